@@ -1,0 +1,166 @@
+#!/usr/bin/env bun
+/**
+ * The build: C to libraries, libraries to a signed bundle, TypeScript and bundle to one executable.
+ *
+ *   bun build.ts                    dist/svc for this machine, dist/<tag>/runtime.bundle
+ *   bun build.ts --native-only      libraries and bundle, no executable: enough for `bun test` and `bun src/main.ts`
+ *   bun build.ts --all              dist/<tag>/svc and its bundle for all three platforms
+ *   bun build.ts --authority URL --license-pubkey FILE    an executable that trusts only this authority
+ *   --version V --release N         instead of those that package.json gives
+ *
+ * What it leaves: `.build` (caches, libraries, build-info.json for running from source) and `dist`. The steps are in build/.
+ */
+import { createPublicKey } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { alsoAs, buildExecutable } from "./src/build/executable.ts";
+import { BuildError, buildNative } from "./src/build/native.ts";
+import { createdTime, defaultRelease, makeBundle, publicPem, releaseKey } from "./src/build/release.ts";
+import { abiVersion } from "./ffi/open.ts";
+import { type BuildInfo, EMBEDDED_BUNDLE } from "./src/build-info.ts";
+import { SvcError } from "./src/errors.ts";
+import { PLATFORM_TAGS, type PlatformTag, platformTag } from "./src/paths.ts";
+
+export interface BuildOptions {
+  /** The checkout: `ffi`, `src`, package.json; `.build`, `.keys` and `dist` are made in it. */
+  root: string;
+  all?: boolean;
+  nativeOnly?: boolean;
+  authority?: string;
+  /** Path of the licence key, SPKI in PEM. */
+  licensePubkey?: string;
+  version?: string;
+  release?: number;
+  /** Gets one line for each step. */
+  log?: (line: string) => void;
+}
+
+/** Builds everything that was asked for. @throws BuildError with what a tool said, or what is wrong with the options */
+export async function build(options: BuildOptions): Promise<BuildInfo> {
+  const { root } = options;
+  const host = platformTag();
+  if (!host) throw new BuildError(`there is no runtime for ${process.platform} on ${process.arch}`);
+  const cache = join(root, ".build");
+  const step = stepper(options.log ?? (() => {}));
+  const trust = authorityTrust(options);
+  const version = options.version ?? packageVersion(root);
+  const release = options.release ?? defaultRelease(version);
+  if (!Number.isSafeInteger(release) || release < 1) throw new BuildError("--release must be a whole number from 1");
+  const key = releaseKey(root);
+  const created = createdTime(root);
+  step("release key");
+
+  // This machine first: its libraries say which ABI versions the executables expect.
+  const tags = [host, ...PLATFORM_TAGS.filter((tag) => options.all && tag !== host)];
+  let abi: BuildInfo["abi"] | undefined;
+  for (const tag of tags) {
+    const { kernel, runtime, compiled } = await buildNative({ root, cache, tag });
+    step(`native ${tag}`, compiled === 0 ? "nothing changed" : `${compiled} compiled`);
+    abi ??= { kernel: abiVersion(kernel, "ame_abi_version"), runtime: abiVersion(runtime, "ty_abi_version") };
+    const pysite = join(root, "ffi", "pysite");
+    const bundle = makeBundle({ tag, version, release, created, kernel, runtime, pysite, key });
+    put(bundlePath(root, tag), bundle);
+    step(`bundle ${tag}`, `${Math.ceil(bundle.length / 1024)} KiB, release ${release}`);
+  }
+  const infoFor = (tag: PlatformTag): BuildInfo => {
+    return { version, release, releasePublicKey: publicPem(key), ...trust, abi: abi!, platform: tag };
+  };
+  put(join(cache, "build-info.json"), `${JSON.stringify(infoFor(host), null, 2)}\n`);
+  if (options.nativeOnly) return infoFor(host);
+
+  const entry = join(root, "src", "main.ts");
+  if (!existsSync(entry)) throw new BuildError("src/main.ts is missing");
+  for (const tag of tags) {
+    const output = tag === host ? join(root, "dist", "svc") : join(root, "dist", tag, "svc");
+    const made = await buildExecutable({
+      root,
+      cache,
+      entry,
+      bundle: bundlePath(root, tag),
+      output,
+      info: infoFor(tag),
+    });
+    if (tag === host && options.all) alsoAs(output, join(root, "dist", tag, "svc"));
+    step(`executable ${tag}`, made ? "compiled" : "nothing changed");
+  }
+  return infoFor(host);
+}
+
+if (import.meta.main) {
+  try {
+    await build({ root: import.meta.dir, ...readArguments(), log: (line) => console.log(line) });
+  } catch (error) {
+    if (!(error instanceof BuildError || error instanceof SvcError)) throw error;
+    console.error(error.message);
+    process.exit(1);
+  }
+}
+
+function bundlePath(root: string, tag: PlatformTag): string {
+  return join(root, "dist", tag, EMBEDDED_BUNDLE);
+}
+
+/** An authority and its licence key come together: a build that trusts one without the other would trust nobody or anybody. */
+function authorityTrust(options: BuildOptions): Pick<BuildInfo, "authority" | "licensePublicKey"> {
+  const { authority, licensePubkey } = options;
+  if (!authority !== !licensePubkey) throw new BuildError("--authority and --license-pubkey belong together");
+  if (!authority || !licensePubkey) return { authority: null, licensePublicKey: null };
+  const url = URL.parse(authority);
+  const loopback = url && ["127.0.0.1", "localhost", "[::1]"].includes(url.hostname);
+  if (!url || !(url.protocol === "https:" || (url.protocol === "http:" && loopback))) {
+    throw new BuildError("--authority must be an https address");
+  }
+  try {
+    const key = createPublicKey(readFileSync(licensePubkey));
+    if (key.asymmetricKeyType !== "rsa") throw new Error("not RSA");
+    return {
+      authority: url.href.replace(/\/$/, ""),
+      licensePublicKey: key.export({ type: "spki", format: "pem" }).toString(),
+    };
+  } catch {
+    throw new BuildError(`--license-pubkey: ${licensePubkey} is not an RSA public key in PEM`);
+  }
+}
+
+function packageVersion(root: string): string {
+  return JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
+}
+
+/** Build output is made again at will, so it is renamed into place but not synced. */
+function put(path: string, content: string | Uint8Array): void {
+  mkdirSync(dirname(path), { recursive: true });
+  const temporary = `${path}.${process.pid}.tmp`;
+  writeFileSync(temporary, content);
+  renameSync(temporary, path);
+}
+
+function stepper(log: (line: string) => void): (name: string, detail?: string) => void {
+  let last = performance.now();
+  return (name, detail = "") => {
+    const now = performance.now();
+    log(`${name.padEnd(26)} ${`${Math.round(now - last)} ms`.padStart(9)}  ${detail}`.trimEnd());
+    last = now;
+  };
+}
+
+function readArguments(): Omit<BuildOptions, "root" | "log"> {
+  try {
+    const { values } = parseArgs({
+      options: {
+        all: { type: "boolean" },
+        "native-only": { type: "boolean" },
+        authority: { type: "string" },
+        "license-pubkey": { type: "string" },
+        version: { type: "string" },
+        release: { type: "string" },
+      },
+    });
+    const licensePubkey = values["license-pubkey"] && resolve(values["license-pubkey"]);
+    const release = values.release === undefined ? undefined : Number(values.release);
+    const { all, authority, version } = values;
+    return { all, nativeOnly: values["native-only"], authority, licensePubkey, version, release };
+  } catch (error) {
+    throw new BuildError((error as Error).message);
+  }
+}

@@ -1,0 +1,73 @@
+/** The typed door into libame_kernel (ame_kernel/ame_kernel.h): pure computation, no policy. */
+import { CString, dlopen, FFIType, type Pointer } from "bun:ffi";
+import { address, packStrings } from "./words.ts";
+
+/** `AME_ABI_VERSION` this door was written for. */
+export const AME_ABI_VERSION = 1;
+
+/** The embedding models of the kernel. */
+export const Model = { MULTIGRAM: 0, BIGRAM: 1 } as const;
+export type ModelCode = (typeof Model)[keyof typeof Model];
+
+/** A stored text and a question may be weighted differently. */
+export const Role = { DOCUMENT: 0, QUERY: 1 } as const;
+export type RoleCode = (typeof Role)[keyof typeof Role];
+
+const symbols = {
+  ame_abi_version: { args: [], returns: FFIType.u32 },
+  ame_kernel_table: { args: [], returns: FFIType.ptr },
+  ame_isa_count: { args: [], returns: FFIType.u32 },
+  ame_isa_name: { args: [FFIType.u32], returns: FFIType.ptr },
+  ame_isa_supported: { args: [FFIType.u32], returns: FFIType.u32 },
+  ame_isa_active: { args: [], returns: FFIType.ptr },
+  ame_isa_force: { args: [FFIType.ptr], returns: FFIType.i32 },
+  ame_embed_dim: { args: [FFIType.u32], returns: FFIType.u32 },
+  ame_embed_version: { args: [FFIType.u32], returns: FFIType.u32 },
+  ame_embed: {
+    args: [FFIType.u32, FFIType.u32, FFIType.ptr, FFIType.ptr, FFIType.u64, FFIType.ptr],
+    returns: FFIType.i32,
+  },
+} as const;
+
+/** An open kernel. It stays mapped until the process ends: other libraries hold its table. */
+export interface Kernel {
+  /** The table that libty_runtime is handed. */
+  readonly table: Pointer;
+  /** CPU paths this library has and this machine runs. */
+  isas(): string[];
+  /** The path in use. */
+  activeIsa(): string;
+  /** Forces a path; false where it is unknown or unsupported. */
+  forceIsa(name: string): boolean;
+  embedDim(model: ModelCode): number;
+  embedVersion(model: ModelCode): number;
+  /** Embeds texts into `texts.length` × `embedDim(model)` floats of unit length, row by row. */
+  embed(model: ModelCode, role: RoleCode, texts: readonly string[]): Float32Array;
+}
+
+/** Maps the library at `path` (a verified one: src/runtime/load.ts) and checks its ABI version; throws a plain Error otherwise. */
+export function openKernel(path: string): Kernel {
+  const { symbols: c } = dlopen(path, symbols);
+  const abi = c.ame_abi_version();
+  if (abi !== AME_ABI_VERSION) throw new Error(`libame_kernel speaks ABI ${abi}, this executable ${AME_ABI_VERSION}`);
+  const name = (at: unknown) => (at ? new CString(Number(at) as Pointer).toString() : "");
+  return {
+    table: Number(c.ame_kernel_table()) as Pointer,
+    isas: () =>
+      Array.from({ length: c.ame_isa_count() }, (_, i) => i)
+        .filter((i) => c.ame_isa_supported(i) === 1)
+        .map((i) => name(c.ame_isa_name(i))),
+    activeIsa: () => name(c.ame_isa_active()),
+    forceIsa: (isa) => c.ame_isa_force(new TextEncoder().encode(isa + "\0")) === 0,
+    embedDim: (model) => c.ame_embed_dim(model),
+    embedVersion: (model) => c.ame_embed_version(model),
+    embed(model, role, texts) {
+      const out = new Float32Array(texts.length * c.ame_embed_dim(model));
+      if (texts.length === 0) return out;
+      const { bytes, ends } = packStrings(texts);
+      const status = c.ame_embed(model, role, address(bytes) as Pointer, ends, texts.length, out);
+      if (status !== 0) throw new Error(`ame_embed refused its arguments (model ${model}, role ${role})`);
+      return out;
+    },
+  };
+}

@@ -1,0 +1,143 @@
+/* libame_kernel: pure computation. The whole ABI, with its contracts.
+ *
+ * Caveats, first:
+ *  - No I/O, no allocation, no locks, no threads. The only global state is the CPU path, chosen once at first use; the text
+ *    and vector results do not depend on it beyond the tolerances stated here.
+ *  - The caller owns every byte and has checked every length: `n`, `dim` and `stride` describe memory that exists. A count of
+ *    zero is always allowed and does nothing.
+ *  - Strings are UTF-8 with an explicit length; invalid bytes are read as U+FFFD, NUL is an ordinary character.
+ *  - Integers and floats are little-endian on every platform we build for.
+ *
+ * libty_runtime gets these functions as one table (`ame_kernel_table`), so it never looks for this library itself.
+ */
+#ifndef AME_KERNEL_H
+#define AME_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define AME_API __attribute__((visibility("default")))
+#else
+#define AME_API
+#endif
+
+/* Changes with any change of a signature, a struct or a contract below. */
+#define AME_ABI_VERSION 1u
+AME_API uint32_t ame_abi_version(void);
+
+/* ---- CPU paths ------------------------------------------------------------------------------------------------------
+ * "scalar" is the truth that the others must agree with. The best supported one is chosen at first use. */
+AME_API uint32_t ame_isa_count(void);
+AME_API const char *ame_isa_name(uint32_t index);      /* "scalar", "avx2", "avx512", "neon"; NULL beyond the count */
+AME_API uint32_t ame_isa_supported(uint32_t index);    /* 1 where this CPU and OS run it */
+AME_API const char *ame_isa_active(void);
+/* Forces a path by name, for tests and for diagnosis. Returns 0, or 1 when the name is unknown or unsupported here (the
+ * active path then stays). Not to be called while other threads compute. */
+AME_API int32_t ame_isa_force(const char *name);
+
+/* ---- Vectors --------------------------------------------------------------------------------------------------------
+ * Rows are f32, row-major, contiguous (`dim` floats a row). Codes are int8 in [-127, 127], `stride` bytes a row where
+ * stride = AME_CODE_STRIDE(dim); the pad bytes are zero. */
+#define AME_CODE_STRIDE(dim) ((((size_t)(dim)) + 63u) & ~(size_t)63u)
+
+/* A row's screening summary: x_hat = scale * codes approximates x. */
+typedef struct ame_code_info {
+  float scale;  /* max |x_i| / 127; 0 for the zero row */
+  float err;    /* an upper bound of ||x - x_hat||, rounding included */
+  float norm;   /* an upper bound of ||x_hat||, rounding included */
+  float pad;    /* 0 */
+} ame_code_info;
+
+/* Inputs of bm25_accumulate below: one posting. */
+typedef struct ame_posting {
+  uint32_t doc;
+  uint32_t tf;
+} ame_posting;
+
+/* One candidate of a top-k selection. Better = larger score, then smaller row. */
+typedef struct ame_hit {
+  uint64_t row;
+  float score;
+  uint32_t position; /* opaque to the kernel */
+} ame_hit;
+
+/* A bounded selection of the best `k` hits over caller-owned memory: a binary heap with the worst kept hit at items[0]. */
+typedef struct ame_topk {
+  ame_hit *items; /* k entries */
+  uint64_t k;     /* at least 1 */
+  uint64_t count; /* 0 at first */
+} ame_topk;
+
+/* Receives one token. `term` is the folded, stemmed form, valid during the call only; `hash` its 32-bit identity. */
+typedef void (*ame_token_fn)(void *ctx, uint32_t hash, const uint8_t *term, size_t term_bytes);
+
+/* ---- Text -----------------------------------------------------------------------------------------------------------*/
+#define AME_MODEL_MULTIGRAM 0u
+#define AME_MODEL_BIGRAM 1u
+#define AME_ROLE_DOCUMENT 0u
+#define AME_ROLE_QUERY 1u
+
+/* Dimension of a model's vectors; 0 for an unknown model. */
+AME_API uint32_t ame_embed_dim(uint32_t model);
+/* Version of a model's vectors: any change that moves one bit of any vector raises it. */
+AME_API uint32_t ame_embed_version(uint32_t model);
+/* Embeds n texts: text i is bytes[ends[i-1] .. ends[i]) with ends[-1] = 0. Writes n x dim floats, each row of unit length (a text
+ * without any feature gets the zero row). Deterministic to the bit on every CPU path and platform: sums are taken in integers.
+ * Returns 0, or 1 for an unknown model, an unknown role, or ends that are not ascending. */
+AME_API int32_t ame_embed(uint32_t model, uint32_t role, const uint8_t *bytes, const uint64_t *ends, uint64_t n, float *out);
+
+/* Calls `fn` for each token of a text in order: Unicode words folded in case and accents and stemmed, the pieces of identifiers
+ * (camelCase, snake_case, digits) beside the whole, n-grams of scripts written without spaces. Deterministic everywhere. */
+AME_API void ame_tokenize(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx);
+
+/* ---- The table ------------------------------------------------------------------------------------------------------*/
+typedef struct ame_kernel {
+  uint32_t abi;  /* AME_ABI_VERSION */
+  uint32_t size; /* sizeof(ame_kernel) */
+
+  /* out[i] = <q, row i>. Tolerance against the scalar path: |difference| <= dim * 2^-22 * ||q|| * ||row||. */
+  void (*dot_f32)(const float *q, const float *rows, size_t n, size_t dim, float *out);
+  /* out[i] = <q, codes i>, exact in 32 bits (stride <= 65,536 * 2). q is one code row of the same stride, pad zero. */
+  void (*dot_i8)(const int8_t *q, const int8_t *codes, size_t n, size_t stride, int32_t *out);
+  /* Codes and summaries of n rows. Codes round to nearest, ties away from zero. Rows are finite. Bit-equal on every path. */
+  void (*quantize_i8)(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info);
+  /* Scales each row to unit length in place; a zero row stays. */
+  void (*normalize)(float *rows, size_t n, size_t dim);
+  /* 1 when all n floats are finite. */
+  uint32_t (*all_finite)(const float *x, size_t n);
+
+  /* k-means with squared Euclidean distance. assign: the nearest of k centroids of each row (lowest index on ties); `best` (may be
+   * NULL) gets ||x - c||^2 less ||x||^2. half_norms[j] = ||c_j||^2 / 2, from kmeans_half_norms. */
+  void (*kmeans_half_norms)(const float *centroids, size_t k, size_t dim, float *half_norms);
+  void (*kmeans_assign)(const float *rows, size_t n, size_t dim, const float *centroids, const float *half_norms, size_t k,
+                        uint32_t *assign, float *best);
+  /* k-means++ seeding (Arthur and Vassilvitskii, 2007) on rows; `distance` is scratch of n floats. Fixed by the seed. */
+  void (*kmeans_seed)(const float *rows, size_t n, size_t dim, size_t k, uint64_t seed, float *centroids, float *distance);
+  /* One Lloyd update from an assignment: centroids become means; an empty one takes the row farthest from its own centroid.
+   * `sums` is scratch of k x dim doubles, `counts` of k. Returns the largest squared move of a centroid. */
+  float (*kmeans_update)(const float *rows, size_t n, size_t dim, const uint32_t *assign, const float *best, size_t k,
+                         float *centroids, double *sums, uint64_t *counts);
+
+  /* Offers n hits to a selection. A hit that is not better than the worst of a full heap is dropped. */
+  void (*topk_offer)(ame_topk *heap, const ame_hit *hits, size_t n);
+  /* Orders items[0 .. count) best first; the heap is used up by it. */
+  void (*topk_sort)(ame_topk *heap);
+
+  /* acc[doc] += idf * (k1 + 1) * tf / (tf + norms[doc]) over the postings, where norms[doc] = k1 * (1 - b + b * length / mean length)
+   * (Robertson and Zaragoza, 2009, eq. 3.15). */
+  void (*bm25_accumulate)(const ame_posting *postings, size_t n, float idf, float k1, const float *norms, float *acc);
+
+  /* CRC-32C (Castagnoli, RFC 3720 B.4), resumable: crc of a prefix goes in, 0 at first. */
+  uint32_t (*crc32c)(uint32_t crc, const void *data, size_t bytes);
+  /* A fast 64-bit hash for in-memory tables; never stored. */
+  uint64_t (*hash64)(const void *data, size_t bytes, uint64_t seed);
+
+  int32_t (*embed)(uint32_t model, uint32_t role, const uint8_t *bytes, const uint64_t *ends, uint64_t n, float *out);
+  void (*tokenize)(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx);
+} ame_kernel;
+
+/* The table bound to the active path. The pointer stays valid for ever; after ame_isa_force it speaks for the forced path. */
+AME_API const ame_kernel *ame_kernel_table(void);
+
+#endif

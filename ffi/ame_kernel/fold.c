@@ -1,0 +1,149 @@
+/* Unicode: decoding, the kind of a character, case and accent folding. */
+#include "text.h"
+
+#include "fold_table.h"
+
+/* Bounds of the second byte follow table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing beyond
+ * U+10FFFF. A broken sequence costs one U+FFFD and is left at the first byte that did not fit. */
+uint32_t text_next(const uint8_t *text, size_t bytes, size_t *at) {
+  uint8_t b = text[(*at)++];
+  if (b < 0x80) return b;
+  uint32_t c;
+  int more;
+  uint8_t low = 0x80, high = 0xbf;
+  if (b >= 0xc2 && b <= 0xdf) {
+    more = 1;
+    c = b & 0x1fu;
+  } else if (b >= 0xe0 && b <= 0xef) {
+    more = 2;
+    c = b & 0x0fu;
+    if (b == 0xe0) low = 0xa0;
+    if (b == 0xed) high = 0x9f;
+  } else if (b >= 0xf0 && b <= 0xf4) {
+    more = 3;
+    c = b & 0x07u;
+    if (b == 0xf0) low = 0x90;
+    if (b == 0xf4) high = 0x8f;
+  } else {
+    return 0xfffd;
+  }
+  for (; more; more--) {
+    if (*at >= bytes || text[*at] < low || text[*at] > high) return 0xfffd;
+    c = (c << 6) | (text[(*at)++] & 0x3fu);
+    low = 0x80;
+    high = 0xbf;
+  }
+  return c;
+}
+
+char_kind text_kind(uint32_t c) {
+  if (c < 0x80) {
+    if ((c | 0x20) - 'a' < 26u) return CHAR_LETTER;
+    return c - '0' < 10u ? CHAR_DIGIT : CHAR_SEPARATOR;
+  }
+  if (c >= 0x4e00 && c <= 0x9fff) return CHAR_UNSPACED;
+  if (c >= 0xc0 && c <= 0x24f) return c == 0xd7 || c == 0xf7 ? CHAR_SEPARATOR : CHAR_LETTER;
+  size_t low = 0, high = sizeof char_ranges / sizeof char_ranges[0];
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (c > char_ranges[middle].last) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == sizeof char_ranges / sizeof char_ranges[0] || c < char_ranges[low].first) return CHAR_SEPARATOR;
+  return (char_kind)char_ranges[low].kind;
+}
+
+/* Only what the camelCase rule needs: ASCII, Latin-1, Greek and Cyrillic capitals. */
+int text_is_upper(uint32_t c) {
+  return (c - 'A' < 26u) || (c >= 0xc0 && c <= 0xde && c != 0xd7) || (c >= 0x391 && c <= 0x3a9) || (c >= 0x400 && c <= 0x42f);
+}
+
+/* Decimal digits of all scripts become ASCII: each run of the table starts at a zero. */
+static uint32_t fold_digit(uint32_t c) {
+  for (size_t i = 0; i < sizeof char_ranges / sizeof char_ranges[0]; i++) {
+    if (c >= char_ranges[i].first && c <= char_ranges[i].last) return '0' + (c - char_ranges[i].first) % 10;
+  }
+  return c;
+}
+
+/* Letters of Arabic script that writers exchange freely: alef with its seats, yeh, teh marbuta, keheh. */
+static uint32_t fold_arabic(uint32_t c) {
+  switch (c) {
+    case 0x622:
+    case 0x623:
+    case 0x625:
+    case 0x671: return 0x627;
+    case 0x624: return 0x648;
+    case 0x626:
+    case 0x649:
+    case 0x6cc: return 0x64a;
+    case 0x629: return 0x647;
+    case 0x6a9: return 0x643;
+    default: return c;
+  }
+}
+
+int text_fold(uint32_t c, uint32_t out[2]) {
+  if (c >= 0xff01 && c <= 0xff5e) c -= 0xfee0; /* full width */
+  uint32_t f = c;
+  if (c < 0x80) {
+    out[0] = c - 'A' < 26u ? c | 0x20 : c;
+    return 1;
+  }
+  if (c >= 0xc0 && c <= 0x24f) {
+    f = fold_latin[c - 0xc0];
+  } else if (c >= 0x370 && c <= 0x58f) {
+    f = fold_east[c - 0x370];
+  } else if (c >= 0x600 && c <= 0x6ef) {
+    f = fold_arabic(c);
+  } else if (c >= 0x1e00 && c <= 0x1fff) {
+    f = fold_extended[c - 0x1e00];
+  } else if (c >= 0x10a0 && c <= 0x10c5) {
+    f = c - 0x10a0 + 0x10d0; /* Georgian capitals of the old script */
+  } else if (c >= 0x1c90 && c <= 0x1cba) {
+    f = c - 0x1c90 + 0x10d0;
+  } else if (c >= 0x30a1 && c <= 0x30f6) {
+    f = c - 0x60; /* katakana as hiragana: the same word is written both ways */
+  } else if (c == 0xb2 || c == 0xb3) {
+    f = c - 0xb2 + '2';
+  } else if (c == 0xb9) {
+    f = '1';
+  } else if (c == 0xaa || c == 0xba) {
+    f = c == 0xaa ? 'a' : 'o';
+  } else if (c == 0x212a || c == 0x212b) {
+    f = c == 0x212a ? 'k' : 'a'; /* Kelvin, Angstrom */
+  }
+  if (c < 0x4e00 && f >= 0x8000) {
+    out[0] = (f >> 7) & 0x7f;
+    out[1] = f & 0x7f;
+    return 2;
+  }
+  out[0] = f == c && text_kind(c) == CHAR_DIGIT ? fold_digit(c) : f;
+  return 1;
+}
+
+int text_encode(uint32_t c, uint8_t out[4]) {
+  if (c < 0x80) {
+    out[0] = (uint8_t)c;
+    return 1;
+  }
+  if (c < 0x800) {
+    out[0] = (uint8_t)(0xc0 | (c >> 6));
+    out[1] = (uint8_t)(0x80 | (c & 0x3f));
+    return 2;
+  }
+  if (c < 0x10000) {
+    out[0] = (uint8_t)(0xe0 | (c >> 12));
+    out[1] = (uint8_t)(0x80 | ((c >> 6) & 0x3f));
+    out[2] = (uint8_t)(0x80 | (c & 0x3f));
+    return 3;
+  }
+  out[0] = (uint8_t)(0xf0 | (c >> 18));
+  out[1] = (uint8_t)(0x80 | ((c >> 12) & 0x3f));
+  out[2] = (uint8_t)(0x80 | ((c >> 6) & 0x3f));
+  out[3] = (uint8_t)(0x80 | (c & 0x3f));
+  return 4;
+}

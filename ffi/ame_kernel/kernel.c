@@ -1,0 +1,75 @@
+/* The table. It is constant, so that its pointer stays valid for ever: an entry that depends on the CPU path looks the path
+ * up at each call, which costs one load and one indirect call (about 2 ns) for a whole batch of rows. */
+#include "kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+uint32_t ame_abi_version(void) { return AME_ABI_VERSION; }
+
+static void dot_f32(const float *q, const float *rows, size_t n, size_t dim, float *out) {
+  isa_active()->dot_f32(q, rows, n, dim, out);
+}
+
+static void dot_i8(const int8_t *q, const int8_t *codes, size_t n, size_t stride, int32_t *out) {
+  isa_active()->dot_i8(q, codes, n, stride, out);
+}
+
+static void quantize_i8(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info) {
+  isa_active()->quantize_i8(rows, n, dim, codes, info);
+}
+
+/* The norm is taken in double: no finite row overflows it, and no row but the zero row comes out as 0. */
+void kernel_normalize(float *rows, size_t n, size_t dim) {
+  for (size_t i = 0; i < n; i++) {
+    float *row = rows + i * dim;
+    double lane[4] = {0, 0, 0, 0};
+    size_t j = 0;
+    for (; j + 4 <= dim; j += 4) {
+      for (size_t l = 0; l < 4; l++) lane[l] += (double)row[j + l] * (double)row[j + l];
+    }
+    for (; j < dim; j++) lane[0] += (double)row[j] * (double)row[j];
+    double norm = sqrt((lane[0] + lane[2]) + (lane[1] + lane[3]));
+    if (!(norm > 0)) continue;
+    double inverse = 1 / norm;
+    for (j = 0; j < dim; j++) row[j] = (float)((double)row[j] * inverse);
+  }
+}
+
+/* A float is finite unless its exponent is all ones. Read as integers, because a compiler may assume floats to be finite. */
+uint32_t kernel_all_finite(const float *x, size_t n) {
+  for (size_t i = 0; i < n;) {
+    size_t end = n - i > 1024 ? i + 1024 : n;
+    uint32_t bad = 0;
+    for (; i < end; i++) {
+      uint32_t bits;
+      memcpy(&bits, x + i, sizeof bits);
+      bad |= (bits & 0x7f800000u) == 0x7f800000u;
+    }
+    if (bad) return 0;
+  }
+  return 1;
+}
+
+static const ame_kernel table = {
+    .abi = AME_ABI_VERSION,
+    .size = sizeof(ame_kernel),
+    .dot_f32 = dot_f32,
+    .dot_i8 = dot_i8,
+    .quantize_i8 = quantize_i8,
+    .normalize = kernel_normalize,
+    .all_finite = kernel_all_finite,
+    .kmeans_half_norms = kernel_kmeans_half_norms,
+    .kmeans_assign = kernel_kmeans_assign,
+    .kmeans_seed = kernel_kmeans_seed,
+    .kmeans_update = kernel_kmeans_update,
+    .topk_offer = kernel_topk_offer,
+    .topk_sort = kernel_topk_sort,
+    .bm25_accumulate = kernel_bm25_accumulate,
+    .crc32c = kernel_crc32c,
+    .hash64 = kernel_hash64,
+    .embed = ame_embed,
+    .tokenize = ame_tokenize,
+};
+
+const ame_kernel *ame_kernel_table(void) { return &table; }

@@ -1,0 +1,166 @@
+/* Porter, "An algorithm for suffix stripping" (Program 14, 1980), with the two later corrections of the author's own
+ * version (-bli to -ble, -logi to -log). It was written for English; on other languages it strips the same letters from
+ * question and text alike, which costs little and is why it needs no guess of the language. */
+#include "text.h"
+
+#include <string.h>
+
+/* A word with its vowels as bits, bit i for letter i: the measure of a prefix is then one count of bits. Whether y is a vowel
+ * depends on the letter before it alone, so that the bits of a prefix hold for whatever follows. */
+typedef struct word {
+  uint8_t *w;
+  size_t n;
+  uint64_t vowels;
+} word;
+
+static void find_vowels(word *x) {
+  uint64_t vowels = 0;
+  int before = 1; /* y at the start is a consonant */
+  for (size_t i = 0; i < x->n; i++) {
+    uint32_t letter = 1u << (x->w[i] - 'a');
+    const uint32_t aeiou = 1u | 1u << 4 | 1u << 8 | 1u << 14 | 1u << 20, y = 1u << 24;
+    before = (letter & aeiou) || ((letter & y) && !before);
+    vowels |= (uint64_t)before << i;
+  }
+  x->vowels = vowels;
+}
+
+static int is_consonant(const word *x, size_t i) { return !((x->vowels >> i) & 1); }
+
+/* m: the number of vowel-consonant sequences in the first n letters. */
+static int measure(const word *x, size_t n) {
+  if (n < 2) return 0;
+  return __builtin_popcountll(x->vowels & ~(x->vowels >> 1) & (((uint64_t)1 << (n - 1)) - 1));
+}
+
+static int has_vowel(const word *x, size_t n) { return (x->vowels & (((uint64_t)1 << n) - 1)) != 0; }
+
+static int double_consonant(const word *x) {
+  size_t n = x->n;
+  return n >= 2 && x->w[n - 1] == x->w[n - 2] && is_consonant(x, n - 1);
+}
+
+/* The first n letters end consonant, vowel, consonant, where the last is not w, x or y: hop, fil. */
+static int short_end(const word *x, size_t n) {
+  if (n < 3 || !is_consonant(x, n - 1) || is_consonant(x, n - 2) || !is_consonant(x, n - 3)) return 0;
+  return x->w[n - 1] != 'w' && x->w[n - 1] != 'x' && x->w[n - 1] != 'y';
+}
+
+static int ends(const word *x, const char *suffix, size_t length) {
+  const uint8_t *end = x->w + x->n;
+  if (x->n < length || end[-1] != (uint8_t)suffix[length - 1]) return 0;
+  for (size_t i = 2; i <= length; i++) {
+    if (*(end - i) != (uint8_t)suffix[length - i]) return 0;
+  }
+  return 1;
+}
+
+#define ENDS(s) ends(x, s, sizeof(s) - 1)
+
+typedef struct rule {
+  char suffix[8], to[4];
+  uint8_t length, to_length;
+  uint16_t tail; /* the last two letters: forty-odd comparisons of one number each are all that most words cost */
+} rule;
+
+#define TAIL(a, b) (uint16_t)((uint8_t)(a) | (uint8_t)(b) << 8)
+#define RULE(from, to) {from, to, sizeof(from) - 1, sizeof(to) - 1, TAIL(from[sizeof(from) - 3], from[sizeof(from) - 2])}
+
+/* The first suffix that fits decides, whether or not its stem is long enough. */
+static void apply(word *x, const rule *rules, size_t count) {
+  if (x->n < 2) return;
+  uint16_t tail = TAIL(x->w[x->n - 2], x->w[x->n - 1]);
+  for (size_t i = 0; i < count; i++) {
+    if (rules[i].tail != tail || !ends(x, rules[i].suffix, rules[i].length)) continue;
+    size_t stem = x->n - rules[i].length;
+    if (measure(x, stem) > 0) {
+      memcpy(x->w + stem, rules[i].to, rules[i].to_length);
+      x->n = stem + rules[i].to_length;
+      find_vowels(x);
+    }
+    return;
+  }
+}
+
+static const rule step2[] = {
+    RULE("ational", "ate"), RULE("tional", "tion"), RULE("enci", "ence"), RULE("anci", "ance"), RULE("izer", "ize"),
+    RULE("bli", "ble"), RULE("alli", "al"), RULE("entli", "ent"), RULE("eli", "e"), RULE("ousli", "ous"),
+    RULE("ization", "ize"), RULE("ation", "ate"), RULE("ator", "ate"), RULE("alism", "al"), RULE("iveness", "ive"),
+    RULE("fulness", "ful"), RULE("ousness", "ous"), RULE("aliti", "al"), RULE("iviti", "ive"), RULE("biliti", "ble"),
+    RULE("logi", "log"),
+};
+static const rule step3[] = {
+    RULE("icate", "ic"), RULE("ative", ""), RULE("alize", "al"), RULE("iciti", "ic"), RULE("ical", "ic"),
+    RULE("ful", ""), RULE("ness", ""),
+};
+static const rule step4[] = {
+    RULE("al", ""), RULE("ance", ""), RULE("ence", ""), RULE("er", ""), RULE("ic", ""), RULE("able", ""),
+    RULE("ible", ""), RULE("ant", ""), RULE("ement", ""), RULE("ment", ""), RULE("ent", ""), RULE("ion", ""),
+    RULE("ou", ""), RULE("ism", ""), RULE("ate", ""), RULE("iti", ""), RULE("ous", ""), RULE("ive", ""),
+    RULE("ize", ""),
+};
+
+static void plural_and_past(word *x) {
+  if (ENDS("sses") || ENDS("ies")) {
+    x->n -= 2;
+  } else if (ENDS("s") && !ENDS("ss")) {
+    x->n -= 1;
+  }
+  size_t stem;
+  if (ENDS("eed")) {
+    x->n -= measure(x, x->n - 3) > 0;
+    return;
+  }
+  if (ENDS("ed")) {
+    stem = x->n - 2;
+  } else if (ENDS("ing")) {
+    stem = x->n - 3;
+  } else {
+    return;
+  }
+  if (!has_vowel(x, stem)) return;
+  x->n = stem;
+  uint8_t last = x->w[stem - 1];
+  if (ENDS("at") || ENDS("bl") || ENDS("iz") || (measure(x, stem) == 1 && short_end(x, stem))) {
+    x->w[x->n++] = 'e'; /* the suffix just taken off left room */
+    find_vowels(x);
+  } else if (double_consonant(x) && last != 'l' && last != 's' && last != 'z') {
+    x->n--;
+  }
+}
+
+static void strip_derivation(word *x) {
+  if (x->n < 2) return;
+  uint16_t tail = TAIL(x->w[x->n - 2], x->w[x->n - 1]);
+  for (size_t i = 0; i < sizeof step4 / sizeof step4[0]; i++) {
+    if (step4[i].tail != tail || !ends(x, step4[i].suffix, step4[i].length)) continue;
+    size_t stem = x->n - step4[i].length;
+    int fits = measure(x, stem) > 1;
+    if (fits && step4[i].suffix[0] == 'i' && step4[i].suffix[1] == 'o') fits = x->w[stem - 1] == 's' || x->w[stem - 1] == 't';
+    if (fits) x->n = stem;
+    return;
+  }
+}
+
+size_t text_stem(uint8_t *w, size_t n) {
+  if (n < 3 || n > 40) return n;
+  for (size_t i = 0; i < n; i++) {
+    if (w[i] < 'a' || w[i] > 'z') return n;
+  }
+  word x = {w, n, 0};
+  find_vowels(&x);
+  plural_and_past(&x);
+  if (x.n > 1 && w[x.n - 1] == 'y' && has_vowel(&x, x.n - 1)) {
+    w[x.n - 1] = 'i';
+    find_vowels(&x);
+  }
+  apply(&x, step2, sizeof step2 / sizeof step2[0]);
+  apply(&x, step3, sizeof step3 / sizeof step3[0]);
+  strip_derivation(&x);
+  if (x.n > 1 && w[x.n - 1] == 'e') {
+    int m = measure(&x, x.n - 1);
+    if (m > 1 || (m == 1 && !short_end(&x, x.n - 1))) x.n--;
+  }
+  if (w[x.n - 1] == 'l' && double_consonant(&x) && measure(&x, x.n) > 1) x.n--;
+  return x.n;
+}

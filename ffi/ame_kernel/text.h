@@ -1,0 +1,50 @@
+/* Reading text: characters, folding, words. What comes out of here is what tokens and vectors are made of, so that every
+ * change moves both: a new token format for lexical indexes and a new version of the embedding models. */
+#ifndef AME_TEXT_H
+#define AME_TEXT_H
+
+#include "ame_kernel.h"
+#include "exact.h"
+
+typedef enum char_kind {
+  CHAR_SEPARATOR,
+  CHAR_LETTER,
+  CHAR_DIGIT,
+  CHAR_UNSPACED, /* Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: words are not told apart by spaces, or badly */
+  CHAR_SYMBOL,   /* emoji: each is a term of its own */
+  CHAR_IGNORED   /* accents, joiners, direction marks: neither part of a term nor the end of one */
+} char_kind;
+
+/* The next character at *at < bytes, which moves on. Invalid bytes are U+FFFD, one for each byte that cannot continue. */
+uint32_t text_next(const uint8_t *text, size_t bytes, size_t *at);
+char_kind text_kind(uint32_t c);
+int text_is_upper(uint32_t c);
+/* Folds case and accents: one or two characters. */
+int text_fold(uint32_t c, uint32_t out[2]);
+/* Writes c as UTF-8: 1 to 4 bytes. */
+int text_encode(uint32_t c, uint8_t out[4]);
+
+/* No term is longer. A longer word keeps its first bytes and ends in eight hexadecimal digits of the hash of all of it, so
+ * that two long words that begin alike stay two terms. */
+#define TERM_MAX 64
+#define TERM_KEEP 56
+
+typedef enum term_kind {
+  TERM_WORD,  /* a plain word or number */
+  TERM_PIECE, /* a piece of an identifier: camelCase, snake_case, letters and digits */
+  TERM_WHOLE, /* the identifier after its pieces, without underscores, so that fooBar and foo_bar meet */
+  TERM_CHAR,  /* a character of an unspaced run of two or more */
+  TERM_PAIR,  /* two neighbours of an unspaced run */
+  TERM_LONE,  /* an unspaced run of one character */
+  TERM_SYMBOL
+} term_kind;
+
+typedef void (*term_fn)(void *ctx, term_kind kind, const uint8_t *term, size_t bytes);
+
+/* Calls `fn` for each folded, unstemmed term in order. Time is linear in `bytes` whatever they are. */
+void text_scan(const uint8_t *text, size_t bytes, term_fn fn, void *ctx);
+
+/* Porter's stemmer in place; returns the new length. Anything but 3 to 40 letters a-z stays as it is. */
+size_t text_stem(uint8_t *word, size_t bytes);
+
+#endif

@@ -1,0 +1,103 @@
+/**
+ * The handful of system calls that node:fs does not offer, opened from libc when first needed: sealed memory files, `flock`,
+ * the exchange of two directories in one step, and the sync that reaches the medium on macOS.
+ *
+ * None of these functions reports `errno`: between two calls the JavaScript engine may make system calls of its own, so what
+ * `errno` holds afterwards is not reliably ours. Callers get success or not, and none of them needs more.
+ */
+import { dlopen, FFIType } from "bun:ffi";
+
+const { i32, u32, i64, ptr } = FFIType;
+const AT_FDCWD = -100;
+const RENAME_EXCHANGE = 2; // Linux renameat2(2) and macOS renamex_np(2) agree on the number
+const LOCK_EX = 2;
+const LOCK_NB = 4;
+const LOCK_UN = 8;
+const MFD_CLOEXEC = 1;
+const MFD_ALLOW_SEALING = 2;
+const MFD_NOEXEC_SEAL = 8;
+const F_ADD_SEALS = 1033;
+const F_GET_SEALS = 1034;
+const F_SEAL_SEAL = 1;
+const F_SEAL_SHRINK = 2;
+const F_SEAL_GROW = 4;
+const F_SEAL_WRITE = 8;
+const SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+const F_FULLFSYNC = 51;
+
+/** Number of renameat2(2): glibc wraps it only since 2.28, above our floor of 2.17. */
+const SYS_RENAMEAT2 = process.arch === "arm64" ? 276 : 316;
+
+function openLinux() {
+  return dlopen("libc.so.6", {
+    memfd_create: { args: [ptr, u32], returns: i32 },
+    fcntl: { args: [i32, i32, i32], returns: i32 },
+    flock: { args: [i32, i32], returns: i32 },
+    syscall: { args: [i64, i32, ptr, i32, ptr, u32], returns: i64 },
+  }).symbols;
+}
+
+// fcntl is declared with two arguments: on arm64 macOS variadic arguments travel on the stack, and F_FULLFSYNC takes none.
+function openMac() {
+  return dlopen("libSystem.B.dylib", {
+    fcntl: { args: [i32, i32], returns: i32 },
+    flock: { args: [i32, i32], returns: i32 },
+    renamex_np: { args: [ptr, ptr, u32], returns: i32 },
+  }).symbols;
+}
+
+let linux: ReturnType<typeof openLinux> | undefined;
+let mac: ReturnType<typeof openMac> | undefined;
+const isMac = process.platform === "darwin";
+
+function onLinux(): ReturnType<typeof openLinux> {
+  linux ??= openLinux();
+  return linux;
+}
+
+function onMac(): ReturnType<typeof openMac> {
+  mac ??= openMac();
+  return mac;
+}
+
+function cString(text: string): Buffer {
+  return Buffer.from(`${text}\0`, "utf8");
+}
+
+/** Takes the exclusive `flock` of an open file without waiting; false where another holder has it. */
+export function tryLock(fd: number): boolean {
+  return (isMac ? onMac() : onLinux()).flock(fd, LOCK_EX | LOCK_NB) === 0;
+}
+
+/** Gives the lock of an open file back. Closing the descriptor does the same. */
+export function unlock(fd: number): void {
+  (isMac ? onMac() : onLinux()).flock(fd, LOCK_UN);
+}
+
+/** Exchanges two existing paths in one step. False where the file system cannot; nothing has moved then. */
+export function exchangePaths(a: string, b: string): boolean {
+  if (isMac) return onMac().renamex_np(cString(a), cString(b), RENAME_EXCHANGE) === 0;
+  const result = onLinux().syscall(SYS_RENAMEAT2, AT_FDCWD, cString(a), AT_FDCWD, cString(b), RENAME_EXCHANGE);
+  return Number(result) === 0;
+}
+
+/** On macOS `fsync` stops at the drive's cache; only F_FULLFSYNC reaches the medium. False where the file system has none. */
+export function fullSync(fd: number): boolean {
+  return isMac && onMac().fcntl(fd, F_FULLFSYNC) === 0;
+}
+
+/**
+ * An empty memory file that may be sealed (Linux), or -1. Where the administrator forbids executable memory files
+ * (`vm.memfd_noexec=2`) the second set of flags is accepted: it forbids execve, not mapping.
+ */
+export function memoryFile(name: string): number {
+  const label = cString(name);
+  const fd = onLinux().memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  return fd >= 0 ? fd : onLinux().memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+}
+
+/** Makes the bytes of a memory file unchangeable for good, and asks the kernel whether they are. */
+export function sealMemoryFile(fd: number): boolean {
+  if (onLinux().fcntl(fd, F_ADD_SEALS, SEALS) !== 0) return false;
+  return (onLinux().fcntl(fd, F_GET_SEALS, 0) & SEALS) === SEALS;
+}

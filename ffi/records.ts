@@ -1,0 +1,107 @@
+/** Reads the packed answers of libty_runtime: `ty_record`, `ty_term` and `ty_partition` in ty_runtime.h. */
+
+const ABSENT = 0xffff_ffff;
+const RECORD_BYTES = 48;
+const TERM_BYTES = 24;
+const PARTITION_BYTES = 32;
+
+/** One query term's share in a lexical score. */
+export interface TermShare {
+  term: string;
+  tf: number;
+  idf: number;
+  share: number;
+}
+
+/** One row of an answer; what was not asked for or not stored is undefined. */
+export interface RowRecord {
+  id: string;
+  row: number;
+  score: number;
+  found: boolean;
+  /** JSON as stored. */
+  meta: string | undefined;
+  text: string | undefined;
+  vector: Float32Array | undefined;
+  terms: TermShare[] | undefined;
+}
+
+/** A partition of a collection. */
+export interface PartitionInfo {
+  /** The encoded value of the partition key. */
+  key: Uint8Array;
+  rows: number;
+  nlist: number;
+  nprobe: number;
+}
+
+function padded(bytes: number): number {
+  return (bytes + 7) & ~7;
+}
+
+/** Decodes `count` records; the answer's bytes may be reused afterwards. */
+export function decodeRecords(answer: Uint8Array, count: number): RowRecord[] {
+  const view = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
+  const text = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
+  const rows: RowRecord[] = new Array(count);
+  let at = 0;
+  const take = (bytes: number): string => {
+    const value = text.toString("utf8", at, at + bytes);
+    at += padded(bytes);
+    return value;
+  };
+  for (let i = 0; i < count; i++) {
+    const row = Number(view.getBigUint64(at, true));
+    const score = view.getFloat64(at + 16, true);
+    const idBytes = view.getUint32(at + 24, true);
+    const metaBytes = view.getUint32(at + 28, true);
+    const textBytes = view.getUint32(at + 32, true);
+    const vectorBytes = view.getUint32(at + 36, true);
+    const extraBytes = view.getUint32(at + 40, true);
+    const found = view.getUint32(at + 44, true) === 1;
+    at += RECORD_BYTES;
+    const id = take(idBytes);
+    const meta = metaBytes === ABSENT ? undefined : take(metaBytes);
+    const body = textBytes === ABSENT ? undefined : take(textBytes);
+    let vector: Float32Array | undefined;
+    if (vectorBytes > 0) {
+      vector = new Float32Array(answer.slice(at, at + vectorBytes).buffer);
+      at += padded(vectorBytes);
+    }
+    let terms: TermShare[] | undefined;
+    if (extraBytes > 0) {
+      terms = decodeTerms(view, text, at, extraBytes);
+      at += padded(extraBytes);
+    }
+    rows[i] = { id, row, score, found, meta, text: body, vector, terms };
+  }
+  return rows;
+}
+
+function decodeTerms(view: DataView, text: Buffer, start: number, bytes: number): TermShare[] {
+  const terms: TermShare[] = [];
+  for (let at = start; at < start + bytes; ) {
+    const length = view.getUint32(at + 20, true);
+    terms.push({
+      term: text.toString("utf8", at + TERM_BYTES, at + TERM_BYTES + length),
+      tf: view.getUint32(at + 16, true),
+      idf: view.getFloat64(at + 8, true),
+      share: view.getFloat64(at, true),
+    });
+    at += TERM_BYTES + padded(length);
+  }
+  return terms;
+}
+
+/** Decodes `count` partitions. */
+export function decodePartitions(answer: Uint8Array, count: number): PartitionInfo[] {
+  const view = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
+  const partitions: PartitionInfo[] = [];
+  for (let i = 0, at = 0; i < count; i++) {
+    const [rows, nlist, nprobe, keyBytes] = [0, 8, 16, 24].map((field) => Number(view.getBigUint64(at + field, true)));
+    at += PARTITION_BYTES;
+    partitions.push({ rows: rows!, nlist: nlist!, nprobe: nprobe!, key: answer.slice(at, at + keyBytes!) });
+    at += padded(keyBytes!);
+  }
+  return partitions;
+}

@@ -1,0 +1,161 @@
+/* The base: written once in one pass over the rows for each section, then mapped and read in place. */
+#include <stdlib.h>
+#include <string.h>
+#include "store.h"
+
+/* ---- Writing -------------------------------------------------------------------------------------------------------- */
+typedef struct base_writer {
+  ty_slab_writer slab;
+  const ty_base_plan *plan;
+  const ty_rebase *r;
+  uint64_t done; /* rows times sections, for progress */
+  uint64_t total;
+} base_writer;
+
+typedef void (*row_fn)(base_writer *w, ty_ref row);
+
+/* One section of one entry a row. */
+static void column(base_writer *w, uint32_t id, row_fn append) {
+  ty_slab_section_start(&w->slab, id);
+  for (uint64_t i = 0; i < w->r->count && w->slab.status == TY_OK; i++) {
+    append(w, w->r->rows[i]);
+    if (++w->done % 1024 != 0) continue;
+    ty_progress_set(w->r->progress, w->done, w->total);
+    if (ty_cancelled(w->r->progress)) w->slab.status = ty_fail(w->slab.err, TY_CANCELLED, "cancelled; the last saved state stands");
+  }
+  ty_slab_section_end(&w->slab);
+}
+
+static void put_codes(base_writer *w, ty_ref r) {
+  uint64_t stride = AME_CODE_STRIDE(w->r->c->dim);
+  ty_slab_append(&w->slab, r.segment->codes + r.at * stride, stride);
+}
+static void put_info(base_writer *w, ty_ref r) { ty_slab_append(&w->slab, &r.segment->info[r.at], sizeof(ame_code_info)); }
+static void put_vector(base_writer *w, ty_ref r) {
+  ty_slab_append(&w->slab, ty_row_vector(r.segment, r.at, w->r->c->dim), (uint64_t)w->r->c->dim * sizeof(float));
+}
+static void put_row(base_writer *w, ty_ref r) {
+  uint64_t row = w->plan->first_row + w->plan->rank[ty_place_of(w->r->c, r)];
+  ty_slab_append(&w->slab, &row, sizeof row);
+}
+static void put_id(base_writer *w, ty_ref r) {
+  ty_slice s = ty_row_id(r.segment, r.at);
+  ty_slab_append(&w->slab, s.data, s.bytes);
+}
+static ty_slice meta_of(ty_ref r) {
+  bool present;
+  ty_slice s = ty_row_meta(r.segment, r.at, &present);
+  return present ? s : (ty_slice){NULL, 0};
+}
+static ty_slice text_of(ty_ref r) {
+  bool present;
+  ty_slice s = ty_row_text(r.segment, r.at, &present);
+  return present ? s : (ty_slice){NULL, 0};
+}
+static ty_slice id_of(ty_ref r) { return ty_row_id(r.segment, r.at); }
+static ty_slice terms_of(ty_ref r) { return ty_row_terms(r.segment, r.at); }
+static void put_meta(base_writer *w, ty_ref r) {
+  ty_slice s = meta_of(r);
+  ty_slab_append(&w->slab, s.data, s.bytes);
+}
+static void put_text(base_writer *w, ty_ref r) {
+  ty_slice s = text_of(r);
+  ty_slab_append(&w->slab, s.data, s.bytes);
+}
+static void put_terms(base_writer *w, ty_ref r) {
+  ty_slice s = terms_of(r);
+  ty_slab_append(&w->slab, s.data, s.bytes);
+}
+static void put_presence(base_writer *w, ty_ref r) {
+  bool meta, text;
+  ty_row_meta(r.segment, r.at, &meta);
+  ty_row_text(r.segment, r.at, &text);
+  uint8_t bits = (uint8_t)((meta ? TY_HAS_META : 0) | (text ? TY_HAS_TEXT : 0));
+  ty_slab_append(&w->slab, &bits, 1);
+}
+
+static void put_ends(base_writer *w, uint32_t id, ty_slice (*of)(ty_ref)) {
+  uint64_t end = 0;
+  ty_slab_section_start(&w->slab, id);
+  for (uint64_t i = 0; i < w->r->count && w->slab.status == TY_OK; i++) {
+    end += of(w->r->rows[i]).bytes;
+    ty_slab_append(&w->slab, &end, sizeof end);
+  }
+  ty_slab_section_end(&w->slab);
+}
+
+/* A column's codes, renumbered over the values that live rows have; the order of codes stays. `spans` (column 0 only) are renumbered too. */
+static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
+  const ty_collection *c = w->r->c;
+  const ty_dict *d = &c->dicts[column_index];
+  uint32_t *fresh = calloc((size_t)d->count + 1, sizeof *fresh);
+  if (fresh == NULL) {
+    if (w->slab.status == TY_OK) w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+    return;
+  }
+  for (uint64_t i = 0; i < w->r->count; i++) fresh[w->r->rows[i].segment->keys[column_index][w->r->rows[i].at]] = 1;
+  fresh[0] = 0;
+  for (uint32_t code = 1, next = 1; code < d->count; code++) fresh[code] = fresh[code] ? next++ : 0;
+  uint32_t section = TY_SECTION_KEYS + 3 * column_index;
+  ty_slab_section_start(&w->slab, section);
+  for (uint64_t i = 0; i < w->r->count; i++) {
+    ty_ref r = w->r->rows[i];
+    ty_slab_append(&w->slab, &fresh[r.segment->keys[column_index][r.at]], sizeof *fresh);
+  }
+  ty_slab_section_end(&w->slab);
+  ty_slab_section_start(&w->slab, section + 1);
+  uint64_t end = 0;
+  ty_slab_append(&w->slab, &end, sizeof end); /* code 0, the empty key */
+  for (uint32_t code = 1; code < d->count; code++) {
+    if (fresh[code] == 0) continue;
+    end += ty_dict_value(d, code).bytes;
+    ty_slab_append(&w->slab, &end, sizeof end);
+  }
+  ty_slab_section_end(&w->slab);
+  ty_slab_section_start(&w->slab, section + 2);
+  for (uint32_t code = 1; code < d->count; code++) {
+    ty_slice value = ty_dict_value(d, code);
+    if (fresh[code] != 0) ty_slab_append(&w->slab, value.data, value.bytes);
+  }
+  ty_slab_section_end(&w->slab);
+  for (uint32_t i = 0; spans != NULL && i < w->r->span_count; i++) spans[i].key = fresh[spans[i].key];
+  free(fresh);
+}
+
+ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out, ty_error *err) {
+  const ty_rebase *r = plan->rebase;
+  const ty_collection *c = r->c;
+  base_writer w = {.plan = plan, .r = r, .total = r->count * 9};
+  ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
+  if (spans == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", name);
+  for (uint32_t i = 0; i < r->span_count; i++) spans[i] = (ty_span){r->spans[i].key, 0, r->spans[i].first, r->spans[i].count};
+  ty_status status = ty_slab_create(&w.slab, c, name, TY_SLAB_BASE, plan->generation, plan->generation, 16 + 3 * c->columns, err);
+  if (status != TY_OK) {
+    free(spans);
+    return status;
+  }
+  ty_shape shape = {.rows = r->count, .first_row = plan->first_row, .dim = c->dim, .columns = c->columns, .spans = r->span_count, .lexical = c->lexical};
+  ty_slab_section_start(&w.slab, TY_SECTION_SHAPE);
+  ty_slab_append(&w.slab, &shape, sizeof shape);
+  ty_slab_section_end(&w.slab);
+  column(&w, TY_SECTION_CODES, put_codes);
+  column(&w, TY_SECTION_INFO, put_info);
+  column(&w, TY_SECTION_VECTORS, put_vector);
+  column(&w, TY_SECTION_ROW, put_row);
+  column(&w, TY_SECTION_BIRTH, put_row); /* in a fresh base a row is as old as its number says */
+  for (uint32_t i = 0; i < c->columns; i++) put_keys(&w, i, i == 0 ? spans : NULL);
+  ty_slab_section_start(&w.slab, TY_SECTION_SPANS);
+  ty_slab_append(&w.slab, spans, r->span_count * sizeof *spans);
+  ty_slab_section_end(&w.slab);
+  put_ends(&w, TY_SECTION_ID_ENDS, id_of);
+  column(&w, TY_SECTION_IDS, put_id);
+  put_ends(&w, TY_SECTION_META_ENDS, meta_of);
+  column(&w, TY_SECTION_METAS, put_meta);
+  put_ends(&w, TY_SECTION_TEXT_ENDS, text_of);
+  column(&w, TY_SECTION_TEXTS, put_text);
+  put_ends(&w, TY_SECTION_TERMS_ENDS, terms_of);
+  column(&w, TY_SECTION_TERMS, put_terms);
+  column(&w, TY_SECTION_PRESENCE, put_presence);
+  free(spans);
+  return ty_slab_finish(&w.slab, out);
+}

@@ -1,0 +1,137 @@
+/* Opening a base. Its small sections are checksummed and every bound that a reader relies on is checked; the large ones (vectors, codes,
+ * texts, metadata, terms) hold nothing that could lead a read astray and are checksummed by ty_verify only: a collection is mapped, not read.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "store.h"
+
+typedef struct base_reader {
+  ty_collection *c;
+  ty_slab slab;
+  uint64_t rows;
+  ty_error *err;
+  ty_status status; /* sticky */
+} base_reader;
+
+static void damaged(base_reader *r, const char *what) {
+  if (r->status == TY_OK) r->status = ty_fail(r->err, TY_CORRUPT, "%s: %s", r->slab.file->name, what);
+}
+
+/* A section of `width` bytes for each of `count`, or of any length where width is 0. */
+static ty_slice section(base_reader *r, uint32_t id, uint64_t count, uint64_t width, bool check) {
+  ty_slice out = {NULL, 0};
+  uint64_t bytes = UINT64_MAX;
+  if (r->status != TY_OK) return out;
+  if (width > 0 && !ty_mul(count, width, &bytes)) damaged(r, "its shape is too large");
+  else r->status = ty_slab_get(r->c, &r->slab, id, bytes, check, &out, r->err);
+  return out;
+}
+
+/* Cumulative ends over a section of bytes: ascending, the last one the section's length, no entry longer than `longest`. */
+static const uint64_t *ends(base_reader *r, uint32_t id, ty_slice bytes, uint64_t shortest, uint64_t longest) {
+  const uint64_t *e = (const uint64_t *)(const void *)section(r, id, r->rows, sizeof *e, true).data;
+  uint64_t before = 0;
+  for (uint64_t i = 0; i < r->rows && r->status == TY_OK; i++) {
+    if (e[i] < before || e[i] - before < shortest || e[i] - before > longest) damaged(r, "the ends of its strings are out of order");
+    before = e[i];
+  }
+  if (before != bytes.bytes) damaged(r, "its strings do not end where their section does");
+  return e;
+}
+
+static const uint32_t *keys(base_reader *r, uint32_t index) {
+  uint32_t id = TY_SECTION_KEYS + 3 * index;
+  const uint32_t *codes = (const uint32_t *)(const void *)section(r, id, r->rows, sizeof *codes, true).data;
+  ty_slice end_bytes = section(r, id + 1, 0, 0, true), bytes = section(r, id + 2, 0, 0, true);
+  if (r->status != TY_OK) return codes;
+  const uint64_t *e = (const uint64_t *)(const void *)end_bytes.data;
+  uint64_t count = end_bytes.bytes / sizeof *e;
+  if (end_bytes.bytes % sizeof *e != 0 || count == 0 || count > TY_ROWS_MAX || e[0] != 0 || e[count - 1] != bytes.bytes) damaged(r, "a dictionary is malformed");
+  ty_dict *d = &r->c->dicts[index];
+  for (uint64_t i = 0; i < count && r->status == TY_OK; i++) {
+    uint64_t start = i == 0 ? 0 : e[i - 1];
+    if (e[i] < start || e[i] > bytes.bytes) {
+      damaged(r, "a dictionary is malformed");
+      break;
+    }
+    uint32_t code = ty_dict_intern(d, r->c->env->kernel, (ty_slice){bytes.data + start, e[i] - start});
+    if (code == TY_NO_CODE) r->status = ty_fail(r->err, TY_NO_MEMORY, "out of memory opening %s", r->slab.file->name);
+    else if (code != i) damaged(r, "a dictionary names a value twice");
+  }
+  for (uint64_t i = 0; i < r->rows && r->status == TY_OK; i++) {
+    if (codes[i] >= count) damaged(r, "a row has a value that no dictionary knows");
+  }
+  return codes;
+}
+
+static void spans(base_reader *r, uint32_t count) {
+  ty_slice bytes = section(r, TY_SECTION_SPANS, count, sizeof(ty_span), true);
+  if (r->status != TY_OK) return;
+  ty_span *s = malloc((size_t)bytes.bytes + 1);
+  r->c->spans = s;
+  if (s == NULL) {
+    r->status = ty_fail(r->err, TY_NO_MEMORY, "out of memory opening %s", r->slab.file->name);
+    return;
+  }
+  memcpy(s, bytes.data, (size_t)bytes.bytes);
+  r->c->span_count = count;
+  uint64_t next = 0;
+  for (uint32_t i = 0; i < count && r->status == TY_OK; i++) {
+    if (s[i].first != next || s[i].count == 0 || s[i].count > r->rows - next || s[i].pad != 0 || (i > 0 && s[i].key <= s[i - 1].key)) {
+      damaged(r, "its partitions are out of order");
+      return;
+    }
+    next += s[i].count;
+    for (uint64_t at = s[i].first; at < next; at++) {
+      if (r->c->base.keys[0][at] != s[i].key) {
+        damaged(r, "a row lies in another partition than its own");
+        return;
+      }
+    }
+  }
+  if (next != r->rows) damaged(r, "its partitions do not cover its rows");
+}
+
+ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err) {
+  base_reader r = {.c = c, .err = err};
+  ty_segment *b = &c->base;
+  *b = (ty_segment){.is_base = true};
+  ty_status status = ty_slab_open(c, &c->store->files.base, TY_SLAB_BASE, &r.slab, err);
+  if (status != TY_OK) return status;
+  ty_slice shape_bytes = section(&r, TY_SECTION_SHAPE, 1, sizeof(ty_shape), true);
+  if (r.status != TY_OK) return r.status;
+  const ty_shape *shape = (const ty_shape *)(const void *)shape_bytes.data;
+  if (r.slab.header->generation > generation || shape->rows > TY_ROWS_MAX || shape->first_row > (uint64_t)1 << 62 || shape->spans > shape->rows)
+    damaged(&r, "its shape cannot be");
+  if (shape->dim != c->dim || shape->columns != c->columns || shape->lexical != c->lexical) damaged(&r, "its shape is not the manifest's");
+  if (r.status != TY_OK) return r.status;
+  r.rows = b->count = b->live = shape->rows;
+  c->store->first_row = shape->first_row;
+  c->next_row = shape->first_row + shape->rows;
+
+  b->codes = (const int8_t *)section(&r, TY_SECTION_CODES, r.rows, AME_CODE_STRIDE(c->dim), false).data;
+  b->info = (const ame_code_info *)(const void *)section(&r, TY_SECTION_INFO, r.rows, sizeof *b->info, true).data;
+  b->vectors = (const float *)(const void *)section(&r, TY_SECTION_VECTORS, r.rows, (uint64_t)c->dim * sizeof(float), false).data;
+  b->row = (const uint64_t *)(const void *)section(&r, TY_SECTION_ROW, r.rows, sizeof *b->row, true).data;
+  b->birth = (const uint64_t *)(const void *)section(&r, TY_SECTION_BIRTH, r.rows, sizeof *b->birth, true).data;
+  for (uint64_t i = 0; i < r.rows && r.status == TY_OK; i++) {
+    if (b->row[i] - shape->first_row >= r.rows || b->birth[i] - shape->first_row >= r.rows) damaged(&r, "a row's number is out of range");
+  }
+  b->keys = calloc(c->columns, sizeof *b->keys);
+  b->dead = calloc((size_t)r.rows + 1, 1);
+  if (b->keys == NULL || b->dead == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory opening %s", r.slab.file->name);
+  for (uint32_t i = 0; i < c->columns && r.status == TY_OK; i++) b->keys[i] = keys(&r, i);
+  spans(&r, (uint32_t)shape->spans);
+  ty_slice ids = section(&r, TY_SECTION_IDS, 0, 0, true), metas = section(&r, TY_SECTION_METAS, 0, 0, false);
+  ty_slice texts = section(&r, TY_SECTION_TEXTS, 0, 0, false), terms = section(&r, TY_SECTION_TERMS, 0, 0, false);
+  b->ids = ids.data;
+  b->metas = metas.data;
+  b->texts = texts.data;
+  b->terms = terms.data;
+  b->id_ends = ends(&r, TY_SECTION_ID_ENDS, ids, 1, TY_ID_MAX);
+  b->meta_ends = ends(&r, TY_SECTION_META_ENDS, metas, 0, TY_META_MAX);
+  b->text_ends = ends(&r, TY_SECTION_TEXT_ENDS, texts, 0, TY_TEXT_MAX);
+  b->terms_ends = ends(&r, TY_SECTION_TERMS_ENDS, terms, 0, UINT32_MAX);
+  b->presence = section(&r, TY_SECTION_PRESENCE, r.rows, 1, true).data;
+  return r.status;
+}

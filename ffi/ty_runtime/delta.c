@@ -1,0 +1,265 @@
+/* The delta: operations in blocks, one block a save, appended behind the last committed byte.
+ *
+ * Whatever lies there already is the torn tail of a save that no manifest ever named, and is written over.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "store.h"
+
+#define RESERVE_MIN ((uint64_t)4 << 20)
+
+bool ty_operation_size(const ty_collection *c, ty_operation *op) {
+  op->bytes = sizeof *op;
+  if (op->kind == TY_OPERATION_DELETE) return true;
+  if (op->id_bytes < 1 || op->id_bytes > TY_ID_MAX || op->meta_bytes > TY_META_MAX || op->text_bytes > TY_TEXT_MAX ||
+      op->keys_bytes > TY_KEY_MAX * TY_MAX_COLUMNS)
+    return false;
+  uint64_t bytes = op->bytes + (uint64_t)c->dim * sizeof(float) + op->id_bytes + op->meta_bytes + op->text_bytes + op->terms_bytes +
+                   (uint64_t)c->columns * sizeof(uint32_t) + op->keys_bytes;
+  op->bytes = ty_align_up(bytes);
+  return true;
+}
+
+ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op) {
+  ty_put_layout p = {.vector = sizeof *op};
+  p.id = p.vector + (uint64_t)c->dim * sizeof(float);
+  p.meta = p.id + op->id_bytes;
+  p.text = p.meta + op->meta_bytes;
+  p.terms = p.text + op->text_bytes;
+  p.key_lengths = p.terms + op->terms_bytes;
+  p.keys = p.key_lengths + (uint64_t)c->columns * sizeof(uint32_t);
+  return p;
+}
+
+static ty_payload payload_at(const ty_collection *c, const uint8_t *at) {
+  const ty_operation *op = (const ty_operation *)(const void *)at;
+  ty_put_layout p = ty_put_place(c, op);
+  return (ty_payload){.vector = (const float *)(const void *)(at + p.vector),
+                      .id = {at + p.id, op->id_bytes},
+                      .meta = {at + p.meta, op->meta_bytes},
+                      .text = {at + p.text, op->text_bytes},
+                      .terms = {at + p.terms, op->terms_bytes},
+                      .has_meta = (op->flags & TY_HAS_META) != 0,
+                      .has_text = (op->flags & TY_HAS_TEXT) != 0};
+}
+
+/* ---- Reading -------------------------------------------------------------------------------------------------------- */
+static ty_status damaged(ty_error *err, const ty_file *file, const char *what, uint64_t offset) {
+  return ty_fail(err, TY_CORRUPT, "%s: %s at offset %llu", file->name, what, (unsigned long long)offset);
+}
+
+ty_status ty_delta_check_header(const ty_collection *c, const ty_file *file, ty_error *err) {
+  if (file->bytes < sizeof(ty_delta_header)) return damaged(err, file, "no room for a header", file->bytes);
+  const ty_delta_header *h = (const ty_delta_header *)(const void *)file->map;
+  if (h->magic != TY_DELTA_MAGIC) return damaged(err, file, "not a delta", 0);
+  if (h->version != TY_DELTA_VERSION) return ty_fail(err, TY_CORRUPT, "%s is of version %u, this runtime reads %u", file->name, h->version, TY_DELTA_VERSION);
+  if (h->crc != c->env->kernel->crc32c(0, h, sizeof *h - sizeof h->crc)) return damaged(err, file, "the header does not match its checksum", 0);
+  const ty_slab_header *base = (const ty_slab_header *)(const void *)c->store->files.base.map;
+  if (h->dim != c->dim || h->columns != c->columns || h->base_generation != base->generation) return damaged(err, file, "it belongs to another base", 0);
+  return TY_OK;
+}
+
+static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offset, int8_t *codes, ty_error *err) {
+  const uint8_t *at = file->map + offset;
+  const ty_operation *op = (const ty_operation *)(const void *)at;
+  const ame_kernel *k = c->env->kernel;
+  if (op->row != c->next_row || (op->flags & ~(TY_HAS_META | TY_HAS_TEXT)) != 0 || (!(op->flags & TY_HAS_META) && op->meta_bytes > 0) ||
+      (!(op->flags & TY_HAS_TEXT) && op->text_bytes > 0))
+    return damaged(err, file, "a row is malformed", offset);
+  ty_place victim = 0;
+  uint64_t birth = op->row;
+  if (op->replaced != TY_NO_ROW) {
+    if (!ty_place_of_row(c, op->replaced, &victim)) return damaged(err, file, "a row replaces one that does not exist", offset);
+    ty_ref old = ty_ref_of(c, victim);
+    if (old.segment->dead[old.at]) return damaged(err, file, "a row replaces one that is gone", offset);
+    birth = old.segment->birth[old.at];
+  }
+  if (op->birth != birth) return damaged(err, file, "a row's birth is not its own", offset);
+  ty_put_layout p = ty_put_place(c, op);
+  uint32_t key_codes[TY_MAX_COLUMNS];
+  uint64_t key = p.keys, keys_end = p.keys + op->keys_bytes;
+  ty_status status = ty_delta_reserve(c, 1, err);
+  if (status == TY_OK) status = ty_kill_reserve(c, 1, err);
+  if (status != TY_OK) return status;
+  for (uint32_t i = 0; i < c->columns; i++) {
+    uint32_t length;
+    memcpy(&length, at + p.key_lengths + i * sizeof length, sizeof length);
+    if (length > keys_end - key) return damaged(err, file, "a row's filter values are malformed", offset);
+    key_codes[i] = ty_dict_intern(&c->dicts[i], k, (ty_slice){at + key, length});
+    if (key_codes[i] == TY_NO_CODE) return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
+    key += length;
+  }
+  if (key != keys_end) return damaged(err, file, "a row's filter values are malformed", offset);
+  ame_code_info info;
+  ty_new_row row = {.row = op->row, .birth = birth, .codes = key_codes, .payload = payload_at(c, at)};
+  k->quantize_i8(row.payload.vector, 1, c->dim, codes, &info);
+  if (op->replaced != TY_NO_ROW) ty_kill(c, victim);
+  ty_delta_push(c, &row, codes, &info);
+  c->next_row++;
+  ty_derived_added(c, (ty_place)(c->base.count + c->delta.count - 1));
+  return TY_OK;
+}
+
+static ty_status replay_delete(ty_collection *c, const ty_file *file, uint64_t offset, ty_error *err) {
+  const ty_operation *op = (const ty_operation *)(const void *)(file->map + offset);
+  ty_place victim;
+  if (!ty_place_of_row(c, op->row, &victim)) return damaged(err, file, "a row is deleted that does not exist", offset);
+  ty_ref old = ty_ref_of(c, victim);
+  if (old.segment->dead[old.at]) return damaged(err, file, "a row is deleted twice", offset);
+  ty_status status = ty_kill_reserve(c, 1, err);
+  if (status == TY_OK) ty_kill(c, victim);
+  return status;
+}
+
+ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, ty_error *err) {
+  const ame_kernel *k = c->env->kernel;
+  uint64_t at = from == 0 ? sizeof(ty_delta_header) : from, to = file->bytes;
+  uint64_t first = c->delta.count;
+  int8_t *codes = calloc(1, AME_CODE_STRIDE(c->dim));
+  if (codes == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
+  ty_status status = TY_OK;
+  while (at < to && status == TY_OK) {
+    const ty_block_header *b = (const ty_block_header *)(const void *)(file->map + at);
+    if (at % TY_ALIGN != 0 || to - at < sizeof *b || b->magic != TY_BLOCK_MAGIC || b->crc != k->crc32c(0, b, sizeof *b - sizeof b->crc) ||
+        b->payload_bytes % TY_ALIGN != 0 || b->payload_bytes > to - at - sizeof *b || b->first_row != c->next_row) {
+      status = damaged(err, file, "a block is malformed", at);
+      break;
+    }
+    at += sizeof *b;
+    uint64_t end = at + b->payload_bytes, ops = 0;
+    for (; at < end && status == TY_OK; ops++) {
+      ty_operation op; /* both sides are 64-byte aligned, so there is room for a header */
+      memcpy(&op, file->map + at, sizeof op);
+      uint64_t bytes = op.bytes;
+      if ((op.kind != TY_OPERATION_PUT && op.kind != TY_OPERATION_DELETE) || !ty_operation_size(c, &op) || op.bytes != bytes || bytes > end - at) {
+        status = damaged(err, file, "an operation is malformed", at);
+        break;
+      }
+      status = op.kind == TY_OPERATION_PUT ? replay_put(c, file, at, codes, err) : replay_delete(c, file, at, err);
+      at += bytes;
+    }
+    if (status == TY_OK && ops != b->ops) status = damaged(err, file, "a block has another number of operations than it says", at);
+  }
+  free(codes);
+  if (c->lexical_index != NULL && c->delta.count > first) ty_lexical_added(c->lexical_index, first, c->delta.count - first);
+  return status;
+}
+
+void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint64_t at) {
+  uint64_t offset = from + sizeof(ty_block_header);
+  while (offset < file->bytes) {
+    const ty_operation *op = (const ty_operation *)(const void *)(file->map + offset);
+    if (op->kind == TY_OPERATION_PUT) c->delta.payload[at++] = payload_at(c, file->map + offset);
+    offset += op->bytes;
+  }
+}
+
+/* ---- Mapping -------------------------------------------------------------------------------------------------------- */
+static void shift(ty_slice *s, const uint8_t *from, const uint8_t *to) {
+  if (s->data != NULL) s->data = to + (s->data - from);
+}
+
+ty_status ty_delta_remap(ty_collection *c, ty_file *file, uint64_t bytes, ty_error *err) {
+  if (file->map != NULL && bytes <= file->mapped) return TY_OK;
+  ty_file fresh = *file;
+  fresh.map = NULL;
+  ty_status status = ty_file_map(c, &fresh, bytes - fresh.bytes + (bytes > RESERVE_MIN ? bytes : RESERVE_MIN), err);
+  if (status != TY_OK) return status;
+  uint64_t length = file->map == NULL ? 0 : file->mapped;
+  for (uint64_t i = 0; i < c->delta.count && length > 0; i++) {
+    ty_payload *p = &c->delta.payload[i];
+    const uint8_t *vector = (const uint8_t *)p->vector;
+    if ((uintptr_t)vector - (uintptr_t)file->map >= length) continue;
+    p->vector = (const float *)(const void *)(fresh.map + (vector - file->map));
+    shift(&p->id, file->map, fresh.map);
+    shift(&p->meta, file->map, fresh.map);
+    shift(&p->text, file->map, fresh.map);
+    shift(&p->terms, file->map, fresh.map);
+  }
+  ty_file_unmap(c, file);
+  *file = fresh;
+  return TY_OK;
+}
+
+/* ---- Appending ------------------------------------------------------------------------------------------------------ */
+static int write_block(ty_collection *c, int fd, ty_file *file, uint64_t generation) {
+  struct ty_store *s = c->store;
+  const ame_kernel *k = c->env->kernel;
+  ty_os *os = &c->env->os;
+  ty_block_header *b = (ty_block_header *)(void *)s->chunks[0].data;
+  *b = (ty_block_header){.magic = TY_BLOCK_MAGIC, .ops = s->ops, .generation = generation, .first_row = s->kept_next_row};
+  for (uint32_t i = 0; i < s->chunk_count; i++) {
+    uint64_t skip = i == 0 ? sizeof *b : 0;
+    b->payload_crc = k->crc32c(b->payload_crc, s->chunks[i].data + skip, (size_t)(s->chunks[i].used - skip));
+    b->payload_bytes += s->chunks[i].used - skip;
+  }
+  b->crc = k->crc32c(0, b, sizeof *b - sizeof b->crc);
+  for (uint32_t i = 0; i < s->chunk_count; i++) {
+    int result = os->pwrite(os, fd, s->chunks[i].data, (size_t)s->chunks[i].used, file->bytes);
+    if (result < 0) return result;
+    file->crc = k->crc32c(file->crc, s->chunks[i].data, (size_t)s->chunks[i].used);
+    file->bytes += s->chunks[i].used;
+  }
+  return 0;
+}
+
+static int write_header(ty_collection *c, int fd, ty_file *file, uint64_t generation) {
+  const ame_kernel *k = c->env->kernel;
+  const ty_slab_header *base = (const ty_slab_header *)(const void *)c->store->files.base.map;
+  ty_delta_header h = {.magic = TY_DELTA_MAGIC,
+                       .version = TY_DELTA_VERSION,
+                       .columns = c->columns,
+                       .dim = c->dim,
+                       .generation = generation,
+                       .base_generation = base->generation};
+  h.crc = k->crc32c(0, &h, sizeof h - sizeof h.crc);
+  file->crc = k->crc32c(0, &h, sizeof h);
+  file->bytes = sizeof h;
+  return c->env->os.pwrite(&c->env->os, fd, &h, sizeof h, 0);
+}
+
+ty_status ty_delta_append(ty_collection *c, uint64_t generation, ty_files *files, uint64_t *from, ty_error *err) {
+  struct ty_store *s = c->store;
+  ty_os *os = &c->env->os;
+  bool fresh = files->delta_count == 0 || s->abandon_delta;
+  if (fresh && files->delta_count + 8 > TY_FILES_MAX) return ty_fail(err, TY_IO, "too many delta files: compact the collection");
+  ty_file file = {0};
+  ty_status status;
+  int fd;
+  if (fresh) {
+    snprintf(file.name, sizeof file.name, "delta-%016llx.slab", (unsigned long long)generation);
+    status = ty_file_create(c, file.name, &fd, err);
+    if (status != TY_OK) return status;
+  } else {
+    file = files->deltas[files->delta_count - 1];
+    char path[TY_PATH_MAX];
+    ty_path(c, file.name, path);
+    fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (fd < 0) return ty_fail_io(err, fd, "open", file.name);
+  }
+  const char *what = "write";
+  int result = fresh ? write_header(c, fd, &file, generation) : 0;
+  *from = file.bytes;
+  if (result >= 0) result = write_block(c, fd, &file, generation);
+  if (result >= 0) {
+    what = "sync";
+    result = os->sync(os, fd);
+    if (result < 0) s->abandon_delta = true; /* its pages may count as clean and yet be lost */
+  }
+  int closed = os->close(os, fd);
+  if (result >= 0 && closed < 0) result = closed, what = "close";
+  status = result < 0 ? ty_fail_io(err, result, what, file.name) : TY_OK;
+  if (status == TY_OK && fresh) status = ty_file_sync_dir(c, c->dir, err);
+  if (status != TY_OK) {
+    if (fresh) ty_file_remove(c, file.name);
+    return status;
+  }
+  if (fresh) {
+    files->deltas[files->delta_count++] = file; /* the caller left room for one more */
+  } else {
+    files->deltas[files->delta_count - 1] = file;
+  }
+  return TY_OK;
+}

@@ -1,0 +1,135 @@
+/* Files of a collection's directory: mapping, creating, replacing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "store.h"
+
+/* The directory's length was checked when the collection was made, names are shorter than 96. */
+void ty_path(const ty_collection *c, const char *name, char out[TY_PATH_MAX]) { snprintf(out, TY_PATH_MAX, "%s/%s", c->dir, name); }
+
+/* A link or a FIFO under one of our names is not ours: O_NONBLOCK keeps the open from waiting for a FIFO's other end. */
+static int open_read(const ty_collection *c, const char *name) {
+  char path[TY_PATH_MAX];
+  ty_path(c, name, path);
+  return c->env->os.open(&c->env->os, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+}
+
+ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err) {
+  ty_os *os = &c->env->os;
+  uint64_t length, size = 0;
+  if (file->bytes == 0 || !ty_add(file->bytes, reserve, &length) || length > SIZE_MAX / 2)
+    return ty_fail(err, TY_CORRUPT, "%s: %s has an impossible size", TY_MANIFEST_NAME, file->name);
+  int fd = open_read(c, file->name);
+  if (fd < 0) return ty_fail_io(err, fd, "open", file->name);
+  ty_status status = TY_OK;
+  void *address = NULL;
+  int result = os->size(os, fd, &size);
+  if (result < 0) {
+    status = ty_fail_io(err, result, "read the size of", file->name);
+  } else if (size < file->bytes) {
+    status = ty_fail(err, TY_CORRUPT, "%s ends at offset %llu of %llu committed bytes", file->name, (unsigned long long)size,
+                     (unsigned long long)file->bytes);
+  } else if ((result = os->map(os, fd, (size_t)length, &address)) < 0) {
+    status = ty_fail_io(err, result, "map", file->name);
+  }
+  os->close(os, fd);
+  if (status != TY_OK) return status;
+  file->map = address;
+  file->mapped = length;
+  return TY_OK;
+}
+
+void ty_file_unmap(const ty_collection *c, ty_file *file) {
+  if (file->map != NULL) c->env->os.unmap(&c->env->os, (void *)(uintptr_t)file->map, (size_t)file->mapped);
+  file->map = NULL;
+  file->mapped = 0;
+}
+
+ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err) {
+  ty_os *os = &c->env->os;
+  char path[TY_PATH_MAX];
+  ty_path(c, name, path);
+  int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
+  int result = os->open(os, path, flags, 0600);
+  if (result == -EEXIST) {
+    result = os->unlink(os, path);
+    if (result == 0 || result == -ENOENT) result = os->open(os, path, flags, 0600);
+  }
+  if (result < 0) return ty_fail_io(err, result, "create", name);
+  *fd = result;
+  return TY_OK;
+}
+
+ty_status ty_file_sync_dir(const ty_collection *c, const char *dir, ty_error *err) {
+  ty_os *os = &c->env->os;
+  int fd = os->open(os, dir, O_RDONLY | O_DIRECTORY, 0);
+  if (fd < 0) return ty_fail_io(err, fd, "open", "the collection's directory");
+  int result = os->sync_dir(os, fd);
+  os->close(os, fd);
+  return result < 0 ? ty_fail_io(err, result, "sync", "the collection's directory") : TY_OK;
+}
+
+ty_status ty_file_size(const ty_collection *c, const char *name, uint64_t *out, ty_error *err) {
+  ty_os *os = &c->env->os;
+  int fd = open_read(c, name);
+  if (fd < 0) return ty_fail_io(err, fd, "open", name);
+  int result = os->size(os, fd, out);
+  os->close(os, fd);
+  return result < 0 ? ty_fail_io(err, result, "read the size of", name) : TY_OK;
+}
+
+ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit, ty_buffer *out, ty_error *err) {
+  ty_os *os = &c->env->os;
+  int fd = open_read(c, name);
+  if (fd < 0) return ty_fail_io(err, fd, "open", name);
+  uint64_t size = 0;
+  ty_status status = TY_OK;
+  int64_t got = os->size(os, fd, &size);
+  if (got < 0) {
+    status = ty_fail_io(err, (int)got, "read the size of", name);
+  } else if (size > limit) {
+    status = ty_fail(err, TY_CORRUPT, "%s is larger than %llu bytes", name, (unsigned long long)limit);
+  } else if ((out->data = malloc((size_t)size + 1)) == NULL) {
+    status = ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", name);
+  } else {
+    out->capacity = size + 1;
+    got = os->pread(os, fd, out->data, (size_t)size, 0);
+    if (got < 0) status = ty_fail_io(err, (int)got, "read", name);
+    else out->bytes = (uint64_t)got;
+  }
+  os->close(os, fd);
+  return status;
+}
+
+ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes, bool *renamed, ty_error *err) {
+  ty_os *os = &c->env->os;
+  char temporary[96], from[TY_PATH_MAX], to[TY_PATH_MAX];
+  snprintf(temporary, sizeof temporary, "%s.tmp-%ld", name, (long)getpid());
+  ty_path(c, temporary, from);
+  ty_path(c, name, to);
+  int fd;
+  ty_status status = ty_file_create(c, temporary, &fd, err);
+  if (status != TY_OK) return status;
+  int result = os->pwrite(os, fd, data, (size_t)bytes, 0);
+  const char *what = "write";
+  if (result >= 0) result = os->sync(os, fd), what = "sync";
+  int closed = os->close(os, fd);
+  if (result >= 0) result = closed, what = result < 0 ? "close" : what;
+  if (result >= 0) {
+    if (renamed != NULL) *renamed = true;
+    result = os->rename(os, from, to), what = "rename";
+  }
+  if (result >= 0) return TY_OK;
+  status = ty_fail_io(err, result, what, temporary);
+  os->unlink(os, from); /* its pages may be lost: never used again */
+  return status;
+}
+
+void ty_file_remove(const ty_collection *c, const char *name) {
+  char path[TY_PATH_MAX];
+  ty_path(c, name, path);
+  c->env->os.unlink(&c->env->os, path);
+}

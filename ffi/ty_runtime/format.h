@@ -1,0 +1,147 @@
+/* The bytes on disk. FORMAT.md says the same in tables; no other file knows a magic number or an offset.
+ *
+ * Integers and floats are little-endian, as on every platform we build for, so records are read in place. Every struct below has no
+ * padding of the compiler's own; reserved fields are zero and checked to be.
+ */
+#ifndef TY_FORMAT_H
+#define TY_FORMAT_H
+
+#include "ty_runtime.h"
+
+#define TY_ALIGN 64u /* of sections, blocks, operations and vectors: a cache line, and what the kernel's loads like best */
+
+#define TY_MANIFEST_NAME "collection.json"
+#define TY_LOCK_NAME ".lock"
+#define TY_ID_MAP_NAME "id_map.npy"
+#define TY_MANIFEST_MAX ((uint64_t)16 << 20)
+#define TY_FILES_MAX 4096u
+#define TY_ROWS_MAX 0x7fffffffu /* base and delta together: positions are kept in 32 bits in memory */
+
+#define TY_ID_MAX 512u
+#define TY_META_MAX ((uint64_t)1 << 20)
+#define TY_TEXT_MAX ((uint64_t)64 << 20)
+#define TY_KEY_MAX ((uint64_t)64 << 10)
+
+/* ---- Slabs: sealed files of sections ------------------------------------------------------------------------------- */
+#define TY_SLAB_MAGIC 0x3142414c53435653ull /* "SVCSLAB1" */
+#define TY_SLAB_VERSION 1u
+enum { TY_SLAB_BASE = 1, TY_SLAB_IVF = 2, TY_SLAB_LEXICAL = 3 };
+
+typedef struct ty_slab_header {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t kind;
+  uint32_t sections; /* entries of the table that follows this header */
+  uint32_t table_crc; /* of that table */
+  uint64_t bytes; /* of the file */
+  uint64_t generation; /* of the save that made it */
+  uint64_t base_generation; /* of the base it belongs to; of a base: its own */
+  uint8_t reserved[12];
+  uint32_t crc; /* of the 60 bytes before */
+} ty_slab_header;
+_Static_assert(sizeof(ty_slab_header) == 64, "slab header");
+
+typedef struct ty_slab_section {
+  uint32_t id;
+  uint32_t crc;
+  uint64_t offset; /* a multiple of TY_ALIGN */
+  uint64_t bytes;
+  uint64_t reserved;
+} ty_slab_section;
+_Static_assert(sizeof(ty_slab_section) == 32, "slab section");
+
+#define TY_SLAB_SECTIONS_MAX 256u
+
+/* Sections of a base. */
+enum {
+  TY_SECTION_SHAPE = 1,
+  TY_SECTION_CODES,
+  TY_SECTION_INFO,
+  TY_SECTION_VECTORS,
+  TY_SECTION_ROW,
+  TY_SECTION_BIRTH,
+  TY_SECTION_SPANS,
+  TY_SECTION_ID_ENDS,
+  TY_SECTION_IDS,
+  TY_SECTION_META_ENDS,
+  TY_SECTION_METAS,
+  TY_SECTION_TEXT_ENDS,
+  TY_SECTION_TEXTS,
+  TY_SECTION_TERMS_ENDS,
+  TY_SECTION_TERMS,
+  TY_SECTION_PRESENCE,
+  TY_SECTION_KEYS = 32 /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
+};
+/* The one section of an IVF or lexical slab. */
+#define TY_SECTION_INDEX 1u
+
+typedef struct ty_shape {
+  uint64_t rows;
+  uint64_t first_row; /* the smallest row number; the rows have first_row .. first_row + rows - 1 in some order */
+  uint64_t dim;
+  uint64_t columns;
+  uint64_t spans;
+  uint64_t lexical; /* 0 or 1 */
+  uint64_t reserved[2];
+} ty_shape;
+_Static_assert(sizeof(ty_shape) == 64, "shape");
+
+#define TY_HAS_META 1u
+#define TY_HAS_TEXT 2u
+
+/* ---- Deltas: append-only files of blocks --------------------------------------------------------------------------- */
+#define TY_DELTA_MAGIC 0x31544c4544435653ull /* "SVCDELT1" */
+#define TY_DELTA_VERSION 1u
+
+typedef struct ty_delta_header {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t columns;
+  uint64_t dim;
+  uint64_t generation; /* of the save that made the file */
+  uint64_t base_generation;
+  uint8_t reserved[20];
+  uint32_t crc; /* of the 60 bytes before */
+} ty_delta_header;
+_Static_assert(sizeof(ty_delta_header) == 64, "delta header");
+
+/* One block is one save. */
+#define TY_BLOCK_MAGIC 0x4b4c4254u /* "TBLK" */
+typedef struct ty_block_header {
+  uint32_t magic;
+  uint32_t payload_crc;
+  uint64_t ops;
+  uint64_t payload_bytes; /* what follows this header; a multiple of TY_ALIGN */
+  uint64_t generation;
+  uint64_t first_row; /* number of the first row put in this block */
+  uint8_t reserved[20];
+  uint32_t crc; /* of the 60 bytes before */
+} ty_block_header;
+_Static_assert(sizeof(ty_block_header) == 64, "block header");
+
+enum { TY_OPERATION_PUT = 1, TY_OPERATION_DELETE = 2 };
+#define TY_NO_ROW UINT64_MAX
+
+/* A put goes on with: vector (dim floats), id, metadata, text, terms, key lengths (columns x u32, 1-byte aligned), key bytes, zero
+ * padding. A delete has nothing more. */
+typedef struct ty_operation {
+  uint32_t kind;
+  uint32_t flags;    /* TY_HAS_META, TY_HAS_TEXT */
+  uint64_t row;      /* put: its number; delete: the victim's */
+  uint64_t replaced; /* put: the number of the row that dies by it, or TY_NO_ROW */
+  uint64_t birth;    /* put only */
+  uint32_t id_bytes, meta_bytes, text_bytes, terms_bytes;
+  uint32_t keys_bytes;
+  uint32_t reserved;
+  uint64_t bytes; /* of the whole operation, a multiple of TY_ALIGN */
+} ty_operation;
+_Static_assert(sizeof(ty_operation) == 64, "operation");
+
+/* ---- id_map.npy: numpy format 1.0 ----------------------------------------------------------------------------------- */
+#define TY_NPY_HEADER 128u
+#define TY_NPY_WIDTH_MIN 32u
+#define TY_NPY_WIDTH_STEP 16u
+
+static inline uint64_t ty_align_up(uint64_t n) { return (n + (TY_ALIGN - 1)) & ~(uint64_t)(TY_ALIGN - 1); }
+
+#endif

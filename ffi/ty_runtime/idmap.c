@@ -1,0 +1,191 @@
+/* id_map.npy: the external ids by row number, for numpy. A checked copy of what the segments say, never read back.
+ *
+ * Its header names the number of rows and so is the one place that a save writes over. Appended bytes are not synced: after a power cut
+ * the copy may be behind, which its checksum in the manifest tells, and the next writer writes it anew.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "store.h"
+
+#define BATCH ((uint64_t)1 << 20)
+
+static void header(uint8_t out[TY_NPY_HEADER], uint64_t width, uint64_t rows) {
+  static const uint8_t magic[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, TY_NPY_HEADER - 10, 0};
+  char text[TY_NPY_HEADER];
+  int n = snprintf(text, sizeof text, "{'descr': '|S%llu', 'fortran_order': False, 'shape': (%llu,), }", (unsigned long long)width,
+                   (unsigned long long)rows);
+  memset(out, ' ', TY_NPY_HEADER);
+  memcpy(out, magic, sizeof magic);
+  memcpy(out + sizeof magic, text, (size_t)n);
+  out[TY_NPY_HEADER - 1] = '\n';
+}
+
+static uint64_t width_for(uint64_t longest) {
+  uint64_t width = (longest + TY_NPY_WIDTH_STEP - 1) / TY_NPY_WIDTH_STEP * TY_NPY_WIDTH_STEP;
+  return width < TY_NPY_WIDTH_MIN ? TY_NPY_WIDTH_MIN : width;
+}
+
+/* The width that a map of so many bytes and rows has; 0 where none fits. */
+static uint64_t width_of(uint64_t bytes, uint64_t rows) {
+  if (bytes < TY_NPY_HEADER) return 0;
+  uint64_t body = bytes - TY_NPY_HEADER;
+  if (rows == 0) return body == 0 ? TY_NPY_WIDTH_MIN : 0;
+  uint64_t width = body / rows;
+  return body % rows == 0 && width % TY_NPY_WIDTH_STEP == 0 && width >= TY_NPY_WIDTH_MIN && width <= TY_ID_MAX ? width : 0;
+}
+
+typedef ty_slice (*id_fn)(const void *ctx, uint64_t i);
+
+/* Writes entries [first, rows) from `offset` on, in batches, and goes on with the checksum. */
+static int write_entries(const ty_collection *c, int fd, uint64_t width, uint64_t first, uint64_t rows, id_fn id, const void *ctx, uint64_t offset,
+                         uint32_t *crc, bool *no_memory) {
+  uint64_t most = BATCH / width, room = rows - first < most ? rows - first : most;
+  uint8_t *batch = malloc((size_t)(room * width) + 1);
+  *no_memory = batch == NULL;
+  int result = 0;
+  for (uint64_t i = first; i < rows && batch != NULL && result >= 0;) {
+    uint64_t n = rows - i < room ? rows - i : room;
+    memset(batch, 0, (size_t)(n * width));
+    for (uint64_t j = 0; j < n; j++) {
+      ty_slice s = id(ctx, i + j);
+      if (s.bytes > 0) memcpy(batch + j * width, s.data, (size_t)s.bytes);
+    }
+    result = c->env->os.pwrite(&c->env->os, fd, batch, (size_t)(n * width), offset);
+    *crc = c->env->kernel->crc32c(*crc, batch, (size_t)(n * width));
+    offset += n * width;
+    i += n;
+  }
+  free(batch);
+  return result;
+}
+
+ty_status ty_id_map_write(const ty_collection *c, uint64_t rows, id_fn id, const void *ctx, ty_file *out, ty_error *err) {
+  ty_os *os = &c->env->os;
+  char temporary[96], from[TY_PATH_MAX], to[TY_PATH_MAX];
+  uint64_t longest = 0;
+  for (uint64_t i = 0; i < rows; i++) {
+    uint64_t bytes = id(ctx, i).bytes;
+    if (bytes > longest) longest = bytes;
+  }
+  uint64_t width = width_for(longest);
+  snprintf(temporary, sizeof temporary, TY_ID_MAP_NAME ".tmp-%ld", (long)getpid());
+  ty_path(c, temporary, from);
+  ty_path(c, TY_ID_MAP_NAME, to);
+  int fd;
+  ty_status status = ty_file_create(c, temporary, &fd, err);
+  if (status != TY_OK) return status;
+  uint8_t head[TY_NPY_HEADER];
+  header(head, width, rows);
+  *out = (ty_file){.name = TY_ID_MAP_NAME, .bytes = TY_NPY_HEADER + rows * width};
+  bool no_memory = false;
+  const char *what = "write";
+  int result = os->pwrite(os, fd, head, sizeof head, 0);
+  if (result >= 0) result = write_entries(c, fd, width, 0, rows, id, ctx, sizeof head, &out->crc, &no_memory);
+  if (result >= 0 && !no_memory) result = os->sync(os, fd), what = "sync";
+  int closed = os->close(os, fd);
+  if (result >= 0) result = closed;
+  if (result >= 0 && !no_memory) result = os->rename(os, from, to), what = "rename";
+  if (result >= 0 && !no_memory) return TY_OK;
+  status = no_memory ? ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", TY_ID_MAP_NAME) : ty_fail_io(err, result, what, TY_ID_MAP_NAME);
+  os->unlink(os, from);
+  return status;
+}
+
+/* The id of the row with number first_row + i, as written, dead or not. */
+static ty_slice id_of_row(const void *ctx, uint64_t i) {
+  ty_collection *c = (ty_collection *)(uintptr_t)ctx;
+  ty_place place;
+  if (!ty_place_of_row(c, c->store->first_row + i, &place)) return (ty_slice){NULL, 0};
+  ty_ref r = ty_ref_of(c, place);
+  return ty_row_id(r.segment, r.at);
+}
+
+typedef struct tail {
+  const ty_collection *c;
+  uint64_t first_at, first_i; /* delta position first_at has row number first_row + first_i */
+} tail;
+
+static ty_slice id_of_tail(const void *ctx, uint64_t i) {
+  const tail *t = ctx;
+  return ty_row_id(&t->c->delta, t->first_at + (i - t->first_i));
+}
+
+/* Whether the file holds what the manifest says, past its header. */
+static bool matches(const ty_collection *c, int fd, const ty_file *file) {
+  uint8_t *batch = malloc(BATCH);
+  uint32_t crc = 0;
+  uint64_t at = TY_NPY_HEADER;
+  while (batch != NULL && at < file->bytes) {
+    uint64_t n = file->bytes - at < BATCH ? file->bytes - at : BATCH;
+    int64_t got = c->env->os.pread(&c->env->os, fd, batch, (size_t)n, at);
+    if (got != (int64_t)n) break;
+    crc = c->env->kernel->crc32c(crc, batch, (size_t)n);
+    at += n;
+  }
+  bool same = batch != NULL && at >= file->bytes && crc == file->crc;
+  free(batch);
+  return same;
+}
+
+/* Appends in place. False where the map is not fit for that or the attempt failed: then it is written anew. */
+static bool append(ty_collection *c, uint64_t first_at, ty_file *file) {
+  struct ty_store *s = c->store;
+  ty_os *os = &c->env->os;
+  uint64_t rows_before = s->kept_next_row - s->first_row, rows = c->next_row - s->first_row;
+  uint64_t width = width_of(file->bytes, rows_before), size = 0;
+  for (uint64_t at = first_at; at < c->delta.count; at++) {
+    if (c->delta.payload[at].id.bytes > width) return false;
+  }
+  if (width == 0) return false;
+  char path[TY_PATH_MAX];
+  ty_path(c, TY_ID_MAP_NAME, path);
+  int fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+  if (fd < 0) return false;
+  bool good = os->size(os, fd, &size) >= 0 && size >= file->bytes;
+  if (good && !s->id_map_checked) good = s->id_map_checked = matches(c, fd, file);
+  if (good) {
+    uint8_t head[TY_NPY_HEADER];
+    bool no_memory = false;
+    tail t = {c, first_at, rows_before};
+    header(head, width, rows);
+    good = write_entries(c, fd, width, rows_before, rows, id_of_tail, &t, file->bytes, &file->crc, &no_memory) >= 0 && !no_memory &&
+           os->pwrite(os, fd, head, sizeof head, 0) >= 0;
+    file->bytes = TY_NPY_HEADER + rows * width;
+  }
+  os->close(os, fd);
+  return good;
+}
+
+ty_status ty_id_map_append(ty_collection *c, uint64_t first_at, ty_file *out, ty_error *err) {
+  if (first_at == c->delta.count) return TY_OK;
+  ty_file appended = *out;
+  if (append(c, first_at, &appended)) {
+    *out = appended;
+    return TY_OK;
+  }
+  ty_status status = ty_id_map_write(c, c->next_row - c->store->first_row, id_of_row, c, out, err);
+  if (status == TY_OK) c->store->id_map_checked = true;
+  return status;
+}
+
+ty_status ty_id_map_check(const ty_collection *c, ty_error *err) {
+  ty_os *os = &c->env->os;
+  const ty_file *file = &c->store->files.id_map;
+  char path[TY_PATH_MAX];
+  ty_path(c, TY_ID_MAP_NAME, path);
+  int fd = os->open(os, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+  if (fd < 0) return ty_fail_io(err, fd, "open", TY_ID_MAP_NAME);
+  uint8_t head[TY_NPY_HEADER], want[TY_NPY_HEADER];
+  uint64_t rows = c->next_row - c->store->first_row, width = width_of(file->bytes, rows);
+  header(want, width, rows);
+  bool whole = width > 0 && os->pread(os, fd, head, sizeof head, 0) == (int64_t)sizeof head;
+  bool titled = whole && (rows == 0 || memcmp(head, want, sizeof head) == 0);
+  bool same = titled && matches(c, fd, file);
+  os->close(os, fd);
+  if (same) return TY_OK;
+  return ty_fail(err, TY_CORRUPT, "%s does not match its checksum at offset %u; it is a copy, the next compaction writes it anew", TY_ID_MAP_NAME,
+                 titled ? TY_NPY_HEADER : 0);
+}

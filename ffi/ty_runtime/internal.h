@@ -1,0 +1,254 @@
+/* What lives in memory while a collection is open, shared by the files of this folder.
+ *
+ * A collection is a base (sealed, mapped, rows in the order partition, IVF list, insertion) and a delta (rows since the base, in the
+ * order they were written). Both are a ty_segment: columns side by side, so that one scan serves both. Positions (`at`) index a
+ * segment; row numbers identify a row for ever and are never reused.
+ */
+#ifndef TY_INTERNAL_H
+#define TY_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include "os.h"
+#include "ty_runtime.h"
+
+typedef struct ty_slice {
+  const uint8_t *data;
+  uint64_t bytes;
+} ty_slice;
+
+/* ---- Failure --------------------------------------------------------------------------------------------------------*/
+/* Fills err (cutting the message to fit on a character boundary) and returns status. */
+ty_status ty_fail(ty_error *err, ty_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* For a negative result of the os table: TY_IO with the errno's text, `what` (a verb) and a file's name. */
+ty_status ty_fail_io(ty_error *err, int negative_errno, const char *what, const char *name);
+/* Checked sizes: false on overflow. */
+bool ty_mul(uint64_t a, uint64_t b, uint64_t *out);
+bool ty_add(uint64_t a, uint64_t b, uint64_t *out);
+/* True when the caller of a long operation asked to stop. */
+bool ty_cancelled(const ty_progress *progress);
+void ty_progress_set(ty_progress *progress, uint64_t done, uint64_t total);
+
+/* ---- A growing byte buffer ------------------------------------------------------------------------------------------*/
+typedef struct ty_buffer {
+  uint8_t *data;
+  uint64_t bytes, capacity;
+  bool failed; /* sticky: memory ran out; checked once at the end */
+} ty_buffer;
+void ty_buffer_append(ty_buffer *b, const void *data, uint64_t bytes);
+void ty_buffer_align(ty_buffer *b, uint64_t alignment); /* zero bytes up to a multiple */
+void ty_buffer_free(ty_buffer *b);
+
+/* ---- Filter columns -------------------------------------------------------------------------------------------------
+ * A column's encoded values by code. Code 0 is the empty key, which never matches. */
+typedef struct ty_dict {
+  ty_buffer bytes;   /* values one behind the other */
+  uint64_t *ends;    /* by code */
+  uint32_t count;    /* codes in use, at least 1 */
+  uint32_t capacity;
+  uint32_t *table;   /* open addressing: code + 1, 0 empty; power of two */
+  uint32_t table_size;
+} ty_dict;
+#define TY_NO_CODE 0xffffffffu
+uint32_t ty_dict_find(const ty_dict *d, const ame_kernel *k, ty_slice value);            /* TY_NO_CODE when absent */
+uint32_t ty_dict_intern(ty_dict *d, const ame_kernel *k, ty_slice value);                /* TY_NO_CODE when memory ran out */
+ty_slice ty_dict_value(const ty_dict *d, uint32_t code);
+void ty_dict_free(ty_dict *d);
+
+/* ---- Segments -------------------------------------------------------------------------------------------------------*/
+/* Where a delta row's payload stands: in the mapping of its file, or in memory while unsaved. */
+typedef struct ty_payload {
+  const float *vector; /* dim floats, 4-byte aligned at least */
+  ty_slice id, meta, text, terms;
+  uint8_t has_meta, has_text;
+} ty_payload;
+
+typedef struct ty_segment {
+  bool is_base;
+  uint64_t count;
+  uint64_t live;
+  /* Columns, `count` entries each. */
+  const int8_t *codes; /* AME_CODE_STRIDE(dim) bytes a row, 64-byte aligned */
+  const ame_code_info *info;
+  const uint64_t *row;   /* ascending in the delta, not in the base */
+  const uint64_t *birth;
+  const uint32_t **keys; /* one array of codes per filter column; keys[0] is the partition */
+  uint8_t *dead;         /* 1: deleted or superseded; always in memory */
+  /* Base only: arrays in the mapping. */
+  const float *vectors;
+  const uint64_t *id_ends, *meta_ends, *text_ends, *terms_ends; /* cumulative, count entries */
+  const uint8_t *ids, *metas, *texts, *terms;
+  const uint8_t *presence; /* by row: bit 0 has metadata, bit 1 has text */
+  /* Delta only. */
+  ty_payload *payload;
+} ty_segment;
+
+static inline const float *ty_row_vector(const ty_segment *s, uint64_t at, uint64_t dim) {
+  return s->is_base ? s->vectors + at * dim : s->payload[at].vector;
+}
+ty_slice ty_row_id(const ty_segment *s, uint64_t at);
+ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present);
+ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present);
+/* The row's retained tokens for the lexical index: see "Terms" below. Empty where the collection is not lexical. */
+ty_slice ty_row_terms(const ty_segment *s, uint64_t at);
+
+/* A contiguous run of the base that holds one partition's rows. */
+typedef struct ty_span {
+  uint32_t key; /* code in column 0 */
+  uint32_t pad;
+  uint64_t first, count;
+} ty_span;
+
+/* ---- Terms ----------------------------------------------------------------------------------------------------------
+ * A row's tokens as stored: number of distinct terms, number of tokens (LEB128 each), then for each term in ascending order of hash: the
+ * difference of the hash from the one before (the first from 0), tf. All LEB128. */
+typedef struct ty_term_reader {
+  const uint8_t *at, *end;
+  uint64_t distinct, tokens, seen;
+  uint32_t hash;
+  uint32_t tf;
+} ty_term_reader;
+bool ty_terms_open(ty_term_reader *r, ty_slice terms);  /* false: malformed; an empty slice is zero terms */
+bool ty_terms_next(ty_term_reader *r);                  /* false at the end or where malformed (then seen < distinct) */
+/* Tokenises a text and appends its terms in the form above. */
+ty_status ty_terms_encode(const ame_kernel *k, ty_slice text, ty_buffer *out, ty_error *err);
+uint64_t ty_leb_put(uint8_t *out, uint64_t value);      /* up to 10 bytes; returns how many */
+bool ty_leb_get(const uint8_t **at, const uint8_t *end, uint64_t *value);
+
+/* ---- A mapped file --------------------------------------------------------------------------------------------------*/
+typedef struct ty_file {
+  char name[64];      /* in the collection's directory; empty: none */
+  uint64_t bytes;     /* committed */
+  uint32_t crc;       /* of the committed bytes: for slabs of their header and section table, which hold the sections' own; for the
+                         delta of every committed byte; for id_map.npy of what follows its header */
+  const uint8_t *map; /* at least `bytes` long */
+  uint64_t mapped;
+} ty_file;
+
+/* ---- IVF: ivf.c -----------------------------------------------------------------------------------------------------*/
+typedef struct ty_ivf_part {
+  uint32_t span;  /* index in collection.spans */
+  uint32_t nlist;
+  uint32_t nprobe;
+  uint32_t pad;
+  const float *centroids;      /* nlist x dim */
+  const float *half_norms;     /* nlist */
+  const uint64_t *list_starts; /* nlist + 1 positions in the base, the first = span.first */
+} ty_ivf_part;
+typedef struct ty_ivf {
+  ty_file file;
+  uint64_t min_rows;
+  double target_recall;
+  uint32_t count;
+  ty_ivf_part *parts;
+} ty_ivf;
+
+/* ---- Lexical: lexical.c ---------------------------------------------------------------------------------------------*/
+typedef struct ty_lexical ty_lexical; /* the base's inverted index, and the delta's in memory, and the statistics of live rows */
+
+/* ---- The collection -------------------------------------------------------------------------------------------------*/
+#define TY_MAX_COLUMNS 32u
+
+struct ty_env {
+  const ame_kernel *kernel;
+  ty_os os;
+  struct ty_pool *pool;
+};
+
+struct ty_collection {
+  ty_env *env;
+  char *dir;
+  pthread_rwlock_t lock; /* shared by questions; exclusive where the fields below change */
+
+  /* Schema: fixed after creation. */
+  uint32_t dim;
+  uint32_t columns; /* at least 1 */
+  bool lexical;     /* the schema's flag: tokens are retained */
+  ty_buffer schema; /* the schema's JSON as given: raw slices of it are written back into each manifest */
+  double default_target_recall;
+
+  /* State as last saved or followed, plus unsaved changes. */
+  uint64_t generation; /* 0: never saved */
+  uint64_t next_row;   /* the next internal row number */
+  ty_segment base, delta;
+  ty_span *spans; /* of the base, by partition */
+  uint32_t span_count;
+  ty_dict dicts[TY_MAX_COLUMNS];
+  ty_ivf *ivf;              /* NULL: none */
+  ty_lexical *lexical_index; /* NULL: not built */
+  struct ty_store *store;   /* files, lock, id table, unsaved blocks: known to the storage files only (store.h) */
+  _Atomic uint64_t searches;
+};
+
+/* A live row named by segment and position. */
+typedef struct ty_ref {
+  const ty_segment *segment;
+  uint64_t at;
+} ty_ref;
+
+/* Looks an external id up among the live rows. */
+bool ty_find(const ty_collection *c, ty_slice id, ty_ref *out);
+/* Appends one record (ty_record and its parts) to an answer; counts bytes even where the buffer is full. */
+typedef struct ty_answer {
+  uint8_t *out;
+  uint64_t capacity, bytes, count;
+} ty_answer;
+void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double score, uint64_t what, ty_slice extra);
+/* TY_OK, or TY_BUFFER where bytes > capacity. */
+ty_status ty_answer_end(const ty_answer *a, ty_error *err);
+
+/* Enters a question: follows other processes' saves where no change is under way, then takes the lock shared. ty_leave lets go. */
+ty_status ty_enter(ty_collection *c, ty_error *err);
+void ty_leave(ty_collection *c);
+
+/* ---- How the storage files and the index files meet -----------------------------------------------------------------
+ * The base is rewritten by one function (rebase.c, storage). It gathers the live rows in the order partition, birth, and then asks the
+ * index files for their part. */
+typedef struct ty_rebase {
+  const ty_collection *c;
+  ty_ref *rows; /* live rows; sorted by (partition code, birth); after ty_ivf_train by (partition code, list, birth) */
+  uint64_t count;
+  ty_span *spans; /* partitions of `rows`: first and count index into rows */
+  uint32_t span_count;
+  ty_progress *progress;
+  /* IVF: what is wanted, and what ty_ivf_train made of it. */
+  bool want_ivf, retrain_ivf; /* keep: reassign to the existing centroids, nprobe kept; retrain: k-means and calibration */
+  uint64_t ivf_min_rows;
+  double ivf_target_recall;
+  ty_ivf *ivf; /* made by ty_ivf_train, with centroids and list starts in memory; nprobe set by ty_ivf_calibrate */
+  /* Lexical: what is wanted. */
+  bool want_lexical;
+  double k1, b;
+} ty_rebase;
+
+/* Trains or reassigns, and reorders r->rows within each partition by list. Leaves r->ivf NULL where no partition is large enough. */
+ty_status ty_ivf_train(ty_rebase *r, ty_error *err);
+/* Once the new base exists (as `base`, mapped): finds each partition's nprobe on held-out rows. */
+ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err);
+/* Serialises for ivf-*.slab; and opens such bytes, checking everything against the base it belongs to. */
+ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_error *err);
+ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_span *spans, uint32_t span_count, ty_slice bytes,
+                      ty_ivf **out, ty_error *err);
+void ty_ivf_free(ty_ivf *ivf);
+
+/* Serialises the inverted index over the rows in their final order for lexical-*.slab; and opens such bytes. */
+ty_status ty_lexical_encode(const ty_rebase *r, ty_buffer *out, ty_error *err);
+ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_slice bytes, ty_lexical **out, ty_error *err);
+void ty_lexical_free(ty_lexical *x);
+void ty_lexical_parameters(const ty_lexical *x, double *k1, double *b, uint64_t *terms);
+/* Called under the exclusive lock when rows come to the delta and when a row dies, so that the next question sees it. Cheap: only
+ * notes; the work may be done at the next lexical question (which then takes its own mutex). A failure to allocate is remembered and
+ * reported by that question. */
+void ty_lexical_added(ty_lexical *x, uint64_t first_delta_at, uint64_t count);
+void ty_lexical_died(ty_lexical *x, const ty_segment *segment, uint64_t at);
+/* The delta was emptied or re-read from its start: forget what was noted of it. */
+void ty_lexical_reset(ty_lexical *x);
+
+/* The exact or probed search over both segments: search.c. ty_ivf_calibrate uses it on one span. `exclude_at` (UINT64_MAX: none) leaves one
+ * position of the base out. */
+typedef struct ty_scan {
+  uint64_t screened, scored, probed;
+} ty_scan;
+
+#endif

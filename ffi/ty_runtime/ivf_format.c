@@ -1,0 +1,148 @@
+/* The bytes of an IVF index. All integers little-endian, offsets from the start of the bytes, sections 64-byte aligned:
+ *
+ *   offset  size  field
+ *        0     8  magic "TYIVF001"
+ *        8     4  dim
+ *       12     4  parts
+ *       16     8  min_rows
+ *       24     8  target_recall, f64
+ *       32     8  total bytes
+ *       40    24  zero
+ *       64  32*p  for each part: span u32, nlist u32, nprobe u32, zero u32, offset u64, zero u64
+ *
+ *   and at a part's offset: nlist * dim f32 centroids, nlist f32 half norms, nlist + 1 u64 list starts, each aligned.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ivf.h"
+
+static const char magic[8] = {'T', 'Y', 'I', 'V', 'F', '0', '0', '1'};
+
+typedef struct ivf_header {
+  char magic[8];
+  uint32_t dim, parts;
+  uint64_t min_rows;
+  double target_recall;
+  uint64_t total;
+  uint64_t zero[3];
+} ivf_header;
+
+typedef struct ivf_entry {
+  uint32_t span, nlist, nprobe, zero;
+  uint64_t offset, zero2;
+} ivf_entry;
+
+static uint64_t align64(uint64_t n) { return (n + 63) & ~(uint64_t)63; }
+
+/* Bytes of a part's three arrays. No overflow: nlist < 2^32, dim <= 2^16. */
+static uint64_t part_bytes(uint64_t nlist, uint64_t dim) { return align64(nlist * dim * 4) + align64(nlist * 4) + align64((nlist + 1) * 8); }
+
+ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_error *err) {
+  uint64_t start = out->bytes;
+  uint64_t offset = align64(sizeof(ivf_header) + (uint64_t)ivf->count * sizeof(ivf_entry));
+  ivf_header header = {.dim = dim, .parts = ivf->count, .min_rows = ivf->min_rows, .target_recall = ivf->target_recall};
+  memcpy(header.magic, magic, sizeof magic);
+  header.total = offset;
+  for (uint32_t i = 0; i < ivf->count; i++) header.total += part_bytes(ivf->parts[i].nlist, dim);
+  ty_buffer_append(out, &header, sizeof header);
+  for (uint32_t i = 0; i < ivf->count; i++) {
+    const ty_ivf_part *p = &ivf->parts[i];
+    ivf_entry entry = {p->span, p->nlist, p->nprobe, 0, offset, 0};
+    ty_buffer_append(out, &entry, sizeof entry);
+    offset += part_bytes(p->nlist, dim);
+  }
+  /* Sections are placed relative to the start of this index, which the caller put at a multiple of 64. */
+  ty_buffer_align(out, 64);
+  for (uint32_t i = 0; i < ivf->count; i++) {
+    const ty_ivf_part *p = &ivf->parts[i];
+    ty_buffer_append(out, p->centroids, (uint64_t)p->nlist * dim * 4);
+    ty_buffer_align(out, 64);
+    ty_buffer_append(out, p->half_norms, (uint64_t)p->nlist * 4);
+    ty_buffer_align(out, 64);
+    ty_buffer_append(out, p->list_starts, ((uint64_t)p->nlist + 1) * 8);
+    ty_buffer_align(out, 64);
+  }
+  if (out->failed || out->bytes - start != header.total) return ty_fail(err, TY_NO_MEMORY, "not enough memory to write the IVF index");
+  return TY_OK;
+}
+
+static ty_status corrupt(ty_error *err, uint64_t offset, const char *what) {
+  return ty_fail(err, TY_CORRUPT, "the IVF index is damaged at offset %" PRIu64 ": %s", offset, what);
+}
+
+static ty_status open_part(const ty_collection *c, const ivf_entry *e, const ty_span *span, const uint8_t *data, ty_ivf_part *out, ty_error *err) {
+  uint64_t centroids = e->offset;
+  uint64_t half_norms = centroids + align64((uint64_t)e->nlist * c->dim * 4);
+  uint64_t starts = half_norms + align64((uint64_t)e->nlist * 4);
+  *out = (ty_ivf_part){e->span, e->nlist, e->nprobe, 0, (const float *)(const void *)(data + centroids),
+                       (const float *)(const void *)(data + half_norms), (const uint64_t *)(const void *)(data + starts)};
+  const ame_kernel *k = c->env->kernel;
+  if (!k->all_finite(out->centroids, (size_t)e->nlist * c->dim)) return corrupt(err, centroids, "a centroid is not finite");
+  /* A half norm may be infinite (centroids of 1e30s); only a NaN would be a lie. */
+  for (uint32_t i = 0; i < e->nlist; i++) {
+    if (isnan(out->half_norms[i])) return corrupt(err, half_norms, "a norm is not a number");
+  }
+  if (out->list_starts[0] != span->first || out->list_starts[e->nlist] != span->first + span->count) {
+    return corrupt(err, starts, "the lists do not cover their partition");
+  }
+  for (uint32_t i = 0; i < e->nlist; i++) {
+    if (out->list_starts[i] > out->list_starts[i + 1]) return corrupt(err, starts + i * 8ull, "the lists are not in order");
+  }
+  return TY_OK;
+}
+
+ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_span *spans, uint32_t span_count, ty_slice bytes,
+                      ty_ivf **out, ty_error *err) {
+  *out = NULL;
+  ivf_header header;
+  if (bytes.bytes < sizeof header) return corrupt(err, 0, "it is too short");
+  memcpy(&header, bytes.data, sizeof header);
+  if (memcmp(header.magic, magic, sizeof magic) != 0) return corrupt(err, 0, "it does not start as one");
+  if (header.dim != c->dim) return corrupt(err, 8, "it is of another dimension");
+  if (header.parts > span_count) return corrupt(err, 12, "it has more parts than the base has partitions");
+  if (!(header.target_recall > 0 && header.target_recall <= 1)) return corrupt(err, 24, "its target recall is outside of (0, 1]");
+  if (header.total != bytes.bytes) return corrupt(err, 32, "its length is not the recorded one");
+  uint64_t expected = align64(sizeof header + (uint64_t)header.parts * sizeof(ivf_entry));
+  if (expected > bytes.bytes) return corrupt(err, 64, "it is too short for its parts");
+
+  ty_status status = TY_OK;
+  ty_ivf *ivf = ty_ivf_new(header.parts);
+  if (ivf == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to open an IVF index");
+  const uint8_t *data = bytes.data;
+  if (((uintptr_t)data & 63) != 0) {
+    /* Mapped sections are aligned; bytes from elsewhere are copied to where floats may be read. */
+    uint8_t *copy = ty_ivf_memory(ivf, bytes.bytes);
+    if (copy == NULL) {
+      status = ty_fail(err, TY_NO_MEMORY, "not enough memory to open an IVF index");
+      goto done;
+    }
+    memcpy(copy, data, (size_t)bytes.bytes);
+    data = copy;
+  }
+  ivf->min_rows = header.min_rows;
+  ivf->target_recall = header.target_recall;
+  uint64_t next_first = 0;
+  for (uint32_t i = 0; i < header.parts; i++) {
+    ivf_entry e;
+    uint64_t at = sizeof header + (uint64_t)i * sizeof e;
+    memcpy(&e, data + at, sizeof e);
+    if (e.span >= span_count) status = corrupt(err, at, "a part names a partition that does not exist");
+    else if (e.nlist == 0 || e.nprobe == 0 || e.nprobe > e.nlist) status = corrupt(err, at + 4, "a part's number of lists is impossible");
+    else if (e.offset != expected) status = corrupt(err, at + 16, "a part is not where it should be");
+    else if (part_bytes(e.nlist, c->dim) > bytes.bytes - expected) status = corrupt(err, at + 4, "a part is longer than the index");
+    else if (spans[e.span].first < next_first || spans[e.span].count > base->count || spans[e.span].first > base->count - spans[e.span].count)
+      status = corrupt(err, at, "the parts are not in the order of their partitions");
+    else status = open_part(c, &e, &spans[e.span], data, &ivf->parts[i], err);
+    if (status != TY_OK) goto done;
+    ivf->count = i + 1;
+    expected += part_bytes(e.nlist, c->dim);
+    next_first = spans[e.span].first + spans[e.span].count;
+  }
+  if (expected != bytes.bytes) status = corrupt(err, expected, "bytes follow the last part");
+done:
+  if (status == TY_OK) *out = ivf;
+  else ty_ivf_free(ivf);
+  return status;
+}

@@ -1,0 +1,221 @@
+/* The system calls, each behind a gate that a test can shut.
+ *
+ * Results are -errno, never errno itself: a caller cannot lose the cause to a clean-up call that runs in between.
+ */
+#include "os.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
+
+/* 0, or the injected failure. Every function below asks once. */
+static int gate(ty_os *os) {
+  uint64_t n = __atomic_add_fetch(&os->calls, 1, __ATOMIC_RELAXED);
+  uint64_t nth = __atomic_load_n(&os->fail_nth, __ATOMIC_RELAXED);
+  if (nth == 0 || n < nth) return 0;
+  if (n > nth && !__atomic_load_n(&os->fail_sticky, __ATOMIC_RELAXED)) return 0;
+  return -__atomic_load_n(&os->fail_errno, __ATOMIC_RELAXED);
+}
+
+static int os_open(ty_os *os, const char *path, int flags, int mode) {
+  int failure = gate(os);
+  if (failure) return failure;
+  int fd;
+  do fd = open(path, flags | O_CLOEXEC, mode);
+  while (fd < 0 && errno == EINTR);
+  return fd < 0 ? -errno : fd;
+}
+
+/* The descriptor is gone either way, injected or not: closing twice would close somebody else's file. */
+static int os_close(ty_os *os, int fd) {
+  int failure = gate(os);
+  int result = close(fd);
+  if (failure) return failure;
+  return result < 0 && errno != EINTR ? -errno : 0;
+}
+
+static int64_t os_pread(ty_os *os, int fd, void *out, size_t bytes, uint64_t offset) {
+  int failure = gate(os);
+  if (failure) return failure;
+  size_t done = 0;
+  while (done < bytes) {
+    ssize_t n = pread(fd, (char *)out + done, bytes - done, (off_t)(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return -errno;
+    if (n == 0) break;
+    done += (size_t)n;
+  }
+  return (int64_t)done;
+}
+
+static int write_whole(int fd, const void *data, size_t bytes, uint64_t offset) {
+  size_t done = 0;
+  while (done < bytes) {
+    ssize_t n = pwrite(fd, (const char *)data + done, bytes - done, (off_t)(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return -errno;
+    if (n == 0) return -ENOSPC;
+    done += (size_t)n;
+  }
+  return 0;
+}
+
+/* A full disk takes a part before it refuses, so an injected failure does too. */
+static int os_pwrite(ty_os *os, int fd, const void *data, size_t bytes, uint64_t offset) {
+  int failure = gate(os);
+  if (failure) {
+    (void)write_whole(fd, data, bytes / 2, offset);
+    return failure;
+  }
+  return write_whole(fd, data, bytes, offset);
+}
+
+static int os_sync(ty_os *os, int fd) {
+  int failure = gate(os);
+  if (failure) return failure;
+#if defined(__APPLE__)
+  /* Plain fsync on macOS stops at the drive's cache. */
+  if (fcntl(fd, F_FULLFSYNC) == 0) return 0;
+  if (errno != ENOTSUP && errno != EINVAL) return -errno;
+  return fsync(fd) < 0 ? -errno : 0;
+#else
+  return fdatasync(fd) < 0 ? -errno : 0;
+#endif
+}
+
+static int os_sync_dir(ty_os *os, int fd) {
+  int failure = gate(os);
+  if (failure) return failure;
+#if defined(__APPLE__)
+  if (fcntl(fd, F_FULLFSYNC) == 0) return 0;
+#endif
+  return fsync(fd) < 0 ? -errno : 0;
+}
+
+static int os_rename(ty_os *os, const char *from, const char *to) {
+  int failure = gate(os);
+  if (failure) return failure;
+  return rename(from, to) < 0 ? -errno : 0;
+}
+
+static int os_unlink(ty_os *os, const char *path) {
+  int failure = gate(os);
+  if (failure) return failure;
+  return unlink(path) < 0 ? -errno : 0;
+}
+
+static int os_mkdir(ty_os *os, const char *path, int mode) {
+  int failure = gate(os);
+  if (failure) return failure;
+  return mkdir(path, (mode_t)mode) < 0 ? -errno : 0;
+}
+
+static int os_lock(ty_os *os, int fd) {
+  int failure = gate(os);
+  if (failure) return failure;
+  int result;
+  do result = flock(fd, LOCK_EX | LOCK_NB);
+  while (result < 0 && errno == EINTR);
+  return result < 0 ? -errno : 0;
+}
+
+static int os_unlock(ty_os *os, int fd) {
+  int failure = gate(os);
+  if (failure) return failure;
+  return flock(fd, LOCK_UN) < 0 ? -errno : 0;
+}
+
+/* glibc before 2.33 has stat only as a static wrapper, and the one that the compiler brings for 2.17 stores errno where nobody reads it (seen as
+ * a random cause, EISDIR for a file that is not there). The kernel's own call fills the same struct on both of our Linux platforms. */
+static int look_at(const char *path, struct stat *out) {
+#if defined(__linux__)
+  return (int)syscall(SYS_newfstatat, AT_FDCWD, path, out, 0);
+#else
+  return stat(path, out);
+#endif
+}
+
+static int os_stamp(ty_os *os, const char *path, ty_stamp *out) {
+  int failure = gate(os);
+  if (failure) return failure;
+  struct stat st;
+  if (look_at(path, &st) < 0) return -errno;
+  out->device = (uint64_t)st.st_dev;
+  out->inode = (uint64_t)st.st_ino;
+  out->size = (uint64_t)st.st_size;
+#if defined(__APPLE__)
+  out->mtime_ns = (uint64_t)st.st_mtimespec.tv_sec * 1000000000u + (uint64_t)st.st_mtimespec.tv_nsec;
+#else
+  out->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+#endif
+  return 0;
+}
+
+/* lseek and not fstat: glibc 2.17 has fstat only as a static wrapper. */
+static int os_size(ty_os *os, int fd, uint64_t *out) {
+  int failure = gate(os);
+  if (failure) return failure;
+  off_t end = lseek(fd, 0, SEEK_END);
+  if (end < 0) return -errno;
+  *out = (uint64_t)end;
+  return 0;
+}
+
+static int os_map(ty_os *os, int fd, size_t bytes, void **out) {
+  int failure = gate(os);
+  if (failure) return failure;
+  void *address = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  if (address == MAP_FAILED) return -errno;
+  *out = address;
+  return 0;
+}
+
+static int os_unmap(ty_os *os, void *address, size_t bytes) {
+  int failure = gate(os);
+  int result = munmap(address, bytes);
+  if (failure) return failure;
+  return result < 0 ? -errno : 0;
+}
+
+static int os_list(ty_os *os, const char *path, void (*each)(void *ctx, const char *name), void *ctx) {
+  int failure = gate(os);
+  if (failure) return failure;
+  DIR *dir = opendir(path);
+  if (dir == NULL) return -errno;
+  for (;;) {
+    errno = 0;
+    struct dirent *entry = readdir(dir);
+    if (entry == NULL) break;
+    each(ctx, entry->d_name);
+  }
+  int result = -errno;
+  closedir(dir);
+  return result;
+}
+
+void ty_os_init(ty_os *os) {
+  *os = (ty_os){.open = os_open,
+                .close = os_close,
+                .pread = os_pread,
+                .pwrite = os_pwrite,
+                .sync = os_sync,
+                .sync_dir = os_sync_dir,
+                .rename = os_rename,
+                .unlink = os_unlink,
+                .mkdir = os_mkdir,
+                .lock = os_lock,
+                .unlock = os_unlock,
+                .stamp = os_stamp,
+                .size = os_size,
+                .map = os_map,
+                .unmap = os_unmap,
+                .list = os_list};
+}

@@ -1,0 +1,46 @@
+/* Every system call of the runtime, behind one table, so that a test can fail any of them. */
+#ifndef TY_OS_H
+#define TY_OS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What a manifest's identity is: changes with every rename over it. */
+typedef struct ty_stamp {
+  uint64_t device, inode, size, mtime_ns;
+} ty_stamp;
+
+typedef struct ty_os ty_os;
+
+/* All return 0 (or a count, or a descriptor) on success and -errno on failure; EINTR is retried inside, short reads and writes are
+ * completed inside. */
+struct ty_os {
+  int (*open)(ty_os *os, const char *path, int flags, int mode);
+  int (*close)(ty_os *os, int fd);
+  int64_t (*pread)(ty_os *os, int fd, void *out, size_t bytes, uint64_t offset); /* up to `bytes`, less only at the end of file */
+  int (*pwrite)(ty_os *os, int fd, const void *data, size_t bytes, uint64_t offset);
+  int (*sync)(ty_os *os, int fd);     /* data and size; F_FULLFSYNC on macOS */
+  int (*sync_dir)(ty_os *os, int fd); /* a directory's entries */
+  int (*rename)(ty_os *os, const char *from, const char *to);
+  int (*unlink)(ty_os *os, const char *path);
+  int (*mkdir)(ty_os *os, const char *path, int mode);
+  int (*lock)(ty_os *os, int fd); /* flock LOCK_EX | LOCK_NB: -EWOULDBLOCK when held elsewhere */
+  int (*unlock)(ty_os *os, int fd);
+  int (*stamp)(ty_os *os, const char *path, ty_stamp *out);
+  int (*size)(ty_os *os, int fd, uint64_t *out);
+  int (*map)(ty_os *os, int fd, size_t bytes, void **out); /* read-only, shared */
+  int (*unmap)(ty_os *os, void *address, size_t bytes);
+  /* Calls `each` with every name in a directory. */
+  int (*list)(ty_os *os, const char *path, void (*each)(void *ctx, const char *name), void *ctx);
+
+  /* Fault injection: see ty_test_fail. */
+  uint64_t calls;    /* since the last setting, atomic */
+  uint64_t fail_nth; /* 0: off */
+  int32_t fail_errno;
+  uint32_t fail_sticky;
+};
+
+void ty_os_init(ty_os *os);
+
+#endif

@@ -1,0 +1,340 @@
+/* Changes in memory: put, delete, set.
+ *
+ * All that can fail is done first, beside the rows that questions see: operations are encoded as they will be saved, codes are made, room
+ * is reserved. Then, under the exclusive lock, the rows come in at once and nothing can fail any more.
+ */
+#include <stdio.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "store.h"
+
+#define CANCEL_EVERY 256u
+
+/* The i-th of a run of strings. */
+static ty_slice nth(const uint8_t *bytes, const uint64_t *ends, uint64_t i) {
+  if (ends == NULL) return (ty_slice){NULL, 0};
+  uint64_t start = i == 0 ? 0 : ends[i - 1];
+  return (ty_slice){bytes == NULL ? NULL : bytes + start, ends[i] - start};
+}
+
+static ty_status check_ends(const uint8_t *bytes, const uint64_t *ends, uint64_t n, uint64_t least, uint64_t most, const char *what, ty_error *err) {
+  if (n > 0 && ends == NULL) return ty_fail(err, TY_INVALID, "the %s are missing", what);
+  uint64_t before = 0;
+  for (uint64_t i = 0; i < n; i++) {
+    if (ends[i] < before) return ty_fail(err, TY_INVALID, "the ends of the %s are not ascending at row %llu", what, (unsigned long long)i);
+    if (ends[i] - before < least || ends[i] - before > most)
+      return ty_fail(err, TY_INVALID, "one of the %s has %llu bytes, allowed are %llu to %llu", what, (unsigned long long)(ends[i] - before),
+                     (unsigned long long)least, (unsigned long long)most);
+    before = ends[i];
+  }
+  if (before > 0 && bytes == NULL) return ty_fail(err, TY_INVALID, "the %s are missing", what);
+  return TY_OK;
+}
+
+static ty_status check_ids(const uint8_t *ids, const uint64_t *ends, uint64_t n, ty_error *err) {
+  ty_status status = check_ends(ids, ends, n, 1, TY_ID_MAX, "ids", err);
+  if (status == TY_OK && n > 0 && memchr(ids, 0, (size_t)ends[n - 1]) != NULL) return ty_fail(err, TY_INVALID, "an id holds a NUL");
+  return status;
+}
+
+typedef struct put_call {
+  ty_collection *c;
+  ty_put_args *args;
+  uint64_t rows;     /* distinct ids */
+  uint64_t *last;    /* by order of first mention: the index whose content wins */
+  ty_place *victim;  /* + 1; 0: the id is new */
+  ty_operation **op; /* as encoded */
+  int8_t *codes;
+  ame_code_info *info;
+  uint32_t *table; /* distinct ids by hash: position in `last` + 1 */
+  uint64_t table_size;
+} put_call;
+
+static ty_slice put_id(const put_call *p, uint64_t i) { return nth(p->args->ids, p->args->id_ends, i); }
+
+static bool equal(ty_slice a, ty_slice b) { return a.bytes == b.bytes && memcmp(a.data, b.data, (size_t)a.bytes) == 0; }
+
+static void quote(ty_slice id, char out[80]) {
+  uint64_t n = id.bytes < 64 ? id.bytes : 64;
+  while (n < id.bytes && n > 0 && (id.data[n] & 0xc0) == 0x80) n--;
+  memcpy(out, id.data, (size_t)n);
+  memcpy(out + n, n < id.bytes ? "..." : "", n < id.bytes ? 4 : 1);
+}
+
+/* Finds the distinct ids and what each replaces. */
+static ty_status resolve(put_call *p, ty_error *err) {
+  ty_collection *c = p->c;
+  uint64_t n = p->args->n, mode = p->args->mode, refused = 0;
+  char names[3][80];
+  for (uint64_t i = 0; i < n; i++) {
+    ty_slice id = put_id(p, i);
+    uint64_t mask = p->table_size - 1, slot = c->env->kernel->hash64(id.data, (size_t)id.bytes, 0x7075) & mask;
+    while (p->table[slot] != 0 && !equal(put_id(p, p->last[p->table[slot] - 1]), id)) slot = (slot + 1) & mask;
+    ty_ref old;
+    bool again = p->table[slot] != 0, live = !again && ty_find(c, id, &old);
+    if ((mode == TY_ADD && (again || live)) || (mode == TY_UPDATE && !again && !live)) {
+      if (refused < 3) quote(id, names[refused]);
+      refused++;
+      continue;
+    }
+    if (again) {
+      p->last[p->table[slot] - 1] = i;
+      continue;
+    }
+    p->table[slot] = (uint32_t)p->rows + 1;
+    p->victim[p->rows] = live ? ty_place_of(c, old) + 1 : 0;
+    p->last[p->rows++] = i;
+  }
+  if (refused == 0) return TY_OK;
+  char listed[3 * (sizeof names[0] + 4)] = "";
+  for (uint64_t i = 0, at = 0; i < refused && i < 3; i++) {
+    at += (uint64_t)snprintf(listed + at, sizeof listed - at, "%s'%s'", i > 0 ? ", " : "", names[i]);
+  }
+  return ty_fail(err, mode == TY_ADD ? TY_KEY_EXISTS : TY_NOT_FOUND, "%s %s: %s%s",
+                 refused > 1 ? "these ids" : "this id",
+                 mode == TY_ADD ? (refused > 1 ? "exist already or stand twice in the call, nothing was added"
+                                               : "exists already or stands twice in the call, nothing was added")
+                                : (refused > 1 ? "are not in the collection" : "is not in the collection"),
+                 listed, refused > 3 ? ", ..." : "");
+}
+
+/* Encodes one row as its operation. `terms` is scratch. */
+static ty_status encode(put_call *p, uint64_t row, ty_buffer *terms, ty_error *err) {
+  ty_collection *c = p->c;
+  const ty_put_args *a = p->args;
+  uint64_t i = p->last[row], dim_bytes = (uint64_t)c->dim * sizeof(float);
+  ty_slice id = put_id(p, i), meta = nth(a->metas, a->meta_ends, i), text = nth(a->texts, a->text_ends, i);
+  bool texts = a->text_ends != NULL, keep = texts && !(a->flags & TY_PUT_DROP_TEXT);
+  terms->bytes = 0;
+  if (c->lexical && texts) {
+    ty_status status = ty_terms_encode(c->env->kernel, text, terms, err);
+    if (status != TY_OK) return status;
+  }
+  if (terms->bytes > UINT32_MAX) return ty_fail(err, TY_INVALID, "a text has too many terms");
+  uint64_t first_key = i * c->columns, key_start = first_key == 0 ? 0 : a->key_ends[first_key - 1];
+  ty_operation op = {.kind = TY_OPERATION_PUT,
+                     .flags = (meta.bytes > 0 ? TY_HAS_META : 0) | (keep ? TY_HAS_TEXT : 0),
+                     .row = c->next_row + row,
+                     .replaced = TY_NO_ROW,
+                     .birth = c->next_row + row,
+                     .id_bytes = (uint32_t)id.bytes,
+                     .meta_bytes = (uint32_t)meta.bytes,
+                     .text_bytes = keep ? (uint32_t)text.bytes : 0,
+                     .terms_bytes = (uint32_t)terms->bytes,
+                     .keys_bytes = (uint32_t)(a->key_ends[first_key + c->columns - 1] - key_start)};
+  if (p->victim[row] != 0) {
+    ty_ref old = ty_ref_of(c, p->victim[row] - 1);
+    op.replaced = old.segment->row[old.at];
+    op.birth = old.segment->birth[old.at];
+  }
+  if (!ty_operation_size(c, &op)) return ty_fail(err, TY_INVALID, "a row is too large");
+  uint8_t *at;
+  ty_status status = ty_chunk_take(c, op.bytes, &at, err);
+  if (status != TY_OK) return status;
+  ty_put_layout l = ty_put_place(c, &op);
+  uint64_t end = l.keys + op.keys_bytes;
+  memcpy(at, &op, sizeof op);
+  memcpy(at + l.vector, a->vectors + i * c->dim, (size_t)dim_bytes);
+  memcpy(at + l.id, id.data, (size_t)id.bytes);
+  if (meta.bytes > 0) memcpy(at + l.meta, meta.data, (size_t)meta.bytes);
+  if (op.text_bytes > 0) memcpy(at + l.text, text.data, (size_t)text.bytes);
+  if (terms->bytes > 0) memcpy(at + l.terms, terms->data, (size_t)terms->bytes);
+  for (uint32_t k = 0; k < c->columns; k++) {
+    uint32_t length = (uint32_t)nth(a->keys, a->key_ends, first_key + k).bytes;
+    memcpy(at + l.key_lengths + k * sizeof length, &length, sizeof length);
+  }
+  if (op.keys_bytes > 0) memcpy(at + l.keys, a->keys + key_start, op.keys_bytes);
+  memset(at + end, 0, (size_t)(op.bytes - end));
+  p->op[row] = (ty_operation *)(void *)at;
+  c->store->ops++;
+  c->env->kernel->quantize_i8(a->vectors + i * c->dim, 1, c->dim, p->codes + row * AME_CODE_STRIDE(c->dim), &p->info[row]);
+  return TY_OK;
+}
+
+/* Makes room and codes for filter values: the only part under the exclusive lock that may fail, before anything is seen. */
+static ty_status make_room(put_call *p, uint32_t *key_codes, ty_error *err) {
+  ty_collection *c = p->c;
+  ty_status status = ty_delta_reserve(c, p->rows, err);
+  if (status == TY_OK) status = ty_kill_reserve(c, p->rows, err);
+  for (uint64_t row = 0; row < p->rows && status == TY_OK; row++) {
+    for (uint32_t k = 0; k < c->columns; k++) {
+      ty_slice value = nth(p->args->keys, p->args->key_ends, p->last[row] * c->columns + k);
+      uint32_t code = ty_dict_intern(&c->dicts[k], c->env->kernel, value);
+      if (code == TY_NO_CODE) return ty_fail(err, TY_NO_MEMORY, "out of memory for filter values");
+      key_codes[row * c->columns + k] = code;
+    }
+  }
+  return status;
+}
+
+static void apply(put_call *p, const uint32_t *key_codes) {
+  ty_collection *c = p->c;
+  uint64_t first = c->delta.count;
+  for (uint64_t row = 0; row < p->rows; row++) {
+    const ty_operation *op = p->op[row];
+    const uint8_t *at = (const uint8_t *)op;
+    ty_put_layout l = ty_put_place(c, op);
+    ty_new_row fresh = {.row = op->row,
+                        .birth = op->birth,
+                        .codes = key_codes + row * c->columns,
+                        .payload = {.vector = (const float *)(const void *)(at + l.vector),
+                                    .id = {at + l.id, op->id_bytes},
+                                    .meta = {at + l.meta, op->meta_bytes},
+                                    .text = {at + l.text, op->text_bytes},
+                                    .terms = {at + l.terms, op->terms_bytes},
+                                    .has_meta = (op->flags & TY_HAS_META) != 0,
+                                    .has_text = (op->flags & TY_HAS_TEXT) != 0}};
+    if (p->victim[row] != 0) {
+      ty_kill(c, p->victim[row] - 1);
+      p->args->replaced++;
+    } else {
+      p->args->inserted++;
+    }
+    ty_delta_push(c, &fresh, p->codes + row * AME_CODE_STRIDE(c->dim), &p->info[row]);
+    c->next_row++;
+    ty_derived_added(c, (ty_place)(c->base.count + c->delta.count - 1));
+  }
+  if (c->lexical_index != NULL && p->rows > 0) ty_lexical_added(c->lexical_index, first, p->rows);
+  c->store->changed = true;
+}
+
+static ty_status check_put(const ty_collection *c, const ty_put_args *a, ty_error *err) {
+  uint64_t floats, keys;
+  if (a->mode > TY_UPDATE) return ty_fail(err, TY_INVALID, "an unknown mode of put");
+  if (a->n > TY_ROWS_MAX || !ty_mul(a->n, c->dim, &floats) || !ty_mul(a->n, c->columns, &keys)) return ty_fail(err, TY_INVALID, "too many rows in one call");
+  if (a->n > 0 && a->vectors == NULL) return ty_fail(err, TY_INVALID, "the vectors are missing");
+  ty_status status = check_ids(a->ids, a->id_ends, a->n, err);
+  if (status == TY_OK && (a->metas != NULL || a->meta_ends != NULL)) status = check_ends(a->metas, a->meta_ends, a->n, 0, TY_META_MAX, "metadata", err);
+  if (status == TY_OK && (a->texts != NULL || a->text_ends != NULL)) status = check_ends(a->texts, a->text_ends, a->n, 0, TY_TEXT_MAX, "texts", err);
+  if (status == TY_OK) status = check_ends(a->keys, a->key_ends, keys, 0, TY_KEY_MAX, "filter values", err);
+  if (status == TY_OK && !c->env->kernel->all_finite(a->vectors, (size_t)floats)) status = ty_fail(err, TY_INVALID, "a vector holds NaN or infinity");
+  return status;
+}
+
+ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_error *err) {
+  args->inserted = args->replaced = 0;
+  ty_status status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  put_call p = {.c = c, .args = args};
+  uint32_t *key_codes = NULL;
+  ty_buffer terms = {0};
+  ty_chunk_mark mark = ty_chunk_mark_take(c);
+  uint64_t n = args->n;
+  status = check_put(c, args, err);
+  if (status != TY_OK || n == 0) goto done;
+  for (p.table_size = 16; p.table_size < n * 2;) p.table_size *= 2;
+  p.last = malloc((size_t)n * sizeof *p.last);
+  p.victim = malloc((size_t)n * sizeof *p.victim);
+  p.op = malloc((size_t)n * sizeof *p.op);
+  p.codes = malloc((size_t)(n * AME_CODE_STRIDE(c->dim)));
+  p.info = malloc((size_t)n * sizeof *p.info);
+  p.table = calloc((size_t)p.table_size, sizeof *p.table);
+  key_codes = malloc((size_t)(n * c->columns) * sizeof *key_codes);
+  if (p.last == NULL || p.victim == NULL || p.op == NULL || p.codes == NULL || p.info == NULL || p.table == NULL || key_codes == NULL) {
+    status = ty_fail(err, TY_NO_MEMORY, "out of memory for %llu rows", (unsigned long long)n);
+    goto done;
+  }
+  status = ty_ids_need(c, err);
+  if (status == TY_OK) status = resolve(&p, err);
+  for (uint64_t row = 0; row < p.rows && status == TY_OK; row++) {
+    if (row % CANCEL_EVERY == 0) {
+      ty_progress_set(progress, row, p.rows);
+      if (ty_cancelled(progress)) status = ty_fail(err, TY_CANCELLED, "cancelled; no row of the call is in");
+    }
+    if (status == TY_OK) status = encode(&p, row, &terms, err);
+  }
+  if (status == TY_OK) {
+    pthread_rwlock_wrlock(&c->lock);
+    status = make_room(&p, key_codes, err);
+    if (status == TY_OK) apply(&p, key_codes);
+    pthread_rwlock_unlock(&c->lock);
+  }
+  if (status == TY_OK) ty_progress_set(progress, p.rows, p.rows);
+  else ty_chunk_mark_restore(c, mark);
+done:
+  free(p.last);
+  free(p.victim);
+  free(p.op);
+  free(p.codes);
+  free(p.info);
+  free(p.table);
+  free(key_codes);
+  ty_buffer_free(&terms);
+  ty_change_leave(c);
+  return status;
+}
+
+ty_status ty_delete(ty_collection *c, ty_delete_args *args, ty_error *err) {
+  args->removed = 0;
+  ty_status status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  ty_chunk_mark mark = ty_chunk_mark_take(c);
+  uint64_t found = 0;
+  uint8_t *at = NULL;
+  ty_ref row;
+  status = check_ids(args->ids, args->id_ends, args->n, err);
+  if (status == TY_OK) status = ty_ids_need(c, err);
+  for (uint64_t i = 0; i < args->n && status == TY_OK; i++) found += ty_find(c, nth(args->ids, args->id_ends, i), &row);
+  if (status != TY_OK || found == 0) goto done;
+  /* An id may stand twice, so this is room for at least what will die. */
+  uint64_t bytes;
+  if (!ty_mul(found, sizeof(ty_operation), &bytes)) status = ty_fail(err, TY_INVALID, "too many ids in one call");
+  if (status == TY_OK) status = ty_chunk_take(c, bytes, &at, err);
+  if (status == TY_OK) status = ty_kill_reserve(c, found, err);
+  if (status != TY_OK) {
+    ty_chunk_mark_restore(c, mark);
+    goto done;
+  }
+  pthread_rwlock_wrlock(&c->lock);
+  for (uint64_t i = 0; i < args->n; i++) {
+    if (!ty_find(c, nth(args->ids, args->id_ends, i), &row)) continue;
+    ty_operation op = {.kind = TY_OPERATION_DELETE, .row = row.segment->row[row.at], .replaced = TY_NO_ROW, .bytes = sizeof op};
+    memcpy(at + args->removed * sizeof op, &op, sizeof op);
+    ty_kill(c, ty_place_of(c, row));
+    args->removed++;
+  }
+  c->store->ops += args->removed;
+  c->store->chunks[c->store->chunk_count - 1].used -= (found - args->removed) * sizeof(ty_operation);
+  c->store->changed = true;
+  pthread_rwlock_unlock(&c->lock);
+done:
+  ty_change_leave(c);
+  return status;
+}
+
+/* ---- The manifest's changeable keys --------------------------------------------------------------------------------- */
+ty_status ty_schema_set(ty_collection *c, int key, ty_slice json, ty_error *err) {
+  ty_schema schema;
+  ty_buffer text = {0};
+  ty_status status = ty_schema_read((ty_slice){c->schema.data, c->schema.bytes}, &schema, err);
+  if (status != TY_OK) return status;
+  schema.members[key] = json;
+  ty_schema_write(&schema, &text);
+  if (text.failed) status = ty_fail(err, TY_NO_MEMORY, "out of memory for the schema");
+  if (status == TY_OK) status = ty_schema_read((ty_slice){text.data, text.bytes}, &schema, err);
+  if (status != TY_OK) {
+    ty_buffer_free(&text);
+    return status;
+  }
+  pthread_rwlock_wrlock(&c->lock);
+  if (c->store->kept_schema.bytes == 0) c->store->kept_schema = c->schema;
+  else ty_buffer_free(&c->schema);
+  c->schema = text;
+  c->default_target_recall = schema.default_target_recall;
+  pthread_rwlock_unlock(&c->lock);
+  return TY_OK;
+}
+
+ty_status ty_set(ty_collection *c, const char *key, const uint8_t *json, uint64_t json_bytes, ty_error *err) {
+  ty_status status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  int index = strcmp(key, "default_target_recall") == 0 ? TY_KEY_DEFAULT_TARGET_RECALL : strcmp(key, "applied_tuner") == 0 ? TY_KEY_APPLIED_TUNER : -1;
+  ty_slice value;
+  if (index < 0) status = ty_fail(err, TY_INVALID, "%.64s cannot be changed", key);
+  else if (json_bytes > TY_MANIFEST_MAX / 2 || !ty_json_check((ty_slice){json, json_bytes}, &value)) status = ty_fail(err, TY_INVALID, "the value of %s is not JSON", key);
+  else status = ty_schema_set(c, index, value, err);
+  if (status == TY_OK) c->store->changed = true;
+  ty_change_leave(c);
+  return status;
+}

@@ -1,0 +1,245 @@
+/* Rewriting the base: the live rows in the order partition, IVF list, insertion, under fresh names; then the manifest; then the old files go.
+ * The first save is the same with nothing to throw away.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "store.h"
+
+typedef struct rebase {
+  ty_collection *c;
+  ty_collection *t; /* the state to come */
+  ty_rebase r;
+  ty_base_plan plan;
+  ty_place *rank, *by_birth;
+  bool id_map_moved;
+} rebase;
+
+ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
+  ty_rebase_wish wish = {0};
+  uint64_t terms;
+  if (c->ivf != NULL) {
+    wish.ivf = true;
+    wish.ivf_min_rows = c->ivf->min_rows;
+    wish.ivf_target_recall = c->ivf->target_recall;
+  }
+  if (c->lexical_index != NULL) {
+    wish.lexical = true;
+    ty_lexical_parameters(c->lexical_index, &wish.k1, &wish.b, &terms);
+  }
+  return wish;
+}
+
+/* Rows by birth, their ranks, and from both the order (partition, birth) by a counting sort over the partitions' codes. */
+static ty_status gather(rebase *w, ty_error *err) {
+  ty_collection *c = w->c;
+  ty_status status = ty_order_need(c, err);
+  if (status != TY_OK) return status;
+  uint64_t live = c->base.live + c->delta.live, n = 0;
+  uint32_t codes = c->dicts[0].count > 0 ? c->dicts[0].count : 1;
+  uint64_t *starts = calloc((size_t)codes + 1, sizeof *starts);
+  w->rank = malloc(((size_t)ty_total_rows(c) + 1) * sizeof *w->rank);
+  w->by_birth = malloc(((size_t)live + 1) * sizeof *w->by_birth);
+  w->r.rows = malloc(((size_t)live + 1) * sizeof *w->r.rows);
+  w->r.spans = malloc(((size_t)codes + 1) * sizeof *w->r.spans);
+  if (starts == NULL || w->rank == NULL || w->by_birth == NULL || w->r.rows == NULL || w->r.spans == NULL) {
+    status = ty_fail(err, TY_NO_MEMORY, "out of memory to order %llu rows", (unsigned long long)live);
+    goto done;
+  }
+  for (uint64_t slot = 0; slot < c->store->order_size && n <= live; slot++) {
+    ty_place place = c->store->order[slot];
+    if (place == 0) continue;
+    if (n < live) {
+      w->rank[place - 1] = (ty_place)n;
+      w->by_birth[n] = place - 1;
+    }
+    n++;
+  }
+  if (n != live) {
+    status = ty_fail(err, TY_CORRUPT, "%s: two rows share a birth", c->store->files.base.name);
+    goto done;
+  }
+  for (uint64_t i = 0; i < live; i++) {
+    ty_ref row = ty_ref_of(c, w->by_birth[i]);
+    starts[row.segment->keys[0][row.at] + 1]++;
+  }
+  for (uint32_t code = 0; code < codes; code++) {
+    if (starts[code + 1] > 0) w->r.spans[w->r.span_count++] = (ty_span){code, 0, starts[code], starts[code + 1]};
+    starts[code + 1] += starts[code];
+  }
+  for (uint64_t i = 0; i < live; i++) {
+    ty_ref row = ty_ref_of(c, w->by_birth[i]);
+    w->r.rows[starts[row.segment->keys[0][row.at]]++] = row;
+  }
+  w->r.count = live;
+done:
+  free(starts);
+  return status;
+}
+
+static ty_slice id_by_birth(const void *ctx, uint64_t i) {
+  const rebase *w = ctx;
+  ty_ref row = ty_ref_of(w->c, w->by_birth[i]);
+  return ty_row_id(row.segment, row.at);
+}
+
+static void name_file(char out[64], const char *role, uint64_t generation) { snprintf(out, 64, "%s-%016llx.slab", role, (unsigned long long)generation); }
+
+/* Writes a derived index as a slab of one section. `bytes` is used up. */
+static ty_status write_index(rebase *w, const char *role, uint32_t kind, ty_buffer *bytes, ty_file *out, ty_error *err) {
+  char name[64];
+  ty_slab_writer slab;
+  name_file(name, role, w->plan.generation);
+  ty_status status = ty_slab_create(&slab, w->c, name, kind, w->plan.generation, w->plan.generation, 1, err);
+  if (status == TY_OK) {
+    ty_slab_section_start(&slab, TY_SECTION_INDEX);
+    ty_slab_append(&slab, bytes->data, bytes->bytes);
+    ty_slab_section_end(&slab);
+    status = ty_slab_finish(&slab, out);
+  }
+  ty_buffer_free(bytes);
+  return status;
+}
+
+static ty_status write_files(rebase *w, ty_error *err) {
+  ty_collection *t = w->t;
+  ty_files *files = &t->store->files;
+  char name[64];
+  name_file(name, "base", w->plan.generation);
+  ty_status status = TY_OK;
+  ty_buffer bytes = {0};
+  if (w->r.want_ivf) status = ty_ivf_train(&w->r, err);
+  if (status == TY_OK) status = ty_base_write(&w->plan, name, &files->base, err);
+  if (status == TY_OK) status = ty_file_map(t, &files->base, 0, err);
+  if (status == TY_OK) status = ty_base_open(t, w->plan.generation, err);
+  if (status == TY_OK && w->r.ivf != NULL) {
+    status = ty_ivf_calibrate(&w->r, &t->base, err);
+    if (status == TY_OK) status = ty_ivf_encode(w->r.ivf, t->dim, &bytes, err);
+    if (status == TY_OK) status = write_index(w, "ivf", TY_SLAB_IVF, &bytes, &files->ivf, err);
+  }
+  if (status == TY_OK && w->r.want_lexical) {
+    status = ty_lexical_encode(&w->r, &bytes, err);
+    if (status == TY_OK) status = write_index(w, "lexical", TY_SLAB_LEXICAL, &bytes, &files->lexical, err);
+  }
+  ty_buffer_free(&bytes);
+  if (status == TY_OK) status = ty_open_indexes(t, w->c, err);
+  if (status == TY_OK && ty_cancelled(w->r.progress)) status = ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
+  if (status == TY_OK) {
+    w->id_map_moved = true;
+    status = ty_id_map_write(w->c, w->r.count, id_by_birth, w, &files->id_map, err);
+  }
+  if (status == TY_OK) status = ty_file_sync_dir(w->c, w->c->dir, err);
+  return status;
+}
+
+/* ---- Clearing away -------------------------------------------------------------------------------------------------- */
+typedef struct leftovers {
+  const ty_files *files;
+  ty_buffer names; /* each with its NUL */
+} leftovers;
+
+static bool starts_with(const char *name, const char *prefix) { return strncmp(name, prefix, strlen(prefix)) == 0; }
+
+static bool named(const ty_files *f, const char *name) {
+  if (strcmp(f->base.name, name) == 0 || strcmp(f->ivf.name, name) == 0 || strcmp(f->lexical.name, name) == 0) return true;
+  for (uint32_t i = 0; i < f->delta_count; i++) {
+    if (strcmp(f->deltas[i].name, name) == 0) return true;
+  }
+  return false;
+}
+
+/* Ours and in no manifest: what the last state used, and what a writer that was killed left behind. */
+static void note(void *ctx, const char *name) {
+  leftovers *l = ctx;
+  size_t n = strlen(name);
+  bool slab = n > 5 && strcmp(name + n - 5, ".slab") == 0 &&
+              (starts_with(name, "base-") || starts_with(name, "delta-") || starts_with(name, "ivf-") || starts_with(name, "lexical-"));
+  bool temporary = starts_with(name, TY_MANIFEST_NAME ".tmp-") || starts_with(name, TY_ID_MAP_NAME ".tmp-");
+  if (n < 128 && (temporary || (slab && !named(l->files, name)))) ty_buffer_append(&l->names, name, n + 1);
+}
+
+/* Failures are passed over: the next rewrite tries again. */
+static void clear_away(ty_collection *c) {
+  leftovers l = {.files = &c->store->files};
+  if (c->env->os.list(&c->env->os, c->dir, note, &l) == 0) {
+    for (uint64_t at = 0; at < l.names.bytes; at += strlen((char *)l.names.data + at) + 1) ty_file_remove(c, (char *)l.names.data + at);
+  }
+  ty_buffer_free(&l.names);
+}
+
+/* ---- The whole ------------------------------------------------------------------------------------------------------ */
+static ty_status set_recall(ty_collection *t, double recall, ty_error *err) {
+  char text[40];
+  int n = 0;
+  for (int digits = 1; digits <= 17; digits++) { /* the shortest that reads back the same */
+    n = snprintf(text, sizeof text, "%.*g", digits, recall);
+    for (char *p = text; *p != 0; p++) *p = *p == ',' ? '.' : *p;
+    double back;
+    if (ty_json_double((ty_slice){(uint8_t *)text, (uint64_t)n}, &back) && back == recall) break;
+  }
+  return ty_schema_set(t, TY_KEY_DEFAULT_TARGET_RECALL, (ty_slice){(uint8_t *)text, (uint64_t)n}, err);
+}
+
+static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
+  ty_collection *c = w->c;
+  ty_schema schema;
+  ty_status status = ty_shell(c->env, c->dir, &w->t, err);
+  if (status == TY_OK) status = ty_schema_read((ty_slice){c->schema.data, c->schema.bytes}, &schema, err);
+  if (status == TY_OK) status = ty_adopt_schema(w->t, &schema, err);
+  if (status == TY_OK && wish->retrain) status = set_recall(w->t, wish->ivf_target_recall, err);
+  if (status == TY_OK) status = gather(w, err);
+  return status;
+}
+
+ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progress *progress, bool *unknown, ty_error *err) {
+  rebase w = {.c = c};
+  w.r = (ty_rebase){.c = c,
+                    .progress = progress,
+                    .want_ivf = wish->ivf,
+                    .retrain_ivf = wish->retrain,
+                    .ivf_min_rows = wish->ivf_min_rows,
+                    .ivf_target_recall = wish->ivf_target_recall,
+                    .want_lexical = wish->lexical,
+                    .k1 = wish->k1,
+                    .b = wish->b};
+  ty_next next = {.generation = c->generation + 1, .first = c->generation == 0};
+  ty_status status = prepare(&w, wish, err);
+  if (status == TY_OK) {
+    /* Numbers that nobody has seen may be given again; all others are never reused. */
+    w.plan = (ty_base_plan){.rebase = &w.r, .rank = w.rank, .first_row = c->generation == 0 ? 0 : c->next_row, .generation = next.generation};
+    status = write_files(&w, err);
+  }
+  if (status == TY_OK) {
+    next.schema_of = w.t;
+    next.files = &w.t->store->files;
+    next.live = next.total = w.r.count;
+    status = ty_commit(c, &next, err);
+    *unknown = next.unknown;
+  }
+  if (status == TY_OK) {
+    pthread_rwlock_wrlock(&c->lock);
+    w.t->generation = next.generation;
+    w.t->store->manifest_bytes = next.bytes;
+    ty_swap_state(c, w.t);
+    c->store->stamp = next.stamp;
+    c->store->id_map_checked = true;
+    c->store->abandon_delta = false;
+    pthread_rwlock_unlock(&c->lock);
+    clear_away(c);
+  } else {
+    if (w.id_map_moved) c->store->id_map_checked = false;
+    if (w.t != NULL && !next.unknown) {
+      const ty_files *files = &w.t->store->files;
+      if (files->base.name[0] != 0) ty_file_remove(c, files->base.name);
+      if (files->ivf.name[0] != 0) ty_file_remove(c, files->ivf.name);
+      if (files->lexical.name[0] != 0) ty_file_remove(c, files->lexical.name);
+    }
+  }
+  ty_ivf_free(w.r.ivf);
+  ty_shell_free(w.t);
+  free(w.rank);
+  free(w.by_birth);
+  free(w.r.rows);
+  free(w.r.spans);
+  return status;
+}

@@ -1,0 +1,292 @@
+/* What the storage files share and nobody else sees: files, the lock, unsaved operations, derived tables.
+ *
+ * Who may touch what. A change (begin .. save) belongs to one thread at a time, by `change`; that thread alone writes and may read
+ * everything without the collection's lock. Questions read under the lock, shared; a change takes it exclusively for the moment in which
+ * it touches what questions read. Following another process's save happens under the exclusive lock, and only while no change is under way.
+ */
+#ifndef TY_STORE_H
+#define TY_STORE_H
+
+#include "format.h"
+#include "internal.h"
+#include "json.h"
+
+/* ---- The manifest: manifest.c ---------------------------------------------------------------------------------------*/
+/* The schema's keys in their order; the manifest repeats them with id_map between filter_columns and telys_version. */
+enum {
+  TY_KEY_NAME,
+  TY_KEY_DIM,
+  TY_KEY_DTYPE,
+  TY_KEY_KEY_NAME,
+  TY_KEY_FILTER_COLUMNS,
+  TY_KEY_TELYS_VERSION,
+  TY_KEY_DEFAULT_TARGET_RECALL,
+  TY_KEY_APPLIED_TUNER,
+  TY_KEY_LEXICAL,
+  TY_KEY_EMBEDDER_PROFILE,
+  TY_SCHEMA_KEYS
+};
+extern const char *const ty_schema_keys[TY_SCHEMA_KEYS];
+
+typedef struct ty_schema {
+  ty_slice members[TY_SCHEMA_KEYS]; /* raw JSON, pointing into the text it was read from */
+  uint32_t dim, columns;
+  bool lexical;
+  double default_target_recall;
+} ty_schema;
+
+/* The files of one state; a name that is empty means none. */
+typedef struct ty_files {
+  ty_file base, ivf, lexical, id_map; /* id_map is never mapped */
+  ty_file *deltas;                    /* in order */
+  uint32_t delta_count;
+} ty_files;
+
+/* A manifest as read. Its files are not mapped. */
+typedef struct ty_saved {
+  ty_buffer text;
+  ty_schema schema;
+  uint64_t generation, live_rows, total_rows;
+  ty_files files;
+} ty_saved;
+
+/* Reads the members of an object that is a schema: exactly its keys. */
+ty_status ty_schema_read(ty_slice json, ty_schema *out, ty_error *err);
+/* Writes a schema as one JSON object. */
+void ty_schema_write(const ty_schema *schema, ty_buffer *out);
+/* TY_INVALID naming the first of dim, dtype, key_name, filter_columns and lexical that differs. */
+ty_status ty_schema_agree(const ty_schema *mine, const ty_schema *theirs, ty_error *err);
+ty_status ty_saved_read(ty_buffer *text, ty_saved *out, ty_error *err); /* takes the text's memory over, also on failure */
+void ty_saved_free(ty_saved *m);
+
+/* The manifest of the collection as it stands in memory. `generation` is the one to write. */
+ty_status ty_manifest_text(const ty_collection *c, const ty_files *files, uint64_t generation, uint64_t live, uint64_t total,
+                           ty_buffer *out, ty_error *err);
+
+/* ---- The store ------------------------------------------------------------------------------------------------------*/
+/* Memory for unsaved operations, in the very form they take on disk. Chunks never move: rows point into them. */
+typedef struct ty_chunk {
+  uint8_t *data; /* TY_ALIGN aligned */
+  uint64_t used, capacity;
+} ty_chunk;
+
+/* A place in either segment as one number: base positions first, delta positions behind them. */
+typedef uint32_t ty_place;
+
+typedef struct ty_id_slot {
+  uint32_t tag;   /* upper half of the id's hash: most strangers are told apart without touching their bytes */
+  uint32_t place; /* + 1; 0: free; TY_SLOT_GONE: was in use */
+} ty_id_slot;
+#define TY_SLOT_GONE 0xffffffffu
+
+struct ty_store {
+  char *manifest_path;
+  _Atomic bool writing;   /* from ty_begin to the end of that change */
+  pthread_mutex_t change; /* one changing call at a time */
+  int lock_fd;            /* -1: not held */
+  bool changed;           /* anything since ty_begin */
+  bool abandon_delta;     /* a sync of the last delta failed: what follows goes to a fresh file */
+
+  /* The saved state. */
+  ty_stamp stamp; /* of the manifest last read or written; all zero: look again */
+  uint64_t manifest_bytes;
+  uint64_t first_row; /* of the base */
+  ty_files files;
+  bool id_map_checked; /* its bytes were compared once by this handle */
+
+  /* Since ty_begin. */
+  ty_chunk *chunks;
+  uint32_t chunk_count, chunk_capacity;
+  uint64_t ops;
+  uint64_t kept_rows, kept_next_row; /* delta.count and next_row as they were */
+  ty_buffer kept_schema;             /* empty: not changed */
+  ty_place *killed;                  /* rows that died, so that they can be revived */
+  uint64_t killed_count, killed_capacity;
+  uint64_t delta_capacity; /* rows that the delta's columns have room for */
+
+  /* Derived, built at the first need under `derive`, kept up to date under the exclusive lock. */
+  pthread_mutex_t derive;
+  _Atomic bool ids_ready, order_ready;
+  ty_id_slot *id_table;
+  uint64_t id_table_size, id_table_used; /* used: live and gone */
+  ty_place *order;                       /* by birth - first_row: place + 1, 0 where no live row has it */
+  uint64_t order_size;
+  ty_place *base_at; /* by row - first_row: position in the base */
+};
+
+/* ---- Files: file.c --------------------------------------------------------------------------------------------------*/
+#define TY_PATH_MAX 4096u
+void ty_path(const ty_collection *c, const char *name, char out[TY_PATH_MAX]);
+/* Maps at least `bytes` of a file that must have as many; `reserve` more of address space for what will be appended. */
+ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err);
+void ty_file_unmap(const ty_collection *c, ty_file *file);
+/* Creates a file under a fresh name (a leftover that no manifest names makes way). */
+ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err);
+ty_status ty_file_sync_dir(const ty_collection *c, const char *dir, ty_error *err);
+ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit, ty_buffer *out, ty_error *err);
+/* Writes a whole small file durably: temporary name, sync, rename. The directory is not synced. `renamed` (may be NULL) is set once the
+ * rename was tried: from then on the name may stand for either. */
+ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes, bool *renamed, ty_error *err);
+ty_status ty_file_size(const ty_collection *c, const char *name, uint64_t *out, ty_error *err);
+void ty_file_remove(const ty_collection *c, const char *name);
+
+/* ---- Segments: segment.c --------------------------------------------------------------------------------------------*/
+ty_status ty_delta_reserve(ty_collection *c, uint64_t more, ty_error *err);
+typedef struct ty_new_row {
+  uint64_t row, birth;
+  const uint32_t *codes; /* of the filter columns */
+  ty_payload payload;
+} ty_new_row;
+/* Room was reserved. `codes` and `info` as quantised. */
+void ty_delta_push(ty_collection *c, const ty_new_row *row, const int8_t *codes, const ame_code_info *info);
+void ty_delta_free(ty_collection *c);
+static inline uint64_t ty_total_rows(const ty_collection *c) { return c->base.count + c->delta.count; }
+static inline ty_ref ty_ref_of(const ty_collection *c, ty_place p) {
+  return p < c->base.count ? (ty_ref){&c->base, p} : (ty_ref){&c->delta, p - c->base.count};
+}
+static inline ty_place ty_place_of(const ty_collection *c, ty_ref r) {
+  return (ty_place)(r.segment->is_base ? r.at : c->base.count + r.at);
+}
+
+/* ---- Derived tables: ids.c ------------------------------------------------------------------------------------------*/
+ty_status ty_ids_need(const ty_collection *c, ty_error *err);
+ty_status ty_order_need(const ty_collection *c, ty_error *err);
+void ty_derived_added(ty_collection *c, ty_place place);
+void ty_derived_died(ty_collection *c, ty_place place);
+void ty_derived_drop(ty_collection *c);
+/* A row by its number. False where no segment has it. */
+bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out);
+
+/* ---- Changes in memory: undo.c --------------------------------------------------------------------------------------*/
+void ty_mark(ty_collection *c);                                         /* from here ty_undo goes back */
+ty_status ty_kill_reserve(ty_collection *c, uint64_t more, ty_error *err);
+void ty_kill(ty_collection *c, ty_place place);                         /* a live row; room was reserved */
+void ty_undo(ty_collection *c);                                         /* takes the exclusive lock */
+void ty_undo_locked(ty_collection *c);                                  /* where it is held */
+void ty_note_lexical(ty_collection *c);                                 /* tells the lexical index everything anew */
+ty_status ty_chunk_take(ty_collection *c, uint64_t bytes, uint8_t **out, ty_error *err);
+void ty_chunks_free(ty_collection *c);
+/* Where the unsaved operations end, so that a failed call can give back what it took. */
+typedef struct ty_chunk_mark {
+  uint32_t count;
+  uint64_t used, ops;
+} ty_chunk_mark;
+ty_chunk_mark ty_chunk_mark_take(const ty_collection *c);
+void ty_chunk_mark_restore(ty_collection *c, ty_chunk_mark mark);
+
+/* ---- Slabs: slab.c --------------------------------------------------------------------------------------------------*/
+typedef struct ty_slab_writer {
+  const ty_collection *c;
+  char name[64];
+  int fd;
+  ty_slab_header header;
+  ty_slab_section *sections;
+  uint32_t capacity;
+  uint64_t offset; /* of the first byte in the buffer */
+  uint8_t *buffer;
+  uint64_t buffered;
+  uint32_t crc; /* of the open section so far */
+  ty_status status; /* sticky, with `err` filled */
+  ty_error *err;
+} ty_slab_writer;
+ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, const char *name, uint32_t kind, uint64_t generation,
+                         uint64_t base_generation, uint32_t sections, ty_error *err);
+void ty_slab_section_start(ty_slab_writer *w, uint32_t id);
+void ty_slab_append(ty_slab_writer *w, const void *data, uint64_t bytes);
+void ty_slab_section_end(ty_slab_writer *w);
+/* Writes header and table, syncs and closes; on failure, of this or anything before, removes the file. */
+ty_status ty_slab_finish(ty_slab_writer *w, ty_file *out);
+
+/* A mapped slab whose header and section table are known to be good. */
+typedef struct ty_slab {
+  const ty_slab_header *header;
+  const ty_slab_section *sections;
+  const ty_file *file;
+} ty_slab;
+ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kind, ty_slab *out, ty_error *err);
+/* A section; with `bytes` other than UINT64_MAX it must be exactly as long. `check` compares its checksum. */
+ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check, ty_slice *out, ty_error *err);
+
+/* ---- Base, delta, id map, loading -----------------------------------------------------------------------------------*/
+/* What a base is made of: the rows in their final order, and each one's rank by birth, which with first_row is its new number. */
+typedef struct ty_base_plan {
+  const ty_rebase *rebase;
+  const ty_place *rank; /* by old place */
+  uint64_t first_row, generation;
+} ty_base_plan;
+ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out, ty_error *err);
+/* Fills base, spans, dictionaries, first and next row of `c` from its mapped store->base. */
+ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err);
+
+/* Applies the blocks of a mapped delta from an offset on to its committed end. The bytes have passed their checksum. */
+ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, ty_error *err);
+/* Points the rows from delta position `at` on, which were saved in the block at `from`, to the mapping. */
+void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint64_t at);
+ty_status ty_delta_check_header(const ty_collection *c, const ty_file *file, ty_error *err);
+/* Writes the unsaved operations as one block, to the last of `files` or as a fresh one at its end, and syncs it. The file's record there
+ * gets its new size and checksum; a fresh one's is not mapped. `from`: where the block starts. */
+ty_status ty_delta_append(ty_collection *c, uint64_t generation, ty_files *files, uint64_t *from, ty_error *err);
+/* Fills op->bytes from the other lengths; false where they are out of bounds. */
+bool ty_operation_size(const ty_collection *c, ty_operation *op);
+/* Makes sure that `bytes` of a delta are mapped; rows that point into the old mapping follow. Under the exclusive lock. */
+ty_status ty_delta_remap(ty_collection *c, ty_file *file, uint64_t bytes, ty_error *err);
+/* Where the parts of a put lie, behind its header. */
+typedef struct ty_put_layout {
+  uint64_t vector, id, meta, text, terms, key_lengths, keys;
+} ty_put_layout;
+ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op);
+
+/* Brings id_map.npy to the rows as they stand: appends those from delta position first_at on, or rewrites it whole. */
+ty_status ty_id_map_append(ty_collection *c, uint64_t first_at, ty_file *out, ty_error *err);
+/* Writes the whole map anew; `id` yields the id of the i-th row number. */
+ty_status ty_id_map_write(const ty_collection *c, uint64_t rows, ty_slice (*id)(const void *ctx, uint64_t i), const void *ctx, ty_file *out,
+                          ty_error *err);
+ty_status ty_id_map_check(const ty_collection *c, ty_error *err);
+
+/* ---- State: load.c --------------------------------------------------------------------------------------------------*/
+/* An empty collection object for a directory. */
+ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *err);
+void ty_shell_free(ty_collection *c);
+ty_status ty_adopt_schema(ty_collection *c, const ty_schema *schema, ty_error *err);
+/* Exchanges what a manifest stands for between two objects of one collection. */
+void ty_swap_state(ty_collection *c, ty_collection *t);
+/* Loads what a manifest names into the fresh `t`; indexes are opened on behalf of `owner`. */
+ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *m, ty_error *err);
+/* Maps and opens the IVF and lexical slabs that store->files names. */
+ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error *err);
+/* Brings `c` to what the directory says now. Under the exclusive lock. `missing_ok`: no manifest is no failure. */
+ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err);
+
+/* ---- Commit: commit.c -----------------------------------------------------------------------------------------------*/
+/* The next state as its manifest will say it. */
+typedef struct ty_next {
+  const ty_collection *schema_of;
+  const ty_files *files;
+  uint64_t generation, live, total;
+  bool first;          /* the directory itself is new */
+  ty_stamp stamp;      /* out: zero where it could not be read */
+  uint64_t bytes;      /* out: of the manifest */
+  bool unknown;        /* out: on failure, the disk may hold the new manifest all the same */
+} ty_next;
+/* Writes the manifest and makes it durable. */
+ty_status ty_commit(ty_collection *c, ty_next *next, ty_error *err);
+/* A changing call: takes `change` and makes sure that a change is under way. On failure nothing is held. */
+ty_status ty_change_enter(ty_collection *c, ty_error *err);
+void ty_change_leave(ty_collection *c);
+/* Ends the change with what became of it: undoes on failure, lets go of the writer's lock and of `change`. */
+ty_status ty_change_end(ty_collection *c, ty_status status, bool unknown);
+
+/* ---- Rebase: rebase.c -----------------------------------------------------------------------------------------------*/
+typedef struct ty_rebase_wish {
+  bool ivf, retrain, lexical;
+  uint64_t ivf_min_rows;
+  double ivf_target_recall, k1, b; /* with retrain the target becomes the collection's default */
+} ty_rebase_wish;
+/* The wish that keeps what is there. */
+ty_rebase_wish ty_rebase_keep(const ty_collection *c);
+/* Gathers, writes, commits, swaps. The caller has entered a change; on failure nothing in memory is other than before. */
+ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progress *progress, bool *unknown, ty_error *err);
+/* Replaces one member of the schema in memory. */
+ty_status ty_schema_set(ty_collection *c, int key, ty_slice json, ty_error *err);
+
+#endif

@@ -1,0 +1,111 @@
+/**
+ * Argument structs for C. Every field of ours is 8 bytes wide, so a struct is an array of 64-bit words; this class fills one and keeps
+ * what its pointers point at alive until it is let go.
+ */
+import { ptr } from "bun:ffi";
+
+/** Memory that C may read or write. */
+export type Bytes = Uint8Array | Float32Array | BigUint64Array | Uint32Array;
+
+/**
+ * The address of a view's bytes; 0 for an empty one.
+ *
+ * A typed array of up to 1,000 bytes lives inside its JavaScript object until somebody touches `.buffer`, which moves it: touching it
+ * first makes the address final.
+ */
+export function address(view: Bytes | undefined): number {
+  if (view === undefined || view.byteLength === 0) return 0;
+  void view.buffer;
+  return ptr(view);
+}
+
+/** One argument struct of `length` 8-byte fields, all zero at first. */
+export class Words {
+  readonly u64: BigUint64Array<ArrayBuffer>;
+  private readonly f64: Float64Array<ArrayBuffer>;
+  private readonly kept: (Bytes | undefined)[] = [];
+
+  constructor(length: number) {
+    const memory = new ArrayBuffer(length * 8);
+    this.u64 = new BigUint64Array(memory);
+    this.f64 = new Float64Array(memory);
+  }
+
+  /** Sets a field to an unsigned integer; the caller has checked its range. */
+  integer(index: number, value: number | bigint): this {
+    this.u64[index] = BigInt(value);
+    return this;
+  }
+
+  /** Sets a field to a double. */
+  double(index: number, value: number): this {
+    this.f64[index] = value;
+    return this;
+  }
+
+  /** Points a field at a view, which stays alive as long as this struct does. */
+  pointer(index: number, view: Bytes | undefined): this {
+    this.kept[index] = view;
+    this.u64[index] = BigInt(address(view));
+    return this;
+  }
+
+  /** Reads a field back as a number; counts of ours stay below 2^53. */
+  number(index: number): number {
+    return Number(this.u64[index]);
+  }
+
+  /** Reads a field back as a double. */
+  float(index: number): number {
+    return this.f64[index]!;
+  }
+
+  /** Lets go of what the pointers point at. Called behind the native call, so that nothing is collected during it. */
+  release(): void {
+    this.kept.length = 0;
+  }
+}
+
+const encoder = new TextEncoder();
+
+/** Strings as C takes them: one run of UTF-8 bytes and, for each string, where it ends. */
+export interface PackedStrings {
+  bytes: Uint8Array;
+  ends: BigUint64Array;
+}
+
+/** Packs strings (undefined packs as empty). */
+export function packStrings(strings: readonly (string | undefined)[]): PackedStrings {
+  let capacity = 16;
+  // A UTF-16 unit becomes at most three bytes.
+  for (const text of strings) capacity += (text?.length ?? 0) * 3;
+  const scratch = new Uint8Array(capacity);
+  const ends = new BigUint64Array(strings.length);
+  let at = 0;
+  for (let i = 0; i < strings.length; i++) {
+    const text = strings[i];
+    if (text) at += encoder.encodeInto(text, scratch.subarray(at)).written;
+    ends[i] = BigInt(at);
+  }
+  return { bytes: scratch.subarray(0, at), ends };
+}
+
+/** Packs byte strings. */
+export function packBytes(items: readonly Uint8Array[]): PackedStrings {
+  let total = 0;
+  for (const item of items) total += item.byteLength;
+  const bytes = new Uint8Array(total);
+  const ends = new BigUint64Array(items.length);
+  let at = 0;
+  items.forEach((item, i) => {
+    bytes.set(item, at);
+    at += item.byteLength;
+    ends[i] = BigInt(at);
+  });
+  return { bytes, ends };
+}
+
+/** A NUL-terminated string; the caller has refused NUL inside. */
+export function cString(text: string): Uint8Array {
+  return encoder.encode(text + "\0");
+}

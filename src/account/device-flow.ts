@@ -1,0 +1,153 @@
+/** The device authorization grant (RFC 8628) from the device's side: a code to show, then asking until someone decided. */
+import { CancelledError, OSError, PermissionError, RuntimeError, TimeoutError, ValueError } from "../errors.ts";
+import { isLoopback } from "./endpoints.ts";
+import { type HttpAnswer, httpRequest, jsonObject, printableField } from "./http.ts";
+
+/** What the person at the terminal must see (RFC 8628 §3.2, §3.3). */
+export interface DeviceCode {
+  readonly userCode: string;
+  readonly verificationUri: string;
+  /** With the code filled in, for opening a browser. The code must still be shown, to be compared. */
+  readonly verificationUriComplete: string;
+  readonly expiresInSeconds: number;
+}
+
+export interface DeviceFlowOptions {
+  readonly accounts: string;
+  /** Told the code once, before the first poll; whoever opens a browser here must not wait for it. */
+  readonly onCode?: (code: DeviceCode) => void | Promise<void>;
+  readonly signal?: AbortSignal;
+  /** Waits between polls; replaced in tests. */
+  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+}
+
+/** The public client's name (RFC 6749 §2.2); it has no secret. */
+export const CLIENT_ID = "svc";
+export const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+
+const PEER = "the accounts server";
+/** RFC 8628 §3.2: the interval where the server names none; §3.5: what `slow_down` adds. */
+const INTERVAL_SECONDS_DEFAULT = 5;
+const SLOW_DOWN_SECONDS = 5;
+
+/**
+ * Runs the whole grant and returns the access token.
+ * @throws PermissionError if the request was declined; TimeoutError if nobody decided in time; CancelledError; and what httpRequest throws.
+ */
+export async function authorizeDevice(options: DeviceFlowOptions): Promise<string> {
+  const { accounts, signal, sleep = pause } = options;
+  const begun = await requestCode(accounts, signal);
+  const deadline = performance.now() + begun.code.expiresInSeconds * 1000;
+  await options.onCode?.(begun.code);
+  let interval = begun.intervalSeconds;
+  // The first poll comes at once: where the approval was given with the code, nobody waits.
+  for (;;) {
+    const outcome = await poll(accounts, begun.deviceCode, signal);
+    if (typeof outcome === "object") return outcome.token;
+    if (outcome === "slow_down") interval += SLOW_DOWN_SECONDS;
+    // RFC 8628 §3.5: after a connection that failed, ask more and more rarely.
+    if (outcome === "unreachable") interval = Math.max(1, interval * 2);
+    if (performance.now() + interval * 1000 >= deadline) throw expired();
+    await sleep(interval * 1000, signal);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+interface Begun {
+  readonly deviceCode: string;
+  readonly intervalSeconds: number;
+  readonly code: DeviceCode;
+}
+
+async function requestCode(accounts: string, signal: AbortSignal | undefined): Promise<Begun> {
+  const answer = await httpRequest(accounts, "/oauth/device/code", {
+    peer: PEER,
+    method: "POST",
+    form: { client_id: CLIENT_ID },
+    signal,
+  });
+  if (answer.status !== 200) throw new RuntimeError(`${PEER} gave no code (status ${answer.status}): try again later`);
+  const body = jsonObject(answer, PEER);
+  const verificationUri = browserAddress(printableField(body, "verification_uri", PEER, 2048));
+  const complete = body.verification_uri_complete;
+  return {
+    deviceCode: printableField(body, "device_code", PEER),
+    intervalSeconds: numberField(body.interval, INTERVAL_SECONDS_DEFAULT, 0.2, 60),
+    code: {
+      userCode: printableField(body, "user_code", PEER, 64),
+      verificationUri,
+      verificationUriComplete:
+        complete === undefined
+          ? verificationUri
+          : browserAddress(printableField(body, "verification_uri_complete", PEER, 2048)),
+      expiresInSeconds: numberField(body.expires_in, 600, 1, 1800),
+    },
+  };
+}
+
+type Outcome = { token: string } | "pending" | "slow_down" | "unreachable";
+
+async function poll(accounts: string, deviceCode: string, signal: AbortSignal | undefined): Promise<Outcome> {
+  let answer: HttpAnswer;
+  try {
+    answer = await httpRequest(accounts, "/oauth/device/token", {
+      peer: PEER,
+      method: "POST",
+      form: { grant_type: DEVICE_GRANT, device_code: deviceCode, client_id: CLIENT_ID },
+      signal,
+    });
+  } catch (error) {
+    if (error instanceof OSError || error instanceof TimeoutError) return "unreachable";
+    throw error;
+  }
+  if (answer.status >= 500) return "unreachable";
+  const body = jsonObject(answer, PEER);
+  if (answer.status === 200) {
+    if (String(body.token_type).toLowerCase() !== "bearer")
+      throw new RuntimeError(`${PEER} gave a token of an unknown kind`);
+    return { token: printableField(body, "access_token", PEER) };
+  }
+  switch (body.error) {
+    case "authorization_pending":
+      return "pending";
+    case "slow_down":
+      return "slow_down";
+    case "access_denied":
+      throw new PermissionError("the login was declined: run 'svc login' to ask again");
+    case "expired_token":
+      throw expired();
+    default:
+      throw new RuntimeError(`${PEER} refused the login (status ${answer.status}): run 'svc login' again`);
+  }
+}
+
+/** An address goes to the system's opener, which would as well start a program for another scheme: https, or http on loopback. */
+function browserAddress(address: string): string {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname))) return url.href;
+  throw new ValueError(`${PEER} named an approval page that is not an https address`);
+}
+
+function numberField(value: unknown, fallback: number, least: number, most: number): number {
+  return typeof value === "number" && Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : fallback;
+}
+
+function expired(): TimeoutError {
+  return new TimeoutError("the code expired before it was approved: run 'svc login' again");
+}
+
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancelled = () => {
+      clearTimeout(timer);
+      reject(new CancelledError("cancelled"));
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", cancelled);
+      resolve();
+    }, ms);
+    if (signal?.aborted) cancelled();
+    else signal?.addEventListener("abort", cancelled, { once: true });
+  });
+}

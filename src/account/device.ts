@@ -1,0 +1,115 @@
+/**
+ * Which machine this is: a random id and an Ed25519 key (RFC 8032), both made once. Licences are bound to the key's
+ * thumbprint, so a licence copied to another machine is worth nothing there.
+ *
+ * Reading the identity takes node:crypto only; @noble/ed25519 costs 29–54 ms for its first signature and is imported when
+ * a login makes or uses the key, never when a server starts.
+ */
+import { createHash, createHmac, createPrivateKey, type KeyObject, randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { PermissionError } from "../errors.ts";
+import { accountPaths } from "../paths.ts";
+import { createOnce, ensurePrivateDirectory, secretText } from "./files.ts";
+
+/** What may be said aloud about this machine. */
+export interface DeviceIdentity {
+  /** A uuid4 as 32 hex digits. */
+  readonly id: string;
+  /** `ed25519:<base64url(sha256(raw public key))>`. */
+  readonly thumbprint: string;
+  /** The raw 32 bytes of the public key. */
+  readonly publicKey: Uint8Array;
+}
+
+/** This machine with its private key at hand. */
+export interface Device extends DeviceIdentity {
+  /** Ed25519 over the message, 64 bytes (RFC 8032 §5.1.6). */
+  sign(message: Uint8Array): Promise<Uint8Array>;
+  /** The host's name under a salt that only this device can derive: the same machine twice is recognised, its name is not. */
+  readonly hostHash: string;
+}
+
+/**
+ * This machine's identity, made on first use: the key first, then the id, each durable before the next begins.
+ * @throws PermissionError if a file is damaged or others can read it.
+ */
+export async function ensureDevice(home: string): Promise<Device> {
+  const paths = accountPaths(home);
+  ensurePrivateDirectory(home, "SVC_HOME");
+  let pem = secretText(home, paths.deviceKey);
+  if (pem === undefined) {
+    createOnce(paths.deviceKey, await newKeyPem());
+    pem = secretText(home, paths.deviceKey);
+  }
+  let id = secretText(home, paths.deviceId);
+  if (id === undefined) {
+    createOnce(paths.deviceId, `${randomUUID().replaceAll("-", "")}\n`);
+    id = secretText(home, paths.deviceId);
+  }
+  const { seed, publicKey } = parseKey(pem ?? "");
+  return {
+    id: checkedId(id ?? ""),
+    publicKey,
+    thumbprint: keyThumbprint(publicKey),
+    sign: async (message) => (await import("@noble/ed25519")).signAsync(message, seed),
+    hostHash: hostHash(seed),
+  };
+}
+
+/**
+ * The identity as it lies on disk, or `undefined` where the key or the id is missing.
+ * @throws PermissionError if a file is damaged or others can read it.
+ */
+export function readDevice(home: string): DeviceIdentity | undefined {
+  const paths = accountPaths(home);
+  const pem = secretText(home, paths.deviceKey);
+  const id = secretText(home, paths.deviceId);
+  if (pem === undefined || id === undefined) return undefined;
+  const { publicKey } = parseKey(pem);
+  return { id: checkedId(id), publicKey, thumbprint: keyThumbprint(publicKey) };
+}
+
+/** The name under which licences know a device key, in the manner of RFC 7638 and RFC 9449's `jkt`. */
+export function keyThumbprint(rawPublicKey: Uint8Array): string {
+  return `ed25519:${createHash("sha256").update(rawPublicKey).digest("base64url")}`;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** What precedes the 32 bytes of the seed in the PKCS #8 form of an Ed25519 key (RFC 8410 §7). */
+const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
+
+async function newKeyPem(): Promise<string> {
+  const { secretKey } = await (await import("@noble/ed25519")).keygenAsync();
+  const der = Buffer.concat([PKCS8_PREFIX, secretKey]);
+  return createPrivateKey({ key: der, format: "der", type: "pkcs8" })
+    .export({ format: "pem", type: "pkcs8" })
+    .toString();
+}
+
+function parseKey(pem: string): { seed: Uint8Array; publicKey: Uint8Array } {
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(pem);
+  } catch {
+    throw damaged("device_key.pem");
+  }
+  if (key.asymmetricKeyType !== "ed25519") throw damaged("device_key.pem");
+  const { d, x } = key.export({ format: "jwk" });
+  if (d === undefined || x === undefined) throw damaged("device_key.pem");
+  return { seed: Buffer.from(d, "base64url"), publicKey: new Uint8Array(Buffer.from(x, "base64url")) };
+}
+
+function checkedId(id: string): string {
+  if (!/^[0-9a-f]{32}$/.test(id)) throw damaged("device_id");
+  return id;
+}
+
+function damaged(name: string): PermissionError {
+  return new PermissionError(`${name} is damaged: run 'svc logout', then 'svc login'`);
+}
+
+function hostHash(seed: Uint8Array): string {
+  const salt = createHmac("sha256", seed).update("svc host salt v1").digest();
+  return `sha256:${createHmac("sha256", salt).update(hostname()).digest("hex")}`;
+}

@@ -1,0 +1,47 @@
+/** Small private files under `SVC_HOME`, over durable.ts: made exactly once, read as text, only where others cannot. */
+import { randomBytes } from "node:crypto";
+import { linkSync, statSync, unlinkSync } from "node:fs";
+import { dirname } from "node:path";
+import { diskError, makeDirectory, readSecret, syncDirectory, writeNew } from "../durable.ts";
+import { PermissionError } from "../errors.ts";
+import { SECRET_BYTES_MAX } from "../limits.ts";
+
+/**
+ * Makes a directory 0700, with its parents.
+ * @throws PermissionError if it was there and others can write in it: they could put their own keys in the place of ours.
+ */
+export function ensurePrivateDirectory(path: string, name: string): void {
+  makeDirectory(path);
+  if ((statSync(path).mode & 0o022) !== 0) {
+    throw new PermissionError(`others can write in ${name}: run 'chmod 700' on that directory`);
+  }
+}
+
+/**
+ * Creates a secret file with O_EXCL semantics: whoever comes second gets `false` and finds the first one's file, whole.
+ * A hard link does it, because a plain O_EXCL open shows the file before its bytes are there, and a kill in between
+ * would leave a key that is neither absent nor usable.
+ */
+export function createOnce(path: string, text: string): boolean {
+  const staged = `${path}.${randomBytes(6).toString("hex")}.new`;
+  writeNew(staged, new TextEncoder().encode(text), 0o600);
+  try {
+    linkSync(staged, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw diskError(error, "create", path);
+  } finally {
+    unlinkSync(staged);
+  }
+  syncDirectory(dirname(path));
+  return true;
+}
+
+/**
+ * A small secret file as text, trimmed; `undefined` where there is none.
+ * @throws PermissionError if others can read it; the message has the `chmod` that mends it.
+ */
+export function secretText(home: string, path: string): string | undefined {
+  const bytes = readSecret(path, SECRET_BYTES_MAX, home);
+  return bytes === undefined ? undefined : new TextDecoder().decode(bytes).trim();
+}

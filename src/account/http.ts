@@ -1,0 +1,164 @@
+/**
+ * The only door through which a login talks to a network. It holds what every request needs: capped answers, no redirect to
+ * another origin, no plain http beyond loopback, a deadline, and messages that never hold a secret.
+ */
+import {
+  CancelledError,
+  OSError,
+  PermissionError,
+  RuntimeError,
+  SvcError,
+  TimeoutError,
+  ValueError,
+} from "../errors.ts";
+import { AUTHORITY_RESPONSE_BYTES_MAX } from "../limits.ts";
+import { isLoopback, secureBase } from "./endpoints.ts";
+
+export interface HttpRequest {
+  /** What we talk to, for messages: "the accounts server". */
+  readonly peer: string;
+  readonly method?: "GET" | "POST";
+  /** Sent as application/x-www-form-urlencoded, as OAuth wants it. */
+  readonly form?: Record<string, string>;
+  readonly json?: unknown;
+  readonly bearer?: string;
+  /** Bytes of the answer after any decompression. */
+  readonly bytesMax?: number;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (received: number, total: number | undefined) => void;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body: Uint8Array;
+}
+
+const REDIRECTS_MAX = 3;
+const TIMEOUT_MS = 30_000;
+
+/**
+ * One request to `base` + `path`. Any HTTP status is an answer; what it means is the caller's business.
+ * @throws PermissionError for plain http beyond loopback and for a redirect to another origin; ValueError for an answer beyond the
+ * cap; OSError if the peer cannot be reached; TimeoutError; CancelledError.
+ */
+export async function httpRequest(base: string, path: string, request: HttpRequest): Promise<HttpAnswer> {
+  const root = secureBase(base, request.peer);
+  let url = new URL(root.href.replace(/\/+$/, "") + path);
+  let method = request.method ?? "GET";
+  const deadline = AbortSignal.timeout(request.timeoutMs ?? TIMEOUT_MS);
+  const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline;
+  try {
+    for (let hops = 0; ; hops++) {
+      const response = await send(url, method, request, signal);
+      const target = redirectTarget(response, url);
+      if (target === undefined) return { status: response.status, body: await readBody(response, request) };
+      await response.body?.cancel();
+      if (target.origin !== root.origin) {
+        throw new PermissionError(`${request.peer} at ${root.origin} redirects to another origin, refused`);
+      }
+      if (hops === REDIRECTS_MAX) throw new RuntimeError(`${request.peer} at ${root.origin} redirects without end`);
+      // Only 307 and 308 promise to keep the method (RFC 9110 §15.4); a POST that would become a GET has lost its meaning.
+      if (method === "POST" && response.status !== 307 && response.status !== 308) {
+        throw new RuntimeError(`${request.peer} at ${root.origin} answered a POST with redirect ${response.status}`);
+      }
+      method = response.status === 303 ? "GET" : method;
+      url = target;
+    }
+  } catch (error) {
+    if (error instanceof SvcError) throw error;
+    if (request.signal?.aborted) throw new CancelledError("cancelled");
+    if (deadline.aborted) throw new TimeoutError(`${request.peer} at ${root.origin} did not answer in time`);
+    throw new OSError(`cannot reach ${request.peer} at ${root.origin}`);
+  }
+}
+
+/**
+ * The answer's body as a JSON object, its values untrusted.
+ * @throws RuntimeError if it is anything else.
+ */
+export function jsonObject(answer: HttpAnswer, peer: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(answer.body));
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // Said below, in our words: the parser's would quote the answer.
+  }
+  throw new RuntimeError(`${peer} answered ${answer.status} with something that is not a JSON object`);
+}
+
+/**
+ * A field that must be short printable ASCII: a token, a code, an address. Nothing else is stored, sent or shown.
+ * @throws RuntimeError naming the field, never its value.
+ */
+export function printableField(body: Record<string, unknown>, field: string, peer: string, lengthMax = 8192): string {
+  const value = body[field];
+  if (typeof value === "string" && value.length > 0 && value.length <= lengthMax && /^[\x21-\x7e]+$/.test(value))
+    return value;
+  throw new RuntimeError(`${peer} answered without a usable '${field}'`);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+async function send(url: URL, method: "GET" | "POST", request: HttpRequest, signal: AbortSignal): Promise<Response> {
+  const headers: Record<string, string> = {
+    accept: "application/json, application/octet-stream",
+    "accept-encoding": "identity",
+  };
+  if (request.bearer !== undefined) headers.authorization = `Bearer ${request.bearer}`;
+  let body: string | undefined;
+  if (method === "POST" && request.form !== undefined) {
+    headers["content-type"] = "application/x-www-form-urlencoded";
+    body = new URLSearchParams(request.form).toString();
+  } else if (method === "POST") {
+    headers["content-type"] = "application/json";
+    body = JSON.stringify(request.json ?? {});
+  }
+  const start = () => fetch(url, { method, headers, body, redirect: "manual", signal });
+  return isLoopback(url.hostname) ? withoutProxy(start) : start();
+}
+
+/**
+ * Bun's fetch sends even loopback requests through HTTP_PROXY, tokens and all, and has no option against it. It decides when it
+ * is called, so NO_PROXY need only stand for that moment.
+ */
+function withoutProxy<T>(start: () => T): T {
+  const saved = { NO_PROXY: process.env.NO_PROXY, no_proxy: process.env.no_proxy };
+  process.env.NO_PROXY = "*";
+  process.env.no_proxy = "*";
+  try {
+    return start();
+  } finally {
+    for (const name of ["NO_PROXY", "no_proxy"] as const) {
+      if (saved[name] === undefined) delete process.env[name];
+      else process.env[name] = saved[name];
+    }
+  }
+}
+
+function redirectTarget(response: Response, from: URL): URL | undefined {
+  if (![301, 302, 303, 307, 308].includes(response.status)) return undefined;
+  const location = response.headers.get("location");
+  if (location === null || !URL.canParse(location, from.href)) return undefined;
+  return new URL(location, from.href);
+}
+
+async function readBody(response: Response, request: HttpRequest): Promise<Uint8Array> {
+  const bytesMax = request.bytesMax ?? AUTHORITY_RESPONSE_BYTES_MAX;
+  const announced = Number(response.headers.get("content-length") ?? Number.NaN);
+  const tooLong = new ValueError(`${request.peer} answered with more than ${bytesMax} bytes`);
+  if (announced > bytesMax) {
+    await response.body?.cancel();
+    throw tooLong;
+  }
+  const chunks: Uint8Array[] = [];
+  let received = 0;
+  // Counted as it arrives: an announced length can be absent or a lie. Leaving the loop cancels the stream.
+  for await (const chunk of response.body ?? []) {
+    received += chunk.byteLength;
+    if (received > bytesMax) throw tooLong;
+    chunks.push(chunk);
+    request.onProgress?.(received, Number.isNaN(announced) ? undefined : announced);
+  }
+  return new Uint8Array(Buffer.concat(chunks));
+}

@@ -1,0 +1,82 @@
+/**
+ * `svc login`, once per machine: a token, an API key, a registered device, a licence. Knows addresses, not who answers there.
+ * The five files are written 0600, the device key first and the licence last, so that a licence on disk means all of them are.
+ */
+import { writeDurable } from "../durable.ts";
+import { ValueError } from "../errors.ts";
+import { accountPaths, type Env } from "../paths.ts";
+import { type BuildTrust, licenseAnchor } from "./anchors.ts";
+import { resetClock } from "./clock.ts";
+import { ensureDevice } from "./device.ts";
+import { authorizeDevice, type DeviceFlowOptions } from "./device-flow.ts";
+import { type Endpoints, secureBase } from "./endpoints.ts";
+import { type License, verifyLicense } from "./license.ts";
+import { onboard, registerDevice } from "./registration.ts";
+
+export type { DeviceCode } from "./device-flow.ts";
+export { configuredEndpoints, type Endpoints } from "./endpoints.ts";
+export { fetchBundle } from "./packages.ts";
+
+export interface LoginOptions extends Pick<DeviceFlowOptions, "onCode" | "signal" | "sleep"> {
+  readonly home: string;
+  readonly env: Env;
+  readonly endpoints: Endpoints;
+  /** An access token obtained elsewhere (`--token`, else `SVC_TOKEN`): no code is shown, no device flow is run. */
+  readonly token?: string;
+  /** The present in seconds, for tests. */
+  readonly now?: number;
+  /** The build whose trust counts, for tests. */
+  readonly build?: BuildTrust;
+}
+
+export interface LoginResult {
+  readonly deviceId: string;
+  readonly license: License;
+  readonly jwt: string;
+  readonly apiKey: string;
+}
+
+/**
+ * Logs this machine in. Repeating it is safe: the device stays the same, token, API key and licence are renewed. Until the new
+ * licence has been verified nothing of an earlier login is replaced.
+ * `SVC_API_KEY` takes the place of the key that onboarding gives, and of the token.
+ * @throws PermissionError if declined, refused, or if the licence does not verify; TimeoutError if the code expired;
+ * CancelledError; ValueError for an unusable address or token; OSError if a server cannot be reached or the disk fails.
+ */
+export async function login(options: LoginOptions): Promise<LoginResult> {
+  const { home, env, endpoints, signal } = options;
+  // All addresses are judged before the first byte is sent to any of them.
+  secureBase(endpoints.accounts, "the accounts server");
+  secureBase(endpoints.api, "the api server");
+  if (endpoints.packages) secureBase(endpoints.packages, "the packages server");
+
+  const paths = accountPaths(home);
+  const device = await ensureDevice(home);
+  const givenKey = givenSecret(env.SVC_API_KEY, "SVC_API_KEY");
+  const givenToken = givenSecret(options.token, "--token") ?? givenSecret(env.SVC_TOKEN, "SVC_TOKEN");
+  const token =
+    givenToken ??
+    (givenKey === undefined ? await authorizeDevice({ ...options, accounts: endpoints.accounts }) : undefined);
+  const apiKey = givenKey ?? (await onboard(endpoints.api, token ?? "", device, signal));
+  const jwt = await registerDevice(endpoints.api, apiKey, device, signal);
+
+  const anchor = licenseAnchor(home, env, options.build);
+  const license = await verifyLicense(jwt, {
+    publicKeyPem: anchor.publicKeyPem,
+    deviceThumbprint: device.thumbprint,
+    now: options.now,
+  });
+  if (token !== undefined) writeDurable(paths.token, `${token}\n`);
+  writeDurable(paths.apiKey, `${apiKey}\n`);
+  resetClock(home, options.now);
+  writeDurable(paths.license, `${jwt}\n`);
+  return { deviceId: device.id, license, jwt, apiKey };
+}
+
+/** A secret handed to us, or `undefined` if empty. It becomes a header, so it must be printable; the message never quotes it. */
+function givenSecret(value: string | undefined, name: string): string | undefined {
+  const trimmed = value?.trim();
+  if (!trimmed) return undefined;
+  if (trimmed.length > 8192 || !/^[\x21-\x7e]+$/.test(trimmed)) throw new ValueError(`${name} is not a usable token`);
+  return trimmed;
+}

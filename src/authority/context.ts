@@ -1,0 +1,102 @@
+/** What every endpoint of the authority shares: its settings, and how it answers. */
+import type { PlatformTag } from "../paths.ts";
+import type { Guesses } from "./guesses.ts";
+import type { LicenseKey } from "./keys.ts";
+import type { Ledger } from "./ledger.ts";
+
+/** Where bundles come from: a directory with `<version>/<tag>.bundle`, or a function. */
+export type BundleSource =
+  | string
+  | ((version: string, tag: PlatformTag) => Uint8Array | undefined | Promise<Uint8Array | undefined>);
+
+export interface Authority {
+  readonly ledger: Ledger;
+  readonly key: LicenseKey;
+  readonly guesses: Guesses;
+  /** `yes` approves every request as it comes: for one's own machine, when nobody need look at a page. */
+  readonly approve: "browser" | "yes";
+  /** What approvers type where the authority can be reached from beyond this machine; undefined on loopback. */
+  readonly approvalCode: string | undefined;
+  readonly bundle: BundleSource | undefined;
+  readonly codeSeconds: number;
+  readonly intervalSeconds: number;
+  readonly tier: string;
+  readonly features: readonly string[];
+  readonly licenseDays: number;
+  readonly offlineGraceDays: number;
+  /** Binds the tokens of the approval form to this process. */
+  readonly formSecret: Uint8Array;
+  /** The address that browsers see, with no slash at its end. */
+  readonly publicUrl: () => string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** One request with what was already learnt about it. */
+export interface Call {
+  readonly request: Request;
+  readonly url: URL;
+  /** The peer's address, for limits on guessing. */
+  readonly address: string;
+}
+
+/** Sent with every answer. `same-origin` and not `no-referrer`, which would make browsers send our own form with `Origin: null`. */
+const HEADERS: Record<string, string> = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+export function answerJson(
+  status: number,
+  body: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Response {
+  return Response.json(body, { status, headers: { ...HEADERS, ...headers } });
+}
+
+/** An OAuth error (RFC 6749 §5.2). */
+export function answerError(status: number, error: string, headers: Record<string, string> = {}): Response {
+  return answerJson(status, { error }, headers);
+}
+
+export function answerHtml(
+  status: number,
+  html: string,
+  policy: string,
+  headers: Record<string, string> = {},
+): Response {
+  const own = { "content-type": "text/html; charset=utf-8", "content-security-policy": policy };
+  return new Response(html, { status, headers: { ...HEADERS, ...own, ...headers } });
+}
+
+export function answerBytes(body: Uint8Array | Blob): Response {
+  const blob = body instanceof Blob ? body : new Blob([body as Uint8Array<ArrayBuffer>]);
+  return new Response(blob, { headers: { ...HEADERS, "content-type": "application/octet-stream" } });
+}
+
+/** The secret after `Bearer` (RFC 6750 §2.1), if the request carries one of a plausible length. */
+export function bearerOf(request: Request): string | undefined {
+  return /^Bearer ([\x21-\x7e]{1,8192})$/i.exec(request.headers.get("authorization") ?? "")?.[1];
+}
+
+/** The fields of a form, or undefined if the body is none. Bun has bounded the body already. */
+export async function formOf(request: Request): Promise<URLSearchParams | undefined> {
+  const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+  return type === "application/x-www-form-urlencoded" ? new URLSearchParams(await request.text()) : undefined;
+}
+
+/** The fields of a JSON object, or undefined if the body is none. */
+export async function jsonOf(request: Request): Promise<Record<string, unknown> | undefined> {
+  try {
+    const value: unknown = await request.json();
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,102 @@
+/** The LICENSE key (RS256), made on first use, and the one thing it ever signs. */
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  type KeyObject,
+  randomBytes,
+  randomUUID,
+} from "node:crypto";
+import { promisify } from "node:util";
+import { createOnce, ensurePrivateDirectory, secretText } from "../account/files.ts";
+import { LICENSE_AUDIENCE, LICENSE_ISSUER, LICENSE_VERSION } from "../account/license.ts";
+import { writeDurable } from "../durable.ts";
+import { PermissionError } from "../errors.ts";
+import { authorityPaths } from "../paths.ts";
+
+export interface LicenseKey {
+  readonly privateKey: KeyObject;
+  /** SPKI in PEM: what `--license-pubkey` builds in, and what a machine that uses the local authority trusts. */
+  readonly publicKeyPem: string;
+}
+
+/** What a licence says; the times are in seconds since 1970. */
+export interface LicenseGrant {
+  readonly account: string;
+  readonly deviceThumbprint: string;
+  readonly tier: string;
+  readonly features: readonly string[];
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+  readonly offlineGraceDays: number;
+}
+
+/** 3,072 bits are about 128 bits of strength (NIST SP 800-57 part 1, table 2) and take a third of a second to make. */
+const MODULUS_BITS = 3072;
+
+/**
+ * The key under `SVC_HOME/authority`, made on first use; two processes that make it at once end up with one.
+ * @throws PermissionError if the file is damaged or others can read it.
+ */
+export async function ensureLicenseKey(home: string, modulusBits: number = MODULUS_BITS): Promise<LicenseKey> {
+  const paths = authorityPaths(home);
+  ensurePrivateDirectory(paths.dir, "SVC_HOME/authority");
+  let pem = secretText(home, paths.licenseKey);
+  if (pem === undefined) {
+    createOnce(paths.licenseKey, await newKeyPem(modulusBits));
+    pem = secretText(home, paths.licenseKey) ?? "";
+  }
+  const privateKey = parseKey(pem);
+  const publicKeyPem = createPublicKey(pem).export({ format: "pem", type: "spki" }).toString();
+  if (secretText(home, paths.licensePublicKey) !== publicKeyPem.trim())
+    writeDurable(paths.licensePublicKey, publicKeyPem);
+  return { privateKey, publicKeyPem };
+}
+
+/** Signs a licence (RFC 7519, RS256) and returns it with its id. */
+export async function signLicense(key: LicenseKey, grant: LicenseGrant): Promise<{ id: string; jwt: string }> {
+  const { SignJWT } = await import("jose/jwt/sign");
+  const id = randomUUID();
+  const jwt = await new SignJWT({
+    ver: LICENSE_VERSION,
+    offline_grace_days: grant.offlineGraceDays,
+    products: { svc: { tier: grant.tier, features: [...grant.features] } },
+    cnf: { jkt: grant.deviceThumbprint },
+  })
+    .setProtectedHeader({ alg: "RS256", typ: "JWT" })
+    .setIssuer(LICENSE_ISSUER)
+    .setAudience(LICENSE_AUDIENCE)
+    .setSubject(grant.account)
+    .setJti(id)
+    .setIssuedAt(grant.issuedAt)
+    .setNotBefore(grant.issuedAt)
+    .setExpirationTime(grant.expiresAt)
+    .sign(key.privateKey);
+  return { id, jwt };
+}
+
+/** The code that approvers type where an authority can be reached from beyond this machine; made on first use. */
+export function ensureApprovalCode(home: string): string {
+  const path = authorityPaths(home).approvalCode;
+  const kept = secretText(home, path);
+  if (kept) return kept;
+  createOnce(path, `${randomBytes(15).toString("base64url")}\n`);
+  return secretText(home, path) ?? "";
+}
+
+async function newKeyPem(modulusLength: number): Promise<string> {
+  const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength });
+  return privateKey.export({ format: "pem", type: "pkcs8" }).toString();
+}
+
+function parseKey(pem: string): KeyObject {
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === "rsa") return key;
+  } catch {
+    // Said below.
+  }
+  throw new PermissionError(
+    "authority/license_key.pem is damaged: restore it, or remove it and log every machine in again",
+  );
+}

@@ -1,0 +1,203 @@
+/**
+ * What an authority remembers: device codes, tokens, API keys, nonces, devices, licences. Secrets are kept as SHA-256 only,
+ * so a stolen ledger opens nothing: each secret has at least 128 random bits, except the user code, which lives for minutes.
+ */
+import { Database } from "bun:sqlite";
+import { createHash, timingSafeEqual } from "node:crypto";
+import { dirname } from "node:path";
+import { ensurePrivateDirectory } from "../account/files.ts";
+import { checkSecretFile, writeNew } from "../durable.ts";
+
+export type CodeState = "pending" | "approved" | "denied";
+export type PollOutcome =
+  | { readonly kind: "approved"; readonly account: string }
+  | { readonly kind: "pending" | "slow_down" | "expired" | "denied" | "unknown" };
+
+export interface DeviceRecord {
+  readonly deviceId: string;
+  readonly thumbprint: string;
+  readonly publicKey: string;
+  readonly platform: string;
+  readonly hostHash: string;
+  readonly account: string;
+}
+
+/** Times are in milliseconds since 1970, passed in by the caller: one clock for one request. */
+export class Ledger {
+  readonly #db: Database;
+
+  /** Opens or creates the ledger, 0600; SQLite gives its WAL the mode of the file. @throws PermissionError, OSError */
+  constructor(path: string, home: string) {
+    ensurePrivateDirectory(dirname(path), "SVC_HOME/authority");
+    checkSecretFile(path, home);
+    try {
+      writeNew(path, new Uint8Array());
+    } catch {
+      // It is there already, or opening it fails in a moment with a reason of its own.
+    }
+    this.#db = new Database(path, { readwrite: true, strict: true });
+    this.#db.run("PRAGMA busy_timeout = 5000");
+    this.#db.run("PRAGMA journal_mode = WAL");
+    this.#db.run("PRAGMA foreign_keys = ON");
+    this.#db.run(SCHEMA);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  /** Codes that are still open, for the cap on them. */
+  openCodes(now: number): number {
+    return (
+      this.#db.query<{ n: number }, [number]>("SELECT count(*) AS n FROM codes WHERE expires_at > ?").get(now)?.n ?? 0
+    );
+  }
+
+  addCode(deviceCode: string, userCode: string, intervalMs: number, expiresAt: number): void {
+    this.#db
+      .query("INSERT INTO codes (hash, user_hash, state, interval_ms, expires_at) VALUES (?, ?, 'pending', ?, ?)")
+      .run(digest(deviceCode), digest(userCode), intervalMs, expiresAt);
+  }
+
+  /** The state behind a user code that has not expired. */
+  codeState(userCode: string, now: number): CodeState | undefined {
+    return this.#db
+      .query<{ state: CodeState }, [string, number]>("SELECT state FROM codes WHERE user_hash = ? AND expires_at > ?")
+      .get(digest(userCode), now)?.state;
+  }
+
+  /** Decides a pending code, once. False if it is unknown, expired or decided. */
+  decide(userCode: string, state: "approved" | "denied", account: string, now: number): boolean {
+    const sql = "UPDATE codes SET state = ?, account = ? WHERE user_hash = ? AND state = 'pending' AND expires_at > ?";
+    return this.#db.query(sql).run(state, account, digest(userCode), now).changes === 1;
+  }
+
+  /**
+   * One poll (RFC 8628 §3.5). An approved code is given out once. Polling sooner than the interval, with a fifth of it for
+   * the network's jitter, makes the interval 5 s longer.
+   */
+  poll(deviceCode: string, now: number): PollOutcome {
+    const hash = digest(deviceCode);
+    return this.#db
+      .transaction((): PollOutcome => {
+        const code = this.#db.query<CodeRow, [string]>("SELECT * FROM codes WHERE hash = ?").get(hash);
+        if (code === null || !sameDigest(code.hash, hash)) return { kind: "unknown" };
+        if (code.expires_at <= now) return { kind: "expired" };
+        if (code.state !== "pending") {
+          this.#db.query("DELETE FROM codes WHERE hash = ?").run(hash);
+          return code.state === "approved" ? { kind: "approved", account: code.account ?? "" } : { kind: "denied" };
+        }
+        const hasty = code.polled_at !== null && now - code.polled_at < code.interval_ms * 0.8;
+        this.#db
+          .query("UPDATE codes SET polled_at = ?, interval_ms = interval_ms + ? WHERE hash = ?")
+          .run(now, hasty ? 5000 : 0, hash);
+        return { kind: hasty ? "slow_down" : "pending" };
+      })
+      .immediate();
+  }
+
+  addToken(token: string, account: string, expiresAt: number): void {
+    this.#db
+      .query("INSERT INTO tokens (hash, account, expires_at) VALUES (?, ?, ?)")
+      .run(digest(token), account, expiresAt);
+  }
+
+  /** The account behind an access token that has not expired. */
+  accountOfToken(token: string, now: number): string | undefined {
+    const hash = digest(token);
+    const row = this.#db
+      .query<{ hash: string; account: string }, [string, number]>(
+        "SELECT * FROM tokens WHERE hash = ? AND expires_at > ?",
+      )
+      .get(hash, now);
+    return row !== null && sameDigest(row.hash, hash) ? row.account : undefined;
+  }
+
+  /** Gives a device its API key; an earlier one of the same account and device ends here. */
+  setApiKey(apiKey: string, account: string, deviceId: string, now: number): void {
+    this.#db
+      .query("INSERT OR REPLACE INTO api_keys (hash, account, device_id, created_at) VALUES (?, ?, ?, ?)")
+      .run(digest(apiKey), account, deviceId, now);
+  }
+
+  /** Who holds an API key. */
+  ownerOfApiKey(apiKey: string): { account: string; deviceId: string } | undefined {
+    const hash = digest(apiKey);
+    const row = this.#db
+      .query<{ hash: string; account: string; device_id: string }, [string]>("SELECT * FROM api_keys WHERE hash = ?")
+      .get(hash);
+    if (row === null || !sameDigest(row.hash, hash)) return undefined;
+    return { account: row.account, deviceId: row.device_id };
+  }
+
+  /** Remembers a nonce for one device id and one key. */
+  addNonce(nonce: string, deviceId: string, thumbprint: string, expiresAt: number): void {
+    this.#db
+      .query("INSERT INTO nonces (hash, device_id, thumbprint, expires_at) VALUES (?, ?, ?, ?)")
+      .run(digest(nonce), deviceId, thumbprint, expiresAt);
+  }
+
+  /** Takes a nonce: true at most once, and only for the device and key it was given to. */
+  takeNonce(nonce: string, deviceId: string, thumbprint: string, now: number): boolean {
+    const sql = "DELETE FROM nonces WHERE hash = ? AND device_id = ? AND thumbprint = ? AND expires_at > ?";
+    return this.#db.query(sql).run(digest(nonce), deviceId, thumbprint, now).changes === 1;
+  }
+
+  /** Registers a device or notes that it was seen again, under whichever account it came. False if its id belongs to another key. */
+  registerDevice(device: DeviceRecord, now: number): boolean {
+    const { deviceId, thumbprint, publicKey, platform, hostHash, account } = device;
+    const sql = `INSERT INTO devices (id, thumbprint, public_key, platform, host_hash, account, registered_at, seen_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?7, ?7) ON CONFLICT (id) DO UPDATE SET platform = excluded.platform,
+      host_hash = excluded.host_hash, account = excluded.account, seen_at = excluded.seen_at
+      WHERE thumbprint = excluded.thumbprint`;
+    return this.#db.query(sql).run(deviceId, thumbprint, publicKey, platform, hostHash, account, now).changes === 1;
+  }
+
+  addLicense(id: string, deviceId: string, tier: string, issuedAt: number, expiresAt: number): void {
+    this.#db
+      .query("INSERT INTO licenses (id, device_id, tier, issued_at, expires_at) VALUES (?, ?, ?, ?, ?)")
+      .run(id, deviceId, tier, issuedAt, expiresAt);
+  }
+
+  /** Forgets what has expired; a code ten minutes later, so that a late poll still hears `expired_token`. */
+  purge(now: number): void {
+    this.#db.query("DELETE FROM codes WHERE expires_at < ?").run(now - 600_000);
+    this.#db.query("DELETE FROM tokens WHERE expires_at < ?").run(now);
+    this.#db.query("DELETE FROM nonces WHERE expires_at < ?").run(now);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+interface CodeRow {
+  readonly hash: string;
+  readonly state: CodeState;
+  readonly account: string | null;
+  readonly interval_ms: number;
+  readonly expires_at: number;
+  readonly polled_at: number | null;
+}
+
+const SCHEMA = `
+CREATE TABLE IF NOT EXISTS codes (hash TEXT PRIMARY KEY, user_hash TEXT NOT NULL UNIQUE, state TEXT NOT NULL, account TEXT,
+  interval_ms INTEGER NOT NULL, expires_at INTEGER NOT NULL, polled_at INTEGER) STRICT;
+CREATE TABLE IF NOT EXISTS tokens (hash TEXT PRIMARY KEY, account TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS api_keys (hash TEXT PRIMARY KEY, account TEXT NOT NULL, device_id TEXT NOT NULL,
+  created_at INTEGER NOT NULL, UNIQUE (account, device_id)) STRICT;
+CREATE TABLE IF NOT EXISTS nonces (hash TEXT PRIMARY KEY, device_id TEXT NOT NULL, thumbprint TEXT NOT NULL,
+  expires_at INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS devices (id TEXT PRIMARY KEY, thumbprint TEXT NOT NULL, public_key TEXT NOT NULL, platform TEXT NOT NULL,
+  host_hash TEXT NOT NULL, account TEXT NOT NULL, registered_at INTEGER NOT NULL, seen_at INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS licenses (id TEXT PRIMARY KEY, device_id TEXT NOT NULL REFERENCES devices (id), tier TEXT NOT NULL,
+  issued_at INTEGER NOT NULL, expires_at INTEGER NOT NULL) STRICT;
+PRAGMA user_version = 1;
+`;
+
+function digest(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}
+
+/** The index found the row; this says so again in constant time, and costs nothing. */
+function sameDigest(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(a, "hex"), Buffer.from(b, "hex"));
+}

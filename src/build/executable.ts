@@ -1,0 +1,175 @@
+/**
+ * TypeScript and a bundle to one executable file. The flags and what each was measured to be worth stand in the toolchain notes;
+ * those that are there for safety: no `.env` and no `bunfig.toml` of the folder it is started in, and no code from strings, which
+ * is also what stops `BUN_OPTIONS=--preload` from running somebody else's file inside it.
+ */
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { type BuildInfo, EMBEDDED_BUNDLE } from "../build-info.ts";
+import { type PlatformTag, platformTag } from "../paths.ts";
+import { BuildError, hash } from "./native.ts";
+
+const FLAGS = [
+  "--compile",
+  "--minify",
+  "--bytecode",
+  "--format=esm",
+  "--splitting",
+  "--sourcemap",
+  "--compile-jit-policy=8",
+  "--no-compile-autoload-dotenv",
+  "--no-compile-autoload-bunfig",
+  "--compile-exec-argv=--disallow-code-generation-from-strings=strict",
+];
+
+/** Bun's names for our platforms: of the compile target, and of the npm package that holds the executable. */
+const BUN: Record<PlatformTag, { target: string; pack: string }> = {
+  "linux-x86_64": { target: "bun-linux-x64", pack: "@oven/bun-linux-x64" },
+  "linux-arm64": { target: "bun-linux-arm64", pack: "@oven/bun-linux-aarch64" },
+  "macos-arm64": { target: "bun-darwin-arm64", pack: "@oven/bun-darwin-aarch64" },
+};
+
+export interface ExecutableOptions {
+  /** The checkout; its node_modules resolve the imports. */
+  root: string;
+  cache: string;
+  /** Entry point, absolute. */
+  entry: string;
+  /** The signed bundle to embed, absolute. */
+  bundle: string;
+  /** Where the executable goes. */
+  output: string;
+  info: BuildInfo;
+}
+
+/** Compiles the executable unless all that goes into it is as it was. @returns whether it was compiled */
+export async function buildExecutable(options: ExecutableOptions): Promise<boolean> {
+  const { root, cache, output, info } = options;
+  const stamp = join(cache, "exe", `${hash(output)}.json`);
+  const key = inputsKey(options);
+  if (isCurrent(stamp, key, output)) return false;
+  const work = join(cache, "exe", `${info.platform}-${process.pid}`);
+  mkdirSync(work, { recursive: true });
+  try {
+    // A copy, because the asset's base name is what build-info.ts looks for, and another build may replace the original.
+    const asset = join(work, EMBEDDED_BUNDLE);
+    copyFileSync(options.bundle, asset);
+    const built = join(work, "svc"); // one base name always: it is part of the executable's bytes
+    const flags = [
+      ...FLAGS,
+      `--asset=${asset}`,
+      `--define=SVC_BUILD_INFO=${JSON.stringify(info)}`,
+      `--outfile=${built}`,
+    ];
+    if (info.platform !== platformTag()) {
+      flags.push(`--target=${BUN[info.platform].target}`);
+      flags.push(`--compile-executable-path=${await foreignBun(root, cache, info.platform)}`);
+    }
+    await run([process.execPath, "build", options.entry, ...flags], root);
+    mkdirSync(dirname(output), { recursive: true });
+    renameSync(built, output);
+    writeFileSync(stamp, JSON.stringify({ key, ...identity(output) }));
+    return true;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** The same file under a second name, without a second copy where the file system can. */
+export function alsoAs(path: string, name: string): void {
+  mkdirSync(dirname(name), { recursive: true });
+  const temporary = `${name}.${process.pid}.tmp`;
+  try {
+    linkSync(path, temporary);
+  } catch {
+    copyFileSync(path, temporary);
+  }
+  renameSync(temporary, name);
+  rmSync(temporary, { force: true }); // rename(2) of two names of one file does nothing and keeps both
+}
+
+function inputsKey({ root, entry, bundle, info }: ExecutableOptions): string {
+  const sources = [
+    ...filesUnder(dirname(entry)),
+    ...filesUnder(join(root, "ffi")).filter((path) => path.endsWith(".ts")),
+  ];
+  const lock = join(root, "package-lock.json");
+  if (existsSync(lock)) sources.push(lock);
+  const parts = sources.flatMap((path) => [path, readFileSync(path)]);
+  return hash(Bun.version, JSON.stringify(info), ...FLAGS, readFileSync(bundle), ...parts);
+}
+
+function filesUnder(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+function isCurrent(stamp: string, key: string, output: string): boolean {
+  try {
+    const { size, mtime } = identity(output);
+    const last = JSON.parse(readFileSync(stamp, "utf8"));
+    return last.key === key && last.size === size && last.mtime === mtime;
+  } catch {
+    return false;
+  }
+}
+
+function identity(path: string): { size: number; mtime: number } {
+  const { size, mtimeMs } = statSync(path);
+  return { size, mtime: mtimeMs };
+}
+
+/**
+ * Bun for another platform, through npm and whatever registry it is configured with, held against the lock file's checksum.
+ * Bun's own implicit download ignores that configuration.
+ */
+async function foreignBun(root: string, cache: string, tag: PlatformTag): Promise<string> {
+  const { pack } = BUN[tag];
+  const folder = join(cache, "bun", `${tag}-${Bun.version}`);
+  const path = join(folder, "package", "bin", "bun");
+  if (existsSync(path)) return path;
+  const work = `${folder}.${process.pid}`;
+  mkdirSync(work, { recursive: true });
+  try {
+    await run(["npm", "pack", `${pack}@${Bun.version}`, "--silent", "--pack-destination", work], root).catch(() => {
+      throw new BuildError(`${pack}@${Bun.version} could not be fetched through npm, which --all needs for ${tag}`);
+    });
+    const archive = join(work, readdirSync(work).find((name) => name.endsWith(".tgz"))!);
+    checkIntegrity(root, pack, archive);
+    await run(["tar", "-xzf", archive, "-C", work], root);
+    rmSync(archive);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(work, folder);
+    return path;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+function checkIntegrity(root: string, pack: string, archive: string): void {
+  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  const expected: string | undefined = lock.packages?.[`node_modules/${pack}`]?.integrity;
+  if (!expected) throw new BuildError(`package-lock.json has no checksum for ${pack}`);
+  const found = `sha512-${new Bun.CryptoHasher("sha512").update(readFileSync(archive)).digest("base64")}`;
+  if (found !== expected) throw new BuildError(`${pack}@${Bun.version} is not what package-lock.json says`);
+}
+
+async function run(command: string[], cwd: string): Promise<void> {
+  const child = Bun.spawn(command, { cwd, stdin: "ignore", stdout: "ignore", stderr: "pipe" });
+  const said = await new Response(child.stderr).text();
+  if ((await child.exited) !== 0) throw new BuildError(said.trim() || `${command[0]} failed without a word`);
+}

@@ -1,0 +1,248 @@
+/**
+ * C to shared libraries, for all three platforms from any of them. `zig cc` brings compiler, linker and the C library's stubs, so
+ * that no system package is needed. Every object and library is cached under a name that hashes all that went into it: a build
+ * in which nothing changed reads a few hundred kilobytes and starts no compiler.
+ */
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { libraryExtension, type PlatformTag } from "../paths.ts";
+
+/** The two libraries and their folders under `ffi`. */
+export const LIBRARIES = [
+  { folder: "ame_kernel", name: "libame_kernel", versionScript: "ame.map" },
+  { folder: "ty_runtime", name: "libty_runtime", versionScript: "ty.map" },
+] as const;
+type Library = (typeof LIBRARIES)[number];
+
+/** glibc 2.17 and macOS 13 are the floors. */
+const ZIG_TARGET: Record<PlatformTag, string> = {
+  "linux-x86_64": "x86_64-linux-gnu.2.17",
+  "linux-arm64": "aarch64-linux-gnu.2.17",
+  "macos-arm64": "aarch64-macos.13.0",
+};
+
+/** Files of one CPU path get that CPU's instructions; no other file does, so that every library starts on every CPU. */
+const ISA_FLAGS: Record<string, { arch: "x86_64" | "arm64"; flags: string[] }> = {
+  "isa_avx2.c": { arch: "x86_64", flags: ["-mavx2", "-mfma", "-mf16c", "-mcrc32"] },
+  "isa_avx512.c": {
+    arch: "x86_64",
+    flags: [
+      "-mavx512f",
+      "-mavx512bw",
+      "-mavx512vl",
+      "-mavx512dq",
+      "-mavx512vnni",
+      "-mavx2",
+      "-mfma",
+      "-mf16c",
+      "-mcrc32",
+    ],
+  },
+  "isa_neon.c": { arch: "arm64", flags: [] },
+};
+
+/** Compilers at a time: each takes a core and some hundred megabytes. */
+const PARALLEL_MAX = 2;
+const STALE_MS = 3 * 24 * 3600 * 1000;
+
+export interface NativeOptions {
+  /** The folder that holds `ffi/ame_kernel` and `ffi/ty_runtime`. */
+  root: string;
+  /** Objects, libraries and zig's own caches go here. */
+  cache: string;
+  tag: PlatformTag;
+  /** The zig executable; default: the one in node_modules. */
+  zig?: string;
+}
+
+/** Paths of the finished libraries under the cache. */
+export interface NativeLibraries {
+  kernel: string;
+  runtime: string;
+  /** Files that had to be compiled. */
+  compiled: number;
+}
+
+/** A compiler or linker that said no, with what it said. */
+export class BuildError extends Error {}
+
+/** Compiles and links both libraries for one platform. @throws BuildError with the compiler's own words */
+export async function buildNative(options: NativeOptions): Promise<NativeLibraries> {
+  const headers = hashHeaders(options.root);
+  const plans = LIBRARIES.map((library) => planLibrary(library, headers, options));
+  const missing = plans.flatMap(({ objects }) => objects).filter(({ path }) => !existsSync(path));
+  await inParallel(missing, (object) => compile(object, options));
+  const [kernel, runtime] = await Promise.all(plans.map((plan) => link(plan, options)));
+  for (const { objects } of plans) removeStale(objects);
+  return { kernel: kernel!, runtime: runtime!, compiled: missing.length };
+}
+
+interface ObjectPlan {
+  source: string;
+  flags: string[];
+  path: string;
+}
+
+interface LibraryPlan {
+  library: Library;
+  objects: ObjectPlan[];
+  versionScript: string;
+}
+
+function planLibrary(library: Library, headers: string, options: NativeOptions): LibraryPlan {
+  const { root, cache, tag } = options;
+  const folder = join(root, "ffi", library.folder);
+  const arch = tag === "linux-x86_64" ? "x86_64" : "arm64";
+  const sources = (existsSync(folder) ? readdirSync(folder) : []).filter((name) => name.endsWith(".c")).sort();
+  const objects = sources
+    .filter((name) => (ISA_FLAGS[name]?.arch ?? arch) === arch)
+    .map((name) => {
+      const flags = [...compileFlags(tag), ...(ISA_FLAGS[name]?.flags ?? [])];
+      const key = hash(readFileSync(join(folder, name)), headers, ...flags);
+      const path = join(cache, tag, library.folder, `${name.slice(0, -2)}-${key}.o`);
+      return { source: `ffi/${library.folder}/${name}`, flags, path };
+    });
+  if (objects.length === 0) throw new BuildError(`ffi/${library.folder} holds no C file for ${tag}`);
+  return { library, objects, versionScript: join(folder, library.versionScript) };
+}
+
+/**
+ * `-ffp-contract=off`: without it the compiler fuses a*b+c on arm64 and not on x86-64, and the same text would have another vector
+ * there. Intrinsics that ask for a fused operation are not affected.
+ */
+function compileFlags(tag: PlatformTag): string[] {
+  const includes = LIBRARIES.map(({ folder }) => `-Iffi/${folder}`);
+  const system = tag === "macos-arm64" ? ["-D_DARWIN_C_SOURCE"] : ["-D_GNU_SOURCE"];
+  const language = ["-std=c11", "-Wall", "-Wextra", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off"];
+  return ["-target", ZIG_TARGET[tag], ...language, ...system, ...includes];
+}
+
+async function compile(object: ObjectPlan, options: NativeOptions): Promise<void> {
+  mkdirSync(dirname(object.path), { recursive: true });
+  // Relative names and the prefix map keep the checkout's place out of the object: the same source gives the same bytes.
+  const flags = [...object.flags, `-ffile-prefix-map=${options.root}=.`];
+  await produce(object.path, (path) => zig(options, ["cc", ...flags, "-c", object.source, "-o", path]));
+}
+
+async function link(plan: LibraryPlan, options: NativeOptions): Promise<string> {
+  const { library, objects } = plan;
+  const { tag, cache } = options;
+  const file = `${library.name}.${libraryExtension(tag)}`;
+  const inputs = objects.map(({ path }) => path);
+  const stable = join(cache, tag, file);
+  if (tag !== "macos-arm64" && !existsSync(plan.versionScript)) {
+    throw new BuildError(`ffi/${library.folder}/${library.versionScript} is missing`);
+  }
+  const script = `-Wl,--version-script=${plan.versionScript}`;
+  const elf = ["-shared", "-s", "-lm", "-lpthread", `-Wl,-soname,${file}`, "-Wl,-z,relro,-z,now,-z,defs"];
+  // `zig cc -shared` for macOS exports compiler-rt's symbols; `build-lib -fno-compiler-rt` does not.
+  const macho = [
+    "-dynamic",
+    "-lc",
+    "-fno-compiler-rt",
+    "-O",
+    "ReleaseFast",
+    "-fstrip",
+    "-fPIC",
+    "--name",
+    library.folder,
+  ];
+  const install = ["-install_name", `@loader_path/${file}`];
+  const isMac = tag === "macos-arm64";
+  const names = inputs.map((path) => basename(path));
+  const versionScript = isMac ? "" : readFileSync(plan.versionScript);
+  const key = hash(versionScript, ZIG_TARGET[tag], ...(isMac ? [...macho, ...install] : elf), ...names);
+  const linked = join(cache, tag, library.folder, `${library.name}-${key}.${libraryExtension(tag)}`);
+  if (!existsSync(linked)) {
+    await produce(linked, (path) =>
+      isMac
+        ? zig(options, ["build-lib", "-target", ZIG_TARGET[tag], ...macho, ...install, ...inputs, `-femit-bin=${path}`])
+        : zig(options, ["cc", "-target", ZIG_TARGET[tag], ...inputs, ...elf, script, "-o", path]),
+    );
+  }
+  await produce(stable, async (path) => copyFileSync(linked, path));
+  return stable;
+}
+
+/** Makes a file under a name of its own first: another build may be at work in the same cache. */
+async function produce(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
+  const temporary = join(dirname(path), `.${process.pid}-${Math.random().toString(36).slice(2)}-${basename(path)}`);
+  try {
+    await make(temporary);
+    renameSync(temporary, path);
+  } finally {
+    rmSync(temporary, { force: true });
+    rmSync(`${temporary}.o`, { force: true }); // what `zig build-lib` leaves beside its output
+  }
+}
+
+async function zig(options: NativeOptions, args: string[]): Promise<void> {
+  const caches = join(options.cache, "zig");
+  const env = {
+    ...process.env,
+    ZIG_GLOBAL_CACHE_DIR: join(caches, "global"),
+    ZIG_LOCAL_CACHE_DIR: join(caches, "local"),
+  };
+  const child = Bun.spawn([options.zig ?? zigPath(), ...args], {
+    cwd: options.root,
+    env,
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  const said = await new Response(child.stderr).text();
+  if ((await child.exited) !== 0) throw new BuildError(said.trim() || "zig failed without a word");
+  if (said.trim()) console.error(said.trim());
+}
+
+/** The compiler itself; its npm shim is a shell script that costs ten times the start. */
+export function zigPath(): string {
+  const name = `zig-${process.platform}-${process.arch}`;
+  const path = join(import.meta.dir, "../..", "node_modules", "@oven", name, "zig");
+  if (!existsSync(path)) throw new BuildError(`@oven/${name} is not installed: run npm install`);
+  return path;
+}
+
+function hashHeaders(root: string): string {
+  const parts: (string | Uint8Array)[] = [];
+  for (const { folder } of LIBRARIES) {
+    const path = join(root, "ffi", folder);
+    if (!existsSync(path)) continue;
+    for (const name of readdirSync(path).sort()) {
+      if (name.endsWith(".h") || name.endsWith(".inc")) parts.push(`${folder}/${name}`, readFileSync(join(path, name)));
+    }
+  }
+  return hash(...parts);
+}
+
+/** 20 hex digits over parts, each with its length so that no two lists of parts run into the same bytes. */
+export function hash(...parts: (string | Uint8Array)[]): string {
+  const hasher = new Bun.CryptoHasher("sha256");
+  for (const part of parts) hasher.update(`${part.length}:`).update(part);
+  return hasher.digest("hex").slice(0, 20);
+}
+
+async function inParallel<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = [...items];
+  const worker = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
+  };
+  const outcomes = await Promise.allSettled(Array.from({ length: PARALLEL_MAX }, worker));
+  const failed = outcomes.find((outcome) => outcome.status === "rejected");
+  if (failed) throw failed.reason;
+}
+
+/** Objects of earlier sources, kept for some days so that going back and forth between two states stays quick. */
+function removeStale(objects: ObjectPlan[]): void {
+  const folder = dirname(objects[0]!.path);
+  const current = new Set(objects.map(({ path }) => basename(path)));
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (
+      !current.has(name) &&
+      Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > STALE_MS
+    ) {
+      rmSync(path, { force: true });
+    }
+  }
+}

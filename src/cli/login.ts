@@ -1,0 +1,105 @@
+/**
+ * `svc login`: once per machine. Starts the local authority where no other is configured and hands its address to the account layer,
+ * which knows only an address; then installs the runtime and checks it.
+ */
+import { configuredEndpoints, type Endpoints } from "../account/endpoints.ts";
+import { type DeviceCode, type LoginResult, login } from "../account/login.ts";
+import type { RunningAuthority } from "../authority/server.ts";
+import { RuntimeError } from "../errors.ts";
+import { type Env, svcHome } from "../paths.ts";
+import { openBrowser } from "./browser.ts";
+import { command } from "./command.ts";
+import { licenseCheck } from "./gate-license.ts";
+import { note, print, printJson } from "./output.ts";
+import { type Provisioned, provision } from "./provision.ts";
+import { describeInstall } from "./runtime-install.ts";
+
+export default command({
+  summary: "log this machine in, once, and install the native runtime",
+  details:
+    "Signs this machine in (a code is shown, to be confirmed in the browser), stores the free community licence, then installs\n" +
+    "and verifies the native runtime. Afterwards everything works offline. Repeating it is safe.",
+  examples: ["svc login", "svc login --yes", "svc login --no-browser --no-install", 'SVC_TOKEN="$TOKEN" svc login'],
+  args: {
+    token: {
+      type: "string",
+      valueHint: "TOKEN",
+      description: "an access token obtained elsewhere; SVC_TOKEN keeps it out of the process list",
+    },
+    browser: { type: "boolean", default: true, description: "only print the address, open no browser" },
+    install: { type: "boolean", default: true, description: "log in only, leave the runtime as it is" },
+    yes: { type: "boolean", description: "approve at once, without a browser (this machine's own authority only)" },
+    json: { type: "boolean", description: "print one JSON object" },
+  },
+  async run({ args, env, signal }) {
+    const result = await withAuthority(env, args.yes === true, (endpoints, isLocal) => {
+      const approvesItself = isLocal && args.yes === true;
+      if (args.yes && !isLocal) note("--yes is for this machine's own authority; the configured one has to be asked");
+      const onCode = (code: DeviceCode) => (approvesItself ? undefined : showCode(code, args.browser));
+      return login({ home: svcHome(env), env, endpoints, token: args.token, signal, onCode });
+    });
+    for (const warning of result.license.warnings) note(`note: ${warning}`);
+    if (!args.json) print(`logged in with a ${result.license.tier} licence until ${day(result.license.expiresAt)}`);
+    const installed = args.install ? await installAndVerify(env, signal) : undefined;
+    if (args.json) return printJson(asJson(result, installed));
+    if (installed) print(`${describeInstall(installed)}; verified`);
+    else print("the runtime was left as it is: 'svc runtime install' installs it");
+    note('next: svc mem add notes "a first note", then svc mem search notes "first"');
+    note('      or give your agent the MCP server {"command": "svc", "args": ["mcp"]}');
+  },
+});
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** Runs `action` against the configured authority, or against a local one that lives as long as it takes. */
+async function withAuthority<T>(
+  env: Env,
+  approve: boolean,
+  action: (endpoints: Endpoints, isLocal: boolean) => Promise<T>,
+): Promise<T> {
+  const configured = configuredEndpoints(env);
+  if (configured) return action(configured, false);
+  const { startAuthority } = await import("../authority/server.ts");
+  const local: RunningAuthority = await startAuthority({ home: svcHome(env), approve: approve ? "yes" : "browser" });
+  try {
+    return await action({ accounts: local.url, api: local.url }, true);
+  } finally {
+    await local.stop();
+  }
+}
+
+function showCode({ userCode, verificationUri, verificationUriComplete }: DeviceCode, browser: boolean): void {
+  const opened = browser && openBrowser(verificationUriComplete);
+  note(opened ? "confirm the login in the browser that opens, or at" : "confirm the login in a browser at");
+  note(`  ${verificationUriComplete}`);
+  if (verificationUri !== verificationUriComplete) note(`  (or at ${verificationUri} with the code)`);
+  note(`  code: ${userCode}`);
+  note("waiting for the confirmation; Ctrl-C stops");
+}
+
+/** @throws RuntimeError naming the first check that failed */
+async function installAndVerify(env: Env, signal: AbortSignal): Promise<Provisioned> {
+  const installed = await provision({ env, signal });
+  const { verifyInstalled } = await import("../runtime/verify.ts");
+  const home = svcHome(env);
+  const report = await verifyInstalled({ home, env, checkLicense: licenseCheck(home, env) });
+  const failed = report.checks.find(({ ok }) => !ok);
+  if (failed) throw new RuntimeError(`the runtime was installed but ${failed.name} failed: ${failed.detail}`);
+  return installed;
+}
+
+function asJson({ deviceId, license }: LoginResult, installed: Provisioned | undefined) {
+  return {
+    logged_in: true,
+    device_id: deviceId,
+    tier: license.tier,
+    features: license.features,
+    expires_at: new Date(license.expiresAt * 1000).toISOString(),
+    runtime: installed ? { ...installed, verified: true } : null,
+  };
+}
+
+/** The date of a moment given in seconds since 1970. */
+function day(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().slice(0, 10);
+}

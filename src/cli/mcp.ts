@@ -1,0 +1,56 @@
+/** `svc mcp`: the stdio server. Only the protocol is loaded here; the gate and all behind it come with the first tool call. */
+import { join } from "node:path";
+import { buildInfo } from "../build-info.ts";
+import { serveMcp } from "../mcp/server.ts";
+import { memoryPath } from "../paths.ts";
+import { command, EXIT } from "./command.ts";
+import type { OpenVerbs } from "./gate.ts";
+import { note } from "./output.ts";
+
+export default command({
+  summary: "serve the memory to an agent over stdin and stdout (MCP)",
+  details:
+    "Runs in the foreground, prints nothing and waits for a client, which normally starts it by itself. Ends when stdin ends.\n" +
+    "Tools need a login ('svc login', once); listing them does not.",
+  examples: [
+    "svc mcp",
+    "svc mcp --path ~/projects/memory --workspace ~/projects/app",
+    "svc mcp --monitor-log /tmp/mcp.jsonl",
+  ],
+  args: {
+    path: {
+      type: "string",
+      valueHint: "DIR",
+      description: "memory directory (SVC_MEMORY_PATH, else memory in SVC_HOME)",
+    },
+    workspace: {
+      type: "string",
+      valueHint: "DIR",
+      description: "repository that svc_repo_search answers about (SVC_MCP_WORKSPACE)",
+    },
+    "persistent-index": {
+      type: "boolean",
+      default: true,
+      description: "keep the repository's index for this process only, nothing of it on disk",
+    },
+    monitor: { type: "boolean", description: "append every message to mcp-monitor.jsonl in the memory directory" },
+    "monitor-log": { type: "string", valueHint: "FILE", description: "append every message to this file" },
+  },
+  async run({ args, env, signal }) {
+    let opened: OpenVerbs | undefined;
+    const verbs = async () => {
+      const { openVerbs } = await import("./gate.ts");
+      const { path, workspace } = args;
+      opened = await openVerbs({ env, path, workspace, persistentIndex: args["persistent-index"], warn: note });
+      return opened;
+    };
+    const ownLog = args.monitor ? join(memoryPath(args.path, env), "mcp-monitor.jsonl") : undefined;
+    const monitorLog = args["monitor-log"] ?? ownLog;
+    try {
+      await serveMcp({ verbs, version: buildInfo().version, monitorLog, warn: note, signal });
+    } finally {
+      await opened?.close();
+    }
+    return signal.aborted ? EXIT.interrupted : EXIT.done;
+  },
+});

@@ -1,0 +1,150 @@
+/** `svc mem import`: JSON lines into a collection, in batches; a batch is written whole or not at all. */
+import { CancelledError, SvcError, ValueError } from "../../errors.ts";
+import { STDIO_LINE_BYTES_MAX } from "../../limits.ts";
+import { isBlank, isTooDeep, LineSplitter } from "../../mcp/lines.ts";
+import { isObject } from "../../memory/schemas.ts";
+import { command, UsageError } from "../command.ts";
+import { isTerminal } from "../output.ts";
+import { startProgress } from "../progress.ts";
+import { readChunks, sourceName } from "./input.ts";
+import { counted } from "./render.ts";
+import { answer, COLLECTION, COMMON, prepare, siteOf, withMemory } from "./verb.ts";
+
+const BATCH_ROWS = 500;
+/** A batch of long texts is written earlier, to bound what is held in memory. */
+const BATCH_BYTES = 32 * 1024 * 1024;
+
+export default command({
+  summary: "read JSON lines into a collection",
+  details:
+    'Each line is {"text": …, "id": …, "metadata": …}; id and metadata may be absent. A row whose id exists is replaced. Rows are\n' +
+    "written in batches of 500: at a bad line it stops, names the line, and says how many rows were imported before its batch.",
+  examples: ["svc mem import notes notes.jsonl", "zcat ops.jsonl.gz | svc mem import notes"],
+  args: {
+    collection: COLLECTION,
+    file: { type: "positional", required: false, description: "file to read; - or nothing: stdin" },
+    "partition-by": {
+      type: "string",
+      valueHint: "COLUMN",
+      description: "metadata column that rows are grouped by, where the collection is made by this call (scope)",
+    },
+    ...COMMON,
+  },
+  async run(invocation) {
+    const { args, signal } = invocation;
+    const { collection, "partition-by": partition_by } = args;
+    const source = args.file ?? "-";
+    if (args.file === undefined && isTerminal(0))
+      throw new UsageError("nothing to import: name a file, or pipe JSON lines in");
+    const progress = startProgress(`importing into ${collection}`);
+    let isOpen = false;
+    let imported = 0;
+    try {
+      await withMemory(siteOf(invocation), async (verbs) => {
+        isOpen = true;
+        for await (const batch of readBatches(source, signal)) {
+          if (signal.aborted) throw new CancelledError("interrupted");
+          const { texts, ids, metadata } = batch;
+          try {
+            await prepare("upsert", { collection, texts, ids, metadata, partition_by })(verbs, { signal });
+          } catch (error) {
+            throw locate(error, `${sourceName(source)}, lines ${batch.first} to ${batch.last}`);
+          }
+          imported += texts.length;
+          progress.update(imported);
+        }
+      });
+    } catch (error) {
+      throw isOpen ? withCount(error, imported, collection) : error;
+    } finally {
+      progress.end();
+    }
+    answer(
+      { imported, collection },
+      args.json === true,
+      () => `imported ${counted(imported, "row")} into ${collection}`,
+    );
+  },
+});
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+interface Batch {
+  texts: string[];
+  ids: string[];
+  metadata: (Record<string, unknown> | null)[];
+  /** Numbers of its first and last line, from 1. */
+  first: number;
+  last: number;
+}
+
+async function* readBatches(source: string, signal: AbortSignal): AsyncGenerator<Batch> {
+  let batch: Batch | undefined;
+  let bytes = 0;
+  for await (const { line, number } of readLines(source, signal)) {
+    const row = parseRow(line, `${sourceName(source)}, line ${number}`);
+    batch ??= { texts: [], ids: [], metadata: [], first: number, last: number };
+    batch.texts.push(row.text);
+    batch.ids.push(row.id);
+    batch.metadata.push(row.metadata);
+    batch.last = number;
+    bytes += line.length;
+    if (batch.texts.length < BATCH_ROWS && bytes < BATCH_BYTES) continue;
+    yield batch;
+    batch = undefined;
+    bytes = 0;
+  }
+  if (batch) yield batch;
+}
+
+async function* readLines(source: string, signal: AbortSignal): AsyncGenerator<{ line: Uint8Array; number: number }> {
+  const splitter = new LineSplitter(STDIO_LINE_BYTES_MAX);
+  let number = 0;
+  const numbered = function* (lines: Iterable<Uint8Array | "oversize">) {
+    for (const line of lines) {
+      number += 1;
+      if (line === "oversize") {
+        throw new ValueError(`${sourceName(source)}, line ${number} has more than ${STDIO_LINE_BYTES_MAX} bytes`);
+      }
+      if (!isBlank(line)) yield { line, number };
+    }
+  };
+  for await (const chunk of readChunks(source, signal)) yield* numbered(splitter.push(chunk));
+  yield* numbered(splitter.finish());
+}
+
+/** @throws ValueError naming the line and what is wrong with it */
+function parseRow(line: Uint8Array, where: string) {
+  if (isTooDeep(line)) throw new ValueError(`${where}: nested too deeply`);
+  let row: unknown;
+  try {
+    // A byte order mark at the beginning of a file is dropped by the decoder.
+    row = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(line));
+  } catch {
+    throw new ValueError(`${where}: not JSON in UTF-8`);
+  }
+  if (!isObject(row)) throw new ValueError(`${where}: not an object`);
+  const { id, text, metadata } = row;
+  const unknown = Object.keys(row).find((key) => !["id", "text", "metadata"].includes(key));
+  // A field that is not kept would be lost without a word.
+  if (unknown !== undefined)
+    throw new ValueError(`${where}: unknown field '${unknown}', only id, text and metadata are kept`);
+  if (typeof text !== "string") throw new ValueError(`${where}: 'text' must be a string`);
+  if (id !== undefined && id !== null && typeof id !== "string")
+    throw new ValueError(`${where}: 'id' must be a string`);
+  if (metadata !== undefined && metadata !== null && !isObject(metadata)) {
+    throw new ValueError(`${where}: 'metadata' must be an object`);
+  }
+  return { id: id ?? Bun.randomUUIDv7(), text, metadata: metadata ?? null };
+}
+
+/** The same failure with where it happened in front; its type stays. */
+function locate(error: unknown, where: string): unknown {
+  if (error instanceof SvcError && !(error instanceof CancelledError)) error.message = `${where}: ${error.message}`;
+  return error;
+}
+
+function withCount(error: unknown, imported: number, collection: string): unknown {
+  if (error instanceof SvcError) error.message += ` (${counted(imported, "row")} imported into ${collection})`;
+  return error;
+}

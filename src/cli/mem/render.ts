@@ -1,0 +1,76 @@
+/** Answers for a person: compact, and safe to show whatever the stored texts hold. */
+import type { GetRow, Metadata, SearchHit, TermContribution } from "../../memory/schemas.ts";
+import { oneLine, style, visible } from "../output.ts";
+
+/** Characters of a text in a list of hits: two lines of a terminal. */
+const EXCERPT_CHARS = 160;
+
+/** Hits, best first: rank, id, score where there is one, metadata, the beginning of the text. */
+export function renderHits(hits: readonly (SearchHit & { explain?: TermContribution[] })[]): string {
+  const width = String(hits.length).length;
+  const indent = " ".repeat(width + 2);
+  return hits
+    .map((hit, i) => {
+      const score = hit.score === undefined ? "" : `  ${hit.score.toFixed(4)}`;
+      const lines = [
+        `${String(i + 1).padStart(width)}. ${style("bold", showId(hit.id))}${score}${showMetadata(hit.metadata)}`,
+      ];
+      if (hit.text) lines.push(indent + excerpt(hit.text));
+      if (hit.explain?.length) lines.push(indent + style("dim", showTerms(hit.explain)));
+      return lines.join("\n");
+    })
+    .join("\n");
+}
+
+/** Rows in full. */
+export function renderRows(rows: readonly GetRow[]): string {
+  return rows
+    .map((row) => {
+      if (!row.found) return `${style("bold", showId(row.id))}  (not found)`;
+      const head = style("bold", showId(row.id)) + showMetadata(row.metadata);
+      return row.text === undefined ? head : `${head}\n${visible(row.text)}`;
+    })
+    .join(rows.some((row) => row.text !== undefined) ? "\n\n" : "\n");
+}
+
+/** Names and values in two columns; what is not a plain value is shown as JSON. */
+export function renderFields(fields: Record<string, unknown>): string {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  const width = Math.max(0, ...entries.map(([name]) => name.length));
+  return entries
+    .map(([name, value]) => `${name.padEnd(width)}  ${typeof value === "string" ? oneLine(value) : safeJson(value)}`)
+    .join("\n");
+}
+
+/** An id on one line, exact but for control characters. */
+export function showId(id: string): string {
+  return visible(id).replaceAll("\n", "\\x0a").replaceAll("\t", "\\x09");
+}
+
+/** "1 row", "2 rows". */
+export function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+function showMetadata(metadata: Metadata | undefined): string {
+  return metadata === undefined ? "" : `  ${style("dim", safeJson(metadata))}`;
+}
+
+function showTerms(terms: readonly TermContribution[]): string {
+  return terms.map(({ term, score }) => `${oneLine(term)} ${score.toFixed(4)}`).join(", ");
+}
+
+function excerpt(text: string): string {
+  // Only the beginning is looked at: a text may have 16 MiB.
+  const line = oneLine(text.slice(0, 4 * EXCERPT_CHARS).toWellFormed());
+  const characters = Array.from(line);
+  const short = characters.slice(0, EXCERPT_CHARS).join("");
+  return short.length < line.length || text.length > 4 * EXCERPT_CHARS ? `${short}…` : short;
+}
+
+/** JSON escapes the lower control characters itself, but not those from 0x7f to 0x9f. */
+function safeJson(value: unknown): string {
+  return visible(JSON.stringify(value));
+}

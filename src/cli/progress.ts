@@ -1,0 +1,35 @@
+/** One line of progress on stderr, for a person who waits; nothing at all where nobody watches. */
+import { isTerminal, redraw } from "./output.ts";
+
+/** Ten times a second is smooth; more would cost the work it reports on. */
+const REDRAW_MS = 100;
+
+export interface Progress {
+  /** Says how far the work is; `total` only where it is known. Cheap to call often. */
+  update(done: number, total?: number, message?: string): void;
+  /** Removes the line. Call it before printing anything else. */
+  end(): void;
+}
+
+/** Starts a line of progress; it draws nothing where stderr is no terminal. */
+export function startProgress(label: string): Progress {
+  if (!isTerminal(2) || process.env.TERM === "dumb") return { update() {}, end() {} };
+  let drawn = 0;
+  return {
+    update(done, total, message) {
+      const now = performance.now();
+      if (drawn > 0 && now - drawn < REDRAW_MS) return;
+      drawn = now;
+      redraw(`${label}: ${message ?? amount(done, total)}`);
+    },
+    end() {
+      if (drawn > 0) redraw("");
+      drawn = 0;
+    },
+  };
+}
+
+function amount(done: number, total: number | undefined): string {
+  if (total === undefined || total <= 0) return String(done);
+  return `${Math.floor((100 * done) / total)} % (${done} of ${total})`;
+}

@@ -1,0 +1,91 @@
+/** From a bundle, wherever it comes from, to an install: what `svc login` and `svc runtime install` share. */
+import { readCredentials, requireLogin } from "../account/credentials.ts";
+import { configuredEndpoints } from "../account/endpoints.ts";
+import { fetchBundle } from "../account/packages.ts";
+import { buildInfo, embeddedBundle } from "../build-info.ts";
+import { readCapped } from "../durable.ts";
+import { RuntimeError, ValueError } from "../errors.ts";
+import { BUNDLE_BYTES_MAX, SECRET_BYTES_MAX } from "../limits.ts";
+import { type Env, svcHome } from "../paths.ts";
+import { type InstallResult, installRuntime } from "../runtime/install.ts";
+import { requirePlatform } from "../runtime/load.ts";
+import { licenseCheck } from "./gate-license.ts";
+import { startProgress } from "./progress.ts";
+
+export interface ProvisionOptions {
+  readonly env: Env;
+  readonly signal: AbortSignal;
+  /** A bundle on disk; absent: the packages server where one is configured, else the embedded bundle. */
+  readonly file?: string;
+  /** A file with the licence; absent: the one of this machine's login. */
+  readonly license?: string;
+  readonly version?: string;
+  readonly allowDowngrade?: boolean;
+}
+
+export interface Provisioned extends InstallResult {
+  /** "embedded", "file", or the origin of a packages server. */
+  readonly source: string;
+}
+
+/**
+ * Finds the bundle and installs it.
+ * @throws PermissionError if not logged in and no licence is given; and what finding and installing throw
+ */
+export async function provision(options: ProvisionOptions): Promise<Provisioned> {
+  const { env, version, allowDowngrade } = options;
+  const home = svcHome(env);
+  const license = options.license === undefined ? (await requireLogin(home, env)).jwt : licenseFile(options.license);
+  const { bytes, source } = await obtainBundle(options, home);
+  options.signal.throwIfAborted();
+  const result = await installRuntime({
+    home,
+    env,
+    bundle: bytes,
+    license,
+    checkLicense: licenseCheck(home, env),
+    allowDowngrade,
+    version,
+    provenance: source,
+  });
+  return { ...result, source };
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+async function obtainBundle(options: ProvisionOptions, home: string): Promise<{ bytes: Uint8Array; source: string }> {
+  const { env, file, signal } = options;
+  if (file !== undefined) return { bytes: named("--file", file, BUNDLE_BYTES_MAX), source: "file" };
+  const configured = configuredEndpoints(env);
+  const packages = configured?.packages ?? env.SVC_PACKAGES_URL;
+  if (!packages) {
+    const bytes = await embeddedBundle();
+    if (bytes) return { bytes, source: "embedded" };
+    throw new RuntimeError("this svc brings no runtime bundle: name one with 'svc runtime install --file BUNDLE'");
+  }
+  const progress = startProgress("downloading the runtime");
+  try {
+    const bytes = await fetchBundle({
+      packages,
+      version: options.version ?? buildInfo().version,
+      tag: requirePlatform(),
+      // The key that this machine's own authority gave is no business of somebody else's server.
+      apiKey: configured ? readCredentials(home, env).apiKey : env.SVC_API_KEY,
+      signal,
+      onProgress: (received, total) => progress.update(received, total),
+    });
+    return { bytes, source: new URL(packages).origin };
+  } finally {
+    progress.end();
+  }
+}
+
+function licenseFile(path: string): string {
+  return new TextDecoder().decode(named("--license", path, SECRET_BYTES_MAX)).trim();
+}
+
+function named(flag: string, path: string, bytesMax: number): Uint8Array {
+  const bytes = readCapped(path, bytesMax);
+  if (!bytes) throw new ValueError(`${flag}: there is no file '${path}'`);
+  return bytes;
+}

@@ -1,0 +1,45 @@
+/** `svc runtime install`. */
+import { command } from "./command.ts";
+import { note, print, printJson } from "./output.ts";
+import { type Provisioned, provision } from "./provision.ts";
+
+export default command({
+  summary: "install the runtime for this machine",
+  details:
+    "Installs the bundle that --file names; without it the one from the packages server, where SVC_PACKAGES_URL or this build\n" +
+    "names one; otherwise the bundle that came with this executable. Signature, hashes and licence are checked first, and the\n" +
+    "present install stands until the new one is whole.",
+  examples: [
+    "svc runtime install",
+    "svc runtime install --file linux-x86_64.bundle --license license.jwt",
+    "svc runtime install --version 0.1.0 --allow-downgrade",
+  ],
+  args: {
+    file: { type: "string", valueHint: "BUNDLE", description: "a bundle on disk" },
+    license: { type: "string", valueHint: "FILE", description: "a file with the licence (the one of this login)" },
+    version: { type: "string", valueHint: "VERSION", description: "the version to install (the one of this svc)" },
+    "allow-downgrade": { type: "boolean", description: "let an older release replace a newer one" },
+    json: { type: "boolean", description: "print one JSON object" },
+  },
+  async run({ args, env, signal }) {
+    const installed = await provision({
+      env,
+      signal,
+      file: args.file,
+      license: args.license,
+      version: args.version,
+      allowDowngrade: args["allow-downgrade"],
+    });
+    if (args.json) return printJson(installed);
+    print(describeInstall(installed));
+    note("check it at any time with 'svc runtime verify'");
+  },
+});
+
+/** One line about an install. */
+export function describeInstall({ version, release, platform, replaced, source, anchor }: Provisioned): string {
+  const from = source === "embedded" ? "the bundle that came with svc" : source === "file" ? "a file" : source;
+  const before = replaced ? `, replacing ${replaced.version} (release ${replaced.release})` : "";
+  const key = anchor === "built-in" ? "" : `; believed by the key in ${anchor}`;
+  return `installed runtime ${version} (release ${release}) for ${platform} from ${from}${before}${key}`;
+}

@@ -1,0 +1,80 @@
+/** `svc runtime status`: what is installed, without hashing it. */
+import { requireLogin } from "../account/credentials.ts";
+import { readCapped } from "../durable.ts";
+import { errorLine } from "../errors.ts";
+import { RUNTIME_MANIFEST_BYTES_MAX } from "../limits.ts";
+import { type Env, runtimePaths, svcHome } from "../paths.ts";
+import { releaseAnchor } from "../runtime/anchor.ts";
+import type { InstalledRecord } from "../runtime/install.ts";
+import { openSigned, requirePlatform } from "../runtime/load.ts";
+import { command } from "./command.ts";
+import { oneLine, print, printJson } from "./output.ts";
+
+export default command({
+  summary: "show what is installed",
+  details: "Reads the manifest, its signature and the login; 'svc runtime verify' also reads and hashes every file.",
+  examples: ["svc runtime status", "svc runtime status --json"],
+  args: { json: { type: "boolean", description: "print one JSON object" } },
+  async run({ args, env }) {
+    const status = await readStatus(svcHome(env), env);
+    if (args.json) return printJson(status);
+    const { runtime, login } = status;
+    print(`platform  ${status.platform}`);
+    print(
+      runtime.version === null
+        ? `runtime   ${runtime.problem}`
+        : `runtime   ${runtime.version} (release ${runtime.release}), installed ${runtime.installed_at ?? "at an unknown time"} from ${runtime.source ?? "an unknown source"}`,
+    );
+    print(
+      login.tier === null ? `login     ${login.problem}` : `login     ${login.tier} licence until ${login.expires_at}`,
+    );
+  },
+});
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+async function readStatus(home: string, env: Env) {
+  const platform = requirePlatform();
+  const { dir, installed } = runtimePaths(home, platform);
+  const runtime = { version: null as string | null, release: null as number | null, problem: null as string | null };
+  try {
+    const { manifest } = await openSigned(dir, platform, releaseAnchor(env));
+    runtime.version = manifest.version;
+    runtime.release = manifest.release;
+  } catch (error) {
+    runtime.problem = problem(error);
+  }
+  const record = runtime.version === null ? undefined : readRecord(installed);
+  const login = { tier: null as string | null, expires_at: null as string | null, problem: null as string | null };
+  try {
+    const { license } = await requireLogin(home, env);
+    login.tier = license.tier;
+    login.expires_at = day(license.expiresAt);
+  } catch (error) {
+    login.problem = problem(error);
+  }
+  return {
+    platform,
+    runtime: { ...runtime, source: record?.provenance?.source ?? null, installed_at: record?.installed_at ?? null },
+    login,
+  };
+}
+
+/** installed.json records and decides nothing; where it cannot be read there is that much less to show. */
+function readRecord(path: string): Partial<InstalledRecord> | undefined {
+  try {
+    const bytes = readCapped(path, RUNTIME_MANIFEST_BYTES_MAX, { noFollow: true });
+    return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as Partial<InstalledRecord>);
+  } catch {
+    return undefined;
+  }
+}
+
+function problem(error: unknown): string {
+  return oneLine(errorLine(error).replace(/^[A-Za-z]+: /, ""));
+}
+
+/** The date of a moment given in seconds since 1970. */
+function day(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().slice(0, 10);
+}

@@ -1,0 +1,45 @@
+/** `svc runtime verify`. */
+import { type LicenseAnchor, licenseAnchor } from "../account/anchors.ts";
+import { svcHome } from "../paths.ts";
+import { type VerifyReport, verifyInstalled } from "../runtime/verify.ts";
+import { command, EXIT } from "./command.ts";
+import { licenseCheck } from "./gate-license.ts";
+import { print, printJson } from "./output.ts";
+
+export default command({
+  summary: "check signature, hashes, licence, permissions and ABI of the install",
+  details: "Prints one line a check. The exit code is 0 if all are ok and 1 otherwise.",
+  examples: ["svc runtime verify", "svc runtime verify --json"],
+  args: { json: { type: "boolean", description: "print one JSON object" } },
+  async run({ args, env }) {
+    const home = svcHome(env);
+    const report = await verifyInstalled({ home, env, checkLicense: licenseCheck(home, env) });
+    const source = anchorSource(() => licenseAnchor(home, env));
+    if (args.json) printJson({ ...report, license_anchor: source ?? null });
+    else print(describeReport(report, source));
+    return report.ok ? EXIT.done : EXIT.failed;
+  },
+});
+
+/** The report as lines; a key that replaces a built-in one is always said. */
+export function describeReport(report: VerifyReport, source: LicenseAnchor["source"] | undefined): string {
+  const width = Math.max(...report.checks.map(({ name }) => name.length));
+  const lines = report.checks.map(
+    ({ name, ok, detail }) => `${ok ? "ok    " : "failed"}  ${name.padEnd(width)}  ${detail}`,
+  );
+  if (report.anchor !== "built-in") lines.push(`the key in ${report.anchor} replaces the built-in release key`);
+  if (source?.startsWith("SVC_")) lines.push(`the key in ${source} replaces the one licences are checked with`);
+  const what = report.version === null ? "" : ` ${report.version} (release ${report.release})`;
+  if (report.ok) lines.push(`runtime${what} for ${report.platform} is verified`);
+  else lines.push(report.installed ? `runtime${what} is NOT verified` : "no runtime is installed");
+  return lines.join("\n");
+}
+
+/** Where there is no anchor yet, the licence check has said so. */
+function anchorSource(read: () => LicenseAnchor): LicenseAnchor["source"] | undefined {
+  try {
+    return read().source;
+  } catch {
+    return undefined;
+  }
+}

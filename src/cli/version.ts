@@ -1,0 +1,16 @@
+/** `svc version`: what this executable is. Reads nothing under SVC_HOME. */
+import { buildInfo } from "../build-info.ts";
+import { command } from "./command.ts";
+import { print, printJson } from "./output.ts";
+
+export default command({
+  summary: "show the version",
+  details: "Prints the version of svc, the release of the native runtime that it brings, and the platform.",
+  examples: ["svc version", "svc version --json"],
+  args: { json: { type: "boolean", description: "print one JSON object" } },
+  async run({ args }) {
+    const { version, release, platform, abi } = buildInfo();
+    if (args.json) printJson({ version, release, platform, abi, bun: Bun.version });
+    else print(`svc ${version} (runtime release ${release}, ${platform})`);
+  },
+});

@@ -1,0 +1,68 @@
+/** An embedder whose whole work is one kernel call: what multigram and bigram share. */
+import { type Kernel, type ModelCode, Role, type RoleCode } from "../../ffi/ame_kernel.ts";
+import { TEXT_EMBED_BYTES_MAX } from "../limits.ts";
+import type { Embedder, EmbedderProfile } from "./embedder.ts";
+
+/** UTF-16 units embedded between two turns of the event loop: about 5 ms of kernel time. */
+const UNITS_PER_TURN = 256 * 1024;
+
+/** A hashed embedder of the kernel. Its dimension and version come from there, never from here. */
+export class KernelEmbedder implements Embedder {
+  readonly profile: EmbedderProfile;
+
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly model: ModelCode,
+    modelId: string,
+  ) {
+    this.profile = {
+      provider: "svc",
+      model_id: modelId,
+      model_version: String(kernel.embedVersion(model)),
+      dimension: kernel.embedDim(model),
+      dtype: "f32",
+      normalization: "l2",
+      distance: "inner_product",
+      pooling: "sum",
+      tokenizer_hash: `${modelId}-${kernel.embedVersion(model)}`,
+      projection_version: "1",
+    };
+  }
+
+  embedDocuments(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
+    return this.embed(Role.DOCUMENT, texts, signal);
+  }
+
+  embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
+    return this.embed(Role.QUERY, texts, signal);
+  }
+
+  private async embed(role: RoleCode, texts: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
+    const { dimension } = this.profile;
+    const out = new Float32Array(texts.length * dimension);
+    for (let start = 0; start < texts.length; ) {
+      const part: string[] = [];
+      let units = 0;
+      while (start + part.length < texts.length && units < UNITS_PER_TURN) {
+        const text = embedded(texts[start + part.length]!);
+        part.push(text);
+        units += text.length;
+      }
+      out.set(this.kernel.embed(this.model, role, part), start * dimension);
+      start += part.length;
+      if (start < texts.length) await Bun.sleep(0);
+      signal?.throwIfAborted();
+    }
+    return out;
+  }
+}
+
+/** The part of a text that is embedded: its first bytes up to the limit, cut between characters. */
+function embedded(text: string): string {
+  if (text.length * 3 <= TEXT_EMBED_BYTES_MAX) return text;
+  const bytes = Buffer.from(text);
+  if (bytes.length <= TEXT_EMBED_BYTES_MAX) return text;
+  let end = TEXT_EMBED_BYTES_MAX;
+  while ((bytes[end]! & 0xc0) === 0x80) end--;
+  return bytes.toString("utf8", 0, end);
+}

@@ -1,0 +1,82 @@
+/**
+ * Every failure a caller can see, one class per cause (`shared/spec`: errors). The class name is the type that travels:
+ * an MCP client reads `ValueError: …`, a remote client gets the same class back, the terminal prints the same line.
+ *
+ * A message names the value that was wrong and what to do. It never holds a secret, a stack trace, or an absolute path of a
+ * file that the caller did not name.
+ */
+
+/** The closed list of types that may appear before the colon. */
+export const ERROR_TYPES = [
+  "ValueError",
+  "TypeError",
+  "KeyError",
+  "PermissionError",
+  "RuntimeError",
+  "OSError",
+  "TimeoutError",
+  "CancelledError",
+] as const;
+
+/** One of the eight types that callers can switch on exhaustively. */
+export type ErrorType = (typeof ERROR_TYPES)[number];
+
+/** What all of our failures have in common: a stable `type` and a sentence. */
+export abstract class SvcError extends Error {
+  abstract readonly type: ErrorType;
+}
+
+/** A value outside its domain, a collection that does not exist, a limit exceeded. */
+export class ValueError extends SvcError {
+  override readonly name = "ValueError";
+  readonly type = "ValueError";
+}
+
+/** An argument of the wrong JSON type. Not the language's own TypeError, which is a bug of ours and never reaches a caller. */
+export class ArgumentTypeError extends SvcError {
+  override readonly name = "TypeError";
+  readonly type = "TypeError";
+}
+
+/** `add` of an id that exists already, or stands twice in one call; nothing of the batch was written. */
+export class KeyError extends SvcError {
+  override readonly name = "KeyError";
+  readonly type = "KeyError";
+}
+
+/** Not logged in, a licence that is invalid or expired, a secret file that others can read. */
+export class PermissionError extends SvcError {
+  override readonly name = "PermissionError";
+  readonly type = "PermissionError";
+}
+
+/** The native runtime is missing or not verified, or an index was asked for that was never built. */
+export class RuntimeError extends SvcError {
+  override readonly name = "RuntimeError";
+  readonly type = "RuntimeError";
+}
+
+/** The disk said no. The state on disk is the last saved one. */
+export class OSError extends SvcError {
+  override readonly name = "OSError";
+  readonly type = "OSError";
+}
+
+/** A lock, a connection or a deadline that did not come in time. */
+export class TimeoutError extends SvcError {
+  override readonly name = "TimeoutError";
+  readonly type = "TimeoutError";
+}
+
+/** The caller asked to stop; the last saved state stands. */
+export class CancelledError extends SvcError {
+  override readonly name = "CancelledError";
+  readonly type = "CancelledError";
+}
+
+/** The one line that travels: `<Type>: <message>`. A failure that is not ours is a bug and becomes a RuntimeError without its stack. */
+export function errorLine(error: unknown): string {
+  if (error instanceof SvcError) return `${error.type}: ${error.message}`;
+  const message = error instanceof Error ? error.message : String(error);
+  return `RuntimeError: internal error: ${message}`;
+}

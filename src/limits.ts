@@ -1,0 +1,42 @@
+/** Every bound that a caller can run into, named once. Beyond one of them lies a `ValueError` that quotes it. */
+
+/** Bytes of UTF-8 in an external id (without NUL). */
+export const ID_BYTES_MAX = 512;
+/** Bytes of UTF-8 in a collection name. */
+export const NAME_BYTES_MAX = 128;
+/** Bytes of one row's metadata as JSON. */
+export const METADATA_BYTES_MAX = 64 * 1024;
+/** Objects and arrays inside one another in a row's metadata. */
+export const METADATA_DEPTH_MAX = 16;
+/** Bytes of UTF-8 in one text. */
+export const TEXT_BYTES_MAX = 16 * 1024 * 1024;
+/** Of a text, the leading bytes that are embedded; what follows is stored and found by word only. */
+export const TEXT_EMBED_BYTES_MAX = 1024 * 1024;
+/** Elements of a vector. */
+export const DIM_MAX = 65_536;
+/** Hits that one search may ask for. */
+export const TOP_K_MAX = 100_000;
+/** Rows that one call over MCP may carry. */
+export const ROWS_PER_CALL_MAX = 10_000;
+/** Filter columns of a collection, the partition key included. */
+export const FILTER_COLUMNS_MAX = 32;
+/** Bytes of one JSON-RPC line on stdin. A longer one is answered and skipped, never buffered. */
+export const STDIO_LINE_BYTES_MAX = 64 * 1024 * 1024;
+/** Objects and arrays inside one another in one JSON-RPC message: parsing deep nesting stalls for seconds. */
+export const JSON_DEPTH_MAX = 128;
+/** How long a writer waits for another process's writer before it gives up, in milliseconds. */
+export const LOCK_WAIT_MS = 30_000;
+/** Bytes of any answer of the authority. */
+export const AUTHORITY_RESPONSE_BYTES_MAX = 1024 * 1024;
+/** Bytes of a runtime bundle, packed or unpacked. */
+export const BUNDLE_BYTES_MAX = 1024 * 1024 * 1024;
+/** Bytes of any request to the authority. */
+export const AUTHORITY_REQUEST_BYTES_MAX = 64 * 1024;
+/** Bytes of a token, an API key, a key in PEM, a licence: one secret file under `SVC_HOME`. */
+export const SECRET_BYTES_MAX = 16 * 1024;
+/** Bytes of a runtime manifest: a thousand artifacts fit in a quarter of it. */
+export const RUNTIME_MANIFEST_BYTES_MAX = 1024 * 1024;
+/** Bytes of a manifest's signature: RSA up to 8192 bits. */
+export const RUNTIME_SIGNATURE_BYTES_MAX = 1024;
+/** Artifacts that one runtime manifest may name. */
+export const RUNTIME_ARTIFACTS_MAX = 1000;

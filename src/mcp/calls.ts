@@ -1,0 +1,112 @@
+/**
+ * The tool calls in flight. They run side by side, each with a signal of its own; the verbs order what must be ordered.
+ * Whatever goes wrong in a tool is an answer with `isError`; the protocol's own errors are for requests that are no tool call.
+ */
+import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
+import { CancelledError, errorLine, ValueError } from "../errors.ts";
+import type { CallContext, Verbs } from "../memory/schemas.ts";
+import { type ProgressSink, throttle } from "./progress.ts";
+import { findTool, type ToolEntry } from "./tools.ts";
+
+/** Characters of an unknown tool's name that are quoted back. */
+const QUOTED_NAME_LENGTH_MAX = 100;
+
+export class Calls {
+  private readonly running = new Map<AbortController, Promise<CallToolResult>>();
+  private opening: Promise<Verbs> | undefined;
+  private isStopping = false;
+
+  /** @param open the verbs behind their gate; asked again as long as it throws */
+  constructor(private readonly open: () => Promise<Verbs>) {}
+
+  /**
+   * Runs one tool.
+   * @param signal aborted by the client's `notifications/cancelled`
+   * @param sink where progress goes, if the client asked for any
+   * @throws a protocol error where the request is not a tool call at all
+   */
+  async run(
+    params: Record<string, unknown> | undefined,
+    signal: AbortSignal,
+    sink?: ProgressSink,
+  ): Promise<CallToolResult> {
+    const name = params?.name;
+    if (typeof name !== "string") {
+      throw protocolError(ErrorCode.InvalidParams, "tools/call needs the tool's name as the string params.name");
+    }
+    const controller = new AbortController();
+    const forward = () => controller.abort();
+    signal.addEventListener("abort", forward, { once: true });
+    if (signal.aborted || this.isStopping) forward();
+    const answer = this.answer(name, params?.arguments, controller.signal, sink);
+    this.running.set(controller, answer);
+    try {
+      return await answer;
+    } finally {
+      this.running.delete(controller);
+      signal.removeEventListener("abort", forward);
+    }
+  }
+
+  /** Resolves when no call is in flight and every answer has been handed to the transport. */
+  async settled(): Promise<void> {
+    do {
+      await Promise.all(this.running.values());
+      // The SDK sends an answer, and starts a handler, some microtasks after it could have.
+      await new Promise(setImmediate);
+    } while (this.running.size > 0);
+  }
+
+  /** Tells every call in flight to stop, and those that were read but have not begun. */
+  cancelAll(): void {
+    this.isStopping = true;
+    for (const controller of this.running.keys()) controller.abort();
+  }
+
+  /** One text block, whatever happens. */
+  private async answer(name: string, raw: unknown, signal: AbortSignal, sink?: ProgressSink): Promise<CallToolResult> {
+    try {
+      const tool = findTool(name);
+      if (!tool) throw new ValueError(`unknown tool '${name.slice(0, QUOTED_NAME_LENGTH_MAX).toWellFormed()}'`);
+      return { content: [{ type: "text", text: await this.perform(tool, raw, signal, sink) }], isError: false };
+    } catch (error) {
+      return { content: [{ type: "text", text: errorLine(error) }], isError: true };
+    }
+  }
+
+  private async perform(tool: ToolEntry, raw: unknown, signal: AbortSignal, sink?: ProgressSink): Promise<string> {
+    const verbs = await this.verbs();
+    // Loaded with the first call: parsing is nothing that `initialize` should wait for.
+    const { parseArguments } = await import("../memory/arguments.ts");
+    const parsed = parseArguments(tool.verb, raw);
+    if (signal.aborted) throw new CancelledError("the call was cancelled before it began; nothing was written");
+    const progress = sink && tool.progress ? throttle(sink) : undefined;
+    try {
+      // The table's verb and its arguments belong together, which the type of a union cannot express.
+      const verb = verbs[tool.verb].bind(verbs) as (a: unknown, c: CallContext) => Promise<unknown>;
+      return JSON.stringify(await verb(parsed, { signal, progress: progress?.report }));
+    } finally {
+      progress?.end();
+    }
+  }
+
+  /** Opened once; calls that come together wait for the same opening, and a failed one is tried again by the next call. */
+  private verbs(): Promise<Verbs> {
+    this.opening ??= openWith(this.open).catch((error) => {
+      this.opening = undefined;
+      throw error;
+    });
+    return this.opening;
+  }
+}
+
+/** What the SDK answers with as a JSON-RPC error. Its own McpError puts its name and the code into the sentence once more. */
+export function protocolError(code: ErrorCode, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+/** The executable starts with the JIT compiler off, which pays for `initialize` and nothing else; from the first call on it is wanted. */
+async function openWith(open: () => Promise<Verbs>): Promise<Verbs> {
+  (Bun.unsafe as { setJITPolicy?: (policy: number) => void }).setJITPolicy?.(1);
+  return open();
+}

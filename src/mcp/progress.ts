@@ -1,0 +1,42 @@
+/** Progress for a client that asked for it: about ten notifications a second, always rising, none after the answer. */
+
+/** The parameters of `notifications/progress` but for its token. */
+export interface Progress {
+  progress: number;
+  total?: number;
+  message?: string;
+}
+
+/** Sends one notification; resolves when it has been written. */
+export type ProgressSink = (progress: Progress) => Promise<void>;
+
+/** The least time between two notifications of one call; the last one, with everything done, is never held back. */
+export const PROGRESS_INTERVAL_MS = 100;
+
+/** A verb may report as often as it likes. `end` is called when its answer is ready. */
+export function throttle(sink: ProgressSink) {
+  let sent = Number.NEGATIVE_INFINITY;
+  let sentAt = Number.NEGATIVE_INFINITY;
+  let isSending = false;
+  let isOver = false;
+  return {
+    report(done: number, total: number, message?: string): void {
+      // The protocol wants progress to rise; and behind a client that does not read, notifications must not pile up.
+      if (isOver || isSending || !(done > sent)) return;
+      const now = performance.now();
+      const isLast = total > 0 && done >= total;
+      if (!isLast && now - sentAt < PROGRESS_INTERVAL_MS) return;
+      sent = done;
+      sentAt = now;
+      isSending = true;
+      sink({ progress: done, ...(total > 0 && { total }), ...(message !== undefined && { message }) })
+        .catch(() => {})
+        .finally(() => {
+          isSending = false;
+        });
+    },
+    end(): void {
+      isOver = true;
+    },
+  };
+}

@@ -1,0 +1,142 @@
+/**
+ * The MCP server: JSON-RPC on stdio in front of the verbs. It knows the protocol and nothing about storage.
+ *
+ * `initialize`, `ping` and `tools/list` answer before any file has been opened: the verbs, which need a login and a verified
+ * runtime, are asked for when the first tool is called. A tool that fails is an answer (`isError`), never a protocol error.
+ */
+import { fstatSync } from "node:fs";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import {
+  ErrorCode,
+  InitializeRequestSchema,
+  type ServerResult,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from "@modelcontextprotocol/sdk/types.js";
+import type { Verbs } from "../memory/schemas.ts";
+import { Calls, protocolError } from "./calls.ts";
+import { Monitor } from "./monitor.ts";
+import { listTools } from "./tools.ts";
+import { type EndReason, StdioTransport } from "./transport.ts";
+
+/** The newest protocol version that is spoken here; a client that asks for a newer one is answered with this. */
+export const PROTOCOL_VERSION = "2025-06-18";
+
+/** How long calls that were told to stop may take to do so. What they leave on disk is whole at any moment. */
+const CANCELLED_CALLS_MS_MAX = 5_000;
+/** How often a server whose stdin has ended looks whether anyone is left to answer to. */
+const PARENT_POLL_MS = 200;
+
+export interface McpOptions {
+  /** The verbs behind their gate (login, verified runtime). Asked at the first tool call, and again while it throws. */
+  verbs: () => Promise<Verbs>;
+  /** Our version, for `serverInfo`. */
+  version: string;
+  /** File to append every message to. */
+  monitorLog?: string;
+  /** Told what a person at the terminal should know; nothing is printed here. */
+  warn?: (line: string) => void;
+  /** Aborted to stop as at SIGTERM: no further request is read, calls are cancelled, their answers still go out. */
+  signal?: AbortSignal;
+  /** Instead of stdin and stdout, for tests. */
+  transport?: StdioTransport;
+}
+
+/**
+ * Serves one client until its end of stdin closes, it stops reading, or `signal` aborts. Calls in flight at the end of stdin are
+ * finished and their answers delivered first; where nobody is left to read them they are cancelled, which lets a save finish.
+ *
+ * @throws OSError if the monitor log cannot be opened
+ */
+export async function serveMcp(options: McpOptions): Promise<void> {
+  const monitor = options.monitorLog ? Monitor.open(options.monitorLog, options.warn) : undefined;
+  const transport = options.transport ?? new StdioTransport({ monitor });
+  const calls = new Calls(options.verbs);
+  const parent = process.ppid;
+  const server = makeServer(options.version, calls);
+  await server.connect(transport);
+
+  if (options.signal?.aborted) transport.stop();
+  options.signal?.addEventListener("abort", () => transport.stop(), { once: true });
+
+  await drain(await transport.ended, transport, calls, options.signal, parent);
+  await server.close();
+  await monitor?.close();
+}
+
+/** Lets the calls in flight end and their answers out, as far as someone is there to read them. */
+async function drain(
+  reason: EndReason,
+  transport: StdioTransport,
+  calls: Calls,
+  signal: AbortSignal | undefined,
+  parent: number,
+): Promise<void> {
+  const delivered = calls.settled().then(() => transport.flush());
+  const abandoned = Promise.withResolvers<void>();
+  const isFile = writesToFile();
+  // The process that started us being gone means, after the end of stdin, that nobody waits for an answer: a client that was killed
+  // must not leave an index build running. What goes to a file is read later. The timer also keeps this process alive, as a
+  // native call under way does not.
+  const poll = setInterval(() => {
+    if (!isFile && process.ppid !== parent) abandoned.resolve();
+  }, PARENT_POLL_MS);
+  let limit: Timer | undefined;
+  try {
+    const left = [transport.broken, abandoned.promise, aborted(signal)];
+    if (reason === "eof") await Promise.race([delivered, ...left]);
+    calls.cancelAll();
+    const expired = new Promise((resolve) => {
+      limit = setTimeout(resolve, CANCELLED_CALLS_MS_MAX);
+    });
+    await Promise.race([delivered, expired]);
+  } finally {
+    clearInterval(poll);
+    clearTimeout(limit);
+  }
+}
+
+function makeServer(version: string, calls: Calls): Server {
+  const serverInfo = { name: "svc", version };
+  const capabilities = { tools: {} };
+  // A validator is only for elicitation, which is not used; given one, the SDK does not construct Ajv at start.
+  const jsonSchemaValidator = {
+    getValidator: () => () => ({ valid: false, data: undefined, errorMessage: "unused" }) as const,
+  };
+  const server = new Server(serverInfo, { capabilities, jsonSchemaValidator });
+
+  // The SDK itself would agree to versions newer than the one that is specified for us.
+  server.setRequestHandler(InitializeRequestSchema, ({ params }) => {
+    const asked = params.protocolVersion;
+    const older = SUPPORTED_PROTOCOL_VERSIONS.includes(asked) && asked < PROTOCOL_VERSION;
+    return { protocolVersion: older ? asked : PROTOCOL_VERSION, capabilities, serverInfo };
+  });
+
+  // Not setRequestHandler: the SDK's parsing of tools/call drops a `__proto__` argument without a word, where we refuse it by name,
+  // and checks every answer against a schema once more.
+  server.fallbackRequestHandler = async (request, extra): Promise<ServerResult> => {
+    if (request.method === "tools/list") return { tools: listTools() };
+    if (request.method !== "tools/call") throw protocolError(ErrorCode.MethodNotFound, "Method not found");
+    const progressToken = extra._meta?.progressToken;
+    if (progressToken === undefined) return calls.run(request.params, extra.signal);
+    return calls.run(request.params, extra.signal, (progress) =>
+      extra.sendNotification({ method: "notifications/progress", params: { progressToken, ...progress } }),
+    );
+  };
+  return server;
+}
+
+/** Resolves when we are told to stop. */
+function aborted(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) resolve();
+    signal?.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function writesToFile(): boolean {
+  try {
+    return fstatSync(1).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * The 19 tools as a client sees them, in one table. Argument schemas come from `tools.gen.json`, which `generate.ts` makes from
+ * the schemas that also parse the arguments: listing the tools builds no schema and reads no file.
+ *
+ * Descriptions are paid for in tokens by every client in every session: what it does, when to use it, what is not obvious about
+ * the arguments (each has its own sentence in the schema), and how it fails. Login and runtime failures are common to all.
+ */
+import type { Tool } from "@modelcontextprotocol/sdk/types.js";
+import type { VerbName } from "../memory/schemas.ts";
+import schemas from "./tools.gen.json";
+
+/** A tool without its schema. */
+export interface ToolEntry {
+  verb: VerbName;
+  title: string;
+  description: string;
+  /** Asked for progress, it reports some. */
+  progress: boolean;
+  annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: false };
+}
+
+const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const;
+/** Writes something new; the same call again writes more, or fails. */
+const ADD = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false } as const;
+/** Writes, loses nothing, and again changes nothing. */
+const BUILD = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const;
+/** What was stored before is gone afterwards. */
+const REPLACE = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false } as const;
+
+const NO_COLLECTION = "ValueError if the collection does not exist";
+
+function tool(
+  verb: VerbName,
+  title: string,
+  annotations: ToolEntry["annotations"],
+  description: string,
+  progress = false,
+): ToolEntry {
+  return { verb, title, description, annotations, progress };
+}
+
+/** Every tool, in the order in which it is listed. */
+export const TOOLS: readonly ToolEntry[] = [
+  tool(
+    "search",
+    "Search a collection",
+    READ,
+    `Find the stored texts closest to a query, best first, by meaning and (once svc_build_lexical has run) by word. Use it to recall what was stored. Returns ids and metadata; set with_text, or call svc_get, for the texts. ${NO_COLLECTION}, if 'where' has not exactly one key, or if its column is not filterable.`,
+  ),
+  tool(
+    "add",
+    "Add texts",
+    ADD,
+    "Store new texts; a collection that does not exist is created, partitioned by 'scope'. Put {\"scope\": …} in a row's metadata to filter on it later. Saved when it returns. Omitted ids are generated and returned. KeyError if an id exists already (nothing is written): use svc_upsert to replace.",
+    true,
+  ),
+  tool(
+    "create_collection",
+    "Create a collection",
+    BUILD,
+    "Create a collection with its own partition key, filter columns or lexical search; otherwise svc_add creates one by itself. It is on disk with the first write to it. An existing collection of the same schema is returned; ValueError if the schema differs or the name is not safe.",
+  ),
+  tool(
+    "list_collections",
+    "List collections",
+    READ,
+    "Names of all saved collections. Use it to find out what memory there is.",
+  ),
+  tool(
+    "stats",
+    "Collection statistics",
+    READ,
+    `Counters and settings of a collection: rows, deleted rows, indexes, sizes. Use it to decide on svc_compact or an index. ${NO_COLLECTION}.`,
+  ),
+  tool(
+    "upsert",
+    "Add or replace texts",
+    REPLACE,
+    "Store texts under the given ids, replacing rows that exist; the collection is created if absent. Use it for facts that change. The same id twice in one call: the last wins. Saved when it returns. ValueError if the lengths of texts, ids and metadata differ.",
+    true,
+  ),
+  tool(
+    "update",
+    "Replace texts of existing rows",
+    REPLACE,
+    "Replace text and vector (and metadata, if given) of rows that exist. Use svc_upsert where they may not. ValueError if any id is unknown or deleted: nothing is written then.",
+  ),
+  tool(
+    "delete",
+    "Delete rows",
+    REPLACE,
+    `Delete rows by id; they vanish from all answers at once and from disk with svc_compact. Unknown ids are ignored. Returns how many rows were live. ${NO_COLLECTION}.`,
+  ),
+  tool(
+    "ids",
+    "List row ids",
+    READ,
+    `Ids of live rows in the order they were stored, optionally filtered. Page through large collections with limit and after. ${NO_COLLECTION} or the filter column is not declared.`,
+  ),
+  tool(
+    "count",
+    "Count rows",
+    READ,
+    `Number of live rows, optionally filtered. ${NO_COLLECTION} or the filter column is not declared.`,
+  ),
+  tool(
+    "get",
+    "Get rows by id",
+    READ,
+    `Metadata and full text of rows by exact id, in the order asked; an unknown id gives found: false. Use it after a search. ${NO_COLLECTION}.`,
+  ),
+  tool(
+    "search_lexical",
+    "Search by words",
+    READ,
+    "Find texts that contain the query's words, ranked by BM25, with scores. Use it for names, codes and exact terms. RuntimeError if the collection was created without lexical: true, or svc_build_lexical has not been run.",
+  ),
+  tool(
+    "compact",
+    "Compact a collection",
+    BUILD,
+    `Remove deleted and replaced rows from disk and merge recent writes into the base; answers do not change. Use it after many upserts or deletes. ${NO_COLLECTION}; OSError if the disk is full (the last saved state stays).`,
+    true,
+  ),
+  tool(
+    "build_ivf",
+    "Build a vector index",
+    BUILD,
+    `Build an approximate index for each partition of at least min_rows rows, calibrated to the recall floor. Use it when searches of a large collection are slow; smaller partitions stay exact. ${NO_COLLECTION}.`,
+    true,
+  ),
+  tool(
+    "build_lexical",
+    "Build a word index",
+    BUILD,
+    "Build the BM25 index that svc_search_lexical needs and svc_search then uses as well; later writes keep it fresh. RuntimeError if the collection was created without lexical: true.",
+    true,
+  ),
+  tool(
+    "tune",
+    "Tune a collection",
+    ADD,
+    `Measure a collection, plan its fastest index settings and, unless dry_run is true, apply them. Returns the plan with its reasons. ${NO_COLLECTION}.`,
+    true,
+  ),
+  tool(
+    "index_repo",
+    "Index a repository",
+    BUILD,
+    "Read a source tree (honours .gitignore; skips binaries and credentials), cut its text files into chunks and store them. Run again, it reads only what changed. Use svc_repo_search to query. ValueError if the path is no directory or the collection has another partition key.",
+    true,
+  ),
+  tool(
+    "repo_search",
+    "Search the repository",
+    BUILD,
+    "Search the code and documents of the configured workspace, bringing its index up to date first. Use it to find where something is done. Hits name path and lines. ValueError if no workspace is configured.",
+    true,
+  ),
+  tool(
+    "workspace_info",
+    "Workspace information",
+    READ,
+    "Which workspace svc_repo_search covers, its repo id, its collection, and how many files are indexed.",
+  ),
+];
+
+/** Prefix of every tool's name. */
+const PREFIX = "svc_";
+
+const byName = new Map(TOOLS.map((entry) => [PREFIX + entry.verb, entry]));
+
+/** The tool of that name; a Map, so that `constructor` is no tool. */
+export function findTool(name: string): ToolEntry | undefined {
+  return byName.get(name);
+}
+
+/** The answer to `tools/list`. */
+export function listTools(): Tool[] {
+  return TOOLS.map(({ verb, title, description, annotations }) => ({
+    name: PREFIX + verb,
+    title,
+    description,
+    inputSchema: schemas[verb] as Tool["inputSchema"],
+    annotations,
+  }));
+}

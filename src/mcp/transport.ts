@@ -1,0 +1,219 @@
+/**
+ * JSON-RPC over stdin and stdout, one message a line, for the SDK's `Server`.
+ *
+ * Not the SDK's own transport: `process.stdin` and `process.stdout` cost 12–15 ms at start, it stops at the first line above
+ * 10 MiB, and it is silent where JSON-RPC wants an error. Every line that is no message is answered here and the server lives on.
+ */
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import {
+  ErrorCode,
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+} from "@modelcontextprotocol/sdk/types.js";
+import { JSON_DEPTH_MAX, STDIO_LINE_BYTES_MAX } from "../limits.ts";
+import { isBlank, isTooDeep, LineSplitter } from "./lines.ts";
+import type { Monitor } from "./monitor.ts";
+
+/** Bytes of answers waiting for a slow reader at which no further request is read. */
+const QUEUED_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Why the connection ended: the client closed its end of stdin, stopped reading our stdout, or we were told to stop. */
+export type EndReason = "eof" | "broken" | "closed";
+
+/** What the transport reads from and writes to; stdin and stdout unless a test says otherwise. */
+export interface StdioOptions {
+  monitor?: Monitor;
+  input?: ReadableStream<Uint8Array>;
+  output?: { write(chunk: string): unknown; flush(): unknown };
+  lineBytesMax?: number;
+}
+
+/** What is used of a stream's reader. */
+interface ByteReader {
+  read(): Promise<{ done: boolean; value?: Uint8Array }>;
+  cancel(): Promise<void>;
+}
+
+/** A Bun-native stdio transport. `ended` says when no further message can come or go; who owns the server drains and closes it. */
+export class StdioTransport implements Transport {
+  onmessage?: Transport["onmessage"];
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+
+  /** Resolves once: at the end of stdin, when stdout breaks, or on {@link stop}. */
+  readonly ended: Promise<EndReason>;
+  /** Resolves only when the client no longer reads. */
+  readonly broken: Promise<void>;
+
+  private readonly end: (reason: EndReason) => void;
+  private readonly breakOutput: () => void;
+  private readonly lineBytesMax: number;
+  private readonly splitter: LineSplitter;
+  private readonly decoder = new TextDecoder("utf-8", { fatal: true });
+  private readonly monitor: Monitor | undefined;
+  private readonly output: NonNullable<StdioOptions["output"]>;
+  private readonly input: () => ReadableStream<Uint8Array>;
+  private reader: ByteReader | undefined;
+  private writing: Promise<void> = Promise.resolve();
+  private queuedBytes = 0;
+  private isBroken = false;
+  private isClosed = false;
+
+  constructor(options: StdioOptions = {}) {
+    const ended = Promise.withResolvers<EndReason>();
+    const broken = Promise.withResolvers<void>();
+    this.ended = ended.promise;
+    this.end = ended.resolve;
+    this.broken = broken.promise;
+    this.breakOutput = broken.resolve;
+    this.monitor = options.monitor;
+    this.lineBytesMax = options.lineBytesMax ?? STDIO_LINE_BYTES_MAX;
+    this.splitter = new LineSplitter(this.lineBytesMax);
+    this.input = () => options.input ?? Bun.stdin.stream();
+    this.output = options.output ?? Bun.stdout.writer();
+  }
+
+  /** Begins to read. Called by the SDK when the server connects. */
+  async start(): Promise<void> {
+    this.reader = this.input().getReader();
+    void this.readAll(this.reader);
+  }
+
+  /** Queues a message behind those before it; resolves when it has been handed to the system. Never rejects: a client that left is no error of the call. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    const line = JSON.stringify(message);
+    this.monitor?.record("out", line);
+    this.queuedBytes += line.length;
+    this.writing = this.writing.then(() => this.write(line));
+    await this.writing;
+  }
+
+  /** Resolves when everything sent so far has been written, or can no longer be. */
+  async flush(): Promise<void> {
+    let last: Promise<void>;
+    do {
+      last = this.writing;
+      await last;
+    } while (last !== this.writing);
+  }
+
+  /** Reads nothing further; answers still go out. */
+  stop(reason: EndReason = "closed"): void {
+    this.end(reason);
+    this.reader?.cancel().catch(() => {});
+  }
+
+  /** Ends both directions. What is queued is not waited for: {@link flush} first. */
+  async close(): Promise<void> {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.stop();
+    this.onclose?.();
+  }
+
+  private async readAll(reader: ByteReader): Promise<void> {
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done || !value) break;
+        for (const line of this.splitter.push(value)) this.receive(line);
+        if (this.queuedBytes > QUEUED_BYTES_MAX) await this.flush();
+      }
+      for (const line of this.splitter.finish()) this.receive(line);
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+    }
+    this.end("eof");
+  }
+
+  private async write(line: string): Promise<void> {
+    try {
+      if (this.isBroken) return;
+      // Each message is awaited before the next: unawaited writes were measured to pile up in memory behind a slow reader.
+      await this.output.write(`${line}\n`);
+      await this.output.flush();
+    } catch {
+      // EPIPE or a full disk behind a redirect. Nobody can be told; after the first failure Bun's writer reports success.
+      this.isBroken = true;
+      this.breakOutput();
+      this.stop("broken");
+    } finally {
+      this.queuedBytes -= line.length;
+    }
+  }
+
+  private receive(line: Uint8Array | "oversize"): void {
+    if (line === "oversize") {
+      this.monitor?.record("in", undefined, `(a line of more than ${this.lineBytesMax} bytes, skipped)`);
+      this.refuse(
+        ErrorCode.InvalidRequest,
+        `message longer than ${this.lineBytesMax} bytes: split it into several calls`,
+      );
+      return;
+    }
+    if (isBlank(line)) return;
+    if (isTooDeep(line)) {
+      this.monitor?.record("in", undefined, `(${line.length} bytes of JSON nested too deeply, not parsed)`);
+      this.refuse(ErrorCode.InvalidRequest, `JSON nested deeper than ${JSON_DEPTH_MAX} levels`);
+      return;
+    }
+    const text = this.decode(line);
+    if (text === undefined) return;
+    let message: unknown;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      this.monitor?.record("in", undefined, text);
+      this.refuse(ErrorCode.ParseError, "Parse error: the line is not JSON");
+      return;
+    }
+    this.monitor?.record("in", text);
+    this.dispatch(message);
+  }
+
+  private decode(line: Uint8Array): string | undefined {
+    try {
+      return this.decoder.decode(line);
+    } catch {
+      this.monitor?.record("in", undefined, `(${line.length} bytes that are not UTF-8)`);
+      this.refuse(ErrorCode.ParseError, "Parse error: the line is not UTF-8");
+      return undefined;
+    }
+  }
+
+  /** Hands a message to the server, or answers why it is none. The SDK would drop it without a word and its sender would wait. */
+  private dispatch(message: unknown): void {
+    if (Array.isArray(message)) {
+      this.refuse(
+        ErrorCode.InvalidRequest,
+        "Invalid Request: protocol 2025-06-18 has no batches, send one message a line",
+      );
+      return;
+    }
+    const isMessage =
+      isJSONRPCRequest(message) ||
+      isJSONRPCNotification(message) ||
+      isJSONRPCResultResponse(message) ||
+      isJSONRPCErrorResponse(message);
+    if (isMessage) {
+      this.onmessage?.(message);
+      return;
+    }
+    this.refuse(ErrorCode.InvalidRequest, "Invalid Request: not a JSON-RPC 2.0 message", idOf(message));
+  }
+
+  private refuse(code: number, message: string, id: string | number | null = null): void {
+    // The SDK's type has no null id, which JSON-RPC asks for where the id could not be read.
+    void this.send({ jsonrpc: "2.0", id, error: { code, message } } as JSONRPCMessage);
+  }
+}
+
+/** The id to answer to, where the message has a usable one. */
+function idOf(message: unknown): string | number | null {
+  const id =
+    typeof message === "object" && message !== null && Object.hasOwn(message, "id") && (message as { id: unknown }).id;
+  return typeof id === "string" || typeof id === "number" ? id : null;
+}

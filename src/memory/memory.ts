@@ -1,0 +1,212 @@
+/**
+ * The 19 verbs over one memory directory. Whoever calls (the MCP server, the terminal) has parsed the arguments; what comes back is the
+ * payload that travels.
+ */
+import type { Embedder } from "../embed/embedder.ts";
+import { RuntimeError } from "../errors.ts";
+import type { Collection } from "../store/collection.ts";
+import { shown } from "../store/names.ts";
+import type { Store } from "../store/store.ts";
+import { tune } from "../tune/tuner.ts";
+import type * as payload from "./payloads.ts";
+import type { Repositories } from "./repositories.ts";
+import type * as args from "./schemas.ts";
+import { idsOrNew, putTexts, searchTexts, updateTexts, watch } from "./texts.ts";
+
+/** Robertson and Zaragoza's middle of the range; both lie on the plateau of the development sets. */
+const BM25_K1 = 1.2;
+const BM25_B = 0.75;
+
+/** What a memory is made of; `openMemory` puts it together. */
+export interface MemoryParts {
+  store: Store;
+  embedder: Embedder;
+  repositories: Repositories;
+  /** Lets go of what was opened for this memory. */
+  dispose(): Promise<void>;
+}
+
+/** The verbs behind the tools and `svc mem`. */
+export class Memory implements args.Verbs {
+  constructor(private readonly parts: MemoryParts) {}
+
+  async search(a: args.SearchArguments, c: args.CallContext): Promise<payload.SearchPayload> {
+    const collection = this.open(a.collection);
+    const rows = await searchTexts(collection, this.parts.embedder, a, c);
+    const hits = rows.map((row) => ({
+      id: row.id,
+      metadata: row.metadata,
+      text: this.textOf(collection, row, a.with_text),
+    }));
+    return { collection: a.collection, query: a.query, hits };
+  }
+
+  async add(a: args.AddArguments, c: args.CallContext): Promise<payload.AddPayload> {
+    const ids = idsOrNew(a.ids, a.texts.length);
+    await this.put("add", a, ids, "scope", c);
+    return { added: ids.length, collection: a.collection, ...(a.ids ? {} : { ids: [...ids] }) };
+  }
+
+  async upsert(a: args.UpsertArguments, c: args.CallContext): Promise<payload.UpsertPayload> {
+    const ids = idsOrNew(a.ids, a.texts.length);
+    const { inserted, replaced } = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
+    return { upserted: inserted + replaced, collection: a.collection, ...(a.ids ? {} : { ids: [...ids] }) };
+  }
+
+  async update(a: args.UpdateArguments, c: args.CallContext): Promise<payload.UpdatePayload> {
+    const updated = await updateTexts(this.open(a.collection), this.parts.embedder, a, c);
+    return { updated, collection: a.collection };
+  }
+
+  async delete(a: args.DeleteArguments, c: args.CallContext): Promise<payload.DeletePayload> {
+    return { deleted: await this.open(a.collection).delete(a.ids, watch(c)), collection: a.collection };
+  }
+
+  async create_collection(a: args.CreateCollectionArguments): Promise<payload.CreateCollectionPayload> {
+    const { profile } = this.parts.embedder;
+    const { schema } = this.parts.store.create(a.name, {
+      dim: profile.dimension,
+      partitionBy: a.partition_by,
+      filterColumns: a.filter_columns,
+      lexical: a.lexical,
+      embedderProfile: profile,
+    });
+    return { created: a.name, dim: schema.dim, partition_by: schema.keyName };
+  }
+
+  async list_collections(): Promise<payload.ListCollectionsPayload> {
+    return { collections: this.parts.store.list() };
+  }
+
+  async stats(a: args.StatsArguments): Promise<payload.StatsPayload> {
+    const collection = this.open(a.collection);
+    const { lexical_k1, lexical_b, lexical_built, ...counters } = collection.stats();
+    const manifest = collection.manifest();
+    const lexical = lexical_built ? { k1: lexical_k1, b: lexical_b, terms: counters.lexical_terms } : null;
+    return {
+      collection: a.collection,
+      stats: {
+        name: a.collection,
+        key_name: manifest.keyName,
+        external_ids: counters.live_rows,
+        dim: manifest.dim,
+        dtype: manifest.dtype,
+        filter_columns: manifest.filterColumns,
+        lexical: manifest.lexical,
+        lexical_index: lexical,
+        default_target_recall: manifest.defaultTargetRecall,
+        applied_tuner: manifest.appliedTuner,
+        embedder_profile: manifest.embedderProfile,
+        ...counters,
+      },
+    };
+  }
+
+  async ids(a: args.IdsArguments): Promise<payload.IdsPayload> {
+    return { collection: a.collection, ids: this.open(a.collection).ids(a) };
+  }
+
+  async count(a: args.CountArguments): Promise<payload.CountPayload> {
+    return { collection: a.collection, count: this.open(a.collection).count(a.where) };
+  }
+
+  async get(a: args.GetArguments): Promise<payload.GetPayload> {
+    const collection = this.open(a.collection);
+    // Metadata is read even where it is not asked for: it says where a repository's text is.
+    const rows = collection.get(a.ids, { metadata: true, text: a.with_text }).map((row) => ({
+      id: row.id,
+      found: row.found,
+      metadata: a.with_metadata ? row.metadata : undefined,
+      text: this.textOf(collection, row, a.with_text),
+    }));
+    return { collection: a.collection, rows };
+  }
+
+  async search_lexical(a: args.LexicalSearchArguments): Promise<payload.LexicalSearchPayload> {
+    const collection = this.open(a.collection);
+    const detail = { metadata: true, text: a.with_text, explain: a.explain };
+    const rows = await collection.searchLexical(a.query, { topK: a.top_k, where: a.where, ...detail });
+    const hits = rows.map((row) => ({
+      id: row.id,
+      score: row.score,
+      metadata: row.metadata,
+      text: this.textOf(collection, row, a.with_text),
+      explain: a.explain ? (row.terms ?? []).map(({ term, share }) => ({ term, score: share })) : undefined,
+    }));
+    return { collection: a.collection, query: a.query, hits };
+  }
+
+  async compact(a: args.CompactArguments, c: args.CallContext): Promise<payload.CompactPayload> {
+    await this.open(a.collection).compact(watch(c));
+    return { compacted: a.collection };
+  }
+
+  async build_ivf(a: args.BuildIvfArguments, c: args.CallContext): Promise<payload.BuildIvfPayload> {
+    await this.open(a.collection).buildIvf(a.min_rows, a.target_recall, watch(c));
+    return { ivf_built: a.collection, min_rows: a.min_rows, target_recall: a.target_recall };
+  }
+
+  async build_lexical(a: args.BuildLexicalArguments, c: args.CallContext): Promise<payload.BuildLexicalPayload> {
+    const collection = this.open(a.collection);
+    if (!collection.schema.lexical) {
+      throw new RuntimeError(
+        `collection ${shown(a.collection)} was created without a lexical index: create one with lexical true and add its texts there`,
+      );
+    }
+    const [k1, b] = [a.k1 ?? BM25_K1, a.b ?? BM25_B];
+    await collection.buildLexical(k1, b, watch(c));
+    return { lexical_built: a.collection, k1, b };
+  }
+
+  async tune(a: args.TuneArguments, c: args.CallContext): Promise<payload.TunePayload> {
+    return { collection: a.collection, plan: await tune(this.open(a.collection), a.dry_run, watch(c)) };
+  }
+
+  index_repo(a: args.IndexRepoArguments, c: args.CallContext): Promise<payload.IndexRepoPayload> {
+    return this.parts.repositories.index(a, c);
+  }
+
+  repo_search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
+    return this.parts.repositories.search(a, c);
+  }
+
+  async workspace_info(): Promise<payload.WorkspaceInfoPayload> {
+    return this.parts.repositories.info();
+  }
+
+  /** Finishes changes under way and lets go of everything. */
+  async close(): Promise<void> {
+    await this.parts.store.close();
+    await this.parts.dispose();
+  }
+
+  private open(name: string): Collection {
+    return this.parts.store.open(name);
+  }
+
+  /** A put into a collection that is created where absent; a put that fails leaves no empty collection behind. */
+  private async put(
+    mode: "add" | "upsert",
+    a: { collection: string; texts: string[]; metadata?: (payload.Metadata | null)[] | undefined },
+    ids: readonly string[],
+    partitionBy: string,
+    c: args.CallContext,
+  ): Promise<{ inserted: number; replaced: number }> {
+    const { store, embedder } = this.parts;
+    const existing = store.find(a.collection);
+    const { profile } = embedder;
+    const collection =
+      existing ?? store.create(a.collection, { dim: profile.dimension, partitionBy, embedderProfile: profile });
+    try {
+      return await putTexts(collection, embedder, mode, { ...a, ids }, c);
+    } catch (error) {
+      if (!existing) store.forgetUnsaved(collection);
+      throw error;
+    }
+  }
+
+  private textOf(collection: Collection, row: { metadata: unknown; text: string | undefined }, wanted: boolean) {
+    if (!wanted) return undefined;
+    return row.text ?? this.parts.repositories.sourceText(collection.name, row.metadata);
+  }
+}

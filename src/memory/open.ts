@@ -1,0 +1,46 @@
+/** Puts a memory together: native libraries, store, embedder, repositories. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MultigramEmbedder } from "../embed/multigram.ts";
+import { openNative, type VerifiedPaths } from "../runtime/native.ts";
+import { Store } from "../store/store.ts";
+import { Memory } from "./memory.ts";
+import { Repositories } from "./repositories.ts";
+
+/** Where a memory lives and what it is told about its surroundings. */
+export interface MemoryOptions {
+  /** The memory directory. */
+  path: string;
+  /** The verified libraries, as `loadVerified` answers them. */
+  runtime: VerifiedPaths;
+  /** Root of the repository that `svc_repo_search` keeps fresh. */
+  workspace?: string | undefined;
+  /** False: the repository's rows live in a folder that goes with this process. */
+  persistentIndex?: boolean | undefined;
+  /** Version of this program, written into manifests. */
+  version: string;
+}
+
+/** Opens a memory; nothing on disk is read or written before the first verb. */
+export async function openMemory(options: MemoryOptions): Promise<Memory> {
+  const { kernel, env } = openNative(options.runtime);
+  const store = new Store(options.path, env, options.version);
+  const embedder = new MultigramEmbedder(kernel);
+  const persistent = options.persistentIndex ?? true;
+  const scratch = persistent ? undefined : mkdtempSync(join(tmpdir(), "svc-repo-"));
+  const repoStore = scratch === undefined ? store : new Store(scratch, env, options.version);
+  const repositories = new Repositories({ store, repoStore, embedder, workspace: options.workspace, persistent });
+  return new Memory({
+    store,
+    embedder,
+    repositories,
+    async dispose() {
+      if (scratch !== undefined) {
+        await repoStore.close();
+        rmSync(scratch, { recursive: true, force: true });
+      }
+      env.close();
+    },
+  });
+}

@@ -1,0 +1,185 @@
+/**
+ * What each verb answers with: the JSON that a tool's one text block holds and `svc mem … --json` prints.
+ * Field names are the protocol's, so they are snake_case; an optional field is left out, never null.
+ */
+
+/** What is stored beside a row. Keys may be anything, `__proto__` included: read own keys, never merge. */
+export type Metadata = Record<string, unknown>;
+
+/** One result of a search, best first. */
+export interface SearchHit {
+  id: string;
+  score?: number;
+  /** Only where the row was stored with metadata. */
+  metadata?: Metadata;
+  /** Only with `with_text`. */
+  text?: string;
+}
+
+/** What one term of the query added to a hit's BM25 score. */
+export interface TermContribution {
+  term: string;
+  score: number;
+}
+
+/** A hit by word: the score is always there. */
+export interface LexicalHit extends SearchHit {
+  score: number;
+  /** Only with `explain`. */
+  explain?: TermContribution[];
+}
+
+export interface SearchPayload {
+  collection: string;
+  query: string;
+  hits: SearchHit[];
+}
+
+export interface LexicalSearchPayload {
+  collection: string;
+  query: string;
+  hits: LexicalHit[];
+}
+
+export interface AddPayload {
+  /** Number of rows. */
+  added: number;
+  collection: string;
+  /** In the order of the texts; only where the caller gave none, who could not know them otherwise. */
+  ids?: string[];
+}
+
+export interface CreateCollectionPayload {
+  /** Name of the collection. */
+  created: string;
+  dim: number;
+  partition_by: string;
+}
+
+export interface ListCollectionsPayload {
+  /** Names, sorted; only what has been saved. */
+  collections: string[];
+}
+
+export interface StatsPayload {
+  collection: string;
+  stats: { name: string; key_name: string; external_ids: number; [counter: string]: unknown };
+}
+
+export interface UpsertPayload {
+  /** Number of rows that are live now: an id that stands twice in one call counts once. */
+  upserted: number;
+  collection: string;
+  /** Only where the caller gave none. */
+  ids?: string[];
+}
+
+export interface UpdatePayload {
+  updated: number;
+  collection: string;
+}
+
+export interface DeletePayload {
+  /** Rows that were live and now are not. */
+  deleted: number;
+  collection: string;
+}
+
+export interface IdsPayload {
+  collection: string;
+  ids: string[];
+}
+
+export interface CountPayload {
+  collection: string;
+  count: number;
+}
+
+export interface GetRow {
+  id: string;
+  found: boolean;
+  metadata?: Metadata;
+  text?: string;
+}
+
+export interface GetPayload {
+  collection: string;
+  /** In the order asked. */
+  rows: GetRow[];
+}
+
+export interface CompactPayload {
+  /** Name of the collection. */
+  compacted: string;
+}
+
+export interface BuildIvfPayload {
+  /** Name of the collection. */
+  ivf_built: string;
+  min_rows: number;
+  target_recall: number;
+}
+
+export interface BuildLexicalPayload {
+  /** Name of the collection. */
+  lexical_built: string;
+  k1: number;
+  b: number;
+}
+
+/** What the tuner found out and would do. The figures under `expected` are measured on the collection. */
+export interface TunePlan {
+  collection: string;
+  tuner: string;
+  target_recall: number;
+  exact_crossover_rows: number;
+  ivf: {
+    enabled: boolean;
+    min_rows: number;
+    target_recall: number;
+    partitions: { key: string; rows: number; nlist: number; nprobe: number }[];
+  };
+  expected: { p50_ms: number; p95_ms: number; recall_at_k: number };
+  constraints: Record<string, unknown>;
+  decision_trace: unknown[];
+  workload_hash: string;
+  engine: string;
+  plan_id: string;
+}
+
+export interface TunePayload {
+  collection: string;
+  plan: TunePlan;
+}
+
+/** `hit`: nothing had changed since the last walk. */
+export type IndexStatus = "built" | "refreshed" | "hit";
+
+export interface IndexRepoPayload {
+  status: IndexStatus;
+  collection: string;
+  repo_id: string;
+  workspace: string;
+  files_tracked: number;
+  files_changed: number;
+  files_removed: number;
+  chunks_added: number;
+  chunks_deleted: number;
+  files_skipped: { binary: number; secret: number; too_large: number; unreadable: number; outside: number };
+}
+
+export interface RepoSearchPayload {
+  collection: string;
+  query: string;
+  index_status: IndexStatus;
+  hits: SearchHit[];
+}
+
+export interface WorkspaceInfoPayload {
+  /** Null where none is configured. */
+  workspace: string | null;
+  repo_id: string | null;
+  collection: string;
+  files_tracked: number;
+  persistent_index: boolean;
+}

@@ -1,0 +1,175 @@
+/** The repository verbs: a directory of source, kept as rows of one collection that are never staler than the question. */
+import { join, sep } from "node:path";
+import { Put } from "../../ffi/ty_runtime.ts";
+import type { Embedder } from "../embed/embedder.ts";
+import { ValueError } from "../errors.ts";
+import { indexRepo, type RowSink, readChunk, readFingerprintHead, resolveWorkspace } from "../repo/indexer.ts";
+import type { Collection, Row } from "../store/collection.ts";
+import type { Metadata } from "../store/filter.ts";
+import { shown } from "../store/names.ts";
+import type { Store } from "../store/store.ts";
+import { parseArguments } from "./arguments.ts";
+import type * as payload from "./payloads.ts";
+import type * as args from "./schemas.ts";
+import { searchTexts, watch } from "./texts.ts";
+
+/** The collection that `svc_repo_search` keeps. */
+export const REPO_COLLECTION = "repo_symbols";
+const REPO_KEY = "repo_id";
+const REPO_COLUMNS = ["repo_id", "path", "language"];
+/** Parameters of the BM25 index of repositories. */
+const REPO_BM25 = { k1: 1.2, b: 0.75 };
+
+/** What the repository verbs need. */
+export interface RepositoriesOptions {
+  store: Store;
+  /** Where repository collections live: the memory's own store, or one that goes with the process. */
+  repoStore: Store;
+  embedder: Embedder;
+  workspace: string | undefined;
+  persistent: boolean;
+}
+
+/** The repository verbs over one store. */
+export class Repositories {
+  constructor(private readonly options: RepositoriesOptions) {}
+
+  /** Brings a collection in step with a directory. */
+  async index(a: args.IndexRepoArguments, c: args.CallContext): Promise<payload.IndexRepoPayload> {
+    const root = a.path ?? this.options.workspace ?? process.cwd();
+    // The root is judged before a collection is made for it.
+    resolveWorkspace(root);
+    const collection = this.collection(a.collection);
+    const result = await indexRepo({
+      root,
+      collection: a.collection,
+      sink: this.sink(collection, c),
+      fingerprintPath: this.fingerprintPath(a.collection, root),
+      mode: a.mode,
+      windowLines: a.window_lines,
+      windowOverlapLines: a.window_overlap_lines,
+      maxFileBytes: a.max_file_bytes,
+      maxFiles: a.max_files,
+      maxSeconds: a.max_seconds,
+      force: a.force,
+      exclude: [this.options.store.dir],
+      ...watch(c),
+    });
+    if (collection.generation > 0 && collection.stats().lexical_built === 0) {
+      await collection.buildLexical(REPO_BM25.k1, REPO_BM25.b, watch(c));
+    }
+    return result;
+  }
+
+  /** Refreshes the workspace's rows, then searches them. */
+  async search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
+    const workspace = this.options.workspace;
+    if (workspace === undefined) {
+      throw new ValueError(
+        "no workspace is configured: pass --workspace to 'svc mcp' or set SVC_MCP_WORKSPACE to the repository's root",
+      );
+    }
+    const { root, repoId } = resolveWorkspace(workspace);
+    const { status } = await this.index(parseArguments("index_repo", { path: root }), c);
+    const collection = this.collection(REPO_COLLECTION);
+    const rows = await this.ranked(collection, repoId, a, c);
+    const hits = rows.map((row) => ({
+      id: row.id,
+      metadata: row.metadata,
+      text: a.with_text ? this.sourceText(REPO_COLLECTION, row.metadata) : undefined,
+    }));
+    return { collection: REPO_COLLECTION, query: a.query, index_status: status, hits };
+  }
+
+  /** What is configured and indexed, without indexing. */
+  info(): payload.WorkspaceInfoPayload {
+    const { workspace, persistent } = this.options;
+    const resolved = workspace === undefined ? undefined : resolveWorkspace(workspace);
+    const head = resolved && readFingerprintHead(this.fingerprintPath(REPO_COLLECTION, resolved.root));
+    return {
+      workspace: resolved?.root ?? null,
+      repo_id: resolved?.repoId ?? null,
+      collection: REPO_COLLECTION,
+      files_tracked: head?.tracked ?? 0,
+      persistent_index: persistent,
+    };
+  }
+
+  /** The lines behind a repository row as they are on disk now; undefined for any other row, or where they are gone. */
+  sourceText(collection: string, metadata: unknown): string | undefined {
+    const m = (metadata ?? {}) as Metadata;
+    if (typeof m.repo_id !== "string" || !/^[0-9a-f]{16}$/.test(m.repo_id) || typeof m.path !== "string")
+      return undefined;
+    const head = readFingerprintHead(this.fingerprintFile(collection, m.repo_id));
+    if (!head) return undefined;
+    const piece = typeof m.piece === "number" ? m.piece : undefined;
+    return readChunk(head.root, m.path, Number(m.start_line), Number(m.end_line), piece);
+  }
+
+  /** Hits of one repository, narrowed to a path where one is asked: more candidates are drawn until enough of them lie there. */
+  private async ranked(collection: Collection, repoId: string, a: args.RepoSearchArguments, c: args.CallContext) {
+    const where = { [REPO_KEY]: repoId };
+    const hint = a.path_hint?.replaceAll(sep, "/").replace(/^\.\//, "").replace(/\/+$/, "");
+    const total = collection.count(where);
+    const inside = (row: Row) => {
+      const path = String(row.metadata?.path ?? "");
+      return !hint || path === hint || path.startsWith(`${hint}/`);
+    };
+    for (let depth = hint ? a.top_k * 8 : a.top_k; ; depth *= 4) {
+      const query = { query: a.query, top_k: Math.min(depth, Math.max(total, 1)), where, with_text: false };
+      const rows = (await searchTexts(collection, this.options.embedder, query, c)).filter(inside);
+      if (rows.length >= a.top_k || depth >= total) return rows.slice(0, a.top_k);
+    }
+  }
+
+  private collection(name: string): Collection {
+    const { repoStore, embedder } = this.options;
+    const existing = repoStore.find(name);
+    if (existing) {
+      if (existing.schema.keyName !== REPO_KEY) {
+        throw new ValueError(
+          `collection ${shown(name)} is partitioned by '${existing.schema.keyName}', a repository needs '${REPO_KEY}': choose another collection`,
+        );
+      }
+      return existing;
+    }
+    return repoStore.create(name, {
+      dim: embedder.profile.dimension,
+      partitionBy: REPO_KEY,
+      filterColumns: REPO_COLUMNS,
+      lexical: true,
+      embedderProfile: embedder.profile,
+    });
+  }
+
+  private fingerprintPath(collection: string, root: string): string {
+    return this.fingerprintFile(collection, resolveWorkspace(root).repoId);
+  }
+
+  private fingerprintFile(collection: string, repoId: string): string {
+    return join(this.options.repoStore.dir, collection, `repo-${repoId}.fingerprints`);
+  }
+
+  private sink(collection: Collection, c: args.CallContext): RowSink {
+    const { embedder } = this.options;
+    return {
+      get generation() {
+        return collection.stats().generation;
+      },
+      async replace({ deleteIds, rows }) {
+        const texts = rows.map((row) => row.text);
+        const vectors = await embedder.embedDocuments(texts, c.signal);
+        return collection.change(async (t) => {
+          const deleted = deleteIds.length > 0 ? await t.delete(deleteIds) : 0;
+          if (rows.length === 0) return { deleted, upserted: 0 };
+          const ids = rows.map((row) => row.id);
+          // The text stays where it is, in the source file; its words are kept for the lexical index.
+          const put = { ids, vectors, texts, metadata: rows.map((row) => row.metadata), dropText: true };
+          const { inserted, replaced } = await t.put(Put.UPSERT, put, { signal: c.signal });
+          return { deleted, upserted: inserted + replaced };
+        }, c.signal);
+      },
+      idsOf: async (repoId) => collection.ids({ where: { [REPO_KEY]: repoId } }),
+    };
+  }
+}

@@ -1,0 +1,260 @@
+/**
+ * The arguments of the 19 verbs, said once: names, types, defaults, bounds and the sentence that a client shows.
+ * `arguments.ts` parses with them, `mcp/tools.gen.json` is generated from them.
+ *
+ * Each schema is built when its verb is first called: 19 of them cost several milliseconds, which neither `initialize` nor
+ * `tools/list` may wait for. zod/mini is used because it builds them in a third of the time.
+ */
+import * as z from "zod/mini";
+import { FILTER_COLUMNS_MAX, ROWS_PER_CALL_MAX, TOP_K_MAX } from "../limits.ts";
+import type * as payload from "./payloads.ts";
+
+export type * from "./payloads.ts";
+
+/** A value that a filter can equal. */
+export type FilterValue = string | number | boolean | null;
+
+/** `{column: value}` with exactly one own key. */
+export type Where = Record<string, FilterValue>;
+
+/** A JSON object, not an array and not null. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+// Metadata and filters are passed through as they came. zod's own records would copy them, and drop a `__proto__` key.
+const jsonObject = <T>(description: string) =>
+  z.custom<T>(isObject, { params: { expected: "object" } }).check(z.meta({ type: "object", description }));
+
+const string = (description: string) => z.string().check(z.describe(description));
+const flag = (fallback: boolean, description: string) =>
+  z._default(z.boolean().check(z.describe(description)), fallback);
+const integer = (min: number, description: string) => z.int().check(z.minimum(min), z.describe(description));
+const rows = <T extends z.ZodMiniType>(item: T, description: string) =>
+  z.array(item).check(z.maxLength(ROWS_PER_CALL_MAX), z.describe(description));
+
+const collection = () => string("Name of the collection.");
+const query = () => string("What to look for, in plain words.");
+const top_k = () =>
+  z._default(z.int().check(z.minimum(1), z.maximum(TOP_K_MAX), z.describe("Maximum number of hits.")), 5);
+const where = () =>
+  z.optional(
+    jsonObject<Where>('Equality filter with exactly one key, as in {"scope": "work"}; the column must be filterable.'),
+  );
+const with_text = () => flag(false, "Also return each hit's text.");
+const texts = () =>
+  z.array(z.string()).check(z.minLength(1), z.maxLength(ROWS_PER_CALL_MAX), z.describe("The documents."));
+const ids = (description: string) => rows(z.string(), description);
+const metadata = (description: string) =>
+  z.optional(rows(z.nullable(jsonObject<payload.Metadata>("Any JSON object.")), description));
+const partition_by = (description: string) => z._default(string(description), "scope");
+
+/** One schema a verb, built on first use and kept. */
+export const SCHEMAS = {
+  search: once(() =>
+    z.strictObject({
+      collection: collection(),
+      query: query(),
+      top_k: top_k(),
+      where: where(),
+      with_text: with_text(),
+    }),
+  ),
+  add: once(() =>
+    z.strictObject({
+      collection: collection(),
+      texts: texts(),
+      ids: z.optional(ids("One new id per text; generated when omitted.")),
+      metadata: metadata("One object (or null) per text."),
+    }),
+  ),
+  create_collection: once(() =>
+    z.strictObject({
+      name: string("Name of the new collection."),
+      partition_by: partition_by("Metadata column that rows are grouped by; always filterable."),
+      filter_columns: z._default(
+        z
+          .array(z.string())
+          .check(z.maxLength(FILTER_COLUMNS_MAX), z.describe("Further metadata columns that `where` may name.")),
+        [],
+      ),
+      lexical: flag(false, "Allow a BM25 index (svc_build_lexical, svc_search_lexical)."),
+    }),
+  ),
+  list_collections: once(() => z.strictObject({})),
+  stats: once(() => z.strictObject({ collection: collection() })),
+  upsert: once(() =>
+    z.strictObject({
+      collection: collection(),
+      texts: texts(),
+      ids: z.nullable(ids("One id per text; null: generated, as svc_add does.")),
+      metadata: metadata("One object (or null) per text."),
+      partition_by: partition_by("Partition key, used only when the collection is created by this call."),
+    }),
+  ),
+  update: once(() =>
+    z.strictObject({
+      collection: collection(),
+      texts: texts(),
+      ids: ids("One existing id per text."),
+      metadata: metadata("One object (or null) per text; omitted: the stored metadata stays."),
+    }),
+  ),
+  delete: once(() =>
+    z.strictObject({ collection: collection(), ids: ids("Ids to delete; unknown ones are ignored.") }),
+  ),
+  ids: once(() =>
+    z.strictObject({
+      collection: collection(),
+      where: where(),
+      limit: z.optional(integer(1, "Maximum number of ids; omitted: all.")),
+      after: z.optional(string("Continue after this id, the last of the page before.")),
+    }),
+  ),
+  count: once(() => z.strictObject({ collection: collection(), where: where() })),
+  get: once(() =>
+    z.strictObject({
+      collection: collection(),
+      ids: ids("Ids to look up; rows come in this order."),
+      with_metadata: flag(true, "Return metadata."),
+      with_text: flag(true, "Return texts."),
+    }),
+  ),
+  search_lexical: once(() =>
+    z.strictObject({
+      collection: collection(),
+      query: query(),
+      top_k: top_k(),
+      where: where(),
+      explain: flag(false, "Also return what each term contributed."),
+      with_text: with_text(),
+    }),
+  ),
+  compact: once(() => z.strictObject({ collection: collection() })),
+  build_ivf: once(() =>
+    z.strictObject({
+      collection: collection(),
+      min_rows: z._default(integer(0, "Partitions with fewer rows stay exact."), 20_000),
+      target_recall: z._default(
+        z.number().check(z.gt(0), z.maximum(1), z.describe("Recall floor that nprobe is calibrated to.")),
+        0.98,
+      ),
+    }),
+  ),
+  build_lexical: once(() =>
+    z.strictObject({
+      collection: collection(),
+      k1: z.optional(
+        z.number().check(z.minimum(0), z.describe("BM25 term saturation; omitted: the measured default.")),
+      ),
+      b: z.optional(
+        z
+          .number()
+          .check(z.minimum(0), z.maximum(1), z.describe("BM25 length normalisation; omitted: the measured default.")),
+      ),
+    }),
+  ),
+  tune: once(() =>
+    z.strictObject({
+      collection: collection(),
+      dry_run: z.optional(
+        z.boolean().check(z.describe("true: plan only; false: always apply; omitted: applied where it gains.")),
+      ),
+    }),
+  ),
+  index_repo: once(() =>
+    z.strictObject({
+      path: z.optional(
+        string("Root of the repository; omitted: the configured workspace, else the working directory."),
+      ),
+      collection: z._default(string("Collection to index into."), "repo_symbols"),
+      mode: z._default(
+        z.enum(["windowed", "file"]).check(z.describe("Overlapping windows of lines, or one chunk a file.")),
+        "windowed",
+      ),
+      window_lines: z._default(integer(1, "Lines in a window."), 48),
+      window_overlap_lines: z._default(integer(0, "Lines shared by neighbouring windows."), 8),
+      max_file_bytes: z._default(integer(0, "Skip larger files; 0: no limit."), 0),
+      max_files: z._default(integer(0, "Stop after so many files; 0: no limit."), 0),
+      max_seconds: z._default(z.number().check(z.minimum(0), z.describe("Stop after so long; 0: no limit.")), 0),
+      force: flag(false, "Index every file again, changed or not."),
+    }),
+  ),
+  repo_search: once(() =>
+    z.strictObject({
+      query: query(),
+      top_k: top_k(),
+      path_hint: z.optional(string("Only this file, or only below this directory (relative to the root).")),
+      with_text: with_text(),
+    }),
+  ),
+  workspace_info: once(() => z.strictObject({})),
+} as const;
+
+/** The verbs: the tools' names without `svc_`. */
+export type VerbName = keyof typeof SCHEMAS;
+
+/** The verbs as a list, in the order in which tools are listed. Building no schema. */
+export const VERBS = Object.keys(SCHEMAS) as VerbName[];
+
+/** A verb's arguments after parsing: defaults applied, null where optional removed. */
+export type ArgumentsOf<V extends VerbName> = z.output<ReturnType<(typeof SCHEMAS)[V]>>;
+
+export type SearchArguments = ArgumentsOf<"search">;
+export type AddArguments = ArgumentsOf<"add">;
+export type CreateCollectionArguments = ArgumentsOf<"create_collection">;
+export type ListCollectionsArguments = ArgumentsOf<"list_collections">;
+export type StatsArguments = ArgumentsOf<"stats">;
+export type UpsertArguments = ArgumentsOf<"upsert">;
+export type UpdateArguments = ArgumentsOf<"update">;
+export type DeleteArguments = ArgumentsOf<"delete">;
+export type IdsArguments = ArgumentsOf<"ids">;
+export type CountArguments = ArgumentsOf<"count">;
+export type GetArguments = ArgumentsOf<"get">;
+export type LexicalSearchArguments = ArgumentsOf<"search_lexical">;
+export type CompactArguments = ArgumentsOf<"compact">;
+export type BuildIvfArguments = ArgumentsOf<"build_ivf">;
+export type BuildLexicalArguments = ArgumentsOf<"build_lexical">;
+export type TuneArguments = ArgumentsOf<"tune">;
+export type IndexRepoArguments = ArgumentsOf<"index_repo">;
+export type RepoSearchArguments = ArgumentsOf<"repo_search">;
+export type WorkspaceInfoArguments = ArgumentsOf<"workspace_info">;
+
+/** What accompanies a call, whichever door it came through. */
+export interface CallContext {
+  /** Aborted when the caller cancels; the verb then throws a CancelledError and leaves the last saved state. */
+  signal?: AbortSignal;
+  /** Called as often as the verb likes; whoever listens throttles. A `total` of 0 means unknown. */
+  progress?: (done: number, total: number, message?: string) => void;
+}
+
+/** The 19 verbs. `Memory` implements them; the MCP server and the terminal call them. */
+export interface Verbs {
+  search(a: SearchArguments, c: CallContext): Promise<payload.SearchPayload>;
+  add(a: AddArguments, c: CallContext): Promise<payload.AddPayload>;
+  create_collection(a: CreateCollectionArguments, c: CallContext): Promise<payload.CreateCollectionPayload>;
+  list_collections(a: ListCollectionsArguments, c: CallContext): Promise<payload.ListCollectionsPayload>;
+  stats(a: StatsArguments, c: CallContext): Promise<payload.StatsPayload>;
+  upsert(a: UpsertArguments, c: CallContext): Promise<payload.UpsertPayload>;
+  update(a: UpdateArguments, c: CallContext): Promise<payload.UpdatePayload>;
+  delete(a: DeleteArguments, c: CallContext): Promise<payload.DeletePayload>;
+  ids(a: IdsArguments, c: CallContext): Promise<payload.IdsPayload>;
+  count(a: CountArguments, c: CallContext): Promise<payload.CountPayload>;
+  get(a: GetArguments, c: CallContext): Promise<payload.GetPayload>;
+  search_lexical(a: LexicalSearchArguments, c: CallContext): Promise<payload.LexicalSearchPayload>;
+  compact(a: CompactArguments, c: CallContext): Promise<payload.CompactPayload>;
+  build_ivf(a: BuildIvfArguments, c: CallContext): Promise<payload.BuildIvfPayload>;
+  build_lexical(a: BuildLexicalArguments, c: CallContext): Promise<payload.BuildLexicalPayload>;
+  tune(a: TuneArguments, c: CallContext): Promise<payload.TunePayload>;
+  index_repo(a: IndexRepoArguments, c: CallContext): Promise<payload.IndexRepoPayload>;
+  repo_search(a: RepoSearchArguments, c: CallContext): Promise<payload.RepoSearchPayload>;
+  workspace_info(a: WorkspaceInfoArguments, c: CallContext): Promise<payload.WorkspaceInfoPayload>;
+}
+
+function once<T>(build: () => T): () => T {
+  let built: T | undefined;
+  return () => {
+    built ??= build();
+    return built;
+  };
+}

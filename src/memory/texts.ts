@@ -1,0 +1,101 @@
+/** Collections of texts: what the verbs do on a collection once their arguments are known. An embedder makes the vectors. */
+import { Put } from "../../ffi/ty_runtime.ts";
+import { checkSpace, type Embedder } from "../embed/embedder.ts";
+import { ValueError } from "../errors.ts";
+import type { Collection, Row } from "../store/collection.ts";
+import type { Metadata } from "../store/filter.ts";
+import { candidateDepth, fuse } from "./fusion.ts";
+import type { CallContext, SearchArguments } from "./schemas.ts";
+
+/** What a row gets for the partition key when its metadata has none. */
+const DEFAULT_PARTITION = "default";
+
+/** Texts as a caller gives them: ids and metadata side by side with them. */
+export interface TextRows {
+  texts: readonly string[];
+  ids: readonly string[];
+  metadata?: readonly (Metadata | null | undefined)[] | undefined;
+}
+
+/** The ids of a call, or new ones: UUIDv7, so that they sort by age. */
+export function idsOrNew(ids: readonly string[] | null | undefined, count: number): readonly string[] {
+  return ids ?? Array.from({ length: count }, () => Bun.randomUUIDv7());
+}
+
+/** Adds or replaces texts; embedding comes first, so that the lock is held for the write only. */
+export async function putTexts(
+  collection: Collection,
+  embedder: Embedder,
+  mode: "add" | "upsert",
+  rows: TextRows,
+  context: CallContext,
+): Promise<{ inserted: number; replaced: number }> {
+  checkSpace(collection.name, collection.schema.embedderProfile, embedder);
+  const vectors = await embedder.embedDocuments(rows.texts, context.signal);
+  const metadata = rows.texts.map((_, i) => partitioned(rows.metadata?.[i], collection.schema.keyName));
+  const put = { ids: rows.ids, texts: rows.texts, vectors, metadata, defaultPartition: DEFAULT_PARTITION };
+  return collection.change((t) => t.put(mode === "add" ? Put.ADD : Put.UPSERT, put, watch(context)), context.signal);
+}
+
+/** Replaces text and vector of live rows; a row without new metadata keeps what it has. */
+export async function updateTexts(
+  collection: Collection,
+  embedder: Embedder,
+  rows: TextRows,
+  context: CallContext,
+): Promise<number> {
+  checkSpace(collection.name, collection.schema.embedderProfile, embedder);
+  const vectors = await embedder.embedDocuments(rows.texts, context.signal);
+  return collection.change(async (t) => {
+    // Read under the writer's lock: nobody changes the metadata between this look and the write.
+    const stored = collection.get(rows.ids, { metadata: true });
+    const missing = stored.filter((row) => !row.found).map((row) => `'${row.id}'`);
+    if (missing.length > 0) {
+      const some = missing.slice(0, 3).join(", ");
+      throw new ValueError(
+        `cannot update ${missing.length} of ${stored.length} ids, among them ${some}: they are not in collection '${collection.name}' (svc_upsert adds)`,
+      );
+    }
+    const { keyName } = collection.schema;
+    const metadata = stored.map((row, i) => {
+      const given = rows.metadata?.[i];
+      return given ? partitioned(given, keyName) : row.metadata;
+    });
+    const put = { ids: rows.ids, texts: rows.texts, vectors, metadata, defaultPartition: DEFAULT_PARTITION };
+    const { replaced } = await t.put(Put.UPDATE, put, watch(context));
+    return replaced;
+  }, context.signal);
+}
+
+/** The dense ranking, fused with the lexical one where its index is built. */
+export async function searchTexts(
+  collection: Collection,
+  embedder: Embedder,
+  args: Pick<SearchArguments, "query" | "top_k" | "where" | "with_text">,
+  context: CallContext,
+): Promise<Row[]> {
+  checkSpace(collection.name, collection.schema.embedderProfile, embedder);
+  const query = await embedder.embedQueries([args.query], context.signal);
+  const where = args.where;
+  const detail = { metadata: true, text: args.with_text };
+  if (collection.stats().lexical_built === 0) {
+    return (await collection.search(query, { topK: args.top_k, where, ...detail })).rows;
+  }
+  const topK = candidateDepth(args.top_k);
+  const [dense, lexical] = await Promise.all([
+    collection.search(query, { topK, where }),
+    collection.searchLexical(args.query, { topK, where }),
+  ]);
+  // A row deleted by another process between the ranking and this look is left out.
+  return collection.get(fuse(dense.rows, lexical, args.top_k), detail).filter((row) => row.found);
+}
+
+/** The part of a call's context that the store watches. */
+export function watch(context: CallContext) {
+  return { signal: context.signal, onProgress: context.progress };
+}
+
+function partitioned(metadata: Metadata | null | undefined, keyName: string): Metadata | undefined {
+  if (!metadata) return undefined;
+  return Object.hasOwn(metadata, keyName) ? metadata : { ...metadata, [keyName]: DEFAULT_PARTITION };
+}

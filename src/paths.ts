@@ -1,0 +1,74 @@
+/** Where things are. The only file that knows names under `SVC_HOME`. */
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+
+/** What the environment says; a parameter everywhere so that tests need not touch the process's own. */
+export type Env = Record<string, string | undefined>;
+
+/** Root of all state: `SVC_HOME`, or `~/.svc`. An empty variable counts as unset. */
+export function svcHome(env: Env = process.env): string {
+  return resolve(env.SVC_HOME || join(env.HOME || homedir(), ".svc"));
+}
+
+/** The memory directory: `--path`, else `SVC_MEMORY_PATH`, else `memory` under the root. */
+export function memoryPath(flag?: string, env: Env = process.env): string {
+  return resolve(flag || env.SVC_MEMORY_PATH || join(svcHome(env), "memory"));
+}
+
+/** The files that a login writes, and what the local authority keeps, by role. */
+export function accountPaths(home: string) {
+  return {
+    token: join(home, "token"),
+    apiKey: join(home, "api_key"),
+    deviceKey: join(home, "device_key.pem"),
+    deviceId: join(home, "device_id"),
+    license: join(home, "login_license.jwt"),
+    authority: join(home, "authority"),
+    clock: join(home, "clock"),
+  } as const;
+}
+
+/** What an authority keeps under `SVC_HOME/authority`: the LICENSE key, its public half, the ledger, the code that approvers type. */
+export function authorityPaths(home: string) {
+  const dir = join(home, "authority");
+  return {
+    dir,
+    licenseKey: join(dir, "license_key.pem"),
+    licensePublicKey: join(dir, "license_key.pub.pem"),
+    ledger: join(dir, "ledger.sqlite"),
+    approvalCode: join(dir, "approval_code"),
+  } as const;
+}
+
+/** The platforms a runtime exists for; WSL2 is `linux-x86_64`. */
+export const PLATFORM_TAGS = ["linux-x86_64", "linux-arm64", "macos-arm64"] as const;
+export type PlatformTag = (typeof PLATFORM_TAGS)[number];
+
+/** This machine's platform tag, or undefined where no runtime is built for it. */
+export function platformTag(platform: string = process.platform, arch: string = process.arch): PlatformTag | undefined {
+  if (platform === "linux" && arch === "x64") return "linux-x86_64";
+  if (platform === "linux" && arch === "arm64") return "linux-arm64";
+  if (platform === "darwin" && arch === "arm64") return "macos-arm64";
+  return undefined;
+}
+
+/** Suffix of a shared library on a platform. */
+export function libraryExtension(tag: PlatformTag): "so" | "dylib" {
+  return tag === "macos-arm64" ? "dylib" : "so";
+}
+
+/** The verified runtime install of a platform and the names inside it. */
+export function runtimePaths(home: string, tag: PlatformTag) {
+  const dir = join(home, "runtime", tag);
+  const extension = libraryExtension(tag);
+  return {
+    dir,
+    runtimeLibrary: join(dir, `libty_runtime.${extension}`),
+    kernelLibrary: join(dir, `libame_kernel.${extension}`),
+    manifest: join(dir, "telys_manifest.json"),
+    signature: join(dir, "telys_manifest.sig"),
+    license: join(dir, "license.jwt"),
+    installed: join(dir, "installed.json"),
+    pysite: join(dir, "pysite"),
+  } as const;
+}

@@ -1,0 +1,76 @@
+/** Gathers rows and deletions into durable transactions of a bounded size, and tells which files each one settled. */
+import type { RowSink } from "./indexer.ts";
+
+/** One row as the collection takes it. */
+export interface Row {
+  id: string;
+  text: string;
+  metadata: Record<string, unknown>;
+}
+
+/**
+ * A transaction costs a fixed number of syncs and one new id map, so a repository of 80 MB wants tens of them, not
+ * hundreds; memory and the time until a cancel is obeyed want them small.
+ */
+const BATCH_ROWS_MAX = 2048;
+const BATCH_TEXT_MAX = 4 * 1024 * 1024;
+
+export class Batch {
+  /** As the sink counted them: rows that are new or replaced, and rows that were live and now are not. */
+  upserted = 0;
+  deleted = 0;
+
+  private rows: Row[] = [];
+  private deleteIds: string[] = [];
+  private textLength = 0;
+  private settlements: (() => void)[] = [];
+
+  /** `before` runs ahead of the first transaction, `after` behind each. */
+  constructor(
+    private readonly sink: RowSink,
+    private readonly before: () => Promise<void>,
+    private readonly after: () => Promise<void>,
+  ) {}
+
+  async upsert(row: Row): Promise<void> {
+    if (this.textLength + row.text.length > BATCH_TEXT_MAX) await this.flush();
+    this.rows.push(row);
+    this.textLength += row.text.length;
+    await this.flushIfFull();
+  }
+
+  async delete(id: string): Promise<void> {
+    this.deleteIds.push(id);
+    await this.flushIfFull();
+  }
+
+  /** `done` is called once everything handed over so far is durable. */
+  settle(done: () => void): void {
+    if (this.isEmpty) done();
+    else this.settlements.push(done);
+  }
+
+  async flush(): Promise<void> {
+    if (this.isEmpty) return;
+    await this.before();
+    const change = { deleteIds: this.deleteIds, rows: this.rows };
+    const settlements = this.settlements;
+    this.rows = [];
+    this.deleteIds = [];
+    this.settlements = [];
+    this.textLength = 0;
+    const { deleted, upserted } = await this.sink.replace(change);
+    this.deleted += deleted;
+    this.upserted += upserted;
+    for (const done of settlements) done();
+    await this.after();
+  }
+
+  private async flushIfFull(): Promise<void> {
+    if (this.rows.length + this.deleteIds.length >= BATCH_ROWS_MAX) await this.flush();
+  }
+
+  private get isEmpty(): boolean {
+    return this.rows.length === 0 && this.deleteIds.length === 0;
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * How a root and its rows are named. Every id can be said again from the root and the path alone: there is no counter
+ * to lose.
+ */
+import { realpathSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { ValueError } from "../errors.ts";
+import { ID_BYTES_MAX } from "../limits.ts";
+
+/** A root, resolved: no links in it, so that two names of one directory are one repository. */
+export interface Workspace {
+  root: string;
+  repoId: string;
+}
+
+/** Resolves the directory that a caller names. @throws ValueError quoting the name if there is no such directory */
+export function resolveWorkspace(path: string): Workspace {
+  let root: string;
+  try {
+    root = realpathSync.native(resolve(path));
+  } catch {
+    throw new ValueError(`workspace '${path}' does not exist or cannot be read`);
+  }
+  if (!statSync(root).isDirectory()) throw new ValueError(`workspace '${path}' is not a directory`);
+  return { root, repoId: repoIdOf(root) };
+}
+
+/** The first 16 hex digits of SHA-1 of a resolved root path. */
+export function repoIdOf(root: string): string {
+  return sha1(root).slice(0, 16);
+}
+
+/** Of 512 bytes, what remains for the path beside the repository, two colons and a chunk number of ten digits. */
+const ID_PATH_BYTES_MAX = ID_BYTES_MAX - 16 - 1 - 1 - 10;
+
+/**
+ * A row id without its chunk number: `<repo_id>:<relative path>`. A path that would make an id longer than 512 bytes
+ * loses its middle: as much of its start and its end as fits stands around `~<16 hex digits of SHA-1 of the path>~`.
+ * The metadata has the path in full.
+ */
+export function idBase(repoId: string, path: string): string {
+  // Three bytes are the most that a UTF-16 unit takes, so nearly every path is answered without encoding it.
+  if (path.length * 3 <= ID_PATH_BYTES_MAX) return `${repoId}:${path}`;
+  const bytes = Buffer.from(path, "utf8");
+  if (bytes.length <= ID_PATH_BYTES_MAX) return `${repoId}:${path}`;
+  const mark = `~${sha1(path).slice(0, 16)}~`;
+  const half = Math.floor((ID_PATH_BYTES_MAX - mark.length) / 2);
+  let head = half;
+  while (isContinuation(bytes[head]!)) head--;
+  let tail = bytes.length - half;
+  while (isContinuation(bytes[tail]!)) tail++;
+  return `${repoId}:${bytes.toString("utf8", 0, head)}${mark}${bytes.toString("utf8", tail)}`;
+}
+
+/** The id of one chunk. */
+export function rowId(base: string, chunk: number): string {
+  return `${base}:${chunk}`;
+}
+
+/** Takes an id of `repoId` apart again; undefined for an id of another shape, which some other writer made and keeps. */
+export function parseRowId(repoId: string, id: string): { base: string; chunk: number } | undefined {
+  const colon = id.lastIndexOf(":");
+  const digits = id.slice(colon + 1);
+  if (colon <= repoId.length || !id.startsWith(`${repoId}:`) || !/^(?:0|[1-9]\d{0,9})$/.test(digits)) return undefined;
+  return { base: id.slice(0, colon), chunk: Number(digits) };
+}
+
+function isContinuation(byte: number): boolean {
+  return (byte & 0xc0) === 0x80;
+}
+
+function sha1(text: string): string {
+  return new Bun.CryptoHasher("sha1").update(text).digest("hex");
+}

@@ -1,0 +1,77 @@
+/**
+ * Reads one file of a root without being led anywhere else. A repository is a stranger's: a FIFO or device would hang
+ * a plain read for ever, a link may leave the root, a file may be replaced between the look and the read. So: open
+ * without following and without blocking, ask the open descriptor what it is, and only then read, with a cap.
+ */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
+
+/** What identifies an unchanged file without reading it: any edit moves at least one of the four. */
+export interface FileStamp {
+  size: number;
+  mtimeNs: bigint;
+  ctimeNs: bigint;
+  ino: bigint;
+}
+
+/** Why a file was not read. `gone` alone means that its rows may go too. */
+export type ReadFailure = "gone" | "unreadable" | "outside" | "too_large" | "binary";
+
+/** The bytes with the stamp they were read under (taken before the read: a later edit moves it), or the reason why not. */
+export type ReadResult = { bytes: Uint8Array; stamp: FileStamp } | { failure: ReadFailure; stamp?: FileStamp };
+
+/** A file is binary if a NUL stands in its first bytes; git and ripgrep decide likewise. */
+const BINARY_PROBE_BYTES = 8 * 1024;
+
+/** Read whole into memory: more than this is `too_large` even where the caller set no limit. */
+export const FILE_BYTES_CAP = 64 * 1024 * 1024;
+
+/** Reads `path` (relative, `/`-separated) below the resolved `root`. `bytesMax` 0 leaves only {@link FILE_BYTES_CAP}. */
+export function readRepoFile(root: string, path: string, bytesMax = 0): ReadResult {
+  const full = join(root, path);
+  let fd: number;
+  try {
+    fd = openSync(full, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ENOENT" || code === "ENOTDIR") return { failure: "gone" };
+    // ELOOP: the name is a link by now. The walk judges links; here it is no file of ours any more.
+    return { failure: code === "ELOOP" ? "gone" : "unreadable" };
+  }
+  try {
+    const stat = fstatSync(fd, { bigint: true });
+    if (!stat.isFile()) return { failure: "unreadable" };
+    const size = Number(stat.size);
+    const stamp = { size, mtimeNs: stat.mtimeNs, ctimeNs: stat.ctimeNs, ino: stat.ino };
+    if (!isInside(root, full, stat)) return { failure: "outside" };
+    if (size > Math.min(bytesMax || FILE_BYTES_CAP, FILE_BYTES_CAP)) return { failure: "too_large", stamp };
+    const bytes = new Uint8Array(size);
+    const probe = readInto(fd, bytes, 0, Math.min(size, BINARY_PROBE_BYTES));
+    if (bytes.subarray(0, probe).includes(0)) return { failure: "binary", stamp };
+    const length = probe < BINARY_PROBE_BYTES ? probe : readInto(fd, bytes, probe, size);
+    return { bytes: length === size ? bytes : bytes.subarray(0, length), stamp };
+  } catch {
+    return { failure: "unreadable" };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** O_NOFOLLOW guards the last component only: a directory above it may be a link by now. */
+function isInside(root: string, full: string, opened: { dev: bigint; ino: bigint }): boolean {
+  const parent = realpathSync.native(dirname(full));
+  if (parent !== root && !parent.startsWith(root.endsWith(sep) ? root : root + sep)) return false;
+  const now = lstatSync(join(parent, full.slice(full.lastIndexOf(sep) + 1)), { bigint: true });
+  return now.ino === opened.ino && now.dev === opened.dev;
+}
+
+/** Fills `bytes` from `from` up to `to`; returns where it stopped, which is earlier if the file shrank. */
+function readInto(fd: number, bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
+  while (at < to) {
+    const count = readSync(fd, bytes, at, to - at, null);
+    if (count === 0) break;
+    at += count;
+  }
+  return at;
+}

@@ -1,0 +1,241 @@
+/**
+ * One run: brings a collection in step with a directory, reading only what changed.
+ *
+ * The order that makes a crash harmless: first the fingerprints of everything about to change are voided on disk, then
+ * the rows change, then the new fingerprints are written. Whatever happens in between, the next run finds files it
+ * knows nothing about and chunks them again under the same ids.
+ */
+import { dirname } from "node:path";
+import { Batch, type Row } from "./batch.ts";
+import { Breather } from "./breather.ts";
+import { type ChunkOptions, chunkText, decodeText } from "./chunk.ts";
+import { chunkKey, contentHash, type Fingerprint, isRacy, stampOf, voidEntry } from "./fingerprints.ts";
+import { idBase, parseRowId, rowId, type Workspace } from "./identity.ts";
+import type { IndexOptions, IndexResult } from "./indexer.ts";
+import { languageOf } from "./language.ts";
+import { Ledger } from "./ledger.ts";
+import { type ReadResult, readRepoFile } from "./read.ts";
+import { type SkipCounts, type WalkFile, type WalkResult, walkRepo } from "./walk.ts";
+
+/** One call of `indexRepo`; used once. */
+export class IndexRun {
+  private readonly startedAt = performance.now();
+  private readonly breather: Breather;
+  private readonly batch: Batch;
+
+  private readonly ledger: Ledger;
+  /** Live chunk numbers by id base, where the collection had to be asked; kept only for what is not yet settled. */
+  private live: Map<string, number[]> | undefined;
+  private changed = 0;
+  private removed = 0;
+
+  constructor(
+    private readonly options: IndexOptions,
+    private readonly chunking: ChunkOptions,
+    private readonly workspace: Workspace,
+  ) {
+    this.breather = new Breather(options.signal);
+    const { sink, fingerprintPath } = options;
+    this.ledger = new Ledger(fingerprintPath, workspace, chunkKey(chunking), () => sink.generation);
+    this.batch = new Batch(
+      sink,
+      () => this.ledger.voidOnce(),
+      () => this.ledger.checkpoint(),
+    );
+  }
+
+  async run(): Promise<IndexResult> {
+    const { root, repoId } = this.workspace;
+    const { options } = this;
+    this.breather.check();
+    const exclude = [dirname(options.fingerprintPath), ...(options.exclude ?? [])];
+    const walk = await walkRepo(root, { maxFileBytes: options.maxFileBytes, exclude, signal: options.signal });
+
+    const previous = this.ledger.load();
+    const fromNothing = !previous || options.force === true || previous.params !== chunkKey(this.chunking);
+    if (fromNothing) for (const file of this.ledger.files.values()) voidEntry(file);
+    if (previous?.generation !== options.sink.generation) await this.reconcile();
+
+    const startedMs = previous?.startedMs ?? 0;
+    // A run cut short by its limit must get on: files known to be the same but for a second look come last.
+    const candidates: WalkFile[] = [];
+    const secondLook: WalkFile[] = [];
+    for (const file of walk.files) {
+      const known = this.ledger.files.get(file.path);
+      const same = known?.stamp === stampOf(file);
+      if (same && !isRacy(file, startedMs)) continue;
+      if (same || (known?.stamp === "" && known.hash !== "")) secondLook.push(file);
+      else candidates.push(file);
+      if (known) known.stamp = "";
+    }
+    for (const file of secondLook) candidates.push(file);
+    let truncated: boolean;
+    try {
+      await this.dropMissing(walk);
+      truncated = await this.readCandidates(candidates, walk.skipped);
+      await this.batch.flush();
+    } catch (error) {
+      // What is done is kept for the next call; the failure itself is what the caller must hear.
+      await this.ledger.save().catch(() => {});
+      throw error;
+    }
+    if (this.ledger.dirty || previous?.generation !== options.sink.generation)
+      await this.ledger.saveQuietly(!truncated);
+
+    let binary = 0;
+    for (const file of this.ledger.files.values()) if (file.kind === "binary") binary++;
+    const { deleted, upserted } = this.batch;
+    const moved = this.changed + this.removed + upserted + deleted > 0;
+    return {
+      status: fromNothing ? "built" : moved ? "refreshed" : "hit",
+      collection: options.collection,
+      repo_id: repoId,
+      workspace: root,
+      files_tracked: this.ledger.files.size - binary,
+      files_changed: this.changed,
+      files_removed: this.removed,
+      chunks_added: upserted,
+      chunks_deleted: deleted,
+      files_skipped: { ...walk.skipped, binary },
+      ...(truncated ? { truncated: true as const } : {}),
+    };
+  }
+
+  /**
+   * The collection was changed by someone else, or the cache is gone: the ids say what is really there. A file whose
+   * chunks are not exactly those remembered is chunked again. Rows that another writer put under our very ids are not
+   * noticed; `force` replaces them.
+   */
+  private async reconcile(): Promise<void> {
+    const live = new Map<string, number[]>();
+    for (const id of await this.options.sink.idsOf(this.workspace.repoId)) {
+      const parsed = parseRowId(this.workspace.repoId, id);
+      if (!parsed) continue;
+      const numbers = live.get(parsed.base);
+      if (numbers) numbers.push(parsed.chunk);
+      else live.set(parsed.base, [parsed.chunk]);
+    }
+    for (const [path, file] of this.ledger.files) {
+      const numbers = live.get(this.base(path)) ?? [];
+      if (numbers.length !== file.chunks || numbers.some((chunk) => chunk >= file.chunks)) voidEntry(file);
+    }
+    this.live = live;
+    this.ledger.dirty = true;
+  }
+
+  /**
+   * Removes the rows of files that are no longer there or no longer wanted; not of those that merely cannot be seen
+   * now.
+   */
+  private async dropMissing(walk: WalkResult): Promise<void> {
+    const hidden = (path: string) =>
+      walk.unreadable.some((other) => other === "" || path === other || path.startsWith(`${other}/`));
+    const present = new Set(walk.files.map((file) => file.path));
+    for (const path of [...this.ledger.files.keys()]) {
+      if (!present.has(path) && !hidden(path)) await this.drop(path);
+    }
+    if (!this.live) return;
+    const known = new Set([...present, ...this.ledger.files.keys()].map((path) => this.base(path)));
+    for (const [base, numbers] of this.live) {
+      if (known.has(base) || hidden(base.slice(this.workspace.repoId.length + 1))) continue;
+      for (const chunk of numbers) await this.batch.delete(rowId(base, chunk));
+    }
+  }
+
+  /** Reads each file that may have changed; true if a limit ended it early. */
+  private async readCandidates(candidates: WalkFile[], skipped: SkipCounts): Promise<boolean> {
+    const { maxFiles, maxSeconds, maxFileBytes, onProgress } = this.options;
+    for (const [done, { path }] of candidates.entries()) {
+      if (this.breather.due) {
+        await this.breather.pause();
+        onProgress?.(done, candidates.length);
+      }
+      // One file at least is read in each call, or a limit shorter than the walk would never let it end.
+      if (maxSeconds && done > 0 && performance.now() - this.startedAt > maxSeconds * 1000) return true;
+      const read = readRepoFile(this.workspace.root, path, maxFileBytes);
+      if ("failure" in read) {
+        await this.leaveOut(path, read, skipped);
+        continue;
+      }
+      const known = this.ledger.files.get(path);
+      const hash = contentHash(read.bytes);
+      const fresh: Fingerprint = { kind: "text", chunks: known?.chunks ?? 0, stamp: stampOf(read.stamp), hash };
+      this.ledger.dirty = true;
+      if (known?.kind === "text" && known.hash === hash) {
+        this.ledger.files.set(path, fresh);
+        continue;
+      }
+      if (maxFiles && this.changed >= maxFiles) return true;
+      await this.put(path, decodeText(read.bytes), fresh);
+    }
+    onProgress?.(candidates.length, candidates.length);
+    return false;
+  }
+
+  /** Writes the chunks of a file and removes those it no longer has. */
+  private async put(path: string, text: string, fresh: Fingerprint): Promise<void> {
+    const { repoId } = this.workspace;
+    const base = this.base(path);
+    const language = languageOf(path);
+    const chunks = chunkText(text, this.chunking);
+    const before = this.chunksOf(path, base);
+    this.changed++;
+    this.ledger.touched.add(path);
+    // Until all of it is durable the file counts as unknown, with every chunk that may be there.
+    const reach = before.reduce((most, chunk) => Math.max(most, chunk + 1), chunks.length);
+    this.ledger.files.set(path, { kind: "text", chunks: reach, stamp: "", hash: "" });
+    for (const [chunk, { text, startLine, endLine, piece }] of chunks.entries()) {
+      const lines = { chunk, start_line: startLine, end_line: endLine, ...(piece === undefined ? {} : { piece }) };
+      // The path stands before the text as a title does: much of what a file is about is said in its name alone.
+      const row: Row = {
+        id: rowId(base, chunk),
+        text: `${path}\n${text}`,
+        metadata: { repo_id: repoId, path, language, ...lines },
+      };
+      await this.batch.upsert(row);
+    }
+    for (const chunk of before) if (chunk >= chunks.length) await this.batch.delete(rowId(base, chunk));
+    this.batch.settle(() => this.ledger.files.set(path, { ...fresh, chunks: chunks.length }));
+  }
+
+  /** A file that the walk listed and that could not be indexed after all. */
+  private async leaveOut(
+    path: string,
+    read: Extract<ReadResult, { failure: string }>,
+    skipped: SkipCounts,
+  ): Promise<void> {
+    const { failure, stamp } = read;
+    if (failure === "unreadable") {
+      // Its rows stay, if it had any, and it is asked again next time.
+      skipped.unreadable++;
+      return;
+    }
+    if (failure === "outside" || failure === "too_large") skipped[failure]++;
+    if (failure !== "binary") return this.drop(path);
+    this.ledger.dirty = true;
+    const binary: Fingerprint = { kind: "binary", chunks: 0, stamp: stamp ? stampOf(stamp) : "", hash: "" };
+    await this.drop(path, binary);
+  }
+
+  /** Removes a file's rows; `instead` is remembered in its place. */
+  private async drop(path: string, instead?: Fingerprint): Promise<void> {
+    const known = this.ledger.files.get(path);
+    this.ledger.dirty = true;
+    if (known?.kind === "text") this.removed++;
+    if (known) voidEntry(known);
+    this.ledger.touched.add(path);
+    const base = this.base(path);
+    for (const chunk of this.chunksOf(path, base)) await this.batch.delete(rowId(base, chunk));
+    this.batch.settle(() => (instead ? this.ledger.files.set(path, instead) : this.ledger.files.delete(path)));
+  }
+
+  /** Numbers of the chunks that a file has in the collection. */
+  private chunksOf(path: string, base: string): number[] {
+    if (this.live) return this.live.get(base) ?? [];
+    return Array.from({ length: this.ledger.files.get(path)?.chunks ?? 0 }, (_, chunk) => chunk);
+  }
+
+  private base(path: string): string {
+    return idBase(this.workspace.repoId, path);
+  }
+}

@@ -1,0 +1,31 @@
+/** The way back from a row to its source: a collection answers with the lines as they are on disk now. */
+import { CHUNK_BYTES_MAX, decodeText, splitLines, splitLongLine } from "./chunk.ts";
+import { readRepoFile } from "./read.ts";
+import { isSecret } from "./secrets.ts";
+
+/**
+ * Reads lines `startLine` to `endLine` (from 1, both included) of a file below the resolved `root`; `piece` chooses a
+ * part of a line too long for one chunk. Undefined if the file or the lines are gone. The path comes out of a row's
+ * metadata, which any client may have written: it is held to the same rules as the walk (below the root, no links, no
+ * credentials).
+ */
+export function readChunk(
+  root: string,
+  path: string,
+  startLine: number,
+  endLine: number,
+  piece?: number,
+): string | undefined {
+  const parts = path.split("/");
+  if (path.includes("\0") || parts.some((part) => part === "" || part === "." || part === "..")) return undefined;
+  if (isSecret(path) || parts.includes(".git") || parts.includes(".svc")) return undefined;
+  if (!(startLine >= 1) || !(endLine >= startLine)) return undefined;
+  const read = readRepoFile(root, path);
+  if (!("bytes" in read)) return undefined;
+  const lines = splitLines(decodeText(read.bytes)).slice(startLine - 1, endLine);
+  if (lines.length === 0) return undefined;
+  if (piece !== undefined) return splitLongLine(lines[0]!)[piece];
+  const text = lines.join("");
+  // The file may have grown a long line since; an answer stays as small as a chunk.
+  return Buffer.byteLength(text) > CHUNK_BYTES_MAX ? splitLongLine(text)[0] : text;
+}

@@ -1,0 +1,85 @@
+/**
+ * Whose signature counts? The RELEASE key that was compiled in, or the one that the environment puts in its place (rotation, air
+ * gap). RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017 section 8.2) over the exact bytes of the manifest; the signature is raw bytes.
+ *
+ * WebCrypto does it without an import: `node:crypto` would cost more than the verification.
+ */
+import { buildInfo } from "../build-info.ts";
+import { readCapped } from "../durable.ts";
+import { RuntimeError, ValueError } from "../errors.ts";
+import { RUNTIME_SIGNATURE_BYTES_MAX } from "../limits.ts";
+import type { Env } from "../paths.ts";
+
+/** Below this RSA is breakable; our own keys have 3072. */
+const MODULUS_BITS_MIN = 2048;
+
+/** A public key and where it came from. */
+export interface ReleaseAnchor {
+  pem: string;
+  /** The variable that replaces the built-in key, or null. */
+  override: "SVC_RELEASE_PUBKEY" | "SVC_RELEASE_PUBKEY_FILE" | null;
+}
+
+/**
+ * The release key in force: SVC_RELEASE_PUBKEY, then SVC_RELEASE_PUBKEY_FILE, then the built-in one.
+ * @throws ValueError where the file named in the environment cannot be used
+ */
+export function releaseAnchor(env: Env): ReleaseAnchor {
+  if (env.SVC_RELEASE_PUBKEY) {
+    // Some environments can only hold one line: "\n" written out is accepted for a line break.
+    return { pem: env.SVC_RELEASE_PUBKEY.replaceAll("\\n", "\n"), override: "SVC_RELEASE_PUBKEY" };
+  }
+  if (env.SVC_RELEASE_PUBKEY_FILE) {
+    const bytes = readCapped(env.SVC_RELEASE_PUBKEY_FILE, 64 * 1024);
+    if (!bytes) throw new ValueError("SVC_RELEASE_PUBKEY_FILE names a file that does not exist");
+    return { pem: new TextDecoder().decode(bytes), override: "SVC_RELEASE_PUBKEY_FILE" };
+  }
+  return { pem: buildInfo().releasePublicKey, override: null };
+}
+
+/**
+ * Whether a manifest was signed by the release key.
+ * @throws ValueError where the key is no RSA public key of at least 2048 bits
+ */
+export async function signatureFits(
+  manifest: Uint8Array,
+  signature: Uint8Array,
+  anchor: ReleaseAnchor,
+): Promise<boolean> {
+  const key = await importKey(anchor);
+  if (signature.length === 0 || signature.length > RUNTIME_SIGNATURE_BYTES_MAX) return false;
+  return crypto.subtle.verify("RSASSA-PKCS1-v1_5", key, asBuffer(signature), asBuffer(manifest));
+}
+
+/** Like `signatureFits`, for those who cannot go on without it. @throws RuntimeError */
+export async function requireSignature(
+  manifest: Uint8Array,
+  signature: Uint8Array,
+  anchor: ReleaseAnchor,
+): Promise<void> {
+  if (await signatureFits(manifest, signature, anchor)) return;
+  const whose = anchor.override ? `the key in ${anchor.override}` : "the release key of this svc";
+  throw new RuntimeError(`telys_manifest.sig does not fit telys_manifest.json under ${whose}`);
+}
+
+async function importKey(anchor: ReleaseAnchor): Promise<CryptoKey> {
+  const source = anchor.override ?? "the built-in release key";
+  const body = /^\s*-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/.exec(anchor.pem)?.[1];
+  if (!body) throw new ValueError(`${source} is not one public key in PEM (BEGIN PUBLIC KEY)`);
+  let key: CryptoKey;
+  try {
+    const der = Buffer.from(body, "base64");
+    key = await crypto.subtle.importKey("spki", der, { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" }, false, ["verify"]);
+  } catch {
+    throw new ValueError(`${source} is not an RSA public key`);
+  }
+  const { modulusLength } = key.algorithm as unknown as { modulusLength: number };
+  if (modulusLength < MODULUS_BITS_MIN)
+    throw new ValueError(`${source} has ${modulusLength} bits; at least 2048 are needed`);
+  return key;
+}
+
+/** WebCrypto's types exclude memory shared between threads; ours never is. */
+function asBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return bytes as Uint8Array<ArrayBuffer>;
+}

@@ -1,0 +1,104 @@
+/**
+ * Could someone else have put these files here? Every folder from the root of the file system down to the install must belong to
+ * us or to root and be closed to other writers; below SVC_HOME there are no links at all, above it a link counts as what it names.
+ *
+ * This is sshd's rule for a home folder, with two concessions above SVC_HOME: a folder like /tmp, open to all but sticky, protects
+ * what is in it; and a group that has our own number is the private group that many systems give every user.
+ * An attacker with our own user id is out of scope: such a one can replace the executable that checks.
+ */
+import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { shellPath } from "../durable.ts";
+
+const OTHERS_WRITE = 0o022;
+const STICKY = 0o1000;
+/** Links that may follow one another on the way to SVC_HOME; Linux gives up at the same number. */
+const LINKS_MAX = 40;
+
+/**
+ * Says what is wrong with the way to an install and with what is in it.
+ *
+ * @param root  SVC_HOME
+ * @param paths folders and files under it, absolute; the folders between are examined too
+ * @returns one sentence for each fault, each with what mends it; empty where all is well
+ */
+export function permissionFaults(root: string, paths: string[]): string[] {
+  const home = resolve(root);
+  const faults = parentFaults(home);
+  const inside = new Set<string>();
+  for (const path of paths) {
+    for (let at = path; at !== home && at.length > home.length; at = dirname(at)) inside.add(at);
+  }
+  for (const path of [...inside].sort()) {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat) faults.push(...faultsInside(path, stat, home));
+  }
+  return faults;
+}
+
+function faultsInside(path: string, stat: Stats, home: string): string[] {
+  const name = relative(home, path);
+  if (stat.isSymbolicLink()) return [`${name} is a link: remove it and run 'svc runtime install'`];
+  if (!stat.isDirectory() && !stat.isFile()) return [`${name} is neither a file nor a folder: remove it`];
+  if (!ours(stat)) return [`${name} belongs to another user: remove it and run 'svc runtime install'`];
+  if (stat.mode & OTHERS_WRITE) return [`others can write to ${name}: run chmod go-w ${shellPath(path, home)}`];
+  return [];
+}
+
+function parentFaults(home: string): string[] {
+  let links = 0;
+  let at = "/";
+  const faults: string[] = [];
+  const ahead = resolve(home).split("/").filter(Boolean);
+  examine(at);
+  while (ahead.length > 0) {
+    const next = join(at, ahead.shift()!);
+    const stat = lstatSync(next, { throwIfNoEntry: false });
+    if (!stat) break;
+    if (!stat.isSymbolicLink()) {
+      at = next;
+      examine(at, stat);
+      continue;
+    }
+    if (!ours(stat) && !unmapped(stat)) faults.push("a link on the way to SVC_HOME belongs to another user");
+    if (++links > LINKS_MAX) return [...faults, "too many links on the way to SVC_HOME"];
+    const target = readlinkSync(next);
+    if (target.startsWith("/")) at = "/";
+    ahead.unshift(...target.split("/").filter(Boolean));
+  }
+  return faults;
+
+  function examine(path: string, stat: Stats = lstatSync(path)): void {
+    const isHome = ahead.length === 0;
+    const name = isHome ? "SVC_HOME" : `the folder ${ahead.length} above SVC_HOME`;
+    if (!ours(stat) && (isHome || !unmapped(stat))) {
+      faults.push(`${name} belongs to another user: set SVC_HOME to a folder of your own`);
+    } else if (stat.mode & OTHERS_WRITE && !(stat.mode & STICKY && !isHome) && !privateGroup(stat)) {
+      const mend = isHome ? `run chmod go-w ${shellPath(home, home)}` : "close it to others, or move SVC_HOME";
+      faults.push(`others can write to ${name}: ${mend}`);
+    }
+  }
+}
+
+function ours(stat: Stats): boolean {
+  return stat.uid === 0 || stat.uid === process.getuid?.();
+}
+
+/** Writable by the group only, and the group is the one that bears our own number. */
+function privateGroup(stat: Stats): boolean {
+  return (stat.mode & 0o002) === 0 && stat.gid === process.getgid?.() && stat.gid === process.getuid?.();
+}
+
+/**
+ * In a container with user ids of its own, root outside is shown as the overflow id: `/` belongs to "nobody" and nobody in here
+ * can act as that user. Believed only above SVC_HOME, and only where such a mapping is really in force.
+ */
+function unmapped(stat: Stats): boolean {
+  try {
+    const overflow = Number(readFileSync("/proc/sys/kernel/overflowuid", "utf8"));
+    const everyone = /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync("/proc/self/uid_map", "utf8"));
+    return !everyone && stat.uid === overflow;
+  } catch {
+    return false;
+  }
+}

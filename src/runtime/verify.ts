@@ -1,0 +1,193 @@
+/**
+ * Is the install what was signed, and would it load? `svc runtime verify` and `svc doctor` print this report; an install runs the
+ * same checks on the staged files before it promotes them.
+ */
+import { lstatSync, readdirSync } from "node:fs";
+import { join, relative } from "node:path";
+import { abiVersion } from "../../ffi/open.ts";
+import { buildInfo } from "../build-info.ts";
+import { errorLine } from "../errors.ts";
+import { type Env, type PlatformTag, runtimePaths } from "../paths.ts";
+import { type ReleaseAnchor, releaseAnchor } from "./anchor.ts";
+import { type LicenseCheck, mapArtifact, openSigned, readArtifact, readLicense, requirePlatform } from "./load.ts";
+import { type Artifact, libraryArtifact, type RuntimeManifest } from "./manifest.ts";
+import { permissionFaults } from "./permissions.ts";
+
+/** One question and its answer. `name` is stable and may be relied on; `detail` is a sentence. */
+export interface VerifyCheck {
+  name: string;
+  ok: boolean;
+  detail: string;
+}
+
+/** What was found, for text and for `--json`. */
+export interface VerifyReport {
+  /** Every check that was made is ok. */
+  ok: boolean;
+  /** Something is there to be checked. */
+  installed: boolean;
+  platform: PlatformTag;
+  /** From the manifest; null where its signature does not fit. */
+  version: string | null;
+  release: number | null;
+  /** Which key was believed: "built-in", or the variable that replaces it. */
+  anchor: "built-in" | "SVC_RELEASE_PUBKEY" | "SVC_RELEASE_PUBKEY_FILE";
+  checks: VerifyCheck[];
+}
+
+/** The ABI versions an executable expects of the two libraries. */
+export interface AbiVersions {
+  kernel: number;
+  runtime: number;
+}
+
+export interface VerifyOptions {
+  home: string;
+  env: Env;
+  /** Absent: the licence is not among the checks. */
+  checkLicense?: LicenseCheck;
+  /** Default: those of this build. */
+  abi?: AbiVersions;
+}
+
+/** Checks the install. What is wrong is in the report; it throws only where there is no runtime for this platform. */
+export async function verifyInstalled(options: VerifyOptions): Promise<VerifyReport> {
+  const tag = requirePlatform();
+  const { dir, license, ...rest } = runtimePaths(options.home, tag);
+  const anchor = attempt(() => releaseAnchor(options.env));
+  const report: VerifyReport = {
+    ok: false,
+    installed: true,
+    platform: tag,
+    version: null,
+    release: null,
+    anchor: anchor.value?.override ?? "built-in",
+    checks: [],
+  };
+  const add = (name: string, outcome: Outcome<unknown>, detail: string) =>
+    report.checks.push({ name, ok: outcome.error === undefined, detail: outcome.error ?? detail });
+
+  report.installed = [rest.manifest, rest.signature].some((path) => lstatSync(path, { throwIfNoEntry: false }));
+  const absent = "the native runtime is not installed: run 'svc runtime install'";
+  report.checks.push({ name: "installed", ok: report.installed, detail: report.installed ? `runtime/${tag}` : absent });
+  if (!report.installed) return report;
+
+  const faults = permissionFaults(options.home, [dir, ...everythingIn(dir)]);
+  const closed = "closed to other writers, down from the root";
+  report.checks.push({ name: "permissions", ok: faults.length === 0, detail: faults.join("; ") || closed });
+  if (anchor.value === undefined) add("signature", anchor, "");
+  else await checkSigned(dir, tag, anchor.value, options.abi, report, add);
+  if (options.checkLicense) {
+    const check = options.checkLicense;
+    add("licence", await attemptAsync(async () => check(readLicense(license, options.home))), "good, for this device");
+  }
+  report.ok = report.checks.every(({ ok }) => ok);
+  return report;
+}
+
+/**
+ * The checks that need no installed place: signature, hashes, stray files, ABI. An install makes them on its staged files.
+ * @returns the checks that failed
+ */
+export async function stagedFaults(
+  dir: string,
+  tag: PlatformTag,
+  anchor: ReleaseAnchor,
+  abi?: AbiVersions,
+): Promise<VerifyCheck[]> {
+  const checks: VerifyCheck[] = [];
+  await checkSigned(dir, tag, anchor, abi, { version: null, release: null }, (name, outcome, detail) =>
+    checks.push({ name, ok: outcome.error === undefined, detail: outcome.error ?? detail }),
+  );
+  return checks.filter(({ ok }) => !ok);
+}
+
+async function checkSigned(
+  dir: string,
+  tag: PlatformTag,
+  anchor: ReleaseAnchor,
+  abi: AbiVersions | undefined,
+  found: { version: string | null; release: number | null },
+  add: (name: string, outcome: Outcome<unknown>, detail: string) => void,
+): Promise<void> {
+  const signed = await attemptAsync(() => openSigned(dir, tag, anchor));
+  const key = anchor.override
+    ? `the key in ${anchor.override} (it replaces the built-in one)`
+    : "the built-in release key";
+  add("signature", signed, `telys_manifest.json is signed by ${key}`);
+  const install = signed.value;
+  if (install === undefined) return; // without a signature nothing that the manifest says is worth a check
+  found.version = install.manifest.version;
+  found.release = install.manifest.release;
+  for (const artifact of install.manifest.artifacts) {
+    add(
+      `hash ${artifact.name}`,
+      attempt(() => readArtifact(install, artifact)),
+      `sha256 ${artifact.sha256}`,
+    );
+  }
+  const stray = strayFiles(dir, install.manifest);
+  add("unlisted files", stray ? { error: `${stray} is not in the manifest: remove it` } : {}, "none");
+  for (const role of ["kernel", "runtime"] as const) {
+    const artifact = libraryArtifact(install.manifest, role);
+    const answered = attempt(() => askAbi(role, artifact, (abi ?? buildInfo().abi)[role]));
+    add(`abi ${artifact.name}`, answered, `version ${answered.value}`);
+  }
+
+  function askAbi(role: "kernel" | "runtime", artifact: Artifact, expected: number): number {
+    const mapped = mapArtifact(install!, artifact);
+    try {
+      const found = abiVersion(mapped.path, role === "kernel" ? "ame_abi_version" : "ty_abi_version");
+      if (found === expected) return found;
+      throw new Error(
+        `it answers with ABI version ${found}; this svc expects ${expected}: run 'svc runtime install' again`,
+      );
+    } finally {
+      mapped.close();
+    }
+  }
+}
+
+/**
+ * A file under pysite that the manifest does not name would be importable by every Python program that uses the install. Python's
+ * own `__pycache__` is let be.
+ */
+function strayFiles(dir: string, manifest: RuntimeManifest): string | undefined {
+  const named = new Set(manifest.artifacts.map(({ name }) => name));
+  return everythingIn(join(dir, "pysite"))
+    .filter((path) => !path.includes("/__pycache__") && !lstatSync(path).isDirectory())
+    .map((path) => relative(dir, path))
+    .find((name) => !named.has(name));
+}
+
+/** All names below a folder, links not followed; none where the folder is absent. */
+function everythingIn(dir: string): string[] {
+  if (!lstatSync(dir, { throwIfNoEntry: false })?.isDirectory()) return [];
+  return readdirSync(dir, { recursive: true, withFileTypes: true }).map((entry) => join(entry.parentPath, entry.name));
+}
+
+interface Outcome<T> {
+  value?: T;
+  error?: string;
+}
+
+function attempt<T>(action: () => T): Outcome<T> {
+  try {
+    return { value: action() };
+  } catch (error) {
+    return { error: sentence(error) };
+  }
+}
+
+async function attemptAsync<T>(action: () => Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await action() };
+  } catch (error) {
+    return { error: sentence(error) };
+  }
+}
+
+/** The message without its type: a check's name says already what failed. */
+function sentence(error: unknown): string {
+  return errorLine(error).replace(/^[A-Za-z]+: (?:internal error: )?/, "");
+}

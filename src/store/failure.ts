@@ -1,0 +1,33 @@
+/** Native failures become the types that callers know; the sentence is the library's, the remedy ours. */
+import { NativeError, Status } from "../../ffi/status.ts";
+import { CancelledError, KeyError, OSError, RuntimeError, SvcError, TimeoutError, ValueError } from "../errors.ts";
+
+/** The error that a caller sees for a failure in collection `name`. Our own errors pass through. */
+export function fromNative(error: unknown, name: string): SvcError {
+  if (error instanceof SvcError) return error;
+  if (error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError")) {
+    return new CancelledError(`the call was cancelled; collection '${name}' stands as last saved`);
+  }
+  if (!(error instanceof NativeError)) throw error;
+  const message = error.message;
+  switch (error.status) {
+    case Status.KEY_EXISTS:
+      return new KeyError(message);
+    case Status.STATE:
+      return new RuntimeError(message);
+    case Status.BUSY:
+      return new TimeoutError(`collection '${name}' is being written by somebody else: ${message}; try again later`);
+    case Status.CANCELLED:
+      return new CancelledError(`the call was cancelled; collection '${name}' stands as last saved`);
+    case Status.IO:
+      return new OSError(`${message}; collection '${name}' stands as last saved`);
+    case Status.CORRUPT:
+      return new OSError(`collection '${name}' is damaged: ${message}; restore it from a copy or an export`);
+    case Status.NO_MEMORY:
+      return new OSError(`out of memory; collection '${name}' stands as last saved`);
+    case Status.ABI:
+      return new RuntimeError(`${message}: run 'svc runtime install' again`);
+    default:
+      return new ValueError(message);
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * The only filter: one column equals one value. Values travel to the native side as byte strings that are equal exactly when the values are:
+ * typed, so that `1` equals `1.0` but neither `"1"` nor `true`.
+ */
+import type { NativeFilter } from "../../ffi/ty_runtime.ts";
+import { ValueError } from "../errors.ts";
+import { shown } from "./names.ts";
+
+/** A value that a filter may ask for. */
+export type FilterValue = string | number | boolean | null;
+/** Metadata of a row: a JSON object. */
+export type Metadata = Record<string, unknown>;
+
+const encoder = new TextEncoder();
+const NOTHING = new Uint8Array(0);
+
+/**
+ * A metadata value as a key: a letter for its type, then its bytes. `null` and a missing value are one key. An array or object is
+ * the empty key, which never matches.
+ */
+export function encodeKey(value: unknown): Uint8Array {
+  switch (typeof value) {
+    case "undefined":
+      return encoder.encode("n");
+    case "boolean":
+      return encoder.encode(value ? "t" : "f");
+    case "string":
+      return encoder.encode(`s${value}`);
+    case "number": {
+      const bytes = new Uint8Array(9);
+      bytes[0] = 0x64; // "d"
+      new DataView(bytes.buffer).setFloat64(1, value === 0 ? 0 : value, true); // -0 equals 0
+      return bytes;
+    }
+    default:
+      return value === null ? encoder.encode("n") : NOTHING;
+  }
+}
+
+/** The value that `encodeKey` made a key of; undefined for the empty key. */
+export function decodeKey(key: Uint8Array): FilterValue | undefined {
+  switch (key[0]) {
+    case 0x6e:
+      return null;
+    case 0x74:
+      return true;
+    case 0x66:
+      return false;
+    case 0x73:
+      return new TextDecoder().decode(key.subarray(1));
+    case 0x64:
+      return new DataView(key.buffer, key.byteOffset).getFloat64(1, true);
+    default:
+      return undefined;
+  }
+}
+
+/** The condition in a `where` object against a collection's filter columns; undefined where nothing is asked. */
+export function toFilter(where: Metadata | undefined, columns: readonly string[]): NativeFilter | undefined {
+  if (where === undefined) return undefined;
+  const keys = Object.keys(where);
+  const column = keys[0];
+  if (column === undefined || keys.length > 1) {
+    throw new ValueError(
+      `where has ${keys.length} keys (${keys.map(shown).join(", ")}); it takes exactly one: store a composite value in one column to combine`,
+    );
+  }
+  const index = columns.indexOf(column);
+  if (index < 0) {
+    throw new ValueError(
+      `column ${shown(column)} is not a filter column of this collection; it has ${columns.map(shown).join(", ")}`,
+    );
+  }
+  const key = encodeKey(where[column]);
+  if (key.byteLength === 0) {
+    throw new ValueError(
+      `where.${column} is an array or an object; equality takes a string, number, true, false or null`,
+    );
+  }
+  if (typeof where[column] === "number" && !Number.isFinite(where[column])) {
+    throw new ValueError(`where.${column} is ${where[column]}; JSON has no such number`);
+  }
+  return { column: index, key };
+}

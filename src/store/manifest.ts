@@ -1,0 +1,122 @@
+/** The typed view of `collection.json`. The native side writes it and is the only judge of its file list; here its keys get types. */
+import { OSError, ValueError } from "../errors.ts";
+import { DIM_MAX, FILTER_COLUMNS_MAX } from "../limits.ts";
+import { shown } from "./names.ts";
+
+/** Element types that a collection may store. */
+export const DTYPES = ["f32"] as const;
+export type Dtype = (typeof DTYPES)[number];
+
+/** What is fixed when a collection is created. */
+export interface Schema {
+  dim: number;
+  dtype: Dtype;
+  /** The partition key: always the first filter column. */
+  keyName: string;
+  filterColumns: readonly string[];
+  /** Tokens of texts are kept, so that a BM25 index can be built. */
+  lexical: boolean;
+  /** Lets the right embedder be attached again; null for raw vectors. */
+  embedderProfile: object | null;
+}
+
+/** A manifest as saved. */
+export interface Manifest extends Schema {
+  name: string;
+  writerVersion: string;
+  defaultTargetRecall: number;
+  appliedTuner: unknown;
+  generation: number;
+  liveRows: number;
+  totalRows: number;
+}
+
+/** What a caller says of a new collection; the rest has defaults. */
+export interface SchemaInput {
+  dim: number;
+  dtype?: Dtype;
+  partitionBy?: string;
+  filterColumns?: readonly string[];
+  lexical?: boolean;
+  embedderProfile?: object | null;
+}
+
+/** Default partition key. */
+export const DEFAULT_PARTITION_KEY = "scope";
+
+/** Completes and checks a schema. */
+export function completeSchema(input: SchemaInput): Schema {
+  const keyName = input.partitionBy ?? DEFAULT_PARTITION_KEY;
+  const filterColumns = [...new Set([keyName, ...(input.filterColumns ?? [])])];
+  const { dim } = input;
+  if (!Number.isInteger(dim) || dim < 1 || dim > DIM_MAX) {
+    throw new ValueError(`dim is ${dim}; it is a whole number from 1 to ${DIM_MAX}`);
+  }
+  if (filterColumns.length > FILTER_COLUMNS_MAX) {
+    throw new ValueError(
+      `filter_columns has ${filterColumns.length} with the partition key; the limit is ${FILTER_COLUMNS_MAX}`,
+    );
+  }
+  for (const column of filterColumns) {
+    if (column.length === 0 || Buffer.byteLength(column) > 128 || !column.isWellFormed()) {
+      throw new ValueError(`column name ${shown(column)} must have 1 to 128 bytes of UTF-8`);
+    }
+  }
+  const dtype = input.dtype ?? "f32";
+  if (!DTYPES.includes(dtype)) throw new ValueError(`dtype '${dtype}' is not one of ${DTYPES.join(", ")}`);
+  const embedderProfile = input.embedderProfile ?? null;
+  return { dim, dtype, keyName, filterColumns, lexical: input.lexical ?? false, embedderProfile };
+}
+
+/** The keys of a new collection as the native side takes them. */
+export function schemaJson(name: string, schema: Schema, writerVersion: string): string {
+  return JSON.stringify({
+    name,
+    dim: schema.dim,
+    dtype: schema.dtype,
+    key_name: schema.keyName,
+    filter_columns: schema.filterColumns,
+    telys_version: writerVersion,
+    default_target_recall: 1.0,
+    applied_tuner: null,
+    lexical: schema.lexical,
+    embedder_profile: schema.embedderProfile,
+  });
+}
+
+/** Reads manifest JSON that the native side has validated. */
+export function parseManifest(text: string): Manifest {
+  const m = JSON.parse(text) as Record<string, unknown>;
+  const columns = m.filter_columns;
+  if (typeof m.name !== "string" || typeof m.dim !== "number" || !Array.isArray(columns)) {
+    throw new OSError("collection.json lacks name, dim or filter_columns: restore the collection from a copy");
+  }
+  return {
+    name: m.name,
+    dim: m.dim,
+    dtype: m.dtype as Dtype,
+    keyName: String(m.key_name),
+    filterColumns: columns.map(String),
+    lexical: m.lexical === true,
+    embedderProfile: (m.embedder_profile ?? null) as object | null,
+    writerVersion: String(m.telys_version),
+    defaultTargetRecall: Number(m.default_target_recall ?? 1),
+    appliedTuner: m.applied_tuner ?? null,
+    generation: Number(m.generation ?? 0),
+    liveRows: Number(m.live_rows ?? 0),
+    totalRows: Number(m.total_rows ?? 0),
+  };
+}
+
+/** Says in one sentence how an existing schema differs from the one asked for; undefined where they agree. */
+export function schemaDifference(existing: Schema, asked: Schema): string | undefined {
+  const pairs: [string, unknown, unknown][] = [
+    ["dim", existing.dim, asked.dim],
+    ["dtype", existing.dtype, asked.dtype],
+    ["partition_by", existing.keyName, asked.keyName],
+    ["filter_columns", existing.filterColumns.join(", "), asked.filterColumns.join(", ")],
+    ["lexical", existing.lexical, asked.lexical],
+  ];
+  const different = pairs.find(([, a, b]) => a !== b);
+  return different && `its ${different[0]} is ${JSON.stringify(different[1])}, not ${JSON.stringify(different[2])}`;
+}

@@ -1,0 +1,122 @@
+/** A memory directory: named collections, opened once and kept. */
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { NativeError, Status } from "../../ffi/status.ts";
+import type { Environment } from "../../ffi/ty_runtime.ts";
+import { makeDirectory } from "../durable.ts";
+import { OSError, ValueError } from "../errors.ts";
+import { Collection } from "./collection.ts";
+import { fromNative } from "./failure.ts";
+import { completeSchema, parseManifest, type SchemaInput, schemaDifference, schemaJson } from "./manifest.ts";
+import { checkName, shown } from "./names.ts";
+
+/**
+ * The collections under one directory. A collection exists on disk once its directory holds `collection.json`; one that was created but never
+ * saved exists in this process only. `open` follows other processes: what they saved is found.
+ */
+export class Store {
+  private readonly collections = new Map<string, Collection>();
+  private readonly forgotten: Collection[] = [];
+
+  /** @param writerVersion goes into the manifests that this process writes. */
+  constructor(
+    readonly dir: string,
+    private readonly env: Environment,
+    private readonly writerVersion: string,
+  ) {}
+
+  /** Names of the saved collections, sorted. */
+  list(): string[] {
+    let entries: import("node:fs").Dirent[];
+    try {
+      entries = readdirSync(this.dir, { withFileTypes: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw new OSError(
+        `the memory directory cannot be read (${(error as NodeJS.ErrnoException).code}): check its permissions`,
+      );
+    }
+    return entries
+      .filter((entry) => entry.isDirectory() && existsSync(join(this.dir, entry.name, "collection.json")))
+      .map((entry) => entry.name)
+      .sort();
+  }
+
+  /** The collection of that name, saved or created here; undefined where there is none. */
+  find(name: string): Collection | undefined {
+    checkName(name);
+    const cached = this.collections.get(name);
+    if (cached) return cached;
+    // On a file system that folds case, another spelling would open the same directory.
+    if (!this.list().includes(name)) return undefined;
+    try {
+      const native = this.env.openCollection(join(this.dir, name));
+      return this.keep(new Collection(name, parseManifest(native.manifest()), native, this.ensureHome));
+    } catch (error) {
+      if (error instanceof NativeError && error.status === Status.NOT_FOUND) return undefined;
+      throw fromNative(error, name);
+    }
+  }
+
+  /** The collection of that name; a ValueError where there is none. */
+  open(name: string): Collection {
+    const found = this.find(name);
+    if (!found) throw new ValueError(`collection ${shown(name)} does not exist (create it first)`);
+    return found;
+  }
+
+  /**
+   * A new collection, in memory until its first save. Where one of that name exists already it is returned if the schema agrees;
+   * a ValueError says how it differs otherwise.
+   */
+  create(name: string, input: SchemaInput): Collection {
+    const schema = completeSchema(input);
+    const existing = this.find(name);
+    if (existing) {
+      const difference = schemaDifference(existing.schema, schema);
+      if (difference) throw new ValueError(`collection ${shown(name)} exists already and ${difference}`);
+      return existing;
+    }
+    this.refuseCaseTwin(name);
+    try {
+      const native = this.env.newCollection(join(this.dir, name), schemaJson(name, schema, this.writerVersion));
+      return this.keep(new Collection(name, schema, native, this.ensureHome));
+    } catch (error) {
+      throw fromNative(error, name);
+    }
+  }
+
+  /** Forgets a collection that was created here and never saved; a change that is still queued on it may save it after all. */
+  forgetUnsaved(collection: Collection): void {
+    if (collection.generation > 0 || this.collections.get(collection.name) !== collection) return;
+    this.collections.delete(collection.name);
+    this.forgotten.push(collection);
+  }
+
+  /** Waits for changes under way and closes everything. */
+  async close(): Promise<void> {
+    const open = [...this.collections.values(), ...this.forgotten];
+    await Promise.all(open.map((collection) => collection.close()));
+    this.collections.clear();
+    this.forgotten.length = 0;
+  }
+
+  /** The memory directory comes into being with the first change, readable by its owner only. */
+  private readonly ensureHome = () => makeDirectory(this.dir, 0o700);
+
+  private keep(collection: Collection): Collection {
+    this.collections.set(collection.name, collection);
+    return collection;
+  }
+
+  /** Names that differ in case only are one directory on macOS. */
+  private refuseCaseTwin(name: string): void {
+    const folded = name.toLowerCase();
+    const twin = [...this.list(), ...this.collections.keys()].find((other) => other.toLowerCase() === folded);
+    if (twin && twin !== name) {
+      throw new ValueError(
+        `collection ${shown(name)} differs only in case from ${shown(twin)}: use that one or another name`,
+      );
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/** Homes that vanish, keys that are made once, authorities that stop. */
+import { afterAll } from "bun:test";
+import { createPrivateKey, generateKeyPairSync } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ensureDevice } from "../../src/account/device.ts";
+import type { Endpoints } from "../../src/account/endpoints.ts";
+import { LICENSE_AUDIENCE, LICENSE_ISSUER } from "../../src/account/license.ts";
+import { type AuthorityOptions, type RunningAuthority, startAuthority } from "../../src/authority/server.ts";
+import { authorityPaths } from "../../src/paths.ts";
+
+/** A build that trusts no remote authority, whatever the checkout was last built for. */
+export const LOCAL_BUILD = { licensePublicKey: null, authority: null };
+
+const licenseKeyPair = generateKeyPairSync("rsa", { modulusLength: 2048 });
+/** The LICENSE key of every test, 2,048 bits, made once. */
+export const LICENSE_KEY = licenseKeyPair.privateKey;
+export const LICENSE_KEY_PEM = licenseKeyPair.privateKey.export({ format: "pem", type: "pkcs8" }).toString();
+export const LICENSE_PUBLIC_PEM = licenseKeyPair.publicKey.export({ format: "pem", type: "spki" }).toString();
+
+const homes: string[] = [];
+const running: { stop(): Promise<void> }[] = [];
+
+afterAll(async () => {
+  await Promise.all(running.splice(0).map((one) => one.stop()));
+  for (const home of homes.splice(0)) rmSync(home, { recursive: true, force: true });
+});
+
+/** An empty SVC_HOME, 0700. */
+export function newHome(): string {
+  const home = mkdtempSync(join(tmpdir(), "svc-account-"));
+  homes.push(home);
+  return home;
+}
+
+/** An authority in a home, with the LICENSE key of the tests put there beforehand. */
+export async function authorityIn(home: string, options: Partial<AuthorityOptions> = {}): Promise<RunningAuthority> {
+  const paths = authorityPaths(home);
+  mkdirSync(paths.dir, { recursive: true, mode: 0o700 });
+  writeFileSync(paths.licenseKey, LICENSE_KEY_PEM, { mode: 0o600 });
+  const authority = await startAuthority({ home, ...options });
+  running.push(authority);
+  return authority;
+}
+
+/** A plain HTTP server on loopback that answers as told, and what it was asked. */
+export function fakeServer(handler: (request: Request, path: string) => Response | Promise<Response>) {
+  const paths: string[] = [];
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: (request) => {
+      const path = new URL(request.url).pathname;
+      paths.push(path);
+      return handler(request, path);
+    },
+  });
+  running.push({ stop: () => server.stop(true) });
+  return { url: `http://127.0.0.1:${server.port}`, paths };
+}
+
+export function facesOf(url: string): Endpoints {
+  return { accounts: url, api: url, packages: url };
+}
+
+/** The claims of a good licence for a device, to be spoiled one at a time. */
+export function goodClaims(deviceThumbprint: string, now = Math.floor(Date.now() / 1000)): Record<string, unknown> {
+  return {
+    iss: LICENSE_ISSUER,
+    aud: LICENSE_AUDIENCE,
+    sub: "local",
+    ver: 2,
+    iat: now,
+    nbf: now,
+    exp: now + 86_400,
+    offline_grace_days: 30,
+    products: { svc: { tier: "community", features: ["memory"] } },
+    cnf: { jkt: deviceThumbprint },
+  };
+}
+
+/** A signed token by hand, so that what jose would refuse to make can be made. */
+export async function signed(
+  claims: unknown,
+  header: Record<string, unknown> = { alg: "RS256" },
+  pem = LICENSE_KEY_PEM,
+) {
+  const { sign } = await import("node:crypto");
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const input = `${part(header)}.${part(claims)}`;
+  return `${input}.${sign("sha256", Buffer.from(input), createPrivateKey(pem)).toString("base64url")}`;
+}
+
+/** A home that has a device, and that device. */
+export async function homeWithDevice() {
+  const home = newHome();
+  return { home, device: await ensureDevice(home) };
+}
+
+/** The failure of a promise or a call, so that its class and message can be looked at. */
+export async function failure(action: () => unknown): Promise<Error> {
+  try {
+    await action();
+  } catch (error) {
+    if (error instanceof Error) return error;
+  }
+  throw new Error("it did not fail");
+}

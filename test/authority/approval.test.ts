@@ -1,0 +1,275 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { requireLogin } from "../../src/account/credentials.ts";
+import { type DeviceCode, login } from "../../src/account/login.ts";
+import { startAuthority } from "../../src/authority/server.ts";
+import { PermissionError, ValueError } from "../../src/errors.ts";
+import { authorityPaths } from "../../src/paths.ts";
+import { authorityIn, facesOf, failure, LICENSE_PUBLIC_PEM, LOCAL_BUILD, newHome } from "../account/helpers.ts";
+
+/** A browser in miniature: one cookie, and the fields of the form it was last shown. */
+class Browser {
+  #cookie = "";
+  fields: Record<string, string> = {};
+  headers: Record<string, string> = {};
+
+  async get(url: string): Promise<Response> {
+    return this.#remember(await fetch(url, { headers: { cookie: this.#cookie, ...this.headers } }));
+  }
+
+  async post(url: string, fields: Record<string, string>): Promise<Response> {
+    const origin = new URL(url).origin;
+    const headers = { cookie: this.#cookie, origin, "sec-fetch-site": "same-origin", ...this.headers };
+    return this.#remember(await fetch(url, { method: "POST", headers, body: new URLSearchParams(fields) }));
+  }
+
+  async #remember(response: Response): Promise<Response> {
+    this.#cookie = response.headers.get("set-cookie")?.split(";")[0] ?? this.#cookie;
+    const html = await response.clone().text();
+    for (const [, name, value] of html.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)) {
+      this.fields[name ?? ""] = value ?? "";
+    }
+    return response;
+  }
+}
+
+/** Asks for a code by hand. */
+async function newCode(
+  url: string,
+): Promise<{ device_code: string; user_code: string; verification_uri_complete: string }> {
+  const response = await fetch(`${url}/oauth/device/code`, {
+    method: "POST",
+    body: new URLSearchParams({ client_id: "svc" }),
+  });
+  return (await response.json()) as Awaited<ReturnType<typeof newCode>>;
+}
+
+async function poll(
+  url: string,
+  deviceCode: string,
+  more: Record<string, string> = {},
+): Promise<Record<string, unknown>> {
+  const body = new URLSearchParams({
+    grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+    device_code: deviceCode,
+    client_id: "svc",
+    ...more,
+  });
+  return (await (await fetch(`${url}/oauth/device/token`, { method: "POST", body })).json()) as Record<string, unknown>;
+}
+
+describe("a login through the page", () => {
+  test("is approved by a person, and the terminal goes on", async () => {
+    const home = newHome();
+    const { url } = await authorityIn(home, { intervalSeconds: 0.2 });
+    const browser = new Browser();
+    const onCode = (code: DeviceCode) => {
+      setTimeout(async () => {
+        const page = await browser.get(code.verificationUriComplete);
+        expect(await page.text()).toContain(code.userCode);
+        const done = await browser.post(`${url}/device`, { ...browser.fields, decision: "approve" });
+        expect(await done.text()).toContain("Device approved");
+      }, 20);
+    };
+    await login({ home, env: {}, endpoints: facesOf(url), onCode, build: LOCAL_BUILD });
+    expect((await requireLogin(home, {}, { build: LOCAL_BUILD })).license.tier).toBe("community");
+    // Decided once, decided for good.
+    const late = await browser.post(`${url}/device`, { ...browser.fields, decision: "deny" });
+    expect(late.status).toBe(409);
+  });
+
+  test("is declined by a person, and the terminal says so", async () => {
+    const home = newHome();
+    const { url } = await authorityIn(home, { intervalSeconds: 0.2 });
+    const browser = new Browser();
+    const onCode = async (code: DeviceCode) => {
+      await browser.get(code.verificationUriComplete);
+      const done = await browser.post(`${url}/device`, { ...browser.fields, decision: "deny" });
+      expect(await done.text()).toContain("Device denied");
+    };
+    const error = await failure(() => login({ home, env: {}, endpoints: facesOf(url), onCode, build: LOCAL_BUILD }));
+    expect(error).toBeInstanceOf(PermissionError);
+    expect(error.message).toContain("declined");
+  });
+});
+
+describe("the page", () => {
+  test("holds nothing from elsewhere, no script, and locks itself up", async () => {
+    const { url } = await authorityIn(newHome());
+    const { user_code } = await newCode(url);
+    for (const path of ["/device", `/device?user_code=${user_code}`, "/device?user_code=nope"]) {
+      const response = await fetch(url + path);
+      const html = await response.text();
+      expect(html).not.toMatch(/<script|<img|<link|\bon\w+=|https?:/);
+      expect(html).toContain('<html lang="en">');
+      const policy = response.headers.get("content-security-policy") ?? "";
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).toContain("form-action 'self'");
+      const style = /<style>([\s\S]*)<\/style>/.exec(html)?.[1] ?? "";
+      expect(policy).toContain(`'sha256-${new Bun.CryptoHasher("sha256").update(style).digest("base64")}'`);
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+      expect(response.headers.get("x-frame-options")).toBe("DENY");
+    }
+  });
+
+  test("takes the code however it is typed", async () => {
+    const { url } = await authorityIn(newHome());
+    const { user_code } = await newCode(url);
+    for (const typed of [
+      user_code,
+      user_code.toLowerCase(),
+      user_code.replace("-", ""),
+      ` ${user_code.replace("-", " ")} `,
+    ]) {
+      const response = await fetch(`${url}/device?user_code=${encodeURIComponent(typed)}`);
+      expect(response.status).toBe(200);
+      expect(await response.text()).toContain(user_code);
+    }
+  });
+
+  test("never echoes what it did not make", async () => {
+    const { url } = await authorityIn(newHome());
+    const response = await fetch(`${url}/device?user_code=${encodeURIComponent('"><script>alert(1)</script>')}`);
+    expect(response.status).toBe(404);
+    expect(await response.text()).not.toContain("alert(1)");
+  });
+
+  test("believes only the form it showed to this browser for this code", async () => {
+    const { url } = await authorityIn(newHome());
+    const [one, two] = [await newCode(url), await newCode(url)];
+    const victim = new Browser();
+    const attacker = new Browser();
+    await victim.get(one.verification_uri_complete);
+    await attacker.get(two.verification_uri_complete);
+    const approve = { decision: "approve" };
+    const post = (fields: Record<string, string>, headers: Record<string, string> = {}) => {
+      victim.headers = headers;
+      return victim.post(`${url}/device`, { ...fields, ...approve }).then((response) => response.status);
+    };
+    const own = { ...victim.fields };
+    expect(await post({ ...attacker.fields })).toBe(403);
+    expect(await post({ ...own, user_code: two.user_code })).toBe(403);
+    expect(await post({ ...own, csrf: "" })).toBe(403);
+    expect(await post(own, { cookie: "" })).toBe(403);
+    expect(await post(own, { origin: "https://evil.example" })).toBe(403);
+    expect(await post(own, { "sec-fetch-site": "cross-site" })).toBe(403);
+    expect(await poll(url, one.device_code)).toEqual({ error: "authorization_pending" });
+    expect(await post(own)).toBe(200);
+    expect(await poll(url, one.device_code)).toMatchObject({ token_type: "Bearer" });
+  });
+
+  test("stops whoever guesses codes, and nobody else before", async () => {
+    let now = Date.now();
+    const guessLimits = { perAddress: 5, inAll: 100, windowMs: 60_000 };
+    const { url } = await authorityIn(newHome(), { guessLimits, now: () => now });
+    const { verification_uri_complete } = await newCode(url);
+    for (let i = 0; i < 5; i++) expect((await fetch(`${url}/device?user_code=BBBBBBB${"BCDFG"[i]}`)).status).toBe(404);
+    const blocked = await fetch(verification_uri_complete);
+    expect(blocked.status).toBe(429);
+    expect(Number(blocked.headers.get("retry-after"))).toBeGreaterThan(0);
+    now += 60_001;
+    expect((await fetch(verification_uri_complete)).status).toBe(200);
+  });
+
+  test("answers to loopback names only, against DNS rebinding", async () => {
+    const { url } = await authorityIn(newHome());
+    const response = await fetch(`${url}/device`, { headers: { host: "evil.example" } });
+    expect(response.status).toBe(421);
+  });
+});
+
+describe("a code", () => {
+  test("polled too fast is slowed down, more each time", async () => {
+    let now = Date.now();
+    const { url } = await authorityIn(newHome(), { now: () => now });
+    const { device_code } = await newCode(url);
+    expect(await poll(url, device_code)).toEqual({ error: "authorization_pending" });
+    now += 500;
+    expect(await poll(url, device_code)).toEqual({ error: "slow_down" });
+    now += 4000;
+    expect(await poll(url, device_code)).toEqual({ error: "slow_down" });
+    now += 11_000;
+    expect(await poll(url, device_code)).toEqual({ error: "authorization_pending" });
+  });
+
+  test("expires, for the terminal and for the page", async () => {
+    let now = Date.now();
+    const { url } = await authorityIn(newHome(), { codeSeconds: 60, now: () => now });
+    const { device_code, verification_uri_complete } = await newCode(url);
+    now += 60_001;
+    expect(await poll(url, device_code)).toEqual({ error: "expired_token" });
+    expect((await fetch(verification_uri_complete)).status).toBe(404);
+    await newCode(url);
+    expect(await poll(url, device_code)).toEqual({ error: "expired_token" });
+  });
+
+  test("buys one token", async () => {
+    const { url } = await authorityIn(newHome(), { approve: "yes" });
+    const { device_code } = await newCode(url);
+    expect(await poll(url, device_code)).toMatchObject({ token_type: "Bearer" });
+    expect(await poll(url, device_code)).toEqual({ error: "invalid_grant" });
+  });
+
+  test("needs the right grant and client", async () => {
+    const { url } = await authorityIn(newHome(), { approve: "yes" });
+    const { device_code } = await newCode(url);
+    expect(await poll(url, device_code, { grant_type: "password" })).toEqual({ error: "unsupported_grant_type" });
+    expect(await poll(url, device_code, { client_id: "other" })).toEqual({ error: "invalid_client" });
+    expect(await poll(url, "made-up")).toEqual({ error: "invalid_grant" });
+    const json = await fetch(`${url}/oauth/device/code`, { method: "POST", body: '{"client_id":"svc"}' });
+    expect(json.status).toBe(400);
+  });
+});
+
+describe("an authority for an organisation", () => {
+  test("is not started in a way that gives licences to anyone, or tokens to the network", async () => {
+    const home = newHome();
+    for (const options of [
+      { hostname: "0.0.0.0", approve: "yes" },
+      { hostname: "0.0.0.0" },
+      { hostname: "0.0.0.0", publicUrl: "http://127.0.0.1" },
+      { publicUrl: "https://svc.example", approve: "yes" },
+    ] as const) {
+      expect(await failure(() => startAuthority({ home, ...options }))).toBeInstanceOf(ValueError);
+    }
+    expect(await failure(() => startAuthority({ home, publicUrl: "http://svc.example" }))).toBeInstanceOf(
+      PermissionError,
+    );
+  });
+
+  test("keeps a code for approvers where it can be reached from elsewhere", async () => {
+    const server = newHome();
+    const { url, asksApprovalCode } = await authorityIn(server, { publicUrl: "https://svc.example" });
+    expect(asksApprovalCode).toBe(true);
+    expect(url).toBe("https://svc.example");
+    expect(readFileSync(authorityPaths(server).approvalCode, "utf8").trim()).toMatch(/^[\w-]{20}$/);
+  });
+
+  test("takes a wrong approval code for a guess, and the right one for an approval", async () => {
+    // Behind a proxy: the authority listens here, the world knows it as there.
+    const server = newHome();
+    const free = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+    const port = free.port ?? 0;
+    await free.stop(true);
+    const url = `http://127.0.0.1:${port}`;
+    await authorityIn(server, { port, publicUrl: url });
+    const code = readFileSync(authorityPaths(server).approvalCode, "utf8").trim();
+    const client = newHome();
+    const browser = new Browser();
+    const onCode = async (shown: DeviceCode) => {
+      await browser.get(shown.verificationUriComplete);
+      const form = { ...browser.fields, decision: "approve", account: "ada@example.org" };
+      expect((await browser.post(`${url}/device`, { ...form, approval_code: "wrong" })).status).toBe(403);
+      expect((await browser.post(`${url}/device`, { ...form, account: "", approval_code: code })).status).toBe(403);
+      expect((await browser.post(`${url}/device`, { ...form, approval_code: code })).status).toBe(200);
+    };
+    const env = { SVC_LICENSE_PUBKEY: LICENSE_PUBLIC_PEM };
+    await login({ home: client, env, endpoints: facesOf(url), onCode, build: LOCAL_BUILD });
+    expect((await requireLogin(client, env, { build: LOCAL_BUILD })).license.account).toBe("ada@example.org");
+    // Without its key this machine has no reason to believe that authority.
+    const error = await failure(() => requireLogin(client, {}, { build: LOCAL_BUILD }));
+    expect(error.message).toContain("no key here");
+  });
+});

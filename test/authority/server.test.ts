@@ -1,0 +1,187 @@
+import { describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { keyThumbprint } from "../../src/account/device.ts";
+import { verifyLicense } from "../../src/account/license.ts";
+import { login } from "../../src/account/login.ts";
+import { ensureLicenseKey } from "../../src/authority/keys.ts";
+import { startAuthority } from "../../src/authority/server.ts";
+import { OSError, PermissionError } from "../../src/errors.ts";
+import { authorityPaths } from "../../src/paths.ts";
+import { authorityIn, facesOf, failure, homeWithDevice, LOCAL_BUILD, newHome } from "../account/helpers.ts";
+
+const post = (url: string, bearer: string | undefined, body: unknown) =>
+  fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(bearer ? { authorization: `Bearer ${bearer}` } : {}) },
+    body: JSON.stringify(body),
+  });
+
+/** A logged-in device whose registration can be replayed by hand. */
+async function registrar() {
+  const { home, device } = await homeWithDevice();
+  const authority = await authorityIn(home, { approve: "yes" });
+  const { apiKey } = await login({ home, env: {}, endpoints: facesOf(authority.url), build: LOCAL_BUILD });
+  const identity = { device_id: device.id, key_thumbprint: device.thumbprint };
+  const nonce = async () => {
+    const response = await post(`${authority.url}/v1/device/nonce`, apiKey, identity);
+    return ((await response.json()) as { nonce: string }).nonce;
+  };
+  const form = async (value: string) => ({
+    ...identity,
+    public_key: Buffer.from(device.publicKey).toString("base64url"),
+    platform: "linux-x86_64",
+    host_hash: device.hostHash,
+    nonce: value,
+    signature: Buffer.from(await device.sign(new TextEncoder().encode(value))).toString("base64url"),
+  });
+  const register = (body: unknown, bearer: string | undefined = apiKey) =>
+    post(`${authority.url}/v1/device/register`, bearer, body);
+  return { home, device, authority, apiKey, nonce, form, register };
+}
+
+describe("device registration", () => {
+  test("licenses a device that signed the nonce, once for each nonce", async () => {
+    const { device, authority, nonce, form, register } = await registrar();
+    const body = await form(await nonce());
+    const first = await register(body);
+    expect(first.status).toBe(200);
+    const { license } = (await first.json()) as { license: string };
+    const options = { publicKeyPem: authority.licensePublicKeyPem, deviceThumbprint: device.thumbprint };
+    expect((await verifyLicense(license, options)).tier).toBe("community");
+    const replayed = await register(body);
+    expect(replayed.status).toBe(400);
+    expect(await replayed.json()).toEqual({ error: "invalid_nonce" });
+  });
+
+  test("refuses a signature by another key, over another nonce, and a thumbprint that is not the key's", async () => {
+    const { nonce, form, register } = await registrar();
+    const { device: other } = await homeWithDevice();
+    const value = await nonce();
+    const foreign = Buffer.from(await other.sign(new TextEncoder().encode(value))).toString("base64url");
+    expect((await register({ ...(await form(value)), signature: foreign })).status).toBe(403);
+    const { signature } = await form(await nonce());
+    expect((await register({ ...(await form(await nonce())), signature })).status).toBe(403);
+    const swapped = Buffer.from(other.publicKey).toString("base64url");
+    expect((await register({ ...(await form(await nonce())), public_key: swapped })).status).toBe(403);
+  });
+
+  test("refuses a nonce that was given to another key, and an id that is not the API key's", async () => {
+    const { nonce, form, register, authority, apiKey } = await registrar();
+    const { device: other } = await homeWithDevice();
+    const value = await nonce();
+    expect((await register({ ...(await form(value)), key_thumbprint: other.thumbprint })).status).toBe(400);
+    const asked = { device_id: other.id, key_thumbprint: other.thumbprint };
+    expect((await post(`${authority.url}/v1/device/nonce`, apiKey, asked)).status).toBe(403);
+  });
+
+  test("keeps an id for the key it came with", async () => {
+    const { device, authority, apiKey, register } = await registrar();
+    const { device: other } = await homeWithDevice();
+    const identity = { device_id: device.id, key_thumbprint: other.thumbprint };
+    const asked = await post(`${authority.url}/v1/device/nonce`, apiKey, identity);
+    const { nonce } = (await asked.json()) as { nonce: string };
+    const response = await register({
+      ...identity,
+      public_key: Buffer.from(other.publicKey).toString("base64url"),
+      platform: "linux-x86_64",
+      host_hash: other.hostHash,
+      nonce,
+      signature: Buffer.from(await other.sign(new TextEncoder().encode(nonce))).toString("base64url"),
+    });
+    expect(response.status).toBe(409);
+    expect(keyThumbprint(other.publicKey)).toBe(other.thumbprint);
+  });
+
+  test("needs the right secret for each door", async () => {
+    const { authority, apiKey, nonce, form, register } = await registrar();
+    expect((await register(await form(await nonce()), "svk_wrong")).status).toBe(401);
+    expect((await post(`${authority.url}/v1/svc/onboard`, apiKey, { device_id: "0".repeat(32) })).status).toBe(401);
+    expect((await post(`${authority.url}/v1/svc/onboard`, undefined, {})).status).toBe(401);
+    expect((await fetch(`${authority.url}/runtime/0.1.0/linux-x86_64.bundle`)).status).toBe(401);
+  });
+
+  test("refuses what has the wrong shape without a stack trace", async () => {
+    const { authority, apiKey, register } = await registrar();
+    for (const body of [null, [], "text", {}, { device_id: 5 }]) expect((await register(body)).status).toBe(400);
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const broken = await fetch(`${authority.url}/v1/device/register`, { method: "POST", headers, body: "{" });
+    expect(await broken.json()).toEqual({ error: "invalid_request" });
+    const huge = await fetch(`${authority.url}/v1/device/register`, {
+      method: "POST",
+      headers,
+      body: "x".repeat(70_000),
+    });
+    expect(huge.status).toBe(413);
+  });
+});
+
+describe("the server", () => {
+  test("serves bundles from a directory and nothing beside it", async () => {
+    const home = newHome();
+    const dir = join(home, "bundles");
+    mkdirSync(join(dir, "1.2.3"), { recursive: true });
+    writeFileSync(join(dir, "1.2.3", "linux-arm64.bundle"), "bytes");
+    writeFileSync(join(home, "linux-arm64.bundle"), "outside");
+    const authority = await authorityIn(home, { approve: "yes", bundle: dir });
+    const { apiKey } = await login({ home, env: {}, endpoints: facesOf(authority.url), build: LOCAL_BUILD });
+    const get = (path: string) => fetch(authority.url + path, { headers: { authorization: `Bearer ${apiKey}` } });
+    expect(await (await get("/runtime/1.2.3/linux-arm64.bundle")).text()).toBe("bytes");
+    for (const path of [
+      "/runtime/1.2.3/linux-x86_64.bundle",
+      "/runtime/1.2.3/other.bundle",
+      "/runtime/%2e%2e/linux-arm64.bundle",
+      "/runtime/..%2f/linux-arm64.bundle",
+      "/runtime/../linux-arm64.bundle",
+      "/runtime/",
+    ]) {
+      expect((await get(path)).status).toBe(404);
+    }
+  });
+
+  test("says 404 to unknown paths and 405 to wrong methods", async () => {
+    const { url } = await authorityIn(newHome());
+    expect((await fetch(`${url}/`)).status).toBe(404);
+    expect((await fetch(`${url}/oauth/device/code`)).status).toBe(405);
+  });
+
+  test("makes its LICENSE key once, private, with the public half beside it", async () => {
+    const home = newHome();
+    const paths = authorityPaths(home);
+    const [one, two] = await Promise.all([ensureLicenseKey(home, 2048), ensureLicenseKey(home, 2048)]);
+    expect(one.publicKeyPem).toBe(two.publicKeyPem);
+    expect(readFileSync(paths.licensePublicKey, "utf8")).toBe(one.publicKeyPem);
+    expect((await ensureLicenseKey(home)).publicKeyPem).toBe(one.publicKeyPem);
+    for (const path of [paths.licenseKey, paths.licensePublicKey]) expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(paths.dir).mode & 0o777).toBe(0o700);
+    expect(one.privateKey.asymmetricKeyDetails?.modulusLength).toBe(2048);
+    chmodSync(paths.licenseKey, 0o640);
+    expect(await failure(() => ensureLicenseKey(home))).toBeInstanceOf(PermissionError);
+  });
+
+  test("keeps its ledger private, the write-ahead log too, and remembers it", async () => {
+    const home = newHome();
+    const path = authorityPaths(home).ledger;
+    const first = await authorityIn(home, { approve: "yes" });
+    await login({ home, env: {}, endpoints: facesOf(first.url), build: LOCAL_BUILD });
+    for (const suffix of ["", "-wal", "-shm"]) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);
+    const token = readFileSync(join(home, "token"), "utf8").trim();
+    await first.stop();
+    const second = await startAuthority({ home });
+    await login({ home, env: {}, endpoints: facesOf(second.url), build: LOCAL_BUILD, token });
+    await second.stop();
+    chmodSync(path, 0o644);
+    expect(await failure(() => startAuthority({ home }))).toBeInstanceOf(PermissionError);
+  });
+
+  test("says that a port is taken, and stops at once", async () => {
+    const home = newHome();
+    const authority = await authorityIn(home);
+    const port = Number(new URL(authority.url).port);
+    expect(await failure(() => startAuthority({ home, port }))).toBeInstanceOf(OSError);
+    const started = performance.now();
+    await authority.stop();
+    expect(performance.now() - started).toBeLessThan(500);
+    expect(await failure(() => fetch(authority.url))).toBeInstanceOf(Error);
+  });
+});

@@ -1,0 +1,49 @@
+/** A scratch home with a signed-in, installed runtime, and MCP clients on the compiled executable. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+
+/** The executable under test. */
+export const SVC = join(import.meta.dir, "../../dist/svc");
+
+/** A home that goes away with `dispose`. */
+export interface Home {
+  dir: string;
+  env: Record<string, string>;
+  dispose(): void;
+}
+
+/** An empty home. */
+export function emptyHome(): Home {
+  const dir = mkdtempSync(join(tmpdir(), "svc-bench-"));
+  const env = { ...(process.env as Record<string, string>), SVC_HOME: dir, SVC_MEMORY_PATH: join(dir, "memory") };
+  return { dir, env, dispose: () => rmSync(dir, { recursive: true, force: true }) };
+}
+
+/** A home that `svc login --yes` has set up. */
+export function signedInHome(): Home {
+  const home = emptyHome();
+  const login = Bun.spawnSync([SVC, "login", "--yes"], { env: home.env, stdin: "ignore" });
+  if (!login.success) throw new Error(`svc login failed: ${login.stderr}`);
+  return home;
+}
+
+/** A client that talks to `svc mcp` in that home. */
+export async function connect(home: Home, ...args: string[]): Promise<Client> {
+  const client = new Client({ name: "bench", version: "1" });
+  await client.connect(new StdioClientTransport({ command: SVC, args: ["mcp", ...args], env: home.env }));
+  return client;
+}
+
+/** Calls a tool and reads its payload; an error answer throws. */
+export async function call(client: Client, name: string, args: object): Promise<Record<string, unknown>> {
+  const answer = await client.callTool({ name, arguments: args as Record<string, unknown> }, undefined, {
+    timeout: 600_000,
+  });
+  const [block] = answer.content as { text: string }[];
+  if (answer.isError) throw new Error(block?.text);
+  return JSON.parse(block!.text);
+}

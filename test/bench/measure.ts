@@ -1,0 +1,44 @@
+/** Timing for benchmarks: medians of interleaved runs, since machines are shared and their speed drifts. */
+
+/** The q-quantile of samples, by nearest rank. */
+export function quantile(samples: readonly number[], q: number): number {
+  const sorted = [...samples].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
+}
+
+/** The middle of samples. */
+export const median = (samples: readonly number[]) => quantile(samples, 0.5);
+
+/** Milliseconds that `work` takes. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+/** One line of the result table. */
+export interface Line {
+  what: string;
+  value: number;
+  unit: string;
+  /** What it is measured against, in the same run. */
+  against?: string;
+  /** `value` divided by the other's, or the other way round where more is better. */
+  ratio?: number;
+  /** What was asked for, as a sentence. */
+  goal: string;
+  met: boolean;
+}
+
+/** Prints lines as a table and, with `--json`, as JSON. */
+export function report(lines: readonly Line[], json: boolean): void {
+  if (json) {
+    console.log(JSON.stringify(lines, null, 2));
+    return;
+  }
+  for (const line of lines) {
+    const value = `${line.value.toFixed(line.value < 10 ? 2 : 0)} ${line.unit}`.padStart(16);
+    const ratio = line.ratio === undefined ? "" : `, ${line.ratio.toFixed(3)} of ${line.against}`;
+    console.log(`${line.met ? "met   " : "MISSED"} ${value}  ${line.what}${ratio}  (goal: ${line.goal})`);
+  }
+}

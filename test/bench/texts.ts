@@ -1,0 +1,35 @@
+/** Texts from a fixed seed: words drawn by Zipf's law from a made vocabulary, so that no data set needs to be shipped. */
+
+/** A small deterministic generator (mulberry32); numbers in [0, 1). */
+export function random(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+const SYLLABLES = "ba ce di fo gu ha ke li mo nu pa re si to vu wa ze al en ir os un ter ing tion ment".split(" ");
+
+/** `count` words of one to four syllables, the commonest first. */
+function vocabulary(count: number, next: () => number): string[] {
+  const words = new Set<string>();
+  while (words.size < count) {
+    const length = 1 + Math.floor(next() * 4);
+    words.add(Array.from({ length }, () => SYLLABLES[Math.floor(next() * SYLLABLES.length)]).join(""));
+  }
+  return [...words];
+}
+
+/** `count` texts of about `words` words each. */
+export function makeTexts(count: number, words: number, seed: number): string[] {
+  const next = random(seed);
+  const all = vocabulary(20_000, next);
+  const word = () => all[Math.floor(all.length ** next()) - 1] ?? all[0];
+  return Array.from({ length: count }, () =>
+    Array.from({ length: Math.round(words * (0.75 + next() / 2)) }, word).join(" "),
+  );
+}

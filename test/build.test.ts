@@ -1,0 +1,105 @@
+/** The build of a stand-in checkout: what is cached, what is reproducible, what a failure says. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createPublicKey, verify } from "node:crypto";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BuildOptions, build } from "../build.ts";
+import { LIBRARIES } from "../src/build/native.ts";
+import { createdTime, defaultRelease, releaseKey } from "../src/build/release.ts";
+import { PLATFORM_TAGS, platformTag } from "../src/paths.ts";
+import { BundleReader } from "../src/runtime/bundle.ts";
+import { parseManifest } from "../src/runtime/manifest.ts";
+
+const root = mkdtempSync(join(tmpdir(), "svc-build-"));
+const cache = join(import.meta.dir, "../.build/test");
+const kernelSource = join(root, "ffi/ame_kernel/abi.c");
+const source = (prefix: string, version: number) =>
+  `__attribute__((visibility("default"))) unsigned ${prefix}_abi_version(void) { return ${version}; }\n`;
+
+beforeAll(() => {
+  for (const { folder, versionScript } of LIBRARIES) {
+    const prefix = versionScript.slice(0, -4);
+    mkdirSync(join(root, "ffi", folder), { recursive: true });
+    writeFileSync(join(root, "ffi", folder, "abi.c"), source(prefix, 3));
+    writeFileSync(join(root, "ffi", folder, versionScript), `{ global: ${prefix}_*; local: *; };\n`);
+  }
+  for (const isa of ["avx2", "avx512", "neon"]) {
+    writeFileSync(join(root, `ffi/ame_kernel/isa_${isa}.c`), `int path_${isa}(void) { return 1; }\n`);
+  }
+  mkdirSync(join(root, "ffi/pysite/svc"), { recursive: true });
+  writeFileSync(join(root, "ffi/pysite/svc/__init__.py"), "x = 1\n");
+  writeFileSync(join(root, "package.json"), '{ "version": "1.2.3" }');
+  // zig's own caches are the expensive part of a first link; they depend on the compiler only.
+  mkdirSync(join(cache, "zig"), { recursive: true });
+  cpSync(join(cache, "zig"), join(root, ".build/zig"), { recursive: true });
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+async function run(options: Partial<BuildOptions> = {}): Promise<string[]> {
+  const lines: string[] = [];
+  await build({ root, nativeOnly: true, log: (line) => lines.push(line), ...options });
+  return lines;
+}
+const bundle = () => readFileSync(join(root, "dist", platformTag()!, "runtime.bundle"));
+
+test("a first build compiles, a second starts no compiler, and the bundle is the same bytes", async () => {
+  expect((await run()).join("\n")).toMatch(/native .* \d compiled/);
+  const first = bundle();
+  const start = performance.now();
+  expect((await run()).join("\n")).toMatch(/native .* nothing changed/);
+  expect(performance.now() - start).toBeLessThan(1000);
+  expect(bundle()).toEqual(first);
+  expect(statSync(join(root, ".keys/release.pem")).mode & 0o777).toBe(0o600);
+  const info = JSON.parse(readFileSync(join(root, ".build/build-info.json"), "utf8"));
+  expect(info).toMatchObject({ version: "1.2.3", release: 1_002_003, abi: { kernel: 3, runtime: 3 }, authority: null });
+});
+
+test("the bundle is signed by the key that build-info carries, and names every file", async () => {
+  await run();
+  const reader = new BundleReader(bundle());
+  const head = await reader.head();
+  const info = JSON.parse(readFileSync(join(root, ".build/build-info.json"), "utf8"));
+  expect(verify("sha256", head.manifest, createPublicKey(info.releasePublicKey), head.signature)).toBe(true);
+  const manifest = parseManifest(head.manifest);
+  expect(manifest.artifacts.map(({ role }) => role)).toEqual(["kernel", "runtime", "pysite"]);
+  const names: string[] = [];
+  for await (const { artifact } of reader.artifacts(manifest)) names.push(artifact.name);
+  expect(names).toContain("pysite/svc/__init__.py");
+});
+
+test("a header that changes recompiles; a source that goes back does not", async () => {
+  await run();
+  writeFileSync(join(root, "ffi/ty_runtime/x.h"), "");
+  expect((await run()).join("\n")).toMatch(/[2-9] compiled/);
+  rmSync(join(root, "ffi/ty_runtime/x.h"));
+  expect((await run()).join("\n")).toMatch(/nothing changed/);
+});
+
+test("a compiler that says no is quoted", async () => {
+  const good = readFileSync(kernelSource);
+  writeFileSync(kernelSource, "int broken( {\n");
+  await expect(run()).rejects.toThrow(/ffi\/ame_kernel\/abi\.c:1:\d+: error:/);
+  writeFileSync(kernelSource, `int nowhere(void);\n${source("ame", 3).replace("return 3", "return nowhere()")}`);
+  await expect(run()).rejects.toThrow(/undefined symbol: nowhere/);
+  writeFileSync(kernelSource, good);
+  await run();
+});
+
+test("what is wrong with the options is said before anything is built", async () => {
+  await expect(run({ authority: "https://example.com" })).rejects.toThrow(/belong together/);
+  const key = join(root, "k.pem");
+  writeFileSync(key, "rubbish");
+  await expect(run({ authority: "http://example.com", licensePubkey: key })).rejects.toThrow(/https/);
+  await expect(run({ authority: "https://example.com", licensePubkey: key })).rejects.toThrow(/not an RSA public key/);
+  await expect(run({ release: 0 })).rejects.toThrow(/--release/);
+  expect(() => releaseKey(root, { SVC_RELEASE_KEY: "rubbish" })).toThrow(/not a private key/);
+});
+
+test("numbers that must not depend on the clock", () => {
+  expect(defaultRelease("1.2.3")).toBe(1_002_003);
+  expect(defaultRelease("1.2.3-rc.1")).toBe(1_002_003);
+  expect(createdTime(root, { SOURCE_DATE_EPOCH: "86400" })).toBe("1970-01-02T00:00:00.000Z");
+  expect(createdTime(root, {})).toBe("1970-01-01T00:00:00.000Z");
+  expect(PLATFORM_TAGS).toHaveLength(3);
+});

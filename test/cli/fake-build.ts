@@ -1,0 +1,25 @@
+/** Loaded before main.ts: a build without a bundle and with a release key that nobody holds, so that no test needs `npm run build`. */
+import { generateKeyPairSync } from "node:crypto";
+import { plugin } from "bun";
+
+const key = generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey.export({ type: "spki", format: "pem" });
+const info = {
+  version: "9.9.9",
+  release: 1,
+  releasePublicKey: key,
+  licensePublicKey: null,
+  authority: null,
+  abi: { kernel: 1, runtime: 1 },
+  platform: "linux-x86_64",
+};
+
+plugin({
+  name: "fake build",
+  setup(build) {
+    build.onLoad({ filter: /src\/build-info\.ts$/ }, () => ({
+      contents: `export const EMBEDDED_BUNDLE = "none"; export const buildInfo = () => (${JSON.stringify(info)});
+        export const embeddedBundle = async () => undefined;`,
+      loader: "js",
+    }));
+  },
+});

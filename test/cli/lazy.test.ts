@@ -1,0 +1,76 @@
+/** What a start loads. Time on a shared machine proves little; a list of modules proves it. */
+import { describe, expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { FAKE_BUILD, MODULE_LOG, svc, temporaryFolder } from "./support.ts";
+
+const ROOT = join(import.meta.dir, "../..");
+const INITIALIZE = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+};
+const LIST = { jsonrpc: "2.0", id: 2, method: "tools/list" };
+
+async function loadedBy(words: string[], stdin?: string) {
+  using folder = temporaryFolder();
+  const log = join(folder.path, "modules");
+  const home = join(folder.path, "home");
+  const finished = await svc(words, {
+    stdin,
+    preload: [FAKE_BUILD, MODULE_LOG],
+    env: { MODULES_LOG: log, SVC_HOME: home },
+  });
+  const modules = readFileSync(log, "utf8").trimEnd().split("\n");
+  return { ...finished, modules: modules.map((path) => path.replace(`${ROOT}/`, "")), touchedHome: existsSync(home) };
+}
+
+describe("a start loads what it needs", () => {
+  test("svc version: the dispatcher and the floor", async () => {
+    const { code, modules, touchedHome } = await loadedBy(["version"]);
+    expect(code).toBe(0);
+    expect(touchedHome).toBe(false);
+    const beyond = modules.filter((path) => !path.startsWith("src/cli/"));
+    expect(beyond.sort()).toEqual(["src/errors.ts", "src/main.ts"]);
+  });
+
+  test("--help of a command loads that command and not its siblings", async () => {
+    const { modules } = await loadedBy(["mem", "--help"]);
+    expect(modules.filter((path) => !path.startsWith("src/cli/"))).toEqual(["src/main.ts", "src/errors.ts"]);
+    expect(modules).not.toContain("src/cli/mem/verb.ts");
+  });
+
+  test("svc mcp answers initialize and tools/list without gate, store, zod schemas or a file under SVC_HOME", async () => {
+    const stdin = [INITIALIZE, LIST].map((message) => `${JSON.stringify(message)}\n`).join("");
+    const { code, stdout, modules, touchedHome } = await loadedBy(["mcp"], stdin);
+    expect(code).toBe(0);
+    const answers = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(answers[0].result.serverInfo.name).toBe("svc");
+    expect(answers[1].result.tools).toHaveLength(19);
+    expect(touchedHome).toBe(false);
+    const heavy =
+      /^src\/(cli\/gate|memory\/(memory|open|arguments)|store|embed|runtime|account|authority|repo|tune)|^ffi\//;
+    expect(modules.filter((path) => heavy.test(path))).toEqual([]);
+  });
+
+  test("svc mcp without a login answers a tool call with an error and ends with stdin", async () => {
+    const call = {
+      jsonrpc: "2.0",
+      id: 3,
+      method: "tools/call",
+      params: { name: "svc_list_collections", arguments: {} },
+    };
+    const stdin = [INITIALIZE, call].map((message) => `${JSON.stringify(message)}\n`).join("");
+    const { code, stdout, stderr } = await svc(["mcp"], { stdin, preload: [FAKE_BUILD] });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const answer = JSON.parse(stdout.trimEnd().split("\n")[1]!);
+    expect(answer.result).toEqual({
+      content: [{ type: "text", text: "PermissionError: not logged in: run 'svc login' once" }],
+      isError: true,
+    });
+  });
+});

@@ -1,0 +1,90 @@
+/** `svc login`, `svc logout` and `svc authority serve`, with a build that brings no runtime. */
+import { describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { FAKE_BUILD, start, svc, temporaryFolder } from "./support.ts";
+
+const preload = [FAKE_BUILD];
+const SECRETS = ["api_key", "device_id", "device_key.pem", "login_license.jwt", "token"];
+
+/** What a process wrote so far, once it contains `wanted`. */
+async function until(stream: ReadableStream<Uint8Array>, wanted: RegExp): Promise<RegExpExecArray> {
+  let text = "";
+  for await (const chunk of stream) {
+    text += new TextDecoder().decode(chunk);
+    const found = wanted.exec(text);
+    if (found) return found;
+  }
+  throw new Error(`ended without ${wanted}: ${text}`);
+}
+
+describe("login", () => {
+  test("--yes needs no browser; logout takes it back; the gate then asks for the login again", async () => {
+    using folder = temporaryFolder();
+    const env = { SVC_HOME: join(folder.path, "home") };
+    const { code, stdout, stderr } = await svc(["login", "--yes", "--no-install", "--json"], { preload, env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({ logged_in: true, tier: "community", runtime: null });
+    expect(readdirSync(env.SVC_HOME)).toEqual(expect.arrayContaining(SECRETS));
+    for (const name of SECRETS) expect(statSync(join(env.SVC_HOME, name)).mode & 0o777).toBe(0o600);
+
+    const list = await svc(["mem", "list"], { preload, env });
+    expect(list.code).toBe(1);
+    expect(list.stderr).toBe("svc: RuntimeError: the native runtime is not installed: run 'svc runtime install'\n");
+
+    const out = await svc(["logout", "--json"], { preload, env });
+    expect(JSON.parse(out.stdout).removed.sort()).toEqual(SECRETS);
+    expect((await svc(["mem", "list"], { preload, env })).stderr).toContain("PermissionError: not logged in");
+  });
+
+  test("a build without a bundle logs in and says what it cannot install", async () => {
+    using folder = temporaryFolder();
+    const env = { SVC_HOME: join(folder.path, "home") };
+    const { code, stdout, stderr } = await svc(["login", "--yes"], { preload, env });
+    expect(code).toBe(1);
+    expect(stdout).toStartWith("logged in with a community licence until ");
+    expect(stderr).toContain("svc: RuntimeError: this svc brings no runtime bundle");
+  });
+
+  test("without --yes it shows address and code, opens the browser, and waits until it is interrupted", async () => {
+    using folder = temporaryFolder();
+    const opened = join(folder.path, "opened");
+    for (const name of ["xdg-open", "open"]) {
+      await Bun.write(join(folder.path, name), `#!/bin/sh\nprintf %s "$1" > ${opened}\n`);
+      chmodSync(join(folder.path, name), 0o755);
+    }
+    const env = { SVC_HOME: join(folder.path, "home"), PATH: `${folder.path}:${process.env.PATH}` };
+    const child = start(["login", "--no-install"], { preload, env });
+    const shown = await until(child.stderr, /(http:\/\/127\.0\.0\.1:\S+)[\s\S]*code: (\S+)/);
+    for (let i = 0; i < 100 && !(existsSync(opened) && readFileSync(opened, "utf8")); i++) await Bun.sleep(20);
+    expect(readFileSync(opened, "utf8")).toBe(shown[1]!);
+    child.kill("SIGINT");
+    expect(await child.exited).toBe(130);
+    expect(existsSync(join(env.SVC_HOME, "login_license.jwt"))).toBe(false);
+  });
+
+  test("a token that the authority does not know is refused without being shown", async () => {
+    using folder = temporaryFolder();
+    const env = { SVC_HOME: join(folder.path, "home") };
+    const { code, stderr } = await svc(["login", "--token", "not-a-token", "--no-install"], { preload, env });
+    expect(code).toBe(1);
+    expect(stderr).toStartWith("svc: PermissionError: ");
+    expect(stderr).not.toContain("not-a-token");
+  });
+});
+
+test("svc authority serve says where it is, answers there, and ends with 0 when told to stop", async () => {
+  using folder = temporaryFolder();
+  const child = start(["authority", "serve", "--json"], { preload, env: { SVC_HOME: join(folder.path, "home") } });
+  const [line] = await until(child.stdout, /\{.*\}/);
+  const { url, license_public_key, asks_approval_code } = JSON.parse(line);
+  expect(license_public_key).toStartWith("-----BEGIN PUBLIC KEY-----");
+  expect(asks_approval_code).toBe(false);
+  const code = await fetch(`${url}/oauth/device/code`, {
+    method: "POST",
+    body: new URLSearchParams({ client_id: "svc" }),
+  });
+  expect(code.status).toBe(200);
+  child.kill("SIGTERM");
+  expect(await child.exited).toBe(0);
+});

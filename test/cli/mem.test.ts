@@ -1,0 +1,263 @@
+/** How `svc mem` understands what is typed: what the verbs are called with, and what a person gets to see. */
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { FAKE_GATE, type RunOptions, start, svc, temporaryFolder } from "./support.ts";
+
+const fake = (words: string[], options: RunOptions = {}) =>
+  svc(["mem", ...words], { ...options, preload: [FAKE_GATE] });
+
+/** The verb and the arguments behind a command line. */
+async function understood(words: string[], options: RunOptions = {}) {
+  const { code, stdout, stderr } = await fake([...words, "--json"], options);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const { verb, args } = JSON.parse(stdout);
+  return [verb, args];
+}
+
+describe("arguments", () => {
+  const collection = "notes";
+  const CASES: [string[], string, Record<string, unknown>][] = [
+    [["add", "notes", "a", "b"], "add", { collection, texts: ["a", "b"] }],
+    [["add", "notes", "--id", "1", "a", "--id", "2", "b"], "add", { collection, texts: ["a", "b"], ids: ["1", "2"] }],
+    [["add", "notes", "a", "b", "--ids", "1, 2"], "add", { collection, texts: ["a", "b"], ids: ["1", "2"] }],
+    [
+      ["add", "notes", "a", "b", "--metadata", '{"scope":"x"}'],
+      "add",
+      { collection, texts: ["a", "b"], metadata: [{ scope: "x" }, { scope: "x" }] },
+    ],
+    [
+      ["add", "notes", "a", "b", "--metadata", '{"n":1}', "--metadata", "null"],
+      "add",
+      { collection, texts: ["a", "b"], metadata: [{ n: 1 }, null] },
+    ],
+    [["add", "notes", "a", "--metadata", '[{"n":1}]'], "add", { collection, texts: ["a"], metadata: [{ n: 1 }] }],
+    [["add", "notes", "--", "--json"], "add", { collection, texts: ["--json", "--json"] }],
+    [["upsert", "notes", "a"], "upsert", { collection, texts: ["a"], ids: null, partition_by: "scope" }],
+    [
+      ["upsert", "notes", "a", "--id", "1", "--partition-by", "tenant"],
+      "upsert",
+      { collection, texts: ["a"], ids: ["1"], partition_by: "tenant" },
+    ],
+    [["update", "notes", "a", "--id", "1"], "update", { collection, texts: ["a"], ids: ["1"] }],
+    [["delete", "notes", "1", "2", "--id", "3"], "delete", { collection, ids: ["1", "2", "3"] }],
+    [["get", "notes", "1"], "get", { collection, ids: ["1"], with_metadata: true, with_text: true }],
+    [
+      ["get", "notes", "1", "--no-with-text", "--with-metadata=false"],
+      "get",
+      { collection, ids: ["1"], with_metadata: false, with_text: false },
+    ],
+    [["search", "notes", "q"], "search", { collection, query: "q", top_k: 5, with_text: false }],
+    [
+      ["search", "notes", "q", "--top-k", "3", "--where", "scope=x", "--with-text"],
+      "search",
+      { collection, query: "q", top_k: 3, with_text: true, where: { scope: "x" } },
+    ],
+    [
+      ["search", "notes", "q", "--lexical", "--explain"],
+      "search_lexical",
+      { collection, query: "q", top_k: 5, with_text: false, explain: true },
+    ],
+    [["list"], "list_collections", {}],
+    [["ids", "notes", "--limit", "2", "--after", "x"], "ids", { collection, limit: 2, after: "x" }],
+    [["count", "notes", "--where", "n=1"], "count", { collection, where: { n: 1 } }],
+    [["stats", "notes"], "stats", { collection }],
+    [["compact", "notes"], "compact", { collection }],
+    [["build-ivf", "notes"], "build_ivf", { collection, min_rows: 20_000, target_recall: 0.98 }],
+    [
+      ["build-ivf", "notes", "--min-rows", "10", "--target-recall", "0.9"],
+      "build_ivf",
+      { collection, min_rows: 10, target_recall: 0.9 },
+    ],
+    [["build-lexical", "notes", "--k1", "1.5", "--b=0"], "build_lexical", { collection, k1: 1.5, b: 0 }],
+    [["tune", "notes"], "tune", { collection }],
+    [["tune", "notes", "--dry-run"], "tune", { collection, dry_run: true }],
+    [["tune", "notes", "--apply"], "tune", { collection, dry_run: false }],
+    [["tune", "notes", "--dry-run=false"], "tune", { collection, dry_run: false }],
+    [
+      ["repo-search", "q", "--path-hint", "src"],
+      "repo_search",
+      { query: "q", top_k: 5, with_text: false, path_hint: "src" },
+    ],
+  ];
+  test.each(CASES)("svc mem %p", async (words, verb, args) => {
+    // `--json` stands at the end, behind a `--` too: there it is one more text, and the answer is rendered for a person.
+    if (words.includes("--")) {
+      const { stdout } = await fake([...words.slice(0, 2), "--json", ...words.slice(2), "--json"]);
+      expect(JSON.parse(stdout)).toMatchObject({ verb, args });
+      return;
+    }
+    expect(await understood(words)).toEqual([verb, args]);
+  });
+
+  test("svc mem index takes the repository as its argument and the tool's arguments as flags", async () => {
+    const flags = [
+      "--mode",
+      "file",
+      "--window-lines",
+      "10",
+      "--window-overlap-lines",
+      "2",
+      "--max-files",
+      "5",
+      "--force",
+    ];
+    const [verb, args] = await understood(["index", "/repo", "--collection", "app", "--max-seconds", "1.5", ...flags]);
+    expect(verb).toBe("index_repo");
+    expect(args).toMatchObject({
+      path: "/repo",
+      collection: "app",
+      mode: "file",
+      window_lines: 10,
+      window_overlap_lines: 2,
+    });
+    expect(args).toMatchObject({ max_files: 5, max_seconds: 1.5, max_file_bytes: 0, force: true });
+  });
+
+  test("--path is the memory directory of every verb", async () => {
+    const { stdout } = await fake(["list", "--path", "/memory", "--json"]);
+    expect(JSON.parse(stdout).options).toEqual({ path: "/memory" });
+  });
+
+  const WHERE: [string, unknown][] = [
+    ["s=x", "x"],
+    ["s=", ""],
+    ["s=a=b", "a=b"],
+    ["s=1", 1],
+    ["s=-1.5e3", -1500],
+    ['s="1"', "1"],
+    ["s=true", true],
+    ["s=false", false],
+    ["s=null", null],
+    ["s=truely", "truely"],
+    ["s=1a", "1a"],
+    ["s=[1]", "[1]"],
+  ];
+  test.each(WHERE)("--where %s is %p", async (written, value) => {
+    expect(await understood(["count", "notes", "--where", written])).toEqual([
+      "count",
+      { collection: "notes", where: { s: value } },
+    ]);
+  });
+});
+
+describe("texts", () => {
+  test("stdin is one text, without its last line break", async () => {
+    expect((await understood(["add", "notes"], { stdin: "one\ntwo\n" }))[1].texts).toEqual(["one\ntwo"]);
+  });
+
+  test("with --lines each line is one", async () => {
+    expect((await understood(["add", "notes", "--lines"], { stdin: "one\r\n\ntwo\n" }))[1].texts).toEqual([
+      "one",
+      "two",
+    ]);
+  });
+
+  test("- stands for stdin among arguments", async () => {
+    expect((await understood(["add", "notes", "a", "-", "b"], { stdin: "in\n" }))[1].texts).toEqual(["a", "in", "b"]);
+  });
+
+  test("files, each one text", async () => {
+    using folder = temporaryFolder();
+    const [a, b] = [join(folder.path, "a.md"), join(folder.path, "b.md")];
+    await Bun.write(a, "# a\nx\n");
+    await Bun.write(b, "b");
+    expect((await understood(["add", "notes", "--file", a, "--file", b]))[1].texts).toEqual(["# a\nx", "b"]);
+  });
+
+  test("what cannot be read is an OSError that names it", async () => {
+    const { code, stderr } = await fake(["add", "notes", "--file", "/nonexistent/file"]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "svc: OSError: cannot read '/nonexistent/file': ENOENT\n" });
+  });
+
+  test("nothing on stdin, and bytes that are no text, are ValueErrors", async () => {
+    expect((await fake(["add", "notes"])).stderr).toBe("svc: ValueError: stdin is empty\n");
+    const { code, stderr } = await fake(["add", "notes"], { stdin: new Uint8Array([0xff, 0xfe, 0x00]) });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "svc: ValueError: stdin is not UTF-8 text\n" });
+  });
+
+  test("ids come from stdin too", async () => {
+    expect(await understood(["delete", "notes", "-"], { stdin: "1\n2\n" })).toEqual([
+      "delete",
+      { collection: "notes", ids: ["1", "2"] },
+    ]);
+  });
+});
+
+describe("what a person sees", () => {
+  test("hits with rank, id, metadata and an excerpt, control characters made visible", async () => {
+    const hits = [
+      { id: "a", metadata: { scope: "x" }, text: `one\ntwo \x1b[31m${"y".repeat(300)}` },
+      { id: "b\nc", score: 0.5 },
+    ];
+    const { code, stdout } = await fake(["search", "notes", "q"], { env: { FAKE_SEARCH: JSON.stringify({ hits }) } });
+    expect(code).toBe(0);
+    expect(stdout).not.toContain("\x1b");
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toBe('1. a  {"scope":"x"}');
+    expect(lines[1]).toStartWith("   one two \\x1b[31myyy");
+    expect(lines[1]).toEndWith("…");
+    expect(lines[2]).toBe("2. b\\x0ac  0.5000");
+  });
+
+  test("no hits: nothing on stdout, an empty list with --json", async () => {
+    const env = { FAKE_SEARCH: JSON.stringify({ hits: [] }) };
+    expect(await fake(["search", "notes", "q"], { env })).toEqual({ code: 0, stdout: "", stderr: "no hits\n" });
+    expect((await fake(["search", "notes", "q", "--json"], { env })).stdout).toBe('{"hits":[]}\n');
+  });
+
+  test("the ids that an add made", async () => {
+    const env = { FAKE_ADD: JSON.stringify({ added: 1, collection: "notes", ids: ["0199"] }) };
+    expect((await fake(["add", "notes", "a"], { env })).stdout).toBe("added 1 text to notes\n  0199\n");
+  });
+
+  test("counts and ids stand alone, for other programs", async () => {
+    expect((await fake(["count", "notes"], { env: { FAKE_COUNT: '{"count":7}' } })).stdout).toBe("7\n");
+    expect((await fake(["ids", "notes"], { env: { FAKE_IDS: '{"ids":["a","b"]}' } })).stdout).toBe("a\nb\n");
+    expect((await fake(["ids", "notes"], { env: { FAKE_IDS: '{"ids":[]}' } })).stdout).toBe("");
+  });
+});
+
+describe("the process", () => {
+  test("a reader that has had enough ends it quietly", async () => {
+    const child = start(["mem", "ids", "notes"], {
+      preload: [FAKE_GATE],
+      env: { FAKE_IDS: "many:500000", FAKE_LOG_CLOSE: "1" },
+    });
+    const reader = child.stdout.getReader();
+    await reader.read();
+    await reader.cancel();
+    expect(await child.exited).toBe(0);
+    expect(await new Response(child.stderr).text()).toBe("closed\n");
+  });
+
+  test("Ctrl-C cancels the verb, lets the memory close, and exits with 130", async () => {
+    const child = start(["mem", "compact", "notes"], {
+      preload: [FAKE_GATE],
+      env: { FAKE_COMPACT: "wait", FAKE_LOG_CLOSE: "1" },
+    });
+    const reader = child.stderr.getReader();
+    await reader.read(); // "waiting"
+    child.kill("SIGINT");
+    let rest = "";
+    for (let read = await reader.read(); !read.done; read = await reader.read())
+      rest += new TextDecoder().decode(read.value);
+    expect(await child.exited).toBe(130);
+    expect(rest).toBe("closed\nsvc: CancelledError: interrupted\n");
+  });
+
+  test("Ctrl-C while it waits for stdin exits with 130", async () => {
+    const child = Bun.spawn(
+      [process.execPath, "--preload", FAKE_GATE, join(import.meta.dir, "../../src/main.ts"), "mem", "add", "notes"],
+      {
+        stdin: "pipe",
+        stdout: "ignore",
+        stderr: "pipe",
+      },
+    );
+    await Bun.sleep(600);
+    child.kill("SIGINT");
+    expect(await child.exited).toBe(130);
+    expect(await new Response(child.stderr).text()).toBe("svc: CancelledError: interrupted\n");
+  });
+});

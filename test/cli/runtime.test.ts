@@ -1,0 +1,72 @@
+/** `svc runtime` on a machine where nothing is installed, and the line that a shell evaluates. */
+import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { exportLine } from "../../src/cli/runtime-env.ts";
+import { describeReport } from "../../src/cli/runtime-verify.ts";
+import { svc, temporaryFolder } from "./support.ts";
+
+describe("where nothing is installed", () => {
+  test("verify says so with exit code 1, env says nothing with 0, and neither makes a folder", async () => {
+    using folder = temporaryFolder();
+    const env = { SVC_HOME: join(folder.path, "home") };
+    const verify = await svc(["runtime", "verify", "--json"], { env });
+    expect(verify.code).toBe(1);
+    expect(JSON.parse(verify.stdout)).toMatchObject({ ok: false, installed: false });
+    const text = await svc(["runtime", "verify"], { env });
+    expect(text.code).toBe(1);
+    expect(text.stdout).toContain("svc runtime install");
+    expect(await svc(["runtime", "env"], { env })).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(JSON.parse((await svc(["runtime", "env", "--json"], { env })).stdout)).toEqual({ pysite: null });
+    expect(existsSync(env.SVC_HOME)).toBe(false);
+  });
+
+  test("install needs a login first", async () => {
+    const { code, stdout, stderr } = await svc(["runtime", "install"]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toBe("svc: PermissionError: not logged in: run 'svc login' once\n");
+  });
+
+  test("status shows both halves and exits with 0", async () => {
+    const { code, stdout } = await svc(["runtime", "status", "--json"]);
+    expect(code).toBe(0);
+    const { runtime, login } = JSON.parse(stdout);
+    expect(runtime.version).toBeNull();
+    expect(login).toEqual({ tier: null, expires_at: null, problem: "not logged in: run 'svc login' once" });
+  });
+});
+
+describe("the line for the shell", () => {
+  const CASES: [string, string, string][] = [
+    ["/a/pysite", "", "/a/pysite"],
+    ["/a/pysite", "/b:/c", "/a/pysite:/b:/c"],
+    ['/it\'s "$HOME" here/pysite', "/b", '/it\'s "$HOME" here/pysite:/b'],
+  ];
+  test.each(CASES)("%s in front of '%s'", (pysite, before, after) => {
+    const script = `${exportLine(pysite)}; printf %s "$PYTHONPATH"`;
+    const { stdout } = Bun.spawnSync(["sh", "-c", script], { env: { PYTHONPATH: before } });
+    expect(stdout.toString()).toBe(after);
+  });
+});
+
+test("a report says which checks failed and which keys replace built-in ones", () => {
+  const report = {
+    ok: false,
+    installed: true,
+    platform: "linux-x86_64" as const,
+    version: "1.2.3",
+    release: 7,
+    anchor: "SVC_RELEASE_PUBKEY" as const,
+    checks: [
+      { name: "signature", ok: true, detail: "fits" },
+      { name: "licence", ok: false, detail: "expired" },
+    ],
+  };
+  expect(describeReport(report, "SVC_LICENSE_PUBKEY_FILE").split("\n")).toEqual([
+    "ok      signature  fits",
+    "failed  licence    expired",
+    "the key in SVC_RELEASE_PUBKEY replaces the built-in release key",
+    "the key in SVC_LICENSE_PUBKEY_FILE replaces the one licences are checked with",
+    "runtime 1.2.3 (release 7) is NOT verified",
+  ]);
+});

@@ -1,0 +1,56 @@
+/** Runs `svc` from source as a process of its own, in an empty home. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+
+export interface RunOptions {
+  /** What stands on stdin; nothing at all when absent. */
+  stdin?: string | Uint8Array;
+  env?: Record<string, string>;
+  /** Files that Bun loads first, such as the fake gate. */
+  preload?: string[];
+}
+
+export interface Finished {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** The whole life of one command. */
+export async function svc(words: string[], options: RunOptions = {}): Promise<Finished> {
+  const child = start(words, options);
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, stdout, stderr };
+}
+
+/** A command that is still running; its stdin is closed after what the options say. */
+export function start(words: string[], options: RunOptions = {}) {
+  const preload = (options.preload ?? []).flatMap((file) => ["--preload", file]);
+  const bytes = typeof options.stdin === "string" ? new TextEncoder().encode(options.stdin) : options.stdin;
+  return Bun.spawn([process.execPath, ...preload, MAIN, ...words], {
+    stdin: bytes ?? "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    env: { PATH: process.env.PATH, HOME: "/nonexistent", SVC_HOME: "/nonexistent/svc", ...options.env },
+  });
+}
+
+/** A folder that goes when the test does. */
+export function temporaryFolder(): { path: string } & Disposable {
+  const path = mkdtempSync(join(tmpdir(), "svc-cli-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Where the fake gate stands: verbs that answer with their own arguments. */
+export const FAKE_GATE = join(import.meta.dir, "fake-gate.ts");
+/** A build for those who need its facts and must not wait for `npm run build`. */
+export const FAKE_BUILD = join(import.meta.dir, "fake-build.ts");
+/** A hook that appends every module that was loaded to the file in MODULES_LOG. */
+export const MODULE_LOG = join(import.meta.dir, "module-log.ts");

@@ -1,0 +1,95 @@
+/** The compiled executable in scratch homes: no mock, the same file that a user downloads. */
+import { afterAll } from "bun:test";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+
+/** The checkout. */
+export const ROOT = join(import.meta.dir, "../..");
+/** The executable that `npm run build` left. */
+export const SVC = join(ROOT, "dist/svc");
+if (!existsSync(SVC)) throw new Error("dist/svc is missing: run npm run build");
+
+const scratch: string[] = [];
+afterAll(() => {
+  for (const dir of scratch.splice(0)) rmSync(dir, { recursive: true, force: true });
+});
+
+/** An environment of its own: a home that is not there yet, and nothing of this machine's svc. */
+export function emptyHome(): Record<string, string> {
+  const dir = mkdtempSync(join(tmpdir(), "svc-e2e-"));
+  scratch.push(dir);
+  return { PATH: process.env.PATH ?? "", HOME: dir, SVC_HOME: join(dir, "svc"), NO_COLOR: "1" };
+}
+
+/** What a command said and how it ended. */
+export interface Ended {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** Runs the executable to its end. */
+export async function svc(env: Record<string, string>, args: string[], input = ""): Promise<Ended> {
+  const child = Bun.spawn([SVC, ...args], {
+    env,
+    cwd: env.HOME,
+    stdin: Buffer.from(input),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, out, err };
+}
+
+/** A home after `svc login --yes`. */
+export async function signedIn(): Promise<Record<string, string>> {
+  const env = emptyHome();
+  const login = await svc(env, ["login", "--yes"]);
+  if (login.code !== 0) throw new Error(`svc login ended with ${login.code}: ${login.err}`);
+  return env;
+}
+
+/** The reference SDK's client on `svc mcp`, as a user's MCP client would be. */
+export class Session {
+  readonly client = new Client({ name: "e2e", version: "1" });
+  private constructor(readonly transport: StdioClientTransport) {}
+
+  static async open(env: Record<string, string>, ...args: string[]): Promise<Session> {
+    const transport = new StdioClientTransport({
+      command: SVC,
+      args: ["mcp", ...args],
+      env,
+      cwd: env.HOME,
+      stderr: "ignore",
+    });
+    const session = new Session(transport);
+    await session.client.connect(transport);
+    return session;
+  }
+
+  /** The text block of an answer and whether it is a failure. */
+  async raw(name: string, args: object = {}): Promise<{ text: string; isError: boolean }> {
+    const answer = await this.client.callTool({ name, arguments: args as Record<string, unknown> });
+    const content = answer.content as { type: string; text: string }[];
+    if (content.length !== 1 || content[0]!.type !== "text") throw new Error("an answer has exactly one text block");
+    return { text: content[0]!.text, isError: answer.isError === true };
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: a payload is JSON, and a test reads what it expects of it
+  async call(name: string, args: object = {}): Promise<any> {
+    const { text, isError } = await this.raw(name, args);
+    if (isError) throw new Error(text);
+    return JSON.parse(text);
+  }
+
+  close(): Promise<void> {
+    return this.client.close();
+  }
+}

@@ -1,0 +1,205 @@
+/** What a user's MCP client sees of the executable. */
+import { beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { notes } from "../fixture.ts";
+import { emptyHome, ROOT, Session, SVC, signedIn, svc } from "./home.ts";
+
+let env: Record<string, string>;
+beforeAll(async () => {
+  env = await signedIn();
+});
+
+describe("with an empty home", () => {
+  test("initialize and tools/list answer, and nothing is made", async () => {
+    const empty = emptyHome();
+    const session = await Session.open(empty);
+    const { tools } = await session.client.listTools();
+    expect(tools.length).toBe(19);
+    expect(session.client.getServerVersion()?.name).toBe("svc");
+    expect(existsSync(empty.SVC_HOME!)).toBe(false);
+    const answer = await session.raw("svc_list_collections");
+    expect(answer).toMatchObject({ isError: true, text: expect.stringMatching(/^PermissionError: .*svc login/) });
+    await session.close();
+  });
+
+  test.skipIf(!Bun.which("strace"))("initialize and tools/list open no file under SVC_HOME", async () => {
+    const log = join(env.HOME!, "trace");
+    const child = Bun.spawn(["strace", "-f", "-e", "trace=file", "-o", log, SVC, "mcp"], {
+      env,
+      stdin: "pipe",
+      stdout: "pipe",
+    });
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`);
+    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" })}\n`);
+    await child.stdin.end();
+    const out = await new Response(child.stdout).text();
+    expect(await child.exited).toBe(0);
+    expect(out.trim().split("\n").length).toBe(2);
+    expect(JSON.parse(out.split("\n")[0]!).result.protocolVersion).toBe("2025-06-18");
+    const touched = readFileSync(log, "utf8")
+      .split("\n")
+      .filter((line) => line.includes(env.SVC_HOME!) && !line.includes("execve("));
+    expect(touched).toEqual([]);
+  });
+
+  test("signed in but without a runtime, a call says which command to run", async () => {
+    const bare = emptyHome();
+    expect((await svc(bare, ["login", "--yes", "--no-install"])).code).toBe(0);
+    const session = await Session.open(bare);
+    const answer = await session.raw("svc_list_collections");
+    expect(answer).toMatchObject({
+      isError: true,
+      text: expect.stringMatching(/^RuntimeError: .*svc runtime install/),
+    });
+    expect((await svc(bare, ["runtime", "install"])).code).toBe(0);
+    expect(await session.call("svc_list_collections")).toEqual({ collections: [] });
+    await session.close();
+  });
+});
+
+describe("the 19 tools", () => {
+  test("add, search, read back, change, list, and upkeep through one session", async () => {
+    const session = await Session.open(env, "--workspace", ROOT);
+    const rows = notes();
+    const c = { collection: "notes" };
+    expect(await session.call("svc_create_collection", { name: "notes", lexical: true })).toMatchObject({
+      created: "notes",
+    });
+    const batch = { ids: rows.map((r) => r.id), texts: rows.map((r) => r.text), metadata: rows.map((r) => r.metadata) };
+    expect(await session.call("svc_add", { ...c, ...batch })).toEqual({ added: rows.length, ...c });
+    const found = await session.call("svc_search", { ...c, query: "new version without downtime", top_k: 3 });
+    expect(found.hits.map((hit: { id: string }) => hit.id)).toContain("deploy-blue-green");
+    expect((await session.call("svc_get", { ...c, ids: ["tea"] })).rows[0].text).toBe(
+      rows.find((r) => r.id === "tea")!.text,
+    );
+    expect(
+      await session.call("svc_upsert", { ...c, texts: ["Oolong at ninety degrees."], ids: ["tea"] }),
+    ).toMatchObject({ upserted: 1 });
+    expect(await session.call("svc_update", { ...c, texts: ["Oolong."], ids: ["tea"] })).toMatchObject({ updated: 1 });
+    expect(await session.call("svc_delete", { ...c, ids: ["tea"] })).toMatchObject({ deleted: 1 });
+    expect((await session.call("svc_count", c)).count).toBe(rows.length - 1);
+    expect((await session.call("svc_ids", { ...c, limit: 2 })).ids).toEqual([rows[0]!.id, rows[1]!.id]);
+    expect((await session.call("svc_list_collections")).collections).toEqual(["notes"]);
+    expect((await session.call("svc_build_lexical", c)).lexical_built).toBe("notes");
+    expect((await session.call("svc_search_lexical", { ...c, query: "sourdough" })).hits[0].id).toBe("bread");
+    expect(await session.call("svc_build_ivf", { ...c, min_rows: 10 })).toMatchObject({
+      min_rows: 10,
+      target_recall: 0.98,
+    });
+    expect(await session.call("svc_compact", c)).toEqual({ compacted: "notes" });
+    expect((await session.call("svc_tune", { ...c, dry_run: true })).plan.collection).toBe("notes");
+    expect((await session.call("svc_stats", c)).stats).toMatchObject({ name: "notes", key_name: "scope" });
+    expect((await session.call("svc_index_repo", {})).status).toBe("built");
+    const code = await session.call("svc_repo_search", { query: "where is the writer's lock taken" });
+    expect(code).toMatchObject({ collection: "repo_symbols", index_status: "hit" });
+    expect(code.hits.length).toBe(5);
+    expect((await session.call("svc_workspace_info")).files_tracked).toBeGreaterThan(50);
+    expect(await session.raw("svc_nothing")).toEqual({ isError: true, text: "ValueError: unknown tool 'svc_nothing'" });
+    await session.close();
+  });
+
+  test("a row that was acknowledged survives kill -9", async () => {
+    const session = await Session.open(env);
+    await session.call("svc_add", { collection: "killed", texts: ["still here"], ids: ["row"] });
+    process.kill(session.transport.pid!, "SIGKILL");
+    const again = await Session.open(env);
+    expect((await again.call("svc_get", { collection: "killed", ids: ["row"] })).rows).toEqual([
+      { id: "row", found: true, text: "still here" },
+    ]);
+    await again.close();
+  });
+
+  test("the terminal sees what the client stored", async () => {
+    expect((await svc(env, ["mem", "add", "shared", "typed by hand", "--id", "hand"])).code).toBe(0);
+    const session = await Session.open(env);
+    expect((await session.call("svc_search", { collection: "shared", query: "typed" })).hits[0].id).toBe("hand");
+    await session.call("svc_add", { collection: "shared", texts: ["said by an agent"], ids: ["agent"] });
+    await session.close();
+    const { code, out } = await svc(env, ["mem", "search", "shared", "agent", "--top-k", "1", "--json"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(out).hits[0].id).toBe("agent");
+  });
+});
+
+describe("endings", () => {
+  /** Talks JSON-RPC by hand, so that a pipe can be broken where the SDK would not. */
+  function spawn() {
+    const child = Bun.spawn([SVC, "mcp"], { env, cwd: env.HOME, stdin: "pipe", stdout: "pipe", stderr: "ignore" });
+    const send = (message: object) => {
+      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+      child.stdin.flush();
+    };
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    send({ id: 0, method: "initialize", params });
+    send({ method: "notifications/initialized" });
+    return { child, send };
+  }
+
+  const add = (id: string) => ({
+    id: 1,
+    method: "tools/call",
+    params: { name: "svc_add", arguments: { collection: "endings", texts: [`text ${id}`], ids: [id] } },
+  });
+
+  test("stdin closes in the middle of a call: the answer is delivered, the row saved, the exit clean", async () => {
+    const { child, send } = spawn();
+    send(add("closing"));
+    await child.stdin.end();
+    const out = await new Response(child.stdout).text();
+    expect(await child.exited).toBe(0);
+    expect(out.trim().split("\n").length).toBe(2);
+    expect(out).toContain('\\"added\\":1');
+    expect((await svc(env, ["mem", "count", "endings", "--json"])).out).toContain('"count":');
+  });
+
+  test("a client that dies in the middle of a call leaves no orphan", async () => {
+    const { child, send } = spawn();
+    send(add("dying"));
+    await child.stdout.cancel();
+    await child.stdin.end();
+    const ended = await Promise.race([child.exited.then(() => true), Bun.sleep(3000).then(() => false)]);
+    if (!ended) child.kill("SIGKILL");
+    expect(ended).toBe(true);
+    await (await Session.open(env)).close();
+  });
+});
+
+describe("trust", () => {
+  test("a library that was changed is not mapped; verify says which", async () => {
+    const tampered = await signedIn();
+    const dir = join(tampered.SVC_HOME!, "runtime");
+    const folder = join(dir, readdirSync(dir).find((name) => !name.startsWith("."))!);
+    const library = join(folder, readdirSync(folder).find((name) => name.startsWith("libame_kernel"))!);
+    const bytes = readFileSync(library);
+    bytes[bytes.length >> 1]! ^= 1;
+    rmSync(library);
+    writeFileSync(library, bytes, { mode: 0o600 });
+    const session = await Session.open(tampered);
+    const answer = await session.raw("svc_list_collections");
+    expect(answer.isError).toBe(true);
+    expect(answer.text).toMatch(/^RuntimeError: .*libame_kernel.*svc runtime install/);
+    expect(answer.text).not.toContain(tampered.HOME!);
+    const verify = await svc(tampered, ["runtime", "verify"]);
+    expect(verify.code).toBe(1);
+    expect(verify.out + verify.err).toContain("libame_kernel");
+    expect((await svc(tampered, ["runtime", "install"])).code).toBe(0);
+    expect(await session.call("svc_list_collections")).toEqual({ collections: [] });
+    await session.close();
+  });
+
+  test("after a logout the memory stays and calls say to sign in", async () => {
+    const mine = await signedIn();
+    await svc(mine, ["mem", "add", "kept", "text", "--id", "a"]);
+    expect((await svc(mine, ["logout"])).code).toBe(0);
+    const refused = await svc(mine, ["mem", "count", "kept"]);
+    expect(refused.code).toBe(1);
+    expect(refused.err).toMatch(/PermissionError: .*svc login/);
+    expect((await svc(mine, ["login", "--yes"])).code).toBe(0);
+    expect(JSON.parse((await svc(mine, ["mem", "count", "kept", "--json"])).out)).toEqual({
+      collection: "kept",
+      count: 1,
+    });
+  });
+});

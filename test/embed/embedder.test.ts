@@ -1,0 +1,63 @@
+import { expect, test } from "bun:test";
+import { BigramEmbedder } from "../../src/embed/bigram.ts";
+import { checkSpace, spaceId } from "../../src/embed/embedder.ts";
+import { MultigramEmbedder } from "../../src/embed/multigram.ts";
+import { TEXT_EMBED_BYTES_MAX } from "../../src/limits.ts";
+import { native } from "../fixture.ts";
+
+const kernel = (await native()).kernel;
+const norm = (x: Float32Array) => Math.sqrt(x.reduce((sum, v) => sum + v * v, 0));
+
+for (const embedder of [new MultigramEmbedder(kernel), new BigramEmbedder(kernel)]) {
+  const { dimension, model_id } = embedder.profile;
+
+  test(`${model_id}: unit rows, the same every time, whatever stands beside them`, async () => {
+    const texts = ["hello world", "Ünïcödé 向量 🙂", "x".repeat(5000), "hello world"];
+    const out = await embedder.embedDocuments(texts);
+    expect(out.length).toBe(texts.length * dimension);
+    const row = (i: number) => out.subarray(i * dimension, (i + 1) * dimension);
+    for (let i = 0; i < texts.length; i++) expect(norm(row(i))).toBeCloseTo(1, 5);
+    expect(row(0)).toEqual(row(3));
+    expect(await embedder.embedDocuments(["hello world"])).toEqual(row(0).slice());
+  });
+
+  test(`${model_id}: odd texts give finite rows`, async () => {
+    const odd = [
+      "",
+      " ".repeat(1_000_000),
+      "\0",
+      "\u0301\u0301",
+      "👩‍👩‍👧‍👦",
+      "مرحبا",
+      "a".repeat(TEXT_EMBED_BYTES_MAX * 2),
+    ];
+    const out = await embedder.embedDocuments(odd);
+    expect(out.every(Number.isFinite)).toBe(true);
+  });
+}
+
+test("every CPU path embeds to the same bits", async () => {
+  const embedder = new MultigramEmbedder(kernel);
+  const best = kernel.activeIsa();
+  const texts = ["The quick brown fox", "getUserById(request_id)", "Über den Wolken", "向量检索"];
+  const truth = await embedder.embedDocuments(texts);
+  try {
+    for (const isa of kernel.isas()) {
+      expect(kernel.forceIsa(isa)).toBe(true);
+      expect(kernel.activeIsa()).toBe(isa);
+      expect(await embedder.embedDocuments(texts)).toEqual(truth);
+    }
+    expect(kernel.forceIsa("no-such-path")).toBe(false);
+  } finally {
+    kernel.forceIsa(best);
+  }
+});
+
+test("another space is refused with the way out", () => {
+  const embedder = new MultigramEmbedder(kernel);
+  const other = { ...embedder.profile, model_version: "0" };
+  expect(spaceId(embedder.profile)).toMatch(/^sha256:[0-9a-f]{16}$/);
+  checkSpace("c", { ...embedder.profile }, embedder);
+  expect(() => checkSpace("c", other, embedder)).toThrow(/svc mem export/);
+  expect(() => checkSpace("c", null, embedder)).toThrow(/raw vectors/);
+});

@@ -1,0 +1,109 @@
+/** The native libraries of this checkout and scratch memories for tests. Built once; a build with nothing changed costs milliseconds. */
+import { afterAll } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildNative } from "../src/build/native.ts";
+import { MultigramEmbedder } from "../src/embed/multigram.ts";
+import { parseArguments } from "../src/memory/arguments.ts";
+import { Memory } from "../src/memory/memory.ts";
+import { Repositories } from "../src/memory/repositories.ts";
+import type { CallContext, VerbName } from "../src/memory/schemas.ts";
+import { platformTag } from "../src/paths.ts";
+import { type Native, openNative } from "../src/runtime/native.ts";
+import { Store } from "../src/store/store.ts";
+
+const ROOT = join(import.meta.dir, "..");
+
+let opened: Promise<Native> | undefined;
+
+/** The libraries of this checkout, mapped once a process. */
+export function native(): Promise<Native> {
+  opened ??= buildNative({ root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! }).then((built) =>
+    openNative({ kernelPath: built.kernel, runtimePath: built.runtime }),
+  );
+  return opened;
+}
+
+const scratch: string[] = [];
+const removeScratch = () => {
+  for (const dir of scratch.splice(0)) rmSync(dir, { recursive: true, force: true });
+};
+// A helper process that a test spawns says so: there is no afterAll in it.
+if (process.env.NODE_ENV === "test") afterAll(removeScratch);
+else process.on("exit", removeScratch);
+
+/** A directory that goes away after the file's tests. */
+export function scratchDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), "svc-test-"));
+  scratch.push(dir);
+  return dir;
+}
+
+/** A store on a directory; several on one directory behave like several processes. */
+export async function openStore(dir = scratchDir()): Promise<Store> {
+  return new Store(dir, (await native()).env, "0.0.0-test");
+}
+
+/** A memory with all verbs, called as a client does: with arguments that still have to be parsed. */
+export class TestMemory {
+  private constructor(
+    readonly dir: string,
+    readonly memory: Memory,
+  ) {}
+
+  static async open(dir = scratchDir(), workspace?: string): Promise<TestMemory> {
+    const store = await openStore(dir);
+    const embedder = new MultigramEmbedder((await native()).kernel);
+    const repositories = new Repositories({ store, repoStore: store, embedder, workspace, persistent: true });
+    return new TestMemory(dir, new Memory({ store, embedder, repositories, dispose: async () => {} }));
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: a payload is JSON, and a test reads what it expects of it
+  async call(verb: VerbName, args: unknown = {}, context: CallContext = {}): Promise<any> {
+    const parsed = parseArguments(verb, args) as never;
+    // As it travels: undefined fields fall away.
+    return JSON.parse(JSON.stringify(await this.memory[verb](parsed, context)));
+  }
+
+  close(): Promise<void> {
+    return this.memory.close();
+  }
+}
+
+/** Deterministic numbers in [0, 1) (mulberry32). A failing test prints the seed it was given. */
+export function random(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** `n` random unit vectors of dimension `dim`, row by row. */
+export function unitVectors(n: number, dim: number, next: () => number): Float32Array {
+  const out = new Float32Array(n * dim);
+  for (let row = 0; row < n; row++) {
+    let norm = 0;
+    for (let i = 0; i < dim; i++) {
+      const x = next() * 2 - 1;
+      out[row * dim + i] = x;
+      norm += x * x;
+    }
+    for (let i = 0; i < dim; i++) out[row * dim + i]! /= Math.sqrt(norm);
+  }
+  return out;
+}
+
+/** The notes that this project ships. */
+export function notes(): { id: string; text: string; metadata: Record<string, string> }[] {
+  const path = join(ROOT, "test/data/notes.jsonl");
+  if (!existsSync(path)) throw new Error("test/data/notes.jsonl is missing from this checkout");
+  return readFileSync(path, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}

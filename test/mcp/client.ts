@@ -1,0 +1,92 @@
+/** A client over real pipes, as small as a test needs. It checks nothing: tests do. */
+import { join } from "node:path";
+
+/** One JSON-RPC message, loosely. */
+export interface Message {
+  id?: number | string | null;
+  method?: string;
+  // Tests reach into answers of every shape.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  result?: any;
+  error?: { code: number; message: string };
+  params?: Record<string, unknown>;
+}
+
+/** The server of `fixture-server.ts` in a process of its own. */
+export class Client {
+  readonly process;
+  /** Everything that came, in order. */
+  readonly messages: Message[] = [];
+  private waiting: (() => void)[] = [];
+  private isOver = false;
+  private nextId = 1;
+
+  constructor(env: Record<string, string> = {}) {
+    this.process = Bun.spawn([process.execPath, join(import.meta.dir, "fixture-server.ts")], {
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "inherit",
+      env: { ...process.env, ...env },
+    });
+    void this.readAll();
+  }
+
+  /** Writes bytes as they are. */
+  async write(bytes: string | Uint8Array): Promise<void> {
+    this.process.stdin.write(bytes);
+    await this.process.stdin.flush();
+  }
+
+  /** Writes one message and a newline. */
+  async send(message: unknown): Promise<void> {
+    await this.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /** Sends a request and gives its answer. */
+  async request(method: string, params?: unknown): Promise<Message> {
+    const id = this.nextId++;
+    await this.send({ jsonrpc: "2.0", id, method, params });
+    return this.next((message) => message.id === id);
+  }
+
+  /** Calls a tool; gives its one text block and whether it failed. */
+  async call(name: string, args?: unknown, meta?: unknown): Promise<{ text: string; isError: boolean }> {
+    const { result } = await this.request("tools/call", { name, arguments: args, _meta: meta });
+    return { text: result.content[0].text, isError: result.isError };
+  }
+
+  /** The first message, come or to come, that fits. */
+  async next(fits: (message: Message) => boolean): Promise<Message> {
+    for (;;) {
+      const found = this.messages.find(fits);
+      if (found) return found;
+      if (this.isOver) throw new Error(`the server ended; it had said ${JSON.stringify(this.messages).slice(0, 2000)}`);
+      await new Promise<void>((resolve) => this.waiting.push(resolve));
+    }
+  }
+
+  /** Closes stdin and waits for the exit. */
+  async close(): Promise<number> {
+    await this.process.stdin.end();
+    const code = await this.process.exited;
+    while (!this.isOver) await Bun.sleep(1);
+    return code;
+  }
+
+  private async readAll(): Promise<void> {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const chunk of this.process.stdout) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) this.messages.push(JSON.parse(line) as Message);
+      this.wake();
+    }
+    this.isOver = true;
+    this.wake();
+  }
+
+  private wake(): void {
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
+}

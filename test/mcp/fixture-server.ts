@@ -1,0 +1,73 @@
+/**
+ * The MCP server in front of verbs that store nothing: what is tested through it is the protocol. A search's query is a small
+ * command, `sleep 300` or `big 1000000`; the environment sets how the gate behaves.
+ */
+import { appendFileSync } from "node:fs";
+import { CancelledError, PermissionError, ValueError } from "../../src/errors.ts";
+import { serveMcp } from "../../src/mcp/server.ts";
+import type { CallContext, SearchArguments, Verbs } from "../../src/memory/schemas.ts";
+
+const log = (line: string) => {
+  if (process.env.FIXTURE_LOG) appendFileSync(process.env.FIXTURE_LOG, `${line}\n`);
+};
+
+async function search(a: SearchArguments, c: CallContext) {
+  const [command, argument] = a.query.split(" ");
+  if (command === "sleep") {
+    await Bun.sleep(Number(argument));
+    log(`slept ${argument}`);
+  }
+  if (command === "wait") await untilCancelled(c);
+  if (command === "throw") throw new Error("a bug with a stack");
+  if (command === "missing") throw new ValueError(`collection '${a.collection}' does not exist (create it first)`);
+  const text = command === "big" ? "x".repeat(Number(argument)) : JSON.stringify(a);
+  return { collection: a.collection, query: a.query, hits: [{ id: "1", text }] };
+}
+
+function untilCancelled(c: CallContext): Promise<never> {
+  return new Promise((_, reject) => {
+    const keepAlive = setInterval(() => {}, 1000);
+    const cancel = () => {
+      clearInterval(keepAlive);
+      log("cancelled");
+      reject(new CancelledError("stopped; the last saved state stands"));
+    };
+    if (c.signal?.aborted) cancel();
+    c.signal?.addEventListener("abort", cancel, { once: true });
+  });
+}
+
+const verbs: Partial<Verbs> = {
+  search,
+  async compact(a, c) {
+    for (let step = 1; step <= 1000; step++) {
+      c.progress?.(step, 1000, "merging");
+      if (step % 20 === 0) await Bun.sleep(10);
+    }
+    return { compacted: a.collection };
+  },
+  async build_ivf(_, c) {
+    c.progress?.(0, 0, "sampling");
+    return untilCancelled(c);
+  },
+  async add(a) {
+    return { added: a.texts.length, collection: a.collection };
+  },
+  async get(a) {
+    return { collection: a.collection, rows: a.ids.map((id) => ({ id, found: false })) };
+  },
+};
+
+let refusals = Number(process.env.FIXTURE_REFUSALS ?? 0);
+
+async function open(): Promise<Verbs> {
+  log("gate");
+  await Bun.sleep(5);
+  if (refusals-- > 0) throw new PermissionError("not logged in: run 'svc login'");
+  return verbs as Verbs;
+}
+
+const stop = new AbortController();
+process.once("SIGTERM", () => stop.abort());
+await serveMcp({ verbs: open, version: "1.2.3", monitorLog: process.env.FIXTURE_MONITOR, signal: stop.signal });
+log("exit");

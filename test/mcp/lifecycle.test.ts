@@ -1,0 +1,138 @@
+/** How a server behaves when its input is huge, its reader slow or gone, or its time over. */
+import { expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { STDIO_LINE_BYTES_MAX } from "../../src/limits.ts";
+import { MONITOR_ENTRY_BYTES_MAX } from "../../src/mcp/monitor.ts";
+import { Client } from "./client.ts";
+
+const MIB = 1024 * 1024;
+const scratch = (name: string) => join(mkdtempSync(join(tmpdir(), "svc-mcp-")), name);
+
+function callLine(id: number, name: string, args: unknown): string {
+  return `${JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } })}\n`;
+}
+
+const search = (id: number, query: string) => callLine(id, "svc_search", { collection: "c", query });
+
+function residentBytesMax(pid: number): number {
+  const [, kib] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kib) * 1024;
+}
+
+test("a line of 200 MB is skipped with an error that names the limit, and not kept in memory", async () => {
+  const client = new Client();
+  await client.request("ping");
+  const before = process.platform === "linux" ? residentBytesMax(client.process.pid) : 0;
+  const chunk = new Uint8Array(MIB).fill(0x61);
+  await client.write('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"');
+  for (let i = 0; i < 200; i++) await client.write(chunk);
+  await client.write('"}}\n');
+  const { error, id } = await client.next((message) => message.error !== undefined);
+  expect([id, error?.code]).toEqual([null, -32600]);
+  expect(error?.message).toContain(String(STDIO_LINE_BYTES_MAX));
+  expect((await client.request("ping")).result).toEqual({});
+  expect(client.messages.length).toBe(3);
+  if (before > 0) expect(residentBytesMax(client.process.pid) - before).toBeLessThan(2 * STDIO_LINE_BYTES_MAX);
+  expect(await client.close()).toBe(0);
+}, 20_000);
+
+test("at the end of stdin calls in flight are finished, answered in full, and the exit follows at once", async () => {
+  const client = new Client();
+  await client.write(search(1, "sleep 300") + search(2, "big 3000000") + search(3, "fast"));
+  await client.process.stdin.end();
+  await client.next(({ id }) => id === 1);
+  const answered = performance.now();
+  expect(await client.close()).toBe(0);
+  expect(performance.now() - answered).toBeLessThan(1000);
+  expect(client.messages.map(({ id }) => id).sort()).toEqual([1, 2, 3]);
+  const big = client.messages.find(({ id }) => id === 2);
+  expect(JSON.parse(big?.result.content[0].text).hits[0].text.length).toBe(3_000_000);
+});
+
+test("without a call in flight the end of stdin ends the server at once", async () => {
+  const client = new Client();
+  await client.request("ping");
+  const before = performance.now();
+  expect(await client.close()).toBe(0);
+  expect(performance.now() - before).toBeLessThan(1000);
+});
+
+/** Runs the fixture behind a shell, where a pipe can be closed at one end only. */
+function shell(script: string, env: Record<string, string> = {}) {
+  const fixture = `${process.execPath} ${join(import.meta.dir, "fixture-server.ts")}`;
+  return Bun.spawn(["bash", "-c", script.replace("SERVER", fixture)], {
+    stdout: "pipe",
+    stderr: "pipe",
+    env: { ...process.env, ...env },
+  });
+}
+
+test("a client that stops reading: what is under way ends, what can be cancelled is, and the server leaves", async () => {
+  const log = scratch("log");
+  const input = scratch("input");
+  const build = callLine(1, "svc_build_ivf", { collection: "c" });
+  writeFileSync(input, search(9, "fast") + build + search(2, "sleep 300") + search(3, "big 500000"));
+  const before = performance.now();
+  // The reader takes one line and leaves; stdin stays open long after.
+  const run = shell(`(cat ${input}; exec sleep 1.5) | (SERVER; echo "code $?" >&2) | head -n 1`, { FIXTURE_LOG: log });
+  const code = await new Response(run.stderr).text();
+  expect(code).toBe("code 0\n");
+  expect(readFileSync(log, "utf8").trim().split("\n").sort()).toEqual(["cancelled", "exit", "gate", "slept 300"]);
+  expect(performance.now() - before).toBeLessThan(3000);
+});
+
+test("a client that was killed leaves no index build running", async () => {
+  const log = scratch("log");
+  const input = scratch("input");
+  writeFileSync(input, callLine(1, "svc_build_ivf", { collection: "c" }));
+  // The shell that started the server ends at once; a subshell holds the other end of stdout, so that nothing is broken.
+  const run = shell(`bash -c 'SERVER < ${input} | sleep 1.5 & sleep 0.4'`, { FIXTURE_LOG: log });
+  await run.exited;
+  const until = performance.now() + 2000;
+  while (!readFileSync(log, "utf8").includes("exit") && performance.now() < until) await Bun.sleep(20);
+  expect(readFileSync(log, "utf8")).toBe("gate\ncancelled\nexit\n");
+});
+
+test("SIGTERM: no further request, running calls are cancelled, their answers still go out", async () => {
+  const client = new Client();
+  await client.request("ping");
+  await client.write(callLine(50, "svc_build_ivf", { collection: "c" }) + search(51, "sleep 100"));
+  await client.call("svc_search", { collection: "c", query: "fast" });
+  client.process.kill("SIGTERM");
+  expect(await client.process.exited).toBe(0);
+  const answer = await client.next(({ id }) => id === 50);
+  expect(answer.result.content[0].text).toBe("CancelledError: stopped; the last saved state stands");
+  expect((await client.next(({ id }) => id === 51)).result.isError).toBe(false);
+});
+
+test("a slow reader gets everything, in whole lines", async () => {
+  const input = scratch("input");
+  writeFileSync(input, Array.from({ length: 100 }, (_, i) => search(i + 1, "big 1000000")).join(""));
+  const run = shell(`SERVER < ${input} | (sleep 0.5; grep -c '"isError":false'); echo "\${PIPESTATUS[0]}"`);
+  expect(await new Response(run.stdout).text()).toBe("100\n0\n");
+});
+
+test("--monitor appends both directions to a private file, entries capped", async () => {
+  const log = scratch("monitor.jsonl");
+  writeFileSync(log, '{"earlier":1}\n', { mode: 0o644 });
+  const client = new Client({ FIXTURE_MONITOR: log });
+  await client.request("ping");
+  await client.write("no json\n");
+  await client.next(({ id }) => id === null);
+  await client.call("svc_search", { collection: "c", query: `big 300000 ${"€\u0001".repeat(100_000)}` });
+  expect(await client.close()).toBe(0);
+  expect(statSync(log).mode & 0o777).toBe(0o600);
+  const lines = readFileSync(log, "utf8").trimEnd().split("\n");
+  for (const line of lines) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(MONITOR_ENTRY_BYTES_MAX);
+  const entries = lines.map((line) => JSON.parse(line));
+  expect(entries.map((entry) => entry.direction)).toEqual([undefined, "in", "out", "in", "out", "in", "out"]);
+  expect(entries[1]).toEqual({
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    direction: "in",
+    message: { jsonrpc: "2.0", id: 1, method: "ping" },
+  });
+  expect(entries[3].text).toBe("no json");
+  expect(entries[5]).toMatchObject({ truncated: true, text: expect.stringContaining("svc_search") });
+});

@@ -1,0 +1,52 @@
+/** Lines and depth at their borders. */
+import { expect, test } from "bun:test";
+import { JSON_DEPTH_MAX } from "../../src/limits.ts";
+import { isBlank, isTooDeep, LineSplitter } from "../../src/mcp/lines.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+function split(chunks: string[], max = 10): string[] {
+  const splitter = new LineSplitter(max);
+  const lines = chunks.flatMap((chunk) => [...splitter.push(bytes(chunk))]);
+  lines.push(...splitter.finish());
+  return lines.map((line) => (typeof line === "string" ? `<${line}>` : new TextDecoder().decode(line)));
+}
+
+const SPLITS: [name: string, chunks: string[], lines: string[]][] = [
+  ["one line", ["abc\n"], ["abc"]],
+  ["two lines in one chunk", ["a\nb\n"], ["a", "b"]],
+  ["a line in many chunks", ["a", "b", "", "c\nd"], ["abc", "d"]],
+  ["no newline at the end", ["abc"], ["abc"]],
+  ["empty lines", ["\n\na\n"], ["", "", "a"]],
+  ["exactly the limit", ["0123456789\n"], ["0123456789"]],
+  ["the limit over two chunks", ["01234", "56789\n"], ["0123456789"]],
+  ["one above the limit", ["0123456789x\nok\n"], ["<oversize>", "ok"]],
+  [
+    "above the limit over chunks, reported once",
+    ["01234", "56789", "x", "yyyyyyyyyyyyyyyyyyyyyy", "z\nok\n"],
+    ["<oversize>", "ok"],
+  ],
+  ["above the limit without an end", ["0123456789x"], ["<oversize>"]],
+];
+
+test.each(SPLITS)("%s", (_, chunks, lines) => {
+  expect(split(chunks)).toEqual(lines);
+});
+
+const nest = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+
+test("depth is counted up to the limit, outside of strings only", () => {
+  expect(isTooDeep(bytes(nest(JSON_DEPTH_MAX)))).toBe(false);
+  expect(isTooDeep(bytes(nest(JSON_DEPTH_MAX + 1)))).toBe(true);
+  expect(isTooDeep(bytes(`{"a":${nest(JSON_DEPTH_MAX)}}`))).toBe(true);
+  expect(isTooDeep(bytes(JSON.stringify({ a: nest(1000) })))).toBe(false);
+  expect(isTooDeep(bytes(JSON.stringify({ a: `\\"${nest(1000)}`, b: '\\\\"' })))).toBe(false);
+  expect(isTooDeep(bytes(`["\\\\",${nest(JSON_DEPTH_MAX)}]`))).toBe(true);
+  expect(isTooDeep(bytes(`"${"[".repeat(1000)}`))).toBe(false);
+  expect(isTooDeep(bytes(JSON.stringify(Array.from({ length: 1000 }, () => [[]]))))).toBe(false);
+});
+
+test("blank lines are those of white space", () => {
+  for (const line of ["", "\r", " \t\r"]) expect(isBlank(bytes(line))).toBe(true);
+  for (const line of ["x", " {}"]) expect(isBlank(bytes(line))).toBe(false);
+});

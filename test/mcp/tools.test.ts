@@ -1,0 +1,66 @@
+/** The table of tools against the document, the schemas and the generated file. */
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { GENERATED_FILE, generateToolSchemas } from "../../src/mcp/generate.ts";
+import { findTool, listTools, TOOLS } from "../../src/mcp/tools.ts";
+import { VERBS } from "../../src/memory/schemas.ts";
+
+test("there are exactly 19 tools, one for each verb, in the same order", () => {
+  expect(TOOLS.map(({ verb }) => verb)).toEqual(VERBS);
+  expect(new Set(listTools().map(({ name }) => name)).size).toBe(19);
+});
+
+test("tools.gen.json is what the schemas say (mend it with: bun src/mcp/generate.ts)", () => {
+  expect(readFileSync(GENERATED_FILE, "utf8")).toBe(generateToolSchemas());
+});
+
+test.each(listTools().map((tool) => [tool.name, tool] as const))("%s is complete", (name, tool) => {
+  expect(name).toMatch(/^svc_[a-z_]+$/);
+  expect(tool.title).toBeString();
+  expect(tool.description!.length).toBeGreaterThan(40);
+  // Clients pay for every word in every session.
+  expect(tool.description!.length).toBeLessThan(420);
+  const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
+  for (const hint of hints) expect(tool.annotations?.[hint]).toBeBoolean();
+  expect(tool.annotations?.openWorldHint).toBe(false);
+  if (tool.annotations?.readOnlyHint) expect(tool.annotations.destructiveHint).toBe(false);
+  expect(tool.inputSchema.type).toBe("object");
+  expect(tool.inputSchema.additionalProperties).toBe(false);
+  for (const [argument, schema] of Object.entries(tool.inputSchema.properties ?? {})) {
+    const { description, anyOf } = schema as { description?: string; anyOf?: { description?: string }[] };
+    expect([argument, description ?? anyOf?.[0]?.description]).toEqual([argument, expect.any(String)]);
+  }
+});
+
+test("required arguments are those of the document", () => {
+  const required = Object.fromEntries(listTools().map(({ name, inputSchema }) => [name, inputSchema.required ?? []]));
+  expect(required).toEqual({
+    svc_search: ["collection", "query"],
+    svc_add: ["collection", "texts"],
+    svc_create_collection: ["name"],
+    svc_list_collections: [],
+    svc_stats: ["collection"],
+    svc_upsert: ["collection", "texts", "ids"],
+    svc_update: ["collection", "texts", "ids"],
+    svc_delete: ["collection", "ids"],
+    svc_ids: ["collection"],
+    svc_count: ["collection"],
+    svc_get: ["collection", "ids"],
+    svc_search_lexical: ["collection", "query"],
+    svc_compact: ["collection"],
+    svc_build_ivf: ["collection"],
+    svc_build_lexical: ["collection"],
+    svc_tune: ["collection"],
+    svc_index_repo: [],
+    svc_repo_search: ["query"],
+    svc_workspace_info: [],
+  });
+});
+
+test("the whole list stays below 20 kB", () => {
+  expect(JSON.stringify(listTools()).length).toBeLessThan(20_000);
+});
+
+test("names of Object.prototype are no tools", () => {
+  for (const name of ["constructor", "__proto__", "search", "svc_", ""]) expect(findTool(name)).toBeUndefined();
+});

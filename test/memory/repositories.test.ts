@@ -1,0 +1,70 @@
+/** A repository as a memory: indexed, searched, read back from its source, and never stale. */
+import { expect, test } from "bun:test";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { scratchDir, TestMemory } from "../fixture.ts";
+
+function repository(): string {
+  const root = scratchDir();
+  mkdirSync(join(root, "src/net"), { recursive: true });
+  writeFileSync(
+    join(root, "src/net/retry.ts"),
+    "// Backs off exponentially with jitter.\nexport function retry() {}\n",
+  );
+  writeFileSync(
+    join(root, "src/parse.ts"),
+    "export function parseHeader(line: string) {\n  return line.split(':');\n}\n",
+  );
+  writeFileSync(join(root, "README.md"), "# A project\nIt parses headers and retries requests.\n");
+  writeFileSync(join(root, ".env"), "TOKEN=secret\n");
+  return root;
+}
+
+const paths = (payload: { hits: { metadata: { path: string } }[] }) => payload.hits.map((hit) => hit.metadata.path);
+
+test("the whole life of a repository", async () => {
+  const root = repository();
+  const m = await TestMemory.open(undefined, root);
+  expect(await m.call("workspace_info")).toMatchObject({ collection: "repo_symbols", files_tracked: 0 });
+
+  const built = await m.call("index_repo");
+  expect(built).toMatchObject({ status: "built", files_tracked: 3, files_changed: 3, files_skipped: { secret: 1 } });
+  const found = await m.call("repo_search", { query: "exponential backoff with jitter", with_text: true });
+  expect(found.index_status).toBe("hit");
+  expect(found.hits[0].metadata).toMatchObject({ path: "src/net/retry.ts", language: "typescript", start_line: 1 });
+  expect(found.hits[0].text).toContain("Backs off");
+
+  // The text is not stored: svc_get reads the source as it is now.
+  const id = found.hits[0].id;
+  writeFileSync(join(root, "src/net/retry.ts"), "// Retries twice, at once.\nexport function retry() {}\n");
+  expect((await m.call("get", { collection: "repo_symbols", ids: [id] })).rows[0].text).toContain("Retries twice");
+
+  // And the very next question knows the new words.
+  const fresh = await m.call("repo_search", { query: "retries twice at once", top_k: 1 });
+  expect(fresh.index_status).toBe("refreshed");
+  expect(paths(fresh)).toEqual(["src/net/retry.ts"]);
+
+  expect(
+    paths(await m.call("repo_search", { query: "retry", path_hint: "src" })).every((p) => p.startsWith("src/")),
+  ).toBe(true);
+  expect(paths(await m.call("repo_search", { query: "retry", path_hint: "README.md" }))).toEqual(["README.md"]);
+
+  rmSync(join(root, "src/parse.ts"));
+  const after = await m.call("repo_search", { query: "parseHeader split line", top_k: 10 });
+  expect(paths(after)).not.toContain("src/parse.ts");
+  expect(await m.call("workspace_info")).toMatchObject({ files_tracked: 2, persistent_index: true });
+  await m.close();
+});
+
+test("two repositories in one collection do not see each other", async () => {
+  const [a, b] = [repository(), repository()];
+  writeFileSync(join(b, "only-here.txt"), "quetzalcoatl\n");
+  const dir = scratchDir();
+  const first = await TestMemory.open(dir, a);
+  const second = await TestMemory.open(dir, b);
+  await first.call("repo_search", { query: "anything" });
+  expect(paths(await second.call("repo_search", { query: "quetzalcoatl", top_k: 1 }))).toEqual(["only-here.txt"]);
+  expect(paths(await first.call("repo_search", { query: "quetzalcoatl", top_k: 10 }))).not.toContain("only-here.txt");
+  await first.close();
+  await second.close();
+});

@@ -1,0 +1,609 @@
+/* libame_kernel against its header: every CPU path that runs here against the scalar one, the scalar one against arithmetic
+ * in long double, and text against tables that say what a word becomes. */
+#include "../../ffi/ame_kernel/ame_kernel.h"
+#include "../../ffi/ame_kernel/crc32c_table.h"
+#include "../../ffi/ame_kernel/prior_table.h"
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const ame_kernel *kernel;
+
+static uint64_t random_state = 20240611;
+static uint64_t random_u64(void) {
+  uint64_t z = (random_state += 0x9e3779b97f4a7c15ull);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+static float random_float(void) { return (float)((double)(random_u64() >> 11) * 0x1p-52 - 1.0); }
+
+/* Exactly n bytes, so that the sanitizer sees the first one beyond. */
+static void *memory(size_t bytes) {
+  void *p = malloc(bytes ? bytes : 1);
+  if (!p) abort();
+  return p;
+}
+
+static const size_t lengths[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 255, 256, 384, 768, 1000, 1024};
+#define LENGTHS (sizeof lengths / sizeof lengths[0])
+#define ROWS 7
+
+typedef enum shape { SHAPE_RANDOM, SHAPE_ZERO, SHAPE_DENORMAL, SHAPE_SMALLEST, SHAPE_HUGE, SHAPE_ONE_HOT, SHAPE_MIXED, SHAPES } shape;
+
+static void fill(float *x, size_t n, shape s) {
+  for (size_t i = 0; i < n; i++) {
+    switch (s) {
+      case SHAPE_ZERO: x[i] = 0; break;
+      case SHAPE_DENORMAL: x[i] = random_float() * 1e-40f; break;
+      case SHAPE_SMALLEST: x[i] = i % 3 ? 0 : 1.4e-45f; break;
+      case SHAPE_HUGE: x[i] = random_float() * 1e17f; break;
+      case SHAPE_ONE_HOT: x[i] = i == n / 2 ? -3.0f : 0; break;
+      case SHAPE_MIXED: x[i] = ldexpf(random_float(), (int)(random_u64() % 40) - 20); break;
+      default: x[i] = random_float();
+    }
+  }
+}
+
+static double norm_of(const float *x, size_t n) {
+  long double s = 0;
+  for (size_t i = 0; i < n; i++) s += (long double)x[i] * x[i];
+  return (double)sqrtl(s);
+}
+
+static void test_table(void) {
+  CHECK(kernel == ame_kernel_table());
+  CHECK(kernel->abi == AME_ABI_VERSION && ame_abi_version() == AME_ABI_VERSION);
+  CHECK(kernel->size == sizeof(ame_kernel));
+  CHECK(strcmp(ame_isa_name(0), "scalar") == 0);
+  CHECK(ame_isa_name(ame_isa_count()) == NULL && !ame_isa_supported(ame_isa_count()));
+  const char *best = ame_isa_active();
+  CHECK(ame_isa_force("abacus") == 1 && ame_isa_force(NULL) == 1 && ame_isa_active() == best);
+  for (uint32_t i = 0; i < ame_isa_count(); i++) {
+    int forced = ame_isa_force(ame_isa_name(i)) == 0;
+    CHECK_MESSAGE(forced == (int)ame_isa_supported(i), "force of %s", ame_isa_name(i));
+    if (forced) CHECK(strcmp(ame_isa_active(), ame_isa_name(i)) == 0);
+  }
+  ame_isa_force(best);
+}
+
+static void test_dot_f32(const char *path) {
+  for (size_t l = 0; l < LENGTHS; l++) {
+    size_t dim = lengths[l];
+    float *q = memory(dim * sizeof(float)), *rows = memory(ROWS * dim * sizeof(float));
+    float out[ROWS], one;
+    for (shape s = 0; s < SHAPES; s++) {
+      fill(q, dim, s == SHAPE_ONE_HOT ? SHAPE_RANDOM : s);
+      for (size_t i = 0; i < ROWS; i++) fill(rows + i * dim, dim, s);
+      kernel->dot_f32(q, rows, ROWS, dim, out);
+      for (size_t i = 0; i < ROWS; i++) {
+        long double sum = 0;
+        for (size_t j = 0; j < dim; j++) sum += (long double)q[j] * rows[i * dim + j];
+        double bound = (double)dim * 0x1p-22 * norm_of(q, dim) * norm_of(rows + i * dim, dim) + 1e-44;
+        CHECK_MESSAGE(fabs((double)(out[i] - sum)) <= bound, "%s dot_f32 dim %zu shape %d: %g, not %Lg", path, dim, s, out[i], sum);
+        kernel->dot_f32(q, rows + i * dim, 1, dim, &one);
+        CHECK_MESSAGE(memcmp(&one, &out[i], sizeof one) == 0, "%s dot_f32 dim %zu: a row's bits depend on its place", path, dim);
+      }
+    }
+    free(q);
+    free(rows);
+  }
+  kernel->dot_f32(NULL, NULL, 0, 16, NULL);
+}
+
+static void test_dot_i8(const char *path) {
+  const size_t strides[] = {0, 64, 128, 192, 384, 1024, 131072};
+  for (size_t l = 0; l < sizeof strides / sizeof strides[0]; l++) {
+    size_t stride = strides[l];
+    int8_t *q = memory(stride), *codes = memory(ROWS * stride);
+    int32_t out[ROWS];
+    for (int extreme = 0; extreme < 3; extreme++) {
+      for (size_t j = 0; j < stride; j++) q[j] = extreme ? (int8_t)(extreme == 1 ? 127 : -127) : (int8_t)(random_u64() % 255 - 127);
+      for (size_t j = 0; j < ROWS * stride; j++) codes[j] = extreme ? (int8_t)(j / (stride ? stride : 1) % 2 ? 127 : -127) : (int8_t)(random_u64() % 255 - 127);
+      kernel->dot_i8(q, codes, ROWS, stride, out);
+      for (size_t i = 0; i < ROWS; i++) {
+        int64_t sum = 0;
+        for (size_t j = 0; j < stride; j++) sum += (int64_t)q[j] * codes[i * stride + j];
+        CHECK_MESSAGE(out[i] == sum, "%s dot_i8 stride %zu: %d, not %lld", path, stride, out[i], (long long)sum);
+      }
+    }
+    free(q);
+    free(codes);
+  }
+}
+
+static void test_quantize(const char *path) {
+  for (size_t l = 0; l < LENGTHS; l++) {
+    size_t dim = lengths[l], stride = AME_CODE_STRIDE(dim);
+    float *rows = memory(ROWS * dim * sizeof(float));
+    int8_t *codes = memory(ROWS * stride), *truth = memory(ROWS * stride);
+    ame_code_info info[ROWS], truth_info[ROWS];
+    for (shape s = 0; s < SHAPES; s++) {
+      fill(rows, ROWS * dim, s);
+      memset(codes, 0x55, ROWS * stride);
+      kernel->quantize_i8(rows, ROWS, dim, codes, info);
+      ame_isa_force("scalar");
+      kernel->quantize_i8(rows, ROWS, dim, truth, truth_info);
+      ame_isa_force(path);
+      CHECK_MESSAGE(memcmp(codes, truth, ROWS * stride) == 0, "%s codes dim %zu shape %d", path, dim, s);
+      CHECK_MESSAGE(memcmp(info, truth_info, sizeof info) == 0, "%s summaries dim %zu shape %d", path, dim, s);
+      for (size_t i = 0; i < ROWS; i++) {
+        long double err = 0, norm = 0;
+        int good = 1;
+        for (size_t j = 0; j < stride; j++) {
+          long double hat = (long double)info[i].scale * codes[i * stride + j];
+          long double x = j < dim ? (long double)rows[i * dim + j] : 0;
+          good &= codes[i * stride + j] != -128 && (j < dim || codes[i * stride + j] == 0);
+          good &= fabsl(x - hat) <= (long double)info[i].scale * 0.5001L || info[i].scale < 1e-38f;
+          err += (x - hat) * (x - hat);
+          norm += hat * hat;
+        }
+        CHECK_MESSAGE(good, "%s a code dim %zu shape %d", path, dim, s);
+        CHECK_MESSAGE(info[i].err >= sqrtl(err) && info[i].norm >= sqrtl(norm), "%s bounds dim %zu shape %d", path, dim, s);
+        CHECK_MESSAGE(info[i].err <= sqrtl(err) * 1.000001L + 2e-45L && info[i].norm <= sqrtl(norm) * 1.000001L + 2e-45L,
+                      "%s bounds too wide, dim %zu shape %d", path, dim, s);
+        CHECK(info[i].pad == 0);
+      }
+    }
+    free(rows);
+    free(codes);
+    free(truth);
+  }
+  const float ties[8] = {127, 0.5f, -0.5f, 1.5f, -1.5f, 0.25f, -126.5f, 2.5f};
+  const int8_t expected[8] = {127, 1, -1, 2, -2, 0, -127, 3};
+  int8_t codes[64];
+  ame_code_info info;
+  kernel->quantize_i8(ties, 1, 8, codes, &info);
+  CHECK_MESSAGE(memcmp(codes, expected, 8) == 0, "%s ties away from zero", path);
+}
+
+static void test_rows(const char *path) {
+  for (size_t l = 0; l < LENGTHS; l++) {
+    size_t dim = lengths[l];
+    float *rows = memory(ROWS * dim * sizeof(float));
+    for (shape s = 0; s < SHAPES; s++) {
+      fill(rows, ROWS * dim, s);
+      int zero = norm_of(rows, dim) == 0;
+      kernel->normalize(rows, ROWS, dim);
+      double norm = norm_of(rows, dim);
+      CHECK_MESSAGE(zero ? norm == 0 : fabs(norm - 1) < 1e-6, "%s normalize dim %zu shape %d: %g", path, dim, s, norm);
+    }
+    fill(rows, ROWS * dim, SHAPE_RANDOM);
+    CHECK(kernel->all_finite(rows, ROWS * dim) == 1);
+    for (size_t i = 0; i < ROWS * dim; i += 1 + ROWS * dim / 5) {
+      float keep = rows[i];
+      rows[i] = i % 2 ? NAN : -INFINITY;
+      CHECK(kernel->all_finite(rows, ROWS * dim) == 0);
+      rows[i] = keep;
+    }
+    free(rows);
+  }
+}
+
+static double objective(const float *rows, size_t n, size_t dim, const float *centroids, const uint32_t *assign) {
+  long double s = 0;
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; j < dim; j++) {
+      long double d = (long double)rows[i * dim + j] - centroids[assign[i] * dim + j];
+      s += d * d;
+    }
+  }
+  return (double)s;
+}
+
+static void test_kmeans(const char *path) {
+  enum { N = 403, DIM = 33, K = 70 };
+  float *rows = memory(sizeof(float) * N * DIM), *c = memory(sizeof(float) * K * DIM), *other = memory(sizeof(float) * K * DIM);
+  float half[K], best[N], scratch[N];
+  double *sums = memory(sizeof(double) * K * DIM);
+  uint64_t counts[K];
+  uint32_t assign[N], part[N];
+  fill(rows, N * DIM, SHAPE_RANDOM);
+  kernel->kmeans_seed(rows, N, DIM, K, 7, c, scratch);
+  ame_isa_force("scalar");
+  kernel->kmeans_seed(rows, N, DIM, K, 7, other, scratch);
+  ame_isa_force(path);
+  CHECK_MESSAGE(memcmp(c, other, sizeof(float) * K * DIM) == 0, "%s seeding is the same on every path", path);
+  double before = INFINITY;
+  for (int round = 0; round < 12; round++) {
+    kernel->kmeans_half_norms(c, K, DIM, half);
+    kernel->kmeans_assign(rows, N, DIM, c, half, K, assign, best);
+    for (size_t i = 0; i < N; i++) {
+      double least = INFINITY, mine = 0, square = 0;
+      for (size_t j = 0; j < DIM; j++) square += (double)rows[i * DIM + j] * rows[i * DIM + j];
+      for (size_t k = 0; k < K; k++) {
+        double d = 0;
+        for (size_t j = 0; j < DIM; j++) d += ((double)rows[i * DIM + j] - c[k * DIM + j]) * ((double)rows[i * DIM + j] - c[k * DIM + j]);
+        if (d < least) least = d;
+        if (k == assign[i]) mine = d;
+      }
+      CHECK_MESSAGE(mine <= least + 1e-4 && fabs(best[i] + square - mine) < 1e-4, "%s assign row %zu", path, i);
+    }
+    for (size_t i = 0; i < N; i += 3) kernel->kmeans_assign(rows + i * DIM, N - i < 3 ? N - i : 3, DIM, c, half, K, part + i, NULL);
+    CHECK_MESSAGE(memcmp(part, assign, sizeof part) == 0, "%s an assignment depends on the batch", path);
+    double now = objective(rows, N, DIM, c, assign);
+    CHECK_MESSAGE(now <= before * (1 + 1e-6), "%s objective rose from %g to %g", path, before, now);
+    before = now;
+    float moved = kernel->kmeans_update(rows, N, DIM, assign, best, K, c, sums, counts);
+    CHECK(moved >= 0);
+    if (round == 5) memcpy(c, c + DIM, DIM * sizeof(float)); /* a twin loses all its rows */
+    if (round == 5) before = INFINITY;
+  }
+  /* Ties go to the lowest index, and an empty centroid takes the farthest row. */
+  float line[4] = {0, 0, 10, 1}, two[3] = {0, 0, 5};
+  kernel->kmeans_half_norms(two, 3, 1, half);
+  kernel->kmeans_assign(line, 4, 1, two, half, 3, assign, NULL);
+  CHECK_MESSAGE(assign[0] == 0 && assign[1] == 0 && assign[2] == 2 && assign[3] == 0, "%s ties", path);
+  uint32_t all[4] = {0, 0, 0, 0};
+  kernel->kmeans_update(line, 4, 1, all, NULL, 3, two, sums, counts);
+  CHECK_MESSAGE(two[1] == 10 && two[2] == 1 && two[0] == 0, "%s empty: %g %g %g", path, two[0], two[1], two[2]);
+  float same[3] = {2, 2, 2};
+  kernel->kmeans_seed(same, 3, 1, 3, 1, two, scratch);
+  CHECK(two[0] == 2 && two[1] == 2 && two[2] == 2);
+  kernel->kmeans_seed(same, 0, 1, 3, 1, two, scratch);
+  kernel->kmeans_update(same, 0, 1, all, NULL, 3, two, sums, counts);
+  free(rows);
+  free(c);
+  free(other);
+  free(sums);
+}
+
+static int by_rank(const void *a, const void *b) {
+  const ame_hit *x = a, *y = b;
+  if (x->score != y->score) return x->score > y->score ? -1 : 1;
+  return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static void test_topk(void) {
+  enum { N = 1000 };
+  ame_hit hits[N], sorted[N], items[N + 5];
+  const uint64_t sizes[] = {1, 2, 3, 10, 100, 999, 1000, 1005};
+  for (int kind = 0; kind < 4; kind++) {
+    for (size_t i = 0; i < N; i++) {
+      float score = kind == 0 ? random_float() : kind == 1 ? (float)(random_u64() % 7) : kind == 2 ? (float)i : -(float)i;
+      hits[i] = (ame_hit){kind == 1 ? N - i : i, score, (uint32_t)i};
+    }
+    memcpy(sorted, hits, sizeof sorted);
+    qsort(sorted, N, sizeof *sorted, by_rank);
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+      ame_topk heap = {items, sizes[s], 0};
+      kernel->topk_offer(&heap, hits, 300);
+      kernel->topk_offer(&heap, hits + 300, N - 300);
+      uint64_t expected = sizes[s] < N ? sizes[s] : N;
+      if (!CHECK(heap.count == expected)) continue;
+      if (expected < N) CHECK(items[0].row == sorted[expected - 1].row);
+      kernel->topk_sort(&heap);
+      int good = 1;
+      for (uint64_t i = 0; i < expected; i++) good &= items[i].row == sorted[i].row && items[i].position == sorted[i].position;
+      CHECK_MESSAGE(good, "top %llu of kind %d", (unsigned long long)sizes[s], kind);
+    }
+  }
+  ame_topk heap = {items, 2, 0};
+  ame_hit strange[3] = {{1, NAN, 0}, {2, -INFINITY, 0}, {3, INFINITY, 0}};
+  kernel->topk_offer(&heap, strange, 3);
+  kernel->topk_sort(&heap);
+  CHECK(heap.count == 2 && items[0].row == 3 && items[1].row == 2);
+}
+
+static void test_bm25(void) {
+  ame_posting postings[] = {{0, 1}, {2, 3}, {3, 1000000}};
+  float norms[4] = {0.3f, 1, 1.2f, 2.1f}, acc[4] = {0, 5, 1, 0};
+  kernel->bm25_accumulate(postings, 3, 2.0f, 1.2f, norms, acc);
+  CHECK(fabs(acc[0] - 2 * 2.2 / 1.3) < 1e-5 && acc[1] == 5 && fabs(acc[2] - (1 + 2 * 2.2 * 3 / 4.2)) < 1e-5);
+  CHECK(acc[3] < 4.4f && acc[3] > 4.39f);
+  kernel->bm25_accumulate(NULL, 0, 1, 1, norms, acc);
+}
+
+static void test_crc32c(const char *path) {
+  /* RFC 3720, B.4. */
+  uint8_t zeros[32] = {0}, ones[32], up[32], down[32];
+  for (int i = 0; i < 32; i++) {
+    ones[i] = 0xff;
+    up[i] = (uint8_t)i;
+    down[i] = (uint8_t)(31 - i);
+  }
+  const uint8_t scsi[48] = {0x01, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x14, 0, 0, 0, 0, 0, 0x04, 0,
+                            0, 0, 0, 0x14, 0, 0, 0, 0x18, 0x28, 0, 0, 0, 0, 0, 0, 0, 0x02, 0, 0, 0, 0, 0, 0, 0};
+  CHECK_MESSAGE(kernel->crc32c(0, zeros, 32) == 0x8a9136aau, "%s zeros", path);
+  CHECK_MESSAGE(kernel->crc32c(0, ones, 32) == 0x62a8ab43u, "%s ones", path);
+  CHECK_MESSAGE(kernel->crc32c(0, up, 32) == 0x46dd794eu, "%s up", path);
+  CHECK_MESSAGE(kernel->crc32c(0, down, 32) == 0x113fdb5cu, "%s down", path);
+  CHECK_MESSAGE(kernel->crc32c(0, scsi, 48) == 0xd9963a56u, "%s iSCSI read", path);
+  CHECK_MESSAGE(kernel->crc32c(0, "123456789", 9) == 0xe3069283u && kernel->crc32c(0, NULL, 0) == 0, "%s check value", path);
+  uint8_t data[200];
+  for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)random_u64();
+  for (size_t n = 0; n <= sizeof data; n++) {
+    uint32_t slow = 0xffffffffu;
+    for (size_t i = 0; i < n; i++) {
+      slow ^= data[i];
+      for (int b = 0; b < 8; b++) slow = (slow >> 1) ^ (slow & 1 ? 0x82f63b78u : 0);
+    }
+    size_t cut = n / 3;
+    CHECK_MESSAGE(kernel->crc32c(kernel->crc32c(0, data, cut), data + cut, n - cut) == ~slow, "%s crc of %zu bytes", path, n);
+  }
+  for (uint32_t i = 0; i < 256; i++) {
+    uint32_t c = i;
+    for (int k = 0; k < 8; k++) {
+      for (int b = 0; b < 8; b++) c = (c >> 1) ^ (c & 1 ? 0x82f63b78u : 0);
+      CHECK(crc32c_table[k][i] == c);
+    }
+  }
+}
+
+static void test_hash64(void) {
+  uint8_t data[100] = {0};
+  uint64_t seen[300];
+  size_t count = 0;
+  for (size_t n = 0; n <= sizeof data; n++) seen[count++] = kernel->hash64(data, n, 1);
+  for (size_t i = 0; i < sizeof data; i++) {
+    data[i] = 1;
+    seen[count++] = kernel->hash64(data, sizeof data, 1);
+    data[i] = 0;
+  }
+  CHECK(kernel->hash64(data, 9, 1) != kernel->hash64(data, 9, 2));
+  for (size_t i = 0; i < count; i++) {
+    for (size_t j = 0; j < i; j++) CHECK_MESSAGE(seen[i] != seen[j], "hash64 %zu and %zu", i, j);
+  }
+}
+
+/* ---- Text ---- */
+
+typedef struct token_case {
+  const char *name, *text, *terms; /* terms joined by a space */
+} token_case;
+
+static const token_case token_cases[] = {
+    {"empty", "", ""},
+    {"separators only", " .,;!? \t\r\n--- ", ""},
+    {"case and stem", "The Running dogs ran", "the run dog ran"},
+    {"Porter: step 1", "caresses ponies cats feed agreed plastered motoring sing", "caress poni cat feed agre plaster motor sing"},
+    {"Porter: e and doubles", "conflated sized hopping falling hissing failing filing happy sky", "conflat size hop fall hiss fail file happi sky"},
+    {"Porter: step 2", "relational conditional valenci digitizer radically vietnamization sensibiliti", "relat condit valenc digit radic vietnam sensibl"},
+    {"Porter: step 3", "triplicate formative formalize electrical hopeful goodness", "triplic form formal electr hope good"},
+    {"Porter: step 4", "revival allowance inference airliner adjustable replacement adoption", "reviv allow infer airlin adjust replac adopt"},
+    {"Porter: step 5", "probate rate cease controll roll", "probat rate ceas control roll"},
+    {"Porter: y", "yes toy syzygy crying dyed yyyyyyy", "ye toi syzygi cry dy yyyyyyi"},
+    {"stop words stay", "to be or not", "to be or not"},
+    {"one letter", "a I x", "a i x"},
+    {"possessive", "The author's dog, Anna\xe2\x80\x99s cat", "the author dog anna cat"},
+    {"apostrophe", "don't l'homme 'quoted'", "don t l homm quot"},
+    {"camel case", "fooBar", "foo bar foobar"},
+    {"snake case meets camel case", "foo_bar", "foo bar foobar"},
+    {"acronym in front", "HTTPServer parseJSON", "http server httpserver pars json parsejson"},
+    {"constant", "MAX_VALUE", "max valu maxvalu"},
+    {"underscores outside", "__init__ _x", "init x"},
+    {"letters and digits", "utf8 sha256sum x86_64", "utf 8 utf8 sha 256 sum sha256sum 86 64 x8664"},
+    {"one-letter piece", "iPhone getX", "phone iphon get getx"},
+    {"numbers", "3.14 2024-05-01 1e9", "3 14 2024 05 01 1 9 1e9"},
+    {"capitals", "NASA Covid", "nasa covid"},
+    {"accents", "Caf\xc3\xa9 na\xc3\xafve \xc3\x85ngstr\xc3\xb6m", "cafe naiv angstrom"},
+    {"combining accent", "Cafe\xcc\x81", "cafe"},
+    {"sharp s, ligatures, stroke", "Stra\xc3\x9f" "e \xc5\x93uvre \xc3\xb8l", "strass oeuvr ol"},
+    {"Greek and its final sigma", "\xce\x9f\xce\x94\xce\x9f\xce\xa3 \xce\xbf\xce\xb4\xcf\x8c\xcf\x82", "\xce\xbf\xce\xb4\xce\xbf\xcf\x83 \xce\xbf\xce\xb4\xce\xbf\xcf\x83"},
+    {"Cyrillic", "\xd0\x9c\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2\xd0\xb0", "\xd0\xbc\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2\xd0\xb0"},
+    {"Arabic alef and marks", "\xd8\xa3\xd9\x8e\xd8\xa8", "\xd8\xa7\xd8\xa8"},
+    {"Hebrew, right to left mark", "\xe2\x80\x8f\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d"},
+    {"Han pairs", "\xe5\x8c\x97\xe4\xba\xac\xe5\xb8\x82", "\xe5\x8c\x97\xe4\xba\xac \xe4\xba\xac\xe5\xb8\x82"},
+    {"one Han character", "\xe6\xb0\xb4 x", "\xe6\xb0\xb4 x"},
+    {"katakana is hiragana", "\xe3\x82\xab\xe3\x83\x8a", "\xe3\x81\x8b\xe3\x81\xaa"},
+    {"Hangul pairs", "\xed\x95\x9c\xea\xb5\xad", "\xed\x95\x9c\xea\xb5\xad"},
+    {"Thai pairs", "\xe0\xb9\x84\xe0\xb8\x97\xe0\xb8\xa2", "\xe0\xb9\x84\xe0\xb8\x97 \xe0\xb8\x97\xe0\xb8\xa2"},
+    {"Latin beside Han", "iPad\xe6\xb0\xb4", "pad ipad \xe6\xb0\xb4"},
+    {"full width", "\xef\xbc\xa1\xef\xbc\xa2\xef\xbc\x91", "ab 1 ab1"},
+    {"Arabic digits", "\xd9\xa1\xd9\xa2\xd9\xa3", "123"},
+    {"emoji family is three", "\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7", "\xf0\x9f\x91\xa8 \xf0\x9f\x91\xa9 \xf0\x9f\x91\xa7"},
+    {"soft hyphen", "co\xc2\xadoperate", "cooper"},
+    {"lone continuation", "a\x80z", "a z"},
+    {"overlong slash", "a\xc0\xafz", "a z"},
+    {"surrogate", "a\xed\xa0\x80z", "a z"},
+    {"beyond U+10FFFF", "a\xf4\x90\x80\x80z", "a z"},
+    {"cut short", "abc\xe6\xb0", "abc"},
+    {"broken, then whole", "\xe6\xb0\x61", "a"},
+};
+
+typedef struct collected {
+  char joined[4096];
+  size_t length, count, longest;
+  uint32_t hash;
+} collected;
+
+static void collect(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes) {
+  collected *c = ctx;
+  if (c->length + bytes + 2 < sizeof c->joined) {
+    if (c->length) c->joined[c->length++] = ' ';
+    memcpy(c->joined + c->length, term, bytes);
+    c->length += bytes;
+    c->joined[c->length] = 0;
+  }
+  c->count++;
+  c->hash = c->hash * 31 + hash;
+  if (bytes > c->longest) c->longest = bytes;
+}
+
+static collected tokens_of(const void *text, size_t bytes) {
+  collected c = {{0}, 0, 0, 0, 0};
+  uint8_t *exact = memory(bytes);
+  memcpy(exact, text, bytes);
+  kernel->tokenize(exact, bytes, collect, &c);
+  free(exact);
+  return c;
+}
+
+static void test_tokens(void) {
+  for (size_t i = 0; i < sizeof token_cases / sizeof token_cases[0]; i++) {
+    const token_case *t = &token_cases[i];
+    collected c = tokens_of(t->text, strlen(t->text));
+    CHECK_MESSAGE(strcmp(c.joined, t->terms) == 0, "%s: \"%s\", not \"%s\"", t->name, c.joined, t->terms);
+  }
+  CHECK(strcmp(tokens_of("a\0b", 3).joined, "a b") == 0);
+  /* What is stored on disk: a change here is a change of format. */
+  CHECK_MESSAGE(tokens_of("memory", 6).hash == 0x34e77a74u, "hash of memori: 0x%08x", tokens_of("memory", 6).hash);
+
+  enum { LONG = 1000000 };
+  uint8_t *word = memory(LONG);
+  memset(word, 'q', LONG);
+  collected c = tokens_of(word, LONG), shorter = tokens_of(word, LONG - 1);
+  CHECK(c.count == 1 && c.longest <= 64 && c.hash != shorter.hash);
+  for (size_t i = 0; i < LONG; i++) word[i] = i % 2 ? 'q' : 'Q';
+  c = tokens_of(word, LONG);
+  CHECK(c.count == LONG / 2 + 1 && c.longest <= 64);
+  memset(word, '_', LONG);
+  CHECK(tokens_of(word, LONG).count == 0);
+  memset(word, 0xcc, LONG); /* never a character */
+  CHECK(tokens_of(word, LONG).count == 0);
+  for (size_t i = 0; i < LONG; i++) word[i] = i % 2 ? 0x81 : 0xcc; /* U+0301 for ever */
+  CHECK(tokens_of(word, LONG).count == 0);
+  free(word);
+}
+
+static void embed_one(uint32_t model, uint32_t role, const void *text, size_t bytes, float *out) {
+  uint8_t *exact = memory(bytes);
+  memcpy(exact, text, bytes);
+  uint64_t end = bytes;
+  CHECK(kernel->embed(model, role, exact, &end, 1, out) == 0);
+  free(exact);
+}
+
+static double cosine(uint32_t model, const char *question, const char *document) {
+  float q[1024], d[1024], out;
+  embed_one(model, AME_ROLE_QUERY, question, strlen(question), q);
+  embed_one(model, AME_ROLE_DOCUMENT, document, strlen(document), d);
+  kernel->dot_f32(q, d, 1, ame_embed_dim(model), &out);
+  return out;
+}
+
+/* The bits of a vector in one number. A difference here is a new ame_embed_version. */
+static uint32_t bits_of(uint32_t model, uint32_t role, const char *text) {
+  float v[1024];
+  embed_one(model, role, text, strlen(text), v);
+  return kernel->crc32c(0, v, ame_embed_dim(model) * sizeof(float));
+}
+
+static const struct pinned {
+  uint32_t model, role;
+  const char *text;
+  uint32_t crc;
+} pinned[] = {
+#include "kernel_pinned.h"
+};
+
+static void test_embed(const char *path) {
+  CHECK(ame_embed_dim(AME_MODEL_MULTIGRAM) == 1024 && ame_embed_dim(AME_MODEL_BIGRAM) == 256 && ame_embed_dim(2) == 0);
+  CHECK(ame_embed_version(AME_MODEL_MULTIGRAM) >= 1 && ame_embed_version(2) == 0);
+  for (size_t i = 0; i < sizeof pinned / sizeof pinned[0]; i++) {
+    uint32_t crc = bits_of(pinned[i].model, pinned[i].role, pinned[i].text);
+    CHECK_MESSAGE(crc == pinned[i].crc, "%s pinned %zu: 0x%08x, not 0x%08x", path, i, crc, pinned[i].crc);
+  }
+  float out[2 * 1024];
+  uint64_t falling[2] = {3, 1}, rising[2] = {3, 3};
+  CHECK(kernel->embed(9, 0, (const uint8_t *)"abc", rising, 1, out) == 1);
+  CHECK(kernel->embed(0, 9, (const uint8_t *)"abc", rising, 1, out) == 1);
+  CHECK(kernel->embed(0, 0, (const uint8_t *)"abc", falling, 2, out) == 1);
+  CHECK(kernel->embed(0, 0, NULL, NULL, 0, NULL) == 0);
+  CHECK(kernel->embed(0, 0, (const uint8_t *)"abc", rising, 2, out) == 0);
+  CHECK(fabs(norm_of(out, 1024) - 1) < 1e-6 && norm_of(out + 1024, 1024) == 0);
+
+  for (uint32_t m = 0; m < 2; m++) {
+    uint32_t dim = ame_embed_dim(m);
+    float a[1024], b[1024];
+    for (size_t i = 0; i < sizeof token_cases / sizeof token_cases[0]; i++) {
+      const char *text = token_cases[i].text;
+      for (uint32_t role = 0; role < 2; role++) {
+        embed_one(m, role, text, strlen(text), a);
+        double norm = norm_of(a, dim);
+        CHECK_MESSAGE(*token_cases[i].terms ? fabs(norm - 1) < 1e-6 : norm == 0, "model %u %s: norm %g", m, token_cases[i].name, norm);
+        if (role == AME_ROLE_QUERY) CHECK(a[dim - 1] == 0);
+      }
+    }
+    CHECK(cosine(m, "how do I configure the database", "Configuring databases: the connection string") >
+          cosine(m, "how do I configure the database", "The weather in Paris was fine all week"));
+    CHECK(cosine(m, "parse json", "function parseJSON(text)") > cosine(m, "parse json", "function openFile(path)"));
+    /* Vectors in a batch are those of the texts alone. */
+    const char *batch = "first text here second";
+    uint64_t ends[2] = {15, 22};
+    CHECK(kernel->embed(m, 0, (const uint8_t *)batch, ends, 2, out) == 0);
+    embed_one(m, 0, "first text here", 15, a);
+    embed_one(m, 0, " second", 7, b);
+    CHECK(memcmp(out, a, dim * sizeof(float)) == 0 && memcmp(out + dim, b, dim * sizeof(float)) == 0);
+  }
+  /* More distinct words than a block holds, and ten thousand repeats. */
+  enum { LONG = 400000 };
+  uint8_t *text = memory(LONG);
+  for (size_t i = 0; i < LONG; i++) text[i] = i % 7 ? (uint8_t)('a' + random_u64() % 26) : ' ';
+  embed_one(0, 0, text, LONG, out);
+  CHECK(fabs(norm_of(out, 1024) - 1) < 1e-6);
+  for (size_t i = 0; i < LONG; i++) text[i] = (uint8_t) "repeat "[i % 7];
+  embed_one(0, 0, text, LONG, out);
+  CHECK(fabs(norm_of(out, 1024) - 1) < 1e-6);
+  free(text);
+}
+
+/* The hash of embed.c, written again: every listed word must be where its lookup begins to look. */
+static uint64_t prior_hash(const char *word) {
+  const uint64_t k = 0x9fb21c651e98df25ull;
+  size_t n = strlen(word);
+  uint64_t h = (n + 1) * 0x9e3779b97f4a7c15ull, v = 0, w = 0;
+  if (n >= 8) {
+    memcpy(&v, word, 8);
+    memcpy(&w, word + n - 8, 8);
+    if (n > 8) {
+      h = (h ^ v) * k;
+      h ^= h >> 32;
+    }
+    h ^= w;
+  } else if (n >= 4) {
+    memcpy(&v, word, 4);
+    memcpy(&w, word + n - 4, 4);
+    h ^= v | (w << 32);
+  } else {
+    h ^= (uint64_t)(uint8_t)word[0] << 16 | (uint64_t)(uint8_t)word[n / 2] << 8 | (uint8_t)word[n - 1];
+  }
+  h = (h ^ (h >> 32)) * k;
+  h = (h ^ (h >> 29)) * k;
+  return h ^ (h >> 32);
+}
+
+static void test_prior_table(void) {
+  size_t count = sizeof prior_words / sizeof prior_words[0], indexed = 0;
+  for (size_t i = 0; i < 4096; i++) indexed += prior_index[i] != 0;
+  CHECK(indexed == count);
+  for (size_t i = 0; i < count; i++) {
+    const struct prior_word *p = &prior_words[i];
+    CHECK(p->tier < 3 && p->word[PRIOR_WORD_MAX - 1] == 0);
+    if (i) CHECK_MESSAGE(strcmp(prior_words[i - 1].word, p->word) < 0, "%s is out of order", p->word);
+    size_t at = prior_hash(p->word) >> 52;
+    while (prior_index[at] && prior_index[at] != i + 1) at = (at + 1) % 4096;
+    CHECK_MESSAGE(prior_index[at] == i + 1, "%s is not found", p->word);
+  }
+}
+
+int main(int argc, char **argv) {
+  kernel = ame_kernel_table();
+  if (argc > 1 && strcmp(argv[1], "--pin") == 0) { /* prints kernel_pinned.h's numbers, after a change of version */
+    for (size_t i = 0; i < sizeof pinned / sizeof pinned[0]; i++) printf("0x%08x\n", bits_of(pinned[i].model, pinned[i].role, pinned[i].text));
+    return 0;
+  }
+  test_table();
+  for (uint32_t i = 0; i < ame_isa_count(); i++) {
+    const char *path = ame_isa_name(i);
+    if (ame_isa_force(path)) {
+      fprintf(stderr, "%s: not on this machine\n", path);
+      continue;
+    }
+    test_dot_f32(path);
+    test_dot_i8(path);
+    test_quantize(path);
+    test_rows(path);
+    test_kmeans(path);
+    test_crc32c(path);
+    test_embed(path);
+  }
+  test_topk();
+  test_bm25();
+  test_hash64();
+  test_tokens();
+  test_prior_table();
+  return check_report();
+}

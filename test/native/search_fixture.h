@@ -1,0 +1,175 @@
+/* Collections made by hand for the tests of the question half: rows in, a ty_collection out, without a file. */
+#ifndef SEARCH_FIXTURE_H
+#define SEARCH_FIXTURE_H
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../ffi/ty_runtime/ivf.h"
+#include "../../ffi/ty_runtime/lexical.h"
+#include "../../ffi/ty_runtime/scan.h"
+
+typedef struct model_row { /* what the naive answers are computed from */
+  uint64_t row;
+  uint32_t keys[2];
+  bool dead;
+  const float *vector;
+  const char *text;
+} model_row;
+
+typedef struct fixture {
+  ty_env env;
+  ty_collection c;
+  model_row *rows; /* base first, by position, then the delta */
+  uint64_t count;
+  void *memory[64];
+  uint32_t memory_count;
+} fixture;
+
+static void *keep(fixture *f, void *p) {
+  if (p == NULL || f->memory_count == 64) abort();
+  return f->memory[f->memory_count++] = p;
+}
+
+static uint64_t test_random(uint64_t *s) { return ty_random(s); }
+static double test_unit(uint64_t *s) { return (double)(ty_random(s) >> 11) * 0x1p-53; }
+static double test_normal(uint64_t *s) {
+  return sqrt(-2 * log(1 - test_unit(s))) * cos(6.283185307179586 * test_unit(s));
+}
+
+static int by_partition(const void *a, const void *b) {
+  const model_row *x = a, *y = b;
+  if (x->keys[0] != y->keys[0]) return x->keys[0] < y->keys[0] ? -1 : 1;
+  return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint64_t n) {
+  uint32_t dim = f->c.dim;
+  uint64_t stride = AME_CODE_STRIDE(dim);
+  int8_t *codes = keep(f, aligned_alloc(64, (size_t)(stride * (n + 1))));
+  ame_code_info *info = keep(f, calloc(n + 1, sizeof *info));
+  uint64_t *row = keep(f, calloc(n + 1, 8)), *birth = keep(f, calloc(n + 1, 8)), *ends = keep(f, calloc(n + 1, 8));
+  uint64_t *terms_ends = keep(f, calloc(n + 1, 8)), *none = keep(f, calloc(n + 1, 8));
+  const uint32_t **keys = keep(f, calloc(2, sizeof *keys));
+  uint32_t *key0 = keep(f, calloc(n + 1, 4)), *key1 = keep(f, calloc(n + 1, 4));
+  float *vectors = keep(f, malloc((size_t)(n + 1) * dim * 4));
+  uint8_t *ids = keep(f, calloc(n + 1, 8));
+  ty_buffer terms = {0};
+  ty_error err;
+  memset(codes, 0, (size_t)(stride * (n + 1)));
+  s->count = n;
+  s->dead = keep(f, calloc(n + 1, 1));
+  for (uint64_t i = 0; i < n; i++) {
+    memcpy(vectors + i * dim, rows[i].vector, dim * 4ul);
+    row[i] = birth[i] = rows[i].row;
+    key0[i] = rows[i].keys[0];
+    key1[i] = rows[i].keys[1];
+    memcpy(ids + 8 * i, &rows[i].row, 8);
+    ends[i] = 8 * (i + 1);
+    if (rows[i].text != NULL && ty_terms_encode(f->env.kernel, (ty_slice){(const uint8_t *)rows[i].text, strlen(rows[i].text)}, &terms, &err) != TY_OK) abort();
+    terms_ends[i] = terms.bytes;
+    s->dead[i] = rows[i].dead;
+    s->live += !rows[i].dead;
+  }
+  f->env.kernel->quantize_i8(vectors, (size_t)n, dim, codes, info);
+  keys[0] = key0;
+  keys[1] = key1;
+  s->codes = codes;
+  s->info = info;
+  s->row = row;
+  s->birth = birth;
+  s->keys = keys;
+  uint8_t *terms_data = keep(f, terms.data != NULL ? terms.data : malloc(1));
+  if (s->is_base) {
+    s->vectors = vectors;
+    s->id_ends = ends;
+    s->ids = ids;
+    s->terms_ends = terms_ends;
+    s->terms = terms_data;
+    s->meta_ends = s->text_ends = none;
+    s->presence = keep(f, calloc(n + 1, 1));
+    s->metas = s->texts = s->presence;
+    return;
+  }
+  s->payload = keep(f, calloc(n + 1, sizeof *s->payload));
+  for (uint64_t i = 0; i < n; i++) {
+    uint64_t start = i == 0 ? 0 : terms_ends[i - 1];
+    s->payload[i] = (ty_payload){.vector = vectors + i * dim, .id = {ids + 8 * i, 8}, .terms = {terms_data + start, terms_ends[i] - start}};
+  }
+}
+
+/* Takes a copy of the rows. Keys are codes: 1 .. 8 in both columns, with the value "k<code>". */
+static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base, uint64_t delta) {
+  fixture *f = calloc(1, sizeof *f);
+  f->env.kernel = ame_kernel_table();
+  f->c.env = &f->env;
+  f->c.dim = dim;
+  f->c.columns = 2;
+  f->c.lexical = true;
+  f->c.default_target_recall = 1;
+  pthread_rwlock_init(&f->c.lock, NULL);
+  f->count = base + delta;
+  f->rows = keep(f, calloc(f->count + 1, sizeof *rows));
+  memcpy(f->rows, rows, (size_t)f->count * sizeof *rows);
+  qsort(f->rows, (size_t)base, sizeof *rows, by_partition);
+  for (uint32_t column = 0; column < 2; column++) {
+    if (ty_dict_intern(&f->c.dicts[column], f->env.kernel, (ty_slice){NULL, 0}) != 0) abort();
+    for (uint32_t code = 1; code <= 8; code++) {
+      uint8_t value[2] = {'k', (uint8_t)('0' + code)};
+      if (ty_dict_intern(&f->c.dicts[column], f->env.kernel, (ty_slice){value, 2}) != code) abort();
+    }
+  }
+  f->c.base.is_base = true;
+  fill_segment(f, &f->c.base, f->rows, base);
+  fill_segment(f, &f->c.delta, f->rows + base, delta);
+  f->c.spans = keep(f, calloc(16, sizeof *f->c.spans));
+  for (uint64_t i = 0; i < base; i++) {
+    if (i == 0 || f->rows[i].keys[0] != f->rows[i - 1].keys[0]) {
+      f->c.spans[f->c.span_count++] = (ty_span){f->rows[i].keys[0], 0, i, 0};
+    }
+    f->c.spans[f->c.span_count - 1].count++;
+  }
+  return f;
+}
+
+static void fixture_free(fixture *f) {
+  for (uint32_t i = 0; i < 2; i++) ty_dict_free(&f->c.dicts[i]);
+  ty_ivf_free(f->c.ivf);
+  ty_lexical_free(f->c.lexical_index);
+  pthread_rwlock_destroy(&f->c.lock);
+  while (f->memory_count > 0) free(f->memory[--f->memory_count]);
+  free(f);
+}
+
+static void fixture_kill(fixture *f, uint64_t i) {
+  ty_segment *s = i < f->c.base.count ? &f->c.base : &f->c.delta;
+  uint64_t at = i < f->c.base.count ? i : i - f->c.base.count;
+  f->rows[i].dead = true;
+  s->live -= s->dead[at] == 0;
+  s->dead[at] = 1;
+  if (f->c.lexical_index != NULL) ty_lexical_died(f->c.lexical_index, s, at);
+}
+
+/* The live rows as a rebase would gather them. */
+static ty_rebase fixture_rebase(fixture *f, ty_span *spans) {
+  ty_rebase r = {.c = &f->c, .spans = spans};
+  model_row *order = malloc((size_t)(f->count + 1) * sizeof *order);
+  r.rows = malloc((size_t)(f->count + 1) * sizeof *r.rows);
+  for (uint64_t i = 0; i < f->count; i++) {
+    if (f->rows[i].dead) continue;
+    order[r.count] = f->rows[i];
+    order[r.count++].vector = (const float *)(const void *)&f->rows[i]; /* where it came from */
+  }
+  qsort(order, (size_t)r.count, sizeof *order, by_partition);
+  for (uint64_t i = 0; i < r.count; i++) {
+    uint64_t from = (uint64_t)((const model_row *)(const void *)order[i].vector - f->rows);
+    r.rows[i] = from < f->c.base.count ? (ty_ref){&f->c.base, from} : (ty_ref){&f->c.delta, from - f->c.base.count};
+    if (i == 0 || order[i].keys[0] != order[i - 1].keys[0]) spans[r.span_count++] = (ty_span){order[i].keys[0], 0, i, 0};
+    spans[r.span_count - 1].count++;
+  }
+  free(order);
+  return r;
+}
+
+#endif

@@ -1,0 +1,736 @@
+/* The question half of the runtime against naive answers: exact and probed search, filters, BM25, and damaged bytes. */
+#include "search_fixture.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "check.h"
+
+static uint8_t *out;
+#define OUT_BYTES (64u << 20)
+
+/* ---- Exact search ---------------------------------------------------------------------------------------------------*/
+
+typedef struct naive {
+  uint64_t row;
+  double score;
+} naive;
+
+static int by_score_then_row(const void *a, const void *b) {
+  const naive *x = a, *y = b;
+  if (x->score != y->score) return x->score > y->score ? -1 : 1;
+  return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static bool matches(const model_row *r, uint64_t column, uint32_t code) {
+  return !r->dead && (column == TY_NO_FILTER || r->keys[column] == code);
+}
+
+static uint64_t naive_search(const fixture *f, const float *query, uint64_t column, uint32_t code, naive *best) {
+  uint64_t n = 0;
+  for (uint64_t i = 0; i < f->count; i++) {
+    if (!matches(&f->rows[i], column, code)) continue;
+    best[n++] = (naive){f->rows[i].row, (double)ty_scan_score(f->env.kernel, query, f->rows[i].vector, f->c.dim)};
+  }
+  qsort(best, (size_t)n, sizeof *best, by_score_then_row);
+  return n;
+}
+
+static ty_search_args search_args(const float *query, uint64_t k, uint64_t column, const char *key, double recall) {
+  return (ty_search_args){.query = query, .top_k = k, .column = column, .key = (const uint8_t *)key, .key_bytes = key != NULL ? strlen(key) : 0,
+                          .target_recall = recall, .out = out, .out_capacity = OUT_BYTES};
+}
+
+static uint64_t record_bytes(const ty_record *r) {
+  return sizeof *r + ((r->id_bytes + 7ull) & ~7ull) + r->vector_bytes + ((r->extra_bytes + 7ull) & ~7ull);
+}
+
+static bool same_answer(const naive *want, uint64_t wanted, uint64_t got, double tolerance) {
+  if (got != wanted) return false;
+  const uint8_t *at = out;
+  for (uint64_t i = 0; i < got; i++) {
+    ty_record r;
+    memcpy(&r, at, sizeof r);
+    if (r.row != want[i].row || fabs(r.score - want[i].score) > tolerance * fabs(want[i].score)) return false;
+    at += record_bytes(&r);
+  }
+  return true;
+}
+
+/* Kinds of vectors, each made to hurt the bound in another way. */
+enum { RANDOM, ALL_EQUAL, ZERO, HUGE_VALUES, TINY, DENORMAL, ONE_HOT, MIXED, NEAR_TIES, INTEGERS, KINDS };
+
+static void make_vector(float *v, uint32_t dim, int kind, uint64_t *seed) {
+  for (uint32_t i = 0; i < dim; i++) v[i] = (float)test_normal(seed);
+  switch (kind) {
+    case ALL_EQUAL: for (uint32_t i = 0; i < dim; i++) v[i] = 0.25f; break;
+    case ZERO: if (test_random(seed) % 4 != 0) memset(v, 0, dim * 4ul); break;
+    case HUGE_VALUES: for (uint32_t i = 0; i < dim; i++) v[i] *= test_random(seed) % 2 == 0 ? 1e30f : 1e37f; break;
+    case TINY: for (uint32_t i = 0; i < dim; i++) v[i] *= 1e-25f; break;
+    case DENORMAL: for (uint32_t i = 0; i < dim; i++) v[i] *= 1e-42f; break;
+    case ONE_HOT: { uint64_t hot = test_random(seed) % dim; for (uint32_t i = 0; i < dim; i++) v[i] = i == hot ? 3 : 0; break; }
+    case MIXED: { float s = powf(10, (float)(test_random(seed) % 60) - 30); for (uint32_t i = 0; i < dim; i++) v[i] *= s; break; }
+    case NEAR_TIES: for (uint32_t i = 0; i < dim; i++) v[i] = 1 + (test_random(seed) % 8 == 0 ? 1.2e-7f : 0); break;
+    case INTEGERS: for (uint32_t i = 0; i < dim; i++) v[i] = (float)(int)(test_random(seed) % 3) - 1; break;
+    default: break;
+  }
+}
+
+static fixture *random_fixture(uint32_t dim, uint64_t base, uint64_t delta, int kind, uint64_t *seed, float **vectors_out) {
+  uint64_t n = base + delta;
+  float *vectors = malloc((size_t)(n + 1) * dim * 4);
+  model_row *rows = calloc(n + 1, sizeof *rows);
+  for (uint64_t i = 0; i < n; i++) {
+    make_vector(vectors + i * dim, dim, kind, seed);
+    rows[i] = (model_row){.row = i + 5, .keys = {1 + (uint32_t)(test_random(seed) % 4), 1 + (uint32_t)(test_random(seed) % 7)},
+                          .dead = test_random(seed) % 9 == 0, .vector = vectors + i * dim};
+  }
+  fixture *f = fixture_make(dim, rows, base, delta);
+  free(rows);
+  *vectors_out = vectors;
+  return f;
+}
+
+static void test_exact(uint64_t seed, uint32_t dim, uint64_t base, uint64_t delta, int kind) {
+  float *vectors, *query = malloc(dim * 4ul);
+  fixture *f = random_fixture(dim, base, delta, kind, &seed, &vectors);
+  naive *want = malloc((size_t)(f->count + 1) * sizeof *want);
+  const uint64_t ks[] = {1, 2, 10, 100, f->count, f->count + 7};
+  for (int q = 0; q < 3; q++) {
+    make_vector(query, dim, q == 2 ? RANDOM : kind, &seed);
+    for (int filter = 0; filter < 3; filter++) {
+      uint64_t column = filter == 0 ? TY_NO_FILTER : (uint64_t)filter - 1;
+      uint32_t code = 1 + (uint32_t)(test_random(&seed) % 8);
+      char key[3] = {'k', (char)('0' + code), 0};
+      uint64_t all = naive_search(f, query, column, code, want);
+      for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
+        if (ks[i] == 0) continue;
+        ty_error err;
+        ty_search_args args = search_args(query, ks[i], column, filter == 0 ? NULL : key, 1);
+        bool right = ty_search_entered(&f->c, &args, &err) == TY_OK && same_answer(want, all < ks[i] ? all : ks[i], args.out_count, 0);
+        CHECK(right && args.probed_lists == 0 && args.scored_rows <= f->count);
+        if (!right) fprintf(stderr, "exact: dim %u kind %d k %" PRIu64 " filter %d query %d\n", (unsigned)dim, kind, ks[i], filter, q);
+      }
+    }
+  }
+  free(want);
+  free(query);
+  fixture_free(f);
+  free(vectors);
+}
+
+static void test_arguments(void) {
+  uint64_t seed = 3;
+  float *vectors, query[4] = {1, 2, 3, 4};
+  fixture *f = random_fixture(4, 20, 5, RANDOM, &seed, &vectors);
+  ty_error err;
+  ty_search_args args = search_args(query, 0, TY_NO_FILTER, NULL, 1);
+  CHECK(ty_search_entered(&f->c, &args, &err) == TY_INVALID);
+  args = search_args(query, 1, 2, "k1", 1);
+  CHECK(ty_search_entered(&f->c, &args, &err) == TY_INVALID);
+  args = search_args(query, 1, TY_NO_FILTER, NULL, NAN);
+  CHECK(ty_search_entered(&f->c, &args, &err) == TY_INVALID);
+  args = search_args(query, 5, 1, "", 1); /* the empty key never matches */
+  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_count == 0);
+  args = search_args(query, 5, 1, "unknown", 1);
+  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_count == 0);
+  args = search_args(query, 5, TY_NO_FILTER, NULL, 1);
+  args.out_capacity = 16;
+  CHECK(ty_search_entered(&f->c, &args, &err) == TY_BUFFER && args.out_bytes > 16);
+  query[2] = NAN;
+  args = search_args(query, 1, TY_NO_FILTER, NULL, 1);
+  CHECK(ty_search_entered(&f->c, &args, &err) == TY_INVALID);
+  CHECK(f->c.searches == 3);
+  fixture_free(f);
+  free(vectors);
+}
+
+/* ---- IVF ------------------------------------------------------------------------------------------------------------*/
+
+/* A point near one of 64 centres, unit length. */
+static void clustered(float *v, uint32_t dim, const float *centres, uint64_t *seed) {
+  const float *c = centres + test_random(seed) % 64 * dim;
+  for (uint32_t i = 0; i < dim; i++) v[i] = c[i] + 0.7f * (float)test_normal(seed);
+  ame_kernel_table()->normalize(v, 1, dim);
+}
+
+static void use_ivf(fixture *f, ty_rebase *r, double target) {
+  /* What rebase.c does: train, lay the rows out anew, calibrate, encode, open. */
+  ty_error err;
+  r->want_ivf = r->retrain_ivf = true;
+  r->ivf_min_rows = 1000;
+  r->ivf_target_recall = target;
+  CHECK(ty_ivf_train(r, &err) == TY_OK && r->ivf != NULL);
+  if (r->ivf == NULL) return;
+  model_row *rows = calloc(f->count + 1, sizeof *rows);
+  uint64_t n = r->count;
+  for (uint64_t i = 0; i < n; i++) rows[i] = f->rows[r->rows[i].at];
+  memcpy(f->rows, rows, (size_t)n * sizeof *rows);
+  free(rows);
+  f->c.base = (ty_segment){.is_base = true};
+  fill_segment(f, &f->c.base, f->rows, n);
+  CHECK(ty_ivf_calibrate(r, &f->c.base, &err) == TY_OK);
+  ty_buffer bytes = {0};
+  CHECK(ty_ivf_encode(r->ivf, f->c.dim, &bytes, &err) == TY_OK);
+  ty_slice slice = {bytes.data, bytes.bytes};
+  CHECK(ty_ivf_open(&f->c, &f->c.base, f->c.spans, f->c.span_count, slice, &f->c.ivf, &err) == TY_OK);
+  CHECK(f->c.ivf != NULL && f->c.ivf->count == r->ivf->count && f->c.ivf->target_recall == target);
+  for (uint32_t i = 0; f->c.ivf != NULL && i < f->c.ivf->count; i++) {
+    CHECK(f->c.ivf->parts[i].nprobe == r->ivf->parts[i].nprobe && f->c.ivf->parts[i].nlist == r->ivf->parts[i].nlist);
+  }
+  /* Damaged bytes: any flip is refused or leaves something that can be asked without harm. */
+  uint64_t seed = 99;
+  float *query = calloc(f->c.dim, 4);
+  query[0] = 1;
+  ty_ivf *good = f->c.ivf;
+  for (int i = 0; i < 300; i++) {
+    uint64_t at = test_random(&seed) % (i % 2 == 0 ? 160 : bytes.bytes);
+    uint8_t flip = (uint8_t)(1u << test_random(&seed) % 8);
+    bytes.data[at] ^= flip;
+    ty_ivf *damaged = NULL;
+    ty_slice part = {bytes.data, i % 10 == 9 ? test_random(&seed) % bytes.bytes : bytes.bytes};
+    ty_status status = ty_ivf_open(&f->c, &f->c.base, f->c.spans, f->c.span_count, part, &damaged, &err);
+    CHECK(status == TY_OK ? damaged != NULL : status == TY_CORRUPT && damaged == NULL);
+    if (status == TY_OK) {
+      f->c.ivf = damaged;
+      ty_search_args args = search_args(query, 10, TY_NO_FILTER, NULL, 0.5);
+      CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK);
+      f->c.ivf = good;
+      ty_ivf_free(damaged);
+    }
+    bytes.data[at] ^= flip;
+  }
+  free(query);
+  keep(f, bytes.data); /* the index reads from it, as from a mapping */
+}
+
+static void test_ivf(uint64_t seed, uint32_t dim, double target) {
+  uint64_t n = 9000, unseen = 150;
+  float *centres = malloc(64ul * dim * 4), *vectors = malloc((size_t)n * dim * 4), *query = malloc(dim * 4ul);
+  model_row *rows = calloc(n, sizeof *rows);
+  for (uint64_t i = 0; i < 64ul * dim; i++) centres[i] = (float)test_normal(&seed);
+  for (uint64_t i = 0; i < n; i++) {
+    clustered(vectors + i * dim, dim, centres, &seed);
+    rows[i] = (model_row){.row = i, .keys = {i % 10 == 0 ? 2 : i % 97 == 0 ? 3 : 1, 1 + (uint32_t)(i % 3)}, .vector = vectors + i * dim};
+  }
+  fixture *f = fixture_make(dim, rows, n, 0);
+  ty_span spans[16];
+  ty_rebase r = fixture_rebase(f, spans);
+  use_ivf(f, &r, target);
+  naive *want = malloc((size_t)(n + 1) * sizeof *want);
+  double found = 0, asked = 0, probed = 0;
+  for (uint64_t q = 0; q < unseen; q++) {
+    clustered(query, dim, centres, &seed);
+    ty_error err;
+    naive_search(f, query, 0, 1, want);
+    ty_search_args args = search_args(query, 10, 0, "k1", target);
+    CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_count == 10 && args.probed_lists > 0);
+    probed += (double)args.probed_lists;
+    const uint8_t *at = out;
+    for (uint64_t i = 0; i < args.out_count; i++) {
+      ty_record record;
+      memcpy(&record, at, sizeof record);
+      at += record_bytes(&record);
+      for (int j = 0; j < 10; j++) found += want[j].row == record.row;
+    }
+    asked += 10;
+  }
+  CHECK(found / asked >= target);
+  printf("ivf: dim %u seed target %.2f recall %.4f lists probed %.1f of %u\n", (unsigned)dim, target, found / asked, probed / (double)unseen,
+         (unsigned)f->c.ivf->parts[0].nlist);
+  ty_error err;
+  /* A target above the calibrated one, another column's filter, a small partition: all exact. */
+  ty_search_args args = search_args(query, 10, TY_NO_FILTER, NULL, 0.999);
+  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.probed_lists == 0);
+  args = search_args(query, 10, 1, "k1", target);
+  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.probed_lists == 0 && args.out_count == 10);
+  args = search_args(query, 10, 0, "k2", target);
+  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.probed_lists == 0 && args.out_count == 10);
+  /* More answers than the probed lists hold: the lists are extended, and at the end everything is there. */
+  args = search_args(query, n, TY_NO_FILTER, NULL, target);
+  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_count == n);
+  f->c.default_target_recall = target;
+  args = search_args(query, 5, TY_NO_FILTER, NULL, 0);
+  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.probed_lists > 0);
+  /* Keep mode: the same centroids over the same rows give the same lists. */
+  ty_span kept_spans[16];
+  ty_rebase kept = fixture_rebase(f, kept_spans);
+  kept.want_ivf = true;
+  CHECK(ty_ivf_train(&kept, &err) == TY_OK && kept.ivf != NULL && kept.ivf->count == f->c.ivf->count);
+  if (kept.ivf != NULL) {
+    const ty_ivf_part *a = &kept.ivf->parts[0], *b = &f->c.ivf->parts[0];
+    CHECK(a->nprobe == b->nprobe && a->nlist == b->nlist && memcmp(a->list_starts, b->list_starts, (a->nlist + 1) * 8ul) == 0);
+  }
+  ty_progress stop = {0, 0, 1};
+  ty_rebase cancelled = fixture_rebase(f, kept_spans);
+  cancelled.want_ivf = cancelled.retrain_ivf = true;
+  cancelled.ivf_min_rows = 1000;
+  cancelled.progress = &stop;
+  CHECK(ty_ivf_train(&cancelled, &err) == TY_CANCELLED && cancelled.ivf == NULL);
+  free(cancelled.rows);
+  ty_ivf_free(kept.ivf);
+  free(kept.rows);
+  ty_ivf_free(r.ivf);
+  free(r.rows);
+  free(want);
+  fixture_free(f);
+  free(rows);
+  free(query);
+  free(vectors);
+  free(centres);
+}
+
+/* ---- BM25 -----------------------------------------------------------------------------------------------------------*/
+
+#define WORDS 60u
+static void word(char *to, uint64_t i) { sprintf(to, "zq%c%cx", (char)('a' + i / 26), (char)('a' + i % 26)); }
+
+static char *make_text(uint64_t *seed) {
+  uint64_t n = test_random(seed) % 12 == 0 ? 0 : 1 + test_random(seed) % 40;
+  char *text = calloc(n * 8 + 1, 1);
+  for (uint64_t i = 0; i < n; i++) {
+    uint64_t w = (uint64_t)(test_unit(seed) * test_unit(seed) * WORDS);
+    word(text + strlen(text), w);
+    strcat(text, " ");
+  }
+  return text;
+}
+
+typedef struct counter {
+  uint32_t hash, tf;
+  uint32_t *length;
+  uint32_t hashes[64];
+  uint32_t tfs[64], kinds;
+} counter;
+
+static void collect(void *context, uint32_t hash, const uint8_t *term, size_t bytes) {
+  (void)term, (void)bytes;
+  counter *c = context;
+  for (uint32_t i = 0; i < c->kinds; i++) {
+    if (c->hashes[i] == hash) {
+      c->tfs[i]++;
+      return;
+    }
+  }
+  if (c->kinds < 64) c->hashes[c->kinds] = hash, c->tfs[c->kinds++] = 1;
+}
+
+static void count_one(void *context, uint32_t hash, const uint8_t *term, size_t bytes) {
+  (void)term, (void)bytes;
+  counter *c = context;
+  (*c->length)++;
+  c->tf += hash == c->hash;
+}
+
+/* Straight from the texts, for every live row and term. */
+static uint64_t naive_bm25(const fixture *f, const char *query, double k1, double b, uint64_t column, uint32_t code, naive *best) {
+  const ame_kernel *k = f->env.kernel;
+  counter terms = {0};
+  k->tokenize((const uint8_t *)query, strlen(query), collect, &terms);
+  double *score = calloc(f->count + 1, sizeof *score), tokens = 0, live = 0;
+  uint32_t *lengths = calloc(f->count + 1, 4), *tfs = calloc(f->count + 1, 4);
+  for (uint32_t t = 0; t <= terms.kinds; t++) { /* one further round first: the lengths */
+    double df = 0;
+    for (uint64_t i = 0; i < f->count; i++) {
+      const model_row *r = &f->rows[i];
+      counter one = {.hash = t == 0 ? 0 : terms.hashes[t - 1], .length = &lengths[i]};
+      lengths[i] = 0;
+      if (r->dead) continue;
+      if (r->text != NULL) k->tokenize((const uint8_t *)r->text, strlen(r->text), count_one, &one);
+      tfs[i] = one.tf;
+      df += one.tf != 0;
+      if (t == 0) tokens += lengths[i], live++;
+    }
+    if (t == 0 || df == 0) continue;
+    double idf = log(1 + (live - df + 0.5) / (df + 0.5));
+    for (uint64_t i = 0; i < f->count; i++) {
+      if (f->rows[i].dead || tfs[i] == 0) continue;
+      double norm = k1 * (1 - b + b * lengths[i] / (tokens / live));
+      score[i] += terms.tfs[t - 1] * idf * (k1 + 1) * tfs[i] / (tfs[i] + norm);
+    }
+  }
+  uint64_t n = 0;
+  for (uint64_t i = 0; i < f->count; i++) {
+    if (score[i] > 0 && matches(&f->rows[i], column, code)) best[n++] = (naive){f->rows[i].row, score[i]};
+  }
+  qsort(best, (size_t)n, sizeof *best, by_score_then_row);
+  free(score);
+  free(lengths);
+  free(tfs);
+  return n;
+}
+
+/* Scores agree, and rows stand in the same order but for scores that are equal up to the last bits of a double. */
+static bool same_ranking(const naive *want, uint64_t wanted, uint64_t got) {
+  if (got != wanted) return false;
+  const uint8_t *at = out;
+  for (uint64_t i = 0; i < got; i++) {
+    ty_record r;
+    memcpy(&r, at, sizeof r);
+    at += record_bytes(&r);
+    if (fabs(r.score - want[i].score) > 1e-9 * want[i].score) return false;
+    bool near = (i > 0 && want[i - 1].score - want[i].score < 1e-12) || want[i].score - (i + 1 < wanted ? want[i + 1].score : 0) < 1e-12;
+    if (r.row != want[i].row && !near) return false;
+  }
+  return true;
+}
+
+static ty_lexical_search_args lexical_args(const char *query, uint64_t k) {
+  return (ty_lexical_search_args){.query = (const uint8_t *)query, .query_bytes = strlen(query), .top_k = k, .column = TY_NO_FILTER, .out = out,
+                                  .out_capacity = OUT_BYTES};
+}
+
+static void check_bm25(fixture *f, const char *query, double k1, double b, naive *want) {
+  for (int filter = 0; filter < 3; filter++) {
+    uint64_t column = filter == 0 ? TY_NO_FILTER : (uint64_t)filter - 1;
+    uint64_t all = naive_bm25(f, query, k1, b, column, 2, want);
+    const uint64_t ks[] = {1, 2, 5, 605}; /* the first two are answered before the commonest terms are summed */
+    for (int i = 0; i < 4; i++) {
+      uint64_t k = ks[i];
+      ty_error err = {0};
+      ty_lexical_search_args args = lexical_args(query, k);
+      args.column = column;
+      args.key = (const uint8_t *)"k2";
+      args.key_bytes = 2;
+      uint64_t wanted = all < k ? all : k;
+      ty_status status = ty_search_lexical_entered(&f->c, &args, &err);
+      CHECK(status == TY_OK);
+      /* A cut in the middle of equal scores: the naive ones differ in their last bits there. */
+      CHECK(same_ranking(want, wanted, args.out_count) || (wanted < all && want[wanted - 1].score - want[wanted].score < 1e-12));
+    }
+  }
+}
+
+static void damage_lexical(fixture *f, ty_buffer *bytes, uint64_t *seed) {
+  ty_lexical *good = f->c.lexical_index;
+  for (int i = 0; i < 400; i++) {
+    uint64_t at = test_random(seed) % (i % 3 == 0 ? 64 : bytes->bytes);
+    uint8_t flip = (uint8_t)(1u << test_random(seed) % 8);
+    bytes->data[at] ^= flip;
+    ty_error err;
+    ty_lexical *damaged = NULL;
+    ty_slice part = {bytes->data, i % 10 == 9 ? test_random(seed) % bytes->bytes : bytes->bytes};
+    ty_status status = ty_lexical_open(&f->c, &f->c.base, part, &damaged, &err);
+    CHECK(status == TY_OK ? damaged != NULL : status == TY_CORRUPT && damaged == NULL);
+    if (status == TY_OK) {
+      f->c.lexical_index = damaged;
+      for (uint64_t w = 0; w < 20; w++) {
+        char query[16];
+        word(query, w);
+        ty_lexical_search_args args = lexical_args(query, 10);
+        status = ty_search_lexical_entered(&f->c, &args, &err);
+        CHECK(status == TY_OK || status == TY_CORRUPT);
+      }
+      f->c.lexical_index = good;
+      ty_lexical_free(damaged);
+    }
+    bytes->data[at] ^= flip;
+  }
+}
+
+static void test_bm25(uint64_t seed, uint64_t base, uint64_t rounds, double k1, double b) {
+  uint64_t delta = 90, n = base + delta;
+  float one = 1;
+  model_row *rows = calloc(n, sizeof *rows);
+  for (uint64_t i = 0; i < n; i++) {
+    rows[i] = (model_row){.row = i, .keys = {1 + (uint32_t)(test_random(&seed) % 4), 1 + (uint32_t)(test_random(&seed) % 3)},
+                          .vector = &one, .text = make_text(&seed)};
+  }
+  fixture *f = fixture_make(1, rows, base, delta);
+  naive *want = malloc((size_t)(n + 1) * sizeof *want);
+  ty_error err = {0};
+  ty_lexical_search_args args = lexical_args("zqaax", 5);
+  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_STATE && strstr(err.message, "svc_build_lexical") != NULL);
+  f->c.lexical = false;
+  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_STATE && strstr(err.message, "lexical true") != NULL);
+  f->c.lexical = true;
+
+  /* Built over the base alone: the rebase is over positions, so the delta is hidden for the moment. */
+  ty_segment later = f->c.delta;
+  f->c.delta.count = f->c.delta.live = 0;
+  f->count = base;
+  ty_span spans[16];
+  ty_rebase r = fixture_rebase(f, spans);
+  r.want_lexical = true;
+  r.k1 = k1;
+  r.b = b;
+  ty_buffer bytes = {0};
+  ty_progress stop = {0, 0, 1};
+  r.progress = &stop;
+  CHECK(ty_lexical_encode(&r, &bytes, &err) == TY_CANCELLED);
+  r.progress = NULL;
+  CHECK(ty_lexical_encode(&r, &bytes, &err) == TY_OK);
+  ty_slice slice = {bytes.data, bytes.bytes};
+  CHECK(ty_lexical_open(&f->c, &f->c.base, slice, &f->c.lexical_index, &err) == TY_OK && f->c.lexical_index != NULL);
+  if (f->c.lexical_index == NULL) return;
+  double got_k1, got_b;
+  uint64_t terms;
+  ty_lexical_parameters(f->c.lexical_index, &got_k1, &got_b, &terms);
+  CHECK(got_k1 == k1 && got_b == b && terms > 20);
+
+  char query[128], w[8];
+  for (uint64_t round = 0; round < rounds; round++) {
+    query[0] = 0;
+    for (uint64_t i = 0; i < 1 + test_random(&seed) % 4; i++) {
+      word(w, test_random(&seed) % (WORDS + 3));
+      strcat(strcat(query, w), " ");
+      if (test_random(&seed) % 3 == 0) strcat(strcat(query, w), " "); /* said twice, counts twice */
+    }
+    check_bm25(f, query, k1, b, want);
+    if (round % 2 == 0 && f->count < n) { /* rows arrive, in order */
+      uint64_t more = n - f->count < 20 ? n - f->count : 20;
+      f->c.delta.count += more;
+      f->c.delta.live += more;
+      f->count += more;
+      ty_lexical_added(f->c.lexical_index, f->c.delta.count - more, more);
+    }
+    for (int i = 0; i < 5; i++) fixture_kill(f, test_random(&seed) % f->count); /* some die twice */
+    if (round == 15) { /* a change is undone: the last twenty rows go, and a dead row lives again */
+      f->c.delta.count -= 20;
+      f->count -= 20;
+      for (uint64_t i = 0; i < f->count; i++) {
+        if (!f->rows[i].dead) continue;
+        ty_segment *s = i < base ? &f->c.base : &f->c.delta;
+        f->rows[i].dead = false;
+        s->dead[i < base ? i : i - base] = 0;
+        break;
+      }
+      ty_lexical_reset(f->c.lexical_index);
+    }
+  }
+  /* What was kept up to date answers as a fresh index does, to the bit. */
+  args = lexical_args("zqaax zqabx zqbax", 50);
+  args.what = TY_WITH_EXPLAIN;
+  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_OK && args.out_count > 0);
+  uint64_t kept_bytes = args.out_bytes;
+  uint8_t *kept = malloc((size_t)kept_bytes);
+  memcpy(kept, out, (size_t)kept_bytes);
+  ty_record first;
+  ty_term share;
+  memcpy(&first, out, sizeof first);
+  double sum = 0;
+  for (uint64_t at = sizeof first + 8, end = at + first.extra_bytes; at < end; at += sizeof share + ((share.term_bytes + 7ull) & ~7ull)) {
+    memcpy(&share, out + at, sizeof share);
+    sum += share.share;
+  }
+  CHECK(fabs(sum - first.score) <= 1e-9 * first.score);
+  ty_lexical_reset(f->c.lexical_index);
+  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_OK && args.out_bytes == kept_bytes && memcmp(kept, out, (size_t)kept_bytes) == 0);
+  /* And as an index over only the live rows does: a compaction changes neither scores nor order. */
+  model_row *live = calloc(n, sizeof *live);
+  uint64_t live_count = 0;
+  for (uint64_t i = 0; i < f->count; i++) {
+    if (!f->rows[i].dead) live[live_count++] = f->rows[i];
+  }
+  fixture *g = fixture_make(1, live, live_count, 0);
+  ty_span live_spans[16];
+  ty_rebase fresh = fixture_rebase(g, live_spans);
+  fresh.k1 = k1;
+  fresh.b = b;
+  ty_buffer fresh_bytes = {0};
+  CHECK(ty_lexical_encode(&fresh, &fresh_bytes, &err) == TY_OK);
+  CHECK(ty_lexical_open(&g->c, &g->c.base, (ty_slice){fresh_bytes.data, fresh_bytes.bytes}, &g->c.lexical_index, &err) == TY_OK);
+  CHECK(ty_search_lexical_entered(&g->c, &args, &err) == TY_OK && args.out_bytes == kept_bytes && memcmp(kept, out, (size_t)kept_bytes) == 0);
+  args = lexical_args("nobodysaidthis", 5);
+  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_OK && args.out_count == 0);
+  args = lexical_args("", 5);
+  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_OK && args.out_count == 0);
+  damage_lexical(f, &bytes, &seed);
+  free(kept);
+  free(live);
+  free(fresh.rows);
+  free(r.rows);
+  fixture_free(g);
+  f->c.delta = later;
+  fixture_free(f);
+  ty_buffer_free(&fresh_bytes);
+  ty_buffer_free(&bytes);
+  for (uint64_t i = 0; i < n; i++) free((void *)(uintptr_t)rows[i].text);
+  free(rows);
+  free(want);
+}
+
+static void test_terms(uint64_t seed) {
+  for (int i = 0; i < 200; i++) {
+    char *text = make_text(&seed);
+    ty_buffer b = {0};
+    ty_error err;
+    CHECK(ty_terms_encode(ame_kernel_table(), (ty_slice){(const uint8_t *)text, strlen(text)}, &b, &err) == TY_OK);
+    ty_term_reader r;
+    uint64_t tokens = 0;
+    bool ordered = true;
+    CHECK(ty_terms_open(&r, (ty_slice){b.data, b.bytes}));
+    uint32_t before = 0;
+    while (ty_terms_next(&r)) {
+      ordered &= r.seen == 1 || r.hash > before;
+      before = r.hash;
+      tokens += r.tf;
+    }
+    CHECK(ordered && r.seen == r.distinct && tokens == r.tokens);
+    if (b.bytes > 0) {
+      b.data[test_random(&seed) % b.bytes] ^= (uint8_t)(1u << test_random(&seed) % 8);
+      if (ty_terms_open(&r, (ty_slice){b.data, test_random(&seed) % (b.bytes + 1)})) {
+        while (ty_terms_next(&r)) continue;
+        CHECK(r.seen <= r.distinct);
+      }
+    }
+    ty_buffer_free(&b);
+    free(text);
+  }
+}
+
+/* ---- Through the whole runtime: what was saved, indexed, changed and compacted answers the same ----------------------*/
+
+#define STORE_DIM 16u
+typedef struct answered {
+  uint64_t count;
+  double scores[64];
+  char ids[64][16];
+} answered;
+
+static void read_answer(answered *a, uint64_t count) {
+  const uint8_t *at = out;
+  memset(a, 0, sizeof *a);
+  a->count = count;
+  for (uint64_t i = 0; i < count && i < 64; i++) {
+    ty_record r;
+    memcpy(&r, at, sizeof r);
+    a->scores[i] = r.score;
+    memcpy(a->ids[i], at + sizeof r, r.id_bytes < 15 ? r.id_bytes : 15);
+    at += record_bytes(&r);
+  }
+}
+
+static void put_rows(ty_collection *c, uint64_t from, uint64_t to, uint64_t *seed) {
+  uint64_t n = to - from;
+  float *vectors = malloc((size_t)n * STORE_DIM * 4);
+  ty_buffer ids = {0}, texts = {0}, keys = {0};
+  uint64_t *ends = calloc((size_t)n * 3, 8);
+  for (uint64_t i = 0; i < n; i++) {
+    char id[16];
+    make_vector(vectors + i * STORE_DIM, STORE_DIM, RANDOM, seed);
+    char *text = make_text(seed);
+    ty_buffer_append(&ids, id, (uint64_t)sprintf(id, "id%" PRIu64, from + i));
+    ty_buffer_append(&texts, text, strlen(text));
+    ty_buffer_append(&keys, i % 3 == 0 ? "a" : "b", 1);
+    ends[i] = ids.bytes;
+    ends[n + i] = texts.bytes;
+    ends[2 * n + i] = keys.bytes;
+    free(text);
+  }
+  ty_put_args args = {.n = n, .mode = TY_UPSERT, .vectors = vectors, .ids = ids.data, .id_ends = ends, .metas = NULL, .texts = texts.data,
+                      .text_ends = ends + n, .keys = keys.data, .key_ends = ends + 2 * n};
+  uint64_t *no_metas = calloc((size_t)n, 8);
+  args.meta_ends = no_metas;
+  ty_error err = {0};
+  CHECK_MESSAGE(ty_put(c, &args, NULL, &err) == TY_OK, "put: %s", err.message);
+  free(no_metas);
+  free(ends);
+  free(vectors);
+  ty_buffer_free(&ids);
+  ty_buffer_free(&texts);
+  ty_buffer_free(&keys);
+}
+
+static void ask_both(ty_collection *c, const float *query, const char *words, answered *dense, answered *lexical) {
+  ty_error err = {0};
+  ty_search_args args = search_args(query, 50, TY_NO_FILTER, NULL, 1);
+  CHECK_MESSAGE(ty_search(c, &args, &err) == TY_OK, "search: %s", err.message);
+  read_answer(dense, args.out_count);
+  ty_lexical_search_args words_args = lexical_args(words, 50);
+  CHECK_MESSAGE(ty_search_lexical(c, &words_args, &err) == TY_OK, "lexical: %s", err.message);
+  read_answer(lexical, words_args.out_count);
+}
+
+static void test_store(uint64_t seed) {
+  static const char schema[] =
+      "{\"name\":\"t\",\"dim\":16,\"dtype\":\"f32\",\"key_name\":\"scope\",\"filter_columns\":[\"scope\"],\"telys_version\":\"1\","
+      "\"default_target_recall\":1.0,\"applied_tuner\":null,\"lexical\":true,\"embedder_profile\":null}";
+  char root[] = "/tmp/svc-search-test-XXXXXX", dir[64], command[80];
+  if (mkdtemp(root) == NULL) abort();
+  snprintf(dir, sizeof dir, "%s/t", root);
+  ty_env *env = NULL;
+  ty_collection *c = NULL;
+  ty_error err = {0};
+  float query[STORE_DIM];
+  make_vector(query, STORE_DIM, RANDOM, &seed);
+  const char *words = "zqaax zqadx zqbax";
+  answered dense[2], lexical[2];
+  CHECK(ty_env_open(ame_kernel_table(), 1, &env, &err) == TY_OK);
+  CHECK_MESSAGE(ty_collection_new(env, dir, (const uint8_t *)schema, sizeof schema - 1, &c, &err) == TY_OK, "new: %s", err.message);
+  if (c == NULL) return;
+  CHECK(ty_begin(c, &err) == TY_OK);
+  put_rows(c, 0, 3000, &seed);
+  CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "save: %s", err.message);
+  ty_lexical_search_args early = lexical_args(words, 5);
+  CHECK(ty_search_lexical(c, &early, &err) == TY_STATE);
+  ty_lexical_args build = {1.2, 0.75};
+  CHECK(ty_begin(c, &err) == TY_OK);
+  CHECK_MESSAGE(ty_build_lexical(c, &build, NULL, &err) == TY_OK, "build_lexical: %s", err.message);
+  ask_both(c, query, words, &dense[0], &lexical[0]);
+  ty_ivf_args ivf = {.min_rows = 1500, .target_recall = 0.9};
+  CHECK(ty_begin(c, &err) == TY_OK);
+  CHECK_MESSAGE(ty_build_ivf(c, &ivf, NULL, &err) == TY_OK && ivf.built == 1, "build_ivf: %s", err.message);
+  ask_both(c, query, words, &dense[1], &lexical[1]); /* the rows lie elsewhere now */
+  CHECK(memcmp(&dense[0], &dense[1], sizeof *dense) == 0 && memcmp(&lexical[0], &lexical[1], sizeof *lexical) == 0);
+  CHECK(dense[0].count == 50 && lexical[0].count == 50);
+
+  /* New, replaced and deleted rows, undone once, then for good; then a compaction. */
+  for (int round = 0; round < 2; round++) {
+    ty_delete_args gone = {.n = 1, .ids = (const uint8_t *)lexical[0].ids[0], .id_ends = (const uint64_t[]){strlen(lexical[0].ids[0])}};
+    uint64_t same = 77;
+    CHECK(ty_begin(c, &err) == TY_OK);
+    put_rows(c, 2900, 3100, &same);
+    CHECK(ty_delete(c, &gone, &err) == TY_OK && gone.removed == 1);
+    ask_both(c, query, words, &dense[1], &lexical[1]);
+    CHECK(strcmp(lexical[1].ids[0], lexical[0].ids[0]) != 0);
+    if (round == 0) {
+      ty_rollback(c);
+      ask_both(c, query, words, &dense[1], &lexical[1]);
+      CHECK(memcmp(&dense[0], &dense[1], sizeof *dense) == 0 && memcmp(&lexical[0], &lexical[1], sizeof *lexical) == 0);
+    } else {
+      CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "save: %s", err.message);
+    }
+  }
+  ask_both(c, query, words, &dense[0], &lexical[0]);
+  ty_compact_args compact = {0};
+  CHECK(ty_begin(c, &err) == TY_OK);
+  CHECK_MESSAGE(ty_compact(c, &compact, NULL, &err) == TY_OK, "compact: %s", err.message);
+  ask_both(c, query, words, &dense[1], &lexical[1]);
+  CHECK(memcmp(dense[0].scores, dense[1].scores, sizeof dense->scores) == 0);
+  CHECK(memcmp(lexical[0].scores, lexical[1].scores, sizeof lexical->scores) == 0);
+  ty_search_args probing = search_args(query, 10, 0, "b", 0);
+  CHECK(ty_search(c, &probing, &err) == TY_OK && probing.out_count == 10);
+  ty_collection_close(c);
+  CHECK_MESSAGE(ty_collection_open(env, dir, &c, &err) == TY_OK, "open: %s", err.message);
+  ask_both(c, query, words, &dense[0], &lexical[0]);
+  CHECK(memcmp(&dense[0], &dense[1], sizeof *dense) == 0 && memcmp(&lexical[0], &lexical[1], sizeof *lexical) == 0);
+  ty_collection_close(c);
+  ty_env_close(env);
+  snprintf(command, sizeof command, "rm -r %s", root);
+  if (system(command) != 0) fprintf(stderr, "left behind: %s\n", root);
+}
+
+int main(int argc, char **argv) {
+  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 20250101;
+  printf("seed %" PRIu64 "\n", seed);
+  out = malloc(OUT_BYTES);
+  const uint32_t dims[] = {1, 7, 63, 64, 384, 1024};
+  for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
+    for (int kind = 0; kind < KINDS; kind++) test_exact(seed + d * 100 + (uint64_t)kind, dims[d], dims[d] > 100 ? 700 : 1300, 130, kind);
+    test_exact(seed + d, dims[d], 0, 0, RANDOM);
+    test_exact(seed + d, dims[d], 0, 3, RANDOM);
+    test_exact(seed + d, dims[d], 600, 0, RANDOM);
+  }
+  test_arguments();
+  test_terms(seed);
+  const double targets[] = {0.8, 0.95, 0.98};
+  for (uint64_t i = 0; i < 3; i++) test_ivf(seed + i, 24, targets[i]);
+  test_bm25(seed, 700, 24, 1.2, 0.75);
+  test_bm25(seed + 1, 700, 24, 0, 0);
+  test_bm25(seed + 2, 700, 24, 2, 1);
+  test_bm25(seed + 3, 6000, 4, 1.2, 0.75);
+  test_store(seed);
+  free(out);
+  return check_report();
+}

@@ -1,0 +1,218 @@
+/* An in-memory model of a collection, and the comparison of a real one with it. A row's content follows from its version, so the model keeps
+ * two numbers an id. */
+#ifndef STORE_MODEL_H
+#define STORE_MODEL_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "../../ffi/ty_runtime/ty_runtime.h"
+#include "check.h"
+
+#define DIM 20u
+#define IDS 40u
+#define KEYS 4u /* p0 .. p2, and the empty one */
+
+typedef struct model {
+  uint32_t version[IDS]; /* 0: not live */
+  uint64_t birth[IDS];
+  uint64_t births;
+} model;
+
+static uint64_t rng_state = 1;
+static uint64_t rng(void) {
+  uint64_t z = rng_state += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+/* ---- Content by version --------------------------------------------------------------------------------------------- */
+static void content_vector(uint32_t version, float *out) {
+  for (uint32_t i = 0; i < DIM; i++) out[i] = (float)((version * 31 + i * 17) % 101) - 50.0f;
+}
+static size_t content_id(uint32_t id, char *out) { return (size_t)sprintf(out, id % 7 == 3 ? "a-much-longer-identifier-for-this-row-number-%u" : "k%u", id); }
+static size_t content_meta(uint32_t version, char *out) { return version % 5 == 0 ? 0 : (size_t)sprintf(out, "{\"v\":%u}", version); }
+static size_t content_text(uint32_t version, char *out) { return (size_t)sprintf(out, "the text of version %u with words", version); }
+static size_t content_key(uint32_t version, char *out) { return version % KEYS == 3 ? 0 : (size_t)sprintf(out, "p%u", version % KEYS); }
+
+static const char *const test_schema =
+    "{\"name\":\"notes\",\"dim\":20,\"dtype\":\"f32\",\"key_name\":\"scope\",\"filter_columns\":[\"scope\",\"kind\"],\"telys_version\":\"1.0.0\","
+    "\"default_target_recall\":1.0,\"applied_tuner\":null,\"lexical\":true,\"embedder_profile\":{\"provider\":\"svc\"}}";
+
+/* ---- Arguments ------------------------------------------------------------------------------------------------------ */
+typedef struct batch {
+  uint32_t n;
+  float vectors[IDS * DIM];
+  char ids[IDS * 64], metas[IDS * 32], texts[IDS * 64], keys[IDS * 16];
+  uint64_t id_ends[IDS], meta_ends[IDS], text_ends[IDS], key_ends[IDS * 2];
+} batch;
+
+static uint32_t next_version = 1;
+
+static void batch_add(batch *b, uint32_t id, uint32_t version) {
+  uint32_t n = b->n++;
+  content_vector(version, b->vectors + n * DIM);
+  uint64_t at = n ? b->id_ends[n - 1] : 0;
+  b->id_ends[n] = at + content_id(id, b->ids + at);
+  at = n ? b->meta_ends[n - 1] : 0;
+  b->meta_ends[n] = at + content_meta(version, b->metas + at);
+  at = n ? b->text_ends[n - 1] : 0;
+  b->text_ends[n] = at + content_text(version, b->texts + at);
+  at = n ? b->key_ends[2 * n - 1] : 0;
+  b->key_ends[2 * n] = at + content_key(version, b->keys + at);
+  at = b->key_ends[2 * n];
+  b->key_ends[2 * n + 1] = at + (size_t)sprintf(b->keys + at, "k%u", version % 2);
+}
+
+static ty_put_args batch_args(batch *b, uint64_t mode) {
+  return (ty_put_args){.n = b->n, .mode = mode, .vectors = b->vectors, .ids = (uint8_t *)b->ids, .id_ends = b->id_ends, .metas = (uint8_t *)b->metas,
+                       .meta_ends = b->meta_ends, .texts = (uint8_t *)b->texts, .text_ends = b->text_ends, .keys = (uint8_t *)b->keys, .key_ends = b->key_ends};
+}
+
+static void model_put(model *m, uint32_t id, uint32_t version) {
+  if (m->version[id] == 0) m->birth[id] = ++m->births;
+  m->version[id] = version;
+}
+
+/* A few random changes to both. */
+static void random_changes(ty_collection *c, model *m, uint32_t most) {
+  ty_error err;
+  for (uint64_t step = 1 + rng() % 3; step > 0; step--) {
+    static batch b;
+    b.n = 0;
+    uint32_t n = 1 + (uint32_t)(rng() % most);
+    bool seen[IDS] = {false};
+    if (rng() % 3 == 0) { /* delete, unknown ids among them */
+      uint64_t expected = 0;
+      for (uint32_t i = 0; i < n; i++) {
+        uint32_t id = (uint32_t)(rng() % IDS);
+        batch_add(&b, id, 1);
+        expected += m->version[id] != 0;
+        m->version[id] = 0;
+      }
+      ty_delete_args args = {.n = n, .ids = (uint8_t *)b.ids, .id_ends = b.id_ends};
+      CHECK(ty_delete(c, &args, &err) == TY_OK);
+      CHECK(args.removed == expected);
+      continue;
+    }
+    uint64_t inserted = 0, replaced = 0;
+    for (uint32_t i = 0; i < n; i++) {
+      uint32_t id = (uint32_t)(rng() % IDS), version = next_version++;
+      batch_add(&b, id, version);
+      if (!seen[id]) inserted += m->version[id] == 0, replaced += m->version[id] != 0;
+      seen[id] = true;
+      model_put(m, id, version);
+    }
+    ty_put_args args = batch_args(&b, TY_UPSERT);
+    CHECK_MESSAGE(ty_put(c, &args, NULL, &err) == TY_OK, "put: %s", err.message);
+    CHECK(args.inserted == inserted && args.replaced == replaced);
+  }
+}
+
+/* ---- Comparison: 1 where the collection is the model, whole --------------------------------------------------------- */
+static uint8_t answer[1 << 20] __attribute__((aligned(8)));
+
+static uint64_t padded(uint64_t n) { return (n + 7) & ~(uint64_t)7; }
+
+static int row_equal(const uint8_t *at, uint32_t id, uint32_t version, uint64_t *length) {
+  ty_record r;
+  char want[64];
+  float vector[DIM];
+  memcpy(&r, at, sizeof r);
+  const uint8_t *p = at + sizeof r;
+  int same = r.found == 1 && r.id_bytes == content_id(id, want) && memcmp(p, want, r.id_bytes) == 0;
+  p += padded(r.id_bytes);
+  size_t n = content_meta(version, want);
+  same &= n == 0 ? r.meta_bytes == TY_ABSENT : r.meta_bytes == n && memcmp(p, want, n) == 0;
+  p += r.meta_bytes == TY_ABSENT ? 0 : padded(r.meta_bytes);
+  n = content_text(version, want);
+  same &= r.text_bytes == n && memcmp(p, want, n) == 0;
+  p += r.text_bytes == TY_ABSENT ? 0 : padded(r.text_bytes);
+  content_vector(version, vector);
+  same &= r.vector_bytes == sizeof vector && memcmp(p, vector, sizeof vector) == 0;
+  *length = (uint64_t)(p + padded(r.vector_bytes) - at);
+  return same;
+}
+
+static int model_equal(ty_collection *c, const model *m) {
+  ty_error err;
+  uint32_t order[IDS], live = 0;
+  for (uint32_t i = 0; i < IDS; i++) {
+    if (m->version[i] == 0) continue;
+    uint32_t at = live++;
+    for (; at > 0 && m->birth[order[at - 1]] > m->birth[i]; at--) order[at] = order[at - 1];
+    order[at] = i;
+  }
+  ty_ids_args ids = {.column = TY_NO_FILTER, .what = TY_WITH_META | TY_WITH_TEXT | TY_WITH_VECTOR, .out = answer, .out_capacity = sizeof answer};
+  if (ty_ids(c, &ids, &err) != TY_OK || ids.out_count != live) return 0;
+  uint64_t at = 0, length;
+  for (uint32_t i = 0; i < live; i++, at += length) {
+    if (!row_equal(answer + at, order[i], m->version[order[i]], &length)) return 0;
+  }
+  if (at != ids.out_bytes) return 0;
+  for (uint32_t k = 0; k < KEYS; k++) {
+    char key[16];
+    uint64_t want = 0;
+    for (uint32_t i = 0; i < IDS; i++) want += m->version[i] != 0 && m->version[i] % KEYS == k && k != 3;
+    ty_count_args count = {.column = 0, .key = (uint8_t *)key, .key_bytes = content_key(k, key)};
+    if (ty_count(c, &count, &err) != TY_OK || count.count != want) return 0;
+  }
+  char id[64];
+  for (uint32_t i = 0; i < IDS; i++) {
+    uint64_t end = content_id(i, id);
+    ty_get_args get = {.n = 1, .ids = (uint8_t *)id, .id_ends = &end, .what = ids.what, .out = answer, .out_capacity = sizeof answer};
+    ty_record r;
+    if (ty_get(c, &get, &err) != TY_OK) return 0;
+    memcpy(&r, answer, sizeof r);
+    if (m->version[i] == 0 ? r.found != 0 : !row_equal(answer, i, m->version[i], &length)) return 0;
+  }
+  return 1;
+}
+
+/* ---- Directories and files ------------------------------------------------------------------------------------------ */
+static char root[256];
+static void fresh_dir(char out[320]) {
+  static int counter;
+  snprintf(out, 320, "%s/c%d", root, counter++);
+}
+static void remove_tree(const char *dir) {
+  DIR *d = opendir(dir);
+  struct dirent *e;
+  char path[640];
+  while (d != NULL && (e = readdir(d)) != NULL) {
+    if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+    snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+    if (unlink(path) != 0) remove_tree(path);
+  }
+  if (d != NULL) closedir(d);
+  rmdir(dir);
+}
+
+static ty_collection *open_new(ty_env *env, const char *dir) {
+  ty_error err;
+  ty_collection *c = NULL;
+  CHECK(ty_collection_new(env, dir, (const uint8_t *)test_schema, strlen(test_schema), &c, &err) == TY_OK);
+  return c;
+}
+static ty_collection *open_saved(ty_env *env, const char *dir) {
+  ty_error err;
+  ty_collection *c = NULL;
+  CHECK_MESSAGE(ty_collection_open(env, dir, &c, &err) == TY_OK, "open: %s", err.message);
+  return c;
+}
+/* Opens anew and compares. */
+static int saved_equal(ty_env *env, const char *dir, const model *m) {
+  ty_collection *c = open_saved(env, dir);
+  int same = c != NULL && model_equal(c, m);
+  ty_collection_close(c);
+  return same;
+}
+
+#endif

@@ -1,0 +1,355 @@
+/* The storage half against a model: semantics, random operations, followers, readers beside a rewrite, failures of every system call. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include "store_model.h"
+
+static ty_env *env;
+static ty_error err;
+
+static void test_semantics(void) {
+  char dir[320];
+  fresh_dir(dir);
+  ty_collection *c = open_new(env, dir);
+  static batch b;
+  model m = {0};
+  ty_put_args args;
+  ty_collection *none;
+  CHECK(model_equal(c, &m));
+  CHECK(ty_collection_open(env, dir, &none, &err) == TY_NOT_FOUND);
+  b.n = 0;
+  batch_add(&b, 1, 1);
+  args = batch_args(&b, TY_ADD);
+  CHECK(ty_put(c, &args, NULL, &err) == TY_STATE);
+  CHECK(ty_begin(c, &err) == TY_OK);
+  CHECK(ty_begin(c, &err) == TY_STATE);
+  CHECK(ty_put(c, &args, NULL, &err) == TY_OK && args.inserted == 1);
+  model_put(&m, 1, 1);
+  CHECK(ty_put(c, &args, NULL, &err) == TY_KEY_EXISTS && strstr(err.message, "k1") != NULL);
+  b.n = 0; /* a new id and one that exists: nothing of it may be in */
+  batch_add(&b, 2, 2);
+  batch_add(&b, 1, 3);
+  args = batch_args(&b, TY_ADD);
+  CHECK(ty_put(c, &args, NULL, &err) == TY_KEY_EXISTS);
+  CHECK(model_equal(c, &m));
+  b.n = 0; /* the same id twice */
+  batch_add(&b, 2, 2);
+  batch_add(&b, 2, 3);
+  args = batch_args(&b, TY_ADD);
+  CHECK(ty_put(c, &args, NULL, &err) == TY_KEY_EXISTS);
+  args = batch_args(&b, TY_UPDATE);
+  CHECK(ty_put(c, &args, NULL, &err) == TY_NOT_FOUND);
+  args = batch_args(&b, TY_UPSERT);
+  CHECK(ty_put(c, &args, NULL, &err) == TY_OK && args.inserted == 1 && args.replaced == 0);
+  model_put(&m, 2, 3);
+  CHECK(model_equal(c, &m));
+  args = batch_args(&b, TY_UPDATE);
+  b.vectors[3] = 1.0f / 0.0f;
+  CHECK(ty_put(c, &args, NULL, &err) == TY_INVALID);
+  CHECK(ty_save(c, &err) == TY_OK);
+  CHECK(model_equal(c, &m) && saved_equal(env, dir, &m));
+  ty_rollback(c); /* safe without a begin */
+  CHECK(ty_save(c, &err) == TY_STATE);
+  /* rolling back */
+  CHECK(ty_begin(c, &err) == TY_OK);
+  model before = m;
+  random_changes(c, &m, 9);
+  ty_rollback(c);
+  m = before;
+  CHECK(model_equal(c, &m));
+  /* paging */
+  CHECK(ty_begin(c, &err) == TY_OK);
+  for (int i = 0; i < 5; i++) random_changes(c, &m, 12);
+  CHECK(ty_save(c, &err) == TY_OK);
+  ty_ids_args all = {.column = TY_NO_FILTER, .out = answer, .out_capacity = sizeof answer};
+  CHECK(ty_ids(c, &all, &err) == TY_OK);
+  char after[64];
+  uint64_t seen = 0, after_bytes = 0;
+  for (;;) {
+    ty_ids_args page = {.column = TY_NO_FILTER, .after = seen ? (uint8_t *)after : NULL, .after_bytes = after_bytes, .limit = 1, .out = answer, .out_capacity = sizeof answer};
+    CHECK(ty_ids(c, &page, &err) == TY_OK);
+    if (page.out_count == 0) break;
+    after_bytes = ((ty_record *)answer)->id_bytes;
+    memcpy(after, answer + sizeof(ty_record), after_bytes);
+    seen++;
+  }
+  CHECK(seen == all.out_count);
+  ty_ids_args small = {.column = TY_NO_FILTER, .out = answer, .out_capacity = 8};
+  CHECK(ty_ids(c, &small, &err) == TY_BUFFER && small.out_bytes == all.out_bytes);
+  /* the manifest's keys */
+  CHECK(ty_begin(c, &err) == TY_OK);
+  CHECK(ty_set(c, "name", (const uint8_t *)"1", 1, &err) == TY_INVALID);
+  CHECK(ty_set(c, "default_target_recall", (const uint8_t *)"2", 1, &err) == TY_INVALID);
+  CHECK(ty_set(c, "default_target_recall", (const uint8_t *)"0.95", 4, &err) == TY_OK);
+  CHECK(ty_save(c, &err) == TY_OK);
+  ty_manifest_args manifest = {.out = answer, .out_capacity = sizeof answer};
+  CHECK(ty_manifest(c, &manifest, &err) == TY_OK);
+  CHECK(memmem(answer, manifest.out_bytes, "\"default_target_recall\": 0.95", 29) != NULL);
+  CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "verify: %s", err.message);
+  ty_stats_args stats;
+  CHECK(ty_stats(c, &stats, &err) == TY_OK && stats.values[TY_STAT_GENERATION] == 3 && stats.values[TY_STAT_UNSAVED_ROWS] == 0);
+  ty_collection_close(c);
+}
+
+static void test_empty(void) {
+  char dir[320];
+  fresh_dir(dir);
+  model m = {0};
+  ty_collection *c = open_new(env, dir);
+  CHECK(ty_begin(c, &err) == TY_OK && ty_save(c, &err) == TY_OK);
+  CHECK(saved_equal(env, dir, &m));
+  ty_compact_args compact;
+  ty_ivf_args ivf = {.min_rows = 1, .target_recall = 0.9};
+  ty_lexical_args lexical = {1.2, 0.75};
+  CHECK(ty_begin(c, &err) == TY_OK && ty_compact(c, &compact, NULL, &err) == TY_OK);
+  CHECK(ty_begin(c, &err) == TY_OK);
+  CHECK_MESSAGE(ty_build_ivf(c, &ivf, NULL, &err) == TY_OK, "%s", err.message);
+  CHECK(ty_begin(c, &err) == TY_OK);
+  CHECK_MESSAGE(ty_build_lexical(c, &lexical, NULL, &err) == TY_OK, "%s", err.message);
+  CHECK(saved_equal(env, dir, &m));
+  CHECK(ty_begin(c, &err) == TY_OK);
+  random_changes(c, &m, 5);
+  CHECK(ty_save(c, &err) == TY_OK && saved_equal(env, dir, &m) && ty_verify(c, NULL, &err) == TY_OK);
+  ty_collection_close(c);
+}
+
+/* Saves, roll-backs, rewrites and reopenings in random order; a second handle follows all of it. */
+static void test_random(uint64_t seed) {
+  char dir[320];
+  fresh_dir(dir);
+  rng_state = seed;
+  model m = {0};
+  ty_collection *c = open_new(env, dir);
+  CHECK(ty_begin(c, &err) == TY_OK);
+  random_changes(c, &m, 12);
+  CHECK(ty_save(c, &err) == TY_OK);
+  ty_collection *follower = open_saved(env, dir);
+  for (int i = 0; i < 60; i++) {
+    model before = m;
+    CHECK_MESSAGE(ty_begin(c, &err) == TY_OK, "begin: %s", err.message);
+    CHECK(ty_begin(follower, &err) == TY_BUSY && strstr(err.message, "held by process") != NULL);
+    random_changes(c, &m, 1 + (uint32_t)(rng() % 12));
+    CHECK_MESSAGE(model_equal(c, &m), "seed %llu step %d: unsaved", (unsigned long long)seed, i);
+    CHECK_MESSAGE(model_equal(follower, &before), "seed %llu step %d: the follower saw something unsaved", (unsigned long long)seed, i);
+    uint64_t what = rng() % 10;
+    ty_compact_args compact;
+    ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
+    ty_lexical_args lexical = {1.2, 0.75};
+    ty_status status = TY_OK;
+    if (what == 0) ty_rollback(c), m = before;
+    else if (what == 1) status = ty_compact(c, &compact, NULL, &err);
+    else if (what == 2) status = ty_build_ivf(c, &ivf, NULL, &err);
+    else if (what == 3) status = ty_build_lexical(c, &lexical, NULL, &err);
+    else status = ty_save(c, &err);
+    CHECK_MESSAGE(status == TY_OK, "seed %llu step %d: %s", (unsigned long long)seed, i, err.message);
+    CHECK_MESSAGE(model_equal(c, &m), "seed %llu step %d: after %d", (unsigned long long)seed, i, (int)what);
+    CHECK_MESSAGE(model_equal(follower, &m), "seed %llu step %d: the follower after %d", (unsigned long long)seed, i, (int)what);
+    if (i % 10 == 9) {
+      CHECK_MESSAGE(saved_equal(env, dir, &m), "seed %llu step %d: reopened", (unsigned long long)seed, i);
+      CHECK_MESSAGE(ty_verify(follower, NULL, &err) == TY_OK, "verify: %s", err.message);
+    }
+    if (rng() % 4 == 0) { /* the two change places */
+      ty_collection *other = c;
+      c = follower;
+      follower = other;
+    }
+  }
+  ty_collection_close(c);
+  ty_collection_close(follower);
+}
+
+/* ---- Failures ------------------------------------------------------------------------------------------------------- */
+enum { FIRST, SAVE, COMPACT, IVF, LEXICAL };
+
+static ty_status finish(ty_collection *c, int what) {
+  ty_compact_args compact;
+  ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
+  ty_lexical_args lexical = {1.2, 0.75};
+  if (what == COMPACT) return ty_compact(c, &compact, NULL, &err);
+  if (what == IVF) return ty_build_ivf(c, &ivf, NULL, &err);
+  if (what == LEXICAL) return ty_build_lexical(c, &lexical, NULL, &err);
+  return ty_save(c, &err);
+}
+
+/* Random changes may come to nothing; this one does not. */
+static void certain_change(ty_collection *c, model *m) {
+  static batch b;
+  b.n = 0;
+  batch_add(&b, 0, next_version);
+  model_put(m, 0, next_version++);
+  ty_put_args args = batch_args(&b, TY_UPSERT);
+  CHECK(ty_put(c, &args, NULL, &err) == TY_OK);
+}
+
+/* The n-th call fails, for n = 1, 2, ... until one run needs fewer. After each the handle and a fresh one agree on the old or the new state. */
+static void test_failures(int what, int code, uint32_t sticky) {
+  char dir[320];
+  fresh_dir(dir);
+  model m = {0};
+  ty_collection *c = NULL;
+  if (what != FIRST) {
+    c = open_new(env, dir);
+    CHECK(ty_begin(c, &err) == TY_OK);
+    random_changes(c, &m, 12);
+    CHECK(ty_save(c, &err) == TY_OK);
+  }
+  uint64_t n = 1;
+  for (; n < 400; n++) {
+    if (what == FIRST) {
+      fresh_dir(dir);
+      m = (model){0};
+      c = open_new(env, dir);
+    }
+    model before = m;
+    CHECK_MESSAGE(ty_begin(c, &err) == TY_OK, "begin: %s", err.message);
+    random_changes(c, &m, 6);
+    certain_change(c, &m);
+    ty_test_fail(env, n, code, sticky);
+    ty_status status = finish(c, what);
+    uint64_t calls = ty_test_fail(env, 0, 0, 0);
+    if (status == TY_OK) {
+      CHECK(model_equal(c, &m));
+    } else {
+      CHECK_MESSAGE(status == TY_IO, "status %d: %s", status, err.message);
+      CHECK(code != ENOSPC || strstr(err.message, "the disk is full") != NULL);
+      if (!model_equal(c, &m)) {
+        m = before;
+        CHECK_MESSAGE(model_equal(c, &m), "operation %d, call %llu, errno %d: the handle is neither old nor new", what, (unsigned long long)n, code);
+      }
+    }
+    ty_collection *again = NULL;
+    ty_status opened = ty_collection_open(env, dir, &again, &err);
+    bool never = what == FIRST && opened == TY_NOT_FOUND;
+    CHECK_MESSAGE(never || (opened == TY_OK && model_equal(again, &m)), "operation %d, call %llu, errno %d: reopened: %s", what, (unsigned long long)n, code, err.message);
+    ty_collection_close(again);
+    if (what == FIRST) ty_collection_close(c), remove_tree(dir);
+    if (calls < n) break;
+  }
+  CHECK_MESSAGE(n > 8 && n < 400, "operation %d, errno %d: ended at call %llu", what, code, (unsigned long long)n);
+  if (what == FIRST) return;
+  CHECK(ty_begin(c, &err) == TY_OK && finish(c, COMPACT) == TY_OK);
+  CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "verify: %s", err.message);
+  CHECK(saved_equal(env, dir, &m));
+  ty_collection_close(c);
+}
+
+/* ---- Readers beside a rewrite --------------------------------------------------------------------------------------- */
+typedef struct reader {
+  const char *dir;
+  const model *m;
+  ty_collection *shared;
+  _Atomic int stop;
+  int wrong, asked;
+} reader;
+
+static void *read_on(void *arg) {
+  reader *r = arg;
+  ty_error e;
+  ty_collection *own = NULL;
+  if (ty_collection_open(env, r->dir, &own, &e) != TY_OK) r->wrong++;
+  while (!r->stop) {
+    ty_count_args count = {.column = TY_NO_FILTER};
+    for (int i = 0; i < 2; i++) {
+      if (ty_count(i ? own : r->shared, &count, &e) != TY_OK || count.count != 10) r->wrong++;
+      float query[DIM];
+      uint8_t out[4096] __attribute__((aligned(8)));
+      content_vector(3, query);
+      ty_search_args search = {.query = query, .top_k = 3, .column = TY_NO_FILTER, .target_recall = 1, .out = out, .out_capacity = sizeof out, .what = TY_WITH_META};
+      if (ty_search(i ? own : r->shared, &search, &e) != TY_OK || search.out_count != 3) r->wrong++;
+      r->asked++;
+    }
+  }
+  ty_collection_close(own);
+  return NULL;
+}
+
+static void test_readers(void) {
+  char dir[320];
+  fresh_dir(dir);
+  model m = {0};
+  ty_collection *c = open_new(env, dir);
+  static batch b;
+  b.n = 0;
+  for (uint32_t i = 0; i < 10; i++) batch_add(&b, i, i + 1), model_put(&m, i, i + 1);
+  ty_put_args args = batch_args(&b, TY_ADD);
+  CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK && ty_save(c, &err) == TY_OK);
+  reader r = {.dir = dir, .m = &m, .shared = c};
+  pthread_t thread;
+  pthread_create(&thread, NULL, read_on, &r);
+  for (int i = 0; i < 40; i++) {
+    args = batch_args(&b, TY_UPSERT); /* the same rows again: the count never moves */
+    CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
+    CHECK_MESSAGE(finish(c, i % 4 == 3 ? COMPACT : i % 8 == 5 ? LEXICAL : SAVE) == TY_OK, "%s", err.message);
+  }
+  r.stop = 1;
+  pthread_join(thread, NULL);
+  CHECK_MESSAGE(r.wrong == 0 && r.asked > 10, "%d of %d questions went wrong", r.wrong, r.asked);
+  CHECK(model_equal(c, &m));
+  ty_collection_close(c);
+}
+
+/* ---- The pool ------------------------------------------------------------------------------------------------------- */
+static _Atomic int done_count;
+static void on_done(uint32_t token, int32_t status) {
+  if (status == (int32_t)(token == 7 ? TY_OK : TY_STATE)) done_count++;
+}
+
+static void test_submit(void) {
+  char dir[320];
+  fresh_dir(dir);
+  ty_env *own;
+  CHECK(ty_env_open(ame_kernel_table(), 2, &own, &err) == TY_OK);
+  ty_collection *c = open_new(own, dir);
+  ty_error errors[6];
+  CHECK(ty_begin(c, &err) == TY_OK);
+  CHECK(ty_submit(own, TY_OP_SAVE, c, NULL, NULL, &errors[0], on_done, 7) == TY_OK);
+  CHECK(ty_submit(own, 99, c, NULL, NULL, &errors[0], on_done, 7) == TY_INVALID);
+  while (done_count < 1) usleep(100);
+  for (int i = 1; i < 6; i++) CHECK(ty_submit(own, TY_OP_SAVE, c, NULL, NULL, &errors[i], on_done, 8) == TY_OK);
+  while (done_count < 6) usleep(100);
+  ty_collection_close(c);
+  ty_env_close(own);
+}
+
+/* The other process made it first. */
+static void test_adopt(void) {
+  char dir[320];
+  fresh_dir(dir);
+  model m = {0};
+  ty_collection *a = open_new(env, dir), *b = open_new(env, dir), *d = NULL;
+  const char *other = "{\"name\":\"notes\",\"dim\":8,\"dtype\":\"f32\",\"key_name\":\"s\",\"filter_columns\":[\"s\"],\"telys_version\":\"1\",\"default_target_recall\":1,"
+                      "\"applied_tuner\":null,\"lexical\":false,\"embedder_profile\":null}";
+  CHECK(ty_collection_new(env, dir, (const uint8_t *)other, strlen(other), &d, &err) == TY_OK);
+  CHECK(ty_begin(a, &err) == TY_OK);
+  random_changes(a, &m, 9);
+  CHECK(ty_save(a, &err) == TY_OK);
+  CHECK(ty_begin(b, &err) == TY_OK && model_equal(b, &m));
+  random_changes(b, &m, 9);
+  CHECK(ty_save(b, &err) == TY_OK && model_equal(a, &m));
+  CHECK(ty_begin(d, &err) == TY_INVALID && strstr(err.message, "dim") != NULL);
+  ty_collection_close(a);
+  ty_collection_close(b);
+  ty_collection_close(d);
+}
+
+int main(int argc, char **argv) {
+  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)getpid() * 7919;
+  printf("seed %llu\n", (unsigned long long)seed);
+  const char *temporary = getenv("TMPDIR");
+  snprintf(root, sizeof root, "%s/store-test-XXXXXX", temporary != NULL ? temporary : "/tmp");
+  if (mkdtemp(root) == NULL || ty_env_open(ame_kernel_table(), 2, &env, &err) != TY_OK) return 2;
+  rng_state = seed;
+  test_semantics();
+  test_empty();
+  test_adopt();
+  for (uint64_t i = 0; i < 6; i++) test_random(seed + i);
+  for (int what = FIRST; what <= LEXICAL; what++) {
+    test_failures(what, EIO, 0);
+    test_failures(what, ENOSPC, 1);
+  }
+  test_readers();
+  test_submit();
+  ty_env_close(env);
+  if (check_failed == 0) remove_tree(root);
+  else printf("left for inspection: %s\n", root);
+  return check_report();
+}

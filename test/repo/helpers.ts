@@ -1,0 +1,79 @@
+/** Temporary roots, a real git, and the smallest collection that satisfies the indexer. */
+import { afterAll } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Row } from "../../src/repo/batch.ts";
+import type { RowSink } from "../../src/repo/indexer.ts";
+
+const made: string[] = [];
+afterAll(() => {
+  for (const path of made) rmSync(path, { recursive: true, force: true });
+});
+
+/** An empty directory, resolved, removed after the tests. */
+export function temporary(): string {
+  const path = realpathSync.native(mkdtempSync(join(tmpdir(), "svc-repo-")));
+  made.push(path);
+  return path;
+}
+
+/** A root with these files. */
+export function rootWith(files: Record<string, string | Uint8Array>): string {
+  const root = temporary();
+  for (const [path, content] of Object.entries(files)) put(root, path, content);
+  return root;
+}
+
+export function put(root: string, path: string, content: string | Uint8Array): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), content);
+}
+
+/** Runs the real git with nobody's configuration but the repository's own. */
+export function git(cwd: string, ...args: string[]): string {
+  const env = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
+  const identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "protocol.file.allow=always"];
+  const child = spawnSync("git", [...identity, ...args], { cwd, env, encoding: "utf8" });
+  if (child.status !== 0) throw new Error(`git ${args.join(" ")}: ${child.stderr}`);
+  return child.stdout;
+}
+
+/** Sets both times back by hours. The change time cannot be set, so this alone does not make a file old to the indexer. */
+export function age(root: string, path: string, hours = 1): void {
+  const when = new Date(Date.now() - hours * 3_600_000);
+  utimesSync(join(root, path), when, when);
+}
+
+/** A collection as a map, which counts what it is asked. */
+export class MemorySink implements RowSink {
+  generation = 1;
+  rows = new Map<string, Row>();
+  replaces = 0;
+  listings = 0;
+  /** Set to make the n-th `replace` from now on fail: before (`lost`) or after it took effect (`kept`). */
+  failAt: { calls: number; effect: "lost" | "kept" } | undefined;
+
+  async replace(change: { deleteIds: string[]; rows: Row[] }): Promise<{ deleted: number; upserted: number }> {
+    this.replaces++;
+    const fails = this.failAt !== undefined && this.failAt.calls-- === 0 ? this.failAt.effect : undefined;
+    if (fails === "lost") throw new Error("killed before the commit");
+    let deleted = 0;
+    for (const id of change.deleteIds) if (this.rows.delete(id)) deleted++;
+    for (const row of change.rows) this.rows.set(row.id, row);
+    this.generation++;
+    if (fails === "kept") throw new Error("killed after the commit");
+    return { deleted, upserted: change.rows.length };
+  }
+
+  async idsOf(repoId: string): Promise<string[]> {
+    this.listings++;
+    return [...this.rows.values()].filter((row) => row.metadata.repo_id === repoId).map((row) => row.id);
+  }
+
+  /** Row ids without the repository, sorted. */
+  get ids(): string[] {
+    return [...this.rows.keys()].map((id) => id.slice(17)).sort();
+  }
+}

@@ -1,0 +1,498 @@
+import { describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { chmodSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CancelledError, ValueError } from "../../src/errors.ts";
+import { loadFingerprints, saveFingerprints } from "../../src/repo/fingerprints.ts";
+import {
+  type IndexOptions,
+  indexRepo,
+  readChunk,
+  readFingerprintHead,
+  repoIdOf,
+  resolveWorkspace,
+} from "../../src/repo/indexer.ts";
+import { git, MemorySink, put, rootWith, temporary } from "./helpers.ts";
+
+type SourceOf = { path: string; start_line: number; end_line: number; piece?: number };
+
+/** A root, a sink and a cache, and how to run over them. */
+function bench(files: Record<string, string | Uint8Array>) {
+  const root = rootWith(files);
+  const sink = new MemorySink();
+  const fingerprintPath = join(temporary(), `repo-${repoIdOf(root)}.fingerprints`);
+  const base = { root, sink, fingerprintPath, collection: "repo_symbols" };
+  const run = (options: Partial<IndexOptions> = {}) => indexRepo({ ...base, ...options });
+  /** Makes the last run look an hour old, so that no file counts as stamped too shortly before it. */
+  const settle = async () => {
+    const cache = loadFingerprints(fingerprintPath, repoIdOf(root))!;
+    await saveFingerprints(fingerprintPath, { ...cache, startedMs: Date.now() + 3_600_000 });
+  };
+  /** What a collection built from nothing would hold: the oracle of every repair. */
+  const expectExact = async (options: Partial<IndexOptions> = {}) => {
+    const oracle = new MemorySink();
+    await indexRepo({ ...base, ...options, sink: oracle, fingerprintPath: join(temporary(), "none") });
+    expect([...sink.rows].sort()).toEqual([...oracle.rows].sort());
+  };
+  return { root, sink, fingerprintPath, run, settle, expectExact };
+}
+
+const lines = (count: number, word = "line") => Array.from({ length: count }, (_, at) => `${word} ${at}\n`).join("");
+
+describe("one run after another", () => {
+  test("built, then a hit that asks the collection nothing", async () => {
+    const { root, sink, run, expectExact, fingerprintPath } = bench({
+      "a.ts": lines(100),
+      "d/b.py": "x = 1\n",
+      "empty.md": "",
+      "image.png": new Uint8Array([137, 80, 0, 1]),
+      ".env": "SECRET=1",
+    });
+    const built = await run();
+    expect(built).toEqual({
+      status: "built",
+      collection: "repo_symbols",
+      repo_id: repoIdOf(root),
+      workspace: root,
+      files_tracked: 3,
+      files_changed: 3,
+      files_removed: 0,
+      chunks_added: 4,
+      chunks_deleted: 0,
+      files_skipped: { binary: 1, secret: 1, too_large: 0, unreadable: 0, outside: 0 },
+    });
+    expect(sink.ids).toEqual(["a.ts:0", "a.ts:1", "a.ts:2", "d/b.py:0"]);
+    expect(sink.rows.get(`${repoIdOf(root)}:a.ts:1`)).toEqual({
+      id: `${repoIdOf(root)}:a.ts:1`,
+      text: `a.ts\n${lines(100).split("\n").slice(40, 88).join("\n")}\n`,
+      metadata: {
+        repo_id: repoIdOf(root),
+        path: "a.ts",
+        language: "typescript",
+        chunk: 1,
+        start_line: 41,
+        end_line: 88,
+      },
+    });
+    expect(readFingerprintHead(fingerprintPath)).toMatchObject({ root, tracked: 3 });
+
+    const { replaces, listings } = sink;
+    const hit = await run();
+    expect(hit).toEqual({ ...built, status: "hit", files_changed: 0, chunks_added: 0 });
+    expect([sink.replaces, sink.listings]).toEqual([replaces, listings]);
+    await expectExact();
+  });
+
+  test("a settled hit writes no file", async () => {
+    const { run, settle, fingerprintPath } = bench({ "a.ts": "1", "b.bin": new Uint8Array(10) });
+    await run();
+    await settle();
+    const before = statSync(fingerprintPath).ino;
+    expect((await run()).status).toBe("hit");
+    expect(statSync(fingerprintPath).ino).toBe(before);
+  });
+
+  test("edits, new files, renames, deletions and shrinking, counted exactly", async () => {
+    const { root, run, sink, expectExact } = bench({
+      "edit.ts": lines(100),
+      "gone.ts": lines(60),
+      "old.ts": "x\n",
+      "short.ts": lines(100),
+    });
+    git(root, "init", "-q");
+    await run();
+    put(root, "edit.ts", lines(100, "other"));
+    put(root, "new.ts", "y\n");
+    rmSync(join(root, "gone.ts"));
+    renameSync(join(root, "old.ts"), join(root, "renamed.ts"));
+    put(root, "short.ts", lines(10));
+    expect(await run()).toMatchObject({
+      status: "refreshed",
+      files_tracked: 4,
+      files_changed: 4,
+      files_removed: 2,
+      chunks_added: 3 + 1 + 1 + 1,
+      chunks_deleted: 2 + 1 + 2,
+    });
+    expect(sink.ids).toEqual(["edit.ts:0", "edit.ts:1", "edit.ts:2", "new.ts:0", "renamed.ts:0", "short.ts:0"]);
+    await expectExact();
+  });
+
+  test("touched but the same: a hit, remembered under the new stamp", async () => {
+    const { root, run, settle, sink, fingerprintPath } = bench({ "a.ts": "1" });
+    await run();
+    await settle();
+    utimesSync(join(root, "a.ts"), new Date(), new Date());
+    const { replaces } = sink;
+    expect((await run()).status).toBe("hit");
+    expect(sink.replaces).toBe(replaces);
+    const stamp = loadFingerprints(fingerprintPath, repoIdOf(root))!.files.get("a.ts")!.stamp;
+    expect(stamp).toContain(`:${statSync(join(root, "a.ts"), { bigint: true }).mtimeNs}:`);
+  });
+
+  test("an edit that keeps size and stamp is seen if it may have come within the stamp's grain", async () => {
+    const { root, run, fingerprintPath, expectExact } = bench({ "a.ts": "one\n" });
+    await run();
+    put(root, "a.ts", "two\n");
+    // As if both edits had fallen into one tick of the clock: the cache remembers the second one's stamp for the first one's text.
+    const cache = loadFingerprints(fingerprintPath, repoIdOf(root))!;
+    const now = statSync(join(root, "a.ts"), { bigint: true });
+    cache.files.get("a.ts")!.stamp = `${now.size}:${now.mtimeNs}:${now.ctimeNs}:${now.ino}`;
+    await saveFingerprints(fingerprintPath, cache);
+    expect(await run()).toMatchObject({ status: "refreshed", files_changed: 1 });
+    await expectExact();
+  });
+
+  test("text becomes binary, and text again", async () => {
+    const { root, run, sink, expectExact } = bench({ "a.dat": lines(100), "b.ts": "1" });
+    await run();
+    put(root, "a.dat", new Uint8Array([1, 0, 2]));
+    const binary = await run();
+    expect(binary).toMatchObject({ files_tracked: 1, files_removed: 1, chunks_deleted: 3 });
+    expect(binary.files_skipped.binary).toBe(1);
+    expect(await run()).toMatchObject({ status: "hit", files_skipped: { binary: 1 } });
+    put(root, "a.dat", "text\n");
+    expect(await run()).toMatchObject({ files_tracked: 2, files_changed: 1, chunks_added: 1 });
+    expect(sink.ids).toEqual(["a.dat:0", "b.ts:0"]);
+    await expectExact();
+  });
+
+  test("force chunks everything again, other parameters too", async () => {
+    const { run, sink, expectExact } = bench({ "a.ts": lines(100), "b.ts": "1" });
+    await run();
+    expect(await run({ force: true })).toMatchObject({
+      status: "built",
+      files_changed: 2,
+      chunks_added: 4,
+      chunks_deleted: 0,
+    });
+    expect(await run({ mode: "file" })).toMatchObject({
+      status: "built",
+      files_changed: 2,
+      chunks_added: 2,
+      chunks_deleted: 2,
+    });
+    expect(sink.ids).toEqual(["a.ts:0", "b.ts:0"]);
+    expect(await run({ windowLines: 10, windowOverlapLines: 0 })).toMatchObject({ status: "built", chunks_added: 11 });
+    await expectExact({ windowLines: 10, windowOverlapLines: 0 });
+  });
+
+  test("a larger limit leaves out, a smaller one brings back", async () => {
+    const { run, sink } = bench({ "a.ts": "x".repeat(100), "b.ts": "1" });
+    await run();
+    expect(await run({ maxFileBytes: 50 })).toMatchObject({
+      files_tracked: 1,
+      files_removed: 1,
+      files_skipped: { too_large: 1 },
+    });
+    expect(sink.ids).toEqual(["b.ts:0"]);
+    expect(await run()).toMatchObject({ files_tracked: 2, files_changed: 1 });
+  });
+
+  test("a file replaced by something that is none loses its rows", async () => {
+    const { root, run, sink } = bench({ "a.ts": "1", "b.ts": "2", "c.ts": "3", "d.ts": "4" });
+    await run();
+    for (const path of ["a.ts", "b.ts", "c.ts"]) rmSync(join(root, path));
+    spawnSync("mkfifo", [join(root, "a.ts")]);
+    symlinkSync("d.ts", join(root, "b.ts"));
+    put(root, "c.ts/inner.ts", "5");
+    expect(await run()).toMatchObject({ files_tracked: 2, files_removed: 3, files_skipped: { unreadable: 1 } });
+    expect(sink.ids).toEqual(["c.ts/inner.ts:0", "d.ts:0"]);
+  });
+
+  test.skipIf(process.getuid?.() === 0)(
+    "what cannot be read for now keeps its rows, what is gone does not",
+    async () => {
+      const { root, run, sink } = bench({ "a.ts": "1", "closed/b.ts": "2", "c.ts": "3" });
+      await run();
+      put(root, "a.ts", "changed");
+      rmSync(join(root, "c.ts"));
+      chmodSync(join(root, "a.ts"), 0);
+      chmodSync(join(root, "closed"), 0);
+      expect(await run()).toMatchObject({ files_tracked: 2, files_removed: 1, files_skipped: { unreadable: 2 } });
+      expect(sink.ids).toEqual(["a.ts:0", "closed/b.ts:0"]);
+      chmodSync(join(root, "a.ts"), 0o600);
+      chmodSync(join(root, "closed"), 0o700);
+      expect(await run()).toMatchObject({ files_tracked: 2, files_changed: 1, files_skipped: { unreadable: 0 } });
+    },
+  );
+
+  test("roots and names of every kind", async () => {
+    const long = `${"lang/".repeat(120)}名.ts`;
+    const { run, sink, expectExact } = bench({
+      "日本 語/ü.ts": "1",
+      "new\nline.ts": "2",
+      [long]: "3",
+      "crlf.ts": "a\r\nb\r\n",
+      "bom.ts": "\uFEFFx",
+    });
+    expect(await run()).toMatchObject({ files_tracked: 5, files_skipped: { unreadable: 0 } });
+    for (const row of sink.rows.values()) expect(Buffer.byteLength(row.id)).toBeLessThanOrEqual(512);
+    expect([...sink.rows.values()].map((row) => row.metadata.path)).toContain(long);
+    expect([...sink.rows.values()].map((row) => row.text)).toContain("bom.ts\nx");
+    await expectExact();
+  });
+
+  test("our own directory below the root is left out", async () => {
+    const { root, sink, run } = bench({
+      "a.ts": "1",
+      "mem/repo_symbols/collection.json": "{}",
+      "mem/notes/collection.json": "{}",
+    });
+    const fingerprintPath = join(root, "mem/repo_symbols/repo-x.fingerprints");
+    await run({ fingerprintPath, exclude: [join(root, "mem")] });
+    expect(sink.ids).toEqual(["a.ts:0"]);
+    expect((await run({ fingerprintPath, exclude: [join(root, "mem")] })).status).toBe("hit");
+  });
+});
+
+describe("limits", () => {
+  test("max_files stops and the next call goes on", async () => {
+    const { run, sink, expectExact } = bench({ "a.ts": "1", "b.ts": "2", "c.ts": "3" });
+    expect(await run({ maxFiles: 2 })).toMatchObject({ status: "built", files_tracked: 2, truncated: true });
+    expect(await run({ maxFiles: 2 })).toMatchObject({ status: "refreshed", files_tracked: 3, files_changed: 1 });
+    const last = await run({ maxFiles: 2 });
+    expect(last).toMatchObject({ status: "hit", files_tracked: 3 });
+    expect(last.truncated).toBeUndefined();
+    expect(sink.rows.size).toBe(3);
+    await expectExact();
+  });
+
+  test("other parameters under max_files reach every file in the end", async () => {
+    const { run, expectExact } = bench({ "a.ts": lines(60), "b.ts": lines(60), "c.ts": lines(60) });
+    await run();
+    const seen: number[] = [];
+    for (let call = 0; call < 3; call++) seen.push((await run({ mode: "file", maxFiles: 1 })).files_changed);
+    expect(seen).toEqual([1, 1, 1]);
+    expect((await run({ mode: "file", maxFiles: 1 })).status).toBe("hit");
+    await expectExact({ mode: "file" });
+  });
+
+  test("max_seconds shorter than the walk still gets on", async () => {
+    const { run, expectExact } = bench({ "a.ts": "1", "b.ts": "2", "c.ts": "3" });
+    for (let call = 1; call <= 3; call++) {
+      const result = await run({ maxSeconds: 1e-9 });
+      expect([result.files_tracked, result.files_changed]).toEqual([call, 1]);
+    }
+    expect(await run()).toMatchObject({ status: "hit", files_tracked: 3 });
+    await expectExact();
+  });
+
+  test("a wrong limit, a wrong root", async () => {
+    const { run, root } = bench({ "a.ts": "1" });
+    await expect(run({ maxFiles: -1 })).rejects.toThrow("max_files");
+    await expect(run({ maxSeconds: Number.NaN })).rejects.toThrow("max_seconds");
+    await expect(run({ root: "no/such/place" })).rejects.toThrow("'no/such/place'");
+    await expect(run({ root: join(root, "a.ts") })).rejects.toBeInstanceOf(ValueError);
+    await expect(run({ windowLines: 8 })).rejects.toBeInstanceOf(ValueError);
+  });
+
+  test("progress comes and ends complete", async () => {
+    const { run } = bench({ "a.ts": "1", "b.ts": "2" });
+    const seen: number[][] = [];
+    await run({ onProgress: (done, total) => seen.push([done, total]) });
+    expect(seen.at(-1)).toEqual([2, 2]);
+  });
+});
+
+describe("repair", () => {
+  for (const effect of ["lost", "kept"] as const) {
+    for (const calls of [0, 1, 2]) {
+      test(`a crash at transaction ${calls}, ${effect}`, async () => {
+        const files: Record<string, string> = {};
+        for (let at = 0; at < 5; at++) files[`f${at}.ts`] = lines(1000, `before ${at}`);
+        const narrow = { windowLines: 1, windowOverlapLines: 0 };
+        const { root, run, sink, settle, fingerprintPath, expectExact } = bench(files);
+        await run(narrow);
+        await settle();
+        const original = readFileSync(fingerprintPath);
+        for (let at = 0; at < 5; at++) put(root, `f${at}.ts`, lines(at % 2 ? 1200 : 700, "after"));
+        rmSync(join(root, "f0.ts"));
+        sink.failAt = { calls, effect };
+        await expect(run(narrow)).rejects.toThrow("killed");
+        sink.failAt = undefined;
+        // A kill would not even have written what the failure handler did: the cache is what it was, voided at most.
+        if (calls === 2) writeFileSync(fingerprintPath, original);
+        await run(narrow);
+        await expectExact(narrow);
+        expect((await run(narrow)).status).toBe("hit");
+      });
+    }
+  }
+
+  test("killed half-way, then every file is put back as it was: stale vectors do not stay", async () => {
+    const narrow = { windowLines: 1, windowOverlapLines: 0 };
+    const names = ["a.ts", "b.ts", "c.ts", "d.ts"];
+    const { root, run, sink, settle, fingerprintPath, expectExact } = bench(
+      Object.fromEntries(names.map((name) => [name, lines(1500)])),
+    );
+    await run(narrow);
+    await settle();
+    for (const name of names) put(root, name, lines(1500, "other"));
+    let voided: Buffer | undefined;
+    let calls = 0;
+    const replace = sink.replace.bind(sink);
+    sink.replace = async (change) => {
+      voided ??= readFileSync(fingerprintPath);
+      const done = await replace(change);
+      if (++calls === 2) throw new Error("killed");
+      return done;
+    };
+    await expect(run(narrow)).rejects.toThrow("killed");
+    sink.replace = replace;
+    // A kill leaves the cache as it was before the first transaction; the failure handler of this process wrote more.
+    writeFileSync(fingerprintPath, voided!);
+    for (const name of names) put(root, name, lines(1500));
+    await run(narrow);
+    await expectExact(narrow);
+  });
+
+  for (const [name, damage] of [
+    ["missing", (path: string) => rmSync(path)],
+    ["damaged", (path: string) => writeFileSync(path, readFileSync(path).subarray(0, -5))],
+  ] as const) {
+    test(`a cache that is ${name}: rows of files gone meanwhile go, surplus chunks too`, async () => {
+      const { root, run, sink, fingerprintPath, expectExact } = bench({
+        "a.ts": lines(100),
+        "b.ts": lines(100),
+        "c.ts": "1",
+      });
+      await run();
+      damage(fingerprintPath);
+      rmSync(join(root, "a.ts"));
+      put(root, "b.ts", "short\n");
+      expect(await run()).toMatchObject({ status: "built", files_tracked: 2, chunks_added: 2, chunks_deleted: 5 });
+      expect(sink.listings).toBe(2);
+      await expectExact();
+      expect((await run()).status).toBe("hit");
+    });
+  }
+
+  test("killed between voiding and the first transaction: strays are still found", async () => {
+    const { root, run, sink, expectExact } = bench({ "a.ts": lines(100), "b.ts": "1\n" });
+    await run();
+    const stray = (path: string) => ({
+      id: `${repoIdOf(root)}:${path}:7`,
+      text: "?",
+      metadata: { repo_id: repoIdOf(root), path },
+    });
+    await sink.replace({ deleteIds: [], rows: [stray("never.ts"), stray("a.ts")] });
+    put(root, "b.ts", "2\n");
+    sink.failAt = { calls: 0, effect: "lost" };
+    await expect(run()).rejects.toThrow("killed");
+    sink.failAt = undefined;
+    await run();
+    await expectExact();
+  });
+
+  test("rows that someone else deleted come back; rows of other shape are left alone", async () => {
+    const { root, run, sink, settle } = bench({ "a.ts": lines(100), "b.ts": "1" });
+    await run();
+    await settle();
+    const mine = { id: "my note", text: "mine", metadata: { repo_id: repoIdOf(root) } };
+    await sink.replace({ deleteIds: [`${repoIdOf(root)}:a.ts:1`], rows: [mine] });
+    expect(await run()).toMatchObject({ status: "refreshed", files_changed: 1, chunks_added: 3, chunks_deleted: 0 });
+    expect(sink.rows.get("my note")).toEqual(mine);
+    const { listings } = sink;
+    expect((await run()).status).toBe("hit");
+    expect(sink.listings).toBe(listings);
+  });
+
+  test("another process's run in between makes ours unknown, and the next call mends it", async () => {
+    const { root, run, sink, fingerprintPath, expectExact } = bench({ "a.ts": "1\n", "b.ts": "2\n" });
+    await run();
+    put(root, "a.ts", "new\n");
+    const replace = sink.replace.bind(sink);
+    sink.replace = async (change) => {
+      const done = await replace(change);
+      // The other one read an older text, and its rows come after ours.
+      const stale = { ...change.rows[0]!, text: "a.ts\nstale\n" };
+      await replace({ deleteIds: [], rows: [stale] });
+      const cache = loadFingerprints(fingerprintPath, repoIdOf(root))!;
+      await saveFingerprints(fingerprintPath, { ...cache, run: "another", generation: sink.generation });
+      return done;
+    };
+    await run();
+    sink.replace = replace;
+    expect(await run()).toMatchObject({ status: "refreshed", files_changed: 1 });
+    await expectExact();
+  });
+
+  test("two calls at once in one process take turns", async () => {
+    const { run, sink, expectExact } = bench({ "a.ts": lines(100), "b.ts": "1" });
+    const results = await Promise.all([run(), run(), run()]);
+    expect(results.map((result) => result.status)).toEqual(["built", "hit", "hit"]);
+    expect(sink.replaces).toBe(1);
+    await expectExact();
+  });
+
+  test("a cancelled run keeps what it has done", async () => {
+    const files: Record<string, string> = {};
+    for (let at = 0; at < 8; at++) files[`f${at}.ts`] = lines(1500);
+    const { run, sink, expectExact } = bench(files);
+    const narrow = { windowLines: 1, windowOverlapLines: 0 };
+    const stop = new AbortController();
+    const replace = sink.replace.bind(sink);
+    sink.replace = async (change) => {
+      const done = await replace(change);
+      if (sink.replaces === 2) stop.abort();
+      await Bun.sleep(8);
+      return done;
+    };
+    await expect(run({ ...narrow, signal: stop.signal })).rejects.toBeInstanceOf(CancelledError);
+    expect(sink.rows.size).toBeGreaterThan(0);
+    const rest = await run(narrow);
+    expect(rest.files_changed).toBeLessThan(8);
+    await expectExact(narrow);
+  });
+});
+
+describe("back to the source", () => {
+  test("lines as they are now, or nothing", () => {
+    const root = rootWith({ "a.ts": "one\r\ntwo\nthree", ".env": "K=1\n", bin: new Uint8Array(3) });
+    const outside = rootWith({ "x.ts": "theirs\n" });
+    symlinkSync(join(outside, "x.ts"), join(root, "link.ts"));
+    symlinkSync(outside, join(root, "d"));
+    spawnSync("mkfifo", [join(root, "pipe")]);
+    const table: [string, number, number, string | undefined][] = [
+      ["a.ts", 1, 2, "one\r\ntwo\n"],
+      ["a.ts", 3, 9, "three"],
+      ["a.ts", 4, 9, undefined],
+      ["a.ts", 0, 1, undefined],
+      ["a.ts", 2, 1, undefined],
+      ["b.ts", 1, 1, undefined],
+      [".env", 1, 1, undefined],
+      ["bin", 1, 1, undefined],
+      ["pipe", 1, 1, undefined],
+      ["link.ts", 1, 1, undefined],
+      ["d/x.ts", 1, 1, undefined],
+      [`../${outside.split("/").at(-1)}/x.ts`, 1, 1, undefined],
+      [join(outside, "x.ts"), 1, 1, undefined],
+      ["a.ts\0", 1, 1, undefined],
+      [".git/config", 1, 1, undefined],
+    ];
+    for (const [path, start, end, expected] of table)
+      expect({ path, text: readChunk(root, path, start, end) }).toEqual({ path, text: expected });
+  });
+
+  test("every row of an index finds its own text again", async () => {
+    const { root, run, sink } = bench({
+      "a.ts": lines(200),
+      "min.js": `head\n${"é😀x".repeat(40_000)}\ntail\n`,
+      "b.ts": "\uFEFFx\r\ny",
+    });
+    await run();
+    for (const { text, metadata } of sink.rows.values()) {
+      const { path, start_line, end_line, piece } = metadata as unknown as SourceOf;
+      expect(`${path}\n${readChunk(root, path, start_line, end_line, piece)}`).toBe(text);
+    }
+    expect(sink.rows.size).toBeGreaterThan(8);
+  });
+
+  test("two names of one directory are one workspace", () => {
+    const root = rootWith({ "a.ts": "1" });
+    const other = join(temporary(), "link");
+    symlinkSync(root, other);
+    expect(resolveWorkspace(other)).toEqual({ root, repoId: repoIdOf(root) });
+  });
+});

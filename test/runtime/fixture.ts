@@ -1,0 +1,104 @@
+/** A tiny signed runtime for the tests of the trust path: two libraries with one function each, built once and then cached. */
+import { generateKeyPairSync, sign } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildNative } from "../../src/build/native.ts";
+import { PermissionError } from "../../src/errors.ts";
+import { type PlatformTag, platformTag, runtimePaths } from "../../src/paths.ts";
+import { type BundleEntry, MANIFEST_NAME, packBundle, SIGNATURE_NAME } from "../../src/runtime/bundle.ts";
+import { type InstallOptions, installRuntime } from "../../src/runtime/install.ts";
+import { libraryName, sha256 } from "../../src/runtime/manifest.ts";
+
+export const tag: PlatformTag = platformTag()!;
+export const kernelName: string = libraryName("kernel", tag);
+export const runtimeName: string = libraryName("runtime", tag);
+export const keys = generateKeyPairSync("rsa", { modulusLength: 2048 });
+export const otherKeys = generateKeyPairSync("rsa", { modulusLength: 2048 });
+export const publicPem: string = keys.publicKey.export({ type: "spki", format: "pem" }).toString();
+/** The environment of a svc that believes the fixture's key. */
+export const env = { SVC_RELEASE_PUBKEY: publicPem };
+export const abi = { kernel: 7, runtime: 9 };
+export const LICENSE = "good.license.token";
+
+/** The account layer's part: one licence is good. */
+export async function checkLicense(jwt: string): Promise<void> {
+  if (jwt !== LICENSE) throw new PermissionError("the licence is not good");
+}
+
+/** The bytes of both libraries; they answer with the ABI versions above. */
+export async function libraries(kernelAbi = abi.kernel): Promise<{ kernel: Uint8Array; runtime: Uint8Array }> {
+  const root = mkdtempSync(join(tmpdir(), "svc-native-src-"));
+  try {
+    for (const [folder, prefix, version] of [
+      ["ame_kernel", "ame", kernelAbi],
+      ["ty_runtime", "ty", abi.runtime],
+    ] as const) {
+      const path = join(root, "ffi", folder);
+      mkdirSync(path, { recursive: true });
+      const attribute = '__attribute__((visibility("default")))';
+      writeFileSync(join(path, "abi.c"), `${attribute} unsigned ${prefix}_abi_version(void) { return ${version}; }\n`);
+      writeFileSync(join(path, `${prefix}.map`), `{ global: ${prefix}_*; local: *; };\n`);
+    }
+    const built = await buildNative({ root, cache: join(import.meta.dir, "../../.build/test"), tag });
+    return { kernel: readFileSync(built.kernel), runtime: readFileSync(built.runtime) };
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+/** What a test wants different from a good bundle. */
+export interface BundleChanges {
+  release?: number;
+  version?: string;
+  /** Replaces fields of the manifest before it is signed. */
+  manifest?: Record<string, unknown>;
+  /** Signs with the wrong key. */
+  forged?: boolean;
+  /** Further files, named by the manifest. */
+  extra?: BundleEntry[];
+  /** Changes the entries after signing. */
+  tamper?: (entries: BundleEntry[]) => BundleEntry[];
+}
+
+export function makeBundle(libs: { kernel: Uint8Array; runtime: Uint8Array }, changes: BundleChanges = {}): Uint8Array {
+  const files = [
+    { name: kernelName, bytes: libs.kernel, role: "kernel" },
+    { name: runtimeName, bytes: libs.runtime, role: "runtime" },
+    ...(changes.extra ?? []).map((entry) => ({ ...entry, role: "pysite" })),
+  ];
+  const manifest = {
+    format_version: 1,
+    version: changes.version ?? "1.0.0",
+    release: changes.release ?? 5,
+    platform: tag,
+    created: "2026-01-01T00:00:00Z",
+    artifacts: files.map(({ name, bytes, role }) => ({ name, sha256: sha256(bytes), size_bytes: bytes.length, role })),
+    ...changes.manifest,
+  };
+  const bytes = new TextEncoder().encode(JSON.stringify(manifest));
+  const signature = sign("sha256", bytes, changes.forged ? otherKeys.privateKey : keys.privateKey);
+  const entries = [{ name: MANIFEST_NAME, bytes }, { name: SIGNATURE_NAME, bytes: signature }, ...files];
+  return packBundle(changes.tamper?.(entries) ?? entries);
+}
+
+/** A fresh SVC_HOME; `remove` takes it away. */
+export function tempHome(): { home: string; remove: () => void } {
+  const home = mkdtempSync(join(tmpdir(), "svc-home-"));
+  return { home, remove: () => rmSync(home, { recursive: true, force: true }) };
+}
+
+export function install(home: string, bundle: Uint8Array, more: Partial<InstallOptions> = {}) {
+  return installRuntime({ home, env, bundle, license: LICENSE, checkLicense, abi, ...more });
+}
+
+export function pathsOf(home: string) {
+  return runtimePaths(home, tag);
+}
+
+/** A copy with one bit changed. */
+export function flipped(bytes: Uint8Array, at = bytes.length >> 1): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  copy[at]! ^= 1;
+  return copy;
+}

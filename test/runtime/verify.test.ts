@@ -1,0 +1,183 @@
+import { dlopen, FFIType } from "bun:ffi";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { abiVersion, mapVerified } from "../../ffi/open.ts";
+import { loadVerified } from "../../src/runtime/load.ts";
+import { type VerifyReport, verifyInstalled } from "../../src/runtime/verify.ts";
+import * as f from "./fixture.ts";
+
+let libs: { kernel: Uint8Array; runtime: Uint8Array };
+let home: string;
+let remove: () => void;
+
+beforeAll(async () => {
+  libs = await f.libraries();
+});
+beforeEach(async () => {
+  ({ home, remove } = f.tempHome());
+  const extra = [{ name: "pysite/svc/__init__.py", bytes: Buffer.from("") }];
+  await f.install(home, f.makeBundle(libs, { extra }));
+});
+afterEach(() => remove());
+
+const verify = (env: Record<string, string> = f.env) =>
+  verifyInstalled({ home, env, checkLicense: f.checkLicense, abi: f.abi });
+const load = (env: Record<string, string> = f.env) => loadVerified({ home, env, checkLicense: f.checkLicense });
+const failed = (report: VerifyReport) => report.checks.filter(({ ok }) => !ok).map(({ name }) => name);
+const paths = () => f.pathsOf(home);
+const flip = (path: string) => writeFileSync(path, f.flipped(readFileSync(path)));
+
+describe("one thing changed: which check says so, and what a load says", () => {
+  const table: [string, () => void, string[], RegExp | null][] = [
+    ["a byte of the manifest", () => flip(paths().manifest), ["signature"], /not verified: telys_manifest.sig/],
+    ["a byte of the signature", () => flip(paths().signature), ["signature"], /not verified: telys_manifest.sig/],
+    ["the signature gone", () => unlinkSync(paths().signature), ["signature"], /telys_manifest.sig is missing/],
+    [
+      "a byte of the kernel",
+      () => flip(paths().kernelLibrary),
+      [`hash ${f.kernelName}`, `abi ${f.kernelName}`],
+      /libame_kernel.* is not the file/,
+    ],
+    [
+      "the runtime gone",
+      () => unlinkSync(paths().runtimeLibrary),
+      [`hash ${f.runtimeName}`, `abi ${f.runtimeName}`],
+      /libty_runtime.* is missing/,
+    ],
+    ["a byte of the licence", () => flip(paths().license), ["licence"], /licence is not good/],
+    ["the licence gone", () => unlinkSync(paths().license), ["licence"], /has no licence/],
+    ["the licence readable by others", () => chmodSync(paths().license, 0o644), ["licence"], /chmod 600/],
+    ["the folder open to all", () => chmodSync(paths().dir, 0o777), ["permissions"], /chmod go-w/],
+    ["the folder open to the group", () => chmodSync(paths().dir, 0o770), ["permissions"], /chmod go-w/],
+    ["its parent open to all", () => chmodSync(dirname(paths().dir), 0o777), ["permissions"], /chmod go-w/],
+    ["SVC_HOME open to all", () => chmodSync(home, 0o777), ["permissions"], /SVC_HOME/],
+    ["SVC_HOME open to all, but sticky", () => chmodSync(home, 0o1777), ["permissions"], /SVC_HOME/],
+    ["a library open to all", () => chmodSync(paths().kernelLibrary, 0o666), ["permissions"], /libame_kernel/],
+    ["a Python file nobody signed", () => writeFileSync(join(paths().pysite, "json.py"), ""), ["unlisted files"], null],
+    [
+      "a library that is a link",
+      () => {
+        renameSync(paths().kernelLibrary, join(home, "k"));
+        symlinkSync(join(home, "k"), paths().kernelLibrary);
+      },
+      ["permissions", `hash ${f.kernelName}`, `abi ${f.kernelName}`],
+      /is a link/,
+    ],
+    ["installed.json, which decides nothing", () => unlinkSync(paths().installed), [], null],
+  ];
+  for (const [name, change, checks, message] of table) {
+    test(name, async () => {
+      change();
+      expect(failed(await verify())).toEqual(checks);
+      const outcome = await load().then(
+        (bytes) => bytes.close(),
+        (error: Error) => error,
+      );
+      if (message === null) return expect(outcome).toBeUndefined();
+      expect(outcome!.message).toMatch(message);
+      expect(outcome!.message).not.toContain(home);
+    });
+  }
+});
+
+test("nothing installed", async () => {
+  const empty = f.tempHome();
+  try {
+    const report = await verifyInstalled({ home: empty.home, env: f.env, checkLicense: f.checkLicense, abi: f.abi });
+    expect(report).toMatchObject({ ok: false, installed: false, version: null });
+    await expect(loadVerified({ home: empty.home, env: f.env, checkLicense: f.checkLicense })).rejects.toThrow(
+      "the native runtime is not installed: run 'svc runtime install'",
+    );
+  } finally {
+    empty.remove();
+  }
+});
+
+test("an anchor from the environment is named, and a file serves as well", async () => {
+  const file = join(home, "release.pem");
+  writeFileSync(file, f.publicPem);
+  const report = await verify({ SVC_RELEASE_PUBKEY_FILE: file });
+  expect(report).toMatchObject({ ok: true, anchor: "SVC_RELEASE_PUBKEY_FILE" });
+  expect(report.checks.find(({ name }) => name === "signature")!.detail).toContain("replaces the built-in");
+  const other = f.otherKeys.publicKey.export({ type: "spki", format: "pem" }).toString();
+  expect(failed(await verify({ SVC_RELEASE_PUBKEY: other }))).toEqual(["signature"]);
+  expect(failed(await verify({ SVC_RELEASE_PUBKEY: "rubbish" }))).toEqual(["signature"]);
+});
+
+test("a way to SVC_HOME that leads over a link of our own is followed", async () => {
+  const link = `${home}-link`;
+  symlinkSync(home, link);
+  try {
+    const report = await verifyInstalled({ home: link, env: f.env, checkLicense: f.checkLicense, abi: f.abi });
+    expect(failed(report)).toEqual([]);
+  } finally {
+    unlinkSync(link);
+  }
+});
+
+test("a parent folder that others can write is refused unless it is sticky", async () => {
+  const inner = join(home, "shared", "home");
+  mkdirSync(inner, { recursive: true, mode: 0o700 });
+  await f.install(inner, f.makeBundle(libs));
+  const failing = async () =>
+    failed(await verifyInstalled({ home: inner, env: f.env, checkLicense: f.checkLicense, abi: f.abi }));
+  chmodSync(join(home, "shared"), 0o1777);
+  expect(await failing()).toEqual([]);
+  chmodSync(join(home, "shared"), 0o777);
+  expect(await failing()).toEqual(["permissions"]);
+});
+
+describe("what is mapped is what was hashed", () => {
+  test("a library swapped and one overwritten in place after the load", async () => {
+    const impostor = (await f.libraries(666)).kernel;
+    const bytes = await load();
+    writeFileSync(join(home, "impostor"), impostor);
+    copyFileSync(join(home, "impostor"), paths().kernelLibrary); // in place: the same inode, other bytes
+    renameSync(join(home, "impostor"), paths().kernelLibrary);
+    expect(abiVersion(bytes.kernelPath, "ame_abi_version")).toBe(f.abi.kernel);
+    expect(abiVersion(bytes.runtimePath, "ty_abi_version")).toBe(f.abi.runtime);
+    bytes.close();
+    bytes.close();
+    await expect(load()).rejects.toThrow(/not the file that was signed/);
+  });
+
+  test.if(process.platform === "linux")("the memory file takes no more writes, from anyone", async () => {
+    const mapped = mapVerified(libs.kernel, f.kernelName);
+    expect(() => writeFileSync(mapped.path, "x", { flag: "r+" })).toThrow();
+    expect(() => writeFileSync(mapped.path, "x", { flag: "a" })).toThrow();
+    expect(readFileSync(mapped.path)).toEqual(Buffer.from(libs.kernel));
+    mapped.close();
+  });
+
+  test("a descriptor number used again does not bring back the library that was behind it", async () => {
+    const first = mapVerified(libs.kernel, f.kernelName);
+    const symbols = { ame_abi_version: { args: [], returns: FFIType.u32 } } as const;
+    const kept = dlopen(first.path, symbols); // stays loaded
+    first.close();
+    const second = mapVerified((await f.libraries(8)).kernel, f.kernelName);
+    expect(abiVersion(second.path, "ame_abi_version")).toBe(8);
+    second.close();
+    expect(kept.symbols.ame_abi_version()).toBe(f.abi.kernel);
+    kept.close();
+  });
+});
+
+test("a load takes a few milliseconds", async () => {
+  const times: number[] = [];
+  for (let i = 0; i < 10; i++) {
+    const start = performance.now();
+    (await load()).close();
+    times.push(performance.now() - start);
+  }
+  expect(times.sort((a, b) => a - b)[5]!).toBeLessThan(20);
+});

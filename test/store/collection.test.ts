@@ -1,0 +1,250 @@
+/** A collection through the real library: what changes do, what questions see, what is on disk. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { KeyError, ValueError } from "../../src/errors.ts";
+import type { Collection } from "../../src/store/collection.ts";
+import type { Store } from "../../src/store/store.ts";
+import { openStore, random, unitVectors } from "../fixture.ts";
+
+const DIM = 16;
+let store: Store;
+let notes: Collection;
+
+beforeEach(async () => {
+  store = await openStore();
+  notes = store.create("notes", { dim: DIM, filterColumns: ["kind"], lexical: true });
+});
+afterEach(() => store.close());
+
+function rows(ids: string[], seed = 1, metadata?: Record<string, unknown>[]) {
+  return {
+    ids,
+    vectors: unitVectors(ids.length, DIM, random(seed)),
+    texts: ids.map((id) => `text of ${id}`),
+    metadata,
+  };
+}
+
+describe("saving", () => {
+  test("nothing is on disk before the first save, and the manifest is the commit point", async () => {
+    expect(existsSync(join(store.dir, "notes"))).toBe(false);
+    expect(store.list()).toEqual([]);
+    await notes.add(rows(["a", "b"]));
+    expect(store.list()).toEqual(["notes"]);
+    const names = readdirSync(join(store.dir, "notes")).sort();
+    expect(names).toContain("collection.json");
+    expect(names).toContain("id_map.npy");
+    expect(names.some((name) => name.startsWith("base-"))).toBe(true);
+  });
+
+  test("the manifest has the user's keys", async () => {
+    await notes.add(rows(["a"]));
+    const manifest = JSON.parse(readFileSync(join(store.dir, "notes/collection.json"), "utf8"));
+    expect(Object.keys(manifest).slice(0, 11)).toEqual([
+      "name",
+      "dim",
+      "dtype",
+      "key_name",
+      "filter_columns",
+      "id_map",
+      "telys_version",
+      "default_target_recall",
+      "applied_tuner",
+      "lexical",
+      "embedder_profile",
+    ]);
+    expect(manifest).toMatchObject({ name: "notes", dim: DIM, dtype: "f32", key_name: "scope", live_rows: 1 });
+    expect(manifest.filter_columns).toEqual(["scope", "kind"]);
+  });
+
+  test("a directory without a manifest is not a collection", async () => {
+    mkdirSync(join(store.dir, "half"), { recursive: true });
+    writeFileSync(join(store.dir, "half/base-0000000000000001.slab"), "torn");
+    expect(store.list()).toEqual([]);
+    expect(() => store.open("half")).toThrow(/'half' does not exist \(create it first\)/);
+  });
+
+  test("what was saved is there for whoever opens the directory", async () => {
+    await notes.add(rows(["a", "b"], 1, [{ scope: "x", n: 1 }, { scope: "y" }]));
+    await notes.upsert(rows(["b", "c"], 2));
+    await notes.delete(["a"]);
+    const other = await openStore(store.dir);
+    const again = other.open("notes");
+    expect(again.ids()).toEqual(["b", "c"]);
+    expect(again.get(["a", "b"]).map((row) => row.found)).toEqual([false, true]);
+    expect(again.get(["c"])[0]!.text).toBe("text of c");
+    await other.close();
+  });
+});
+
+describe("rows", () => {
+  test("adding an id that exists is a KeyError and writes nothing of the batch", async () => {
+    await notes.add(rows(["a"]));
+    const generation = notes.generation;
+    await expect(notes.add(rows(["x", "a", "y"]))).rejects.toThrow(KeyError);
+    await expect(notes.add(rows(["x", "x"]))).rejects.toThrow(/: 'x'$/);
+    expect(notes.ids()).toEqual(["a"]);
+    expect(notes.generation).toBe(generation);
+  });
+
+  test("upsert replaces, keeps the place, and the last of a repeated id wins", async () => {
+    await notes.add(rows(["a", "b"]));
+    const put = rows(["a", "c", "a"], 3);
+    put.texts = ["first", "new", "last"];
+    expect(await notes.upsert(put)).toEqual({ inserted: 1, replaced: 1 });
+    expect(notes.ids()).toEqual(["a", "b", "c"]);
+    expect(notes.get(["a"])[0]!.text).toBe("last");
+    expect(notes.count()).toBe(3);
+  });
+
+  test("delete counts what was live and passes over the rest", async () => {
+    await notes.add(rows(["a", "b"]));
+    expect(await notes.delete(["b", "nobody", "b"])).toBe(1);
+    expect(await notes.delete(["b"])).toBe(0);
+    expect(notes.ids()).toEqual(["a"]);
+    expect(await notes.add(rows(["b"]))).toBe(1);
+    expect(notes.ids()).toEqual(["a", "b"]);
+  });
+
+  test("ids page in insertion order", async () => {
+    const all = Array.from({ length: 25 }, (_, i) => `id-${i}`);
+    for (let i = 0; i < 25; i += 5) await notes.add(rows(all.slice(i, i + 5), i));
+    const pages: string[] = [];
+    for (let after: string | undefined; ; ) {
+      const page = notes.ids({ after, limit: 7 });
+      if (page.length === 0) break;
+      pages.push(...page);
+      after = page.at(-1);
+    }
+    expect(pages).toEqual(all);
+    expect(() => notes.ids({ after: "nobody" })).toThrow(ValueError);
+  });
+
+  test("filters see typed values, null and missing alike", async () => {
+    const metadata = [{ kind: 1 }, { kind: "1" }, { kind: true }, { kind: null }, {}, { kind: [1] }];
+    await notes.add(rows(["num", "str", "bool", "null", "none", "arr"], 1, metadata));
+    expect(notes.ids({ where: { kind: 1.0 } })).toEqual(["num"]);
+    expect(notes.ids({ where: { kind: "1" } })).toEqual(["str"]);
+    expect(notes.ids({ where: { kind: true } })).toEqual(["bool"]);
+    expect(notes.ids({ where: { kind: null } })).toEqual(["null", "none"]);
+    expect(notes.count({ kind: "nothing" })).toBe(0);
+  });
+
+  test("metadata comes back as it went in", async () => {
+    const metadata = JSON.parse('{"scope":"s","deep":{"a":[1,2,{"b":null}]},"__proto__":{"x":1},"e":"é\\u0000"}');
+    await notes.add(rows(["a"], 1, [metadata]));
+    expect(JSON.stringify(notes.get(["a"])[0]!.metadata)).toBe(JSON.stringify(metadata));
+  });
+});
+
+describe("searching", () => {
+  /** The oracle: every inner product, sorted. */
+  function bruteForce(query: Float32Array, vectors: Float32Array, ids: string[], k: number): string[] {
+    const scores = ids.map((id, row) => {
+      let sum = 0;
+      for (let i = 0; i < DIM; i++) sum += query[i]! * vectors[row * DIM + i]!;
+      return { id, sum };
+    });
+    return scores
+      .sort((a, b) => b.sum - a.sum)
+      .slice(0, k)
+      .map(({ id }) => id);
+  }
+
+  test("exact search is brute force, over base and delta, before and after compaction", async () => {
+    const seed = 42;
+    const next = random(seed);
+    const ids = Array.from({ length: 300 }, (_, i) => `r${i}`);
+    const vectors = unitVectors(300, DIM, next);
+    for (let i = 0; i < 300; i += 60) {
+      await notes.add({ ids: ids.slice(i, i + 60), vectors: vectors.slice(i * DIM, (i + 60) * DIM) });
+    }
+    const queries = unitVectors(20, DIM, next);
+    const answers = async () => {
+      const lists: string[][] = [];
+      for (let q = 0; q < 20; q++) {
+        const answer = await notes.search(queries.slice(q * DIM, (q + 1) * DIM), { topK: 10 });
+        lists.push(answer.rows.map((row) => row.id));
+      }
+      return lists;
+    };
+    const truth = Array.from({ length: 20 }, (_, q) =>
+      bruteForce(queries.slice(q * DIM, (q + 1) * DIM), vectors, ids, 10),
+    );
+    expect(await answers()).toEqual(truth);
+    await notes.compact();
+    expect(await answers()).toEqual(truth);
+    expect(notes.stats().delta_rows).toBe(0);
+  });
+
+  test("a query of the wrong length is a ValueError", async () => {
+    await expect(notes.search(new Float32Array(3), { topK: 1 })).rejects.toThrow(/3 numbers.*dim 16/);
+  });
+
+  test("top_k beyond the rows gives all of them", async () => {
+    await notes.add(rows(["a", "b", "c"]));
+    const answer = await notes.search(unitVectors(1, DIM, random(5)), { topK: 1000 });
+    expect(answer.rows.length).toBe(3);
+  });
+});
+
+describe("upkeep", () => {
+  test("compaction reclaims rows and changes no answer", async () => {
+    await notes.add(rows(["a", "b", "c"]));
+    await notes.upsert(rows(["a"], 9));
+    await notes.delete(["b"]);
+    expect(await notes.compact()).toEqual({ reclaimedRows: 2, liveRows: 2 });
+    expect(notes.ids()).toEqual(["a", "c"]);
+    expect(notes.stats()).toMatchObject({ live_rows: 2, base_rows: 2, delta_rows: 0 });
+  });
+
+  test("the lexical index sees rows that come and go afterwards", async () => {
+    await notes.add(rows(["a", "b"]));
+    await expect(notes.searchLexical("text", { topK: 5 })).rejects.toThrow(/not built/);
+    await notes.buildLexical(1.2, 0.75);
+    const put = rows(["c"]);
+    put.texts = ["an aardvark"];
+    await notes.add(put);
+    expect((await notes.searchLexical("aardvark", { topK: 5 })).map((row) => row.id)).toEqual(["c"]);
+    await notes.delete(["c"]);
+    expect(await notes.searchLexical("aardvark", { topK: 5 })).toEqual([]);
+  });
+
+  test("a cancelled rewrite leaves the last saved state", async () => {
+    await notes.add(rows(["a", "b"]));
+    const signal = AbortSignal.abort();
+    await expect(notes.compact({ signal })).rejects.toThrow(/cancelled/);
+    expect(notes.ids()).toEqual(["a", "b"]);
+    expect(await notes.add(rows(["c"]))).toBe(1);
+  });
+
+  test("verify names what is damaged", async () => {
+    await notes.add(rows(["a", "b"]));
+    await notes.verify();
+    const name = readdirSync(join(store.dir, "notes")).find((file) => file.startsWith("base-"))!;
+    const path = join(store.dir, "notes", name);
+    const bytes = readFileSync(path);
+    const at = bytes.indexOf(Buffer.from(notes.get(["b"], { vector: true })[0]!.vector!.buffer));
+    bytes[at]! ^= 0xff;
+    writeFileSync(path, bytes);
+    const other = await openStore(store.dir);
+    const check = async () => other.open("notes").verify();
+    await expect(check()).rejects.toThrow(new RegExp(`damaged: .*${name}`));
+    await other.close();
+  });
+});
+
+describe("names and schemas", () => {
+  test("creating again agrees or says how it differs", async () => {
+    expect(store.create("notes", { dim: DIM, filterColumns: ["kind"], lexical: true })).toBe(notes);
+    expect(() => store.create("notes", { dim: DIM, filterColumns: ["other"], lexical: true })).toThrow(
+      /filter_columns/,
+    );
+    expect(() => store.create("notes", { dim: 8 })).toThrow(/its dim is 16, not 8/);
+  });
+
+  test("a name that differs only in case is refused", () => {
+    expect(() => store.create("Notes", { dim: DIM })).toThrow(/only in case from 'notes'/);
+  });
+});

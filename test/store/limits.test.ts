@@ -1,0 +1,74 @@
+/** The limits of the decisions, each from both sides. */
+import { describe, expect, test } from "bun:test";
+import { ValueError } from "../../src/errors.ts";
+import { DIM_MAX, ID_BYTES_MAX, METADATA_BYTES_MAX, NAME_BYTES_MAX } from "../../src/limits.ts";
+import { completeSchema } from "../../src/store/manifest.ts";
+import { checkId, checkName } from "../../src/store/names.ts";
+import { encodeMetadata, packRows } from "../../src/store/rows.ts";
+
+const nested = (depth: number) => {
+  let value: Record<string, unknown> = {};
+  for (let i = 1; i < depth; i++) value = { a: value };
+  return value;
+};
+
+describe("names", () => {
+  const good = ["a", "notes", "with space", "ümlaut".normalize("NFC"), "a.b", "x".repeat(NAME_BYTES_MAX), "向量"];
+  test.each(good)("%s is fine", (name) => expect(checkName(name)).toBe(name));
+  const bad = [
+    "",
+    ".",
+    "..",
+    ".hidden",
+    "a/b",
+    "../a",
+    "a\\b",
+    "a\0b",
+    "a\nb",
+    "x".repeat(NAME_BYTES_MAX + 1),
+    "u\u0308",
+    "\ud800",
+  ];
+  test.each(bad)("%p is refused", (name) => expect(() => checkName(name)).toThrow(ValueError));
+});
+
+describe("ids", () => {
+  test.each(["a", "x".repeat(ID_BYTES_MAX), "../..", "é"])("%p is fine", (id) => checkId(id, 0));
+  test.each(["", "x".repeat(ID_BYTES_MAX + 1), "a\0b", "\udc00", "é".repeat(257)])("%p is refused", (id) =>
+    expect(() => checkId(id, 3)).toThrow(/ids\[3\]/),
+  );
+});
+
+describe("metadata", () => {
+  test("up to 64 KiB as JSON", () => {
+    const room = METADATA_BYTES_MAX - '{"a":""}'.length;
+    encodeMetadata({ a: "x".repeat(room) }, 0);
+    expect(() => encodeMetadata({ a: "x".repeat(room + 1) }, 0)).toThrow(/65537 bytes/);
+  });
+  test("up to depth 16", () => {
+    encodeMetadata(nested(16), 0);
+    expect(() => encodeMetadata(nested(17), 2)).toThrow(/metadata\[2\].*16 levels/);
+  });
+  test("numbers that JSON would change are refused by name", () => {
+    expect(() => encodeMetadata({ a: { b: Number.POSITIVE_INFINITY } }, 0)).toThrow(/metadata\[0\]\.a\.b is Infinity/);
+    expect(() => encodeMetadata({ n: 2 ** 53 }, 0)).toThrow(/beyond 2\^53/);
+    expect(encodeMetadata({ n: 2 ** 53 - 1 }, 0)).toBe('{"n":9007199254740991}');
+  });
+  test("__proto__ stays plain data", () => {
+    const metadata = JSON.parse('{"__proto__": {"polluted": true}, "a": 1}');
+    expect(encodeMetadata(metadata, 0)).toBe('{"__proto__":{"polluted":true},"a":1}');
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+});
+
+describe("vectors", () => {
+  test("a wrong length and NaN name the place", () => {
+    expect(() => packRows({ ids: ["a"], vectors: new Float32Array(3) }, 2, ["scope"])).toThrow(/3 numbers.*take 2/);
+    const vectors = Float32Array.of(0, 1, 0, Number.NaN);
+    expect(() => packRows({ ids: ["a", "b"], vectors }, 2, ["scope"])).toThrow(/vectors\[1\]\[1\] is NaN/);
+    expect(() => packRows({ ids: ["a"], vectors: Float32Array.of(1e39, 0) }, 2, ["scope"])).toThrow(/Infinity/);
+  });
+  test.each([0, -1, 1.5, DIM_MAX + 1, Number.NaN])("dim %p is refused", (dim) =>
+    expect(() => completeSchema({ dim })).toThrow(/dim is/),
+  );
+});

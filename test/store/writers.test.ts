@@ -1,0 +1,100 @@
+/** Several writers and readers on one directory: nothing is lost, nobody sees half of anything. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { beginWithin } from "../../src/store/lock.ts";
+import { native, openStore, random, scratchDir, unitVectors } from "../fixture.ts";
+
+const DIM = 8;
+const one = (id: string) => ({ ids: [id], vectors: unitVectors(1, DIM, random(id.length)), texts: [id] });
+
+test("two handles follow each other's saves", async () => {
+  const a = await openStore();
+  const b = await openStore(a.dir);
+  const first = a.create("c", { dim: DIM });
+  await first.add(one("x"));
+  const second = b.open("c");
+  await second.add(one("y"));
+  expect(first.ids()).toEqual(["x", "y"]);
+  await first.compact();
+  expect(second.ids()).toEqual(["x", "y"]);
+  await second.delete(["x"]);
+  expect(first.count()).toBe(1);
+  await a.close();
+  await b.close();
+});
+
+test("real processes that write at once lose nothing", async () => {
+  const dir = scratchDir();
+  const script = `
+    import { openStore, random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    const store = await openStore(process.argv[1]);
+    const collection = store.find("c") ?? store.create("c", { dim: ${DIM} });
+    for (let i = 0; i < 15; i++) {
+      const id = process.argv[2] + "-" + i;
+      await collection.add({ ids: [id], vectors: unitVectors(1, ${DIM}, random(i + 1)), texts: [id] });
+      if (i === 7) await collection.compact();
+    }
+    await store.close();
+    process.exit(0);`;
+  const workers = ["p", "q", "r"].map((name) =>
+    Bun.spawn([process.execPath, "-e", script, dir, name], {
+      env: { ...process.env, NODE_ENV: "helper" },
+      stdout: "inherit",
+      stderr: "inherit",
+    }),
+  );
+  expect(await Promise.all(workers.map((worker) => worker.exited))).toEqual([0, 0, 0]);
+  const store = await openStore(dir);
+  const ids = store.open("c").ids();
+  expect(ids.length).toBe(45);
+  expect(new Set(ids).size).toBe(45);
+  await store.open("c").verify();
+  await store.close();
+}, 60_000);
+
+test("a lock that does not come free is a TimeoutError that names the holder", async () => {
+  const { env } = await native();
+  const store = await openStore();
+  await store.create("c", { dim: DIM }).add(one("x"));
+  const holder = env.openCollection(join(store.dir, "c"));
+  const waiter = env.openCollection(join(store.dir, "c"));
+  holder.begin();
+  await expect(beginWithin(waiter, undefined, 30)).rejects.toThrow(new RegExp(`process ${process.pid}`));
+  holder.rollback();
+  await beginWithin(waiter, undefined, 30);
+  waiter.rollback();
+  holder.close();
+  waiter.close();
+  await store.close();
+});
+
+test("after any failed system call the collection is the old one or the new one, whole", async () => {
+  const { env } = await native();
+  const store = await openStore();
+  const collection = store.create("c", { dim: DIM });
+  await collection.add(one("first"));
+  const ENOSPC = 28;
+  let expected = ["first"];
+  for (let nth = 1; nth < 60; nth++) {
+    env.testFail(nth, ENOSPC, false);
+    const id = `row-${nth}`;
+    const outcome = await collection.add(one(id)).then(
+      () => true,
+      (error) => {
+        expect(error.message).not.toContain(store.dir);
+        return false;
+      },
+    );
+    env.testFail(0, 0, false);
+    const fresh = await openStore(store.dir);
+    const seen = fresh.open("c").ids();
+    await fresh.close();
+    const after = [...expected, id];
+    // An acknowledged row is there; one that failed is there whole or not at all.
+    expect([outcome ? [] : expected, after]).toContainEqual(seen);
+    expected = seen;
+    expect(collection.ids()).toEqual(expected);
+  }
+  await collection.verify();
+  await store.close();
+});
