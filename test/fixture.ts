@@ -3,27 +3,18 @@ import { afterAll } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildNative } from "../src/build/native.ts";
 import { MultigramEmbedder } from "../src/embed/multigram.ts";
 import { parseArguments } from "../src/memory/arguments.ts";
 import { Memory } from "../src/memory/memory.ts";
 import { Repositories } from "../src/memory/repositories.ts";
 import type { CallContext, VerbName } from "../src/memory/schemas.ts";
-import { platformTag } from "../src/paths.ts";
-import { type Native, openNative } from "../src/runtime/native.ts";
 import { Store } from "../src/store/store.ts";
+import { openBuiltNative } from "./native.ts";
 
 const ROOT = join(import.meta.dir, "..");
 
-let opened: Promise<Native> | undefined;
-
-/** The libraries of this checkout, mapped once a process. */
-export function native(): Promise<Native> {
-  opened ??= buildNative({ root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! }).then((built) =>
-    openNative({ kernelPath: built.kernel, runtimePath: built.runtime }),
-  );
-  return opened;
-}
+/** The libraries of this checkout. */
+export const native = openBuiltNative;
 
 const scratch: string[] = [];
 const removeScratch = () => {

@@ -14,9 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-#define DIM_MAX 1024
+#define DIM_MAX     1024
 #define BLOCK_WORDS 1536
-#define SLOTS 2048
+#define SLOTS       2048
 #define ARENA_BYTES 32768
 
 /* One unit of feature weight: large enough that a gram of a long stop word is not lost to rounding, small enough that a
@@ -36,22 +36,44 @@ typedef struct model {
 } model;
 
 static const model models[] = {
-    [AME_MODEL_MULTIGRAM] = {.dim = 1024, .version = 1, .word = 0.7, .stem = 1.0, .grams = 1.1, .pair = 0.3, .piece = 0.8,
-                             .whole = 1.2, .character = 1.0, .saturation = 1.8, .pad = 3.7, .gram_from = 4, .gram_to = 5},
-    [AME_MODEL_BIGRAM] = {.dim = 256, .version = 1, .word = 1.0, .stem = 0, .grams = 0.7, .pair = 0, .piece = 0.7, .whole = 0.7,
-                          .character = 0.5, .saturation = 1.5, .pad = 3.5, .gram_from = 2, .gram_to = 2},
+    [AME_MODEL_MULTIGRAM] = {.dim = 1024,
+                             .version = 1,
+                             .word = 0.7,
+                             .stem = 1.0,
+                             .grams = 1.1,
+                             .pair = 0.3,
+                             .piece = 0.8,
+                             .whole = 1.2,
+                             .character = 1.0,
+                             .saturation = 1.8,
+                             .pad = 3.7,
+                             .gram_from = 4,
+                             .gram_to = 5},
+    [AME_MODEL_BIGRAM] = {.dim = 256,
+                          .version = 1,
+                          .word = 1.0,
+                          .stem = 0,
+                          .grams = 0.7,
+                          .pair = 0,
+                          .piece = 0.7,
+                          .whole = 0.7,
+                          .character = 0.5,
+                          .saturation = 1.5,
+                          .pad = 3.5,
+                          .gram_from = 2,
+                          .gram_to = 2},
 };
 #define MODELS (sizeof models / sizeof models[0])
 
 typedef struct term {
   uint64_t hash;
-  uint64_t stem;   /* hash of the stem; 0 for what is no word */
-  uint16_t at;     /* in the arena */
+  uint64_t stem; /* hash of the stem; 0 for what is no word */
+  uint16_t at;   /* in the arena */
   uint16_t slot;
-  uint16_t count;  /* stays at its maximum */
+  uint16_t count; /* stays at its maximum */
   uint8_t length;
   uint8_t kind;
-  uint8_t prior;   /* index of prior_weight */
+  uint8_t prior; /* index of prior_weight */
 } term;
 
 typedef struct state {
@@ -70,10 +92,10 @@ typedef struct state {
 
 /* ---- Hashing of features ---- */
 
-#define SALT_WORD 0x9ae16a3b2f90404full
-#define SALT_STEM 0xc949d7c7509e6557ull
-#define SALT_PAIR 0xff51afd7ed558ccdull
-#define SALT_GRAM 0x8cb92ba72f3d8dd7ull
+#define SALT_WORD     0x9ae16a3b2f90404full
+#define SALT_STEM     0xc949d7c7509e6557ull
+#define SALT_PAIR     0xff51afd7ed558ccdull
+#define SALT_GRAM     0x8cb92ba72f3d8dd7ull
 #define SALT_UNSPACED 0xd6e8feb86659fd93ull
 
 /* The high half is what counts. */
@@ -131,7 +153,7 @@ static inline void add_feature(state *s, uint64_t feature, int64_t weight) {
 /* ---- What a word is worth before anything is known of the collection ---- */
 
 /* Three tiers of listed words, then other words by their number of characters: short words are common words. */
-#define PRIOR_TIERS 3
+#define PRIOR_TIERS      3
 #define PRIOR_LENGTH_MAX 4
 static const double prior_weight[] = {0.1, 0.5, 0.75, 0, 0.5, 0.8, 1.0, 1.0};
 #define PRIOR_OTHER (PRIOR_TIERS + PRIOR_LENGTH_MAX)

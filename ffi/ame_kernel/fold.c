@@ -58,7 +58,8 @@ char_kind text_kind(uint32_t c) {
 
 /* Only what the camelCase rule needs: ASCII, Latin-1, Greek and Cyrillic capitals. */
 int text_is_upper(uint32_t c) {
-  return (c - 'A' < 26u) || (c >= 0xc0 && c <= 0xde && c != 0xd7) || (c >= 0x391 && c <= 0x3a9) || (c >= 0x400 && c <= 0x42f);
+  return (c - 'A' < 26u) || (c >= 0xc0 && c <= 0xde && c != 0xd7) || (c >= 0x391 && c <= 0x3a9) ||
+         (c >= 0x400 && c <= 0x42f);
 }
 
 /* Decimal digits of all scripts become ASCII: each run of the table starts at a zero. */
@@ -72,17 +73,17 @@ static uint32_t fold_digit(uint32_t c) {
 /* Letters of Arabic script that writers exchange freely: alef with its seats, yeh, teh marbuta, keheh. */
 static uint32_t fold_arabic(uint32_t c) {
   switch (c) {
-    case 0x622:
-    case 0x623:
-    case 0x625:
-    case 0x671: return 0x627;
-    case 0x624: return 0x648;
-    case 0x626:
-    case 0x649:
-    case 0x6cc: return 0x64a;
-    case 0x629: return 0x647;
-    case 0x6a9: return 0x643;
-    default: return c;
+  case 0x622:
+  case 0x623:
+  case 0x625:
+  case 0x671: return 0x627;
+  case 0x624: return 0x648;
+  case 0x626:
+  case 0x649:
+  case 0x6cc: return 0x64a;
+  case 0x629: return 0x647;
+  case 0x6a9: return 0x643;
+  default: return c;
   }
 }
 

@@ -105,7 +105,8 @@ static void dot_i8(const int8_t *q, const int8_t *codes, size_t n, size_t stride
 
 static float max_abs(const float *row, size_t dim) {
   __m512 m = _mm512_setzero_ps();
-  for (size_t j = 0; j < dim; j += 16) m = _mm512_max_ps(m, _mm512_abs_ps(_mm512_maskz_loadu_ps(tail_mask(dim - j), row + j)));
+  for (size_t j = 0; j < dim; j += 16)
+    m = _mm512_max_ps(m, _mm512_abs_ps(_mm512_maskz_loadu_ps(tail_mask(dim - j), row + j)));
   return _mm512_reduce_max_ps(m);
 }
 

@@ -61,7 +61,8 @@ ISA_INLINE void tile_block(const float *const q[4], const float *rows, size_t di
   if (j < dim) {
     for (int i = 0; i < 4; i++) {
       float32x4_t v = load_tail(q[i] + j, dim - j);
-      for (int r = 0; r < count; r++) acc[i][r] = vfmaq_f32(acc[i][r], v, load_tail(rows + (size_t)r * dim + j, dim - j));
+      for (int r = 0; r < count; r++)
+        acc[i][r] = vfmaq_f32(acc[i][r], v, load_tail(rows + (size_t)r * dim + j, dim - j));
     }
   }
   for (int i = 0; i < 4; i++) {

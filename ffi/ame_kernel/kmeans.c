@@ -21,8 +21,8 @@ void kernel_kmeans_half_norms(const float *centroids, size_t k, size_t dim, floa
  * fit the stack; 64 rows of 384 floats are 96 KB and stay in the second-level cache while four rows pass over them. */
 #define TILE 64
 
-void kernel_kmeans_assign(const float *rows, size_t n, size_t dim, const float *centroids, const float *half_norms, size_t k,
-                          uint32_t *assign, float *best) {
+void kernel_kmeans_assign(const float *rows, size_t n, size_t dim, const float *centroids, const float *half_norms,
+                          size_t k, uint32_t *assign, float *best) {
   const isa_path *isa = isa_active();
   float product[4 * TILE];
   for (size_t i = 0; k && i < n; i += 4) {
@@ -79,7 +79,8 @@ static size_t sample(const float *distance, size_t n, uint64_t *state) {
 
 #define SEED_BLOCK 256
 
-void kernel_kmeans_seed(const float *rows, size_t n, size_t dim, size_t k, uint64_t seed, float *centroids, float *distance) {
+void kernel_kmeans_seed(const float *rows, size_t n, size_t dim, size_t k, uint64_t seed, float *centroids,
+                        float *distance) {
   if (!n) return;
   const isa_path *isa = isa_active();
   uint64_t state = seed;

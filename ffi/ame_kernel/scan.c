@@ -30,7 +30,8 @@ static void term_add(term *t, const uint8_t *bytes, int count) {
 static void term_emit(term *t, term_kind kind, term_fn fn, void *ctx) {
   if (t->cut) {
     uint32_t h = (uint32_t)(t->hash ^ (t->hash >> 32));
-    for (int shift = 28; shift >= 0; shift -= 4) t->bytes[t->length++] = (uint8_t)"0123456789abcdef"[(h >> shift) & 15];
+    for (int shift = 28; shift >= 0; shift -= 4)
+      t->bytes[t->length++] = (uint8_t) "0123456789abcdef"[(h >> shift) & 15];
   }
   if (t->length) fn(ctx, kind, t->bytes, t->length);
 }

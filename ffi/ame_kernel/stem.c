@@ -64,7 +64,8 @@ typedef struct rule {
 } rule;
 
 #define TAIL(a, b) (uint16_t)((uint8_t)(a) | (uint8_t)(b) << 8)
-#define RULE(from, to) {from, to, sizeof(from) - 1, sizeof(to) - 1, TAIL(from[sizeof(from) - 3], from[sizeof(from) - 2])}
+#define RULE(from, to)                                                                                                 \
+  { from, to, sizeof(from) - 1, sizeof(to) - 1, TAIL(from[sizeof(from) - 3], from[sizeof(from) - 2]) }
 
 /* The first suffix that fits decides, whether or not its stem is long enough. */
 static void apply(word *x, const rule *rules, size_t count) {
@@ -84,20 +85,20 @@ static void apply(word *x, const rule *rules, size_t count) {
 
 static const rule step2[] = {
     RULE("ational", "ate"), RULE("tional", "tion"), RULE("enci", "ence"), RULE("anci", "ance"), RULE("izer", "ize"),
-    RULE("bli", "ble"), RULE("alli", "al"), RULE("entli", "ent"), RULE("eli", "e"), RULE("ousli", "ous"),
-    RULE("ization", "ize"), RULE("ation", "ate"), RULE("ator", "ate"), RULE("alism", "al"), RULE("iveness", "ive"),
-    RULE("fulness", "ful"), RULE("ousness", "ous"), RULE("aliti", "al"), RULE("iviti", "ive"), RULE("biliti", "ble"),
+    RULE("bli", "ble"),     RULE("alli", "al"),     RULE("entli", "ent"), RULE("eli", "e"),     RULE("ousli", "ous"),
+    RULE("ization", "ize"), RULE("ation", "ate"),   RULE("ator", "ate"),  RULE("alism", "al"),  RULE("iveness", "ive"),
+    RULE("fulness", "ful"), RULE("ousness", "ous"), RULE("aliti", "al"),  RULE("iviti", "ive"), RULE("biliti", "ble"),
     RULE("logi", "log"),
 };
 static const rule step3[] = {
-    RULE("icate", "ic"), RULE("ative", ""), RULE("alize", "al"), RULE("iciti", "ic"), RULE("ical", "ic"),
-    RULE("ful", ""), RULE("ness", ""),
+    RULE("icate", "ic"), RULE("ative", ""), RULE("alize", "al"), RULE("iciti", "ic"),
+    RULE("ical", "ic"),  RULE("ful", ""),   RULE("ness", ""),
 };
 static const rule step4[] = {
-    RULE("al", ""), RULE("ance", ""), RULE("ence", ""), RULE("er", ""), RULE("ic", ""), RULE("able", ""),
-    RULE("ible", ""), RULE("ant", ""), RULE("ement", ""), RULE("ment", ""), RULE("ent", ""), RULE("ion", ""),
-    RULE("ou", ""), RULE("ism", ""), RULE("ate", ""), RULE("iti", ""), RULE("ous", ""), RULE("ive", ""),
-    RULE("ize", ""),
+    RULE("al", ""),   RULE("ance", ""), RULE("ence", ""), RULE("er", ""),    RULE("ic", ""),
+    RULE("able", ""), RULE("ible", ""), RULE("ant", ""),  RULE("ement", ""), RULE("ment", ""),
+    RULE("ent", ""),  RULE("ion", ""),  RULE("ou", ""),   RULE("ism", ""),   RULE("ate", ""),
+    RULE("iti", ""),  RULE("ous", ""),  RULE("ive", ""),  RULE("ize", ""),
 };
 
 static void plural_and_past(word *x) {
@@ -136,7 +137,8 @@ static void strip_derivation(word *x) {
     if (step4[i].tail != tail || !ends(x, step4[i].suffix, step4[i].length)) continue;
     size_t stem = x->n - step4[i].length;
     int fits = measure(x, stem) > 1;
-    if (fits && step4[i].suffix[0] == 'i' && step4[i].suffix[1] == 'o') fits = x->w[stem - 1] == 's' || x->w[stem - 1] == 't';
+    if (fits && step4[i].suffix[0] == 'i' && step4[i].suffix[1] == 'o')
+      fits = x->w[stem - 1] == 's' || x->w[stem - 1] == 't';
     if (fits) x->n = stem;
     return;
   }

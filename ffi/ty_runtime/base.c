@@ -21,7 +21,8 @@ static void column(base_writer *w, uint32_t id, row_fn append) {
     append(w, w->r->rows[i]);
     if (++w->done % 1024 != 0) continue;
     ty_progress_set(w->r->progress, w->done, w->total);
-    if (ty_cancelled(w->r->progress)) w->slab.status = ty_fail(w->slab.err, TY_CANCELLED, "cancelled; the last saved state stands");
+    if (ty_cancelled(w->r->progress))
+      w->slab.status = ty_fail(w->slab.err, TY_CANCELLED, "cancelled; the last saved state stands");
   }
   ty_slab_section_end(&w->slab);
 }
@@ -30,7 +31,9 @@ static void put_codes(base_writer *w, ty_ref r) {
   uint64_t stride = AME_CODE_STRIDE(w->r->c->dim);
   ty_slab_append(&w->slab, r.segment->codes + r.at * stride, stride);
 }
-static void put_info(base_writer *w, ty_ref r) { ty_slab_append(&w->slab, &r.segment->info[r.at], sizeof(ame_code_info)); }
+static void put_info(base_writer *w, ty_ref r) {
+  ty_slab_append(&w->slab, &r.segment->info[r.at], sizeof(ame_code_info));
+}
 static void put_vector(base_writer *w, ty_ref r) {
   ty_slab_append(&w->slab, ty_row_vector(r.segment, r.at, w->r->c->dim), (uint64_t)w->r->c->dim * sizeof(float));
 }
@@ -90,7 +93,8 @@ static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
   const ty_dict *d = &c->dicts[column_index];
   uint32_t *fresh = calloc((size_t)d->count + 1, sizeof *fresh);
   if (fresh == NULL) {
-    if (w->slab.status == TY_OK) w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+    if (w->slab.status == TY_OK)
+      w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
     return;
   }
   for (uint64_t i = 0; i < w->r->count; i++) fresh[w->r->rows[i].segment->keys[column_index][w->r->rows[i].at]] = 1;
@@ -128,13 +132,20 @@ ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out
   base_writer w = {.plan = plan, .r = r, .total = r->count * 9};
   ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
   if (spans == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", name);
-  for (uint32_t i = 0; i < r->span_count; i++) spans[i] = (ty_span){r->spans[i].key, 0, r->spans[i].first, r->spans[i].count};
-  ty_status status = ty_slab_create(&w.slab, c, name, TY_SLAB_BASE, plan->generation, plan->generation, 16 + 3 * c->columns, err);
+  for (uint32_t i = 0; i < r->span_count; i++)
+    spans[i] = (ty_span){r->spans[i].key, 0, r->spans[i].first, r->spans[i].count};
+  ty_status status =
+      ty_slab_create(&w.slab, c, name, TY_SLAB_BASE, plan->generation, plan->generation, 16 + 3 * c->columns, err);
   if (status != TY_OK) {
     free(spans);
     return status;
   }
-  ty_shape shape = {.rows = r->count, .first_row = plan->first_row, .dim = c->dim, .columns = c->columns, .spans = r->span_count, .lexical = c->lexical};
+  ty_shape shape = {.rows = r->count,
+                    .first_row = plan->first_row,
+                    .dim = c->dim,
+                    .columns = c->columns,
+                    .spans = r->span_count,
+                    .lexical = c->lexical};
   ty_slab_section_start(&w.slab, TY_SECTION_SHAPE);
   ty_slab_append(&w.slab, &shape, sizeof shape);
   ty_slab_section_end(&w.slab);

@@ -22,8 +22,10 @@ static ty_slice section(base_reader *r, uint32_t id, uint64_t count, uint64_t wi
   ty_slice out = {NULL, 0};
   uint64_t bytes = UINT64_MAX;
   if (r->status != TY_OK) return out;
-  if (width > 0 && !ty_mul(count, width, &bytes)) damaged(r, "its shape is too large");
-  else r->status = ty_slab_get(r->c, &r->slab, id, bytes, check, &out, r->err);
+  if (width > 0 && !ty_mul(count, width, &bytes))
+    damaged(r, "its shape is too large");
+  else
+    r->status = ty_slab_get(r->c, &r->slab, id, bytes, check, &out, r->err);
   return out;
 }
 
@@ -32,7 +34,8 @@ static const uint64_t *ends(base_reader *r, uint32_t id, ty_slice bytes, uint64_
   const uint64_t *e = (const uint64_t *)(const void *)section(r, id, r->rows, sizeof *e, true).data;
   uint64_t before = 0;
   for (uint64_t i = 0; i < r->rows && r->status == TY_OK; i++) {
-    if (e[i] < before || e[i] - before < shortest || e[i] - before > longest) damaged(r, "the ends of its strings are out of order");
+    if (e[i] < before || e[i] - before < shortest || e[i] - before > longest)
+      damaged(r, "the ends of its strings are out of order");
     before = e[i];
   }
   if (before != bytes.bytes) damaged(r, "its strings do not end where their section does");
@@ -46,7 +49,8 @@ static const uint32_t *keys(base_reader *r, uint32_t index) {
   if (r->status != TY_OK) return codes;
   const uint64_t *e = (const uint64_t *)(const void *)end_bytes.data;
   uint64_t count = end_bytes.bytes / sizeof *e;
-  if (end_bytes.bytes % sizeof *e != 0 || count == 0 || count > TY_ROWS_MAX || e[0] != 0 || e[count - 1] != bytes.bytes) damaged(r, "a dictionary is malformed");
+  if (end_bytes.bytes % sizeof *e != 0 || count == 0 || count > TY_ROWS_MAX || e[0] != 0 || e[count - 1] != bytes.bytes)
+    damaged(r, "a dictionary is malformed");
   ty_dict *d = &r->c->dicts[index];
   for (uint64_t i = 0; i < count && r->status == TY_OK; i++) {
     uint64_t start = i == 0 ? 0 : e[i - 1];
@@ -55,8 +59,10 @@ static const uint32_t *keys(base_reader *r, uint32_t index) {
       break;
     }
     uint32_t code = ty_dict_intern(d, r->c->env->kernel, (ty_slice){bytes.data + start, e[i] - start});
-    if (code == TY_NO_CODE) r->status = ty_fail(r->err, TY_NO_MEMORY, "out of memory opening %s", r->slab.file->name);
-    else if (code != i) damaged(r, "a dictionary names a value twice");
+    if (code == TY_NO_CODE)
+      r->status = ty_fail(r->err, TY_NO_MEMORY, "out of memory opening %s", r->slab.file->name);
+    else if (code != i)
+      damaged(r, "a dictionary names a value twice");
   }
   for (uint64_t i = 0; i < r->rows && r->status == TY_OK; i++) {
     if (codes[i] >= count) damaged(r, "a row has a value that no dictionary knows");
@@ -77,7 +83,8 @@ static void spans(base_reader *r, uint32_t count) {
   r->c->span_count = count;
   uint64_t next = 0;
   for (uint32_t i = 0; i < count && r->status == TY_OK; i++) {
-    if (s[i].first != next || s[i].count == 0 || s[i].count > r->rows - next || s[i].pad != 0 || (i > 0 && s[i].key <= s[i - 1].key)) {
+    if (s[i].first != next || s[i].count == 0 || s[i].count > r->rows - next || s[i].pad != 0 ||
+        (i > 0 && s[i].key <= s[i - 1].key)) {
       damaged(r, "its partitions are out of order");
       return;
     }
@@ -101,9 +108,11 @@ ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err) {
   ty_slice shape_bytes = section(&r, TY_SECTION_SHAPE, 1, sizeof(ty_shape), true);
   if (r.status != TY_OK) return r.status;
   const ty_shape *shape = (const ty_shape *)(const void *)shape_bytes.data;
-  if (r.slab.header->generation > generation || shape->rows > TY_ROWS_MAX || shape->first_row > (uint64_t)1 << 62 || shape->spans > shape->rows)
+  if (r.slab.header->generation > generation || shape->rows > TY_ROWS_MAX || shape->first_row > (uint64_t)1 << 62 ||
+      shape->spans > shape->rows)
     damaged(&r, "its shape cannot be");
-  if (shape->dim != c->dim || shape->columns != c->columns || shape->lexical != c->lexical) damaged(&r, "its shape is not the manifest's");
+  if (shape->dim != c->dim || shape->columns != c->columns || shape->lexical != c->lexical)
+    damaged(&r, "its shape is not the manifest's");
   if (r.status != TY_OK) return r.status;
   r.rows = b->count = b->live = shape->rows;
   c->store->first_row = shape->first_row;
@@ -111,15 +120,19 @@ ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err) {
 
   b->codes = (const int8_t *)section(&r, TY_SECTION_CODES, r.rows, AME_CODE_STRIDE(c->dim), false).data;
   b->info = (const ame_code_info *)(const void *)section(&r, TY_SECTION_INFO, r.rows, sizeof *b->info, true).data;
-  b->vectors = (const float *)(const void *)section(&r, TY_SECTION_VECTORS, r.rows, (uint64_t)c->dim * sizeof(float), false).data;
+  b->vectors =
+      (const float *)(const void *)section(&r, TY_SECTION_VECTORS, r.rows, (uint64_t)c->dim * sizeof(float), false)
+          .data;
   b->row = (const uint64_t *)(const void *)section(&r, TY_SECTION_ROW, r.rows, sizeof *b->row, true).data;
   b->birth = (const uint64_t *)(const void *)section(&r, TY_SECTION_BIRTH, r.rows, sizeof *b->birth, true).data;
   for (uint64_t i = 0; i < r.rows && r.status == TY_OK; i++) {
-    if (b->row[i] - shape->first_row >= r.rows || b->birth[i] - shape->first_row >= r.rows) damaged(&r, "a row's number is out of range");
+    if (b->row[i] - shape->first_row >= r.rows || b->birth[i] - shape->first_row >= r.rows)
+      damaged(&r, "a row's number is out of range");
   }
   b->keys = calloc(c->columns, sizeof *b->keys);
   b->dead = calloc((size_t)r.rows + 1, 1);
-  if (b->keys == NULL || b->dead == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory opening %s", r.slab.file->name);
+  if (b->keys == NULL || b->dead == NULL)
+    return ty_fail(err, TY_NO_MEMORY, "out of memory opening %s", r.slab.file->name);
   for (uint32_t i = 0; i < c->columns && r.status == TY_OK; i++) b->keys[i] = keys(&r, i);
   spans(&r, (uint32_t)shape->spans);
   ty_slice ids = section(&r, TY_SECTION_IDS, 0, 0, true), metas = section(&r, TY_SECTION_METAS, 0, 0, false);

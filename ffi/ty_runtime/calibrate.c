@@ -11,7 +11,7 @@
 #include "ivf.h"
 #include "scan.h"
 
-#define QUESTIONS 256u
+#define QUESTIONS  256u
 #define NEIGHBOURS 10u
 /* A row of the store is an easy question: its list was made around it. So its own row does not count as an answer, and it is changed in
  * one of two ways; nprobe is the larger of what the two kinds need.
@@ -22,8 +22,8 @@
  * 0.91. The price, on 100,000 x 384 rows in 1,000 clusters at 0.95: 93 lists of 632 instead of 12, 0.44 ms instead of 0.13, recall 1.0
  * instead of 0.967. A promise of recall that real questions break is worse than that; a tenth would cost 1.3 ms. */
 #define PERTURBATION 0.3
-#define CUT_SHARE 4u
-#define CUT_MIN 32u
+#define CUT_SHARE    4u
+#define CUT_MIN      32u
 enum { MOVED, CUT, QUESTION_KINDS };
 /* One-sided 95 % point of the normal distribution: the mean recall less this many standard errors must reach the target. */
 #define CONFIDENCE 1.645
@@ -68,8 +68,10 @@ static uint32_t list_of(const ty_ivf_part *part, uint64_t at) {
   uint32_t low = 0, high = part->nlist; /* the last list that starts at or before `at` */
   while (high - low > 1) {
     uint32_t middle = low + (high - low) / 2;
-    if (part->list_starts[middle] <= at) low = middle;
-    else high = middle;
+    if (part->list_starts[middle] <= at)
+      low = middle;
+    else
+      high = middle;
   }
   return low;
 }
@@ -79,21 +81,23 @@ static int by_rank(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static ty_status ask(calibration *m, const ty_ivf_part *part, const ty_filter *filter, uint64_t at, int kind, uint64_t *seed,
-                     ty_error *err) {
+static ty_status ask(calibration *m, const ty_ivf_part *part, const ty_filter *filter, uint64_t at, int kind,
+                     uint64_t *seed, ty_error *err) {
   ty_scored *truth = NULL;
   uint64_t count = 0;
   ty_scan counts = {0};
   ty_range range = {m->base, filter->first, filter->count};
   make_question(m, at, kind, seed);
-  ty_status status = ty_scan_top(m->k, (uint32_t)m->dim, m->query, NEIGHBOURS + 1, filter, &range, 1, &truth, &count, &counts, err);
+  ty_status status =
+      ty_scan_top(m->k, (uint32_t)m->dim, m->query, NEIGHBOURS + 1, filter, &range, 1, &truth, &count, &counts, err);
   if (status != TY_OK) goto done;
   m->k->dot_f32(m->query, part->centroids, part->nlist, (size_t)m->dim, m->scores);
   uint32_t ranks[NEIGHBOURS + 1], n = 0;
   for (uint64_t i = 0; i < count && n < NEIGHBOURS; i++) {
     if (truth[i].ref.at == at) continue;
     uint32_t list = list_of(part, truth[i].ref.at), rank = 0;
-    for (uint32_t l = 0; l < part->nlist; l++) rank += m->scores[l] > m->scores[list] || (m->scores[l] == m->scores[list] && l < list);
+    for (uint32_t l = 0; l < part->nlist; l++)
+      rank += m->scores[l] > m->scores[list] || (m->scores[l] == m->scores[list] && l < list);
     ranks[n++] = rank;
   }
   qsort(ranks, n, sizeof *ranks, by_rank);
@@ -119,7 +123,8 @@ static uint32_t smallest_nprobe(const calibration *m, uint32_t nlist, double que
   return nlist;
 }
 
-static ty_status calibrate_part(calibration *m, const ty_rebase *r, ty_ivf_part *part, uint64_t *done, uint64_t total, ty_error *err) {
+static ty_status calibrate_part(calibration *m, const ty_rebase *r, ty_ivf_part *part, uint64_t *done, uint64_t total,
+                                ty_error *err) {
   const ty_span *span = &r->spans[part->span];
   ty_filter filter;
   ty_filter_span(&filter, span->first, span->count);
@@ -132,7 +137,8 @@ static ty_status calibrate_part(calibration *m, const ty_rebase *r, ty_ivf_part 
     memset(m->gain, 0, (size_t)part->nlist * sizeof *m->gain);
     memset(m->gain_square, 0, (size_t)part->nlist * sizeof *m->gain_square);
     for (uint64_t i = 0; i < questions; i++) {
-      if (ty_cancelled(r->progress)) return ty_fail(err, TY_CANCELLED, "the calibration of the IVF index was cancelled");
+      if (ty_cancelled(r->progress))
+        return ty_fail(err, TY_CANCELLED, "the calibration of the IVF index was cancelled");
       /* One question from each of equal runs of rows: every region of the partition is asked about. */
       ty_status status = ask(m, part, &filter, span->first + width * i + ty_random(&seed) % width, kind, &seed, err);
       if (status != TY_OK) return status;
@@ -159,7 +165,8 @@ ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err) 
     goto done;
   }
   uint64_t done = 0, total = (uint64_t)r->ivf->count * QUESTIONS;
-  for (uint32_t i = 0; i < r->ivf->count && status == TY_OK; i++) status = calibrate_part(&m, r, &r->ivf->parts[i], &done, total, err);
+  for (uint32_t i = 0; i < r->ivf->count && status == TY_OK; i++)
+    status = calibrate_part(&m, r, &r->ivf->parts[i], &done, total, err);
 done:
   free(m.query);
   free(m.scores);

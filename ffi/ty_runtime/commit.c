@@ -1,7 +1,7 @@
 /* Begin, save, roll back, follow.
  *
- * A save: append the block, sync it, append to the id map, write the manifest beside the old one, sync, rename, sync the directory. The
- * rename is the commit point. Whatever fails before it leaves the old state; whatever fails at it or behind it leaves a disk that may say
+ * A save: append the block and begin its sync, append to the id map, write the manifest beside the old one, sync, wait for both, rename, sync
+ * the directory. The rename is the commit point. Whatever fails before it leaves the old state; whatever fails at it or behind it leaves a disk that may say
  * either, so then memory goes back to the old state and the next look at the directory decides.
  */
 #include <errno.h>
@@ -20,16 +20,21 @@ static ty_status sync_parent(const ty_collection *c, ty_error *err) {
   size_t n = strlen(parent);
   while (n > 1 && parent[n - 1] == '/') parent[--n] = 0;
   char *slash = strrchr(parent, '/');
-  if (slash == NULL) snprintf(parent, sizeof parent, ".");
-  else slash[slash == parent ? 1 : 0] = 0;
+  if (slash == NULL)
+    snprintf(parent, sizeof parent, ".");
+  else
+    slash[slash == parent ? 1 : 0] = 0;
   return ty_file_sync_dir(c, parent, err);
 }
 
 ty_status ty_commit(ty_collection *c, ty_next *next, ty_error *err) {
   ty_buffer text = {0};
-  ty_status status = ty_manifest_text(next->schema_of, next->files, next->generation, next->live, next->total, &text, err);
+  ty_status status =
+      ty_manifest_text(next->schema_of, next->files, next->generation, next->live, next->total, &text, err);
   if (status == TY_OK && next->first) status = sync_parent(c, err);
-  if (status == TY_OK) status = ty_file_replace(c, TY_MANIFEST_NAME, text.data, text.bytes, &next->unknown, err);
+  if (status == TY_OK)
+    status = ty_file_replace(c, TY_MANIFEST_NAME, text.data, text.bytes, next->before, next->before_ctx, &next->unknown,
+                             err);
   if (status == TY_OK) status = ty_file_sync_dir(c, c->dir, err);
   next->bytes = text.bytes;
   ty_buffer_free(&text);
@@ -64,7 +69,9 @@ static ty_status lock_take(ty_collection *c, ty_error *err) {
   if (result == -EWOULDBLOCK) {
     long pid = holder(c, fd);
     os->close(os, fd);
-    if (pid == (long)getpid()) return ty_fail(err, TY_BUSY, "the collection is being changed: its lock is held by process %ld, which is this one", pid);
+    if (pid == (long)getpid())
+      return ty_fail(err, TY_BUSY,
+                     "the collection is being changed: its lock is held by process %ld, which is this one", pid);
     if (pid > 0) return ty_fail(err, TY_BUSY, "the collection is being changed: its lock is held by process %ld", pid);
     return ty_fail(err, TY_BUSY, "the collection is being changed: its lock is held by another process");
   }
@@ -159,22 +166,44 @@ static ty_status map_last(ty_collection *c, ty_files *next, bool fresh, ty_error
   return status;
 }
 
+/* What a save waits for before the rename. */
+typedef struct pending {
+  ty_delta_write write;
+  bool open;
+} pending;
+
+static ty_status finish_write(void *ctx, ty_error *err) {
+  pending *p = ctx;
+  if (!p->open) return TY_OK;
+  p->open = false;
+  return ty_delta_finish(&p->write, err);
+}
+
 static ty_status save_delta(ty_collection *c, bool *unknown, ty_error *err) {
   struct ty_store *s = c->store;
   uint32_t known = s->files.delta_count;
   ty_files files = s->files;
-  uint64_t from = 0;
+  pending p = {.open = false};
   files.deltas = malloc((known + 1) * sizeof *files.deltas);
   if (files.deltas == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a save");
   if (known > 0) memcpy(files.deltas, s->files.deltas, known * sizeof *files.deltas);
-  ty_next next = {.schema_of = c, .files = &files, .generation = c->generation + 1, .live = c->base.live + c->delta.live, .total = ty_total_rows(c)};
+  ty_next next = {.schema_of = c,
+                  .files = &files,
+                  .generation = c->generation + 1,
+                  .live = c->base.live + c->delta.live,
+                  .total = ty_total_rows(c),
+                  .before = finish_write,
+                  .before_ctx = &p};
   ty_status status = TY_OK;
   if (s->ops > 0) {
-    status = ty_delta_append(c, next.generation, &files, &from, err);
+    status = ty_delta_append(c, next.generation, &files, &p.write, err);
+    p.open = status == TY_OK;
     if (status == TY_OK) status = ty_id_map_append(c, s->kept_rows, &files.id_map, err);
     if (status == TY_OK) status = map_last(c, &files, files.delta_count > known, err);
   }
+  /* The delta's sync goes on while the new manifest is written and synced; the rename waits for both. */
   if (status == TY_OK) status = ty_commit(c, &next, err);
+  finish_write(&p, NULL); /* where something else failed first */
   *unknown = next.unknown;
   if (status != TY_OK) {
     s->id_map_checked = false;
@@ -189,7 +218,7 @@ static ty_status save_delta(ty_collection *c, bool *unknown, ty_error *err) {
   free(s->files.deltas);
   s->files = files;
   if (files.delta_count > known) s->abandon_delta = false;
-  if (s->ops > 0) ty_delta_settle(c, &s->files.deltas[files.delta_count - 1], from, s->kept_rows);
+  if (s->ops > 0) ty_delta_settle(c, &s->files.deltas[files.delta_count - 1], p.write.from, s->kept_rows);
   c->generation = next.generation;
   s->stamp = next.stamp;
   s->manifest_bytes = next.bytes;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "pool.h"
 #include "store.h"
 
 #define RESERVE_MIN ((uint64_t)4 << 20)
@@ -16,8 +17,8 @@ bool ty_operation_size(const ty_collection *c, ty_operation *op) {
   if (op->id_bytes < 1 || op->id_bytes > TY_ID_MAX || op->meta_bytes > TY_META_MAX || op->text_bytes > TY_TEXT_MAX ||
       op->keys_bytes > TY_KEY_MAX * TY_MAX_COLUMNS)
     return false;
-  uint64_t bytes = op->bytes + (uint64_t)c->dim * sizeof(float) + op->id_bytes + op->meta_bytes + op->text_bytes + op->terms_bytes +
-                   (uint64_t)c->columns * sizeof(uint32_t) + op->keys_bytes;
+  uint64_t bytes = op->bytes + (uint64_t)c->dim * sizeof(float) + op->id_bytes + op->meta_bytes + op->text_bytes +
+                   op->terms_bytes + (uint64_t)c->columns * sizeof(uint32_t) + op->keys_bytes;
   op->bytes = ty_align_up(bytes);
   return true;
 }
@@ -54,10 +55,14 @@ ty_status ty_delta_check_header(const ty_collection *c, const ty_file *file, ty_
   if (file->bytes < sizeof(ty_delta_header)) return damaged(err, file, "no room for a header", file->bytes);
   const ty_delta_header *h = (const ty_delta_header *)(const void *)file->map;
   if (h->magic != TY_DELTA_MAGIC) return damaged(err, file, "not a delta", 0);
-  if (h->version != TY_DELTA_VERSION) return ty_fail(err, TY_CORRUPT, "%s is of version %u, this runtime reads %u", file->name, h->version, TY_DELTA_VERSION);
-  if (h->crc != c->env->kernel->crc32c(0, h, sizeof *h - sizeof h->crc)) return damaged(err, file, "the header does not match its checksum", 0);
+  if (h->version != TY_DELTA_VERSION)
+    return ty_fail(err, TY_CORRUPT, "%s is of version %u, this runtime reads %u", file->name, h->version,
+                   TY_DELTA_VERSION);
+  if (h->crc != c->env->kernel->crc32c(0, h, sizeof *h - sizeof h->crc))
+    return damaged(err, file, "the header does not match its checksum", 0);
   const ty_slab_header *base = (const ty_slab_header *)(const void *)c->store->files.base.map;
-  if (h->dim != c->dim || h->columns != c->columns || h->base_generation != base->generation) return damaged(err, file, "it belongs to another base", 0);
+  if (h->dim != c->dim || h->columns != c->columns || h->base_generation != base->generation)
+    return damaged(err, file, "it belongs to another base", 0);
   return TY_OK;
 }
 
@@ -65,13 +70,14 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
   const uint8_t *at = file->map + offset;
   const ty_operation *op = (const ty_operation *)(const void *)at;
   const ame_kernel *k = c->env->kernel;
-  if (op->row != c->next_row || (op->flags & ~(TY_HAS_META | TY_HAS_TEXT)) != 0 || (!(op->flags & TY_HAS_META) && op->meta_bytes > 0) ||
-      (!(op->flags & TY_HAS_TEXT) && op->text_bytes > 0))
+  if (op->row != c->next_row || (op->flags & ~(TY_HAS_META | TY_HAS_TEXT)) != 0 ||
+      (!(op->flags & TY_HAS_META) && op->meta_bytes > 0) || (!(op->flags & TY_HAS_TEXT) && op->text_bytes > 0))
     return damaged(err, file, "a row is malformed", offset);
   ty_place victim = 0;
   uint64_t birth = op->row;
   if (op->replaced != TY_NO_ROW) {
-    if (!ty_place_of_row(c, op->replaced, &victim)) return damaged(err, file, "a row replaces one that does not exist", offset);
+    if (!ty_place_of_row(c, op->replaced, &victim))
+      return damaged(err, file, "a row replaces one that does not exist", offset);
     ty_ref old = ty_ref_of(c, victim);
     if (old.segment->dead[old.at]) return damaged(err, file, "a row replaces one that is gone", offset);
     birth = old.segment->birth[old.at];
@@ -122,8 +128,9 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
   ty_status status = TY_OK;
   while (at < to && status == TY_OK) {
     const ty_block_header *b = (const ty_block_header *)(const void *)(file->map + at);
-    if (at % TY_ALIGN != 0 || to - at < sizeof *b || b->magic != TY_BLOCK_MAGIC || b->crc != k->crc32c(0, b, sizeof *b - sizeof b->crc) ||
-        b->payload_bytes % TY_ALIGN != 0 || b->payload_bytes > to - at - sizeof *b || b->first_row != c->next_row) {
+    if (at % TY_ALIGN != 0 || to - at < sizeof *b || b->magic != TY_BLOCK_MAGIC ||
+        b->crc != k->crc32c(0, b, sizeof *b - sizeof b->crc) || b->payload_bytes % TY_ALIGN != 0 ||
+        b->payload_bytes > to - at - sizeof *b || b->first_row != c->next_row) {
       status = damaged(err, file, "a block is malformed", at);
       break;
     }
@@ -133,17 +140,20 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
       ty_operation op; /* both sides are 64-byte aligned, so there is room for a header */
       memcpy(&op, file->map + at, sizeof op);
       uint64_t bytes = op.bytes;
-      if ((op.kind != TY_OPERATION_PUT && op.kind != TY_OPERATION_DELETE) || !ty_operation_size(c, &op) || op.bytes != bytes || bytes > end - at) {
+      if ((op.kind != TY_OPERATION_PUT && op.kind != TY_OPERATION_DELETE) || !ty_operation_size(c, &op) ||
+          op.bytes != bytes || bytes > end - at) {
         status = damaged(err, file, "an operation is malformed", at);
         break;
       }
       status = op.kind == TY_OPERATION_PUT ? replay_put(c, file, at, codes, err) : replay_delete(c, file, at, err);
       at += bytes;
     }
-    if (status == TY_OK && ops != b->ops) status = damaged(err, file, "a block has another number of operations than it says", at);
+    if (status == TY_OK && ops != b->ops)
+      status = damaged(err, file, "a block has another number of operations than it says", at);
   }
   free(codes);
-  if (c->lexical_index != NULL && c->delta.count > first) ty_lexical_added(c->lexical_index, first, c->delta.count - first);
+  if (c->lexical_index != NULL && c->delta.count > first)
+    ty_lexical_added(c->lexical_index, first, c->delta.count - first);
   return status;
 }
 
@@ -189,7 +199,8 @@ static int write_block(ty_collection *c, int fd, ty_file *file, uint64_t generat
   const ame_kernel *k = c->env->kernel;
   ty_os *os = &c->env->os;
   ty_block_header *b = (ty_block_header *)(void *)s->chunks[0].data;
-  *b = (ty_block_header){.magic = TY_BLOCK_MAGIC, .ops = s->ops, .generation = generation, .first_row = s->kept_next_row};
+  *b = (ty_block_header){
+      .magic = TY_BLOCK_MAGIC, .ops = s->ops, .generation = generation, .first_row = s->kept_next_row};
   for (uint32_t i = 0; i < s->chunk_count; i++) {
     uint64_t skip = i == 0 ? sizeof *b : 0;
     b->payload_crc = k->crc32c(b->payload_crc, s->chunks[i].data + skip, (size_t)(s->chunks[i].used - skip));
@@ -220,46 +231,48 @@ static int write_header(ty_collection *c, int fd, ty_file *file, uint64_t genera
   return c->env->os.pwrite(&c->env->os, fd, &h, sizeof h, 0);
 }
 
-ty_status ty_delta_append(ty_collection *c, uint64_t generation, ty_files *files, uint64_t *from, ty_error *err) {
+ty_status ty_delta_append(ty_collection *c, uint64_t generation, ty_files *files, ty_delta_write *w, ty_error *err) {
   struct ty_store *s = c->store;
   ty_os *os = &c->env->os;
-  bool fresh = files->delta_count == 0 || s->abandon_delta;
-  if (fresh && files->delta_count + 8 > TY_FILES_MAX) return ty_fail(err, TY_IO, "too many delta files: compact the collection");
+  *w = (ty_delta_write){.c = c, .fresh = files->delta_count == 0 || s->abandon_delta};
+  if (w->fresh && files->delta_count + 8 > TY_FILES_MAX)
+    return ty_fail(err, TY_IO, "too many delta files: compact the collection");
   ty_file file = {0};
-  ty_status status;
-  int fd;
-  if (fresh) {
+  if (w->fresh) {
     snprintf(file.name, sizeof file.name, "delta-%016llx.slab", (unsigned long long)generation);
-    status = ty_file_create(c, file.name, &fd, err);
+    ty_status status = ty_file_create(c, file.name, &w->fd, err);
     if (status != TY_OK) return status;
   } else {
     file = files->deltas[files->delta_count - 1];
     char path[TY_PATH_MAX];
     ty_path(c, file.name, path);
-    fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
-    if (fd < 0) return ty_fail_io(err, fd, "open", file.name);
+    w->fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (w->fd < 0) return ty_fail_io(err, w->fd, "open", file.name);
   }
-  const char *what = "write";
-  int result = fresh ? write_header(c, fd, &file, generation) : 0;
-  *from = file.bytes;
-  if (result >= 0) result = write_block(c, fd, &file, generation);
-  if (result >= 0) {
-    what = "sync";
-    result = os->sync(os, fd);
-    if (result < 0) s->abandon_delta = true; /* its pages may count as clean and yet be lost */
+  memcpy(w->name, file.name, sizeof w->name);
+  int result = w->fresh ? write_header(c, w->fd, &file, generation) : 0;
+  w->from = file.bytes;
+  if (result >= 0) result = write_block(c, w->fd, &file, generation);
+  if (result < 0) {
+    os->close(os, w->fd);
+    if (w->fresh) ty_file_remove(c, file.name);
+    return ty_fail_io(err, result, "write", file.name);
   }
-  int closed = os->close(os, fd);
-  if (result >= 0 && closed < 0) result = closed, what = "close";
-  status = result < 0 ? ty_fail_io(err, result, what, file.name) : TY_OK;
-  if (status == TY_OK && fresh) status = ty_file_sync_dir(c, c->dir, err);
-  if (status != TY_OK) {
-    if (fresh) ty_file_remove(c, file.name);
-    return status;
-  }
-  if (fresh) {
+  if (w->fresh)
     files->deltas[files->delta_count++] = file; /* the caller left room for one more */
-  } else {
+  else
     files->deltas[files->delta_count - 1] = file;
-  }
+  w->beside = ty_side_sync(c->env, w->fd);
   return TY_OK;
+}
+
+ty_status ty_delta_finish(ty_delta_write *w, ty_error *err) {
+  ty_os *os = &w->c->env->os;
+  const char *what = "sync";
+  int result = w->beside ? ty_side_wait(w->c->env) : os->sync(os, w->fd);
+  if (result < 0) w->c->store->abandon_delta = true; /* its pages may count as clean and yet be lost */
+  int closed = os->close(os, w->fd);
+  if (result >= 0 && closed < 0) result = closed, what = "close";
+  if (result < 0) return ty_fail_io(err, result, what, w->name);
+  return w->fresh ? ty_file_sync_dir(w->c, w->c->dir, err) : TY_OK;
 }

@@ -9,7 +9,9 @@ ty_slice ty_dict_value(const ty_dict *d, uint32_t code) {
   return (ty_slice){d->bytes.data + start, d->ends[code] - start};
 }
 
-static bool equal(ty_slice a, ty_slice b) { return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.data, b.data, (size_t)a.bytes) == 0); }
+static bool equal(ty_slice a, ty_slice b) {
+  return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.data, b.data, (size_t)a.bytes) == 0);
+}
 
 /* The slot that holds the value, or the empty one where it belongs. */
 static uint32_t slot_of(const ty_dict *d, const ame_kernel *k, ty_slice value) {

@@ -9,8 +9,9 @@ uint32_t ty_abi_version(void) { return TY_ABI_VERSION; }
 ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, ty_error *err) {
   *out = NULL;
   if (kernel == NULL || kernel->abi != AME_ABI_VERSION || kernel->size != sizeof(ame_kernel))
-    return ty_fail(err, TY_ABI, "the kernel's table is of version %u and %u bytes, expected were %u and %u", kernel == NULL ? 0 : kernel->abi,
-                   kernel == NULL ? 0 : kernel->size, AME_ABI_VERSION, (unsigned)sizeof(ame_kernel));
+    return ty_fail(err, TY_ABI, "the kernel's table is of version %u and %u bytes, expected were %u and %u",
+                   kernel == NULL ? 0 : kernel->abi, kernel == NULL ? 0 : kernel->size, AME_ABI_VERSION,
+                   (unsigned)sizeof(ame_kernel));
   if (threads < 1 || threads > 256) return ty_fail(err, TY_INVALID, "%u threads: allowed are 1 to 256", threads);
   ty_env *env = calloc(1, sizeof *env);
   if (env == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for an environment");
@@ -31,7 +32,8 @@ void ty_env_close(ty_env *env) {
   free(env);
 }
 
-ty_status ty_collection_new(ty_env *env, const char *dir, const uint8_t *schema, uint64_t schema_bytes, ty_collection **out, ty_error *err) {
+ty_status ty_collection_new(ty_env *env, const char *dir, const uint8_t *schema, uint64_t schema_bytes,
+                            ty_collection **out, ty_error *err) {
   *out = NULL;
   ty_schema parsed;
   ty_collection *c = NULL;

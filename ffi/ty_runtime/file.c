@@ -8,7 +8,9 @@
 #include "store.h"
 
 /* The directory's length was checked when the collection was made, names are shorter than 96. */
-void ty_path(const ty_collection *c, const char *name, char out[TY_PATH_MAX]) { snprintf(out, TY_PATH_MAX, "%s/%s", c->dir, name); }
+void ty_path(const ty_collection *c, const char *name, char out[TY_PATH_MAX]) {
+  snprintf(out, TY_PATH_MAX, "%s/%s", c->dir, name);
+}
 
 /* A link or a FIFO under one of our names is not ours: O_NONBLOCK keeps the open from waiting for a FIFO's other end. */
 static int open_read(const ty_collection *c, const char *name) {
@@ -30,8 +32,8 @@ ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, t
   if (result < 0) {
     status = ty_fail_io(err, result, "read the size of", file->name);
   } else if (size < file->bytes) {
-    status = ty_fail(err, TY_CORRUPT, "%s ends at offset %llu of %llu committed bytes", file->name, (unsigned long long)size,
-                     (unsigned long long)file->bytes);
+    status = ty_fail(err, TY_CORRUPT, "%s ends at offset %llu of %llu committed bytes", file->name,
+                     (unsigned long long)size, (unsigned long long)file->bytes);
   } else if ((result = os->map(os, fd, (size_t)length, &address)) < 0) {
     status = ty_fail_io(err, result, "map", file->name);
   }
@@ -97,14 +99,17 @@ ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit,
   } else {
     out->capacity = size + 1;
     got = os->pread(os, fd, out->data, (size_t)size, 0);
-    if (got < 0) status = ty_fail_io(err, (int)got, "read", name);
-    else out->bytes = (uint64_t)got;
+    if (got < 0)
+      status = ty_fail_io(err, (int)got, "read", name);
+    else
+      out->bytes = (uint64_t)got;
   }
   os->close(os, fd);
   return status;
 }
 
-ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes, bool *renamed, ty_error *err) {
+ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes,
+                          ty_before_fn before, void *ctx, bool *renamed, ty_error *err) {
   ty_os *os = &c->env->os;
   char temporary[96], from[TY_PATH_MAX], to[TY_PATH_MAX];
   snprintf(temporary, sizeof temporary, "%s.tmp-%ld", name, (long)getpid());
@@ -118,12 +123,14 @@ ty_status ty_file_replace(const ty_collection *c, const char *name, const void *
   if (result >= 0) result = os->sync(os, fd), what = "sync";
   int closed = os->close(os, fd);
   if (result >= 0) result = closed, what = result < 0 ? "close" : what;
-  if (result >= 0) {
-    if (renamed != NULL) *renamed = true;
-    result = os->rename(os, from, to), what = "rename";
+  if (result < 0) status = ty_fail_io(err, result, what, temporary);
+  if (status == TY_OK && before != NULL) status = before(ctx, err);
+  if (status == TY_OK) {
+    *renamed = true;
+    result = os->rename(os, from, to);
+    if (result >= 0) return TY_OK;
+    status = ty_fail_io(err, result, "rename", temporary);
   }
-  if (result >= 0) return TY_OK;
-  status = ty_fail_io(err, result, what, temporary);
   os->unlink(os, from); /* its pages may be lost: never used again */
   return status;
 }

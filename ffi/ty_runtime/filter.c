@@ -11,7 +11,8 @@ ty_status ty_filter_open(const ty_collection *c, uint64_t column, ty_slice key, 
     return TY_OK;
   }
   if (column >= c->columns) {
-    return ty_fail(err, TY_INVALID, "there is no filter column %" PRIu64 ": the collection has %" PRIu32, column, c->columns);
+    return ty_fail(err, TY_INVALID, "there is no filter column %" PRIu64 ": the collection has %" PRIu32, column,
+                   c->columns);
   }
   if (key.bytes != 0 && key.data == NULL) return ty_fail(err, TY_INVALID, "the filter value is a null pointer");
   out->column = (uint32_t)column;

@@ -15,8 +15,8 @@
 static void header(uint8_t out[TY_NPY_HEADER], uint64_t width, uint64_t rows) {
   static const uint8_t magic[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, TY_NPY_HEADER - 10, 0};
   char text[TY_NPY_HEADER];
-  int n = snprintf(text, sizeof text, "{'descr': '|S%llu', 'fortran_order': False, 'shape': (%llu,), }", (unsigned long long)width,
-                   (unsigned long long)rows);
+  int n = snprintf(text, sizeof text, "{'descr': '|S%llu', 'fortran_order': False, 'shape': (%llu,), }",
+                   (unsigned long long)width, (unsigned long long)rows);
   memset(out, ' ', TY_NPY_HEADER);
   memcpy(out, magic, sizeof magic);
   memcpy(out + sizeof magic, text, (size_t)n);
@@ -34,14 +34,15 @@ static uint64_t width_of(uint64_t bytes, uint64_t rows) {
   uint64_t body = bytes - TY_NPY_HEADER;
   if (rows == 0) return body == 0 ? TY_NPY_WIDTH_MIN : 0;
   uint64_t width = body / rows;
-  return body % rows == 0 && width % TY_NPY_WIDTH_STEP == 0 && width >= TY_NPY_WIDTH_MIN && width <= TY_ID_MAX ? width : 0;
+  return body % rows == 0 && width % TY_NPY_WIDTH_STEP == 0 && width >= TY_NPY_WIDTH_MIN && width <= TY_ID_MAX ? width
+                                                                                                               : 0;
 }
 
 typedef ty_slice (*id_fn)(const void *ctx, uint64_t i);
 
 /* Writes entries [first, rows) from `offset` on, in batches, and goes on with the checksum. */
-static int write_entries(const ty_collection *c, int fd, uint64_t width, uint64_t first, uint64_t rows, id_fn id, const void *ctx, uint64_t offset,
-                         uint32_t *crc, bool *no_memory) {
+static int write_entries(const ty_collection *c, int fd, uint64_t width, uint64_t first, uint64_t rows, id_fn id,
+                         const void *ctx, uint64_t offset, uint32_t *crc, bool *no_memory) {
   uint64_t most = BATCH / width, room = rows - first < most ? rows - first : most;
   uint8_t *batch = malloc((size_t)(room * width) + 1);
   *no_memory = batch == NULL;
@@ -62,7 +63,8 @@ static int write_entries(const ty_collection *c, int fd, uint64_t width, uint64_
   return result;
 }
 
-ty_status ty_id_map_write(const ty_collection *c, uint64_t rows, id_fn id, const void *ctx, ty_file *out, ty_error *err) {
+ty_status ty_id_map_write(const ty_collection *c, uint64_t rows, id_fn id, const void *ctx, ty_file *out,
+                          ty_error *err) {
   ty_os *os = &c->env->os;
   char temporary[96], from[TY_PATH_MAX], to[TY_PATH_MAX];
   uint64_t longest = 0;
@@ -89,7 +91,8 @@ ty_status ty_id_map_write(const ty_collection *c, uint64_t rows, id_fn id, const
   if (result >= 0) result = closed;
   if (result >= 0 && !no_memory) result = os->rename(os, from, to), what = "rename";
   if (result >= 0 && !no_memory) return TY_OK;
-  status = no_memory ? ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", TY_ID_MAP_NAME) : ty_fail_io(err, result, what, TY_ID_MAP_NAME);
+  status = no_memory ? ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", TY_ID_MAP_NAME)
+                     : ty_fail_io(err, result, what, TY_ID_MAP_NAME);
   os->unlink(os, from);
   return status;
 }
@@ -151,8 +154,8 @@ static bool append(ty_collection *c, uint64_t first_at, ty_file *file) {
     bool no_memory = false;
     tail t = {c, first_at, rows_before};
     header(head, width, rows);
-    good = write_entries(c, fd, width, rows_before, rows, id_of_tail, &t, file->bytes, &file->crc, &no_memory) >= 0 && !no_memory &&
-           os->pwrite(os, fd, head, sizeof head, 0) >= 0;
+    good = write_entries(c, fd, width, rows_before, rows, id_of_tail, &t, file->bytes, &file->crc, &no_memory) >= 0 &&
+           !no_memory && os->pwrite(os, fd, head, sizeof head, 0) >= 0;
     file->bytes = TY_NPY_HEADER + rows * width;
   }
   os->close(os, fd);
@@ -186,6 +189,7 @@ ty_status ty_id_map_check(const ty_collection *c, ty_error *err) {
   bool same = titled && matches(c, fd, file);
   os->close(os, fd);
   if (same) return TY_OK;
-  return ty_fail(err, TY_CORRUPT, "%s does not match its checksum at offset %u; it is a copy, the next compaction writes it anew", TY_ID_MAP_NAME,
-                 titled ? TY_NPY_HEADER : 0);
+  return ty_fail(err, TY_CORRUPT,
+                 "%s does not match its checksum at offset %u; it is a copy, the next compaction writes it anew",
+                 TY_ID_MAP_NAME, titled ? TY_NPY_HEADER : 0);
 }

@@ -8,7 +8,9 @@
 #include "store.h"
 
 /* ---- By id: open addressing, linear probing, at most 3/4 in use ------------------------------------------------------ */
-static uint64_t hash_id(const ty_collection *c, ty_slice id) { return c->env->kernel->hash64(id.data, (size_t)id.bytes, 0x7479); }
+static uint64_t hash_id(const ty_collection *c, ty_slice id) {
+  return c->env->kernel->hash64(id.data, (size_t)id.bytes, 0x7479);
+}
 
 static void insert(struct ty_store *s, uint64_t hash, ty_place place) {
   uint64_t mask = s->id_table_size - 1, slot = hash & mask;
@@ -35,7 +37,8 @@ static bool build_ids(const ty_collection *c) {
   return true;
 }
 
-static ty_status need(const ty_collection *c, _Atomic bool *ready, bool (*build)(const ty_collection *), ty_error *err) {
+static ty_status need(const ty_collection *c, _Atomic bool *ready, bool (*build)(const ty_collection *),
+                      ty_error *err) {
   if (atomic_load_explicit(ready, memory_order_acquire)) return TY_OK;
   bool built = true;
   pthread_mutex_lock(&c->store->derive);
@@ -44,7 +47,9 @@ static ty_status need(const ty_collection *c, _Atomic bool *ready, bool (*build)
     atomic_store_explicit(ready, built, memory_order_release);
   }
   pthread_mutex_unlock(&c->store->derive);
-  return built ? TY_OK : ty_fail(err, TY_NO_MEMORY, "out of memory for a table of %llu rows", (unsigned long long)ty_total_rows(c));
+  return built ? TY_OK
+               : ty_fail(err, TY_NO_MEMORY, "out of memory for a table of %llu rows",
+                         (unsigned long long)ty_total_rows(c));
 }
 
 ty_status ty_ids_need(const ty_collection *c, ty_error *err) { return need(c, &c->store->ids_ready, build_ids, err); }
@@ -79,7 +84,8 @@ static void id_died(ty_collection *c, ty_place place) {
   struct ty_store *s = c->store;
   ty_ref r = ty_ref_of(c, place);
   uint64_t mask = s->id_table_size - 1;
-  for (uint64_t slot = hash_id(c, ty_row_id(r.segment, r.at)) & mask; s->id_table[slot].place != 0; slot = (slot + 1) & mask) {
+  for (uint64_t slot = hash_id(c, ty_row_id(r.segment, r.at)) & mask; s->id_table[slot].place != 0;
+       slot = (slot + 1) & mask) {
     if (s->id_table[slot].place != place + 1) continue;
     s->id_table[slot].place = TY_SLOT_GONE;
     return;
@@ -110,7 +116,9 @@ static bool build_order(const ty_collection *c) {
   return true;
 }
 
-ty_status ty_order_need(const ty_collection *c, ty_error *err) { return need(c, &c->store->order_ready, build_order, err); }
+ty_status ty_order_need(const ty_collection *c, ty_error *err) {
+  return need(c, &c->store->order_ready, build_order, err);
+}
 
 /* ---- Following changes: under the exclusive lock -------------------------------------------------------------------- */
 void ty_derived_added(ty_collection *c, ty_place place) {
@@ -119,8 +127,10 @@ void ty_derived_added(ty_collection *c, ty_place place) {
   if (!atomic_load(&s->order_ready)) return;
   ty_ref r = ty_ref_of(c, place);
   uint64_t slot = r.segment->birth[r.at] - s->first_row;
-  if (!grow_order(c, slot + 1)) atomic_store(&s->order_ready, false);
-  else s->order[slot] = place + 1;
+  if (!grow_order(c, slot + 1))
+    atomic_store(&s->order_ready, false);
+  else
+    s->order[slot] = place + 1;
 }
 
 void ty_derived_died(ty_collection *c, ty_place place) {
@@ -151,8 +161,10 @@ bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out) {
   uint64_t low = 0, high = c->delta.count;
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
-    if (c->delta.row[middle] < row) low = middle + 1;
-    else high = middle;
+    if (c->delta.row[middle] < row)
+      low = middle + 1;
+    else
+      high = middle;
   }
   if (low < c->delta.count && c->delta.row[low] == row) {
     *out = (ty_place)(c->base.count + low);

@@ -37,7 +37,9 @@ typedef struct ivf_entry {
 static uint64_t align64(uint64_t n) { return (n + 63) & ~(uint64_t)63; }
 
 /* Bytes of a part's three arrays. No overflow: nlist < 2^32, dim <= 2^16. */
-static uint64_t part_bytes(uint64_t nlist, uint64_t dim) { return align64(nlist * dim * 4) + align64(nlist * 4) + align64((nlist + 1) * 8); }
+static uint64_t part_bytes(uint64_t nlist, uint64_t dim) {
+  return align64(nlist * dim * 4) + align64(nlist * 4) + align64((nlist + 1) * 8);
+}
 
 ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_error *err) {
   uint64_t start = out->bytes;
@@ -64,7 +66,8 @@ ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_erro
     ty_buffer_append(out, p->list_starts, ((uint64_t)p->nlist + 1) * 8);
     ty_buffer_align(out, 64);
   }
-  if (out->failed || out->bytes - start != header.total) return ty_fail(err, TY_NO_MEMORY, "not enough memory to write the IVF index");
+  if (out->failed || out->bytes - start != header.total)
+    return ty_fail(err, TY_NO_MEMORY, "not enough memory to write the IVF index");
   return TY_OK;
 }
 
@@ -72,14 +75,21 @@ static ty_status corrupt(ty_error *err, uint64_t offset, const char *what) {
   return ty_fail(err, TY_CORRUPT, "the IVF index is damaged at offset %" PRIu64 ": %s", offset, what);
 }
 
-static ty_status open_part(const ty_collection *c, const ivf_entry *e, const ty_span *span, const uint8_t *data, ty_ivf_part *out, ty_error *err) {
+static ty_status open_part(const ty_collection *c, const ivf_entry *e, const ty_span *span, const uint8_t *data,
+                           ty_ivf_part *out, ty_error *err) {
   uint64_t centroids = e->offset;
   uint64_t half_norms = centroids + align64((uint64_t)e->nlist * c->dim * 4);
   uint64_t starts = half_norms + align64((uint64_t)e->nlist * 4);
-  *out = (ty_ivf_part){e->span, e->nlist, e->nprobe, 0, (const float *)(const void *)(data + centroids),
-                       (const float *)(const void *)(data + half_norms), (const uint64_t *)(const void *)(data + starts)};
+  *out = (ty_ivf_part){e->span,
+                       e->nlist,
+                       e->nprobe,
+                       0,
+                       (const float *)(const void *)(data + centroids),
+                       (const float *)(const void *)(data + half_norms),
+                       (const uint64_t *)(const void *)(data + starts)};
   const ame_kernel *k = c->env->kernel;
-  if (!k->all_finite(out->centroids, (size_t)e->nlist * c->dim)) return corrupt(err, centroids, "a centroid is not finite");
+  if (!k->all_finite(out->centroids, (size_t)e->nlist * c->dim))
+    return corrupt(err, centroids, "a centroid is not finite");
   /* A half norm may be infinite (centroids of 1e30s); only a NaN would be a lie. */
   for (uint32_t i = 0; i < e->nlist; i++) {
     if (isnan(out->half_norms[i])) return corrupt(err, half_norms, "a norm is not a number");
@@ -88,13 +98,14 @@ static ty_status open_part(const ty_collection *c, const ivf_entry *e, const ty_
     return corrupt(err, starts, "the lists do not cover their partition");
   }
   for (uint32_t i = 0; i < e->nlist; i++) {
-    if (out->list_starts[i] > out->list_starts[i + 1]) return corrupt(err, starts + i * 8ull, "the lists are not in order");
+    if (out->list_starts[i] > out->list_starts[i + 1])
+      return corrupt(err, starts + i * 8ull, "the lists are not in order");
   }
   return TY_OK;
 }
 
-ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_span *spans, uint32_t span_count, ty_slice bytes,
-                      ty_ivf **out, ty_error *err) {
+ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_span *spans, uint32_t span_count,
+                      ty_slice bytes, ty_ivf **out, ty_error *err) {
   *out = NULL;
   ivf_header header;
   if (bytes.bytes < sizeof header) return corrupt(err, 0, "it is too short");
@@ -102,7 +113,8 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
   if (memcmp(header.magic, magic, sizeof magic) != 0) return corrupt(err, 0, "it does not start as one");
   if (header.dim != c->dim) return corrupt(err, 8, "it is of another dimension");
   if (header.parts > span_count) return corrupt(err, 12, "it has more parts than the base has partitions");
-  if (!(header.target_recall > 0 && header.target_recall <= 1)) return corrupt(err, 24, "its target recall is outside of (0, 1]");
+  if (!(header.target_recall > 0 && header.target_recall <= 1))
+    return corrupt(err, 24, "its target recall is outside of (0, 1]");
   if (header.total != bytes.bytes) return corrupt(err, 32, "its length is not the recorded one");
   uint64_t expected = align64(sizeof header + (uint64_t)header.parts * sizeof(ivf_entry));
   if (expected > bytes.bytes) return corrupt(err, 64, "it is too short for its parts");
@@ -128,13 +140,19 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
     ivf_entry e;
     uint64_t at = sizeof header + (uint64_t)i * sizeof e;
     memcpy(&e, data + at, sizeof e);
-    if (e.span >= span_count) status = corrupt(err, at, "a part names a partition that does not exist");
-    else if (e.nlist == 0 || e.nprobe == 0 || e.nprobe > e.nlist) status = corrupt(err, at + 4, "a part's number of lists is impossible");
-    else if (e.offset != expected) status = corrupt(err, at + 16, "a part is not where it should be");
-    else if (part_bytes(e.nlist, c->dim) > bytes.bytes - expected) status = corrupt(err, at + 4, "a part is longer than the index");
-    else if (spans[e.span].first < next_first || spans[e.span].count > base->count || spans[e.span].first > base->count - spans[e.span].count)
+    if (e.span >= span_count)
+      status = corrupt(err, at, "a part names a partition that does not exist");
+    else if (e.nlist == 0 || e.nprobe == 0 || e.nprobe > e.nlist)
+      status = corrupt(err, at + 4, "a part's number of lists is impossible");
+    else if (e.offset != expected)
+      status = corrupt(err, at + 16, "a part is not where it should be");
+    else if (part_bytes(e.nlist, c->dim) > bytes.bytes - expected)
+      status = corrupt(err, at + 4, "a part is longer than the index");
+    else if (spans[e.span].first < next_first || spans[e.span].count > base->count ||
+             spans[e.span].first > base->count - spans[e.span].count)
       status = corrupt(err, at, "the parts are not in the order of their partitions");
-    else status = open_part(c, &e, &spans[e.span], data, &ivf->parts[i], err);
+    else
+      status = open_part(c, &e, &spans[e.span], data, &ivf->parts[i], err);
     if (status != TY_OK) goto done;
     ivf->count = i + 1;
     expected += part_bytes(e.nlist, c->dim);
@@ -142,7 +160,9 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
   }
   if (expected != bytes.bytes) status = corrupt(err, expected, "bytes follow the last part");
 done:
-  if (status == TY_OK) *out = ivf;
-  else ty_ivf_free(ivf);
+  if (status == TY_OK)
+    *out = ivf;
+  else
+    ty_ivf_free(ivf);
   return status;
 }

@@ -40,7 +40,8 @@ static const uint8_t *skip_string(const uint8_t *p, const uint8_t *end) {
 static const uint8_t *skip_number(const uint8_t *p, const uint8_t *end) {
   if (p < end && *p == '-') p++;
   if (p >= end || !is_digit(*p)) return NULL;
-  if (*p == '0') p++;
+  if (*p == '0')
+    p++;
   else
     while (p < end && is_digit(*p)) p++;
   if (p < end && *p == '.') {
@@ -133,13 +134,16 @@ bool ty_json_is_string(ty_slice value) { return value.bytes >= 2 && value.data[0
 static void put_utf8(ty_buffer *out, uint32_t c) {
   uint8_t b[4];
   uint64_t n;
-  if (c < 0x80) b[0] = (uint8_t)c, n = 1;
-  else if (c < 0x800) b[0] = (uint8_t)(0xc0 | c >> 6), b[1] = (uint8_t)(0x80 | (c & 0x3f)), n = 2;
+  if (c < 0x80)
+    b[0] = (uint8_t)c, n = 1;
+  else if (c < 0x800)
+    b[0] = (uint8_t)(0xc0 | c >> 6), b[1] = (uint8_t)(0x80 | (c & 0x3f)), n = 2;
   else if (c < 0x10000)
-    b[0] = (uint8_t)(0xe0 | c >> 12), b[1] = (uint8_t)(0x80 | (c >> 6 & 0x3f)), b[2] = (uint8_t)(0x80 | (c & 0x3f)), n = 3;
+    b[0] = (uint8_t)(0xe0 | c >> 12), b[1] = (uint8_t)(0x80 | (c >> 6 & 0x3f)), b[2] = (uint8_t)(0x80 | (c & 0x3f)),
+    n = 3;
   else
-    b[0] = (uint8_t)(0xf0 | c >> 18), b[1] = (uint8_t)(0x80 | (c >> 12 & 0x3f)), b[2] = (uint8_t)(0x80 | (c >> 6 & 0x3f)),
-    b[3] = (uint8_t)(0x80 | (c & 0x3f)), n = 4;
+    b[0] = (uint8_t)(0xf0 | c >> 18), b[1] = (uint8_t)(0x80 | (c >> 12 & 0x3f)),
+    b[2] = (uint8_t)(0x80 | (c >> 6 & 0x3f)), b[3] = (uint8_t)(0x80 | (c & 0x3f)), n = 4;
   ty_buffer_append(out, b, n);
 }
 
@@ -185,7 +189,8 @@ bool ty_json_u64(ty_slice value, uint64_t *out) {
   uint64_t result = 0;
   if (value.bytes == 0 || value.bytes > 20) return false;
   for (uint64_t i = 0; i < value.bytes; i++) {
-    if (!is_digit(value.data[i]) || !ty_mul(result, 10, &result) || !ty_add(result, value.data[i] - '0', &result)) return false;
+    if (!is_digit(value.data[i]) || !ty_mul(result, 10, &result) || !ty_add(result, value.data[i] - '0', &result))
+      return false;
   }
   *out = result;
   return true;
@@ -239,9 +244,12 @@ void ty_json_put_string(ty_buffer *out, ty_slice bytes) {
   for (uint64_t i = 0; i < bytes.bytes; i++) {
     uint8_t c = bytes.data[i];
     char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-    if (c < 0x20) ty_buffer_append(out, escape, 6);
-    else if (c == '"' || c == '\\') ty_buffer_append(out, "\\", 1), ty_buffer_append(out, &c, 1);
-    else ty_buffer_append(out, &c, 1);
+    if (c < 0x20)
+      ty_buffer_append(out, escape, 6);
+    else if (c == '"' || c == '\\')
+      ty_buffer_append(out, "\\", 1), ty_buffer_append(out, &c, 1);
+    else
+      ty_buffer_append(out, &c, 1);
   }
   ty_buffer_append(out, "\"", 1);
 }

@@ -14,7 +14,8 @@ static ty_status corrupt(ty_error *err, uint64_t offset, const char *what) {
   return ty_fail(err, TY_CORRUPT, "the lexical index is damaged at offset %" PRIu64 ": %s", offset, what);
 }
 
-ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_slice bytes, ty_lexical **out, ty_error *err) {
+ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_slice bytes, ty_lexical **out,
+                          ty_error *err) {
   (void)c;
   *out = NULL;
   ty_lexical_header h;
@@ -25,7 +26,8 @@ ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_sli
   if (!(h.k1 >= 0 && h.k1 <= 1e6)) return corrupt(err, 8, "k1 is out of range");
   if (!(h.b >= 0 && h.b <= 1)) return corrupt(err, 16, "b is out of range");
   if (h.docs != base->count) return corrupt(err, 24, "it is over another number of rows than the base");
-  if (!ty_lexical_place(&h, &place) || place.total != h.total || h.total != bytes.bytes) return corrupt(err, 40, "its length does not fit its counts");
+  if (!ty_lexical_place(&h, &place) || place.total != h.total || h.total != bytes.bytes)
+    return corrupt(err, 40, "its length does not fit its counts");
   /* The sections' contents are checked where they are used, so that opening reads one page and not the whole index. */
   ty_lexical *x = calloc(1, sizeof *x);
   if (x == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to open a lexical index");
@@ -107,7 +109,9 @@ double ty_lexical_mean(const ty_lexical *x) {
 
 /* ---- Keeping in step ------------------------------------------------------------------------------------------------*/
 
-static ty_status no_memory(ty_error *err) { return ty_fail(err, TY_NO_MEMORY, "not enough memory for the lexical index of the newest rows"); }
+static ty_status no_memory(ty_error *err) {
+  return ty_fail(err, TY_NO_MEMORY, "not enough memory for the lexical index of the newest rows");
+}
 
 /* The number of a term among the changed ones, with its entries there. */
 static uint32_t changed_term(ty_lexical *x, uint32_t hash) {
@@ -120,7 +124,8 @@ static uint32_t changed_term(ty_lexical *x, uint32_t hash) {
     ty_list *lists = realloc(x->lists, n * sizeof *lists);
     if (lists != NULL) x->lists = lists;
     if (df == NULL || lists == NULL) {
-      x->changed.count = known; /* the table still names the new one, but a failure makes the next question start afresh */
+      x->changed.count =
+          known; /* the table still names the new one, but a failure makes the next question start afresh */
       return TY_NO_TERM;
     }
     x->changed_capacity = (uint32_t)n;
@@ -238,7 +243,8 @@ static ty_status follow_norms(ty_lexical *x, ty_error *err) {
     for (uint64_t i = 0; i < x->docs; i++) x->norms[i] = (float)(fixed + slope * x->lengths[i]);
     x->norms_delta = 0;
   }
-  for (uint64_t i = x->norms_delta; i < x->delta_count; i++) x->norms[start + i] = (float)(fixed + slope * x->delta_lengths[i]);
+  for (uint64_t i = x->norms_delta; i < x->delta_count; i++)
+    x->norms[start + i] = (float)(fixed + slope * x->delta_lengths[i]);
   x->norms_delta = x->delta_count;
   x->norms_mean = mean;
   return TY_OK;
@@ -251,7 +257,8 @@ ty_status ty_lexical_sync(ty_lexical *x, const ty_collection *c, ty_error *err) 
   if (!x->stale) goto done;
   if (c->delta.count < x->delta_count) x->restart = true;
   if (c->base.count != x->docs) {
-    status = ty_fail(err, TY_CORRUPT, "the lexical index is over %" PRIu64 " rows, the base has %" PRIu64, x->docs, c->base.count);
+    status = ty_fail(err, TY_CORRUPT, "the lexical index is over %" PRIu64 " rows, the base has %" PRIu64, x->docs,
+                     c->base.count);
   } else if (c->delta.count > UINT32_MAX / 4 || (x->restart && !start_afresh(x))) {
     status = no_memory(err);
   }

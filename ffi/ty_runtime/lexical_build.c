@@ -68,10 +68,13 @@ static bool grow(builder *b) {
   return true;
 }
 
-static ty_status no_memory(ty_error *err) { return ty_fail(err, TY_NO_MEMORY, "not enough memory to build the lexical index"); }
+static ty_status no_memory(ty_error *err) {
+  return ty_fail(err, TY_NO_MEMORY, "not enough memory to build the lexical index");
+}
 
 /* One pass over all rows. `postings` NULL: counts, and fills `lengths`. Else: writes. */
-static ty_status pass(builder *b, uint32_t *lengths, uint64_t *tokens, uint8_t *postings, uint64_t postings_end, ty_error *err) {
+static ty_status pass(builder *b, uint32_t *lengths, uint64_t *tokens, uint8_t *postings, uint64_t postings_end,
+                      ty_error *err) {
   const ty_rebase *r = b->r;
   for (uint64_t at = 0; at < r->count; at++) {
     if (at % ROWS_PER_LOOK == 0) {
@@ -82,7 +85,8 @@ static ty_status pass(builder *b, uint32_t *lengths, uint64_t *tokens, uint8_t *
     ty_term_reader reader;
     bool whole = ty_terms_open(&reader, ty_row_terms(ref.segment, ref.at));
     while (whole && ty_terms_next(&reader)) {
-      uint32_t known = b->bag.count, number = postings == NULL ? ty_bag_add(&b->bag, reader.hash) : ty_bag_find(&b->bag, reader.hash);
+      uint32_t known = b->bag.count,
+               number = postings == NULL ? ty_bag_add(&b->bag, reader.hash) : ty_bag_find(&b->bag, reader.hash);
       if (number == TY_NO_TERM || !grow(b)) return no_memory(err);
       if (number == known) b->df[number] = 0, b->last[number] = 0, b->bytes[number] = 0;
       uint64_t gap = 2 * (at - b->last[number]) + (reader.tf == 1);
@@ -92,7 +96,8 @@ static ty_status pass(builder *b, uint32_t *lengths, uint64_t *tokens, uint8_t *
         uint8_t one[20];
         uint64_t n = ty_leb_put(one, gap);
         if (reader.tf != 1) n += ty_leb_put(one + n, reader.tf);
-        if (n > postings_end - b->bytes[number]) break; /* the terms changed between the passes: reported below as damaged */
+        if (n > postings_end - b->bytes[number])
+          break; /* the terms changed between the passes: reported below as damaged */
         memcpy(postings + b->bytes[number], one, (size_t)n);
         b->bytes[number] += n;
       }

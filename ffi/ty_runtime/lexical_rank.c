@@ -94,7 +94,8 @@ static ty_status score_rows(const question *q, answer_row *rows, uint64_t n, ty_
 }
 
 /* The ranked rows with their final scores, once every term is summed; *out is the caller's to free. */
-static ty_status choose(question *q, const ty_filter *filter, uint64_t top_k, answer_row **out, uint64_t *count, ty_error *err) {
+static ty_status choose(question *q, const ty_filter *filter, uint64_t top_k, answer_row **out, uint64_t *count,
+                        ty_error *err) {
   ty_status status = TY_OK;
   uint64_t rows = q->c->base.count + q->c->delta.count, wanted;
   if (!ty_add(top_k, SPARE, &wanted) || wanted > rows) wanted = rows;
@@ -130,8 +131,8 @@ done:
  * row, so a row that is further than that behind the k-th best is out; if only a few are left these are scored from their own terms. The
  * words of a question that stand in half of the rows are nearly all of its postings and nearly none of its score. *out stays NULL where
  * more than `most` rows are left. */
-static ty_status choose_early(question *q, const ty_filter *filter, uint64_t top_k, double rest, uint64_t most, answer_row **out,
-                              uint64_t *count, ty_error *err) {
+static ty_status choose_early(question *q, const ty_filter *filter, uint64_t top_k, double rest, uint64_t most,
+                              answer_row **out, uint64_t *count, ty_error *err) {
   ty_status status = TY_OK;
   ame_hit *hits = malloc((size_t)top_k * sizeof *hits);
   answer_row *rows = malloc((size_t)most * sizeof *rows);
@@ -170,7 +171,8 @@ done:
 }
 
 /* Sums the terms, the weightiest first, until the answer is certain. */
-ty_status ty_question_rank(question *q, const ty_filter *filter, uint64_t top_k, answer_row **out, uint64_t *count, ty_error *err) {
+ty_status ty_question_rank(question *q, const ty_filter *filter, uint64_t top_k, answer_row **out, uint64_t *count,
+                           ty_error *err) {
   double rest = 0; /* the most that the terms not yet summed can add to a row */
   uint64_t left = 0, tried = UINT64_MAX;
   for (uint32_t i = 0; i < q->count; i++) {
@@ -181,7 +183,8 @@ ty_status ty_question_rank(question *q, const ty_filter *filter, uint64_t top_k,
   for (uint32_t i = 0; i < q->count; i++) {
     const query_term *t = q->rarest[i];
     /* Only where it may pay, and after a failure not before a fifth of what was left is summed. */
-    if (i > 0 && top_k < left / POSTINGS_PER_ROW / 2 && left / POSTINGS_PER_ROW > 2 * top_k + overhead && left < tried - tried / 5) {
+    if (i > 0 && top_k < left / POSTINGS_PER_ROW / 2 && left / POSTINGS_PER_ROW > 2 * top_k + overhead &&
+        left < tried - tried / 5) {
       ty_status status = choose_early(q, filter, top_k, rest, left / POSTINGS_PER_ROW, out, count, err);
       if (status != TY_OK || *out != NULL) return status;
       tried = left;

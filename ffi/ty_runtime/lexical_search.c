@@ -23,7 +23,8 @@ static ty_status explain(const question *q, ty_ref ref, uint32_t *tfs, ty_buffer
   return out->failed ? ty_fail(err, TY_NO_MEMORY, "not enough memory to explain a lexical search") : TY_OK;
 }
 
-static ty_status answer(question *q, ty_lexical_search_args *args, const answer_row *rows, uint64_t count, ty_error *err) {
+static ty_status answer(question *q, ty_lexical_search_args *args, const answer_row *rows, uint64_t count,
+                        ty_error *err) {
   ty_status status = TY_OK;
   ty_answer packed = {.out = args->out, .capacity = args->out_capacity};
   ty_buffer extra = {0};
@@ -31,7 +32,8 @@ static ty_status answer(question *q, ty_lexical_search_args *args, const answer_
   if (tfs == NULL) status = ty_fail(err, TY_NO_MEMORY, "not enough memory for a lexical search");
   for (uint64_t i = 0; i < count && status == TY_OK; i++) {
     if ((args->what & TY_WITH_EXPLAIN) != 0) status = explain(q, rows[i].ref, tfs, &extra, err);
-    if (status == TY_OK) ty_answer_row(&packed, q->c, rows[i].ref, rows[i].score, args->what, (ty_slice){extra.data, extra.bytes});
+    if (status == TY_OK)
+      ty_answer_row(&packed, q->c, rows[i].ref, rows[i].score, args->what, (ty_slice){extra.data, extra.bytes});
   }
   if (status == TY_OK) {
     args->out_bytes = packed.bytes;
@@ -66,9 +68,11 @@ static ty_status ask(question *q, ty_lexical_search_args *args, ty_error *err) {
 ty_status ty_search_lexical_entered(ty_collection *c, ty_lexical_search_args *args, ty_error *err) {
   args->out_bytes = args->out_count = 0;
   if (args->top_k == 0) return ty_fail(err, TY_INVALID, "top_k must be at least 1, not 0");
-  if (!c->lexical) return ty_fail(err, TY_STATE, "this collection was created without a lexical index: create it with lexical true");
+  if (!c->lexical)
+    return ty_fail(err, TY_STATE, "this collection was created without a lexical index: create it with lexical true");
   if (c->lexical_index == NULL) {
-    return ty_fail(err, TY_STATE, "the lexical index of this collection was not built yet: run svc_build_lexical first");
+    return ty_fail(err, TY_STATE,
+                   "the lexical index of this collection was not built yet: run svc_build_lexical first");
   }
   atomic_fetch_add_explicit(&c->searches, 1, memory_order_relaxed);
   ty_status status;

@@ -33,7 +33,8 @@ static void take_token(void *context, uint32_t hash, const uint8_t *term, size_t
     q->terms = grown;
     q->capacity = capacity;
   }
-  q->terms[q->count++] = (query_term){.hash = hash, .weight = 1, .text_bytes = (uint32_t)term_bytes, .text = q->text.bytes};
+  q->terms[q->count++] =
+      (query_term){.hash = hash, .weight = 1, .text_bytes = (uint32_t)term_bytes, .text = q->text.bytes};
   ty_buffer_append(&q->text, term, term_bytes);
 }
 
@@ -41,8 +42,10 @@ static uint32_t find_stored(const ty_lexical *x, uint32_t hash) {
   uint64_t low = 0, high = x->terms;
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
-    if (x->hashes[middle] < hash) low = middle + 1;
-    else high = middle;
+    if (x->hashes[middle] < hash)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low < x->terms && x->hashes[low] == hash ? (uint32_t)low : TY_NO_TERM;
 }
@@ -62,7 +65,8 @@ bool ty_question_prepare(question *q) {
     query_term t = q->terms[i];
     t.stored = find_stored(x, t.hash);
     t.added = ty_bag_find(&x->changed, t.hash);
-    int64_t df = (t.stored == TY_NO_TERM ? 0 : (int64_t)x->dfs[t.stored]) + (t.added == TY_NO_TERM ? 0 : x->df_change[t.added]);
+    int64_t df =
+        (t.stored == TY_NO_TERM ? 0 : (int64_t)x->dfs[t.stored]) + (t.added == TY_NO_TERM ? 0 : x->df_change[t.added]);
     if (df <= 0) continue;
     t.df = df;
     double held = (double)df < n ? (double)df : n;
@@ -186,8 +190,8 @@ static void add_delta(question *q, const query_term *t) {
   const ty_list *list = &x->lists[t->added];
   uint64_t start = ty_lexical_delta_start(x);
   for (uint32_t i = 0; i < list->count; i++) q->scores->touched[(start + list->items[i].doc) / TY_SCORE_BLOCK] = 1;
-  q->c->env->kernel->bm25_accumulate(list->items, list->count, (float)(t->idf * t->weight), (float)x->k1, x->norms + start,
-                                     q->scores->acc + start);
+  q->c->env->kernel->bm25_accumulate(list->items, list->count, (float)(t->idf * t->weight), (float)x->k1,
+                                     x->norms + start, q->scores->acc + start);
 }
 
 ty_status ty_question_sum(question *q, const query_term *t, const ty_filter *filter, ty_error *err) {

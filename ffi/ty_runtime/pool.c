@@ -24,20 +24,26 @@ struct ty_pool {
   bool closing;
   uint32_t threads;
   pthread_t *ids;
+  /* The side sync: a thread of its own, started at the first use, so that it never waits behind a long job. */
+  pthread_t side;
+  pthread_cond_t side_wake, side_done;
+  bool side_started, side_taken, side_pending, side_closing;
+  int side_fd, side_result;
+  ty_os *side_os;
 };
 
 static ty_status run(const ty_job *j) {
   switch (j->op) {
-    case TY_OP_PUT: return ty_put(j->c, j->args, j->progress, j->err);
-    case TY_OP_DELETE: return ty_delete(j->c, j->args, j->err);
-    case TY_OP_SAVE: return ty_save(j->c, j->err);
-    case TY_OP_COMPACT: return ty_compact(j->c, j->args, j->progress, j->err);
-    case TY_OP_BUILD_IVF: return ty_build_ivf(j->c, j->args, j->progress, j->err);
-    case TY_OP_BUILD_LEXICAL: return ty_build_lexical(j->c, j->args, j->progress, j->err);
-    case TY_OP_SEARCH: return ty_search(j->c, j->args, j->err);
-    case TY_OP_SEARCH_LEXICAL: return ty_search_lexical(j->c, j->args, j->err);
-    case TY_OP_VERIFY: return ty_verify(j->c, j->progress, j->err);
-    default: return ty_fail(j->err, TY_INVALID, "there is no operation %u", j->op);
+  case TY_OP_PUT: return ty_put(j->c, j->args, j->progress, j->err);
+  case TY_OP_DELETE: return ty_delete(j->c, j->args, j->err);
+  case TY_OP_SAVE: return ty_save(j->c, j->err);
+  case TY_OP_COMPACT: return ty_compact(j->c, j->args, j->progress, j->err);
+  case TY_OP_BUILD_IVF: return ty_build_ivf(j->c, j->args, j->progress, j->err);
+  case TY_OP_BUILD_LEXICAL: return ty_build_lexical(j->c, j->args, j->progress, j->err);
+  case TY_OP_SEARCH: return ty_search(j->c, j->args, j->err);
+  case TY_OP_SEARCH_LEXICAL: return ty_search_lexical(j->c, j->args, j->err);
+  case TY_OP_VERIFY: return ty_verify(j->c, j->progress, j->err);
+  default: return ty_fail(j->err, TY_INVALID, "there is no operation %u", j->op);
   }
 }
 
@@ -60,6 +66,61 @@ static void *work(void *arg) {
   return NULL;
 }
 
+/* ---- One sync beside ------------------------------------------------------------------------------------------------ */
+static void *side_work(void *arg) {
+  struct ty_pool *p = arg;
+  pthread_mutex_lock(&p->lock);
+  for (;;) {
+    while (!p->side_pending && !p->side_closing) pthread_cond_wait(&p->side_wake, &p->lock);
+    if (!p->side_pending) break;
+    int fd = p->side_fd;
+    ty_os *os = p->side_os;
+    pthread_mutex_unlock(&p->lock);
+    int result = os->sync(os, fd);
+    pthread_mutex_lock(&p->lock);
+    p->side_result = result;
+    p->side_pending = false;
+    pthread_cond_signal(&p->side_done);
+  }
+  pthread_mutex_unlock(&p->lock);
+  return NULL;
+}
+
+/* Signals are the host program's business: our threads block them all, so that none is handled on a thread the host does not know. */
+static int start_thread(pthread_t *id, void *(*body)(void *), void *arg) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int result = pthread_create(id, NULL, body, arg);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return result;
+}
+
+bool ty_side_sync(ty_env *env, int fd) {
+  struct ty_pool *p = env->pool;
+  pthread_mutex_lock(&p->lock);
+  if (!p->side_started) p->side_started = start_thread(&p->side, side_work, p) == 0;
+  bool free = p->side_started && !p->side_taken;
+  if (free) {
+    p->side_taken = p->side_pending = true;
+    p->side_fd = fd;
+    p->side_os = &env->os;
+    pthread_cond_signal(&p->side_wake);
+  }
+  pthread_mutex_unlock(&p->lock);
+  return free;
+}
+
+int ty_side_wait(ty_env *env) {
+  struct ty_pool *p = env->pool;
+  pthread_mutex_lock(&p->lock);
+  while (p->side_pending) pthread_cond_wait(&p->side_done, &p->lock);
+  p->side_taken = false;
+  int result = p->side_result;
+  pthread_mutex_unlock(&p->lock);
+  return result;
+}
+
 ty_status ty_pool_open(uint32_t threads, struct ty_pool **out, ty_error *err) {
   struct ty_pool *p = calloc(1, sizeof *p);
   pthread_t *ids = calloc(threads, sizeof *ids);
@@ -69,14 +130,11 @@ ty_status ty_pool_open(uint32_t threads, struct ty_pool **out, ty_error *err) {
   }
   pthread_mutex_init(&p->lock, NULL);
   pthread_cond_init(&p->wake, NULL);
+  pthread_cond_init(&p->side_wake, NULL);
+  pthread_cond_init(&p->side_done, NULL);
   p->ids = ids;
-  /* Signals are the host program's business: the workers block them all, so that none is handled on a thread the host does not know. */
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   int result = 0;
-  while (p->threads < threads && (result = pthread_create(&ids[p->threads], NULL, work, p)) == 0) p->threads++;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  while (p->threads < threads && (result = start_thread(&ids[p->threads], work, p)) == 0) p->threads++;
   if (p->threads == 0) {
     ty_pool_close(p);
     return ty_fail_io(err, -result, "start", "a worker thread");
@@ -91,21 +149,33 @@ void ty_pool_close(struct ty_pool *p) {
   pthread_cond_broadcast(&p->wake);
   pthread_mutex_unlock(&p->lock);
   for (uint32_t i = 0; i < p->threads; i++) pthread_join(p->ids[i], NULL);
+  /* Only now: a job that was still queued may have saved. */
+  pthread_mutex_lock(&p->lock);
+  bool started = p->side_started;
+  p->side_closing = true;
+  pthread_cond_signal(&p->side_wake);
+  pthread_mutex_unlock(&p->lock);
+  if (started) pthread_join(p->side, NULL);
   pthread_cond_destroy(&p->wake);
+  pthread_cond_destroy(&p->side_wake);
+  pthread_cond_destroy(&p->side_done);
   pthread_mutex_destroy(&p->lock);
   free(p->ids);
   free(p);
 }
 
-ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err, ty_done_fn done, uint32_t token) {
+ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
+                    ty_done_fn done, uint32_t token) {
   struct ty_pool *p = env->pool;
   if (op < TY_OP_PUT || op > TY_OP_VERIFY) return ty_fail(err, TY_INVALID, "there is no operation %u", op);
   ty_job *j = malloc(sizeof *j);
   if (j == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a job");
   *j = (ty_job){.op = op, .token = token, .c = c, .args = args, .progress = progress, .err = err, .done = done};
   pthread_mutex_lock(&p->lock);
-  if (p->last == NULL) p->first = j;
-  else p->last->next = j;
+  if (p->last == NULL)
+    p->first = j;
+  else
+    p->last->next = j;
   p->last = j;
   pthread_cond_signal(&p->wake);
   pthread_mutex_unlock(&p->lock);

@@ -1,4 +1,4 @@
-/* Changes in memory: put, delete, set.
+/* Changes in memory: put and delete.
  *
  * All that can fail is done first, beside the rows that questions see: operations are encoded as they will be saved, codes are made, room
  * is reserved. Then, under the exclusive lock, the rows come in at once and nothing can fail any more.
@@ -18,14 +18,16 @@ static ty_slice nth(const uint8_t *bytes, const uint64_t *ends, uint64_t i) {
   return (ty_slice){bytes == NULL ? NULL : bytes + start, ends[i] - start};
 }
 
-static ty_status check_ends(const uint8_t *bytes, const uint64_t *ends, uint64_t n, uint64_t least, uint64_t most, const char *what, ty_error *err) {
+static ty_status check_ends(const uint8_t *bytes, const uint64_t *ends, uint64_t n, uint64_t least, uint64_t most,
+                            const char *what, ty_error *err) {
   if (n > 0 && ends == NULL) return ty_fail(err, TY_INVALID, "the %s are missing", what);
   uint64_t before = 0;
   for (uint64_t i = 0; i < n; i++) {
-    if (ends[i] < before) return ty_fail(err, TY_INVALID, "the ends of the %s are not ascending at row %llu", what, (unsigned long long)i);
+    if (ends[i] < before)
+      return ty_fail(err, TY_INVALID, "the ends of the %s are not ascending at row %llu", what, (unsigned long long)i);
     if (ends[i] - before < least || ends[i] - before > most)
-      return ty_fail(err, TY_INVALID, "one of the %s has %llu bytes, allowed are %llu to %llu", what, (unsigned long long)(ends[i] - before),
-                     (unsigned long long)least, (unsigned long long)most);
+      return ty_fail(err, TY_INVALID, "one of the %s has %llu bytes, allowed are %llu to %llu", what,
+                     (unsigned long long)(ends[i] - before), (unsigned long long)least, (unsigned long long)most);
     before = ends[i];
   }
   if (before > 0 && bytes == NULL) return ty_fail(err, TY_INVALID, "the %s are missing", what);
@@ -34,7 +36,8 @@ static ty_status check_ends(const uint8_t *bytes, const uint64_t *ends, uint64_t
 
 static ty_status check_ids(const uint8_t *ids, const uint64_t *ends, uint64_t n, ty_error *err) {
   ty_status status = check_ends(ids, ends, n, 1, TY_ID_MAX, "ids", err);
-  if (status == TY_OK && n > 0 && memchr(ids, 0, (size_t)ends[n - 1]) != NULL) return ty_fail(err, TY_INVALID, "an id holds a NUL");
+  if (status == TY_OK && n > 0 && memchr(ids, 0, (size_t)ends[n - 1]) != NULL)
+    return ty_fail(err, TY_INVALID, "an id holds a NUL");
   return status;
 }
 
@@ -148,7 +151,8 @@ static ty_status encode(put_call *p, uint64_t row, ty_buffer *terms, ty_error *e
   memset(at + end, 0, (size_t)(op.bytes - end));
   p->op[row] = (ty_operation *)(void *)at;
   c->store->ops++;
-  c->env->kernel->quantize_i8(a->vectors + i * c->dim, 1, c->dim, p->codes + row * AME_CODE_STRIDE(c->dim), &p->info[row]);
+  c->env->kernel->quantize_i8(a->vectors + i * c->dim, 1, c->dim, p->codes + row * AME_CODE_STRIDE(c->dim),
+                              &p->info[row]);
   return TY_OK;
 }
 
@@ -202,13 +206,17 @@ static void apply(put_call *p, const uint32_t *key_codes) {
 static ty_status check_put(const ty_collection *c, const ty_put_args *a, ty_error *err) {
   uint64_t floats, keys;
   if (a->mode > TY_UPDATE) return ty_fail(err, TY_INVALID, "an unknown mode of put");
-  if (a->n > TY_ROWS_MAX || !ty_mul(a->n, c->dim, &floats) || !ty_mul(a->n, c->columns, &keys)) return ty_fail(err, TY_INVALID, "too many rows in one call");
+  if (a->n > TY_ROWS_MAX || !ty_mul(a->n, c->dim, &floats) || !ty_mul(a->n, c->columns, &keys))
+    return ty_fail(err, TY_INVALID, "too many rows in one call");
   if (a->n > 0 && a->vectors == NULL) return ty_fail(err, TY_INVALID, "the vectors are missing");
   ty_status status = check_ids(a->ids, a->id_ends, a->n, err);
-  if (status == TY_OK && (a->metas != NULL || a->meta_ends != NULL)) status = check_ends(a->metas, a->meta_ends, a->n, 0, TY_META_MAX, "metadata", err);
-  if (status == TY_OK && (a->texts != NULL || a->text_ends != NULL)) status = check_ends(a->texts, a->text_ends, a->n, 0, TY_TEXT_MAX, "texts", err);
+  if (status == TY_OK && (a->metas != NULL || a->meta_ends != NULL))
+    status = check_ends(a->metas, a->meta_ends, a->n, 0, TY_META_MAX, "metadata", err);
+  if (status == TY_OK && (a->texts != NULL || a->text_ends != NULL))
+    status = check_ends(a->texts, a->text_ends, a->n, 0, TY_TEXT_MAX, "texts", err);
   if (status == TY_OK) status = check_ends(a->keys, a->key_ends, keys, 0, TY_KEY_MAX, "filter values", err);
-  if (status == TY_OK && !c->env->kernel->all_finite(a->vectors, (size_t)floats)) status = ty_fail(err, TY_INVALID, "a vector holds NaN or infinity");
+  if (status == TY_OK && !c->env->kernel->all_finite(a->vectors, (size_t)floats))
+    status = ty_fail(err, TY_INVALID, "a vector holds NaN or infinity");
   return status;
 }
 
@@ -231,7 +239,8 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   p.info = malloc((size_t)n * sizeof *p.info);
   p.table = calloc((size_t)p.table_size, sizeof *p.table);
   key_codes = malloc((size_t)(n * c->columns) * sizeof *key_codes);
-  if (p.last == NULL || p.victim == NULL || p.op == NULL || p.codes == NULL || p.info == NULL || p.table == NULL || key_codes == NULL) {
+  if (p.last == NULL || p.victim == NULL || p.op == NULL || p.codes == NULL || p.info == NULL || p.table == NULL ||
+      key_codes == NULL) {
     status = ty_fail(err, TY_NO_MEMORY, "out of memory for %llu rows", (unsigned long long)n);
     goto done;
   }
@@ -250,8 +259,10 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
     if (status == TY_OK) apply(&p, key_codes);
     pthread_rwlock_unlock(&c->lock);
   }
-  if (status == TY_OK) ty_progress_set(progress, p.rows, p.rows);
-  else ty_chunk_mark_restore(c, mark);
+  if (status == TY_OK)
+    ty_progress_set(progress, p.rows, p.rows);
+  else
+    ty_chunk_mark_restore(c, mark);
 done:
   free(p.last);
   free(p.victim);
@@ -289,7 +300,8 @@ ty_status ty_delete(ty_collection *c, ty_delete_args *args, ty_error *err) {
   pthread_rwlock_wrlock(&c->lock);
   for (uint64_t i = 0; i < args->n; i++) {
     if (!ty_find(c, nth(args->ids, args->id_ends, i), &row)) continue;
-    ty_operation op = {.kind = TY_OPERATION_DELETE, .row = row.segment->row[row.at], .replaced = TY_NO_ROW, .bytes = sizeof op};
+    ty_operation op = {
+        .kind = TY_OPERATION_DELETE, .row = row.segment->row[row.at], .replaced = TY_NO_ROW, .bytes = sizeof op};
     memcpy(at + args->removed * sizeof op, &op, sizeof op);
     ty_kill(c, ty_place_of(c, row));
     args->removed++;
@@ -299,42 +311,6 @@ ty_status ty_delete(ty_collection *c, ty_delete_args *args, ty_error *err) {
   c->store->changed = true;
   pthread_rwlock_unlock(&c->lock);
 done:
-  ty_change_leave(c);
-  return status;
-}
-
-/* ---- The manifest's changeable keys --------------------------------------------------------------------------------- */
-ty_status ty_schema_set(ty_collection *c, int key, ty_slice json, ty_error *err) {
-  ty_schema schema;
-  ty_buffer text = {0};
-  ty_status status = ty_schema_read((ty_slice){c->schema.data, c->schema.bytes}, &schema, err);
-  if (status != TY_OK) return status;
-  schema.members[key] = json;
-  ty_schema_write(&schema, &text);
-  if (text.failed) status = ty_fail(err, TY_NO_MEMORY, "out of memory for the schema");
-  if (status == TY_OK) status = ty_schema_read((ty_slice){text.data, text.bytes}, &schema, err);
-  if (status != TY_OK) {
-    ty_buffer_free(&text);
-    return status;
-  }
-  pthread_rwlock_wrlock(&c->lock);
-  if (c->store->kept_schema.bytes == 0) c->store->kept_schema = c->schema;
-  else ty_buffer_free(&c->schema);
-  c->schema = text;
-  c->default_target_recall = schema.default_target_recall;
-  pthread_rwlock_unlock(&c->lock);
-  return TY_OK;
-}
-
-ty_status ty_set(ty_collection *c, const char *key, const uint8_t *json, uint64_t json_bytes, ty_error *err) {
-  ty_status status = ty_change_enter(c, err);
-  if (status != TY_OK) return status;
-  int index = strcmp(key, "default_target_recall") == 0 ? TY_KEY_DEFAULT_TARGET_RECALL : strcmp(key, "applied_tuner") == 0 ? TY_KEY_APPLIED_TUNER : -1;
-  ty_slice value;
-  if (index < 0) status = ty_fail(err, TY_INVALID, "%.64s cannot be changed", key);
-  else if (json_bytes > TY_MANIFEST_MAX / 2 || !ty_json_check((ty_slice){json, json_bytes}, &value)) status = ty_fail(err, TY_INVALID, "the value of %s is not JSON", key);
-  else status = ty_schema_set(c, index, value, err);
-  if (status == TY_OK) c->store->changed = true;
   ty_change_leave(c);
   return status;
 }

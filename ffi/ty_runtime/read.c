@@ -9,10 +9,12 @@ typedef struct ty_eq {
   uint32_t column, code;
 } ty_eq;
 
-static ty_status read_filter(const ty_collection *c, uint64_t column, const uint8_t *key, uint64_t key_bytes, ty_eq *out, ty_error *err) {
+static ty_status read_filter(const ty_collection *c, uint64_t column, const uint8_t *key, uint64_t key_bytes,
+                             ty_eq *out, ty_error *err) {
   *out = (ty_eq){.any = column == TY_NO_FILTER};
   if (out->any) return TY_OK;
-  if (column >= c->columns) return ty_fail(err, TY_INVALID, "there is no filter column %llu", (unsigned long long)column);
+  if (column >= c->columns)
+    return ty_fail(err, TY_INVALID, "there is no filter column %llu", (unsigned long long)column);
   out->column = (uint32_t)column;
   out->code = ty_dict_find(&c->dicts[column], c->env->kernel, (ty_slice){key, key_bytes});
   if (out->code == 0) out->code = TY_NO_CODE; /* the empty key never matches */
@@ -42,7 +44,8 @@ ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
   args->out_bytes = 0;
   uint64_t before = 0;
   for (uint64_t i = 0; i < args->n; before = args->id_ends[i++]) {
-    if (args->id_ends[i] < before || args->id_ends[i] - before > UINT32_MAX) return ty_fail(err, TY_INVALID, "the ends of the ids are not ascending");
+    if (args->id_ends[i] < before || args->id_ends[i] - before > UINT32_MAX)
+      return ty_fail(err, TY_INVALID, "the ends of the ids are not ascending");
   }
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
@@ -51,8 +54,10 @@ ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
   for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
     ty_slice id = nth(args->ids, args->id_ends, i);
     ty_ref row;
-    if (ty_find(c, id, &row)) ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
-    else answer_missing(&answer, id);
+    if (ty_find(c, id, &row))
+      ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
+    else
+      answer_missing(&answer, id);
   }
   ty_leave(c);
   args->out_bytes = answer.bytes;
@@ -72,11 +77,14 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
     ty_ref after;
     status = ty_ids_need(c, err);
     if (status == TY_OK && !ty_find(c, (ty_slice){args->after, args->after_bytes}, &after))
-      status = ty_fail(err, TY_INVALID, "the id to go on after is not live: %.*s", (int)(args->after_bytes < 64 ? args->after_bytes : 64), args->after);
-    else if (status == TY_OK) slot = after.segment->birth[after.at] - c->store->first_row + 1;
+      status = ty_fail(err, TY_INVALID, "the id to go on after is not live: %.*s",
+                       (int)(args->after_bytes < 64 ? args->after_bytes : 64), args->after);
+    else if (status == TY_OK)
+      slot = after.segment->birth[after.at] - c->store->first_row + 1;
   }
   bool none = !filter.any && filter.code == TY_NO_CODE;
-  for (; status == TY_OK && !none && slot < c->store->order_size && (args->limit == 0 || answer.count < args->limit); slot++) {
+  for (; status == TY_OK && !none && slot < c->store->order_size && (args->limit == 0 || answer.count < args->limit);
+       slot++) {
     if (c->store->order[slot] == 0) continue;
     ty_ref row = ty_ref_of(c, c->store->order[slot] - 1);
     if (passes(&filter, row)) ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
@@ -130,7 +138,8 @@ ty_status ty_sample(ty_collection *c, ty_sample_args *args, ty_error *err) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
     if (r.segment->dead[r.at]) continue;
     if (splitmix(&state) % left-- >= want - args->out_count) continue;
-    memcpy(args->out + args->out_count++ * c->dim, ty_row_vector(r.segment, r.at, c->dim), (size_t)c->dim * sizeof(float));
+    memcpy(args->out + args->out_count++ * c->dim, ty_row_vector(r.segment, r.at, c->dim),
+           (size_t)c->dim * sizeof(float));
   }
   ty_leave(c);
   return TY_OK;
@@ -141,12 +150,15 @@ ty_status ty_manifest(ty_collection *c, ty_manifest_args *args, ty_error *err) {
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
   ty_buffer text = {0};
-  status = ty_manifest_text(c, &c->store->files, c->generation, c->base.live + c->delta.live, ty_total_rows(c), &text, err);
+  status =
+      ty_manifest_text(c, &c->store->files, c->generation, c->base.live + c->delta.live, ty_total_rows(c), &text, err);
   ty_leave(c);
   if (status == TY_OK) {
     args->out_bytes = text.bytes;
-    if (text.bytes <= args->out_capacity) memcpy(args->out, text.data, (size_t)text.bytes);
-    else status = ty_fail(err, TY_BUFFER, "the manifest needs %llu bytes", (unsigned long long)text.bytes);
+    if (text.bytes <= args->out_capacity)
+      memcpy(args->out, text.data, (size_t)text.bytes);
+    else
+      status = ty_fail(err, TY_BUFFER, "the manifest needs %llu bytes", (unsigned long long)text.bytes);
   }
   ty_buffer_free(&text);
   return status;

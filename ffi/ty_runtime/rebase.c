@@ -83,10 +83,13 @@ static ty_slice id_by_birth(const void *ctx, uint64_t i) {
   return ty_row_id(row.segment, row.at);
 }
 
-static void name_file(char out[64], const char *role, uint64_t generation) { snprintf(out, 64, "%s-%016llx.slab", role, (unsigned long long)generation); }
+static void name_file(char out[64], const char *role, uint64_t generation) {
+  snprintf(out, 64, "%s-%016llx.slab", role, (unsigned long long)generation);
+}
 
 /* Writes a derived index as a slab of one section. `bytes` is used up. */
-static ty_status write_index(rebase *w, const char *role, uint32_t kind, ty_buffer *bytes, ty_file *out, ty_error *err) {
+static ty_status write_index(rebase *w, const char *role, uint32_t kind, ty_buffer *bytes, ty_file *out,
+                             ty_error *err) {
   char name[64];
   ty_slab_writer slab;
   name_file(name, role, w->plan.generation);
@@ -123,7 +126,8 @@ static ty_status write_files(rebase *w, ty_error *err) {
   }
   ty_buffer_free(&bytes);
   if (status == TY_OK) status = ty_open_indexes(t, w->c, err);
-  if (status == TY_OK && ty_cancelled(w->r.progress)) status = ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
+  if (status == TY_OK && ty_cancelled(w->r.progress))
+    status = ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
   if (status == TY_OK) {
     w->id_map_moved = true;
     status = ty_id_map_write(w->c, w->r.count, id_by_birth, w, &files->id_map, err);
@@ -141,7 +145,8 @@ typedef struct leftovers {
 static bool starts_with(const char *name, const char *prefix) { return strncmp(name, prefix, strlen(prefix)) == 0; }
 
 static bool named(const ty_files *f, const char *name) {
-  if (strcmp(f->base.name, name) == 0 || strcmp(f->ivf.name, name) == 0 || strcmp(f->lexical.name, name) == 0) return true;
+  if (strcmp(f->base.name, name) == 0 || strcmp(f->ivf.name, name) == 0 || strcmp(f->lexical.name, name) == 0)
+    return true;
   for (uint32_t i = 0; i < f->delta_count; i++) {
     if (strcmp(f->deltas[i].name, name) == 0) return true;
   }
@@ -153,7 +158,8 @@ static void note(void *ctx, const char *name) {
   leftovers *l = ctx;
   size_t n = strlen(name);
   bool slab = n > 5 && strcmp(name + n - 5, ".slab") == 0 &&
-              (starts_with(name, "base-") || starts_with(name, "delta-") || starts_with(name, "ivf-") || starts_with(name, "lexical-"));
+              (starts_with(name, "base-") || starts_with(name, "delta-") || starts_with(name, "ivf-") ||
+               starts_with(name, "lexical-"));
   bool temporary = starts_with(name, TY_MANIFEST_NAME ".tmp-") || starts_with(name, TY_ID_MAP_NAME ".tmp-");
   if (n < 128 && (temporary || (slab && !named(l->files, name)))) ty_buffer_append(&l->names, name, n + 1);
 }
@@ -162,7 +168,8 @@ static void note(void *ctx, const char *name) {
 static void clear_away(ty_collection *c) {
   leftovers l = {.files = &c->store->files};
   if (c->env->os.list(&c->env->os, c->dir, note, &l) == 0) {
-    for (uint64_t at = 0; at < l.names.bytes; at += strlen((char *)l.names.data + at) + 1) ty_file_remove(c, (char *)l.names.data + at);
+    for (uint64_t at = 0; at < l.names.bytes; at += strlen((char *)l.names.data + at) + 1)
+      ty_file_remove(c, (char *)l.names.data + at);
   }
   ty_buffer_free(&l.names);
 }
@@ -191,7 +198,8 @@ static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
   return status;
 }
 
-ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progress *progress, bool *unknown, ty_error *err) {
+ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progress *progress, bool *unknown,
+                        ty_error *err) {
   rebase w = {.c = c};
   w.r = (ty_rebase){.c = c,
                     .progress = progress,
@@ -206,7 +214,10 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
   ty_status status = prepare(&w, wish, err);
   if (status == TY_OK) {
     /* Numbers that nobody has seen may be given again; all others are never reused. */
-    w.plan = (ty_base_plan){.rebase = &w.r, .rank = w.rank, .first_row = c->generation == 0 ? 0 : c->next_row, .generation = next.generation};
+    w.plan = (ty_base_plan){.rebase = &w.r,
+                            .rank = w.rank,
+                            .first_row = c->generation == 0 ? 0 : c->next_row,
+                            .generation = next.generation};
     status = write_files(&w, err);
   }
   if (status == TY_OK) {

@@ -22,7 +22,7 @@
 #include <string.h>
 
 /* Rows looked at between two updates of the threshold. 512 rows of 384 codes are 192 KiB: they stay in the L2 cache. */
-#define BLOCK 512u
+#define BLOCK     512u
 #define DELTA_BIT (1ull << 63)
 
 typedef struct candidate {
@@ -124,7 +124,8 @@ static bool make_room(scan_state *s) {
 /* Integer products of the selected rows of a block, dots[i] for offsets[i]. Runs of neighbours go to the kernel in one call, and the rows
  * a few runs ahead are asked of the memory meanwhile: a scattered filter otherwise waits for each row in turn (measured on one row in
  * eight of 100,000 x 384). Where most of a block is wanted all of it goes. */
-static void screen_block(scan_state *s, const int8_t *codes, uint32_t n, const uint16_t *offsets, uint32_t selected, int32_t *dots) {
+static void screen_block(scan_state *s, const int8_t *codes, uint32_t n, const uint16_t *offsets, uint32_t selected,
+                         int32_t *dots) {
   if (selected > n - n / 8) {
     int32_t all[BLOCK];
     s->k->dot_i8(s->query_codes, codes, n, s->stride, selected == n ? dots : all);
@@ -215,14 +216,16 @@ static void score_candidates(scan_state *s, ame_topk *best) {
       for (uint64_t line = 0; line < bytes && line < 512; line += 64) __builtin_prefetch(ahead + line);
     }
     ty_ref ref = candidate_ref(s, top.at);
-    ame_hit hit = {ref.segment->row[ref.at], ty_scan_score(s->k, s->query, ty_row_vector(ref.segment, ref.at, s->dim), s->dim), (uint32_t)n};
+    ame_hit hit = {ref.segment->row[ref.at],
+                   ty_scan_score(s->k, s->query, ty_row_vector(ref.segment, ref.at, s->dim), s->dim), (uint32_t)n};
     s->scored++;
     s->k->topk_offer(best, &hit, 1);
   }
 }
 
 ty_status ty_scan_top(const ame_kernel *k, uint32_t dim, const float *query, uint64_t top_k, const ty_filter *filter,
-                      const ty_range *ranges, uint64_t range_count, ty_scored **out, uint64_t *count, ty_scan *counts, ty_error *err) {
+                      const ty_range *ranges, uint64_t range_count, ty_scored **out, uint64_t *count, ty_scan *counts,
+                      ty_error *err) {
   ty_status status = TY_OK;
   scan_state s = {.k = k, .dim = dim, .stride = AME_CODE_STRIDE(dim), .query = query, .threshold = -INFINITY};
   ame_hit *hits = NULL;
@@ -231,8 +234,10 @@ ty_status ty_scan_top(const ame_kernel *k, uint32_t dim, const float *query, uin
   uint64_t rows = 0;
   for (uint64_t i = 0; i < range_count; i++) {
     rows += ranges[i].count;
-    if (ranges[i].segment->is_base) s.base = ranges[i].segment;
-    else s.delta = ranges[i].segment;
+    if (ranges[i].segment->is_base)
+      s.base = ranges[i].segment;
+    else
+      s.delta = ranges[i].segment;
   }
   s.k_wanted = top_k < rows ? top_k : rows; /* memory follows what there is, not what was asked */
   if (s.k_wanted == 0 || filter->none) return TY_OK;

@@ -9,7 +9,7 @@
 #define ROWS_PER_ANSWER 8u
 /* A partition that would need more of its lists than this (rows without any structure do) is read in full, in one run: the exact answer
  * is the faster one then. Measured on 100,000 x 384 unclustered rows: 79 % of the rows by lists 3.35 ms, all in a run 2.66 ms. */
-#define PROBES_WORTH_IT(nlist) ((uint64_t)(nlist) * 2 / 3)
+#define PROBES_WORTH_IT(nlist) ((uint64_t)(nlist)*2 / 3)
 
 typedef struct plan {
   ty_range *ranges;
@@ -50,7 +50,8 @@ static bool plan_probe(plan *p, const ty_collection *c, const ty_ivf_part *part,
     k->topk_offer(&heap, hits, part->nlist);
     k->topk_sort(&heap);
     uint64_t rows = 0;
-    for (uint64_t i = 0; i < heap.count; i++) rows += part->list_starts[best[i].row + 1] - part->list_starts[best[i].row];
+    for (uint64_t i = 0; i < heap.count; i++)
+      rows += part->list_starts[best[i].row + 1] - part->list_starts[best[i].row];
     if (rows >= rows_wanted || wanted == part->nlist) break;
     wanted = wanted > part->nlist / 2 ? part->nlist : wanted * 2;
   }
@@ -74,7 +75,8 @@ static bool use_ivf(const ty_collection *c, const ty_filter *filter, double targ
   return c->ivf != NULL && target < 1 && target <= c->ivf->target_recall + 1e-9 && (filter->all || filter->column == 0);
 }
 
-static bool plan_build(plan *p, const ty_collection *c, const ty_filter *filter, const float *query, uint64_t top_k, bool ivf) {
+static bool plan_build(plan *p, const ty_collection *c, const ty_filter *filter, const float *query, uint64_t top_k,
+                       bool ivf) {
   uint64_t at = filter->first, end = filter->first + filter->count;
   if (ivf) {
     for (uint32_t i = 0; i < c->ivf->count; i++) {
@@ -89,15 +91,16 @@ static bool plan_build(plan *p, const ty_collection *c, const ty_filter *filter,
   return plan_add(p, &c->base, at, end - at) && plan_add(p, &c->delta, 0, c->delta.count);
 }
 
-static ty_status search_rows(const ty_collection *c, ty_search_args *args, const ty_filter *filter, bool ivf, ty_scored **hits,
-                             uint64_t *count, ty_error *err) {
+static ty_status search_rows(const ty_collection *c, ty_search_args *args, const ty_filter *filter, bool ivf,
+                             ty_scored **hits, uint64_t *count, ty_error *err) {
   plan p = {0};
   ty_scan counts = {0};
   ty_status status;
   *hits = NULL;
   *count = 0;
   if (plan_build(&p, c, filter, args->query, args->top_k, ivf)) {
-    status = ty_scan_top(c->env->kernel, c->dim, args->query, args->top_k, filter, p.ranges, p.count, hits, count, &counts, err);
+    status = ty_scan_top(c->env->kernel, c->dim, args->query, args->top_k, filter, p.ranges, p.count, hits, count,
+                         &counts, err);
   } else {
     status = ty_fail(err, TY_NO_MEMORY, "not enough memory to plan a search");
   }
@@ -114,7 +117,8 @@ ty_status ty_search_entered(ty_collection *c, ty_search_args *args, ty_error *er
   if (!(args->target_recall >= 0 && args->target_recall <= 1)) {
     return ty_fail(err, TY_INVALID, "target_recall must be in [0, 1], not %g", args->target_recall);
   }
-  if (!c->env->kernel->all_finite(args->query, c->dim)) return ty_fail(err, TY_INVALID, "the query vector holds NaN or Infinity");
+  if (!c->env->kernel->all_finite(args->query, c->dim))
+    return ty_fail(err, TY_INVALID, "the query vector holds NaN or Infinity");
   ty_filter filter;
   ty_scored *hits = NULL;
   uint64_t count = 0;
@@ -131,7 +135,8 @@ ty_status ty_search_entered(ty_collection *c, ty_search_args *args, ty_error *er
     status = search_rows(c, args, &filter, false, &hits, &count, err);
   }
   if (status != TY_OK) goto done;
-  for (uint64_t i = 0; i < count; i++) ty_answer_row(&answer, c, hits[i].ref, (double)hits[i].score, args->what, (ty_slice){NULL, 0});
+  for (uint64_t i = 0; i < count; i++)
+    ty_answer_row(&answer, c, hits[i].ref, (double)hits[i].score, args->what, (ty_slice){NULL, 0});
   args->out_bytes = answer.bytes;
   args->out_count = count;
   status = ty_answer_end(&answer, err);

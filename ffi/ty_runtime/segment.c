@@ -8,7 +8,9 @@ static ty_slice cut(const uint8_t *bytes, const uint64_t *ends, uint64_t at) {
   return (ty_slice){bytes + start, ends[at] - start};
 }
 
-ty_slice ty_row_id(const ty_segment *s, uint64_t at) { return s->is_base ? cut(s->ids, s->id_ends, at) : s->payload[at].id; }
+ty_slice ty_row_id(const ty_segment *s, uint64_t at) {
+  return s->is_base ? cut(s->ids, s->id_ends, at) : s->payload[at].id;
+}
 
 ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present) {
   *present = s->is_base ? (s->presence[at] & TY_HAS_META) != 0 : s->payload[at].has_meta != 0;
@@ -20,7 +22,9 @@ ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present) {
   return s->is_base ? cut(s->texts, s->text_ends, at) : s->payload[at].text;
 }
 
-ty_slice ty_row_terms(const ty_segment *s, uint64_t at) { return s->is_base ? cut(s->terms, s->terms_ends, at) : s->payload[at].terms; }
+ty_slice ty_row_terms(const ty_segment *s, uint64_t at) {
+  return s->is_base ? cut(s->terms, s->terms_ends, at) : s->payload[at].terms;
+}
 
 /* ---- The delta's columns -------------------------------------------------------------------------------------------- */
 /* Moves `used` bytes to a fresh block of `bytes`; the old block is freed. 64-byte aligned for the codes' sake. */
@@ -33,20 +37,23 @@ static bool regrow(const void **column, size_t used, size_t bytes) {
   return true;
 }
 
-#define REGROW(column, width) regrow((const void **)&(column), (size_t)(s->count * (width)), (size_t)(capacity * (width)))
+#define REGROW(column, width)                                                                                          \
+  regrow((const void **)&(column), (size_t)(s->count * (width)), (size_t)(capacity * (width)))
 
 ty_status ty_delta_reserve(ty_collection *c, uint64_t more, ty_error *err) {
   ty_segment *s = &c->delta;
   uint64_t need;
   if (!ty_add(s->count, more, &need) || need + c->base.count > TY_ROWS_MAX)
-    return ty_fail(err, TY_INVALID, "a collection holds at most %u rows, deleted ones counted until the next compaction", TY_ROWS_MAX);
+    return ty_fail(err, TY_INVALID,
+                   "a collection holds at most %u rows, deleted ones counted until the next compaction", TY_ROWS_MAX);
   if (s->keys == NULL && (s->keys = calloc(c->columns, sizeof *s->keys)) == NULL) goto no_memory;
   if (need <= c->store->delta_capacity) return TY_OK;
   uint64_t capacity = c->store->delta_capacity < 32 ? 32 : c->store->delta_capacity * 2;
   if (capacity < need) capacity = need;
   /* Columns that grew before one failed are merely larger than they say. */
-  bool grown = REGROW(s->codes, AME_CODE_STRIDE(c->dim)) && REGROW(s->info, sizeof *s->info) && REGROW(s->row, sizeof *s->row) &&
-               REGROW(s->birth, sizeof *s->birth) && REGROW(s->dead, sizeof *s->dead) && REGROW(s->payload, sizeof *s->payload);
+  bool grown = REGROW(s->codes, AME_CODE_STRIDE(c->dim)) && REGROW(s->info, sizeof *s->info) &&
+               REGROW(s->row, sizeof *s->row) && REGROW(s->birth, sizeof *s->birth) &&
+               REGROW(s->dead, sizeof *s->dead) && REGROW(s->payload, sizeof *s->payload);
   for (uint32_t i = 0; grown && i < c->columns; i++) grown = REGROW(s->keys[i], sizeof **s->keys);
   if (!grown) goto no_memory;
   c->store->delta_capacity = capacity;
@@ -56,7 +63,7 @@ no_memory:
 }
 
 /* The segment's columns are const for everybody but this file. */
-#define SET(column, at, value) (*(uint64_t *)(uintptr_t)&(column)[at] = (value))
+#define SET(column, at, value) (*(uint64_t *)(uintptr_t) & (column)[at] = (value))
 
 void ty_delta_push(ty_collection *c, const ty_new_row *row, const int8_t *codes, const ame_code_info *info) {
   ty_segment *s = &c->delta;

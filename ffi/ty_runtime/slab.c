@@ -11,16 +11,22 @@
 #define WRITE_BUFFER ((uint64_t)4 << 20)
 _Static_assert(WRITE_BUFFER % TY_ALIGN == 0, "buffer flushes stay aligned");
 
-ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, const char *name, uint32_t kind, uint64_t generation,
-                         uint64_t base_generation, uint32_t sections, ty_error *err) {
+ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, const char *name, uint32_t kind,
+                         uint64_t generation, uint64_t base_generation, uint32_t sections, ty_error *err) {
   *w = (ty_slab_writer){.c = c, .fd = -1, .capacity = sections, .err = err};
   snprintf(w->name, sizeof w->name, "%s", name);
-  w->header = (ty_slab_header){.magic = TY_SLAB_MAGIC, .version = TY_SLAB_VERSION, .kind = kind, .generation = generation, .base_generation = base_generation};
+  w->header = (ty_slab_header){.magic = TY_SLAB_MAGIC,
+                               .version = TY_SLAB_VERSION,
+                               .kind = kind,
+                               .generation = generation,
+                               .base_generation = base_generation};
   w->offset = ty_align_up(sizeof w->header + sections * sizeof *w->sections);
   w->sections = calloc(sections, sizeof *w->sections);
   w->buffer = malloc(WRITE_BUFFER);
-  if (w->sections == NULL || w->buffer == NULL) w->status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", name);
-  else w->status = ty_file_create(c, name, &w->fd, err);
+  if (w->sections == NULL || w->buffer == NULL)
+    w->status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", name);
+  else
+    w->status = ty_file_create(c, name, &w->fd, err);
   if (w->status == TY_OK) return TY_OK;
   free(w->sections);
   free(w->buffer);
@@ -105,29 +111,37 @@ ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kin
   if (file->bytes < sizeof(ty_slab_header)) return damaged(err, file, "no room for a header", file->bytes);
   const ty_slab_header *h = (const ty_slab_header *)file->map;
   if (h->magic != TY_SLAB_MAGIC) return damaged(err, file, "not a slab", 0);
-  if (h->version != TY_SLAB_VERSION) return ty_fail(err, TY_CORRUPT, "%s is of version %u, this runtime reads %u", file->name, h->version, TY_SLAB_VERSION);
-  if (h->crc != k->crc32c(0, h, sizeof *h - sizeof h->crc)) return damaged(err, file, "the header does not match its checksum", 0);
+  if (h->version != TY_SLAB_VERSION)
+    return ty_fail(err, TY_CORRUPT, "%s is of version %u, this runtime reads %u", file->name, h->version,
+                   TY_SLAB_VERSION);
+  if (h->crc != k->crc32c(0, h, sizeof *h - sizeof h->crc))
+    return damaged(err, file, "the header does not match its checksum", 0);
   if (h->kind != kind || h->bytes != file->bytes || h->sections == 0 || h->sections > TY_SLAB_SECTIONS_MAX)
     return damaged(err, file, "the header is not of this file", 0);
   uint64_t table = h->sections * sizeof(ty_slab_section), end = sizeof *h + table;
   const ty_slab_section *sections = (const ty_slab_section *)(file->map + sizeof *h);
   if (end > file->bytes) return damaged(err, file, "no room for the section table", sizeof *h);
-  if (h->table_crc != k->crc32c(0, sections, (size_t)table)) return damaged(err, file, "the section table does not match its checksum", sizeof *h);
-  if (file->crc != k->crc32c(0, file->map, (size_t)end)) return damaged(err, file, "the header is not the one the manifest names", 0);
+  if (h->table_crc != k->crc32c(0, sections, (size_t)table))
+    return damaged(err, file, "the section table does not match its checksum", sizeof *h);
+  if (file->crc != k->crc32c(0, file->map, (size_t)end))
+    return damaged(err, file, "the header is not the one the manifest names", 0);
   for (uint32_t i = 0; i < h->sections; i++) {
     uint64_t stop;
-    if (sections[i].offset % TY_ALIGN != 0 || sections[i].offset < end || !ty_add(sections[i].offset, sections[i].bytes, &stop) || stop > file->bytes)
+    if (sections[i].offset % TY_ALIGN != 0 || sections[i].offset < end ||
+        !ty_add(sections[i].offset, sections[i].bytes, &stop) || stop > file->bytes)
       return damaged(err, file, "a section lies outside the file", sizeof *h + i * sizeof *sections);
   }
   *out = (ty_slab){h, sections, file};
   return TY_OK;
 }
 
-ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check, ty_slice *out, ty_error *err) {
+ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check,
+                      ty_slice *out, ty_error *err) {
   for (uint32_t i = 0; i < slab->header->sections; i++) {
     const ty_slab_section *s = &slab->sections[i];
     if (s->id != id) continue;
-    if (bytes != UINT64_MAX && s->bytes != bytes) return damaged(err, slab->file, "a section is not as long as it must be", s->offset);
+    if (bytes != UINT64_MAX && s->bytes != bytes)
+      return damaged(err, slab->file, "a section is not as long as it must be", s->offset);
     if (check && c->env->kernel->crc32c(0, slab->file->map + s->offset, (size_t)s->bytes) != s->crc)
       return damaged(err, slab->file, "bytes do not match their checksum", s->offset);
     *out = (ty_slice){slab->file->map + s->offset, s->bytes};

@@ -62,7 +62,8 @@ ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *er
   bool failed = of == NULL;
   free(of);
   if (failed) return ty_fail(err, TY_NO_MEMORY, "out of memory to count partitions");
-  if (args->out_bytes > args->out_capacity) return ty_fail(err, TY_BUFFER, "the answer needs %llu bytes", (unsigned long long)args->out_bytes);
+  if (args->out_bytes > args->out_capacity)
+    return ty_fail(err, TY_BUFFER, "the answer needs %llu bytes", (unsigned long long)args->out_bytes);
   return TY_OK;
 }
 

@@ -124,9 +124,11 @@ void ty_file_unmap(const ty_collection *c, ty_file *file);
 ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err);
 ty_status ty_file_sync_dir(const ty_collection *c, const char *dir, ty_error *err);
 ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit, ty_buffer *out, ty_error *err);
-/* Writes a whole small file durably: temporary name, sync, rename. The directory is not synced. `renamed` (may be NULL) is set once the
+/* Writes a whole small file durably: temporary name, sync, `before` (may be NULL), rename. The directory is not synced. `renamed` is set once the
  * rename was tried: from then on the name may stand for either. */
-ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes, bool *renamed, ty_error *err);
+typedef ty_status (*ty_before_fn)(void *ctx, ty_error *err);
+ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes, ty_before_fn before, void *ctx, bool *renamed,
+                          ty_error *err);
 ty_status ty_file_size(const ty_collection *c, const char *name, uint64_t *out, ty_error *err);
 void ty_file_remove(const ty_collection *c, const char *name);
 
@@ -223,9 +225,18 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
 /* Points the rows from delta position `at` on, which were saved in the block at `from`, to the mapping. */
 void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint64_t at);
 ty_status ty_delta_check_header(const ty_collection *c, const ty_file *file, ty_error *err);
-/* Writes the unsaved operations as one block, to the last of `files` or as a fresh one at its end, and syncs it. The file's record there
- * gets its new size and checksum; a fresh one's is not mapped. `from`: where the block starts. */
-ty_status ty_delta_append(ty_collection *c, uint64_t generation, ty_files *files, uint64_t *from, ty_error *err);
+/* Writes the unsaved operations as one block, to the last of `files` or as a fresh one at its end. The file's record there gets its new size
+ * and checksum; a fresh one's is not mapped. Its sync is begun and may go on beside; ty_delta_finish waits for it and closes. After a
+ * successful ty_delta_append it is called exactly once, also where the save fails for another reason. */
+typedef struct ty_delta_write {
+  ty_collection *c;
+  int fd;
+  char name[64];
+  uint64_t from; /* where the block starts */
+  bool fresh, beside;
+} ty_delta_write;
+ty_status ty_delta_append(ty_collection *c, uint64_t generation, ty_files *files, ty_delta_write *w, ty_error *err);
+ty_status ty_delta_finish(ty_delta_write *w, ty_error *err);
 /* Fills op->bytes from the other lengths; false where they are out of bounds. */
 bool ty_operation_size(const ty_collection *c, ty_operation *op);
 /* Makes sure that `bytes` of a delta are mapped; rows that point into the old mapping follow. Under the exclusive lock. */
@@ -254,7 +265,8 @@ void ty_swap_state(ty_collection *c, ty_collection *t);
 ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *m, ty_error *err);
 /* Maps and opens the IVF and lexical slabs that store->files names. */
 ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error *err);
-/* Brings `c` to what the directory says now. Under the exclusive lock. `missing_ok`: no manifest is no failure. */
+ty_status ty_wrong_sum(const ty_file *file, ty_error *err);
+/* follow.c. Brings `c` to what the directory says now. Under the exclusive lock. `missing_ok`: no manifest is no failure. */
 ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err);
 
 /* ---- Commit: commit.c -----------------------------------------------------------------------------------------------*/
@@ -264,6 +276,8 @@ typedef struct ty_next {
   const ty_files *files;
   uint64_t generation, live, total;
   bool first;          /* the directory itself is new */
+  ty_before_fn before; /* what must have succeeded before the rename; may be NULL */
+  void *before_ctx;
   ty_stamp stamp;      /* out: zero where it could not be read */
   uint64_t bytes;      /* out: of the manifest */
   bool unknown;        /* out: on failure, the disk may hold the new manifest all the same */

@@ -7,7 +7,9 @@
 /* ---- The set of hashes ----------------------------------------------------------------------------------------------*/
 
 /* Hashes are mixed already; the multiplication only guards against sets chosen to collide in the low bits. */
-static uint32_t bag_slot(const ty_bag *b, uint32_t hash) { return (hash * 0x9e3779b1u >> 7 ^ hash) & (b->table_size - 1); }
+static uint32_t bag_slot(const ty_bag *b, uint32_t hash) {
+  return (hash * 0x9e3779b1u >> 7 ^ hash) & (b->table_size - 1);
+}
 
 uint32_t ty_bag_find(const ty_bag *b, uint32_t hash) {
   if (b->table_size == 0) return TY_NO_TERM;
@@ -157,7 +159,8 @@ ty_status ty_terms_encode(const ame_kernel *k, ty_slice text, ty_buffer *out, ty
   ty_buffer_append(out, bytes, length);
   if (!out->failed) goto done;
 no_memory:
-  status = ty_fail(err, TY_NO_MEMORY, "not enough memory for the terms of a text of %llu bytes", (unsigned long long)text.bytes);
+  status = ty_fail(err, TY_NO_MEMORY, "not enough memory for the terms of a text of %llu bytes",
+                   (unsigned long long)text.bytes);
 done:
   free(sorted);
   free(bytes);

@@ -32,7 +32,8 @@ static ty_status check_slab(check *k, const ty_file *file, uint32_t kind) {
     uint32_t crc = 0;
     status = sum(k, file->map + s->offset, s->bytes, &crc);
     if (status == TY_OK && crc != s->crc)
-      status = ty_fail(k->err, TY_CORRUPT, "%s: bytes do not match their checksum at offset %llu", file->name, (unsigned long long)s->offset);
+      status = ty_fail(k->err, TY_CORRUPT, "%s: bytes do not match their checksum at offset %llu", file->name,
+                       (unsigned long long)s->offset);
   }
   return status;
 }
@@ -45,18 +46,21 @@ static ty_status check_delta(check *k, const ty_file *file) {
   for (uint64_t at = sizeof(ty_delta_header); at < file->bytes && status == TY_OK;) {
     const ty_block_header *b = (const ty_block_header *)(const void *)(file->map + at);
     uint32_t crc = 0;
-    bool good = file->bytes - at >= sizeof *b && b->magic == TY_BLOCK_MAGIC && b->crc == kernel->crc32c(0, b, sizeof *b - sizeof b->crc) &&
-                b->payload_bytes % TY_ALIGN == 0 && b->payload_bytes <= file->bytes - at - sizeof *b;
+    bool good = file->bytes - at >= sizeof *b && b->magic == TY_BLOCK_MAGIC &&
+                b->crc == kernel->crc32c(0, b, sizeof *b - sizeof b->crc) && b->payload_bytes % TY_ALIGN == 0 &&
+                b->payload_bytes <= file->bytes - at - sizeof *b;
     if (good) {
       status = sum(k, file->map + at + sizeof *b, b->payload_bytes, &crc);
       whole = kernel->crc32c(whole, b, (size_t)(sizeof *b + b->payload_bytes));
       good = crc == b->payload_crc;
     }
     if (status == TY_OK && !good)
-      status = ty_fail(k->err, TY_CORRUPT, "%s: the block at offset %llu does not match its checksum", file->name, (unsigned long long)at);
+      status = ty_fail(k->err, TY_CORRUPT, "%s: the block at offset %llu does not match its checksum", file->name,
+                       (unsigned long long)at);
     if (good) at += sizeof *b + b->payload_bytes;
   }
-  if (status == TY_OK && whole != file->crc) status = ty_fail(k->err, TY_CORRUPT, "%s: it is not the file the manifest names", file->name);
+  if (status == TY_OK && whole != file->crc)
+    status = ty_fail(k->err, TY_CORRUPT, "%s: it is not the file the manifest names", file->name);
   return status;
 }
 

@@ -77,6 +77,42 @@ export async function buildNative(options: NativeOptions): Promise<NativeLibrari
   return { kernel: kernel!, runtime: runtime!, compiled: missing.length };
 }
 
+/**
+ * Links a C program with the very objects that the libraries are made of, hidden functions included. For tests; returns the program's path.
+ * @throws BuildError with the compiler's own words
+ */
+export async function buildProgram(options: NativeOptions, source: string): Promise<string> {
+  await buildNative(options);
+  const { root, cache, tag } = options;
+  const headers = hashHeaders(root);
+  const objects = LIBRARIES.flatMap((library) => planLibrary(library, headers, options).objects).map(
+    ({ path }) => path,
+  );
+  const folder = join(root, dirname(source));
+  const beside = readdirSync(folder)
+    .filter((name) => name.endsWith(".h"))
+    .sort()
+    .map((name) => readFileSync(join(folder, name)));
+  const flags = [...compileFlags(tag), "-g", `-I${dirname(source)}`, "-lm", "-lpthread"];
+  const key = hash(readFileSync(join(root, source)), ...beside, ...objects.map((path) => basename(path)), ...flags);
+  const program = join(cache, tag, "programs", `${basename(source, ".c")}-${key}`);
+  if (!existsSync(program)) {
+    mkdirSync(dirname(program), { recursive: true });
+    for (const name of readdirSync(dirname(program))) {
+      if (name.startsWith(`${basename(source, ".c")}-`)) rmSync(join(dirname(program), name), { force: true });
+    }
+    await produce(program, (path) => zig(options, ["cc", ...flags, source, ...objects, "-o", path]));
+  }
+  return program;
+}
+
+/** Sources of both libraries for this kind of CPU with the extra flags of each: for builds with another compiler. */
+export function nativeSources(root: string, tag: PlatformTag): { source: string; flags: string[] }[] {
+  const options = { root, cache: "", tag };
+  const all = LIBRARIES.flatMap((library) => planLibrary(library, "", options).objects);
+  return all.map(({ source }) => ({ source, flags: ISA_FLAGS[basename(source)]?.flags ?? [] }));
+}
+
 interface ObjectPlan {
   source: string;
   flags: string[];

@@ -3,14 +3,13 @@
  * (z-scores), which beat reciprocal ranks on every development set where one of the two rankings was weak.
  */
 
+import { DENSE_WEIGHT } from "./ranking.ts";
+
 /** A candidate of one ranking, best first. */
 export interface Ranked {
   id: string;
   score: number;
 }
-
-/** How much the dense ranking counts; the lexical one has the rest. */
-export const DENSE_WEIGHT = 0.5;
 
 /** How many candidates of each ranking are looked at for `topK` fused hits. */
 export function candidateDepth(topK: number): number {
@@ -21,11 +20,16 @@ export function candidateDepth(topK: number): number {
  * The ids of both rankings, best fused score first, ties in order of id. A candidate that one ranking does not hold gets that ranking's
  * lowest score: it is at most as good as the last one listed.
  */
-export function fuse(dense: readonly Ranked[], lexical: readonly Ranked[], topK: number): string[] {
+export function fuse(
+  dense: readonly Ranked[],
+  lexical: readonly Ranked[],
+  topK: number,
+  denseWeight = DENSE_WEIGHT,
+): string[] {
   const fused = new Map<string, number>();
   for (const [list, weight] of [
-    [dense, DENSE_WEIGHT],
-    [lexical, 1 - DENSE_WEIGHT],
+    [dense, denseWeight],
+    [lexical, 1 - denseWeight],
   ] as const) {
     const standard = standardise(list);
     for (const { id } of [...dense, ...lexical]) {

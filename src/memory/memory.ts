@@ -9,13 +9,10 @@ import { shown } from "../store/names.ts";
 import type { Store } from "../store/store.ts";
 import { tune } from "../tune/tuner.ts";
 import type * as payload from "./payloads.ts";
+import { BM25 } from "./ranking.ts";
 import type { Repositories } from "./repositories.ts";
 import type * as args from "./schemas.ts";
 import { idsOrNew, putTexts, searchTexts, updateTexts, watch } from "./texts.ts";
-
-/** Robertson and Zaragoza's middle of the range; both lie on the plateau of the development sets. */
-const BM25_K1 = 1.2;
-const BM25_B = 0.75;
 
 /** What a memory is made of; `openMemory` puts it together. */
 export interface MemoryParts {
@@ -153,7 +150,7 @@ export class Memory implements args.Verbs {
         `collection ${shown(a.collection)} was created without a lexical index: create one with lexical true and add its texts there`,
       );
     }
-    const [k1, b] = [a.k1 ?? BM25_K1, a.b ?? BM25_B];
+    const { k1 = BM25.k1, b = BM25.b } = a;
     await collection.buildLexical(k1, b, watch(c));
     return { lexical_built: a.collection, k1, b };
   }

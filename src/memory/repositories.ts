@@ -10,6 +10,7 @@ import { shown } from "../store/names.ts";
 import type { Store } from "../store/store.ts";
 import { parseArguments } from "./arguments.ts";
 import type * as payload from "./payloads.ts";
+import { BM25 } from "./ranking.ts";
 import type * as args from "./schemas.ts";
 import { searchTexts, watch } from "./texts.ts";
 
@@ -17,8 +18,6 @@ import { searchTexts, watch } from "./texts.ts";
 export const REPO_COLLECTION = "repo_symbols";
 const REPO_KEY = "repo_id";
 const REPO_COLUMNS = ["repo_id", "path", "language"];
-/** Parameters of the BM25 index of repositories. */
-const REPO_BM25 = { k1: 1.2, b: 0.75 };
 
 /** What the repository verbs need. */
 export interface RepositoriesOptions {
@@ -56,7 +55,7 @@ export class Repositories {
       ...watch(c),
     });
     if (collection.generation > 0 && collection.stats().lexical_built === 0) {
-      await collection.buildLexical(REPO_BM25.k1, REPO_BM25.b, watch(c));
+      await collection.buildLexical(BM25.k1, BM25.b, watch(c));
     }
     return result;
   }

@@ -1,9 +1,10 @@
-/** `npm run bench [-- start memory] [--json]`: figures beside a peer's or the machine's limit, in one run. */
+/** `npm run bench [-- start memory quality] [--json]`: figures beside a peer's or the machine's limit, in one run. */
 import { type Line, report } from "./measure.ts";
 
 const suites: Record<string, () => Promise<Line[]>> = {
   start: async () => (await import("./start.ts")).benchStart(),
   memory: async () => (await import("./memory.ts")).benchMemory(),
+  quality: async () => (await import("./quality.ts")).benchQuality(),
 };
 
 const words = process.argv.slice(2);

@@ -22,7 +22,8 @@ static void require(int ok, const char *what) {
 static void count(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes) {
   tally *t = ctx;
   require(bytes > 0 && bytes <= 64, "a term has 1 to 64 bytes");
-  for (size_t i = 0; i < bytes; i++) require(term[i] > ' ' && term[i] != 0x7f && !(term[i] >= 'A' && term[i] <= 'Z'), "a term is folded");
+  for (size_t i = 0; i < bytes; i++)
+    require(term[i] > ' ' && term[i] != 0x7f && !(term[i] >= 'A' && term[i] <= 'Z'), "a term is folded");
   t->tokens++;
   t->bytes += bytes;
   t->hash = t->hash * 31 + hash;
@@ -34,13 +35,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tally once = {0, 0, 0}, twice = {0, 0, 0};
   ame_tokenize(data, size, count, &once);
   ame_tokenize(data, size, count, &twice);
-  require(once.tokens == twice.tokens && once.bytes == twice.bytes && once.hash == twice.hash, "tokens are the same twice");
+  require(once.tokens == twice.tokens && once.bytes == twice.bytes && once.hash == twice.hash,
+          "tokens are the same twice");
   require(once.tokens <= 2 * size + 1, "at most two tokens a byte");
   uint64_t end = size;
   for (uint32_t model = 0; model < 2; model++) {
     for (uint32_t role = 0; role < 2; role++) {
       uint32_t dim = ame_embed_dim(model);
-      require(ame_embed(model, role, data, &end, 1, row) == 0 && ame_embed(model, role, data, &end, 1, again) == 0, "embed");
+      require(ame_embed(model, role, data, &end, 1, row) == 0 && ame_embed(model, role, data, &end, 1, again) == 0,
+              "embed");
       require(memcmp(row, again, dim * sizeof(float)) == 0, "a vector is the same twice");
       double square = 0;
       for (uint32_t i = 0; i < dim; i++) square += (double)row[i] * row[i];
@@ -63,10 +66,50 @@ static uint64_t next(void) {
 
 /* Bytes at random are nearly all separators; pieces of real scripts, joined and then damaged, go deeper. */
 static const char *const pieces[] = {
-    "a", "Z", "word", "HTTPServer", "snake_case_", "9", "1234567890", " ", "  ", "\n", "'s", "\xe2\x80\x99s", "_", "y", "ing", "ational",
-    "\xc3\xa9", "\xc3\x9f", "e\xcc\x81", "\xe5\x8c\x97", "\xe4\xba\xac", "\xe3\x82\xab", "\xed\x95\x9c", "\xe0\xb8\xa2", "\xd0\x9c", "\xd8\xa3",
-    "\xf0\x9f\x91\xa8", "\xe2\x80\x8d", "\xf0\x9f\x8f\xbd", "\xef\xb8\x8f", "\xf0\xa0\x80\x80", "\xef\xbc\xa1", "\xd9\xa3", "\xf4\x8f\xbf\xbf",
-    "\xf4\x90\x80\x80", "\xed\xa0\x80", "\xc0\xaf", "\x80", "\xff", "\xe6\xb0", "\xcc", "\xef\xbf\xbd", "\xe2\x80\x8f", "\xce\xa3",
+    "a",
+    "Z",
+    "word",
+    "HTTPServer",
+    "snake_case_",
+    "9",
+    "1234567890",
+    " ",
+    "  ",
+    "\n",
+    "'s",
+    "\xe2\x80\x99s",
+    "_",
+    "y",
+    "ing",
+    "ational",
+    "\xc3\xa9",
+    "\xc3\x9f",
+    "e\xcc\x81",
+    "\xe5\x8c\x97",
+    "\xe4\xba\xac",
+    "\xe3\x82\xab",
+    "\xed\x95\x9c",
+    "\xe0\xb8\xa2",
+    "\xd0\x9c",
+    "\xd8\xa3",
+    "\xf0\x9f\x91\xa8",
+    "\xe2\x80\x8d",
+    "\xf0\x9f\x8f\xbd",
+    "\xef\xb8\x8f",
+    "\xf0\xa0\x80\x80",
+    "\xef\xbc\xa1",
+    "\xd9\xa3",
+    "\xf4\x8f\xbf\xbf",
+    "\xf4\x90\x80\x80",
+    "\xed\xa0\x80",
+    "\xc0\xaf",
+    "\x80",
+    "\xff",
+    "\xe6\xb0",
+    "\xcc",
+    "\xef\xbf\xbd",
+    "\xe2\x80\x8f",
+    "\xce\xa3",
 };
 
 int main(int argc, char **argv) {

@@ -27,22 +27,32 @@ static void *memory(size_t bytes) {
   return p;
 }
 
-static const size_t lengths[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 255, 256, 384, 768, 1000, 1024};
+static const size_t lengths[] = {0,  1,  2,  3,  7,   8,   9,   15,  16,  17,   31,  32,
+                                 33, 63, 64, 65, 127, 255, 256, 384, 768, 1000, 1024};
 #define LENGTHS (sizeof lengths / sizeof lengths[0])
-#define ROWS 7
+#define ROWS    7
 
-typedef enum shape { SHAPE_RANDOM, SHAPE_ZERO, SHAPE_DENORMAL, SHAPE_SMALLEST, SHAPE_HUGE, SHAPE_ONE_HOT, SHAPE_MIXED, SHAPES } shape;
+typedef enum shape {
+  SHAPE_RANDOM,
+  SHAPE_ZERO,
+  SHAPE_DENORMAL,
+  SHAPE_SMALLEST,
+  SHAPE_HUGE,
+  SHAPE_ONE_HOT,
+  SHAPE_MIXED,
+  SHAPES
+} shape;
 
 static void fill(float *x, size_t n, shape s) {
   for (size_t i = 0; i < n; i++) {
     switch (s) {
-      case SHAPE_ZERO: x[i] = 0; break;
-      case SHAPE_DENORMAL: x[i] = random_float() * 1e-40f; break;
-      case SHAPE_SMALLEST: x[i] = i % 3 ? 0 : 1.4e-45f; break;
-      case SHAPE_HUGE: x[i] = random_float() * 1e17f; break;
-      case SHAPE_ONE_HOT: x[i] = i == n / 2 ? -3.0f : 0; break;
-      case SHAPE_MIXED: x[i] = ldexpf(random_float(), (int)(random_u64() % 40) - 20); break;
-      default: x[i] = random_float();
+    case SHAPE_ZERO: x[i] = 0; break;
+    case SHAPE_DENORMAL: x[i] = random_float() * 1e-40f; break;
+    case SHAPE_SMALLEST: x[i] = i % 3 ? 0 : 1.4e-45f; break;
+    case SHAPE_HUGE: x[i] = random_float() * 1e17f; break;
+    case SHAPE_ONE_HOT: x[i] = i == n / 2 ? -3.0f : 0; break;
+    case SHAPE_MIXED: x[i] = ldexpf(random_float(), (int)(random_u64() % 40) - 20); break;
+    default: x[i] = random_float();
     }
   }
 }
@@ -82,9 +92,11 @@ static void test_dot_f32(const char *path) {
         long double sum = 0;
         for (size_t j = 0; j < dim; j++) sum += (long double)q[j] * rows[i * dim + j];
         double bound = (double)dim * 0x1p-22 * norm_of(q, dim) * norm_of(rows + i * dim, dim) + 1e-44;
-        CHECK_MESSAGE(fabs((double)(out[i] - sum)) <= bound, "%s dot_f32 dim %zu shape %d: %g, not %Lg", path, dim, s, out[i], sum);
+        CHECK_MESSAGE(fabs((double)(out[i] - sum)) <= bound, "%s dot_f32 dim %zu shape %d: %g, not %Lg", path, dim, s,
+                      out[i], sum);
         kernel->dot_f32(q, rows + i * dim, 1, dim, &one);
-        CHECK_MESSAGE(memcmp(&one, &out[i], sizeof one) == 0, "%s dot_f32 dim %zu: a row's bits depend on its place", path, dim);
+        CHECK_MESSAGE(memcmp(&one, &out[i], sizeof one) == 0, "%s dot_f32 dim %zu: a row's bits depend on its place",
+                      path, dim);
       }
     }
     free(q);
@@ -100,8 +112,10 @@ static void test_dot_i8(const char *path) {
     int8_t *q = memory(stride), *codes = memory(ROWS * stride);
     int32_t out[ROWS];
     for (int extreme = 0; extreme < 3; extreme++) {
-      for (size_t j = 0; j < stride; j++) q[j] = extreme ? (int8_t)(extreme == 1 ? 127 : -127) : (int8_t)(random_u64() % 255 - 127);
-      for (size_t j = 0; j < ROWS * stride; j++) codes[j] = extreme ? (int8_t)(j / (stride ? stride : 1) % 2 ? 127 : -127) : (int8_t)(random_u64() % 255 - 127);
+      for (size_t j = 0; j < stride; j++)
+        q[j] = extreme ? (int8_t)(extreme == 1 ? 127 : -127) : (int8_t)(random_u64() % 255 - 127);
+      for (size_t j = 0; j < ROWS * stride; j++)
+        codes[j] = extreme ? (int8_t)(j / (stride ? stride : 1) % 2 ? 127 : -127) : (int8_t)(random_u64() % 255 - 127);
       kernel->dot_i8(q, codes, ROWS, stride, out);
       for (size_t i = 0; i < ROWS; i++) {
         int64_t sum = 0;
@@ -141,8 +155,10 @@ static void test_quantize(const char *path) {
           norm += hat * hat;
         }
         CHECK_MESSAGE(good, "%s a code dim %zu shape %d", path, dim, s);
-        CHECK_MESSAGE(info[i].err >= sqrtl(err) && info[i].norm >= sqrtl(norm), "%s bounds dim %zu shape %d", path, dim, s);
-        CHECK_MESSAGE(info[i].err <= sqrtl(err) * 1.000001L + 2e-45L && info[i].norm <= sqrtl(norm) * 1.000001L + 2e-45L,
+        CHECK_MESSAGE(info[i].err >= sqrtl(err) && info[i].norm >= sqrtl(norm), "%s bounds dim %zu shape %d", path, dim,
+                      s);
+        CHECK_MESSAGE(info[i].err <= sqrtl(err) * 1.000001L + 2e-45L &&
+                          info[i].norm <= sqrtl(norm) * 1.000001L + 2e-45L,
                       "%s bounds too wide, dim %zu shape %d", path, dim, s);
         CHECK(info[i].pad == 0);
       }
@@ -195,7 +211,8 @@ static double objective(const float *rows, size_t n, size_t dim, const float *ce
 
 static void test_kmeans(const char *path) {
   enum { N = 403, DIM = 33, K = 70 };
-  float *rows = memory(sizeof(float) * N * DIM), *c = memory(sizeof(float) * K * DIM), *other = memory(sizeof(float) * K * DIM);
+  float *rows = memory(sizeof(float) * N * DIM), *c = memory(sizeof(float) * K * DIM),
+        *other = memory(sizeof(float) * K * DIM);
   float half[K], best[N], scratch[N];
   double *sums = memory(sizeof(double) * K * DIM);
   uint64_t counts[K];
@@ -215,13 +232,15 @@ static void test_kmeans(const char *path) {
       for (size_t j = 0; j < DIM; j++) square += (double)rows[i * DIM + j] * rows[i * DIM + j];
       for (size_t k = 0; k < K; k++) {
         double d = 0;
-        for (size_t j = 0; j < DIM; j++) d += ((double)rows[i * DIM + j] - c[k * DIM + j]) * ((double)rows[i * DIM + j] - c[k * DIM + j]);
+        for (size_t j = 0; j < DIM; j++)
+          d += ((double)rows[i * DIM + j] - c[k * DIM + j]) * ((double)rows[i * DIM + j] - c[k * DIM + j]);
         if (d < least) least = d;
         if (k == assign[i]) mine = d;
       }
       CHECK_MESSAGE(mine <= least + 1e-4 && fabs(best[i] + square - mine) < 1e-4, "%s assign row %zu", path, i);
     }
-    for (size_t i = 0; i < N; i += 3) kernel->kmeans_assign(rows + i * DIM, N - i < 3 ? N - i : 3, DIM, c, half, K, part + i, NULL);
+    for (size_t i = 0; i < N; i += 3)
+      kernel->kmeans_assign(rows + i * DIM, N - i < 3 ? N - i : 3, DIM, c, half, K, part + i, NULL);
     CHECK_MESSAGE(memcmp(part, assign, sizeof part) == 0, "%s an assignment depends on the batch", path);
     double now = objective(rows, N, DIM, c, assign);
     CHECK_MESSAGE(now <= before * (1 + 1e-6), "%s objective rose from %g to %g", path, before, now);
@@ -262,7 +281,10 @@ static void test_topk(void) {
   const uint64_t sizes[] = {1, 2, 3, 10, 100, 999, 1000, 1005};
   for (int kind = 0; kind < 4; kind++) {
     for (size_t i = 0; i < N; i++) {
-      float score = kind == 0 ? random_float() : kind == 1 ? (float)(random_u64() % 7) : kind == 2 ? (float)i : -(float)i;
+      float score = kind == 0   ? random_float()
+                    : kind == 1 ? (float)(random_u64() % 7)
+                    : kind == 2 ? (float)i
+                                : -(float)i;
       hits[i] = (ame_hit){kind == 1 ? N - i : i, score, (uint32_t)i};
     }
     memcpy(sorted, hits, sizeof sorted);
@@ -276,7 +298,8 @@ static void test_topk(void) {
       if (expected < N) CHECK(items[0].row == sorted[expected - 1].row);
       kernel->topk_sort(&heap);
       int good = 1;
-      for (uint64_t i = 0; i < expected; i++) good &= items[i].row == sorted[i].row && items[i].position == sorted[i].position;
+      for (uint64_t i = 0; i < expected; i++)
+        good &= items[i].row == sorted[i].row && items[i].position == sorted[i].position;
       CHECK_MESSAGE(good, "top %llu of kind %d", (unsigned long long)sizes[s], kind);
     }
   }
@@ -304,14 +327,16 @@ static void test_crc32c(const char *path) {
     up[i] = (uint8_t)i;
     down[i] = (uint8_t)(31 - i);
   }
-  const uint8_t scsi[48] = {0x01, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x14, 0, 0, 0, 0, 0, 0x04, 0,
-                            0, 0, 0, 0x14, 0, 0, 0, 0x18, 0x28, 0, 0, 0, 0, 0, 0, 0, 0x02, 0, 0, 0, 0, 0, 0, 0};
+  const uint8_t scsi[48] = {0x01, 0xc0, 0, 0, 0, 0, 0,    0, 0,    0, 0, 0,    0, 0, 0, 0,
+                            0x14, 0,    0, 0, 0, 0, 0x04, 0, 0,    0, 0, 0x14, 0, 0, 0, 0x18,
+                            0x28, 0,    0, 0, 0, 0, 0,    0, 0x02, 0, 0, 0,    0, 0, 0, 0};
   CHECK_MESSAGE(kernel->crc32c(0, zeros, 32) == 0x8a9136aau, "%s zeros", path);
   CHECK_MESSAGE(kernel->crc32c(0, ones, 32) == 0x62a8ab43u, "%s ones", path);
   CHECK_MESSAGE(kernel->crc32c(0, up, 32) == 0x46dd794eu, "%s up", path);
   CHECK_MESSAGE(kernel->crc32c(0, down, 32) == 0x113fdb5cu, "%s down", path);
   CHECK_MESSAGE(kernel->crc32c(0, scsi, 48) == 0xd9963a56u, "%s iSCSI read", path);
-  CHECK_MESSAGE(kernel->crc32c(0, "123456789", 9) == 0xe3069283u && kernel->crc32c(0, NULL, 0) == 0, "%s check value", path);
+  CHECK_MESSAGE(kernel->crc32c(0, "123456789", 9) == 0xe3069283u && kernel->crc32c(0, NULL, 0) == 0, "%s check value",
+                path);
   uint8_t data[200];
   for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)random_u64();
   for (size_t n = 0; n <= sizeof data; n++) {
@@ -321,7 +346,8 @@ static void test_crc32c(const char *path) {
       for (int b = 0; b < 8; b++) slow = (slow >> 1) ^ (slow & 1 ? 0x82f63b78u : 0);
     }
     size_t cut = n / 3;
-    CHECK_MESSAGE(kernel->crc32c(kernel->crc32c(0, data, cut), data + cut, n - cut) == ~slow, "%s crc of %zu bytes", path, n);
+    CHECK_MESSAGE(kernel->crc32c(kernel->crc32c(0, data, cut), data + cut, n - cut) == ~slow, "%s crc of %zu bytes",
+                  path, n);
   }
   for (uint32_t i = 0; i < 256; i++) {
     uint32_t c = i;
@@ -358,11 +384,16 @@ static const token_case token_cases[] = {
     {"empty", "", ""},
     {"separators only", " .,;!? \t\r\n--- ", ""},
     {"case and stem", "The Running dogs ran", "the run dog ran"},
-    {"Porter: step 1", "caresses ponies cats feed agreed plastered motoring sing", "caress poni cat feed agre plaster motor sing"},
-    {"Porter: e and doubles", "conflated sized hopping falling hissing failing filing happy sky", "conflat size hop fall hiss fail file happi sky"},
-    {"Porter: step 2", "relational conditional valenci digitizer radically vietnamization sensibiliti", "relat condit valenc digit radic vietnam sensibl"},
-    {"Porter: step 3", "triplicate formative formalize electrical hopeful goodness", "triplic form formal electr hope good"},
-    {"Porter: step 4", "revival allowance inference airliner adjustable replacement adoption", "reviv allow infer airlin adjust replac adopt"},
+    {"Porter: step 1", "caresses ponies cats feed agreed plastered motoring sing",
+     "caress poni cat feed agre plaster motor sing"},
+    {"Porter: e and doubles", "conflated sized hopping falling hissing failing filing happy sky",
+     "conflat size hop fall hiss fail file happi sky"},
+    {"Porter: step 2", "relational conditional valenci digitizer radically vietnamization sensibiliti",
+     "relat condit valenc digit radic vietnam sensibl"},
+    {"Porter: step 3", "triplicate formative formalize electrical hopeful goodness",
+     "triplic form formal electr hope good"},
+    {"Porter: step 4", "revival allowance inference airliner adjustable replacement adoption",
+     "reviv allow infer airlin adjust replac adopt"},
     {"Porter: step 5", "probate rate cease controll roll", "probat rate ceas control roll"},
     {"Porter: y", "yes toy syzygy crying dyed yyyyyyy", "ye toi syzygi cry dy yyyyyyi"},
     {"stop words stay", "to be or not", "to be or not"},
@@ -380,9 +411,14 @@ static const token_case token_cases[] = {
     {"capitals", "NASA Covid", "nasa covid"},
     {"accents", "Caf\xc3\xa9 na\xc3\xafve \xc3\x85ngstr\xc3\xb6m", "cafe naiv angstrom"},
     {"combining accent", "Cafe\xcc\x81", "cafe"},
-    {"sharp s, ligatures, stroke", "Stra\xc3\x9f" "e \xc5\x93uvre \xc3\xb8l", "strass oeuvr ol"},
-    {"Greek and its final sigma", "\xce\x9f\xce\x94\xce\x9f\xce\xa3 \xce\xbf\xce\xb4\xcf\x8c\xcf\x82", "\xce\xbf\xce\xb4\xce\xbf\xcf\x83 \xce\xbf\xce\xb4\xce\xbf\xcf\x83"},
-    {"Cyrillic", "\xd0\x9c\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2\xd0\xb0", "\xd0\xbc\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2\xd0\xb0"},
+    {"sharp s, ligatures, stroke",
+     "Stra\xc3\x9f"
+     "e \xc5\x93uvre \xc3\xb8l",
+     "strass oeuvr ol"},
+    {"Greek and its final sigma", "\xce\x9f\xce\x94\xce\x9f\xce\xa3 \xce\xbf\xce\xb4\xcf\x8c\xcf\x82",
+     "\xce\xbf\xce\xb4\xce\xbf\xcf\x83 \xce\xbf\xce\xb4\xce\xbf\xcf\x83"},
+    {"Cyrillic", "\xd0\x9c\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2\xd0\xb0",
+     "\xd0\xbc\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2\xd0\xb0"},
     {"Arabic alef and marks", "\xd8\xa3\xd9\x8e\xd8\xa8", "\xd8\xa7\xd8\xa8"},
     {"Hebrew, right to left mark", "\xe2\x80\x8f\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d"},
     {"Han pairs", "\xe5\x8c\x97\xe4\xba\xac\xe5\xb8\x82", "\xe5\x8c\x97\xe4\xba\xac \xe4\xba\xac\xe5\xb8\x82"},
@@ -393,7 +429,8 @@ static const token_case token_cases[] = {
     {"Latin beside Han", "iPad\xe6\xb0\xb4", "pad ipad \xe6\xb0\xb4"},
     {"full width", "\xef\xbc\xa1\xef\xbc\xa2\xef\xbc\x91", "ab 1 ab1"},
     {"Arabic digits", "\xd9\xa1\xd9\xa2\xd9\xa3", "123"},
-    {"emoji family is three", "\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7", "\xf0\x9f\x91\xa8 \xf0\x9f\x91\xa9 \xf0\x9f\x91\xa7"},
+    {"emoji family is three", "\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7",
+     "\xf0\x9f\x91\xa8 \xf0\x9f\x91\xa9 \xf0\x9f\x91\xa7"},
     {"soft hyphen", "co\xc2\xadoperate", "cooper"},
     {"lone continuation", "a\x80z", "a z"},
     {"overlong slash", "a\xc0\xafz", "a z"},
@@ -513,7 +550,8 @@ static void test_embed(const char *path) {
       for (uint32_t role = 0; role < 2; role++) {
         embed_one(m, role, text, strlen(text), a);
         double norm = norm_of(a, dim);
-        CHECK_MESSAGE(*token_cases[i].terms ? fabs(norm - 1) < 1e-6 : norm == 0, "model %u %s: norm %g", m, token_cases[i].name, norm);
+        CHECK_MESSAGE(*token_cases[i].terms ? fabs(norm - 1) < 1e-6 : norm == 0, "model %u %s: norm %g", m,
+                      token_cases[i].name, norm);
         if (role == AME_ROLE_QUERY) CHECK(a[dim - 1] == 0);
       }
     }
@@ -582,7 +620,8 @@ static void test_prior_table(void) {
 int main(int argc, char **argv) {
   kernel = ame_kernel_table();
   if (argc > 1 && strcmp(argv[1], "--pin") == 0) { /* prints kernel_pinned.h's numbers, after a change of version */
-    for (size_t i = 0; i < sizeof pinned / sizeof pinned[0]; i++) printf("0x%08x\n", bits_of(pinned[i].model, pinned[i].role, pinned[i].text));
+    for (size_t i = 0; i < sizeof pinned / sizeof pinned[0]; i++)
+      printf("0x%08x\n", bits_of(pinned[i].model, pinned[i].role, pinned[i].text));
     return 0;
   }
   test_table();

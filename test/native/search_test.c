@@ -37,8 +37,14 @@ static uint64_t naive_search(const fixture *f, const float *query, uint64_t colu
 }
 
 static ty_search_args search_args(const float *query, uint64_t k, uint64_t column, const char *key, double recall) {
-  return (ty_search_args){.query = query, .top_k = k, .column = column, .key = (const uint8_t *)key, .key_bytes = key != NULL ? strlen(key) : 0,
-                          .target_recall = recall, .out = out, .out_capacity = OUT_BYTES};
+  return (ty_search_args){.query = query,
+                          .top_k = k,
+                          .column = column,
+                          .key = (const uint8_t *)key,
+                          .key_bytes = key != NULL ? strlen(key) : 0,
+                          .target_recall = recall,
+                          .out = out,
+                          .out_capacity = OUT_BYTES};
 }
 
 static uint64_t record_bytes(const ty_record *r) {
@@ -63,27 +69,52 @@ enum { RANDOM, ALL_EQUAL, ZERO, HUGE_VALUES, TINY, DENORMAL, ONE_HOT, MIXED, NEA
 static void make_vector(float *v, uint32_t dim, int kind, uint64_t *seed) {
   for (uint32_t i = 0; i < dim; i++) v[i] = (float)test_normal(seed);
   switch (kind) {
-    case ALL_EQUAL: for (uint32_t i = 0; i < dim; i++) v[i] = 0.25f; break;
-    case ZERO: if (test_random(seed) % 4 != 0) memset(v, 0, dim * 4ul); break;
-    case HUGE_VALUES: for (uint32_t i = 0; i < dim; i++) v[i] *= test_random(seed) % 2 == 0 ? 1e30f : 1e37f; break;
-    case TINY: for (uint32_t i = 0; i < dim; i++) v[i] *= 1e-25f; break;
-    case DENORMAL: for (uint32_t i = 0; i < dim; i++) v[i] *= 1e-42f; break;
-    case ONE_HOT: { uint64_t hot = test_random(seed) % dim; for (uint32_t i = 0; i < dim; i++) v[i] = i == hot ? 3 : 0; break; }
-    case MIXED: { float s = powf(10, (float)(test_random(seed) % 60) - 30); for (uint32_t i = 0; i < dim; i++) v[i] *= s; break; }
-    case NEAR_TIES: for (uint32_t i = 0; i < dim; i++) v[i] = 1 + (test_random(seed) % 8 == 0 ? 1.2e-7f : 0); break;
-    case INTEGERS: for (uint32_t i = 0; i < dim; i++) v[i] = (float)(int)(test_random(seed) % 3) - 1; break;
-    default: break;
+  case ALL_EQUAL:
+    for (uint32_t i = 0; i < dim; i++) v[i] = 0.25f;
+    break;
+  case ZERO:
+    if (test_random(seed) % 4 != 0) memset(v, 0, dim * 4ul);
+    break;
+  case HUGE_VALUES:
+    for (uint32_t i = 0; i < dim; i++) v[i] *= test_random(seed) % 2 == 0 ? 1e30f : 1e37f;
+    break;
+  case TINY:
+    for (uint32_t i = 0; i < dim; i++) v[i] *= 1e-25f;
+    break;
+  case DENORMAL:
+    for (uint32_t i = 0; i < dim; i++) v[i] *= 1e-42f;
+    break;
+  case ONE_HOT: {
+    uint64_t hot = test_random(seed) % dim;
+    for (uint32_t i = 0; i < dim; i++) v[i] = i == hot ? 3 : 0;
+    break;
+  }
+  case MIXED: {
+    float s = powf(10, (float)(test_random(seed) % 60) - 30);
+    for (uint32_t i = 0; i < dim; i++) v[i] *= s;
+    break;
+  }
+  case NEAR_TIES:
+    for (uint32_t i = 0; i < dim; i++) v[i] = 1 + (test_random(seed) % 8 == 0 ? 1.2e-7f : 0);
+    break;
+  case INTEGERS:
+    for (uint32_t i = 0; i < dim; i++) v[i] = (float)(int)(test_random(seed) % 3) - 1;
+    break;
+  default: break;
   }
 }
 
-static fixture *random_fixture(uint32_t dim, uint64_t base, uint64_t delta, int kind, uint64_t *seed, float **vectors_out) {
+static fixture *random_fixture(uint32_t dim, uint64_t base, uint64_t delta, int kind, uint64_t *seed,
+                               float **vectors_out) {
   uint64_t n = base + delta;
   float *vectors = malloc((size_t)(n + 1) * dim * 4);
   model_row *rows = calloc(n + 1, sizeof *rows);
   for (uint64_t i = 0; i < n; i++) {
     make_vector(vectors + i * dim, dim, kind, seed);
-    rows[i] = (model_row){.row = i + 5, .keys = {1 + (uint32_t)(test_random(seed) % 4), 1 + (uint32_t)(test_random(seed) % 7)},
-                          .dead = test_random(seed) % 9 == 0, .vector = vectors + i * dim};
+    rows[i] = (model_row){.row = i + 5,
+                          .keys = {1 + (uint32_t)(test_random(seed) % 4), 1 + (uint32_t)(test_random(seed) % 7)},
+                          .dead = test_random(seed) % 9 == 0,
+                          .vector = vectors + i * dim};
   }
   fixture *f = fixture_make(dim, rows, base, delta);
   free(rows);
@@ -107,9 +138,12 @@ static void test_exact(uint64_t seed, uint32_t dim, uint64_t base, uint64_t delt
         if (ks[i] == 0) continue;
         ty_error err;
         ty_search_args args = search_args(query, ks[i], column, filter == 0 ? NULL : key, 1);
-        bool right = ty_search_entered(&f->c, &args, &err) == TY_OK && same_answer(want, all < ks[i] ? all : ks[i], args.out_count, 0);
+        bool right = ty_search_entered(&f->c, &args, &err) == TY_OK &&
+                     same_answer(want, all < ks[i] ? all : ks[i], args.out_count, 0);
         CHECK(right && args.probed_lists == 0 && args.scored_rows <= f->count);
-        if (!right) fprintf(stderr, "exact: dim %u kind %d k %" PRIu64 " filter %d query %d\n", (unsigned)dim, kind, ks[i], filter, q);
+        if (!right)
+          fprintf(stderr, "exact: dim %u kind %d k %" PRIu64 " filter %d query %d\n", (unsigned)dim, kind, ks[i],
+                  filter, q);
       }
     }
   }
@@ -211,7 +245,12 @@ static void test_ivf(uint64_t seed, uint32_t dim, double target) {
   for (uint64_t i = 0; i < 64ul * dim; i++) centres[i] = (float)test_normal(&seed);
   for (uint64_t i = 0; i < n; i++) {
     clustered(vectors + i * dim, dim, centres, &seed);
-    rows[i] = (model_row){.row = i, .keys = {i % 10 == 0 ? 2 : i % 97 == 0 ? 3 : 1, 1 + (uint32_t)(i % 3)}, .vector = vectors + i * dim};
+    rows[i] = (model_row){.row = i,
+                          .keys = {i % 10 == 0   ? 2
+                                   : i % 97 == 0 ? 3
+                                                 : 1,
+                                   1 + (uint32_t)(i % 3)},
+                          .vector = vectors + i * dim};
   }
   fixture *f = fixture_make(dim, rows, n, 0);
   ty_span spans[16];
@@ -236,8 +275,8 @@ static void test_ivf(uint64_t seed, uint32_t dim, double target) {
     asked += 10;
   }
   CHECK(found / asked >= target);
-  printf("ivf: dim %u seed target %.2f recall %.4f lists probed %.1f of %u\n", (unsigned)dim, target, found / asked, probed / (double)unseen,
-         (unsigned)f->c.ivf->parts[0].nlist);
+  printf("ivf: dim %u target %.2f recall %.4f lists probed %.1f of %u\n", (unsigned)dim, target, found / asked,
+         probed / (double)unseen, (unsigned)f->c.ivf->parts[0].nlist);
   ty_error err;
   /* A target above the calibrated one, another column's filter, a small partition: all exact. */
   ty_search_args args = search_args(query, 10, TY_NO_FILTER, NULL, 0.999);
@@ -259,7 +298,8 @@ static void test_ivf(uint64_t seed, uint32_t dim, double target) {
   CHECK(ty_ivf_train(&kept, &err) == TY_OK && kept.ivf != NULL && kept.ivf->count == f->c.ivf->count);
   if (kept.ivf != NULL) {
     const ty_ivf_part *a = &kept.ivf->parts[0], *b = &f->c.ivf->parts[0];
-    CHECK(a->nprobe == b->nprobe && a->nlist == b->nlist && memcmp(a->list_starts, b->list_starts, (a->nlist + 1) * 8ul) == 0);
+    CHECK(a->nprobe == b->nprobe && a->nlist == b->nlist &&
+          memcmp(a->list_starts, b->list_starts, (a->nlist + 1) * 8ul) == 0);
   }
   ty_progress stop = {0, 0, 1};
   ty_rebase cancelled = fixture_rebase(f, kept_spans);
@@ -323,7 +363,8 @@ static void count_one(void *context, uint32_t hash, const uint8_t *term, size_t 
 }
 
 /* Straight from the texts, for every live row and term. */
-static uint64_t naive_bm25(const fixture *f, const char *query, double k1, double b, uint64_t column, uint32_t code, naive *best) {
+static uint64_t naive_bm25(const fixture *f, const char *query, double k1, double b, uint64_t column, uint32_t code,
+                           naive *best) {
   const ame_kernel *k = f->env.kernel;
   counter terms = {0};
   k->tokenize((const uint8_t *)query, strlen(query), collect, &terms);
@@ -369,14 +410,19 @@ static bool same_ranking(const naive *want, uint64_t wanted, uint64_t got) {
     memcpy(&r, at, sizeof r);
     at += record_bytes(&r);
     if (fabs(r.score - want[i].score) > 1e-9 * want[i].score) return false;
-    bool near = (i > 0 && want[i - 1].score - want[i].score < 1e-12) || want[i].score - (i + 1 < wanted ? want[i + 1].score : 0) < 1e-12;
+    bool near = (i > 0 && want[i - 1].score - want[i].score < 1e-12) ||
+                want[i].score - (i + 1 < wanted ? want[i + 1].score : 0) < 1e-12;
     if (r.row != want[i].row && !near) return false;
   }
   return true;
 }
 
 static ty_lexical_search_args lexical_args(const char *query, uint64_t k) {
-  return (ty_lexical_search_args){.query = (const uint8_t *)query, .query_bytes = strlen(query), .top_k = k, .column = TY_NO_FILTER, .out = out,
+  return (ty_lexical_search_args){.query = (const uint8_t *)query,
+                                  .query_bytes = strlen(query),
+                                  .top_k = k,
+                                  .column = TY_NO_FILTER,
+                                  .out = out,
                                   .out_capacity = OUT_BYTES};
 }
 
@@ -396,7 +442,8 @@ static void check_bm25(fixture *f, const char *query, double k1, double b, naive
       ty_status status = ty_search_lexical_entered(&f->c, &args, &err);
       CHECK(status == TY_OK);
       /* A cut in the middle of equal scores: the naive ones differ in their last bits there. */
-      CHECK(same_ranking(want, wanted, args.out_count) || (wanted < all && want[wanted - 1].score - want[wanted].score < 1e-12));
+      CHECK(same_ranking(want, wanted, args.out_count) ||
+            (wanted < all && want[wanted - 1].score - want[wanted].score < 1e-12));
     }
   }
 }
@@ -433,8 +480,10 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t rounds, double k1, 
   float one = 1;
   model_row *rows = calloc(n, sizeof *rows);
   for (uint64_t i = 0; i < n; i++) {
-    rows[i] = (model_row){.row = i, .keys = {1 + (uint32_t)(test_random(&seed) % 4), 1 + (uint32_t)(test_random(&seed) % 3)},
-                          .vector = &one, .text = make_text(&seed)};
+    rows[i] = (model_row){.row = i,
+                          .keys = {1 + (uint32_t)(test_random(&seed) % 4), 1 + (uint32_t)(test_random(&seed) % 3)},
+                          .vector = &one,
+                          .text = make_text(&seed)};
   }
   fixture *f = fixture_make(1, rows, base, delta);
   naive *want = malloc((size_t)(n + 1) * sizeof *want);
@@ -509,13 +558,15 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t rounds, double k1, 
   ty_term share;
   memcpy(&first, out, sizeof first);
   double sum = 0;
-  for (uint64_t at = sizeof first + 8, end = at + first.extra_bytes; at < end; at += sizeof share + ((share.term_bytes + 7ull) & ~7ull)) {
+  for (uint64_t at = sizeof first + 8, end = at + first.extra_bytes; at < end;
+       at += sizeof share + ((share.term_bytes + 7ull) & ~7ull)) {
     memcpy(&share, out + at, sizeof share);
     sum += share.share;
   }
   CHECK(fabs(sum - first.score) <= 1e-9 * first.score);
   ty_lexical_reset(f->c.lexical_index);
-  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_OK && args.out_bytes == kept_bytes && memcmp(kept, out, (size_t)kept_bytes) == 0);
+  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_OK && args.out_bytes == kept_bytes &&
+        memcmp(kept, out, (size_t)kept_bytes) == 0);
   /* And as an index over only the live rows does: a compaction changes neither scores nor order. */
   model_row *live = calloc(n, sizeof *live);
   uint64_t live_count = 0;
@@ -529,8 +580,10 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t rounds, double k1, 
   fresh.b = b;
   ty_buffer fresh_bytes = {0};
   CHECK(ty_lexical_encode(&fresh, &fresh_bytes, &err) == TY_OK);
-  CHECK(ty_lexical_open(&g->c, &g->c.base, (ty_slice){fresh_bytes.data, fresh_bytes.bytes}, &g->c.lexical_index, &err) == TY_OK);
-  CHECK(ty_search_lexical_entered(&g->c, &args, &err) == TY_OK && args.out_bytes == kept_bytes && memcmp(kept, out, (size_t)kept_bytes) == 0);
+  CHECK(ty_lexical_open(&g->c, &g->c.base, (ty_slice){fresh_bytes.data, fresh_bytes.bytes}, &g->c.lexical_index,
+                        &err) == TY_OK);
+  CHECK(ty_search_lexical_entered(&g->c, &args, &err) == TY_OK && args.out_bytes == kept_bytes &&
+        memcmp(kept, out, (size_t)kept_bytes) == 0);
   args = lexical_args("nobodysaidthis", 5);
   CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_OK && args.out_count == 0);
   args = lexical_args("", 5);
@@ -618,8 +671,16 @@ static void put_rows(ty_collection *c, uint64_t from, uint64_t to, uint64_t *see
     ends[2 * n + i] = keys.bytes;
     free(text);
   }
-  ty_put_args args = {.n = n, .mode = TY_UPSERT, .vectors = vectors, .ids = ids.data, .id_ends = ends, .metas = NULL, .texts = texts.data,
-                      .text_ends = ends + n, .keys = keys.data, .key_ends = ends + 2 * n};
+  ty_put_args args = {.n = n,
+                      .mode = TY_UPSERT,
+                      .vectors = vectors,
+                      .ids = ids.data,
+                      .id_ends = ends,
+                      .metas = NULL,
+                      .texts = texts.data,
+                      .text_ends = ends + n,
+                      .keys = keys.data,
+                      .key_ends = ends + 2 * n};
   uint64_t *no_metas = calloc((size_t)n, 8);
   args.meta_ends = no_metas;
   ty_error err = {0};
@@ -644,7 +705,8 @@ static void ask_both(ty_collection *c, const float *query, const char *words, an
 
 static void test_store(uint64_t seed) {
   static const char schema[] =
-      "{\"name\":\"t\",\"dim\":16,\"dtype\":\"f32\",\"key_name\":\"scope\",\"filter_columns\":[\"scope\"],\"telys_version\":\"1\","
+      "{\"name\":\"t\",\"dim\":16,\"dtype\":\"f32\",\"key_name\":\"scope\",\"filter_columns\":[\"scope\"],\"telys_"
+      "version\":\"1\","
       "\"default_target_recall\":1.0,\"applied_tuner\":null,\"lexical\":true,\"embedder_profile\":null}";
   char root[] = "/tmp/svc-search-test-XXXXXX", dir[64], command[80];
   if (mkdtemp(root) == NULL) abort();
@@ -657,7 +719,8 @@ static void test_store(uint64_t seed) {
   const char *words = "zqaax zqadx zqbax";
   answered dense[2], lexical[2];
   CHECK(ty_env_open(ame_kernel_table(), 1, &env, &err) == TY_OK);
-  CHECK_MESSAGE(ty_collection_new(env, dir, (const uint8_t *)schema, sizeof schema - 1, &c, &err) == TY_OK, "new: %s", err.message);
+  CHECK_MESSAGE(ty_collection_new(env, dir, (const uint8_t *)schema, sizeof schema - 1, &c, &err) == TY_OK, "new: %s",
+                err.message);
   if (c == NULL) return;
   CHECK(ty_begin(c, &err) == TY_OK);
   put_rows(c, 0, 3000, &seed);
@@ -677,7 +740,8 @@ static void test_store(uint64_t seed) {
 
   /* New, replaced and deleted rows, undone once, then for good; then a compaction. */
   for (int round = 0; round < 2; round++) {
-    ty_delete_args gone = {.n = 1, .ids = (const uint8_t *)lexical[0].ids[0], .id_ends = (const uint64_t[]){strlen(lexical[0].ids[0])}};
+    ty_delete_args gone = {
+        .n = 1, .ids = (const uint8_t *)lexical[0].ids[0], .id_ends = (const uint64_t[]){strlen(lexical[0].ids[0])}};
     uint64_t same = 77;
     CHECK(ty_begin(c, &err) == TY_OK);
     put_rows(c, 2900, 3100, &same);
@@ -717,7 +781,8 @@ int main(int argc, char **argv) {
   out = malloc(OUT_BYTES);
   const uint32_t dims[] = {1, 7, 63, 64, 384, 1024};
   for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
-    for (int kind = 0; kind < KINDS; kind++) test_exact(seed + d * 100 + (uint64_t)kind, dims[d], dims[d] > 100 ? 700 : 1300, 130, kind);
+    for (int kind = 0; kind < KINDS; kind++)
+      test_exact(seed + d * 100 + (uint64_t)kind, dims[d], dims[d] > 100 ? 700 : 1300, 130, kind);
     test_exact(seed + d, dims[d], 0, 0, RANDOM);
     test_exact(seed + d, dims[d], 0, 3, RANDOM);
     test_exact(seed + d, dims[d], 600, 0, RANDOM);

@@ -15,11 +15,31 @@ static void ask(ty_collection *c) {
   static uint8_t out[1 << 20] __attribute__((aligned(8)));
   float query[DIM], sample[IDS * DIM];
   content_vector(5, query);
-  ty_search_args exact = {.query = query, .top_k = 10, .column = TY_NO_FILTER, .target_recall = 1, .what = 7, .out = out, .out_capacity = sizeof out};
+  ty_search_args exact = {.query = query,
+                          .top_k = 10,
+                          .column = TY_NO_FILTER,
+                          .target_recall = 1,
+                          .what = 7,
+                          .out = out,
+                          .out_capacity = sizeof out};
   ty_search(c, &exact, &err);
-  ty_search_args probed = {.query = query, .top_k = 10, .column = 0, .key = (const uint8_t *)"p1", .key_bytes = 2, .target_recall = 0.5, .what = 7, .out = out, .out_capacity = sizeof out};
+  ty_search_args probed = {.query = query,
+                           .top_k = 10,
+                           .column = 0,
+                           .key = (const uint8_t *)"p1",
+                           .key_bytes = 2,
+                           .target_recall = 0.5,
+                           .what = 7,
+                           .out = out,
+                           .out_capacity = sizeof out};
   ty_search(c, &probed, &err);
-  ty_lexical_search_args words = {.query = (const uint8_t *)"text version words", .query_bytes = 18, .top_k = 10, .column = TY_NO_FILTER, .what = 15, .out = out, .out_capacity = sizeof out};
+  ty_lexical_search_args words = {.query = (const uint8_t *)"text version words",
+                                  .query_bytes = 18,
+                                  .top_k = 10,
+                                  .column = TY_NO_FILTER,
+                                  .what = 15,
+                                  .out = out,
+                                  .out_capacity = sizeof out};
   ty_search_lexical(c, &words, &err);
   ty_ids_args ids = {.column = TY_NO_FILTER, .what = 7, .out = out, .out_capacity = sizeof out};
   ty_ids(c, &ids, &err);
@@ -91,7 +111,8 @@ static void mend(const char *dir, const file *f, uint8_t *data) {
     ty_slab_section *s = (ty_slab_section *)(void *)(data + sizeof *h);
     if (h->sections > TY_SLAB_SECTIONS_MAX || sizeof *h + h->sections * sizeof *s > f->bytes) return;
     for (uint32_t i = 0; i < h->sections; i++) {
-      if (s[i].offset <= f->bytes && s[i].bytes <= f->bytes - s[i].offset) s[i].crc = kernel->crc32c(0, data + s[i].offset, s[i].bytes);
+      if (s[i].offset <= f->bytes && s[i].bytes <= f->bytes - s[i].offset)
+        s[i].crc = kernel->crc32c(0, data + s[i].offset, s[i].bytes);
     }
     h->table_crc = kernel->crc32c(0, s, h->sections * sizeof *s);
     h->crc = kernel->crc32c(0, h, sizeof *h - 4);
@@ -128,12 +149,17 @@ static void damage(const char *dir, const model *m, uint64_t tries) {
     uint64_t kind = rng() % 4, at = rng() % f->bytes;
     if (rng() % 2 == 0) at = rng() % (f->bytes < 1024 ? f->bytes : 1024); /* where the structure is */
     size_t bytes = f->bytes;
-    if (kind == 0) bytes = at;
-    else if (kind == 1) data[at] = (uint8_t)rng();
-    else if (kind == 2) memset(data + at, rng() % 2 ? 0xff : 0, f->bytes - at < 8 ? f->bytes - at : 8);
-    else data[at] ^= (uint8_t)(1u << rng() % 8);
+    if (kind == 0)
+      bytes = at;
+    else if (kind == 1)
+      data[at] = (uint8_t)rng();
+    else if (kind == 2)
+      memset(data + at, rng() % 2 ? 0xff : 0, f->bytes - at < 8 ? f->bytes - at : 8);
+    else
+      data[at] ^= (uint8_t)(1u << rng() % 8);
     write_file(dir, f->name, data, bytes);
-    CHECK_MESSAGE(told(dir, m), "try %llu: %s, kind %d at %llu: neither told nor harmless", (unsigned long long)i, f->name, (int)kind, (unsigned long long)at);
+    CHECK_MESSAGE(told(dir, m), "try %llu: %s, kind %d at %llu: neither told nor harmless", (unsigned long long)i,
+                  f->name, (int)kind, (unsigned long long)at);
     bool slab = strstr(f->name, ".slab") != NULL;
     if (slab && kind != 0) {
       mend(dir, f, data);
@@ -188,7 +214,8 @@ static void torn_tail(const char *dir, model *m) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)getpid() * 104729, tries = argc > 2 ? strtoull(argv[2], NULL, 10) : 1500;
+  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)getpid() * 104729,
+           tries = argc > 2 ? strtoull(argv[2], NULL, 10) : 1500;
   printf("seed %llu\n", (unsigned long long)seed);
   const char *temporary = getenv("TMPDIR");
   snprintf(root, sizeof root, "%s/store-fuzz-XXXXXX", temporary != NULL ? temporary : "/tmp");
@@ -203,7 +230,8 @@ int main(int argc, char **argv) {
   ty_lexical_args lexical = {1.2, 0.75};
   CHECK(ty_begin(c, &err) == TY_OK);
   for (int i = 0; i < 6; i++) random_changes(c, &m, 30);
-  CHECK(ty_build_ivf(c, &ivf, NULL, &err) == TY_OK && ty_begin(c, &err) == TY_OK && ty_build_lexical(c, &lexical, NULL, &err) == TY_OK);
+  CHECK(ty_build_ivf(c, &ivf, NULL, &err) == TY_OK && ty_begin(c, &err) == TY_OK &&
+        ty_build_lexical(c, &lexical, NULL, &err) == TY_OK);
   for (int i = 0; i < 4; i++) {
     CHECK(ty_begin(c, &err) == TY_OK);
     random_changes(c, &m, 5);
@@ -215,7 +243,9 @@ int main(int argc, char **argv) {
   torn_tail(dir, &m);
   for (int i = 0; i < file_count; i++) free(files[i].data);
   ty_env_close(env);
-  if (check_failed == 0) remove_tree(root);
-  else printf("left for inspection: %s\n", root);
+  if (check_failed == 0)
+    remove_tree(root);
+  else
+    printf("left for inspection: %s\n", root);
   return check_report();
 }

@@ -65,7 +65,12 @@ static void test_semantics(void) {
   char after[64];
   uint64_t seen = 0, after_bytes = 0;
   for (;;) {
-    ty_ids_args page = {.column = TY_NO_FILTER, .after = seen ? (uint8_t *)after : NULL, .after_bytes = after_bytes, .limit = 1, .out = answer, .out_capacity = sizeof answer};
+    ty_ids_args page = {.column = TY_NO_FILTER,
+                        .after = seen ? (uint8_t *)after : NULL,
+                        .after_bytes = after_bytes,
+                        .limit = 1,
+                        .out = answer,
+                        .out_capacity = sizeof answer};
     CHECK(ty_ids(c, &page, &err) == TY_OK);
     if (page.out_count == 0) break;
     after_bytes = ((ty_record *)answer)->id_bytes;
@@ -86,7 +91,8 @@ static void test_semantics(void) {
   CHECK(memmem(answer, manifest.out_bytes, "\"default_target_recall\": 0.95", 29) != NULL);
   CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "verify: %s", err.message);
   ty_stats_args stats;
-  CHECK(ty_stats(c, &stats, &err) == TY_OK && stats.values[TY_STAT_GENERATION] == 3 && stats.values[TY_STAT_UNSAVED_ROWS] == 0);
+  CHECK(ty_stats(c, &stats, &err) == TY_OK && stats.values[TY_STAT_GENERATION] == 3 &&
+        stats.values[TY_STAT_UNSAVED_ROWS] == 0);
   ty_collection_close(c);
 }
 
@@ -129,20 +135,27 @@ static void test_random(uint64_t seed) {
     CHECK(ty_begin(follower, &err) == TY_BUSY && strstr(err.message, "held by process") != NULL);
     random_changes(c, &m, 1 + (uint32_t)(rng() % 12));
     CHECK_MESSAGE(model_equal(c, &m), "seed %llu step %d: unsaved", (unsigned long long)seed, i);
-    CHECK_MESSAGE(model_equal(follower, &before), "seed %llu step %d: the follower saw something unsaved", (unsigned long long)seed, i);
+    CHECK_MESSAGE(model_equal(follower, &before), "seed %llu step %d: the follower saw something unsaved",
+                  (unsigned long long)seed, i);
     uint64_t what = rng() % 10;
     ty_compact_args compact;
     ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
     ty_lexical_args lexical = {1.2, 0.75};
     ty_status status = TY_OK;
-    if (what == 0) ty_rollback(c), m = before;
-    else if (what == 1) status = ty_compact(c, &compact, NULL, &err);
-    else if (what == 2) status = ty_build_ivf(c, &ivf, NULL, &err);
-    else if (what == 3) status = ty_build_lexical(c, &lexical, NULL, &err);
-    else status = ty_save(c, &err);
+    if (what == 0)
+      ty_rollback(c), m = before;
+    else if (what == 1)
+      status = ty_compact(c, &compact, NULL, &err);
+    else if (what == 2)
+      status = ty_build_ivf(c, &ivf, NULL, &err);
+    else if (what == 3)
+      status = ty_build_lexical(c, &lexical, NULL, &err);
+    else
+      status = ty_save(c, &err);
     CHECK_MESSAGE(status == TY_OK, "seed %llu step %d: %s", (unsigned long long)seed, i, err.message);
     CHECK_MESSAGE(model_equal(c, &m), "seed %llu step %d: after %d", (unsigned long long)seed, i, (int)what);
-    CHECK_MESSAGE(model_equal(follower, &m), "seed %llu step %d: the follower after %d", (unsigned long long)seed, i, (int)what);
+    CHECK_MESSAGE(model_equal(follower, &m), "seed %llu step %d: the follower after %d", (unsigned long long)seed, i,
+                  (int)what);
     if (i % 10 == 9) {
       CHECK_MESSAGE(saved_equal(env, dir, &m), "seed %llu step %d: reopened", (unsigned long long)seed, i);
       CHECK_MESSAGE(ty_verify(follower, NULL, &err) == TY_OK, "verify: %s", err.message);
@@ -213,13 +226,15 @@ static void test_failures(int what, int code, uint32_t sticky) {
       CHECK(code != ENOSPC || strstr(err.message, "the disk is full") != NULL);
       if (!model_equal(c, &m)) {
         m = before;
-        CHECK_MESSAGE(model_equal(c, &m), "operation %d, call %llu, errno %d: the handle is neither old nor new", what, (unsigned long long)n, code);
+        CHECK_MESSAGE(model_equal(c, &m), "operation %d, call %llu, errno %d: the handle is neither old nor new", what,
+                      (unsigned long long)n, code);
       }
     }
     ty_collection *again = NULL;
     ty_status opened = ty_collection_open(env, dir, &again, &err);
     bool never = what == FIRST && opened == TY_NOT_FOUND;
-    CHECK_MESSAGE(never || (opened == TY_OK && model_equal(again, &m)), "operation %d, call %llu, errno %d: reopened: %s", what, (unsigned long long)n, code, err.message);
+    CHECK_MESSAGE(never || (opened == TY_OK && model_equal(again, &m)),
+                  "operation %d, call %llu, errno %d: reopened: %s", what, (unsigned long long)n, code, err.message);
     ty_collection_close(again);
     if (what == FIRST) ty_collection_close(c), remove_tree(dir);
     if (calls < n) break;
@@ -253,7 +268,13 @@ static void *read_on(void *arg) {
       float query[DIM];
       uint8_t out[4096] __attribute__((aligned(8)));
       content_vector(3, query);
-      ty_search_args search = {.query = query, .top_k = 3, .column = TY_NO_FILTER, .target_recall = 1, .out = out, .out_capacity = sizeof out, .what = TY_WITH_META};
+      ty_search_args search = {.query = query,
+                               .top_k = 3,
+                               .column = TY_NO_FILTER,
+                               .target_recall = 1,
+                               .out = out,
+                               .out_capacity = sizeof out,
+                               .what = TY_WITH_META};
       if (ty_search(i ? own : r->shared, &search, &e) != TY_OK || search.out_count != 3) r->wrong++;
       r->asked++;
     }
@@ -316,7 +337,8 @@ static void test_adopt(void) {
   fresh_dir(dir);
   model m = {0};
   ty_collection *a = open_new(env, dir), *b = open_new(env, dir), *d = NULL;
-  const char *other = "{\"name\":\"notes\",\"dim\":8,\"dtype\":\"f32\",\"key_name\":\"s\",\"filter_columns\":[\"s\"],\"telys_version\":\"1\",\"default_target_recall\":1,"
+  const char *other = "{\"name\":\"notes\",\"dim\":8,\"dtype\":\"f32\",\"key_name\":\"s\",\"filter_columns\":[\"s\"],"
+                      "\"telys_version\":\"1\",\"default_target_recall\":1,"
                       "\"applied_tuner\":null,\"lexical\":false,\"embedder_profile\":null}";
   CHECK(ty_collection_new(env, dir, (const uint8_t *)other, strlen(other), &d, &err) == TY_OK);
   CHECK(ty_begin(a, &err) == TY_OK);
@@ -349,7 +371,9 @@ int main(int argc, char **argv) {
   test_readers();
   test_submit();
   ty_env_close(env);
-  if (check_failed == 0) remove_tree(root);
-  else printf("left for inspection: %s\n", root);
+  if (check_failed == 0)
+    remove_tree(root);
+  else
+    printf("left for inspection: %s\n", root);
   return check_report();
 }

@@ -1,0 +1,21 @@
+/** The C tests, linked with the objects that ship. Under sanitizers they run with `npm run test:native`. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { buildProgram } from "../../src/build/native.ts";
+import { platformTag } from "../../src/paths.ts";
+
+const ROOT = join(import.meta.dir, "../..");
+const options = { root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! };
+
+test.each(["kernel_test", "search_test", "store_test"])(
+  "%s",
+  async (name) => {
+    const program = await buildProgram(options, `test/native/${name}.c`);
+    // What failed and where is said on stderr, beside which CPU paths this machine lacks.
+    const child = Bun.spawn([program], { stdout: "pipe", stderr: "inherit" });
+    const [out, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);
+    expect(out).toMatch(/^[1-9]\d* passed, 0 failed$/m);
+    expect(code).toBe(0);
+  },
+  120_000,
+);

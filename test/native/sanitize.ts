@@ -1,0 +1,66 @@
+/**
+ * `npm run test:native`: the C tests and the fuzz drivers under AddressSanitizer with UndefinedBehaviorSanitizer, and the tests under
+ * ThreadSanitizer, with the system's compiler (the one from npm has no sanitizer libraries).
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { nativeSources } from "../../src/build/native.ts";
+import { platformTag } from "../../src/paths.ts";
+
+const ROOT = join(import.meta.dir, "../..");
+/** The programs and what each is run with; the fuzz drivers take a seed and a number of rounds and print the seed. */
+const TESTS = { kernel_test: [], search_test: [], store_test: [] } as const;
+const FUZZERS = { kernel_fuzz: ["2000", "1"], store_fuzz: ["1", "1500"] } as const;
+
+const RUNS = [
+  { name: "address", flags: ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"], fuzz: true },
+  { name: "thread", flags: ["-fsanitize=thread"], fuzz: false },
+];
+
+const compiler = ["clang", "gcc", "cc"].find((name) => Bun.which(name));
+if (!compiler) {
+  console.error("test:native needs clang or gcc with its sanitizer libraries: install one with your system's packages");
+  process.exit(1);
+}
+
+/** Runs a command with its output shown; false where it failed. */
+async function run(command: string[]): Promise<boolean> {
+  const child = Bun.spawn(command, { cwd: ROOT, stdin: "ignore", stdout: "inherit", stderr: "inherit" });
+  return (await child.exited) === 0;
+}
+
+/** Compiles both libraries under a sanitizer, two files at a time. */
+async function objects(sanitizer: (typeof RUNS)[number], common: string[], out: string): Promise<string[] | undefined> {
+  const queue = nativeSources(ROOT, platformTag()!);
+  const paths: string[] = [];
+  let ok = true;
+  const worker = async () => {
+    for (let next = queue.pop(); next && ok; next = queue.pop()) {
+      const path = join(out, `${next.source.replaceAll("/", "-")}.o`); // two files may share a name
+      paths.push(path);
+      ok = (await run([compiler!, ...common, ...sanitizer.flags, ...next.flags, "-c", next.source, "-o", path])) && ok;
+    }
+  };
+  await Promise.all([worker(), worker()]);
+  return ok ? paths : undefined;
+}
+
+let failed = 0;
+for (const sanitizer of RUNS) {
+  const out = join(ROOT, ".build/sanitize", sanitizer.name);
+  mkdirSync(out, { recursive: true });
+  const includes = ["-Iffi/ame_kernel", "-Iffi/ty_runtime", "-Itest/native"];
+  const common = ["-std=c11", "-D_GNU_SOURCE", "-DSTANDALONE", "-O1", "-g", "-ffp-contract=off", ...includes];
+  const linked = await objects(sanitizer, common, out);
+  for (const [name, args] of Object.entries({ ...TESTS, ...(sanitizer.fuzz ? FUZZERS : {}) })) {
+    const program = join(out, name);
+    const source = `test/native/${name}.c`;
+    const built =
+      linked &&
+      (await run([compiler, ...common, ...sanitizer.flags, source, ...linked, "-lm", "-lpthread", "-o", program]));
+    const passed = built && (await run([program, ...args]));
+    console.log(`${sanitizer.name}: ${name} ${passed ? "ok" : "FAILED"}`);
+    if (!passed) failed++;
+  }
+}
+process.exit(failed > 0 ? 1 : 0);
