@@ -8,16 +8,16 @@
  *   bun build.ts --authority URL --license-pubkey FILE    an executable that trusts only this authority
  *   --version V --release N         instead of those that package.json gives
  *
- * What it leaves: `.build` (caches, libraries, build-info.json for running from source) and `dist`. The steps are in build/.
+ * What it leaves: `.build` (caches, libraries, build-info.json for running from source) and `dist`. The steps are in src/build.
  */
 import { createPublicKey } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { abiVersion } from "./ffi/open.ts";
 import { alsoAs, buildExecutable } from "./src/build/executable.ts";
 import { BuildError, buildNative } from "./src/build/native.ts";
 import { createdTime, defaultRelease, makeBundle, publicPem, releaseKey } from "./src/build/release.ts";
-import { abiVersion } from "./ffi/open.ts";
 import { type BuildInfo, EMBEDDED_BUNDLE } from "./src/build-info.ts";
 import { SvcError } from "./src/errors.ts";
 import { PLATFORM_TAGS, type PlatformTag, platformTag } from "./src/paths.ts";
