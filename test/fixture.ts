@@ -1,6 +1,5 @@
 /** The native libraries of this checkout and scratch memories for tests. Built once; a build with nothing changed costs milliseconds. */
-import { afterAll } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MultigramEmbedder } from "../src/embed/multigram.ts";
@@ -16,19 +15,9 @@ const ROOT = join(import.meta.dir, "..");
 /** The libraries of this checkout. */
 export const native = openBuiltNative;
 
-const scratch: string[] = [];
-const removeScratch = () => {
-  for (const dir of scratch.splice(0)) rmSync(dir, { recursive: true, force: true });
-};
-// A helper process that a test spawns says so: there is no afterAll in it.
-if (process.env.NODE_ENV === "test") afterAll(removeScratch);
-else process.on("exit", removeScratch);
-
-/** A directory that goes away after the file's tests. */
+/** A directory of its own; `npm test` removes what tests leave. */
 export function scratchDir(): string {
-  const dir = mkdtempSync(join(tmpdir(), "svc-test-"));
-  scratch.push(dir);
-  return dir;
+  return mkdtempSync(join(tmpdir(), "svc-test-"));
 }
 
 /** A store on a directory; several on one directory behave like several processes. */

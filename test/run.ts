@@ -1,11 +1,17 @@
 /**
  * Runs every test and closes with the line `N passed, N failed`. Arguments go to `bun test`: `npm test -- store` runs one folder.
  */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+// One folder for all that tests leave: what a killed process could not remove goes with it.
+const scratch = mkdtempSync(join(tmpdir(), "svc-tests-"));
 const child = Bun.spawn([process.execPath, "test", ...process.argv.slice(2)], {
-  cwd: `${import.meta.dir}/..`,
+  cwd: join(import.meta.dir, ".."),
   stdout: "inherit",
   stderr: "pipe",
-  env: { ...process.env, NO_COLOR: "1" },
+  env: { ...process.env, NO_COLOR: "1", TMPDIR: scratch },
 });
 let tail = "";
 const decoder = new TextDecoder();
@@ -14,6 +20,7 @@ for await (const bytes of child.stderr) {
   tail = (tail + decoder.decode(bytes, { stream: true })).slice(-4000);
 }
 const code = await child.exited;
+rmSync(scratch, { recursive: true, force: true });
 const count = (word: string) => Number(tail.match(new RegExp(`^ *(\\d+) ${word}$`, "m"))?.[1] ?? 0);
 const [passed, skipped] = [count("pass"), count("skip")];
 // A file that does not load is no failed test in the runner's count, but no success either.

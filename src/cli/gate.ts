@@ -31,6 +31,8 @@ export type OpenVerbs = Verbs & { close(): Promise<void> };
  * what was signed; the message says which command mends it
  */
 export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
+  // Start-up was compiled for speed of start; from here on the work is long enough to be worth optimising.
+  (Bun.unsafe as { setJITPolicy?(policy: number): void }).setJITPolicy?.(1);
   const { env } = options;
   const home = svcHome(env);
   const login = await requireLogin(home, env);
@@ -39,13 +41,14 @@ export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
   const check = licenseCheck(home, env);
   const checkLicense: LicenseCheck = async (jwt) => (jwt === login.jwt ? login.license : check(jwt));
   const runtime = await loadVerified({ home, env, checkLicense });
-  // Start-up was compiled for speed of start; from here on the work is long enough to be worth optimising.
-  (Bun.unsafe as { setJITPolicy?(policy: number): void }).setJITPolicy?.(1);
-  return openMemory({
+  const memory = await openMemory({
     path: memoryPath(options.path, env),
     runtime,
     workspace: options.workspace || env.SVC_MCP_WORKSPACE || undefined,
     persistentIndex: options.persistentIndex,
     version: buildInfo().version,
   });
+  // Both libraries are mapped by now; the sealed files they came from are not needed any more.
+  runtime.close();
+  return memory;
 }

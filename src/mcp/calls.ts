@@ -92,7 +92,7 @@ export class Calls {
 
   /** Opened once; calls that come together wait for the same opening, and a failed one is tried again by the next call. */
   private verbs(): Promise<Verbs> {
-    this.opening ??= openWith(this.open).catch((error) => {
+    this.opening ??= this.open().catch((error) => {
       this.opening = undefined;
       throw error;
     });
@@ -103,10 +103,4 @@ export class Calls {
 /** What the SDK answers with as a JSON-RPC error. Its own McpError puts its name and the code into the sentence once more. */
 export function protocolError(code: ErrorCode, message: string): Error {
   return Object.assign(new Error(message), { code });
-}
-
-/** The executable starts with the JIT compiler off, which pays for `initialize` and nothing else; from the first call on it is wanted. */
-async function openWith(open: () => Promise<Verbs>): Promise<Verbs> {
-  (Bun.unsafe as { setJITPolicy?: (policy: number) => void }).setJITPolicy?.(1);
-  return open();
 }

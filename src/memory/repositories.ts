@@ -1,6 +1,6 @@
 /** The repository verbs: a directory of source, kept as rows of one collection that are never staler than the question. */
 import { join, sep } from "node:path";
-import { Put } from "../../ffi/ty_runtime.ts";
+import { Put } from "../../ffi/ty_collection.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { ValueError } from "../errors.ts";
 import { indexRepo, type RowSink, readChunk, readFingerprintHead, resolveWorkspace } from "../repo/indexer.ts";
@@ -54,7 +54,7 @@ export class Repositories {
       exclude: [this.options.store.dir],
       ...watch(c),
     });
-    if (collection.generation > 0 && collection.stats().lexical_built === 0) {
+    if (collection.isSaved && collection.stats().lexical_built === 0) {
       await collection.buildLexical(BM25.k1, BM25.b, watch(c));
     }
     return result;
@@ -153,7 +153,7 @@ export class Repositories {
     const { embedder } = this.options;
     return {
       get generation() {
-        return collection.stats().generation;
+        return collection.generation;
       },
       async replace({ deleteIds, rows }) {
         const texts = rows.map((row) => row.text);

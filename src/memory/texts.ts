@@ -1,5 +1,5 @@
 /** Collections of texts: what the verbs do on a collection once their arguments are known. An embedder makes the vectors. */
-import { Put } from "../../ffi/ty_runtime.ts";
+import { Put } from "../../ffi/ty_collection.ts";
 import { checkSpace, type Embedder } from "../embed/embedder.ts";
 import { ValueError } from "../errors.ts";
 import type { Collection, Row } from "../store/collection.ts";

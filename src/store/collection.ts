@@ -3,7 +3,14 @@
  * ordered here; the native side keeps other processes' writers out and follows what they saved.
  */
 import type { PartitionInfo, RowRecord, TermShare } from "../../ffi/records.ts";
-import { type NativeCollection, type NativeStats, Put, type PutMode, type Watch, With } from "../../ffi/ty_runtime.ts";
+import {
+  type NativeCollection,
+  type NativeStats,
+  Put,
+  type PutMode,
+  type Watch,
+  With,
+} from "../../ffi/ty_collection.ts";
 import { packStrings } from "../../ffi/words.ts";
 import { ValueError } from "../errors.ts";
 import { fromNative } from "./failure.ts";
@@ -69,6 +76,7 @@ export interface Transaction {
 export class Collection {
   private tail: Promise<unknown> = Promise.resolve();
   private scanBytes = 0;
+  private saved: boolean;
 
   /** Made by `Store` only. */
   constructor(
@@ -76,27 +84,28 @@ export class Collection {
     readonly schema: Schema,
     private readonly native: NativeCollection,
     private readonly ensureHome: () => void,
-  ) {}
+  ) {
+    this.saved = native.stats().generation > 0;
+  }
 
   /** The manifest as it stands, other processes' saves included. */
   manifest(): Manifest {
-    return this.ask(() => {
-      this.native.refresh();
-      return parseManifest(this.native.manifest());
-    });
+    return this.ask(() => parseManifest(this.native.manifest()));
   }
 
-  /** Number of the last save; 0 while the collection was never saved. */
+  /** Whether there is a save that this process knows of. Until then the collection exists in its memory only. */
+  get isSaved(): boolean {
+    return this.saved;
+  }
+
+  /** Number of the last save, other processes' included; 0 while the collection was never saved. */
   get generation(): number {
-    return this.ask(() => this.native.stats().generation);
+    return this.stats().generation;
   }
 
   /** Runtime counters. */
   stats(): NativeStats {
-    return this.ask(() => {
-      this.native.refresh();
-      return this.native.stats();
-    });
+    return this.ask(() => this.native.stats());
   }
 
   /** Adds rows under new ids; an id that is live or stands twice is a KeyError and nothing is written. */
@@ -140,6 +149,7 @@ export class Collection {
         throw error;
       }
       await this.native.save();
+      this.saved = true;
       return result;
     });
   }
@@ -242,7 +252,9 @@ export class Collection {
     return this.inTurn(async () => {
       await this.begin(watch?.signal);
       try {
-        return await work();
+        const result = await work();
+        this.saved = true;
+        return result;
       } finally {
         this.native.rollback();
       }

@@ -1,6 +1,6 @@
 /** Waits for the writer's lock without holding up the event loop. */
 import { NativeError, Status } from "../../ffi/status.ts";
-import type { NativeCollection } from "../../ffi/ty_runtime.ts";
+import type { NativeCollection } from "../../ffi/ty_collection.ts";
 import { LOCK_WAIT_MS } from "../limits.ts";
 
 const FIRST_PAUSE_MS = 1;

@@ -1,6 +1,6 @@
 /** Checks rows against the limits and packs them as the native side takes them. */
 
-import type { NativeRows } from "../../ffi/ty_runtime.ts";
+import type { NativeRows } from "../../ffi/ty_collection.ts";
 import { packBytes, packStrings } from "../../ffi/words.ts";
 import { ValueError } from "../errors.ts";
 import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX, TEXT_BYTES_MAX } from "../limits.ts";

@@ -46,7 +46,8 @@ export class Store {
   find(name: string): Collection | undefined {
     checkName(name);
     const cached = this.collections.get(name);
-    if (cached) return cached;
+    if (cached && !this.isGone(cached)) return cached;
+    if (cached) this.forget(cached);
     // On a file system that folds case, another spelling would open the same directory.
     if (!this.list().includes(name)) return undefined;
     try {
@@ -88,9 +89,7 @@ export class Store {
 
   /** Forgets a collection that was created here and never saved; a change that is still queued on it may save it after all. */
   forgetUnsaved(collection: Collection): void {
-    if (collection.generation > 0 || this.collections.get(collection.name) !== collection) return;
-    this.collections.delete(collection.name);
-    this.forgotten.push(collection);
+    if (!collection.isSaved && this.collections.get(collection.name) === collection) this.forget(collection);
   }
 
   /** Waits for changes under way and closes everything. */
@@ -99,6 +98,16 @@ export class Store {
     await Promise.all(open.map((collection) => collection.close()));
     this.collections.clear();
     this.forgotten.length = 0;
+  }
+
+  /** Saved once, and its directory was removed since: by a person, or by another program that cleans up. */
+  private isGone(collection: Collection): boolean {
+    return collection.isSaved && !existsSync(join(this.dir, collection.name, "collection.json"));
+  }
+
+  private forget(collection: Collection): void {
+    this.collections.delete(collection.name);
+    this.forgotten.push(collection);
   }
 
   /** The memory directory comes into being with the first change, readable by its owner only. */

@@ -2,7 +2,7 @@
  * Decides by measurement whether a collection wants an IVF index: exact search as long as it keeps within a latency budget, since it is
  * never wrong; a calibrated index beyond.
  */
-import type { Watch } from "../../ffi/ty_runtime.ts";
+import type { Watch } from "../../ffi/ty_collection.ts";
 import type { Collection } from "../store/collection.ts";
 import { type Expected, type Plan, shortHash } from "./plan.ts";
 

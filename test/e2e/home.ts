@@ -1,6 +1,5 @@
 /** The compiled executable in scratch homes: no mock, the same file that a user downloads. */
-import { afterAll } from "bun:test";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -12,15 +11,9 @@ export const ROOT = join(import.meta.dir, "../..");
 export const SVC = join(ROOT, "dist/svc");
 if (!existsSync(SVC)) throw new Error("dist/svc is missing: run npm run build");
 
-const scratch: string[] = [];
-afterAll(() => {
-  for (const dir of scratch.splice(0)) rmSync(dir, { recursive: true, force: true });
-});
-
 /** An environment of its own: a home that is not there yet, and nothing of this machine's svc. */
 export function emptyHome(): Record<string, string> {
   const dir = mkdtempSync(join(tmpdir(), "svc-e2e-"));
-  scratch.push(dir);
   return { PATH: process.env.PATH ?? "", HOME: dir, SVC_HOME: join(dir, "svc"), NO_COLOR: "1" };
 }
 

@@ -1,5 +1,7 @@
 /** The 19 verbs on a real memory: payloads as clients get them, and the table of errors. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { errorLine } from "../../src/errors.ts";
 import { VERBS, type VerbName } from "../../src/memory/schemas.ts";
 import { notes, TestMemory } from "../fixture.ts";
@@ -96,6 +98,14 @@ describe("changing", () => {
     await expect(m.call("add", { collection: "never", texts: ["a", "b"], ids: ["x", "x"] })).rejects.toThrow(/'x'/);
     await expect(m.call("count", { collection: "never" })).rejects.toThrow(/does not exist/);
     expect((await m.call("list_collections")).collections).not.toContain("never");
+  });
+
+  test("a collection whose directory was removed is gone, and can be made again", async () => {
+    await m.call("add", { collection: "removed", texts: ["a"], ids: ["a"] });
+    rmSync(join(m.dir, "removed"), { recursive: true });
+    await expect(m.call("count", { collection: "removed" })).rejects.toThrow(/'removed' does not exist/);
+    await m.call("add", { collection: "removed", texts: ["b"], ids: ["b"] });
+    expect((await m.call("ids", { collection: "removed" })).ids).toEqual(["b"]);
   });
 
   test("concurrent calls are answered one by one, none is lost", async () => {

@@ -38,7 +38,6 @@ test("real processes that write at once lose nothing", async () => {
     process.exit(0);`;
   const workers = ["p", "q", "r"].map((name) =>
     Bun.spawn([process.execPath, "-e", script, dir, name], {
-      env: { ...process.env, NODE_ENV: "helper" },
       stdout: "inherit",
       stderr: "inherit",
     }),

@@ -1,0 +1,319 @@
+/** One open collection of libty_runtime: a method per native call, whole questions per call, no policy. Arguments are taken as checked. */
+import type { Pointer } from "bun:ffi";
+import { decodePartitions, decodeRecords, type PartitionInfo, type RowRecord } from "./records.ts";
+import { NativeError, Status } from "./status.ts";
+import { newError, Op, type Symbols, toError } from "./ty_symbols.ts";
+import { cString, type PackedStrings, Words } from "./words.ts";
+
+/** Modes of `put`. */
+export const Put = { ADD: 0, UPSERT: 1, UPDATE: 2 } as const;
+export type PutMode = (typeof Put)[keyof typeof Put];
+/** Flag of `put`: keep the tokens of the texts, not the texts. */
+const PUT_DROP_TEXT = 1;
+
+/** What an answer's records carry beside the id. */
+export const With = { META: 1, TEXT: 2, VECTOR: 4, EXPLAIN: 8 } as const;
+
+const NO_FILTER = 0xffff_ffff_ffff_ffffn;
+const ANSWER_BYTES = 64 * 1024;
+
+/** Watches a long call: `signal` stops it, `onProgress` is told how far it is about ten times a second. */
+export interface Watch {
+  signal?: AbortSignal | undefined;
+  onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** Runs calls off the caller's thread: the environment. */
+export interface Workers {
+  submit(op: number, collection: Pointer, args: Words | undefined, watch: Watch | undefined): Promise<void>;
+}
+
+/** A condition on one filter column: equality with an encoded value. */
+export interface NativeFilter {
+  column: number;
+  key: Uint8Array;
+}
+
+/** Rows to put, as the native side takes them. */
+export interface NativeRows {
+  count: number;
+  vectors: Float32Array;
+  ids: PackedStrings;
+  metas: PackedStrings;
+  texts: PackedStrings | undefined;
+  keys: PackedStrings;
+  dropText: boolean;
+}
+
+/** Counters, in the order of the enum in ty_runtime.h. */
+export const STAT_NAMES = [
+  "generation",
+  "live_rows",
+  "total_rows",
+  "base_rows",
+  "delta_rows",
+  "disk_bytes",
+  "unsaved_rows",
+  "partitions",
+  "ivf_partitions",
+  "lexical_built",
+  "lexical_terms",
+  "searches",
+] as const;
+export type NativeStats = Record<(typeof STAT_NAMES)[number], number> & { lexical_k1: number; lexical_b: number };
+
+/** An answer's records and what the search read to find them. */
+export interface NativeHits {
+  rows: RowRecord[];
+  screenedRows: number;
+  scoredRows: number;
+  probedLists: number;
+}
+
+type Answering = "ty_get" | "ty_ids" | "ty_search" | "ty_search_lexical" | "ty_manifest" | "ty_partitions";
+
+/** One open collection. Every method checks that it is still open. */
+export class NativeCollection {
+  private pointer: Pointer | undefined;
+  private readonly error = newError();
+  private scratch: Uint8Array = new Uint8Array(new ArrayBuffer(ANSWER_BYTES));
+
+  constructor(
+    private readonly workers: Workers,
+    private readonly c: Symbols,
+    handle: Pointer,
+  ) {
+    this.pointer = handle;
+  }
+
+  private get handle(): Pointer {
+    if (this.pointer === undefined) throw new Error("this collection is closed");
+    return this.pointer;
+  }
+
+  /** Takes the writer's lock; throws a NativeError with `Status.BUSY` while another writer has it. */
+  begin(): void {
+    this.check(this.c.ty_begin(this.handle, this.error));
+  }
+
+  /** Drops what was changed since `begin`. */
+  rollback(): void {
+    this.c.ty_rollback(this.handle);
+  }
+
+  /** Makes what was changed since `begin` durable. */
+  save(): Promise<void> {
+    return this.workers.submit(Op.SAVE, this.handle, undefined, undefined);
+  }
+
+  /** Puts rows; all or nothing. */
+  async put(mode: PutMode, rows: NativeRows, watch?: Watch): Promise<{ inserted: number; replaced: number }> {
+    const words = new Words(14)
+      .integer(0, rows.count)
+      .integer(1, mode)
+      .integer(2, rows.dropText ? PUT_DROP_TEXT : 0)
+      .pointer(3, rows.vectors);
+    packed(words, 4, rows.ids);
+    packed(words, 6, rows.metas);
+    if (rows.texts) packed(words, 8, rows.texts);
+    packed(words, 10, rows.keys);
+    await this.workers.submit(Op.PUT, this.handle, words, watch);
+    return { inserted: words.number(12), replaced: words.number(13) };
+  }
+
+  /** Deletes rows by id; resolves to how many were live. */
+  async delete(ids: PackedStrings): Promise<number> {
+    const words = packed(new Words(4).integer(0, ids.ends.length), 1, ids);
+    await this.workers.submit(Op.DELETE, this.handle, words, undefined);
+    return words.number(3);
+  }
+
+  /** Sets one changeable key of the manifest to a JSON value. */
+  set(key: "default_target_recall" | "applied_tuner", json: string): void {
+    const bytes = new TextEncoder().encode(json);
+    this.check(this.c.ty_set(this.handle, cString(key), bytes, bytes.byteLength, this.error));
+  }
+
+  /** Rewrites the base with live rows only; saves and ends the change. */
+  async compact(watch?: Watch): Promise<{ reclaimedRows: number; liveRows: number }> {
+    const words = new Words(2);
+    await this.workers.submit(Op.COMPACT, this.handle, words, watch);
+    return { reclaimedRows: words.number(0), liveRows: words.number(1) };
+  }
+
+  /** Builds IVF indexes; saves and ends the change. Resolves to the number of partitions that have one. */
+  async buildIvf(minRows: number, targetRecall: number, watch?: Watch): Promise<number> {
+    const words = new Words(3).integer(0, minRows).double(1, targetRecall);
+    await this.workers.submit(Op.BUILD_IVF, this.handle, words, watch);
+    return words.number(2);
+  }
+
+  /** Builds the BM25 index; saves and ends the change. */
+  async buildLexical(k1: number, b: number, watch?: Watch): Promise<void> {
+    await this.workers.submit(Op.BUILD_LEXICAL, this.handle, new Words(2).double(0, k1).double(1, b), watch);
+  }
+
+  /** The `topK` best rows by inner product. With `offThread` the scan runs on a worker and the event loop lives. */
+  async search(
+    query: Float32Array,
+    topK: number,
+    filter: NativeFilter | undefined,
+    targetRecall: number,
+    what: number,
+    offThread: boolean,
+  ): Promise<NativeHits> {
+    const words = new Words(14).pointer(0, query).integer(1, topK);
+    filtered(words, 2, filter).double(5, targetRecall).integer(6, what);
+    return this.answerMaybeOff("ty_search", Op.SEARCH, words, 7, offThread, (answer) => ({
+      rows: decodeRecords(answer, words.number(10)),
+      screenedRows: words.number(11),
+      scoredRows: words.number(12),
+      probedLists: words.number(13),
+    }));
+  }
+
+  /** The `topK` best rows by BM25. */
+  async searchLexical(
+    query: string,
+    topK: number,
+    filter: NativeFilter | undefined,
+    what: number,
+    offThread: boolean,
+  ): Promise<RowRecord[]> {
+    const bytes = new TextEncoder().encode(query);
+    const words = new Words(11).pointer(0, bytes).integer(1, bytes.byteLength).integer(2, topK);
+    filtered(words, 3, filter).integer(6, what);
+    return this.answerMaybeOff("ty_search_lexical", Op.SEARCH_LEXICAL, words, 7, offThread, (answer) =>
+      decodeRecords(answer, words.number(10)),
+    );
+  }
+
+  /** One record per id, in the order asked; `found` tells. */
+  get(ids: PackedStrings, what: number): RowRecord[] {
+    const count = ids.ends.length;
+    const words = packed(new Words(7).integer(0, count), 1, ids).integer(3, what);
+    return decodeRecords(this.answer("ty_get", words, 4), count);
+  }
+
+  /** Live rows in insertion order. */
+  ids(filter: NativeFilter | undefined, after: string | undefined, limit: number, what: number): RowRecord[] {
+    const start = after === undefined ? undefined : new TextEncoder().encode(after);
+    const words = filtered(new Words(11), 0, filter)
+      .pointer(3, start)
+      .integer(4, start?.byteLength ?? 0)
+      .integer(5, limit)
+      .integer(6, what);
+    const answer = this.answer("ty_ids", words, 7);
+    return decodeRecords(answer, words.number(10));
+  }
+
+  /** How many live rows match. */
+  count(filter: NativeFilter | undefined): number {
+    const words = filtered(new Words(4), 0, filter);
+    this.check(this.c.ty_count(this.handle, words.u64, this.error));
+    words.release();
+    return words.number(3);
+  }
+
+  /** Up to n live rows' vectors, row by row. */
+  sample(n: number, dim: number, seed: number): Float32Array {
+    const out = new Float32Array(n * dim);
+    const words = new Words(4).integer(0, n).integer(1, seed).pointer(2, out);
+    this.check(this.c.ty_sample(this.handle, words.u64, this.error));
+    words.release();
+    return out.subarray(0, words.number(3) * dim);
+  }
+
+  /** The manifest as JSON text. */
+  manifest(): string {
+    return new TextDecoder().decode(this.answer("ty_manifest", new Words(3), 0));
+  }
+
+  stats(): NativeStats {
+    const words = new Words(STAT_NAMES.length + 2);
+    this.check(this.c.ty_stats(this.handle, words.u64, this.error));
+    const stats = Object.fromEntries(STAT_NAMES.map((name, i) => [name, words.number(i)])) as NativeStats;
+    stats.lexical_k1 = words.float(STAT_NAMES.length);
+    stats.lexical_b = words.float(STAT_NAMES.length + 1);
+    return stats;
+  }
+
+  /** Partitions of live rows. */
+  partitions(): PartitionInfo[] {
+    const words = new Words(4);
+    const answer = this.answer("ty_partitions", words, 0);
+    return decodePartitions(answer, words.number(3));
+  }
+
+  /** Reads every saved byte and compares checksums. */
+  verify(watch?: Watch): Promise<void> {
+    return this.workers.submit(Op.VERIFY, this.handle, undefined, watch);
+  }
+
+  /** Lets go of everything; unsaved changes are dropped. */
+  close(): void {
+    if (this.pointer === undefined) return;
+    this.c.ty_collection_close(this.pointer);
+    this.pointer = undefined;
+  }
+
+  private check(code: number): void {
+    if (code !== Status.OK) throw toError(code, this.error);
+  }
+
+  /** Asks with the scratch buffer, and once more with a larger one where it was too small. `at` is the index of the field `out`. */
+  private answer(name: Answering, words: Words, at: number): Uint8Array {
+    let out = this.scratch;
+    for (;;) {
+      words.pointer(at, out).integer(at + 1, out.byteLength);
+      const code = this.c[name](this.handle, words.u64, this.error);
+      const needed = words.number(at + 2);
+      if (code === Status.OK) {
+        words.release();
+        return out.subarray(0, needed);
+      }
+      if (code !== Status.BUFFER) throw toError(code, this.error);
+      out = this.grow(needed);
+    }
+  }
+
+  /** Decodes before anything else can run: the scratch buffer belongs to the next question. */
+  private async answerMaybeOff<T>(
+    name: Answering,
+    op: number,
+    words: Words,
+    at: number,
+    offThread: boolean,
+    decode: (answer: Uint8Array) => T,
+  ): Promise<T> {
+    if (!offThread) return decode(this.answer(name, words, at));
+    // A buffer of its own: other questions may use the shared one meanwhile.
+    let out = new Uint8Array(new ArrayBuffer(ANSWER_BYTES));
+    for (;;) {
+      words.pointer(at, out).integer(at + 1, out.byteLength);
+      try {
+        await this.workers.submit(op, this.handle, words, undefined);
+        return decode(out.subarray(0, words.number(at + 2)));
+      } catch (error) {
+        if (!(error instanceof NativeError) || error.status !== Status.BUFFER) throw error;
+        out = new Uint8Array(new ArrayBuffer(words.number(at + 2)));
+      }
+    }
+  }
+
+  private grow(bytes: number): Uint8Array {
+    const out = new Uint8Array(new ArrayBuffer(Math.ceil(bytes * 1.25)));
+    // A huge answer's buffer is not kept for the next small question.
+    if (out.byteLength <= 4 * 1024 * 1024) this.scratch = out;
+    return out;
+  }
+}
+
+function packed(words: Words, at: number, strings: PackedStrings): Words {
+  return words.pointer(at, strings.bytes).pointer(at + 1, strings.ends);
+}
+
+function filtered(words: Words, at: number, filter: NativeFilter | undefined): Words {
+  words.integer(at, filter ? filter.column : NO_FILTER).pointer(at + 1, filter?.key);
+  return words.integer(at + 2, filter?.key.byteLength ?? 0);
+}

@@ -1,0 +1,66 @@
+/** The functions of libty_runtime (ty_runtime/ty_runtime.h) as the FFI layer declares them, and how a failure is read. */
+import { type dlopen, FFIType } from "bun:ffi";
+import { NativeError, type StatusCode } from "./status.ts";
+
+/** `TY_ABI_VERSION` these declarations were written for. */
+export const TY_ABI_VERSION = 1;
+
+/** Calls that a worker can run: `TY_OP_*`. */
+export const Op = {
+  PUT: 1,
+  DELETE: 2,
+  SAVE: 3,
+  COMPACT: 4,
+  BUILD_IVF: 5,
+  BUILD_LEXICAL: 6,
+  SEARCH: 7,
+  SEARCH_LEXICAL: 8,
+  VERIFY: 9,
+} as const;
+
+const p = FFIType.ptr;
+const status = FFIType.i32;
+const call3 = { args: [p, p, p], returns: status } as const;
+const call2 = { args: [p, p], returns: status } as const;
+/** What `dlopen` is given. */
+export const symbols = {
+  ty_abi_version: { args: [], returns: FFIType.u32 },
+  ty_env_open: { args: [p, FFIType.u32, p, p], returns: status },
+  ty_env_close: { args: [p], returns: FFIType.void },
+  ty_collection_new: { args: [p, p, p, FFIType.u64, p, p], returns: status },
+  ty_collection_open: { args: [p, p, p, p], returns: status },
+  ty_collection_close: { args: [p], returns: FFIType.void },
+  ty_begin: call2,
+  ty_rollback: { args: [p], returns: FFIType.void },
+  ty_set: { args: [p, p, p, FFIType.u64, p], returns: status },
+  ty_search: call3,
+  ty_search_lexical: call3,
+  ty_get: call3,
+  ty_ids: call3,
+  ty_count: call3,
+  ty_sample: call3,
+  ty_manifest: call3,
+  ty_stats: call3,
+  ty_partitions: call3,
+  ty_submit: { args: [p, FFIType.u32, p, p, p, p, p, FFIType.u32], returns: status },
+  ty_test_fail: { args: [p, FFIType.u64, FFIType.i32, FFIType.u32], returns: FFIType.u64 },
+} as const;
+
+/** The opened functions. */
+export type Symbols = ReturnType<typeof dlopen<typeof symbols>>["symbols"];
+
+/** `sizeof(ty_error)`. */
+const ERROR_BYTES = 1024;
+
+/** A `ty_error` for one call. Above 1,000 bytes, so that its address is final. */
+export function newError(): Uint8Array {
+  return new Uint8Array(new ArrayBuffer(ERROR_BYTES));
+}
+
+/** The failure that a `ty_error` describes. */
+export function toError(code: number, bytes: Uint8Array): NativeError {
+  const view = new DataView(bytes.buffer);
+  const end = bytes.indexOf(0, 8);
+  const message = new TextDecoder().decode(bytes.subarray(8, end < 0 ? undefined : end));
+  return new NativeError(code as StatusCode, view.getInt32(4, true), message);
+}
