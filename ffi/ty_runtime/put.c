@@ -215,8 +215,12 @@ static ty_status check_put(const ty_collection *c, const ty_put_args *a, ty_erro
   if (status == TY_OK && (a->texts != NULL || a->text_ends != NULL))
     status = check_ends(a->texts, a->text_ends, a->n, 0, TY_TEXT_MAX, "texts", err);
   if (status == TY_OK) status = check_ends(a->keys, a->key_ends, keys, 0, TY_KEY_MAX, "filter values", err);
-  if (status == TY_OK && !c->env->kernel->all_finite(a->vectors, (size_t)floats))
-    status = ty_fail(err, TY_INVALID, "a vector holds NaN or infinity");
+  if (status == TY_OK && !c->env->kernel->all_finite(a->vectors, (size_t)floats)) {
+    uint64_t at = 0;
+    while (c->env->kernel->all_finite(a->vectors + at, 1)) at++;
+    status = ty_fail(err, TY_INVALID, "vectors[%llu][%llu] is NaN or infinite; a vector holds finite numbers",
+                     (unsigned long long)(at / c->dim), (unsigned long long)(at % c->dim));
+  }
   return status;
 }
 

@@ -20,7 +20,7 @@ export interface Rows {
   defaultPartition?: string;
 }
 
-/** Refuses what the limits forbid and packs the rest. Metadata without a filter column's value counts as null there. */
+/** Refuses what the limits forbid and packs the rest; that vectors are finite is checked by the native side, which reads them anyway. Metadata without a filter column's value counts as null there. */
 export function packRows(rows: Rows, dim: number, columns: readonly string[]): NativeRows {
   const count = rows.ids.length;
   rows.ids.forEach(checkId);
@@ -31,7 +31,6 @@ export function packRows(rows: Rows, dim: number, columns: readonly string[]): N
       `vectors hold ${rows.vectors.length} numbers; ${count} rows of dimension ${dim} take ${count * dim}`,
     );
   }
-  checkFinite(rows.vectors, dim);
   rows.texts?.forEach(checkText);
   const keys: Uint8Array[] = [];
   const metas: (string | undefined)[] = [];
@@ -57,16 +56,6 @@ export function packRows(rows: Rows, dim: number, columns: readonly string[]): N
 function checkLength(name: string, list: readonly unknown[] | undefined, count: number): void {
   if (list && list.length !== count) {
     throw new ValueError(`${name} has ${list.length} entries and ids has ${count}; give one for each row`);
-  }
-}
-
-function checkFinite(vectors: Float32Array, dim: number): void {
-  for (let i = 0; i < vectors.length; i++) {
-    if (!Number.isFinite(vectors[i]!)) {
-      throw new ValueError(
-        `vectors[${Math.floor(i / dim)}][${i % dim}] is ${vectors[i]}; a vector holds finite numbers`,
-      );
-    }
   }
 }
 

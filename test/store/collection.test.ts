@@ -88,6 +88,15 @@ describe("rows", () => {
     expect(notes.generation).toBe(generation);
   });
 
+  test("NaN and numbers beyond f32 are refused by their place, and nothing is written", async () => {
+    for (const bad of [Number.NaN, Number.POSITIVE_INFINITY, 1e39]) {
+      const put = rows(["a", "b"]);
+      put.vectors[DIM + 3] = bad;
+      await expect(notes.add(put)).rejects.toThrow(/^vectors\[1\]\[3\] is NaN or infinite/);
+    }
+    expect(notes.count()).toBe(0);
+  });
+
   test("upsert replaces, keeps the place, and the last of a repeated id wins", async () => {
     await notes.add(rows(["a", "b"]));
     const put = rows(["a", "c", "a"], 3);

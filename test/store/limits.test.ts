@@ -62,11 +62,8 @@ describe("metadata", () => {
 });
 
 describe("vectors", () => {
-  test("a wrong length and NaN name the place", () => {
+  test("a wrong length is refused", () => {
     expect(() => packRows({ ids: ["a"], vectors: new Float32Array(3) }, 2, ["scope"])).toThrow(/3 numbers.*take 2/);
-    const vectors = Float32Array.of(0, 1, 0, Number.NaN);
-    expect(() => packRows({ ids: ["a", "b"], vectors }, 2, ["scope"])).toThrow(/vectors\[1\]\[1\] is NaN/);
-    expect(() => packRows({ ids: ["a"], vectors: Float32Array.of(1e39, 0) }, 2, ["scope"])).toThrow(/Infinity/);
   });
   test.each([0, -1, 1.5, DIM_MAX + 1, Number.NaN])("dim %p is refused", (dim) =>
     expect(() => completeSchema({ dim })).toThrow(/dim is/),
