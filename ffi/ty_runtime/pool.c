@@ -1,26 +1,13 @@
-/* A queue of jobs, first come first served. Workers take no part in a question's own parallelism: a job is a whole call.
- *
- * The callback runs on the worker, with no lock held, so it may submit again.
- */
+/* A queue of work, first come first served, and the threads that do it. What runs, runs with no lock held, so it may push again. */
 #include "pool.h"
 
 #include <signal.h>
 #include <stdlib.h>
 
-typedef struct ty_job {
-  struct ty_job *next;
-  uint32_t op, token;
-  ty_collection *c;
-  void *args;
-  ty_progress *progress;
-  ty_error *err;
-  ty_done_fn done;
-} ty_job;
-
 struct ty_pool {
   pthread_mutex_t lock;
   pthread_cond_t wake;
-  ty_job *first, *last;
+  ty_work *first, *last;
   bool closing;
   uint32_t threads;
   pthread_t *ids;
@@ -32,34 +19,17 @@ struct ty_pool {
   ty_os *side_os;
 };
 
-static ty_status run(const ty_job *j) {
-  switch (j->op) {
-  case TY_OP_PUT: return ty_put(j->c, j->args, j->progress, j->err);
-  case TY_OP_DELETE: return ty_delete(j->c, j->args, j->err);
-  case TY_OP_SAVE: return ty_save(j->c, j->err);
-  case TY_OP_COMPACT: return ty_compact(j->c, j->args, j->progress, j->err);
-  case TY_OP_BUILD_IVF: return ty_build_ivf(j->c, j->args, j->progress, j->err);
-  case TY_OP_BUILD_LEXICAL: return ty_build_lexical(j->c, j->args, j->progress, j->err);
-  case TY_OP_SEARCH: return ty_search(j->c, j->args, j->err);
-  case TY_OP_SEARCH_LEXICAL: return ty_search_lexical(j->c, j->args, j->err);
-  case TY_OP_VERIFY: return ty_verify(j->c, j->progress, j->err);
-  default: return ty_fail(j->err, TY_INVALID, "there is no operation %u", j->op);
-  }
-}
-
-static void *work(void *arg) {
+static void *worker(void *arg) {
   struct ty_pool *p = arg;
   pthread_mutex_lock(&p->lock);
   for (;;) {
     while (p->first == NULL && !p->closing) pthread_cond_wait(&p->wake, &p->lock);
-    ty_job *j = p->first;
-    if (j == NULL) break;
-    p->first = j->next;
+    ty_work *next = p->first;
+    if (next == NULL) break;
+    p->first = next->next;
     if (p->first == NULL) p->last = NULL;
     pthread_mutex_unlock(&p->lock);
-    ty_status status = run(j);
-    j->done(j->token, (int32_t)status);
-    free(j);
+    next->run(next);
     pthread_mutex_lock(&p->lock);
   }
   pthread_mutex_unlock(&p->lock);
@@ -134,7 +104,7 @@ ty_status ty_pool_open(uint32_t threads, struct ty_pool **out, ty_error *err) {
   pthread_cond_init(&p->side_done, NULL);
   p->ids = ids;
   int result = 0;
-  while (p->threads < threads && (result = start_thread(&ids[p->threads], work, p)) == 0) p->threads++;
+  while (p->threads < threads && (result = start_thread(&ids[p->threads], worker, p)) == 0) p->threads++;
   if (p->threads == 0) {
     ty_pool_close(p);
     return ty_fail_io(err, -result, "start", "a worker thread");
@@ -164,20 +134,14 @@ void ty_pool_close(struct ty_pool *p) {
   free(p);
 }
 
-ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
-                    ty_done_fn done, uint32_t token) {
-  struct ty_pool *p = env->pool;
-  if (op < TY_OP_PUT || op > TY_OP_VERIFY) return ty_fail(err, TY_INVALID, "there is no operation %u", op);
-  ty_job *j = malloc(sizeof *j);
-  if (j == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a job");
-  *j = (ty_job){.op = op, .token = token, .c = c, .args = args, .progress = progress, .err = err, .done = done};
+void ty_pool_push(struct ty_pool *p, ty_work *work) {
+  work->next = NULL;
   pthread_mutex_lock(&p->lock);
   if (p->last == NULL)
-    p->first = j;
+    p->first = work;
   else
-    p->last->next = j;
-  p->last = j;
+    p->last->next = work;
+  p->last = work;
   pthread_cond_signal(&p->wake);
   pthread_mutex_unlock(&p->lock);
-  return TY_OK;
 }

@@ -21,6 +21,11 @@ import { type EndReason, StdioTransport } from "./transport.ts";
 /** The newest protocol version that is spoken here; a client that asks for a newer one is answered with this. */
 export const PROTOCOL_VERSION = "2025-06-18";
 
+/**
+ * How long calls in flight have to end by themselves once stdin has closed. A client that closed it waits for us to be gone, and the whole
+ * ending may take a second: what is longer, an index build say, is told to stop and leaves the last saved state.
+ */
+const CALLS_AFTER_EOF_MS_MAX = 700;
 /** How long calls that were told to stop may take to do so. What they leave on disk is whole at any moment. */
 const CANCELLED_CALLS_MS_MAX = 5_000;
 /** How often a server whose stdin has ended looks whether anyone is left to answer to. */
@@ -42,8 +47,9 @@ export interface McpOptions {
 }
 
 /**
- * Serves one client until its end of stdin closes, it stops reading, or `signal` aborts. Calls in flight at the end of stdin are
- * finished and their answers delivered first; where nobody is left to read them they are cancelled, which lets a save finish.
+ * Serves one client until its end of stdin closes, it stops reading, or `signal` aborts. Calls in flight at the end of stdin have most
+ * of a second to finish and deliver their answers, then they are cancelled, which lets a save finish; where nobody is left to read
+ * answers they are cancelled at once.
  *
  * @throws OSError if the monitor log cannot be opened
  */
@@ -82,13 +88,15 @@ async function drain(
   }, PARENT_POLL_MS);
   let limit: Timer | undefined;
   try {
+    const expires = (ms: number) =>
+      new Promise((resolve) => {
+        clearTimeout(limit);
+        limit = setTimeout(resolve, ms);
+      });
     const left = [transport.broken, abandoned.promise, aborted(signal)];
-    if (reason === "eof") await Promise.race([delivered, ...left]);
+    if (reason === "eof") await Promise.race([delivered, expires(CALLS_AFTER_EOF_MS_MAX), ...left]);
     calls.cancelAll();
-    const expired = new Promise((resolve) => {
-      limit = setTimeout(resolve, CANCELLED_CALLS_MS_MAX);
-    });
-    await Promise.race([delivered, expired]);
+    await Promise.race([delivered, expires(CANCELLED_CALLS_MS_MAX)]);
   } finally {
     clearInterval(poll);
     clearTimeout(limit);

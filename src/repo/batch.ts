@@ -1,12 +1,5 @@
 /** Gathers rows and deletions into durable transactions of a bounded size, and tells which files each one settled. */
-import type { RowSink } from "./indexer.ts";
-
-/** One row as the collection takes it. */
-export interface Row {
-  id: string;
-  text: string;
-  metadata: Record<string, unknown>;
-}
+import type { Row, RowSink } from "./sink.ts";
 
 /**
  * A transaction costs a fixed number of syncs and one new id map, so a repository of 80 MB wants tens of them, not

@@ -6,15 +6,15 @@
  * knows nothing about and chunks them again under the same ids.
  */
 import { dirname } from "node:path";
-import { Batch, type Row } from "./batch.ts";
+import { Batch } from "./batch.ts";
 import { Breather } from "./breather.ts";
 import { type ChunkOptions, chunkText, decodeText } from "./chunk.ts";
 import { chunkKey, contentHash, type Fingerprint, isRacy, stampOf, voidEntry } from "./fingerprints.ts";
 import { idBase, parseRowId, rowId, type Workspace } from "./identity.ts";
-import type { IndexOptions, IndexResult } from "./indexer.ts";
 import { languageOf } from "./language.ts";
 import { Ledger } from "./ledger.ts";
 import { type ReadResult, readRepoFile } from "./read.ts";
+import type { IndexOptions, IndexResult, Row } from "./sink.ts";
 import { type SkipCounts, type WalkFile, type WalkResult, walkRepo } from "./walk.ts";
 
 /** One call of `indexRepo`; used once. */

@@ -20,8 +20,8 @@ export interface VerifiedPaths {
 export function openNative(paths: VerifiedPaths): Native {
   try {
     const kernel = openKernel(paths.kernelPath);
-    // One thread builds while another answers; more than four only compete for the memory bus.
-    const threads = Math.min(4, Math.max(2, availableParallelism()));
+    // Two long builds at once must leave a worker for saves, whatever the number of cores; idle ones cost a stack.
+    const threads = Math.min(8, Math.max(4, availableParallelism()));
     return { kernel, env: openRuntime(paths.runtimePath, kernel.table, threads) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -154,6 +154,27 @@ describe("endings", () => {
     expect((await svc(env, ["mem", "count", "endings", "--json"])).out).toContain('"count":');
   });
 
+  test("stdin closes during an index build: it stops within about a second, the last saved state stands", async () => {
+    const { child, send } = spawn();
+    const texts = Array.from({ length: 10_000 }, (_, i) => `note ${i} of topic ${i % 97} with word${i * 7919}`);
+    const tool = (id: number, name: string, args: object) => ({
+      id,
+      method: "tools/call",
+      params: { name, arguments: args },
+    });
+    send(tool(1, "svc_add", { collection: "long", texts }));
+    send(tool(2, "svc_upsert", { collection: "long", texts, ids: texts.map((_, i) => `u${i}`) }));
+    send(tool(3, "svc_build_ivf", { collection: "long", min_rows: 100 }));
+    const answers = child.stdout.getReader();
+    let seen = "";
+    while (!seen.includes('\\"upserted\\"')) seen += new TextDecoder().decode((await answers.read()).value);
+    await child.stdin.end();
+    expect(await child.exited).toBe(0);
+    // Left to itself the build would have finished and be there.
+    const { stats } = JSON.parse((await svc(env, ["mem", "stats", "long", "--json"])).out);
+    expect(stats).toMatchObject({ external_ids: 20_000, ivf_partitions: 0 });
+  }, 30_000);
+
   test("a client that dies in the middle of a call leaves no orphan", async () => {
     const { child, send } = spawn();
     send(add("dying"));

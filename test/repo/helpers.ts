@@ -4,8 +4,8 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Row } from "../../src/repo/batch.ts";
 import type { RowSink } from "../../src/repo/indexer.ts";
+import type { Row } from "../../src/repo/sink.ts";
 
 const made: string[] = [];
 afterAll(() => {

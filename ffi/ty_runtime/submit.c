@@ -1,0 +1,48 @@
+/* Calls off the caller's thread: which function an operation names. A job is a whole call; workers take no part in a question's own
+ * parallelism. */
+#include "pool.h"
+
+#include <stdlib.h>
+
+typedef struct job {
+  ty_work work; /* first: a job is found by it */
+  uint32_t op, token;
+  ty_collection *c;
+  void *args;
+  ty_progress *progress;
+  ty_error *err;
+  ty_done_fn done;
+} job;
+
+static ty_status call(const job *j) {
+  switch (j->op) {
+  case TY_OP_PUT: return ty_put(j->c, j->args, j->progress, j->err);
+  case TY_OP_DELETE: return ty_delete(j->c, j->args, j->err);
+  case TY_OP_SAVE: return ty_save(j->c, j->err);
+  case TY_OP_COMPACT: return ty_compact(j->c, j->args, j->progress, j->err);
+  case TY_OP_BUILD_IVF: return ty_build_ivf(j->c, j->args, j->progress, j->err);
+  case TY_OP_BUILD_LEXICAL: return ty_build_lexical(j->c, j->args, j->progress, j->err);
+  case TY_OP_SEARCH: return ty_search(j->c, j->args, j->err);
+  case TY_OP_SEARCH_LEXICAL: return ty_search_lexical(j->c, j->args, j->err);
+  case TY_OP_VERIFY: return ty_verify(j->c, j->progress, j->err);
+  default: return ty_fail(j->err, TY_INVALID, "there is no operation %u", j->op);
+  }
+}
+
+static void run(ty_work *work) {
+  job *j = (job *)work;
+  ty_status status = call(j);
+  j->done(j->token, (int32_t)status);
+  free(j);
+}
+
+ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
+                    ty_done_fn done, uint32_t token) {
+  if (op < TY_OP_PUT || op > TY_OP_VERIFY) return ty_fail(err, TY_INVALID, "there is no operation %u", op);
+  job *j = malloc(sizeof *j);
+  if (j == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a job");
+  *j = (job){
+      .work.run = run, .op = op, .token = token, .c = c, .args = args, .progress = progress, .err = err, .done = done};
+  ty_pool_push(env->pool, &j->work);
+  return TY_OK;
+}
