@@ -1,5 +1,5 @@
 /**
- * Every failure a caller can see, one class per cause (`shared/spec`: errors). The class name is the type that travels:
+ * Every failure a caller can see, one class per cause. The class name is the type that travels:
  * an MCP client reads `ValueError: …`, a remote client gets the same class back, the terminal prints the same line.
  *
  * A message names the value that was wrong and what to do. It never holds a secret, a stack trace, or an absolute path of a

@@ -32,10 +32,11 @@ export class TestMemory {
     readonly memory: Memory,
   ) {}
 
-  static async open(dir = scratchDir(), workspace?: string): Promise<TestMemory> {
+  static async open(dir = scratchDir(), workspace?: string, persistent = true): Promise<TestMemory> {
     const store = await openStore(dir);
+    const repoStore = persistent ? store : await openStore();
     const embedder = new MultigramEmbedder((await native()).kernel);
-    const repositories = new Repositories({ store, repoStore: store, embedder, workspace, persistent: true });
+    const repositories = new Repositories({ store, repoStore, embedder, workspace, persistent });
     return new TestMemory(dir, new Memory({ store, embedder, repositories, dispose: async () => {} }));
   }
 

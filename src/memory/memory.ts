@@ -178,7 +178,7 @@ export class Memory implements args.Verbs {
   }
 
   private open(name: string): Collection {
-    return this.parts.store.open(name);
+    return this.parts.repositories.findApart(name) ?? this.parts.store.open(name);
   }
 
   /** A put into a collection that is created where absent; a put that fails leaves no empty collection behind. */

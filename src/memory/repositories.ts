@@ -1,7 +1,7 @@
 /** The repository verbs: a directory of source, kept as rows of one collection that are never staler than the question. */
 import { join, sep } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
-import type { Embedder } from "../embed/embedder.ts";
+import { checkSpace, type Embedder } from "../embed/embedder.ts";
 import { ValueError } from "../errors.ts";
 import { indexRepo, type RowSink, readChunk, readFingerprintHead, resolveWorkspace } from "../repo/indexer.ts";
 import type { Collection, Row } from "../store/collection.ts";
@@ -94,6 +94,12 @@ export class Repositories {
     };
   }
 
+  /** A repository collection that lives apart from the memory; undefined where repositories are kept in it. */
+  findApart(name: string): Collection | undefined {
+    const { store, repoStore } = this.options;
+    return repoStore === store ? undefined : repoStore.find(name);
+  }
+
   /** The lines behind a repository row as they are on disk now; undefined for any other row, or where they are gone. */
   sourceText(collection: string, metadata: unknown): string | undefined {
     const m = (metadata ?? {}) as Metadata;
@@ -130,6 +136,7 @@ export class Repositories {
           `collection ${shown(name)} is partitioned by '${existing.schema.keyName}', a repository needs '${REPO_KEY}': choose another collection`,
         );
       }
+      checkSpace(name, existing.schema.embedderProfile, embedder);
       return existing;
     }
     return repoStore.create(name, {

@@ -22,38 +22,24 @@ const SEED = 20_260_101;
  * @param dryRun true: plan only. false: apply whatever the plan is. undefined: apply where it changes how searches run.
  */
 export async function tune(collection: Collection, dryRun: boolean | undefined, watch: Watch): Promise<Plan> {
-  const trace: string[] = [];
   const { live_rows: rows, generation } = collection.stats();
-  const dim = collection.schema.dim;
   const exact = await measure(collection, 1, watch);
-  const crossover = exact.p50_ms > 0 ? Math.round((rows * LATENCY_BUDGET_MS) / exact.p50_ms) : Number.MAX_SAFE_INTEGER;
-  trace.push(`an exact search over ${rows} rows of dimension ${dim} takes ${exact.p50_ms} ms (p50)`);
-  const largest = Math.max(0, ...collection.partitions().map((p) => p.rows));
-  const enabled = largest >= IVF_MIN_ROWS && exact.p50_ms > LATENCY_BUDGET_MS;
-  trace.push(
-    enabled
-      ? `beyond the budget of ${LATENCY_BUDGET_MS} ms, with ${largest} rows in the largest partition: an IVF index is worth it`
-      : largest < IVF_MIN_ROWS
-        ? `the largest partition has ${largest} rows, below ${IVF_MIN_ROWS}: exact search stays`
-        : `within the budget of ${LATENCY_BUDGET_MS} ms: exact search stays`,
-  );
+  const { enabled, trace } = decide(collection, exact);
   const target = enabled ? RECALL_FLOOR : 1;
   const current = collection.manifest().defaultTargetRecall;
-  const apply = dryRun === false || (dryRun === undefined && target !== current);
+  const apply = rows > 0 && (dryRun === false || (dryRun === undefined && target !== current));
   let expected = exact;
-  if (apply && rows > 0) {
+  if (apply) {
     expected = await applyPlan(collection, enabled, target, watch, trace);
   } else {
-    trace.push(
-      dryRun ? "dry run: nothing was changed" : "the collection is set up like this already: nothing was changed",
-    );
+    trace.push(dryRun ? "dry run: nothing was changed" : "the collection is set up like this: nothing was changed");
     if (enabled && current < 1) expected = await measure(collection, target, watch);
   }
   const plan = {
     collection: collection.name,
     tuner: TUNER,
     target_recall: target,
-    exact_crossover_rows: crossover,
+    exact_crossover_rows: crossover(rows, exact),
     ivf: {
       enabled,
       min_rows: IVF_MIN_ROWS,
@@ -63,10 +49,37 @@ export async function tune(collection: Collection, dryRun: boolean | undefined, 
     expected,
     constraints: { latency_budget_ms: LATENCY_BUDGET_MS, recall_floor: RECALL_FLOOR },
     decision_trace: trace,
-    workload_hash: shortHash([collection.name, generation, rows, dim]),
+    workload_hash: shortHash([collection.name, generation, rows, collection.schema.dim]),
     engine: "libty_runtime",
   };
   return { ...plan, plan_id: shortHash(plan) };
+}
+
+/** Whether an index is worth it, and each step of the reasoning as a sentence. */
+function decide(collection: Collection, exact: Expected): { enabled: boolean; trace: string[] } {
+  const { live_rows: rows, base_rows: base, delta_rows: delta } = collection.stats();
+  const largest = Math.max(0, ...collection.partitions().map((p) => p.rows));
+  const isLarge = largest >= IVF_MIN_ROWS;
+  const isSlow = exact.p50_ms > LATENCY_BUDGET_MS;
+  const dim = collection.schema.dim;
+  const trace = [`an exact search over ${rows} rows of dimension ${dim} takes ${exact.p50_ms} ms (p50)`];
+  if (delta > base)
+    trace.push(`${delta} of ${delta + base} rows lie outside the base: svc_compact makes opening faster`);
+  if (!isLarge) {
+    trace.push(`the largest partition has ${largest} rows, below ${IVF_MIN_ROWS}: exact search stays`);
+  } else if (!isSlow) {
+    trace.push(`that is within the budget of ${LATENCY_BUDGET_MS} ms: exact search stays`);
+  } else {
+    trace.push(
+      `beyond the budget of ${LATENCY_BUDGET_MS} ms, ${largest} rows in one partition: an IVF index is worth it`,
+    );
+  }
+  return { enabled: isLarge && isSlow, trace };
+}
+
+/** Rows at which an exact search would take the budget, if its time grows with them. */
+function crossover(rows: number, exact: Expected): number {
+  return exact.p50_ms > 0 ? Math.round((rows * LATENCY_BUDGET_MS) / exact.p50_ms) : Number.MAX_SAFE_INTEGER;
 }
 
 async function applyPlan(

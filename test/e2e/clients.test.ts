@@ -14,7 +14,8 @@ function installed(spec: string): boolean {
   const name = spec.slice(0, spec.lastIndexOf("@"));
   if (existsSync(join(PEERS, "node_modules", name, "package.json"))) return true;
   mkdirSync(PEERS, { recursive: true });
-  const args = ["install", "--prefix", PEERS, "--no-audit", "--no-fund", "--ignore-scripts", spec];
+  const quick = ["--fetch-retries=0", "--fetch-timeout=30000"];
+  const args = ["install", "--prefix", PEERS, "--no-audit", "--no-fund", "--ignore-scripts", ...quick, spec];
   const ok = Bun.spawnSync(["npm", ...args], { stderr: "ignore", timeout: 120_000 }).success;
   if (!ok) console.warn(`${spec} cannot be installed here: its test is skipped`);
   return ok;

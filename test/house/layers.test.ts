@@ -72,7 +72,7 @@ test("only the printer prints", async () => {
 });
 
 test("nothing under the state folders is written with calls that lose data silently", async () => {
-  // durability.md: writeFileSync and Bun.write report success on a full disk and never sync.
+  // writeFileSync and Bun.write report success on a full disk, leave the old tail, and never sync.
   const careless: string[] = [];
   for await (const file of new Glob("src/**/*.ts").scan(ROOT)) {
     if (buildTime(file)) continue;

@@ -68,3 +68,13 @@ test("two repositories in one collection do not see each other", async () => {
   await first.close();
   await second.close();
 });
+
+test("an index for this process only leaves nothing in the memory, and every tool finds it", async () => {
+  const m = await TestMemory.open(undefined, repository(), false);
+  const found = await m.call("repo_search", { query: "exponential backoff", top_k: 1 });
+  expect(paths(found)).toEqual(["src/net/retry.ts"]);
+  expect(await m.call("workspace_info")).toMatchObject({ files_tracked: 3, persistent_index: false });
+  expect((await m.call("count", { collection: "repo_symbols" })).count).toBe(3);
+  expect((await m.call("list_collections")).collections).toEqual([]);
+  await m.close();
+});
