@@ -92,11 +92,12 @@ export class Environment implements Workers {
       progress[2] = 1n;
     };
     watch?.signal?.addEventListener("abort", stop);
-    const report = watch?.onProgress;
-    const timer = report && setInterval(() => report(Number(progress[0]), Number(progress[1])), 100);
+    const report = () => watch?.onProgress?.(Number(progress[0]), Number(progress[1]));
+    const timer = watch?.onProgress && setInterval(report, 100);
     try {
       const result = await done;
       if (result !== Status.OK) throw toError(result, error);
+      report();
     } finally {
       clearInterval(timer);
       watch?.signal?.removeEventListener("abort", stop);

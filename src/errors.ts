@@ -74,9 +74,15 @@ export class CancelledError extends SvcError {
   readonly type = "CancelledError";
 }
 
-/** The one line that travels: `<Type>: <message>`. A failure that is not ours is a bug and becomes a RuntimeError without its stack. */
+/**
+ * The one line that travels: `<Type>: <message>`. A failure that is not ours is a bug and becomes a RuntimeError without its stack; one of
+ * the system's keeps its code and loses its message, which names paths.
+ */
 export function errorLine(error: unknown): string {
   if (error instanceof SvcError) return `${error.type}: ${error.message}`;
+  if (error instanceof Error && "code" in error && "syscall" in error) {
+    return `OSError: the system refused ${String(error.syscall)} (${String(error.code)})`;
+  }
   const message = error instanceof Error ? error.message : String(error);
   return `RuntimeError: internal error: ${message}`;
 }

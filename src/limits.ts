@@ -18,8 +18,12 @@ export const DIM_MAX = 65_536;
 export const TOP_K_MAX = 100_000;
 /** Rows that one call over MCP may carry. */
 export const ROWS_PER_CALL_MAX = 10_000;
+/** Bytes of UTF-8 in the name of a filter column. */
+export const COLUMN_BYTES_MAX = 128;
 /** Filter columns of a collection, the partition key included. */
 export const FILTER_COLUMNS_MAX = 32;
+/** Bytes of a repository's file beyond which it is skipped whatever the caller allows: it is read whole. */
+export const REPO_FILE_BYTES_MAX = 64 * 1024 * 1024;
 /** Bytes of one JSON-RPC line on stdin. A longer one is answered and skipped, never buffered. */
 export const STDIO_LINE_BYTES_MAX = 64 * 1024 * 1024;
 /** Objects and arrays inside one another in one JSON-RPC message: parsing deep nesting stalls for seconds. */

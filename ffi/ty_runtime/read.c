@@ -77,7 +77,7 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
     ty_ref after;
     status = ty_ids_need(c, err);
     if (status == TY_OK && !ty_find(c, (ty_slice){args->after, args->after_bytes}, &after))
-      status = ty_fail(err, TY_INVALID, "the id to go on after is not live: %.*s",
+      status = ty_fail(err, TY_INVALID, "the id to go on after is not live: '%.*s'; start again from the first page",
                        (int)(args->after_bytes < 64 ? args->after_bytes : 64), args->after);
     else if (status == TY_OK)
       slot = after.segment->birth[after.at] - c->store->first_row + 1;

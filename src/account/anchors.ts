@@ -6,10 +6,10 @@ import { SECRET_BYTES_MAX } from "../limits.ts";
 import { authorityPaths, type Env } from "../paths.ts";
 import { secretText } from "./files.ts";
 
-/** A LICENSE public key and where it comes from; `runtime verify` and `doctor` say so when it replaces the built-in one. */
+/** A LICENSE public key and where it comes from; `runtime verify` says so when it replaces the built-in one. */
 export interface LicenseAnchor {
   readonly publicKeyPem: string;
-  readonly source: "SVC_LICENSE_PUBKEY" | "SVC_LICENSE_PUBKEY_FILE" | "built in" | "local authority";
+  readonly source: "SVC_LICENSE_PUBKEY" | "SVC_LICENSE_PUBKEY_FILE" | "built-in" | "local authority";
 }
 
 /** What of a build decides whom it trusts; given by tests, else the running build's. */
@@ -27,7 +27,7 @@ export function licenseAnchor(home: string, env: Env, build?: BuildTrust): Licen
   const file = env.SVC_LICENSE_PUBKEY_FILE;
   if (file) return { publicKeyPem: namedFile(file), source: "SVC_LICENSE_PUBKEY_FILE" };
   const built = (build ?? buildInfo()).licensePublicKey;
-  if (built !== null) return { publicKeyPem: built, source: "built in" };
+  if (built !== null) return { publicKeyPem: built, source: "built-in" };
   const local = secretText(home, authorityPaths(home).licensePublicKey);
   if (local === undefined)
     throw new PermissionError("there is no key here to check a licence with: run 'svc login' once");

@@ -6,6 +6,8 @@
  * @returns whether there was an opener to start
  */
 export function openBrowser(address: string): boolean {
+  // Nobody sits before the screen of a CI machine.
+  if (process.env.CI) return false;
   const opener = process.platform === "darwin" ? "open" : "xdg-open";
   if (!Bun.which(opener)) return false;
   try {

@@ -13,7 +13,7 @@ export interface Progress {
 
 /** Starts a line of progress; it draws nothing where stderr is no terminal. */
 export function startProgress(label: string): Progress {
-  if (!isTerminal(2) || process.env.TERM === "dumb") return { update() {}, end() {} };
+  if (!isTerminal(2) || process.env.TERM === "dumb" || process.env.CI) return { update() {}, end() {} };
   let drawn = 0;
   return {
     update(done, total, message) {

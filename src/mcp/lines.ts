@@ -103,3 +103,42 @@ function stringEnd(line: Uint8Array, start: number): number {
   }
   return line.length;
 }
+
+/**
+ * The `id` of a JSON-RPC message that is not going to be parsed, so that its sender is answered and does not wait; null where none can be
+ * read. Looks only at names that stand directly in the outermost object.
+ */
+export function topLevelId(line: Uint8Array): string | number | null {
+  let depth = 0;
+  for (let at = 0; at < line.length; at++) {
+    const byte = line[at];
+    if (byte === 0x7b || byte === 0x5b) depth++;
+    else if (byte === 0x7d || byte === 0x5d) depth--;
+    else if (byte === 0x22) {
+      const end = stringEnd(line, at + 1);
+      const isId = depth === 1 && end - at === 3 && line[at + 1] === 0x69 && line[at + 2] === 0x64;
+      const colon = skipSpace(line, end + 1);
+      if (isId && line[colon] === 0x3a) return scalarAt(line, skipSpace(line, colon + 1));
+      at = end;
+    }
+  }
+  return null;
+}
+
+function skipSpace(line: Uint8Array, start: number): number {
+  let at = start;
+  while (line[at] === 0x20 || line[at] === 0x09) at++;
+  return at;
+}
+
+function scalarAt(line: Uint8Array, start: number): string | number | null {
+  let end = start;
+  if (line[start] === 0x22) end = stringEnd(line, start + 1) + 1;
+  else while (end < line.length && /[-+.0-9eE]/.test(String.fromCharCode(line[end]!))) end++;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(line.subarray(start, end)));
+    return typeof value === "string" || typeof value === "number" ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -51,7 +51,7 @@ export const TOOLS: readonly ToolEntry[] = [
     "add",
     "Add texts",
     ADD,
-    "Store new texts; a collection that does not exist is created, partitioned by 'scope'. Put {\"scope\": …} in a row's metadata to filter on it later. Saved when it returns. Omitted ids are generated and returned. KeyError if an id exists already (nothing is written): use svc_upsert to replace.",
+    "Store new texts to be found later; a collection that does not exist is created, partitioned by 'scope'. Put {\"scope\": …} in a row's metadata to filter on it later. Saved when it returns. Omitted ids are generated and returned. KeyError if an id exists already (nothing is written): use svc_upsert to replace.",
     true,
   ),
   tool(
@@ -64,7 +64,7 @@ export const TOOLS: readonly ToolEntry[] = [
     "list_collections",
     "List collections",
     READ,
-    "Names of all saved collections. Use it to find out what memory there is.",
+    "Names of all saved collections. Use it to find out what memory there is. OSError if the memory directory cannot be read.",
   ),
   tool(
     "stats",
@@ -83,7 +83,7 @@ export const TOOLS: readonly ToolEntry[] = [
     "update",
     "Replace texts of existing rows",
     REPLACE,
-    "Replace text and vector (and metadata, if given) of rows that exist. Use svc_upsert where they may not. ValueError if any id is unknown or deleted: nothing is written then.",
+    "Replace text and vector (and metadata, if given) of rows that exist. Use it to correct what is stored, svc_upsert where a row may be missing. ValueError if the collection does not exist or any id is unknown: nothing is written then.",
   ),
   tool(
     "delete",
@@ -161,7 +161,7 @@ export const TOOLS: readonly ToolEntry[] = [
     "workspace_info",
     "Workspace information",
     READ,
-    "Which workspace svc_repo_search covers, its repo id, its collection, and how many files are indexed.",
+    "Which workspace svc_repo_search covers, its repo id, its collection, and how many files are indexed. Use it before svc_repo_search. ValueError if the configured directory is gone.",
   ),
 ];
 

@@ -14,7 +14,7 @@ import {
   type JSONRPCMessage,
 } from "@modelcontextprotocol/sdk/types.js";
 import { JSON_DEPTH_MAX, STDIO_LINE_BYTES_MAX } from "../limits.ts";
-import { isBlank, isTooDeep, LineSplitter } from "./lines.ts";
+import { isBlank, isTooDeep, LineSplitter, topLevelId } from "./lines.ts";
 import type { Monitor } from "./monitor.ts";
 
 /** Bytes of answers waiting for a slow reader at which no further request is read. */
@@ -157,7 +157,7 @@ export class StdioTransport implements Transport {
     if (isBlank(line)) return;
     if (isTooDeep(line)) {
       this.monitor?.record("in", undefined, `(${line.length} bytes of JSON nested too deeply, not parsed)`);
-      this.refuse(ErrorCode.InvalidRequest, `JSON nested deeper than ${JSON_DEPTH_MAX} levels`);
+      this.refuse(ErrorCode.InvalidRequest, `JSON nested deeper than ${JSON_DEPTH_MAX} levels`, topLevelId(line));
       return;
     }
     const text = this.decode(line);

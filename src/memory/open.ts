@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { diskError } from "../durable.ts";
 import { MultigramEmbedder } from "../embed/multigram.ts";
 import { openNative, type VerifiedPaths } from "../runtime/native.ts";
 import { Store } from "../store/store.ts";
@@ -22,13 +23,22 @@ export interface MemoryOptions {
   version: string;
 }
 
+/** A folder for what goes with this process. */
+function scratchDirectory(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), "svc-repo-"));
+  } catch (error) {
+    throw diskError(error, "create", "a temporary folder");
+  }
+}
+
 /** Opens a memory; nothing on disk is read or written before the first verb. */
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const { kernel, env } = openNative(options.runtime);
   const store = new Store(options.path, env, options.version);
   const embedder = new MultigramEmbedder(kernel);
   const persistent = options.persistentIndex ?? true;
-  const scratch = persistent ? undefined : mkdtempSync(join(tmpdir(), "svc-repo-"));
+  const scratch = persistent ? undefined : scratchDirectory();
   const repoStore = scratch === undefined ? store : new Store(scratch, env, options.version);
   const repositories = new Repositories({ store, repoStore, embedder, workspace: options.workspace, persistent });
   return new Memory({

@@ -137,7 +137,7 @@ export interface TunePlan {
     enabled: boolean;
     min_rows: number;
     target_recall: number;
-    partitions: { key: string; rows: number; nlist: number; nprobe: number }[];
+    partitions: { key: string | number | boolean | null; rows: number; nlist: number; nprobe: number }[];
   };
   expected: { p50_ms: number; p95_ms: number; recall_at_k: number };
   constraints: Record<string, unknown>;
@@ -166,6 +166,8 @@ export interface IndexRepoPayload {
   chunks_added: number;
   chunks_deleted: number;
   files_skipped: { binary: number; secret: number; too_large: number; unreadable: number; outside: number };
+  /** Only where a limit stopped this call before the end: the next one goes on. */
+  truncated?: true;
 }
 
 export interface RepoSearchPayload {

@@ -174,7 +174,7 @@ export const SCHEMAS = {
       ),
       window_lines: z._default(integer(1, "Lines in a window."), 48),
       window_overlap_lines: z._default(integer(0, "Lines shared by neighbouring windows."), 8),
-      max_file_bytes: z._default(integer(0, "Skip larger files; 0: no limit."), 0),
+      max_file_bytes: z._default(integer(0, "Skip larger files; 0: only those above 64 MiB."), 0),
       max_files: z._default(integer(0, "Stop after so many files; 0: no limit."), 0),
       max_seconds: z._default(z.number().check(z.minimum(0), z.describe("Stop after so long; 0: no limit.")), 0),
       force: flag(false, "Index every file again, changed or not."),

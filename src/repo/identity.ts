@@ -6,6 +6,7 @@ import { realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { ValueError } from "../errors.ts";
 import { ID_BYTES_MAX } from "../limits.ts";
+import { shown } from "../store/names.ts";
 
 /** A root, resolved: no links in it, so that two names of one directory are one repository. */
 export interface Workspace {
@@ -19,9 +20,9 @@ export function resolveWorkspace(path: string): Workspace {
   try {
     root = realpathSync.native(resolve(path));
   } catch {
-    throw new ValueError(`workspace '${path}' does not exist or cannot be read`);
+    throw new ValueError(`workspace ${shown(path)} does not exist or cannot be read`);
   }
-  if (!statSync(root).isDirectory()) throw new ValueError(`workspace '${path}' is not a directory`);
+  if (!statSync(root).isDirectory()) throw new ValueError(`workspace ${shown(path)} is not a directory`);
   return { root, repoId: repoIdOf(root) };
 }
 

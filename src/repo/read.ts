@@ -5,6 +5,7 @@
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
+import { REPO_FILE_BYTES_MAX } from "../limits.ts";
 
 /** What identifies an unchanged file without reading it: any edit moves at least one of the four. */
 export interface FileStamp {
@@ -23,10 +24,7 @@ export type ReadResult = { bytes: Uint8Array; stamp: FileStamp } | { failure: Re
 /** A file is binary if a NUL stands in its first bytes; git and ripgrep decide likewise. */
 const BINARY_PROBE_BYTES = 8 * 1024;
 
-/** Read whole into memory: more than this is `too_large` even where the caller set no limit. */
-export const FILE_BYTES_CAP = 64 * 1024 * 1024;
-
-/** Reads `path` (relative, `/`-separated) below the resolved `root`. `bytesMax` 0 leaves only {@link FILE_BYTES_CAP}. */
+/** Reads `path` (relative, `/`-separated) below the resolved `root`. `bytesMax` 0 leaves only {@link REPO_FILE_BYTES_MAX}. */
 export function readRepoFile(root: string, path: string, bytesMax = 0): ReadResult {
   const full = join(root, path);
   let fd: number;
@@ -44,7 +42,7 @@ export function readRepoFile(root: string, path: string, bytesMax = 0): ReadResu
     const size = Number(stat.size);
     const stamp = { size, mtimeNs: stat.mtimeNs, ctimeNs: stat.ctimeNs, ino: stat.ino };
     if (!isInside(root, full, stat)) return { failure: "outside" };
-    if (size > Math.min(bytesMax || FILE_BYTES_CAP, FILE_BYTES_CAP)) return { failure: "too_large", stamp };
+    if (size > Math.min(bytesMax || REPO_FILE_BYTES_MAX, REPO_FILE_BYTES_MAX)) return { failure: "too_large", stamp };
     const bytes = new Uint8Array(size);
     const probe = readInto(fd, bytes, 0, Math.min(size, BINARY_PROBE_BYTES));
     if (bytes.subarray(0, probe).includes(0)) return { failure: "binary", stamp };

@@ -30,7 +30,7 @@ export interface IndexOptions {
   mode?: ChunkMode;
   windowLines?: number;
   windowOverlapLines?: number;
-  /** 0: no limit but the one that protects memory (`FILE_BYTES_CAP`, 64 MiB). */
+  /** 0: no limit but the one that protects memory (`REPO_FILE_BYTES_MAX`, 64 MiB). */
   maxFileBytes?: number;
   /** Files to chunk in this call; the next call goes on. 0: no limit. */
   maxFiles?: number;

@@ -5,10 +5,11 @@
  */
 import { lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
+import { REPO_FILE_BYTES_MAX } from "../limits.ts";
 import { Breather } from "./breather.ts";
 import { gitFiles } from "./git.ts";
 import { IgnoreRules, NEVER_ENTERED } from "./ignore.ts";
-import { FILE_BYTES_CAP, type FileStamp, readRepoFile } from "./read.ts";
+import { type FileStamp, readRepoFile } from "./read.ts";
 import { isSecret } from "./secrets.ts";
 
 /** A regular file of the root. `path` is relative and `/`-separated. */
@@ -35,7 +36,7 @@ export interface WalkResult {
 }
 
 export interface WalkOptions {
-  /** 0: {@link FILE_BYTES_CAP}. */
+  /** 0: {@link REPO_FILE_BYTES_MAX}. */
   maxFileBytes?: number;
   /** Absolute directories to leave out without counting, such as our own memory directory below the root. */
   exclude?: string[];
@@ -70,7 +71,7 @@ class Walk {
     private readonly root: string,
     options: WalkOptions,
   ) {
-    this.bytesMax = Math.min(options.maxFileBytes || FILE_BYTES_CAP, FILE_BYTES_CAP);
+    this.bytesMax = Math.min(options.maxFileBytes || REPO_FILE_BYTES_MAX, REPO_FILE_BYTES_MAX);
     const inner = (options.exclude ?? []).map((path) => this.relative(resolved(path)));
     this.excluded = new Set(inner.filter((path) => path !== undefined && path !== "") as string[]);
     this.signal = options.signal;

@@ -1,5 +1,5 @@
 /**
- * Is the install what was signed, and would it load? `svc runtime verify` and `svc doctor` print this report; an install runs the
+ * Is the install what was signed, and would it load? `svc runtime verify` prints this report; an install runs the
  * same checks on the staged files before it promotes them.
  */
 import { lstatSync, readdirSync } from "node:fs";

@@ -1,6 +1,6 @@
 /** The typed view of `collection.json`. The native side writes it and is the only judge of its file list; here its keys get types. */
 import { OSError, ValueError } from "../errors.ts";
-import { DIM_MAX, FILTER_COLUMNS_MAX } from "../limits.ts";
+import { COLUMN_BYTES_MAX, DIM_MAX, FILTER_COLUMNS_MAX } from "../limits.ts";
 import { shown } from "./names.ts";
 
 /** Element types that a collection may store. */
@@ -58,8 +58,8 @@ export function completeSchema(input: SchemaInput): Schema {
     );
   }
   for (const column of filterColumns) {
-    if (column.length === 0 || Buffer.byteLength(column) > 128 || !column.isWellFormed()) {
-      throw new ValueError(`column name ${shown(column)} must have 1 to 128 bytes of UTF-8`);
+    if (column.length === 0 || Buffer.byteLength(column) > COLUMN_BYTES_MAX || !column.isWellFormed()) {
+      throw new ValueError(`column name ${shown(column)} must have 1 to ${COLUMN_BYTES_MAX} bytes of UTF-8`);
     }
   }
   const dtype = input.dtype ?? "f32";

@@ -5,7 +5,7 @@ export interface IvfPlan {
   enabled: boolean;
   min_rows: number;
   target_recall: number;
-  partitions: { key: string; rows: number; nlist: number; nprobe: number }[];
+  partitions: { key: string | number | boolean | null; rows: number; nlist: number; nprobe: number }[];
 }
 
 /** Figures measured on the collection with the plan's index as it stands now. */

@@ -27,7 +27,7 @@ export async function tune(collection: Collection, dryRun: boolean | undefined, 
   const { enabled, trace } = decide(collection, exact);
   const target = enabled ? RECALL_FLOOR : 1;
   const current = collection.manifest().defaultTargetRecall;
-  const apply = rows > 0 && (dryRun === false || (dryRun === undefined && target !== current));
+  const apply = dryRun === false || (dryRun === undefined && target !== current);
   let expected = exact;
   if (apply) {
     expected = await applyPlan(collection, enabled, target, watch, trace);
@@ -44,7 +44,7 @@ export async function tune(collection: Collection, dryRun: boolean | undefined, 
       enabled,
       min_rows: IVF_MIN_ROWS,
       target_recall: target,
-      partitions: collection.partitions().map((p) => ({ ...p, key: String(p.key ?? "") })),
+      partitions: collection.partitions().map((p) => ({ ...p, key: p.key ?? null })),
     },
     expected,
     constraints: { latency_budget_ms: LATENCY_BUDGET_MS, recall_floor: RECALL_FLOOR },
@@ -92,6 +92,8 @@ async function applyPlan(
   if (enabled) {
     const built = await collection.buildIvf(IVF_MIN_ROWS, target, watch);
     trace.push(`built an IVF index for ${built} partitions, calibrated to recall ${target}`);
+  } else if (collection.partitions().some((p) => p.nlist > 0)) {
+    trace.push("the IVF index that is there stays unused; svc_build_ivf would use it again");
   }
   await collection.change(async (t) => {
     t.set("default_target_recall", target);
@@ -110,6 +112,7 @@ async function measure(collection: Collection, targetRecall: number, watch: Watc
   let wanted = 0;
   for (let at = 0; at < vectors.length; at += dim) {
     watch.signal?.throwIfAborted();
+    watch.onProgress?.(at / dim, vectors.length / dim);
     const query = vectors.subarray(at, at + dim);
     const start = performance.now();
     const answer = await collection.search(query, { topK: K, targetRecall });

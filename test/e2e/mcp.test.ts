@@ -1,6 +1,6 @@
 /** What a user's MCP client sees of the executable. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { notes } from "../fixture.ts";
 import { emptyHome, ROOT, Session, SVC, signedIn, svc } from "./home.ts";
@@ -20,6 +20,25 @@ describe("with an empty home", () => {
     expect(existsSync(empty.SVC_HOME!)).toBe(false);
     const answer = await session.raw("svc_list_collections");
     expect(answer).toMatchObject({ isError: true, text: expect.stringMatching(/^PermissionError: .*svc login/) });
+    await session.close();
+  });
+
+  test("a home full of pipes, where opening any file would wait for ever, keeps nobody from listing tools", async () => {
+    const poisoned = emptyHome();
+    mkdirSync(poisoned.SVC_HOME!);
+    const names = [
+      "token",
+      "api_key",
+      "device_key.pem",
+      "device_id",
+      "login_license.jwt",
+      "clock",
+      "memory",
+      "runtime",
+    ];
+    for (const name of names) expect(Bun.spawnSync(["mkfifo", join(poisoned.SVC_HOME!, name)]).success).toBe(true);
+    const session = await Session.open(poisoned);
+    expect((await session.client.listTools()).tools.length).toBe(19);
     await session.close();
   });
 
@@ -151,7 +170,8 @@ describe("endings", () => {
     expect(await child.exited).toBe(0);
     expect(out.trim().split("\n").length).toBe(2);
     expect(out).toContain('\\"added\\":1');
-    expect((await svc(env, ["mem", "count", "endings", "--json"])).out).toContain('"count":');
+    const { rows } = JSON.parse((await svc(env, ["mem", "get", "endings", "closing", "--json"])).out);
+    expect(rows).toEqual([{ id: "closing", found: true, text: "text closing" }]);
   });
 
   test("stdin closes during an index build: it stops within about a second, the last saved state stands", async () => {
@@ -183,7 +203,13 @@ describe("endings", () => {
     const ended = await Promise.race([child.exited.then(() => true), Bun.sleep(3000).then(() => false)]);
     if (!ended) child.kill("SIGKILL");
     expect(ended).toBe(true);
-    await (await Session.open(env)).close();
+    // Whole or not there at all; and the next writer finds the lock free.
+    const session = await Session.open(env);
+    await session.call("svc_upsert", { collection: "endings", texts: ["after"], ids: ["next"] });
+    const [dying, next] = (await session.call("svc_get", { collection: "endings", ids: ["dying", "next"] })).rows;
+    expect(dying.found ? dying.text : "text dying").toBe("text dying");
+    expect(next.text).toBe("after");
+    await session.close();
   });
 });
 

@@ -36,6 +36,14 @@ for (const embedder of [new MultigramEmbedder(kernel), new BigramEmbedder(kernel
   });
 }
 
+test("of a long text the first MiB is embedded", async () => {
+  const embedder = new MultigramEmbedder(kernel);
+  const start = "lorem ipsum ".repeat(TEXT_EMBED_BYTES_MAX / 12 + 1).slice(0, TEXT_EMBED_BYTES_MAX);
+  const whole = await embedder.embedDocuments([start]);
+  expect(await embedder.embedDocuments([`${start} and what follows is not`])).toEqual(whole);
+  expect(await embedder.embedDocuments([`zebra ${start}`])).not.toEqual(whole);
+});
+
 test("every CPU path embeds to the same bits", async () => {
   const embedder = new MultigramEmbedder(kernel);
   const best = kernel.activeIsa();

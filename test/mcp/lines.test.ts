@@ -1,7 +1,7 @@
 /** Lines and depth at their borders. */
 import { expect, test } from "bun:test";
 import { JSON_DEPTH_MAX } from "../../src/limits.ts";
-import { isBlank, isTooDeep, LineSplitter } from "../../src/mcp/lines.ts";
+import { isBlank, isTooDeep, LineSplitter, topLevelId } from "../../src/mcp/lines.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -49,4 +49,19 @@ test("depth is counted up to the limit, outside of strings only", () => {
 test("blank lines are those of white space", () => {
   for (const line of ["", "\r", " \t\r"]) expect(isBlank(bytes(line))).toBe(true);
   for (const line of ["x", " {}"]) expect(isBlank(bytes(line))).toBe(false);
+});
+
+test.each([
+  ['{"jsonrpc":"2.0","id":7,"params":[[[]]]}', 7],
+  ['{"params":{"id":1,"x":[{"id":2}]},"id":3}', 3],
+  ['{"params":"a \\"id\\": 9", "id" : "a\\"b"}', 'a"b'],
+  ['{"id":-1.5e2}', -150],
+  ['{"id":null}', null],
+  ['{"id":{"id":1}}', null],
+  ['["id",1]', null],
+  ['{"x":"id"}', null],
+  ['{"id"', null],
+  ['{"id":"open', null],
+])("the id of %s is %p", (line, id) => {
+  expect(topLevelId(new TextEncoder().encode(line))).toBe(id);
 });

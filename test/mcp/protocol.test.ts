@@ -166,7 +166,7 @@ describe("lines that are no message", () => {
     ["no JSON", "hello", -32700, null],
     ["half an object", '{"jsonrpc":"2.0","id":1', -32700, null],
     ["broken UTF-8", new Uint8Array([0x22, 0xff, 0xfe, 0x22]), -32700, null],
-    ["JSON nested too deeply", `{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":${deep}`, -32600, null],
+    ["JSON nested too deeply", `{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":${deep}`, -32600, 5],
     ["a batch", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, null],
     ["an empty batch", "[]", -32600, null],
     ["a number", "1", -32600, null],

@@ -1,4 +1,4 @@
-/** The table of tools against the document, the schemas and the generated file. */
+/** The table of tools against the schemas and the generated file. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { GENERATED_FILE, generateToolSchemas } from "../../src/mcp/generate.ts";
@@ -17,6 +17,8 @@ test("tools.gen.json is what the schemas say (mend it with: bun src/mcp/generate
 test.each(listTools().map((tool) => [tool.name, tool] as const))("%s is complete", (name, tool) => {
   expect(name).toMatch(/^svc_[a-z_]+$/);
   expect(tool.title).toBeString();
+  // What it does, when to use it, and how it fails.
+  expect(tool.description).toMatch(/Error/);
   expect(tool.description!.length).toBeGreaterThan(40);
   // Clients pay for every word in every session.
   expect(tool.description!.length).toBeLessThan(420);
@@ -32,7 +34,7 @@ test.each(listTools().map((tool) => [tool.name, tool] as const))("%s is complete
   }
 });
 
-test("required arguments are those of the document", () => {
+test("required arguments", () => {
   const required = Object.fromEntries(listTools().map(({ name, inputSchema }) => [name, inputSchema.required ?? []]));
   expect(required).toEqual({
     svc_search: ["collection", "query"],

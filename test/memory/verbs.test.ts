@@ -147,6 +147,16 @@ describe("upkeep", () => {
     expect(ids(await m.call("search", { collection: "many", query: "zebra crossing", top_k: 1 }))).toEqual(["late"]);
   });
 
+  test("progress rises, never passes its total, and ends there", async () => {
+    for (const verb of ["compact", "build_lexical", "build_ivf", "tune"] as const) {
+      const seen: [number, number][] = [];
+      const args = { collection: "notes", ...(verb === "build_ivf" ? { min_rows: 5 } : {}) };
+      await m.call(verb, args, { progress: (done, total) => seen.push([done, total]) });
+      expect([verb, seen.length > 0]).toEqual([verb, true]);
+      for (const [done, total] of seen) expect(done).toBeLessThanOrEqual(total);
+    }
+  });
+
   test("tune measures, plans, and applies only when it may", async () => {
     const { plan } = await m.call("tune", { collection: "notes", dry_run: true });
     expect(plan).toMatchObject({

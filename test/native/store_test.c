@@ -1,6 +1,7 @@
 /* The storage half against a model: semantics, random operations, followers, readers beside a rewrite, failures of every system call. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include "../../ffi/ty_runtime/format.h"
 #include "store_model.h"
 
 static ty_env *env;
@@ -253,7 +254,7 @@ typedef struct reader {
   const model *m;
   ty_collection *shared;
   _Atomic int stop;
-  int wrong, asked;
+  int wrong, asked, verified;
 } reader;
 
 static void *read_on(void *arg) {
@@ -283,6 +284,20 @@ static void *read_on(void *arg) {
   return NULL;
 }
 
+static void *verify_on(void *arg) {
+  reader *r = arg;
+  ty_error e;
+  ty_collection *own = NULL;
+  if (ty_collection_open(env, r->dir, &own, &e) != TY_OK) r->wrong++;
+  while (!r->stop) {
+    ty_status status = ty_verify(own, NULL, &e);
+    CHECK_MESSAGE(status == TY_OK, "verify beside a writer: %s", e.message);
+    r->verified++;
+  }
+  ty_collection_close(own);
+  return NULL;
+}
+
 static void test_readers(void) {
   char dir[320];
   fresh_dir(dir);
@@ -294,17 +309,199 @@ static void test_readers(void) {
   ty_put_args args = batch_args(&b, TY_ADD);
   CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK && ty_save(c, &err) == TY_OK);
   reader r = {.dir = dir, .m = &m, .shared = c};
-  pthread_t thread;
+  reader checker = {.dir = dir};
+  pthread_t thread, other;
   pthread_create(&thread, NULL, read_on, &r);
+  pthread_create(&other, NULL, verify_on, &checker);
   for (int i = 0; i < 40; i++) {
     args = batch_args(&b, TY_UPSERT); /* the same rows again: the count never moves */
     CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
     CHECK_MESSAGE(finish(c, i % 4 == 3 ? COMPACT : i % 8 == 5 ? LEXICAL : SAVE) == TY_OK, "%s", err.message);
   }
-  r.stop = 1;
+  r.stop = checker.stop = 1;
   pthread_join(thread, NULL);
+  pthread_join(other, NULL);
+  CHECK(checker.wrong == 0 && checker.verified > 0);
   CHECK_MESSAGE(r.wrong == 0 && r.asked > 10, "%d of %d questions went wrong", r.wrong, r.asked);
   CHECK(model_equal(c, &m));
+  ty_collection_close(c);
+}
+
+/* ---- Files that are others than they were --------------------------------------------------------------------------- */
+/* The first file of a directory whose name begins so; its size. */
+static uint64_t find_file(const char *dir, const char *prefix, char out[640]) {
+  DIR *d = opendir(dir);
+  struct dirent *e;
+  struct stat st = {.st_size = 0};
+  out[0] = 0;
+  while (d != NULL && out[0] == 0 && (e = readdir(d)) != NULL) {
+    if (strncmp(e->d_name, prefix, strlen(prefix)) == 0) snprintf(out, 640, "%s/%s", dir, e->d_name);
+  }
+  if (d != NULL) closedir(d);
+  CHECK(out[0] != 0 && stat(out, &st) == 0);
+  return (uint64_t)st.st_size;
+}
+
+static void put_versions(ty_collection *c, model *m, uint32_t first, uint32_t n, uint32_t version) {
+  static batch b;
+  b.n = 0;
+  for (uint32_t i = 0; i < n; i++) batch_add(&b, first + i, version + i), model_put(m, first + i, version + i);
+  ty_put_args args = batch_args(&b, TY_UPSERT);
+  CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
+}
+
+/* A directory is removed and made anew with the same beginning: the same names and the same base, another and longer delta. Whoever has the
+ * old one mapped must not read on in it past its end. */
+static void test_made_anew(void) {
+  char dir[320];
+  fresh_dir(dir);
+  ty_collection *old[2] = {NULL, NULL};
+  for (int round = 0; round < 2; round++) {
+    model m = {0};
+    ty_collection *c = open_new(env, dir);
+    put_versions(c, &m, 0, 3, 1);
+    CHECK(ty_save(c, &err) == TY_OK);
+    for (uint32_t i = 0; i < (round == 0 ? 1u : 9u); i++) {
+      put_versions(c, &m, 3, 30, 10 + (uint32_t)round * 100 + i * 30);
+      CHECK(ty_save(c, &err) == TY_OK);
+    }
+    if (round == 0) {
+      old[0] = open_saved(env, dir);
+      old[1] = open_saved(env, dir);
+      CHECK(model_equal(old[0], &m) && model_equal(old[1], &m));
+    } else {
+      CHECK(model_equal(old[0], &m)); /* a reader */
+      put_versions(old[1], &m, 5, 1, 999);
+      CHECK_MESSAGE(ty_save(old[1], &err) == TY_OK, "%s", err.message);
+      CHECK(model_equal(old[1], &m) && model_equal(old[0], &m) && saved_equal(env, dir, &m));
+    }
+    ty_collection_close(c);
+    if (round == 0) remove_tree(dir);
+  }
+  ty_collection_close(old[0]);
+  ty_collection_close(old[1]);
+}
+
+/* A tool puts a copy of the delta in its place, byte for byte, while it is open: what is appended goes to the copy. */
+static void test_copied_over(void) {
+  char dir[320], path[640], copy[660];
+  fresh_dir(dir);
+  model m = {0};
+  ty_collection *c = open_new(env, dir);
+  put_versions(c, &m, 0, 3, 1);
+  CHECK(ty_save(c, &err) == TY_OK);
+  put_versions(c, &m, 3, 3, 11);
+  CHECK(ty_save(c, &err) == TY_OK);
+  uint64_t bytes = find_file(dir, "delta-", path);
+  snprintf(copy, sizeof copy, "%s.copy", path);
+  FILE *in = fopen(path, "rb"), *out = fopen(copy, "wb");
+  CHECK(fread(answer, 1, bytes, in) == bytes && fwrite(answer, 1, bytes, out) == bytes);
+  fclose(in);
+  fclose(out);
+  CHECK(rename(copy, path) == 0);
+  model before = m;
+  put_versions(c, &m, 6, 30, 21);
+  CHECK(ty_save(c, &err) == TY_CORRUPT && strstr(err.message, "another file") != NULL);
+  m = before;
+  CHECK(model_equal(c, &m)); /* the next look reads everything anew */
+  put_versions(c, &m, 6, 30, 21);
+  CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "%s", err.message);
+  CHECK(model_equal(c, &m) && saved_equal(env, dir, &m) && ty_verify(c, NULL, &err) == TY_OK);
+  ty_collection_close(c);
+}
+
+/* What a full disk took of a save is given back: there may be nothing else to delete and compact in. */
+static void test_tail_cut(void) {
+  char dir[320], path[640];
+  fresh_dir(dir);
+  model m = {0};
+  ty_collection *c = open_new(env, dir);
+  put_versions(c, &m, 0, 3, 1);
+  CHECK(ty_save(c, &err) == TY_OK);
+  put_versions(c, &m, 3, 3, 11);
+  CHECK(ty_save(c, &err) == TY_OK);
+  uint64_t bytes = find_file(dir, "delta-", path);
+  for (uint64_t n = 1, failed = 0;; n++) {
+    model before = m;
+    put_versions(c, &m, 6, 20, (uint32_t)(100 + n * 20));
+    ty_test_fail(env, n, ENOSPC, 0);
+    ty_status status = ty_save(c, &err);
+    uint64_t calls = ty_test_fail(env, 0, 0, 0);
+    if (status == TY_OK && calls < n) {
+      CHECK(failed > 3);
+      break;
+    }
+    failed += status != TY_OK;
+    if (status == TY_OK || model_equal(c, &m)) { /* it could do without, or it failed behind the rename */
+      bytes = find_file(dir, "delta-", path);
+      continue;
+    }
+    m = before;
+    CHECK_MESSAGE(find_file(dir, "delta-", path) == bytes, "call %llu: a tail is left", (unsigned long long)n);
+    CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "call %llu: %s", (unsigned long long)n, err.message);
+  }
+  CHECK(saved_equal(env, dir, &m));
+  ty_collection_close(c);
+}
+
+/* A save or compaction fails in one process after it put its id map into place; the other one had compared the map before. */
+static void test_id_map_of_another(int what) {
+  for (uint64_t n = 1; n < 200; n++) {
+    char dir[320];
+    fresh_dir(dir);
+    model m = {0};
+    ty_collection *a = open_new(env, dir);
+    put_versions(a, &m, 0, 3, 1);
+    CHECK(ty_save(a, &err) == TY_OK);
+    put_versions(a, &m, 1, 2, 11);
+    CHECK(ty_save(a, &err) == TY_OK);
+    ty_collection *b = open_saved(env, dir);
+    model changed = m;
+    put_versions(b, &changed, 3, 1, 21); /* an id so long that the map is written anew */
+    ty_test_fail(env, n, EIO, 0);
+    ty_status status = finish(b, what);
+    uint64_t calls = ty_test_fail(env, 0, 0, 0);
+    if (model_equal(b, &changed)) m = changed;
+    put_versions(a, &m, 7, 2, 31);
+    CHECK_MESSAGE(ty_save(a, &err) == TY_OK, "%s", err.message);
+    CHECK_MESSAGE(ty_verify(a, NULL, &err) == TY_OK, "call %llu: %s", (unsigned long long)n, err.message);
+    CHECK(model_equal(a, &m) && model_equal(b, &m));
+    ty_collection_close(a);
+    ty_collection_close(b);
+    remove_tree(dir);
+    if (status == TY_OK && calls < n) break;
+  }
+}
+
+/* A vector is damaged: a rewrite of the base must say so and not give it a checksum that fits. */
+static void test_damaged_source(void) {
+  char dir[320], path[640];
+  fresh_dir(dir);
+  model m = {0};
+  ty_collection *c = open_new(env, dir);
+  put_versions(c, &m, 0, 6, 1);
+  CHECK(ty_save(c, &err) == TY_OK);
+  ty_collection_close(c);
+  uint64_t bytes = find_file(dir, "base-", path), at = 0;
+  FILE *f = fopen(path, "r+b");
+  CHECK(fread(answer, 1, bytes, f) == bytes);
+  ty_slab_header h;
+  memcpy(&h, answer, sizeof h);
+  for (uint32_t i = 0; i < h.sections; i++) {
+    ty_slab_section section;
+    memcpy(&section, answer + sizeof h + i * sizeof section, sizeof section);
+    if (section.id == TY_SECTION_VECTORS) at = section.offset + 5;
+  }
+  fseek(f, (long)at, SEEK_SET);
+  fputc(answer[at] ^ 1, f);
+  fclose(f);
+  c = open_saved(env, dir);
+  ty_compact_args compact;
+  CHECK(ty_begin(c, &err) == TY_OK);
+  CHECK(ty_compact(c, &compact, NULL, &err) == TY_CORRUPT && strstr(err.message, "base-") != NULL);
+  CHECK(ty_verify(c, NULL, &err) == TY_CORRUPT);
+  put_versions(c, &m, 6, 2, 11); /* saving goes on */
+  CHECK(ty_save(c, &err) == TY_OK);
   ty_collection_close(c);
 }
 
@@ -329,6 +526,26 @@ static void test_submit(void) {
   while (done_count < 6) usleep(100);
   ty_collection_close(c);
   ty_env_close(own);
+}
+
+/* Closing waits for questions that were handed over. */
+static _Atomic int answered;
+static void on_answer(uint32_t token, int32_t status) {
+  if (token == 1 && status == TY_OK) answered++;
+}
+
+static void test_close_waits(void) {
+  char dir[320];
+  fresh_dir(dir);
+  model m = {0};
+  ty_collection *c = open_new(env, dir);
+  put_versions(c, &m, 0, 30, 1);
+  CHECK(ty_save(c, &err) == TY_OK);
+  ty_error errors[8];
+  for (int i = 0; i < 8; i++) CHECK(ty_submit(env, TY_OP_VERIFY, c, NULL, NULL, &errors[i], on_answer, 1) == TY_OK);
+  ty_collection_close(c);
+  for (int i = 0; i < 10000 && answered < 8; i++) usleep(100);
+  CHECK(answered == 8);
 }
 
 /* The other process made it first. */
@@ -368,8 +585,15 @@ int main(int argc, char **argv) {
     test_failures(what, EIO, 0);
     test_failures(what, ENOSPC, 1);
   }
+  test_made_anew();
+  test_copied_over();
+  test_tail_cut();
+  test_id_map_of_another(SAVE);
+  test_id_map_of_another(COMPACT);
+  test_damaged_source();
   test_readers();
   test_submit();
+  test_close_waits();
   ty_env_close(env);
   if (check_failed == 0)
     remove_tree(root);

@@ -38,7 +38,7 @@ describe("saving", () => {
     expect(names.some((name) => name.startsWith("base-"))).toBe(true);
   });
 
-  test("the manifest has the user's keys", async () => {
+  test("the manifest has its keys in their order", async () => {
     await notes.add(rows(["a"]));
     const manifest = JSON.parse(readFileSync(join(store.dir, "notes/collection.json"), "utf8"));
     expect(Object.keys(manifest).slice(0, 11)).toEqual([

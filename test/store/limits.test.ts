@@ -1,7 +1,7 @@
-/** The limits of the decisions, each from both sides. */
+/** Every limit, from both sides. */
 import { describe, expect, test } from "bun:test";
 import { ValueError } from "../../src/errors.ts";
-import { DIM_MAX, ID_BYTES_MAX, METADATA_BYTES_MAX, NAME_BYTES_MAX } from "../../src/limits.ts";
+import { DIM_MAX, ID_BYTES_MAX, METADATA_BYTES_MAX, NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../../src/limits.ts";
 import { completeSchema } from "../../src/store/manifest.ts";
 import { checkId, checkName } from "../../src/store/names.ts";
 import { encodeMetadata, packRows } from "../../src/store/rows.ts";
@@ -59,6 +59,13 @@ describe("metadata", () => {
     expect(encodeMetadata(metadata, 0)).toBe('{"__proto__":{"polluted":true},"a":1}');
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
+});
+
+test("a text of 16 MiB is stored, a byte more is refused", () => {
+  const put = (bytes: number) =>
+    packRows({ ids: ["a"], vectors: new Float32Array(2), texts: ["x".repeat(bytes)] }, 2, ["scope"]);
+  expect(put(TEXT_BYTES_MAX).count).toBe(1);
+  expect(() => put(TEXT_BYTES_MAX + 1)).toThrow(/texts\[0\] has 16777217 bytes.*16777216/);
 });
 
 describe("vectors", () => {

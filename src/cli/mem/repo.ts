@@ -27,7 +27,7 @@ export const index = verbCommand("index_repo", {
     },
     "window-lines": { type: "string", valueHint: "N", description: "lines in a window (48)" },
     "window-overlap-lines": { type: "string", valueHint: "N", description: "lines that neighbours share (8)" },
-    "max-file-bytes": { type: "string", valueHint: "N", description: "skip larger files; 0: no limit" },
+    "max-file-bytes": { type: "string", valueHint: "N", description: "skip larger files; 0: only those above 64 MiB" },
     "max-files": { type: "string", valueHint: "N", description: "stop after so many files; 0: no limit" },
     "max-seconds": { type: "string", valueHint: "N", description: "stop after so long; 0: no limit" },
     force: { type: "boolean", description: "index every file again, changed or not" },
@@ -94,5 +94,6 @@ function renderIndex(payload: IndexRepoPayload): string {
   if (skipped.length > 0) {
     lines.push(`skipped: ${skipped.map(([reason, number]) => `${number} ${reason.replaceAll("_", " ")}`).join(", ")}`);
   }
+  if (payload.truncated) lines.push("stopped at a limit before the end: the next call goes on");
   return lines.join("\n");
 }

@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { ERROR_TYPES, errorLine, KeyError, ValueError } from "../src/errors.ts";
+
+test("one of our failures travels as its type and sentence", () => {
+  expect(errorLine(new ValueError("top_k is 0"))).toBe("ValueError: top_k is 0");
+  expect(ERROR_TYPES).toContain(new KeyError("x").type);
+});
+
+test("a failure of the system keeps its code and loses the path", () => {
+  let caught: unknown;
+  try {
+    readFileSync("/no/such/secret/place");
+  } catch (error) {
+    caught = error;
+  }
+  expect(errorLine(caught)).toBe("OSError: the system refused open (ENOENT)");
+});
+
+test("anything else is a bug of ours, without its stack", () => {
+  expect(errorLine(new TypeError("x is undefined"))).toBe("RuntimeError: internal error: x is undefined");
+  expect(errorLine("thrown")).toBe("RuntimeError: internal error: thrown");
+});
