@@ -83,8 +83,12 @@ export function makeDirectory(path: string, mode = 0o700): void {
     if (code === "EEXIST") return;
     if (code !== "ENOENT" || dirname(path) === path) throw diskError(error, "create", path);
     makeDirectory(dirname(path), mode);
-    makeDirectory(path, mode);
-    return;
+    try {
+      mkdirSync(path, { mode });
+    } catch (again) {
+      // Some places, /proc for one, have a parent and still say that there is none.
+      if ((again as NodeJS.ErrnoException).code !== "EEXIST") throw diskError(again, "create", path);
+    }
   }
   syncDirectory(dirname(path));
 }

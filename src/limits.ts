@@ -26,6 +26,8 @@ export const FILTER_COLUMNS_MAX = 32;
 export const REPO_FILE_BYTES_MAX = 64 * 1024 * 1024;
 /** Bytes of one JSON-RPC line on stdin. A longer one is answered and skipped, never buffered. */
 export const STDIO_LINE_BYTES_MAX = 64 * 1024 * 1024;
+/** Characters of one tool's answer: a client holds it whole, several times. Room for a text of the largest size. */
+export const ANSWER_CHARACTERS_MAX = 128 * 1024 * 1024;
 /** Objects and arrays inside one another in one JSON-RPC message: parsing deep nesting stalls for seconds. */
 export const JSON_DEPTH_MAX = 128;
 /** How long a writer waits for another process's writer before it gives up, in milliseconds. */

@@ -36,7 +36,7 @@ export class TestMemory {
     const store = await openStore(dir);
     const repoStore = persistent ? store : await openStore();
     const embedder = new MultigramEmbedder((await native()).kernel);
-    const repositories = new Repositories({ store, repoStore, embedder, workspace, persistent });
+    const repositories = new Repositories({ store, repoStore, embedder, workspace, persistent, neverIndexed: [dir] });
     return new TestMemory(dir, new Memory({ store, embedder, repositories, dispose: async () => {} }));
   }
 

@@ -4,9 +4,10 @@
  */
 import { Database } from "bun:sqlite";
 import { createHash, timingSafeEqual } from "node:crypto";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { ensurePrivateDirectory } from "../account/files.ts";
 import { checkSecretFile, writeNew } from "../durable.ts";
+import { OSError } from "../errors.ts";
 
 export type CodeState = "pending" | "approved" | "denied";
 export type PollOutcome =
@@ -35,11 +36,16 @@ export class Ledger {
     } catch {
       // It is there already, or opening it fails in a moment with a reason of its own.
     }
-    this.#db = new Database(path, { readwrite: true, strict: true });
-    this.#db.run("PRAGMA busy_timeout = 5000");
-    this.#db.run("PRAGMA journal_mode = WAL");
-    this.#db.run("PRAGMA foreign_keys = ON");
-    this.#db.run(SCHEMA);
+    try {
+      this.#db = new Database(path, { readwrite: true, strict: true });
+      this.#db.run("PRAGMA busy_timeout = 5000");
+      this.#db.run("PRAGMA journal_mode = WAL");
+      this.#db.run("PRAGMA foreign_keys = ON");
+      this.#db.run(SCHEMA);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new OSError(`the authority's ${basename(path)} cannot be used (${reason}): move it away and sign in again`);
+    }
   }
 
   close(): void {

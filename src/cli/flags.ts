@@ -46,7 +46,12 @@ export function readFlags(command: Command, words: readonly string[]): Reading {
       continue;
     }
     const value = equals < 0 ? words[++i] : word.slice(equals + 1);
-    if (value === undefined) throw new UsageError(`${written} needs a value`);
+    // An empty value is most often a script's variable that was not set: taking it for the default would act on the wrong thing.
+    if (
+      value === undefined ||
+      (value === "" && flag.definition.type === "string" && !command.repeatable?.includes(flag.name))
+    )
+      throw new UsageError(`${written} needs a value`);
     if (equals < 0 && value.startsWith("--")) {
       throw new UsageError(`${written} needs a value; if '${value}' is meant, write ${written}=${value}`);
     }

@@ -46,6 +46,7 @@ export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
     runtime,
     workspace: options.workspace || env.SVC_MCP_WORKSPACE || undefined,
     persistentIndex: options.persistentIndex,
+    home,
     version: buildInfo().version,
   });
   // Both libraries are mapped by now; the sealed files they came from are not needed any more.

@@ -4,6 +4,7 @@
  */
 import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { CancelledError, errorLine, ValueError } from "../errors.ts";
+import { ANSWER_CHARACTERS_MAX } from "../limits.ts";
 import type { CallContext, Verbs } from "../memory/schemas.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
 import { findTool, type ToolEntry } from "./tools.ts";
@@ -84,7 +85,7 @@ export class Calls {
     try {
       // The table's verb and its arguments belong together, which the type of a union cannot express.
       const verb = verbs[tool.verb].bind(verbs) as (a: unknown, c: CallContext) => Promise<unknown>;
-      return JSON.stringify(await verb(parsed, { signal, progress: progress?.report }));
+      return answerText(await verb(parsed, { signal, progress: progress?.report }));
     } finally {
       progress?.end();
     }
@@ -98,6 +99,23 @@ export class Calls {
     });
     return this.opening;
   }
+}
+
+/** A payload as the text block of its answer. @throws ValueError where it is larger than a message may be */
+function answerText(payload: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(payload);
+  } catch (error) {
+    // Beyond the longest string that the engine makes.
+    if (!(error instanceof RangeError)) throw error;
+  }
+  if (text === undefined || text.length > ANSWER_CHARACTERS_MAX) {
+    throw new ValueError(
+      `the answer has more than ${ANSWER_CHARACTERS_MAX} characters: ask for fewer rows, or leave their texts out`,
+    );
+  }
+  return text;
 }
 
 /** What the SDK answers with as a JSON-RPC error. Its own McpError puts its name and the code into the sentence once more. */

@@ -19,6 +19,8 @@ export interface MemoryOptions {
   workspace?: string | undefined;
   /** False: the repository's rows live in a folder that goes with this process. */
   persistentIndex?: boolean | undefined;
+  /** Root of all state: whatever of it lies in a repository is never indexed. */
+  home: string;
   /** Version of this program, written into manifests. */
   version: string;
 }
@@ -40,7 +42,14 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const persistent = options.persistentIndex ?? true;
   const scratch = persistent ? undefined : scratchDirectory();
   const repoStore = scratch === undefined ? store : new Store(scratch, env, options.version);
-  const repositories = new Repositories({ store, repoStore, embedder, workspace: options.workspace, persistent });
+  const repositories = new Repositories({
+    store,
+    repoStore,
+    embedder,
+    workspace: options.workspace,
+    persistent,
+    neverIndexed: [options.path, options.home],
+  });
   return new Memory({
     store,
     embedder,

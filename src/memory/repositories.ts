@@ -1,9 +1,16 @@
 /** The repository verbs: a directory of source, kept as rows of one collection that are never staler than the question. */
-import { join, sep } from "node:path";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
 import { checkSpace, type Embedder } from "../embed/embedder.ts";
 import { ValueError } from "../errors.ts";
-import { indexRepo, type RowSink, readChunk, readFingerprintHead, resolveWorkspace } from "../repo/indexer.ts";
+import {
+  indexRepo,
+  type RowSink,
+  readChunk,
+  readFingerprintHead,
+  resolveWorkspace,
+  type Workspace,
+} from "../repo/indexer.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { Metadata } from "../store/filter.ts";
 import { shown } from "../store/names.ts";
@@ -27,6 +34,8 @@ export interface RepositoriesOptions {
   embedder: Embedder;
   workspace: string | undefined;
   persistent: boolean;
+  /** Folders that are left out wherever they lie: the memory itself, and the secrets of this program. */
+  neverIndexed: readonly string[];
 }
 
 /** The repository verbs over one store. */
@@ -51,7 +60,7 @@ export class Repositories {
       maxFiles: a.max_files,
       maxSeconds: a.max_seconds,
       force: a.force,
-      exclude: [this.options.store.dir],
+      exclude: [...this.options.neverIndexed],
       ...watch(c),
     });
     if (collection.isSaved && collection.stats().lexical_built === 0) {
@@ -68,10 +77,10 @@ export class Repositories {
         "no workspace is configured: pass --workspace to 'svc mcp' or set SVC_MCP_WORKSPACE to the repository's root",
       );
     }
-    const { root, repoId } = resolveWorkspace(workspace);
-    const { status } = await this.index(parseArguments("index_repo", { path: root }), c);
+    const resolved = resolveWorkspace(workspace);
+    const { status } = await this.index(parseArguments("index_repo", { path: resolved.root }), c);
     const collection = this.collection(REPO_COLLECTION);
-    const rows = await this.ranked(collection, repoId, a, c);
+    const rows = await this.ranked(collection, resolved, a, c);
     const hits = rows.map((row) => ({
       id: row.id,
       metadata: row.metadata,
@@ -108,13 +117,20 @@ export class Repositories {
     const head = readFingerprintHead(this.fingerprintFile(collection, m.repo_id));
     if (!head) return undefined;
     const piece = typeof m.piece === "number" ? m.piece : undefined;
+    if (this.options.neverIndexed.some((folder) => isBelow(folder, resolve(head.root, String(m.path)))))
+      return undefined;
     return readChunk(head.root, m.path, Number(m.start_line), Number(m.end_line), piece);
   }
 
   /** Hits of one repository, narrowed to a path where one is asked: more candidates are drawn until enough of them lie there. */
-  private async ranked(collection: Collection, repoId: string, a: args.RepoSearchArguments, c: args.CallContext) {
+  private async ranked(
+    collection: Collection,
+    { root, repoId }: Workspace,
+    a: args.RepoSearchArguments,
+    c: args.CallContext,
+  ) {
     const where = { [REPO_KEY]: repoId };
-    const hint = a.path_hint?.replaceAll(sep, "/").replace(/^\.\//, "").replace(/\/+$/, "");
+    const hint = a.path_hint && relativeHint(root, a.path_hint);
     const total = collection.count(where);
     const inside = (row: Row) => {
       const path = String(row.metadata?.path ?? "");
@@ -178,4 +194,18 @@ export class Repositories {
       idsOf: async (repoId) => collection.ids({ where: { [REPO_KEY]: repoId } }),
     };
   }
+}
+
+/** A path hint relative to the root, as rows name their paths; agents often pass absolute ones. */
+function relativeHint(root: string, hint: string): string {
+  const inside = relative(root, resolve(root, hint)).replaceAll(sep, "/");
+  if (inside === ".." || inside.startsWith("../") || isAbsolute(inside)) {
+    throw new ValueError(`path_hint ${shown(hint)} lies outside the workspace: give a path below its root`);
+  }
+  return inside;
+}
+
+function isBelow(folder: string, path: string): boolean {
+  const inside = relative(folder, path);
+  return inside !== ".." && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
 }

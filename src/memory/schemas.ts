@@ -27,6 +27,7 @@ const jsonObject = <T>(description: string) =>
   z.custom<T>(isObject, { params: { expected: "object" } }).check(z.meta({ type: "object", description }));
 
 const string = (description: string) => z.string().check(z.describe(description));
+const nonEmpty = (description: string) => z.string().check(z.minLength(1), z.describe(description));
 const flag = (fallback: boolean, description: string) =>
   z._default(z.boolean().check(z.describe(description)), fallback);
 const integer = (min: number, description: string) => z.int().check(z.minimum(min), z.describe(description));
@@ -165,7 +166,7 @@ export const SCHEMAS = {
   index_repo: once(() =>
     z.strictObject({
       path: z.optional(
-        string("Root of the repository; omitted: the configured workspace, else the working directory."),
+        nonEmpty("Root of the repository; omitted: the configured workspace, else the working directory."),
       ),
       collection: z._default(string("Collection to index into."), "repo_symbols"),
       mode: z._default(

@@ -6,7 +6,7 @@ import { IndexRun } from "./run.ts";
 import type { IndexOptions, IndexResult } from "./sink.ts";
 
 export { readFingerprintHead } from "./fingerprints.ts";
-export { repoIdOf, resolveWorkspace } from "./identity.ts";
+export { repoIdOf, resolveWorkspace, type Workspace } from "./identity.ts";
 export type { IndexOptions, IndexResult, RowSink } from "./sink.ts";
 export { readChunk } from "./source.ts";
 

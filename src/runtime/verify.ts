@@ -148,13 +148,16 @@ async function checkSigned(
   }
 }
 
+/** What an install writes beside the artifacts. */
+const OWN_FILES = ["telys_manifest.json", "telys_manifest.sig", "license.jwt", "installed.json"];
+
 /**
- * A file under pysite that the manifest does not name would be importable by every Python program that uses the install. Python's
- * own `__pycache__` is let be.
+ * A file that neither the manifest names nor an install writes: under pysite it would be importable by every Python program that uses the
+ * install, elsewhere nobody knows what it is for. Python's own `__pycache__` is let be.
  */
 function strayFiles(dir: string, manifest: RuntimeManifest): string | undefined {
-  const named = new Set(manifest.artifacts.map(({ name }) => name));
-  return everythingIn(join(dir, "pysite"))
+  const named = new Set([...OWN_FILES, ...manifest.artifacts.map(({ name }) => name)]);
+  return everythingIn(dir)
     .filter((path) => !path.includes("/__pycache__") && !lstatSync(path).isDirectory())
     .map((path) => relative(dir, path))
     .find((name) => !named.has(name));

@@ -268,7 +268,7 @@ export class Collection {
 
   private inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.tail.then(work).catch((error) => {
-      throw fromNative(error, this.name);
+      throw fromNative(error, this.name, this.saved ? `; collection '${this.name}' stands as last saved` : "");
     });
     this.tail = turn.catch(() => {});
     return turn;

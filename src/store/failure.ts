@@ -2,8 +2,12 @@
 import { NativeError, Status } from "../../ffi/status.ts";
 import { CancelledError, KeyError, OSError, RuntimeError, SvcError, TimeoutError, ValueError } from "../errors.ts";
 
-/** The error that a caller sees for a failure in collection `name`. Our own errors pass through. */
-export function fromNative(error: unknown, name: string): SvcError {
+/**
+ * The error that a caller sees for a failure in collection `name`. Our own errors pass through.
+ *
+ * @param stands what can be said of the collection after a failed change; empty for a failed question
+ */
+export function fromNative(error: unknown, name: string, stands = ""): SvcError {
   if (error instanceof SvcError) return error;
   if (error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError")) {
     return new CancelledError(`the call was cancelled; collection '${name}' stands as last saved`);
@@ -20,11 +24,11 @@ export function fromNative(error: unknown, name: string): SvcError {
     case Status.CANCELLED:
       return new CancelledError(`the call was cancelled; collection '${name}' stands as last saved`);
     case Status.IO:
-      return new OSError(`${message}; collection '${name}' stands as last saved`);
+      return new OSError(`${message}${stands}`);
     case Status.CORRUPT:
       return new OSError(`collection '${name}' is damaged: ${message}; restore it from a copy or an export`);
     case Status.NO_MEMORY:
-      return new OSError(`out of memory; collection '${name}' stands as last saved`);
+      return new OSError(`out of memory${stands}`);
     case Status.ABI:
       return new RuntimeError(`${message}: run 'svc runtime install' again`);
     default:

@@ -1,7 +1,7 @@
 /** The typed view of `collection.json`. The native side writes it and is the only judge of its file list; here its keys get types. */
 import { OSError, ValueError } from "../errors.ts";
 import { COLUMN_BYTES_MAX, DIM_MAX, FILTER_COLUMNS_MAX } from "../limits.ts";
-import { shown } from "./names.ts";
+import { CONTROL, shown } from "./names.ts";
 
 /** Element types that a collection may store. */
 export const DTYPES = ["f32"] as const;
@@ -58,8 +58,15 @@ export function completeSchema(input: SchemaInput): Schema {
     );
   }
   for (const column of filterColumns) {
-    if (column.length === 0 || Buffer.byteLength(column) > COLUMN_BYTES_MAX || !column.isWellFormed()) {
-      throw new ValueError(`column name ${shown(column)} must have 1 to ${COLUMN_BYTES_MAX} bytes of UTF-8`);
+    if (
+      column.length === 0 ||
+      Buffer.byteLength(column) > COLUMN_BYTES_MAX ||
+      !column.isWellFormed() ||
+      CONTROL.test(column)
+    ) {
+      throw new ValueError(
+        `column name ${shown(column)} must have 1 to ${COLUMN_BYTES_MAX} bytes of UTF-8 and no control character`,
+      );
     }
   }
   const dtype = input.dtype ?? "f32";

@@ -5,7 +5,7 @@ import { ID_BYTES_MAX, NAME_BYTES_MAX } from "../limits.ts";
 
 /** Control characters, including NUL and DEL: they hide in terminals and break tools that list files. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROL = /[\u0000-\u001f\u007f]/;
+export const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /** Shows a name in a message without letting it break the line. */
 export function shown(name: string): string {

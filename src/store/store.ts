@@ -1,5 +1,5 @@
 /** A memory directory: named collections, opened once and kept. */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { Environment } from "../../ffi/ty_runtime.ts";
@@ -45,11 +45,13 @@ export class Store {
   /** The collection of that name, saved or created here; undefined where there is none. */
   find(name: string): Collection | undefined {
     checkName(name);
+    const isSaved = this.hasManifest(name);
     const cached = this.collections.get(name);
-    if (cached && !this.isGone(cached)) return cached;
+    // What the disk says counts: the directory was removed since, or another process saved a collection that is new here.
+    if (cached && cached.isSaved === isSaved) return cached;
     if (cached) this.forget(cached);
     // On a file system that folds case, another spelling would open the same directory.
-    if (!this.list().includes(name)) return undefined;
+    if (!isSaved || !this.list().includes(name)) return undefined;
     try {
       const native = this.env.openCollection(join(this.dir, name));
       return this.keep(new Collection(name, parseManifest(native.manifest()), native, this.ensureHome));
@@ -100,9 +102,33 @@ export class Store {
     this.forgotten.length = 0;
   }
 
-  /** Saved once, and its directory was removed since: by a person, or by another program that cleans up. */
-  private isGone(collection: Collection): boolean {
-    return collection.isSaved && !existsSync(join(this.dir, collection.name, "collection.json"));
+  /**
+   * Whether there is a saved collection of that name. Only "there is nothing" counts as absent: taking an unreadable or half-copied
+   * collection for a new name would end in writing over it.
+   */
+  private hasManifest(name: string): boolean {
+    const dir = join(this.dir, name);
+    try {
+      if (lstatSync(dir).isSymbolicLink()) {
+        throw new OSError(`collection ${shown(name)} is a link: make its folder a real one, links are not followed`);
+      }
+      lstatSync(join(dir, "collection.json"));
+      return true;
+    } catch (error) {
+      if (error instanceof OSError) throw error;
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "ENOENT" && code !== "ENOTDIR") {
+        throw new OSError(`collection ${shown(name)} cannot be read (${code}): check the permissions of its folder`);
+      }
+    }
+    // A first save that was cut off leaves files of the first generation only.
+    const later = /^(base|delta|ivf|lexical)-(?!0{15}1\.)[0-9a-f]{16}\.slab$/;
+    if (existsSync(dir) && readdirSync(dir).some((file) => later.test(file))) {
+      throw new OSError(
+        `collection ${shown(name)} is damaged: its rows are there and collection.json is missing; restore it from a copy, or move the folder away to start anew`,
+      );
+    }
+    return false;
   }
 
   private forget(collection: Collection): void {

@@ -112,10 +112,6 @@ describe("flags", () => {
       ["--path=p", "--", "a"],
     ],
     [
-      ["a", "--path="],
-      ["--path=", "--", "a"],
-    ],
-    [
       ["a", "--path=--no-browser"],
       ["--path=--no-browser", "--", "a"],
     ],

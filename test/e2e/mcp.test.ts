@@ -142,6 +142,24 @@ describe("the 19 tools", () => {
   });
 });
 
+test("the terminal takes more lines than one call may carry", async () => {
+  const lines = Array.from({ length: 10_001 }, (_, i) => `line number ${i}`).join("\n");
+  const added = await svc(env, ["mem", "add", "lines", "--lines", "--json"], lines);
+  expect(JSON.parse(added.out).added).toBe(10_001);
+  const ids = JSON.parse(added.out).ids.join("\n");
+  expect(JSON.parse((await svc(env, ["mem", "delete", "lines", "-", "--json"], ids)).out).deleted).toBe(10_001);
+}, 30_000);
+
+test("an answer beyond what a message may hold is a ValueError, and the server lives", async () => {
+  const session = await Session.open(env);
+  const text = "x".repeat(8 * 1024 * 1024);
+  await session.call("svc_add", { collection: "huge", texts: [text], ids: ["a"] });
+  const answer = await session.raw("svc_get", { collection: "huge", ids: Array.from({ length: 20 }, () => "a") });
+  expect(answer).toMatchObject({ isError: true, text: expect.stringMatching(/^ValueError: the answer has more than/) });
+  expect((await session.call("svc_count", { collection: "huge" })).count).toBe(1);
+  await session.close();
+}, 60_000);
+
 describe("endings", () => {
   /** Talks JSON-RPC by hand, so that a pipe can be broken where the SDK would not. */
   function spawn() {

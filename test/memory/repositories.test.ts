@@ -78,3 +78,16 @@ test("an index for this process only leaves nothing in the memory, and every too
   expect((await m.call("list_collections")).collections).toEqual([]);
   await m.close();
 });
+
+test("secrets of this program are not indexed wherever its folders lie, and a hint outside the root is refused", async () => {
+  const root = repository();
+  const dir = join(root, "state");
+  mkdirSync(dir);
+  writeFileSync(join(dir, "token"), "svt_very_secret_value\n");
+  const m = await TestMemory.open(dir, root);
+  const found = await m.call("repo_search", { query: "very secret value", top_k: 10 });
+  expect(paths(found).filter((path) => path.startsWith("state/"))).toEqual([]);
+  expect(paths(await m.call("repo_search", { query: "retry", path_hint: join(root, "src") })).length).toBe(2);
+  await expect(m.call("repo_search", { query: "retry", path_hint: "../.." })).rejects.toThrow(/outside the workspace/);
+  await m.close();
+});

@@ -1,5 +1,6 @@
 /** Several writers and readers on one directory: nothing is lost, nobody sees half of anything. */
 import { expect, test } from "bun:test";
+import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beginWithin } from "../../src/store/lock.ts";
 import { native, openStore, random, scratchDir, unitVectors } from "../fixture.ts";
@@ -95,5 +96,39 @@ test("after any failed system call the collection is the old one or the new one,
     expect(collection.ids()).toEqual(expected);
   }
   await collection.verify();
+  await store.close();
+});
+
+test("rows whose manifest is missing are damage, never a free name", async () => {
+  const store = await openStore();
+  const collection = store.create("c", { dim: DIM });
+  await collection.add(one("first"));
+  await collection.compact();
+  rmSync(join(store.dir, "c/collection.json"));
+  const other = await openStore(store.dir);
+  expect(() => other.open("c")).toThrow(/damaged.*collection\.json is missing/);
+  expect(() => other.create("c", { dim: DIM })).toThrow(/damaged/);
+  await other.close();
+  await store.close();
+});
+
+test("a collection that another process saved first under this name is found, not the unsaved one", async () => {
+  const a = await openStore();
+  const b = await openStore(a.dir);
+  const mine = b.create("c", { dim: DIM, partitionBy: "q" });
+  await a.create("c", { dim: DIM, partitionBy: "p" }).add(one("x"));
+  await expect(mine.add(one("y"))).rejects.toThrow(/key_name/);
+  expect(b.open("c").schema.keyName).toBe("p");
+  expect(b.open("c").ids()).toEqual(["x"]);
+  await a.close();
+  await b.close();
+});
+
+test("a link in place of a collection's folder is refused for reading and for writing", async () => {
+  const store = await openStore();
+  await store.create("real", { dim: DIM }).add(one("x"));
+  symlinkSync(join(store.dir, "real"), join(store.dir, "linked"));
+  expect(() => store.open("linked")).toThrow(/is a link/);
+  expect(() => store.create("linked", { dim: DIM })).toThrow(/is a link/);
   await store.close();
 });

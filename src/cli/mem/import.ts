@@ -8,6 +8,7 @@ import { isTerminal } from "../output.ts";
 import { startProgress } from "../progress.ts";
 import { readChunks, sourceName } from "./input.ts";
 import { counted } from "./render.ts";
+import { SCHEMA_FLAGS, schemaArguments } from "./schema-flags.ts";
 import { answer, COLLECTION, COMMON, prepare, siteOf, withMemory } from "./verb.ts";
 
 const BATCH_ROWS = 500;
@@ -18,21 +19,21 @@ export default command({
   summary: "read JSON lines into a collection",
   details:
     'Each line is {"text": …, "id": …, "metadata": …}; id and metadata may be absent. A row whose id exists is replaced. Rows are\n' +
-    "written in batches of 500: at a bad line it stops, names the line, and says how many rows were imported before its batch.",
+    "written in batches of 500: at a bad line it stops, names the line, and says how many rows were imported before its batch. The flags\n" +
+    "say what a collection that is made by this call is like; an export holds rows, not the schema.",
   examples: ["svc mem import notes notes.jsonl", "zcat ops.jsonl.gz | svc mem import notes"],
   args: {
     collection: COLLECTION,
     file: { type: "positional", required: false, description: "file to read; - or nothing: stdin" },
-    "partition-by": {
-      type: "string",
-      valueHint: "COLUMN",
-      description: "metadata column that rows are grouped by, where the collection is made by this call (scope)",
-    },
+    ...SCHEMA_FLAGS,
     ...COMMON,
   },
+  repeatable: ["filter-column"],
   async run(invocation) {
     const { args, signal } = invocation;
-    const { collection, "partition-by": partition_by } = args;
+    const { collection } = args;
+    const schema = schemaArguments(invocation);
+    const create = prepare("create_collection", { name: collection, ...schema });
     const source = args.file ?? "-";
     if (args.file === undefined && isTerminal(0))
       throw new UsageError("nothing to import: name a file, or pipe JSON lines in");
@@ -40,13 +41,15 @@ export default command({
     let isOpen = false;
     let imported = 0;
     try {
-      await withMemory(siteOf(invocation), async (verbs) => {
+      await withMemory(siteOf(invocation), async (verbs, context) => {
         isOpen = true;
+        // In memory until the first batch is saved; one that is there already must agree.
+        if (Object.values(schema).some((value) => value !== undefined)) await create(verbs, context);
         for await (const batch of readBatches(source, signal)) {
           if (signal.aborted) throw new CancelledError("interrupted");
           const { texts, ids, metadata } = batch;
           try {
-            await prepare("upsert", { collection, texts, ids, metadata, partition_by })(verbs, { signal });
+            await prepare("upsert", { collection, texts, ids, metadata })(verbs, { signal });
           } catch (error) {
             throw locate(error, `${sourceName(source)}, lines ${batch.first} to ${batch.last}`);
           }

@@ -21,6 +21,7 @@ export const get = verbCommand("get", {
     const { collection, "with-metadata": with_metadata, "with-text": with_text } = invocation.args;
     return { collection, ids: await readIds(invocation), with_metadata, with_text };
   },
+  join: (all) => ({ ...all[0]!, rows: all.flatMap((p) => p.rows) }),
   render: ({ rows }) => renderRows(rows),
 });
 

@@ -1,5 +1,6 @@
 /** What all `svc mem` commands share: their common flags, the one call of a verb, and the two ways to print its answer. */
 import { CancelledError } from "../../errors.ts";
+import { ROWS_PER_CALL_MAX } from "../../limits.ts";
 import { parseArguments } from "../../memory/arguments.ts";
 import type { CallContext, VerbName, Verbs } from "../../memory/schemas.ts";
 import type { Env } from "../../paths.ts";
@@ -9,6 +10,9 @@ import { startProgress } from "../progress.ts";
 
 /** What a verb answers. */
 export type PayloadOf<V extends VerbName> = Awaited<ReturnType<Verbs[V]>>;
+
+/** Arguments with one entry a row. */
+const ROW_LISTS = ["texts", "ids", "metadata"] as const;
 
 /** Arguments as a tool's client would send them; what is undefined was not given. */
 export type RawArguments = Record<string, unknown>;
@@ -38,6 +42,8 @@ interface VerbSpec<V extends VerbName, T extends ArgsDef> extends Omit<CommandSp
   toArguments(invocation: Invocation<T & typeof COMMON>): RawArguments | Promise<RawArguments>;
   /** The answer for a person. Nothing is printed for an empty string. */
   render(payload: PayloadOf<V>): string;
+  /** Joins the answers where one call may not carry all rows; absent: there is always one call. */
+  join?(payloads: PayloadOf<V>[]): PayloadOf<V>;
 }
 
 /** A command that is one call of one verb. */
@@ -49,8 +55,26 @@ export function verbCommand<V extends VerbName, const T extends ArgsDef>(verb: V
     async run(invocation) {
       const raw = await spec.toArguments(invocation);
       const common = invocation as unknown as Invocation<typeof COMMON>;
-      answer(await callVerb(verb, raw, siteOf(common)), common.args.json === true, spec.render);
+      const calls = (spec.join ? inCalls(raw) : [raw]).map((part) => prepare(verb, part));
+      const payloads = await withMemory(siteOf(common), async (verbs, context) => {
+        const answered: PayloadOf<V>[] = [];
+        for (const call of calls) answered.push(await call(verbs, context));
+        return answered;
+      });
+      const payload = payloads.length === 1 ? payloads[0]! : spec.join!(payloads);
+      answer(payload, common.args.json === true, spec.render);
     },
+  });
+}
+
+/** Lists longer than one call may carry, cut side by side into several calls; each of them is all or nothing. */
+function inCalls(raw: RawArguments): RawArguments[] {
+  const rows = Math.max(0, ...ROW_LISTS.map((name) => (raw[name] as unknown[] | undefined)?.length ?? 0));
+  if (rows <= ROWS_PER_CALL_MAX) return [raw];
+  return Array.from({ length: Math.ceil(rows / ROWS_PER_CALL_MAX) }, (_, i) => {
+    const part = (list: unknown) =>
+      Array.isArray(list) ? list.slice(i * ROWS_PER_CALL_MAX, (i + 1) * ROWS_PER_CALL_MAX) : list;
+    return { ...raw, ...Object.fromEntries(ROW_LISTS.map((name) => [name, part(raw[name])])) };
   });
 }
 

@@ -2,15 +2,10 @@
 import { command } from "../command.ts";
 import { flagIds, readIds, readMetadata, readTexts, TEXT_FLAGS, TEXT_REPEATABLE } from "./input.ts";
 import { counted, showId } from "./render.ts";
+import { PARTITION_BY, SCHEMA_FLAGS, schemaArguments } from "./schema-flags.ts";
 import { answer, COLLECTION, COMMON, prepare, siteOf, verbCommand, withMemory } from "./verb.ts";
 
 const TEXTS = { name: "text", description: "each argument is one text; - takes one from stdin" };
-
-const PARTITION_BY = {
-  type: "string",
-  valueHint: "COLUMN",
-  description: "metadata column that rows are grouped by, where the collection is made by this call (scope)",
-} as const;
 
 export const add = verbCommand("add", {
   summary: "add texts; makes the collection if absent",
@@ -30,6 +25,7 @@ export const add = verbCommand("add", {
     const metadata = readMetadata(invocation.all("metadata"), texts.length);
     return { collection: invocation.args.collection, texts, ids: flagIds(invocation), metadata };
   },
+  join: (all) => ({ ...all[0]!, added: sum(all.map((p) => p.added)), ids: joined(all.map((p) => p.ids)) }),
   render: ({ added, collection, ids }) => withIds(`added ${counted(added, "text")} to ${collection}`, ids),
 });
 
@@ -49,6 +45,7 @@ export const upsert = verbCommand("upsert", {
     const metadata = readMetadata(invocation.all("metadata"), texts.length);
     return { collection, texts, ids: flagIds(invocation) ?? null, metadata, partition_by };
   },
+  join: (all) => ({ ...all[0]!, upserted: sum(all.map((p) => p.upserted)), ids: joined(all.map((p) => p.ids)) }),
   render: ({ upserted, collection, ids }) => withIds(`upserted ${counted(upserted, "text")} in ${collection}`, ids),
 });
 
@@ -65,6 +62,7 @@ export const update = verbCommand("update", {
     const metadata = readMetadata(invocation.all("metadata"), texts.length);
     return { collection: invocation.args.collection, texts, ids: flagIds(invocation), metadata };
   },
+  join: (all) => ({ ...all[0]!, updated: sum(all.map((p) => p.updated)) }),
   render: ({ updated, collection }) => `updated ${counted(updated, "text")} in ${collection}`,
 });
 
@@ -78,6 +76,7 @@ export const remove = verbCommand("delete", {
   async toArguments(invocation) {
     return { collection: invocation.args.collection, ids: await readIds(invocation) };
   },
+  join: (all) => ({ ...all[0]!, deleted: sum(all.map((p) => p.deleted)) }),
   render: ({ deleted, collection }) => `deleted ${counted(deleted, "row")} from ${collection}`,
 });
 
@@ -88,30 +87,13 @@ export const create = command({
   examples: ["svc mem create notes", "svc mem create docs --lexical --filter-column language --partition-by project"],
   args: {
     name: { type: "positional", description: "name of the new collection" },
-    "partition-by": {
-      ...PARTITION_BY,
-      description: "metadata column that rows are grouped by; always filterable (scope)",
-    },
-    "filter-column": {
-      type: "string",
-      valueHint: "COLUMN",
-      description: "a further metadata column that --where may name",
-    },
-    "filter-columns": { type: "string", valueHint: "A,B", description: "the same, with commas between" },
-    lexical: { type: "boolean", description: "allow an index for search by word (svc mem build-lexical)" },
+    ...SCHEMA_FLAGS,
     ...COMMON,
   },
   repeatable: ["filter-column"],
   async run(invocation) {
     const { args } = invocation;
-    const listed = args["filter-columns"]?.split(",").map((column) => column.trim()) ?? [];
-    const filter_columns = [...invocation.all("filter-column"), ...listed];
-    const call = prepare("create_collection", {
-      name: args.name,
-      partition_by: args["partition-by"],
-      filter_columns: filter_columns.length > 0 ? filter_columns : undefined,
-      lexical: args.lexical,
-    });
+    const call = prepare("create_collection", { name: args.name, ...schemaArguments(invocation) });
     // A delete of nothing saves like any other change, and costs least.
     const save = prepare("delete", { collection: args.name, ids: [] });
     const payload = await withMemory(siteOf(invocation), async (verbs, context) => {
@@ -127,6 +109,10 @@ export const create = command({
 });
 
 // ---------------------------------------------------------------------------------------------------------------------
+
+const sum = (numbers: number[]) => numbers.reduce((total, n) => total + n, 0);
+
+const joined = (lists: (string[] | undefined)[]) => (lists[0] ? lists.flatMap((list) => list ?? []) : undefined);
 
 /** Ids that were made by the call are the only place where the caller can learn them. */
 function withIds(line: string, ids: readonly string[] | undefined): string {
