@@ -129,7 +129,7 @@ static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
 ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out, ty_error *err) {
   const ty_rebase *r = plan->rebase;
   const ty_collection *c = r->c;
-  base_writer w = {.plan = plan, .r = r, .total = r->count * 9};
+  base_writer w = {.plan = plan, .r = r, .total = r->count * 10};
   ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
   if (spans == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", name);
   for (uint32_t i = 0; i < r->span_count; i++)

@@ -53,10 +53,21 @@ static long holder(const ty_collection *c, int fd) {
   return sscanf(text, "writer %ld", &pid) == 1 ? pid : 0;
 }
 
+/* Whether the name still stands for the open file. Where the directory was removed and made anew meanwhile it does not, and the lock keeps
+ * nobody out. */
+static bool is_named(ty_os *os, int fd, const char *path) {
+  ty_stamp held, named;
+  return os->look(os, fd, &held) == 0 && os->stamp(os, path, &named) == 0 && held.device == named.device &&
+         held.inode == named.inode;
+}
+
 static ty_status lock_take(ty_collection *c, ty_error *err) {
   ty_os *os = &c->env->os;
   int result;
-  if (c->generation == 0) {
+  pthread_rwlock_rdlock(&c->lock); /* a question may be following another process's first save */
+  bool first = c->generation == 0;
+  pthread_rwlock_unlock(&c->lock);
+  if (first) {
     result = os->mkdir(os, c->dir, 0700);
     if (result < 0 && result != -EEXIST) return ty_fail_io(err, result, "create", "the collection's directory");
   }
@@ -66,6 +77,10 @@ static ty_status lock_take(ty_collection *c, ty_error *err) {
   if (fd == -ENOENT) return ty_fail(err, TY_NOT_FOUND, "the collection's directory is gone");
   if (fd < 0) return ty_fail_io(err, fd, "open", TY_LOCK_NAME);
   result = os->lock(os, fd);
+  if (result == 0 && !is_named(os, fd, path)) {
+    os->close(os, fd);
+    return ty_fail(err, TY_BUSY, "the collection's directory was removed or made anew just now");
+  }
   if (result == -EWOULDBLOCK) {
     long pid = holder(c, fd);
     os->close(os, fd);
@@ -204,12 +219,16 @@ static ty_status save_delta(ty_collection *c, bool *unknown, ty_error *err) {
   /* The delta's sync goes on while the new manifest is written and synced; the rename waits for both. */
   if (status == TY_OK) status = ty_commit(c, &next, err);
   finish_write(&p, NULL); /* where something else failed first */
-  *unknown = next.unknown;
+  /* A delta that is another file than before: the next look must read everything anew, whatever the manifest's stamp says. */
+  *unknown = next.unknown || status == TY_CORRUPT;
   if (status != TY_OK) {
     s->id_map_checked = false;
     if (files.delta_count > known) {
       ty_file_unmap(c, &files.deltas[known]);
       if (!next.unknown) ty_file_remove(c, files.deltas[known].name);
+    } else if (s->ops > 0 && known > 0 && !next.unknown) {
+      /* The tail that no manifest names took the room of a full disk: without it there is some to delete and compact in. */
+      ty_file_cut(c, &s->files.deltas[known - 1]);
     }
     free(files.deltas);
     return status;

@@ -177,6 +177,10 @@ ty_status ty_delta_remap(ty_collection *c, ty_file *file, uint64_t bytes, ty_err
   fresh.map = NULL;
   ty_status status = ty_file_map(c, &fresh, bytes - fresh.bytes + (bytes > RESERVE_MIN ? bytes : RESERVE_MIN), err);
   if (status != TY_OK) return status;
+  if (file->map != NULL && (fresh.device != file->device || fresh.inode != file->inode)) {
+    ty_file_unmap(c, &fresh);
+    return ty_fail(err, TY_CORRUPT, "%s is another file than the one that was opened", file->name);
+  }
   uint64_t length = file->map == NULL ? 0 : file->mapped;
   for (uint64_t i = 0; i < c->delta.count && length > 0; i++) {
     ty_payload *p = &c->delta.payload[i];
@@ -248,6 +252,12 @@ ty_status ty_delta_append(ty_collection *c, uint64_t generation, ty_files *files
     ty_path(c, file.name, path);
     w->fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
     if (w->fd < 0) return ty_fail_io(err, w->fd, "open", file.name);
+    /* What is written here is read back through the mapping. */
+    ty_status status = ty_file_same(c, &file, w->fd, file.bytes, err);
+    if (status != TY_OK) {
+      os->close(os, w->fd);
+      return status;
+    }
   }
   memcpy(w->name, file.name, sizeof w->name);
   int result = w->fresh ? write_header(c, w->fd, &file, generation) : 0;

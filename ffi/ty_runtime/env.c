@@ -63,6 +63,9 @@ ty_status ty_collection_open(ty_env *env, const char *dir, ty_collection **out, 
 
 void ty_collection_close(ty_collection *c) {
   if (c == NULL) return;
+  pthread_mutex_lock(&c->submitted_lock);
+  while (c->submitted > 0) pthread_cond_wait(&c->submitted_none, &c->submitted_lock);
+  pthread_mutex_unlock(&c->submitted_lock);
   ty_rollback(c);
   ty_shell_free(c);
 }

@@ -21,19 +21,20 @@ static int open_read(const ty_collection *c, const char *name) {
 
 ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err) {
   ty_os *os = &c->env->os;
-  uint64_t length, size = 0;
+  uint64_t length;
+  ty_stamp found;
   if (file->bytes == 0 || !ty_add(file->bytes, reserve, &length) || length > SIZE_MAX / 2)
     return ty_fail(err, TY_CORRUPT, "%s: %s has an impossible size", TY_MANIFEST_NAME, file->name);
   int fd = open_read(c, file->name);
   if (fd < 0) return ty_fail_io(err, fd, "open", file->name);
   ty_status status = TY_OK;
   void *address = NULL;
-  int result = os->size(os, fd, &size);
+  int result = os->look(os, fd, &found);
   if (result < 0) {
     status = ty_fail_io(err, result, "read the size of", file->name);
-  } else if (size < file->bytes) {
+  } else if (found.size < file->bytes) {
     status = ty_fail(err, TY_CORRUPT, "%s ends at offset %llu of %llu committed bytes", file->name,
-                     (unsigned long long)size, (unsigned long long)file->bytes);
+                     (unsigned long long)found.size, (unsigned long long)file->bytes);
   } else if ((result = os->map(os, fd, (size_t)length, &address)) < 0) {
     status = ty_fail_io(err, result, "map", file->name);
   }
@@ -41,6 +42,8 @@ ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, t
   if (status != TY_OK) return status;
   file->map = address;
   file->mapped = length;
+  file->device = found.device;
+  file->inode = found.inode;
   return TY_OK;
 }
 
@@ -74,13 +77,34 @@ ty_status ty_file_sync_dir(const ty_collection *c, const char *dir, ty_error *er
   return result < 0 ? ty_fail_io(err, result, "sync", "the collection's directory") : TY_OK;
 }
 
-ty_status ty_file_size(const ty_collection *c, const char *name, uint64_t *out, ty_error *err) {
+ty_status ty_file_same(const ty_collection *c, const ty_file *file, int fd, uint64_t bytes, ty_error *err) {
+  ty_stamp found;
+  int result = c->env->os.look(&c->env->os, fd, &found);
+  if (result < 0) return ty_fail_io(err, result, "read the size of", file->name);
+  if (found.device != file->device || found.inode != file->inode)
+    return ty_fail(err, TY_CORRUPT, "%s is another file than the one that was opened", file->name);
+  if (found.size < bytes)
+    return ty_fail(err, TY_CORRUPT, "%s ends at offset %llu of %llu committed bytes", file->name,
+                   (unsigned long long)found.size, (unsigned long long)bytes);
+  return TY_OK;
+}
+
+ty_status ty_file_still(const ty_collection *c, const ty_file *file, uint64_t bytes, ty_error *err) {
+  int fd = open_read(c, file->name);
+  if (fd < 0) return ty_fail_io(err, fd, "open", file->name);
+  ty_status status = ty_file_same(c, file, fd, bytes, err);
+  c->env->os.close(&c->env->os, fd);
+  return status;
+}
+
+void ty_file_cut(const ty_collection *c, const ty_file *file) {
   ty_os *os = &c->env->os;
-  int fd = open_read(c, name);
-  if (fd < 0) return ty_fail_io(err, fd, "open", name);
-  int result = os->size(os, fd, out);
+  char path[TY_PATH_MAX];
+  ty_path(c, file->name, path);
+  int fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+  if (fd < 0) return;
+  if (ty_file_same(c, file, fd, file->bytes, NULL) == TY_OK) (void)os->truncate(os, fd, file->bytes);
   os->close(os, fd);
-  return result < 0 ? ty_fail_io(err, result, "read the size of", name) : TY_OK;
 }
 
 ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit, ty_buffer *out, ty_error *err) {

@@ -17,6 +17,12 @@ static bool same_file(const ty_file *a, const ty_file *b) {
   return strcmp(a->name, b->name) == 0 && a->bytes == b->bytes && a->crc == b->crc;
 }
 
+/* Whether both end with the same delta. */
+static bool same_last(const ty_files *a, const ty_files *b) {
+  return a->delta_count > 0 && b->delta_count > 0 &&
+         strcmp(a->deltas[a->delta_count - 1].name, b->deltas[b->delta_count - 1].name) == 0;
+}
+
 /* Whether the manifest only adds to what is loaded: the same base and indexes, deltas that are equal but for the last, which may be longer,
  * and fresh ones behind it. */
 static bool extends(const ty_collection *c, const ty_saved *m) {
@@ -57,18 +63,16 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
         status = ty_wrong_sum(file, err);
       if (status == TY_OK) status = ty_delta_check_header(c, file, err);
     } else {
+      status = ty_file_still(c, file, want->deltas[i].bytes, err);
+      if (status != TY_OK) break;
       if (want->deltas[i].bytes == file->bytes) {
         if (want->deltas[i].crc != file->crc) status = ty_wrong_sum(file, err);
         continue;
       }
       from = file->bytes;
-      ty_file longer = *file; /* its size on disk is checked by mapping it, so map it at its new length */
+      ty_file longer = *file;
       longer.bytes = want->deltas[i].bytes;
       status = ty_delta_remap(c, file, longer.bytes, err);
-      if (status != TY_OK) break;
-      uint64_t size = 0;
-      status = ty_file_size(c, file->name, &size, err);
-      if (status == TY_OK && size < longer.bytes) status = ty_wrong_sum(&want->deltas[i], err);
       if (status != TY_OK) break;
       kept = *file;
       uint32_t crc = c->env->kernel->crc32c(file->crc, file->map + from, (size_t)(longer.bytes - from));
@@ -111,7 +115,8 @@ static ty_status follow_once(ty_collection *c, ty_saved *m, ty_error *err) {
   if (status == TY_OK) {
     ty_swap_state(c, t);
     c->store->id_map_checked = false;
-    c->store->abandon_delta = false;
+    /* Read anew or not: to a delta whose sync failed nothing is appended. `t` has what was before. */
+    if (!same_last(&c->store->files, &t->store->files)) c->store->abandon_delta = false;
     t->columns = c->columns; /* what t holds now is freed by it */
   }
   ty_shell_free(t);

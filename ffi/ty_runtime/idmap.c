@@ -148,9 +148,14 @@ static bool append(ty_collection *c, uint64_t first_at, ty_file *file) {
   int fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
   if (fd < 0) return false;
   bool good = os->size(os, fd, &size) >= 0 && size >= file->bytes;
+  uint8_t head[TY_NPY_HEADER], found[TY_NPY_HEADER];
+  /* Another process may have put its own map here and then have failed to commit what it is of: it has another number of rows. */
+  header(head, width, rows_before);
+  if (good && s->id_map_checked)
+    s->id_map_checked =
+        os->pread(os, fd, found, sizeof found, 0) == (int64_t)sizeof found && memcmp(found, head, sizeof head) == 0;
   if (good && !s->id_map_checked) good = s->id_map_checked = matches(c, fd, file);
   if (good) {
-    uint8_t head[TY_NPY_HEADER];
     bool no_memory = false;
     tail t = {c, first_at, rows_before};
     header(head, width, rows);
@@ -174,6 +179,21 @@ ty_status ty_id_map_append(ty_collection *c, uint64_t first_at, ty_file *out, ty
   return status;
 }
 
+/* Whether a header is one that we write, of at least so many rows: a save that failed may have counted more. */
+static bool titles(const uint8_t head[TY_NPY_HEADER], uint64_t width, uint64_t rows) {
+  uint8_t want[TY_NPY_HEADER];
+  char text[TY_NPY_HEADER + 1];
+  unsigned long long found_width, found_rows;
+  memcpy(text, head, TY_NPY_HEADER);
+  text[TY_NPY_HEADER] = 0;
+  if (sscanf(text + 10, "{'descr': '|S%llu', 'fortran_order': False, 'shape': (%llu,), }", &found_width, &found_rows) !=
+          2 ||
+      found_width != width || found_rows < rows)
+    return false;
+  header(want, width, found_rows);
+  return memcmp(head, want, TY_NPY_HEADER) == 0;
+}
+
 ty_status ty_id_map_check(const ty_collection *c, ty_error *err) {
   ty_os *os = &c->env->os;
   const ty_file *file = &c->store->files.id_map;
@@ -181,11 +201,10 @@ ty_status ty_id_map_check(const ty_collection *c, ty_error *err) {
   ty_path(c, TY_ID_MAP_NAME, path);
   int fd = os->open(os, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
   if (fd < 0) return ty_fail_io(err, fd, "open", TY_ID_MAP_NAME);
-  uint8_t head[TY_NPY_HEADER], want[TY_NPY_HEADER];
+  uint8_t head[TY_NPY_HEADER];
   uint64_t rows = c->next_row - c->store->first_row, width = width_of(file->bytes, rows);
-  header(want, width, rows);
   bool whole = width > 0 && os->pread(os, fd, head, sizeof head, 0) == (int64_t)sizeof head;
-  bool titled = whole && (rows == 0 || memcmp(head, want, sizeof head) == 0);
+  bool titled = whole && (rows == 0 || titles(head, width, rows));
   bool same = titled && matches(c, fd, file);
   os->close(os, fd);
   if (same) return TY_OK;

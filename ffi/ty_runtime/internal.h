@@ -124,6 +124,7 @@ typedef struct ty_file {
                          delta of every committed byte; for id_map.npy of what follows its header */
   const uint8_t *map; /* at least `bytes` long */
   uint64_t mapped;
+  uint64_t device, inode; /* of what is mapped: its name may come to stand for another file, and that one may be longer */
 } ty_file;
 
 /* ---- IVF: ivf.c -----------------------------------------------------------------------------------------------------*/
@@ -178,6 +179,9 @@ struct ty_collection {
   ty_ivf *ivf;              /* NULL: none */
   ty_lexical *lexical_index; /* NULL: not built */
   struct ty_store *store;   /* files, lock, id table, unsaved blocks: known to the storage files only (store.h) */
+  pthread_mutex_t submitted_lock;
+  pthread_cond_t submitted_none;
+  uint64_t submitted; /* calls handed to ty_submit that have not returned: closing waits for them */
   _Atomic uint64_t searches;
 };
 

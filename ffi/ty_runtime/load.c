@@ -37,6 +37,8 @@ ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *
   lock_init(&c->lock);
   pthread_mutex_init(&s->change, NULL);
   pthread_mutex_init(&s->derive, NULL);
+  pthread_mutex_init(&c->submitted_lock, NULL);
+  pthread_cond_init(&c->submitted_none, NULL);
   c->env = env;
   c->dir = copy;
   c->store = s;
@@ -75,6 +77,8 @@ void ty_shell_free(ty_collection *c) {
   files_unmap(c, &s->files);
   pthread_mutex_destroy(&s->change);
   pthread_mutex_destroy(&s->derive);
+  pthread_mutex_destroy(&c->submitted_lock);
+  pthread_cond_destroy(&c->submitted_none);
   pthread_rwlock_destroy(&c->lock);
   free(s->manifest_path);
   free(s);
@@ -126,8 +130,9 @@ ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error
   return status;
 }
 
-static ty_status copy_files(ty_files *to, const ty_files *from, ty_error *err) {
+ty_status ty_files_copy(ty_files *to, const ty_files *from, ty_error *err) {
   *to = *from;
+  to->base.map = to->ivf.map = to->lexical.map = NULL;
   to->deltas = NULL;
   if (from->delta_count == 0) return TY_OK;
   to->deltas = malloc(from->delta_count * sizeof *to->deltas);
@@ -136,6 +141,7 @@ static ty_status copy_files(ty_files *to, const ty_files *from, ty_error *err) {
     return ty_fail(err, TY_NO_MEMORY, "out of memory for %s", TY_MANIFEST_NAME);
   }
   memcpy(to->deltas, from->deltas, from->delta_count * sizeof *to->deltas);
+  for (uint32_t i = 0; i < to->delta_count; i++) to->deltas[i].map = NULL;
   return TY_OK;
 }
 
@@ -147,7 +153,7 @@ ty_status ty_wrong_sum(const ty_file *file, ty_error *err) {
 ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *m, ty_error *err) {
   struct ty_store *s = t->store;
   ty_status status = ty_adopt_schema(t, &m->schema, err);
-  if (status == TY_OK) status = copy_files(&s->files, &m->files, err);
+  if (status == TY_OK) status = ty_files_copy(&s->files, &m->files, err);
   if (status == TY_OK) status = ty_file_map(t, &s->files.base, 0, err);
   if (status == TY_OK) status = ty_base_open(t, m->generation, err);
   if (status == TY_OK) status = ty_open_indexes(t, owner, err);

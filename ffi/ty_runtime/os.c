@@ -143,20 +143,47 @@ static int look_at(const char *path, struct stat *out) {
 #endif
 }
 
+static int look_at_open(int fd, struct stat *out) {
+#if defined(__linux__)
+  return (int)syscall(SYS_newfstatat, fd, "", out, AT_EMPTY_PATH);
+#else
+  return fstat(fd, out);
+#endif
+}
+
+static ty_stamp stamp_of(const struct stat *st) {
+  ty_stamp stamp = {
+      .device = (uint64_t)st->st_dev, .inode = (uint64_t)st->st_ino, .size = (uint64_t)st->st_size, .mtime_ns = 0};
+#if defined(__APPLE__)
+  stamp.mtime_ns = (uint64_t)st->st_mtimespec.tv_sec * 1000000000u + (uint64_t)st->st_mtimespec.tv_nsec;
+#else
+  stamp.mtime_ns = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+#endif
+  return stamp;
+}
+
 static int os_stamp(ty_os *os, const char *path, ty_stamp *out) {
   int failure = gate(os);
   if (failure) return failure;
   struct stat st;
   if (look_at(path, &st) < 0) return -errno;
-  out->device = (uint64_t)st.st_dev;
-  out->inode = (uint64_t)st.st_ino;
-  out->size = (uint64_t)st.st_size;
-#if defined(__APPLE__)
-  out->mtime_ns = (uint64_t)st.st_mtimespec.tv_sec * 1000000000u + (uint64_t)st.st_mtimespec.tv_nsec;
-#else
-  out->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
-#endif
+  *out = stamp_of(&st);
   return 0;
+}
+
+static int os_look(ty_os *os, int fd, ty_stamp *out) {
+  int failure = gate(os);
+  if (failure) return failure;
+  struct stat st;
+  if (look_at_open(fd, &st) < 0) return -errno;
+  *out = stamp_of(&st);
+  return 0;
+}
+
+static int os_truncate(ty_os *os, int fd, uint64_t bytes) {
+  int failure = gate(os);
+  if (failure) return failure;
+  return ftruncate(fd, (off_t)bytes) < 0 ? -errno : 0;
 }
 
 /* lseek and not fstat: glibc 2.17 has fstat only as a static wrapper. */
@@ -214,7 +241,9 @@ void ty_os_init(ty_os *os) {
                 .lock = os_lock,
                 .unlock = os_unlock,
                 .stamp = os_stamp,
+                .look = os_look,
                 .size = os_size,
+                .truncate = os_truncate,
                 .map = os_map,
                 .unmap = os_unmap,
                 .list = os_list};

@@ -28,7 +28,9 @@ struct ty_os {
   int (*lock)(ty_os *os, int fd); /* flock LOCK_EX | LOCK_NB: -EWOULDBLOCK when held elsewhere */
   int (*unlock)(ty_os *os, int fd);
   int (*stamp)(ty_os *os, const char *path, ty_stamp *out);
+  int (*look)(ty_os *os, int fd, ty_stamp *out); /* the same of an open file */
   int (*size)(ty_os *os, int fd, uint64_t *out);
+  int (*truncate)(ty_os *os, int fd, uint64_t bytes);
   int (*map)(ty_os *os, int fd, size_t bytes, void **out); /* read-only, shared */
   int (*unmap)(ty_os *os, void *address, size_t bytes);
   /* Calls `each` with every name in a directory. */

@@ -187,6 +187,21 @@ static ty_status set_recall(ty_collection *t, double recall, ty_error *err) {
   return ty_schema_set(t, TY_KEY_DEFAULT_TARGET_RECALL, (ty_slice){(uint8_t *)text, (uint64_t)n}, err);
 }
 
+/* Opening checks the small sections of a base only. What is copied gets a checksum that fits whatever it is, so damage in the large ones is told
+ * now or never. */
+static ty_status check_source(rebase *w, ty_error *err) {
+  const ty_file *file = &w->c->store->files.base;
+  ty_slab slab;
+  ty_slice bytes;
+  if (w->c->generation == 0) return TY_OK;
+  ty_status status = ty_slab_open(w->c, file, TY_SLAB_BASE, &slab, err);
+  for (uint32_t i = 0; status == TY_OK && i < slab.header->sections; i++) {
+    if (ty_cancelled(w->r.progress)) return ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
+    status = ty_slab_get(w->c, &slab, slab.sections[i].id, UINT64_MAX, true, &bytes, err);
+  }
+  return status;
+}
+
 static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
   ty_collection *c = w->c;
   ty_schema schema;
@@ -194,6 +209,7 @@ static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
   if (status == TY_OK) status = ty_schema_read((ty_slice){c->schema.data, c->schema.bytes}, &schema, err);
   if (status == TY_OK) status = ty_adopt_schema(w->t, &schema, err);
   if (status == TY_OK && wish->retrain) status = set_recall(w->t, wish->ivf_target_recall, err);
+  if (status == TY_OK) status = check_source(w, err);
   if (status == TY_OK) status = gather(w, err);
   return status;
 }

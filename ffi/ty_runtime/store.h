@@ -129,7 +129,12 @@ ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit,
 typedef ty_status (*ty_before_fn)(void *ctx, ty_error *err);
 ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes, ty_before_fn before, void *ctx, bool *renamed,
                           ty_error *err);
-ty_status ty_file_size(const ty_collection *c, const char *name, uint64_t *out, ty_error *err);
+/* TY_CORRUPT where an open descriptor, or what the name stands for now, is not the mapped file or has not `bytes`: reading on through the
+ * mapping would end in a SIGBUS. A directory that was removed and made anew, or restored from a copy, has other files under the same names. */
+ty_status ty_file_same(const ty_collection *c, const ty_file *file, int fd, uint64_t bytes, ty_error *err);
+ty_status ty_file_still(const ty_collection *c, const ty_file *file, uint64_t bytes, ty_error *err);
+/* Cuts off what lies behind the committed bytes of a mapped file, under the writer's lock; failures are passed over. */
+void ty_file_cut(const ty_collection *c, const ty_file *file);
 void ty_file_remove(const ty_collection *c, const char *name);
 
 /* ---- Segments: segment.c --------------------------------------------------------------------------------------------*/
@@ -265,6 +270,8 @@ void ty_swap_state(ty_collection *c, ty_collection *t);
 ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *m, ty_error *err);
 /* Maps and opens the IVF and lexical slabs that store->files names. */
 ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error *err);
+/* The same files, none of them mapped. */
+ty_status ty_files_copy(ty_files *to, const ty_files *from, ty_error *err);
 ty_status ty_wrong_sum(const ty_file *file, ty_error *err);
 /* follow.c. Brings `c` to what the directory says now. Under the exclusive lock. `missing_ok`: no manifest is no failure. */
 ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err);

@@ -32,6 +32,9 @@ static ty_status call(const job *j) {
 static void run(ty_work *work) {
   job *j = (job *)work;
   ty_status status = call(j);
+  pthread_mutex_lock(&j->c->submitted_lock);
+  if (--j->c->submitted == 0) pthread_cond_broadcast(&j->c->submitted_none);
+  pthread_mutex_unlock(&j->c->submitted_lock); /* from here on the collection may be gone */
   j->done(j->token, (int32_t)status);
   free(j);
 }
@@ -43,6 +46,9 @@ ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_p
   if (j == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a job");
   *j = (job){
       .work.run = run, .op = op, .token = token, .c = c, .args = args, .progress = progress, .err = err, .done = done};
+  pthread_mutex_lock(&c->submitted_lock);
+  c->submitted++;
+  pthread_mutex_unlock(&c->submitted_lock);
   ty_pool_push(env->pool, &j->work);
   return TY_OK;
 }

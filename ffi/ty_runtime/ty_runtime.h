@@ -69,7 +69,7 @@ TY_API ty_status ty_collection_new(ty_env *env, const char *dir, const uint8_t *
                                    ty_collection **out, ty_error *err);
 /* Opens the saved state in `dir` and maps it. TY_NOT_FOUND without a collection.json. */
 TY_API ty_status ty_collection_open(ty_env *env, const char *dir, ty_collection **out, ty_error *err);
-/* Drops unsaved changes and the lock. No call of the collection may be under way. */
+/* Drops unsaved changes and the lock, once the calls handed to ty_submit have returned. No other call of the collection may be under way. */
 TY_API void ty_collection_close(ty_collection *c);
 
 /* Follows what other processes saved since (one stat when nothing changed). Questions do it themselves; outside begin .. save only. */

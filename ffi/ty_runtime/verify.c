@@ -1,9 +1,13 @@
 /* Reads every committed byte and compares checksums. The files are read afresh and not through the mappings that questions use, so that what
  * is checked is what another process would open. */
 #include <string.h>
+#include <time.h>
 #include "store.h"
 
-#define STEP ((uint64_t)1 << 20)
+#define STEP       ((uint64_t)1 << 20)
+#define TRIES      5u
+#define COPY_TRIES 10u
+#define PAUSE_NS   (20 * 1000 * 1000)
 
 typedef struct check {
   ty_collection *c;
@@ -64,32 +68,68 @@ static ty_status check_delta(check *k, const ty_file *file) {
   return status;
 }
 
-static ty_status with_map(check *k, const ty_file *file, uint32_t kind) {
-  ty_file fresh = *file;
-  fresh.map = NULL;
-  if (file->name[0] == 0) return TY_OK;
-  ty_status status = ty_file_map(k->c, &fresh, 0, k->err);
+/* Maps afresh what the collection consists of, as an object of its own: reading it all takes its time, and meanwhile neither changes nor questions
+ * should wait, nor does it matter what a compaction removes. */
+static ty_status snapshot(const ty_collection *c, ty_collection **out, ty_error *err) {
+  ty_status status = ty_shell(c->env, c->dir, out, err);
   if (status != TY_OK) return status;
-  status = kind == 0 ? check_delta(k, &fresh) : check_slab(k, &fresh, kind);
-  ty_file_unmap(k->c, &fresh);
+  ty_collection *t = *out;
+  ty_files *f = &t->store->files;
+  t->dim = c->dim;
+  t->columns = c->columns;
+  t->generation = c->generation;
+  t->store->first_row = c->store->first_row;
+  t->next_row = c->store->kept_next_row;
+  if (c->generation == 0) return TY_OK;
+  status = ty_files_copy(f, &c->store->files, err);
+  if (status == TY_OK) status = ty_file_map(t, &f->base, 0, err);
+  if (status == TY_OK && f->ivf.name[0] != 0) status = ty_file_map(t, &f->ivf, 0, err);
+  if (status == TY_OK && f->lexical.name[0] != 0) status = ty_file_map(t, &f->lexical, 0, err);
+  for (uint32_t i = 0; i < f->delta_count && status == TY_OK; i++) status = ty_file_map(t, &f->deltas[i], 0, err);
   return status;
 }
 
-ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err) {
-  ty_status status = ty_enter(c, err);
-  if (status != TY_OK) return status;
-  check k = {.c = c, .progress = progress, .err = err};
-  const ty_files *f = &c->store->files;
-  if (c->generation > 0) {
-    k.total = f->base.bytes + f->ivf.bytes + f->lexical.bytes + f->id_map.bytes;
-    for (uint32_t i = 0; i < f->delta_count; i++) k.total += f->deltas[i].bytes;
-    status = with_map(&k, &f->base, TY_SLAB_BASE);
-    for (uint32_t i = 0; i < f->delta_count && status == TY_OK; i++) status = with_map(&k, &f->deltas[i], 0);
-    if (status == TY_OK) status = with_map(&k, &f->ivf, TY_SLAB_IVF);
-    if (status == TY_OK) status = with_map(&k, &f->lexical, TY_SLAB_LEXICAL);
-    if (status == TY_OK && !atomic_load(&c->store->writing)) status = ty_id_map_check(c, err);
-    if (status == TY_OK) ty_progress_set(progress, k.total, k.total);
+/* A save that is under way writes the id map a moment before its manifest: what does not match now may do so after that. */
+static ty_status check_id_map(check *k) {
+  ty_status status = TY_OK;
+  for (uint32_t i = 0; i < COPY_TRIES; i++) {
+    if (i > 0) nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+    status = ty_id_map_check(k->c, k->err);
+    if (status == TY_OK || ty_cancelled(k->progress)) break;
   }
-  ty_leave(c);
   return status;
+}
+
+static ty_status check_files(check *k) {
+  const ty_files *f = &k->c->store->files;
+  if (k->c->generation == 0) return TY_OK;
+  k->total = f->base.bytes + f->ivf.bytes + f->lexical.bytes + f->id_map.bytes;
+  for (uint32_t i = 0; i < f->delta_count; i++) k->total += f->deltas[i].bytes;
+  ty_status status = check_slab(k, &f->base, TY_SLAB_BASE);
+  for (uint32_t i = 0; i < f->delta_count && status == TY_OK; i++) status = check_delta(k, &f->deltas[i]);
+  if (status == TY_OK && f->ivf.name[0] != 0) status = check_slab(k, &f->ivf, TY_SLAB_IVF);
+  if (status == TY_OK && f->lexical.name[0] != 0) status = check_slab(k, &f->lexical, TY_SLAB_LEXICAL);
+  return status == TY_OK ? check_id_map(k) : status;
+}
+
+ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err) {
+  for (uint64_t tries = 1;; tries++) {
+    ty_collection *t = NULL;
+    ty_status status = ty_enter(c, err);
+    if (status != TY_OK) return status;
+    status = snapshot(c, &t, err);
+    ty_leave(c);
+    check k = {.c = t, .progress = progress, .err = err};
+    if (status == TY_OK) status = check_files(&k);
+    uint64_t seen = t == NULL ? 0 : t->generation;
+    ty_shell_free(t);
+    if (status == TY_OK) ty_progress_set(progress, k.total, k.total);
+    if ((status != TY_IO && status != TY_CORRUPT) || tries == TRIES) return status;
+    /* A compaction removes what was named before and writes the id map anew. */
+    ty_error unread;
+    if (ty_enter(c, &unread) != TY_OK) return status;
+    bool moved = c->generation != seen;
+    ty_leave(c);
+    if (!moved) return status;
+  }
 }

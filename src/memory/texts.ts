@@ -78,7 +78,8 @@ export async function searchTexts(
   const query = await embedder.embedQueries([args.query], context.signal);
   const where = args.where;
   const detail = { metadata: true, text: args.with_text };
-  if (collection.stats().lexical_built === 0) {
+  // Only a collection that may have an index is asked whether it has: the counters look at every row.
+  if (!collection.schema.lexical || collection.stats().lexical_built === 0) {
     return (await collection.search(query, { topK: args.top_k, where, ...detail })).rows;
   }
   const topK = candidateDepth(args.top_k);

@@ -76,6 +76,8 @@ export interface Transaction {
 export class Collection {
   private tail: Promise<unknown> = Promise.resolve();
   private scanBytes = 0;
+  /** Questions on a worker, which closing waits for. */
+  private readonly asked = new Set<Promise<unknown>>();
   private saved: boolean;
 
   /** Made by `Store` only. */
@@ -179,14 +181,8 @@ export class Collection {
     const filter = toFilter(options.where, this.schema.filterColumns);
     const off = this.scanBytes > INLINE_SCAN_BYTES;
     try {
-      const answer = await this.native.search(
-        query,
-        options.topK,
-        filter,
-        options.targetRecall ?? 0,
-        toWhat(options),
-        off,
-      );
+      const recall = options.targetRecall ?? 0;
+      const answer = await this.watched(this.native.search(query, options.topK, filter, recall, toWhat(options), off));
       this.scanBytes = answer.screenedRows * this.schema.dim;
       return { ...answer, rows: answer.rows.map(toRow) };
     } catch (error) {
@@ -199,7 +195,7 @@ export class Collection {
     const filter = toFilter(options.where, this.schema.filterColumns);
     try {
       const off = this.scanBytes > INLINE_SCAN_BYTES;
-      const rows = await this.native.searchLexical(query, options.topK, filter, toWhat(options), off);
+      const rows = await this.watched(this.native.searchLexical(query, options.topK, filter, toWhat(options), off));
       return rows.map(toRow);
     } catch (error) {
       throw fromNative(error, this.name);
@@ -241,10 +237,20 @@ export class Collection {
     return this.inTurn(() => this.native.verify(watch));
   }
 
-  /** Waits for changes under way, then lets go of everything. */
+  /** Waits for changes and questions under way, then lets go of everything. */
   async close(): Promise<void> {
     await this.tail.catch(() => {});
+    await Promise.allSettled(this.asked);
     this.native.close();
+  }
+
+  private async watched<T>(question: Promise<T>): Promise<T> {
+    this.asked.add(question);
+    try {
+      return await question;
+    } finally {
+      this.asked.delete(question);
+    }
   }
 
   /** A rewrite of the base: it saves and lets go of the lock by itself. */

@@ -290,8 +290,7 @@ static void *verify_on(void *arg) {
   ty_collection *own = NULL;
   if (ty_collection_open(env, r->dir, &own, &e) != TY_OK) r->wrong++;
   while (!r->stop) {
-    ty_status status = ty_verify(own, NULL, &e);
-    CHECK_MESSAGE(status == TY_OK, "verify beside a writer: %s", e.message);
+    if (ty_verify(own, NULL, &e) != TY_OK) r->wrong++, fprintf(stderr, "verify beside a writer: %s\n", e.message);
     r->verified++;
   }
   ty_collection_close(own);
@@ -328,18 +327,22 @@ static void test_readers(void) {
 }
 
 /* ---- Files that are others than they were --------------------------------------------------------------------------- */
-/* The first file of a directory whose name begins so; its size. */
-static uint64_t find_file(const char *dir, const char *prefix, char out[640]) {
+/* The bytes of all files of a directory whose names begin so, and the path of one of them. */
+static uint64_t find_files(const char *dir, const char *prefix, char out[640]) {
   DIR *d = opendir(dir);
   struct dirent *e;
-  struct stat st = {.st_size = 0};
+  struct stat st;
+  uint64_t bytes = 0;
   out[0] = 0;
-  while (d != NULL && out[0] == 0 && (e = readdir(d)) != NULL) {
-    if (strncmp(e->d_name, prefix, strlen(prefix)) == 0) snprintf(out, 640, "%s/%s", dir, e->d_name);
+  while (d != NULL && (e = readdir(d)) != NULL) {
+    if (strncmp(e->d_name, prefix, strlen(prefix)) != 0) continue;
+    snprintf(out, 640, "%s/%s", dir, e->d_name);
+    CHECK(stat(out, &st) == 0);
+    bytes += (uint64_t)st.st_size;
   }
   if (d != NULL) closedir(d);
-  CHECK(out[0] != 0 && stat(out, &st) == 0);
-  return (uint64_t)st.st_size;
+  CHECK(out[0] != 0);
+  return bytes;
 }
 
 static void put_versions(ty_collection *c, model *m, uint32_t first, uint32_t n, uint32_t version) {
@@ -392,7 +395,7 @@ static void test_copied_over(void) {
   CHECK(ty_save(c, &err) == TY_OK);
   put_versions(c, &m, 3, 3, 11);
   CHECK(ty_save(c, &err) == TY_OK);
-  uint64_t bytes = find_file(dir, "delta-", path);
+  uint64_t bytes = find_files(dir, "delta-", path);
   snprintf(copy, sizeof copy, "%s.copy", path);
   FILE *in = fopen(path, "rb"), *out = fopen(copy, "wb");
   CHECK(fread(answer, 1, bytes, in) == bytes && fwrite(answer, 1, bytes, out) == bytes);
@@ -420,7 +423,7 @@ static void test_tail_cut(void) {
   CHECK(ty_save(c, &err) == TY_OK);
   put_versions(c, &m, 3, 3, 11);
   CHECK(ty_save(c, &err) == TY_OK);
-  uint64_t bytes = find_file(dir, "delta-", path);
+  uint64_t bytes = find_files(dir, "delta-", path);
   for (uint64_t n = 1, failed = 0;; n++) {
     model before = m;
     put_versions(c, &m, 6, 20, (uint32_t)(100 + n * 20));
@@ -432,12 +435,13 @@ static void test_tail_cut(void) {
       break;
     }
     failed += status != TY_OK;
-    if (status == TY_OK || model_equal(c, &m)) { /* it could do without, or it failed behind the rename */
-      bytes = find_file(dir, "delta-", path);
+    bool saved = status == TY_OK || model_equal(c, &m); /* it could do without, or it failed behind the rename */
+    if (!saved) m = before;
+    if (saved || strstr(err.message, "rename") != NULL) { /* nobody knows what a rename that failed has done */
+      bytes = find_files(dir, "delta-", path);
       continue;
     }
-    m = before;
-    CHECK_MESSAGE(find_file(dir, "delta-", path) == bytes, "call %llu: a tail is left", (unsigned long long)n);
+    CHECK_MESSAGE(find_files(dir, "delta-", path) <= bytes, "call %llu: a tail is left", (unsigned long long)n);
     CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "call %llu: %s", (unsigned long long)n, err.message);
   }
   CHECK(saved_equal(env, dir, &m));
@@ -482,7 +486,7 @@ static void test_damaged_source(void) {
   put_versions(c, &m, 0, 6, 1);
   CHECK(ty_save(c, &err) == TY_OK);
   ty_collection_close(c);
-  uint64_t bytes = find_file(dir, "base-", path), at = 0;
+  uint64_t bytes = find_files(dir, "base-", path), at = 0;
   FILE *f = fopen(path, "r+b");
   CHECK(fread(answer, 1, bytes, f) == bytes);
   ty_slab_header h;
