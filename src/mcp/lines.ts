@@ -6,41 +6,56 @@ import { JSON_DEPTH_MAX } from "../limits.ts";
 
 const NEWLINE = 0x0a;
 
-/** One line of input, without its line end; `oversize` for a line beyond the limit, whose bytes were not kept. */
-export type Line = Uint8Array | "oversize";
+/** Bytes kept of either end of a line that is skipped. */
+const ENDS_BYTES = 512;
+
+/** A line beyond the limit. Only its ends were kept: they tell whom to answer. */
+export class OversizeLine {
+  constructor(
+    readonly head: Uint8Array,
+    readonly tail: Uint8Array,
+  ) {}
+}
+
+/** One line of input, without its line end. */
+export type Line = Uint8Array | OversizeLine;
 
 /** Splits a stream of chunks at `\n`. Holds at most `bytesMax` bytes of the line that is not yet complete. */
 export class LineSplitter {
   private pieces: Uint8Array[] = [];
   private bytes = 0;
-  private skipping = false;
+  private skipping: OversizeLine | undefined;
 
   constructor(private readonly bytesMax: number) {}
 
-  /** The lines that this chunk completes. An oversize line is reported once, as soon as it is known to be one. */
+  /** The lines that this chunk completes. An oversize line is reported once, at its end. */
   *push(chunk: Uint8Array): Generator<Line> {
     let start = 0;
     while (start < chunk.length) {
       const end = chunk.indexOf(NEWLINE, start);
       const piece = chunk.subarray(start, end < 0 ? chunk.length : end);
-      if (!this.skipping && this.bytes + piece.length > this.bytesMax) {
-        this.reset();
-        this.skipping = true;
-        yield "oversize";
-      }
+      if (this.skipping || this.bytes + piece.length > this.bytesMax) this.skip(piece);
       if (end < 0) {
         if (!this.skipping) this.keep(piece);
         return;
       }
-      if (this.skipping) this.skipping = false;
-      else yield this.complete(piece);
+      yield this.skipping ?? this.complete(piece);
+      this.skipping = undefined;
       start = end + 1;
     }
   }
 
   /** What stands after the last newline when the stream has ended. */
   *finish(): Generator<Line> {
-    if (this.bytes > 0) yield this.complete(new Uint8Array(0));
+    if (this.skipping) yield this.skipping;
+    else if (this.bytes > 0) yield this.complete(new Uint8Array(0));
+  }
+
+  private skip(piece: Uint8Array): void {
+    const head = this.skipping?.head ?? (this.pieces[0] ?? piece).slice(0, ENDS_BYTES);
+    const before = this.skipping?.tail ?? this.pieces.at(-1)?.subarray(-ENDS_BYTES) ?? new Uint8Array(0);
+    this.skipping = new OversizeLine(head, Buffer.concat([before, piece.subarray(-ENDS_BYTES)]).subarray(-ENDS_BYTES));
+    this.reset();
   }
 
   private keep(piece: Uint8Array): void {
@@ -141,4 +156,15 @@ function scalarAt(line: Uint8Array, start: number): string | number | null {
   } catch {
     return null;
   }
+}
+
+/**
+ * The id of a message of which only the ends are known: many clients write it first, some last. At the end it must be followed by one
+ * closing brace and nothing else, so that the id of something inside is not taken for it.
+ */
+export function idOfOversize({ head, tail }: OversizeLine): string | number | null {
+  const first = topLevelId(head);
+  if (first !== null) return first;
+  const [, written] = /"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")[^{}[\]]*\}\s*$/.exec(new TextDecoder().decode(tail)) ?? [];
+  return written === undefined ? null : scalarAt(new TextEncoder().encode(written), 0);
 }

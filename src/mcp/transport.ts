@@ -14,7 +14,7 @@ import {
   type JSONRPCMessage,
 } from "@modelcontextprotocol/sdk/types.js";
 import { JSON_DEPTH_MAX, STDIO_LINE_BYTES_MAX } from "../limits.ts";
-import { isBlank, isTooDeep, LineSplitter, topLevelId } from "./lines.ts";
+import { idOfOversize, isBlank, isTooDeep, type Line, LineSplitter, OversizeLine, topLevelId } from "./lines.ts";
 import type { Monitor } from "./monitor.ts";
 
 /** Bytes of answers waiting for a slow reader at which no further request is read. */
@@ -145,12 +145,13 @@ export class StdioTransport implements Transport {
     }
   }
 
-  private receive(line: Uint8Array | "oversize"): void {
-    if (line === "oversize") {
+  private receive(line: Line): void {
+    if (line instanceof OversizeLine) {
       this.monitor?.record("in", undefined, `(a line of more than ${this.lineBytesMax} bytes, skipped)`);
       this.refuse(
         ErrorCode.InvalidRequest,
         `message longer than ${this.lineBytesMax} bytes: split it into several calls`,
+        idOfOversize(line),
       );
       return;
     }

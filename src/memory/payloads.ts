@@ -3,6 +3,9 @@
  * Field names are the protocol's, so they are snake_case; an optional field is left out, never null.
  */
 
+import type { IndexResult } from "../repo/indexer.ts";
+import type { Plan } from "../tune/plan.ts";
+
 /** What is stored beside a row. Keys may be anything, `__proto__` included: read own keys, never merge. */
 export type Metadata = Record<string, unknown>;
 
@@ -127,53 +130,18 @@ export interface BuildLexicalPayload {
   b: number;
 }
 
-/** What the tuner found out and would do. The figures under `expected` are measured on the collection. */
-export interface TunePlan {
-  collection: string;
-  tuner: string;
-  target_recall: number;
-  exact_crossover_rows: number;
-  ivf: {
-    enabled: boolean;
-    min_rows: number;
-    target_recall: number;
-    partitions: { key: string | number | boolean | null; rows: number; nlist: number; nprobe: number }[];
-  };
-  expected: { p50_ms: number; p95_ms: number; recall_at_k: number };
-  constraints: Record<string, unknown>;
-  decision_trace: unknown[];
-  workload_hash: string;
-  engine: string;
-  plan_id: string;
-}
-
 export interface TunePayload {
   collection: string;
-  plan: TunePlan;
+  plan: Plan;
 }
 
-/** `hit`: nothing had changed since the last walk. */
-export type IndexStatus = "built" | "refreshed" | "hit";
-
-export interface IndexRepoPayload {
-  status: IndexStatus;
-  collection: string;
-  repo_id: string;
-  workspace: string;
-  files_tracked: number;
-  files_changed: number;
-  files_removed: number;
-  chunks_added: number;
-  chunks_deleted: number;
-  files_skipped: { binary: number; secret: number; too_large: number; unreadable: number; outside: number };
-  /** Only where a limit stopped this call before the end: the next one goes on. */
-  truncated?: true;
-}
+/** What indexing a directory came to. */
+export type IndexRepoPayload = IndexResult;
 
 export interface RepoSearchPayload {
   collection: string;
   query: string;
-  index_status: IndexStatus;
+  index_status: IndexResult["status"];
   hits: SearchHit[];
 }
 

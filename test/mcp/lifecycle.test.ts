@@ -26,11 +26,11 @@ test("a line of 200 MB is skipped with an error that names the limit, and not ke
   await client.request("ping");
   const before = process.platform === "linux" ? residentBytesMax(client.process.pid) : 0;
   const chunk = new Uint8Array(MIB).fill(0x61);
-  await client.write('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"');
+  await client.write('{"jsonrpc":"2.0","id":"long","method":"ping","params":{"a":"');
   for (let i = 0; i < 200; i++) await client.write(chunk);
   await client.write('"}}\n');
   const { error, id } = await client.next((message) => message.error !== undefined);
-  expect([id, error?.code]).toEqual([null, -32600]);
+  expect([id, error?.code]).toEqual(["long", -32600]);
   expect(error?.message).toContain(String(STDIO_LINE_BYTES_MAX));
   expect((await client.request("ping")).result).toEqual({});
   expect(client.messages.length).toBe(3);

@@ -1,7 +1,7 @@
 /** Lines and depth at their borders. */
 import { expect, test } from "bun:test";
 import { JSON_DEPTH_MAX } from "../../src/limits.ts";
-import { isBlank, isTooDeep, LineSplitter, topLevelId } from "../../src/mcp/lines.ts";
+import { idOfOversize, isBlank, isTooDeep, LineSplitter, OversizeLine, topLevelId } from "../../src/mcp/lines.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -9,7 +9,7 @@ function split(chunks: string[], max = 10): string[] {
   const splitter = new LineSplitter(max);
   const lines = chunks.flatMap((chunk) => [...splitter.push(bytes(chunk))]);
   lines.push(...splitter.finish());
-  return lines.map((line) => (typeof line === "string" ? `<${line}>` : new TextDecoder().decode(line)));
+  return lines.map((line) => (line instanceof OversizeLine ? "<oversize>" : new TextDecoder().decode(line)));
 }
 
 const SPLITS: [name: string, chunks: string[], lines: string[]][] = [
@@ -64,4 +64,17 @@ test.each([
   ['{"id":"open', null],
 ])("the id of %s is %p", (line, id) => {
   expect(topLevelId(new TextEncoder().encode(line))).toBe(id);
+});
+
+test.each([
+  ['{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":"', "zzz", '"}}', 7],
+  ['{"method":"x","params":{"a":"', "zzz", '"},"jsonrpc":"2.0","id":"last"}\r', "last"],
+  ['{"method":"x","params":{"id":1,"a":"', "zzz", '","id":5}}', null],
+  ['{"method":"x","params":{"a":"', "zzz", ' \\"id\\": 5}"}}', null],
+  ["zzz", "zzz", "zzz", null],
+])("the id of a line that is too long: %s…%s…%s", (start, middle, end, id) => {
+  const splitter = new LineSplitter(2000);
+  const lines = [start, middle.repeat(1000), end + "\n"].flatMap((chunk) => [...splitter.push(bytes(chunk))]);
+  expect(lines.length).toBe(1);
+  expect(idOfOversize(lines[0] as OversizeLine)).toBe(id);
 });

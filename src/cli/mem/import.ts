@@ -1,7 +1,7 @@
 /** `svc mem import`: JSON lines into a collection, in batches; a batch is written whole or not at all. */
 import { CancelledError, SvcError, ValueError } from "../../errors.ts";
 import { STDIO_LINE_BYTES_MAX } from "../../limits.ts";
-import { isBlank, isTooDeep, LineSplitter } from "../../mcp/lines.ts";
+import { isBlank, isTooDeep, type Line, LineSplitter, OversizeLine } from "../../mcp/lines.ts";
 import { isObject } from "../../memory/schemas.ts";
 import { command, UsageError } from "../command.ts";
 import { isTerminal } from "../output.ts";
@@ -103,10 +103,10 @@ async function* readBatches(source: string, signal: AbortSignal): AsyncGenerator
 async function* readLines(source: string, signal: AbortSignal): AsyncGenerator<{ line: Uint8Array; number: number }> {
   const splitter = new LineSplitter(STDIO_LINE_BYTES_MAX);
   let number = 0;
-  const numbered = function* (lines: Iterable<Uint8Array | "oversize">) {
+  const numbered = function* (lines: Iterable<Line>) {
     for (const line of lines) {
       number += 1;
-      if (line === "oversize") {
+      if (line instanceof OversizeLine) {
         throw new ValueError(`${sourceName(source)}, line ${number} has more than ${STDIO_LINE_BYTES_MAX} bytes`);
       }
       if (!isBlank(line)) yield { line, number };
