@@ -86,7 +86,7 @@ async function tour(): Promise<void> {
     () => call(client, "svc_search", { collection: "notes", query, top_k: 3 }),
     best,
   );
-  const filtered = { collection: "notes", query: "temperature", top_k: 2, where: { scope: "home" } };
+  const filtered = { collection: "notes", query: "how hot does the bread bake?", top_k: 2, where: { scope: "home" } };
   await step("searched within one scope: home", () => call(client, "svc_search", filtered), best);
   const id = found.hits![0]!.id;
   await step(
