@@ -190,10 +190,26 @@ export async function withLock<T>(path: string, action: () => Promise<T> | T, wa
 export function diskError(error: unknown, verb: string, path: string): SvcError {
   if (error instanceof SvcError) return error;
   const message = error instanceof Error ? error.message : String(error);
+  const { code } = error as NodeJS.ErrnoException;
   // Node's text is "ENOSPC: no space left on device, open '/whole/path'": the part before the comma is what we may say.
-  const said =
-    /^([A-Z0-9]+: [^,]+),/.exec(message)?.[1] ?? (error as NodeJS.ErrnoException).code ?? "input/output error";
-  return new OSError(`cannot ${verb} '${basename(path)}': ${said}`);
+  const said = /^([A-Z0-9]+: [^,]+),/.exec(message)?.[1] ?? code ?? "input/output error";
+  return new OSError(`cannot ${verb} '${basename(path)}': ${said}${diskRemedy(code)}`);
+}
+
+/** What to do about a cause, as the end of a sentence; empty where we cannot know. @param code a system error's name, as in `ENOSPC` */
+export function diskRemedy(code: string | undefined): string {
+  switch (code) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return ": free some space and try again";
+    case "EROFS":
+      return ": it is on a read-only file system, choose another place";
+    case "EACCES":
+    case "EPERM":
+      return ": check who may write there";
+    default:
+      return "";
+  }
 }
 
 /** A path under the root as a shell can expand it without our telling where the root is; any other path as the caller named it. */

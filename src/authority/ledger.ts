@@ -43,8 +43,7 @@ export class Ledger {
       this.#db.run("PRAGMA foreign_keys = ON");
       this.#db.run(SCHEMA);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new OSError(`the authority's ${basename(path)} cannot be used (${reason}): move it away and sign in again`);
+      throw unusable(error, basename(path));
     }
   }
 
@@ -206,4 +205,15 @@ function digest(secret: string): string {
 /** The index found the row; this says so again in constant time, and costs nothing. */
 function sameDigest(a: string, b: string): boolean {
   return timingSafeEqual(Buffer.from(a, "hex"), Buffer.from(b, "hex"));
+}
+
+/** Why a ledger does not open and what mends that: only one that is broken is to be moved away. */
+function unusable(error: unknown, name: string): OSError {
+  const reason = error instanceof Error ? error.message : String(error);
+  const code = (error as { code?: string }).code ?? "";
+  const isBroken = code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT");
+  // A full disk is an I/O error too where it is the log that cannot grow.
+  const isDisk = code === "SQLITE_FULL" || code.startsWith("SQLITE_IOERR");
+  const mend = isBroken ? ": move it away and sign in again" : isDisk ? ": check the disk and its free space" : "";
+  return new OSError(`the authority's ${name} cannot be used (${reason})${mend}`);
 }

@@ -112,16 +112,26 @@ function makeServer(version: string, calls: Calls): Server {
   };
   const server = new Server(serverInfo, { capabilities, jsonSchemaValidator });
 
-  // The SDK itself would agree to versions newer than the one that is specified for us.
-  server.setRequestHandler(InitializeRequestSchema, ({ params }) => {
-    const asked = params.protocolVersion;
+  // The SDK itself would agree to versions newer than the one that is specified for us, and answer a malformed request with zod's
+  // own report as an internal error.
+  server.removeRequestHandler("initialize");
+  const initialize = (request: unknown): ServerResult => {
+    const parsed = InitializeRequestSchema.safeParse(request);
+    if (!parsed.success) {
+      throw protocolError(
+        ErrorCode.InvalidParams,
+        "initialize needs params.protocolVersion, params.capabilities and params.clientInfo with name and version",
+      );
+    }
+    const asked = parsed.data.params.protocolVersion;
     const older = SUPPORTED_PROTOCOL_VERSIONS.includes(asked) && asked < PROTOCOL_VERSION;
     return { protocolVersion: older ? asked : PROTOCOL_VERSION, capabilities, serverInfo };
-  });
+  };
 
   // Not setRequestHandler: the SDK's parsing of tools/call drops a `__proto__` argument without a word, where we refuse it by name,
   // and checks every answer against a schema once more.
   server.fallbackRequestHandler = async (request, extra): Promise<ServerResult> => {
+    if (request.method === "initialize") return initialize(request);
     if (request.method === "tools/list") return { tools: listTools() };
     if (request.method !== "tools/call") throw protocolError(ErrorCode.MethodNotFound, "Method not found");
     const progressToken = extra._meta?.progressToken;

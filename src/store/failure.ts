@@ -1,5 +1,7 @@
 /** Native failures become the types that callers know; the sentence is the library's, the remedy ours. */
+import { getSystemErrorName } from "node:util";
 import { NativeError, Status } from "../../ffi/status.ts";
+import { diskRemedy } from "../durable.ts";
 import { CancelledError, KeyError, OSError, RuntimeError, SvcError, TimeoutError, ValueError } from "../errors.ts";
 
 /**
@@ -24,7 +26,7 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     case Status.CANCELLED:
       return new CancelledError(`the call was cancelled; collection '${name}' stands as last saved`);
     case Status.IO:
-      return new OSError(`${message}${stands}`);
+      return new OSError(`${message}${remedy(error)}${stands}`);
     case Status.CORRUPT:
       return new OSError(`collection '${name}' is damaged: ${message}; restore it from a copy or an export`);
     case Status.NO_MEMORY:
@@ -34,4 +36,8 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     default:
       return new ValueError(message);
   }
+}
+
+function remedy({ errno }: NativeError): string {
+  return errno > 0 ? diskRemedy(getSystemErrorName(-errno)) : "";
 }

@@ -20,7 +20,10 @@ export interface Rows {
   defaultPartition?: string;
 }
 
-/** Refuses what the limits forbid and packs the rest; that vectors are finite is checked by the native side, which reads them anyway. Metadata without a filter column's value counts as null there. */
+/**
+ * Refuses what the limits forbid and packs the rest. That vectors are finite is checked by the native side, which reads them anyway.
+ * Metadata without a filter column's value counts as null there.
+ */
 export function packRows(rows: Rows, dim: number, columns: readonly string[]): NativeRows {
   const count = rows.ids.length;
   rows.ids.forEach(checkId);

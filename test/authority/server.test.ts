@@ -185,3 +185,12 @@ describe("the server", () => {
     expect(await failure(() => fetch(authority.url))).toBeInstanceOf(Error);
   });
 });
+
+test("a ledger that is no database says what to do with it", async () => {
+  const home = newHome();
+  mkdirSync(authorityPaths(home).dir, { mode: 0o700 });
+  writeFileSync(authorityPaths(home).ledger, "x".repeat(4096), { mode: 0o600 });
+  const error = await failure(() => authorityIn(home));
+  expect(error).toBeInstanceOf(OSError);
+  expect(error.message).toMatch(/ledger\.sqlite cannot be used .*: move it away and sign in again/);
+});

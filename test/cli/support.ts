@@ -3,6 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+/** A home that svc must not make. Among the temporary folders: Bun itself puts a cache below HOME, whatever that is. */
+const NO_HOME = join(tmpdir(), "svc-cli-no-home");
+
 const MAIN = join(import.meta.dir, "../../src/main.ts");
 
 export interface RunOptions {
@@ -38,7 +41,7 @@ export function start(words: string[], options: RunOptions = {}) {
     stdin: bytes ?? "ignore",
     stdout: "pipe",
     stderr: "pipe",
-    env: { PATH: process.env.PATH, HOME: "/nonexistent", SVC_HOME: "/nonexistent/svc", ...options.env },
+    env: { PATH: process.env.PATH, HOME: NO_HOME, SVC_HOME: join(NO_HOME, "svc"), ...options.env },
   });
 }
 

@@ -176,6 +176,7 @@ describe("lines that are no message", () => {
     ["parameters by position", '{"jsonrpc":"2.0","id":4,"method":"ping","params":[]}', -32600, 4],
     ["an id that is null", '{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, null],
     ["an unknown method", '{"jsonrpc":"2.0","id":9,"method":"resources/list"}', -32601, 9],
+    ["initialize without its parameters", '{"jsonrpc":"2.0","id":6,"method":"initialize","params":{}}', -32602, 6],
     ["a call without a name", '{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{}}', -32602, 8],
   ];
 
