@@ -25,6 +25,6 @@ const count = (word: string) => Number(tail.match(new RegExp(`^ *(\\d+) ${word}$
 const [passed, skipped] = [count("pass"), count("skip")];
 // A file that does not load is no failed test in the runner's count, but no success either.
 const failed = Math.max(count("fail"), code === 0 ? 0 : 1);
-if (skipped > 0) console.log(`\n${skipped} skipped; each says above what it lacks`);
+if (skipped > 0) console.log(`\n${skipped} skipped, named above with what they need`);
 console.log(`\n${passed} passed, ${failed} failed`);
 process.exit(failed > 0 || passed === 0 ? 1 : 0);

@@ -42,26 +42,29 @@ describe("with an empty home", () => {
     await session.close();
   });
 
-  test.skipIf(!Bun.which("strace"))("initialize and tools/list open no file under SVC_HOME", async () => {
-    const log = join(env.HOME!, "trace");
-    const child = Bun.spawn(["strace", "-f", "-e", "trace=file", "-o", log, SVC, "mcp"], {
-      env,
-      stdin: "pipe",
-      stdout: "pipe",
-    });
-    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
-    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`);
-    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" })}\n`);
-    await child.stdin.end();
-    const out = await new Response(child.stdout).text();
-    expect(await child.exited).toBe(0);
-    expect(out.trim().split("\n").length).toBe(2);
-    expect(JSON.parse(out.split("\n")[0]!).result.protocolVersion).toBe("2025-06-18");
-    const touched = readFileSync(log, "utf8")
-      .split("\n")
-      .filter((line) => line.includes(env.SVC_HOME!) && !line.includes("execve("));
-    expect(touched).toEqual([]);
-  });
+  test.skipIf(!Bun.which("strace"))(
+    "initialize and tools/list open no file under SVC_HOME (needs strace)",
+    async () => {
+      const log = join(env.HOME!, "trace");
+      const child = Bun.spawn(["strace", "-f", "-e", "trace=file", "-o", log, SVC, "mcp"], {
+        env,
+        stdin: "pipe",
+        stdout: "pipe",
+      });
+      const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`);
+      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" })}\n`);
+      await child.stdin.end();
+      const out = await new Response(child.stdout).text();
+      expect(await child.exited).toBe(0);
+      expect(out.trim().split("\n").length).toBe(2);
+      expect(JSON.parse(out.split("\n")[0]!).result.protocolVersion).toBe("2025-06-18");
+      const touched = readFileSync(log, "utf8")
+        .split("\n")
+        .filter((line) => line.includes(env.SVC_HOME!) && !line.includes("execve("));
+      expect(touched).toEqual([]);
+    },
+  );
 
   test("signed in but without a runtime, a call says which command to run", async () => {
     const bare = emptyHome();

@@ -22,28 +22,34 @@ async function matches(pattern: RegExp, only: (file: string) => boolean = () => 
   return found;
 }
 
-test.skipIf(files() === undefined)("no address of a package registry", async () => {
+test.skipIf(files() === undefined)("no address of a package registry (needs a git checkout)", async () => {
   // Written apart so that this line does not find itself.
   const hosts = ["registry" + "\\.npmjs", "registry" + "\\.yarnpkg", "npm" + "\\.jsr", "deb" + "\\.debian\\.org"];
   expect(await matches(new RegExp(hosts.join("|")))).toEqual([]);
 });
 
-test.skipIf(files() === undefined)("no address at all in lock and configuration files", async () => {
-  const locks = /(^|\/)(package-lock\.json|bun\.lock|\.npmrc|bunfig\.toml)$/;
-  expect(await matches(/https?:\/\//, (file) => locks.test(file))).toEqual([]);
-});
+test.skipIf(files() === undefined)(
+  "no address at all in lock and configuration files (needs a git checkout)",
+  async () => {
+    const locks = /(^|\/)(package-lock\.json|bun\.lock|\.npmrc|bunfig\.toml)$/;
+    expect(await matches(/https?:\/\//, (file) => locks.test(file))).toEqual([]);
+  },
+);
 
-test.skipIf(files() === undefined)("no private key", async () => {
+test.skipIf(files() === undefined)("no private key (needs a git checkout)", async () => {
   expect(
     await matches(new RegExp("BEGIN ((RSA|EC|OPENSSH) )?" + "PRIVATE KEY"), (file) => !file.startsWith("test/")),
   ).toEqual([]);
 });
 
-test.skipIf(files() === undefined)("no path of somebody's machine", async () => {
+test.skipIf(files() === undefined)("no path of somebody's machine (needs a git checkout)", async () => {
   expect(await matches(new RegExp("/(home|Users)/[a-z]+/" + "|/wor" + "k/main"))).toEqual([]);
 });
 
-test.skipIf(files() === undefined)("no test that is skipped or alone without a condition", async () => {
-  const tests = (file: string) => file.startsWith("test/") && file.endsWith(".test.ts");
-  expect(await matches(new RegExp("\\b(test|it|describe)\\.(skip|only|todo)" + "\\("), tests)).toEqual([]);
-});
+test.skipIf(files() === undefined)(
+  "no test that is skipped or alone without a condition (needs a git checkout)",
+  async () => {
+    const tests = (file: string) => file.startsWith("test/") && file.endsWith(".test.ts");
+    expect(await matches(new RegExp("\\b(test|it|describe)\\.(skip|only|todo)" + "\\("), tests)).toEqual([]);
+  },
+);

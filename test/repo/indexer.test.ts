@@ -201,7 +201,7 @@ describe("one run after another", () => {
   });
 
   test.skipIf(process.getuid?.() === 0)(
-    "what cannot be read for now keeps its rows, what is gone does not",
+    "what cannot be read for now keeps its rows, what is gone does not (not as root)",
     async () => {
       const { root, run, sink } = bench({ "a.ts": "1", "closed/b.ts": "2", "c.ts": "3" });
       await run();
