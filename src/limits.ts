@@ -46,3 +46,33 @@ export const RUNTIME_MANIFEST_BYTES_MAX = 1024 * 1024;
 export const RUNTIME_SIGNATURE_BYTES_MAX = 1024;
 /** Artifacts that one runtime manifest may name. */
 export const RUNTIME_ARTIFACTS_MAX = 1000;
+/** Bytes of one frame of the remote protocol, in either direction. */
+export const FRAME_BYTES_MAX = 256 * 1024 * 1024;
+/** Bytes that a connection may send before it has authenticated. */
+export const UNAUTHENTICATED_BYTES_MAX = 4 * 1024;
+/** How long a remote client waits for a connection, in milliseconds. */
+export const CONNECT_TIMEOUT_MS = 30_000;
+/** Connections that `svc serve` holds at once. */
+export const CONNECTIONS_MAX = 2048;
+/** Of them, those that have not authenticated yet; beyond it the oldest of these makes way. */
+export const UNAUTHENTICATED_MAX = 128;
+/** Requests of one connection that are under way at once; its further ones wait unread. */
+export const IN_FLIGHT_MAX = 64;
+/** Bytes that `svc serve` keeps for all connections together: frames not yet complete, not yet carried out, not yet read by the client. */
+export const BUFFERED_BYTES_MAX = 1024 * 1024 * 1024;
+/** Of them, what any connection may have though the sum is reached: small requests get through beside large ones. */
+export const BUFFERED_SHARE_BYTES = 64 * 1024;
+/** Bytes of replies that wait for a slow reader before its further requests do. */
+export const UNSENT_BYTES_MAX = 1024 * 1024;
+/** Seconds that a connection has to authenticate. */
+export const AUTH_TIMEOUT_S = 30;
+/** Seconds in which an unfinished frame must be completed, or grow by `FRAME_PROGRESS_BYTES`. */
+export const FRAME_TIMEOUT_S = 30;
+/** See `FRAME_TIMEOUT_S`. */
+export const FRAME_PROGRESS_BYTES = 1024 * 1024;
+/** Seconds after which a client that does not read its replies is dropped. */
+export const READER_TIMEOUT_S = 30;
+/** Seconds of silence after which a connection is closed. */
+export const IDLE_TIMEOUT_S = 3600;
+/** Seconds that an orderly end waits for what is in flight and for clients to read their replies. */
+export const DRAIN_TIMEOUT_S = 10;

@@ -3,13 +3,13 @@
  * which knows only an address; then installs the runtime and checks it.
  */
 import { configuredEndpoints, type Endpoints } from "../account/endpoints.ts";
+import { licenseCheck } from "../account/license-check.ts";
 import { type DeviceCode, type LoginResult, login } from "../account/login.ts";
 import type { RunningAuthority } from "../authority/server.ts";
 import { RuntimeError } from "../errors.ts";
 import { type Env, svcHome } from "../paths.ts";
 import { openBrowser } from "./browser.ts";
 import { command } from "./command.ts";
-import { licenseCheck } from "./gate-license.ts";
 import { note, print, printJson } from "./output.ts";
 import { type Provisioned, provision } from "./provision.ts";
 import { describeInstall } from "./runtime-install.ts";

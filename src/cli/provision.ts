@@ -1,6 +1,7 @@
 /** From a bundle, wherever it comes from, to an install: what `svc login` and `svc runtime install` share. */
 import { readCredentials, requireLogin } from "../account/credentials.ts";
 import { configuredEndpoints } from "../account/endpoints.ts";
+import { licenseCheck } from "../account/license-check.ts";
 import { fetchBundle } from "../account/packages.ts";
 import { buildInfo, embeddedBundle } from "../build-info.ts";
 import { readCapped } from "../durable.ts";
@@ -9,7 +10,6 @@ import { BUNDLE_BYTES_MAX, SECRET_BYTES_MAX } from "../limits.ts";
 import { type Env, svcHome } from "../paths.ts";
 import { type InstallResult, installRuntime } from "../runtime/install.ts";
 import { requirePlatform } from "../runtime/load.ts";
-import { licenseCheck } from "./gate-license.ts";
 import { startProgress } from "./progress.ts";
 
 export interface ProvisionOptions {

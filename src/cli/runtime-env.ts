@@ -1,10 +1,10 @@
 /** `svc runtime env`: what a shell evaluates to have the Python client on its Python path. */
 import { lstatSync } from "node:fs";
+import { licenseCheck } from "../account/license-check.ts";
 import { runtimePaths, svcHome } from "../paths.ts";
 import { requirePlatform } from "../runtime/load.ts";
 import { verifyInstalled } from "../runtime/verify.ts";
 import { command } from "./command.ts";
-import { licenseCheck } from "./gate-license.ts";
 import { note, print, printJson } from "./output.ts";
 
 export default command({

@@ -1,9 +1,9 @@
 /** `svc runtime verify`. */
 import { type LicenseAnchor, licenseAnchor } from "../account/anchors.ts";
+import { licenseCheck } from "../account/license-check.ts";
 import { svcHome } from "../paths.ts";
 import { type VerifyReport, verifyInstalled } from "../runtime/verify.ts";
 import { command, EXIT } from "./command.ts";
-import { licenseCheck } from "./gate-license.ts";
 import { print, printJson } from "./output.ts";
 
 export default command({

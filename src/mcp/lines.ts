@@ -2,7 +2,7 @@
  * Bytes into lines, and lines into JSON, with bounds that hold before anything is parsed. The danger it removes: 60 MiB of
  * nested arrays stall JSON.parse for seconds and take 1.5 GB, and a line that never ends would be buffered until memory is gone.
  */
-import { JSON_DEPTH_MAX } from "../limits.ts";
+import { stringEnd } from "../wire/depth.ts";
 
 const NEWLINE = 0x0a;
 
@@ -82,41 +82,6 @@ export class LineSplitter {
 export function isBlank(line: Uint8Array): boolean {
   for (const byte of line) if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false;
   return true;
-}
-
-/**
- * True if objects and arrays stand inside one another deeper than `max`. Works on bytes: in UTF-8 no part of a longer character
- * looks like a bracket or a quote. Input that is not JSON may get either answer; the parser refuses it then.
- */
-export function isTooDeep(line: Uint8Array, max: number = JSON_DEPTH_MAX): boolean {
-  if (line.length <= max) return false;
-  let depth = 0;
-  for (let at = 0; at < line.length; at++) {
-    switch (line[at]) {
-      case 0x22: // A string: on to its closing quote, whatever stands inside.
-        at = stringEnd(line, at + 1);
-        break;
-      case 0x5b:
-      case 0x7b:
-        depth += 1;
-        if (depth > max) return true;
-        break;
-      case 0x5d:
-      case 0x7d:
-        depth -= 1;
-    }
-  }
-  return false;
-}
-
-/** Offset of the quote that ends the string, or the length. Found with indexOf, as texts are most of what comes. */
-function stringEnd(line: Uint8Array, start: number): number {
-  for (let at = line.indexOf(0x22, start); at >= 0; at = line.indexOf(0x22, at + 1)) {
-    let backslashes = 0;
-    while (at - 1 - backslashes >= start && line[at - 1 - backslashes] === 0x5c) backslashes += 1;
-    if (backslashes % 2 === 0) return at;
-  }
-  return line.length;
 }
 
 /**

@@ -14,7 +14,8 @@ import {
   type JSONRPCMessage,
 } from "@modelcontextprotocol/sdk/types.js";
 import { JSON_DEPTH_MAX, STDIO_LINE_BYTES_MAX } from "../limits.ts";
-import { idOfOversize, isBlank, isTooDeep, type Line, LineSplitter, OversizeLine, topLevelId } from "./lines.ts";
+import { isTooDeep } from "../wire/depth.ts";
+import { idOfOversize, isBlank, type Line, LineSplitter, OversizeLine, topLevelId } from "./lines.ts";
 import type { Monitor } from "./monitor.ts";
 
 /** Bytes of answers waiting for a slow reader at which no further request is read. */

@@ -18,37 +18,49 @@ type Shape = Record<string, z.ZodMiniType>;
  * @throws ArgumentTypeError for a wrong JSON type or a missing argument
  */
 export function parseArguments<V extends VerbName>(verb: V, raw: unknown): ArgumentsOf<V> {
-  const schema = SCHEMAS[verb]();
-  const shape: Shape = schema.shape;
-  const given = readKnown(verb, shape, raw ?? {});
+  return parseBy(SCHEMAS[verb](), `svc_${verb}`, raw, ROWS_PER_CALL_MAX) as ArgumentsOf<V>;
+}
+
+/**
+ * The same for any schema of an object.
+ * @param owner what messages say the arguments belong to
+ * @param rowsMax entries that an array may have
+ */
+export function parseBy<S extends z.ZodMiniObject>(
+  schema: S,
+  owner: string,
+  raw: unknown,
+  rowsMax = Number.POSITIVE_INFINITY,
+): z.infer<S> {
+  const shape: Shape = schema.shape as Shape;
+  const given = readKnown(owner, shape, raw ?? {}, rowsMax);
   const parsed = schema.safeParse(given);
   if (!parsed.success) throw translate(parsed.error.issues[0] as Issue, given, shape);
   checkText(given);
   checkLengths(given);
   if (given.where !== undefined) checkWhere(given.where as Record<string, unknown>);
-  return parsed.data as ArgumentsOf<V>;
+  return parsed.data;
 }
 
 /**
- * Copies the arguments that the verb knows. Asked by name of the schema's own keys, so that an argument called `__proto__` or
+ * Copies the arguments that the schema knows. Asked by name of the schema's own keys, so that an argument called `__proto__` or
  * `constructor` is refused like any other unknown one.
  */
-function readKnown(verb: VerbName, shape: Shape, raw: unknown): Record<string, unknown> {
-  if (!isObject(raw))
-    throw new ArgumentTypeError(`the arguments of svc_${verb} must be an object, got ${describe(raw)}`);
+function readKnown(owner: string, shape: Shape, raw: unknown, rowsMax: number): Record<string, unknown> {
+  if (!isObject(raw)) throw new ArgumentTypeError(`the arguments of ${owner} must be an object, got ${describe(raw)}`);
   const given: Record<string, unknown> = {};
   for (const name of Object.keys(raw)) {
+    const value = raw[name];
     if (!Object.hasOwn(shape, name)) {
       const known = Object.keys(shape);
       const hint = known.length > 0 ? `it takes ${known.join(", ")}` : "it takes none";
-      throw new ValueError(`unknown argument ${quote(name)} of svc_${verb}: ${hint}`);
+      throw new ValueError(`unknown argument ${quote(name)} of ${owner}: ${hint}`);
     }
-    const value = raw[name];
     if (value === null && unwrap(shape[name]!).isOptional) continue;
     // Counted before the elements are looked at: one refusal instead of millions.
-    if (Array.isArray(value) && value.length > ROWS_PER_CALL_MAX) {
+    if (Array.isArray(value) && value.length > rowsMax) {
       throw new ValueError(
-        `argument '${name}' has ${value.length} entries, at most ${ROWS_PER_CALL_MAX} are allowed in one call: split it`,
+        `argument '${name}' has ${value.length} entries, at most ${rowsMax} are allowed in one call: split it`,
       );
     }
     given[name] = value;

@@ -18,7 +18,7 @@ export function candidateDepth(topK: number): number {
 }
 
 /**
- * The ids of both rankings, best fused score first, ties in order of id. A candidate that one ranking does not hold gets that ranking's
+ * The rows of both rankings, best fused score first, ties in order of id. A candidate that one ranking does not hold gets that ranking's
  * lowest score: it is at most as good as the last one listed.
  */
 export function fuse(
@@ -26,7 +26,7 @@ export function fuse(
   lexical: readonly Ranked[],
   topK: number,
   denseWeight = DENSE_WEIGHT,
-): string[] {
+): Ranked[] {
   const fused = new Map<string, number>();
   for (const [list, weight] of [
     [dense, denseWeight],
@@ -43,7 +43,7 @@ export function fuse(
   return [...fused]
     .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
     .slice(0, topK)
-    .map(([id]) => id);
+    .map(([id, score]) => ({ id, score }));
 }
 
 function standardise(list: readonly Ranked[]): { scores: Map<string, number>; lowest: number } {

@@ -12,6 +12,7 @@ import type * as payload from "./payloads.ts";
 import { BM25 } from "./ranking.ts";
 import type { Repositories } from "./repositories.ts";
 import type * as args from "./schemas.ts";
+import { collectionStats } from "./stats.ts";
 import { idsOrNew, putTexts, searchTexts, updateTexts, watch } from "./texts.ts";
 
 /** What a memory is made of; `openMemory` puts it together. */
@@ -29,7 +30,9 @@ export class Memory implements args.Verbs {
 
   async search(a: args.SearchArguments, c: args.CallContext): Promise<payload.SearchPayload> {
     const collection = this.open(a.collection);
-    const rows = await searchTexts(collection, this.parts.embedder, a, c);
+    const question = { query: a.query, topK: a.top_k, where: a.where };
+    const detail = { metadata: true, text: a.with_text };
+    const { rows } = await searchTexts(collection, this.parts.embedder, question, detail, c.signal);
     const hits = rows.map((row) => ({
       id: row.id,
       metadata: row.metadata,
@@ -76,27 +79,7 @@ export class Memory implements args.Verbs {
   }
 
   async stats(a: args.StatsArguments): Promise<payload.StatsPayload> {
-    const collection = this.open(a.collection);
-    const { lexical_k1, lexical_b, lexical_built, ...counters } = collection.stats();
-    const manifest = collection.manifest();
-    const lexical = lexical_built ? { k1: lexical_k1, b: lexical_b, terms: counters.lexical_terms } : null;
-    return {
-      collection: a.collection,
-      stats: {
-        name: a.collection,
-        key_name: manifest.keyName,
-        external_ids: counters.live_rows,
-        dim: manifest.dim,
-        dtype: manifest.dtype,
-        filter_columns: manifest.filterColumns,
-        lexical: manifest.lexical,
-        lexical_index: lexical,
-        default_target_recall: manifest.defaultTargetRecall,
-        applied_tuner: manifest.appliedTuner,
-        embedder_profile: manifest.embedderProfile,
-        ...counters,
-      },
-    };
+    return { collection: a.collection, stats: collectionStats(this.open(a.collection)) };
   }
 
   async ids(a: args.IdsArguments): Promise<payload.IdsPayload> {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { diskError } from "../durable.ts";
 import { MultigramEmbedder } from "../embed/multigram.ts";
-import { openNative, type VerifiedPaths } from "../runtime/native.ts";
+import type { Native } from "../runtime/native.ts";
 import { Store } from "../store/store.ts";
 import { Memory } from "./memory.ts";
 import { Repositories } from "./repositories.ts";
@@ -13,8 +13,8 @@ import { Repositories } from "./repositories.ts";
 export interface MemoryOptions {
   /** The memory directory. */
   path: string;
-  /** The verified libraries, as `loadVerified` answers them. */
-  runtime: VerifiedPaths;
+  /** The verified libraries, mapped. */
+  native: Native;
   /** Root of the repository that `svc_repo_search` keeps fresh. */
   workspace?: string | undefined;
   /** False: the repository's rows live in a folder that goes with this process. */
@@ -36,7 +36,7 @@ function scratchDirectory(): string {
 
 /** Opens a memory; nothing on disk is read or written before the first verb. */
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
-  const { kernel, env } = openNative(options.runtime);
+  const { kernel, env } = options.native;
   const store = new Store(options.path, env, options.version);
   const embedder = new MultigramEmbedder(kernel);
   const persistent = options.persistentIndex ?? true;
@@ -59,7 +59,6 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
         await repoStore.close();
         rmSync(scratch, { recursive: true, force: true });
       }
-      env.close();
     },
   });
 }

@@ -137,8 +137,9 @@ export class Repositories {
       return !hint || path === hint || path.startsWith(`${hint}/`);
     };
     for (let depth = hint ? a.top_k * 8 : a.top_k; ; depth *= 4) {
-      const query = { query: a.query, top_k: Math.min(depth, Math.max(total, 1)), where, with_text: false };
-      const rows = (await searchTexts(collection, this.options.embedder, query, c)).filter(inside);
+      const question = { query: a.query, topK: Math.min(depth, Math.max(total, 1)), where };
+      const answer = await searchTexts(collection, this.options.embedder, question, { metadata: true }, c.signal);
+      const rows = answer.rows.filter(inside);
       if (rows.length >= a.top_k || depth >= total) return rows.slice(0, a.top_k);
     }
   }

@@ -1,14 +1,14 @@
 /** Collections of texts: what the verbs do on a collection once their arguments are known. An embedder makes the vectors. */
-import { Put } from "../../ffi/ty_collection.ts";
+import { Put, type Watch } from "../../ffi/ty_collection.ts";
 import { checkSpace, type Embedder } from "../embed/embedder.ts";
 import { ValueError } from "../errors.ts";
-import type { Collection, Row } from "../store/collection.ts";
+import type { Collection, Detail, Row, SearchAnswer, Transaction } from "../store/collection.ts";
 import type { Metadata } from "../store/filter.ts";
 import { candidateDepth, fuse } from "./fusion.ts";
-import type { CallContext, SearchArguments } from "./schemas.ts";
+import type { CallContext } from "./schemas.ts";
 
 /** What a row gets for the partition key when its metadata has none. */
-const DEFAULT_PARTITION = "default";
+export const DEFAULT_PARTITION = "default";
 
 /** Texts as a caller gives them: ids and metadata side by side with them. */
 export interface TextRows {
@@ -46,49 +46,75 @@ export async function updateTexts(
 ): Promise<number> {
   checkSpace(collection.name, collection.schema.embedderProfile, embedder);
   const vectors = await embedder.embedDocuments(rows.texts, context.signal);
-  return collection.change(async (t) => {
-    // Read under the writer's lock: nobody changes the metadata between this look and the write.
-    const stored = collection.get(rows.ids, { metadata: true });
-    const missing = stored.filter((row) => !row.found).map((row) => `'${row.id}'`);
-    if (missing.length > 0) {
-      const some = missing.slice(0, 3).join(", ");
-      throw new ValueError(
-        `cannot update ${missing.length} of ${stored.length} ids, among them ${some}: they are not in collection '${collection.name}' (svc_upsert adds)`,
-      );
-    }
-    const { keyName } = collection.schema;
-    const metadata = stored.map((row, i) => {
-      const given = rows.metadata?.[i];
-      return given ? partitioned(given, keyName) : row.metadata;
-    });
-    const put = { ids: rows.ids, texts: rows.texts, vectors, metadata, defaultPartition: DEFAULT_PARTITION };
-    const { replaced } = await t.put(Put.UPDATE, put, watch(context));
-    return replaced;
-  }, context.signal);
+  return collection.change((t) => putUpdate(t, collection, rows, vectors, watch(context)), context.signal);
 }
 
-/** The dense ranking, fused with the lexical one where its index is built. */
+/**
+ * The put of an update: inside a change or a stage, so that nobody changes the metadata between the look at it and the write.
+ * @throws ValueError for an id that is not live; nothing is written
+ */
+export async function putUpdate(
+  t: Transaction,
+  collection: Collection,
+  rows: TextRows,
+  vectors: Float32Array,
+  watch?: Watch,
+): Promise<number> {
+  const stored = collection.get(rows.ids, { metadata: true });
+  const missing = stored.filter((row) => !row.found).map((row) => `'${row.id}'`);
+  if (missing.length > 0) {
+    const some = missing.slice(0, 3).join(", ");
+    throw new ValueError(
+      `cannot update ${missing.length} of ${stored.length} ids, among them ${some}: they are not in collection '${collection.name}' (an upsert adds them)`,
+    );
+  }
+  const { keyName } = collection.schema;
+  const metadata = stored.map((row, i) => {
+    const given = rows.metadata?.[i];
+    return given ? partitioned(given, keyName) : row.metadata;
+  });
+  const put = { ids: rows.ids, texts: rows.texts, vectors, metadata, defaultPartition: DEFAULT_PARTITION };
+  const { replaced } = await t.put(Put.UPDATE, put, watch);
+  return replaced;
+}
+
+/** The answer to a text: rows best first, and what each ranking said. */
+export interface TextAnswer {
+  rows: Row[];
+  dense: SearchAnswer;
+  /** The ranking by words, where it was fused in. */
+  lexical: Row[] | undefined;
+}
+
+/** The dense ranking, fused with the lexical one where its index is built. A fused row's score is the fusion's. */
 export async function searchTexts(
   collection: Collection,
   embedder: Embedder,
-  args: Pick<SearchArguments, "query" | "top_k" | "where" | "with_text">,
-  context: CallContext,
-): Promise<Row[]> {
+  args: { query: string; topK: number; where?: Metadata | undefined; targetRecall?: number | undefined },
+  detail: Detail,
+  signal?: AbortSignal,
+): Promise<TextAnswer> {
   checkSpace(collection.name, collection.schema.embedderProfile, embedder);
-  const query = await embedder.embedQueries([args.query], context.signal);
-  const where = args.where;
-  const detail = { metadata: true, text: args.with_text };
+  const query = await embedder.embedQueries([args.query], signal);
+  const { where, targetRecall } = args;
   // Only a collection that may have an index is asked whether it has: the counters look at every row.
   if (!collection.schema.lexical || collection.stats().lexical_built === 0) {
-    return (await collection.search(query, { topK: args.top_k, where, ...detail })).rows;
+    const dense = await collection.search(query, { topK: args.topK, where, targetRecall, ...detail });
+    return { rows: dense.rows, dense, lexical: undefined };
   }
-  const topK = candidateDepth(args.top_k);
+  const topK = candidateDepth(args.topK);
   const [dense, lexical] = await Promise.all([
-    collection.search(query, { topK, where }),
+    collection.search(query, { topK, where, targetRecall }),
     collection.searchLexical(args.query, { topK, where }),
   ]);
+  const fused = fuse(dense.rows, lexical, args.topK);
+  const ids = fused.map((hit) => hit.id);
   // A row deleted by another process between the ranking and this look is left out.
-  return collection.get(fuse(dense.rows, lexical, args.top_k), detail).filter((row) => row.found);
+  const rows = collection
+    .get(ids, detail)
+    .map((row, i) => ({ ...row, score: fused[i]!.score }))
+    .filter((row) => row.found);
+  return { rows, dense, lexical };
 }
 
 /** The part of a call's context that the store watches. */
@@ -96,7 +122,8 @@ export function watch(context: CallContext) {
   return { signal: context.signal, onProgress: context.progress };
 }
 
-function partitioned(metadata: Metadata | null | undefined, keyName: string): Metadata | undefined {
+/** Metadata with a value for the partition key; undefined stays so. */
+export function partitioned(metadata: Metadata | null | undefined, keyName: string): Metadata | undefined {
   if (!metadata) return undefined;
   return Object.hasOwn(metadata, keyName) ? metadata : { ...metadata, [keyName]: DEFAULT_PARTITION };
 }

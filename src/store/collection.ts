@@ -3,24 +3,16 @@
  * ordered here; the native side keeps other processes' writers out and follows what they saved.
  */
 import type { PartitionInfo, RowRecord, TermShare } from "../../ffi/records.ts";
-import {
-  type NativeCollection,
-  type NativeStats,
-  Put,
-  type PutMode,
-  type Watch,
-  With,
-} from "../../ffi/ty_collection.ts";
+import { type NativeCollection, type NativeStats, Put, type Watch, With } from "../../ffi/ty_collection.ts";
 import { packStrings } from "../../ffi/words.ts";
 import { ValueError } from "../errors.ts";
 import { fromNative } from "./failure.ts";
 import { decodeKey, type FilterValue, type Metadata, toFilter } from "./filter.ts";
-import { beginWithin } from "./lock.ts";
 import { type Manifest, parseManifest, type Schema } from "./manifest.ts";
-import { packRows, type Rows } from "./rows.ts";
+import type { Rows } from "./rows.ts";
+import { type Transaction, Writer } from "./writer.ts";
 
-/** Scans of more bytes of codes than this run on a worker: on the event loop they would hold up other answers for milliseconds. */
-const INLINE_SCAN_BYTES = 16 * 1024 * 1024;
+export type { Transaction } from "./writer.ts";
 
 /** What an answer carries beside ids and scores. */
 export interface Detail {
@@ -65,29 +57,21 @@ export interface Partition {
   nprobe: number;
 }
 
-/** Changes that become visible and durable together; handed to `change`. */
-export interface Transaction {
-  put(mode: PutMode, rows: Rows, watch?: Watch): Promise<{ inserted: number; replaced: number }>;
-  delete(ids: readonly string[]): Promise<number>;
-  set(key: "default_target_recall" | "applied_tuner", value: unknown): void;
-}
-
 /** A collection; see the class comment of `Store` for how to get one. */
 export class Collection {
-  private tail: Promise<unknown> = Promise.resolve();
   private scanBytes = 0;
   /** Questions on a worker, which closing waits for. */
   private readonly asked = new Set<Promise<unknown>>();
-  private saved: boolean;
+  private readonly writer: Writer;
 
   /** Made by `Store` only. */
   constructor(
     readonly name: string,
     readonly schema: Schema,
     private readonly native: NativeCollection,
-    private readonly ensureHome: () => void,
+    private readonly options: { ensureHome: () => void; inlineScanBytes: number },
   ) {
-    this.saved = native.stats().generation > 0;
+    this.writer = new Writer(name, schema, native, options.ensureHome, native.stats().generation > 0);
   }
 
   /** The manifest as it stands, other processes' saves included. */
@@ -97,7 +81,17 @@ export class Collection {
 
   /** Whether there is a save that this process knows of. Until then the collection exists in its memory only. */
   get isSaved(): boolean {
-    return this.saved;
+    return this.writer.isSaved;
+  }
+
+  /** Whether staged changes wait for a save; the writer's lock is held as long. */
+  get hasStaged(): boolean {
+    return this.writer.hasStaged;
+  }
+
+  /** Saves of staged changes that failed; each dropped what was staged. */
+  get lostSaves(): number {
+    return this.writer.lostSaves;
   }
 
   /** Number of the last save, other processes' included; 0 while the collection was never saved. */
@@ -125,50 +119,40 @@ export class Collection {
     return this.change((t) => t.delete(ids), watch?.signal);
   }
 
-  /** Saves the collection as it is, so that an empty one is listed too. */
-  save(): Promise<void> {
-    return this.change(async () => {});
-  }
-
   /**
    * Runs `work` with the writer's lock and saves what it changed. When it throws, nothing of it stays. Changes queue up behind one
    * another; questions asked meanwhile see the state before or after a put, never half of one.
    */
   change<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.inTurn(async () => {
-      await this.begin(signal);
-      let result: T;
-      try {
-        result = await work({
-          put: (mode, rows, watch) =>
-            this.native.put(mode, packRows(rows, this.schema.dim, this.schema.filterColumns), watch),
-          delete: (ids) => this.native.delete(packStrings(ids)),
-          set: (key, value) => this.native.set(key, JSON.stringify(value)),
-        });
-        signal?.throwIfAborted();
-      } catch (error) {
-        this.native.rollback();
-        throw error;
-      }
-      await this.native.save();
-      this.saved = true;
-      return result;
-    });
+    return this.writer.change(work, signal);
+  }
+
+  /**
+   * Runs `work`, which makes one put or delete, without saving: this process sees it at once, others with the next `save`. Whatever else
+   * saves (a change, a rewrite) takes it along.
+   */
+  stage<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.writer.stage(work, signal);
+  }
+
+  /** Makes staged changes durable, and a collection that was never saved with them, so that an empty one is listed too. */
+  save(): Promise<void> {
+    return this.writer.save();
   }
 
   /** Drops deleted and superseded rows and merges the delta into a new base. */
   compact(watch?: Watch): Promise<{ reclaimedRows: number; liveRows: number }> {
-    return this.rebuild(watch, () => this.native.compact(watch));
+    return this.writer.rebuild(watch, () => this.native.compact(watch));
   }
 
   /** Builds IVF indexes for partitions of at least `minRows`; resolves to how many partitions have one. */
   buildIvf(minRows: number, targetRecall: number, watch?: Watch): Promise<number> {
-    return this.rebuild(watch, () => this.native.buildIvf(minRows, targetRecall, watch));
+    return this.writer.rebuild(watch, () => this.native.buildIvf(minRows, targetRecall, watch));
   }
 
   /** Builds the BM25 index. */
   buildLexical(k1: number, b: number, watch?: Watch): Promise<void> {
-    return this.rebuild(watch, () => this.native.buildLexical(k1, b, watch));
+    return this.writer.rebuild(watch, () => this.native.buildLexical(k1, b, watch));
   }
 
   /** The best live rows by inner product with `query`. */
@@ -179,7 +163,7 @@ export class Collection {
       );
     }
     const filter = toFilter(options.where, this.schema.filterColumns);
-    const off = this.scanBytes > INLINE_SCAN_BYTES;
+    const off = this.scanBytes > this.options.inlineScanBytes;
     try {
       const recall = options.targetRecall ?? 0;
       const answer = await this.watched(this.native.search(query, options.topK, filter, recall, toWhat(options), off));
@@ -194,7 +178,7 @@ export class Collection {
   async searchLexical(query: string, options: SearchOptions): Promise<Row[]> {
     const filter = toFilter(options.where, this.schema.filterColumns);
     try {
-      const off = this.scanBytes > INLINE_SCAN_BYTES;
+      const off = this.scanBytes > this.options.inlineScanBytes;
       const rows = await this.watched(this.native.searchLexical(query, options.topK, filter, toWhat(options), off));
       return rows.map(toRow);
     } catch (error) {
@@ -234,12 +218,12 @@ export class Collection {
 
   /** Reads every saved byte and compares checksums; an OSError names what is damaged. */
   verify(watch?: Watch): Promise<void> {
-    return this.inTurn(() => this.native.verify(watch));
+    return this.writer.inTurn(() => this.native.verify(watch));
   }
 
-  /** Waits for changes and questions under way, then lets go of everything. */
+  /** Waits for changes and questions under way, then lets go of everything; what is staged and not saved is dropped. */
   async close(): Promise<void> {
-    await this.tail.catch(() => {});
+    await this.writer.settled();
     await Promise.allSettled(this.asked);
     this.native.close();
   }
@@ -251,33 +235,6 @@ export class Collection {
     } finally {
       this.asked.delete(question);
     }
-  }
-
-  /** A rewrite of the base: it saves and lets go of the lock by itself. */
-  private rebuild<T>(watch: Watch | undefined, work: () => Promise<T>): Promise<T> {
-    return this.inTurn(async () => {
-      await this.begin(watch?.signal);
-      try {
-        const result = await work();
-        this.saved = true;
-        return result;
-      } finally {
-        this.native.rollback();
-      }
-    });
-  }
-
-  private begin(signal: AbortSignal | undefined): Promise<void> {
-    this.ensureHome();
-    return beginWithin(this.native, signal);
-  }
-
-  private inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.tail.then(work).catch((error) => {
-      throw fromNative(error, this.name, this.saved ? `; collection '${this.name}' stands as last saved` : "");
-    });
-    this.tail = turn.catch(() => {});
-    return turn;
   }
 
   private ask<T>(question: () => T): T {

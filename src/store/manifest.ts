@@ -123,7 +123,15 @@ export function schemaDifference(existing: Schema, asked: Schema): string | unde
     ["partition_by", existing.keyName, asked.keyName],
     ["filter_columns", existing.filterColumns.join(", "), asked.filterColumns.join(", ")],
     ["lexical", existing.lexical, asked.lexical],
+    ["embedder", embedderName(existing.embedderProfile), embedderName(asked.embedderProfile)],
   ];
   const different = pairs.find(([, a, b]) => a !== b);
   return different && `its ${different[0]} is ${JSON.stringify(different[1])}, not ${JSON.stringify(different[2])}`;
+}
+
+/** What tells one embedder's vectors from another's, for people. */
+function embedderName(profile: object | null): string | null {
+  if (profile === null) return null;
+  const { model_id, model_version } = profile as { model_id?: unknown; model_version?: unknown };
+  return `${model_id} version ${model_version}`;
 }

@@ -1,11 +1,13 @@
 /** Checks rows against the limits and packs them as the native side takes them. */
 
-import type { NativeRows } from "../../ffi/ty_collection.ts";
+import type { NativeRows as PackedRows } from "../../ffi/ty_collection.ts";
 import { packBytes, packStrings } from "../../ffi/words.ts";
 import { ValueError } from "../errors.ts";
 import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX, TEXT_BYTES_MAX } from "../limits.ts";
 import { encodeKey, type Metadata } from "./filter.ts";
 import { checkId } from "./names.ts";
+
+export type { PackedRows };
 
 /** Rows to store, one entry of each list a row. */
 export interface Rows {
@@ -24,7 +26,7 @@ export interface Rows {
  * Refuses what the limits forbid and packs the rest. That vectors are finite is checked by the native side, which reads them anyway.
  * Metadata without a filter column's value counts as null there.
  */
-export function packRows(rows: Rows, dim: number, columns: readonly string[]): NativeRows {
+export function packRows(rows: Rows, dim: number, columns: readonly string[]): PackedRows {
   const count = rows.ids.length;
   rows.ids.forEach(checkId);
   checkLength("metadata", rows.metadata, count);
@@ -63,6 +65,9 @@ function checkLength(name: string, list: readonly unknown[] | undefined, count: 
 }
 
 function checkText(text: string, at: number): void {
+  if (!text.isWellFormed()) {
+    throw new ValueError(`texts[${at}] is not valid Unicode: it holds half of a surrogate pair, remove it`);
+  }
   // At most three bytes a UTF-16 unit: most texts need no count.
   if (text.length * 3 <= TEXT_BYTES_MAX) return;
   const bytes = Buffer.byteLength(text);

@@ -10,6 +10,9 @@ import { fromNative } from "./failure.ts";
 import { completeSchema, parseManifest, type SchemaInput, schemaDifference, schemaJson } from "./manifest.ts";
 import { checkName, shown } from "./names.ts";
 
+/** Scans of more bytes of codes than this run on a worker: on the event loop they would hold up other answers for milliseconds. */
+const INLINE_SCAN_BYTES = 16 * 1024 * 1024;
+
 /**
  * The collections under one directory. A collection exists on disk once its directory holds `collection.json`; one that was created but never
  * saved exists in this process only. `open` follows other processes: what they saved is found.
@@ -18,11 +21,15 @@ export class Store {
   private readonly collections = new Map<string, Collection>();
   private readonly forgotten: Collection[] = [];
 
-  /** @param writerVersion goes into the manifests that this process writes. */
+  /**
+   * @param writerVersion goes into the manifests that this process writes.
+   * @param inlineScanBytes scans of more bytes of codes run on a worker; few where many ask at once
+   */
   constructor(
     readonly dir: string,
     private readonly env: Environment,
     private readonly writerVersion: string,
+    private readonly inlineScanBytes = INLINE_SCAN_BYTES,
   ) {}
 
   /** Names of the saved collections, sorted. */
@@ -48,13 +55,14 @@ export class Store {
     const isSaved = this.hasManifest(name);
     const cached = this.collections.get(name);
     // What the disk says counts: the directory was removed since, or another process saved a collection that is new here.
-    if (cached && cached.isSaved === isSaved) return cached;
+    // Staged changes are kept in any case: the save that they wait for says what became of the directory.
+    if (cached && (cached.isSaved === isSaved || cached.hasStaged)) return cached;
     if (cached) this.forget(cached);
     // On a file system that folds case, another spelling would open the same directory.
     if (!isSaved || !this.list().includes(name)) return undefined;
     try {
       const native = this.env.openCollection(join(this.dir, name));
-      return this.keep(new Collection(name, parseManifest(native.manifest()), native, this.ensureHome));
+      return this.keep(new Collection(name, parseManifest(native.manifest()), native, this.collectionOptions()));
     } catch (error) {
       if (error instanceof NativeError && error.status === Status.NOT_FOUND) return undefined;
       throw fromNative(error, name);
@@ -73,8 +81,9 @@ export class Store {
    * a ValueError says how it differs otherwise.
    */
   create(name: string, input: SchemaInput): Collection {
-    const schema = completeSchema(input);
     const existing = this.find(name);
+    // A caller that cannot say whether words are kept does not object to either.
+    const schema = completeSchema({ ...input, lexical: input.lexical ?? existing?.schema.lexical });
     if (existing) {
       const difference = schemaDifference(existing.schema, schema);
       if (difference) throw new ValueError(`collection ${shown(name)} exists already and ${difference}`);
@@ -83,7 +92,7 @@ export class Store {
     this.refuseCaseTwin(name);
     try {
       const native = this.env.newCollection(join(this.dir, name), schemaJson(name, schema, this.writerVersion));
-      return this.keep(new Collection(name, schema, native, this.ensureHome));
+      return this.keep(new Collection(name, schema, native, this.collectionOptions()));
     } catch (error) {
       throw fromNative(error, name);
     }
@@ -94,7 +103,12 @@ export class Store {
     if (!collection.isSaved && this.collections.get(collection.name) === collection) this.forget(collection);
   }
 
-  /** Waits for changes under way and closes everything. */
+  /** Collections of this process with something to save: staged changes, or created and never saved. */
+  unsaved(): Collection[] {
+    return [...this.collections.values()].filter((collection) => collection.hasStaged || !collection.isSaved);
+  }
+
+  /** Waits for changes under way and closes everything; what is not saved is dropped. */
   async close(): Promise<void> {
     const open = [...this.collections.values(), ...this.forgotten];
     await Promise.all(open.map((collection) => collection.close()));
@@ -136,8 +150,10 @@ export class Store {
     this.forgotten.push(collection);
   }
 
-  /** The memory directory comes into being with the first change, readable by its owner only. */
-  private readonly ensureHome = () => makeDirectory(this.dir, 0o700);
+  private collectionOptions() {
+    // The memory directory comes into being with the first change, readable by its owner only.
+    return { ensureHome: () => makeDirectory(this.dir, 0o700), inlineScanBytes: this.inlineScanBytes };
+  }
 
   private keep(collection: Collection): Collection {
     this.collections.set(collection.name, collection);

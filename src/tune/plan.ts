@@ -1,9 +1,13 @@
 /** What a tuner found out about a collection and would do with it. Field names are the tool's, so they are snake_case. */
+import { ValueError } from "../errors.ts";
+import { shown } from "../store/names.ts";
 
 /** An IVF index per partition, or none. */
 export interface IvfPlan {
   enabled: boolean;
+  /** Partitions with fewer rows stay exact; a whole number from 0. */
   min_rows: number;
+  /** Recall that the index is calibrated to, above 0 and at most 1. */
   target_recall: number;
   partitions: { key: string | number | boolean | null; rows: number; nlist: number; nprobe: number }[];
 }
@@ -16,25 +20,78 @@ export interface Expected {
   recall_at_k: number;
 }
 
-/** A tuning plan. */
+/** A tuning plan. Applying it needs `collection`, `tuner`, `target_recall` and `ivf`; the rest is there to be read. */
 export interface Plan {
+  /** Name of the collection that it is for. */
   collection: string;
+  /** Name of the tuner that made it. */
   tuner: string;
+  /** The collection's default from then on, above 0 and at most 1; 1 is exact. */
   target_recall: number;
   /** Rows at which an exact search would take the latency budget on this machine. */
   exact_crossover_rows: number;
   ivf: IvfPlan;
   expected: Expected;
-  constraints: { latency_budget_ms: number; recall_floor: number };
+  /** What the tuner was held to: `latency_budget_ms` and `recall_floor` of the one that is built in. */
+  constraints: Record<string, number>;
   /** Each step of the decision as a sentence. */
   decision_trace: string[];
   /** Identifies what was measured: collection, generation, rows. */
   workload_hash: string;
   engine: string;
+  /** Stands for everything above. */
   plan_id: string;
+}
+
+/** The plan with the id that belongs to what it says now. */
+export function sealed({ plan_id: _, ...plan }: Omit<Plan, "plan_id"> & { plan_id?: string }): Plan {
+  return { ...plan, plan_id: shortHash(plan) };
+}
+
+/**
+ * Refuses a plan that cannot be carried out on a collection: it may come from a tuner of somebody's own, or from a file.
+ * @throws ValueError that names the field
+ */
+export function checkPlan(plan: Plan, collection: string): Plan {
+  const refuse = (why: string) => new ValueError(`the plan cannot be applied: ${why}`);
+  if (!isObject(plan)) throw refuse(`it is ${JSON.stringify(plan) ?? "undefined"}, not an object`);
+  if (plan.collection !== collection) {
+    throw refuse(`it is for collection ${shown(String(plan.collection))}, this is ${shown(collection)}`);
+  }
+  if (typeof plan.tuner !== "string" || plan.tuner === "") throw refuse("tuner must be the name of who made it");
+  if (!isShare(plan.target_recall)) throw refuse(`target_recall is ${plan.target_recall}; ${A_SHARE}`);
+  const { ivf } = plan;
+  if (!isObject(ivf)) throw refuse("ivf must say whether an index is wanted");
+  if (typeof ivf.enabled !== "boolean") throw refuse(`ivf.enabled is ${ivf.enabled}; it is true or false`);
+  if (!Number.isSafeInteger(ivf.min_rows) || ivf.min_rows < 0) {
+    throw refuse(`ivf.min_rows is ${ivf.min_rows}; it is a whole number from 0`);
+  }
+  if (!isShare(ivf.target_recall)) throw refuse(`ivf.target_recall is ${ivf.target_recall}; ${A_SHARE}`);
+  if (ivf.enabled && plan.target_recall < 1 && plan.target_recall > ivf.target_recall) {
+    throw refuse(
+      `target_recall ${plan.target_recall} is above ivf.target_recall ${ivf.target_recall}, so no search would use the index`,
+    );
+  }
+  const trace: unknown = plan.decision_trace;
+  if (!Array.isArray(trace) || trace.some((step) => typeof step !== "string")) {
+    throw refuse("decision_trace must be a list of sentences, an empty one if need be");
+  }
+  return plan;
 }
 
 /** Sixteen hex digits that stand for a value. */
 export function shortHash(value: unknown): string {
   return new Bun.CryptoHasher("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+const A_SHARE = "it is above 0 and at most 1";
+
+function isShare(value: unknown): value is number {
+  return typeof value === "number" && value > 0 && value <= 1;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

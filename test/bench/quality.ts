@@ -64,10 +64,10 @@ function load(dir: string): DataSet {
 }
 
 /** Normalised discounted cumulative gain at 10 (Järvelin and Kekäläinen, 2002), gains 2^grade - 1. */
-function ndcg(ranked: readonly string[], grades: Map<string, number>): number {
+function ndcg(ranked: readonly { id: string }[], grades: Map<string, number>): number {
   const sum = (list: number[]) => list.reduce((total, grade, i) => total + (2 ** grade - 1) / Math.log2(i + 2), 0);
   const ideal = sum([...grades.values()].sort((a, b) => b - a).slice(0, TOP));
-  return sum(ranked.slice(0, TOP).map((id) => grades.get(id) ?? 0)) / ideal;
+  return sum(ranked.slice(0, TOP).map(({ id }) => grades.get(id) ?? 0)) / ideal;
 }
 
 /** Names of the sets at hand. */
@@ -98,14 +98,8 @@ export async function measureSet(name: string, knobs: Knobs): Promise<Quality> {
     const dense = (await collection.search(await embedder.embedQueries([question.text]), options)).rows;
     const lexical = await collection.searchLexical(question.text, options);
     const grades = data.relevant.get(question.id) ?? new Map();
-    total.dense += ndcg(
-      dense.map((row) => row.id),
-      grades,
-    );
-    total.lexical += ndcg(
-      lexical.map((row) => row.id),
-      grades,
-    );
+    total.dense += ndcg(dense, grades);
+    total.lexical += ndcg(lexical, grades);
     total.fused += ndcg(fuse(dense, lexical, TOP, knobs.denseWeight), grades);
   }
   await store.close();

@@ -12,6 +12,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ["src/store", "src/embed"],
   ["src/repo", "src/tune"],
   ["src/memory"],
+  ["src/engine"],
   ["src/wire"],
   ["src/mcp", "src/serve", "src/remote", "src/authority"],
   ["src/cli", "src/build"],

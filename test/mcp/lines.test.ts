@@ -1,7 +1,8 @@
 /** Lines and depth at their borders. */
 import { expect, test } from "bun:test";
 import { JSON_DEPTH_MAX } from "../../src/limits.ts";
-import { idOfOversize, isBlank, isTooDeep, LineSplitter, OversizeLine, topLevelId } from "../../src/mcp/lines.ts";
+import { idOfOversize, isBlank, LineSplitter, OversizeLine, topLevelId } from "../../src/mcp/lines.ts";
+import { isTooDeep } from "../../src/wire/depth.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

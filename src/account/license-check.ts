@@ -1,10 +1,11 @@
 /** The licence check that loading, installing and verifying the runtime are handed: the account layer's knowledge in one function. */
-import { licenseAnchor } from "../account/anchors.ts";
-import { readClock } from "../account/clock.ts";
-import { readDevice } from "../account/device.ts";
-import { type License, verifyLicense } from "../account/license.ts";
+
 import { PermissionError } from "../errors.ts";
 import type { Env } from "../paths.ts";
+import { licenseAnchor } from "./anchors.ts";
+import { readClock } from "./clock.ts";
+import { readDevice } from "./device.ts";
+import { type License, verifyLicense } from "./license.ts";
 
 /** Says whether a licence is good on this machine, now. */
 export function licenseCheck(home: string, env: Env): (jwt: string) => Promise<License> {

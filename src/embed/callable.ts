@@ -1,0 +1,148 @@
+/** An embedder out of a function of somebody's own: a model in this process, or one behind an address. */
+import { ArgumentTypeError, ValueError } from "../errors.ts";
+import { DIM_MAX } from "../limits.ts";
+import type { Embedder, EmbedderProfile } from "./embedder.ts";
+
+/** What a function may answer: one vector a text, or all of them as one matrix row by row. */
+export type EmbeddedTexts = Float32Array | readonly (Float32Array | readonly number[])[];
+
+/**
+ * Turns texts into vectors, one of `dimension` finite numbers a text, in their order. It gets all texts of a call at once, whole, and
+ * never none; a model that takes fewer or shorter ones has to be asked several times, or for the beginning. `signal` is aborted when the caller cancels.
+ */
+export type EmbedFunction = (texts: readonly string[], signal?: AbortSignal) => Promise<EmbeddedTexts> | EmbeddedTexts;
+
+/** What is known about a function. Two embedders that agree in all of it are taken to make comparable vectors. */
+export interface CallableOptions {
+  /** Name of the model; a collection remembers it. */
+  modelId: string;
+  /** Numbers in a vector, 1 to 65,536. */
+  dimension: number;
+  /** Changes whenever the same text would get another vector ("1"). */
+  modelVersion?: string | undefined;
+  /** Another function for questions, where the model tells them from documents. */
+  queries?: EmbedFunction | undefined;
+  /** Divide each vector by its length, so that inner products are cosines (false). A vector of zeros stays as it is. */
+  normalize?: boolean | undefined;
+}
+
+/** An `Embedder` around a function. What the function throws reaches the caller unchanged, and nothing is written then. */
+export class CallableEmbedder implements Embedder {
+  readonly profile: EmbedderProfile;
+  private readonly queries: EmbedFunction;
+  private readonly normalize: boolean;
+
+  /** @throws ValueError for an empty model id or version, or a dimension outside its range; TypeError for what is no function */
+  constructor(
+    private readonly documents: EmbedFunction,
+    { modelId, dimension, modelVersion = "1", queries = documents, normalize = false }: CallableOptions,
+  ) {
+    for (const given of [documents, queries]) {
+      if (typeof given !== "function")
+        throw new ArgumentTypeError(`an embedder must be a function, got ${typeof given}`);
+    }
+    if (typeof modelId !== "string" || modelId === "") throw new ValueError("modelId is empty: name the model");
+    if (typeof modelVersion !== "string" || modelVersion === "") throw new ValueError("modelVersion is empty");
+    if (!Number.isInteger(dimension) || dimension < 1 || dimension > DIM_MAX) {
+      throw new ValueError(`dimension is ${dimension}; it is a whole number from 1 to ${DIM_MAX}`);
+    }
+    this.queries = queries;
+    this.normalize = normalize;
+    this.profile = {
+      provider: "callable",
+      model_id: modelId,
+      model_version: modelVersion,
+      dimension,
+      dtype: "f32",
+      normalization: normalize ? "l2" : "none",
+      distance: "inner_product",
+      pooling: "callable",
+      tokenizer_hash: "callable",
+      projection_version: "1",
+    };
+  }
+
+  /** @returns row by row, `dimension` floats a text. @throws ValueError where the function answered something else */
+  embedDocuments(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
+    return this.embed(this.documents, texts, signal);
+  }
+
+  /** The same with the function for questions. */
+  embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
+    return this.embed(this.queries, texts, signal);
+  }
+
+  private async embed(
+    work: EmbedFunction,
+    texts: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<Float32Array> {
+    if (texts.length === 0) return new Float32Array(0);
+    signal?.throwIfAborted();
+    const answer = await work(texts, signal);
+    signal?.throwIfAborted();
+    const { model_id, dimension } = this.profile;
+    const matrix = toMatrix(answer, texts.length, dimension, `embedder '${model_id}'`);
+    if (this.normalize) normalizeRows(matrix, dimension);
+    return matrix;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** A matrix of our own: what a function answered may be a buffer that it uses again. */
+function toMatrix(answer: EmbeddedTexts, rows: number, dimension: number, who: string): Float32Array {
+  const matrix = new Float32Array(rows * dimension);
+  if (answer instanceof Float32Array) {
+    if (answer.length !== matrix.length) {
+      throw new ValueError(
+        `${who} answered with ${answer.length} numbers; ${rows} texts of dimension ${dimension} take ${matrix.length}`,
+      );
+    }
+    matrix.set(answer);
+  } else {
+    if (!Array.isArray(answer)) {
+      throw new ValueError(`${who} answered with ${kindOf(answer)}; it must be a list of vectors or one Float32Array`);
+    }
+    if (answer.length !== rows) throw new ValueError(`${who} answered with ${answer.length} vectors for ${rows} texts`);
+    answer.forEach((row: unknown, i) => {
+      matrix.set(toRow(row, dimension, `${who}, text ${i},`), i * dimension);
+    });
+  }
+  const bad = matrix.findIndex((number) => !Number.isFinite(number));
+  if (bad >= 0) {
+    const text = Math.floor(bad / dimension);
+    throw new ValueError(
+      `${who} answered text ${text} with ${matrix[bad]} at place ${bad % dimension}; numbers are finite`,
+    );
+  }
+  return matrix;
+}
+
+function toRow(row: unknown, dimension: number, what: string): Float32Array | number[] {
+  if (!(row instanceof Float32Array) && !Array.isArray(row)) {
+    throw new ValueError(`${what} was answered with ${kindOf(row)}; it must be a vector`);
+  }
+  if (row.length !== dimension) {
+    throw new ValueError(`${what} was answered with ${row.length} numbers; its dimension is ${dimension}`);
+  }
+  return row;
+}
+
+function normalizeRows(matrix: Float32Array, dimension: number): void {
+  for (let at = 0; at < matrix.length; at += dimension) {
+    const row = matrix.subarray(at, at + dimension);
+    let squares = 0;
+    for (const number of row) squares += number * number;
+    const length = Math.sqrt(squares);
+    if (length > 0)
+      row.forEach((number, i) => {
+        row[i] = number / length;
+      });
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

@@ -1,0 +1,139 @@
+/**
+ * What a program can do with a collection, wherever it lives: `LocalCollection` in this process and `RemoteCollection` behind a socket both
+ * satisfy it, and one shared contract test runs against both.
+ */
+import type { FilterValue, Metadata } from "../store/filter.ts";
+
+export type { FilterValue, Metadata } from "../store/filter.ts";
+
+/**
+ * Equality with one column: an object with exactly one key, as `Eq("scope", "work")` makes it.
+ */
+export type Where = Readonly<Record<string, FilterValue>>;
+
+/** One vector: `dim` finite numbers. Stored in single precision. */
+export type Vector = Float32Array | readonly number[];
+
+/** Rows of vectors: a matrix row by row in one `Float32Array` (its length a multiple of `dim`), or one vector a row. */
+export type Vectors = Float32Array | readonly Vector[];
+
+/** What goes with rows that are added, side by side with them. */
+export interface RowOptions {
+  /** One a row, 1 to 512 bytes of UTF-8; left out, each row gets a UUIDv7. */
+  ids?: readonly string[] | undefined;
+  /** One object or null a row, at most 64 KiB as JSON. Without the partition key in it a row belongs to the partition `"default"`. */
+  metadata?: readonly (Metadata | null | undefined)[] | undefined;
+}
+
+/** How to search. */
+export interface SearchOptions {
+  /** Most hits to answer with (10); clamped to 1 … 100,000. */
+  topK?: number | undefined;
+  /** Only rows that match. */
+  where?: Where | undefined;
+  /** Also say how the answer was found. */
+  explain?: boolean | undefined;
+  /** Also answer with each row's metadata. */
+  withMetadata?: boolean | undefined;
+}
+
+/** How an answer was found. Field names are the wire's. */
+export interface Explanation {
+  /** `exact`: every row was considered. `ivf`: an approximate index was used. `fused`: the ranking by words was fused in. */
+  mode: "exact" | "ivf" | "fused";
+  /** Rows looked at in their coarse form. */
+  screened_rows: number;
+  /** Rows scored in full. */
+  scored_rows: number;
+  /** Lists of an approximate index that were read; 0 for an exact search. */
+  probed_lists: number;
+  /** Fused only: each hit's score by meaning; null where that ranking did not hold it. */
+  dense_scores?: (number | null)[];
+  /** Fused only: each hit's score by words. */
+  lexical_scores?: (number | null)[];
+}
+
+/** The best rows, best first; the lists run side by side. */
+export interface SearchResult {
+  ids: string[];
+  /** Inner products; of a fused ranking its own scores. */
+  scores: number[];
+  /** With `withMetadata`. */
+  metadata?: (Metadata | null)[];
+  /** With `explain`. */
+  explain?: Explanation;
+}
+
+/** What a new collection is like. */
+export interface CreateOptions {
+  /** Numbers in a vector, 1 to 65,536. Comes from the embedder where one is named, and must agree then. */
+  dim?: number | undefined;
+  /** The metadata key that rows are grouped by ("scope"); it can always be filtered by. */
+  partitionBy?: string | undefined;
+  /** Further metadata keys that can be filtered by. */
+  filterColumns?: readonly string[] | undefined;
+  /** Element type as stored ("f32"). */
+  dtype?: string | undefined;
+  /** Name of the embedder that turns texts into vectors: "multigram", "bigram", or one that was registered. */
+  embedder?: string | undefined;
+}
+
+/** Runtime counters and what the collection is; more fields than these may be there. Field names are the wire's. */
+export interface CollectionStats {
+  name: string;
+  /** The partition key. */
+  key_name: string;
+  /** Live rows. */
+  external_ids: number;
+  dim: number;
+  dtype: string;
+  filter_columns: readonly string[];
+  /** Number of the last save; 0 before the first. */
+  generation: number;
+  /** True between a change and the `save` that makes it durable. */
+  unsaved_changes: boolean;
+  unsaved_rows: number;
+  [further: string]: unknown;
+}
+
+/**
+ * A collection. Changes are in memory until `save`; questions see them at once.
+ *
+ * Failures are the classes of `errors.ts`: ValueError (a value outside its domain, a collection that does not exist), TypeError,
+ * KeyError (an id that exists), TimeoutError (another process holds the writer's lock), OSError, RuntimeError.
+ */
+export interface CollectionApi {
+  readonly name: string;
+  /** Adds rows under new ids, all or nothing; resolves to the ids. @throws KeyError for an id that is live or stands twice */
+  add(vectors: Vectors, options?: RowOptions): Promise<string[]>;
+  /** Adds or replaces rows by id, all or nothing; of a repeated id the last row wins. */
+  upsert(vectors: Vectors, options?: RowOptions): Promise<string[]>;
+  /** Embeds texts with the collection's embedder and adds them. @throws ValueError where it has none */
+  addTexts(texts: readonly string[], options?: RowOptions): Promise<string[]>;
+  /** Embeds texts and adds or replaces them by id. */
+  upsertTexts(texts: readonly string[], options?: RowOptions): Promise<string[]>;
+  /** The rows of the largest inner product with `vector` (`dim` numbers). */
+  search(vector: Vector, options?: SearchOptions): Promise<SearchResult>;
+  /** The rows that a text means, by the collection's embedder. */
+  searchText(text: string, options?: SearchOptions): Promise<SearchResult>;
+  /** Ids of the live rows in the order they were first added. */
+  ids(where?: Where): Promise<string[]>;
+  /** Deletes rows; resolves to how many were live. Unknown ids are passed over. */
+  delete(ids: readonly string[]): Promise<number>;
+  /** Drops the space of deleted and replaced rows. Saves first. */
+  compact(): Promise<void>;
+  /** Makes every change so far durable. @throws OSError; the collection is then as last saved */
+  save(): Promise<void>;
+  stats(): Promise<CollectionStats>;
+}
+
+/** A memory directory's collections, here or behind a socket. `await using` closes it. */
+export interface StoreApi<C extends CollectionApi = CollectionApi> extends AsyncDisposable {
+  /** A new collection, in memory until its first `save`; the existing one where everything agrees. @throws ValueError otherwise */
+  createCollection(name: string, options: CreateOptions): Promise<C>;
+  /** A collection that exists. @throws ValueError where it does not */
+  openCollection(name: string): Promise<C>;
+  /** Names of the saved collections, sorted. */
+  collections(): Promise<string[]>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,83 @@
+/** Which embedder belongs to a name, and to a collection's stored profile. */
+import type { Kernel } from "../../ffi/ame_kernel.ts";
+import { BigramEmbedder } from "../embed/bigram.ts";
+import { type Embedder, type EmbedderProfile, spaceId } from "../embed/embedder.ts";
+import { MultigramEmbedder } from "../embed/multigram.ts";
+import { ValueError } from "../errors.ts";
+import { shown } from "../store/names.ts";
+
+/** An embedder, or how to get one whose profile is known only when it is asked for the first time. */
+export type EmbedderSource = Embedder | (() => Promise<Embedder>);
+
+/** Embedders by name. `multigram` and `bigram` are always there. */
+export class Embedders {
+  private readonly sources = new Map<string, EmbedderSource>();
+
+  constructor(kernel: Kernel) {
+    this.sources.set("multigram", new MultigramEmbedder(kernel));
+    this.sources.set("bigram", new BigramEmbedder(kernel));
+  }
+
+  /** @throws ValueError for a name that is taken */
+  register(name: string, source: EmbedderSource): void {
+    if (this.sources.has(name)) throw new ValueError(`there is an embedder called ${shown(name)} already`);
+    this.sources.set(name, source);
+  }
+
+  /** Makes an embedder known to collections that it created, under its model id where that is free. */
+  adopt(embedder: Embedder): void {
+    const space = spaceId(embedder.profile);
+    for (const source of this.sources.values()) {
+      if (typeof source !== "function" && spaceId(source.profile) === space) return;
+    }
+    const { model_id } = embedder.profile;
+    this.sources.set(this.sources.has(model_id) ? `${model_id} ${space}` : model_id, embedder);
+  }
+
+  /** @throws ValueError for an unknown name */
+  async named(name: string): Promise<Embedder> {
+    const source = this.sources.get(name);
+    if (source) return this.resolve(name, source);
+    const known = [...this.sources.keys()].map(shown).join(", ");
+    throw new ValueError(`there is no embedder called ${shown(name)}; there are ${known}`);
+  }
+
+  /**
+   * The embedder that made a collection's vectors, by its space id.
+   * @throws ValueError where the collection has none, or none of ours makes such vectors
+   */
+  async attached(collection: string, profile: object | null): Promise<Embedder> {
+    if (profile === null) {
+      throw new ValueError(
+        `collection ${shown(collection)} was created without an embedder: it takes vectors, not texts`,
+      );
+    }
+    const wanted = spaceId(profile as EmbedderProfile);
+    // Those that are there already first: asking the others may take a connection.
+    const sources = [...this.sources].sort(
+      ([, a], [, b]) => Number(typeof a === "function") - Number(typeof b === "function"),
+    );
+    let failure: unknown;
+    for (const [name, source] of sources) {
+      try {
+        const embedder = await this.resolve(name, source);
+        if (spaceId(embedder.profile) === wanted) return embedder;
+      } catch (error) {
+        failure = error;
+      }
+    }
+    if (failure) throw failure;
+    const { model_id, model_version } = profile as EmbedderProfile;
+    throw new ValueError(
+      `collection ${shown(collection)} was embedded by ${model_id} version ${model_version} (${wanted}), and no embedder here makes such ` +
+        "vectors: register it, or export the collection and import it into a new one",
+    );
+  }
+
+  private async resolve(name: string, source: EmbedderSource): Promise<Embedder> {
+    if (typeof source !== "function") return source;
+    const embedder = await source();
+    this.sources.set(name, embedder);
+    return embedder;
+  }
+}

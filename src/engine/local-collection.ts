@@ -1,0 +1,234 @@
+/** One collection in this process, as a program uses it: vectors or texts, changes in memory until saved. */
+import { collectionStats } from "../memory/stats.ts";
+import { putUpdate, searchTexts } from "../memory/texts.ts";
+import type { Collection } from "../store/collection.ts";
+import type { Schema } from "../store/manifest.ts";
+import type { PackedRows, Rows } from "../store/rows.ts";
+import type { Store } from "../store/store.ts";
+import { Put } from "../store/writer.ts";
+import type { Plan } from "../tune/plan.ts";
+import type { CollectionApi, CollectionStats, SearchResult, Vector, Vectors, Where } from "./api.ts";
+import type { Embedders } from "./embedders.ts";
+import type {
+  GetOptions,
+  GotRow,
+  IvfOptions,
+  LexicalOptions,
+  LexicalResult,
+  LexicalSearchOptions,
+  LocalRowOptions,
+  LocalSearchOptions,
+  TextSearchOptions,
+  TuneOptions,
+  UpdateOptions,
+  Watch,
+} from "./options.ts";
+import { getRows, searchVector, searchWords, textResult, topKOf } from "./reading.ts";
+import { checkString, checkStrings, toMatrix, toRows } from "./rows.ts";
+import { snapshot } from "./snapshot.ts";
+import { applyTuning, buildIvf, buildLexical, cancellable, tuneCollection } from "./upkeep.ts";
+
+export type { LocalSearchOptions } from "./options.ts";
+
+/**
+ * A handle by name: what it does, it does to the collection that has the name now. Changes of rows are in memory until `save` and are seen
+ * here at once; builds of indexes, `compact`, `snapshot` and an applied tuning save what is in memory first. From the first unsaved change
+ * to its save other processes' writes wait.
+ *
+ * Vectors are taken as they are: what is given to a call must not be changed before it is over. Where `signal` is taken, aborting it ends the call with a CancelledError and nothing of it stays. `onProgress(done, total)` is called
+ * about ten times a second.
+ */
+export class LocalCollection implements CollectionApi {
+  /** Made by `LocalStore` only. @param storeAt opens another memory directory */
+  constructor(
+    readonly name: string,
+    private readonly store: Store,
+    private readonly embedders: Embedders,
+    private readonly storeAt: (dir: string) => Store,
+  ) {}
+
+  /** What was fixed when the collection was created. */
+  get schema(): Schema {
+    return this.inner.schema;
+  }
+
+  /** Saves that failed since this process opened the collection; each dropped the changes that it was to make durable. */
+  get lostSaves(): number {
+    return this.inner.lostSaves;
+  }
+
+  /** Live rows, those included that are not saved. */
+  get size(): number {
+    return this.inner.count();
+  }
+
+  /** Whether an id is live. */
+  has(id: string): boolean {
+    checkString("id", id);
+    return this.inner.get([id], {})[0]!.found;
+  }
+
+  add(vectors: Vectors, options: LocalRowOptions = {}): Promise<string[]> {
+    return this.putVectors("add", vectors, options);
+  }
+
+  upsert(vectors: Vectors, options: LocalRowOptions = {}): Promise<string[]> {
+    return this.putVectors("upsert", vectors, options);
+  }
+
+  addTexts(texts: readonly string[], options: LocalRowOptions = {}): Promise<string[]> {
+    return this.putTexts("add", texts, options);
+  }
+
+  upsertTexts(texts: readonly string[], options: LocalRowOptions = {}): Promise<string[]> {
+    return this.putTexts("upsert", texts, options);
+  }
+
+  /**
+   * Replaces text and vector of live rows, all or nothing; resolves to how many there are. A row without new metadata keeps what it has.
+   * @throws ValueError for an id that is not live; nothing changes
+   */
+  async updateTexts(texts: readonly string[], options: UpdateOptions): Promise<number> {
+    const { inner } = this;
+    checkStrings("texts", texts);
+    checkStrings("ids", options.ids);
+    toRows(new Float32Array(0), texts.length, inner.schema.keyName, options);
+    const vectors = await this.embed(texts, options.signal);
+    const rows = { texts, ids: options.ids, metadata: options.metadata };
+    return inner.stage((t) => putUpdate(t, inner, rows, vectors, options), options.signal);
+  }
+
+  /** Puts rows that are checked and packed already: what the server's decoder hands over. */
+  async put(mode: "add" | "upsert", rows: Rows | PackedRows, watch?: Watch): Promise<void> {
+    await this.inner.stage((t) => t.put(mode === "add" ? Put.ADD : Put.UPSERT, rows, watch), watch?.signal);
+  }
+
+  async delete(ids: readonly string[], watch?: Watch): Promise<number> {
+    checkStrings("ids", ids);
+    return this.inner.stage((t) => t.delete(ids), watch?.signal);
+  }
+
+  async search(vector: Vector, options: LocalSearchOptions = {}): Promise<SearchResult> {
+    return searchVector(this.inner, vector, options);
+  }
+
+  async searchText(text: string, options: TextSearchOptions = {}): Promise<SearchResult> {
+    checkString("text", text);
+    const { inner } = this;
+    const { where, withMetadata, targetRecall, signal } = options;
+    const embedder = await this.embedders.attached(this.name, inner.schema.embedderProfile);
+    const question = { query: text, topK: topKOf(options), where, targetRecall };
+    return cancellable(this.name, signal, async () =>
+      textResult(await searchTexts(inner, embedder, question, { metadata: withMetadata }, signal), options),
+    );
+  }
+
+  /**
+   * The rows that hold words of a query, by BM25; needs no embedder.
+   * @throws RuntimeError where the collection was created without `lexical`, or `buildLexical` was never called
+   */
+  async searchLexical(query: string, options: LexicalSearchOptions = {}): Promise<LexicalResult> {
+    return searchWords(this.inner, query, options);
+  }
+
+  /** Rows by id, in the order asked; `found` is false for an id that is not live. */
+  async get(ids: readonly string[], options: GetOptions = {}): Promise<GotRow[]> {
+    return getRows(this.inner, ids, options);
+  }
+
+  async ids(where?: Where): Promise<string[]> {
+    return this.inner.ids({ where });
+  }
+
+  /** How many live rows match; all of them without `where`. */
+  async count(where?: Where): Promise<number> {
+    return this.inner.count(where);
+  }
+
+  async stats(): Promise<CollectionStats> {
+    const { inner } = this;
+    return { ...collectionStats(inner), unsaved_changes: inner.hasStaged || !inner.isSaved } as CollectionStats;
+  }
+
+  save(): Promise<void> {
+    return this.inner.save();
+  }
+
+  async compact(watch?: Watch): Promise<void> {
+    await this.inner.compact(watch);
+  }
+
+  /**
+   * Builds an approximate index for each partition that is large enough, and makes its recall the collection's default; resolves to how
+   * many partitions have one. Rows that come later are found.
+   * @throws ValueError for an option outside its range
+   */
+  async buildIvf(options: IvfOptions = {}): Promise<number> {
+    return buildIvf(this.inner, options);
+  }
+
+  /**
+   * Builds the index for search by words; from then on `searchText` fuses both rankings. Rows that come later are found.
+   * @throws RuntimeError where the collection was created without `lexical`; ValueError for an option outside its range
+   */
+  async buildLexical(options: LexicalOptions = {}): Promise<void> {
+    await buildLexical(this.inner, options);
+  }
+
+  /** Has a tuner measure and plan, and applies the plan as `dryRun` says. @throws ValueError for a plan that cannot be carried out */
+  async tune(options: TuneOptions = {}): Promise<Plan> {
+    return tuneCollection(this.inner, options);
+  }
+
+  /**
+   * Carries out a plan, this tuner's or another's; resolves to the plan with what was measured afterwards.
+   * @throws ValueError that says what is wrong with the plan; nothing changes
+   */
+  async applyTuning(plan: Plan, watch: Watch = {}): Promise<Plan> {
+    return applyTuning(this.inner, plan, watch);
+  }
+
+  /**
+   * Saves, and copies the collection as it is then into another memory directory, which need not exist yet; there it has the same name.
+   * The copy is read back before it gets its name: it is there whole and verified, or not at all. Writes wait while bytes are copied.
+   * @param dir the other memory directory
+   * @throws ValueError where that has something of this name; OSError
+   */
+  async snapshot(dir: string, watch: Watch = {}): Promise<void> {
+    checkString("dir", dir);
+    const { inner, storeAt } = this;
+    await cancellable(this.name, watch.signal, () =>
+      snapshot(inner, { from: this.store.dir, to: dir, storeAt, watch }),
+    );
+  }
+
+  private get inner(): Collection {
+    return this.store.open(this.name);
+  }
+
+  private async putVectors(mode: "add" | "upsert", vectors: Vectors, options: LocalRowOptions): Promise<string[]> {
+    const { dim, keyName } = this.schema;
+    const matrix = toMatrix(vectors, dim);
+    const rows = toRows(matrix, matrix.length / dim, keyName, options);
+    await this.put(mode, rows, options);
+    return [...rows.ids];
+  }
+
+  private async putTexts(
+    mode: "add" | "upsert",
+    texts: readonly string[],
+    options: LocalRowOptions,
+  ): Promise<string[]> {
+    checkStrings("texts", texts);
+    const rows = toRows(new Float32Array(0), texts.length, this.schema.keyName, options);
+    const vectors = await this.embed(texts, options.signal);
+    await this.put(mode, { ...rows, vectors, texts }, options);
+    return [...rows.ids];
+  }
+
+  /** Before the writer's lock is taken: an embedder may take its time. */
+  private async embed(texts: readonly string[], signal: AbortSignal | undefined): Promise<Float32Array> {
+    const embedder = await this.embedders.attached(this.name, this.schema.embedderProfile);
+    return cancellable(this.name, signal, () => embedder.embedDocuments(texts, signal));
+  }
+}

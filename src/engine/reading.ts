@@ -1,0 +1,97 @@
+/** Questions to a collection: options in, results out. */
+import { ArgumentTypeError } from "../errors.ts";
+import { TOP_K_MAX } from "../limits.ts";
+import type { TextAnswer } from "../memory/texts.ts";
+import type { Collection, Row, SearchAnswer } from "../store/collection.ts";
+import type { Explanation, SearchOptions, SearchResult, Vector } from "./api.ts";
+import type { GetOptions, GotRow, LexicalResult, LexicalSearchOptions, LocalSearchOptions } from "./options.ts";
+import { checkString, checkStrings, toVector } from "./rows.ts";
+
+const TOP_K = 10;
+
+/** The rows nearest to a vector. */
+export async function searchVector(
+  collection: Collection,
+  vector: Vector,
+  options: LocalSearchOptions,
+): Promise<SearchResult> {
+  const answer = await collection.search(toVector(vector, collection.schema.dim, "vector"), {
+    topK: topKOf(options),
+    where: options.where,
+    metadata: options.withMetadata,
+    targetRecall: options.targetRecall,
+  });
+  return toResult(answer.rows, options, () => explainDense(answer));
+}
+
+/** The rows that hold the words of a query. */
+export async function searchWords(
+  collection: Collection,
+  query: string,
+  options: LexicalSearchOptions,
+): Promise<LexicalResult> {
+  checkString("query", query);
+  const { where, explain, withMetadata, withText } = options;
+  const detail = { metadata: withMetadata, text: withText, explain };
+  const rows = await collection.searchLexical(query, { topK: topKOf(options), where, ...detail });
+  const result: LexicalResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
+  if (withMetadata) result.metadata = rows.map((row) => row.metadata ?? null);
+  if (withText) result.texts = rows.map((row) => row.text ?? null);
+  if (explain) {
+    result.explain = rows.map((row) => (row.terms ?? []).map(({ term, share }) => ({ term, score: share })));
+  }
+  return result;
+}
+
+/** Rows by id, in the order asked. */
+export function getRows(collection: Collection, ids: readonly string[], options: GetOptions): GotRow[] {
+  checkStrings("ids", ids);
+  const { withMetadata = true, withText = true, withVector = false } = options;
+  return collection.get(ids, { metadata: withMetadata, text: withText, vector: withVector }).map((row) => {
+    const got: GotRow = { id: row.id, found: row.found };
+    if (row.metadata !== undefined) got.metadata = row.metadata;
+    if (row.text !== undefined) got.text = row.text;
+    if (row.vector !== undefined) got.vector = row.vector;
+    return got;
+  });
+}
+
+/** How many hits were asked for, within the bounds. @throws TypeError for what is no integer */
+export function topKOf({ topK }: { topK?: number | undefined }): number {
+  const asked = topK ?? TOP_K;
+  if (!Number.isInteger(asked)) throw new ArgumentTypeError(`topK must be an integer, got ${asked}`);
+  return Math.min(Math.max(asked, 1), TOP_K_MAX);
+}
+
+/** The answer to a text with what was asked for beside ids and scores. */
+export function textResult(answer: TextAnswer, options: SearchOptions): SearchResult {
+  return toResult(answer.rows, options, () => explainText(answer));
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+function toResult(rows: readonly Row[], options: SearchOptions, explain: () => Explanation): SearchResult {
+  const answer: SearchResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
+  if (options.withMetadata) answer.metadata = rows.map((row) => row.metadata ?? null);
+  if (options.explain) answer.explain = explain();
+  return answer;
+}
+
+function explainDense({ screenedRows, scoredRows, probedLists }: SearchAnswer): Explanation {
+  return {
+    mode: probedLists > 0 ? "ivf" : "exact",
+    screened_rows: screenedRows,
+    scored_rows: scoredRows,
+    probed_lists: probedLists,
+  };
+}
+
+function explainText({ rows, dense, lexical }: TextAnswer): Explanation {
+  const explanation = explainDense(dense);
+  if (!lexical) return explanation;
+  const scores = (ranked: readonly Row[]) => {
+    const byId = new Map(ranked.map((row) => [row.id, row.score]));
+    return rows.map((row) => byId.get(row.id) ?? null);
+  };
+  return { ...explanation, mode: "fused", dense_scores: scores(dense.rows), lexical_scores: scores(lexical) };
+}

@@ -1,0 +1,63 @@
+/** Indexes of a collection, with their arguments checked. Each build saves: staged changes first, then the index. */
+import { CancelledError, RuntimeError, ValueError } from "../errors.ts";
+import { BM25 } from "../memory/ranking.ts";
+import type { Collection } from "../store/collection.ts";
+import { shown } from "../store/names.ts";
+import type { Plan } from "../tune/plan.ts";
+import { applyPlan, tune } from "../tune/tuner.ts";
+import type { IvfOptions, LexicalOptions, TuneOptions, Watch } from "./options.ts";
+
+const IVF_MIN_ROWS = 20_000;
+const IVF_TARGET_RECALL = 0.98;
+
+/** Resolves to how many partitions have an index now. */
+export async function buildIvf(collection: Collection, options: IvfOptions): Promise<number> {
+  const { minRows = IVF_MIN_ROWS, targetRecall = IVF_TARGET_RECALL } = options;
+  if (!Number.isSafeInteger(minRows) || minRows < 0) {
+    throw new ValueError(`minRows is ${minRows}; it is a whole number from 0`);
+  }
+  if (!(targetRecall > 0 && targetRecall <= 1)) {
+    throw new ValueError(`targetRecall is ${targetRecall}; it is above 0 and at most 1`);
+  }
+  return collection.buildIvf(minRows, targetRecall, options);
+}
+
+/** The index for search by words. */
+export async function buildLexical(collection: Collection, options: LexicalOptions): Promise<void> {
+  if (!collection.schema.lexical) {
+    throw new RuntimeError(
+      `collection ${shown(collection.name)} was created without a lexical index: create one with lexical true and add its texts there`,
+    );
+  }
+  const { k1 = BM25.k1, b = BM25.b } = options;
+  if (!(k1 >= 0 && Number.isFinite(k1))) throw new ValueError(`k1 is ${k1}; it is a number from 0`);
+  if (!(b >= 0 && b <= 1)) throw new ValueError(`b is ${b}; it is a number from 0 to 1`);
+  await collection.buildLexical(k1, b, options);
+}
+
+/** Plans, and applies as `dryRun` says. What is staged is measured too, and saved where the plan is applied. */
+export function tuneCollection(collection: Collection, options: TuneOptions): Promise<Plan> {
+  return cancellable(collection.name, options.signal, () => tune(collection, options.dryRun, options, options.tuner));
+}
+
+/** Carries out a plan. */
+export function applyTuning(collection: Collection, plan: Plan, watch: Watch): Promise<Plan> {
+  return cancellable(collection.name, watch.signal, () => applyPlan(collection, plan, watch));
+}
+
+/**
+ * Runs what watches a signal by itself, an embedder or a tuner: however it ends once the signal is aborted, the caller meets a CancelledError.
+ */
+export async function cancellable<T>(
+  name: string,
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  const cancelled = () => new CancelledError(`the call was cancelled; collection ${shown(name)} stands as it was`);
+  if (signal?.aborted) throw cancelled();
+  try {
+    return await work();
+  } catch (error) {
+    throw signal?.aborted ? cancelled() : error;
+  }
+}

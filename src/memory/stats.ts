@@ -1,0 +1,24 @@
+/** What `svc_stats` and the remote `stats` tell of a collection. */
+import type { Collection } from "../store/collection.ts";
+import type { StatsPayload } from "./payloads.ts";
+
+/** Runtime counters, and what the collection is. */
+export function collectionStats(collection: Collection): StatsPayload["stats"] {
+  const { lexical_k1, lexical_b, lexical_built, ...counters } = collection.stats();
+  const manifest = collection.manifest();
+  const lexical = lexical_built ? { k1: lexical_k1, b: lexical_b, terms: counters.lexical_terms } : null;
+  return {
+    name: collection.name,
+    key_name: manifest.keyName,
+    external_ids: counters.live_rows,
+    dim: manifest.dim,
+    dtype: manifest.dtype,
+    filter_columns: manifest.filterColumns,
+    lexical: manifest.lexical,
+    lexical_index: lexical,
+    default_target_recall: manifest.defaultTargetRecall,
+    applied_tuner: manifest.appliedTuner,
+    embedder_profile: manifest.embedderProfile,
+    ...counters,
+  };
+}

@@ -1,0 +1,143 @@
+/** What a tuner is given: what a collection is like, a stopwatch on it, and the way to a complete plan. Nothing here changes anything. */
+import type { Watch } from "../../ffi/ty_collection.ts";
+import type { Collection } from "../store/collection.ts";
+import { type Expected, type IvfPlan, type Plan, sealed, shortHash } from "./plan.ts";
+
+/** Decides how a collection should be searched. */
+export interface Tuner {
+  /** Written into the manifest (`applied_tuner`) and into every plan. */
+  readonly name: string;
+  /** Measures and decides. Must not change the collection: whether the plan is applied is its caller's affair. */
+  plan(context: TuningContext): Promise<Plan> | Plan;
+}
+
+/** The part of a plan that a tuner has to think about. */
+export interface Decision {
+  /** The collection's default recall from then on, above 0 and at most 1; 1 is exact. */
+  targetRecall: number;
+  /** Whether an IVF index is wanted, and from how many rows in a partition. */
+  ivf: { enabled: boolean; minRows: number };
+  /** What `measure` answered. */
+  expected: Expected;
+  /** Each step of the decision as a sentence. */
+  trace: readonly string[];
+  /** What the tuner was held to, by name. */
+  constraints?: Record<string, number>;
+  /** Rows at which an exact search would become too slow; left out where the tuner does not know. */
+  exactCrossoverRows?: number;
+}
+
+const K = 10;
+const QUESTIONS = 48;
+const SEED = 20_260_101;
+
+/** One look at a collection by one tuner. */
+export class TuningContext {
+  private readonly counters;
+
+  constructor(
+    private readonly inner: Collection,
+    private readonly tuner: string,
+    private readonly watch: Watch = {},
+  ) {
+    this.counters = inner.stats();
+  }
+
+  /** Name of the collection. */
+  get collection(): string {
+    return this.inner.name;
+  }
+
+  /** Numbers in a vector. */
+  get dim(): number {
+    return this.inner.schema.dim;
+  }
+
+  /** Live rows. */
+  get rows(): number {
+    return this.counters.live_rows;
+  }
+
+  /** Rows in the base, dead ones too. */
+  get baseRows(): number {
+    return this.counters.base_rows;
+  }
+
+  /** Rows that came since the base was written, dead ones too. */
+  get deltaRows(): number {
+    return this.counters.delta_rows;
+  }
+
+  /** Values of the partition key with their live rows; `nlist` and `nprobe` are above 0 where an IVF index is built. */
+  get partitions(): IvfPlan["partitions"] {
+    return this.inner.partitions().map((partition) => ({ ...partition, key: partition.key ?? null }));
+  }
+
+  /** The collection's default recall as it is now. */
+  get defaultTargetRecall(): number {
+    return this.inner.manifest().defaultTargetRecall;
+  }
+
+  /** Aborted when the caller cancels. */
+  get signal(): AbortSignal | undefined {
+    return this.watch.signal;
+  }
+
+  /**
+   * Times 48 searches for ten rows, with the collection's own vectors as questions, and compares their answers with the exact ones.
+   * @param targetRecall 1 is exact; below 1 an IVF index that is built is used
+   */
+  measure(targetRecall: number): Promise<Expected> {
+    return measure(this.inner, targetRecall, this.watch);
+  }
+
+  /** A whole plan around a decision: what it is of, the partitions and the hashes are filled in. */
+  complete({ targetRecall, ivf, expected, trace, constraints, exactCrossoverRows }: Decision): Plan {
+    return sealed({
+      collection: this.collection,
+      tuner: this.tuner,
+      target_recall: targetRecall,
+      exact_crossover_rows: exactCrossoverRows ?? Number.MAX_SAFE_INTEGER,
+      ivf: {
+        enabled: ivf.enabled,
+        min_rows: ivf.minRows,
+        target_recall: targetRecall,
+        partitions: this.partitions,
+      },
+      expected,
+      constraints: constraints ?? {},
+      decision_trace: [...trace],
+      workload_hash: shortHash([this.collection, this.counters.generation, this.rows, this.dim]),
+      engine: "libty_runtime",
+    });
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+async function measure(collection: Collection, targetRecall: number, watch: Watch): Promise<Expected> {
+  const dim = collection.schema.dim;
+  const vectors = collection.sample(QUESTIONS, SEED);
+  const times: number[] = [];
+  let found = 0;
+  let wanted = 0;
+  for (let at = 0; at < vectors.length; at += dim) {
+    watch.signal?.throwIfAborted();
+    watch.onProgress?.(at / dim, vectors.length / dim);
+    const query = vectors.subarray(at, at + dim);
+    const start = performance.now();
+    const answer = await collection.search(query, { topK: K, targetRecall });
+    times.push(performance.now() - start);
+    if (targetRecall === 1) continue;
+    const truth = new Set((await collection.search(query, { topK: K, targetRecall: 1 })).rows.map((row) => row.id));
+    found += answer.rows.filter((row) => truth.has(row.id)).length;
+    wanted += truth.size;
+  }
+  times.sort((a, b) => a - b);
+  const quantile = (q: number) => {
+    const value = times[Math.min(times.length - 1, Math.floor(times.length * q))] ?? 0;
+    return Math.round(value * 1000) / 1000;
+  };
+  const recall = wanted === 0 ? 1 : Math.round((found / wanted) * 1000) / 1000;
+  return { p50_ms: quantile(0.5), p95_ms: quantile(0.95), recall_at_k: recall };
+}

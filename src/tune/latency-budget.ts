@@ -1,0 +1,81 @@
+/**
+ * The tuner that is built in. Decides by measurement whether a collection wants an IVF index: exact search as long as it keeps within a
+ * latency budget, since it is never wrong; a calibrated index beyond.
+ */
+import { ValueError } from "../errors.ts";
+import type { Tuner, TuningContext } from "./context.ts";
+import type { Expected, Plan } from "./plan.ts";
+
+/** A search that takes longer than this is worth approximating: an agent asks several questions a step. */
+const LATENCY_BUDGET_MS = 10;
+const RECALL_FLOOR = 0.98;
+/** Partitions below this are scanned in well under a millisecond; an index would only cost. */
+const IVF_MIN_ROWS = 20_000;
+
+/** What a search may cost, and how much it may miss. */
+export interface LatencyBudgetOptions {
+  /** Milliseconds that an exact search may take at the median, above 0 (10). */
+  budgetMs?: number | undefined;
+  /** Mean share of the true hits that an index must find, above 0 and at most 1 (0.98). */
+  recallFloor?: number | undefined;
+}
+
+/** `latency-budget`: an IVF index where exact search is too slow and a partition has 20,000 rows. */
+export class LatencyBudgetTuner implements Tuner {
+  readonly name = "latency-budget";
+  private readonly budgetMs: number;
+  private readonly recallFloor: number;
+
+  /** @throws ValueError for a budget or a floor outside its range */
+  constructor({ budgetMs = LATENCY_BUDGET_MS, recallFloor = RECALL_FLOOR }: LatencyBudgetOptions = {}) {
+    if (!(budgetMs > 0 && Number.isFinite(budgetMs))) {
+      throw new ValueError(`budgetMs is ${budgetMs}; it is a number of milliseconds above 0`);
+    }
+    if (!(recallFloor > 0 && recallFloor <= 1)) {
+      throw new ValueError(`recallFloor is ${recallFloor}; it is above 0 and at most 1`);
+    }
+    this.budgetMs = budgetMs;
+    this.recallFloor = recallFloor;
+  }
+
+  async plan(context: TuningContext): Promise<Plan> {
+    const exact = await context.measure(1);
+    const { enabled, trace } = this.decide(context, exact);
+    const target = enabled ? this.recallFloor : 1;
+    const isIndexed = enabled && context.defaultTargetRecall < 1;
+    return context.complete({
+      targetRecall: target,
+      ivf: { enabled, minRows: IVF_MIN_ROWS },
+      expected: isIndexed ? await context.measure(target) : exact,
+      trace,
+      constraints: { latency_budget_ms: this.budgetMs, recall_floor: this.recallFloor },
+      exactCrossoverRows: this.crossover(context.rows, exact),
+    });
+  }
+
+  /** Whether an index is worth it, and each step of the reasoning as a sentence. */
+  private decide(context: TuningContext, exact: Expected): { enabled: boolean; trace: string[] } {
+    const { rows, baseRows: base, deltaRows: delta, dim } = context;
+    const largest = context.partitions.reduce((most, p) => Math.max(most, p.rows), 0);
+    const isLarge = largest >= IVF_MIN_ROWS;
+    const isSlow = exact.p50_ms > this.budgetMs;
+    const trace = [`an exact search over ${rows} rows of dimension ${dim} takes ${exact.p50_ms} ms (p50)`];
+    if (delta > base)
+      trace.push(`${delta} of ${delta + base} rows lie outside the base: svc_compact makes opening faster`);
+    if (!isLarge) {
+      trace.push(`the largest partition has ${largest} rows, below ${IVF_MIN_ROWS}: exact search stays`);
+    } else if (!isSlow) {
+      trace.push(`that is within the budget of ${this.budgetMs} ms: exact search stays`);
+    } else {
+      trace.push(
+        `beyond the budget of ${this.budgetMs} ms, ${largest} rows in one partition: an IVF index is worth it`,
+      );
+    }
+    return { enabled: isLarge && isSlow, trace };
+  }
+
+  /** Rows at which an exact search would take the budget, if its time grows with them. */
+  private crossover(rows: number, exact: Expected): number {
+    return exact.p50_ms > 0 ? Math.round((rows * this.budgetMs) / exact.p50_ms) : Number.MAX_SAFE_INTEGER;
+  }
+}

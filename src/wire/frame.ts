@@ -1,0 +1,131 @@
+/**
+ * Bytes to frames and back: a 4-byte big-endian length, then as many bytes. The danger it removes: a header can announce 256 MiB in four
+ * bytes, so memory grows with what has arrived and never with what was announced.
+ */
+import { FRAME_BYTES_MAX } from "../limits.ts";
+
+/** Bytes of a frame's header. */
+export const HEADER_BYTES = 4;
+const FIRST_CAPACITY = 1024;
+
+/** A length that is 0 or larger than allowed. Nothing that follows on this connection can be read. */
+export class FrameError extends Error {}
+
+/** Cuts a stream of chunks into frames. Hands out views: a body is good until the next `push`. */
+export class FrameReader {
+  /** Bytes that came and were not handed out. */
+  private chunk: Buffer = EMPTY;
+  private at = 0;
+  /** The beginning of a frame whose rest has not come yet, header included. */
+  private held: Buffer = EMPTY;
+  private used = 0;
+
+  /** @param bytesMax largest body that is accepted; may be changed between frames */
+  constructor(public bytesMax: number = FRAME_BYTES_MAX) {}
+
+  /** Bytes kept for frames that are not handed out yet. */
+  get bufferedBytes(): number {
+    return Math.max(this.held.length, this.used) + (this.chunk.length - this.at);
+  }
+
+  /** Whether a frame has begun whose rest has not come. True only behind a `next` that returned undefined. */
+  get isPartial(): boolean {
+    return this.used > 0;
+  }
+
+  /** Bytes of the begun frame that are here. */
+  get partialBytes(): number {
+    return this.used;
+  }
+
+  /** Forgets everything that was not handed out. */
+  clear(): void {
+    this.chunk = EMPTY;
+    this.at = 0;
+    this.held = EMPTY;
+    this.used = 0;
+  }
+
+  /** Takes what arrived. The chunk belongs to the reader from here on. */
+  push(chunk: Buffer): void {
+    this.chunk = this.at < this.chunk.length ? Buffer.concat([this.chunk.subarray(this.at), chunk]) : chunk;
+    this.at = 0;
+  }
+
+  /**
+   * The next frame's body; undefined until more arrives.
+   * @throws FrameError before anything of the frame's size is allocated
+   */
+  next(): Buffer | undefined {
+    if (this.used > 0) return this.nextHeld();
+    const left = this.chunk.length - this.at;
+    if (left < HEADER_BYTES) return this.hold(left);
+    const length = this.checked(this.chunk.readUInt32BE(this.at));
+    if (left < HEADER_BYTES + length) return this.hold(left);
+    const start = this.at + HEADER_BYTES;
+    this.at = start + length;
+    return this.chunk.subarray(start, this.at);
+  }
+
+  private nextHeld(): Buffer | undefined {
+    if (this.used < HEADER_BYTES) this.take(HEADER_BYTES);
+    if (this.used < HEADER_BYTES) return undefined;
+    const total = HEADER_BYTES + this.checked(this.held.readUInt32BE(0));
+    this.take(total);
+    if (this.used < total) return undefined;
+    const body = this.held.subarray(HEADER_BYTES, total);
+    this.held = EMPTY;
+    this.used = 0;
+    return body;
+  }
+
+  private hold(left: number): undefined {
+    if (left === 0) {
+      this.chunk = EMPTY; // a connection that is idle keeps nothing
+      this.at = 0;
+      return undefined;
+    }
+    this.take(left);
+    return undefined;
+  }
+
+  /** Moves bytes from the chunk to the held frame until that has `total`, or the chunk is empty. */
+  private take(total: number): void {
+    const end = Math.min(this.chunk.length, this.at + total - this.used);
+    const size = this.used + end - this.at;
+    if (size > this.held.length) {
+      // Doubling, as most of what was announced may never come; the last step is exact.
+      const needed = this.used >= HEADER_BYTES ? HEADER_BYTES + this.held.readUInt32BE(0) : FIRST_CAPACITY;
+      const grown = Buffer.allocUnsafeSlow(
+        Math.max(size, Math.min(needed, Math.max(FIRST_CAPACITY, this.held.length * 2))),
+      );
+      this.held.copy(grown, 0, 0, this.used);
+      this.held = grown;
+    }
+    this.chunk.copy(this.held, this.used, this.at, end);
+    this.used = size;
+    this.at = end;
+    if (this.at === this.chunk.length) {
+      this.chunk = EMPTY;
+      this.at = 0;
+    }
+  }
+
+  private checked(length: number): number {
+    if (length === 0) throw new FrameError("the frame's length is 0");
+    if (length > this.bytesMax)
+      throw new FrameError(`the frame's length is ${length}, at most ${this.bytesMax} are allowed`);
+    return length;
+  }
+}
+
+/** One frame around a JSON text. */
+export function encodeFrame(json: string): Buffer {
+  const bytes = Buffer.byteLength(json);
+  const frame = Buffer.allocUnsafe(HEADER_BYTES + bytes);
+  frame.writeUInt32BE(bytes, 0);
+  frame.write(json, HEADER_BYTES);
+  return frame;
+}
+
+const EMPTY = Buffer.alloc(0);

@@ -1,0 +1,175 @@
+/** Embedders of one's own: checked, registered, and found again by what they are. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { CallableEmbedder, type EmbedFunction } from "../../src/embed/callable.ts";
+import { spaceId } from "../../src/embed/embedder.ts";
+import type { LocalStore } from "../../src/engine/local-store.ts";
+import { ArgumentTypeError, CancelledError, ValueError } from "../../src/errors.ts";
+import { scratchDir } from "../fixture.ts";
+import { localStore } from "./fixture.ts";
+
+/** Counts vowels: texts with the same vowels mean the same. */
+const vowels: EmbedFunction = (texts) => texts.map((text) => [..."aeiou"].map((vowel) => text.split(vowel).length - 1));
+
+const embedder = (embed: EmbedFunction, more = {}) =>
+  new CallableEmbedder(embed, { modelId: "vowels", dimension: 5, ...more });
+
+describe("CallableEmbedder", () => {
+  test("rows may be arrays, floats, or one matrix; the answer is a matrix of its own", async () => {
+    const forms: EmbedFunction[] = [
+      () => [
+        [1, 2, 3, 4, 5],
+        [6, 7, 8, 9, 10],
+      ],
+      async () => [Float32Array.of(1, 2, 3, 4, 5), Float32Array.of(6, 7, 8, 9, 10)],
+      () => Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+    ];
+    for (const form of forms) {
+      expect([...(await embedder(form).embedDocuments(["a", "b"]))]).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    }
+    const shared = new Float32Array(5);
+    expect(await embedder(() => shared).embedDocuments(["a"])).not.toBe(shared);
+  });
+
+  test("normalizes where asked to, and leaves zeros", async () => {
+    const unit = embedder(
+      () => [
+        [3, 4, 0, 0, 0],
+        [0, 0, 0, 0, 0],
+      ],
+      { normalize: true },
+    );
+    const vectors = await unit.embedDocuments(["a", "b"]);
+    expect(vectors[0]).toBeCloseTo(0.6, 6);
+    expect(vectors[1]).toBeCloseTo(0.8, 6);
+    expect([...vectors.subarray(5)]).toEqual([0, 0, 0, 0, 0]);
+    expect(unit.profile).toMatchObject({ provider: "callable", normalization: "l2", dimension: 5 });
+  });
+
+  test("questions may have a function of their own, and nothing is asked for no texts", async () => {
+    const asked: string[] = [];
+    const say =
+      (who: string): EmbedFunction =>
+      (texts) => {
+        asked.push(who);
+        return new Float32Array(texts.length * 5);
+      };
+    const both = embedder(say("documents"), { queries: say("queries") });
+    await both.embedDocuments(["a"]);
+    await both.embedQueries(["a"]);
+    expect(await both.embedDocuments([])).toHaveLength(0);
+    expect(asked).toEqual(["documents", "queries"]);
+  });
+
+  test("what a function answers wrongly is a ValueError that names it", async () => {
+    const wrong: [unknown, RegExp][] = [
+      [undefined, /answered with undefined/],
+      [{ data: [] }, /answered with an object/],
+      [[[1, 2, 3, 4, 5]], /1 vectors for 2 texts/],
+      [
+        [
+          [1, 2, 3, 4, 5],
+          [1, 2],
+        ],
+        /text 1, was answered with 2 numbers; its dimension is 5/,
+      ],
+      [[[1, 2, 3, 4, 5], null], /text 1, was answered with null/],
+      [
+        [
+          [1, 2, 3, 4, 5],
+          [1, 2, Number.NaN, 4, 5],
+        ],
+        /text 1 with NaN at place 2/,
+      ],
+      [
+        [
+          [1, 2, 3, 4, 5],
+          [1, 2, 1e39, 4, 5],
+        ],
+        /text 1 with Infinity/,
+      ],
+      [
+        [
+          [1, 2, 3, 4, 5],
+          [1, 2, "x", 4, 5],
+        ],
+        /text 1 with NaN/,
+      ],
+      [new Float32Array(9), /9 numbers; 2 texts of dimension 5 take 10/],
+    ];
+    for (const [answer, sentence] of wrong) {
+      const error = await embedder(() => answer as never)
+        .embedDocuments(["a", "b"])
+        .catch((failure) => failure);
+      expect(error).toBeInstanceOf(ValueError);
+      expect(error.message).toMatch(sentence);
+      expect(error.message).toContain("'vowels'");
+    }
+  });
+
+  test("what is said about it is checked", () => {
+    expect(() => embedder("no function" as never)).toThrow(ArgumentTypeError);
+    expect(() => embedder(vowels, { queries: 7 })).toThrow(ArgumentTypeError);
+    expect(() => embedder(vowels, { modelId: "" })).toThrow(ValueError);
+    expect(() => embedder(vowels, { modelVersion: "" })).toThrow(ValueError);
+    for (const dimension of [0, 1.5, 65_537, undefined]) {
+      expect(() => embedder(vowels, { dimension })).toThrow(/dimension is/);
+    }
+    const space = (more: object) => spaceId(embedder(vowels, more).profile);
+    expect(space({})).toBe(space({ modelVersion: "1" }));
+    expect(space({})).not.toBe(space({ modelVersion: "2" }));
+    expect(space({})).not.toBe(space({ normalize: true }));
+  });
+});
+
+describe("collections with an embedder of one's own", () => {
+  let dir: string;
+  let store: LocalStore;
+
+  beforeEach(async () => {
+    dir = scratchDir();
+    store = await localStore(dir);
+  });
+
+  afterEach(() => store.close());
+
+  test("an instance makes the collection, and a later process registers it", async () => {
+    const c = await store.createCollection("c", { embedder: embedder(vowels) });
+    await c.addTexts(["banana", "kiwi"], { ids: ["a", "i"] });
+    expect(await c.searchText("papaya")).toMatchObject({ ids: ["a", "i"], scores: [9, 0] });
+    await c.save();
+
+    await using later = await localStore(dir);
+    const again = await later.openCollection("c");
+    await expect(again.searchText("papaya")).rejects.toThrow(/vowels version 1.*register it/);
+    expect(again.has("a")).toBe(true);
+    later.registerEmbedder("mine", embedder(vowels));
+    expect((await again.searchText("papaya", { topK: 1 })).ids).toEqual(["a"]);
+    expect(() => later.registerEmbedder("mine", embedder(vowels))).toThrow(ValueError);
+    expect(() => later.registerEmbedder("bigram", embedder(vowels))).toThrow(ValueError);
+  });
+
+  test("a failure of the function reaches the caller as it is, and nothing is written", async () => {
+    const c = await store.createCollection("c", {
+      embedder: embedder(() => {
+        throw new Error("the model is on fire");
+      }),
+    });
+    await c.save();
+    await expect(c.addTexts(["text"])).rejects.toThrow("the model is on fire");
+    await expect(c.searchText("text")).rejects.toThrow("the model is on fire");
+    expect(await c.stats()).toMatchObject({ external_ids: 0, unsaved_changes: false });
+  });
+
+  test("a slow function can be given up; it hears of it", async () => {
+    let heard = false;
+    const slow = embedder(async (_, signal) => {
+      await new Promise((resolve) => signal!.addEventListener("abort", resolve));
+      heard = true;
+      throw new Error("stopped");
+    });
+    const c = await store.createCollection("c", { embedder: slow });
+    const add = c.addTexts(["text"], { signal: AbortSignal.timeout(20) });
+    await expect(add).rejects.toBeInstanceOf(CancelledError);
+    expect([heard, c.size]).toEqual([true, 0]);
+  });
+});

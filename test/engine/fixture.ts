@@ -1,0 +1,8 @@
+/** Stores of this process for the engine's tests. */
+import { LocalStore } from "../../src/engine/local-store.ts";
+import { native, scratchDir } from "../fixture.ts";
+
+/** A store on a directory; several on one directory behave like several processes. */
+export async function localStore(dir = scratchDir()): Promise<LocalStore> {
+  return new LocalStore(dir, await native(), "0.0.0-test");
+}
