@@ -17,6 +17,10 @@ const ROOT: Group = {
       summary: "serve the memory to an agent over stdin and stdout (MCP)",
       load: async () => (await import("./cli/mcp.ts")).default,
     },
+    serve: {
+      summary: "serve the memory to other processes and hosts over a socket",
+      load: async () => (await import("./cli/serve.ts")).default,
+    },
     mem: { summary: "the memory from the terminal", load: async () => (await import("./cli/mem.ts")).default },
     login: {
       summary: "log this machine in, once, and install the native runtime",

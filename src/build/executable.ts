@@ -40,6 +40,9 @@ const BUN: Record<PlatformTag, { target: string; pack: string }> = {
   "macos-arm64": { target: "bun-darwin-arm64", pack: "@oven/bun-darwin-aarch64" },
 };
 
+/** Beside the entry: what runs on threads of its own, each an entry that is started by its path. */
+const THREADS = ["serve/decode-worker.ts"];
+
 export interface ExecutableOptions {
   /** The checkout; its node_modules resolve the imports. */
   root: string;
@@ -76,7 +79,8 @@ export async function buildExecutable(options: ExecutableOptions): Promise<boole
       flags.push(`--target=${BUN[info.platform].target}`);
       flags.push(`--compile-executable-path=${await foreignBun(root, cache, info.platform)}`);
     }
-    await run([process.execPath, "build", options.entry, ...flags], root);
+    const entries = [options.entry, ...THREADS.map((file) => join(dirname(options.entry), file))];
+    await run([process.execPath, "build", ...entries, ...flags], root);
     mkdirSync(dirname(output), { recursive: true });
     renameSync(built, output);
     writeFileSync(stamp, JSON.stringify({ key, ...identity(output) }));

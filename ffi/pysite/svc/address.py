@@ -1,0 +1,80 @@
+"""Where a server listens."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from typing import NamedTuple, Optional
+
+_TCP = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|(?P<name>[^\s/:@?#\[\]%]+)):(?P<port>[0-9]{1,5})")
+
+# What a socket's address holds on every system, besides the NUL at its end.
+_PATH_BYTES_MAX = 103
+
+_FORMS = (
+    "unix:///path/name.sock, an absolute path that ends in .sock, a relative path that starts with ./, "
+    "tcp://host:port or host:port (an IPv6 address in brackets)"
+)
+
+
+class Address(NamedTuple):
+    """A Unix socket's ``path``, or ``host`` and ``port``."""
+
+    path: Optional[str] = None
+    host: str = ""
+    port: int = 0
+
+    def __str__(self) -> str:
+        if self.path is not None:
+            return self.path
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def dial(self, timeout: Optional[float]) -> socket.socket:
+        """A connected socket, within ``timeout`` seconds for each address that the host's name stands for. Raises OSError."""
+        if self.path is None:
+            sock = socket.create_connection((self.host, self.port), timeout)
+            _prompt_and_watched(sock)
+            return sock
+        if not hasattr(socket, "AF_UNIX"):
+            raise OSError("this Python has no Unix sockets; connect over TCP")
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            sock.settimeout(timeout)
+            sock.connect(self.path)
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
+
+def parse_address(address: str) -> Address:
+    """Reads an address. Raises ValueError for one that has none of the forms it lists, TypeError for one that is no string."""
+    if not isinstance(address, str):
+        raise TypeError(f"the address must be a string, not {type(address).__name__}: {_FORMS}")
+    if "\0" not in address and not address.endswith("/"):
+        if address.startswith("unix:///"):
+            return Address(path=address[len("unix://") :])
+        if address.startswith("/") and address.endswith(".sock"):
+            return Address(path=address)
+        if address.startswith("./"):
+            return Address(path=_lasting(address))
+    found = _TCP.fullmatch(address[len("tcp://") :] if address.startswith("tcp://") else address)
+    if found and 1 <= int(found["port"]) <= 65535:
+        return Address(host=found["six"] or found["name"], port=int(found["port"]))
+    raise ValueError(f"{address!r} is no address of a server. The forms are: {_FORMS}")
+
+
+def _lasting(path: str) -> str:
+    """The absolute path, so that a reconnect after os.chdir finds the same server; the relative one where that is too long for a socket."""
+    absolute = os.path.abspath(path)
+    return absolute if len(os.fsencode(absolute)) <= _PATH_BYTES_MAX else path
+
+
+def _prompt_and_watched(sock: socket.socket) -> None:
+    """Small requests leave at once; a host that vanished is noticed in about two minutes, though a reply may take any time."""
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 6)):
+        if hasattr(socket, name):
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

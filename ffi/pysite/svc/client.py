@@ -1,0 +1,119 @@
+"""The way in: a connection, and what a server holds."""
+
+from __future__ import annotations
+
+import operator
+from types import TracebackType
+from typing import Any, Dict, Iterable, List, Optional, Type
+
+from .address import parse_address
+from .collection import RemoteCollection
+from .session import Session, check_token
+from .wire import json_bytes
+
+
+def connect(address: str, token: Optional[str] = None, timeout: Optional[float] = 30.0) -> "RemoteTelys":
+    """Connects to ``svc serve``.
+
+    ``address`` is ``unix:///path/name.sock``, an absolute path that ends in ``.sock``, a relative path that starts with ``./``,
+    ``tcp://host:port`` or ``host:port``, with an IPv6 address in brackets. Over TCP the ``token`` is the one that the server was started
+    with. It travels as it is: across hosts, put the connection in a tunnel.
+
+    ``timeout`` is in seconds. It bounds connecting and authenticating, a ``ping``, and any pause in the middle of a request or reply; None
+    lifts it. A reply may take any time to begin, as saving and compacting do.
+
+    Raises ValueError for an address that has none of these forms, PermissionError for a wrong or missing token, TimeoutError, and OSError
+    where nobody answers.
+    """
+    if timeout is not None and not 0 < timeout < float("inf"):
+        raise ValueError(f"timeout is {timeout}; it must be a number of seconds above 0, or None")
+    session = Session(parse_address(address), check_token(token), timeout)
+    session.open()
+    return RemoteTelys(session)
+
+
+class RemoteTelys:
+    """A server's collections. A context manager that closes itself; any number of threads may share one.
+
+    A connection that was lost is made again where that is safe: where the request had not left in full, and for whatever changes nothing.
+    Otherwise the call raises :class:`svc.OutcomeUnknownError`, an OSError.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __enter__(self) -> "RemoteTelys":
+        return self
+
+    def __exit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<svc.RemoteTelys {self._session.address}>"
+
+    def __getitem__(self, name: str) -> RemoteCollection:
+        """The same as :meth:`open_collection`."""
+        return self.open_collection(name)
+
+    # Without this, a loop over the client would ask for collections called 0, 1, 2 and so on.
+    __iter__ = None
+
+    def ping(self) -> None:
+        """One round trip. Raises OSError or TimeoutError where the server does not answer."""
+        self._session.call("ping", dict)
+
+    def create_collection(
+        self,
+        name: str,
+        dim: Optional[int] = None,
+        partition_by: str = "scope",
+        filter_columns: Iterable[str] = (),
+        dtype: str = "f32",
+        embedder: Optional[str] = None,
+    ) -> RemoteCollection:
+        """A new collection, in the server's memory until its first ``save``; the existing one where everything agrees.
+
+        ``dim``: numbers in a vector, 1 to 65,536; left out where ``embedder`` names what turns texts into vectors, which the server looks
+        up (``multigram``, ``bigram``, or one that its operator added). ``partition_by``: the metadata key that rows are grouped by.
+        ``filter_columns``: further keys that ``where`` can name. ``dtype``: how numbers are stored.
+
+        Raises ValueError for a value outside its domain, and where a collection of the name exists that differs.
+        """
+        _check_name(name)
+        if isinstance(filter_columns, (str, bytes)):
+            raise TypeError(f"filter_columns must be a list of strings, as in [{filter_columns!r}]")
+        values: Dict[str, Any] = {
+            "dim": None if dim is None else operator.index(dim),
+            "partition_by": partition_by,
+            "filter_columns": list(filter_columns),
+            "dtype": dtype,
+            "embedder": embedder,
+        }
+        args = {key: json_bytes(value, key) for key, value in values.items() if value is not None}
+        self._session.call("create_collection", dict, name, args)
+        return RemoteCollection(self._session, name)
+
+    def open_collection(self, name: str) -> RemoteCollection:
+        """A collection that exists. Raises ValueError where it does not."""
+        _check_name(name)
+        self._session.call("open_collection", dict, name)
+        return RemoteCollection(self._session, name)
+
+    def collections(self) -> List[str]:
+        """Names of the saved collections, sorted."""
+        return self._session.call("collections", list)  # type: ignore[no-any-return]
+
+    def stats(self) -> Dict[str, Any]:
+        """The server's counters: ``version``, ``uptime_s``, ``connections``, ``requests``, ``errors``, ``ops`` and others."""
+        return self._session.call("stats", dict)  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Ends the connection. What was not saved stays in the server's memory. Closing twice is fine."""
+        self._session.close()
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"a collection's name must be a string, not {type(name).__name__}")

@@ -1,0 +1,216 @@
+"""A collection on a server."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TypedDict
+
+from .batches import Column, Pieces, id_column, id_list, metadata_list, refuse_repeats, requests, told
+from .filters import Where, where_json
+from .session import Session
+from .vectors import Vector, Vectors, matrix, texts_json, vector_json
+from .wire import json_bytes
+
+#: One dict or None for each row.
+Metadata = Iterable[Optional[Mapping[str, Any]]]
+
+
+class _Ranking(TypedDict):
+    ids: List[str]
+    scores: List[float]
+
+
+class SearchResult(_Ranking, total=False):
+    """The best rows, best first; the lists run side by side.
+
+    ``scores`` are inner products; of a fused ranking its own. ``metadata`` is there with ``with_metadata``, one dict or None for each id.
+    ``explain`` is there with ``explain``: ``mode``, ``screened_rows``, ``scored_rows``, ``probed_lists``, and of a fused ranking
+    ``dense_scores`` and ``lexical_scores``.
+    """
+
+    metadata: List[Optional[Dict[str, Any]]]
+    explain: Dict[str, Any]
+
+
+class RemoteCollection:
+    """A collection by its name. Changes are in the server's memory, visible to all of its clients, until :meth:`save`.
+
+    A call whose request would be larger than 64 MiB travels in several requests, and **each of them** is all or nothing, not the call.
+    Where a later one fails, the exception's ``applied_ids`` holds the ids of the earlier ones and its message counts their rows.
+
+    Every method may raise OSError where the server is gone, and TimeoutError where a change finds another process writing. Where the server
+    was started again behind unsaved changes of this client, the next :meth:`save` or :meth:`compact` raises OSError once and does nothing.
+    """
+
+    def __init__(self, session: Session, name: str) -> None:
+        self._session = session
+        #: The collection's name.
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<svc.RemoteCollection {self.name!r} at {self._session.address}>"
+
+    def add(self, vectors: Vectors, ids: Optional[Iterable[str]] = None, metadata: Optional[Metadata] = None) -> List[str]:
+        """Adds rows under new ids; returns the ids.
+
+        ``vectors``: of the shape (rows, dim): a list of rows, an array of numpy, a memoryview. A flat buffer such as ``array.array("f")``
+        holds as many rows as there are ``ids`` (or ``metadata``), one where neither is given. They are sent in single precision.
+        ``ids``: one a row, 1 to 512 bytes of UTF-8; left out, each row gets a UUID. ``metadata``: a dict or None a row, at most 64 KiB as
+        JSON. The value of the collection's partition key in it says which partition the row belongs to, ``"default"`` without one.
+
+        Raises KeyError for an id that exists or stands twice, ValueError for rows of different or wrong length and for NaN and infinities,
+        TypeError for what is no number. Then nothing of the request was added (see above for calls beyond 64 MiB).
+        """
+        return self._put_vectors("add", vectors, ids, metadata)
+
+    def upsert(
+        self, vectors: Vectors, ids: Optional[Iterable[str]] = None, metadata: Optional[Metadata] = None
+    ) -> List[str]:
+        """Adds rows, or replaces vector and metadata of those whose ids exist. See :meth:`add`.
+
+        Of an id that stands twice the last row wins.
+        """
+        return self._put_vectors("upsert", vectors, ids, metadata)
+
+    def add_texts(
+        self, texts: Iterable[str], ids: Optional[Iterable[str]] = None, metadata: Optional[Metadata] = None
+    ) -> List[str]:
+        """Embeds texts on the server and adds them; returns the ids. The collection must have an embedder.
+
+        ``texts``: a list of strings of at most 16 MiB, of which the first 1 MiB is embedded. The rest is as with :meth:`add`.
+        """
+        return self._put_texts("add_texts", texts, ids, metadata)
+
+    def upsert_texts(
+        self, texts: Iterable[str], ids: Optional[Iterable[str]] = None, metadata: Optional[Metadata] = None
+    ) -> List[str]:
+        """Embeds texts on the server and adds them, or replaces the rows whose ids exist. See :meth:`add_texts` and :meth:`upsert`."""
+        return self._put_texts("upsert_texts", texts, ids, metadata)
+
+    def search(
+        self,
+        vector: Vector,
+        top_k: int = 10,
+        where: Optional[Where] = None,
+        explain: bool = False,
+        with_metadata: bool = False,
+    ) -> SearchResult:
+        """The rows of the largest inner product with ``vector``, best first.
+
+        ``vector``: of the shape (dim,). ``top_k``: most rows to answer with; below 1 counts as 1, above 100,000 as 100,000. ``where``: only
+        rows that match. ``explain``: also say how the answer was found. ``with_metadata``: also answer with each row's metadata.
+
+        Raises ValueError for a vector of the wrong length and for a column that cannot be filtered by.
+        """
+        return self._search("search", "vector", vector_json(vector), top_k, where, explain, with_metadata)
+
+    def search_text(
+        self,
+        text: str,
+        top_k: int = 10,
+        where: Optional[Where] = None,
+        explain: bool = False,
+        with_metadata: bool = False,
+    ) -> SearchResult:
+        """The rows that ``text`` means, by the collection's embedder and, where it has one, its lexical index. See :meth:`search`."""
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a string, not {type(text).__name__}")
+        return self._search("search_text", "text", json_bytes(text, "text"), top_k, where, explain, with_metadata)
+
+    def ids(self, where: Optional[Where] = None) -> List[str]:
+        """Ids of the live rows, in the order they were first added. Raises ValueError where the list is larger than a reply may be."""
+        filtered = where_json(where)
+        args = {} if filtered is None else {"where": filtered}
+        return self._session.call("ids", list, self.name, args)  # type: ignore[no-any-return]
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Deletes rows; returns how many were live. Unknown ids are passed over."""
+        names = id_list(ids)
+        deleted = 0
+
+        def note(count: int) -> None:
+            nonlocal deleted
+            deleted += count
+
+        self._send("delete", int, {"ids": id_column(names)}, len(names), note, "deleted", names)
+        return deleted
+
+    def compact(self) -> None:
+        """Drops the space of deleted and replaced rows. Saves first."""
+        self._session.call("compact", type(None), self.name)
+
+    def save(self) -> None:
+        """Makes every change so far durable. Raises OSError where the disk refuses; the collection is then as it was last saved."""
+        self._session.call("save", type(None), self.name)
+
+    def stats(self) -> Dict[str, Any]:
+        """What the collection is, and its counters: ``external_ids`` (live rows), ``dim``, ``unsaved_changes`` and others."""
+        return self._session.call("stats", dict, self.name)  # type: ignore[no-any-return]
+
+    def _put_vectors(
+        self, op: str, vectors: Vectors, ids: Optional[Iterable[str]], metadata: Optional[Metadata]
+    ) -> List[str]:
+        names = None if ids is None else id_list(ids)
+        pieces = None if metadata is None else metadata_list(metadata)
+        beside = names if names is not None else pieces
+        rows = matrix(vectors, None if beside is None else len(beside))
+        return self._put(op, "vectors", rows, rows.rows, names, pieces)
+
+    def _put_texts(self, op: str, texts: Iterable[str], ids: Optional[Iterable[str]], metadata: Optional[Metadata]) -> List[str]:
+        names = None if ids is None else id_list(ids)
+        pieces = None if metadata is None else metadata_list(metadata)
+        rows = texts_json(texts)
+        return self._put(op, "texts", Pieces(rows), len(rows), names, pieces)
+
+    def _put(
+        self, op: str, kind: str, column: Column, rows: int, ids: Optional[List[str]], metadata: Optional[List[bytes]]
+    ) -> List[str]:
+        columns: Dict[str, Column] = {kind: column}
+        for name, values in (("ids", ids), ("metadata", metadata)):
+            if values is not None and len(values) != rows:
+                raise ValueError(f"{name} has {len(values)} elements for {rows} rows; it needs one for each row")
+        if ids is not None:
+            if op.startswith("add"):
+                refuse_repeats(ids)
+            columns["ids"] = id_column(ids)
+        if metadata is not None:
+            columns["metadata"] = Pieces(metadata)
+        made: List[str] = []
+        self._send(op, list, columns, rows, made.extend, "added" if op.startswith("add") else "upserted", made)
+        return made
+
+    def _send(
+        self,
+        op: str,
+        kind: type,
+        columns: Mapping[str, Column],
+        rows: int,
+        note: Callable[[Any], None],
+        change: str,
+        ids: List[str],
+    ) -> None:
+        """The requests of one call, one behind the other; ``note`` gets each one's result."""
+        for start, _, args in requests(columns, rows):
+            try:
+                result = self._session.call(op, kind, self.name, args)
+            except Exception as error:
+                if start > 0:
+                    told(error, start, rows, change, ids[:start])
+                raise
+            note(result)
+
+    def _search(
+        self, op: str, kind: str, question: bytes, top_k: int, where: Optional[Where], explain: bool, with_metadata: bool
+    ) -> SearchResult:
+        args = {kind: question, "top_k": b"%d" % operator.index(top_k)}
+        filtered = where_json(where)
+        if filtered is not None:
+            args["where"] = filtered
+        if explain:
+            args["explain"] = b"true"
+        if with_metadata:
+            args["with_metadata"] = b"true"
+        found: SearchResult = self._session.call(op, dict, self.name, args)
+        # JSON writes a whole number without a point.
+        found["scores"] = [float(score) for score in found.get("scores", ())]
+        return found

@@ -1,0 +1,83 @@
+"""What can go wrong, as the exceptions that Python has for it.
+
+An error that the server reports is raised as the built-in class of the same name, and is a :class:`RemoteError` besides: ``except
+ValueError`` and ``except svc.RemoteError`` both catch it. What this side finds before it sends anything is the plain built-in class.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, Type
+
+
+class RemoteError(Exception):
+    """An error that the server reported. Always an instance of the built-in class of its type as well."""
+
+
+class OutcomeUnknownError(OSError):
+    """The connection failed behind a request that changes something, before its reply: the change was made as a whole or not at all.
+
+    Repeating an ``upsert``, a ``delete`` or a ``save`` is always right. Before an ``add`` without ids is repeated, look what is there.
+    """
+
+
+class DuplicateIdError(KeyError):
+    """An id that exists already, or stands twice in one call."""
+
+    # KeyError shows the repr of its argument, which turns a sentence into a quoted string.
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class RemoteValueError(RemoteError, ValueError):
+    """A value outside its domain; a collection that does not exist."""
+
+
+class RemoteTypeError(RemoteError, TypeError):
+    """An argument of the wrong type."""
+
+
+class RemoteKeyError(RemoteError, DuplicateIdError):
+    """``add`` of an id that exists. Nothing of the request was added."""
+
+
+class RemotePermissionError(RemoteError, PermissionError):
+    """The token was not accepted, or the server lacks a licence."""
+
+
+class RemoteRuntimeError(RemoteError, RuntimeError):
+    """The server cannot do this in its state, or has as many connections as it allows."""
+
+
+class RemoteOSError(RemoteError, OSError):
+    """The server's disk said no. The collection is as it was last saved."""
+
+
+class RemoteTimeoutError(RemoteError, TimeoutError):
+    """Another process holds the collection's writer's lock."""
+
+
+class CancelledError(RemoteError):
+    """The server stopped the operation before it was done."""
+
+
+_CLASSES: Dict[str, Type[RemoteError]] = {
+    "ValueError": RemoteValueError,
+    "TypeError": RemoteTypeError,
+    "KeyError": RemoteKeyError,
+    "PermissionError": RemotePermissionError,
+    "RuntimeError": RemoteRuntimeError,
+    "OSError": RemoteOSError,
+    "TimeoutError": RemoteTimeoutError,
+    "CancelledError": CancelledError,
+}
+
+
+def error_from_line(line: str) -> RemoteError:
+    """The exception for a reply's ``error``: one line ``<Type>: <message>``, or one of the three lines without a type."""
+    if line == "unauthorized" or line.startswith("unauthorized:"):
+        return RemotePermissionError(f"{line}: connect with the token that the server was started with")
+    if line == "bad request":
+        return RemoteValueError("the server could not read the request: bad request")
+    kind, colon, message = line.partition(": ")
+    known = _CLASSES.get(kind) if colon else None
+    return known(message) if known else RemoteRuntimeError(line)

@@ -1,0 +1,221 @@
+"""One request at a time over a connection that is made again where that is safe."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import weakref
+from typing import Any, Dict, NoReturn, Optional, Tuple, Type, Union
+
+from .address import Address
+from .errors import OutcomeUnknownError, error_from_line
+from .wire import Connection, MalformedReply, Stalled, json_bytes, parse_reply, request_frame
+
+#: Operations that change nothing: asking twice is asking once.
+HARMLESS = frozenset(["auth", "ping", "collections", "open_collection", "search", "search_text", "ids", "stats"])
+
+# What a server holds in memory, and what makes it durable.
+_CHANGES = frozenset(["add", "upsert", "add_texts", "upsert_texts", "delete"])
+_SAVES = frozenset(["save", "compact"])
+
+# Until a connection has authenticated it may send so many bytes.
+_AUTH_BYTES_MAX = 4096
+
+Kind = Union[Type[Any], Tuple[Type[Any], ...]]
+
+
+class Session:
+    """Requests to one server, from any number of threads."""
+
+    def __init__(self, address: Address, token: Optional[str], timeout: Optional[float]) -> None:
+        self.address = address
+        self._token = token
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._connection: Optional[Connection] = None
+        self._closed = False
+        self._number = 0
+        # Which run of the server is connected, and for each collection the run that took the first unsaved change of this session.
+        self._instance: object = None
+        self._unsaved: Dict[str, object] = {}
+        _sessions.add(self)
+
+    def open(self) -> None:
+        """Connects and authenticates. Raises OSError, or what the server says."""
+        with self._lock:
+            self._ready()
+
+    def close(self) -> None:
+        """Ends the connection. A request of another thread that waits for its reply fails."""
+        self._closed = True
+        connection = self._connection
+        if connection is not None:
+            connection.interrupt()
+        with self._lock:
+            self._drop()
+
+    def call(self, op: str, kind: Kind, collection: Optional[str] = None, args: Optional[Dict[str, bytes]] = None) -> Any:
+        """The result of a request, which must be of a ``kind``.
+
+        Raises what the server says; OutcomeUnknownError where a change may or may not have been made; OSError otherwise.
+        """
+        with self._lock:
+            self._number += 1
+            number = self._number
+            frame = request_frame(op, collection, args or {}, number)
+            try:
+                return self._attempt(op, number, frame, kind, collection)
+            except _Lost:
+                pass
+            try:
+                return self._attempt(op, number, frame, kind, collection)
+            except _Lost as lost:
+                raise ConnectionResetError(f"the connection to {self.address} was lost twice in a row: {lost}") from None
+
+    def forget(self) -> None:
+        """For a process that was just forked: the connection stays its parent's, and so does whoever holds the lock."""
+        self._lock = threading.Lock()
+        self._drop()
+
+    def _attempt(self, op: str, number: int, frame: bytes, kind: Kind, collection: Optional[str]) -> Any:
+        connection = self._ready()
+        if collection is None or (op not in _CHANGES and op not in _SAVES):
+            return self._exchange(connection, op, number, frame, kind)
+        if op in _SAVES and self._unsaved.get(collection, self._instance) != self._instance:
+            # A reconnect hides that the server ended. A save that succeeded now would vouch for changes that may be gone.
+            del self._unsaved[collection]
+            raise OSError(
+                f"{op} was not done: the server was started again behind unsaved changes of {collection!r}. If it had not ended in order, "
+                "they are lost: look what is there (ids, stats), make them again, and save"
+            )
+        result = self._exchange(connection, op, number, frame, kind)
+        if op in _SAVES:
+            self._unsaved.pop(collection, None)
+        else:
+            self._unsaved.setdefault(collection, self._instance)
+        return result
+
+    def _ready(self) -> Connection:
+        """The connection, made or made again where there is none that works."""
+        if self._closed:
+            raise ValueError("the client is closed; svc.connect makes a new one")
+        if self._connection is not None and self._connection.is_stale:
+            self._drop()
+        if self._connection is None:
+            connection = self._dial()
+            self._connection = connection
+            try:
+                self._greet(connection)
+            except BaseException:
+                self._drop()
+                raise
+        return self._connection
+
+    def _dial(self) -> Connection:
+        try:
+            return Connection(self.address.dial(self._timeout), self._timeout)
+        except socket.timeout:
+            raise TimeoutError(f"cannot connect to {self.address}: it did not answer in time") from None
+        except OSError as error:
+            reason = f"cannot connect to {self.address}: {error.strerror or error}"
+            if error.errno is None or isinstance(error, socket.gaierror):
+                raise OSError(reason) from None
+            # With the number OSError picks the class: a refused connection stays a ConnectionRefusedError.
+            raise OSError(error.errno, reason) from None
+
+    def _greet(self, connection: Connection) -> None:
+        """Authenticates, and learns which run of the server this is: it takes the connection before anything depends on it."""
+        if self._token is not None:
+            self._first(connection, "auth", {"token": json_bytes(self._token, "the token")})
+        self._instance = self._first(connection, "stats", {}).get("instance")
+
+    def _first(self, connection: Connection, op: str, args: Dict[str, bytes]) -> Dict[str, Any]:
+        self._number += 1
+        frame = request_frame(op, None, args, self._number)
+        try:
+            return self._exchange(connection, op, self._number, frame, dict, self._timeout)  # type: ignore[no-any-return]
+        except _Lost as lost:
+            raise ConnectionResetError(f"{self.address} closed a new connection: {lost}") from None
+
+    def _exchange(
+        self, connection: Connection, op: str, number: int, frame: bytes, kind: Kind, wait: Optional[float] = None
+    ) -> Any:
+        """One request and its reply. Raises _Lost where it may be repeated."""
+        if op == "ping":
+            wait = self._timeout
+        connection.sent = 0
+        try:
+            reply = parse_reply(self._trade(connection, frame, wait))
+            if reply.get("id") != number and (reply["ok"] or "id" in reply):
+                raise MalformedReply("the server answered another request than the one that was sent")
+            if reply["ok"] and not isinstance(reply["result"], kind):
+                raise MalformedReply(f"the server answered {op} with a result of the wrong type")
+        except BaseException as error:
+            # Also for Ctrl-C: the next reply on this connection would answer the wrong request.
+            self._drop()
+            if isinstance(error, OSError):
+                self._explain(op, connection.sent == len(frame), error)
+            raise
+        if reply["ok"]:
+            return reply["result"]
+        # An error without the request's id is about the connection, which the server closes behind it.
+        if "id" not in reply or reply["error"].startswith("unauthorized"):
+            self._drop()
+        raise error_from_line(reply["error"])
+
+    def _trade(self, connection: Connection, frame: bytes, wait: Optional[float]) -> bytes:
+        try:
+            connection.send(frame)
+        except ConnectionError:
+            words = connection.last_words()
+            if words is None:
+                raise
+            return words
+        return connection.receive(wait)
+
+    def _explain(self, op: str, is_sent: bool, error: OSError) -> NoReturn:
+        """What a failed connection means for the request."""
+        if is_sent and op not in HARMLESS:
+            raise OutcomeUnknownError(f"it is not known whether {op} was applied: {error}") from None
+        if isinstance(error, MalformedReply):
+            raise error from None
+        if isinstance(error, Stalled):
+            raise TimeoutError(f"{op} was not done: {error}") from None
+        if self._closed:
+            raise ConnectionAbortedError(f"{op} was not done: the client was closed") from None
+        raise _Lost(str(error)) from None
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+class _Lost(Exception):
+    """The connection is gone, and the request changed nothing."""
+
+
+def check_token(token: Optional[str]) -> Optional[str]:
+    """A token that can be sent. Messages never hold it."""
+    if token is None:
+        return None
+    if not isinstance(token, str):
+        raise TypeError(f"the token must be a string, not {type(token).__name__}")
+    if not token:
+        raise ValueError("the token is empty; leave it out for a server on a Unix socket")
+    if len(request_frame("auth", None, {"token": json_bytes(token, "the token")}, 2**53)) > _AUTH_BYTES_MAX:
+        raise ValueError(f"the token is too long: its request may have {_AUTH_BYTES_MAX} bytes")
+    return token
+
+
+_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for session in list(_sessions):
+        session.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

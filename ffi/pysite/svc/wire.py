@@ -1,0 +1,171 @@
+"""Frames on a socket: a 4-byte big-endian length, then that many bytes of UTF-8 JSON."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import time
+from typing import Any, Dict, Optional
+
+#: Largest body of a frame, in bytes, in both directions.
+FRAME_BYTES_MAX = 256 * 1024 * 1024
+_HEADER = struct.Struct(">I")
+# Memory grows with what arrived, never with what a header announces.
+_READ_BYTES = 1024 * 1024
+_WRITE_BYTES = 4 * 1024 * 1024
+
+
+class MalformedReply(OSError):
+    """What came is no reply. Nothing that follows on the connection can be read."""
+
+
+class Stalled(TimeoutError):
+    """The server moved no byte for as long as the caller allows."""
+
+
+class Connection:
+    """Sends a frame and knows how much of it went out; receives a frame."""
+
+    def __init__(self, sock: socket.socket, pause: Optional[float]) -> None:
+        """``pause``: seconds that may pass in the middle of a frame without a byte; None for any time."""
+        self._socket = sock
+        self._pause = pause
+        #: Bytes of the frame sent last that the kernel took.
+        self.sent = 0
+
+    def send(self, frame: bytes) -> None:
+        """Sends a frame, header included. Raises Stalled, or OSError where the connection is lost; ``sent`` tells how much had gone out."""
+        self.sent = 0
+        self._socket.settimeout(self._pause)
+        with memoryview(frame) as view:
+            while self.sent < len(view):
+                try:
+                    self.sent += self._socket.send(view[self.sent : self.sent + _WRITE_BYTES])
+                except socket.timeout as error:
+                    raise _stalled(error, f"the server read nothing for {self._pause} seconds") from None
+
+    def receive(self, wait: Optional[float]) -> bytes:
+        """The body of the next frame. ``wait``: seconds that the whole of it may take; None for any time until it begins.
+
+        Raises Stalled, MalformedReply, or OSError where the connection is lost.
+        """
+        deadline = None if wait is None else time.monotonic() + wait
+        header = self._read(_HEADER.size, deadline, begun=False)
+        (length,) = _HEADER.unpack(header)
+        if not 1 <= length <= FRAME_BYTES_MAX:
+            raise MalformedReply(f"the server announced a reply of {length} bytes; 1 to {FRAME_BYTES_MAX} are allowed")
+        return self._read(length, deadline, begun=True)
+
+    def last_words(self) -> Optional[bytes]:
+        """The frame that a server sent before it closed the connection while we were still sending; None where there is none."""
+        try:
+            return self.receive(1.0)
+        except OSError:
+            return None
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether an idle connection is of no use: the other side closed it, or said something that nobody asked for."""
+        try:
+            self._socket.settimeout(0)
+            self._socket.recv(1, socket.MSG_PEEK)
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError:
+            return True
+        return True
+
+    def interrupt(self) -> None:
+        """Ends the connection under a thread that is waiting on it."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        """Closes this process's end. A process that was forked before keeps its own."""
+        self._socket.close()
+
+    def _read(self, size: int, deadline: Optional[float], begun: bool) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            self._socket.settimeout(self._patience(deadline, begun or bool(data)))
+            try:
+                piece = self._socket.recv(min(size - len(data), _READ_BYTES))
+            except socket.timeout as error:
+                raise _stalled(error, "the server's reply did not come in time") from None
+            if not piece:
+                raise ConnectionResetError("the server closed the connection")
+            data += piece
+        return bytes(data)
+
+    def _patience(self, deadline: Optional[float], begun: bool) -> Optional[float]:
+        if deadline is None:
+            return self._pause if begun else None
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise Stalled("the server's reply did not come in time")
+        return left
+
+
+def _stalled(error: OSError, message: str) -> OSError:
+    """Our own patience has no number; what has one is the system's, which gave the connection up."""
+    return Stalled(message) if error.errno is None else ConnectionResetError(error.errno, error.strerror)
+
+
+def request_frame(op: str, collection: Optional[str], args: Dict[str, bytes], number: int) -> bytes:
+    """A request with its header. The arguments are JSON already. Raises ValueError for one that is larger than a frame may be."""
+    head = b'{"op":%b,"id":%d' % (json_bytes(op, "op"), number)
+    if collection is not None:
+        head += b',"collection":' + json_bytes(collection, "the collection's name")
+    parts = [b"", head, b',"args":{']
+    for index, (name, value) in enumerate(args.items()):
+        parts += [b',"' if index else b'"', name.encode(), b'":', value]
+    parts.append(b"}}")
+    length = sum(map(len, parts))
+    if length > FRAME_BYTES_MAX:
+        raise ValueError(f"the request for {op} has {length} bytes; at most {FRAME_BYTES_MAX} are allowed")
+    parts[0] = _HEADER.pack(length)
+    return b"".join(parts)
+
+
+def parse_reply(body: bytes) -> Dict[str, Any]:
+    """A reply's object, with ``ok`` and with ``result`` or ``error``. Raises MalformedReply."""
+    try:
+        reply = json.loads(body.decode("utf-8"), parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise MalformedReply("the server's reply is not JSON in UTF-8") from None
+    if isinstance(reply, dict):
+        ok = reply.get("ok")
+        if (ok is True and "result" in reply) or (ok is False and isinstance(reply.get("error"), str)):
+            return reply
+    raise MalformedReply('the server\'s reply is no object with "ok" and "result" or "error"')
+
+
+def json_bytes(value: object, what: str) -> bytes:
+    """JSON in UTF-8. ``what`` is how messages call the value. Raises ValueError or TypeError for what JSON cannot say."""
+    try:
+        return _ENCODER.encode(value).encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError(f"{what} holds half of a surrogate pair, which UTF-8 cannot say") from None
+    except RecursionError:
+        raise ValueError(f"{what} is nested too deep") from None
+    except ValueError:
+        raise ValueError(f"{what} holds NaN, an infinity or itself, which JSON cannot say") from None
+    except TypeError as error:
+        raise TypeError(f"{what} cannot be sent as JSON: {error}") from None
+
+
+def _plain(value: Any) -> object:
+    """Numbers of numpy and its like, which know how to become Python's."""
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"there is no JSON for a {type(value).__name__}")
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(constant)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)

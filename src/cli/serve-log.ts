@@ -1,0 +1,16 @@
+/** The server's events as lines on stderr: for people, or one JSON object each for programs. */
+import type { Log, LogEvent } from "../serve/log.ts";
+import { note, oneLine } from "./output.ts";
+
+/** A log that prints in the format. */
+export function serveLog(format: "text" | "json"): Log {
+  return format === "json" ? (event) => note(jsonLine(event)) : (event) => note(textLine(event));
+}
+
+function jsonLine({ level, event, message, fields }: LogEvent): string {
+  return JSON.stringify({ time: new Date().toISOString(), level, event, message, ...fields });
+}
+
+function textLine({ level, message }: LogEvent): string {
+  return `${new Date().toISOString()} ${level.padEnd(5)} ${oneLine(message)}`;
+}

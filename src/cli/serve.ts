@@ -1,0 +1,196 @@
+/** `svc serve`: the memory for other processes and hosts. */
+import { buildInfo } from "../build-info.ts";
+import { accountPaths, memoryPath, svcHome } from "../paths.ts";
+import type { Limits } from "../serve/limits.ts";
+import { asUsage, command, EXIT, UsageError } from "./command.ts";
+import { numberFlag } from "./flags.ts";
+import { note, print, printJson } from "./output.ts";
+import { serveLog } from "./serve-log.ts";
+import { SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
+
+export default command({
+  summary: "serve the memory to other processes and hosts over a socket",
+  details:
+    "Clients: connect() of the TypeScript SDK, svc.connect() in Python, or anything that speaks src/wire/PROTOCOL.md.\n" +
+    "Changes are in memory until a client saves, the save interval passes, or the server ends in order (Ctrl-C, SIGTERM).\n" +
+    "The protocol is not encrypted: beyond this machine use a tunnel or a network you trust.",
+  examples: [
+    "svc serve --path ~/.svc/memory --socket ~/.svc/svc.sock",
+    "SVC_ACCESS_TOKEN=… svc serve --host 127.0.0.1 --port 8471 --save-interval 5",
+    "svc serve --socket ./svc.sock --embedder nomic=http://127.0.0.1:11434/v1#nomic-embed-text",
+    "svc serve --socket ./svc.sock --supervise --log-format json",
+  ],
+  args: {
+    path: {
+      type: "string",
+      valueHint: "DIR",
+      description: "memory directory (SVC_MEMORY_PATH, else memory in SVC_HOME)",
+    },
+    socket: { type: "string", valueHint: "PATH", description: "Unix socket to listen on; mode 0600, no token" },
+    host: { type: "string", valueHint: "HOST", description: "address to listen on; needs --port and a token" },
+    port: { type: "string", valueHint: "PORT", description: "port to listen on; 0 takes a free one" },
+    "access-token": {
+      type: "string",
+      valueHint: "TOKEN",
+      description: "bearer token of clients; SVC_ACCESS_TOKEN keeps it out of the list of processes",
+    },
+    license: { type: "string", valueHint: "JWT", description: "licence that --require-license checks (SVC_LICENSE)" },
+    "require-license": { type: "boolean", description: "check the licence before serving, offline" },
+    "save-interval": {
+      type: "string",
+      valueHint: "SECONDS",
+      description: "save what is unsaved this often; 0 leaves it to the clients (0)",
+    },
+    embedder: {
+      type: "string",
+      valueHint: "NAME=URL#MODEL",
+      description: "a further embedder, behind an OpenAI-compatible address of this machine; may be repeated",
+    },
+    supervise: { type: "boolean", description: "start the server again when it crashed, with growing pauses" },
+    "log-format": { type: "string", valueHint: "text|json", description: "how lines on stderr look (text)" },
+    "max-connections": { type: "string", valueHint: "N", description: "connections at once (2048)" },
+    "max-unauthenticated": {
+      type: "string",
+      valueHint: "N",
+      description: "of them, before auth; the oldest makes way (128)",
+    },
+    "max-in-flight": {
+      type: "string",
+      valueHint: "N",
+      description: "requests of one connection under way at once (64)",
+    },
+    "max-buffered": { type: "string", valueHint: "MIB", description: "memory for frames of all connections (1024)" },
+    "auth-timeout": { type: "string", valueHint: "SECONDS", description: "time to authenticate (30)" },
+    "frame-timeout": {
+      type: "string",
+      valueHint: "SECONDS",
+      description: "time in which an unfinished frame must grow by 1 MiB (30)",
+    },
+    "reader-timeout": {
+      type: "string",
+      valueHint: "SECONDS",
+      description: "time that a client may leave replies unread (30)",
+    },
+    "idle-timeout": {
+      type: "string",
+      valueHint: "SECONDS",
+      description: "time that a connection may be silent (3600)",
+    },
+    json: { type: "boolean", description: "print one JSON object once it listens" },
+  },
+  repeatable: ["embedder"],
+  async run({ args, all, env, signal }) {
+    const logFormat = args["log-format"] ?? "text";
+    if (logFormat !== "text" && logFormat !== "json") {
+      throw new UsageError(`--log-format: '${logFormat}' is neither text nor json`);
+    }
+    const accessToken = args["access-token"] ?? env.SVC_ACCESS_TOKEN;
+    const transport = transportOf(args.socket, args.host, args.port, accessToken);
+    const limits = limitsOf((flag) => args[flag as keyof typeof args] as string | undefined);
+    const saveIntervalS = positive("save-interval", args["save-interval"], 0) ?? 0;
+    const { openEndpoint, parseEndpoint } = await import("../serve/endpoint-embedder.ts");
+    const endpoints = all("embedder").map((text) => asUsage(() => parseEndpoint(text)));
+    const log = serveLog(logFormat);
+    if (args["access-token"] !== undefined) {
+      log({
+        level: "warn",
+        event: "token_in_argv",
+        message: "other users of this machine can see --access-token: SVC_ACCESS_TOKEN is safer",
+      });
+    }
+    if (args.supervise && env[SUPERVISED] === undefined) return supervise(ownCommand(), env, signal, log);
+
+    const home = svcHome(env);
+    const [{ LocalStore }, { serve }, { verifiedNative }, { optimiseForWork }] = await Promise.all([
+      import("../engine/local-store.ts"),
+      import("../serve/server.ts"),
+      import("../engine/native.ts"),
+      import("./jit.ts"),
+    ]);
+    optimiseForWork();
+    if (args["require-license"]) await requireLicense(home, env, args.license ?? env.SVC_LICENSE);
+    const warn = (line: string) => log({ level: "warn", event: "license", message: line });
+    const native = await verifiedNative({ env, warn });
+    const store = new LocalStore(memoryPath(args.path, env), native, buildInfo().version, INLINE_SCAN_BYTES);
+    for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
+    const server = await serve({ store, ...transport, saveIntervalS, limits, log });
+    if (args.json) printJson({ address: server.address });
+    else print(`listening on ${server.address}`);
+    await new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+      if (signal.aborted) resolve();
+      if (env[SUPERVISED] !== undefined) whenOrphaned(resolve);
+    });
+    const failures = await server.stop();
+    await store.close();
+    if (failures.size > 0) note("svc: not everything could be saved; the lines above say what");
+    return failures.size > 0 ? EXIT.failed : EXIT.done;
+  },
+});
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** Scans of more bytes run on a worker: many clients ask at once, and handing over costs about 20 µs. */
+const INLINE_SCAN_BYTES = 1024 * 1024;
+
+function transportOf(
+  socket: string | undefined,
+  host: string | undefined,
+  port: string | undefined,
+  accessToken: string | undefined,
+) {
+  const isTcp = host !== undefined || port !== undefined;
+  if (socket !== undefined && isTcp)
+    throw new UsageError("--socket and --host with --port exclude each other: choose one");
+  if (socket !== undefined) return { socketPath: socket };
+  if (!isTcp) throw new UsageError("where to listen? give --socket PATH, or --host HOST and --port PORT");
+  if (host === undefined || port === undefined) throw new UsageError("--host and --port belong together");
+  if (!accessToken) throw new UsageError("TCP needs a token: set SVC_ACCESS_TOKEN, or give --access-token");
+  const number = numberFlag("port", port)!;
+  if (!Number.isInteger(number) || number < 0 || number > 65_535)
+    throw new UsageError(`--port: '${port}' is not a port`);
+  return { host, port: number, accessToken };
+}
+
+const MIB = 1024 * 1024;
+
+function limitsOf(flag: (name: string) => string | undefined): Partial<Limits> {
+  const value = (name: string) => positive(name, flag(name), Number.MIN_VALUE);
+  const buffered = value("max-buffered");
+  const limits: Partial<Limits> = {
+    connectionsMax: value("max-connections"),
+    unauthenticatedMax: value("max-unauthenticated"),
+    inFlightMax: value("max-in-flight"),
+    bufferedBytesMax: buffered === undefined ? undefined : buffered * MIB,
+    authTimeoutS: value("auth-timeout"),
+    frameTimeoutS: value("frame-timeout"),
+    readerTimeoutS: value("reader-timeout"),
+    idleTimeoutS: value("idle-timeout"),
+  };
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
+}
+
+function positive(name: string, value: string | undefined, least: number): number | undefined {
+  const number = numberFlag(name, value);
+  if (number === undefined || number >= least) return number;
+  throw new UsageError(`--${name}: '${value}' must be ${least === 0 ? "0 or more" : "more than 0"}`);
+}
+
+async function requireLicense(
+  home: string,
+  env: Record<string, string | undefined>,
+  given: string | undefined,
+): Promise<void> {
+  const { licenseCheck } = await import("../account/license-check.ts");
+  const { secretText } = await import("../account/files.ts");
+  const { PermissionError } = await import("../errors.ts");
+  const jwt = given ?? secretText(home, accountPaths(home).license);
+  if (!jwt) throw new PermissionError("--require-license: there is no licence: run 'svc login', or set SVC_LICENSE");
+  await licenseCheck(home, env)(jwt);
+}
+
+/** This very command line, without --supervise: how the child is started. From source the script comes first. */
+function ownCommand(): string[] {
+  const words = process.argv.slice(2).filter((word) => !/^--supervise(=|$)/.test(word));
+  return Bun.isStandaloneExecutable ? [process.execPath, ...words] : [process.execPath, process.argv[1]!, ...words];
+}

@@ -1,0 +1,120 @@
+/** The client of `svc serve`: a memory directory behind a socket. */
+import type { CreateOptions, StoreApi } from "../engine/api.ts";
+import { ValueError } from "../errors.ts";
+import { CONNECT_TIMEOUT_MS, UNAUTHENTICATED_BYTES_MAX } from "../limits.ts";
+import { parseAddress } from "./address.ts";
+import { Channel } from "./channel.ts";
+import { RemoteCollection } from "./collection.ts";
+import { encodeRequest } from "./encode.ts";
+import { checkList, checkString, expectResult, isObject } from "./values.ts";
+
+/** How to connect. */
+export interface ConnectOptions {
+  /** What `svc serve` was given as `--access-token`; TCP needs it. */
+  token?: string | undefined;
+  /** Longest time for a connection and its authentication, in milliseconds (30,000). */
+  timeoutMs?: number | undefined;
+  /** Longest time from a request to its answer, in milliseconds; without it a request takes as long as the server needs. */
+  requestTimeoutMs?: number | undefined;
+}
+
+/** What the server says about itself; more fields than these may be there. Field names are the wire's. */
+export interface ServerStats {
+  version: string;
+  uptime_s: number;
+  [further: string]: unknown;
+}
+
+/**
+ * Connects to `svc serve`. Addresses: `unix:///<path>.sock`, an absolute path ending in `.sock`, a relative path starting with `./`,
+ * `tcp://<host>:<port>` or `<host>:<port>`.
+ * @throws ValueError for another address; OSError where nothing listens; TimeoutError; PermissionError for a wrong token
+ */
+export async function connect(address: string, options: ConnectOptions = {}): Promise<RemoteTelys> {
+  const { token, timeoutMs = CONNECT_TIMEOUT_MS, requestTimeoutMs } = options;
+  if (token !== undefined) checkToken(token);
+  checkTimeout("timeoutMs", timeoutMs);
+  if (requestTimeoutMs !== undefined) checkTimeout("requestTimeoutMs", requestTimeoutMs);
+  return new RemoteTelys(await Channel.open({ address: parseAddress(address), token, timeoutMs, requestTimeoutMs }));
+}
+
+/**
+ * A server's collections. One connection carries all calls, several at a time, and they take effect in the order they were made. A
+ * connection that is lost is replaced; a call is repeated where that cannot apply it twice, and fails with an OSError that says so where it
+ * might have been applied. An open client keeps the process alive: `close` it, or hold it with `await using`.
+ */
+export class RemoteTelys implements StoreApi<RemoteCollection> {
+  constructor(private readonly channel: Channel) {}
+
+  /** A round trip: resolves if the server answers. */
+  ping(): Promise<void> {
+    return this.channel.run(async () => {
+      await this.ask("ping");
+    });
+  }
+
+  createCollection(name: string, options: CreateOptions): Promise<RemoteCollection> {
+    return this.channel.run(async () => {
+      checkString("the collection's name", name);
+      const { dim, partitionBy, filterColumns, dtype, embedder } = options;
+      if (filterColumns) checkList("filterColumns", filterColumns);
+      const args = { dim, partition_by: partitionBy, filter_columns: filterColumns, dtype, embedder };
+      await this.ask("create_collection", name, args);
+      return new RemoteCollection(this.channel, name, dim ?? undefined);
+    });
+  }
+
+  openCollection(name: string): Promise<RemoteCollection> {
+    return this.channel.run(async () => {
+      checkString("the collection's name", name);
+      await this.ask("open_collection", name);
+      return new RemoteCollection(this.channel, name);
+    });
+  }
+
+  collections(): Promise<string[]> {
+    return this.channel.run(async () => expectResult("collections", await this.ask("collections"), Array.isArray));
+  }
+
+  /** Counters of the server since it started. */
+  stats(): Promise<ServerStats> {
+    return this.channel.run(async () => expectResult("stats", await this.ask("stats"), isObject));
+  }
+
+  /**
+   * Takes no further calls, waits until those under way are answered, and ends the connection. Nothing is saved by it: changes stay in the
+   * server's memory until `save`. Afterwards every call is a RuntimeError.
+   */
+  close(): Promise<void> {
+    return this.channel.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  private ask(op: string, collection?: string, args?: Record<string, unknown>): Promise<unknown> {
+    return this.channel.request(op, encodeRequest(op, collection, args));
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** What a timer can hold. */
+const TIMEOUT_MS_MAX = 2 ** 31 - 1;
+
+function checkTimeout(name: string, ms: number): void {
+  if (typeof ms === "number" && ms > 0 && ms <= TIMEOUT_MS_MAX) return;
+  throw new ValueError(`${name} is ${ms}; it must be above 0 and at most ${TIMEOUT_MS_MAX} milliseconds`);
+}
+
+/** Its bytes are named, never the token. */
+function checkToken(token: string): void {
+  checkString("token", token);
+  const bytes = encodeRequest("auth", undefined, { token }).length;
+  if (token === "" || bytes > UNAUTHENTICATED_BYTES_MAX) {
+    throw new ValueError(
+      `token has ${Buffer.byteLength(token)} bytes; it must have at least 1, and its frame at most ${UNAUTHENTICATED_BYTES_MAX}`,
+    );
+  }
+}

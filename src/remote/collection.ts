@@ -1,0 +1,180 @@
+/** A collection behind a socket. */
+import type {
+  CollectionApi,
+  CollectionStats,
+  RowOptions,
+  SearchOptions,
+  SearchResult,
+  Vector,
+  Vectors,
+  Where,
+} from "../engine/api.ts";
+import { SvcError } from "../errors.ts";
+import type { Channel } from "./channel.ts";
+import { type Argument, encodeArguments, encodeRequest, vectorPieces } from "./encode.ts";
+import { checkDistinct, needsDim, type Rows, stringColumn, textRows, toParts, vectorRows } from "./rows.ts";
+import { checkString, checkStrings, expectResult, isObject, searchArguments, whereArgument } from "./values.ts";
+import { readVector } from "./vectors.ts";
+
+/** Bytes of rows that one request carries; a call with more travels in several. */
+export const PART_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * A collection of the server that a `RemoteTelys` is connected to. Its errors are those of a local collection, and where the connection is
+ * lost OSError, which says whether a change may have been applied.
+ *
+ * A call whose rows have more than {@link PART_BYTES_MAX} bytes travels in several requests, one behind the other; each of them is all or
+ * nothing, the call is not: the error of a later one says how many rows are in, and what is called meanwhile may come between two of them.
+ * The same holds for the first matrix without ids of a collection that was opened: its dimension is asked before. What is given to a call must
+ * not be changed before it is over.
+ */
+export class RemoteCollection implements CollectionApi {
+  /** @param dim numbers in a vector, where known; otherwise the server is asked when it is needed */
+  constructor(
+    private readonly channel: Channel,
+    readonly name: string,
+    private dim?: number,
+    private readonly partBytesMax: number = PART_BYTES_MAX,
+  ) {}
+
+  add(vectors: Vectors, options: RowOptions = {}): Promise<string[]> {
+    return this.writeVectors("add", vectors, options);
+  }
+
+  upsert(vectors: Vectors, options: RowOptions = {}): Promise<string[]> {
+    return this.writeVectors("upsert", vectors, options);
+  }
+
+  addTexts(texts: readonly string[], options: RowOptions = {}): Promise<string[]> {
+    return this.channel.run(async () => {
+      const rows = textRows(texts, options);
+      checkDistinct(options.ids);
+      return this.write("add_texts", rows);
+    });
+  }
+
+  upsertTexts(texts: readonly string[], options: RowOptions = {}): Promise<string[]> {
+    return this.channel.run(async () => this.write("upsert_texts", textRows(texts, options)));
+  }
+
+  search(vector: Vector, options: SearchOptions = {}): Promise<SearchResult> {
+    return this.find("search", () => {
+      const floats = readVector(vector, "vector");
+      return [["vector", ...vectorPieces(floats)], ...jsonArguments(searchArguments(options))];
+    });
+  }
+
+  searchText(text: string, options: SearchOptions = {}): Promise<SearchResult> {
+    return this.find("search_text", () => {
+      checkString("text", text);
+      return jsonArguments({ text, ...searchArguments(options) });
+    });
+  }
+
+  ids(where?: Where): Promise<string[]> {
+    return this.channel.run(async () =>
+      expectResult<string[]>("ids", await this.ask("ids", { where: whereArgument(where) }), Array.isArray),
+    );
+  }
+
+  delete(ids: readonly string[]): Promise<number> {
+    return this.channel.run(async () => {
+      checkStrings("ids", ids);
+      let deleted = 0;
+      await this.sendParts("delete", { count: ids.length, columns: [stringColumn("ids", ids)] }, (result) => {
+        deleted += expectResult<number>("delete", result, Number.isSafeInteger);
+      });
+      return deleted;
+    });
+  }
+
+  compact(): Promise<void> {
+    return this.channel.run(() => this.channel.unsaved.save(this.name, () => this.ask("compact")));
+  }
+
+  /**
+   * Makes every change so far durable, of all clients.
+   * @throws OSError if the disk said no; also if the server was started anew behind an unsaved change of this client, which may be lost then
+   */
+  save(): Promise<void> {
+    return this.channel.run(() => this.channel.unsaved.save(this.name, () => this.ask("save")));
+  }
+
+  stats(): Promise<CollectionStats> {
+    return this.channel.run(() => this.askStats());
+  }
+
+  private async askStats(): Promise<CollectionStats> {
+    const stats = expectResult<CollectionStats>("stats", await this.ask("stats"), isObject);
+    if (Number.isSafeInteger(stats.dim)) this.dim = stats.dim;
+    return stats;
+  }
+
+  private async askDim(): Promise<number> {
+    return expectResult<number>(
+      "stats",
+      (await this.askStats()).dim,
+      (dim) => Number.isSafeInteger(dim) && Number(dim) > 0,
+    );
+  }
+
+  private ask(op: string, args?: Record<string, unknown>): Promise<unknown> {
+    return this.channel.request(op, encodeRequest(op, this.name, args));
+  }
+
+  private find(op: string, args: () => Argument[]): Promise<SearchResult> {
+    return this.channel.run(async () =>
+      expectResult<SearchResult>(
+        op,
+        await this.channel.request(op, encodeArguments(op, this.name, args())),
+        (result) => isObject(result) && Array.isArray(result.ids) && Array.isArray(result.scores),
+      ),
+    );
+  }
+
+  private writeVectors(op: "add" | "upsert", vectors: Vectors, options: RowOptions): Promise<string[]> {
+    return this.channel.run(async () => {
+      // Nothing is awaited where it need not be: what is called next must not come first.
+      const dim = needsDim(vectors, options) ? (this.dim ?? (await this.askDim())) : undefined;
+      const rows = vectorRows(vectors, options, dim);
+      if (op === "add") checkDistinct(options.ids);
+      return this.write(op, rows);
+    });
+  }
+
+  private async write(op: string, rows: Rows): Promise<string[]> {
+    let ids: string[] = [];
+    await this.sendParts(op, rows, (result) => {
+      const added = expectResult<string[]>(op, result, Array.isArray);
+      ids = ids.length === 0 ? added : ids.concat(added);
+    });
+    return ids;
+  }
+
+  private async sendParts(op: string, rows: Rows, take: (result: unknown) => void): Promise<void> {
+    for (const { from, args } of toParts(rows, this.partBytesMax)) {
+      try {
+        take(await this.channel.request(op, encodeArguments(op, this.name, args)));
+        this.channel.unsaved.note(this.name);
+      } catch (error) {
+        throw from === 0 ? error : ofLaterPart(error, op, from, rows.count);
+      }
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+function jsonArguments(args: Record<string, unknown>): Argument[] {
+  return Object.entries(args)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [name, JSON.stringify(value)]);
+}
+
+/** The same error, with how far the call came. */
+function ofLaterPart(error: unknown, op: string, done: number, count: number): unknown {
+  if (!(error instanceof SvcError)) return error;
+  const Class = error.constructor as new (message: string) => SvcError;
+  const state = op === "delete" ? "were deleted" : "are in";
+  return new Class(`${error.message} (the call travelled in parts: the first ${done} of ${count} rows ${state})`);
+}

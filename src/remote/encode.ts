@@ -1,0 +1,74 @@
+/**
+ * Requests as frames. Vectors are written into the frame as base64 where they belong: a JSON text with a megabyte of base64 in it is built,
+ * scanned for escapes and copied several times over by `JSON.stringify`.
+ */
+import { ValueError } from "../errors.ts";
+import { FRAME_BYTES_MAX } from "../limits.ts";
+import { HEADER_BYTES } from "../wire/frame.ts";
+
+/** A stretch of a JSON text: text as it is, or floats that become base64, without quotes. */
+export type Piece = string | Float32Array;
+
+/** One argument of a request: its name and the JSON of its value. */
+export type Argument = readonly [name: string, ...value: Piece[]];
+
+/** The frame of a request without vectors; fields of `args` that are undefined are left out. */
+export function encodeRequest(op: string, collection?: string, args?: Record<string, unknown>): Buffer {
+  return encodePieces(op, [JSON.stringify({ op, collection, args })]);
+}
+
+/** The frame of a request whose arguments are JSON already, but for vectors. */
+export function encodeArguments(op: string, collection: string, args: readonly Argument[]): Buffer {
+  const pieces: Piece[] = [`{"op":${JSON.stringify(op)},"collection":${JSON.stringify(collection)},"args":{`];
+  args.forEach(([name, ...value], i) => {
+    pieces.push(`${i === 0 ? "" : ","}${JSON.stringify(name)}:`, ...value);
+  });
+  pieces.push("}}");
+  return encodePieces(op, pieces);
+}
+
+/** The value of a vector. */
+export function vectorPieces(vector: Float32Array): Piece[] {
+  return ['{"f32":"', vector, '"}'];
+}
+
+/** The value of a matrix; one without rows is an empty list. */
+export function matrixPieces(floats: Float32Array, rows: number): Piece[] {
+  if (rows === 0) return ["[]"];
+  return ['{"f32":"', floats, `","shape":[${rows},${floats.length / rows}]}`];
+}
+
+/** Bytes of base64 for so many bytes. */
+export function base64Bytes(bytes: number): number {
+  return Math.ceil(bytes / 3) * 4;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** Bytes that are turned into base64 at once: a multiple of 3, so that no padding falls between, and small enough to stay in the cache. */
+const SLICE_BYTES = 48 * 1024;
+
+function encodePieces(op: string, pieces: readonly Piece[]): Buffer {
+  let bytes = 0;
+  for (const piece of pieces) {
+    bytes += typeof piece === "string" ? Buffer.byteLength(piece) : base64Bytes(piece.byteLength);
+  }
+  if (bytes > FRAME_BYTES_MAX) {
+    throw new ValueError(
+      `the request '${op}' has ${bytes} bytes; a frame holds at most ${FRAME_BYTES_MAX}: send less at once`,
+    );
+  }
+  const frame = Buffer.allocUnsafe(HEADER_BYTES + bytes);
+  let at = frame.writeUInt32BE(bytes, 0);
+  for (const piece of pieces) at += typeof piece === "string" ? frame.write(piece, at) : writeBase64(frame, piece, at);
+  return frame;
+}
+
+function writeBase64(frame: Buffer, floats: Float32Array, at: number): number {
+  const bytes = Buffer.from(floats.buffer, floats.byteOffset, floats.byteLength);
+  let end = at;
+  for (let from = 0; from < bytes.length; from += SLICE_BYTES) {
+    end += frame.write(bytes.toString("base64", from, Math.min(from + SLICE_BYTES, bytes.length)), end, "latin1");
+  }
+  return end - at;
+}

@@ -1,0 +1,24 @@
+/** The bounds of a server that its operator can move; the defaults have their reasons beside them in limits.ts of the common floor. */
+import {
+  AUTH_TIMEOUT_S,
+  BUFFERED_BYTES_MAX,
+  CONNECTIONS_MAX,
+  FRAME_TIMEOUT_S,
+  IDLE_TIMEOUT_S,
+  IN_FLIGHT_MAX,
+  READER_TIMEOUT_S,
+  UNAUTHENTICATED_MAX,
+} from "../limits.ts";
+
+export const DEFAULT_LIMITS = {
+  connectionsMax: CONNECTIONS_MAX,
+  unauthenticatedMax: UNAUTHENTICATED_MAX,
+  inFlightMax: IN_FLIGHT_MAX,
+  bufferedBytesMax: BUFFERED_BYTES_MAX,
+  authTimeoutS: AUTH_TIMEOUT_S,
+  frameTimeoutS: FRAME_TIMEOUT_S,
+  readerTimeoutS: READER_TIMEOUT_S,
+  idleTimeoutS: IDLE_TIMEOUT_S,
+};
+
+export type Limits = typeof DEFAULT_LIMITS;

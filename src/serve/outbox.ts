@@ -1,0 +1,97 @@
+/** What one connection still has to send. Replies go out in one write for each turn; what the kernel does not take waits here for a slow reader. */
+import { FRAME_BYTES_MAX } from "../limits.ts";
+import { HEADER_BYTES } from "../wire/frame.ts";
+
+/** Where replies of one turn are put together, for all connections in turn: an idle one keeps nothing. */
+const SCRATCH_BYTES = 256 * 1024;
+const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+
+/** The half of a socket that takes bytes. */
+export interface Sink {
+  /** How many of the bytes were taken; negative where the other side is gone. */
+  write(bytes: Buffer): number;
+}
+
+/** Frames on their way to one client. */
+export class Outbox {
+  /** Behind the scratch buffer: replies of this turn. */
+  private used = 0;
+  private waiting: Buffer[] = [];
+  private waitingBytes = 0;
+  private isBroken = false;
+  /** Bytes handed to the kernel so far. */
+  sentBytes = 0;
+
+  constructor(private readonly sink: Sink) {}
+
+  /** Bytes that the client has not made room for. */
+  get unsentBytes(): number {
+    return this.waitingBytes;
+  }
+
+  /** Whether a reply of that many UTF-16 units may be sent at all; a unit is at most three bytes of UTF-8. */
+  static fits(json: string): boolean {
+    return json.length * 3 <= FRAME_BYTES_MAX || Buffer.byteLength(json) <= FRAME_BYTES_MAX;
+  }
+
+  /** Adds a frame. Between two calls of `flush` nobody else may add: the scratch buffer is shared. */
+  add(json: string): void {
+    if (this.isBroken) return;
+    if (HEADER_BYTES + json.length * 3 > SCRATCH_BYTES - this.used) {
+      this.flush();
+      if (HEADER_BYTES + json.length * 3 > SCRATCH_BYTES) {
+        const bytes = Buffer.byteLength(json);
+        const frame = Buffer.allocUnsafeSlow(HEADER_BYTES + bytes);
+        frame.writeUInt32BE(bytes, 0);
+        frame.write(json, HEADER_BYTES);
+        this.push(frame, false);
+        return;
+      }
+    }
+    const bytes = scratch.write(json, this.used + HEADER_BYTES);
+    scratch.writeUInt32BE(bytes, this.used);
+    this.used += HEADER_BYTES + bytes;
+  }
+
+  /** Hands this turn's replies to the kernel. */
+  flush(): void {
+    if (this.used === 0) return;
+    const turn = scratch.subarray(0, this.used);
+    this.used = 0;
+    this.push(turn, true);
+  }
+
+  /** Goes on where the kernel has room again. */
+  drain(): void {
+    while (this.waiting.length > 0) {
+      const [first] = this.waiting as [Buffer];
+      const taken = this.write(first);
+      this.waitingBytes -= taken;
+      if (taken < first.length) {
+        this.waiting[0] = first.subarray(taken);
+        return;
+      }
+      this.waiting.shift();
+    }
+  }
+
+  private push(bytes: Buffer, isShared: boolean): void {
+    const taken = this.waiting.length === 0 ? this.write(bytes) : 0;
+    if (taken === bytes.length || this.isBroken) return;
+    const rest = bytes.subarray(taken);
+    this.waiting.push(isShared ? Buffer.from(rest) : rest);
+    this.waitingBytes += rest.length;
+  }
+
+  private write(bytes: Buffer): number {
+    const taken = this.isBroken ? -1 : this.sink.write(bytes);
+    if (taken >= 0) {
+      this.sentBytes += taken;
+      return taken;
+    }
+    this.isBroken = true;
+    this.waiting = [];
+    this.waitingBytes = 0;
+    return 0;
+  }
+}

@@ -1,0 +1,42 @@
+/** Results and failures as the JSON of a reply. */
+import { errorLine, ValueError } from "../errors.ts";
+import { FRAME_BYTES_MAX } from "../limits.ts";
+import type { Request } from "../wire/protocol.ts";
+import { RawJson } from "./operations.ts";
+import { Outbox } from "./outbox.ts";
+
+type Id = Request["id"];
+
+/** @throws ValueError for an answer that does not fit into a frame */
+export function success(result: unknown, id: Id): string {
+  const json = result instanceof RawJson ? result.json : (JSON.stringify(result) ?? "null");
+  const reply = `{"ok":true,"result":${json}${idPart(id)}}`;
+  if (Outbox.fits(reply)) return reply;
+  throw new ValueError(`the answer has more than ${FRAME_BYTES_MAX} bytes: ask with where, or for fewer rows`);
+}
+
+export function failure(error: unknown, id: Id): string {
+  return `{"ok":false,"error":${JSON.stringify(errorLine(error))}${idPart(id)}}`;
+}
+
+/** Whether a reply, as made here, says that the request was carried out. */
+export function isSuccess(reply: string): boolean {
+  return reply.startsWith('{"ok":true');
+}
+
+/**
+ * An integer beyond 2^53 has lost digits already: echoed, it would be another request's.
+ * @throws ValueError
+ */
+export function checkId(id: unknown): void {
+  if (id === undefined || isId(id)) return;
+  throw new ValueError("the id of a request is a string or an integer of at most 2^53 - 1");
+}
+
+function idPart(id: unknown): string {
+  return isId(id) ? `,"id":${JSON.stringify(id)}` : "";
+}
+
+function isId(id: unknown): boolean {
+  return typeof id === "string" || id === null || Number.isSafeInteger(id);
+}

@@ -1,0 +1,49 @@
+/** The arguments of the operations in wire/PROTOCOL.md. Vectors pass as they came: `wire/vectors.ts` reads them. */
+import * as z from "zod/mini";
+import { isObject } from "../memory/schemas.ts";
+import type { FilterValue, Metadata } from "../store/filter.ts";
+import type { Op } from "../wire/protocol.ts";
+
+const object = <T>() => z.custom<T>(isObject, { params: { expected: "object" } });
+const anything = () => z.custom<unknown>((value) => value !== undefined, { params: { expected: "a vector" } });
+const where = () => z.optional(object<Record<string, FilterValue>>());
+const ids = () => z.optional(z.array(z.string()));
+const metadata = () => z.optional(z.array(z.nullable(object<Metadata>())));
+
+const none = z.strictObject({});
+const vectors = z.strictObject({ vectors: anything(), ids: ids(), metadata: metadata() });
+const texts = z.strictObject({ texts: z.array(z.string()), ids: ids(), metadata: metadata() });
+const how = {
+  top_k: z._default(z.int(), 10),
+  where: where(),
+  explain: z._default(z.boolean(), false),
+  with_metadata: z._default(z.boolean(), false),
+};
+
+/** By operation. A process that serves needs nearly all of them, so they are built at once. */
+export const ARGUMENTS = {
+  auth: z.strictObject({ token: z.string() }),
+  ping: none,
+  collections: none,
+  create_collection: z.strictObject({
+    dim: z.optional(z.int()),
+    partition_by: z.optional(z.string()),
+    filter_columns: z.optional(z.array(z.string())),
+    dtype: z.optional(z.string()),
+    embedder: z.optional(z.string()),
+  }),
+  open_collection: none,
+  add: vectors,
+  upsert: vectors,
+  add_texts: texts,
+  upsert_texts: texts,
+  search: z.strictObject({ vector: anything(), ...how }),
+  search_text: z.strictObject({ text: z.string(), ...how }),
+  ids: z.strictObject({ where: where() }),
+  delete: z.strictObject({ ids: z.array(z.string()) }),
+  compact: none,
+  save: none,
+  stats: none,
+} satisfies Record<Op, z.ZodMiniObject>;
+
+export type ArgumentsOf<O extends Op> = z.infer<(typeof ARGUMENTS)[O]>;

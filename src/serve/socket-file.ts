@@ -1,0 +1,116 @@
+/**
+ * The file of a Unix socket: in a folder where only we can put or replace it, mode 0600 from its first moment, and never taken from a
+ * server that still answers.
+ */
+import { closeSync, lstatSync, openSync, realpathSync, type Stats, unlinkSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { tryLock } from "../../ffi/libc.ts";
+import { makeDirectory } from "../durable.ts";
+import { OSError, PermissionError, TimeoutError, ValueError } from "../errors.ts";
+
+/** Bytes of a socket's path that the system takes: `sun_path` less its NUL. */
+const PATH_BYTES_MAX = process.platform === "darwin" ? 103 : 107;
+const STICKY = 0o1000;
+const OTHERS_WRITE = 0o022;
+const LOCK_WAIT_MS = 5000;
+
+/** A place where a server may listen. */
+export interface SocketFile {
+  path: string;
+  /** Others could put a file of the same name here while no server runs. */
+  isShared: boolean;
+}
+
+/**
+ * Finds out whether a server may listen at `path`. Its folder is created, 0700, where it is missing.
+ * @throws ValueError for a path that is too long; PermissionError for a folder that others can change; OSError where something else is there
+ */
+export function checkSocketPath(path: string): SocketFile {
+  const absolute = resolve(path);
+  const bytes = Buffer.byteLength(absolute);
+  if (bytes > PATH_BYTES_MAX) {
+    throw new ValueError(
+      `the socket's path has ${bytes} bytes, the system takes ${PATH_BYTES_MAX}: choose a shorter one`,
+    );
+  }
+  const folder = dirname(absolute);
+  makeDirectory(folder, 0o700);
+  const real = realpathSync(folder);
+  const stat = lstatSync(real);
+  const isOurs = stat.uid === process.getuid?.() || stat.uid === 0;
+  const isShared = (stat.mode & OTHERS_WRITE) !== 0 && !isPrivateGroup(stat);
+  if (!isOurs || (isShared && !(stat.mode & STICKY))) {
+    throw new PermissionError(
+      `others can change the folder of the socket '${path}': make one of your own (mkdir -m 700) and put the socket there`,
+    );
+  }
+  const found = lstatSync(absolute, { throwIfNoEntry: false });
+  if (found && !found.isSocket()) throw new OSError(`'${path}' is there and is no socket: it is not replaced`);
+  return { path: join(real, basename(absolute)), isShared };
+}
+
+/**
+ * Listens at a socket's path. A file that a dead server left is replaced; two servers that start at once take turns, by a lock of the folder that is held
+ * for this moment only.
+ * @throws OSError where a server answers there
+ */
+export async function takeSocketPath<T>({ path }: SocketFile, listen: () => T): Promise<T> {
+  return locked(path, async () => {
+    if (lstatSync(path, { throwIfNoEntry: false })) {
+      if (await answers(path))
+        throw new OSError(`another server answers at '${path}': stop it, or choose another socket`);
+      unlinkSync(path);
+    }
+    // bind(2) makes the file with the mode that the umask leaves; a chmod behind it would come too late.
+    const umask = process.umask(0o177);
+    try {
+      return listen();
+    } finally {
+      process.umask(umask);
+    }
+  });
+}
+
+/** Which file a path stands for, so that only our own is removed in the end. */
+export function socketIdentity(path: string): string | undefined {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat && `${stat.dev}:${stat.ino}`;
+}
+
+/** Removes the socket's file if it is still the one that was made. */
+export async function leaveSocketPath(path: string, identity: string | undefined): Promise<void> {
+  await locked(path, async () => {
+    if (identity !== undefined && socketIdentity(path) === identity) unlinkSync(path);
+  });
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+async function locked<T>(path: string, work: () => Promise<T>): Promise<T> {
+  const fd = openSync(dirname(path), "r");
+  try {
+    for (const deadline = performance.now() + LOCK_WAIT_MS; !tryLock(fd); await Bun.sleep(10)) {
+      if (performance.now() > deadline) throw new TimeoutError(`another server is starting or ending at '${path}'`);
+    }
+    return await work();
+  } finally {
+    closeSync(fd); // which lets go of the lock
+  }
+}
+
+/** Whether somebody accepts connections. A full queue of them counts as well. */
+async function answers(path: string): Promise<boolean> {
+  try {
+    const socket = await Bun.connect({ unix: path, socket: { data() {} } });
+    socket.terminate();
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code !== "ECONNREFUSED" && code !== "ENOENT";
+  }
+}
+
+/** Writable by the group only, and the group is the one that bears our own number. */
+function isPrivateGroup(stat: Stats): boolean {
+  return (stat.mode & 0o002) === 0 && stat.gid === process.getgid?.() && stat.gid === process.getuid?.();
+}

@@ -1,0 +1,76 @@
+/** Texts with an embedder. */
+import { expect } from "bun:test";
+import { Eq } from "../../src/engine/eq.ts";
+import { axis, type Cases, fails, vectorCollection } from "./collection.contract.ts";
+
+const NOTES = ["we deploy blue green on Tuesdays", "the cat sat on the mat", "invoices are paid within thirty days"];
+
+export const TEXTS: Cases = {
+  async "texts are found by what they mean, with each embedder"({ store }) {
+    for (const embedder of ["multigram", "bigram"]) {
+      const c = await store.createCollection(embedder, { embedder });
+      expect(await c.addTexts(NOTES, { ids: ["deploy", "cat", "invoice"] })).toEqual(["deploy", "cat", "invoice"]);
+      const answer = await c.searchText("how do we deploy", { topK: 2, explain: true });
+      expect(answer.ids[0]).toBe("deploy");
+      expect(answer.ids).toHaveLength(2);
+      expect(answer.scores[0]).toBeGreaterThan(answer.scores[1]!);
+      expect(answer.explain).toMatchObject({ mode: "exact", probed_lists: 0 });
+    }
+  },
+
+  async "texts carry ids, metadata and the default partition as vectors do"({ store }) {
+    const c = await store.createCollection("c", { embedder: "multigram", filterColumns: ["kind"] });
+    const [generated] = await c.addTexts([NOTES[0]!]);
+    await c.upsertTexts([NOTES[1]!, NOTES[2]!], { ids: ["b", "c"], metadata: [{ kind: "pet" }, null] });
+    expect(await c.ids(Eq("scope", "default"))).toEqual([generated!, "b", "c"]);
+    const answer = await c.searchText("cat", { where: Eq("kind", "pet"), withMetadata: true });
+    expect(answer.ids).toEqual(["b"]);
+    expect(answer.metadata).toEqual([{ kind: "pet", scope: "default" }]);
+  },
+
+  async "upsertTexts replaces, addTexts refuses"({ store }) {
+    const c = await store.createCollection("c", { embedder: "multigram" });
+    await c.addTexts([NOTES[0]!], { ids: ["a"] });
+    await fails(c.addTexts([NOTES[1]!, NOTES[2]!], { ids: ["b", "a"] }), "KeyError", "'a'");
+    await fails(c.addTexts([NOTES[1]!, NOTES[2]!], { ids: ["b", "b"] }), "KeyError", "'b'");
+    expect(await c.ids()).toEqual(["a"]);
+    const score = async () => (await c.searchText("the cat")).scores[0]!;
+    const before = await score();
+    await c.upsertTexts([NOTES[1]!], { ids: ["a"] });
+    expect(await c.ids()).toEqual(["a"]);
+    expect(await score()).toBeGreaterThan(before);
+  },
+
+  async "a collection with an embedder takes vectors too"({ store }) {
+    const c = await store.createCollection("c", { embedder: "bigram" });
+    const { dim } = await c.stats();
+    await c.add([new Float32Array(dim).fill(0.01)], { ids: ["raw"] });
+    expect((await c.search(new Float32Array(dim).fill(1))).ids).toEqual(["raw"]);
+  },
+
+  async "a collection without an embedder refuses texts with a ValueError"({ store }) {
+    const c = await vectorCollection(store);
+    await c.add([axis(0)]);
+    await fails(c.addTexts(["text"]), "ValueError", "embedder");
+    await fails(c.upsertTexts(["text"], { ids: ["a"] }), "ValueError", "embedder");
+    await fails(c.searchText("text"), "ValueError", "embedder");
+    expect(await c.ids()).toHaveLength(1);
+  },
+
+  async "what is no text is refused"({ store }) {
+    const c = await store.createCollection("c", { embedder: "multigram" });
+    await fails(c.addTexts([7 as never]), "TypeError", "texts");
+    await fails(c.addTexts("text" as never), "TypeError", "texts");
+    await fails(c.searchText(7 as never), "TypeError", "text");
+    await fails(c.addTexts(["\ud800"]), "ValueError", "surrogate");
+    await fails(c.addTexts(["a", "b"], { ids: ["a"] }), "ValueError", "ids");
+  },
+
+  async "no texts, the empty text, and a question with no hits"({ store }) {
+    const c = await store.createCollection("c", { embedder: "multigram" });
+    expect(await c.addTexts([])).toEqual([]);
+    expect(await c.searchText("anything")).toEqual({ ids: [], scores: [] });
+    await c.addTexts([""], { ids: ["empty"] });
+    expect(await c.ids()).toEqual(["empty"]);
+  },
+};
