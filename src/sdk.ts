@@ -1,0 +1,68 @@
+/**
+ * The SDK: `import { Store } from "svc"`. A memory directory in this process, or behind `svc serve`, with the same methods.
+ *
+ * ```ts
+ * await using store = await Store.open();
+ * const notes = await store.createCollection("notes", { embedder: "multigram" });
+ * await notes.addTexts(["we deploy blue green on Tuesdays"], { metadata: [{ scope: "ops" }] });
+ * await notes.save();
+ * const { ids } = await notes.searchText("how do we deploy", { where: Eq("scope", "ops") });
+ * ```
+ *
+ * Runs from source under Bun, with the native runtime that `svc login` installs.
+ */
+export { BigramEmbedder } from "./embed/bigram.ts";
+export { CallableEmbedder, type CallableOptions, type EmbeddedTexts, type EmbedFunction } from "./embed/callable.ts";
+export type { Embedder, EmbedderProfile } from "./embed/embedder.ts";
+export { MultigramEmbedder } from "./embed/multigram.ts";
+export type {
+  CollectionApi,
+  CollectionStats,
+  CreateOptions,
+  Explanation,
+  FilterValue,
+  Metadata,
+  RowOptions,
+  SearchOptions,
+  SearchResult,
+  StoreApi,
+  Vector,
+  Vectors,
+  Where,
+} from "./engine/api.ts";
+export type { EmbedderSource } from "./engine/embedders.ts";
+export { Eq, scopeKey } from "./engine/eq.ts";
+export { LocalCollection as Collection } from "./engine/local-collection.ts";
+export { type LocalCreateOptions, LocalStore as Store, type OpenOptions } from "./engine/local-store.ts";
+export type {
+  GetOptions,
+  GotRow,
+  IvfOptions,
+  LexicalOptions,
+  LexicalResult,
+  LexicalSearchOptions,
+  LocalRowOptions,
+  LocalSearchOptions,
+  TermContribution,
+  TextSearchOptions,
+  TuneOptions,
+  UpdateOptions,
+  Watch,
+} from "./engine/options.ts";
+export {
+  ArgumentTypeError,
+  CancelledError,
+  type ErrorType,
+  KeyError,
+  OSError,
+  PermissionError,
+  RuntimeError,
+  SvcError,
+  TimeoutError,
+  ValueError,
+} from "./errors.ts";
+export { type ConnectOptions, connect, RemoteTelys, type ServerStats } from "./remote/client.ts";
+export { RemoteCollection } from "./remote/collection.ts";
+export type { Decision, Tuner, TuningContext } from "./tune/context.ts";
+export { type LatencyBudgetOptions, LatencyBudgetTuner } from "./tune/latency-budget.ts";
+export type { Expected, IvfPlan, Plan } from "./tune/plan.ts";

@@ -1,0 +1,41 @@
+/** Embedders: the two that are built in, and a function of one's own. */
+import { strict as assert } from "node:assert";
+import {
+  BigramEmbedder,
+  CallableEmbedder,
+  type CallableOptions,
+  type EmbeddedTexts,
+  type Embedder,
+  type EmbedderProfile,
+  type EmbedderSource,
+  type EmbedFunction,
+  MultigramEmbedder,
+  Store,
+  type TextSearchOptions,
+} from "svc";
+
+await using store = await Store.open();
+const multigram: Embedder = new MultigramEmbedder(store.kernel);
+const bigram = new BigramEmbedder(store.kernel);
+const profile: EmbedderProfile = bigram.profile;
+const vectors = await bigram.embedDocuments(["a text", "another one"]);
+assert.equal(vectors.length, 2 * profile.dimension);
+await store.createCollection("words", { embedder: multigram });
+
+// A function from texts to vectors; it may just as well ask a model over the network, and pass `signal` on.
+const vowels: EmbedFunction = async (texts, signal): Promise<EmbeddedTexts> => {
+  signal?.throwIfAborted();
+  return texts.map((text) => [..."aeiou"].map((vowel) => text.split(vowel).length - 1));
+};
+const options: CallableOptions = { modelId: "vowels", modelVersion: "1", dimension: 5, normalize: true };
+const fruits = await store.createCollection("fruits", { embedder: new CallableEmbedder(vowels, options) });
+await fruits.addTexts(["banana", "kiwi"], { ids: ["banana", "kiwi"] });
+const patience: TextSearchOptions = { topK: 1, signal: AbortSignal.timeout(10_000) };
+assert.deepEqual((await fruits.searchText("papaya", patience)).ids, ["banana"]);
+await fruits.save();
+
+// Another process registers the embedder for collections that exist; the manifest says which one they need.
+await using later = await Store.open();
+const source: EmbedderSource = async () => new CallableEmbedder(vowels, options);
+later.registerEmbedder("vowels", source);
+assert.deepEqual((await (await later.openCollection("fruits")).searchText("papaya", { topK: 1 })).ids, ["banana"]);

@@ -1,0 +1,37 @@
+/** The same program on a memory directory of this process and on one behind `svc serve`. */
+import { strict as assert } from "node:assert";
+import {
+  type CollectionApi,
+  type ConnectOptions,
+  connect,
+  type RemoteCollection,
+  type RemoteTelys,
+  type SearchOptions,
+  type ServerStats,
+  Store,
+  type StoreApi,
+} from "svc";
+
+/** Knows no difference. */
+async function remember(store: StoreApi): Promise<string[]> {
+  const notes: CollectionApi = await store.createCollection("shared", { embedder: "bigram" });
+  await notes.upsertTexts(["we deploy on Tuesdays"], { ids: ["deploy"] });
+  await notes.save();
+  const options: SearchOptions = { topK: 1 };
+  return (await notes.searchText("deploy", options)).ids;
+}
+
+const address = process.env.EXAMPLE_ADDRESS; // unix:///run/svc.sock, or host:port with a token
+if (address) {
+  const options: ConnectOptions = { timeoutMs: 5000 };
+  await using server: RemoteTelys = await connect(address, options);
+  await server.ping();
+  const stats: ServerStats = await server.stats();
+  assert.ok(stats.uptime_s >= 0);
+  assert.deepEqual(await remember(server), ["deploy"]);
+  const notes: RemoteCollection = await server.openCollection("shared");
+  assert.deepEqual(await notes.ids(), ["deploy"]);
+} else {
+  await using store = await Store.open();
+  assert.deepEqual(await remember(store), ["deploy"]);
+}

@@ -1,0 +1,32 @@
+/** Rows by id: looking up, counting, updating, deleting, and when a change is durable. */
+import { strict as assert } from "node:assert";
+import { type CollectionStats, Eq, type GetOptions, type GotRow, Store, type UpdateOptions } from "svc";
+
+await using store = await Store.open();
+const tasks = await store.createCollection("tasks", { embedder: "bigram", filterColumns: ["state"] });
+await tasks.addTexts(["write the report", "water the plants"], {
+  ids: ["report", "plants"],
+  metadata: [{ state: "open" }, { state: "open" }],
+});
+
+assert.equal(tasks.has("report"), true);
+assert.equal(tasks.size, 2);
+assert.equal(await tasks.count(Eq("state", "open")), 2);
+
+// A text that changes keeps its metadata where none is given.
+const update: UpdateOptions = { ids: ["report"] };
+await tasks.updateTexts(["write the quarterly report"], update);
+const everything: GetOptions = { withVector: true };
+const [row]: GotRow[] = await tasks.get(["report"], everything);
+assert.deepEqual([row?.text, row?.metadata?.state], ["write the quarterly report", "open"]);
+assert.equal(row?.vector?.length, tasks.schema.dim);
+
+assert.equal(await tasks.delete(["plants", "never there"]), 1);
+assert.deepEqual(await tasks.ids(), ["report"]);
+
+// Until here everything is in memory: seen by this process, gone if it ends.
+assert.equal((await tasks.stats()).unsaved_changes, true);
+await tasks.save();
+await tasks.compact();
+const stats: CollectionStats = await tasks.stats();
+assert.deepEqual([stats.external_ids, stats.unsaved_changes], [1, false]);
