@@ -91,6 +91,14 @@ export class NativeCollection {
     return this.pointer;
   }
 
+  /**
+   * Whether the collection is still on disk, following what others saved: one `stat` where nothing changed. During a change it is.
+   * Other failures than its absence are left to the question that comes.
+   */
+  isThere(): boolean {
+    return this.c.ty_refresh(this.handle, this.error) !== Status.NOT_FOUND;
+  }
+
   /** Takes the writer's lock; throws a NativeError with `Status.BUSY` while another writer has it. */
   begin(): void {
     this.check(this.c.ty_begin(this.handle, this.error));

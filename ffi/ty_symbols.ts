@@ -30,6 +30,7 @@ export const symbols = {
   ty_collection_new: { args: [p, p, p, FFIType.u64, p, p], returns: status },
   ty_collection_open: { args: [p, p, p, p], returns: status },
   ty_collection_close: { args: [p], returns: FFIType.void },
+  ty_refresh: call2,
   ty_begin: call2,
   ty_rollback: { args: [p], returns: FFIType.void },
   ty_set: { args: [p, p, p, FFIType.u64, p], returns: status },

@@ -56,8 +56,11 @@ export const CONNECT_TIMEOUT_MS = 30_000;
 export const CONNECTIONS_MAX = 2048;
 /** Of them, those that have not authenticated yet; beyond it the oldest of these makes way. */
 export const UNAUTHENTICATED_MAX = 128;
-/** Requests of one connection that are under way at once; its further ones wait unread. */
-export const IN_FLIGHT_MAX = 64;
+/**
+ * Requests of one connection that are under way at once; its further ones wait unread. There are no more workers than this, and each may
+ * turn out to have a reply as large as a frame.
+ */
+export const IN_FLIGHT_MAX = 8;
 /** Bytes that `svc serve` keeps for all connections together: frames not yet complete, not yet carried out, not yet read by the client. */
 export const BUFFERED_BYTES_MAX = 1024 * 1024 * 1024;
 /** Of them, what any connection may have though the sum is reached: small requests get through beside large ones. */

@@ -1,4 +1,5 @@
 /** `svc serve`: the memory for other processes and hosts. */
+import { shareHeap } from "../../ffi/libc.ts";
 import { buildInfo } from "../build-info.ts";
 import { accountPaths, memoryPath, svcHome } from "../paths.ts";
 import type { Limits } from "../serve/limits.ts";
@@ -57,7 +58,7 @@ export default command({
     "max-in-flight": {
       type: "string",
       valueHint: "N",
-      description: "requests of one connection under way at once (64)",
+      description: "requests of one connection under way at once (8)",
     },
     "max-buffered": { type: "string", valueHint: "MIB", description: "memory for frames of all connections (1024)" },
     "auth-timeout": { type: "string", valueHint: "SECONDS", description: "time to authenticate (30)" },
@@ -98,6 +99,9 @@ export default command({
         message: "other users of this machine can see --access-token: SVC_ACCESS_TOKEN is safer",
       });
     }
+    if (args.supervise && "port" in transport && transport.port === 0) {
+      throw new UsageError("--supervise needs a port of its own: after a restart port 0 would be another one");
+    }
     if (args.supervise && env[SUPERVISED] === undefined) return supervise(ownCommand(), env, signal, log);
 
     const home = svcHome(env);
@@ -108,6 +112,7 @@ export default command({
       import("./jit.ts"),
     ]);
     optimiseForWork();
+    shareHeap();
     if (args["require-license"]) await requireLicense(home, env, args.license ?? env.SVC_LICENSE);
     const warn = (line: string) => log({ level: "warn", event: "license", message: line });
     const native = await verifiedNative({ env, warn });

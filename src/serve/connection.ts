@@ -2,6 +2,7 @@
  * One client: bytes to requests, results to replies in order, and the bounds that keep one client from harming others. It knows no socket
  * but a `Wire`, and no clock but `check`, which the server calls about once a second.
  */
+import { CancelledError } from "../errors.ts";
 import { BUFFERED_SHARE_BYTES, FRAME_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, UNSENT_BYTES_MAX } from "../limits.ts";
 import { FrameError, FrameReader } from "../wire/frame.ts";
 import { AUTH_FIRST, BAD_REQUEST, UNAUTHORIZED } from "../wire/protocol.ts";
@@ -9,8 +10,9 @@ import { DECODE_INLINE_BYTES, type Decoded } from "./decoder.ts";
 import { Lanes } from "./lanes.ts";
 import { isRead, type OperationContext, operation } from "./operations.ts";
 import { Outbox, type Sink } from "./outbox.ts";
-import { BadRequest, parseRequest } from "./parse.ts";
-import { checkId, failure, isSuccess, success } from "./reply.ts";
+import { BadRequest } from "./parse.ts";
+import { type Place, Replies } from "./replies.ts";
+import { checkId, failure, success } from "./reply.ts";
 import type { Session } from "./session.ts";
 import { Watch } from "./watch.ts";
 
@@ -24,11 +26,6 @@ export interface Wire extends Sink {
   terminate(): void;
 }
 
-/** A reply's place in the order. */
-interface Slot {
-  json: string | undefined;
-}
-
 export class Connection {
   private isAuthenticated: boolean;
   private readonly watch: Watch;
@@ -36,8 +33,7 @@ export class Connection {
   private readonly outbox: Outbox;
   private readonly lanes = new Lanes();
   private readonly context: OperationContext;
-  /** Replies that are not sent yet, in the order of the requests. */
-  private slots: Slot[] = [];
+  private readonly replies: Replies;
   private frames = 0;
   /** Bytes of frames that are with the decoder. */
   private decoding = 0;
@@ -46,12 +42,16 @@ export class Connection {
   private reportedBytes = 0;
   private isPaused = false;
   private isPumping = false;
-  /** No further request is read: the reply that closes the connection is under way, or the server ends. */
+  /** No further request is read: the reply that closes the connection is under way. */
   private isClosing = false;
   /** The client sends nothing more; what it sent is still answered. */
   private hasEnded = false;
+  /** The server takes nothing more. */
+  private isEnding = false;
   /** Whether a request that has arrived in full may wait unread. */
   private hasBacklog = false;
+  /** A large frame turned out to be no request: what was read behind it meanwhile is not carried out. */
+  private isRefused = false;
   private isGone = false;
 
   constructor(
@@ -61,21 +61,27 @@ export class Connection {
   ) {
     this.watch = new Watch(session.limits, now);
     this.outbox = new Outbox(wire);
+    this.replies = new Replies(this.outbox, session.counters);
     this.context = { store: session.store, serverStats: session.serverStats, unsaved: new Map() };
     this.isAuthenticated = session.token === undefined;
     this.reader = new FrameReader(this.isAuthenticated ? FRAME_BYTES_MAX : UNAUTHENTICATED_BYTES_MAX);
   }
 
+  /** Bytes that are kept for this connection. */
+  get bufferedBytes(): number {
+    return this.counted;
+  }
+
   /** Whether everything that was asked is answered and handed to the kernel. */
   get isDrained(): boolean {
-    return this.slots.length === 0 && this.outbox.unsentBytes === 0;
+    return !this.hasBacklog && this.replies.waiting === 0 && this.outbox.unsentBytes === 0;
   }
 
   /** Bytes arrived. They belong to the connection from here on. */
   data(chunk: Buffer, now: number): void {
     this.session.counters.bytesIn += chunk.length;
     this.watch.heard(now);
-    if (this.isClosing) return; // read and forgotten, so that the reply is not lost to a reset
+    if (this.isClosing || this.isEnding) return; // read and forgotten, so that the reply is not lost to a reset
     this.reader.push(chunk);
     this.pump();
   }
@@ -90,7 +96,7 @@ export class Connection {
   gone(): void {
     this.isGone = true;
     this.isClosing = true;
-    this.slots = [];
+    this.replies.clear();
     this.account();
   }
 
@@ -101,12 +107,10 @@ export class Connection {
     this.pump();
   }
 
-  /** Answers what is under way and reads no further. */
+  /** The server ends: what has arrived in full is answered, and nothing further is read. */
   end(now: number): void {
-    this.pump();
-    this.isClosing = true;
-    this.watch.closingAt = now;
-    this.finishIfDone();
+    this.isEnding = true;
+    this.ended(now);
   }
 
   /**
@@ -117,7 +121,7 @@ export class Connection {
     this.wake();
     return this.watch.check(now, {
       isAuthenticated: this.isAuthenticated,
-      isBusy: this.slots.length > 0,
+      isBusy: this.replies.waiting > 0,
       isDrained: this.isDrained,
       frames: this.frames,
       partialBytes: this.reader.partialBytes,
@@ -137,9 +141,13 @@ export class Connection {
   private pump(): void {
     if (this.isPumping || this.isGone) return;
     this.isPumping = true;
+    this.replies.beginTurn();
     try {
-      do this.hasBacklog = !this.isClosing && this.isFull();
-      while (!this.isClosing && !this.hasBacklog && this.takeFrame());
+      do {
+        this.replies.collect(); // what is due makes room
+        do this.hasBacklog = !this.isClosing && this.isFull();
+        while (!this.isClosing && !this.hasBacklog && this.takeFrame());
+      } while (this.hasBacklog && this.replies.isDue);
     } finally {
       this.isPumping = false;
     }
@@ -147,53 +155,49 @@ export class Connection {
   }
 
   private takeFrame(): boolean {
-    let body: Buffer | undefined;
+    const { reader } = this;
     try {
-      body = this.reader.next();
-    } catch (error) {
-      if (!(error instanceof FrameError)) throw error;
-      this.refuse(BAD_REQUEST, error.message);
-      return false;
-    }
-    if (body === undefined) return false;
-    this.frames++;
-    if (body.length > DECODE_INLINE_BYTES) this.decode(body);
-    else this.accept(body);
-    return true;
-  }
-
-  private accept(body: Buffer): void {
-    try {
-      const request = parseRequest(body);
+      if (!reader.advance()) return false;
+      this.frames++;
+      if (reader.end - reader.start > DECODE_INLINE_BYTES) {
+        this.decode(reader.bytes.subarray(reader.start, reader.end));
+        return true;
+      }
+      const request = this.session.repeated.parse(reader.bytes, reader.start, reader.end);
       if (this.isAuthenticated && request.op !== "auth") this.start({ request });
       else this.authenticate({ request });
+      return true;
     } catch (error) {
-      if (!(error instanceof BadRequest)) throw error;
+      if (!(error instanceof FrameError || error instanceof BadRequest)) throw error;
       this.refuse(BAD_REQUEST, error.message);
+      return false;
     }
   }
 
   /** A large frame: parsed elsewhere, while its place in the order is kept. It counts as a write, for what it is is not known yet. */
   private decode(body: Buffer): void {
-    const slot = this.slot();
+    const place = this.replies.place("decode");
     const bytes = body.length;
     const decoding = this.session.decoder.decode(body);
     decoding.catch(() => {}); // looked at below, when its turn has come
     this.decoding += bytes;
-    const started = performance.now();
-    let op = "";
     this.lanes
       .change(async () => {
-        const decoded = await decoding;
-        op = decoded.request.op;
-        if (op === "auth") throw new BadRequest("an auth of that size");
+        const decoded = await decoding
+          .then((answer) => this.refuseAuth(answer))
+          .catch((error) => {
+            // Before the next in line gets its turn.
+            this.isRefused ||= error instanceof BadRequest;
+            throw error;
+          });
+        place.op = decoded.request.op;
         return this.result(decoded);
       })
       .then(
-        (json) => this.fill(slot, json, op, started),
+        (json) => this.fill(place, json),
         (error) => {
-          if (error instanceof BadRequest) this.refuse(BAD_REQUEST, error.message, slot);
-          else this.fill(slot, failure(error, undefined), op, started);
+          if (error instanceof BadRequest) this.refuse(BAD_REQUEST, error.message, place);
+          else this.fill(place, failure(error, undefined));
         },
       )
       .finally(() => {
@@ -225,69 +229,54 @@ export class Connection {
   /** Carries a request out; one that is answered at once, with nothing before it, takes no detour over a promise. */
   private start(decoded: Decoded): void {
     const { op } = decoded.request;
-    const started = performance.now();
-    const work = () => this.result(decoded);
-    const json = isRead(op) ? this.lanes.read(work) : this.lanes.change(work);
-    if (typeof json === "string" && this.slots.length === 0) {
-      this.answered(op, started, json);
-      this.outbox.add(json);
+    const json = isRead(op)
+      ? this.lanes.read(() => this.result(decoded))
+      : this.lanes.change(() => this.result(decoded));
+    if (typeof json === "string" && this.replies.waiting === 0) {
+      this.replies.now(op, json);
       return;
     }
-    const slot = this.slot();
-    if (typeof json === "string") this.fill(slot, json, op, started);
-    else json.then((text) => this.fill(slot, text, op, started));
+    const place = this.replies.place(op);
+    if (typeof json === "string") this.replies.fill(place, json);
+    else json.then((text) => this.fill(place, text));
   }
 
   /** The reply to a request. Never throws. */
   private result(decoded: Decoded): string | Promise<string> {
     const { op, id } = decoded.request;
     try {
+      if (this.isRefused) throw new CancelledError("something before it ended the connection");
       checkId(id);
       const result = operation(op).run(decoded, this.context);
       if (!(result instanceof Promise)) return success(result, id);
       return result.then((value) => success(value, id)).catch((error) => failure(error, id));
     } catch (error) {
+      decoded.drop?.();
       return failure(error, id);
     }
   }
 
-  private slot(): Slot {
-    const slot: Slot = { json: undefined };
-    this.slots.push(slot);
-    return slot;
-  }
-
-  private fill(slot: Slot, json: string, op: string, started: number): void {
+  private fill(place: Place, json: string): void {
     if (this.isGone) return;
-    slot.json = json;
-    this.answered(op, started, json);
+    this.replies.fill(place, json);
     // Inside the loop that reads, it sends for all at its end.
     if (!this.isPumping) this.pump();
   }
 
-  private answered(op: string, started: number, json: string): void {
-    this.session.counters.answered(op, performance.now() - started, isSuccess(json));
-  }
-
   /** Says one last thing and closes. What was asked before is still answered. */
-  private refuse(error: string, why: string, slot = this.slot()): void {
+  private refuse(error: string, why: string, place = this.replies.place(error)): void {
     this.isClosing = true;
     this.watch.closingAt = performance.now() / 1000;
     this.reader.clear();
-    slot.json = JSON.stringify({ ok: false, error });
-    this.slots.length = this.slots.indexOf(slot) + 1;
-    this.session.counters.requests++;
-    this.session.counters.errors++;
+    this.replies.fill(place, JSON.stringify({ ok: false, error }));
+    this.replies.endWith(place);
     this.session.refused(this, error, why);
     if (!this.isPumping) this.send();
   }
 
   /** Sends the replies that are due, in order. */
   private send(): void {
-    let due = 0;
-    while (due < this.slots.length && this.slots[due]!.json !== undefined) this.outbox.add(this.slots[due++]!.json!);
-    if (due > 0) this.slots.splice(0, due);
-    this.outbox.flush();
+    this.replies.send();
     this.session.counters.bytesOut += this.outbox.sentBytes - this.reportedBytes;
     this.reportedBytes = this.outbox.sentBytes;
     this.account();
@@ -296,18 +285,18 @@ export class Connection {
   }
 
   private finishIfDone(): void {
-    const isLast = this.isClosing || (this.hasEnded && !this.hasBacklog);
+    const isLast = this.isClosing || this.hasEnded;
     if (isLast && !this.isGone && this.isDrained) this.wire.finish();
   }
 
   /** Whether requests wait unread: too many are under way, or the client does not read its replies. */
   private isFull(): boolean {
-    return this.slots.length >= this.session.limits.inFlightMax || this.outbox.unsentBytes > UNSENT_BYTES_MAX;
+    return this.replies.waiting >= this.session.limits.inFlightMax || this.outbox.unsentBytes > UNSENT_BYTES_MAX;
   }
 
   private pauseOrResume(): void {
     if (this.isGone) return;
-    const isOverShare = this.session.isCrowded && this.counted > BUFFERED_SHARE_BYTES;
+    const isOverShare = this.counted > BUFFERED_SHARE_BYTES && !this.session.budget.mayRead(this);
     const wanted = !this.isClosing && (this.isFull() || isOverShare);
     if (wanted === this.isPaused) return;
     this.isPaused = wanted;
@@ -316,8 +305,18 @@ export class Connection {
   }
 
   private account(): void {
-    const bytes = this.isGone ? 0 : this.reader.bufferedBytes + this.outbox.unsentBytes + this.decoding;
-    this.session.buffered(bytes - this.counted);
+    const bytes = this.isGone
+      ? 0
+      : this.reader.bufferedBytes + this.outbox.unsentBytes + this.replies.heldUnits + this.decoding;
+    if (bytes === this.counted) return;
+    const change = bytes - this.counted;
     this.counted = bytes;
+    this.session.budget.changed(this, change);
+  }
+
+  /** A token is small: an auth that had to be decoded elsewhere holds none. */
+  private refuseAuth(decoded: Decoded): Decoded {
+    if (this.session.token && decoded.request.op === "auth") throw new BadRequest("an auth of that size");
+    return decoded;
   }
 }

@@ -10,10 +10,10 @@ export class Histogram {
   private readonly counts = new Uint32Array(BUCKETS);
   private total = 0;
 
-  add(ms: number): void {
+  add(ms: number, times = 1): void {
     const us = Math.max(1, ms * 1000);
-    this.counts[Math.min(BUCKETS - 1, Math.floor(Math.log2(us) * STEPS))]!++;
-    this.total++;
+    this.counts[Math.min(BUCKETS - 1, Math.floor(Math.log2(us) * STEPS))]! += times;
+    this.total += times;
   }
 
   /** Milliseconds below which a share `q` of the durations lay; 0 without any. */
@@ -50,15 +50,15 @@ export class Counters {
     for (const op of OPS) this.ops.set(op, { count: 0, errors: 0, times: new Histogram() });
   }
 
-  /** One request that was answered, `ms` after it was read. */
-  answered(op: string, ms: number, ok: boolean): void {
-    this.requests++;
-    if (!ok) this.errors++;
+  /** Requests that were answered, each `ms` after it was read. */
+  answered(op: string, ms: number, isOk: boolean, times = 1): void {
+    this.requests += times;
+    if (!isOk) this.errors += times;
     const counters = this.ops.get(op);
     if (!counters) return;
-    counters.count++;
-    if (!ok) counters.errors++;
-    counters.times.add(ms);
+    counters.count += times;
+    if (!isOk) counters.errors += times;
+    counters.times.add(ms, times);
   }
 
   /** As `stats` tells them. */

@@ -45,8 +45,9 @@ export class Decoder {
   /** Parses a frame's body, whose memory goes to the other thread. @throws BadRequest */
   async decode(body: Buffer): Promise<Decoded> {
     const key = ++this.lastKey;
-    // A body that fills its memory is handed over; one among others in a chunk is copied.
-    const own = body.buffer.byteLength <= body.length + 64 ? body : Buffer.from(new Uint8Array(body).buffer);
+    // A body that fills its memory to the end is handed over; where others lie behind it in the same chunk, it is copied.
+    const isAlone = body.byteOffset <= 64 && body.byteOffset + body.length === body.buffer.byteLength;
+    const own = isAlone ? body : Buffer.from(new Uint8Array(body).buffer);
     const frame = {
       kind: "frame",
       key,

@@ -19,7 +19,7 @@ export interface Handlers {
   drain(socket: Client): void;
   end(socket: Client): void;
   close(socket: Client): void;
-  error(socket: Client): void;
+  error(socket: Client, error: Error): void;
 }
 
 /** A server that listens. */
@@ -77,8 +77,8 @@ async function listenUnix(socketPath: string, handlers: Handlers, log: Log): Pro
     const message = `others can put files into the folder of '${socketPath}': a folder of your own is safer`;
     log({ level: "warn", event: "shared_folder", message });
   }
-  const options = { unix: file.path, allowHalfOpen: true, socket: handlers };
-  const listener = await takeSocketPath(file, () => attempt(socketPath, () => Bun.listen(options)));
+  const start = (path: string) => Bun.listen({ unix: path, allowHalfOpen: true, socket: handlers });
+  const listener = await takeSocketPath(file, (path) => attempt(socketPath, () => start(path)));
   const identity = socketIdentity(file.path);
   return {
     address: `unix://${file.path}`,

@@ -8,6 +8,7 @@ import { OPS, type Op } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import type { Decoded } from "./decoder.ts";
 import { packPut } from "./put.ts";
+import { RawJson } from "./raw-json.ts";
 import { ARGUMENTS, type ArgumentsOf } from "./schemas.ts";
 
 /** What operations work on. */
@@ -19,19 +20,14 @@ export interface OperationContext {
   unsaved: Map<string, number>;
 }
 
-/** A result that is JSON already. */
-export class RawJson {
-  constructor(readonly json: string) {}
-}
-
 /** An operation; `isRead` says that it may run beside other reads of its connection. */
 export interface Operation {
   isRead: boolean;
   run(decoded: Decoded, context: OperationContext): unknown;
 }
 
-const PONG = new RawJson('{"pong":true}');
-const AUTHENTICATED = new RawJson('{"authenticated":true}');
+const PONG = RawJson.constant('{"pong":true}');
+const AUTHENTICATED = RawJson.constant('{"authenticated":true}');
 
 /** Whether an operation may run beside other reads of its connection; an unknown one, which only earns an error, may. */
 export function isRead(op: string): boolean {
@@ -79,6 +75,8 @@ const OPERATIONS: Record<Op, Operation> = {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+const NOTHING = Object.freeze({});
+const TAKES_NOTHING = new Set<Op>(OPS.filter((op) => Object.keys(ARGUMENTS[op].shape).length === 0));
 const OWNERS = Object.fromEntries(OPS.map((op) => [op, `op '${op}'`])) as Record<Op, string>;
 
 function onStore<O extends Op>(
@@ -114,9 +112,9 @@ async function noted<T>(
   { unsaved }: OperationContext,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { lostSaves } = collection;
   const result = await work();
-  if (!unsaved.has(collection.name)) unsaved.set(collection.name, lostSaves);
+  // Looked at behind the change: a save that failed while it waited in line was not for it.
+  if (!unsaved.has(collection.name)) unsaved.set(collection.name, collection.lostSaves);
   return result;
 }
 
@@ -157,6 +155,7 @@ function put(op: "add" | "upsert"): Operation {
 }
 
 function read<O extends Op>(op: O, args: unknown): ArgumentsOf<O> {
+  if ((args === undefined || args === null) && TAKES_NOTHING.has(op)) return NOTHING as ArgumentsOf<O>;
   return parseBy(ARGUMENTS[op], OWNERS[op], args) as ArgumentsOf<O>;
 }
 

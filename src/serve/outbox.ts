@@ -16,6 +16,9 @@ export interface Sink {
 export class Outbox {
   /** Behind the scratch buffer: replies of this turn. */
   private used = 0;
+  /** The reply that was put there last, and what it took. */
+  private last = "";
+  private lastBytes = 0;
   private waiting: Buffer[] = [];
   private waitingBytes = 0;
   private isBroken = false;
@@ -37,6 +40,12 @@ export class Outbox {
   /** Adds a frame. Between two calls of `flush` nobody else may add: the scratch buffer is shared. */
   add(json: string): void {
     if (this.isBroken) return;
+    if (this.used > 0 && json === this.last && this.used + this.lastBytes <= SCRATCH_BYTES) {
+      // The same reply again, as to many pings in one packet: what was just encoded is copied.
+      scratch.copyWithin(this.used, this.used - this.lastBytes, this.used);
+      this.used += this.lastBytes;
+      return;
+    }
     if (HEADER_BYTES + json.length * 3 > SCRATCH_BYTES - this.used) {
       this.flush();
       if (HEADER_BYTES + json.length * 3 > SCRATCH_BYTES) {
@@ -50,7 +59,9 @@ export class Outbox {
     }
     const bytes = scratch.write(json, this.used + HEADER_BYTES);
     scratch.writeUInt32BE(bytes, this.used);
-    this.used += HEADER_BYTES + bytes;
+    this.last = json;
+    this.lastBytes = HEADER_BYTES + bytes;
+    this.used += this.lastBytes;
   }
 
   /** Hands this turn's replies to the kernel. */
@@ -58,6 +69,7 @@ export class Outbox {
     if (this.used === 0) return;
     const turn = scratch.subarray(0, this.used);
     this.used = 0;
+    this.last = "";
     this.push(turn, true);
   }
 

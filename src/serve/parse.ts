@@ -9,11 +9,12 @@ import type { Request } from "../wire/protocol.ts";
 export class BadRequest extends Error {}
 
 /** @throws BadRequest unless the body is UTF-8, JSON of bounded depth, and an object with a string `op` */
-export function parseRequest(body: Buffer): Request {
-  const text = body.toString("utf8");
+export function parseRequest(bytes: Buffer, start = 0, end = bytes.length): Request {
+  const text = bytes.toString("utf8", start, end);
   // Bytes that are no UTF-8 decode to U+FFFD; only a text that holds one is looked at twice.
-  if (text.includes("\ufffd") && !isUtf8(body)) throw new BadRequest("the frame is not UTF-8");
-  if (isTooDeep(body)) throw new BadRequest(`JSON nested deeper than ${JSON_DEPTH_MAX} levels`);
+  if (text.includes("\ufffd") && !isUtf8(bytes.subarray(start, end))) throw new BadRequest("the frame is not UTF-8");
+  if (end - start > JSON_DEPTH_MAX && isTooDeep(bytes.subarray(start, end)))
+    throw new BadRequest(`JSON nested deeper than ${JSON_DEPTH_MAX} levels`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -23,4 +24,35 @@ export function parseRequest(body: Buffer): Request {
   if (!isObject(value) || typeof value.op !== "string")
     throw new BadRequest("the frame is not an object with a string op");
   return value as unknown as Request;
+}
+
+/** Frames up to this size are remembered. */
+const REMEMBERED_BYTES_MAX = 64;
+
+/**
+ * The last request without arguments and id, by its bytes. Health checks and polls send the same few bytes over and over, often many
+ * in one packet; comparing them costs a tenth of parsing them.
+ */
+export class RepeatedRequest {
+  private readonly bytes = Buffer.allocUnsafeSlow(REMEMBERED_BYTES_MAX);
+  private length = 0;
+  private request: Request | undefined;
+
+  /** As `parseRequest`; the same object for the same bytes, so nobody may change it. @throws BadRequest */
+  parse(bytes: Buffer, start: number, end: number): Request {
+    if (this.request && this.isSame(bytes, start, end)) return this.request;
+    const request = parseRequest(bytes, start, end);
+    if (end - start <= REMEMBERED_BYTES_MAX && request.args === undefined && request.id === undefined) {
+      bytes.copy(this.bytes, 0, start, end);
+      this.length = end - start;
+      this.request = Object.freeze(request);
+    }
+    return request;
+  }
+
+  private isSame(bytes: Buffer, start: number, end: number): boolean {
+    if (end - start !== this.length) return false;
+    for (let i = 0; i < this.length; i++) if (bytes[start + i] !== this.bytes[i]) return false;
+    return true;
+  }
 }

@@ -2,13 +2,14 @@
 import { errorLine, ValueError } from "../errors.ts";
 import { FRAME_BYTES_MAX } from "../limits.ts";
 import type { Request } from "../wire/protocol.ts";
-import { RawJson } from "./operations.ts";
 import { Outbox } from "./outbox.ts";
+import { RawJson } from "./raw-json.ts";
 
 type Id = Request["id"];
 
 /** @throws ValueError for an answer that does not fit into a frame */
 export function success(result: unknown, id: Id): string {
+  if (id === undefined && result instanceof RawJson && result.reply !== undefined) return result.reply;
   const json = result instanceof RawJson ? result.json : (JSON.stringify(result) ?? "null");
   const reply = `{"ok":true,"result":${json}${idPart(id)}}`;
   if (Outbox.fits(reply)) return reply;

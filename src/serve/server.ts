@@ -5,12 +5,14 @@ import type { LocalStore } from "../engine/local-store.ts";
 import { errorLine } from "../errors.ts";
 import { DRAIN_TIMEOUT_S } from "../limits.ts";
 import { encodeFrame } from "../wire/frame.ts";
+import { Budget } from "./budget.ts";
 import { Connection } from "./connection.ts";
 import { Counters } from "./counters.ts";
 import { Decoder } from "./decoder.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import { type Client, checkTransport, type Listening, listen, type Transport, wireOf } from "./listen.ts";
 import type { Log } from "./log.ts";
+import { RepeatedRequest } from "./parse.ts";
 import type { Session } from "./session.ts";
 import { AccessToken } from "./token.ts";
 import { CLOSED } from "./watch.ts";
@@ -59,6 +61,8 @@ class Server implements RunningServer, Session {
   readonly limits: Limits;
   readonly counters = new Counters();
   readonly decoder = new Decoder();
+  readonly repeated = new RepeatedRequest();
+  readonly budget: Budget;
   readonly store: LocalStore;
   readonly token: AccessToken | undefined;
   private readonly log: Log;
@@ -66,11 +70,11 @@ class Server implements RunningServer, Session {
   private readonly connections = new Map<Connection, Client>();
   /** In the order in which they came. */
   private readonly unauthenticated = new Set<Connection>();
-  private bufferedBytes = 0;
   private listener: Listening | undefined;
   private timers: Timer[] = [];
   private isSaving = false;
   private turnedAway = 0;
+  private thinning: Timer | undefined;
   private stopping: Promise<Map<string, unknown>> | undefined;
 
   constructor(
@@ -80,6 +84,7 @@ class Server implements RunningServer, Session {
     this.store = options.store;
     this.token = "token" in transport ? new AccessToken(transport.token) : undefined;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.budget = new Budget(this.limits.bufferedBytesMax, () => this.wakeAll());
     this.log = options.log ?? (() => {});
   }
 
@@ -98,17 +103,6 @@ class Server implements RunningServer, Session {
 
   get address(): string {
     return this.listener?.address ?? "";
-  }
-
-  get isCrowded(): boolean {
-    return this.bufferedBytes > this.limits.bufferedBytesMax;
-  }
-
-  buffered(change: number): void {
-    const wasCrowded = this.isCrowded;
-    this.bufferedBytes += change;
-    // In a turn of its own: whoever reports is in the middle of its own work.
-    if (wasCrowded && !this.isCrowded) queueMicrotask(() => this.wakeAll());
   }
 
   authenticated(connection: Connection): void {
@@ -135,7 +129,7 @@ class Server implements RunningServer, Session {
       refused: this.counters.refused,
       dropped: this.counters.dropped,
     },
-    buffered_bytes: this.bufferedBytes,
+    buffered_bytes: this.budget.bytes,
     rss_bytes: process.memoryUsage.rss(),
     unsaved_collections: this.store.unsaved().length,
     ...this.counters.report(),
@@ -154,7 +148,7 @@ class Server implements RunningServer, Session {
     drain: (socket: Client) => socket.data?.connection?.drained(),
     end: (socket: Client) => socket.data?.connection?.ended(now()),
     close: (socket: Client) => this.closed(socket),
-    error: (socket: Client) => this.closed(socket),
+    error: (socket: Client, error: Error) => this.failed(socket, error),
   };
 
   private open(socket: Client): void {
@@ -172,11 +166,24 @@ class Server implements RunningServer, Session {
     this.connections.set(connection, socket);
     if (!this.token) return;
     this.unauthenticated.add(connection);
-    if (this.unauthenticated.size > this.limits.unauthenticatedMax) {
-      // The oldest makes way: an honest client authenticates with its first packet and is never among them for long.
-      const [oldest] = this.unauthenticated;
-      if (oldest) this.drop(oldest, "too many connections did not authenticate yet");
+    if (this.unauthenticated.size > this.limits.unauthenticatedMax)
+      this.thinning ??= setTimeout(() => this.thin(), THIN_MS);
+  }
+
+  /** The oldest make way. Not at once: of many that come together the honest ones have a token under way, and are not among them for long. */
+  private thin(): void {
+    this.thinning = undefined;
+    const surplus = this.unauthenticated.size - this.limits.unauthenticatedMax;
+    for (const connection of [...this.unauthenticated].slice(0, Math.max(0, surplus))) {
+      this.drop(connection, "too many connections did not authenticate yet");
     }
+  }
+
+  /** The socket failed, or what we did with its bytes: the client must not wait for an answer that nobody writes. */
+  private failed(socket: Client, error: Error): void {
+    const connection = socket.data?.connection;
+    if (connection) this.drop(connection, `internal error: ${error.message}`);
+    else socket.terminate();
   }
 
   /** Says why and closes; what comes meanwhile is read and forgotten, for a reset would overtake the reason. */
@@ -229,10 +236,7 @@ class Server implements RunningServer, Session {
   }
 
   private wakeAll(): void {
-    for (const connection of [...this.connections.keys()]) {
-      if (this.isCrowded) return;
-      connection.wake();
-    }
+    for (const connection of [...this.connections.keys()]) connection.wake();
   }
 
   private async autosave(): Promise<void> {
@@ -264,6 +268,7 @@ class Server implements RunningServer, Session {
     for (const connection of [...this.connections.keys()]) connection.end(time);
     for (const deadline = time + DRAIN_TIMEOUT_S; now() < deadline && this.busy() > 0; ) await Bun.sleep(5);
     for (const timer of this.timers) clearInterval(timer);
+    clearTimeout(this.thinning);
     // Saves of one collection queue up, so this waits for an autosave that is under way.
     const failures = this.reportFailures(await this.store.saveAll());
     for (const connection of [...this.connections.keys()]) this.drop(connection, CLOSED);
@@ -281,6 +286,9 @@ class Server implements RunningServer, Session {
 /** How long a connection that was refused may read why, and how many may do so at once. */
 const TURN_AWAY_MS = 500;
 const TURNED_AWAY_MAX = 256;
+
+/** How long after too many have come the oldest of those that did not authenticate make way. */
+const THIN_MS = 100;
 
 /** Seconds of a clock that only goes forward. */
 function now(): number {

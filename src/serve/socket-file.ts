@@ -2,7 +2,7 @@
  * The file of a Unix socket: in a folder where only we can put or replace it, mode 0600 from its first moment, and never taken from a
  * server that still answers.
  */
-import { closeSync, lstatSync, openSync, realpathSync, type Stats, unlinkSync } from "node:fs";
+import { closeSync, lstatSync, openSync, realpathSync, renameSync, rmSync, type Stats, unlinkSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { tryLock } from "../../ffi/libc.ts";
 import { makeDirectory } from "../durable.ts";
@@ -17,6 +17,8 @@ const LOCK_WAIT_MS = 5000;
 /** A place where a server may listen. */
 export interface SocketFile {
   path: string;
+  /** Where the file is made, beside it. */
+  temporary: string;
   /** Others could put a file of the same name here while no server runs. */
   isShared: boolean;
 }
@@ -27,13 +29,14 @@ export interface SocketFile {
  */
 export function checkSocketPath(path: string): SocketFile {
   const absolute = resolve(path);
-  const bytes = Buffer.byteLength(absolute);
+  const folder = dirname(absolute);
+  const temporary = `.svc${process.pid}`;
+  const bytes = Math.max(Buffer.byteLength(absolute), Buffer.byteLength(join(folder, temporary)));
   if (bytes > PATH_BYTES_MAX) {
     throw new ValueError(
       `the socket's path has ${bytes} bytes, the system takes ${PATH_BYTES_MAX}: choose a shorter one`,
     );
   }
-  const folder = dirname(absolute);
   makeDirectory(folder, 0o700);
   const real = realpathSync(folder);
   const stat = lstatSync(real);
@@ -46,28 +49,32 @@ export function checkSocketPath(path: string): SocketFile {
   }
   const found = lstatSync(absolute, { throwIfNoEntry: false });
   if (found && !found.isSocket()) throw new OSError(`'${path}' is there and is no socket: it is not replaced`);
-  return { path: join(real, basename(absolute)), isShared };
+  return { path: join(real, basename(absolute)), temporary: join(real, temporary), isShared };
 }
 
 /**
  * Listens at a socket's path. A file that a dead server left is replaced; two servers that start at once take turns, by a lock of the folder that is held
  * for this moment only.
+ * @param listen is given another name in the same folder: the file is moved into place afterwards. Bun removes the name that it listened at when it
+ *   stops, and by then that must not be somebody else's socket.
  * @throws OSError where a server answers there
  */
-export async function takeSocketPath<T>({ path }: SocketFile, listen: () => T): Promise<T> {
+export async function takeSocketPath<T>({ path, temporary }: SocketFile, listen: (path: string) => T): Promise<T> {
   return locked(path, async () => {
-    if (lstatSync(path, { throwIfNoEntry: false })) {
-      if (await answers(path))
-        throw new OSError(`another server answers at '${path}': stop it, or choose another socket`);
-      unlinkSync(path);
+    if (lstatSync(path, { throwIfNoEntry: false }) && (await answers(path))) {
+      throw new OSError(`another server answers at '${path}': stop it, or choose another socket`);
     }
+    rmSync(temporary, { force: true });
     // bind(2) makes the file with the mode that the umask leaves; a chmod behind it would come too late.
     const umask = process.umask(0o177);
+    let listening: T;
     try {
-      return listen();
+      listening = listen(temporary);
     } finally {
       process.umask(umask);
     }
+    renameSync(temporary, path);
+    return listening;
   });
 }
 
@@ -77,10 +84,11 @@ export function socketIdentity(path: string): string | undefined {
   return stat && `${stat.dev}:${stat.ino}`;
 }
 
-/** Removes the socket's file if it is still the one that was made. */
+/** Removes the socket's file if it is still the one that was made. Where its folder is gone there is nothing to do. */
 export async function leaveSocketPath(path: string, identity: string | undefined): Promise<void> {
+  if (identity === undefined || socketIdentity(path) !== identity) return;
   await locked(path, async () => {
-    if (identity !== undefined && socketIdentity(path) === identity) unlinkSync(path);
+    if (socketIdentity(path) === identity) unlinkSync(path);
   });
 }
 

@@ -84,6 +84,11 @@ export class Collection {
     return this.writer.isSaved;
   }
 
+  /** Whether it is still on disk; cheap. */
+  get isThere(): boolean {
+    return this.native.isThere();
+  }
+
   /** Whether staged changes wait for a save; the writer's lock is held as long. */
   get hasStaged(): boolean {
     return this.writer.hasStaged;

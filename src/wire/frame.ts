@@ -19,6 +19,10 @@ export class FrameReader {
   /** The beginning of a frame whose rest has not come yet, header included. */
   private held: Buffer = EMPTY;
   private used = 0;
+  /** The body that `advance` found. */
+  bytes: Buffer = EMPTY;
+  start = 0;
+  end = 0;
 
   /** @param bytesMax largest body that is accepted; may be changed between frames */
   constructor(public bytesMax: number = FRAME_BYTES_MAX) {}
@@ -44,6 +48,7 @@ export class FrameReader {
     this.at = 0;
     this.held = EMPTY;
     this.used = 0;
+    this.bytes = EMPTY;
   }
 
   /** Takes what arrived. The chunk belongs to the reader from here on. */
@@ -57,36 +62,51 @@ export class FrameReader {
    * @throws FrameError before anything of the frame's size is allocated
    */
   next(): Buffer | undefined {
-    if (this.used > 0) return this.nextHeld();
+    return this.advance() ? this.bytes.subarray(this.start, this.end) : undefined;
+  }
+
+  /**
+   * The same without a view of its own, which costs as much as parsing a small frame: on true the body is `bytes` from `start` to `end`.
+   * @throws FrameError
+   */
+  advance(): boolean {
+    if (this.used > 0) return this.advanceHeld();
     const left = this.chunk.length - this.at;
     if (left < HEADER_BYTES) return this.hold(left);
     const length = this.checked(this.chunk.readUInt32BE(this.at));
     if (left < HEADER_BYTES + length) return this.hold(left);
-    const start = this.at + HEADER_BYTES;
-    this.at = start + length;
-    return this.chunk.subarray(start, this.at);
+    this.bytes = this.chunk;
+    this.start = this.at + HEADER_BYTES;
+    this.end = this.start + length;
+    this.at = this.end;
+    if (this.at === this.chunk.length) {
+      // Whoever takes the body may take its memory: nothing here looks at it again.
+      this.chunk = EMPTY;
+      this.at = 0;
+    }
+    return true;
   }
 
-  private nextHeld(): Buffer | undefined {
+  private advanceHeld(): boolean {
     if (this.used < HEADER_BYTES) this.take(HEADER_BYTES);
-    if (this.used < HEADER_BYTES) return undefined;
+    if (this.used < HEADER_BYTES) return false;
     const total = HEADER_BYTES + this.checked(this.held.readUInt32BE(0));
     this.take(total);
-    if (this.used < total) return undefined;
-    const body = this.held.subarray(HEADER_BYTES, total);
+    if (this.used < total) return false;
+    this.bytes = this.held;
+    this.start = HEADER_BYTES;
+    this.end = total;
     this.held = EMPTY;
     this.used = 0;
-    return body;
+    return true;
   }
 
-  private hold(left: number): undefined {
-    if (left === 0) {
-      this.chunk = EMPTY; // a connection that is idle keeps nothing
-      this.at = 0;
-      return undefined;
-    }
-    this.take(left);
-    return undefined;
+  private hold(left: number): false {
+    if (left > 0) this.take(left);
+    else this.chunk = EMPTY;
+    this.at = 0;
+    this.bytes = EMPTY; // a connection that is idle keeps nothing
+    return false;
   }
 
   /** Moves bytes from the chunk to the held frame until that has `total`, or the chunk is empty. */

@@ -27,21 +27,7 @@ export function readVector(value: unknown, name: string): Float32Array {
  * @param dim numbers in a row; every row must have as many
  */
 export function readMatrix(value: unknown, dim: number, name: string): Float32Array {
-  if (Array.isArray(value)) {
-    const out = new Float32Array(value.length * dim);
-    value.forEach((row, i) => {
-      const at = `${name}[${i}]`;
-      if (Array.isArray(row)) {
-        checkDim(row.length, dim, at);
-        readNumbers(row, out, i * dim, at);
-        return;
-      }
-      const vector = unpack(readPacked(row, at), at);
-      checkDim(vector.length, dim, at);
-      out.set(vector, i * dim);
-    });
-    return out;
-  }
+  if (Array.isArray(value)) return readRows(value, dim, name);
   const packed = readPacked(value, name);
   const floats = unpack(packed, name);
   if (packed.shape) {
@@ -59,6 +45,21 @@ export function readMatrix(value: unknown, dim: number, name: string): Float32Ar
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+
+function readRows(rows: readonly unknown[], dim: number, name: string): Float32Array {
+  // All lengths first: a million empty rows must not make room for a million full ones.
+  const vectors = rows.map((row, i) => {
+    const vector = Array.isArray(row) ? row : unpack(readPacked(row, `${name}[${i}]`), `${name}[${i}]`);
+    if (vector.length === dim) return vector;
+    throw new ValueError(`${name}[${i}] has ${vector.length} numbers; the collection's dimension is ${dim}`);
+  });
+  const out = new Float32Array(rows.length * dim);
+  vectors.forEach((vector, i) => {
+    if (vector instanceof Float32Array) out.set(vector, i * dim);
+    else readNumbers(vector, out, i * dim, `${name}[${i}]`);
+  });
+  return out;
+}
 
 function readNumbers(values: readonly unknown[], out: Float32Array, at: number, name: string): Float32Array {
   for (let i = 0; i < values.length; i++) {
@@ -90,7 +91,8 @@ function unpack({ f32 }: Packed, name: string): Float32Array {
   const padding = f32.endsWith("==") ? 2 : f32.endsWith("=") ? 1 : 0;
   const expected = (f32.length / 4) * 3 - padding;
   const bytes = Buffer.from(f32, "base64");
-  if (f32.length % 4 !== 0 || bytes.length !== expected) {
+  const isUrlSafe = f32.includes("-") || f32.includes("_");
+  if (f32.length % 4 !== 0 || bytes.length !== expected || isUrlSafe) {
     throw new ValueError(`${name}.f32 is not base64 with padding (RFC 4648, section 4)`);
   }
   if (bytes.length % 4 !== 0) {
@@ -99,10 +101,6 @@ function unpack({ f32 }: Packed, name: string): Float32Array {
   // Small ones come out of a pool that others use, at any offset.
   const own = bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
   return new Float32Array(own.buffer, 0, bytes.length / 4);
-}
-
-function checkDim(length: number, dim: number, name: string): void {
-  if (length !== dim) throw new ValueError(`${name} has ${length} numbers; the collection's dimension is ${dim}`);
 }
 
 function kind(value: unknown): string {

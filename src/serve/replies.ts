@@ -1,0 +1,110 @@
+/** The replies of one connection, in the order of its requests, and how long each took. */
+import type { Counters } from "./counters.ts";
+import type { Outbox } from "./outbox.ts";
+import { isSuccess } from "./reply.ts";
+
+/** A reply's place in the order. */
+export interface Place {
+  /** What it is counted under; of a large frame known only when it is parsed. */
+  op: string;
+  /** When the request was read. */
+  readonly since: number;
+  json: string | undefined;
+}
+
+export class Replies {
+  /** Not sent yet. */
+  private places: Place[] = [];
+  /** Requests of one kind that were answered at once since `turnAt`: looking at the clock for each would cost as much as answering it. */
+  private turn = { op: "", isOk: true, times: 0 };
+  private turnAt = 0;
+  private held = 0;
+
+  constructor(
+    private readonly outbox: Outbox,
+    private readonly counters: Counters,
+  ) {}
+
+  /** Requests whose replies are not sent yet. */
+  get waiting(): number {
+    return this.places.length;
+  }
+
+  /** UTF-16 units of replies that wait for one before them. */
+  get heldUnits(): number {
+    return this.held;
+  }
+
+  /** Keeps a place for a reply to come. */
+  place(op: string): Place {
+    const place = { op, since: performance.now(), json: undefined };
+    this.places.push(place);
+    return place;
+  }
+
+  /** Answers a request that was read in this turn of the event loop, while none waits. */
+  now(op: string, json: string): void {
+    const isOk = isSuccess(json);
+    const { turn } = this;
+    if (turn.times > 0 && (turn.op !== op || turn.isOk !== isOk)) this.endTurn();
+    if (turn.times === 0) {
+      turn.op = op;
+      turn.isOk = isOk;
+    }
+    turn.times++;
+    this.outbox.add(json);
+  }
+
+  /** Fills a place. It is sent with the next `send`, when everything before it is filled. */
+  fill(place: Place, json: string): void {
+    place.json = json;
+    this.held += json.length;
+    this.counters.answered(place.op, performance.now() - place.since, isSuccess(json));
+  }
+
+  /** Makes a place the last one: nothing behind it is answered. */
+  endWith(place: Place): void {
+    this.places.length = this.places.indexOf(place) + 1;
+    this.held = this.places.reduce((sum, { json }) => sum + (json?.length ?? 0), 0);
+  }
+
+  /** A turn of the event loop begins. */
+  beginTurn(): void {
+    this.turnAt = performance.now();
+  }
+
+  /** Whether the first reply that is waited for is there. */
+  get isDue(): boolean {
+    return this.places[0]?.json !== undefined;
+  }
+
+  /** Hands what is due to the outbox, in order. */
+  collect(): void {
+    const { places } = this;
+    let due = 0;
+    for (; due < places.length && places[due]!.json !== undefined; due++) {
+      this.held -= places[due]!.json!.length;
+      this.outbox.add(places[due]!.json!);
+    }
+    if (due > 0) places.splice(0, due);
+  }
+
+  /** Hands what is due to the kernel. */
+  send(): void {
+    this.collect();
+    this.outbox.flush();
+    this.endTurn();
+  }
+
+  /** Nobody is there any more. */
+  clear(): void {
+    this.places = [];
+    this.held = 0;
+  }
+
+  private endTurn(): void {
+    const { op, isOk, times } = this.turn;
+    if (times > 0) this.counters.answered(op, performance.now() - this.turnAt, isOk, times);
+    this.turn.times = 0;
+  }
+}

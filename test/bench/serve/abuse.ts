@@ -1,0 +1,107 @@
+/** Honest clients beside connections that send nothing, that send a byte now and then, and that announce the largest frame and stop. */
+import { connect } from "../../../src/remote/client.ts";
+import { signedInHome } from "../home.ts";
+import { type Line, quantile } from "../measure.ts";
+import { unitVectors } from "../vectors.ts";
+import type { AbuseFigures, Abusers } from "./abuse-client.ts";
+import { type CrowdFigures, DIM, NOTES, ROWS, VECTORS } from "./crowd-work.ts";
+import { Script, Server, TOKEN } from "./processes.ts";
+
+/** Short ones, so that the benchmark does not take minutes; a server has 30 seconds for both unless told otherwise. */
+const TIMEOUT_S = 3;
+/** The server looks once a second, and begins to count a frame's time at such a look. */
+const SLACK_S = 2.5;
+const ABUSERS: Abusers = { halfOpen: 1000, slowStrangers: 50, slowClients: 50, announcers: 100 };
+const ROUNDS = 3;
+const ROUND_S = TIMEOUT_S + SLACK_S + 0.5;
+const GROWTH_MIB_MAX = 64;
+
+/** Quiet and abuse in turn: three processes, of honest clients, of abusers, and the server. */
+export async function benchAbuse(): Promise<Line[]> {
+  const home = signedInHome();
+  const flags = ["--auth-timeout", String(TIMEOUT_S), "--frame-timeout", String(TIMEOUT_S)];
+  const server = await Server.start(home, "tcp", ...flags);
+  const honest = new Script<CrowdFigures>("abuse-honest.ts", server.address);
+  const abusers = new Script<AbuseFigures>("abuse-client.ts", server.address);
+  try {
+    await using client = await connect(server.address, { token: TOKEN });
+    const vectors = await client.createCollection(VECTORS, { dim: DIM });
+    await vectors.add(unitVectors(ROWS, DIM, 1));
+    await (await client.createCollection(NOTES, { dim: 8 })).save();
+    await ask(honest, 2); // warms both up
+    const before = server.rssKiB();
+    let peak = before;
+    const watch = setInterval(() => {
+      peak = Math.max(peak, server.rssKiB());
+    }, 100);
+    const quiet: CrowdFigures[] = [];
+    const beside: CrowdFigures[] = [];
+    const abused: AbuseFigures[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      quiet.push(await ask(honest, ROUND_S));
+      abusers.tell({ ...ABUSERS, seconds: ROUND_S });
+      beside.push(await ask(honest, ROUND_S));
+      abused.push(await abusers.next());
+    }
+    clearInterval(watch);
+    const growth = (peak - before) / 1024;
+    const total = Object.values(ABUSERS).reduce((sum, count) => sum + count, 0);
+    const errors = [...quiet, ...beside].flatMap((figures) => figures.errors);
+    const told = `timeouts of ${TIMEOUT_S} s`;
+    return [
+      {
+        what: `growth of the server's memory under ${total} abusers, ${ROUNDS} times (${ABUSERS.halfOpen} silent, ${ABUSERS.slowStrangers + ABUSERS.slowClients} slow, ${ABUSERS.announcers} that announce 256 MiB; ${told})`,
+        value: growth,
+        unit: "MiB",
+        goal: `below ${GROWTH_MIB_MAX}`,
+        met: growth < GROWTH_MIB_MAX,
+      },
+      ...["ping", "search", "connect"].map((op) => p99Line(op, quiet, beside)),
+      droppedLine(abused),
+      {
+        what: `errors of honest clients, new connections among them${errors[0] ? ` (${errors[0]})` : ""}`,
+        value: errors.length,
+        unit: "errors",
+        goal: "none",
+        met: errors.length === 0,
+      },
+    ];
+  } finally {
+    await honest.kill();
+    await abusers.kill();
+    await server.stop();
+    home.dispose();
+  }
+}
+
+async function ask(honest: Script<CrowdFigures>, seconds: number): Promise<CrowdFigures> {
+  honest.tell({ seconds });
+  return honest.next();
+}
+
+function p99Line(op: string, quiet: CrowdFigures[], beside: CrowdFigures[]): Line {
+  const all = (rounds: CrowdFigures[]) => rounds.flatMap((figures) => figures.times[op] ?? []);
+  const [p99, yardstick] = [quantile(all(beside), 0.99), quantile(all(quiet), 0.99)];
+  return {
+    what: `p99 of an honest client's ${op} beside them`,
+    value: p99,
+    unit: "ms",
+    against: `the same without them (${yardstick.toFixed(2)} ms)`,
+    ratio: p99 / yardstick,
+    goal: "at most 2",
+    met: p99 / yardstick <= 2,
+  };
+}
+
+function droppedLine(abused: AbuseFigures[]): Line {
+  const left = abused.reduce((sum, { open }) => sum + open, 0);
+  const slowest = Math.max(...abused.map(({ lastDropS }) => lastDropS));
+  const limit = TIMEOUT_S + SLACK_S;
+  return {
+    what: `until the last abuser was dropped (${left} were not)`,
+    value: slowest,
+    unit: "s",
+    goal: `all, within ${limit} with timeouts of ${TIMEOUT_S}`,
+    met: left === 0 && slowest <= limit,
+  };
+}
