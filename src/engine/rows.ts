@@ -12,7 +12,9 @@ export function toVector(vector: Vector, dim: number, name: string): Float32Arra
   if (vector.length !== dim) {
     throw new ValueError(`${name} has ${vector.length} numbers; the collection's dimension is ${dim}`);
   }
-  const floats = vector instanceof Float32Array ? vector : Float32Array.from(vector);
+  // Whether floats are finite is checked by the native side, which reads them anyway.
+  if (vector instanceof Float32Array) return vector;
+  const floats = Float32Array.from(vector);
   for (let i = 0; i < dim; i++) {
     const given = vector[i];
     if (typeof given !== "number") {

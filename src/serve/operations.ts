@@ -9,7 +9,7 @@ import { readVector } from "../wire/vectors.ts";
 import type { Decoded } from "./decoder.ts";
 import { packPut } from "./put.ts";
 import { RawJson } from "./raw-json.ts";
-import { ARGUMENTS, type ArgumentsOf } from "./schemas.ts";
+import { ARGUMENTS, type ArgumentsOf, plainSearch } from "./schemas.ts";
 
 /** What operations work on. */
 export interface OperationContext {
@@ -156,7 +156,8 @@ function put(op: "add" | "upsert"): Operation {
 
 function read<O extends Op>(op: O, args: unknown): ArgumentsOf<O> {
   if ((args === undefined || args === null) && TAKES_NOTHING.has(op)) return NOTHING as ArgumentsOf<O>;
-  return parseBy(ARGUMENTS[op], OWNERS[op], args) as ArgumentsOf<O>;
+  const plain = op === "search" ? plainSearch(args) : undefined;
+  return (plain ?? parseBy(ARGUMENTS[op], OWNERS[op], args)) as ArgumentsOf<O>;
 }
 
 function nameOf({ op, collection }: Decoded["request"]): string {
