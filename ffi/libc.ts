@@ -25,6 +25,8 @@ const F_SEAL_WRITE = 8;
 const SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 const F_FULLFSYNC = 51;
 const M_ARENA_MAX = -8;
+const M_MMAP_THRESHOLD = -3;
+const LARGE_BYTES = 512 * 1024;
 
 /** Number of renameat2(2): glibc wraps it only since 2.28, above our floor of 2.17. */
 const SYS_RENAMEAT2 = process.arch === "arm64" ? 276 : 316;
@@ -105,10 +107,12 @@ export function sealMemoryFile(fd: number): boolean {
 }
 
 /**
- * Makes threads share one heap of the C library (Linux; on macOS there is nothing to do). glibc gives each thread a heap of its own, and
- * what one thread takes and another gives back leaves holes in both: over minutes of mixed work a server grew by a fifth. To be
- * called before the threads are there.
+ * Keeps the C library's heap small over a long run (Linux; on macOS there is nothing to do): threads share one heap, and large blocks are
+ * given back when they are freed. By itself glibc gives each thread a heap of its own and, once a large block was freed, takes the
+ * next ones from the heap, and what one thread takes and another gives back leaves holes in both. To be called before the threads are there.
  */
-export function shareHeap(): void {
-  if (!isMac) onLinux().mallopt(M_ARENA_MAX, 1);
+export function keepHeapSmall(): void {
+  if (isMac) return;
+  onLinux().mallopt(M_ARENA_MAX, 1);
+  onLinux().mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 }

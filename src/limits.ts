@@ -61,7 +61,10 @@ export const UNAUTHENTICATED_MAX = 128;
  * turn out to have a reply as large as a frame.
  */
 export const IN_FLIGHT_MAX = 8;
-/** Bytes that `svc serve` keeps for all connections together: frames not yet complete, not yet carried out, not yet read by the client. */
+/**
+ * Bytes that `svc serve` keeps for all connections together: frames not yet complete, not yet carried out, replies not yet read by the client.
+ * Beyond it one connection at a time goes on reading, and large replies are refused.
+ */
 export const BUFFERED_BYTES_MAX = 1024 * 1024 * 1024;
 /** Of them, what any connection may have though the sum is reached: small requests get through beside large ones. */
 export const BUFFERED_SHARE_BYTES = 64 * 1024;
@@ -79,3 +82,7 @@ export const READER_TIMEOUT_S = 30;
 export const IDLE_TIMEOUT_S = 3600;
 /** Seconds that an orderly end waits for what is in flight and for clients to read their replies. */
 export const DRAIN_TIMEOUT_S = 10;
+/** UTF-16 units in the id of a request, which every reply repeats. */
+export const REQUEST_ID_LENGTH_MAX = 1024;
+/** Objects and arrays in one frame: each costs some fifty times its two bytes when it is parsed. */
+export const JSON_CONTAINERS_MAX = 8_000_000;

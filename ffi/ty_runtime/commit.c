@@ -40,7 +40,9 @@ ty_status ty_commit(ty_collection *c, ty_next *next, ty_error *err) {
   ty_buffer_free(&text);
   if (status != TY_OK) return status;
   next->unknown = false;
-  if (c->env->os.stamp(&c->env->os, c->store->manifest_path, &next->stamp) < 0) next->stamp = (ty_stamp){0};
+  /* Where the directory went since the rename, the stamp may be of another's manifest, which is not in memory. */
+  if (c->env->os.stamp(&c->env->os, c->store->manifest_path, &next->stamp) < 0 || ty_lock_still(c, NULL) != TY_OK)
+    next->stamp = (ty_stamp){0};
   return TY_OK;
 }
 
@@ -53,12 +55,37 @@ static long holder(const ty_collection *c, int fd) {
   return sscanf(text, "writer %ld", &pid) == 1 ? pid : 0;
 }
 
-/* Whether the name still stands for the open file. Where the directory was removed and made anew meanwhile it does not, and the lock keeps
- * nobody out. */
-static bool is_named(ty_os *os, int fd, const char *path) {
+/* 0 where the name still stands for the open file. Where the directory was removed (and perhaps made anew) meanwhile it does not, and the lock
+ * keeps nobody out: -ENOENT. The open file keeps its inode, so no other can have the same. */
+static int look_named(ty_os *os, int fd, const char *path) {
   ty_stamp held, named;
-  return os->look(os, fd, &held) == 0 && os->stamp(os, path, &named) == 0 && held.device == named.device &&
-         held.inode == named.inode;
+  int result = os->look(os, fd, &held);
+  if (result >= 0) result = os->stamp(os, path, &named);
+  if (result < 0) return result == -ENOTDIR ? -ENOENT : result;
+  return held.device == named.device && held.inode == named.inode ? 0 : -ENOENT;
+}
+
+static int look_lock(const ty_collection *c) {
+  char path[TY_PATH_MAX];
+  ty_path(c, TY_LOCK_NAME, path);
+  return look_named(&c->env->os, c->store->lock_fd, path);
+}
+
+/* No system call failed, so there is no errno to tell. */
+static ty_status lost(ty_error *err) {
+  return ty_fail(err, TY_IO, "the collection's directory was removed or made anew: nothing was saved");
+}
+
+ty_status ty_lock_still(const ty_collection *c, ty_error *err) {
+  int result = look_lock(c);
+  if (result == 0) return TY_OK;
+  return result == -ENOENT ? lost(err) : ty_fail_io(err, result, "look at", TY_LOCK_NAME);
+}
+
+bool ty_lock_lost(const ty_collection *c, ty_error *err) {
+  if (look_lock(c) != -ENOENT) return false;
+  lost(err);
+  return true;
 }
 
 static ty_status lock_take(ty_collection *c, ty_error *err) {
@@ -77,7 +104,7 @@ static ty_status lock_take(ty_collection *c, ty_error *err) {
   if (fd == -ENOENT) return ty_fail(err, TY_NOT_FOUND, "the collection's directory is gone");
   if (fd < 0) return ty_fail_io(err, fd, "open", TY_LOCK_NAME);
   result = os->lock(os, fd);
-  if (result == 0 && !is_named(os, fd, path)) {
+  if (result == 0 && look_named(os, fd, path) < 0) {
     os->close(os, fd);
     return ty_fail(err, TY_BUSY, "the collection's directory was removed or made anew just now");
   }
@@ -223,10 +250,12 @@ static ty_status save_delta(ty_collection *c, bool *unknown, ty_error *err) {
   *unknown = next.unknown || status == TY_CORRUPT;
   if (status != TY_OK) {
     s->id_map_checked = false;
+    bool gone = ty_lock_lost(c, err);
+    if (gone) status = TY_IO, *unknown = true;
     if (files.delta_count > known) {
       ty_file_unmap(c, &files.deltas[known]);
-      if (!next.unknown) ty_file_remove(c, files.deltas[known].name);
-    } else if (s->ops > 0 && known > 0 && !next.unknown) {
+      if (!gone && !next.unknown) ty_file_remove(c, files.deltas[known].name);
+    } else if (s->ops > 0 && known > 0 && !gone && !next.unknown) {
       /* The tail that no manifest names took the room of a full disk: without it there is some to delete and compact in. */
       ty_file_cut(c, &s->files.deltas[known - 1]);
     }
@@ -250,7 +279,11 @@ ty_status ty_save(ty_collection *c, ty_error *err) {
   ty_status status = ty_change_enter(c, err);
   if (status != TY_OK) return status;
   bool unknown = false;
-  if (c->generation == 0) {
+  /* A change may have been held for minutes. */
+  status = ty_lock_still(c, err);
+  if (status != TY_OK) {
+    unknown = true;
+  } else if (c->generation == 0) {
     ty_rebase_wish keep = ty_rebase_keep(c);
     status = ty_rebase_run(c, &keep, NULL, &unknown, err);
   } else if (c->store->changed) {

@@ -57,6 +57,9 @@ ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_e
   ty_os *os = &c->env->os;
   char path[TY_PATH_MAX];
   ty_path(c, name, path);
+  /* In a foreign directory the name is no leftover. */
+  ty_status status = ty_lock_still(c, err);
+  if (status != TY_OK) return status;
   int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
   int result = os->open(os, path, flags, 0600);
   if (result == -EEXIST) {
@@ -149,18 +152,19 @@ ty_status ty_file_replace(const ty_collection *c, const char *name, const void *
   if (result >= 0) result = closed, what = result < 0 ? "close" : what;
   if (result < 0) status = ty_fail_io(err, result, what, temporary);
   if (status == TY_OK && before != NULL) status = before(ctx, err);
+  if (status == TY_OK) status = ty_lock_still(c, err); /* the syncs may have taken long */
   if (status == TY_OK) {
     *renamed = true;
     result = os->rename(os, from, to);
     if (result >= 0) return TY_OK;
     status = ty_fail_io(err, result, "rename", temporary);
   }
-  os->unlink(os, from); /* its pages may be lost: never used again */
+  ty_file_remove(c, temporary); /* its pages may be lost: never used again */
   return status;
 }
 
 void ty_file_remove(const ty_collection *c, const char *name) {
   char path[TY_PATH_MAX];
   ty_path(c, name, path);
-  c->env->os.unlink(&c->env->os, path);
+  if (ty_lock_still(c, NULL) == TY_OK) c->env->os.unlink(&c->env->os, path);
 }

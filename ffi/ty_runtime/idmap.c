@@ -89,11 +89,17 @@ ty_status ty_id_map_write(const ty_collection *c, uint64_t rows, id_fn id, const
   if (result >= 0 && !no_memory) result = os->sync(os, fd), what = "sync";
   int closed = os->close(os, fd);
   if (result >= 0) result = closed;
-  if (result >= 0 && !no_memory) result = os->rename(os, from, to), what = "rename";
-  if (result >= 0 && !no_memory) return TY_OK;
-  status = no_memory ? ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", TY_ID_MAP_NAME)
-                     : ty_fail_io(err, result, what, TY_ID_MAP_NAME);
-  os->unlink(os, from);
+  if (no_memory)
+    status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", TY_ID_MAP_NAME);
+  else if (result < 0)
+    status = ty_fail_io(err, result, what, TY_ID_MAP_NAME);
+  if (status == TY_OK) status = ty_lock_still(c, err);
+  if (status == TY_OK) {
+    result = os->rename(os, from, to);
+    if (result >= 0) return TY_OK;
+    status = ty_fail_io(err, result, "rename", TY_ID_MAP_NAME);
+  }
+  ty_file_remove(c, temporary);
   return status;
 }
 
@@ -169,12 +175,15 @@ static bool append(ty_collection *c, uint64_t first_at, ty_file *file) {
 
 ty_status ty_id_map_append(ty_collection *c, uint64_t first_at, ty_file *out, ty_error *err) {
   if (first_at == c->delta.count) return TY_OK;
+  /* A foreign map of as many rows looks like ours. */
+  ty_status status = ty_lock_still(c, err);
+  if (status != TY_OK) return status;
   ty_file appended = *out;
   if (append(c, first_at, &appended)) {
     *out = appended;
     return TY_OK;
   }
-  ty_status status = ty_id_map_write(c, c->next_row - c->store->first_row, id_of_row, c, out, err);
+  status = ty_id_map_write(c, c->next_row - c->store->first_row, id_of_row, c, out, err);
   if (status == TY_OK) c->store->id_map_checked = true;
   return status;
 }

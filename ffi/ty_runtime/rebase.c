@@ -227,7 +227,8 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
                     .k1 = wish->k1,
                     .b = wish->b};
   ty_next next = {.generation = c->generation + 1, .first = c->generation == 0};
-  ty_status status = prepare(&w, wish, err);
+  ty_status status = ty_lock_still(c, err);
+  if (status == TY_OK) status = prepare(&w, wish, err);
   if (status == TY_OK) {
     /* Numbers that nobody has seen may be given again; all others are never reused. */
     w.plan = (ty_base_plan){.rebase = &w.r,
@@ -255,7 +256,11 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
     clear_away(c);
   } else {
     if (w.id_map_moved) c->store->id_map_checked = false;
-    if (w.t != NULL && !next.unknown) {
+    if (ty_lock_lost(c, err)) {
+      /* The names that were fresh here may be another's files there. */
+      status = TY_IO;
+      *unknown = true;
+    } else if (w.t != NULL && !next.unknown) {
       const ty_files *files = &w.t->store->files;
       if (files->base.name[0] != 0) ty_file_remove(c, files->base.name);
       if (files->ivf.name[0] != 0) ty_file_remove(c, files->ivf.name);

@@ -120,7 +120,7 @@ void ty_path(const ty_collection *c, const char *name, char out[TY_PATH_MAX]);
 /* Maps at least `bytes` of a file that must have as many; `reserve` more of address space for what will be appended. */
 ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err);
 void ty_file_unmap(const ty_collection *c, ty_file *file);
-/* Creates a file under a fresh name (a leftover that no manifest names makes way). */
+/* Creates a file under a fresh name (a leftover that no manifest names makes way), under the writer's lock. */
 ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err);
 ty_status ty_file_sync_dir(const ty_collection *c, const char *dir, ty_error *err);
 ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit, ty_buffer *out, ty_error *err);
@@ -135,6 +135,7 @@ ty_status ty_file_same(const ty_collection *c, const ty_file *file, int fd, uint
 ty_status ty_file_still(const ty_collection *c, const ty_file *file, uint64_t bytes, ty_error *err);
 /* Cuts off what lies behind the committed bytes of a mapped file, under the writer's lock; failures are passed over. */
 void ty_file_cut(const ty_collection *c, const ty_file *file);
+/* Removes a file of ours, under the writer's lock; where that is lost the name may be another's file, which stays. */
 void ty_file_remove(const ty_collection *c, const char *name);
 
 /* ---- Segments: segment.c --------------------------------------------------------------------------------------------*/
@@ -289,6 +290,11 @@ typedef struct ty_next {
   uint64_t bytes;      /* out: of the manifest */
   bool unknown;        /* out: on failure, the disk may hold the new manifest all the same */
 } ty_next;
+/* TY_IO where the writer's lock keeps nobody out any more: its directory was removed, and another process may have made one of the same name,
+ * with files of the same names. Whoever is about to create, rename or remove something asks first: nothing of a foreign directory may be hit. */
+ty_status ty_lock_still(const ty_collection *c, ty_error *err);
+/* A failed save or rewrite: where the lock is lost, that is the cause, whatever came of it, and `err` says so. */
+bool ty_lock_lost(const ty_collection *c, ty_error *err);
 /* Writes the manifest and makes it durable. */
 ty_status ty_commit(ty_collection *c, ty_next *next, ty_error *err);
 /* A changing call: takes `change` and makes sure that a change is under way. On failure nothing is held. */

@@ -55,6 +55,8 @@ export interface Invocation<T extends ArgsDef = ArgsDef> {
   readonly env: Env;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
+  /** From here on ending at once would lose something: a second signal only says so, with this sentence; the fourth ends. */
+  patient(why: string): void;
 }
 
 /** Positionals after the named ones. */

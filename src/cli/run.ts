@@ -25,7 +25,7 @@ import { nearest } from "./suggest.ts";
  */
 export async function run(root: Group, words: readonly string[], env: Env = process.env): Promise<number> {
   const path = ["svc"];
-  const interruption = new AbortController();
+  const interruption: Interruption = { controller: new AbortController(), count: 0, why: undefined };
   const stopListening = onInterrupt(interruption);
   try {
     const found = await find(root, words, path);
@@ -40,9 +40,9 @@ export async function run(root: Group, words: readonly string[], env: Env = proc
       note(renderHelp(path, found.node));
       return EXIT.usage;
     }
-    return await invoke(found.node, found.rest, env, interruption.signal);
+    return await invoke(found.node, found.rest, env, interruption);
   } catch (error) {
-    return conclude(error, path, interruption.signal);
+    return conclude(error, path, interruption.controller.signal);
   } finally {
     stopListening();
   }
@@ -85,14 +85,29 @@ function wantsHelp(words: readonly string[]): boolean {
   return (end < 0 ? words : words.slice(0, end)).some((word) => word === "--help" || word === "-h");
 }
 
-async function invoke(command: Command, words: readonly string[], env: Env, signal: AbortSignal): Promise<number> {
+async function invoke(
+  command: Command,
+  words: readonly string[],
+  env: Env,
+  interruption: Interruption,
+): Promise<number> {
+  const { signal } = interruption.controller;
+  const patient = (why: string) => {
+    interruption.why = why;
+  };
   const { canonical, values } = readFlags(command, words);
   const { runCommand } = await import("citty");
   const { result } = await runCommand(
     {
       args: command.args,
       run: ({ args }) =>
-        command.run({ args, all: (flag: string) => values.get(flag) ?? [], env, signal } as unknown as Invocation),
+        command.run({
+          args,
+          all: (flag: string) => values.get(flag) ?? [],
+          env,
+          signal,
+          patient,
+        } as unknown as Invocation),
     },
     { rawArgs: canonical },
   );
@@ -114,14 +129,27 @@ function conclude(error: unknown, path: readonly string[], signal: AbortSignal):
   return EXIT.failed;
 }
 
+/** Signals so far, and what a command loses when it is ended at once. */
+interface Interruption {
+  controller: AbortController;
+  count: number;
+  why: string | undefined;
+}
+
+/** So many signals end a command that would lose something. */
+const SIGNALS_MAX = 4;
+
 /**
  * The first Ctrl-C asks, the second ends: what is on disk is the last saved state at any moment, so that ending is safe, and whoever
- * presses twice means it.
+ * presses twice means it. A command that would lose something says so and waits for more of them.
  */
-function onInterrupt(controller: AbortController): () => void {
+function onInterrupt(interruption: Interruption): () => void {
   const interrupt = () => {
-    if (controller.signal.aborted) process.exit(EXIT.interrupted);
-    controller.abort(new CancelledError("interrupted"));
+    interruption.count++;
+    const { controller, count, why } = interruption;
+    if (count === 1) controller.abort(new CancelledError("interrupted"));
+    else if (why === undefined || count >= SIGNALS_MAX) process.exit(EXIT.interrupted);
+    else note(`svc: ${why} (${SIGNALS_MAX - count} more to end at once)`);
   };
   process.on("SIGINT", interrupt);
   process.on("SIGTERM", interrupt);

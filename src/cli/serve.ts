@@ -1,11 +1,12 @@
 /** `svc serve`: the memory for other processes and hosts. */
-import { shareHeap } from "../../ffi/libc.ts";
+import { keepHeapSmall } from "../../ffi/libc.ts";
 import { buildInfo } from "../build-info.ts";
+import { errorLine } from "../errors.ts";
 import { accountPaths, memoryPath, svcHome } from "../paths.ts";
 import type { Limits } from "../serve/limits.ts";
 import { asUsage, command, EXIT, UsageError } from "./command.ts";
 import { numberFlag } from "./flags.ts";
-import { note, print, printJson } from "./output.ts";
+import { BrokenPipe, note, print, printJson } from "./output.ts";
 import { serveLog } from "./serve-log.ts";
 import { SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
 
@@ -45,7 +46,7 @@ export default command({
     embedder: {
       type: "string",
       valueHint: "NAME=URL#MODEL",
-      description: "a further embedder, behind an OpenAI-compatible address of this machine; may be repeated",
+      description: "a further embedder, behind an OpenAI-compatible address of this machine",
     },
     supervise: { type: "boolean", description: "start the server again when it crashed, with growing pauses" },
     "log-format": { type: "string", valueHint: "text|json", description: "how lines on stderr look (text)" },
@@ -80,7 +81,7 @@ export default command({
     json: { type: "boolean", description: "print one JSON object once it listens" },
   },
   repeatable: ["embedder"],
-  async run({ args, all, env, signal }) {
+  async run({ args, all, env, signal, patient }) {
     const logFormat = args["log-format"] ?? "text";
     if (logFormat !== "text" && logFormat !== "json") {
       throw new UsageError(`--log-format: '${logFormat}' is neither text nor json`);
@@ -88,7 +89,7 @@ export default command({
     const accessToken = args["access-token"] ?? env.SVC_ACCESS_TOKEN;
     const transport = transportOf(args.socket, args.host, args.port, accessToken);
     const limits = limitsOf((flag) => args[flag as keyof typeof args] as string | undefined);
-    const saveIntervalS = positive("save-interval", args["save-interval"], 0) ?? 0;
+    const saveIntervalS = seconds("save-interval", args["save-interval"], 0) ?? 0;
     const { openEndpoint, parseEndpoint } = await import("../serve/endpoint-embedder.ts");
     const endpoints = all("embedder").map((text) => asUsage(() => parseEndpoint(text)));
     const log = serveLog(logFormat);
@@ -112,24 +113,28 @@ export default command({
       import("./jit.ts"),
     ]);
     optimiseForWork();
-    shareHeap();
+    keepHeapSmall();
     if (args["require-license"]) await requireLicense(home, env, args.license ?? env.SVC_LICENSE);
     const warn = (line: string) => log({ level: "warn", event: "license", message: line });
     const native = await verifiedNative({ env, warn });
     const store = new LocalStore(memoryPath(args.path, env), native, buildInfo().version, INLINE_SCAN_BYTES);
     for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
     const server = await serve({ store, ...transport, saveIntervalS, limits, log });
-    if (args.json) printJson({ address: server.address });
-    else print(`listening on ${server.address}`);
-    await new Promise<void>((resolve) => {
-      signal.addEventListener("abort", () => resolve(), { once: true });
-      if (signal.aborted) resolve();
-      if (env[SUPERVISED] !== undefined) whenOrphaned(resolve);
+    patient("the server is saving what its clients did not save");
+    greet(args.json === true, server.address);
+    const fault = await new Promise<unknown>((resolve) => {
+      signal.addEventListener("abort", () => resolve(undefined), { once: true });
+      if (signal.aborted) resolve(undefined);
+      if (env[SUPERVISED] !== undefined) whenOrphaned(() => resolve(undefined));
+      // A fault of ours must not cost what clients have not saved: end in order, and be started again by whoever supervises.
+      process.once("uncaughtException", resolve);
+      process.once("unhandledRejection", resolve);
     });
+    if (fault) log({ level: "error", event: "fault", message: `ending because of a fault: ${errorLine(fault)}` });
     const failures = await server.stop();
     await store.close();
     if (failures.size > 0) note("svc: not everything could be saved; the lines above say what");
-    return failures.size > 0 ? EXIT.failed : EXIT.done;
+    return failures.size > 0 || fault ? EXIT.failed : EXIT.done;
   },
 });
 
@@ -137,6 +142,16 @@ export default command({
 
 /** Scans of more bytes run on a worker: many clients ask at once, and handing over costs about 20 µs. */
 const INLINE_SCAN_BYTES = 1024 * 1024;
+
+/** Says where it listens. Nobody has to read it. */
+function greet(asJson: boolean, address: string): void {
+  try {
+    if (asJson) printJson({ address });
+    else print(`listening on ${address}`);
+  } catch (error) {
+    if (!(error instanceof BrokenPipe)) throw error;
+  }
+}
 
 function transportOf(
   socket: string | undefined,
@@ -160,25 +175,33 @@ function transportOf(
 const MIB = 1024 * 1024;
 
 function limitsOf(flag: (name: string) => string | undefined): Partial<Limits> {
-  const value = (name: string) => positive(name, flag(name), Number.MIN_VALUE);
-  const buffered = value("max-buffered");
+  const buffered = whole("max-buffered", flag("max-buffered"));
   const limits: Partial<Limits> = {
-    connectionsMax: value("max-connections"),
-    unauthenticatedMax: value("max-unauthenticated"),
-    inFlightMax: value("max-in-flight"),
+    connectionsMax: whole("max-connections", flag("max-connections")),
+    unauthenticatedMax: whole("max-unauthenticated", flag("max-unauthenticated")),
+    inFlightMax: whole("max-in-flight", flag("max-in-flight")),
     bufferedBytesMax: buffered === undefined ? undefined : buffered * MIB,
-    authTimeoutS: value("auth-timeout"),
-    frameTimeoutS: value("frame-timeout"),
-    readerTimeoutS: value("reader-timeout"),
-    idleTimeoutS: value("idle-timeout"),
+    authTimeoutS: seconds("auth-timeout", flag("auth-timeout")),
+    frameTimeoutS: seconds("frame-timeout", flag("frame-timeout")),
+    readerTimeoutS: seconds("reader-timeout", flag("reader-timeout")),
+    idleTimeoutS: seconds("idle-timeout", flag("idle-timeout")),
   };
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
 }
 
-function positive(name: string, value: string | undefined, least: number): number | undefined {
+function whole(name: string, value: string | undefined): number | undefined {
   const number = numberFlag(name, value);
-  if (number === undefined || number >= least) return number;
-  throw new UsageError(`--${name}: '${value}' must be ${least === 0 ? "0 or more" : "more than 0"}`);
+  if (number === undefined || (Number.isSafeInteger(number) && number >= 1)) return number;
+  throw new UsageError(`--${name}: '${value}' must be a whole number from 1`);
+}
+
+/** What a timer can count: 2^31 - 1 milliseconds, 24 days. */
+const SECONDS_MAX = 2_147_483;
+
+function seconds(name: string, value: string | undefined, least = 0.001): number | undefined {
+  const number = numberFlag(name, value);
+  if (number === undefined || (number >= least && number <= SECONDS_MAX)) return number;
+  throw new UsageError(`--${name}: '${value}' must be from ${least === 0 ? 0 : "above 0"} to ${SECONDS_MAX} seconds`);
 }
 
 async function requireLicense(

@@ -34,7 +34,8 @@ export async function supervise(
       stdout: "pipe",
       stderr: "inherit",
     });
-    const end = () => child.kill("SIGTERM");
+    // Not a signal: Ctrl-C in a terminal, or a service manager, has sent the child one already, and a second one means "at once".
+    const end = () => void child.stdin.end();
     signal.addEventListener("abort", end, { once: true });
     if (signal.aborted) end();
     // The first line says that it listens: it is passed on once, and tells a crash from a command line that can never work.

@@ -93,6 +93,8 @@ export interface CollectionStats {
   /** True between a change and the `save` that makes it durable. */
   unsaved_changes: boolean;
   unsaved_rows: number;
+  /** Saves of unsaved changes that failed since the process or server began; each dropped what was unsaved. */
+  lost_saves: number;
   [further: string]: unknown;
 }
 

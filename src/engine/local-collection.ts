@@ -52,9 +52,9 @@ export class LocalCollection implements CollectionApi {
     return this.inner.schema;
   }
 
-  /** Saves that failed since this process opened the collection; each dropped the changes that it was to make durable. */
+  /** Saves of unsaved changes that failed since this process began; each dropped the changes that it was to make durable. */
   get lostSaves(): number {
-    return this.inner.lostSaves;
+    return this.store.lostSaves(this.name);
   }
 
   /** Live rows, those included that are not saved. */
@@ -95,12 +95,18 @@ export class LocalCollection implements CollectionApi {
     toRows(new Float32Array(0), texts.length, inner.schema.keyName, options);
     const vectors = await this.embed(texts, options.signal);
     const rows = { texts, ids: options.ids, metadata: options.metadata };
-    return inner.stage((t) => putUpdate(t, inner, rows, vectors, options), options.signal);
+    const current = this.inner; // another object may stand for the name by now
+    return current.stage((t) => putUpdate(t, current, rows, vectors, options), options.signal);
   }
 
   /** Puts rows that are checked and packed already: what the server's decoder hands over. */
   async put(mode: "add" | "upsert", rows: Rows | PackedRows, watch?: Watch): Promise<void> {
     await this.inner.stage((t) => t.put(mode === "add" ? Put.ADD : Put.UPSERT, rows, watch), watch?.signal);
+  }
+
+  /** Embeds texts for rows that are checked and packed already, but for their vectors, and puts them. */
+  async putPackedTexts(mode: "add" | "upsert", texts: readonly string[], rows: PackedRows): Promise<void> {
+    await this.put(mode, { ...rows, vectors: await this.embed(texts, undefined) });
   }
 
   async delete(ids: readonly string[], watch?: Watch): Promise<number> {
@@ -147,7 +153,8 @@ export class LocalCollection implements CollectionApi {
 
   async stats(): Promise<CollectionStats> {
     const { inner } = this;
-    return { ...collectionStats(inner), unsaved_changes: inner.hasStaged || !inner.isSaved } as CollectionStats;
+    const unsaved_changes = inner.hasStaged || !inner.isSaved;
+    return { ...collectionStats(inner), unsaved_changes, lost_saves: this.lostSaves } as CollectionStats;
   }
 
   save(): Promise<void> {

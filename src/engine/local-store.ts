@@ -112,6 +112,16 @@ export class LocalStore implements StoreApi<LocalCollection> {
     return this.store.unsaved().map((collection) => collection.name);
   }
 
+  /** Saves of unsaved changes that failed since this process began, over all collections; each dropped what was unsaved. */
+  get lostSaves(): number {
+    return this.store.lostSavesTotal;
+  }
+
+  /** The same by collection, as it is now. */
+  lostByCollection(): ReadonlyMap<string, number> {
+    return this.store.lostByCollection();
+  }
+
   /**
    * Saves every collection that has something to save. One that fails does not keep the others from it.
    * @returns the failures, by collection

@@ -2,7 +2,7 @@
  * One client: bytes to requests, results to replies in order, and the bounds that keep one client from harming others. It knows no socket
  * but a `Wire`, and no clock but `check`, which the server calls about once a second.
  */
-import { CancelledError } from "../errors.ts";
+import { CancelledError, RuntimeError } from "../errors.ts";
 import { BUFFERED_SHARE_BYTES, FRAME_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, UNSENT_BYTES_MAX } from "../limits.ts";
 import { FrameError, FrameReader } from "../wire/frame.ts";
 import { AUTH_FIRST, BAD_REQUEST, UNAUTHORIZED } from "../wire/protocol.ts";
@@ -62,7 +62,8 @@ export class Connection {
     this.watch = new Watch(session.limits, now);
     this.outbox = new Outbox(wire);
     this.replies = new Replies(this.outbox, session.counters);
-    this.context = { store: session.store, serverStats: session.serverStats, unsaved: new Map() };
+    const { store, serverStats } = session;
+    this.context = { store, serverStats, told: new Map(), lostBefore: store.lostByCollection() };
     this.isAuthenticated = session.token === undefined;
     this.reader = new FrameReader(this.isAuthenticated ? FRAME_BYTES_MAX : UNAUTHENTICATED_BYTES_MAX);
   }
@@ -121,7 +122,7 @@ export class Connection {
     this.wake();
     return this.watch.check(now, {
       isAuthenticated: this.isAuthenticated,
-      isBusy: this.replies.waiting > 0,
+      isBusy: this.replies.waiting > 0 || this.isPaused,
       isDrained: this.isDrained,
       frames: this.frames,
       partialBytes: this.reader.partialBytes,
@@ -148,10 +149,14 @@ export class Connection {
         do this.hasBacklog = !this.isClosing && this.isFull();
         while (!this.isClosing && !this.hasBacklog && this.takeFrame());
       } while (this.hasBacklog && this.replies.isDue);
+      this.send();
+    } catch (error) {
+      // Half of a turn's replies may stand in memory that all connections share: nothing of it goes out any more.
+      this.gone();
+      this.session.broken(this, error);
     } finally {
       this.isPumping = false;
     }
-    this.send();
   }
 
   private takeFrame(): boolean {
@@ -178,7 +183,7 @@ export class Connection {
   private decode(body: Buffer): void {
     const place = this.replies.place("decode");
     const bytes = body.length;
-    const decoding = this.session.decoder.decode(body);
+    const decoding = this.session.decoder.decode(body, () => !this.isGone && !this.isRefused);
     decoding.catch(() => {}); // looked at below, when its turn has come
     this.decoding += bytes;
     this.lanes
@@ -202,6 +207,7 @@ export class Connection {
       )
       .finally(() => {
         this.decoding -= bytes;
+        this.account();
         this.pump();
       });
   }
@@ -236,7 +242,7 @@ export class Connection {
       this.replies.now(op, json);
       return;
     }
-    const place = this.replies.place(op);
+    const place = this.replies.place(op, this.reader.end - this.reader.start);
     if (typeof json === "string") this.replies.fill(place, json);
     else json.then((text) => this.fill(place, text));
   }
@@ -246,32 +252,43 @@ export class Connection {
     const { op, id } = decoded.request;
     try {
       if (this.isRefused) throw new CancelledError("something before it ended the connection");
+      if (decoded.refusal) throw decoded.refusal;
       checkId(id);
       const result = operation(op).run(decoded, this.context);
-      if (!(result instanceof Promise)) return success(result, id);
-      return result.then((value) => success(value, id)).catch((error) => failure(error, id));
+      if (!(result instanceof Promise)) return this.accepted(success(result, id));
+      return result
+        .then((value) => this.accepted(success(value, id)))
+        .catch((error) => failure(error, id))
+        .finally(() => decoded.held?.drop());
     } catch (error) {
-      decoded.drop?.();
+      decoded.held?.drop();
       return failure(error, id);
     }
+  }
+
+  /** Where all connections together keep too much, a large reply is not kept as well: what it was to say can be asked again. */
+  private accepted(json: string): string {
+    if (json.length <= BUFFERED_SHARE_BYTES || !this.session.budget.isCrowded) return json;
+    throw new RuntimeError("the server holds too much for clients that do not read their replies: ask again later");
   }
 
   private fill(place: Place, json: string): void {
     if (this.isGone) return;
     this.replies.fill(place, json);
-    // Inside the loop that reads, it sends for all at its end.
-    if (!this.isPumping) this.pump();
+    this.pump(); // inside the loop that reads, that sends for all at its end
   }
 
   /** Says one last thing and closes. What was asked before is still answered. */
-  private refuse(error: string, why: string, place = this.replies.place(error)): void {
+  private refuse(error: string, why: string, place?: Place): void {
+    if (this.isClosing) return;
+    place ??= this.replies.place(error);
     this.isClosing = true;
     this.watch.closingAt = performance.now() / 1000;
     this.reader.clear();
     this.replies.fill(place, JSON.stringify({ ok: false, error }));
     this.replies.endWith(place);
     this.session.refused(this, error, why);
-    if (!this.isPumping) this.send();
+    this.pump();
   }
 
   /** Sends the replies that are due, in order. */
@@ -296,8 +313,10 @@ export class Connection {
 
   private pauseOrResume(): void {
     if (this.isGone) return;
-    const isOverShare = this.counted > BUFFERED_SHARE_BYTES && !this.session.budget.mayRead(this);
-    const wanted = !this.isClosing && (this.isFull() || isOverShare);
+    // One that waits for its client has no use for the favour of reading on.
+    const isFull = this.isFull();
+    const isOverShare = !isFull && this.counted > BUFFERED_SHARE_BYTES && !this.session.budget.mayRead(this);
+    const wanted = !this.isClosing && (isFull || isOverShare);
     if (wanted === this.isPaused) return;
     this.isPaused = wanted;
     if (wanted) this.wire.pause();
@@ -305,9 +324,9 @@ export class Connection {
   }
 
   private account(): void {
-    const bytes = this.isGone
-      ? 0
-      : this.reader.bufferedBytes + this.outbox.unsentBytes + this.replies.heldUnits + this.decoding;
+    // Frames that are with the decoder count until they are done with, whether somebody still waits for them or not.
+    const own = this.reader.bufferedBytes + this.outbox.unsentBytes + this.replies.heldUnits + this.replies.askedBytes;
+    const bytes = this.decoding + (this.isGone ? 0 : own);
     if (bytes === this.counted) return;
     const change = bytes - this.counted;
     this.counted = bytes;

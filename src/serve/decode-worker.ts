@@ -1,16 +1,22 @@
 /**
- * The other end of `decoder.ts`, on a thread of its own: parses large frames and packs their rows, so that the event loop answers others
- * meanwhile. The rows of an `add` are parsed before their collection's schema is known here, and wait for it.
+ * The other end of `decoder.ts`, on a thread of its own: parses large frames, judges their arguments and packs rows, so that the event
+ * loop answers others meanwhile. What goes back is small or is handed over without a copy: a stranger's JSON never crosses as it came, for
+ * copying sixty million empty lists to the event loop would stop it for longer than parsing them did here.
  */
 import { errorLine } from "../errors.ts";
-import { isObject } from "../memory/schemas.ts";
+import { REQUEST_ID_LENGTH_MAX } from "../limits.ts";
+import { parseBy } from "../memory/arguments.ts";
+import { isOp, type Request } from "../wire/protocol.ts";
+import { readVector } from "../wire/vectors.ts";
 import type { FromDecoder, ToDecoder } from "./decoder.ts";
 import { parseRequest } from "./parse.ts";
-import { packPut } from "./put.ts";
+import { type PackedPut, PUTS, type PutOp, packPut, packTexts } from "./put.ts";
+import { ARGUMENTS } from "./schemas.ts";
 
 declare const self: Worker;
 
-const waiting = new Map<number, { op: "add" | "upsert"; args: unknown }>();
+/** Rows that wait for their collection's schema. */
+const waiting = new Map<number, { op: PutOp; args: unknown }>();
 
 self.onmessage = ({ data }: MessageEvent<ToDecoder>) => {
   const { key } = data;
@@ -20,20 +26,33 @@ self.onmessage = ({ data }: MessageEvent<ToDecoder>) => {
 };
 
 function parse(key: number, body: Buffer): void {
-  let request: ReturnType<typeof parseRequest>;
+  let request: Request;
   try {
     request = parseRequest(body);
   } catch (error) {
     send({ key, kind: "bad", reason: (error as Error).message });
     return;
   }
-  const { op } = request;
-  if ((op !== "add" && op !== "upsert") || !isObject(request.args)) {
-    send({ key, kind: "request", request, isHeld: false });
+  const { op, collection, args, id } = request;
+  // Where these are of the wrong type, what is said of them needs no more than their beginning.
+  const head = { op: op.slice(0, 200), collection: small(collection), id: small(id) } as Request;
+  if (PUTS.includes(op as PutOp)) {
+    waiting.set(key, { op: op as PutOp, args });
+    send({ key, kind: "held", request: head });
     return;
   }
-  waiting.set(key, { op, args: request.args });
-  send({ key, kind: "request", request: { ...request, args: undefined }, isHeld: true });
+  try {
+    if (!isOp(op)) {
+      send({ key, kind: "request", request: head });
+      return;
+    }
+    const parsed: Record<string, unknown> = parseBy(ARGUMENTS[op], `op '${op}'`, args);
+    const vector = op === "search" ? readVector(parsed.vector, "vector") : undefined;
+    if (vector) parsed.vector = vector;
+    send({ key, kind: "request", request: { ...head, args: parsed } }, vector ? [vector.buffer as ArrayBuffer] : []);
+  } catch (error) {
+    send({ key, kind: "refused", request: head, line: errorLine(error) });
+  }
 }
 
 function pack(key: number, schema: Parameters<typeof packPut>[2]): void {
@@ -41,13 +60,24 @@ function pack(key: number, schema: Parameters<typeof packPut>[2]): void {
   waiting.delete(key);
   try {
     if (!held) throw new Error("the rows were let go of");
-    const packed = packPut(held.op, held.args, schema);
-    const { vectors, ids, metas, keys } = packed.rows;
+    const packed = packRows(held.op, held.args, schema);
+    const { vectors, ids, metas, texts, keys } = packed.rows;
     const views = [vectors, ids.bytes, ids.ends, metas.bytes, metas.ends, keys.bytes, keys.ends];
+    if (texts) views.push(texts.bytes, texts.ends);
     send({ key, kind: "packed", packed }, [...new Set(views.map((view) => view.buffer as ArrayBuffer))]);
   } catch (error) {
-    send({ key, kind: "refused", line: errorLine(error) });
+    send({ key, kind: "unpackable", line: errorLine(error) });
   }
+}
+
+function packRows(op: PutOp, args: unknown, schema: Parameters<typeof packPut>[2]): PackedPut {
+  return op === "add" || op === "upsert" ? packPut(op, args, schema) : packTexts(op, args, schema);
+}
+
+/** A value as it is where it is a short one; of anything else only what it is. */
+function small(value: unknown): unknown {
+  if (typeof value === "string") return value.slice(0, 2 * REQUEST_ID_LENGTH_MAX);
+  return typeof value === "object" && value !== null ? {} : value;
 }
 
 function send(message: FromDecoder, transfer: ArrayBuffer[] = []): void {

@@ -19,16 +19,26 @@ export type ToDecoder =
 /** Messages back. */
 export type FromDecoder =
   | { kind: "bad"; key: number; reason: string }
-  | { kind: "request"; key: number; request: Request; isHeld: boolean }
+  | { kind: "refused"; key: number; request: Request; line: string }
+  | { kind: "request"; key: number; request: Request }
+  | { kind: "held"; key: number; request: Request }
   | { kind: "packed"; key: number; packed: PackedPut }
-  | { kind: "refused"; key: number; line: string };
+  | { kind: "unpackable"; key: number; line: string };
 
-/** A request; the rows of a large `add` or `upsert` stay on the other thread until `pack` is told the schema. */
+/** A request. */
 export interface Decoded {
   request: Request;
-  pack?: (schema: PutSchema) => Promise<PackedPut>;
-  /** Lets go of rows that will not be packed. */
-  drop?: () => void;
+  /** The rows of a large put, which stay on the other thread until they are packed or dropped. */
+  held?: Held;
+  /** Why the arguments are refused, where that is known already. */
+  refusal?: Error;
+}
+
+/** Rows on the other thread. */
+export interface Held {
+  pack(schema: PutSchema): Promise<PackedPut>;
+  /** Lets go of rows that will not be packed; nothing where they were. */
+  drop(): void;
 }
 
 interface Waiting {
@@ -36,14 +46,53 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+interface Frame {
+  body: Buffer;
+  isWanted(): boolean;
+  start(body: Buffer): Promise<unknown>;
+  reject(error: unknown): void;
+}
+
 /** The decoding thread. */
 export class Decoder {
   private worker: Worker | undefined;
+  private isStopped = false;
   private readonly waiting = new Map<number, Waiting>();
+  /** Frames in line. One at a time is with the thread, so that those nobody waits for any more are never parsed. */
+  private readonly line: Frame[] = [];
+  private isParsing = false;
   private lastKey = 0;
 
-  /** Parses a frame's body, whose memory goes to the other thread. @throws BadRequest */
-  async decode(body: Buffer): Promise<Decoded> {
+  /**
+   * Parses a frame's body, whose memory goes to the other thread.
+   * @param isWanted asked when its turn has come
+   * @throws BadRequest; RuntimeError where nobody wants it any more
+   */
+  decode(body: Buffer, isWanted: () => boolean): Promise<Decoded> {
+    const { promise, resolve, reject } = Promise.withResolvers<Decoded>();
+    this.line.push({ body, isWanted, reject, start: (bytes) => this.parse(bytes).then(resolve, reject) });
+    void this.next();
+    return promise;
+  }
+
+  /** Ends the thread; whoever waits for it gets an error. */
+  stop(): void {
+    this.isStopped = true;
+    this.worker?.terminate();
+    this.fail(this.worker, "the server is ending");
+  }
+
+  private async next(): Promise<void> {
+    if (this.isParsing) return;
+    this.isParsing = true;
+    for (let frame = this.line.shift(); frame; frame = this.line.shift()) {
+      if (frame.isWanted()) await frame.start(frame.body);
+      else frame.reject(new RuntimeError("the client is gone"));
+    }
+    this.isParsing = false;
+  }
+
+  private async parse(body: Buffer): Promise<Decoded> {
     const key = ++this.lastKey;
     // A body that fills its memory to the end is handed over; where others lie behind it in the same chunk, it is copied.
     const isAlone = body.byteOffset <= 64 && body.byteOffset + body.length === body.buffer.byteLength;
@@ -56,28 +105,40 @@ export class Decoder {
       bytes: own.length,
     } as const;
     const answer = await this.ask(frame, [frame.buffer]);
-    if (answer.kind === "bad") throw new BadRequest(answer.reason);
-    if (answer.kind !== "request") throw new RuntimeError("internal error: the decoder is out of step");
-    if (!answer.isHeld) return { request: answer.request };
+    switch (answer.kind) {
+      case "bad":
+        throw new BadRequest(answer.reason);
+      case "request":
+        return { request: answer.request };
+      case "refused":
+        return { request: answer.request, refusal: errorFromLine(answer.line) };
+      case "held":
+        return { request: answer.request, held: this.held(key) };
+      default:
+        throw new RuntimeError("internal error: the decoder is out of step");
+    }
+  }
+
+  private held(key: number): Held {
+    let isHeld = true;
     return {
-      request: answer.request,
       pack: async (schema) => {
-        const packed = await this.ask({ kind: "pack", key, schema }, []);
-        if (packed.kind === "refused") throw errorFromLine(packed.line);
-        if (packed.kind !== "packed") throw new RuntimeError("internal error: the decoder is out of step");
-        return packed.packed;
+        isHeld = false;
+        const { dim, keyName, filterColumns } = schema;
+        const answer = await this.ask({ kind: "pack", key, schema: { dim, keyName, filterColumns } }, []);
+        if (answer.kind === "unpackable") throw errorFromLine(answer.line);
+        if (answer.kind !== "packed") throw new RuntimeError("internal error: the decoder is out of step");
+        return answer.packed;
       },
-      drop: () => this.worker?.postMessage({ kind: "drop", key } satisfies ToDecoder),
+      drop: () => {
+        if (isHeld) this.worker?.postMessage({ kind: "drop", key } satisfies ToDecoder);
+        isHeld = false;
+      },
     };
   }
 
-  /** Ends the thread; whoever waits for it gets an error. */
-  stop(): void {
-    this.worker?.terminate();
-    this.fail(new RuntimeError("the server is ending"));
-  }
-
   private ask(message: ToDecoder, transfer: ArrayBuffer[]): Promise<FromDecoder> {
+    if (this.isStopped) return Promise.reject(new RuntimeError("the server is ending"));
     return new Promise((resolve, reject) => {
       this.waiting.set(message.key, { resolve, reject });
       this.worker ??= this.start();
@@ -92,14 +153,16 @@ export class Decoder {
       this.waiting.delete(data.key);
       waiting?.resolve(data);
     };
-    worker.onerror = (event) => this.fail(new RuntimeError(`the decoder ended: ${event.message}`));
-    worker.addEventListener("close", () => this.fail(new RuntimeError("the decoder ended")));
+    worker.onerror = (event) => this.fail(worker, `the decoder ended: ${event.message}`);
+    worker.addEventListener("close", () => this.fail(worker, "the decoder ended"));
     return worker;
   }
 
-  private fail(error: RuntimeError): void {
+  /** Everybody who waits for this thread hears why; the next frame gets another one. */
+  private fail(worker: Worker | undefined, why: string): void {
+    if (worker === undefined || worker !== this.worker) return;
     this.worker = undefined;
-    for (const { reject } of this.waiting.values()) reject(error);
+    for (const { reject } of this.waiting.values()) reject(new RuntimeError(why));
     this.waiting.clear();
   }
 }

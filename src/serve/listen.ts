@@ -84,8 +84,8 @@ async function listenUnix(socketPath: string, handlers: Handlers, log: Log): Pro
     address: `unix://${file.path}`,
     stopAccepting: () => listener.stop(false),
     async close() {
-      await leaveSocketPath(file.path, identity);
       listener.stop(true);
+      await leaveSocketPath(file.path, identity);
     },
   };
 }
@@ -115,6 +115,8 @@ function attempt<T>(where: string, start: () => T): T {
     return start();
   } catch (error) {
     const code = (error as { code?: string }).code ?? "refused";
-    throw new OSError(`cannot listen on ${where} (${code}): is another server there?`);
+    const hint =
+      code === "EADDRINUSE" ? "another server is there" : "is it an address of this machine, and may you use it?";
+    throw new OSError(`cannot listen on ${where} (${code}): ${hint}`);
   }
 }

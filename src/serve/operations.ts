@@ -7,7 +7,7 @@ import { parseBy } from "../memory/arguments.ts";
 import { OPS, type Op } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import type { Decoded } from "./decoder.ts";
-import { packPut } from "./put.ts";
+import { packPut, packTexts } from "./put.ts";
 import { RawJson } from "./raw-json.ts";
 import { ARGUMENTS, type ArgumentsOf, plainSearch } from "./schemas.ts";
 
@@ -16,8 +16,9 @@ export interface OperationContext {
   store: LocalStore;
   /** The server's own `stats`. */
   serverStats(): Record<string, unknown>;
-  /** Of the collections that this connection changed and did not save since: how many saves had failed before. */
-  unsaved: Map<string, number>;
+  /** By collection, how many lost saves this connection has been told of; of others as many as there were when it began. */
+  told: Map<string, number>;
+  lostBefore: ReadonlyMap<string, number>;
 }
 
 /** An operation; `isRead` says that it may run beside other reads of its connection. */
@@ -58,12 +59,12 @@ const OPERATIONS: Record<Op, Operation> = {
   open_collection: onCollection("open_collection", READ, (_, { name }) => ({ opened: name })),
   add: put("add"),
   upsert: put("upsert"),
-  add_texts: changing("add_texts", (a, c) => c.addTexts(a.texts, a)),
-  upsert_texts: changing("upsert_texts", (a, c) => c.upsertTexts(a.texts, a)),
-  search: onCollection("search", READ, (a, c) => c.search(readVector(a.vector, "vector"), searchOptions(a))),
+  add_texts: putTexts("add_texts"),
+  upsert_texts: putTexts("upsert_texts"),
+  search: onCollection("search", READ, (a, c) => c.search(vectorOf(a.vector), searchOptions(a))),
   search_text: onCollection("search_text", READ, (a, c) => c.searchText(a.text, searchOptions(a))),
   ids: onCollection("ids", READ, (a, c) => c.ids(a.where)),
-  delete: changing("delete", (a, c) => c.delete(a.ids)),
+  delete: onCollection("delete", WRITE, (a, c) => c.delete(a.ids)),
   compact: saving("compact", (c) => c.compact()),
   save: saving("save", (c) => c.save()),
   stats: onStore("stats", READ, (_, { store, serverStats }, request) =>
@@ -95,39 +96,24 @@ function onCollection<O extends Op>(
   return onStore(op, isRead, (args, { store }, request) => work(args, store.collection(nameOf(request))));
 }
 
-/** A change that waits for a save. */
-function changing<O extends Op>(
-  op: O,
-  work: (args: ArgumentsOf<O>, collection: LocalCollection) => Promise<unknown>,
-): Operation {
-  return onStore(op, WRITE, (args, context, request) => {
-    const collection = context.store.collection(nameOf(request));
-    return noted(collection, context, () => work(args, collection));
-  });
-}
-
-/** Remembers that this connection has something to save, and from when on a failed save would have lost it. */
-async function noted<T>(
-  collection: LocalCollection,
-  { unsaved }: OperationContext,
-  work: () => Promise<T>,
-): Promise<T> {
-  const result = await work();
-  // Looked at behind the change: a save that failed while it waited in line was not for it.
-  if (!unsaved.has(collection.name)) unsaved.set(collection.name, collection.lostSaves);
-  return result;
-}
-
-/** A save. Where another one that failed has dropped this connection's changes meanwhile, success would be a lie. */
+/**
+ * A save. Where another one failed since this connection began, it dropped what was acknowledged and not saved: the next save of each
+ * connection says so once, whoever made the changes, for a success would stand for them too.
+ */
 function saving(op: "save" | "compact", work: (collection: LocalCollection) => Promise<unknown>): Operation {
-  return onStore(op, WRITE, async (_, { store, unsaved }, request) => {
+  return onStore(op, WRITE, async (_, { store, told, lostBefore }, request) => {
     const collection = store.collection(nameOf(request));
-    const before = unsaved.get(collection.name);
-    unsaved.delete(collection.name);
-    await work(collection);
-    if (before !== undefined && collection.lostSaves > before) {
+    const { name } = collection;
+    const known = told.get(name) ?? lostBefore.get(name) ?? 0;
+    const before = collection.lostSaves;
+    try {
+      await work(collection);
+    } finally {
+      told.set(name, collection.lostSaves); // a failure of its own is told by its own error
+    }
+    if (before > known) {
       throw new OSError(
-        `changes of this connection to collection '${collection.name}' were lost when an earlier save failed; what came behind it is saved`,
+        `an earlier save of collection '${name}' failed, and changes that were acknowledged before it are lost: look which rows are there, and make them again. What came behind it is saved`,
       );
     }
     return null;
@@ -136,20 +122,25 @@ function saving(op: "save" | "compact", work: (collection: LocalCollection) => P
 
 function put(op: "add" | "upsert"): Operation {
   return {
-    isRead: false,
-    async run(decoded, context) {
-      try {
-        const target = context.store.collection(nameOf(decoded.request));
-        const { dim, keyName, filterColumns } = target.schema;
-        const schema = { dim, keyName, filterColumns };
-        const packing = decoded.pack?.(schema);
-        decoded = { ...decoded, drop: undefined };
-        const { rows, idsJson } = packing ? await packing : packPut(op, decoded.request.args, schema);
-        await noted(target, context, () => target.put(op, rows));
-        return new RawJson(idsJson);
-      } finally {
-        decoded.drop?.();
-      }
+    isRead: WRITE,
+    async run({ request, held }, { store }) {
+      const target = store.collection(nameOf(request));
+      const { rows, idsJson } = held ? await held.pack(target.schema) : packPut(op, request.args, target.schema);
+      await target.put(op, rows);
+      return new RawJson(idsJson);
+    },
+  };
+}
+
+function putTexts(op: "add_texts" | "upsert_texts"): Operation {
+  const mode = op === "add_texts" ? "add" : "upsert";
+  return {
+    isRead: WRITE,
+    async run({ request, held }, { store }) {
+      const target = store.collection(nameOf(request));
+      const packed = held ? await held.pack(target.schema) : packTexts(op, request.args, target.schema);
+      await target.putPackedTexts(mode, packed.texts ?? [], packed.rows);
+      return new RawJson(packed.idsJson);
     },
   };
 }
@@ -164,6 +155,11 @@ function nameOf({ op, collection }: Decoded["request"]): string {
   if (typeof collection === "string") return collection;
   const came = collection === undefined || collection === null ? "nothing" : typeof collection;
   throw new ArgumentTypeError(`op '${op}' needs 'collection', the name of one, beside 'args'; got ${came}`);
+}
+
+/** Of a large frame the decoder has read it already. */
+function vectorOf(value: unknown): Float32Array {
+  return value instanceof Float32Array ? value : readVector(value, "vector");
 }
 
 function searchOptions(a: Omit<ArgumentsOf<"search">, "vector">): SearchOptions {

@@ -78,6 +78,7 @@ export class Outbox {
     while (this.waiting.length > 0) {
       const [first] = this.waiting as [Buffer];
       const taken = this.write(first);
+      if (this.isBroken) return;
       this.waitingBytes -= taken;
       if (taken < first.length) {
         this.waiting[0] = first.subarray(taken);

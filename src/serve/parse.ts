@@ -14,7 +14,7 @@ export function parseRequest(bytes: Buffer, start = 0, end = bytes.length): Requ
   // Bytes that are no UTF-8 decode to U+FFFD; only a text that holds one is looked at twice.
   if (text.includes("\ufffd") && !isUtf8(bytes.subarray(start, end))) throw new BadRequest("the frame is not UTF-8");
   if (end - start > JSON_DEPTH_MAX && isTooDeep(bytes.subarray(start, end)))
-    throw new BadRequest(`JSON nested deeper than ${JSON_DEPTH_MAX} levels`);
+    throw new BadRequest("JSON that is nested too deep, or of too many parts");
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -1,4 +1,4 @@
-/** The rows of an `add` or `upsert`, from JSON to what the native side takes. Runs on the event loop for small frames, in the decoder for large ones. */
+/** The rows of a put, from JSON to what the native side takes. Runs on the event loop for small frames, in the decoder for large ones. */
 import { toRows } from "../engine/rows.ts";
 import { parseBy } from "../memory/arguments.ts";
 import { type PackedRows, packRows } from "../store/rows.ts";
@@ -16,7 +16,13 @@ export interface PutSchema {
 export interface PackedPut {
   rows: PackedRows;
   idsJson: string;
+  /** Of rows that still need their vectors. */
+  texts?: string[];
 }
+
+/** The operations whose rows are packed. */
+export const PUTS = ["add", "upsert", "add_texts", "upsert_texts"] as const;
+export type PutOp = (typeof PUTS)[number];
 
 /** @throws ValueError, TypeError naming the argument that is wrong */
 export function packPut(op: "add" | "upsert", args: unknown, schema: PutSchema): PackedPut {
@@ -24,4 +30,13 @@ export function packPut(op: "add" | "upsert", args: unknown, schema: PutSchema):
   const matrix = readMatrix(vectors, schema.dim, "vectors");
   const rows = toRows(matrix, matrix.length / schema.dim, schema.keyName, { ids, metadata });
   return { rows: packRows(rows, schema.dim, schema.filterColumns), idsJson: JSON.stringify(rows.ids) };
+}
+
+/** The same for texts; the vectors are left to whoever has the embedder. @throws ValueError, TypeError */
+export function packTexts(op: "add_texts" | "upsert_texts", args: unknown, schema: PutSchema): PackedPut {
+  const { texts, ids, metadata } = parseBy(ARGUMENTS[op], `op '${op}'`, args);
+  const rows = toRows(new Float32Array(0), texts.length, schema.keyName, { ids, metadata });
+  // Packed as rows without numbers: dimension 0 asks for none.
+  const packed = packRows({ ...rows, texts }, 0, schema.filterColumns);
+  return { rows: packed, idsJson: JSON.stringify(rows.ids), texts };
 }

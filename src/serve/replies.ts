@@ -9,6 +9,8 @@ export interface Place {
   op: string;
   /** When the request was read. */
   readonly since: number;
+  /** Bytes of the request, which are kept until it is answered. */
+  readonly bytes: number;
   json: string | undefined;
 }
 
@@ -19,6 +21,7 @@ export class Replies {
   private turn = { op: "", isOk: true, times: 0 };
   private turnAt = 0;
   private held = 0;
+  private asked = 0;
 
   constructor(
     private readonly outbox: Outbox,
@@ -35,10 +38,16 @@ export class Replies {
     return this.held;
   }
 
+  /** Bytes of the requests that are not answered yet. */
+  get askedBytes(): number {
+    return this.asked;
+  }
+
   /** Keeps a place for a reply to come. */
-  place(op: string): Place {
-    const place = { op, since: performance.now(), json: undefined };
+  place(op: string, bytes = 0): Place {
+    const place = { op, since: performance.now(), bytes, json: undefined };
     this.places.push(place);
+    this.asked += bytes;
     return place;
   }
 
@@ -57,6 +66,7 @@ export class Replies {
 
   /** Fills a place. It is sent with the next `send`, when everything before it is filled. */
   fill(place: Place, json: string): void {
+    if (!this.places.includes(place)) return; // cut off meanwhile
     place.json = json;
     this.held += json.length;
     this.counters.answered(place.op, performance.now() - place.since, isSuccess(json));
@@ -66,6 +76,7 @@ export class Replies {
   endWith(place: Place): void {
     this.places.length = this.places.indexOf(place) + 1;
     this.held = this.places.reduce((sum, { json }) => sum + (json?.length ?? 0), 0);
+    this.asked = this.places.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** A turn of the event loop begins. */
@@ -84,6 +95,7 @@ export class Replies {
     let due = 0;
     for (; due < places.length && places[due]!.json !== undefined; due++) {
       this.held -= places[due]!.json!.length;
+      this.asked -= places[due]!.bytes;
       this.outbox.add(places[due]!.json!);
     }
     if (due > 0) places.splice(0, due);
@@ -100,6 +112,7 @@ export class Replies {
   clear(): void {
     this.places = [];
     this.held = 0;
+    this.asked = 0;
   }
 
   private endTurn(): void {

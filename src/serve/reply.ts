@@ -1,6 +1,6 @@
 /** Results and failures as the JSON of a reply. */
 import { errorLine, ValueError } from "../errors.ts";
-import { FRAME_BYTES_MAX } from "../limits.ts";
+import { FRAME_BYTES_MAX, REQUEST_ID_LENGTH_MAX } from "../limits.ts";
 import type { Request } from "../wire/protocol.ts";
 import { Outbox } from "./outbox.ts";
 import { RawJson } from "./raw-json.ts";
@@ -31,7 +31,9 @@ export function isSuccess(reply: string): boolean {
  */
 export function checkId(id: unknown): void {
   if (id === undefined || isId(id)) return;
-  throw new ValueError("the id of a request is a string or an integer of at most 2^53 - 1");
+  throw new ValueError(
+    `the id of a request is a string of at most ${REQUEST_ID_LENGTH_MAX} characters, an integer of at most 2^53 - 1, or null`,
+  );
 }
 
 function idPart(id: unknown): string {
@@ -39,5 +41,5 @@ function idPart(id: unknown): string {
 }
 
 function isId(id: unknown): boolean {
-  return typeof id === "string" || id === null || Number.isSafeInteger(id);
+  return (typeof id === "string" && id.length <= REQUEST_ID_LENGTH_MAX) || id === null || Number.isSafeInteger(id);
 }

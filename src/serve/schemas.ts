@@ -14,7 +14,8 @@ const none = z.strictObject({});
 const vectors = z.strictObject({ vectors: anything(), ids: ids(), metadata: metadata() });
 const texts = z.strictObject({ texts: z.array(z.string()), ids: ids(), metadata: metadata() });
 const how = {
-  top_k: z._default(z.int(), 10),
+  // Any whole number, for it is clamped: what a client calls "all" may be beyond 2^53.
+  top_k: z._default(z.number().check(z.refine(Number.isInteger, { params: { expected: "int" } })), 10),
   where: where(),
   explain: z._default(z.boolean(), false),
   with_metadata: z._default(z.boolean(), false),
@@ -58,7 +59,7 @@ export function plainSearch(args: unknown): ArgumentsOf<"search"> | undefined {
   for (const name in args) {
     const value = args[name];
     if (name === "vector") continue;
-    if (name === "top_k" && Number.isSafeInteger(value)) plain.top_k = value as number;
+    if (name === "top_k" && Number.isInteger(value)) plain.top_k = value as number;
     else if ((name === "explain" || name === "with_metadata") && typeof value === "boolean") plain[name] = value;
     else return undefined;
   }

@@ -72,7 +72,8 @@ class Server implements RunningServer, Session {
   private readonly unauthenticated = new Set<Connection>();
   private listener: Listening | undefined;
   private timers: Timer[] = [];
-  private isSaving = false;
+  /** The autosave under way. */
+  private saving: Promise<Map<string, unknown>> | undefined;
   private turnedAway = 0;
   private thinning: Timer | undefined;
   private stopping: Promise<Map<string, unknown>> | undefined;
@@ -119,6 +120,13 @@ class Server implements RunningServer, Session {
     });
   }
 
+  broken(connection: Connection, error: unknown): void {
+    const message = `internal error: ${error instanceof Error ? error.message : String(error)}`;
+    this.log({ level: "error", event: "internal_error", message });
+    // The client must not wait for an answer that nobody writes.
+    this.drop(connection, message);
+  }
+
   readonly serverStats = (): Record<string, unknown> => ({
     version: buildInfo().version,
     instance: this.instance,
@@ -132,6 +140,7 @@ class Server implements RunningServer, Session {
     buffered_bytes: this.budget.bytes,
     rss_bytes: process.memoryUsage.rss(),
     unsaved_collections: this.store.unsaved().length,
+    lost_saves: this.store.lostSaves,
     ...this.counters.report(),
   });
 
@@ -148,12 +157,16 @@ class Server implements RunningServer, Session {
     drain: (socket: Client) => socket.data?.connection?.drained(),
     end: (socket: Client) => socket.data?.connection?.ended(now()),
     close: (socket: Client) => this.closed(socket),
-    error: (socket: Client, error: Error) => this.failed(socket, error),
+    error: (socket: Client, error: Error) => {
+      if (socket.data?.connection) this.broken(socket.data.connection, error);
+      else socket.terminate();
+    },
   };
 
   private open(socket: Client): void {
     this.counters.accepted++;
     socket.data = { connection: undefined };
+    if (this.connections.size >= this.limits.connectionsMax) this.thin();
     if (this.connections.size >= this.limits.connectionsMax) {
       this.counters.refused++;
       const error = `RuntimeError: the server has ${this.connections.size} connections, its limit: try again later`;
@@ -177,13 +190,6 @@ class Server implements RunningServer, Session {
     for (const connection of [...this.unauthenticated].slice(0, Math.max(0, surplus))) {
       this.drop(connection, "too many connections did not authenticate yet");
     }
-  }
-
-  /** The socket failed, or what we did with its bytes: the client must not wait for an answer that nobody writes. */
-  private failed(socket: Client, error: Error): void {
-    const connection = socket.data?.connection;
-    if (connection) this.drop(connection, `internal error: ${error.message}`);
-    else socket.terminate();
   }
 
   /** Says why and closes; what comes meanwhile is read and forgotten, for a reset would overtake the reason. */
@@ -239,14 +245,13 @@ class Server implements RunningServer, Session {
     for (const connection of [...this.connections.keys()]) connection.wake();
   }
 
-  private async autosave(): Promise<void> {
-    if (this.isSaving) return;
-    this.isSaving = true;
-    try {
-      this.reportFailures(await this.store.saveAll());
-    } finally {
-      this.isSaving = false;
-    }
+  private autosave(): void {
+    this.saving ??= this.store
+      .saveAll()
+      .then((failures) => this.reportFailures(failures))
+      .finally(() => {
+        this.saving = undefined;
+      });
   }
 
   private reportFailures(failures: Map<string, unknown>): Map<string, unknown> {
@@ -269,11 +274,13 @@ class Server implements RunningServer, Session {
     for (const deadline = time + DRAIN_TIMEOUT_S; now() < deadline && this.busy() > 0; ) await Bun.sleep(5);
     for (const timer of this.timers) clearInterval(timer);
     clearTimeout(this.thinning);
-    // Saves of one collection queue up, so this waits for an autosave that is under way.
-    const failures = this.reportFailures(await this.store.saveAll());
+    const begun = (await this.saving) ?? [];
+    const failures = new Map([...begun, ...this.reportFailures(await this.store.saveAll())]);
     for (const connection of [...this.connections.keys()]) this.drop(connection, CLOSED);
     this.decoder.stop();
-    await this.listener?.close();
+    await this.listener?.close().catch((error) => {
+      this.log({ level: "warn", event: "socket_file", message: `the socket's file stays: ${errorLine(error)}` });
+    });
     this.log({ level: "info", event: "stopped", message: "stopped" });
     return failures;
   }

@@ -21,4 +21,6 @@ export interface Session {
   authenticated(connection: Connection): void;
   /** A connection is closed because of what it sent. */
   refused(connection: Connection, error: string, why: string): void;
+  /** A connection failed by a fault of ours. */
+  broken(connection: Connection, error: unknown): void;
 }

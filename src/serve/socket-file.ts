@@ -5,7 +5,7 @@
 import { closeSync, lstatSync, openSync, realpathSync, renameSync, rmSync, type Stats, unlinkSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { tryLock } from "../../ffi/libc.ts";
-import { makeDirectory } from "../durable.ts";
+import { diskError, makeDirectory } from "../durable.ts";
 import { OSError, PermissionError, TimeoutError, ValueError } from "../errors.ts";
 
 /** Bytes of a socket's path that the system takes: `sun_path` less its NUL. */
@@ -64,7 +64,7 @@ export async function takeSocketPath<T>({ path, temporary }: SocketFile, listen:
     if (lstatSync(path, { throwIfNoEntry: false }) && (await answers(path))) {
       throw new OSError(`another server answers at '${path}': stop it, or choose another socket`);
     }
-    rmSync(temporary, { force: true });
+    clear(temporary, path);
     // bind(2) makes the file with the mode that the umask leaves; a chmod behind it would come too late.
     const umask = process.umask(0o177);
     let listening: T;
@@ -73,7 +73,11 @@ export async function takeSocketPath<T>({ path, temporary }: SocketFile, listen:
     } finally {
       process.umask(umask);
     }
-    renameSync(temporary, path);
+    try {
+      renameSync(temporary, path);
+    } catch (error) {
+      throw diskError(error, "make", path);
+    }
     return listening;
   });
 }
@@ -103,6 +107,15 @@ async function locked<T>(path: string, work: () => Promise<T>): Promise<T> {
     return await work();
   } finally {
     closeSync(fd); // which lets go of the lock
+  }
+}
+
+/** Of a process with our number that died before its socket was in place. */
+function clear(temporary: string, path: string): void {
+  try {
+    rmSync(temporary, { force: true });
+  } catch (error) {
+    throw diskError(error, "make", path);
   }
 }
 

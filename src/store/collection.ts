@@ -57,6 +57,16 @@ export interface Partition {
   nprobe: number;
 }
 
+/** What a collection is given by its store. */
+export interface CollectionOptions {
+  /** Makes the memory directory where it is missing. */
+  ensureHome(): void;
+  /** Told of a save that failed and dropped what was staged. */
+  onLost(name: string): void;
+  /** Scans of more bytes of codes than this run on a worker. */
+  inlineScanBytes: number;
+}
+
 /** A collection; see the class comment of `Store` for how to get one. */
 export class Collection {
   private scanBytes = 0;
@@ -69,9 +79,10 @@ export class Collection {
     readonly name: string,
     readonly schema: Schema,
     private readonly native: NativeCollection,
-    private readonly options: { ensureHome: () => void; inlineScanBytes: number },
+    private readonly options: CollectionOptions,
   ) {
-    this.writer = new Writer(name, schema, native, options.ensureHome, native.stats().generation > 0);
+    const { ensureHome, onLost } = options;
+    this.writer = new Writer(name, schema, native, ensureHome, () => onLost(name), native.stats().generation > 0);
   }
 
   /** The manifest as it stands, other processes' saves included. */
@@ -94,9 +105,9 @@ export class Collection {
     return this.writer.hasStaged;
   }
 
-  /** Saves of staged changes that failed; each dropped what was staged. */
-  get lostSaves(): number {
-    return this.writer.lostSaves;
+  /** Whether something is staged, under way or in line. */
+  get isBusy(): boolean {
+    return this.writer.isBusy;
   }
 
   /** Number of the last save, other processes' included; 0 while the collection was never saved. */

@@ -12,7 +12,7 @@ import { CancelledError, KeyError, OSError, RuntimeError, SvcError, TimeoutError
 export function fromNative(error: unknown, name: string, stands = ""): SvcError {
   if (error instanceof SvcError) return error;
   if (error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError")) {
-    return new CancelledError(`the call was cancelled; collection '${name}' stands as last saved`);
+    return new CancelledError(`the call was cancelled${stands || `; collection '${name}' stands as last saved`}`);
   }
   if (!(error instanceof NativeError)) throw error;
   const message = error.message;
@@ -24,9 +24,10 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     case Status.BUSY:
       return new TimeoutError(`collection '${name}' is being written by somebody else: ${message}; try again later`);
     case Status.CANCELLED:
-      return new CancelledError(`the call was cancelled; collection '${name}' stands as last saved`);
+      return new CancelledError(`the call was cancelled${stands || `; collection '${name}' stands as last saved`}`);
     case Status.IO:
-      return new OSError(`${message}${remedy(error)}${stands}`);
+      // Without a system error it was the collection's directory that went away: then nothing stands as it was.
+      return new OSError(error.errno > 0 ? `${message}${remedy(error)}${stands}` : message);
     case Status.CORRUPT:
       return new OSError(`collection '${name}' is damaged: ${message}; restore it from a copy or an export`);
     case Status.NO_MEMORY:

@@ -58,6 +58,22 @@ export function packRows(rows: Rows, dim: number, columns: readonly string[]): P
   };
 }
 
+/**
+ * Rows that were packed elsewhere, perhaps for a collection that was made anew since: the native side reads as many numbers and keys as
+ * the schema says, whether they are there or not.
+ */
+export function checkPacked(rows: PackedRows, dim: number, columns: number): PackedRows {
+  if (rows.vectors.length !== rows.count * dim) {
+    throw new ValueError(
+      `vectors hold ${rows.vectors.length} numbers; ${rows.count} rows of dimension ${dim} take ${rows.count * dim}`,
+    );
+  }
+  if (rows.keys.ends.length !== rows.count * columns) {
+    throw new ValueError("the collection's filter columns have changed meanwhile: open it again");
+  }
+  return rows;
+}
+
 function checkLength(name: string, list: readonly unknown[] | undefined, count: number): void {
   if (list && list.length !== count) {
     throw new ValueError(`${name} has ${list.length} entries and ids has ${count}; give one for each row`);

@@ -5,7 +5,7 @@ import { NativeError, Status } from "../../ffi/status.ts";
 import type { Environment } from "../../ffi/ty_runtime.ts";
 import { makeDirectory } from "../durable.ts";
 import { OSError, ValueError } from "../errors.ts";
-import { Collection } from "./collection.ts";
+import { Collection, type CollectionOptions } from "./collection.ts";
 import { fromNative } from "./failure.ts";
 import { completeSchema, parseManifest, type SchemaInput, schemaDifference, schemaJson } from "./manifest.ts";
 import { checkName, shown } from "./names.ts";
@@ -19,7 +19,9 @@ const INLINE_SCAN_BYTES = 16 * 1024 * 1024;
  */
 export class Store {
   private readonly collections = new Map<string, Collection>();
-  private readonly forgotten: Collection[] = [];
+  private readonly forgotten = new Set<Collection>();
+  /** By name, and kept when a collection is opened anew. */
+  private readonly lost = new Map<string, number>();
 
   /**
    * @param writerVersion goes into the manifests that this process writes.
@@ -55,8 +57,9 @@ export class Store {
     const isSaved = this.hasManifest(name);
     const cached = this.collections.get(name);
     // What the disk says counts: the directory was removed since, or another process saved a collection that is new here.
-    // Staged changes are kept in any case: the save that they wait for says what became of the directory.
-    if (cached && (cached.isSaved === isSaved || cached.hasStaged)) return cached;
+    // One with work to do is kept in any case: a first save is on disk before this process knows of it, and what is staged would be lost
+    // with its object. Where the directory is gone, the save says so.
+    if (cached && (cached.isSaved === isSaved || cached.isBusy)) return cached;
     if (cached) this.forget(cached);
     // On a file system that folds case, another spelling would open the same directory.
     if (!isSaved || !this.list().includes(name)) return undefined;
@@ -108,12 +111,27 @@ export class Store {
     return [...this.collections.values()].filter((collection) => collection.hasStaged || !collection.isSaved);
   }
 
+  /** Saves of staged changes of the collection that failed since this process began; each dropped what was staged. */
+  lostSaves(name: string): number {
+    return this.lost.get(name) ?? 0;
+  }
+
+  /** The same by name, as it is now. */
+  lostByCollection(): ReadonlyMap<string, number> {
+    return new Map(this.lost);
+  }
+
+  /** The same over all collections. */
+  get lostSavesTotal(): number {
+    return [...this.lost.values()].reduce((sum, count) => sum + count, 0);
+  }
+
   /** Waits for changes under way and closes everything; what is not saved is dropped. */
   async close(): Promise<void> {
     const open = [...this.collections.values(), ...this.forgotten];
     await Promise.all(open.map((collection) => collection.close()));
     this.collections.clear();
-    this.forgotten.length = 0;
+    this.forgotten.clear();
   }
 
   /**
@@ -147,12 +165,16 @@ export class Store {
 
   private forget(collection: Collection): void {
     this.collections.delete(collection.name);
-    this.forgotten.push(collection);
+    this.forgotten.add(collection);
   }
 
-  private collectionOptions() {
-    // The memory directory comes into being with the first change, readable by its owner only.
-    return { ensureHome: () => makeDirectory(this.dir, 0o700), inlineScanBytes: this.inlineScanBytes };
+  private collectionOptions(): CollectionOptions {
+    return {
+      // The memory directory comes into being with the first change, readable by its owner only.
+      ensureHome: () => makeDirectory(this.dir, 0o700),
+      onLost: (name) => this.lost.set(name, this.lostSaves(name) + 1),
+      inlineScanBytes: this.inlineScanBytes,
+    };
   }
 
   private keep(collection: Collection): Collection {

@@ -9,7 +9,7 @@ import { LOCK_WAIT_MS } from "../limits.ts";
 import { fromNative } from "./failure.ts";
 import { beginWithin } from "./lock.ts";
 import type { Schema } from "./manifest.ts";
-import { type PackedRows, packRows, type Rows } from "./rows.ts";
+import { checkPacked, type PackedRows, packRows, type Rows } from "./rows.ts";
 
 export { Put } from "../../ffi/ty_collection.ts";
 
@@ -26,19 +26,28 @@ export interface Transaction {
 /** The writing half of a collection. */
 export class Writer {
   private tail: Promise<unknown> = Promise.resolve();
+  /** Work under way and in line. */
+  private turns = 0;
   /** Rows and ids of staged changes; undefined while nothing is staged and the lock is not held. */
   private staged: number | undefined;
-  /** Saves of staged changes that failed: each dropped them. */
-  lostSaves = 0;
 
-  /** @param isSaved whether there is a save already */
+  /**
+   * @param isSaved whether there is a save already
+   * @param onLost told of a save that failed and dropped what was staged
+   */
   constructor(
     private readonly name: string,
     private readonly schema: Schema,
     private readonly native: NativeCollection,
     private readonly ensureHome: () => void,
+    private readonly onLost: () => void,
     public isSaved: boolean,
   ) {}
+
+  /** Whether something is staged, under way or in line: then nobody may put another object in this one's place. */
+  get isBusy(): boolean {
+    return this.turns > 0 || this.hasStaged;
+  }
 
   /** Whether changes wait for a save. */
   get hasStaged(): boolean {
@@ -60,8 +69,7 @@ export class Writer {
         this.native.rollback();
         throw error;
       }
-      await this.native.save();
-      this.isSaved = true;
+      await this.commit();
       return result;
     });
   }
@@ -70,7 +78,9 @@ export class Writer {
    * Runs `work`, which makes one put or delete, and keeps the lock for the save to come. When it throws, what was staged before stays.
    */
   stage<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const stands = `; collection '${this.name}' stands as it was before the call`;
     return this.inTurn(async (begin) => {
+      signal?.throwIfAborted();
       const isFirst = this.staged === undefined;
       if (isFirst) await begin(signal);
       let changed = 0;
@@ -80,7 +90,7 @@ export class Writer {
         if (changed > 0) this.staged = (this.staged ?? 0) + changed;
         else if (isFirst) this.native.rollback();
       }
-    });
+    }, stands);
   }
 
   /** Makes what is staged durable; a collection that was never saved is saved as it is. */
@@ -89,8 +99,7 @@ export class Writer {
       if (this.hasStaged) return this.flush();
       if (this.isSaved) return;
       await begin(undefined);
-      await this.native.save();
-      this.isSaved = true;
+      await this.commit();
     });
   }
 
@@ -109,8 +118,14 @@ export class Writer {
     });
   }
 
-  /** Runs `work` when everything before it has ended. */
-  inTurn<T>(work: (begin: (signal: AbortSignal | undefined) => Promise<void>) => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` when everything before it has ended.
+   * @param stands what can be said of the collection when it fails
+   */
+  inTurn<T>(
+    work: (begin: (signal: AbortSignal | undefined) => Promise<void>) => Promise<T>,
+    stands?: string,
+  ): Promise<T> {
     const asked = performance.now();
     const begin = (signal: AbortSignal | undefined) => {
       this.ensureHome();
@@ -118,10 +133,15 @@ export class Writer {
       const left = Math.max(LEAST_WAIT_MS, LOCK_WAIT_MS - (performance.now() - asked));
       return beginWithin(this.native, signal, left);
     };
+    this.turns++;
     const turn = this.tail
       .then(() => work(begin))
+      .finally(() => {
+        this.turns--;
+      })
       .catch((error) => {
-        throw fromNative(error, this.name, this.isSaved ? `; collection '${this.name}' stands as last saved` : "");
+        const asSaved = this.isSaved ? `; collection '${this.name}' stands as last saved` : "";
+        throw fromNative(error, this.name, stands ?? asSaved);
       });
     this.tail = turn.catch(() => {});
     return turn;
@@ -129,21 +149,34 @@ export class Writer {
 
   /** Resolves when everything that was asked has ended. */
   async settled(): Promise<void> {
-    await this.tail;
+    for (let seen: unknown; seen !== this.tail; ) {
+      seen = this.tail;
+      await seen;
+    }
   }
 
   /** Saves what is staged. A save that fails has dropped it: to say less would leave callers believing in it. */
   private async flush(): Promise<void> {
     const count = this.staged;
     if (count === undefined) return;
-    this.staged = undefined;
+    try {
+      await this.commit();
+    } catch (error) {
+      this.onLost();
+      const lost = `; ${count} unsaved ${count === 1 ? "change is" : "changes are"} lost, collection '${this.name}' stands as last saved`;
+      throw fromNative(error, this.name, lost);
+    } finally {
+      this.staged = undefined;
+    }
+  }
+
+  private async commit(): Promise<void> {
     try {
       await this.native.save();
       this.isSaved = true;
     } catch (error) {
-      this.lostSaves++;
-      const lost = `; ${count} unsaved ${count === 1 ? "change is" : "changes are"} lost, collection '${this.name}' stands as last saved`;
-      throw fromNative(error, this.name, lost);
+      this.native.rollback(); // where the save did not even begin
+      throw error;
     }
   }
 
@@ -151,7 +184,8 @@ export class Writer {
     const { dim, filterColumns } = this.schema;
     return {
       put: async (mode, rows, watch) => {
-        const packed = "keys" in rows ? rows : packRows(rows, dim, filterColumns);
+        const packed =
+          "keys" in rows ? checkPacked(rows, dim, filterColumns.length) : packRows(rows, dim, filterColumns);
         const put = await this.native.put(mode, packed, watch);
         count(put.inserted + put.replaced);
         return put;

@@ -32,6 +32,11 @@ export const OPS = [
 ] as const;
 export type Op = (typeof OPS)[number];
 
+/** Whether there is an operation of that name. */
+export function isOp(name: string): name is Op {
+  return (OPS as readonly string[]).includes(name);
+}
+
 /** What a client sends. */
 export interface Request {
   op: string;
@@ -66,6 +71,7 @@ export function errorFromLine(line: string): SvcError {
   if (line.startsWith(UNAUTHORIZED)) return new PermissionError(`${line}: the server did not accept the token`);
   if (line.startsWith(BAD_REQUEST)) return new ValueError("the server did not accept the request: bad request");
   const colon = line.indexOf(": ");
-  const known = colon > 0 ? CLASSES[line.slice(0, colon)] : undefined;
+  const type = line.slice(0, Math.max(colon, 0));
+  const known = Object.hasOwn(CLASSES, type) ? CLASSES[type] : undefined;
   return known ? new known(line.slice(colon + 2)) : new RuntimeError(line);
 }

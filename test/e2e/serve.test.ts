@@ -120,6 +120,14 @@ const USAGE: [string, string[], Record<string, string>, RegExp][] = [
   ["a port that is too large", ["--host", "127.0.0.1", "--port", "65536"], { SVC_ACCESS_TOKEN: TOKEN }, /--port/],
   ["half a port", ["--host", "127.0.0.1", "--port", "1.5"], { SVC_ACCESS_TOKEN: TOKEN }, /--port/],
   ["a negative save interval", ["--socket", "./x.sock", "--save-interval", "-1"], {}, /--save-interval/],
+  ["a save interval of a month", ["--socket", "./x.sock", "--save-interval", "2592000"], {}, /--save-interval/],
+  ["half a connection", ["--socket", "./x.sock", "--max-connections", "1.5"], {}, /--max-connections/],
+  [
+    "a supervised server on any port",
+    ["--host", "127.0.0.1", "--port", "0", "--supervise"],
+    { SVC_ACCESS_TOKEN: TOKEN },
+    /port 0/,
+  ],
   ["a save interval in words", ["--socket", "./x.sock", "--save-interval", "often"], {}, /--save-interval/],
   ["no connections", ["--socket", "./x.sock", "--max-connections", "0"], {}, /--max-connections/],
   ["no time for a frame", ["--socket", "./x.sock", "--frame-timeout", "0"], {}, /--frame-timeout/],
@@ -372,6 +380,45 @@ test.skipIf(!hasProc)(
   },
   30_000,
 );
+
+test.skipIf(!hasProc)("Ctrl-C, which reaches supervisor and server alike, loses nothing (needs /proc)", async () => {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const served = await Served.start(["--supervise"]);
+    const raw = await served.open();
+    await raw.ok("create_collection", "c", { dim: 2 });
+    const ids = Array.from({ length: 20_000 }, (_, i) => `${i}`);
+    await raw.ok("add", "c", { vectors: ids.map(() => [1, 0]), ids });
+    const [child] = await childrenOf(served.pid);
+    process.kill(child!, signal);
+    expect(await served.stop(signal)).toBe(0);
+    expect((await idsIn(served.memory, "c")).ids).toHaveLength(20_000);
+  }
+});
+
+test("a second signal while it saves only says so", async () => {
+  const served = await Served.start();
+  const raw = await served.open();
+  await raw.ok("create_collection", "c", { dim: 2 });
+  const ids = Array.from({ length: 20_000 }, (_, i) => `${i}`);
+  await raw.ok("add", "c", { vectors: ids.map(() => [1, 0]), ids });
+  served.kill("SIGINT");
+  served.kill("SIGTERM");
+  expect(await served.stop("SIGINT")).toBe(0);
+  expect((await idsIn(served.memory, "c")).ids).toHaveLength(20_000);
+});
+
+test.skipIf(!hasProc)("nobody has to read where it listens (needs /proc)", async () => {
+  const path = join(folder(), "s.sock");
+  const command = `"${SVC}" serve --path "${join(folder(), "m")}" --socket "${path}" | true`;
+  const child = Bun.spawn(["sh", "-c", command], { env: home, stdout: "ignore", stderr: "pipe" });
+  started.push({ kill: () => child.kill("SIGKILL"), ended: child.exited } as unknown as Served);
+  await until("the socket", () => existsSync(path));
+  const raw = await Raw.open(`unix://${path}`);
+  await raw.ok("ping");
+  const pid = (await childrenOf(child.pid))[0] ?? child.pid;
+  process.kill(pid, "SIGTERM");
+  await child.exited;
+});
 
 test("a supervised server that can never start is not started again and again", async () => {
   const ended = await svc(emptyHome(), ["serve", "--supervise", "--socket", "./x.sock"]);

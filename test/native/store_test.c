@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "../../ffi/ty_runtime/format.h"
+#include "../../ffi/ty_runtime/internal.h"
 #include "store_model.h"
 
 static ty_env *env;
@@ -385,6 +386,149 @@ static void test_made_anew(void) {
   ty_collection_close(old[1]);
 }
 
+/* Names, sizes, inodes and times of a directory's files but the lock's, whose holder may change, as one number; 0 without the directory. */
+static uint64_t fingerprint(const char *dir) {
+  DIR *d = opendir(dir);
+  struct dirent *e;
+  struct stat st;
+  char path[640];
+  uint64_t sum = d != NULL;
+  while (d != NULL && (e = readdir(d)) != NULL) {
+    if (e->d_name[0] == '.' || strstr(e->d_name, "lock") != NULL) continue;
+    snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+    CHECK(stat(path, &st) == 0);
+    uint64_t one = (uint64_t)st.st_ino * 31 + (uint64_t)st.st_size;
+    one = one * 1000003 + (uint64_t)st.st_mtim.tv_nsec;
+    for (const char *p = e->d_name; *p != 0; p++) one = one * 131 + (uint8_t)*p;
+    sum += one;
+  }
+  if (d != NULL) closedir(d);
+  return sum;
+}
+
+/* Somebody removes the directory, and with `saves` another process makes it anew with as many generations, so that its files have the names
+ * that are fresh to us. */
+typedef struct foreign {
+  const char *dir;
+  uint32_t saves;
+  ty_env *env;
+  model m;
+  uint64_t print;
+} foreign;
+
+static void make_anew(foreign *f) {
+  remove_tree(f->dir);
+  f->m = (model){0};
+  ty_collection *c = f->saves > 0 ? open_new(f->env, f->dir) : NULL;
+  for (uint32_t i = 0; i < f->saves; i++) {
+    put_versions(c, &f->m, 20 + i, 2, 500 + i);
+    ty_error e;
+    CHECK(ty_save(c, &e) == TY_OK);
+  }
+  ty_collection_close(c);
+  f->print = fingerprint(f->dir);
+}
+
+/* It happens behind the n-th sync or close of the thread under test: in a long rewrite, between the looks. */
+static foreign *hooked;
+static uint64_t hook_at;
+static pthread_t hook_thread;
+static ty_os plain;
+
+static void hook(void) {
+  if (!pthread_equal(hook_thread, pthread_self()) || hooked == NULL || --hook_at > 0) return;
+  foreign *f = hooked;
+  hooked = NULL;
+  make_anew(f);
+}
+static int hook_sync(ty_os *os, int fd) {
+  int result = plain.sync(os, fd);
+  hook();
+  return result;
+}
+static int hook_close(ty_os *os, int fd) {
+  int result = plain.close(os, fd);
+  hook();
+  return result;
+}
+
+static const char *const gone_message = "the collection's directory was removed or made anew: nothing was saved";
+
+/* Afterwards nothing of the foreign directory is other than it was, and the handle follows it. */
+static void check_foreign(ty_collection *c, const foreign *f, bool saved, int what, uint64_t n) {
+  model m = f->m;
+  CHECK_MESSAGE(fingerprint(f->dir) == f->print, "operation %d, at %llu: a foreign file was touched", what,
+                (unsigned long long)n);
+  if (f->saves == 0) {
+    CHECK(ty_begin(c, &err) == (saved ? TY_NOT_FOUND : TY_OK));
+    ty_rollback(c);
+    return;
+  }
+  CHECK_MESSAGE(saved_equal(f->env, f->dir, &m) && model_equal(c, &m), "operation %d, at %llu: the foreign rows", what,
+                (unsigned long long)n);
+  CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "operation %d, at %llu: %s", what, (unsigned long long)n,
+                err.message);
+  put_versions(c, &m, 1, 2, 700);
+  CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "%s", err.message);
+  CHECK(model_equal(c, &m) && saved_equal(f->env, f->dir, &m) && ty_verify(c, NULL, &err) == TY_OK);
+}
+
+/* `before`: saves of our own. At 0 the directory goes while the change waits for its save. True where the operation had an n-th moment. */
+static bool foreign_once(foreign *f, int what, uint32_t before, uint64_t n) {
+  char dir[320];
+  fresh_dir(dir);
+  f->dir = dir;
+  model m = {0};
+  ty_collection *c = open_new(env, dir);
+  for (uint32_t i = 0; i < before; i++) {
+    put_versions(c, &m, i, 3, 1 + i);
+    CHECK(ty_save(c, &err) == TY_OK);
+  }
+  put_versions(c, &m, 5, 9, 300);
+  if (n == 0) {
+    make_anew(f);
+  } else {
+    plain = env->os;
+    env->os.sync = hook_sync;
+    env->os.close = hook_close;
+    hook_thread = pthread_self();
+    hook_at = n;
+    hooked = f;
+  }
+  ty_status status = finish(c, what);
+  bool happened = hooked == NULL;
+  hooked = NULL;
+  if (n > 0) env->os.sync = plain.sync, env->os.close = plain.close;
+  /* Behind the rename it was saved before the directory went. */
+  CHECK_MESSAGE(n > 0 ? status == TY_OK || status == TY_IO : status == TY_IO, "operation %d, at %llu: %d %s", what,
+                (unsigned long long)n, (int)status, err.message);
+  if (status != TY_OK)
+    CHECK_MESSAGE(err.sys_errno == 0 && strcmp(err.message, gone_message) == 0, "operation %d, at %llu: %s", what,
+                  (unsigned long long)n, err.message);
+  if (happened)
+    check_foreign(c, f, before > 0 || status == TY_OK, what, n);
+  else
+    CHECK(status == TY_OK && model_equal(c, &m));
+  ty_collection_close(c);
+  remove_tree(dir);
+  return happened;
+}
+
+static void test_foreign(void) {
+  foreign f = {0};
+  CHECK(ty_env_open(ame_kernel_table(), 2, &f.env, &err) == TY_OK);
+  for (int what = FIRST; what <= LEXICAL; what++) {
+    for (uint32_t before = what != FIRST; before <= (what != FIRST ? 3u : 0u); before++) {
+      for (f.saves = 0; f.saves <= before + 1; f.saves++) {
+        uint64_t n = 0;
+        while (n < 100 && foreign_once(&f, what, before, n)) n++;
+        CHECK_MESSAGE(n > 3 && n < 100, "operation %d ended at %llu", what, (unsigned long long)n);
+      }
+    }
+  }
+  ty_env_close(f.env);
+}
+
 /* A tool puts a copy of the delta in its place, byte for byte, while it is open: what is appended goes to the copy. */
 static void test_copied_over(void) {
   char dir[320], path[640], copy[660];
@@ -590,6 +734,7 @@ int main(int argc, char **argv) {
     test_failures(what, ENOSPC, 1);
   }
   test_made_anew();
+  test_foreign();
   test_copied_over();
   test_tail_cut();
   test_id_map_of_another(SAVE);

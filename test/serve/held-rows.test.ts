@@ -16,7 +16,7 @@ test("frames behind a large one in its chunk are still there when it is decoded"
   for (const count of [0, 1, 2, 3, 4, 20]) {
     const behind = Buffer.concat(Array.from({ length: count }, () => encodeFrame('{"op":"ping"}')));
     const { body, reader } = bodyOf(JSON.stringify({ op: "ids", padding: "x".repeat(200_000) }), behind);
-    const decoding = decoder.decode(body);
+    const decoding = decoder.decode(body, () => true);
     for (let i = 0; i < count; i++) expect(reader.next()?.toString()).toBe('{"op":"ping"}');
     expect(reader.next()).toBeUndefined();
     expect(reader.bufferedBytes).toBe(0);
@@ -30,22 +30,27 @@ test("rows of a request that is refused before they are packed are dropped", asy
   const original = Decoder.prototype.decode;
   let held = 0;
   let settled = 0;
-  Decoder.prototype.decode = async function (body: Buffer): Promise<Decoded> {
-    const decoded = await original.call(this, body);
-    const { pack, drop } = decoded;
-    if (!pack || !drop) return decoded;
+  Decoder.prototype.decode = async function (body: Buffer, isWanted: () => boolean): Promise<Decoded> {
+    const decoded = await original.call(this, body, isWanted);
+    if (!decoded.held) return decoded;
+    const inner = decoded.held;
     held++;
-    return {
-      ...decoded,
+    let isSettled = false;
+    const settle = () => {
+      if (!isSettled) settled++;
+      isSettled = true;
+    };
+    decoded.held = {
       pack: (schema) => {
-        settled++;
-        return pack(schema);
+        settle();
+        return inner.pack(schema);
       },
       drop: () => {
-        settled++;
-        drop();
+        settle();
+        inner.drop();
       },
     };
+    return decoded;
   };
   try {
     const raw = await server.open();

@@ -1,0 +1,105 @@
+/** A collection's directory is removed under a held change, and perhaps made anew by somebody else: the change fails and hits nothing. */
+import { expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { OSError } from "../../src/errors.ts";
+import type { Collection } from "../../src/store/collection.ts";
+import { Put } from "../../src/store/writer.ts";
+import { openStore, random, unitVectors } from "../fixture.ts";
+
+const DIM = 8;
+const rows = (...ids: string[]) => ({ ids, vectors: unitVectors(ids.length, DIM, random(ids.length)), texts: ids });
+const stage = (collection: Collection, ...ids: string[]) => collection.stage((t) => t.put(Put.ADD, rows(...ids)));
+
+/** What is in a directory, byte for byte; the lock names whoever wrote last. */
+function contents(dir: string): Record<string, string> {
+  const files = readdirSync(dir).filter((name) => !name.includes("lock"));
+  return Object.fromEntries(files.sort().map((name) => [name, readFileSync(join(dir, name)).toString("hex")]));
+}
+
+const ENDS: Record<string, (collection: Collection) => Promise<unknown>> = {
+  save: (collection) => collection.save(),
+  compact: (collection) => collection.compact(),
+  "index build": (collection) => collection.buildLexical(1.2, 0.75),
+  "next change": (collection) => collection.add(rows("late")),
+};
+
+for (const [what, end] of Object.entries(ENDS)) {
+  for (const saves of [0, 1, 3]) {
+    test(`a ${what} of changes staged on ${saves} saves leaves another's collection of that name alone`, async () => {
+      const mine = await openStore();
+      const theirs = await openStore(mine.dir);
+      const dir = join(mine.dir, "c");
+      const held = mine.create("c", { dim: DIM, lexical: true });
+      for (let i = 0; i < saves; i++) await held.add(rows(`old-${i}`));
+      await stage(held, "staged", "and more");
+
+      rmSync(dir, { recursive: true });
+      const other = theirs.create("c", { dim: DIM, lexical: true });
+      // As many generations as the held change has and one more: the same names for other files.
+      for (let i = 0; i <= saves; i++) await other.add(rows(`theirs-${i}`));
+      const ids = other.ids();
+      const before = contents(dir);
+
+      const failed = await end(held).then(
+        () => undefined,
+        (error) => error,
+      );
+      expect(failed).toBeInstanceOf(OSError);
+      expect(failed.message).toMatch(/directory was removed or made anew: nothing was saved/);
+      expect(contents(dir)).toEqual(before);
+      await other.verify();
+      expect(other.ids()).toEqual(ids);
+
+      // From here on this process follows what the directory says.
+      expect(held.ids()).toEqual(ids);
+      await held.add(rows("mine"));
+      expect(other.ids()).toEqual([...ids, "mine"]);
+      await held.compact();
+      await other.verify();
+      await mine.close();
+      await theirs.close();
+    });
+  }
+
+  test.each([0, 2])(`a ${what} of changes staged on %d saves fails where the directory is gone`, async (saves) => {
+    const store = await openStore();
+    const dir = join(store.dir, "c");
+    const held = store.create("c", { dim: DIM, lexical: true });
+    for (let i = 0; i < saves; i++) await held.add(rows(`old-${i}`));
+    await stage(held, "staged");
+    rmSync(dir, { recursive: true });
+    const failed = await end(held).then(
+      () => undefined,
+      (error) => error,
+    );
+    expect(failed).toBeInstanceOf(OSError);
+    expect(failed.message).toMatch(/directory was removed or made anew: nothing was saved/);
+    expect(existsSync(dir)).toBe(false);
+    // The name is free.
+    const anew = store.create("c", { dim: DIM, lexical: true });
+    await anew.add(rows("x"));
+    expect(anew.ids()).toEqual(["x"]);
+    await anew.verify();
+    await store.close();
+  });
+}
+
+test("a change under way, which holds nothing staged, fails the same", async () => {
+  const mine = await openStore();
+  const theirs = await openStore(mine.dir);
+  const held = mine.create("c", { dim: DIM });
+  await held.add(rows("old"));
+  const failed = await held
+    .change(async (t) => {
+      await t.put(Put.UPSERT, rows("new"));
+      rmSync(join(mine.dir, "c"), { recursive: true });
+      await theirs.create("c", { dim: DIM }).add(rows("theirs"));
+    })
+    .catch((error) => error);
+  expect(failed).toBeInstanceOf(OSError);
+  await theirs.open("c").verify();
+  expect(held.ids()).toEqual(["theirs"]);
+  await mine.close();
+  await theirs.close();
+});
