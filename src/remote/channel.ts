@@ -3,16 +3,23 @@
  * that cannot apply it twice: the system never took all of its bytes, or it changes nothing.
  */
 import { OSError, RuntimeError, type SvcError, TimeoutError } from "../errors.ts";
-import { type Call, Connection, type ConnectionOptions, type Ending } from "./connection.ts";
+import {
+  type Call,
+  Connection,
+  type ConnectionOptions,
+  type Ending,
+  LostBeforeAuth,
+  type OnReply,
+} from "./connection.ts";
 import { Unsaved } from "./unsaved.ts";
 
 /** What a channel needs to know. */
-export interface ChannelOptions extends ConnectionOptions {
+interface ChannelOptions extends ConnectionOptions {
   /** How long a request may take from the call to its answer, in milliseconds; without it as long as the server needs. */
   requestTimeoutMs?: number | undefined;
 }
 
-/** Connections that one request is given to at most. */
+/** Connections that one request is given to at most, and tries for a connection whose token is answered. */
 const SENDS_MAX = 3;
 
 /** Operations that change nothing, so that asking twice does no harm. */
@@ -26,6 +33,9 @@ const REPEATABLE: ReadonlySet<string> = new Set([
   "stats",
 ]);
 
+/** Operations whose changes wait for a save. */
+const CHANGES: ReadonlySet<string> = new Set(["add", "upsert", "add_texts", "upsert_texts", "delete"]);
+
 /** The way to one server. */
 export class Channel {
   /** Calls that no connection has, in their order. */
@@ -38,24 +48,17 @@ export class Channel {
   private idle: (() => void) | undefined;
   private closing: Promise<void> | undefined;
   private isFinished = false;
-  private opened = 0;
   /** What was changed over this channel and not saved. */
-  readonly unsaved = new Unsaved(this);
+  private readonly unsaved = new Unsaved(this);
 
   private constructor(private readonly options: ChannelOptions) {}
 
   /** Connects. @throws OSError, TimeoutError, PermissionError, RuntimeError */
   static async open(options: ChannelOptions): Promise<Channel> {
     const channel = new Channel(options);
-    channel.connection = await Connection.open(options, (ending) => channel.settle(ending));
-    channel.opened = 1;
+    channel.connection = await channel.connect();
     if (channel.connection.isOver) channel.connection = undefined;
     return channel;
-  }
-
-  /** How many connections there have been. */
-  get connections(): number {
-    return this.opened;
   }
 
   /** Runs one call of the program, of as many requests as it takes; `close` waits for it. @throws RuntimeError behind `close` */
@@ -70,15 +73,37 @@ export class Channel {
     }
   }
 
+  /** Sends a change of a collection, which waits for a save from its reply on. @throws as {@link request} */
+  change(op: string, collection: string, frame: Buffer): Promise<unknown> {
+    return this.request(op, frame, (peer, failure) => {
+      if (!failure) this.unsaved.note(collection, peer);
+    });
+  }
+
+  /** Sends a save of a collection. @throws as {@link request}; OSError where acknowledged changes of this channel may be lost */
+  save(op: string, collection: string, frame: Buffer): Promise<void> {
+    return this.unsaved.save(collection, (onReply) => this.request(op, frame, onReply));
+  }
+
   /** Sends one request; resolves to the `result` of its reply. @throws what the server answered; OSError, TimeoutError, PermissionError */
-  request(op: string, frame: Buffer): Promise<unknown> {
+  request(op: string, frame: Buffer, onReply?: OnReply): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     if (this.refusal) {
       reject(this.refusal);
       this.refusal = undefined;
       return promise;
     }
-    const call: Call = { op, isRepeatable: REPEATABLE.has(op), frame, handed: 0, sends: 0, resolve, reject };
+    const call: Call = {
+      op,
+      isRepeatable: REPEATABLE.has(op),
+      isChange: CHANGES.has(op),
+      frame,
+      handed: 0,
+      sends: 0,
+      onReply,
+      resolve,
+      reject,
+    };
     if (this.options.requestTimeoutMs !== undefined) this.limit(call, this.options.requestTimeoutMs);
     if (this.connection) {
       this.connection.send(call);
@@ -106,6 +131,16 @@ export class Channel {
     this.connection = undefined;
   }
 
+  private async connect(): Promise<Connection> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await Connection.open(this.options, (ending) => this.settle(ending));
+      } catch (error) {
+        if (tries === SENDS_MAX || !(error instanceof LostBeforeAuth)) throw error;
+      }
+    }
+  }
+
   /** Replaces a lost connection for the calls that wait. All of them can be told that it failed: none of them can have been applied. */
   private async reopen(): Promise<void> {
     if (this.isOpening) return;
@@ -113,12 +148,11 @@ export class Channel {
     try {
       for (let tries = 0; this.waiting.length > 0; tries++) {
         if (tries === SENDS_MAX) throw new OSError(`${this.options.address.text} closes every connection at once`);
-        const connection = await Connection.open(this.options, (ending) => this.settle(ending));
+        const connection = await this.connect();
         if (connection.isOver) continue;
         // Who asked for it has given up meanwhile, and nobody else will.
         if (this.isFinished) return connection.end();
         this.connection = connection;
-        this.opened++;
         for (const call of this.waiting.splice(0)) connection.send(call);
       }
     } catch (error) {

@@ -17,7 +17,7 @@ import { checkString, checkStrings, expectResult, isObject, searchArguments, whe
 import { readVector } from "./vectors.ts";
 
 /** Bytes of rows that one request carries; a call with more travels in several. */
-export const PART_BYTES_MAX = 64 * 1024 * 1024;
+const PART_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * A collection of the server that a `RemoteTelys` is connected to. Its errors are those of a local collection, and where the connection is
@@ -88,16 +88,18 @@ export class RemoteCollection implements CollectionApi {
     });
   }
 
+  /** Drops the space of deleted and replaced rows. It saves first, and fails as {@link save} does. */
   compact(): Promise<void> {
-    return this.channel.run(() => this.channel.unsaved.save(this.name, () => this.ask("compact")));
+    return this.channel.run(() => this.sendSave("compact"));
   }
 
   /**
    * Makes every change so far durable, of all clients.
-   * @throws OSError if the disk said no; also if the server was started anew behind an unsaved change of this client, which may be lost then
+   * @throws OSError if the disk said no; also, once, if the server was started anew or a save failed behind unsaved changes of this client: they
+   * may be lost, and what is still there is saved
    */
   save(): Promise<void> {
-    return this.channel.run(() => this.channel.unsaved.save(this.name, () => this.ask("save")));
+    return this.channel.run(() => this.sendSave("save"));
   }
 
   stats(): Promise<CollectionStats> {
@@ -120,6 +122,10 @@ export class RemoteCollection implements CollectionApi {
 
   private ask(op: string, args?: Record<string, unknown>): Promise<unknown> {
     return this.channel.request(op, encodeRequest(op, this.name, args));
+  }
+
+  private sendSave(op: "save" | "compact"): Promise<void> {
+    return this.channel.save(op, this.name, encodeRequest(op, this.name));
   }
 
   private find(op: string, args: () => Argument[]): Promise<SearchResult> {
@@ -154,8 +160,7 @@ export class RemoteCollection implements CollectionApi {
   private async sendParts(op: string, rows: Rows, take: (result: unknown) => void): Promise<void> {
     for (const { from, args } of toParts(rows, this.partBytesMax)) {
       try {
-        take(await this.channel.request(op, encodeArguments(op, this.name, args)));
-        this.channel.unsaved.note(this.name);
+        take(await this.channel.change(op, this.name, encodeArguments(op, this.name, args)));
       } catch (error) {
         throw from === 0 ? error : ofLaterPart(error, op, from, rows.count);
       }

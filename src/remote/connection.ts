@@ -7,20 +7,27 @@ import { FrameReader } from "../wire/frame.ts";
 import { AUTH_FIRST, errorFromLine, type Reply, UNAUTHORIZED } from "../wire/protocol.ts";
 import type { Address } from "./address.ts";
 import { encodeRequest } from "./encode.ts";
+import { type Peer, readIdentity, WHO, WHO_ID } from "./peer.ts";
 import { parseReply } from "./reply.ts";
 import { openSocket, type Socket } from "./socket.ts";
+
+/** Is told of a reply at once, before anything that came behind it: over which connection it came, and the error that it is. */
+export type OnReply = (peer: Peer, failure: SvcError | undefined) => void;
 
 /** A request on its way. */
 export interface Call {
   readonly op: string;
   /** Whether it may be sent again although the server may have seen it. */
   readonly isRepeatable: boolean;
+  /** Whether it leaves something unsaved in the server. */
+  readonly isChange: boolean;
   /** Dropped when it is out and may not go again: where the frame is, the call may be repeated. */
   frame: Buffer | undefined;
   /** Bytes of the frame that the system took on the present connection. */
   handed: number;
   /** Connections that it was given to. */
   sends: number;
+  onReply?: OnReply | undefined;
   resolve(result: unknown): void;
   reject(error: Error): void;
 }
@@ -44,13 +51,22 @@ export interface ConnectionOptions {
   timeoutMs: number;
 }
 
+/** The connection was lost before the server answered to the token: nothing was applied, and another try may be welcome. */
+export class LostBeforeAuth extends OSError {}
+
 /** An open, authenticated connection. */
 export class Connection {
+  /** What the server behind it said of itself. */
+  readonly peer: Peer = {};
   private readonly reader = new FrameReader();
   private readonly outstanding: Call[] = [];
   /** Index of the first outstanding call that is not all out. */
   private unsent = 0;
   private socket: Socket | undefined;
+  /** The question who the server is; it belongs to this connection and is never repeated on another. */
+  private who: Call | undefined;
+  /** An error in the place of the answer to that: should the connection end behind it, it says why. */
+  private lastWord: SvcError | undefined;
   private hasAnswered = false;
   private isFlushing = false;
   private isEnded = false;
@@ -58,7 +74,7 @@ export class Connection {
   /** Resolves when requests can be sent. @throws OSError, TimeoutError, PermissionError, RuntimeError (the server has too many connections) */
   static async open(options: ConnectionOptions, onEnd: (ending: Ending) => void): Promise<Connection> {
     const { address, token, timeoutMs } = options;
-    let early: Ending | undefined;
+    let early = undefined as Ending | undefined;
     const connection = new Connection(address, token !== undefined, (ending) => {
       early = ending;
     });
@@ -70,7 +86,8 @@ export class Connection {
     });
     connection.socket = socket;
     if (early) socket.terminate();
-    else if (token !== undefined) {
+    if (early && token !== undefined) throw early.refusal ?? lostBeforeAuth(address, early.why);
+    if (token !== undefined) {
       await connection.authenticate(token, Math.max(1, timeoutMs - (performance.now() - began)));
     }
     connection.onEnd = onEnd;
@@ -89,8 +106,30 @@ export class Connection {
     return this.isEnded;
   }
 
-  /** Queues a call. What is queued in one turn of the event loop goes out together. */
+  /**
+   * Queues a call. What is queued in one turn of the event loop goes out together. In front of the first change goes the question who the
+   * server is, without which nobody could tell later whether it is still the one that has the change.
+   */
   send(call: Call): void {
+    if (call.isChange && !this.who) {
+      this.who = {
+        op: "stats",
+        isRepeatable: true,
+        isChange: false,
+        frame: WHO,
+        handed: 0,
+        sends: 0,
+        resolve: (stats) => {
+          this.peer.identity = readIdentity(stats);
+        },
+        reject: () => {},
+      };
+      this.queue(this.who);
+    }
+    this.queue(call);
+  }
+
+  private queue(call: Call): void {
     call.handed = 0;
     call.sends++;
     this.outstanding.push(call);
@@ -120,8 +159,7 @@ export class Connection {
 
   private async authenticate(token: string, timeoutMs: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.onEnd = ({ why, refusal }) =>
-      reject(refusal ?? new OSError(`${this.address.text} closed the connection before it answered 'auth' (${why})`));
+    this.onEnd = ({ why, refusal }) => reject(refusal ?? lostBeforeAuth(this.address, why));
     const timer = setTimeout(() => {
       reject(
         new TimeoutError(
@@ -131,7 +169,7 @@ export class Connection {
       this.lose("no answer to 'auth'");
     }, timeoutMs);
     const frame = encodeRequest("auth", undefined, { token });
-    this.send({ op: "auth", isRepeatable: false, frame, handed: 0, sends: 0, resolve, reject });
+    this.send({ op: "auth", isRepeatable: false, isChange: false, frame, handed: 0, sends: 0, resolve, reject });
     try {
       await promise;
     } catch (error) {
@@ -204,6 +242,8 @@ export class Connection {
     }
     const call = this.shift();
     this.hasAnswered = true;
+    this.lastWord = call === this.who && reply.id !== WHO_ID ? failure : undefined;
+    call.onReply?.(this.peer, failure);
     if (reply.ok) call.resolve(reply.result);
     else call.reject(failure!);
     // The server closes behind this one and applies nothing that follows.
@@ -234,7 +274,8 @@ export class Connection {
     this.isEnded = true;
     this.socket?.terminate();
     this.unsent = 0;
-    this.onEnd({ calls: this.outstanding.splice(0), why, refusal });
+    const calls = this.outstanding.splice(0).filter((call) => call !== this.who);
+    this.onEnd({ calls, why, refusal: refusal ?? this.lastWord });
   }
 }
 
@@ -242,3 +283,7 @@ export class Connection {
 
 /** Small frames are put together up to this many bytes: one write instead of many. */
 const WRITE_BYTES = 64 * 1024;
+
+function lostBeforeAuth({ text }: Address, why: string): LostBeforeAuth {
+  return new LostBeforeAuth(`${text} closed the connection before it answered 'auth' (${why})`);
+}

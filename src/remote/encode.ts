@@ -7,7 +7,7 @@ import { FRAME_BYTES_MAX } from "../limits.ts";
 import { HEADER_BYTES } from "../wire/frame.ts";
 
 /** A stretch of a JSON text: text as it is, or floats that become base64, without quotes. */
-export type Piece = string | Float32Array;
+type Piece = string | Float32Array;
 
 /** One argument of a request: its name and the JSON of its value. */
 export type Argument = readonly [name: string, ...value: Piece[]];

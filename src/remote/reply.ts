@@ -5,12 +5,14 @@ import type { Reply } from "../wire/protocol.ts";
 /** Strict: a replaced byte in an id would be another id. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Reads a reply; its `id` is not needed, as replies come in the order of the requests. @throws Error for anything that is none */
+/** Reads a reply; of its `id` only an error's is needed, as replies come in the order of the requests. @throws Error for anything that is none */
 export function parseReply(body: Buffer): Reply {
   const reply = JSON.parse(decoder.decode(body)) as Record<string, unknown> | null;
   if (typeof reply === "object" && reply !== null) {
     if (reply.ok === true) return { ok: true, result: reply.result };
-    if (reply.ok === false && typeof reply.error === "string") return { ok: false, error: reply.error };
+    if (reply.ok === false && typeof reply.error === "string") {
+      return { ok: false, error: reply.error, id: reply.id as Reply["id"] };
+    }
   }
   throw new RuntimeError("it has neither a result nor an error");
 }

@@ -25,7 +25,7 @@ export interface Rows {
 }
 
 /** One argument, row by row. */
-export interface Column {
+interface Column {
   name: string;
   /** As JSON, one row. */
   json(row: number): string;

@@ -13,7 +13,7 @@ export interface Socket {
 }
 
 /** What a socket tells. None of them is called after `close`. */
-export interface SocketEvents {
+interface SocketEvents {
   /** The chunk belongs to who receives it. */
   data(chunk: Buffer): void;
   /** The system takes bytes again. */

@@ -1,59 +1,81 @@
 /**
  * Changes that the server acknowledged and that no `save` has followed. They are in its memory only, and a client that reconnects without a
- * word must not tell its caller that they are saved when the server they were in is gone.
+ * word must not tell its caller that they are saved when they are lost. A server tells the connections that it has by itself; what is
+ * found here is what happened behind the loss of a connection.
  */
 import { OSError } from "../errors.ts";
 import type { Channel } from "./channel.ts";
-import { encodeRequest } from "./encode.ts";
-import { isObject, shown } from "./values.ts";
-
-/** The earliest change of a collection that waits for a save. */
-interface Mark {
-  /** Which of the channel's connections carried it. */
-  connection: number;
-  /** When it was acknowledged, in milliseconds of a clock that only goes forward. */
-  at: number;
-}
+import type { OnReply } from "./connection.ts";
+import { type Identity, type Peer, readIdentity, WHO } from "./peer.ts";
+import { shown } from "./values.ts";
 
 /** What one channel changed and did not save. */
 export class Unsaved {
-  private readonly marks = new Map<string, Mark>();
+  /** Of each collection the connection that carried the earliest change that waits for a save. */
+  private readonly marks = new Map<string, Peer>();
 
   constructor(private readonly channel: Channel) {}
 
   /** A change of the collection was acknowledged. */
-  note(name: string): void {
-    if (this.marks.has(name)) return;
-    this.marks.set(name, { connection: this.channel.connections, at: performance.now() });
+  note(name: string, peer: Peer): void {
+    if (!this.marks.has(name)) this.marks.set(name, peer);
   }
 
   /**
-   * Carries out a save of the collection.
-   * @throws what it throws; OSError where the server was started anew behind a change that this save was for
+   * Carries out a save of the collection. `request` sends it.
+   * @throws what it throws; OSError where changes that this save was for may be lost
    */
-  async save(name: string, save: () => Promise<unknown>): Promise<void> {
-    const mark = this.marks.get(name);
-    this.marks.delete(name);
+  async save(name: string, request: (onReply: OnReply) => Promise<unknown>): Promise<void> {
+    // Looked at when the reply comes: then, and not when the save is sent, exactly the changes before it have been acknowledged.
+    const settled: { earlier?: Peer | undefined } = {};
+    const onReply: OnReply = (peer, failure) => {
+      // A failed save is an OSError and drops what was unsaved; behind every other error it is still there.
+      if (failure && !(failure instanceof OSError)) return;
+      const mark = this.marks.get(name);
+      this.marks.delete(name);
+      if (mark !== peer) settled.earlier = mark;
+    };
     try {
-      await save();
+      await request(onReply);
     } catch (error) {
-      if (mark) this.marks.set(name, mark);
+      // The server spoke of what was lost in its present run, and only of that.
+      const { earlier } = settled;
+      if (earlier && !(await this.isSameRun(earlier))) this.marks.set(name, earlier);
       throw error;
     }
-    if (mark && mark.connection !== this.channel.connections && (await this.isYounger(mark))) {
+    if (settled.earlier) await this.check(name, settled.earlier);
+  }
+
+  /** Whether changes that went over a connection that is gone were still there for the save that was just answered. */
+  private async check(name: string, earlier: Peer): Promise<void> {
+    const then = earlier.identity;
+    let now: Identity | undefined;
+    try {
+      now = await this.ask();
+    } catch (error) {
+      // A server that never told an instance may not know the question. Of every other one the next save has to find out.
+      if (!then) return;
+      this.marks.set(name, earlier);
+      throw error;
+    }
+    if (now?.instance !== then?.instance) {
       throw new OSError(
         `the server was started anew behind changes of collection ${shown(name)} that were not saved yet: they are lost unless it ended in good order; look which rows are there before you go on`,
       );
     }
+    if (now && then && now.lostSaves > then.lostSaves) {
+      throw new OSError(
+        `a save failed behind changes of collection ${shown(name)} that were not saved yet, and dropped unsaved changes: look which rows are there before you go on`,
+      );
+    }
   }
 
-  /** Whether the server started behind a change. It is asked only where the connection is another one. */
-  private async isYounger({ at }: Mark): Promise<boolean> {
-    const elapsedMs = performance.now() - at;
-    const stats = await this.channel.request("stats", encodeRequest("stats"));
-    if (!isObject(stats) || typeof stats.uptime_s !== "number") return false;
-    // Whole seconds may be rounded by half of one; no alarm is better than a false one.
-    const slackMs = Number.isInteger(stats.uptime_s) ? 500 : 0;
-    return stats.uptime_s * 1000 + slackMs < elapsedMs;
+  private async isSameRun({ identity }: Peer): Promise<boolean> {
+    const now = await this.ask().catch(() => undefined);
+    return now !== undefined && now.instance === identity?.instance;
+  }
+
+  private async ask(): Promise<Identity | undefined> {
+    return readIdentity(await this.channel.request("stats", WHO));
   }
 }

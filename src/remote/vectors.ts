@@ -5,7 +5,7 @@ import { DIM_MAX } from "../limits.ts";
 import { kindOf } from "./values.ts";
 
 /** Rows of vectors, row by row in one array. */
-export interface Matrix {
+interface Matrix {
   floats: Float32Array;
   count: number;
 }

@@ -53,14 +53,14 @@ class Peer:
         except ConnectionResetError:
             pass
 
-    def greet(self, instance="1"):
+    def greet(self, instance="1", lost_saves=0):
         """Answers what a client says first: auth, if it has a token, and stats. Returns the token's request."""
         first = request = self.read()
         if request["op"] == "auth":
             self.reply({"authenticated": True})
             request = self.read()
         assert request["op"] == "stats", request
-        self.reply({"instance": instance})
+        self.reply(who(instance, lost_saves))
         return first
 
 
@@ -109,11 +109,16 @@ class Scripted:
             raise AssertionError("the script failed: %r" % (self._failures or "it did not end"))
 
 
-def greeted(*steps, instance="1"):
+def who(instance="1", lost_saves=0):
+    """What a server says of itself; one that does not know of instances tells nothing of it."""
+    return {"version": "0"} if instance is None else {"version": "0", "instance": instance, "lost_saves": lost_saves}
+
+
+def greeted(*steps, instance="1", lost_saves=0):
     """A script that greets, and then does each step behind one request."""
 
     def run(peer):
-        peer.greet(instance)
+        peer.greet(instance, lost_saves)
         for step in steps:
             peer.read()
             step(peer)

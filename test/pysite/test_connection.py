@@ -9,7 +9,7 @@ import time
 import unittest
 
 import svc
-from scripted import Scripted, echo, greeted
+from scripted import Scripted, echo, greeted, who
 
 SECRET = "s3cret-t0ken"
 
@@ -203,6 +203,16 @@ def hang_up(peer):
     peer.sock.close()
 
 
+def noted(ops, step):
+    """A step that writes down what was asked."""
+
+    def run(peer):
+        ops.append((peer.request["op"], peer.request.get("collection")))
+        step(peer)
+
+    return run
+
+
 class ReconnectTest(unittest.TestCase):
     QUESTIONS = [
         (lambda client, rows: client.ping(), {"pong": True}),
@@ -337,11 +347,100 @@ class ReconnectTest(unittest.TestCase):
             other.save()
 
     def test_a_save_behind_a_reconnect_to_the_same_server(self):
-        with Scripted(greeted(echo({}), echo(["x"])), greeted(echo(None))) as server, svc.connect(server.address) as client:
+        ops = []
+        second = greeted(*[noted(ops, step) for step in (echo(None), echo(who()), echo(None))])
+        with Scripted(greeted(echo({}), echo(["x"])), second) as server, svc.connect(server.address) as client:
             rows = client["a"]
             rows.add([[1.0]], ["x"])
             time.sleep(0.05)
             rows.save()
+            rows.save()
+        self.assertEqual(ops, [("save", "a"), ("stats", None), ("save", "a")])
+
+    def test_a_save_over_the_connection_of_the_changes_asks_nothing_more(self):
+        ops = []
+        steps = (echo({}), echo(["x"]), echo(None), echo(["y"]), echo(None))
+        with Scripted(greeted(*[noted(ops, step) for step in steps])) as server, svc.connect(server.address) as client:
+            rows = client["a"]
+            for name in ("x", "y"):
+                rows.add([[1.0]], [name])
+                rows.save()
+        self.assertEqual([op for op, _ in ops], ["open_collection", "add", "save", "add", "save"])
+
+    def test_a_save_does_not_vouch_for_changes_that_a_failed_save_dropped(self):
+        for op in ("save", "compact"):
+            for at_the_greeting in (0, 1):
+                second = greeted(echo(["z"]), echo(None), echo(who(lost_saves=1)), echo(None), lost_saves=at_the_greeting)
+                with self.subTest((op, at_the_greeting)), Scripted(greeted(echo({}), echo(["x"])), second) as server:
+                    with svc.connect(server.address) as client:
+                        rows = client["a"]
+                        rows.add([[1.0]], ["x"])
+                        time.sleep(0.05)
+                        rows.add([[1.0]], ["z"])
+                        with self.assertRaisesRegex(OSError, "a save failed behind unsaved changes of 'a'.*this %s was done" % op):
+                            getattr(rows, op)()
+                        rows.save()
+
+    def test_failed_saves_before_a_change_are_none_of_its(self):
+        first = greeted(echo({}), echo(["x"]), lost_saves=3)
+        second = greeted(echo(None), echo(who(lost_saves=3)), lost_saves=3)
+        with Scripted(first, second) as server, svc.connect(server.address) as client:
+            rows = client["a"]
+            rows.add([[1.0]], ["x"])
+            time.sleep(0.05)
+            rows.save()
+
+    def test_a_save_that_the_server_fails_tells_all(self):
+        first = greeted(echo({}), echo(["x"]), lambda peer: peer.error("OSError: the disk is full"))
+        second = greeted(echo(None), instance="1", lost_saves=1)
+        with Scripted(first, second) as server, svc.connect(server.address) as client:
+            rows = client["a"]
+            rows.add([[1.0]], ["x"])
+            with self.assertRaisesRegex(OSError, "the disk is full"):
+                rows.save()
+            time.sleep(0.05)
+            rows.save()
+
+    def test_a_save_that_is_not_done_tells_nothing(self):
+        busy = "TimeoutError: another process holds the lock"
+        first = greeted(echo({}), echo(["x"]), lambda peer: peer.error(busy))
+        with Scripted(first, greeted(instance="2")) as server, svc.connect(server.address) as client:
+            rows = client["a"]
+            rows.add([[1.0]], ["x"])
+            with self.assertRaisesRegex(TimeoutError, "another process"):
+                rows.save()
+            time.sleep(0.05)
+            with self.assertRaisesRegex(OSError, "save was not done: the server was started again"):
+                rows.save()
+
+    def test_a_connection_that_is_lost_behind_the_save_leaves_the_question_open(self):
+        first = greeted(echo({}), echo(["x"]))
+        second = greeted(echo(None), hang_up)
+        third = greeted(echo(None), echo(who(lost_saves=1)))
+        with Scripted(first, second, third) as server, svc.connect(server.address) as client:
+            rows = client["a"]
+            rows.add([[1.0]], ["x"])
+            time.sleep(0.05)
+            with self.assertRaisesRegex(OSError, "a save failed behind unsaved changes"):
+                rows.save()
+
+    def test_a_server_that_tells_no_instance_is_not_suspected(self):
+        first = greeted(echo({}), echo(["x"]), instance=None)
+        with Scripted(first, greeted(echo(None), instance=None)) as server, svc.connect(server.address) as client:
+            rows = client["a"]
+            rows.add([[1.0]], ["x"])
+            time.sleep(0.05)
+            rows.save()
+
+    def test_a_server_that_tells_an_instance_is_another_than_one_that_does_not(self):
+        for one, other in (("1", None), (None, "1")):
+            first = greeted(echo({}), echo(["x"]), instance=one)
+            with self.subTest(one), Scripted(first, greeted(instance=other)) as server, svc.connect(server.address) as client:
+                rows = client["a"]
+                rows.add([[1.0]], ["x"])
+                time.sleep(0.05)
+                with self.assertRaisesRegex(OSError, "the server was started again"):
+                    rows.save()
 
     def test_what_was_saved_needs_no_vouching(self):
         first = greeted(echo({}), echo(["x"]), echo(None), instance="1")

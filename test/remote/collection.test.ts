@@ -8,7 +8,7 @@ import { RemoteCollection } from "../../src/remote/collection.ts";
 import { encodeArguments, matrixPieces, vectorPieces } from "../../src/remote/encode.ts";
 import type { Request } from "../../src/wire/protocol.ts";
 import { readMatrix, readVector } from "../../src/wire/vectors.ts";
-import { answer, failure, type Peer, ScriptedServer } from "./server.ts";
+import { answer, failure, isWho, type Peer, ScriptedServer } from "./server.ts";
 
 let server: ScriptedServer;
 let client: RemoteTelys;
@@ -19,7 +19,8 @@ let first = 0;
 
 beforeAll(async () => {
   server = new ScriptedServer({
-    onRequest: (request, peer) => (handle ? handle(request, peer, sent().length - 1) : peer.reply(answer(request))),
+    onRequest: (request, peer) =>
+      handle && !isWho(request) ? handle(request, peer, sent().length - 1) : peer.reply(answer(request)),
   });
   client = await connect(server.address);
 });
@@ -33,8 +34,8 @@ afterAll(async () => {
   server[Symbol.dispose]();
 });
 
-/** The requests since the test began. */
-const sent = () => server.requests.slice(first);
+/** The requests since the test began, but for the question who the server is. */
+const sent = () => server.requests.slice(first).filter((request) => !isWho(request));
 const last = () => sent().at(-1)!;
 
 test("every operation travels as the protocol says", async () => {

@@ -81,6 +81,44 @@ test("a server that closes instead of answering auth is an OSError", async () =>
   const error = await failure(connect(server.address, { token: TOKEN }));
   expect(error).toMatchObject({ type: "OSError" });
   expect(error.message).toContain("before it answered 'auth'");
+  expect(server.peers.length).toBe(3);
+});
+
+test("a connection that is lost before auth was answered is tried again, and what waits for it goes out once", async () => {
+  const closed = Promise.withResolvers<void>();
+  using server = new ScriptedServer({
+    onRequest(request, peer) {
+      // Every second connection holds; the first that holds is closed when it is idle.
+      if (peer.number % 2 === 0) return peer.terminate();
+      peer.reply(answer(request));
+      if (request.op === "collections") peer.end();
+    },
+    onClose(peer) {
+      if (peer.number === 1) closed.resolve();
+    },
+  });
+  await using client = await connect(server.address, { token: TOKEN });
+  await client.collections();
+  await closed.promise;
+  await Bun.sleep(5);
+  const collection = await client.openCollection("c");
+  await collection.save();
+  expect(server.peers.map(({ requests }) => requests.map(({ op }) => op))).toEqual([
+    ["auth"],
+    ["auth", "collections"],
+    ["auth"],
+    ["auth", "open_collection", "save"],
+  ]);
+});
+
+test("a connection that is lost before auth went out is tried again", async () => {
+  using server = new ScriptedServer({
+    onOpen: (peer) => peer.number < 2 && peer.terminate(),
+    onRequest: healthy.onRequest!,
+  });
+  await using client = await connect(server.address, { token: TOKEN });
+  await client.ping();
+  expect(server.ops).toEqual(["auth", "ping"]);
 });
 
 test.skipIf(process.platform !== "linux")(
@@ -130,6 +168,7 @@ test("a server with too many connections is heard by the first request", async (
   expect(await failure(eager.ping())).toMatchObject({ type: "RuntimeError" });
   using third = new ScriptedServer(server.script);
   expect(await failure(connect(third.address, { token: TOKEN }))).toMatchObject({ type: "RuntimeError" });
+  expect(third.peers.length).toBe(1);
 });
 
 test("options outside their domain are refused", async () => {

@@ -24,8 +24,9 @@ export class Peer {
     this.raw(encodeFrame(JSON.stringify({ ok: true, result })));
   }
 
-  fail(error: string): void {
-    this.raw(encodeFrame(JSON.stringify({ ok: false, error })));
+  /** An error without an id is about the connection, to a request that had one. */
+  fail(error: string, id?: Request["id"]): void {
+    this.raw(encodeFrame(JSON.stringify({ ok: false, error, id })));
   }
 
   /** Writes bytes as they are, all of them. */
@@ -114,6 +115,11 @@ export class ScriptedServer {
   }
 }
 
+/** Whether a client asks who the server is, which it does in front of the first change of a connection. */
+export function isWho({ op, collection }: Request): boolean {
+  return op === "stats" && !collection;
+}
+
 /** The answer of a server that is well, to the operations that tests send. */
 export function answer({ op, args }: Request): unknown {
   const { ids, vectors, texts } = (args ?? {}) as { ids?: string[]; vectors?: { shape?: number[] }; texts?: unknown[] };
@@ -139,7 +145,7 @@ export function answer({ op, args }: Request): unknown {
     case "delete":
       return ids!.length;
     case "stats":
-      return { name: "c", dim: 2, version: "0", uptime_s: 1 };
+      return { name: "c", dim: 2, version: "0", uptime_s: 1, instance: "1", lost_saves: 0 };
     default:
       return null;
   }

@@ -39,7 +39,8 @@ class RemoteCollection:
     Where a later one fails, the exception's ``applied_ids`` holds the ids of the earlier ones and its message counts their rows.
 
     Every method may raise OSError where the server is gone, and TimeoutError where a change finds another process writing. Where the server
-    was started again behind unsaved changes of this client, the next :meth:`save` or :meth:`compact` raises OSError once and does nothing.
+    was started again behind unsaved changes of this client, the next :meth:`save` or :meth:`compact` raises OSError once and does nothing;
+    where another save failed behind them, it saves what is still there and raises OSError once.
     """
 
     def __init__(self, session: Session, name: str) -> None:

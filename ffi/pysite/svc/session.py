@@ -6,10 +6,10 @@ import os
 import socket
 import threading
 import weakref
-from typing import Any, Dict, NoReturn, Optional, Tuple, Type, Union
+from typing import Any, Dict, NamedTuple, NoReturn, Optional, Tuple, Type, Union
 
 from .address import Address
-from .errors import OutcomeUnknownError, error_from_line
+from .errors import OutcomeUnknownError, RemoteOSError, error_from_line
 from .wire import Connection, MalformedReply, Stalled, json_bytes, parse_reply, request_frame
 
 #: Operations that change nothing: asking twice is asking once.
@@ -25,6 +25,13 @@ _AUTH_BYTES_MAX = 4096
 Kind = Union[Type[Any], Tuple[Type[Any], ...]]
 
 
+class _Server(NamedTuple):
+    """What a server said of itself when a connection began; each connection has one of its own, which stands for it."""
+
+    instance: object
+    lost_saves: int
+
+
 class Session:
     """Requests to one server, from any number of threads."""
 
@@ -36,9 +43,9 @@ class Session:
         self._connection: Optional[Connection] = None
         self._closed = False
         self._number = 0
-        # Which run of the server is connected, and for each collection the run that took the first unsaved change of this session.
-        self._instance: object = None
-        self._unsaved: Dict[str, object] = {}
+        # Who is connected, and for each collection who took the first unsaved change of this session.
+        self._server = _Server(None, 0)
+        self._unsaved: Dict[str, _Server] = {}
         _sessions.add(self)
 
     def open(self) -> None:
@@ -82,18 +89,39 @@ class Session:
         connection = self._ready()
         if collection is None or (op not in _CHANGES and op not in _SAVES):
             return self._exchange(connection, op, number, frame, kind)
-        if op in _SAVES and self._unsaved.get(collection, self._instance) != self._instance:
-            # A reconnect hides that the server ended. A save that succeeded now would vouch for changes that may be gone.
+        if op in _CHANGES:
+            result = self._exchange(connection, op, number, frame, kind)
+            self._unsaved.setdefault(collection, self._server)
+            return result
+        return self._save(connection, op, number, frame, kind, collection)
+
+    def _save(self, connection: Connection, op: str, number: int, frame: bytes, kind: Kind, collection: str) -> Any:
+        """A save, which vouches for all unsaved changes of this session. Raises OSError where some of them may be gone."""
+        before = self._unsaved.get(collection, self._server)
+        if before.instance != self._server.instance:
+            # A reconnect hides that the server ended.
             del self._unsaved[collection]
             raise OSError(
                 f"{op} was not done: the server was started again behind unsaved changes of {collection!r}. If it had not ended in order, "
                 "they are lost: look what is there (ids, stats), make them again, and save"
             )
-        result = self._exchange(connection, op, number, frame, kind)
-        if op in _SAVES:
+        try:
+            result = self._exchange(connection, op, number, frame, kind)
+        except RemoteOSError:
+            # The server said itself what was lost.
             self._unsaved.pop(collection, None)
-        else:
-            self._unsaved.setdefault(collection, self._instance)
+            raise
+        if before is not self._server and before.instance is not None:
+            # The server tells a lost change to the connection that carried it, and that one is gone. It is asked behind the save: no failed
+            # save can come between. If this connection is lost as well, the save is repeated, which does no harm.
+            now = self._who(connection)
+            if now.lost_saves > before.lost_saves:
+                self._unsaved.pop(collection, None)
+                raise OSError(
+                    f"a save failed behind unsaved changes of {collection!r} and dropped what was unsaved; this {op} was done for what is "
+                    "there: look what that is (ids, stats), make what is missing again, and save"
+                )
+        self._unsaved.pop(collection, None)
         return result
 
     def _ready(self) -> Connection:
@@ -125,18 +153,24 @@ class Session:
             raise OSError(error.errno, reason) from None
 
     def _greet(self, connection: Connection) -> None:
-        """Authenticates, and learns which run of the server this is: it takes the connection before anything depends on it."""
-        if self._token is not None:
-            self._first(connection, "auth", {"token": json_bytes(self._token, "the token")})
-        self._instance = self._first(connection, "stats", {}).get("instance")
-
-    def _first(self, connection: Connection, op: str, args: Dict[str, bytes]) -> Dict[str, Any]:
-        self._number += 1
-        frame = request_frame(op, None, args, self._number)
+        """Authenticates, and learns who the server is: it takes the connection before anything depends on it."""
         try:
-            return self._exchange(connection, op, self._number, frame, dict, self._timeout)  # type: ignore[no-any-return]
+            if self._token is not None:
+                self._ask(connection, "auth", {"token": json_bytes(self._token, "the token")})
+            self._server = self._who(connection)
         except _Lost as lost:
             raise ConnectionResetError(f"{self.address} closed a new connection: {lost}") from None
+
+    def _who(self, connection: Connection) -> _Server:
+        stats = self._ask(connection, "stats", {})
+        lost_saves = stats.get("lost_saves")
+        return _Server(stats.get("instance"), lost_saves if isinstance(lost_saves, int) else 0)
+
+    def _ask(self, connection: Connection, op: str, args: Dict[str, bytes]) -> Dict[str, Any]:
+        """A request of the session's own, whose reply has to come in time. Raises _Lost as well."""
+        self._number += 1
+        frame = request_frame(op, None, args, self._number)
+        return self._exchange(connection, op, self._number, frame, dict, self._timeout)  # type: ignore[no-any-return]
 
     def _exchange(
         self, connection: Connection, op: str, number: int, frame: bytes, kind: Kind, wait: Optional[float] = None
