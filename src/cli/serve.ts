@@ -1,12 +1,12 @@
 /** `svc serve`: the memory for other processes and hosts. */
+import { statSync } from "node:fs";
 import { keepHeapSmall } from "../../ffi/libc.ts";
 import { buildInfo } from "../build-info.ts";
-import { errorLine } from "../errors.ts";
+import { errorLine, OSError } from "../errors.ts";
 import { accountPaths, memoryPath, svcHome } from "../paths.ts";
-import type { Limits } from "../serve/limits.ts";
 import { asUsage, command, EXIT, UsageError } from "./command.ts";
-import { numberFlag } from "./flags.ts";
 import { BrokenPipe, note, print, printJson } from "./output.ts";
+import { limitsOf, seconds, transportOf } from "./serve-flags.ts";
 import { serveLog } from "./serve-log.ts";
 import { SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
 
@@ -103,6 +103,7 @@ export default command({
     if (args.supervise && "port" in transport && transport.port === 0) {
       throw new UsageError("--supervise needs a port of its own: after a restart port 0 would be another one");
     }
+    patient("the server is saving what its clients did not save");
     if (args.supervise && env[SUPERVISED] === undefined) return supervise(ownCommand(), env, signal, log);
 
     const home = svcHome(env);
@@ -116,19 +117,20 @@ export default command({
     keepHeapSmall();
     if (args["require-license"]) await requireLicense(home, env, args.license ?? env.SVC_LICENSE);
     const warn = (line: string) => log({ level: "warn", event: "license", message: line });
+    const path = memoryPath(args.path, env);
+    checkFolder(path);
     const native = await verifiedNative({ env, warn });
-    const store = new LocalStore(memoryPath(args.path, env), native, buildInfo().version, INLINE_SCAN_BYTES);
+    const store = new LocalStore(path, native, buildInfo().version, INLINE_SCAN_BYTES);
     for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
     const server = await serve({ store, ...transport, saveIntervalS, limits, log });
-    patient("the server is saving what its clients did not save");
     greet(args.json === true, server.address);
     const fault = await new Promise<unknown>((resolve) => {
       signal.addEventListener("abort", () => resolve(undefined), { once: true });
       if (signal.aborted) resolve(undefined);
       if (env[SUPERVISED] !== undefined) whenOrphaned(() => resolve(undefined));
       // A fault of ours must not cost what clients have not saved: end in order, and be started again by whoever supervises.
-      process.once("uncaughtException", resolve);
-      process.once("unhandledRejection", resolve);
+      process.on("uncaughtException", resolve);
+      process.on("unhandledRejection", resolve);
     });
     if (fault) log({ level: "error", event: "fault", message: `ending because of a fault: ${errorLine(fault)}` });
     const failures = await server.stop();
@@ -143,6 +145,13 @@ export default command({
 /** Scans of more bytes run on a worker: many clients ask at once, and handing over costs about 20 µs. */
 const INLINE_SCAN_BYTES = 1024 * 1024;
 
+/** A memory directory need not be there yet, but nothing else may stand in its place. */
+function checkFolder(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found && !found.isDirectory())
+    throw new OSError(`'${path}' is there and is no directory: give --path another one`);
+}
+
 /** Says where it listens. Nobody has to read it. */
 function greet(asJson: boolean, address: string): void {
   try {
@@ -151,57 +160,6 @@ function greet(asJson: boolean, address: string): void {
   } catch (error) {
     if (!(error instanceof BrokenPipe)) throw error;
   }
-}
-
-function transportOf(
-  socket: string | undefined,
-  host: string | undefined,
-  port: string | undefined,
-  accessToken: string | undefined,
-) {
-  const isTcp = host !== undefined || port !== undefined;
-  if (socket !== undefined && isTcp)
-    throw new UsageError("--socket and --host with --port exclude each other: choose one");
-  if (socket !== undefined) return { socketPath: socket };
-  if (!isTcp) throw new UsageError("where to listen? give --socket PATH, or --host HOST and --port PORT");
-  if (host === undefined || port === undefined) throw new UsageError("--host and --port belong together");
-  if (!accessToken) throw new UsageError("TCP needs a token: set SVC_ACCESS_TOKEN, or give --access-token");
-  const number = numberFlag("port", port)!;
-  if (!Number.isInteger(number) || number < 0 || number > 65_535)
-    throw new UsageError(`--port: '${port}' is not a port`);
-  return { host, port: number, accessToken };
-}
-
-const MIB = 1024 * 1024;
-
-function limitsOf(flag: (name: string) => string | undefined): Partial<Limits> {
-  const buffered = whole("max-buffered", flag("max-buffered"));
-  const limits: Partial<Limits> = {
-    connectionsMax: whole("max-connections", flag("max-connections")),
-    unauthenticatedMax: whole("max-unauthenticated", flag("max-unauthenticated")),
-    inFlightMax: whole("max-in-flight", flag("max-in-flight")),
-    bufferedBytesMax: buffered === undefined ? undefined : buffered * MIB,
-    authTimeoutS: seconds("auth-timeout", flag("auth-timeout")),
-    frameTimeoutS: seconds("frame-timeout", flag("frame-timeout")),
-    readerTimeoutS: seconds("reader-timeout", flag("reader-timeout")),
-    idleTimeoutS: seconds("idle-timeout", flag("idle-timeout")),
-  };
-  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
-}
-
-function whole(name: string, value: string | undefined): number | undefined {
-  const number = numberFlag(name, value);
-  if (number === undefined || (Number.isSafeInteger(number) && number >= 1)) return number;
-  throw new UsageError(`--${name}: '${value}' must be a whole number from 1`);
-}
-
-/** What a timer can count: 2^31 - 1 milliseconds, 24 days. */
-const SECONDS_MAX = 2_147_483;
-
-function seconds(name: string, value: string | undefined, least = 0.001): number | undefined {
-  const number = numberFlag(name, value);
-  if (number === undefined || (number >= least && number <= SECONDS_MAX)) return number;
-  throw new UsageError(`--${name}: '${value}' must be from ${least === 0 ? 0 : "above 0"} to ${SECONDS_MAX} seconds`);
 }
 
 async function requireLicense(

@@ -2,18 +2,19 @@
  * One client: bytes to requests, results to replies in order, and the bounds that keep one client from harming others. It knows no socket
  * but a `Wire`, and no clock but `check`, which the server calls about once a second.
  */
-import { CancelledError, RuntimeError } from "../errors.ts";
 import { BUFFERED_SHARE_BYTES, FRAME_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, UNSENT_BYTES_MAX } from "../limits.ts";
 import { FrameError, FrameReader } from "../wire/frame.ts";
-import { AUTH_FIRST, BAD_REQUEST, UNAUTHORIZED } from "../wire/protocol.ts";
+import { BAD_REQUEST } from "../wire/protocol.ts";
+import { carryOut } from "./carry-out.ts";
 import { DECODE_INLINE_BYTES, type Decoded } from "./decoder.ts";
 import { Lanes } from "./lanes.ts";
-import { isRead, type OperationContext, operation } from "./operations.ts";
+import { isRead, type OperationContext } from "./operations.ts";
 import { Outbox, type Sink } from "./outbox.ts";
 import { BadRequest } from "./parse.ts";
 import { type Place, Replies } from "./replies.ts";
-import { checkId, failure, success } from "./reply.ts";
+import { failure } from "./reply.ts";
 import type { Session } from "./session.ts";
+import { judge } from "./token.ts";
 import { Watch } from "./watch.ts";
 
 /** A socket, as far as a connection needs one. */
@@ -153,7 +154,7 @@ export class Connection {
     } catch (error) {
       // Half of a turn's replies may stand in memory that all connections share: nothing of it goes out any more.
       this.gone();
-      this.session.broken(this, error);
+      this.session.clients.broken(this, error);
     } finally {
       this.isPumping = false;
     }
@@ -212,22 +213,18 @@ export class Connection {
       });
   }
 
+  /** A request on a connection that has to authenticate, or an `auth` on any. */
   private authenticate(decoded: Decoded): void {
     const { token } = this.session;
-    const { op, args } = decoded.request;
-    if (op !== "auth") {
-      this.refuse(AUTH_FIRST, "it sent something before auth");
+    const refusal = judge(decoded.request, token);
+    if (refusal) {
+      this.refuse(refusal.error, refusal.why);
       return;
     }
-    if (token !== undefined) {
-      const guess = args && typeof args === "object" ? args.token : undefined;
-      if (!token.matches(guess)) {
-        this.refuse(UNAUTHORIZED, "a wrong token");
-        return;
-      }
+    if (token && !this.isAuthenticated) {
       this.isAuthenticated = true;
       this.reader.bytesMax = FRAME_BYTES_MAX;
-      this.session.authenticated(this);
+      this.session.clients.authenticated(this);
     }
     this.start(decoded);
   }
@@ -247,29 +244,8 @@ export class Connection {
     else json.then((text) => this.fill(place, text));
   }
 
-  /** The reply to a request. Never throws. */
   private result(decoded: Decoded): string | Promise<string> {
-    const { op, id } = decoded.request;
-    try {
-      if (this.isRefused) throw new CancelledError("something before it ended the connection");
-      if (decoded.refusal) throw decoded.refusal;
-      checkId(id);
-      const result = operation(op).run(decoded, this.context);
-      if (!(result instanceof Promise)) return this.accepted(success(result, id));
-      return result
-        .then((value) => this.accepted(success(value, id)))
-        .catch((error) => failure(error, id))
-        .finally(() => decoded.held?.drop());
-    } catch (error) {
-      decoded.held?.drop();
-      return failure(error, id);
-    }
-  }
-
-  /** Where all connections together keep too much, a large reply is not kept as well: what it was to say can be asked again. */
-  private accepted(json: string): string {
-    if (json.length <= BUFFERED_SHARE_BYTES || !this.session.budget.isCrowded) return json;
-    throw new RuntimeError("the server holds too much for clients that do not read their replies: ask again later");
+    return carryOut(decoded, this.context, this.session.budget, this.isRefused);
   }
 
   private fill(place: Place, json: string): void {
@@ -287,7 +263,7 @@ export class Connection {
     this.reader.clear();
     this.replies.fill(place, JSON.stringify({ ok: false, error }));
     this.replies.endWith(place);
-    this.session.refused(this, error, why);
+    this.session.clients.refused(this, error, why);
     this.pump();
   }
 

@@ -4,18 +4,16 @@ import { buildInfo } from "../build-info.ts";
 import type { LocalStore } from "../engine/local-store.ts";
 import { errorLine } from "../errors.ts";
 import { DRAIN_TIMEOUT_S } from "../limits.ts";
-import { encodeFrame } from "../wire/frame.ts";
 import { Budget } from "./budget.ts";
-import { Connection } from "./connection.ts";
+import { Clients } from "./clients.ts";
 import { Counters } from "./counters.ts";
 import { Decoder } from "./decoder.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
-import { type Client, checkTransport, type Listening, listen, type Transport, wireOf } from "./listen.ts";
+import { checkTransport, type Listening, listen, type Transport } from "./listen.ts";
 import type { Log } from "./log.ts";
 import { RepeatedRequest } from "./parse.ts";
 import type { Session } from "./session.ts";
 import { AccessToken } from "./token.ts";
-import { CLOSED } from "./watch.ts";
 
 /** Either a Unix socket, or a TCP address with a token. */
 export interface ServeOptions {
@@ -58,6 +56,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
 // ---------------------------------------------------------------------------------------------------------------------
 
 class Server implements RunningServer, Session {
+  readonly clients: Clients;
   readonly limits: Limits;
   readonly counters = new Counters();
   readonly decoder = new Decoder();
@@ -67,15 +66,10 @@ class Server implements RunningServer, Session {
   readonly token: AccessToken | undefined;
   private readonly log: Log;
   private readonly instance = crypto.randomUUID();
-  private readonly connections = new Map<Connection, Client>();
-  /** In the order in which they came. */
-  private readonly unauthenticated = new Set<Connection>();
   private listener: Listening | undefined;
   private timers: Timer[] = [];
   /** The autosave under way. */
   private saving: Promise<Map<string, unknown>> | undefined;
-  private turnedAway = 0;
-  private thinning: Timer | undefined;
   private stopping: Promise<Map<string, unknown>> | undefined;
 
   constructor(
@@ -85,13 +79,14 @@ class Server implements RunningServer, Session {
     this.store = options.store;
     this.token = "token" in transport ? new AccessToken(transport.token) : undefined;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
-    this.budget = new Budget(this.limits.bufferedBytesMax, () => this.wakeAll());
+    this.budget = new Budget(this.limits.bufferedBytesMax, () => this.clients.wake());
     this.log = options.log ?? (() => {});
+    this.clients = new Clients(this, this.log);
   }
 
   async listen(transport: Transport): Promise<void> {
-    this.listener = await listen(transport, this.handlers, this.log);
-    this.timers.push(setInterval(() => this.check(), 1000));
+    this.listener = await listen(transport, this.clients.handlers, this.log);
+    this.timers.push(setInterval(() => this.clients.check(), 1000));
     const { saveIntervalS = 0 } = this.options;
     if (saveIntervalS > 0) this.timers.push(setInterval(() => this.autosave(), saveIntervalS * 1000));
     this.log({
@@ -106,33 +101,12 @@ class Server implements RunningServer, Session {
     return this.listener?.address ?? "";
   }
 
-  authenticated(connection: Connection): void {
-    this.unauthenticated.delete(connection);
-  }
-
-  refused(connection: Connection, error: string, why: string): void {
-    const address = this.connections.get(connection)?.remoteAddress ?? "a local process";
-    this.log({
-      level: "warn",
-      event: error.startsWith("unauthorized") ? "unauthorized" : "bad_request",
-      message: `closed a connection of ${address}: ${why}`,
-      fields: { address, why },
-    });
-  }
-
-  broken(connection: Connection, error: unknown): void {
-    const message = `internal error: ${error instanceof Error ? error.message : String(error)}`;
-    this.log({ level: "error", event: "internal_error", message });
-    // The client must not wait for an answer that nobody writes.
-    this.drop(connection, message);
-  }
-
   readonly serverStats = (): Record<string, unknown> => ({
     version: buildInfo().version,
     instance: this.instance,
     connections: {
-      open: this.connections.size,
-      unauthenticated: this.unauthenticated.size,
+      open: this.clients.count,
+      unauthenticated: this.clients.unauthenticatedCount,
       accepted: this.counters.accepted,
       refused: this.counters.refused,
       dropped: this.counters.dropped,
@@ -150,100 +124,6 @@ class Server implements RunningServer, Session {
   }
 
   // -------------------------------------------------------------------------------------------------------------------
-
-  private readonly handlers = {
-    open: (socket: Client) => this.open(socket),
-    data: (socket: Client, chunk: Buffer) => socket.data?.connection?.data(chunk, now()),
-    drain: (socket: Client) => socket.data?.connection?.drained(),
-    end: (socket: Client) => socket.data?.connection?.ended(now()),
-    close: (socket: Client) => this.closed(socket),
-    error: (socket: Client, error: Error) => {
-      if (socket.data?.connection) this.broken(socket.data.connection, error);
-      else socket.terminate();
-    },
-  };
-
-  private open(socket: Client): void {
-    this.counters.accepted++;
-    socket.data = { connection: undefined };
-    if (this.connections.size >= this.limits.connectionsMax) this.thin();
-    if (this.connections.size >= this.limits.connectionsMax) {
-      this.counters.refused++;
-      const error = `RuntimeError: the server has ${this.connections.size} connections, its limit: try again later`;
-      this.log({ level: "warn", event: "too_many_connections", message: "refused a connection: there are too many" });
-      this.turnAway(socket, encodeFrame(JSON.stringify({ ok: false, error })));
-      return;
-    }
-    const connection = new Connection(wireOf(socket), this, now());
-    socket.data = { connection };
-    this.connections.set(connection, socket);
-    if (!this.token) return;
-    this.unauthenticated.add(connection);
-    if (this.unauthenticated.size > this.limits.unauthenticatedMax)
-      this.thinning ??= setTimeout(() => this.thin(), THIN_MS);
-  }
-
-  /** The oldest make way. Not at once: of many that come together the honest ones have a token under way, and are not among them for long. */
-  private thin(): void {
-    this.thinning = undefined;
-    const surplus = this.unauthenticated.size - this.limits.unauthenticatedMax;
-    for (const connection of [...this.unauthenticated].slice(0, Math.max(0, surplus))) {
-      this.drop(connection, "too many connections did not authenticate yet");
-    }
-  }
-
-  /** Says why and closes; what comes meanwhile is read and forgotten, for a reset would overtake the reason. */
-  private turnAway(socket: Client, reason: Buffer): void {
-    if (this.turnedAway >= TURNED_AWAY_MAX) {
-      socket.terminate();
-      return;
-    }
-    this.turnedAway++;
-    socket.write(reason);
-    socket.shutdown();
-    setTimeout(() => {
-      this.turnedAway--;
-      socket.terminate();
-    }, TURN_AWAY_MS);
-  }
-
-  private closed(socket: Client): void {
-    const connection = socket.data?.connection;
-    if (!connection) return;
-    socket.data.connection = undefined;
-    connection.gone();
-    this.connections.delete(connection);
-    this.unauthenticated.delete(connection);
-  }
-
-  private drop(connection: Connection, why: string): void {
-    const socket = this.connections.get(connection);
-    if (!socket) return;
-    this.counters.dropped++;
-    const address = socket.remoteAddress ?? "a local process";
-    if (why !== CLOSED) {
-      this.log({
-        level: "info",
-        event: "dropped",
-        message: `dropped a connection of ${address}: ${why}`,
-        fields: { address, why },
-      });
-    }
-    this.closed(socket);
-    socket.terminate();
-  }
-
-  private check(): void {
-    const time = now();
-    for (const connection of [...this.connections.keys()]) {
-      const why = connection.check(time);
-      if (why !== undefined) this.drop(connection, why);
-    }
-  }
-
-  private wakeAll(): void {
-    for (const connection of [...this.connections.keys()]) connection.wake();
-  }
 
   private autosave(): void {
     this.saving ??= this.store
@@ -269,14 +149,11 @@ class Server implements RunningServer, Session {
   private async end(): Promise<Map<string, unknown>> {
     this.log({ level: "info", event: "stopping", message: "stopping: finishing what is under way" });
     this.listener?.stopAccepting();
-    const time = now();
-    for (const connection of [...this.connections.keys()]) connection.end(time);
-    for (const deadline = time + DRAIN_TIMEOUT_S; now() < deadline && this.busy() > 0; ) await Bun.sleep(5);
+    await this.clients.finish(DRAIN_TIMEOUT_S);
     for (const timer of this.timers) clearInterval(timer);
-    clearTimeout(this.thinning);
     const begun = (await this.saving) ?? [];
     const failures = new Map([...begun, ...this.reportFailures(await this.store.saveAll())]);
-    for (const connection of [...this.connections.keys()]) this.drop(connection, CLOSED);
+    this.clients.dropAll();
     this.decoder.stop();
     await this.listener?.close().catch((error) => {
       this.log({ level: "warn", event: "socket_file", message: `the socket's file stays: ${errorLine(error)}` });
@@ -284,20 +161,4 @@ class Server implements RunningServer, Session {
     this.log({ level: "info", event: "stopped", message: "stopped" });
     return failures;
   }
-
-  private busy(): number {
-    return [...this.connections.keys()].filter((connection) => !connection.isDrained).length;
-  }
-}
-
-/** How long a connection that was refused may read why, and how many may do so at once. */
-const TURN_AWAY_MS = 500;
-const TURNED_AWAY_MAX = 256;
-
-/** How long after too many have come the oldest of those that did not authenticate make way. */
-const THIN_MS = 100;
-
-/** Seconds of a clock that only goes forward. */
-function now(): number {
-  return performance.now() / 1000;
 }

@@ -1,7 +1,7 @@
 /** What a connection is given by its server. */
 import type { LocalStore } from "../engine/local-store.ts";
 import type { Budget } from "./budget.ts";
-import type { Connection } from "./connection.ts";
+import type { Clients } from "./clients.ts";
 import type { Counters } from "./counters.ts";
 import type { Decoder } from "./decoder.ts";
 import type { Limits } from "./limits.ts";
@@ -18,9 +18,5 @@ export interface Session {
   readonly token: AccessToken | undefined;
   readonly budget: Budget;
   serverStats(): Record<string, unknown>;
-  authenticated(connection: Connection): void;
-  /** A connection is closed because of what it sent. */
-  refused(connection: Connection, error: string, why: string): void;
-  /** A connection failed by a fault of ours. */
-  broken(connection: Connection, error: unknown): void;
+  readonly clients: Clients;
 }

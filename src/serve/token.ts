@@ -1,5 +1,6 @@
 /** The bearer token of TCP connections. */
 import { createHash, timingSafeEqual } from "node:crypto";
+import { AUTH_FIRST, type Request, UNAUTHORIZED } from "../wire/protocol.ts";
 
 /** Compares without telling by its duration how much of a guess was right, or how long the token is. */
 export class AccessToken {
@@ -13,6 +14,20 @@ export class AccessToken {
   matches(guess: unknown): boolean {
     return timingSafeEqual(sha256(typeof guess === "string" ? guess : ""), this.digest) && typeof guess === "string";
   }
+}
+
+/**
+ * Judges an `auth`, or whatever came in its place.
+ * @param token undefined where a connection is trusted without one
+ * @returns how it is refused; undefined where it is good
+ */
+export function judge(
+  { op, args }: Request,
+  token: AccessToken | undefined,
+): { error: string; why: string } | undefined {
+  if (op !== "auth") return { error: AUTH_FIRST, why: "it sent something before auth" };
+  const guess = args && typeof args === "object" ? args.token : undefined;
+  return token && !token.matches(guess) ? { error: UNAUTHORIZED, why: "a wrong token" } : undefined;
 }
 
 function sha256(text: string): Buffer {

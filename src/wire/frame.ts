@@ -32,11 +32,6 @@ export class FrameReader {
     return Math.max(this.held.length, this.used) + (this.chunk.length - this.at);
   }
 
-  /** Whether a frame has begun whose rest has not come. True only behind a `next` that returned undefined. */
-  get isPartial(): boolean {
-    return this.used > 0;
-  }
-
   /** Bytes of the begun frame that are here. */
   get partialBytes(): number {
     return this.used;

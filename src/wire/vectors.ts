@@ -8,11 +8,6 @@ export interface Packed {
   shape?: [number, number];
 }
 
-/** Base64 of the floats' bytes. All platforms this runs on are little-endian. */
-export function packFloats(floats: Float32Array): string {
-  return Buffer.from(floats.buffer, floats.byteOffset, floats.byteLength).toString("base64");
-}
-
 /**
  * One vector of any length, from either form.
  * @param name how messages call it
