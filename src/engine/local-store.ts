@@ -102,7 +102,11 @@ export class LocalStore implements StoreApi<LocalCollection> {
     return this.handle(name);
   }
 
-  /** Names of the saved collections, other processes' too, sorted. */
+  /** A handle without a look whether the collection exists: whatever is done with it finds out. */
+  handle(name: string): LocalCollection {
+    return new LocalCollection(name, this.store, this.embedders, this.storeAt);
+  }
+
   async collections(): Promise<string[]> {
     return this.store.list();
   }
@@ -143,10 +147,6 @@ export class LocalStore implements StoreApi<LocalCollection> {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  private handle(name: string): LocalCollection {
-    return new LocalCollection(name, this.store, this.embedders, this.storeAt);
   }
 
   private async embedderOf(given: string | Embedder | undefined): Promise<Embedder | undefined> {

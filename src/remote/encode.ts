@@ -4,7 +4,7 @@
  */
 import { ValueError } from "../errors.ts";
 import { FRAME_BYTES_MAX } from "../limits.ts";
-import { HEADER_BYTES } from "../wire/frame.ts";
+import { encodeFrame, HEADER_BYTES } from "../wire/frame.ts";
 
 /** A stretch of a JSON text: text as it is, or floats that become base64, without quotes. */
 type Piece = string | Float32Array;
@@ -58,10 +58,19 @@ function encodePieces(op: string, pieces: readonly Piece[]): Buffer {
       `the request '${op}' has ${bytes} bytes; a frame holds at most ${FRAME_BYTES_MAX}: send less at once`,
     );
   }
+  if (bytes <= SMALL_BYTES) return encodeFrame(pieces.map(textOf).join(""));
   const frame = Buffer.allocUnsafe(HEADER_BYTES + bytes);
   let at = frame.writeUInt32BE(bytes, 0);
   for (const piece of pieces) at += typeof piece === "string" ? frame.write(piece, at) : writeBase64(frame, piece, at);
   return frame;
+}
+
+/** Small frames are put together as one text: each call into the buffer costs more than copying a few kilobytes once more. */
+const SMALL_BYTES = 16 * 1024;
+
+function textOf(piece: Piece): string {
+  if (typeof piece === "string") return piece;
+  return Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength).toString("base64");
 }
 
 function writeBase64(frame: Buffer, floats: Float32Array, at: number): number {

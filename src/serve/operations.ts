@@ -56,7 +56,9 @@ const OPERATIONS: Record<Op, Operation> = {
     await store.createCollection(name, { ...a, partitionBy: a.partition_by, filterColumns: a.filter_columns });
     return { created: name };
   }),
-  open_collection: onCollection("open_collection", READ, (_, { name }) => ({ opened: name })),
+  open_collection: onStore("open_collection", READ, (_, { store }, request) => ({
+    opened: store.collection(nameOf(request)).name,
+  })),
   add: put("add"),
   upsert: put("upsert"),
   add_texts: putTexts("add_texts"),
@@ -93,7 +95,7 @@ function onCollection<O extends Op>(
   isRead: boolean,
   work: (args: ArgumentsOf<O>, collection: LocalCollection) => unknown,
 ): Operation {
-  return onStore(op, isRead, (args, { store }, request) => work(args, store.collection(nameOf(request))));
+  return onStore(op, isRead, (args, { store }, request) => work(args, store.handle(nameOf(request))));
 }
 
 /**
