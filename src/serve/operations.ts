@@ -32,12 +32,12 @@ const AUTHENTICATED = RawJson.constant('{"authenticated":true}');
 
 /** Whether an operation may run beside other reads of its connection; an unknown one, which only earns an error, may. */
 export function isRead(op: string): boolean {
-  return !Object.hasOwn(OPERATIONS, op) || OPERATIONS[op as Op].isRead;
+  return BY_NAME.get(op)?.isRead ?? true;
 }
 
 /** The operation of that name. @throws ValueError where there is none */
 export function operation(op: string): Operation {
-  const found = Object.hasOwn(OPERATIONS, op) ? OPERATIONS[op as Op] : undefined;
+  const found = BY_NAME.get(op);
   if (found) return found;
   const short = op.length > 60 ? `${op.slice(0, 60)}…` : op;
   throw new ValueError(`unknown op '${short.toWellFormed()}'`);
@@ -75,6 +75,8 @@ const OPERATIONS: Record<Op, Operation> = {
       : store.collection(nameOf(request)).stats(),
   ),
 };
+
+const BY_NAME: ReadonlyMap<string, Operation> = new Map(Object.entries(OPERATIONS));
 
 // ---------------------------------------------------------------------------------------------------------------------
 
