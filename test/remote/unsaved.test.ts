@@ -183,18 +183,18 @@ test("a save that was sent with its changes and moved on without them does not p
   expect(it.ops()).toEqual(["stats add", "stats add save stats"]);
 });
 
-test.each([[{}], [new Error("ValueError: unknown op 'stats'")]] as Who[][])(
-  "a server that never tells an instance is not suspected: %p",
-  async (who) => {
-    await using it = await started({ who: who! });
-    await it.add();
-    await it.cut();
-    await it.collection.save();
-    await it.add();
-    await it.collection.save();
-    expect(it.ops()).toEqual(["stats add", "save stats stats add save"]);
-  },
-);
+test.each([
+  ["nothing", {}],
+  ["that it does not know the question", new Error("ValueError: unknown op 'stats'")],
+] as [string, Who][])("a server that never tells an instance is not suspected; it says %s", async (_, who) => {
+  await using it = await started({ who });
+  await it.add();
+  await it.cut();
+  await it.collection.save();
+  await it.add();
+  await it.collection.save();
+  expect(it.ops()).toEqual(["stats add", "save stats stats add save"]);
+});
 
 test("a server that tells an instance is another one than a server that does not", async () => {
   for (const [one, other] of [
