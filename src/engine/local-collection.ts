@@ -115,7 +115,14 @@ export class LocalCollection implements CollectionApi {
   }
 
   async search(vector: Vector, options: LocalSearchOptions = {}): Promise<SearchResult> {
-    return searchVector(this.inner, vector, options);
+    const opened = this.store.opened(this.name);
+    if (!opened) return searchVector(this.inner, vector, options);
+    try {
+      return await searchVector(opened, vector, options);
+    } catch (error) {
+      if (opened.isThere) throw error;
+      return searchVector(this.inner, vector, options); // gone, or made anew
+    }
   }
 
   async searchText(text: string, options: TextSearchOptions = {}): Promise<SearchResult> {

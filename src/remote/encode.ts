@@ -49,6 +49,7 @@ export function base64Bytes(bytes: number): number {
 const SLICE_BYTES = 48 * 1024;
 
 function encodePieces(op: string, pieces: readonly Piece[]): Buffer {
+  if (isSmall(pieces)) return encodeFrame(pieces.map(textOf).join(""));
   let bytes = 0;
   for (const piece of pieces) {
     bytes += typeof piece === "string" ? Buffer.byteLength(piece) : base64Bytes(piece.byteLength);
@@ -58,7 +59,6 @@ function encodePieces(op: string, pieces: readonly Piece[]): Buffer {
       `the request '${op}' has ${bytes} bytes; a frame holds at most ${FRAME_BYTES_MAX}: send less at once`,
     );
   }
-  if (bytes <= SMALL_BYTES) return encodeFrame(pieces.map(textOf).join(""));
   const frame = Buffer.allocUnsafe(HEADER_BYTES + bytes);
   let at = frame.writeUInt32BE(bytes, 0);
   for (const piece of pieces) at += typeof piece === "string" ? frame.write(piece, at) : writeBase64(frame, piece, at);
@@ -67,6 +67,13 @@ function encodePieces(op: string, pieces: readonly Piece[]): Buffer {
 
 /** Small frames are put together as one text: each call into the buffer costs more than copying a few kilobytes once more. */
 const SMALL_BYTES = 16 * 1024;
+
+function isSmall(pieces: readonly Piece[]): boolean {
+  let bytes = 0;
+  // A UTF-16 unit is at most three bytes of UTF-8.
+  for (const piece of pieces) bytes += typeof piece === "string" ? piece.length * 3 : base64Bytes(piece.byteLength);
+  return bytes <= SMALL_BYTES;
+}
 
 function textOf(piece: Piece): string {
   if (typeof piece === "string") return piece;

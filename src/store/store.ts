@@ -72,6 +72,15 @@ export class Store {
     }
   }
 
+  /**
+   * The collection of that name if it is open and was saved, without a look whether it is still there: a question to it looks anyway, and
+   * its failure is the time to ask `open`.
+   */
+  opened(name: string): Collection | undefined {
+    const cached = this.collections.get(name);
+    return cached?.isSaved ? cached : undefined;
+  }
+
   /** The collection of that name; a ValueError where there is none. */
   open(name: string): Collection {
     const found = this.find(name);
