@@ -1,5 +1,7 @@
 /** An embedder out of a function of somebody's own: a model in this process, or one behind an address. */
+
 import { ArgumentTypeError, ValueError } from "../errors.ts";
+import { kindOf } from "../kinds.ts";
 import { DIM_MAX } from "../limits.ts";
 import type { Embedder, EmbedderProfile } from "./embedder.ts";
 
@@ -140,9 +142,4 @@ function normalizeRows(matrix: Float32Array, dimension: number): void {
         row[i] = number / length;
       });
   }
-}
-
-function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

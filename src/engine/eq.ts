@@ -1,16 +1,16 @@
 /** Filters and composite keys, as small values. */
-import { ArgumentTypeError } from "../errors.ts";
+import { ArgumentTypeError, ValueError } from "../errors.ts";
 import type { FilterValue, Where } from "./api.ts";
 
 /**
  * The one filter there is: rows whose metadata `column` equals `value`. Equality is typed: `1` equals `1.0`, not `"1"`, not `true`; null
  * matches rows that have no value there.
- * @throws TypeError (ArgumentTypeError) for a value that is an array or an object
+ * @throws ValueError for a value that is an array or an object, which equals nothing
  */
 export function Eq(column: string, value: FilterValue): Where {
   if (typeof column !== "string") throw new ArgumentTypeError(`the column of Eq is ${typeof column}, not a string`);
   if (value === undefined || (typeof value === "object" && value !== null)) {
-    throw new ArgumentTypeError(`the value of Eq('${column}') must be a string, a number, true, false or null`);
+    throw new ValueError(`the value of Eq('${column}') must be a string, a number, true, false or null`);
   }
   // Without a prototype a column may be called anything, `__proto__` included.
   const where = Object.create(null) as Record<string, FilterValue>;

@@ -1,5 +1,6 @@
 /** What callers give as rows, in the form the store takes. */
 import { ArgumentTypeError, ValueError } from "../errors.ts";
+import { kindOf } from "../kinds.ts";
 import { DEFAULT_PARTITION, idsOrNew, partitioned } from "../memory/texts.ts";
 import type { Rows } from "../store/rows.ts";
 import type { RowOptions, Vector, Vectors } from "./api.ts";
@@ -86,11 +87,4 @@ function checkMetadata(metadata: unknown, at: number): void {
   if (typeof metadata !== "object" || Array.isArray(metadata)) {
     throw new ArgumentTypeError(`metadata[${at}] must be an object or null, got ${kindOf(metadata)}`);
   }
-}
-
-/** What came, in words. */
-function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (Array.isArray(value)) return "an array";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

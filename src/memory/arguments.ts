@@ -6,8 +6,9 @@
  */
 import type * as z from "zod/mini";
 import { ArgumentTypeError, type SvcError, ValueError } from "../errors.ts";
+import { isObject } from "../kinds.ts";
 import { ROWS_PER_CALL_MAX } from "../limits.ts";
-import { type ArgumentsOf, isObject, SCHEMAS, type VerbName } from "./schemas.ts";
+import { type ArgumentsOf, SCHEMAS, type VerbName } from "./schemas.ts";
 
 type Shape = Record<string, z.ZodMiniType>;
 

@@ -6,6 +6,7 @@
  * `tools/list` may wait for. zod/mini is used because it builds them in a third of the time.
  */
 import * as z from "zod/mini";
+import { isObject } from "../kinds.ts";
 import { FILTER_COLUMNS_MAX, ROWS_PER_CALL_MAX, TOP_K_MAX } from "../limits.ts";
 import type * as payload from "./payloads.ts";
 
@@ -16,11 +17,6 @@ export type FilterValue = string | number | boolean | null;
 
 /** `{column: value}` with exactly one own key. */
 export type Where = Record<string, FilterValue>;
-
-/** A JSON object, not an array and not null. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 // Metadata and filters are passed through as they came. zod's own records would copy them, and drop a `__proto__` key.
 const jsonObject = <T>(description: string) =>

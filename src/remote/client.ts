@@ -1,12 +1,13 @@
 /** The client of `svc serve`: a memory directory behind a socket. */
 import type { CreateOptions, StoreApi } from "../engine/api.ts";
 import { ValueError } from "../errors.ts";
+import { isObject } from "../kinds.ts";
 import { CONNECT_TIMEOUT_MS, UNAUTHENTICATED_BYTES_MAX } from "../limits.ts";
 import { parseAddress } from "./address.ts";
 import { Channel } from "./channel.ts";
 import { RemoteCollection } from "./collection.ts";
 import { encodeRequest } from "./encode.ts";
-import { checkList, checkString, expectResult, isObject } from "./values.ts";
+import { checkList, checkString, expectResult } from "./values.ts";
 
 /** How to connect. */
 export interface ConnectOptions {

@@ -10,10 +10,11 @@ import type {
   Where,
 } from "../engine/api.ts";
 import { SvcError } from "../errors.ts";
+import { isObject } from "../kinds.ts";
 import type { Channel } from "./channel.ts";
 import { type Argument, encodeArguments, encodeRequest, vectorPieces } from "./encode.ts";
 import { checkDistinct, needsDim, type Rows, stringColumn, textRows, toParts, vectorRows } from "./rows.ts";
-import { checkString, checkStrings, expectResult, isObject, searchArguments, whereArgument } from "./values.ts";
+import { checkString, checkStrings, expectResult, searchArguments, whereArgument } from "./values.ts";
 import { readVector } from "./vectors.ts";
 
 /** Bytes of rows that one request carries; a call with more travels in several. */

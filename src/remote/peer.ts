@@ -1,6 +1,7 @@
 /** What is at the other end of a connection, as far as the server tells: by it a client knows what became of changes that are not saved. */
+
+import { isObject } from "../kinds.ts";
 import { encodeFrame } from "../wire/frame.ts";
-import { isObject } from "./values.ts";
 
 /** The `stats` of the server, as the fields that matter here. */
 export interface Identity {

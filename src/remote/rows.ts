@@ -4,9 +4,10 @@
  */
 import type { Metadata, RowOptions, Vectors } from "../engine/api.ts";
 import { ArgumentTypeError, KeyError, ValueError } from "../errors.ts";
+import { kindOf } from "../kinds.ts";
 import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX, TEXT_BYTES_MAX } from "../limits.ts";
 import { type Argument, base64Bytes, matrixPieces } from "./encode.ts";
-import { checkList, checkStrings, kindOf, shown } from "./values.ts";
+import { checkList, checkStrings, shown } from "./values.ts";
 import { readMatrix } from "./vectors.ts";
 
 /** Rows `from` to before `to` of a call, as the arguments of a request. */

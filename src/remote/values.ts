@@ -1,6 +1,7 @@
 /** What a program gave, checked before it travels: JSON would turn much of it into something else without a word. */
 import type { SearchOptions, Where } from "../engine/api.ts";
 import { ArgumentTypeError, OSError, ValueError } from "../errors.ts";
+import { kindOf } from "../kinds.ts";
 import { ID_BYTES_MAX, TOP_K_MAX } from "../limits.ts";
 
 /** A list of strings. */
@@ -65,17 +66,6 @@ export function expectResult<T>(op: string, result: unknown, has: (result: unkno
   throw new OSError(
     `the server answered '${op}' in another form than the protocol has; are client and server of one version?`,
   );
-}
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** What came, in words. */
-export function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  if (value === undefined) return "nothing";
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 /** A name in a message, short and on one line. */

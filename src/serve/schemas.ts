@@ -1,6 +1,6 @@
 /** The arguments of the operations in wire/PROTOCOL.md. Vectors pass as they came: `wire/vectors.ts` reads them. */
 import * as z from "zod/mini";
-import { isObject } from "../memory/schemas.ts";
+import { isObject } from "../kinds.ts";
 import type { FilterValue, Metadata } from "../store/filter.ts";
 import type { Op } from "../wire/protocol.ts";
 

@@ -1,5 +1,6 @@
 /** Vectors as they travel: lists of numbers, or `{"f32": "<base64>"}` of little-endian single precision with, for a matrix, its shape. */
 import { ArgumentTypeError, ValueError } from "../errors.ts";
+import { kindOf } from "../kinds.ts";
 
 /** A vector or matrix in base64. */
 export interface Packed {
@@ -59,7 +60,8 @@ function readRows(rows: readonly unknown[], dim: number, name: string): Float32A
 function readNumbers(values: readonly unknown[], out: Float32Array, at: number, name: string): Float32Array {
   for (let i = 0; i < values.length; i++) {
     const number = values[i];
-    if (typeof number !== "number") throw new ArgumentTypeError(`${name}[${i}] must be a number, got ${kind(number)}`);
+    if (typeof number !== "number")
+      throw new ArgumentTypeError(`${name}[${i}] must be a number, got ${kindOf(number)}`);
     out[at + i] = number;
     // 1e39 is a number in JSON and infinite in single precision.
     if (!Number.isFinite(out[at + i]!))
@@ -71,7 +73,7 @@ function readNumbers(values: readonly unknown[], out: Float32Array, at: number, 
 function readPacked(value: unknown, name: string): Packed {
   const { f32, shape } = (value ?? {}) as Record<string, unknown>;
   if (typeof value !== "object" || typeof f32 !== "string") {
-    throw new ArgumentTypeError(`${name} must be a list of numbers or {"f32": "<base64>"}, got ${kind(value)}`);
+    throw new ArgumentTypeError(`${name} must be a list of numbers or {"f32": "<base64>"}, got ${kindOf(value)}`);
   }
   if (shape === undefined || shape === null) return { f32 };
   const whole = (n: unknown): n is number => typeof n === "number" && Number.isSafeInteger(n) && n >= 0;
@@ -96,9 +98,4 @@ function unpack({ f32 }: Packed, name: string): Float32Array {
   // Small ones come out of a pool that others use, at any offset.
   const own = bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
   return new Float32Array(own.buffer, 0, bytes.length / 4);
-}
-
-function kind(value: unknown): string {
-  if (value === null) return "null";
-  return Array.isArray(value) ? "an array" : `${typeof value === "object" ? "an object" : `a ${typeof value}`}`;
 }

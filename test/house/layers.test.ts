@@ -19,7 +19,14 @@ const FLOORS: readonly (readonly string[])[] = [
 ];
 
 /** What everyone may use; these import each other and the ground only. */
-const COMMON = ["src/errors.ts", "src/limits.ts", "src/paths.ts", "src/durable.ts", "src/build-info.ts"];
+const COMMON = [
+  "src/errors.ts",
+  "src/limits.ts",
+  "src/paths.ts",
+  "src/durable.ts",
+  "src/build-info.ts",
+  "src/kinds.ts",
+];
 
 const IMPORT = /(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g;
 

@@ -1,6 +1,6 @@
 /** The bounds that keep one client from harming others. Timeouts are small here; the server looks at its clock once a second. */
 import { expect, test } from "bun:test";
-import { type Answer, ask, frame, Honest, large, Raw, TestServer, TOKEN, until } from "./raw.ts";
+import { type Answer, ask, frame, Honest, large, Raw, TestServer, TOKEN, testProfile, until } from "./raw.ts";
 
 /** Longer than any timeout below and the second until the server looks, on a machine that is busy. */
 const SOON_MS = 8000;
@@ -106,18 +106,7 @@ test.concurrent("a connection that is silent is closed; one that waits for an an
   await using server = await TestServer.start({ limits: { idleTimeoutS: 1 } });
   let release = () => {};
   const gate = new Promise<void>((resolve) => (release = resolve));
-  const profile = {
-    provider: "test",
-    model_id: "slow",
-    model_version: "1",
-    dimension: 1,
-    dtype: "f32",
-    normalization: "l2",
-    distance: "inner_product",
-    pooling: "none",
-    tokenizer_hash: "none",
-    projection_version: "1",
-  } as const;
+  const profile = testProfile("slow", 1);
   const embed = async (texts: readonly string[]) => {
     await gate;
     return new Float32Array(texts.length);

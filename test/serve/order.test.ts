@@ -1,7 +1,7 @@
 /** Replies in the order of the requests; effects in that order within a connection; connections side by side. */
 import { expect, test } from "bun:test";
 import { random, unitVectors } from "../fixture.ts";
-import { type Answer, ask, frame, large, TestServer, until, within } from "./raw.ts";
+import { type Answer, ask, frame, large, TestServer, testProfile, until, within } from "./raw.ts";
 
 const pack = (floats: Float32Array) => Buffer.from(floats.buffer).toString("base64");
 
@@ -111,18 +111,7 @@ test("a slow request does not hold up reads of other connections, nor reads of i
   await using server = await TestServer.start({});
   let release = () => {};
   const gate = new Promise<void>((resolve) => (release = resolve));
-  const profile = {
-    provider: "test",
-    model_id: "slow",
-    model_version: "1",
-    dimension: 2,
-    dtype: "f32",
-    normalization: "l2",
-    distance: "inner_product",
-    pooling: "none",
-    tokenizer_hash: "none",
-    projection_version: "1",
-  } as const;
+  const profile = testProfile("slow", 2);
   const embed = async (texts: readonly string[]) => {
     if (texts.includes("slow")) await gate;
     const matrix = new Float32Array(texts.length * 2);
@@ -157,18 +146,7 @@ test("a slow request does not hold up reads of other connections, nor reads of i
 
 test("an embedder that fails, throws or answers with nonsense is an error of that request alone", async () => {
   await using server = await TestServer.start();
-  const profile = {
-    provider: "test",
-    model_id: "odd",
-    model_version: "1",
-    dimension: 2,
-    dtype: "f32",
-    normalization: "l2",
-    distance: "inner_product",
-    pooling: "none",
-    tokenizer_hash: "none",
-    projection_version: "1",
-  } as const;
+  const profile = testProfile("odd", 2);
   const embed = async ([text]: readonly string[]) => {
     if (text === "throws") throw new Error("no model");
     if (text === "short") return new Float32Array(1);

@@ -1,6 +1,8 @@
 /** A client that knows PROTOCOL.md and nothing of this project's code: bytes out, replies in, and what became of the connection. */
+
 import { join } from "node:path";
 import type { Socket } from "bun";
+import type { EmbedderProfile } from "../../src/embed/embedder.ts";
 import { LocalStore } from "../../src/engine/local-store.ts";
 import type { LogEvent } from "../../src/serve/log.ts";
 import { type RunningServer, type ServeOptions, serve } from "../../src/serve/server.ts";
@@ -320,4 +322,20 @@ export class Honest {
       await Bun.sleep(1);
     }
   }
+}
+
+/** The profile of an embedder that a test makes up. */
+export function testProfile(modelId: string, dimension: number): EmbedderProfile {
+  return {
+    provider: "test",
+    model_id: modelId,
+    model_version: "1",
+    dimension,
+    dtype: "f32",
+    normalization: "l2",
+    distance: "inner_product",
+    pooling: "none",
+    tokenizer_hash: "none",
+    projection_version: "1",
+  };
 }

@@ -146,7 +146,7 @@ class Session:
         except socket.timeout:
             raise TimeoutError(f"cannot connect to {self.address}: it did not answer in time") from None
         except OSError as error:
-            reason = f"cannot connect to {self.address}: {error.strerror or error}"
+            reason = f"cannot connect to {self.address}: {error.strerror or error}; is `svc serve` running there?"
             if error.errno is None or isinstance(error, socket.gaierror):
                 raise OSError(reason) from None
             # With the number OSError picks the class: a refused connection stays a ConnectionRefusedError.
