@@ -16,6 +16,9 @@ export const With = { META: 1, TEXT: 2, VECTOR: 4, EXPLAIN: 8 } as const;
 
 const NO_FILTER = 0xffff_ffff_ffff_ffffn;
 const ANSWER_BYTES = 64 * 1024;
+/** What a hit mostly takes, for answers to many questions: one that does not fit costs the whole search again. */
+const RECORD_BYTES = 160;
+const MANY_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Watches a long call: `signal` stops it, `onProgress` is told how far it is about ten times a second. */
 export interface Watch {
@@ -161,7 +164,7 @@ export class NativeCollection {
     await this.workers.submit(Op.BUILD_LEXICAL, this.handle, new Words(2).double(0, k1).double(1, b), watch);
   }
 
-  /** The `topK` best rows by inner product. With `offThread` the scan runs on a worker and the event loop lives. */
+  /** The `topK` best rows by the collection's metric. With `offThread` the scan runs on a worker and the event loop lives. */
   async search(
     query: Float32Array,
     topK: number,
@@ -178,6 +181,37 @@ export class NativeCollection {
       scoredRows: words.number(12),
       probedLists: words.number(13),
     }));
+  }
+
+  /**
+   * Several questions in one pass over the rows, on a worker. `queries` holds them one behind the other; `rows` are all answers one behind the
+   * other, `counts[i]` of them belonging to question i.
+   */
+  async searchMany(
+    queries: Float32Array,
+    count: number,
+    topK: number,
+    filter: NativeFilter | undefined,
+    targetRecall: number,
+    what: number,
+  ): Promise<NativeHits & { counts: number[] }> {
+    const counts = new BigUint64Array(count);
+    const words = new Words(15).pointer(0, queries).integer(1, count).integer(2, topK);
+    filtered(words, 3, filter).double(6, targetRecall).integer(7, what).pointer(8, counts);
+    const room = Math.min(MANY_BYTES_MAX, count * topK * RECORD_BYTES);
+    return this.answerOff(Op.SEARCH_MANY, words, 9, room, (answer) => {
+      const each = Array.from(counts, Number);
+      return {
+        rows: decodeRecords(
+          answer,
+          each.reduce((sum, n) => sum + n, 0),
+        ),
+        counts: each,
+        screenedRows: words.number(12),
+        scoredRows: words.number(13),
+        probedLists: words.number(14),
+      };
+    });
   }
 
   /** The `topK` best rows by BM25. */
@@ -294,9 +328,18 @@ export class NativeCollection {
     offThread: boolean,
     decode: (answer: Uint8Array) => T,
   ): Promise<T> {
-    if (!offThread) return decode(this.answer(name, words, at));
-    // A buffer of its own: other questions may use the shared one meanwhile.
-    let out = new Uint8Array(new ArrayBuffer(ANSWER_BYTES));
+    return offThread ? this.answerOff(op, words, at, ANSWER_BYTES, decode) : decode(this.answer(name, words, at));
+  }
+
+  /** Asks on a worker, with a buffer of its own: other questions may use the shared one meanwhile. */
+  private async answerOff<T>(
+    op: number,
+    words: Words,
+    at: number,
+    room: number,
+    decode: (answer: Uint8Array) => T,
+  ): Promise<T> {
+    let out = new Uint8Array(new ArrayBuffer(Math.max(ANSWER_BYTES, room)));
     for (;;) {
       words.pointer(at, out).integer(at + 1, out.byteLength);
       try {

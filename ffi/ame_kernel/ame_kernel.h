@@ -23,7 +23,7 @@
 #endif
 
 /* Changes with any change of a signature, a struct or a contract below. */
-#define AME_ABI_VERSION 1u
+#define AME_ABI_VERSION 2u
 AME_API uint32_t ame_abi_version(void);
 
 /* ---- CPU paths ------------------------------------------------------------------------------------------------------
@@ -46,8 +46,49 @@ typedef struct ame_code_info {
   float scale;  /* max |x_i| / 127; 0 for the zero row */
   float err;    /* an upper bound of ||x - x_hat||, rounding included */
   float norm;   /* an upper bound of ||x_hat||, rounding included */
-  float pad;    /* 0 */
+  float bias;   /* 0; its owner may put a term here that is added to every inner product with the row */
 } ame_code_info;
+
+/* ---- Four bits a dimension: screening blocks --------------------------------------------------------------------------
+ * A row x is approximated by x^_i = offset + scale * (2 * code_i - 15) with codes 0 .. 15: sixteen levels whose scale and offset are
+ * the least-squares fit to the row, so that e = x - x^ is orthogonal to x^ up to rounding. That makes the bound of an inner product
+ * tighter than Cauchy-Schwarz alone: only the part of the query across x^ meets e,
+ *
+ *   |<q, x> - <q, x^>| = |<q_across, e>| <= sqrt(||q||^2 - <q, x^>^2 / ||x^||^2) * ||e||.
+ *
+ * A row's codes are AME_I4_BYTES(dim) bytes: byte b of group g (4 bytes a group) holds dimension 8g + b in its low and 8g + 4 + b in its
+ * high four bits; codes beyond dim are 0. A block holds sixteen rows side by side, so that one 64-byte load feeds sixteen sums:
+ *
+ *   group g of row r at 64 g + 4 r, then f32 scale[16], offset[16], err[16], norm[16], bias[16]. */
+#define AME_BLOCK_ROWS 16u
+#define AME_I4_BYTES(dim) ((((size_t)(dim)) + 7u) / 8u * 4u)
+#define AME_BLOCK_BYTES(dim) (((((size_t)(dim)) + 7u) / 8u + 5u) * 64u)
+/* What the bound is proved for: the largest absolute value of a row and the length of a question, with dim up to 131,072. Beyond, squares
+ * and products would overflow or vanish in f32, and a bound would say less than the truth. */
+#define AME_I4_LEAST 0x1p-50f
+#define AME_I4_MOST  0x1p50f
+
+/* With rounding = 2^-19 * (|offset| * sqrt(dim) + |scale| * sqrt(sum of (2 code - 15)^2)).
+ * A row that is not all zero and whose largest absolute value is outside of [AME_I4_LEAST, AME_I4_MOST] has err = +inf: no bound excludes it.
+ * Outside of [2^-100, 2^100] its scale, offset and codes are 0 and its norm is 1 as well. */
+typedef struct ame_i4_info {
+  float scale;
+  float offset;
+  float err;  /* at least (||x - x^|| + 600 * rounding) * (1 + 2^-14) */
+  float norm; /* at least max(||x^||, ||x - x^||), and at least 2^-100 */
+} ame_i4_info;
+
+/* A question to screening blocks. q^ = scale * codes as from quantize_i8. The half width of a row's bound is
+ *   err * (across + per_err) + norm * per_norm + |bias| * per_bias,   across = sqrt(max(length^2 - (m / norm)^2, length^2 / 256)),
+ * where m = <q^, x^>; the floor under the root and what err is larger than ||x - x^|| absorb all rounding of this arithmetic in f32 (isa_i4.h). */
+typedef struct ame_i4_query {
+  const int8_t *codes; /* AME_CODE_STRIDE(dim) bytes */
+  int32_t sum;         /* of the codes */
+  float scale;
+  float length;        /* at least ||q^||, in [AME_I4_LEAST, AME_I4_MOST] */
+  float per_err, per_norm;
+  float per_bias; /* at least 2^-21 */
+} ame_i4_query;
 
 /* Inputs of bm25_accumulate below: one posting. */
 typedef struct ame_posting {
@@ -102,6 +143,24 @@ typedef struct ame_kernel {
   void (*dot_i8)(const int8_t *q, const int8_t *codes, size_t n, size_t stride, int32_t *out);
   /* Codes and summaries of n rows. Codes round to nearest, ties away from zero. Rows are finite. Bit-equal on every path. */
   void (*quantize_i8)(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info);
+  /* Codes (AME_I4_BYTES(dim) bytes a row) and summaries of n rows. Of several clipped ranges the one with the smallest error is taken. Rows are
+   * finite. Bit-equal on every path. */
+  void (*quantize_i4)(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info);
+  /* Turns each row by one fixed rotation of its dimension, in place: coordinates become alike in size, inner products stay, but for rounding of
+   * at most 2^-18 of the row's length. Rows are finite; one whose length is above 2^100 may overflow. Bit-equal on every path. */
+  void (*rotate)(float *rows, size_t n, size_t dim);
+  /* out[i] = offset + scale * (2 code_i - 15), product and sum each rounded to f32. Bit-equal on every path. */
+  void (*dequantize_i4)(const uint8_t *codes, const ame_i4_info *info, size_t dim, float *out);
+  /* n consecutive blocks. Bit r of survivors[i] is set unless row r of block i has middle + half < threshold; a bound that is not a number
+   * survives. For blocks with any survivor middle and half (sixteen floats a block, middle with bias) are written for all sixteen rows, for
+   * others they are left alone. Bit-equal on every path. */
+  void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold, uint16_t *survivors, float *middle,
+                    float *half);
+  /* IEEE 754 half precision, to nearest, ties to even; overflow gives infinity. Bit-equal on every path. */
+  void (*f32_to_f16)(const float *x, size_t n, uint16_t *out);
+  void (*f16_to_f32)(const uint16_t *x, size_t n, float *out);
+  /* out[i] = ||q - row i||^2, bit-equal on every path. Relative error at most dim * 2^-22. */
+  void (*sq_l2)(const float *q, const float *rows, size_t n, size_t dim, float *out);
   /* Scales each row to unit length in place; a zero row stays. */
   void (*normalize)(float *rows, size_t n, size_t dim);
   /* 1 when all n floats are finite. */

@@ -3,14 +3,22 @@
  * Contracts are those of ame_kernel.h; what is said here is only what that header does not promise to others:
  *  - A row's result never depends on its place in a batch: blocks of four rows and the remainder add in the same order. A
  *    filtered search therefore scores a row with the same bits as a full one.
- *  - sq_l2, quantize_i8 and crc32c are equal to the bit on every path: they fix an order of lanes and never fuse a multiply
- *    with an add whose product was rounded.
+ *  - All but the inner products of floats are equal to the bit on every path: they fix an order of lanes and never fuse a
+ *    multiply with an add whose product was rounded.
  */
 #ifndef AME_ISA_H
 #define AME_ISA_H
 
 #include "ame_kernel.h"
 #include "exact.h"
+
+/* The four-bit and half-precision functions of a path: files of their own, isa_*_i4.c and i4.c. */
+typedef struct isa_i4_path {
+  void (*quantize_i4)(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info);
+  void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold, uint16_t *survivors,
+                    float *middle, float *half);
+  void (*f16_to_f32)(const uint16_t *x, size_t n, float *out);
+} isa_i4_path;
 
 typedef struct isa_path {
   const char *name;
@@ -24,12 +32,15 @@ typedef struct isa_path {
   void (*dot_i8)(const int8_t *q, const int8_t *codes, size_t n, size_t stride, int32_t *out);
   void (*quantize_i8)(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info);
   uint32_t (*crc32c)(uint32_t crc, const void *data, size_t bytes);
+  const isa_i4_path *i4;
 } isa_path;
 
 extern const isa_path isa_scalar;
+extern const isa_i4_path isa_scalar_i4;
 #if defined(__x86_64__)
 extern const isa_path isa_avx2;
 extern const isa_path isa_avx512;
+extern const isa_i4_path isa_avx2_i4, isa_avx512_i4;
 /* Detection is compiled in isa.c, without any path's flags: a compiler may use AVX-512 in any function of a file that is
  * built for it, and did so in the very function that asks whether there is AVX-512. */
 uint32_t cpu_has_avx2(void);
@@ -37,12 +48,16 @@ uint32_t cpu_has_avx512(void);
 #endif
 #if defined(__aarch64__)
 extern const isa_path isa_neon;
+extern const isa_i4_path isa_neon_i4;
 #endif
 
 /* The active path, chosen at first use. */
 const isa_path *isa_active(void);
 
 #define ISA_INLINE static inline __attribute__((always_inline, unused))
+
+/* half.c; the tail of every path. */
+void isa_scalar_f16_to_f32(const uint16_t *x, size_t n, float *out);
 
 #define ISA_L2_LANES 16
 #define ISA_CODE_LANES 8

@@ -200,7 +200,8 @@ __attribute__((target("crc32"))) static uint32_t crc32c(uint32_t crc, const void
   return ~low;
 }
 
-const isa_path isa_avx2 = {"avx2", cpu_has_avx2, dot_f32, dot_f32_tile, sq_l2, dot_i8, quantize_i8, crc32c};
+const isa_path isa_avx2 = {"avx2", cpu_has_avx2, dot_f32, dot_f32_tile, sq_l2,
+                           dot_i8, quantize_i8,  crc32c,  &isa_avx2_i4};
 
 #else
 typedef int isa_avx2_is_x86_only;

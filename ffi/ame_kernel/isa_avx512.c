@@ -143,7 +143,8 @@ static void quantize_i8(const float *rows, size_t n, size_t dim, int8_t *codes, 
 
 static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) { return isa_avx2.crc32c(crc, data, bytes); }
 
-const isa_path isa_avx512 = {"avx512", cpu_has_avx512, dot_f32, dot_f32_tile, sq_l2, dot_i8, quantize_i8, crc32c};
+const isa_path isa_avx512 = {"avx512", cpu_has_avx512, dot_f32, dot_f32_tile,  sq_l2,
+                             dot_i8,   quantize_i8,    crc32c,  &isa_avx512_i4};
 
 #else
 typedef int isa_avx512_is_x86_only;

@@ -192,7 +192,7 @@ static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) {
 #endif
 }
 
-const isa_path isa_neon = {"neon", supported, dot_f32, dot_f32_tile, sq_l2, dot_i8, quantize_i8, crc32c};
+const isa_path isa_neon = {"neon", supported, dot_f32, dot_f32_tile, sq_l2, dot_i8, quantize_i8, crc32c, &isa_neon_i4};
 
 #else
 typedef int isa_neon_is_aarch64_only;

@@ -105,7 +105,7 @@ ame_code_info isa_code_info(isa_scale s, const double *lane, int64_t squares) {
   info.scale = s.scale;
   info.err = round_up(sqrt(a + b) * slack);
   info.norm = round_up(s.step * sqrt((double)squares) * slack);
-  info.pad = 0;
+  info.bias = 0;
   return info;
 }
 
@@ -144,4 +144,5 @@ static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) {
   return ~c;
 }
 
-const isa_path isa_scalar = {"scalar", supported, dot_f32, dot_f32_tile, sq_l2, dot_i8, quantize_i8, crc32c};
+const isa_path isa_scalar = {"scalar", supported,   dot_f32, dot_f32_tile,  sq_l2,
+                             dot_i8,   quantize_i8, crc32c,  &isa_scalar_i4};

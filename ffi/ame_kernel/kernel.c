@@ -19,6 +19,21 @@ static void quantize_i8(const float *rows, size_t n, size_t dim, int8_t *codes, 
   isa_active()->quantize_i8(rows, n, dim, codes, info);
 }
 
+static void quantize_i4(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info) {
+  isa_active()->i4->quantize_i4(rows, n, dim, codes, info);
+}
+
+static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+                      uint16_t *survivors, float *middle, float *half) {
+  isa_active()->i4->screen_i4(q, blocks, n, dim, threshold, survivors, middle, half);
+}
+
+static void f16_to_f32(const uint16_t *x, size_t n, float *out) { isa_active()->i4->f16_to_f32(x, n, out); }
+
+static void sq_l2(const float *q, const float *rows, size_t n, size_t dim, float *out) {
+  isa_active()->sq_l2(q, rows, n, dim, out);
+}
+
 /* The norm is taken in double: no finite row overflows it, and no row but the zero row comes out as 0. */
 void kernel_normalize(float *rows, size_t n, size_t dim) {
   for (size_t i = 0; i < n; i++) {
@@ -57,6 +72,13 @@ static const ame_kernel table = {
     .dot_f32 = dot_f32,
     .dot_i8 = dot_i8,
     .quantize_i8 = quantize_i8,
+    .quantize_i4 = quantize_i4,
+    .dequantize_i4 = kernel_dequantize_i4,
+    .screen_i4 = screen_i4,
+    .f32_to_f16 = kernel_f32_to_f16,
+    .f16_to_f32 = f16_to_f32,
+    .sq_l2 = sq_l2,
+    .rotate = kernel_rotate,
     .normalize = kernel_normalize,
     .all_finite = kernel_all_finite,
     .kmeans_half_norms = kernel_kmeans_half_norms,

@@ -5,7 +5,10 @@
 #include "isa.h"
 
 void kernel_normalize(float *rows, size_t n, size_t dim);
+void kernel_rotate(float *rows, size_t n, size_t dim);
 uint32_t kernel_all_finite(const float *x, size_t n);
+void kernel_dequantize_i4(const uint8_t *codes, const ame_i4_info *info, size_t dim, float *out);
+void kernel_f32_to_f16(const float *x, size_t n, uint16_t *out);
 
 void kernel_kmeans_half_norms(const float *centroids, size_t k, size_t dim, float *half_norms);
 void kernel_kmeans_assign(const float *rows, size_t n, size_t dim, const float *centroids, const float *half_norms, size_t k,

@@ -1,6 +1,8 @@
 /* The base: written once in one pass over the rows for each section, then mapped and read in place. */
 #include <stdlib.h>
 #include <string.h>
+#include "block.h"
+#include "coding.h"
 #include "store.h"
 
 /* ---- Writing -------------------------------------------------------------------------------------------------------- */
@@ -8,22 +10,27 @@ typedef struct base_writer {
   ty_slab_writer slab;
   const ty_base_plan *plan;
   const ty_rebase *r;
+  ty_coding coding; /* of the new blocks */
   uint64_t done; /* rows times sections, for progress */
   uint64_t total;
 } base_writer;
 
 typedef void (*row_fn)(base_writer *w, ty_ref row);
 
-/* One section of one entry a row. */
-static void column(base_writer *w, uint32_t id, row_fn append) {
-  ty_slab_section_start(&w->slab, id);
-  for (uint64_t i = 0; i < w->r->count && w->slab.status == TY_OK; i++) {
-    append(w, w->r->rows[i]);
-    if (++w->done % 1024 != 0) continue;
+/* Told once for each row of a section: false where writing is to end. */
+static bool go_on(base_writer *w) {
+  if (w->slab.status == TY_OK && ++w->done % 1024 == 0) {
     ty_progress_set(w->r->progress, w->done, w->total);
     if (ty_cancelled(w->r->progress))
       w->slab.status = ty_fail(w->slab.err, TY_CANCELLED, "cancelled; the last saved state stands");
   }
+  return w->slab.status == TY_OK;
+}
+
+/* One section of one entry a row. */
+static void column(base_writer *w, uint32_t id, row_fn append) {
+  ty_slab_section_start(&w->slab, id);
+  for (uint64_t i = 0; i < w->r->count && go_on(w); i++) append(w, w->r->rows[i]);
   ty_slab_section_end(&w->slab);
 }
 
@@ -34,8 +41,11 @@ static void put_codes(base_writer *w, ty_ref r) {
 static void put_info(base_writer *w, ty_ref r) {
   ty_slab_append(&w->slab, &r.segment->info[r.at], sizeof(ame_code_info));
 }
+/* f32 and f16 only: the stored form as it is. */
 static void put_vector(base_writer *w, ty_ref r) {
-  ty_slab_append(&w->slab, ty_row_vector(r.segment, r.at, w->r->c->dim), (uint64_t)w->r->c->dim * sizeof(float));
+  const ty_segment *s = r.segment;
+  uint64_t bytes = ty_vector_bytes(w->r->c);
+  ty_slab_append(&w->slab, s->is_base ? s->vectors + r.at * bytes : s->payload[r.at].vector, bytes);
 }
 static void put_row(base_writer *w, ty_ref r) {
   uint64_t row = w->plan->first_row + w->plan->rank[ty_place_of(w->r->c, r)];
@@ -87,6 +97,46 @@ static void put_ends(base_writer *w, uint32_t id, ty_slice (*of)(ty_ref)) {
   ty_slab_section_end(&w->slab);
 }
 
+/* How the blocks are coded, where that is not plainly. */
+static void put_coding(base_writer *w) {
+  if (w->coding.anchor == NULL && !w->coding.rotated) return;
+  ty_coding_head head = {.anchored = w->coding.anchor != NULL, .rotated = w->coding.rotated};
+  ty_slab_section_start(&w->slab, TY_SECTION_CODING);
+  ty_slab_append(&w->slab, &head, sizeof head);
+  if (head.anchored) ty_slab_append(&w->slab, w->coding.anchor, (uint64_t)w->r->c->dim * sizeof(float));
+  ty_slab_section_end(&w->slab);
+}
+
+/* The rows' blocks by their new positions, copied where they are coded as they will be. */
+static void put_blocks(base_writer *w) {
+  const ty_collection *c = w->r->c;
+  uint64_t bytes = AME_BLOCK_BYTES(c->dim);
+  uint8_t *block = malloc((size_t)bytes), *codes = malloc(AME_I4_BYTES(c->dim));
+  float *row = malloc((size_t)c->dim * sizeof *row), *scratch = malloc((size_t)c->dim * sizeof *scratch);
+  bool copied = ty_coding_same(&w->coding, &c->base.coding, c->dim);
+  if ((block == NULL || codes == NULL || row == NULL || scratch == NULL) && w->slab.status == TY_OK)
+    w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+  ty_slab_section_start(&w->slab, TY_SECTION_BLOCKS);
+  for (uint64_t i = 0; i < w->r->count && go_on(w); i++) {
+    ty_ref r = w->r->rows[i];
+    if (i % AME_BLOCK_ROWS == 0) ty_block_clear(block, c->dim);
+    if (r.segment->blocks != NULL && copied) {
+      ty_block_copy(block, i % AME_BLOCK_ROWS, r.segment->blocks, r.at, c->dim);
+    } else {
+      ame_i4_info info;
+      const float *decoded = ty_row_vector(c, r.segment, r.at, row);
+      ty_coding_quantize(c->env->kernel, &w->coding, c->dim, decoded, 1, scratch, codes, &info);
+      ty_block_put(block, c->dim, i % AME_BLOCK_ROWS, codes, &info, r.segment->info[r.at].bias);
+    }
+    if (i % AME_BLOCK_ROWS == AME_BLOCK_ROWS - 1 || i + 1 == w->r->count) ty_slab_append(&w->slab, block, bytes);
+  }
+  ty_slab_section_end(&w->slab);
+  free(block);
+  free(codes);
+  free(row);
+  free(scratch);
+}
+
 /* A column's codes, renumbered over the values that live rows have; the order of codes stays. `spans` (column 0 only) are renumbered too. */
 static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
   const ty_collection *c = w->r->c;
@@ -129,29 +179,38 @@ static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
 ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out, ty_error *err) {
   const ty_rebase *r = plan->rebase;
   const ty_collection *c = r->c;
-  base_writer w = {.plan = plan, .r = r, .total = r->count * 10};
+  base_writer w = {.plan = plan, .r = r, .total = r->count * 11};
   ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
-  if (spans == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", name);
-  for (uint32_t i = 0; i < r->span_count; i++)
-    spans[i] = (ty_span){r->spans[i].key, 0, r->spans[i].first, r->spans[i].count};
-  ty_status status =
-      ty_slab_create(&w.slab, c, name, TY_SLAB_BASE, plan->generation, plan->generation, 16 + 3 * c->columns, err);
+  float *anchor = malloc((size_t)c->dim * sizeof *anchor);
+  ty_status status = TY_OK;
+  if (spans == NULL || anchor == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", name);
+  if (status == TY_OK) status = ty_coding_choose(r, anchor, &w.coding, err);
+  if (status == TY_OK)
+    status = ty_slab_create(&w.slab, c, name, TY_SLAB_BASE, plan->generation, plan->generation,
+                            TY_SECTION_CODING + 3 * c->columns, err);
   if (status != TY_OK) {
     free(spans);
+    free(anchor);
     return status;
   }
+  for (uint32_t i = 0; i < r->span_count; i++)
+    spans[i] = (ty_span){r->spans[i].key, 0, r->spans[i].first, r->spans[i].count};
   ty_shape shape = {.rows = r->count,
                     .first_row = plan->first_row,
                     .dim = c->dim,
                     .columns = c->columns,
                     .spans = r->span_count,
-                    .lexical = c->lexical};
+                    .lexical = c->lexical,
+                    .dtype = c->dtype,
+                    .metric = c->metric};
   ty_slab_section_start(&w.slab, TY_SECTION_SHAPE);
   ty_slab_append(&w.slab, &shape, sizeof shape);
   ty_slab_section_end(&w.slab);
-  column(&w, TY_SECTION_CODES, put_codes);
-  column(&w, TY_SECTION_INFO, put_info);
-  column(&w, TY_SECTION_VECTORS, put_vector);
+  put_coding(&w);
+  put_blocks(&w);
+  if (c->dtype != TY_INT4) column(&w, TY_SECTION_CODES, put_codes);
+  if (c->dtype != TY_INT4) column(&w, TY_SECTION_INFO, put_info);
+  if (c->dtype == TY_F32 || c->dtype == TY_F16) column(&w, TY_SECTION_VECTORS, put_vector);
   column(&w, TY_SECTION_ROW, put_row);
   column(&w, TY_SECTION_BIRTH, put_row); /* in a fresh base a row is as old as its number says */
   for (uint32_t i = 0; i < c->columns; i++) put_keys(&w, i, i == 0 ? spans : NULL);
@@ -168,5 +227,6 @@ ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out
   column(&w, TY_SECTION_TERMS, put_terms);
   column(&w, TY_SECTION_PRESENCE, put_presence);
   free(spans);
+  free(anchor);
   return ty_slab_finish(&w.slab, out);
 }

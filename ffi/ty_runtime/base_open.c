@@ -1,8 +1,9 @@
-/* Opening a base. Its small sections are checksummed and every bound that a reader relies on is checked; the large ones (vectors, codes,
+/* Opening a base. Its small sections are checksummed and every bound that a reader relies on is checked; the large ones (vectors, codes, blocks,
  * texts, metadata, terms) hold nothing that could lead a read astray and are checksummed by ty_verify only: a collection is mapped, not read.
  */
 #include <stdlib.h>
 #include <string.h>
+#include "block.h"
 #include "store.h"
 
 typedef struct base_reader {
@@ -99,6 +100,46 @@ static void spans(base_reader *r, uint32_t count) {
   if (next != r->rows) damaged(r, "its partitions do not cover its rows");
 }
 
+static bool has_section(const base_reader *r, uint32_t id) {
+  for (uint32_t i = 0; i < r->slab.header->sections; i++) {
+    if (r->slab.sections[i].id == id) return true;
+  }
+  return false;
+}
+
+/* Whatever an anchor says, a wrong one would only lead bounds astray; but one that is not finite is no anchor. */
+static void coding(base_reader *r) {
+  const ty_collection *c = r->c;
+  if (!has_section(r, TY_SECTION_CODING)) return;
+  ty_slice bytes = section(r, TY_SECTION_CODING, 0, 0, true);
+  if (r->status != TY_OK) return;
+  const ty_coding_head *head = (const ty_coding_head *)(const void *)bytes.data;
+  uint64_t floats = bytes.bytes < sizeof *head ? 0 : (bytes.bytes - sizeof *head) / sizeof(float);
+  if (bytes.bytes < sizeof *head || head->anchored > 1 || head->rotated > 1 || c->dtype == TY_INT4 ||
+      bytes.bytes != sizeof *head + head->anchored * (uint64_t)c->dim * sizeof(float)) {
+    damaged(r, "the coding of its blocks is malformed");
+    return;
+  }
+  const float *anchor = head->anchored ? (const float *)(const void *)(bytes.data + sizeof *head) : NULL;
+  if (anchor != NULL && !c->env->kernel->all_finite(anchor, (size_t)floats))
+    damaged(r, "the coding of its blocks is not finite");
+  r->c->base.coding = (ty_coding){anchor, head->rotated != 0};
+}
+
+/* What rows are screened and scored by. */
+static void columns_of_vectors(base_reader *r) {
+  const ty_collection *c = r->c;
+  ty_segment *b = &r->c->base;
+  if (c->dtype != TY_F32 || has_section(r, TY_SECTION_BLOCKS))
+    b->blocks = section(r, TY_SECTION_BLOCKS, ty_block_count(r->rows), AME_BLOCK_BYTES(c->dim), false).data;
+  if (c->dtype != TY_INT4) {
+    b->codes = (const int8_t *)section(r, TY_SECTION_CODES, r->rows, AME_CODE_STRIDE(c->dim), false).data;
+    b->info = (const ame_code_info *)(const void *)section(r, TY_SECTION_INFO, r->rows, sizeof *b->info, true).data;
+  }
+  if (c->dtype == TY_F32 || c->dtype == TY_F16)
+    b->vectors = section(r, TY_SECTION_VECTORS, r->rows, ty_vector_bytes(c), false).data;
+}
+
 ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err) {
   base_reader r = {.c = c, .err = err};
   ty_segment *b = &c->base;
@@ -109,20 +150,18 @@ ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err) {
   if (r.status != TY_OK) return r.status;
   const ty_shape *shape = (const ty_shape *)(const void *)shape_bytes.data;
   if (r.slab.header->generation > generation || shape->rows > TY_ROWS_MAX || shape->first_row > (uint64_t)1 << 62 ||
-      shape->spans > shape->rows)
+      shape->spans > shape->rows || shape->metric > TY_L2)
     damaged(&r, "its shape cannot be");
-  if (shape->dim != c->dim || shape->columns != c->columns || shape->lexical != c->lexical)
+  if (shape->dim != c->dim || shape->columns != c->columns || shape->lexical != c->lexical || shape->dtype != c->dtype)
     damaged(&r, "its shape is not the manifest's");
   if (r.status != TY_OK) return r.status;
   r.rows = b->count = b->live = shape->rows;
+  c->metric = (ty_metric)shape->metric;
   c->store->first_row = shape->first_row;
   c->next_row = shape->first_row + shape->rows;
 
-  b->codes = (const int8_t *)section(&r, TY_SECTION_CODES, r.rows, AME_CODE_STRIDE(c->dim), false).data;
-  b->info = (const ame_code_info *)(const void *)section(&r, TY_SECTION_INFO, r.rows, sizeof *b->info, true).data;
-  b->vectors =
-      (const float *)(const void *)section(&r, TY_SECTION_VECTORS, r.rows, (uint64_t)c->dim * sizeof(float), false)
-          .data;
+  coding(&r);
+  columns_of_vectors(&r);
   b->row = (const uint64_t *)(const void *)section(&r, TY_SECTION_ROW, r.rows, sizeof *b->row, true).data;
   b->birth = (const uint64_t *)(const void *)section(&r, TY_SECTION_BIRTH, r.rows, sizeof *b->birth, true).data;
   for (uint64_t i = 0; i < r.rows && r.status == TY_OK; i++) {

@@ -1,67 +1,75 @@
-/* How many lists a question must probe, measured instead of guessed.
+/* How far into the spread of its lists a question must reach (ivf_probe.c), measured instead of guessed.
  *
- * For rows picked from the partition as questions the exact answer is found once. A true neighbour is found by probing nprobe lists exactly
- * when its list is among the first nprobe in the question's ranking; so the rank of its list is all that matters, and recall as a
- * function of nprobe is a cumulative histogram of such ranks: no search is repeated.
+ * Rows that k-means did not see are asked as questions, and the exact answer of each is found once. A true neighbour x in list l is found
+ * if the list is read, and it is if middle + reach * spread is at least the k-th best value; so the reach that x needs is
+ * (value_k - middle) / spread, and recall as a function of reach is a cumulative histogram of such needs: no search is repeated.
+ *
+ * A second need is that of a row on its own, (value_x - middle) / spread. It counts where the value that ends the reading is the row's own
+ * or one from elsewhere: fewer than ten answers are asked, or several partitions.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ivf.h"
-#include "scan.h"
 
-#define QUESTIONS  256u
 #define NEIGHBOURS 10u
-/* A row of the store is an easy question: its list was made around it. So its own row does not count as an answer, and it is changed in
- * one of two ways; nprobe is the larger of what the two kinds need.
- *  - Moved: in a random direction by this part of its length, like an unseen text of the same kind.
- *  - Cut: only a quarter of its coordinates are kept (but 32 at least), as a short question shares only some features with a long text.
- * Measured with 300 real questions to 23,000 real texts embedded by our kernel, target 0.95: nprobe by moved rows alone found 0.82 to
- * 0.84, whatever the distance; with rows cut to a quarter 0.87 (and at target 0.98 it asks for a full scan, which is exact), to a tenth
- * 0.91. The price, on 100,000 x 384 rows in 1,000 clusters at 0.95: 93 lists of 632 instead of 12, 0.44 ms instead of 0.13, recall 1.0
- * instead of 0.967. A promise of recall that real questions break is worse than that; a tenth would cost 1.3 ms. */
-#define PERTURBATION 0.3
-#define CUT_SHARE    4u
-#define CUT_MIN      32u
-enum { MOVED, CUT, QUESTION_KINDS };
-/* One-sided 95 % point of the normal distribution: the mean recall less this many standard errors must reach the target. */
-#define CONFIDENCE 1.645
+/* A row is asked as it is, and cut: only a quarter of its coordinates are kept (but 32 at least), as a short question shares only some
+ * features with a long text. The reach is the larger of what the two kinds need. On images, clustered rows and texts of 1,024 dimensions
+ * it is the rows as they are that need more, and cut ones cost nothing but their calibration. On texts of 256 dimensions they do not: 693
+ * real questions at target 0.95 find 0.89 with the reach of whole rows, 0.98 with that of cut ones. */
+#define CUT_SHARE 4u
+#define CUT_MIN   32u
+enum { RAW, CUT, QUESTION_KINDS };
+/* One-sided: the mean recall less this many standard errors must reach the target. */
+#define CONFIDENCE 2.33
+/* A partition of which questions would read more than this share by lists is read in full, in one run. */
+#define ROWS_WORTH_IT 0.67
+
+typedef struct need {
+  double reach;
+  uint32_t question;
+} need;
+
+typedef struct answer {
+  double kth;         /* the value of the last neighbour */
+  uint32_t count;     /* neighbours found */
+  double needs[NEIGHBOURS], alone[NEIGHBOURS];
+  double lists, rows; /* read at the reach chosen */
+} answer;
 
 typedef struct calibration {
-  const ame_kernel *k;
+  ty_rebase *r;
   const ty_segment *base;
-  uint64_t dim;
-  float *query, *scores;
-  /* At rank i (0: first list probed): what probing list i adds to the sum over questions of recall and of its square. */
-  double *gain, *gain_square;
+  ty_ivf_part *part;
+  ty_ivf_crew crew;
+  ty_filter filter;
+  answer *answers;    /* of held row i as it is, then of every other one cut */
+  uint64_t asked[QUESTION_KINDS];
+  float *query[TY_IVF_THREADS_MAX], *row[TY_IVF_THREADS_MAX];
+  ty_ivf_outlook *outlook[TY_IVF_THREADS_MAX];
 } calibration;
 
-/* A normal deviate by the sum of twelve uniforms: its tails do not matter here. */
-static double normal(uint64_t *seed) {
-  double sum = -6;
-  for (int i = 0; i < 12; i++) sum += (double)(ty_random(seed) >> 11) * 0x1p-53;
-  return sum;
+/* Cut ones cost as much to ask, and are only there to raise the reach where rows alone would say too little: half as many do. */
+static uint64_t cut_count(uint64_t held) { return (held + 1) / 2; }
+
+static uint64_t held_row(const calibration *m, uint64_t i) {
+  return m->part->held[i < m->asked[RAW] ? i : 2 * (i - m->asked[RAW])];
 }
 
-static void make_question(const calibration *m, uint64_t at, int kind, uint64_t *seed) {
-  const float *row = ty_row_vector(m->base, at, m->dim);
-  if (kind == CUT && m->dim > CUT_MIN) {
-    uint64_t kept = m->dim / CUT_SHARE < CUT_MIN ? CUT_MIN : m->dim / CUT_SHARE;
-    for (uint64_t i = 0; i < m->dim; i++) { /* Knuth's selection sampling: exactly `kept` of them */
-      bool keep = ty_random(seed) % (m->dim - i) < kept;
-      m->query[i] = keep ? row[i] : 0;
-      kept -= keep;
-    }
-    return;
+static const float *make_question(const calibration *m, uint64_t i, uint32_t worker) {
+  uint64_t dim = m->r->c->dim, at = held_row(m, i), seed = 0xca11b7a7eull + at;
+  uint64_t kept = dim / CUT_SHARE < CUT_MIN ? CUT_MIN : dim / CUT_SHARE;
+  float *query = m->query[worker];
+  const float *row = ty_row_vector(m->r->c, m->base, at, m->row[worker]);
+  bool cut = i >= m->asked[RAW] && dim > CUT_MIN;
+  for (uint64_t d = 0; d < dim; d++) { /* Knuth's selection sampling: exactly `kept` of them */
+    bool keep = !cut || ty_random(&seed) % (dim - d) < kept;
+    query[d] = keep ? row[d] : 0;
+    kept -= cut && keep;
   }
-  double squares = 0;
-  for (uint64_t i = 0; i < m->dim; i++) squares += (double)row[i] * (double)row[i];
-  double sigma = PERTURBATION * sqrt(squares / (double)m->dim);
-  for (uint64_t i = 0; i < m->dim; i++) {
-    double x = (double)row[i] + sigma * normal(seed);
-    m->query[i] = isfinite((float)x) ? (float)x : row[i];
-  }
+  if (m->r->c->metric == TY_COSINE) m->r->c->env->kernel->normalize(query, 1, (size_t)dim);
+  return query;
 }
 
 static uint32_t list_of(const ty_ivf_part *part, uint64_t at) {
@@ -76,101 +84,181 @@ static uint32_t list_of(const ty_ivf_part *part, uint64_t at) {
   return low;
 }
 
-static int by_rank(const void *a, const void *b) {
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
+static double need_of(const ty_ivf_outlook *o, double value) {
+  if (value <= o->middle) return 0;
+  return o->spread > 0 ? (value - o->middle) / o->spread : INFINITY;
 }
 
-static ty_status ask(calibration *m, const ty_ivf_part *part, const ty_filter *filter, uint64_t at, int kind,
-                     uint64_t *seed, ty_error *err) {
+static ty_status ask_task(void *context, uint64_t task, uint32_t worker, ty_error *err) {
+  calibration *m = context;
+  const ty_collection *c = m->r->c;
+  const ty_ivf_part *part = m->part;
+  answer *a = &m->answers[task];
+  const float *query = make_question(m, task, worker);
+  uint64_t at = held_row(m, task), count = 0;
   ty_scored *truth = NULL;
-  uint64_t count = 0;
-  ty_scan counts = {0};
-  ty_range range = {m->base, filter->first, filter->count};
-  make_question(m, at, kind, seed);
-  ty_status status =
-      ty_scan_top(m->k, (uint32_t)m->dim, m->query, NEIGHBOURS + 1, filter, &range, 1, &truth, &count, &counts, err);
+  ty_scanner *scanner = NULL;
+  ty_ivf_question q;
+  ty_status status = ty_ivf_question_open(c, query, &q, err);
+  if (status == TY_OK)
+    status = ty_scanner_open(c, m->base, NULL, query, NEIGHBOURS + 1, m->filter.count, &m->filter, &scanner, err);
+  if (status == TY_OK) status = ty_ivf_feed_exact(&q, scanner, m->base, part, NEIGHBOURS + 1, err);
+  if (status == TY_OK) status = ty_scanner_answer(scanner, &truth, &count, err);
   if (status != TY_OK) goto done;
-  m->k->dot_f32(m->query, part->centroids, part->nlist, (size_t)m->dim, m->scores);
-  uint32_t ranks[NEIGHBOURS + 1], n = 0;
-  for (uint64_t i = 0; i < count && n < NEIGHBOURS; i++) {
-    if (truth[i].ref.at == at) continue;
-    uint32_t list = list_of(part, truth[i].ref.at), rank = 0;
-    for (uint32_t l = 0; l < part->nlist; l++)
-      rank += m->scores[l] > m->scores[list] || (m->scores[l] == m->scores[list] && l < list);
-    ranks[n++] = rank;
+  ty_ivf_look(&q, part, m->outlook[worker]);
+  double values[NEIGHBOURS];
+  uint32_t lists[NEIGHBOURS];
+  for (uint64_t i = 0; i < count && a->count < NEIGHBOURS; i++) {
+    if (truth[i].ref.at == at) continue; /* the row itself */
+    double score = (double)truth[i].score;
+    values[a->count] = c->metric == TY_L2 ? (score + q.squares) / 2 : score;
+    lists[a->count++] = list_of(part, truth[i].ref.at);
   }
-  qsort(ranks, n, sizeof *ranks, by_rank);
-  for (uint32_t i = 0; i < n; i++) {
-    m->gain[ranks[i]] += 1.0 / n;
-    m->gain_square[ranks[i]] += (2.0 * i + 1) / ((double)n * n); /* ((i + 1)^2 - i^2) / n^2 */
+  if (a->count > 0) a->kth = values[a->count - 1];
+  for (uint32_t i = 0; i < a->count; i++) {
+    a->needs[i] = need_of(&m->outlook[worker][lists[i]], a->kth);
+    a->alone[i] = need_of(&m->outlook[worker][lists[i]], values[i]);
   }
+  ty_ivf_crew_step(&m->crew, 1);
 done:
+  ty_scanner_close(scanner);
+  ty_ivf_question_close(&q);
   free(truth);
   return status;
 }
 
-static uint32_t smallest_nprobe(const calibration *m, uint32_t nlist, double questions, double target) {
-  double sum = 0, squares = 0;
-  for (uint32_t i = 0; i < nlist; i++) {
-    sum += m->gain[i];
-    squares += m->gain_square[i];
-    double mean = sum / questions;
-    double variance = squares / questions - mean * mean;
-    double error = variance > 0 ? sqrt(variance / questions) : 0;
-    if (mean - CONFIDENCE * error >= target - 1e-9) return i + 1;
+static ty_status count_task(void *context, uint64_t task, uint32_t worker, ty_error *err) {
+  calibration *m = context;
+  const ty_ivf_part *part = m->part;
+  answer *a = &m->answers[task];
+  ty_ivf_question q;
+  ty_status status =
+      ty_ivf_question_open(m->r->c, make_question(m, task, worker), &q, err);
+  if (status != TY_OK) return status;
+  ty_ivf_outlook *outlook = m->outlook[worker];
+  ty_ivf_look(&q, part, outlook);
+  for (uint32_t l = 0; l < part->nlist; l++) {
+    if (a->count != 0 && outlook[l].middle + part->reach * outlook[l].spread < a->kth) continue;
+    a->lists++;
+    a->rows += (double)(part->list_starts[l + 1] - part->list_starts[l]);
   }
-  return nlist;
+  ty_ivf_question_close(&q);
+  return status;
 }
 
-static ty_status calibrate_part(calibration *m, const ty_rebase *r, ty_ivf_part *part, uint64_t *done, uint64_t total,
-                                ty_error *err) {
-  const ty_span *span = &r->spans[part->span];
-  ty_filter filter;
-  ty_filter_span(&filter, span->first, span->count);
-  uint64_t questions = (span->count < QUESTIONS ? span->count : QUESTIONS) / QUESTION_KINDS, width = span->count;
-  if (questions == 0) questions = 1;
-  width /= questions;
-  uint64_t seed = 0xca11b7a7eull ^ span->count;
-  part->nprobe = 1;
-  for (int kind = 0; kind < QUESTION_KINDS; kind++) {
-    memset(m->gain, 0, (size_t)part->nlist * sizeof *m->gain);
-    memset(m->gain_square, 0, (size_t)part->nlist * sizeof *m->gain_square);
-    for (uint64_t i = 0; i < questions; i++) {
-      if (ty_cancelled(r->progress))
-        return ty_fail(err, TY_CANCELLED, "the calibration of the IVF index was cancelled");
-      /* One question from each of equal runs of rows: every region of the partition is asked about. */
-      ty_status status = ask(m, part, &filter, span->first + width * i + ty_random(&seed) % width, kind, &seed, err);
-      if (status != TY_OK) return status;
-      ty_progress_set(r->progress, ++*done, total);
-    }
-    uint32_t nprobe = smallest_nprobe(m, part->nlist, (double)questions, r->ivf->target_recall);
-    if (nprobe > part->nprobe) part->nprobe = nprobe;
+static int by_reach(const void *a, const void *b) {
+  const need *x = a, *y = b;
+  if (x->reach != y->reach) return x->reach < y->reach ? -1 : 1;
+  return (x->question > y->question) - (x->question < y->question);
+}
+
+/* The smallest reach at which the mean recall is at least the target, with the margin. */
+static double smallest_reach(const calibration *m, int kind, bool alone, need *needs, uint32_t *found, double target) {
+  const answer *answers = m->answers + (kind == CUT ? m->asked[RAW] : 0);
+  double sum = 0, squares = 0, questions = 0;
+  uint64_t n = 0;
+  for (uint64_t i = 0; i < m->asked[kind]; i++) {
+    const answer *a = &answers[i];
+    found[i] = 0;
+    questions += a->count != 0;
+    for (uint32_t j = 0; j < a->count; j++) needs[n++] = (need){alone ? a->alone[j] : a->needs[j], (uint32_t)i};
   }
+  qsort(needs, (size_t)n, sizeof *needs, by_reach);
+  for (uint64_t i = 0; i < n && isfinite(needs[i].reach); i++) {
+    double count = answers[needs[i].question].count;
+    double before = found[needs[i].question]++;
+    sum += 1 / count;
+    squares += (2 * before + 1) / (count * count);
+    if (i + 1 < n && needs[i + 1].reach == needs[i].reach) continue;
+    double mean = sum / questions, variance = squares / questions - mean * mean;
+    double error = variance > 0 ? sqrt(variance / questions) : 0;
+    if (mean - CONFIDENCE * error >= target - 1e-9) return needs[i].reach;
+  }
+  return INFINITY;
+}
+
+/* What questions of rows as they are read at the part's reach. */
+static ty_status count_lists(calibration *m, ty_error *err) {
+  ty_ivf_part *part = m->part;
+  double questions = (double)m->asked[RAW], lists = 0, rows = 0;
+  part->nprobe = part->nlist;
+  if (!isfinite(part->reach)) return TY_OK;
+  ty_status status = ty_ivf_crew_run(&m->crew, m->asked[RAW], count_task, m, err);
+  if (status != TY_OK) return status;
+  for (uint64_t i = 0; i < m->asked[RAW]; i++) {
+    lists += m->answers[i].lists;
+    rows += m->answers[i].rows;
+  }
+  if (rows > ROWS_WORTH_IT * (double)m->filter.count * questions) {
+    part->reach = part->reach_alone = INFINITY;
+    return TY_OK;
+  }
+  double mean = ceil(lists / questions);
+  part->nprobe = mean < 1 ? 1 : mean > part->nlist ? part->nlist : (uint32_t)mean;
   return TY_OK;
 }
 
-ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err) {
-  if (r->ivf == NULL || !r->retrain_ivf) return TY_OK; /* kept centroids keep their nprobe */
-  uint32_t most = 1;
-  for (uint32_t i = 0; i < r->ivf->count; i++) most = r->ivf->parts[i].nlist > most ? r->ivf->parts[i].nlist : most;
+static ty_status calibrate_part(calibration *m, ty_error *err) {
+  ty_ivf_part *part = m->part;
+  const ty_span *span = &m->r->spans[part->span];
+  double target = m->r->ivf->target_recall, most[2] = {0, 0};
+  ty_filter_span(&m->filter, span->first, span->count);
+  m->asked[RAW] = part->held_count;
+  m->asked[CUT] = cut_count(part->held_count);
+  uint64_t all = m->asked[RAW] + m->asked[CUT];
+  m->answers = calloc((size_t)all + 1, sizeof *m->answers);
+  need *needs = malloc((size_t)(all + 1) * NEIGHBOURS * sizeof *needs);
+  uint32_t *found = malloc((size_t)(all + 1) * sizeof *found);
   ty_status status = TY_OK;
-  calibration m = {.k = r->c->env->kernel, .base = base, .dim = r->c->dim};
-  m.query = malloc((size_t)m.dim * sizeof *m.query);
-  m.scores = malloc((size_t)most * sizeof *m.scores);
-  m.gain = malloc((size_t)most * sizeof *m.gain);
-  m.gain_square = malloc((size_t)most * sizeof *m.gain_square);
-  if (m.query == NULL || m.scores == NULL || m.gain == NULL || m.gain_square == NULL) {
+  if (m->answers == NULL || needs == NULL || found == NULL) {
     status = ty_fail(err, TY_NO_MEMORY, "not enough memory to calibrate the IVF index");
     goto done;
   }
-  uint64_t done = 0, total = (uint64_t)r->ivf->count * QUESTIONS;
-  for (uint32_t i = 0; i < r->ivf->count && status == TY_OK; i++)
-    status = calibrate_part(&m, r, &r->ivf->parts[i], &done, total, err);
+  status = ty_ivf_crew_run(&m->crew, all, ask_task, m, err);
+  if (status != TY_OK) goto done;
+  for (int kind = 0; kind < QUESTION_KINDS; kind++) {
+    for (int alone = 0; alone < 2; alone++) {
+      double reach = smallest_reach(m, kind, alone == 1, needs, found, target);
+      if (reach > most[alone]) most[alone] = reach;
+    }
+  }
+  part->reach = most[0];
+  part->reach_alone = most[1] > most[0] ? most[1] : most[0];
+  status = count_lists(m, err);
 done:
-  free(m.query);
-  free(m.scores);
-  free(m.gain);
-  free(m.gain_square);
+  free(m->answers);
+  free(needs);
+  free(found);
+  return status;
+}
+
+ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err) {
+  if (r->ivf == NULL) return TY_OK;
+  ty_status status = TY_OK;
+  calibration m = {.r = r, .base = base};
+  uint32_t most = 1;
+  ty_ivf_crew_init(&m.crew, r->ivf_threads, r->progress);
+  for (uint32_t i = 0; i < r->ivf->count; i++) {
+    const ty_ivf_part *part = &r->ivf->parts[i];
+    most = part->nlist > most ? part->nlist : most;
+    m.crew.total += part->held_count + cut_count(part->held_count);
+  }
+  bool fits = true;
+  for (uint32_t i = 0; i < m.crew.threads; i++) {
+    m.query[i] = malloc(r->c->dim * sizeof(float));
+    m.row[i] = malloc(r->c->dim * sizeof(float));
+    m.outlook[i] = malloc(most * sizeof **m.outlook);
+    fits = fits && m.query[i] != NULL && m.row[i] != NULL && m.outlook[i] != NULL;
+  }
+  if (!fits) status = ty_fail(err, TY_NO_MEMORY, "not enough memory to calibrate the IVF index");
+  for (uint32_t i = 0; i < r->ivf->count && status == TY_OK; i++) {
+    m.part = &r->ivf->parts[i];
+    if (m.part->held_count != 0) status = calibrate_part(&m, err); /* else: kept, with its reach */
+  }
+  for (uint32_t i = 0; i < m.crew.threads; i++) {
+    free(m.query[i]);
+    free(m.row[i]);
+    free(m.outlook[i]);
+  }
   return status;
 }

@@ -17,7 +17,7 @@ bool ty_operation_size(const ty_collection *c, ty_operation *op) {
   if (op->id_bytes < 1 || op->id_bytes > TY_ID_MAX || op->meta_bytes > TY_META_MAX || op->text_bytes > TY_TEXT_MAX ||
       op->keys_bytes > TY_KEY_MAX * TY_MAX_COLUMNS)
     return false;
-  uint64_t bytes = op->bytes + (uint64_t)c->dim * sizeof(float) + op->id_bytes + op->meta_bytes + op->text_bytes +
+  uint64_t bytes = op->bytes + ty_vector_bytes(c) + op->id_bytes + op->meta_bytes + op->text_bytes +
                    op->terms_bytes + (uint64_t)c->columns * sizeof(uint32_t) + op->keys_bytes;
   op->bytes = ty_align_up(bytes);
   return true;
@@ -25,7 +25,7 @@ bool ty_operation_size(const ty_collection *c, ty_operation *op) {
 
 ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op) {
   ty_put_layout p = {.vector = sizeof *op};
-  p.id = p.vector + (uint64_t)c->dim * sizeof(float);
+  p.id = p.vector + ty_vector_bytes(c);
   p.meta = p.id + op->id_bytes;
   p.text = p.meta + op->meta_bytes;
   p.terms = p.text + op->text_bytes;
@@ -37,7 +37,7 @@ ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op) {
 static ty_payload payload_at(const ty_collection *c, const uint8_t *at) {
   const ty_operation *op = (const ty_operation *)(const void *)at;
   ty_put_layout p = ty_put_place(c, op);
-  return (ty_payload){.vector = (const float *)(const void *)(at + p.vector),
+  return (ty_payload){.vector = at + p.vector,
                       .id = {at + p.id, op->id_bytes},
                       .meta = {at + p.meta, op->meta_bytes},
                       .text = {at + p.text, op->text_bytes},
@@ -66,7 +66,13 @@ ty_status ty_delta_check_header(const ty_collection *c, const ty_file *file, ty_
   return TY_OK;
 }
 
-static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offset, int8_t *codes, ty_error *err) {
+/* What a row is brought in through: memory for one. */
+typedef struct replay {
+  ty_coded coded;
+  float *decoded;
+} replay;
+
+static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offset, const replay *r, ty_error *err) {
   const uint8_t *at = file->map + offset;
   const ty_operation *op = (const ty_operation *)(const void *)at;
   const ame_kernel *k = c->env->kernel;
@@ -98,11 +104,12 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
     key += length;
   }
   if (key != keys_end) return damaged(err, file, "a row's filter values are malformed", offset);
-  ame_code_info info;
   ty_new_row row = {.row = op->row, .birth = birth, .codes = key_codes, .payload = payload_at(c, at)};
-  k->quantize_i8(row.payload.vector, 1, c->dim, codes, &info);
+  const float *decoded = ty_vector_decode(c, row.payload.vector, r->decoded);
+  if (!ty_vector_good(c, row.payload.vector, decoded)) return damaged(err, file, "a row's vector is malformed", offset);
+  ty_vector_screen(c, row.payload.vector, decoded, 1, &r->coded, 0);
   if (op->replaced != TY_NO_ROW) ty_kill(c, victim);
-  ty_delta_push(c, &row, codes, &info);
+  ty_delta_push(c, &row, &r->coded, 0);
   c->next_row++;
   ty_derived_added(c, (ty_place)(c->base.count + c->delta.count - 1));
   return TY_OK;
@@ -123,9 +130,9 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
   const ame_kernel *k = c->env->kernel;
   uint64_t at = from == 0 ? sizeof(ty_delta_header) : from, to = file->bytes;
   uint64_t first = c->delta.count;
-  int8_t *codes = calloc(1, AME_CODE_STRIDE(c->dim));
-  if (codes == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
-  ty_status status = TY_OK;
+  replay r = {.decoded = malloc((size_t)c->dim * sizeof(float))};
+  if (r.decoded == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
+  ty_status status = ty_coded_open(&r.coded, c, 1, err);
   while (at < to && status == TY_OK) {
     const ty_block_header *b = (const ty_block_header *)(const void *)(file->map + at);
     if (at % TY_ALIGN != 0 || to - at < sizeof *b || b->magic != TY_BLOCK_MAGIC ||
@@ -145,13 +152,14 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
         status = damaged(err, file, "an operation is malformed", at);
         break;
       }
-      status = op.kind == TY_OPERATION_PUT ? replay_put(c, file, at, codes, err) : replay_delete(c, file, at, err);
+      status = op.kind == TY_OPERATION_PUT ? replay_put(c, file, at, &r, err) : replay_delete(c, file, at, err);
       at += bytes;
     }
     if (status == TY_OK && ops != b->ops)
       status = damaged(err, file, "a block has another number of operations than it says", at);
   }
-  free(codes);
+  ty_coded_free(&r.coded);
+  free(r.decoded);
   if (c->lexical_index != NULL && c->delta.count > first)
     ty_lexical_added(c->lexical_index, first, c->delta.count - first);
   return status;
@@ -184,9 +192,9 @@ ty_status ty_delta_remap(ty_collection *c, ty_file *file, uint64_t bytes, ty_err
   uint64_t length = file->map == NULL ? 0 : file->mapped;
   for (uint64_t i = 0; i < c->delta.count && length > 0; i++) {
     ty_payload *p = &c->delta.payload[i];
-    const uint8_t *vector = (const uint8_t *)p->vector;
+    const uint8_t *vector = p->vector;
     if ((uintptr_t)vector - (uintptr_t)file->map >= length) continue;
-    p->vector = (const float *)(const void *)(fresh.map + (vector - file->map));
+    p->vector = fresh.map + (vector - file->map);
     shift(&p->id, file->map, fresh.map);
     shift(&p->meta, file->map, fresh.map);
     shift(&p->text, file->map, fresh.map);

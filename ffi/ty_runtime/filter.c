@@ -47,6 +47,8 @@ static const uint32_t *compared(const ty_filter *f, const ty_segment *s) {
   return s->keys[f->column];
 }
 
+bool ty_filter_live_only(const ty_filter *f, const ty_segment *s) { return !f->none && compared(f, s) == NULL; }
+
 bool ty_filter_allows(const ty_filter *f, const ty_segment *s, uint64_t at) {
   if (f->none || s->dead[at]) return false;
   if (s->is_base && (at < f->first || at - f->first >= f->count)) return false;

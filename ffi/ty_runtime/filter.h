@@ -21,6 +21,8 @@ ty_status ty_filter_open(const ty_collection *c, uint64_t column, ty_slice key, 
 /* Every live row of one run of the base: what calibration asks over. */
 void ty_filter_span(ty_filter *out, uint64_t first, uint64_t count);
 bool ty_filter_allows(const ty_filter *f, const ty_segment *s, uint64_t at);
+/* True where every live row of the segment that the question may be fed is allowed: no column needs to be compared. */
+bool ty_filter_live_only(const ty_filter *f, const ty_segment *s);
 /* Of the n (at most 65,535) positions from `first` on, writes those allowed as offsets from `first`; returns how many. */
 uint32_t ty_filter_select(const ty_filter *f, const ty_segment *s, uint64_t first, uint32_t n, uint16_t *offsets);
 

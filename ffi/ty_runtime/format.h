@@ -70,6 +70,8 @@ enum {
   TY_SECTION_TERMS_ENDS,
   TY_SECTION_TERMS,
   TY_SECTION_PRESENCE,
+  TY_SECTION_BLOCKS, /* missing from f32 bases of before there were any */
+  TY_SECTION_CODING, /* missing where blocks are of the rows as they are */
   TY_SECTION_KEYS = 32 /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
 };
 /* The one section of an IVF or lexical slab. */
@@ -82,9 +84,17 @@ typedef struct ty_shape {
   uint64_t columns;
   uint64_t spans;
   uint64_t lexical; /* 0 or 1 */
-  uint64_t reserved[2];
+  uint64_t dtype;   /* ty_dtype */
+  uint64_t metric;  /* ty_metric */
 } ty_shape;
 _Static_assert(sizeof(ty_shape) == 64, "shape");
+
+/* The start of the section of the coding; where anchored, dim floats follow. */
+typedef struct ty_coding_head {
+  uint32_t anchored, rotated; /* 0 or 1 each */
+  uint64_t reserved[7];
+} ty_coding_head;
+_Static_assert(sizeof(ty_coding_head) == 64, "coding");
 
 #define TY_HAS_META 1u
 #define TY_HAS_TEXT 2u
@@ -122,7 +132,7 @@ _Static_assert(sizeof(ty_block_header) == 64, "block header");
 enum { TY_OPERATION_PUT = 1, TY_OPERATION_DELETE = 2 };
 #define TY_NO_ROW UINT64_MAX
 
-/* A put goes on with: vector (dim floats), id, metadata, text, terms, key lengths (columns x u32, 1-byte aligned), key bytes, zero
+/* A put goes on with: vector in its stored form, id, metadata, text, terms, key lengths (columns x u32, 1-byte aligned), key bytes, zero
  * padding. A delete has nothing more. */
 typedef struct ty_operation {
   uint32_t kind;

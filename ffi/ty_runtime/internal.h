@@ -13,6 +13,8 @@
 #include "os.h"
 #include "ty_runtime.h"
 
+typedef struct ty_collection ty_collection;
+
 typedef struct ty_slice {
   const uint8_t *data;
   uint64_t bytes;
@@ -56,27 +58,49 @@ uint32_t ty_dict_intern(ty_dict *d, const ame_kernel *k, ty_slice value);       
 ty_slice ty_dict_value(const ty_dict *d, uint32_t code);
 void ty_dict_free(ty_dict *d);
 
+/* ---- Element types and metrics ------------------------------------------------------------------------------------------
+ * The stored form of a row's vector. What is stored is what a row is: answers, scores and exactness speak of the decoded vector. */
+typedef enum ty_dtype {
+  TY_F32,  /* dim floats */
+  TY_F16,  /* dim halves */
+  TY_INT8, /* f32 scale, then dim codes: scale * code, rounded to f32 */
+  TY_INT4  /* f32 scale, f32 offset, then AME_I4_BYTES(dim): see ame_i4_info */
+} ty_dtype;
+
+/* How rows are ranked. Larger is better everywhere: a score is the inner product, the cosine, or the negative squared distance. Rows of a
+ * cosine collection are scaled to unit length when they are put, questions when they are asked; the rest is inner product. */
+typedef enum ty_metric { TY_INNER_PRODUCT, TY_COSINE, TY_L2 } ty_metric;
+
 /* ---- Segments -------------------------------------------------------------------------------------------------------*/
 /* Where a delta row's payload stands: in the mapping of its file, or in memory while unsaved. */
 typedef struct ty_payload {
-  const float *vector; /* dim floats, 4-byte aligned at least */
+  const uint8_t *vector; /* ty_vector_bytes(c) bytes in the stored form, 4-byte aligned at least */
   ty_slice id, meta, text, terms;
   uint8_t has_meta, has_text;
 } ty_payload;
+
+/* What is coded in four bits for a row: row - anchor, rotated by the kernel's one rotation or not. See coding.h. */
+typedef struct ty_coding {
+  const float *anchor; /* dim floats, in the mapping; NULL: zero */
+  bool rotated;
+} ty_coding;
 
 typedef struct ty_segment {
   bool is_base;
   uint64_t count;
   uint64_t live;
+  /* Screening. For L2 the bias of every summary is -||x||^2 / 2 of the decoded row, else 0. */
+  const uint8_t *blocks; /* AME_BLOCK_BYTES(dim) for each sixteen rows by position, 64-byte aligned; NULL: a base of before there were any */
+  ty_coding coding; /* of the base's blocks and of the delta's; kept in the base */
   /* Columns, `count` entries each. */
-  const int8_t *codes; /* AME_CODE_STRIDE(dim) bytes a row, 64-byte aligned */
-  const ame_code_info *info;
+  const int8_t *codes; /* AME_CODE_STRIDE(dim) bytes a row, 64-byte aligned; NULL where dtype is int4 */
+  const ame_code_info *info; /* with codes; err is about the decoded row, so of int8 next to nothing */
   const uint64_t *row;   /* ascending in the delta, not in the base */
   const uint64_t *birth;
   const uint32_t **keys; /* one array of codes per filter column; keys[0] is the partition */
   uint8_t *dead;         /* 1: deleted or superseded; always in memory */
   /* Base only: arrays in the mapping. */
-  const float *vectors;
+  const uint8_t *vectors; /* f32 and f16: the stored form of each row; NULL where the codes or the blocks are the stored form */
   const uint64_t *id_ends, *meta_ends, *text_ends, *terms_ends; /* cumulative, count entries */
   const uint8_t *ids, *metas, *texts, *terms;
   const uint8_t *presence; /* by row: bit 0 has metadata, bit 1 has text */
@@ -84,9 +108,12 @@ typedef struct ty_segment {
   ty_payload *payload;
 } ty_segment;
 
-static inline const float *ty_row_vector(const ty_segment *s, uint64_t at, uint64_t dim) {
-  return s->is_base ? s->vectors + at * dim : s->payload[at].vector;
-}
+/* The row's decoded vector: in place where f32 is stored, else in `scratch` (dim floats). vector.c */
+const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t at, float *scratch);
+/* Bytes of a vector in the stored form. */
+uint64_t ty_vector_bytes(const ty_collection *c);
+/* A question as it is compared with rows: of a cosine collection scaled to unit length in `scratch` (dim floats), else `query` itself. */
+const float *ty_query_prepare(const ty_collection *c, const float *query, float *scratch);
 ty_slice ty_row_id(const ty_segment *s, uint64_t at);
 ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present);
 ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present);
@@ -129,13 +156,22 @@ typedef struct ty_file {
 
 /* ---- IVF: ivf.c -----------------------------------------------------------------------------------------------------*/
 typedef struct ty_ivf_part {
-  uint32_t span;  /* index in collection.spans */
+  uint32_t span;       /* index in collection.spans */
   uint32_t nlist;
-  uint32_t nprobe;
-  uint32_t pad;
+  uint32_t nprobe;     /* lists that a question reads on average, as measured when the index was built; nlist: all of them, in one run */
+  uint32_t held_count; /* while the index is built; 0 afterwards */
+  double reach;        /* how far into the spread of a list a question looks for an answer: ivf_probe.c; infinite: everywhere */
+  double reach_alone;  /* the same where the other answers of a question do not come from this partition */
+  double built_square; /* mean squared distance of a row from its centroid when the centroids were made: ty_ivf_drift */
+  double calibrated_square;    /* the same, and the number of rows, when the reach was measured */
+  uint64_t calibrated_rows;
   const float *centroids;      /* nlist x dim */
-  const float *half_norms;     /* nlist */
+  const float *half_norms;     /* nlist; of the centroids */
+  const float *rms, *most;     /* nlist; of the distances of a list's rows from its centroid the root of the mean square, and a bound of all */
+  const ame_code_info *info;   /* nlist; of the codes */
+  const int8_t *codes;         /* nlist x AME_CODE_STRIDE(dim), of the centroids */
   const uint64_t *list_starts; /* nlist + 1 positions in the base, the first = span.first */
+  const uint64_t *held;        /* held_count positions in the base of rows that the centroids were not made from; NULL when opened */
 } ty_ivf_part;
 typedef struct ty_ivf {
   ty_file file;
@@ -162,8 +198,10 @@ struct ty_collection {
   char *dir;
   pthread_rwlock_t lock; /* shared by questions; exclusive where the fields below change */
 
-  /* Schema: fixed after creation. */
+  /* Schema: fixed after creation. Of a saved collection the base says what the metric is. */
   uint32_t dim;
+  ty_dtype dtype;
+  ty_metric metric;
   uint32_t columns; /* at least 1 */
   bool lexical;     /* the schema's flag: tokens are retained */
   ty_buffer schema; /* the schema's JSON as given: raw slices of it are written back into each manifest */
@@ -217,10 +255,12 @@ typedef struct ty_rebase {
   uint32_t span_count;
   ty_progress *progress;
   /* IVF: what is wanted, and what ty_ivf_train made of it. */
-  bool want_ivf, retrain_ivf; /* keep: reassign to the existing centroids, nprobe kept; retrain: k-means and calibration */
+  bool want_ivf, retrain_ivf; /* keep: reassign to the existing centroids, reach kept unless the rows changed much; retrain: k-means and
+                                 calibration */
   uint64_t ivf_min_rows;
   double ivf_target_recall;
-  ty_ivf *ivf; /* made by ty_ivf_train, with centroids and list starts in memory; nprobe set by ty_ivf_calibrate */
+  uint32_t ivf_threads; /* 0: one for each processor, four at most; the index is the same with any number */
+  ty_ivf *ivf; /* made by ty_ivf_train, with centroids and list starts in memory; reach and nprobe set by ty_ivf_calibrate */
   /* Lexical: what is wanted. */
   bool want_lexical;
   double k1, b;
@@ -228,13 +268,17 @@ typedef struct ty_rebase {
 
 /* Trains or reassigns, and reorders r->rows within each partition by list. Leaves r->ivf NULL where no partition is large enough. */
 ty_status ty_ivf_train(ty_rebase *r, ty_error *err);
-/* Once the new base exists (as `base`, mapped): finds each partition's nprobe on held-out rows. */
+/* Once the new base exists (as `base`, mapped): finds each partition's reach on held-out rows. */
 ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err);
-/* Serialises for ivf-*.slab; and opens such bytes, checking everything against the base it belongs to. */
+/* Serialises for ivf-*.slab; and opens such bytes, checking everything against the base it belongs to. *out is NULL with TY_OK for bytes of
+ * the format before: the collection is then one without an index. */
 ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_error *err);
 ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_span *spans, uint32_t span_count, ty_slice bytes,
                       ty_ivf **out, ty_error *err);
 void ty_ivf_free(ty_ivf *ivf);
+/* How much farther rows lie from their centroids than when those were made, as a ratio of mean squared distances: 1 for a fresh index, more
+ * as compactions assign rows to lists that were not made for them. From 1.25 on a rebuild is worth it. */
+double ty_ivf_drift(const ty_ivf_part *part);
 
 /* Serialises the inverted index over the rows in their final order for lexical-*.slab; and opens such bytes. */
 ty_status ty_lexical_encode(const ty_rebase *r, ty_buffer *out, ty_error *err);
@@ -248,11 +292,5 @@ void ty_lexical_added(ty_lexical *x, uint64_t first_delta_at, uint64_t count);
 void ty_lexical_died(ty_lexical *x, const ty_segment *segment, uint64_t at);
 /* The delta was emptied or re-read from its start: forget what was noted of it. */
 void ty_lexical_reset(ty_lexical *x);
-
-/* The exact or probed search over both segments: search.c. ty_ivf_calibrate uses it on one span. `exclude_at` (UINT64_MAX: none) leaves one
- * position of the base out. */
-typedef struct ty_scan {
-  uint64_t screened, scored, probed;
-} ty_scan;
 
 #endif

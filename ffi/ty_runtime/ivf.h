@@ -3,10 +3,9 @@
 #define TY_IVF_H
 
 #include "internal.h"
+#include "scan.h"
 
-/* Rows between two looks at `cancel`: about 0.1 s of k-means at 600 centroids of 384 dimensions. */
-#define TY_IVF_BLOCK 4096u
-
+/* ---- Memory: ivf.c --------------------------------------------------------------------------------------------------*/
 /* A ty_ivf with room for `parts` parts; every ty_ivf is made by this, because ty_ivf_free also frees what hangs on it. */
 ty_ivf *ty_ivf_new(uint32_t parts);
 /* Memory that lives as long as the index, 64-byte aligned; NULL when there is none left. */
@@ -19,5 +18,84 @@ static inline uint64_t ty_random(uint64_t *state) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
   return z ^ (z >> 31);
 }
+
+/* ---- Work on several threads: ivf_crew.c ----------------------------------------------------------------------------*/
+#define TY_IVF_THREADS_MAX 4u
+
+typedef struct ty_ivf_crew {
+  uint32_t threads; /* 1 .. TY_IVF_THREADS_MAX */
+  ty_progress *progress;
+  _Atomic uint64_t done;
+  uint64_t total;
+} ty_ivf_crew;
+
+void ty_ivf_crew_init(ty_ivf_crew *crew, uint32_t threads, ty_progress *progress);
+/* Counts work as done; tells the caller's ty_progress. */
+void ty_ivf_crew_step(ty_ivf_crew *crew, uint64_t done);
+
+/* `worker` is below crew->threads: it names scratch memory. What a task computes must depend on neither it nor the order of tasks. */
+typedef ty_status (*ty_ivf_task)(void *context, uint64_t task, uint32_t worker, ty_error *err);
+/* Runs the tasks 0 .. n - 1. Asks for cancellation before each: a task should take a tenth of a second at most. Returns the first failure. */
+ty_status ty_ivf_crew_run(ty_ivf_crew *crew, uint64_t n, ty_ivf_task run, void *context, ty_error *err);
+
+/* ---- Building: ivf_train.c, ivf_assign.c ----------------------------------------------------------------------------*/
+typedef struct ty_ivf_builder {
+  ty_rebase *r;
+  const ame_kernel *k;
+  uint64_t dim;
+  ty_ivf_crew crew;
+} ty_ivf_builder;
+
+/* Rows of the partition by their index in it, ascending, that k-means must not see and calibration asks about. */
+typedef struct ty_ivf_held {
+  uint64_t *rows;
+  uint64_t count;
+} ty_ivf_held;
+
+uint32_t ty_ivf_lists_for(uint64_t rows);
+/* What training and assigning a partition counts as work, in rows. */
+uint64_t ty_ivf_train_work(uint64_t rows, uint64_t dim);
+/* The nearest of the centroids for n rows, in an order that keeps both in the cache; `best` as kmeans_assign. */
+void ty_ivf_nearest(const ty_ivf_builder *b, const float *rows, uint64_t n, const float *centroids, const float *half_norms, uint64_t nlist,
+                    uint32_t *assign, float *best);
+/* Rows that one task assigns: about 2^29 multiplications. */
+uint64_t ty_ivf_task_rows(uint64_t nlist, uint64_t dim);
+void ty_ivf_copy_row(const ty_ivf_builder *b, uint64_t at, float *out);
+/* k-means over a sample of the span. Fills centroids and half_norms; held->rows is the caller's to free(), also on failure. */
+ty_status ty_ivf_train_part(ty_ivf_builder *b, const ty_span *span, uint32_t nlist, float *centroids, float *half_norms,
+                            ty_ivf_held *held, ty_error *err);
+/* Assigns every row of the span and puts r->rows in the order of lists; fills the part's radii, codes and list starts, and turns held rows
+ * into positions. */
+ty_status ty_ivf_assign_part(ty_ivf_builder *b, ty_ivf *ivf, const ty_span *span, const ty_ivf_held *held, ty_ivf_part *part,
+                             ty_error *err);
+
+/* ---- Questions: ivf_probe.c -----------------------------------------------------------------------------------------*/
+typedef struct ty_ivf_question {
+  const ty_collection *c;
+  int8_t *codes;
+  double squares, norm;                  /* |q|^2 as summed; at least |q| */
+  double scale, per_norm, per_err, slack; /* of the bound of an inner product by 8-bit codes, as in scan.c */
+  double sum_error;                      /* of a score in f32, relative to |q| |x| (for L2 to the squared distance) */
+  double value_least;
+} ty_ivf_question;
+
+/* What is known of the values of a list's rows before any is read; the scale is that of ty_scanner_threshold. */
+typedef struct ty_ivf_outlook {
+  double middle; /* about their mean */
+  double spread; /* a row of the list lies in reach r if its value is at most middle + r * spread */
+  double most;   /* no row's value is above */
+} ty_ivf_outlook;
+
+ty_status ty_ivf_question_open(const ty_collection *c, const float *query, ty_ivf_question *out, ty_error *err);
+void ty_ivf_question_close(ty_ivf_question *q);
+/* Of all lists of a part. */
+void ty_ivf_look(const ty_ivf_question *q, const ty_ivf_part *part, ty_ivf_outlook *out);
+
+/* Feeds the rows of parts, each with its reach, list by list, the most promising first, until no list is left that has a row in reach. */
+ty_status ty_ivf_feed_near(const ty_ivf_question *q, ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *const *parts,
+                           uint32_t count, bool alone, uint64_t *probed, ty_error *err);
+/* Feeds the rows of a part less those of lists that provably hold none of the answer: the answer is the exact one. */
+ty_status ty_ivf_feed_exact(const ty_ivf_question *q, ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *part, uint64_t top_k,
+                            ty_error *err);
 
 #endif

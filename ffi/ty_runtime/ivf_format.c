@@ -1,16 +1,20 @@
 /* The bytes of an IVF index. All integers little-endian, offsets from the start of the bytes, sections 64-byte aligned:
  *
  *   offset  size  field
- *        0     8  magic "TYIVF001"
+ *        0     8  magic "TYIVF002"
  *        8     4  dim
  *       12     4  parts
  *       16     8  min_rows
  *       24     8  target_recall, f64
  *       32     8  total bytes
  *       40    24  zero
- *       64  32*p  for each part: span u32, nlist u32, nprobe u32, zero u32, offset u64, zero u64
+ *       64  64*p  for each part: span u32, nlist u32, nprobe u32, zero u32, offset u64, reach f64, reach_alone f64, built_square f64,
+ *                 calibrated_square f64, calibrated_rows u64
  *
- *   and at a part's offset: nlist * dim f32 centroids, nlist f32 half norms, nlist + 1 u64 list starts, each aligned.
+ *   and at a part's offset, each aligned: nlist * dim f32 centroids, nlist f32 half norms, nlist f32 rms, nlist f32 most, nlist
+ *   ame_code_info, nlist * AME_CODE_STRIDE(dim) i8 codes of the centroids, nlist + 1 u64 list starts.
+ *
+ * "TYIVF001" had neither radii nor codes. Such an index is not read: the collection answers exactly until the next build.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +22,8 @@
 
 #include "ivf.h"
 
-static const char magic[8] = {'T', 'Y', 'I', 'V', 'F', '0', '0', '1'};
+static const char magic[8] = {'T', 'Y', 'I', 'V', 'F', '0', '0', '2'};
+static const char magic_before[8] = {'T', 'Y', 'I', 'V', 'F', '0', '0', '1'};
 
 typedef struct ivf_header {
   char magic[8];
@@ -31,15 +36,27 @@ typedef struct ivf_header {
 
 typedef struct ivf_entry {
   uint32_t span, nlist, nprobe, zero;
-  uint64_t offset, zero2;
+  uint64_t offset;
+  double reach, reach_alone, built_square, calibrated_square;
+  uint64_t calibrated_rows;
 } ivf_entry;
 
 static uint64_t align64(uint64_t n) { return (n + 63) & ~(uint64_t)63; }
 
-/* Bytes of a part's three arrays. No overflow: nlist < 2^32, dim <= 2^16. */
-static uint64_t part_bytes(uint64_t nlist, uint64_t dim) {
-  return align64(nlist * dim * 4) + align64(nlist * 4) + align64((nlist + 1) * 8);
+/* Where a part's arrays start, counted from its offset. No overflow: nlist < 2^32, dim <= 2^16. */
+enum { CENTROIDS, HALF_NORMS, RMS, MOST, INFO, CODES, LIST_STARTS, ARRAYS };
+typedef struct layout {
+  uint64_t bytes[ARRAYS], at[ARRAYS + 1];
+} layout;
+
+static layout layout_of(uint64_t nlist, uint64_t dim) {
+  layout l = {.bytes = {nlist * dim * 4, nlist * 4, nlist * 4, nlist * 4, nlist * sizeof(ame_code_info),
+                        nlist * AME_CODE_STRIDE(dim), (nlist + 1) * 8}};
+  for (int i = 0; i < ARRAYS; i++) l.at[i + 1] = l.at[i] + align64(l.bytes[i]);
+  return l;
 }
+
+static uint64_t part_bytes(uint64_t nlist, uint64_t dim) { return layout_of(nlist, dim).at[ARRAYS]; }
 
 ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_error *err) {
   uint64_t start = out->bytes;
@@ -51,7 +68,8 @@ ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_erro
   ty_buffer_append(out, &header, sizeof header);
   for (uint32_t i = 0; i < ivf->count; i++) {
     const ty_ivf_part *p = &ivf->parts[i];
-    ivf_entry entry = {p->span, p->nlist, p->nprobe, 0, offset, 0};
+    ivf_entry entry = {p->span,        p->nlist,        p->nprobe,            0, offset, p->reach,
+                       p->reach_alone, p->built_square, p->calibrated_square, p->calibrated_rows};
     ty_buffer_append(out, &entry, sizeof entry);
     offset += part_bytes(p->nlist, dim);
   }
@@ -59,12 +77,12 @@ ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_erro
   ty_buffer_align(out, 64);
   for (uint32_t i = 0; i < ivf->count; i++) {
     const ty_ivf_part *p = &ivf->parts[i];
-    ty_buffer_append(out, p->centroids, (uint64_t)p->nlist * dim * 4);
-    ty_buffer_align(out, 64);
-    ty_buffer_append(out, p->half_norms, (uint64_t)p->nlist * 4);
-    ty_buffer_align(out, 64);
-    ty_buffer_append(out, p->list_starts, ((uint64_t)p->nlist + 1) * 8);
-    ty_buffer_align(out, 64);
+    layout l = layout_of(p->nlist, dim);
+    const void *arrays[ARRAYS] = {p->centroids, p->half_norms, p->rms, p->most, p->info, p->codes, p->list_starts};
+    for (int j = 0; j < ARRAYS; j++) {
+      ty_buffer_append(out, arrays[j], l.bytes[j]);
+      ty_buffer_align(out, 64);
+    }
   }
   if (out->failed || out->bytes - start != header.total)
     return ty_fail(err, TY_NO_MEMORY, "not enough memory to write the IVF index");
@@ -77,22 +95,33 @@ static ty_status corrupt(ty_error *err, uint64_t offset, const char *what) {
 
 static ty_status open_part(const ty_collection *c, const ivf_entry *e, const ty_span *span, const uint8_t *data,
                            ty_ivf_part *out, ty_error *err) {
-  uint64_t centroids = e->offset;
-  uint64_t half_norms = centroids + align64((uint64_t)e->nlist * c->dim * 4);
-  uint64_t starts = half_norms + align64((uint64_t)e->nlist * 4);
-  *out = (ty_ivf_part){e->span,
-                       e->nlist,
-                       e->nprobe,
-                       0,
-                       (const float *)(const void *)(data + centroids),
-                       (const float *)(const void *)(data + half_norms),
-                       (const uint64_t *)(const void *)(data + starts)};
   const ame_kernel *k = c->env->kernel;
+  const void *arrays[ARRAYS];
+  layout l = layout_of(e->nlist, c->dim);
+  uint64_t starts = e->offset + l.at[LIST_STARTS];
+  for (int i = 0; i < ARRAYS; i++) arrays[i] = data + e->offset + l.at[i];
+  *out = (ty_ivf_part){.span = e->span,
+                       .nlist = e->nlist,
+                       .nprobe = e->nprobe,
+                       .reach = e->reach,
+                       .reach_alone = e->reach_alone,
+                       .built_square = e->built_square,
+                       .calibrated_square = e->calibrated_square,
+                       .calibrated_rows = e->calibrated_rows,
+                       .centroids = arrays[CENTROIDS],
+                       .half_norms = arrays[HALF_NORMS],
+                       .rms = arrays[RMS],
+                       .most = arrays[MOST],
+                       .info = arrays[INFO],
+                       .codes = arrays[CODES],
+                       .list_starts = arrays[LIST_STARTS]};
   if (!k->all_finite(out->centroids, (size_t)e->nlist * c->dim))
-    return corrupt(err, centroids, "a centroid is not finite");
-  /* A half norm may be infinite (centroids of 1e30s); only a NaN would be a lie. */
+    return corrupt(err, e->offset, "a centroid is not finite");
+  /* A half norm or a radius may be infinite (centroids of 1e30s); only a NaN would be a lie. */
   for (uint32_t i = 0; i < e->nlist; i++) {
-    if (isnan(out->half_norms[i])) return corrupt(err, half_norms, "a norm is not a number");
+    if (isnan(out->half_norms[i])) return corrupt(err, e->offset + l.at[HALF_NORMS], "a norm is not a number");
+    if (!(out->rms[i] >= 0) || !(out->most[i] >= 0))
+      return corrupt(err, e->offset + l.at[RMS], "a radius is not a distance");
   }
   if (out->list_starts[0] != span->first || out->list_starts[e->nlist] != span->first + span->count) {
     return corrupt(err, starts, "the lists do not cover their partition");
@@ -110,6 +139,7 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
   ivf_header header;
   if (bytes.bytes < sizeof header) return corrupt(err, 0, "it is too short");
   memcpy(&header, bytes.data, sizeof header);
+  if (memcmp(header.magic, magic_before, sizeof magic) == 0) return TY_OK;
   if (memcmp(header.magic, magic, sizeof magic) != 0) return corrupt(err, 0, "it does not start as one");
   if (header.dim != c->dim) return corrupt(err, 8, "it is of another dimension");
   if (header.parts > span_count) return corrupt(err, 12, "it has more parts than the base has partitions");
@@ -144,6 +174,10 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
       status = corrupt(err, at, "a part names a partition that does not exist");
     else if (e.nlist == 0 || e.nprobe == 0 || e.nprobe > e.nlist)
       status = corrupt(err, at + 4, "a part's number of lists is impossible");
+    else if (!(e.reach >= 0 && e.reach_alone >= e.reach))
+      status = corrupt(err, at + 24, "a part's reach is not a distance");
+    else if (!(e.built_square >= 0 && e.calibrated_square >= 0))
+      status = corrupt(err, at + 40, "a part's mean distance is not one");
     else if (e.offset != expected)
       status = corrupt(err, at + 16, "a part is not where it should be");
     else if (part_bytes(e.nlist, c->dim) > bytes.bytes - expected)

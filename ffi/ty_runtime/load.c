@@ -96,6 +96,8 @@ ty_status ty_adopt_schema(ty_collection *c, const ty_schema *schema, ty_error *e
   ty_buffer_free(&c->schema);
   c->schema = text;
   c->dim = schema->dim;
+  c->dtype = schema->dtype;
+  c->metric = schema->metric;
   c->columns = schema->columns;
   c->lexical = schema->lexical;
   c->default_target_recall = schema->default_target_recall;
@@ -185,6 +187,7 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
 
 void ty_swap_state(ty_collection *c, ty_collection *t) {
   SWAP(c->schema, t->schema);
+  SWAP(c->metric, t->metric);
   SWAP(c->default_target_recall, t->default_target_recall);
   SWAP(c->generation, t->generation);
   SWAP(c->next_row, t->next_row);

@@ -42,6 +42,28 @@ static int same_string(ty_slice a, ty_slice b) {
   return result;
 }
 
+static bool read_dtype(ty_slice value, ty_dtype *out) {
+  static const char *const names[] = {[TY_F32] = "\"f32\"", [TY_F16] = "\"f16\"", [TY_INT8] = "\"int8\"", [TY_INT4] = "\"int4\""};
+  for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
+    *out = (ty_dtype)i;
+    if (ty_json_is(value, names[i])) return true;
+  }
+  return false;
+}
+
+/* The profile is its caller's own, but for its member distance. What it does not say, or says in other words, is inner product. */
+static ty_metric read_metric(ty_slice profile) {
+  ty_metric metric = TY_INNER_PRODUCT;
+  ty_json_walk walk;
+  ty_slice key, value;
+  if (!ty_json_walk_start(&walk, profile, true)) return metric;
+  while (ty_json_walk_next(&walk, &key, &value)) { /* of a member that stands twice the last counts, as everywhere in JSON */
+    if (!ty_json_is(key, "distance")) continue;
+    metric = ty_json_is(value, "\"cosine\"") ? TY_COSINE : ty_json_is(value, "\"l2\"") ? TY_L2 : TY_INNER_PRODUCT;
+  }
+  return metric;
+}
+
 /* Checks the members' values. `status` is what a wrong one is: an argument or a file. */
 static ty_status schema_values(ty_schema *s, ty_status status, ty_error *err) {
   for (int i = 0; i < TY_SCHEMA_KEYS; i++) {
@@ -52,7 +74,9 @@ static ty_status schema_values(ty_schema *s, ty_status status, ty_error *err) {
   if (!ty_json_u64(s->members[TY_KEY_DIM], &dim) || dim < 1 || dim > 65536)
     return bad(err, status, "dim is not 1 to 65536");
   s->dim = (uint32_t)dim;
-  if (!ty_json_is(s->members[TY_KEY_DTYPE], "\"f32\"")) return bad(err, status, "dtype is not \"f32\"");
+  if (!read_dtype(s->members[TY_KEY_DTYPE], &s->dtype))
+    return bad(err, status, "dtype is not \"f32\", \"f16\", \"int8\" or \"int4\"");
+  s->metric = read_metric(s->members[TY_KEY_EMBEDDER_PROFILE]);
   if (!ty_json_is_string(s->members[TY_KEY_NAME])) return bad(err, status, "name is not a string");
   if (!ty_json_is_string(s->members[TY_KEY_KEY_NAME])) return bad(err, status, "key_name is not a string");
   if (!ty_json_bool(s->members[TY_KEY_LEXICAL], &s->lexical)) return bad(err, status, "lexical is not a boolean");
@@ -115,6 +139,8 @@ ty_status ty_schema_agree(const ty_schema *mine, const ty_schema *theirs, ty_err
   else if (!ty_json_is_string(theirs->members[TY_KEY_DTYPE]) ||
            same_string(mine->members[TY_KEY_DTYPE], theirs->members[TY_KEY_DTYPE]) != 1)
     differs = "dtype";
+  else if (mine->metric != theirs->metric)
+    differs = "metric";
   else if (same_string(mine->members[TY_KEY_KEY_NAME], theirs->members[TY_KEY_KEY_NAME]) != 1)
     differs = "key_name";
   else if (mine->lexical != theirs->lexical)

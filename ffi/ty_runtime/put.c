@@ -4,12 +4,9 @@
  * is reserved. Then, under the exclusive lock, the rows come in at once and nothing can fail any more.
  */
 #include <stdio.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "store.h"
-
-#define CANCEL_EVERY 256u
 
 /* The i-th of a run of strings. */
 static ty_slice nth(const uint8_t *bytes, const uint64_t *ends, uint64_t i) {
@@ -48,8 +45,7 @@ typedef struct put_call {
   uint64_t *last;    /* by order of first mention: the index whose content wins */
   ty_place *victim;  /* + 1; 0: the id is new */
   ty_operation **op; /* as encoded */
-  int8_t *codes;
-  ame_code_info *info;
+  ty_coded coded;    /* what screens each row */
   uint32_t *table; /* distinct ids by hash: position in `last` + 1 */
   uint64_t table_size;
 } put_call;
@@ -102,11 +98,11 @@ static ty_status resolve(put_call *p, ty_error *err) {
                  listed, refused > 3 ? ", ..." : "");
 }
 
-/* Encodes one row as its operation. `terms` is scratch. */
-static ty_status encode(put_call *p, uint64_t row, ty_buffer *terms, ty_error *err) {
+/* Encodes one row as its operation. `stored` is its vector, `terms` scratch. */
+static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_buffer *terms, ty_error *err) {
   ty_collection *c = p->c;
   const ty_put_args *a = p->args;
-  uint64_t i = p->last[row], dim_bytes = (uint64_t)c->dim * sizeof(float);
+  uint64_t i = p->last[row];
   ty_slice id = put_id(p, i), meta = nth(a->metas, a->meta_ends, i), text = nth(a->texts, a->text_ends, i);
   bool texts = a->text_ends != NULL, keep = texts && !(a->flags & TY_PUT_DROP_TEXT);
   terms->bytes = 0;
@@ -138,7 +134,7 @@ static ty_status encode(put_call *p, uint64_t row, ty_buffer *terms, ty_error *e
   ty_put_layout l = ty_put_place(c, &op);
   uint64_t end = l.keys + op.keys_bytes;
   memcpy(at, &op, sizeof op);
-  memcpy(at + l.vector, a->vectors + i * c->dim, (size_t)dim_bytes);
+  memcpy(at + l.vector, stored, (size_t)ty_vector_bytes(c));
   memcpy(at + l.id, id.data, (size_t)id.bytes);
   if (meta.bytes > 0) memcpy(at + l.meta, meta.data, (size_t)meta.bytes);
   if (op.text_bytes > 0) memcpy(at + l.text, text.data, (size_t)text.bytes);
@@ -151,9 +147,39 @@ static ty_status encode(put_call *p, uint64_t row, ty_buffer *terms, ty_error *e
   memset(at + end, 0, (size_t)(op.bytes - end));
   p->op[row] = (ty_operation *)(void *)at;
   c->store->ops++;
-  c->env->kernel->quantize_i8(a->vectors + i * c->dim, 1, c->dim, p->codes + row * AME_CODE_STRIDE(c->dim),
-                              &p->info[row]);
   return TY_OK;
+}
+
+/* Encodes all rows, as many at a time as the coder takes. */
+static ty_status encode_all(put_call *p, ty_progress *progress, ty_error *err) {
+  ty_collection *c = p->c;
+  ty_coder coder;
+  ty_buffer terms = {0};
+  uint64_t row_bytes = (uint64_t)c->dim * sizeof(float), bad;
+  ty_status status = ty_coder_open(&coder, c, err);
+  for (uint64_t first = 0, n; first < p->rows && status == TY_OK; first += n) {
+    n = p->rows - first < coder.room ? p->rows - first : coder.room;
+    ty_progress_set(progress, first, p->rows);
+    if (ty_cancelled(progress)) {
+      status = ty_fail(err, TY_CANCELLED, "cancelled; no row of the call is in");
+      break;
+    }
+    for (uint64_t i = 0; i < n; i++)
+      memcpy(coder.rows + i * c->dim, p->args->vectors + p->last[first + i] * c->dim, (size_t)row_bytes);
+    if (!ty_coder_store(&coder, n, &bad)) {
+      uint64_t row = p->last[first + bad / c->dim], element = bad % c->dim;
+      status = ty_fail(err, TY_INVALID, "vectors[%llu][%llu] is %.9g, which %s: scale the vectors or use dtype f32",
+                       (unsigned long long)row, (unsigned long long)element,
+                       (double)p->args->vectors[row * c->dim + element], ty_dtype_limit(c->dtype));
+      break;
+    }
+    ty_vector_screen(c, coder.stored, coder.rows, n, &p->coded, first);
+    for (uint64_t i = 0; i < n && status == TY_OK; i++)
+      status = encode(p, first + i, coder.stored + i * ty_vector_bytes(c), &terms, err);
+  }
+  ty_coder_free(&coder);
+  ty_buffer_free(&terms);
+  return status;
 }
 
 /* Makes room and codes for filter values: the only part under the exclusive lock that may fail, before anything is seen. */
@@ -182,7 +208,7 @@ static void apply(put_call *p, const uint32_t *key_codes) {
     ty_new_row fresh = {.row = op->row,
                         .birth = op->birth,
                         .codes = key_codes + row * c->columns,
-                        .payload = {.vector = (const float *)(const void *)(at + l.vector),
+                        .payload = {.vector = at + l.vector,
                                     .id = {at + l.id, op->id_bytes},
                                     .meta = {at + l.meta, op->meta_bytes},
                                     .text = {at + l.text, op->text_bytes},
@@ -195,7 +221,7 @@ static void apply(put_call *p, const uint32_t *key_codes) {
     } else {
       p->args->inserted++;
     }
-    ty_delta_push(c, &fresh, p->codes + row * AME_CODE_STRIDE(c->dim), &p->info[row]);
+    ty_delta_push(c, &fresh, &p->coded, row);
     c->next_row++;
     ty_derived_added(c, (ty_place)(c->base.count + c->delta.count - 1));
   }
@@ -230,7 +256,6 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   if (status != TY_OK) return status;
   put_call p = {.c = c, .args = args};
   uint32_t *key_codes = NULL;
-  ty_buffer terms = {0};
   ty_chunk_mark mark = ty_chunk_mark_take(c);
   uint64_t n = args->n;
   status = check_put(c, args, err);
@@ -239,24 +264,16 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   p.last = malloc((size_t)n * sizeof *p.last);
   p.victim = malloc((size_t)n * sizeof *p.victim);
   p.op = malloc((size_t)n * sizeof *p.op);
-  p.codes = malloc((size_t)(n * AME_CODE_STRIDE(c->dim)));
-  p.info = malloc((size_t)n * sizeof *p.info);
   p.table = calloc((size_t)p.table_size, sizeof *p.table);
   key_codes = malloc((size_t)(n * c->columns) * sizeof *key_codes);
-  if (p.last == NULL || p.victim == NULL || p.op == NULL || p.codes == NULL || p.info == NULL || p.table == NULL ||
-      key_codes == NULL) {
+  if (p.last == NULL || p.victim == NULL || p.op == NULL || p.table == NULL || key_codes == NULL) {
     status = ty_fail(err, TY_NO_MEMORY, "out of memory for %llu rows", (unsigned long long)n);
     goto done;
   }
   status = ty_ids_need(c, err);
   if (status == TY_OK) status = resolve(&p, err);
-  for (uint64_t row = 0; row < p.rows && status == TY_OK; row++) {
-    if (row % CANCEL_EVERY == 0) {
-      ty_progress_set(progress, row, p.rows);
-      if (ty_cancelled(progress)) status = ty_fail(err, TY_CANCELLED, "cancelled; no row of the call is in");
-    }
-    if (status == TY_OK) status = encode(&p, row, &terms, err);
-  }
+  if (status == TY_OK) status = ty_coded_open(&p.coded, c, p.rows, err);
+  if (status == TY_OK) status = encode_all(&p, progress, err);
   if (status == TY_OK) {
     pthread_rwlock_wrlock(&c->lock);
     status = make_room(&p, key_codes, err);
@@ -271,11 +288,9 @@ done:
   free(p.last);
   free(p.victim);
   free(p.op);
-  free(p.codes);
-  free(p.info);
+  ty_coded_free(&p.coded);
   free(p.table);
   free(key_codes);
-  ty_buffer_free(&terms);
   ty_change_leave(c);
   return status;
 }

@@ -138,8 +138,9 @@ ty_status ty_sample(ty_collection *c, ty_sample_args *args, ty_error *err) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
     if (r.segment->dead[r.at]) continue;
     if (splitmix(&state) % left-- >= want - args->out_count) continue;
-    memcpy(args->out + args->out_count++ * c->dim, ty_row_vector(r.segment, r.at, c->dim),
-           (size_t)c->dim * sizeof(float));
+    float *to = args->out + args->out_count++ * c->dim;
+    const float *row = ty_row_vector(c, r.segment, r.at, to);
+    if (row != to) memcpy(to, row, (size_t)c->dim * sizeof *to);
   }
   ty_leave(c);
   return TY_OK;

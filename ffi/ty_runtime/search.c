@@ -1,113 +1,92 @@
-/* ty_search: plans which runs of rows a question reads, scans them, and packs the answer. */
-#include <inttypes.h>
+/* ty_search: which runs of rows a question reads, and the answer packed. */
+#include <math.h>
 #include <stdlib.h>
 
-#include "scan.h"
+#include "ivf.h"
 
-/* The lists of one partition that a question probes must hold this many rows for each row asked, whatever nprobe says: nprobe is
- * calibrated for ten answers, and fifty lists hold no 10,000 rows. A guess on the safe side. */
-#define ROWS_PER_ANSWER 8u
-/* A partition that would need more of its lists than this (rows without any structure do) is read in full, in one run: the exact answer
- * is the faster one then. Measured on 100,000 x 384 unclustered rows: 79 % of the rows by lists 3.35 ms, all in a run 2.66 ms. */
-#define PROBES_WORTH_IT(nlist) ((uint64_t)(nlist)*2 / 3)
+/* A question for fewer answers than nprobe was calibrated with still reads as if it asked for this many: the reach of a list is measured
+ * against the last of ten answers, and the first alone is a higher bar, at which more lists look hopeless that are not. */
+#define ANSWERS_MIN 10u
 
-typedef struct plan {
-  ty_range *ranges;
-  uint64_t count, capacity;
+/* Rows read otherwise, of the delta mostly, count as setting the bar from this part of a partition's rows on. */
+#define OTHERS_SHARE 10u
+
+typedef struct reading {
+  ty_scanner *scanner;
+  ty_ivf_question question;
+  const ty_ivf_part **near; /* parts read by promising lists */
+  uint32_t near_count;
+  uint64_t rows_near, rows_else; /* of those parts; fed otherwise */
   uint64_t probed;
-} plan;
+} reading;
 
-static bool plan_add(plan *p, const ty_segment *segment, uint64_t first, uint64_t count) {
-  if (count == 0) return true;
-  if (p->count == p->capacity) {
-    uint64_t capacity = p->capacity == 0 ? 64 : 2 * p->capacity, bytes;
-    if (!ty_mul(capacity, sizeof(ty_range), &bytes) || bytes > SIZE_MAX) return false;
-    ty_range *grown = realloc(p->ranges, (size_t)bytes);
-    if (grown == NULL) return false;
-    p->ranges = grown;
-    p->capacity = capacity;
-  }
-  p->ranges[p->count++] = (ty_range){segment, first, count};
-  return true;
+static ty_status feed_rows(reading *r, const ty_segment *segment, uint64_t first, uint64_t count, ty_error *err) {
+  ty_range range = {segment, first, count};
+  r->rows_else += count;
+  return ty_scanner_feed(r->scanner, &range, err);
 }
 
-/* Adds the lists of one partition whose centroids have the largest inner products with the query. By inner product, not by distance: the
- * order of the answer does not depend on the query's length, so the choice of lists must not either. */
-static bool plan_probe(plan *p, const ty_collection *c, const ty_ivf_part *part, const float *query, uint64_t top_k) {
-  const ame_kernel *k = c->env->kernel;
-  uint64_t rows_wanted;
-  if (!ty_mul(top_k, ROWS_PER_ANSWER, &rows_wanted)) rows_wanted = UINT64_MAX;
-  bool fits = false;
-  float *scores = malloc((size_t)part->nlist * sizeof *scores);
-  ame_hit *hits = malloc((size_t)part->nlist * sizeof *hits);
-  ame_hit *best = malloc((size_t)part->nlist * sizeof *best);
-  if (scores == NULL || hits == NULL || best == NULL) goto done;
-  k->dot_f32(query, part->centroids, part->nlist, c->dim, scores);
-  for (uint32_t i = 0; i < part->nlist; i++) hits[i] = (ame_hit){i, scores[i] == scores[i] ? scores[i] : 0, i};
-  uint64_t wanted = part->nprobe;
-  for (;;) {
-    ame_topk heap = {best, wanted, 0};
-    k->topk_offer(&heap, hits, part->nlist);
-    k->topk_sort(&heap);
-    uint64_t rows = 0;
-    for (uint64_t i = 0; i < heap.count; i++)
-      rows += part->list_starts[best[i].row + 1] - part->list_starts[best[i].row];
-    if (rows >= rows_wanted || wanted == part->nlist) break;
-    wanted = wanted > part->nlist / 2 ? part->nlist : wanted * 2;
+/* Feeds what is read by position: the delta first, for an early threshold, then the base less the parts read by lists. */
+static ty_status feed_plain(reading *r, const ty_collection *c, const ty_filter *filter, uint64_t top_k, bool indexed,
+                            bool near, ty_error *err) {
+  uint64_t at = filter->first, end = filter->first + filter->count;
+  ty_status status = feed_rows(r, &c->delta, 0, c->delta.count, err);
+  for (uint32_t i = 0; indexed && i < c->ivf->count && status == TY_OK; i++) {
+    const ty_ivf_part *part = &c->ivf->parts[i];
+    uint64_t first = part->list_starts[0], last = part->list_starts[part->nlist];
+    if (first < at || last > end || first == last) continue;
+    status = feed_rows(r, &c->base, at, first - at, err); /* partitions without an index, in one run */
+    at = last;
+    if (near && isfinite(part->reach)) {
+      r->near[r->near_count++] = part;
+      r->rows_near += last - first;
+    } else if (status == TY_OK) {
+      r->rows_else += last - first;
+      status = ty_ivf_feed_exact(&r->question, r->scanner, &c->base, part, top_k, err);
+    }
   }
-  for (uint64_t i = 0; i < wanted; i++) {
-    uint64_t first = part->list_starts[best[i].row];
-    if (!plan_add(p, &c->base, first, part->list_starts[best[i].row + 1] - first)) goto done;
-  }
-  p->probed += wanted;
-  fits = true;
-done:
-  free(scores);
-  free(hits);
-  free(best);
-  return fits;
+  return status == TY_OK ? feed_rows(r, &c->base, at, end - at, err) : status;
 }
 
-/* An index answers a question only where it was calibrated for at least the recall asked, and where no other column is filtered: nprobe
+/* An index answers a question only where it was calibrated for at least the recall asked, and where no other column is filtered: reach
  * says nothing about the lists that hold the few rows of a filter (faiss falls to 0.88 there), and reading just the matching rows is
- * cheaper anyway. */
+ * cheaper anyway. Everything else is answered exactly, for which an index still tells lists that cannot hold an answer. */
 static bool use_ivf(const ty_collection *c, const ty_filter *filter, double target) {
   return c->ivf != NULL && target < 1 && target <= c->ivf->target_recall + 1e-9 && (filter->all || filter->column == 0);
 }
 
-static bool plan_build(plan *p, const ty_collection *c, const ty_filter *filter, const float *query, uint64_t top_k,
-                       bool ivf) {
-  uint64_t at = filter->first, end = filter->first + filter->count;
-  if (ivf) {
-    for (uint32_t i = 0; i < c->ivf->count; i++) {
-      const ty_ivf_part *part = &c->ivf->parts[i];
-      uint64_t first = part->list_starts[0], last = part->list_starts[part->nlist];
-      if (first < at || last > end || first == last || part->nprobe > PROBES_WORTH_IT(part->nlist)) continue;
-      if (!plan_add(p, &c->base, at, first - at)) return false; /* partitions without an index, in one run */
-      if (!plan_probe(p, c, part, query, top_k)) return false;
-      at = last;
-    }
-  }
-  return plan_add(p, &c->base, at, end - at) && plan_add(p, &c->delta, 0, c->delta.count);
-}
-
-static ty_status search_rows(const ty_collection *c, ty_search_args *args, const ty_filter *filter, bool ivf,
-                             ty_scored **hits, uint64_t *count, ty_error *err) {
-  plan p = {0};
-  ty_scan counts = {0};
-  ty_status status;
+static ty_status search_rows(const ty_collection *c, ty_search_args *args, const float *query, const ty_filter *filter,
+                             double target, ty_scored **hits, uint64_t *count, ty_error *err) {
+  reading r = {0};
+  ty_status status = TY_OK;
+  bool near = use_ivf(c, filter, target), indexed = c->ivf != NULL && !filter->none;
+  uint64_t top_k = near && args->top_k < ANSWERS_MIN ? ANSWERS_MIN : args->top_k;
   *hits = NULL;
   *count = 0;
-  if (plan_build(&p, c, filter, args->query, args->top_k, ivf)) {
-    status = ty_scan_top(c->env->kernel, c->dim, args->query, args->top_k, filter, p.ranges, p.count, hits, count,
-                         &counts, err);
-  } else {
-    status = ty_fail(err, TY_NO_MEMORY, "not enough memory to plan a search");
+  if (indexed) {
+    r.near = malloc((c->ivf->count + 1) * sizeof *r.near);
+    status = r.near == NULL ? ty_fail(err, TY_NO_MEMORY, "not enough memory to plan a search")
+                            : ty_ivf_question_open(c, query, &r.question, err);
   }
-  args->screened_rows += counts.screened;
-  args->scored_rows += counts.scored;
-  args->probed_lists = p.probed;
-  free(p.ranges);
+  if (status == TY_OK)
+    status = ty_scanner_open(c, &c->base, &c->delta, query, top_k, filter->count + c->delta.count, filter,
+                             &r.scanner, err);
+  if (status == TY_OK) status = feed_plain(&r, c, filter, top_k, indexed, near, err);
+  /* Where other rows set the bar, a partition's answers are held against it one by one: see calibrate.c. */
+  bool alone = r.near_count > 1 || r.rows_else > r.rows_near / OTHERS_SHARE;
+  if (status == TY_OK && r.near_count > 0)
+    status = ty_ivf_feed_near(&r.question, r.scanner, &c->base, r.near, r.near_count, alone, &r.probed, err);
+  if (status == TY_OK) status = ty_scanner_answer(r.scanner, hits, count, err);
+  if (r.scanner != NULL) {
+    ty_scan_counts counts = ty_scanner_counts(r.scanner);
+    args->screened_rows = counts.screened;
+    args->scored_rows = counts.scored;
+  }
+  if (*count > args->top_k) *count = args->top_k;
+  args->probed_lists = r.probed;
+  ty_scanner_close(r.scanner);
+  ty_ivf_question_close(&r.question);
+  free(r.near);
   return status;
 }
 
@@ -127,13 +106,10 @@ ty_status ty_search_entered(ty_collection *c, ty_search_args *args, ty_error *er
   if (status != TY_OK) return status;
   atomic_fetch_add_explicit(&c->searches, 1, memory_order_relaxed);
   double target = args->target_recall == 0 ? c->default_target_recall : args->target_recall;
-  bool ivf = use_ivf(c, &filter, target);
-  status = search_rows(c, args, &filter, ivf, &hits, &count, err);
-  if (status == TY_OK && args->probed_lists != 0 && count < args->top_k) {
-    /* The probed lists held too few live rows: deleted ones since the build. What exists is owed, so everything is read. */
-    free(hits);
-    status = search_rows(c, args, &filter, false, &hits, &count, err);
-  }
+  float *scratch = malloc(c->dim * sizeof *scratch);
+  if (scratch == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a question");
+  status = search_rows(c, args, ty_query_prepare(c, args->query, scratch), &filter, target, &hits, &count, err);
+  free(scratch);
   if (status != TY_OK) goto done;
   for (uint64_t i = 0; i < count; i++)
     ty_answer_row(&answer, c, hits[i].ref, (double)hits[i].score, args->what, (ty_slice){NULL, 0});

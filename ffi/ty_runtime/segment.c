@@ -1,6 +1,7 @@
 /* Rows of a base or a delta: reading their parts, and letting the delta grow. */
 #include <stdlib.h>
 #include <string.h>
+#include "block.h"
 #include "store.h"
 
 static ty_slice cut(const uint8_t *bytes, const uint64_t *ends, uint64_t at) {
@@ -50,9 +51,13 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, ty_error *err) {
   if (need <= c->store->delta_capacity) return TY_OK;
   uint64_t capacity = c->store->delta_capacity < 32 ? 32 : c->store->delta_capacity * 2;
   if (capacity < need) capacity = need;
+  capacity = ty_block_count(capacity) * AME_BLOCK_ROWS;
+  uint64_t block = AME_BLOCK_BYTES(c->dim), blocks = capacity / AME_BLOCK_ROWS;
   /* Columns that grew before one failed are merely larger than they say. */
-  bool grown = REGROW(s->codes, AME_CODE_STRIDE(c->dim)) && REGROW(s->info, sizeof *s->info) &&
-               REGROW(s->row, sizeof *s->row) && REGROW(s->birth, sizeof *s->birth) &&
+  bool grown = regrow((const void **)&s->blocks, (size_t)(ty_block_count(s->count) * block), (size_t)(blocks * block));
+  if (c->dtype != TY_INT4)
+    grown = grown && REGROW(s->codes, AME_CODE_STRIDE(c->dim)) && REGROW(s->info, sizeof *s->info);
+  grown = grown && REGROW(s->row, sizeof *s->row) && REGROW(s->birth, sizeof *s->birth) &&
                REGROW(s->dead, sizeof *s->dead) && REGROW(s->payload, sizeof *s->payload);
   for (uint32_t i = 0; grown && i < c->columns; i++) grown = REGROW(s->keys[i], sizeof **s->keys);
   if (!grown) goto no_memory;
@@ -65,14 +70,19 @@ no_memory:
 /* The segment's columns are const for everybody but this file. */
 #define SET(column, at, value) (*(uint64_t *)(uintptr_t) & (column)[at] = (value))
 
-void ty_delta_push(ty_collection *c, const ty_new_row *row, const int8_t *codes, const ame_code_info *info) {
+void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i) {
   ty_segment *s = &c->delta;
   uint64_t at = s->count, stride = AME_CODE_STRIDE(c->dim);
-  memcpy((void *)(uintptr_t)(s->codes + at * stride), codes, (size_t)stride);
-  memcpy((void *)(uintptr_t)(s->info + at), info, sizeof *info);
+  uint8_t *blocks = (uint8_t *)(uintptr_t)s->blocks;
+  if (at % AME_BLOCK_ROWS == 0) ty_block_clear(blocks + at / AME_BLOCK_ROWS * AME_BLOCK_BYTES(c->dim), c->dim);
+  ty_block_put(blocks, c->dim, at, coded->i4 + i * AME_I4_BYTES(c->dim), &coded->i4_info[i], coded->bias[i]);
+  if (s->codes != NULL) {
+    memcpy((void *)(uintptr_t)(s->codes + at * stride), coded->codes + i * stride, (size_t)stride);
+    memcpy((void *)(uintptr_t)(s->info + at), &coded->info[i], sizeof *s->info);
+  }
   SET(s->row, at, row->row);
   SET(s->birth, at, row->birth);
-  for (uint32_t i = 0; i < c->columns; i++) *(uint32_t *)(uintptr_t)&s->keys[i][at] = row->codes[i];
+  for (uint32_t k = 0; k < c->columns; k++) *(uint32_t *)(uintptr_t)&s->keys[k][at] = row->codes[k];
   s->dead[at] = 0;
   s->payload[at] = row->payload;
   s->count++;
@@ -81,6 +91,7 @@ void ty_delta_push(ty_collection *c, const ty_new_row *row, const int8_t *codes,
 
 void ty_delta_free(ty_collection *c) {
   ty_segment *s = &c->delta;
+  free((void *)(uintptr_t)s->blocks);
   free((void *)(uintptr_t)s->codes);
   free((void *)(uintptr_t)s->info);
   free((void *)(uintptr_t)s->row);
@@ -94,13 +105,19 @@ void ty_delta_free(ty_collection *c) {
 }
 
 /* ---- Answers -------------------------------------------------------------------------------------------------------- */
-static void put(ty_answer *a, const void *data, uint64_t bytes) {
+/* Room for so many bytes and zeros up to a multiple of 8; NULL where they do not fit. They are counted past the end too: the caller learns how
+ * much is needed. */
+static uint8_t *take(ty_answer *a, uint64_t bytes) {
   uint64_t padded = (bytes + 7) & ~(uint64_t)7;
-  if (a->bytes + padded <= a->capacity && padded > 0) {
-    memcpy(a->out + a->bytes, data, (size_t)bytes);
-    memset(a->out + a->bytes + bytes, 0, (size_t)(padded - bytes));
-  }
-  a->bytes += padded; /* counted past the end too: the caller learns how much is needed */
+  uint8_t *at = a->bytes + padded <= a->capacity && padded > 0 ? a->out + a->bytes : NULL;
+  if (at != NULL) memset(at + bytes, 0, (size_t)(padded - bytes));
+  a->bytes += padded;
+  return at;
+}
+
+static void put(ty_answer *a, const void *data, uint64_t bytes) {
+  uint8_t *at = take(a, bytes);
+  if (at != NULL) memcpy(at, data, (size_t)bytes);
 }
 
 void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double score, uint64_t what, ty_slice extra) {
@@ -123,7 +140,11 @@ void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double scor
   put(a, id.data, id.bytes);
   if (has_meta) put(a, meta.data, meta.bytes);
   if (has_text) put(a, text.data, text.bytes);
-  if (vector_bytes > 0) put(a, ty_row_vector(s, ref.at, c->dim), vector_bytes);
+  float *vector = (float *)(void *)take(a, vector_bytes); /* records are 8-byte aligned, and so is what the caller passes */
+  if (vector != NULL) {
+    const float *row = ty_row_vector(c, s, ref.at, vector);
+    if (row != vector) memcpy(vector, row, (size_t)vector_bytes);
+  }
   put(a, extra.data, extra.bytes);
   a->count++;
 }

@@ -10,6 +10,7 @@
 #include "format.h"
 #include "internal.h"
 #include "json.h"
+#include "vector.h"
 
 /* ---- The manifest: manifest.c ---------------------------------------------------------------------------------------*/
 /* The schema's keys in their order; the manifest repeats them with id_map between filter_columns and telys_version. */
@@ -31,6 +32,8 @@ extern const char *const ty_schema_keys[TY_SCHEMA_KEYS];
 typedef struct ty_schema {
   ty_slice members[TY_SCHEMA_KEYS]; /* raw JSON, pointing into the text it was read from */
   uint32_t dim, columns;
+  ty_dtype dtype;
+  ty_metric metric; /* by the embedder profile's member distance */
   bool lexical;
   double default_target_recall;
 } ty_schema;
@@ -54,7 +57,7 @@ typedef struct ty_saved {
 ty_status ty_schema_read(ty_slice json, ty_schema *out, ty_error *err);
 /* Writes a schema as one JSON object. */
 void ty_schema_write(const ty_schema *schema, ty_buffer *out);
-/* TY_INVALID naming the first of dim, dtype, key_name, filter_columns and lexical that differs. */
+/* TY_INVALID naming the first of dim, dtype, metric, key_name, filter_columns and lexical that differs. */
 ty_status ty_schema_agree(const ty_schema *mine, const ty_schema *theirs, ty_error *err);
 ty_status ty_saved_read(ty_buffer *text, ty_saved *out, ty_error *err); /* takes the text's memory over, also on failure */
 void ty_saved_free(ty_saved *m);
@@ -145,8 +148,8 @@ typedef struct ty_new_row {
   const uint32_t *codes; /* of the filter columns */
   ty_payload payload;
 } ty_new_row;
-/* Room was reserved. `codes` and `info` as quantised. */
-void ty_delta_push(ty_collection *c, const ty_new_row *row, const int8_t *codes, const ame_code_info *info);
+/* Room was reserved. What screens the row is the i-th of `coded`. */
+void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i);
 void ty_delta_free(ty_collection *c);
 static inline uint64_t ty_total_rows(const ty_collection *c) { return c->base.count + c->delta.count; }
 static inline ty_ref ty_ref_of(const ty_collection *c, ty_place p) {

@@ -23,7 +23,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 1u
+#define TY_ABI_VERSION 2u
 TY_API uint32_t ty_abi_version(void);
 
 typedef enum ty_status {
@@ -63,8 +63,9 @@ TY_API ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env 
 TY_API void ty_env_close(ty_env *env);
 
 /* A new collection in memory; nothing is written before its first ty_save. `schema` is a JSON object with exactly the keys name, dim,
- * dtype ("f32"), key_name, filter_columns (the key first), telys_version, default_target_recall, applied_tuner, lexical,
- * embedder_profile. */
+ * dtype ("f32", "f16", "int8" or "int4": how vectors are stored, which is what rows then are), key_name, filter_columns (the key first),
+ * telys_version, default_target_recall, applied_tuner, lexical, embedder_profile. Where that is an object, its member distance says how rows
+ * are ranked: "cosine" or "l2"; anything else is the inner product. */
 TY_API ty_status ty_collection_new(ty_env *env, const char *dir, const uint8_t *schema, uint64_t schema_bytes,
                                    ty_collection **out, ty_error *err);
 /* Opens the saved state in `dir` and maps it. TY_NOT_FOUND without a collection.json. */
@@ -96,7 +97,7 @@ typedef struct ty_put_args {
   uint64_t n;
   uint64_t mode;
   uint64_t flags;
-  const float *vectors; /* n x dim, finite */
+  const float *vectors; /* n x dim, finite. Cosine: scaled to unit length when stored */
   const uint8_t *ids;
   const uint64_t *id_ends;
   const uint8_t *metas;
@@ -108,7 +109,7 @@ typedef struct ty_put_args {
   uint64_t inserted; /* out */
   uint64_t replaced; /* out */
 } ty_put_args;
-/* All or nothing: on failure no row of the call is in. */
+/* All or nothing: on failure no row of the call is in. TY_INVALID for an element that the dtype cannot hold. */
 TY_API ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_error *err);
 
 typedef struct ty_delete_args {
@@ -131,8 +132,9 @@ typedef struct ty_compact_args {
 } ty_compact_args;
 TY_API ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progress, ty_error *err);
 
-/* An IVF index for every partition of at least min_rows rows; nprobe of each is the smallest whose recall@10 on held-out rows reaches
- * target_recall with a margin. Also sets default_target_recall. With no partition large enough nothing is built. */
+/* An IVF index for every partition of at least min_rows rows. How far each question looks is calibrated for each partition, so that recall@10
+ * on held-out rows reaches target_recall with a margin. Also sets default_target_recall. With no partition large enough nothing is built.
+ * Uses as many threads as there are processors, four at most. */
 typedef struct ty_ivf_args {
   uint64_t min_rows;
   double target_recall; /* in (0, 1] */
@@ -159,7 +161,7 @@ typedef struct ty_record {
   uint32_t id_bytes;
   uint32_t meta_bytes;   /* TY_ABSENT: stored without metadata, or not asked for */
   uint32_t text_bytes;   /* TY_ABSENT: no text stored, or not asked for */
-  uint32_t vector_bytes; /* 0 where not asked for, else dim * 4 */
+  uint32_t vector_bytes; /* 0 where not asked for, else dim * 4: floats, decoded from what is stored */
   uint32_t extra_bytes;  /* explain: ty_term records; 0 otherwise */
   uint32_t found;        /* 0: ty_get of an id that is not live; the record then holds the id only */
 } ty_record;
@@ -195,8 +197,28 @@ typedef struct ty_search_args {
   uint64_t scored_rows;   /* out: rows scored in f32 */
   uint64_t probed_lists;  /* out: 0 for an exact search */
 } ty_search_args;
-/* The top_k live rows by inner product, best first, ties by smaller row number. */
+/* The top_k live rows, best first, ties by smaller row number. A score is the inner product with the stored row, the cosine (0 for a zero row),
+ * or the negative squared distance. */
 TY_API ty_status ty_search(ty_collection *c, ty_search_args *args, ty_error *err);
+
+/* n questions with everything else the same, in one pass over the rows. The answers are those that ty_search gives one by one, one behind the
+ * other in `out`; counts[i] says how many records belong to question i. */
+typedef struct ty_search_many_args {
+  const float *queries; /* n x dim, finite */
+  uint64_t n;
+  uint64_t top_k;
+  uint64_t column;
+  const uint8_t *key;
+  uint64_t key_bytes;
+  double target_recall;
+  uint64_t what;
+  uint64_t *counts; /* n, out */
+  uint8_t *out;
+  uint64_t out_capacity;
+  uint64_t out_bytes;
+  uint64_t screened_rows, scored_rows, probed_lists; /* out: sums */
+} ty_search_many_args;
+TY_API ty_status ty_search_many(ty_collection *c, ty_search_many_args *args, ty_error *err);
 
 typedef struct ty_lexical_search_args {
   const uint8_t *query;
@@ -250,7 +272,7 @@ typedef struct ty_count_args {
 } ty_count_args;
 TY_API ty_status ty_count(ty_collection *c, ty_count_args *args, ty_error *err);
 
-/* Up to n live rows' vectors, chosen by the seed without repetition. */
+/* Up to n live rows' vectors as stored, decoded, chosen by the seed without repetition. */
 typedef struct ty_sample_args {
   uint64_t n;
   uint64_t seed;
@@ -294,7 +316,7 @@ TY_API ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err);
 typedef struct ty_partition {
   uint64_t rows;
   uint64_t nlist;  /* 0: no IVF index */
-  uint64_t nprobe;
+  uint64_t nprobe; /* lists that a question reads on average, as calibrated; nlist: it reads all rows */
   uint64_t key_bytes;
 } ty_partition;
 typedef struct ty_partitions_args {
@@ -320,7 +342,8 @@ enum {
   TY_OP_BUILD_LEXICAL,
   TY_OP_SEARCH,
   TY_OP_SEARCH_LEXICAL,
-  TY_OP_VERIFY
+  TY_OP_VERIFY,
+  TY_OP_SEARCH_MANY
 };
 typedef void (*ty_done_fn)(uint32_t token, int32_t status);
 TY_API ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,

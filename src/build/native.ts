@@ -21,24 +21,17 @@ const ZIG_TARGET: Record<PlatformTag, string> = {
   "macos-arm64": "aarch64-macos.13.0",
 };
 
+const AVX2 = ["-mavx2", "-mfma", "-mf16c", "-mcrc32"];
+const AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx512vnni", ...AVX2];
+
 /** Files of one CPU path get that CPU's instructions; no other file does, so that every library starts on every CPU. */
 const ISA_FLAGS: Record<string, { arch: "x86_64" | "arm64"; flags: string[] }> = {
-  "isa_avx2.c": { arch: "x86_64", flags: ["-mavx2", "-mfma", "-mf16c", "-mcrc32"] },
-  "isa_avx512.c": {
-    arch: "x86_64",
-    flags: [
-      "-mavx512f",
-      "-mavx512bw",
-      "-mavx512vl",
-      "-mavx512dq",
-      "-mavx512vnni",
-      "-mavx2",
-      "-mfma",
-      "-mf16c",
-      "-mcrc32",
-    ],
-  },
+  "isa_avx2.c": { arch: "x86_64", flags: AVX2 },
+  "isa_avx2_i4.c": { arch: "x86_64", flags: AVX2 },
+  "isa_avx512.c": { arch: "x86_64", flags: AVX512 },
+  "isa_avx512_i4.c": { arch: "x86_64", flags: AVX512 },
   "isa_neon.c": { arch: "arm64", flags: [] },
+  "isa_neon_i4.c": { arch: "arm64", flags: [] },
 };
 
 /** Compilers at a time: each takes a core and some hundred megabytes. */

@@ -11,7 +11,7 @@ export type { FilterValue, Metadata } from "../store/filter.ts";
  */
 export type Where = Readonly<Record<string, FilterValue>>;
 
-/** One vector: `dim` finite numbers. Stored in single precision. */
+/** One vector: `dim` finite numbers. Stored as the collection's element type says, which is single precision unless another was asked for. */
 export type Vector = Float32Array | readonly number[];
 
 /** Rows of vectors: a matrix row by row in one `Float32Array` (its length a multiple of `dim`), or one vector a row. */
@@ -56,7 +56,10 @@ export interface Explanation {
 /** The best rows, best first; the lists run side by side. */
 export interface SearchResult {
   ids: string[];
-  /** Inner products; of a fused ranking its own scores. */
+  /**
+   * By the collection's metric: inner products, cosines, or negative squared distances, so that larger is better in each case; of a fused
+   * ranking its own scores.
+   */
   scores: number[];
   /** With `withMetadata`. */
   metadata?: (Metadata | null)[];
@@ -72,8 +75,16 @@ export interface CreateOptions {
   partitionBy?: string | undefined;
   /** Further metadata keys that can be filtered by. */
   filterColumns?: readonly string[] | undefined;
-  /** Element type as stored ("f32"). */
+  /**
+   * Element type as stored: "f32" (the default), "f16", "int8" or "int4". What is stored is what a row is: searches are exact with respect to
+   * the stored numbers, and those are what is returned.
+   */
   dtype?: string | undefined;
+  /**
+   * How rows are ranked: "inner_product" (the default), "cosine" or "l2". Rows of a cosine collection are scaled to unit length when they
+   * are put, and are returned so; a zero vector stays one and scores 0. Comes from the embedder where one is named.
+   */
+  metric?: string | undefined;
   /** Name of the embedder that turns texts into vectors: "multigram", "bigram", or one that was registered. */
   embedder?: string | undefined;
 }
@@ -87,6 +98,7 @@ export interface CollectionStats {
   external_ids: number;
   dim: number;
   dtype: string;
+  metric: string;
   filter_columns: readonly string[];
   /** Number of the last save; 0 before the first. */
   generation: number;
@@ -114,7 +126,7 @@ export interface CollectionApi {
   addTexts(texts: readonly string[], options?: RowOptions): Promise<string[]>;
   /** Embeds texts and adds or replaces them by id. */
   upsertTexts(texts: readonly string[], options?: RowOptions): Promise<string[]>;
-  /** The rows of the largest inner product with `vector` (`dim` numbers). */
+  /** The rows that are nearest to `vector` (`dim` numbers) by the collection's metric. */
   search(vector: Vector, options?: SearchOptions): Promise<SearchResult>;
   /** The rows that a text means, by the collection's embedder. */
   searchText(text: string, options?: SearchOptions): Promise<SearchResult>;

@@ -5,7 +5,6 @@ import type { Embedder } from "../embed/embedder.ts";
 import { ValueError } from "../errors.ts";
 import { type Env, memoryPath } from "../paths.ts";
 import type { Native } from "../runtime/native.ts";
-import { DTYPES, type Dtype } from "../store/manifest.ts";
 import { shown } from "../store/names.ts";
 import { Store } from "../store/store.ts";
 import type { CreateOptions, StoreApi } from "./api.ts";
@@ -76,13 +75,10 @@ export class LocalStore implements StoreApi<LocalCollection> {
         `dim is ${dim} and embedder ${shown(model_id)} makes vectors of ${dimension}: leave dim out`,
       );
     }
-    const dtype = options.dtype ?? "f32";
-    if (!(DTYPES as readonly string[]).includes(dtype)) {
-      throw new ValueError(`dtype ${shown(dtype)} is not one of ${DTYPES.join(", ")}`);
-    }
     this.store.create(name, {
       dim,
-      dtype: dtype as Dtype,
+      dtype: options.dtype,
+      metric: options.metric,
       partitionBy: options.partitionBy,
       filterColumns: options.filterColumns,
       lexical: options.lexical,

@@ -16,6 +16,12 @@ export interface LocalSearchOptions extends SearchOptions {
   targetRecall?: number | undefined;
 }
 
+/** How to answer several questions at once. */
+export interface ManySearchOptions extends LocalSearchOptions {
+  /** Most workers to use (all). */
+  threads?: number | undefined;
+}
+
 /** How to search by a text. */
 export interface TextSearchOptions extends LocalSearchOptions {
   /** Stops the embedder; the call is then a CancelledError. */

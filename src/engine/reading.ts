@@ -3,9 +3,9 @@ import { ArgumentTypeError } from "../errors.ts";
 import { TOP_K_MAX } from "../limits.ts";
 import type { TextAnswer } from "../memory/texts.ts";
 import type { Collection, Row, SearchAnswer } from "../store/collection.ts";
-import type { Explanation, SearchOptions, SearchResult, Vector } from "./api.ts";
+import type { Explanation, SearchOptions, SearchResult, Vector, Vectors } from "./api.ts";
 import type { GetOptions, GotRow, LexicalResult, LexicalSearchOptions, LocalSearchOptions } from "./options.ts";
-import { checkString, checkStrings, toVector } from "./rows.ts";
+import { checkString, checkStrings, toMatrix, toVector } from "./rows.ts";
 
 const TOP_K = 10;
 
@@ -22,6 +22,23 @@ export async function searchVector(
     targetRecall: options.targetRecall,
   });
   return toResult(answer.rows, options, () => explainDense(answer));
+}
+
+/** The rows nearest to each of several vectors. */
+export async function searchVectors(
+  collection: Collection,
+  vectors: Vectors,
+  options: LocalSearchOptions,
+  threads: number,
+): Promise<SearchResult[]> {
+  const question = {
+    topK: topKOf(options),
+    where: options.where,
+    metadata: options.withMetadata,
+    targetRecall: options.targetRecall,
+  };
+  const answers = await collection.searchMany(toMatrix(vectors, collection.schema.dim), question, threads);
+  return answers.map((answer) => toResult(answer.rows, options, () => explainDense(answer)));
 }
 
 /** The rows that hold the words of a query. */

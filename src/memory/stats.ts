@@ -13,6 +13,7 @@ export function collectionStats(collection: Collection): StatsPayload["stats"] {
     external_ids: counters.live_rows,
     dim: manifest.dim,
     dtype: manifest.dtype,
+    metric: manifest.metric,
     filter_columns: manifest.filterColumns,
     lexical: manifest.lexical,
     lexical_index: lexical,

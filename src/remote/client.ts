@@ -57,9 +57,9 @@ export class RemoteTelys implements StoreApi<RemoteCollection> {
   createCollection(name: string, options: CreateOptions): Promise<RemoteCollection> {
     return this.channel.run(async () => {
       checkString("the collection's name", name);
-      const { dim, partitionBy, filterColumns, dtype, embedder } = options;
+      const { dim, partitionBy, filterColumns, dtype, metric, embedder } = options;
       if (filterColumns) checkList("filterColumns", filterColumns);
-      const args = { dim, partition_by: partitionBy, filter_columns: filterColumns, dtype, embedder };
+      const args = { dim, partition_by: partitionBy, filter_columns: filterColumns, dtype, metric, embedder };
       await this.ask("create_collection", name, args);
       return new RemoteCollection(this.channel, name, dim ?? undefined);
     });

@@ -31,6 +31,7 @@ export const ARGUMENTS = {
     partition_by: z.optional(z.string()),
     filter_columns: z.optional(z.array(z.string())),
     dtype: z.optional(z.string()),
+    metric: z.optional(z.string()),
     embedder: z.optional(z.string()),
   }),
   open_collection: none,

@@ -171,7 +171,7 @@ export class Collection {
     return this.writer.rebuild(watch, () => this.native.buildLexical(k1, b, watch));
   }
 
-  /** The best live rows by inner product with `query`. */
+  /** The best live rows for `query` by the collection's metric. */
   async search(query: Float32Array, options: SearchOptions): Promise<SearchAnswer> {
     if (query.length !== this.schema.dim) {
       throw new ValueError(
@@ -186,6 +186,31 @@ export class Collection {
       this.scanBytes = answer.screenedRows * this.schema.dim;
       return { ...answer, rows: answer.rows.map(toRow) };
     } catch (error) {
+      throw fromNative(error, this.name);
+    }
+  }
+
+  /**
+   * Answers to several questions, row-major in `queries`, in their order: each what `search` would answer. They share one pass over the rows
+   * and are spread over `threads` workers.
+   */
+  async searchMany(queries: Float32Array, options: SearchOptions, threads = 1): Promise<SearchAnswer[]> {
+    const { dim } = this.schema;
+    if (queries.length % dim !== 0) {
+      throw new ValueError(`queries hold ${queries.length} numbers, which is no multiple of the dimension ${dim}`);
+    }
+    const filter = toFilter(options.where, this.schema.filterColumns);
+    const count = queries.length / dim;
+    const share = Math.ceil(count / Math.max(1, threads));
+    const parts: Promise<SearchAnswer[]>[] = [];
+    for (let from = 0; from < count; from += share) {
+      const part = queries.subarray(from * dim, Math.min(count, from + share) * dim);
+      parts.push(this.watched(this.askTogether(part, filter, options)));
+    }
+    try {
+      return (await Promise.all(parts)).flat();
+    } catch (error) {
+      await Promise.allSettled(parts);
       throw fromNative(error, this.name);
     }
   }
@@ -242,6 +267,25 @@ export class Collection {
     await this.writer.settled();
     await Promise.allSettled(this.asked);
     this.native.close();
+  }
+
+  private async askTogether(
+    queries: Float32Array,
+    filter: ReturnType<typeof toFilter>,
+    options: SearchOptions,
+  ): Promise<SearchAnswer[]> {
+    const n = queries.length / this.schema.dim;
+    const recall = options.targetRecall ?? 0;
+    const answer = await this.native.searchMany(queries, n, options.topK, filter, recall, toWhat(options));
+    const rows = answer.rows.map(toRow);
+    let end = 0;
+    const ends = answer.counts.map((count) => (end += count));
+    return answer.counts.map((count, i) => ({
+      rows: rows.slice(ends[i]! - count, ends[i]),
+      screenedRows: Math.round(answer.screenedRows / n),
+      scoredRows: Math.round(answer.scoredRows / n),
+      probedLists: Math.round(answer.probedLists / n),
+    }));
   }
 
   private async watched<T>(question: Promise<T>): Promise<T> {

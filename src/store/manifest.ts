@@ -4,13 +4,18 @@ import { COLUMN_BYTES_MAX, DIM_MAX, FILTER_COLUMNS_MAX } from "../limits.ts";
 import { CONTROL, shown } from "./names.ts";
 
 /** Element types that a collection may store. */
-export const DTYPES = ["f32"] as const;
+export const DTYPES = ["f32", "f16", "int8", "int4"] as const;
 export type Dtype = (typeof DTYPES)[number];
+
+/** How a collection may rank its rows. */
+export const METRICS = ["inner_product", "cosine", "l2"] as const;
+export type Metric = (typeof METRICS)[number];
 
 /** What is fixed when a collection is created. */
 export interface Schema {
   dim: number;
   dtype: Dtype;
+  metric: Metric;
   /** The partition key: always the first filter column. */
   keyName: string;
   filterColumns: readonly string[];
@@ -34,7 +39,9 @@ export interface Manifest extends Schema {
 /** What a caller says of a new collection; the rest has defaults. */
 export interface SchemaInput {
   dim: number;
-  dtype?: Dtype;
+  dtype?: string | undefined;
+  /** Of a collection with an embedder it is the embedder's own and may be left out. */
+  metric?: string | undefined;
   partitionBy?: string;
   filterColumns?: readonly string[];
   lexical?: boolean;
@@ -69,10 +76,37 @@ export function completeSchema(input: SchemaInput): Schema {
       );
     }
   }
-  const dtype = input.dtype ?? "f32";
-  if (!DTYPES.includes(dtype)) throw new ValueError(`dtype '${dtype}' is not one of ${DTYPES.join(", ")}`);
+  const dtype = oneOf(DTYPES, "dtype", input.dtype ?? "f32");
   const embedderProfile = input.embedderProfile ?? null;
-  return { dim, dtype, keyName, filterColumns, lexical: input.lexical ?? false, embedderProfile };
+  const own = metricOf(embedderProfile);
+  const metric = oneOf(METRICS, "metric", input.metric ?? own);
+  if (embedderProfile && metric !== own) {
+    throw new ValueError(`metric is '${metric}' and the embedder's vectors are compared by '${own}': leave metric out`);
+  }
+  return { dim, dtype, metric, keyName, filterColumns, lexical: input.lexical ?? false, embedderProfile };
+}
+
+function oneOf<T extends string>(allowed: readonly T[], what: string, value: string): T {
+  const found = allowed.find((one) => one === value);
+  if (found === undefined) throw new ValueError(`${what} ${shown(value)} is not one of ${allowed.join(", ")}`);
+  return found;
+}
+
+/**
+ * The metric that an embedder's profile asks for. Its word for it may be any; what is none of ours is the inner product. The native side
+ * reads it in the same way.
+ */
+function metricOf(profile: object | null): Metric {
+  const distance = (profile as { distance?: unknown } | null)?.distance;
+  return METRICS.find((metric) => metric === distance) ?? "inner_product";
+}
+
+/** Who made the vectors of a collection without an embedder. The manifest's keys are fixed, so its metric stands in such a profile. */
+const RAW_VECTORS = "vectors";
+
+/** What the manifest holds as `embedder_profile`. */
+function storedProfile({ embedderProfile, metric }: Schema): object | null {
+  return embedderProfile ?? (metric === "inner_product" ? null : { provider: RAW_VECTORS, distance: metric });
 }
 
 /** The keys of a new collection as the native side takes them. */
@@ -87,7 +121,7 @@ export function schemaJson(name: string, schema: Schema, writerVersion: string):
     default_target_recall: 1.0,
     applied_tuner: null,
     lexical: schema.lexical,
-    embedder_profile: schema.embedderProfile,
+    embedder_profile: storedProfile(schema),
   });
 }
 
@@ -98,14 +132,17 @@ export function parseManifest(text: string): Manifest {
   if (typeof m.name !== "string" || typeof m.dim !== "number" || !Array.isArray(columns)) {
     throw new OSError("collection.json lacks name, dim or filter_columns: restore the collection from a copy");
   }
+  const profile = (m.embedder_profile ?? null) as { provider?: unknown; model_id?: unknown } | null;
+  const isRaw = profile?.provider === RAW_VECTORS && profile.model_id === undefined;
   return {
     name: m.name,
     dim: m.dim,
     dtype: m.dtype as Dtype,
+    metric: metricOf(profile),
     keyName: String(m.key_name),
     filterColumns: columns.map(String),
     lexical: m.lexical === true,
-    embedderProfile: (m.embedder_profile ?? null) as object | null,
+    embedderProfile: isRaw ? null : profile,
     writerVersion: String(m.telys_version),
     defaultTargetRecall: Number(m.default_target_recall ?? 1),
     appliedTuner: m.applied_tuner ?? null,
@@ -120,6 +157,7 @@ export function schemaDifference(existing: Schema, asked: Schema): string | unde
   const pairs: [string, unknown, unknown][] = [
     ["dim", existing.dim, asked.dim],
     ["dtype", existing.dtype, asked.dtype],
+    ["metric", existing.metric, asked.metric],
     ["partition_by", existing.keyName, asked.keyName],
     ["filter_columns", existing.filterColumns.join(", "), asked.filterColumns.join(", ")],
     ["lexical", existing.lexical, asked.lexical],

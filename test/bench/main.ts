@@ -1,8 +1,12 @@
 /**
- * `npm run bench [-- start memory quality serve soak] [--json]`: figures beside a peer's or the machine's limit, in one run. `soak` takes five
- * minutes and runs only where it is named.
+ * `npm run bench [-- start memory quality serve soak vectors calibration] [--json]`: figures beside a peer's or the machine's limit, in one
+ * run. Those that take minutes, from `soak` on, run only where they are named. `vectors` takes options of its own: vectors/options.ts.
  */
 import { type Line, report } from "./measure.ts";
+import { takeOptions, type VectorOptions } from "./vectors/options.ts";
+
+const words = process.argv.slice(2);
+const vectors = optionsOrExit();
 
 const suites: Record<string, () => Promise<Line[]>> = {
   start: async () => (await import("./start.ts")).benchStart(),
@@ -13,9 +17,10 @@ const suites: Record<string, () => Promise<Line[]>> = {
 /** Only where they are named. */
 const long: typeof suites = {
   soak: async () => (await import("./soak.ts")).benchSoak(),
+  vectors: async () => (await import("./vectors/bench.ts")).benchVectors(vectors),
+  calibration: async () => (await import("./vectors/calibration.ts")).benchCalibration(),
 };
 
-const words = process.argv.slice(2);
 const all = { ...suites, ...long };
 const asked = words.filter((word) => !word.startsWith("-"));
 const unknown = asked.filter((name) => !Object.hasOwn(all, name));
@@ -26,3 +31,12 @@ if (unknown.length > 0) {
 const lines: Line[] = [];
 for (const name of asked.length > 0 ? asked : Object.keys(suites)) lines.push(...(await all[name]!()));
 report(lines, words.includes("--json"));
+
+function optionsOrExit(): VectorOptions {
+  try {
+    return takeOptions(words);
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(2);
+  }
+}

@@ -25,9 +25,10 @@ export interface Line {
   against?: string;
   /** `value` divided by the other's, or the other way round where more is better. */
   ratio?: number;
-  /** What was asked for, as a sentence. */
-  goal: string;
-  met: boolean;
+  /** What was asked for, as a sentence; left out where nothing was. */
+  goal?: string;
+  /** Left out where there is nothing to judge, or nobody to compare with. */
+  met?: boolean;
 }
 
 /** Prints lines as a table and, with `--json`, as JSON. */
@@ -37,8 +38,10 @@ export function report(lines: readonly Line[], json: boolean): void {
     return;
   }
   for (const line of lines) {
-    const value = `${line.value.toFixed(line.value < 10 ? 2 : 0)} ${line.unit}`.padStart(16);
+    const digits = line.value < 1 ? 4 : line.value < 10 ? 2 : 0;
+    const value = `${line.value.toFixed(digits)} ${line.unit}`.padStart(16);
     const ratio = line.ratio === undefined ? "" : `, ${line.ratio.toFixed(3)} of ${line.against}`;
-    console.log(`${line.met ? "met   " : "MISSED"} ${value}  ${line.what}${ratio}  (goal: ${line.goal})`);
+    const verdict = line.met === undefined ? "      " : line.met ? "met   " : "MISSED";
+    console.log(`${verdict} ${value}  ${line.what}${ratio}${line.goal ? `  (goal: ${line.goal})` : ""}`);
   }
 }

@@ -12,6 +12,7 @@ import { ROWS } from "./rows.cases.ts";
 import { SAVING } from "./saving.cases.ts";
 import { STORES } from "./stores.cases.ts";
 import { TEXTS } from "./texts.cases.ts";
+import { TYPES } from "./types.cases.ts";
 
 /** What a case works on: a fresh store. */
 export interface Subject {
@@ -35,7 +36,7 @@ export function collectionContract(kind: string, open: (dir: string) => Promise<
   });
   afterEach(() => subject.store.close());
 
-  for (const [group, cases] of Object.entries({ ROWS, QUESTIONS, TEXTS, SAVING, STORES })) {
+  for (const [group, cases] of Object.entries({ ROWS, QUESTIONS, TEXTS, SAVING, STORES, TYPES })) {
     describe(`${kind}: ${group.toLowerCase()}`, () => {
       for (const [name, run] of Object.entries(cases)) test(name, () => run(subject));
     });

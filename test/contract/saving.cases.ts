@@ -29,6 +29,7 @@ export const SAVING: Cases = {
       external_ids: 2,
       dim: 4,
       dtype: "f32",
+      metric: "inner_product",
       filter_columns: ["scope", "kind"],
       embedder_profile: null,
       generation: 1,

@@ -1,5 +1,5 @@
-/* Any bytes through the tokenizer and both embedders: no access out of bounds, no undefined behaviour, and the promises that
- * hold for every text. With -fsanitize=fuzzer this is a libFuzzer target; with -DSTANDALONE it drives itself:
+/* Any bytes through the tokenizer and both embedders, and as floats through the four-bit codes and their bounds: no access out
+ * of bounds, no undefined behaviour, and the promises that hold for every text and every vector. With -fsanitize=fuzzer this is a libFuzzer target; with -DSTANDALONE it drives itself:
  *   kernel_fuzz [rounds] [seed]      (the seed is printed; a failure repeats with it) */
 #include "../../ffi/ame_kernel/ame_kernel.h"
 
@@ -29,10 +29,96 @@ static void count(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes) {
   t->hash = t->hash * 31 + hash;
 }
 
+#define FUZZ_DIM  100
+#define FUZZ_ROWS 32
+
+/* Floats from bytes: any finite ones, or ones of like size, where codes matter more. */
+static void floats_of(const uint8_t *data, size_t count, int alike, float *out) {
+  for (size_t i = 0; i < count; i++) {
+    uint32_t bits;
+    memcpy(&bits, data + 4 * i, sizeof bits);
+    uint32_t exponent = bits >> 23 & 255;
+    exponent = alike ? 120 + exponent % 8 : exponent == 255 ? 254 : exponent;
+    bits = (bits & 0x807fffffu) | exponent << 23;
+    memcpy(out + i, &bits, sizeof bits);
+  }
+}
+
+typedef struct screened {
+  uint8_t codes[FUZZ_ROWS * AME_I4_BYTES(FUZZ_DIM)], blocks[FUZZ_ROWS / AME_BLOCK_ROWS * AME_BLOCK_BYTES(FUZZ_DIM)];
+  ame_i4_info info[FUZZ_ROWS];
+  uint16_t survivors[FUZZ_ROWS / AME_BLOCK_ROWS];
+  float middle[FUZZ_ROWS], half[FUZZ_ROWS], decoded[FUZZ_DIM];
+} screened;
+
+/* All rows through one path; two blocks, whose last rows may be zero. */
+static void screen_rows(const ame_kernel *k, const float *q, const float *rows, size_t n, size_t dim, float threshold,
+                        screened *s) {
+  memset(s, 0, sizeof *s);
+  size_t bytes = AME_I4_BYTES(dim);
+  k->quantize_i4(rows, n, dim, s->codes, s->info);
+  for (size_t i = 0; i < FUZZ_ROWS; i++) {
+    uint8_t *at = s->blocks + i / AME_BLOCK_ROWS * AME_BLOCK_BYTES(dim) + i % AME_BLOCK_ROWS * 4;
+    const float columns[5] = {s->info[i].scale, s->info[i].offset, s->info[i].err, i < n ? s->info[i].norm : 1, 0};
+    for (size_t g = 0; g < bytes / 4; g++) memcpy(at + 64 * g, s->codes + i * bytes + 4 * g, 4);
+    for (size_t c = 0; c < 5; c++) memcpy(at + 16 * bytes + 64 * c, &columns[c], 4);
+  }
+  int8_t codes[AME_CODE_STRIDE(FUZZ_DIM)];
+  ame_code_info info;
+  k->quantize_i8(q, 1, dim, codes, &info);
+  ame_i4_query question = {codes, 0, info.scale, info.norm, 0, 0, 0x1p-21f};
+  double norm = 0;
+  for (size_t j = 0; j < dim; j++) {
+    question.sum += codes[j];
+    norm += (double)q[j] * q[j];
+  }
+  double each = ((double)info.err + sqrt(norm) * (1 + 0x1p-30) * (double)dim * 0x1p-22) * (1 + 0x1p-18);
+  question.per_err = question.per_norm = nextafterf((float)each, INFINITY);
+  k->screen_i4(&question, s->blocks, FUZZ_ROWS / AME_BLOCK_ROWS, dim, threshold, s->survivors, s->middle, s->half);
+  if (n) k->dequantize_i4(s->codes, s->info, dim, s->decoded);
+}
+
+static void fuzz_vectors(const uint8_t *data, size_t size) {
+  static float values[(FUZZ_ROWS + 1) * FUZZ_DIM];
+  static screened all, some, truth;
+  if (size < 2) return;
+  size_t dim = 1 + data[0] % FUZZ_DIM, n = (size - 2) / 4 / dim;
+  if (n < 2) return;
+  n = n - 1 < FUZZ_ROWS ? n - 1 : FUZZ_ROWS;
+  floats_of(data + 2, (n + 1) * dim, data[1] & 1, values);
+  const ame_kernel *k = ame_kernel_table();
+  const float *q = values, *rows = values + dim;
+  const char *best = ame_isa_active();
+  float largest = 0, threshold = 0;
+  for (size_t j = 0; j < dim; j++) largest = fabsf(q[j]) > largest ? fabsf(q[j]) : largest;
+  int asked = largest >= 0x1p-49f && largest <= 0x1p46f; /* then the length is in range, and screening is allowed */
+  for (uint32_t p = 0; p < ame_isa_count(); p++) {
+    if (ame_isa_force(ame_isa_name(p))) continue;
+    screen_rows(k, q, rows, n, dim, -INFINITY, p ? &some : &all);
+    require(p == 0 || !asked || memcmp(&some, &all, sizeof all) == 0, "bounds are the same on every path");
+    require(memcmp(p ? some.codes : all.codes, all.codes, sizeof all.codes) == 0, "codes are the same on every path");
+    if (p == 0) threshold = all.middle[data[1] / 2 % n] + all.half[data[1] / 2 % n];
+    screen_rows(k, q, rows, n, dim, threshold, p ? &some : &truth);
+    require(p == 0 || !asked || memcmp(&some, &truth, sizeof truth) == 0, "survivors are the same on every path");
+  }
+  ame_isa_force(best);
+  for (size_t i = 0; i < n; i++) {
+    long double sum = 0;
+    for (size_t j = 0; j < dim; j++) sum += (long double)q[j] * rows[i * dim + j];
+    require(all.survivors[i / 16] >> i % 16 & 1, "everything survives minus infinity");
+    if (asked && !isinf(all.half[i])) {
+      require(sum >= (long double)all.middle[i] - all.half[i] && sum <= (long double)all.middle[i] + all.half[i],
+              "an inner product is within its bound");
+      require(sum < threshold || truth.survivors[i / 16] >> i % 16 & 1, "what reaches the threshold survives");
+    }
+  }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static float row[1024], again[1024];
   tally once = {0, 0, 0}, twice = {0, 0, 0};
+  fuzz_vectors(data, size);
   ame_tokenize(data, size, count, &once);
   ame_tokenize(data, size, count, &twice);
   require(once.tokens == twice.tokens && once.bytes == twice.bytes && once.hash == twice.hash,

@@ -23,12 +23,12 @@ typedef struct fixture {
   ty_collection c;
   model_row *rows; /* base first, by position, then the delta */
   uint64_t count;
-  void *memory[64];
+  void *memory[128];
   uint32_t memory_count;
 } fixture;
 
 static void *keep(fixture *f, void *p) {
-  if (p == NULL || f->memory_count == 64) abort();
+  if (p == NULL || f->memory_count == 128) abort();
   return f->memory[f->memory_count++] = p;
 }
 
@@ -82,7 +82,7 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
   s->keys = keys;
   uint8_t *terms_data = keep(f, terms.data != NULL ? terms.data : malloc(1));
   if (s->is_base) {
-    s->vectors = vectors;
+    s->vectors = (const uint8_t *)vectors;
     s->id_ends = ends;
     s->ids = ids;
     s->terms_ends = terms_ends;
@@ -95,7 +95,7 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
   s->payload = keep(f, calloc(n + 1, sizeof *s->payload));
   for (uint64_t i = 0; i < n; i++) {
     uint64_t start = i == 0 ? 0 : terms_ends[i - 1];
-    s->payload[i] = (ty_payload){.vector = vectors + i * dim, .id = {ids + 8 * i, 8}, .terms = {terms_data + start, terms_ends[i] - start}};
+    s->payload[i] = (ty_payload){.vector = (const uint8_t *)(vectors + i * dim), .id = {ids + 8 * i, 8}, .terms = {terms_data + start, terms_ends[i] - start}};
   }
 }
 

@@ -1,4 +1,5 @@
 /* The question half of the runtime against naive answers: exact and probed search, filters, BM25, and damaged bytes. */
+#include <float.h>
 #include "search_fixture.h"
 
 #include <inttypes.h>
@@ -10,6 +11,16 @@ static uint8_t *out;
 #define OUT_BYTES (64u << 20)
 
 /* ---- Exact search ---------------------------------------------------------------------------------------------------*/
+
+/* The score that ranks: the kernel's f32 inner product; where that overflows, the exact one cut to the range of a float. */
+static double kernel_score(const fixture *f, const float *query, const float *row) {
+  float score;
+  f->env.kernel->dot_f32(query, row, 1, f->c.dim, &score);
+  if (isfinite(score)) return (double)score;
+  double sum = 0;
+  for (uint32_t i = 0; i < f->c.dim; i++) sum += (double)query[i] * (double)row[i];
+  return sum > FLT_MAX ? FLT_MAX : sum < -FLT_MAX ? -FLT_MAX : (double)(float)sum;
+}
 
 typedef struct naive {
   uint64_t row;
@@ -30,7 +41,7 @@ static uint64_t naive_search(const fixture *f, const float *query, uint64_t colu
   uint64_t n = 0;
   for (uint64_t i = 0; i < f->count; i++) {
     if (!matches(&f->rows[i], column, code)) continue;
-    best[n++] = (naive){f->rows[i].row, (double)ty_scan_score(f->env.kernel, query, f->rows[i].vector, f->c.dim)};
+    best[n++] = (naive){f->rows[i].row, kernel_score(f, query, f->rows[i].vector)};
   }
   qsort(best, (size_t)n, sizeof *best, by_score_then_row);
   return n;
@@ -179,146 +190,7 @@ static void test_arguments(void) {
   free(vectors);
 }
 
-/* ---- IVF ------------------------------------------------------------------------------------------------------------*/
-
-/* A point near one of 64 centres, unit length. */
-static void clustered(float *v, uint32_t dim, const float *centres, uint64_t *seed) {
-  const float *c = centres + test_random(seed) % 64 * dim;
-  for (uint32_t i = 0; i < dim; i++) v[i] = c[i] + 0.7f * (float)test_normal(seed);
-  ame_kernel_table()->normalize(v, 1, dim);
-}
-
-static void use_ivf(fixture *f, ty_rebase *r, double target) {
-  /* What rebase.c does: train, lay the rows out anew, calibrate, encode, open. */
-  ty_error err;
-  r->want_ivf = r->retrain_ivf = true;
-  r->ivf_min_rows = 1000;
-  r->ivf_target_recall = target;
-  CHECK(ty_ivf_train(r, &err) == TY_OK && r->ivf != NULL);
-  if (r->ivf == NULL) return;
-  model_row *rows = calloc(f->count + 1, sizeof *rows);
-  uint64_t n = r->count;
-  for (uint64_t i = 0; i < n; i++) rows[i] = f->rows[r->rows[i].at];
-  memcpy(f->rows, rows, (size_t)n * sizeof *rows);
-  free(rows);
-  f->c.base = (ty_segment){.is_base = true};
-  fill_segment(f, &f->c.base, f->rows, n);
-  CHECK(ty_ivf_calibrate(r, &f->c.base, &err) == TY_OK);
-  ty_buffer bytes = {0};
-  CHECK(ty_ivf_encode(r->ivf, f->c.dim, &bytes, &err) == TY_OK);
-  ty_slice slice = {bytes.data, bytes.bytes};
-  CHECK(ty_ivf_open(&f->c, &f->c.base, f->c.spans, f->c.span_count, slice, &f->c.ivf, &err) == TY_OK);
-  CHECK(f->c.ivf != NULL && f->c.ivf->count == r->ivf->count && f->c.ivf->target_recall == target);
-  for (uint32_t i = 0; f->c.ivf != NULL && i < f->c.ivf->count; i++) {
-    CHECK(f->c.ivf->parts[i].nprobe == r->ivf->parts[i].nprobe && f->c.ivf->parts[i].nlist == r->ivf->parts[i].nlist);
-  }
-  /* Damaged bytes: any flip is refused or leaves something that can be asked without harm. */
-  uint64_t seed = 99;
-  float *query = calloc(f->c.dim, 4);
-  query[0] = 1;
-  ty_ivf *good = f->c.ivf;
-  for (int i = 0; i < 300; i++) {
-    uint64_t at = test_random(&seed) % (i % 2 == 0 ? 160 : bytes.bytes);
-    uint8_t flip = (uint8_t)(1u << test_random(&seed) % 8);
-    bytes.data[at] ^= flip;
-    ty_ivf *damaged = NULL;
-    ty_slice part = {bytes.data, i % 10 == 9 ? test_random(&seed) % bytes.bytes : bytes.bytes};
-    ty_status status = ty_ivf_open(&f->c, &f->c.base, f->c.spans, f->c.span_count, part, &damaged, &err);
-    CHECK(status == TY_OK ? damaged != NULL : status == TY_CORRUPT && damaged == NULL);
-    if (status == TY_OK) {
-      f->c.ivf = damaged;
-      ty_search_args args = search_args(query, 10, TY_NO_FILTER, NULL, 0.5);
-      CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK);
-      f->c.ivf = good;
-      ty_ivf_free(damaged);
-    }
-    bytes.data[at] ^= flip;
-  }
-  free(query);
-  keep(f, bytes.data); /* the index reads from it, as from a mapping */
-}
-
-static void test_ivf(uint64_t seed, uint32_t dim, double target) {
-  uint64_t n = 9000, unseen = 150;
-  float *centres = malloc(64ul * dim * 4), *vectors = malloc((size_t)n * dim * 4), *query = malloc(dim * 4ul);
-  model_row *rows = calloc(n, sizeof *rows);
-  for (uint64_t i = 0; i < 64ul * dim; i++) centres[i] = (float)test_normal(&seed);
-  for (uint64_t i = 0; i < n; i++) {
-    clustered(vectors + i * dim, dim, centres, &seed);
-    rows[i] = (model_row){.row = i,
-                          .keys = {i % 10 == 0   ? 2
-                                   : i % 97 == 0 ? 3
-                                                 : 1,
-                                   1 + (uint32_t)(i % 3)},
-                          .vector = vectors + i * dim};
-  }
-  fixture *f = fixture_make(dim, rows, n, 0);
-  ty_span spans[16];
-  ty_rebase r = fixture_rebase(f, spans);
-  use_ivf(f, &r, target);
-  naive *want = malloc((size_t)(n + 1) * sizeof *want);
-  double found = 0, asked = 0, probed = 0;
-  for (uint64_t q = 0; q < unseen; q++) {
-    clustered(query, dim, centres, &seed);
-    ty_error err;
-    naive_search(f, query, 0, 1, want);
-    ty_search_args args = search_args(query, 10, 0, "k1", target);
-    CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_count == 10 && args.probed_lists > 0);
-    probed += (double)args.probed_lists;
-    const uint8_t *at = out;
-    for (uint64_t i = 0; i < args.out_count; i++) {
-      ty_record record;
-      memcpy(&record, at, sizeof record);
-      at += record_bytes(&record);
-      for (int j = 0; j < 10; j++) found += want[j].row == record.row;
-    }
-    asked += 10;
-  }
-  CHECK(found / asked >= target);
-  printf("ivf: dim %u target %.2f recall %.4f lists probed %.1f of %u\n", (unsigned)dim, target, found / asked,
-         probed / (double)unseen, (unsigned)f->c.ivf->parts[0].nlist);
-  ty_error err;
-  /* A target above the calibrated one, another column's filter, a small partition: all exact. */
-  ty_search_args args = search_args(query, 10, TY_NO_FILTER, NULL, 0.999);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.probed_lists == 0);
-  args = search_args(query, 10, 1, "k1", target);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.probed_lists == 0 && args.out_count == 10);
-  args = search_args(query, 10, 0, "k2", target);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.probed_lists == 0 && args.out_count == 10);
-  /* More answers than the probed lists hold: the lists are extended, and at the end everything is there. */
-  args = search_args(query, n, TY_NO_FILTER, NULL, target);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_count == n);
-  f->c.default_target_recall = target;
-  args = search_args(query, 5, TY_NO_FILTER, NULL, 0);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.probed_lists > 0);
-  /* Keep mode: the same centroids over the same rows give the same lists. */
-  ty_span kept_spans[16];
-  ty_rebase kept = fixture_rebase(f, kept_spans);
-  kept.want_ivf = true;
-  CHECK(ty_ivf_train(&kept, &err) == TY_OK && kept.ivf != NULL && kept.ivf->count == f->c.ivf->count);
-  if (kept.ivf != NULL) {
-    const ty_ivf_part *a = &kept.ivf->parts[0], *b = &f->c.ivf->parts[0];
-    CHECK(a->nprobe == b->nprobe && a->nlist == b->nlist &&
-          memcmp(a->list_starts, b->list_starts, (a->nlist + 1) * 8ul) == 0);
-  }
-  ty_progress stop = {0, 0, 1};
-  ty_rebase cancelled = fixture_rebase(f, kept_spans);
-  cancelled.want_ivf = cancelled.retrain_ivf = true;
-  cancelled.ivf_min_rows = 1000;
-  cancelled.progress = &stop;
-  CHECK(ty_ivf_train(&cancelled, &err) == TY_CANCELLED && cancelled.ivf == NULL);
-  free(cancelled.rows);
-  ty_ivf_free(kept.ivf);
-  free(kept.rows);
-  ty_ivf_free(r.ivf);
-  free(r.rows);
-  free(want);
-  fixture_free(f);
-  free(rows);
-  free(query);
-  free(vectors);
-  free(centres);
-}
+#include "search_ivf.h"
 
 /* ---- BM25 -----------------------------------------------------------------------------------------------------------*/
 
@@ -789,8 +661,7 @@ int main(int argc, char **argv) {
   }
   test_arguments();
   test_terms(seed);
-  const double targets[] = {0.8, 0.95, 0.98};
-  for (uint64_t i = 0; i < 3; i++) test_ivf(seed + i, 24, targets[i]);
+  test_ivf_all(seed);
   test_bm25(seed, 700, 24, 1.2, 0.75);
   test_bm25(seed + 1, 700, 24, 0, 0);
   test_bm25(seed + 2, 700, 24, 2, 1);

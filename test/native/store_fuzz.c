@@ -213,17 +213,10 @@ static void torn_tail(const char *dir, model *m) {
   ty_collection_close(c);
 }
 
-int main(int argc, char **argv) {
-  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)getpid() * 104729,
-           tries = argc > 2 ? strtoull(argv[2], NULL, 10) : 1500;
-  printf("seed %llu\n", (unsigned long long)seed);
-  const char *temporary = getenv("TMPDIR");
-  snprintf(root, sizeof root, "%s/store-fuzz-XXXXXX", temporary != NULL ? temporary : "/tmp");
-  kernel = ame_kernel_table();
-  if (mkdtemp(root) == NULL || ty_env_open(kernel, 1, &env, &err) != TY_OK) return 2;
+/* One collection with everything in it. */
+static void fuzz(uint64_t tries) {
   char dir[320];
   fresh_dir(dir);
-  rng_state = seed;
   model m = {0};
   ty_collection *c = open_new(env, dir);
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
@@ -242,6 +235,23 @@ int main(int argc, char **argv) {
   damage(dir, &m, tries);
   torn_tail(dir, &m);
   for (int i = 0; i < file_count; i++) free(files[i].data);
+}
+
+int main(int argc, char **argv) {
+  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)getpid() * 104729,
+           tries = argc > 2 ? strtoull(argv[2], NULL, 10) : 1500;
+  printf("seed %llu\n", (unsigned long long)seed);
+  const char *temporary = getenv("TMPDIR");
+  snprintf(root, sizeof root, "%s/store-fuzz-XXXXXX", temporary != NULL ? temporary : "/tmp");
+  kernel = ame_kernel_table();
+  if (mkdtemp(root) == NULL || ty_env_open(kernel, 1, &env, &err) != TY_OK) return 2;
+  rng_state = seed;
+  static const char *const dtypes[] = {"f32", "f16", "int8", "int4"}, *const metrics[] = {"inner_product", "cosine", "l2"};
+  for (uint64_t i = 0; i < 4; i++) {
+    model_dtype = dtypes[i];
+    model_metric = metrics[(seed + i) % 3];
+    fuzz(i == 0 ? tries - 3 * (tries / 4) : tries / 4);
+  }
   ty_env_close(env);
   if (check_failed == 0)
     remove_tree(root);

@@ -33,6 +33,12 @@ static uint64_t rng(void) {
   return z ^ z >> 31;
 }
 
+/* ---- What the collection is ---------------------------------------------------------------------------------------- */
+/* Of every collection that is made and every comparison, until changed. */
+static const char *model_dtype = "f32", *model_metric = "inner_product";
+
+static bool model_is(const char *value) { return strcmp(value, model_dtype) == 0 || strcmp(value, model_metric) == 0; }
+
 /* ---- Content by version --------------------------------------------------------------------------------------------- */
 static void content_vector(uint32_t version, float *out) {
   for (uint32_t i = 0; i < DIM; i++) out[i] = (float)((version * 31 + i * 17) % 101) - 50.0f;
@@ -42,9 +48,35 @@ static size_t content_meta(uint32_t version, char *out) { return version % 5 == 
 static size_t content_text(uint32_t version, char *out) { return (size_t)sprintf(out, "the text of version %u with words", version); }
 static size_t content_key(uint32_t version, char *out) { return version % KEYS == 3 ? 0 : (size_t)sprintf(out, "p%u", version % KEYS); }
 
-static const char *const test_schema =
-    "{\"name\":\"notes\",\"dim\":20,\"dtype\":\"f32\",\"key_name\":\"scope\",\"filter_columns\":[\"scope\",\"kind\"],\"telys_version\":\"1.0.0\","
-    "\"default_target_recall\":1.0,\"applied_tuner\":null,\"lexical\":true,\"embedder_profile\":{\"provider\":\"svc\"}}";
+/* The vector as it is stored, and comes back. */
+static void stored_vector(uint32_t version, float *out) {
+  const ame_kernel *k = ame_kernel_table();
+  uint16_t halves[DIM];
+  int8_t codes[AME_CODE_STRIDE(DIM)];
+  uint8_t packed[AME_I4_BYTES(DIM)];
+  ame_code_info info;
+  ame_i4_info levels;
+  content_vector(version, out);
+  if (model_is("cosine")) k->normalize(out, 1, DIM);
+  if (model_is("f16")) {
+    k->f32_to_f16(out, DIM, halves);
+    k->f16_to_f32(halves, DIM, out);
+  } else if (model_is("int8")) {
+    k->quantize_i8(out, 1, DIM, codes, &info);
+    for (uint32_t i = 0; i < DIM; i++) out[i] = info.scale * (float)codes[i];
+  } else if (model_is("int4")) {
+    k->quantize_i4(out, 1, DIM, packed, &levels);
+    k->dequantize_i4(packed, &levels, DIM, out);
+  }
+}
+
+static size_t test_schema(char *out, size_t room) {
+  return (size_t)snprintf(
+      out, room,
+      "{\"name\":\"notes\",\"dim\":20,\"dtype\":\"%s\",\"key_name\":\"scope\",\"filter_columns\":[\"scope\",\"kind\"],\"telys_version\":\"1.0.0\","
+      "\"default_target_recall\":1.0,\"applied_tuner\":null,\"lexical\":true,\"embedder_profile\":{\"provider\":\"svc\",\"distance\":\"%s\"}}",
+      model_dtype, model_metric);
+}
 
 /* ---- Arguments ------------------------------------------------------------------------------------------------------ */
 typedef struct batch {
@@ -135,10 +167,53 @@ static int row_equal(const uint8_t *at, uint32_t id, uint32_t version, uint64_t 
   n = content_text(version, want);
   same &= r.text_bytes == n && memcmp(p, want, n) == 0;
   p += r.text_bytes == TY_ABSENT ? 0 : padded(r.text_bytes);
-  content_vector(version, vector);
+  stored_vector(version, vector);
   same &= r.vector_bytes == sizeof vector && memcmp(p, vector, sizeof vector) == 0;
   *length = (uint64_t)(p + padded(r.vector_bytes) - at);
   return same;
+}
+
+static void model_query(float *out) {
+  for (uint32_t i = 0; i < DIM; i++) out[i] = (float)(i * 7 % 11) - 4.5f;
+}
+
+static float model_score(const float *query, uint32_t version) {
+  const ame_kernel *k = ame_kernel_table();
+  float row[DIM], score;
+  float asked[DIM];
+  memcpy(asked, query, sizeof asked);
+  if (model_is("cosine")) k->normalize(asked, 1, DIM);
+  stored_vector(version, row);
+  if (model_is("l2"))
+    k->sq_l2(asked, row, 1, DIM, &score);
+  else
+    k->dot_f32(asked, row, 1, DIM, &score);
+  return model_is("l2") ? 0 - score : score;
+}
+
+/* The best rows are those of a look at every one, with the same bits. Rows of one score may stand in any order here. */
+static int search_equal(ty_collection *c, const model *m) {
+  ty_error err;
+  float query[DIM], scores[IDS];
+  uint32_t live = 0;
+  model_query(query);
+  for (uint32_t i = 0; i < IDS; i++) {
+    if (m->version[i] == 0) continue;
+    float score = model_score(query, m->version[i]);
+    uint32_t at = live++;
+    for (; at > 0 && scores[at - 1] < score; at--) scores[at] = scores[at - 1];
+    scores[at] = score;
+  }
+  ty_search_args search = {.query = query, .top_k = 7, .column = TY_NO_FILTER, .target_recall = 1, .out = answer, .out_capacity = sizeof answer};
+  if (ty_search(c, &search, &err) != TY_OK || search.out_count != (live < 7 ? live : 7)) return 0;
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < search.out_count; i++) {
+    ty_record r;
+    memcpy(&r, answer + at, sizeof r);
+    if ((float)r.score != scores[i]) return 0;
+    at += sizeof r + padded(r.id_bytes);
+  }
+  return 1;
 }
 
 static int model_equal(ty_collection *c, const model *m) {
@@ -173,7 +248,7 @@ static int model_equal(ty_collection *c, const model *m) {
     memcpy(&r, answer, sizeof r);
     if (m->version[i] == 0 ? r.found != 0 : !row_equal(answer, i, m->version[i], &length)) return 0;
   }
-  return 1;
+  return search_equal(c, m);
 }
 
 /* ---- Directories and files ------------------------------------------------------------------------------------------ */
@@ -198,7 +273,9 @@ static void remove_tree(const char *dir) {
 static ty_collection *open_new(ty_env *env, const char *dir) {
   ty_error err;
   ty_collection *c = NULL;
-  CHECK(ty_collection_new(env, dir, (const uint8_t *)test_schema, strlen(test_schema), &c, &err) == TY_OK);
+  char schema[512];
+  size_t bytes = test_schema(schema, sizeof schema);
+  CHECK(ty_collection_new(env, dir, (const uint8_t *)schema, bytes, &c, &err) == TY_OK);
   return c;
 }
 static ty_collection *open_saved(ty_env *env, const char *dir) {

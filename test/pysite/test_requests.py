@@ -45,7 +45,9 @@ class ArgumentsTest(unittest.TestCase):
         seen = []
         with Scripted(recording(seen, {"created": "c"}, {"created": "d"})) as server, svc.connect(server.address) as client:
             self.assertEqual(client.create_collection("c", 3).name, "c")
-            client.create_collection("d", embedder="bigram", filter_columns=(name for name in "ab"), partition_by="p")
+            client.create_collection(
+                "d", embedder="bigram", filter_columns=(name for name in "ab"), partition_by="p", metric="l2"
+            )
             for wrong in ({"dim": 1.5}, {"dim": "3"}, {"filter_columns": "ab"}, {"filter_columns": 7}, {"embedder": object()}):
                 with self.subTest(wrong), self.assertRaises(TypeError):
                     client.create_collection("e", **wrong)
@@ -54,7 +56,7 @@ class ArgumentsTest(unittest.TestCase):
                     act(7)
             self.assertRaises(ValueError, client.open_collection, "\ud800")
         self.assertEqual(seen[0]["args"], {"dim": 3, "partition_by": "scope", "filter_columns": [], "dtype": "f32"})
-        expected = {"partition_by": "p", "filter_columns": ["a", "b"], "dtype": "f32", "embedder": "bigram"}
+        expected = {"partition_by": "p", "filter_columns": ["a", "b"], "dtype": "f32", "metric": "l2", "embedder": "bigram"}
         self.assertEqual((seen[1]["collection"], seen[1]["args"]), ("d", expected))
 
     def test_search(self):

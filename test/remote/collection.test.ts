@@ -44,12 +44,13 @@ test("every operation travels as the protocol says", async () => {
     partitionBy: "p",
     filterColumns: ["a"],
     dtype: "f16",
+    metric: "l2",
     embedder: "bigram",
   });
   expect(last()).toEqual({
     op: "create_collection",
     collection: "né",
-    args: { dim: 2, partition_by: "p", filter_columns: ["a"], dtype: "f16", embedder: "bigram" },
+    args: { dim: 2, partition_by: "p", filter_columns: ["a"], dtype: "f16", metric: "l2", embedder: "bigram" },
   });
   await client.createCollection("d", {});
   expect(last()).toEqual({ op: "create_collection", collection: "d", args: {} });

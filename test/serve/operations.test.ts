@@ -94,6 +94,7 @@ const WRONG_TYPES: Record<string, [string, unknown[]][]> = {
     ["partition_by", [1, true, [], {}]],
     ["filter_columns", ["kind", 1, {}, [1], [null]]],
     ["dtype", [1, [], {}]],
+    ["metric", [1, [], {}]],
     ["embedder", [1, [], {}]],
   ],
   add: [
@@ -184,7 +185,7 @@ test("collections lists what is saved, sorted", async () => {
 });
 
 test("create_collection has its defaults, and null is as good as nothing", async () => {
-  const nulls = { partition_by: null, filter_columns: null, dtype: null, embedder: null };
+  const nulls = { partition_by: null, filter_columns: null, dtype: null, metric: null, embedder: null };
   for (const args of [
     { dim: 2 },
     { dim: 2, ...nulls },
@@ -196,6 +197,7 @@ test("create_collection has its defaults, and null is as good as nothing", async
     name: `d${made}`,
     dim: 2,
     dtype: "f32",
+    metric: "inner_product",
     key_name: "scope",
     filter_columns: ["scope"],
     embedder_profile: null,
@@ -211,6 +213,7 @@ const CREATIONS: [string, string, object | undefined, RegExp][] = [
   ["dim -1", "n", { dim: -1 }, /^ValueError: .*-1/],
   ["dim 65,537", "n", { dim: 65_537 }, /^ValueError: .*65,?537/],
   ["dtype f64", "n", { dim: 1, dtype: "f64" }, /^ValueError: .*f64/],
+  ["metric dot", "n", { dim: 1, metric: "dot" }, /^ValueError: .*'dot' is not one of inner_product, cosine, l2/],
   ["an embedder that nobody knows", "n", { embedder: "nobody" }, /^ValueError: .*nobody/],
   ["a dim that the embedder does not have", "n", { embedder: "bigram", dim: 3 }, /^ValueError: .*3/],
   ["an empty column", "n", { dim: 1, filter_columns: [""] }, /^ValueError: /],

@@ -72,12 +72,16 @@ class RemoteTelys:
         filter_columns: Iterable[str] = (),
         dtype: str = "f32",
         embedder: Optional[str] = None,
+        metric: Optional[str] = None,
     ) -> RemoteCollection:
         """A new collection, in the server's memory until its first ``save``; the existing one where everything agrees.
 
         ``dim``: numbers in a vector, 1 to 65,536; left out where ``embedder`` names what turns texts into vectors, which the server looks
         up (``multigram``, ``bigram``, or one that its operator added). ``partition_by``: the metadata key that rows are grouped by.
-        ``filter_columns``: further keys that ``where`` can name. ``dtype``: how numbers are stored.
+        ``filter_columns``: further keys that ``where`` can name. ``dtype``: how numbers are stored: ``f32``, ``f16``,
+        ``int8`` or ``int4``; searches are exact with respect to what is stored. ``metric``: how rows are ranked: ``inner_product`` (unless told
+        otherwise), ``cosine``, which scales rows to unit length when they are put, or ``l2``, whose scores are negative squared distances;
+        where ``embedder`` is named it is the embedder's own.
 
         Raises ValueError for a value outside its domain, and where a collection of the name exists that differs.
         """
@@ -89,6 +93,7 @@ class RemoteTelys:
             "partition_by": partition_by,
             "filter_columns": list(filter_columns),
             "dtype": dtype,
+            "metric": metric,
             "embedder": embedder,
         }
         args = {key: json_bytes(value, key) for key, value in values.items() if value is not None}

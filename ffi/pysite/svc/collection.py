@@ -23,9 +23,9 @@ class _Ranking(TypedDict):
 class SearchResult(_Ranking, total=False):
     """The best rows, best first; the lists run side by side.
 
-    ``scores`` are inner products; of a fused ranking its own. ``metadata`` is there with ``with_metadata``, one dict or None for each id.
-    ``explain`` is there with ``explain``: ``mode``, ``screened_rows``, ``scored_rows``, ``probed_lists``, and of a fused ranking
-    ``dense_scores`` and ``lexical_scores``.
+    ``scores`` are inner products, cosines or negative squared distances, as the collection's metric says; of a fused ranking its own.
+    ``metadata`` is there with ``with_metadata``, one dict or None for each id. ``explain`` is there with ``explain``: ``mode``,
+    ``screened_rows``, ``scored_rows``, ``probed_lists``, and of a fused ranking ``dense_scores`` and ``lexical_scores``.
     """
 
     metadata: List[Optional[Dict[str, Any]]]
@@ -96,7 +96,7 @@ class RemoteCollection:
         explain: bool = False,
         with_metadata: bool = False,
     ) -> SearchResult:
-        """The rows of the largest inner product with ``vector``, best first.
+        """The rows nearest to ``vector`` by the collection's metric, best first.
 
         ``vector``: of the shape (dim,). ``top_k``: most rows to answer with; below 1 counts as 1, above 100,000 as 100,000. ``where``: only
         rows that match. ``explain``: also say how the answer was found. ``with_metadata``: also answer with each row's metadata.

@@ -1,4 +1,5 @@
 /** `svc mem import`: JSON lines into a collection, in batches; a batch is written whole or not at all. */
+import { keepHeapSmall } from "../../../ffi/libc.ts";
 import { CancelledError, SvcError, ValueError } from "../../errors.ts";
 import { isObject } from "../../kinds.ts";
 import { STDIO_LINE_BYTES_MAX } from "../../limits.ts";
@@ -15,6 +16,11 @@ import { answer, COLLECTION, COMMON, prepare, siteOf, withMemory } from "./verb.
 const BATCH_ROWS = 500;
 /** A batch of long texts is written earlier, to bound what is held in memory. */
 const BATCH_BYTES = 32 * 1024 * 1024;
+/**
+ * Rows since the last compaction lie in memory with their codes, about a kilobyte each. After this many, or half of those before where that is
+ * more, they are folded into the base, which is only mapped.
+ */
+const FOLD_ROWS = 50_000;
 
 export default command({
   summary: "read JSON lines into a collection",
@@ -41,7 +47,9 @@ export default command({
     const progress = startProgress(`importing into ${collection}`);
     let isOpen = false;
     let imported = 0;
+    let folded = 0;
     try {
+      keepHeapSmall();
       await withMemory(siteOf(invocation), async (verbs, context) => {
         isOpen = true;
         // In memory until the first batch is saved; one that is there already must agree.
@@ -56,6 +64,9 @@ export default command({
           }
           imported += texts.length;
           progress.update(imported);
+          if (imported - folded < Math.max(FOLD_ROWS, folded / 2)) continue;
+          await prepare("compact", { collection })(verbs, { signal });
+          folded = imported;
         }
       });
     } catch (error) {

@@ -1,0 +1,109 @@
+#include "coding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows that the anchor is the mean of, and rows whose error is looked at: one in so many, from end to end. */
+#define MEAN_ROWS  4096u
+#define TRIAL_ROWS 128u
+/* What another coding must promise: less than this part of the error. */
+#define WORTH_IT 0.9
+/* Beyond this nothing is bounded, and a rotation must not overflow. */
+#define ROTATED_MAX AME_I4_MOST
+
+static bool beyond(const float *row, uint32_t dim) {
+  float largest = 0;
+  for (uint32_t i = 0; i < dim; i++) {
+    float a = fabsf(row[i]);
+    largest = a > largest ? a : largest;
+  }
+  return !(largest <= ROTATED_MAX);
+}
+
+void ty_coding_quantize(const ame_kernel *k, const ty_coding *coding, uint32_t dim, const float *rows, uint64_t n,
+                        float *scratch, uint8_t *codes, ame_i4_info *info) {
+  if (coding->anchor == NULL && !coding->rotated) {
+    k->quantize_i4(rows, (size_t)n, dim, codes, info);
+    return;
+  }
+  for (uint64_t i = 0; i < n; i++) {
+    memcpy(scratch, rows + i * dim, dim * sizeof *scratch);
+    for (uint32_t d = 0; coding->anchor != NULL && d < dim; d++) scratch[d] -= coding->anchor[d];
+    if (beyond(scratch, dim)) {
+      memset(codes + i * AME_I4_BYTES(dim), 0, AME_I4_BYTES(dim));
+      info[i] = (ame_i4_info){.err = INFINITY, .norm = 1}; /* no bound excludes it */
+      continue;
+    }
+    if (coding->rotated) k->rotate(scratch, 1, dim);
+    k->quantize_i4(scratch, 1, dim, codes + i * AME_I4_BYTES(dim), info + i);
+  }
+}
+
+bool ty_coding_same(const ty_coding *a, const ty_coding *b, uint32_t dim) {
+  if (a->rotated != b->rotated || (a->anchor == NULL) != (b->anchor == NULL)) return false;
+  return a->anchor == NULL || memcmp(a->anchor, b->anchor, dim * sizeof *a->anchor) == 0;
+}
+
+/* The mean of one row in so many; false where it is too large to be of use. */
+static bool mean_row(const ty_rebase *r, float *row, float *anchor) {
+  uint32_t dim = r->c->dim;
+  uint64_t every = r->count / MEAN_ROWS + 1, n = (r->count + every - 1) / every;
+  memset(anchor, 0, dim * sizeof *anchor);
+  for (uint64_t i = 0; i < r->count; i += every) {
+    const float *x = ty_row_vector(r->c, r->rows[i].segment, r->rows[i].at, row);
+    if (beyond(x, dim)) return false;
+    for (uint32_t d = 0; d < dim; d++) anchor[d] += x[d] / (float)n;
+  }
+  return true;
+}
+
+typedef struct trial {
+  const ty_rebase *r;
+  float *row, *scratch;
+  uint8_t *codes;
+} trial;
+
+/* The mean error of a coding; rows that have none are left out. */
+static double error_of(const trial *t, const ty_coding *coding) {
+  const ty_rebase *r = t->r;
+  uint64_t every = r->count / TRIAL_ROWS + 1, n = 0;
+  double sum = 0;
+  for (uint64_t i = 0; i < r->count; i += every) {
+    ame_i4_info info;
+    const float *x = ty_row_vector(r->c, r->rows[i].segment, r->rows[i].at, t->row);
+    ty_coding_quantize(r->c->env->kernel, coding, r->c->dim, x, 1, t->scratch, t->codes, &info);
+    if (isinf(info.err)) continue;
+    sum += (double)info.err;
+    n++;
+  }
+  return n == 0 ? 0 : sum / (double)n;
+}
+
+ty_status ty_coding_choose(const ty_rebase *r, float *anchor, ty_coding *out, ty_error *err) {
+  const ty_collection *c = r->c;
+  size_t bytes = (size_t)c->dim * sizeof(float);
+  *out = (ty_coding){0};
+  if (c->dtype == TY_INT4 || r->count == 0) return TY_OK; /* there the codes are the rows */
+  trial t = {.r = r, .row = malloc(bytes), .scratch = malloc(bytes), .codes = malloc(AME_I4_BYTES(c->dim))};
+  ty_status status = TY_OK;
+  if (t.row == NULL || t.scratch == NULL || t.codes == NULL) {
+    status = ty_fail(err, TY_NO_MEMORY, "out of memory to choose a coding");
+    goto done;
+  }
+  *out = c->base.coding;
+  double least = WORTH_IT * error_of(&t, out);
+  const float *mean = mean_row(r, t.row, anchor) ? anchor : NULL;
+  const ty_coding tried[] = {{NULL, false}, {NULL, true}, {mean, false}, {mean, true}};
+  for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+    double error = error_of(&t, &tried[i]);
+    if (error >= least) continue;
+    least = error;
+    *out = tried[i];
+  }
+done:
+  free(t.row);
+  free(t.scratch);
+  free(t.codes);
+  return status;
+}

@@ -1,0 +1,86 @@
+/** Made vectors: clustered, of unit length, the same for the same seed on every machine. */
+import { random } from "../texts.ts";
+
+/** What a made data set looks like. */
+export interface Shape {
+  rows: number;
+  dim: number;
+  /** Directions that the rows gather around; 0: rows of no structure at all. */
+  clusters: number;
+  /** Length of a row's part that is its own, beside its centre's length 1. */
+  spread: number;
+  seed: number;
+}
+
+/** Rows, and questions from the same mixture that are no rows. */
+export interface Made {
+  data: Float32Array;
+  queries: Float32Array;
+}
+
+/** Normally distributed numbers (Marsaglia's polar method). */
+export function gaussians(seed: number): () => number {
+  const next = random(seed);
+  let spare: number | undefined;
+  return () => {
+    if (spare !== undefined) {
+      const kept = spare;
+      spare = undefined;
+      return kept;
+    }
+    for (;;) {
+      const u = next() * 2 - 1;
+      const v = next() * 2 - 1;
+      const s = u * u + v * v;
+      if (s >= 1 || s === 0) continue;
+      const factor = Math.sqrt((-2 * Math.log(s)) / s);
+      spare = v * factor;
+      return u * factor;
+    }
+  };
+}
+
+/** Each row is a centre of unit length and `spread` of noise, scaled to unit length; `questions` rows more come from another seed. */
+export function clustered(shape: Shape, questions: number): Made {
+  const { rows, dim, clusters, seed } = shape;
+  const centres = new Float32Array(clusters * dim);
+  const next = gaussians(seed);
+  for (let i = 0; i < centres.length; i++) centres[i] = next();
+  normalise(centres, dim);
+  return {
+    data: around(centres, shape, rows, seed + 1),
+    queries: around(centres, shape, questions, seed + 2),
+  };
+}
+
+function around(centres: Float32Array, { dim, clusters, spread }: Shape, count: number, seed: number): Float32Array {
+  const choose = random(seed);
+  const next = gaussians(seed ^ 0x5bd1e995);
+  const out = new Float32Array(count * dim);
+  const scale = spread / Math.sqrt(dim);
+  for (let row = 0; row < count; row++) {
+    const centre = Math.floor(choose() * clusters) * dim;
+    for (let i = 0; i < dim; i++) {
+      out[row * dim + i] = clusters > 0 ? centres[centre + i]! + scale * next() : next();
+    }
+  }
+  return normalise(out, dim);
+}
+
+/** Scales each row to unit length in place, so that inner product, cosine and distance rank alike; a zero row stays. */
+export function normalise(matrix: Float32Array, dim: number): Float32Array {
+  for (let at = 0; at < matrix.length; at += dim) {
+    let sum = 0;
+    for (let i = at; i < at + dim; i++) sum += matrix[i]! ** 2;
+    if (sum === 0) continue;
+    const factor = 1 / Math.sqrt(sum);
+    for (let i = at; i < at + dim; i++) matrix[i]! *= factor;
+  }
+  return matrix;
+}
+
+/** One value below `values` a row, scattered over the rows at random: what the filter columns hold. */
+export function scattered(rows: number, values: number): Uint8Array {
+  const next = random(values);
+  return Uint8Array.from({ length: rows }, () => Math.floor(next() * values));
+}

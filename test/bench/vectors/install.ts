@@ -1,0 +1,32 @@
+/** Peers' packages, in a cache of their own: the project's dependencies know nothing of them. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { PEERS } from "./peers/peers.ts";
+
+/** The folder with a peer's `node_modules`. */
+export function packagesOf(name: string): string {
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+  return join(cache, "svc-bench-peers", name);
+}
+
+/**
+ * Installs a peer in the versions that are pinned, unless it is there; answers its folder.
+ *
+ * @throws Error with what npm said last
+ */
+export function install(name: string): string {
+  const { packages } = PEERS[name]!;
+  const folder = packagesOf(name);
+  const stamp = join(folder, `installed-${packages.join("+").replaceAll("/", "-")}`);
+  if (existsSync(stamp)) return folder;
+  mkdirSync(folder, { recursive: true });
+  const command = ["npm", "install", "--prefix", folder, "--save-exact", "--no-audit", "--no-fund", "--loglevel=error"];
+  const run = Bun.spawnSync([...command, ...packages], { cwd: folder, stdin: "ignore", timeout: 600_000 });
+  if (!run.success) {
+    const said = run.stderr.toString().trim().split("\n").slice(-3).join(" ");
+    throw new Error(`${packages.join(" and ")} could not be installed: ${said || "npm ended without a word"}`);
+  }
+  writeFileSync(stamp, "");
+  return folder;
+}

@@ -1,0 +1,41 @@
+import { expect, test } from "bun:test";
+import { rateAt } from "./figures.ts";
+import { takeOptions } from "./options.ts";
+import { recall, scanned } from "./truth.ts";
+
+// Four rows on a line of angles; the question looks along the first.
+const judged = {
+  dim: 2,
+  data: Float32Array.of(1, 0, 0.8, 0.6, 0.6, 0.8, 0.8, 0.6),
+  queries: Float32Array.of(1, 0),
+};
+
+test("a plain scan ranks by inner product among the rows that match", () => {
+  expect(scanned(judged, 0, 2, () => true)).toEqual([0, 1]);
+  expect(scanned(judged, 0, 2, (row) => row > 1)).toEqual([3, 2]);
+});
+
+test("recall counts a row that scores as the last right one, once, and none beside the filter", () => {
+  expect(recall(judged, [[0, 1]], [[0, 3]])).toBe(1);
+  expect(recall(judged, [[0, 1]], [[0, 0]])).toBe(0.5);
+  expect(recall(judged, [[0, 1]], [[0, 2]])).toBe(0.5);
+  expect(recall(judged, [[0, 1]], [[0, 3]], (row) => row < 3)).toBe(0.5);
+  expect(recall(judged, [[]], [[]])).toBe(1);
+});
+
+test("the rate at a recall is read between two points, and never where no point reaches it", () => {
+  const point = (setting: number, share: number, cpu: number) => ({ setting, recall: share, cpu, wall: cpu });
+  const curve = [point(1, 0.9, 100), point(2, 1, 400)];
+  expect(rateAt(curve, 0.95)).toBeCloseTo(5000);
+  expect(rateAt(curve, 0.9)).toBeCloseTo(10_000);
+  expect(rateAt(curve.slice(0, 1), 0.95)).toBeUndefined();
+});
+
+test("options are taken out of the words, and --json without a file is left", () => {
+  const words = ["vectors", "--peers", "usearch,zvec", "--rows", "2000", "--json"];
+  expect(takeOptions(words)).toMatchObject({ peers: ["usearch", "zvec"], rows: 2000, json: undefined });
+  expect(words).toEqual(["vectors", "--json"]);
+  expect(takeOptions(["vectors", "--json", "a.json"]).json).toBe("a.json");
+  expect(() => takeOptions(["--peers", "nobody"])).toThrow("no peer is called nobody");
+  expect(() => takeOptions(["--rows", "2000", "--svg"])).toThrow("--svg needs a value");
+});

@@ -1,0 +1,71 @@
+/** Data sets by name: made ones, fashion-mnist where it is installed, and files. */
+import { existsSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { clustered, normalise } from "./data.ts";
+import { readIdx, readMatrix } from "./loaders.ts";
+import type { Judged } from "./truth.ts";
+
+/** Unit vectors and questions that are none of them. */
+export interface DataSet extends Judged {
+  name: string;
+  rows: number;
+}
+
+/** Questions at most. */
+const QUESTIONS = 1000;
+const MADE_ROWS = 100_000;
+const MADE: Readonly<Record<string, { dim: number; seed: number }>> = {
+  "clustered-384": { dim: 384, seed: 384 },
+  "clustered-768": { dim: 768, seed: 768 },
+};
+/** Where Debian's package dataset-fashion-mnist puts its files. */
+const FASHION = "/usr/share/datasets/fashion-mnist";
+
+/** What `--data` takes beside paths; all of them by default. */
+export const SETS = [...Object.keys(MADE), "fashion-mnist"];
+
+/** The set of that name or path, with at most `limit` rows. @throws Error with a sentence where it cannot be had */
+export function loadSet(name: string, limit: number | undefined): DataSet {
+  const made = MADE[name];
+  if (made) {
+    const rows = limit ?? MADE_ROWS;
+    const { dim, seed } = made;
+    return { name, rows, dim, ...clustered({ rows, dim, clusters: 1000, spread: 0.7, seed }, QUESTIONS) };
+  }
+  if (name === "fashion-mnist") return fashion(limit);
+  return fromFile(name, limit);
+}
+
+function fashion(limit: number | undefined): DataSet {
+  const file = (part: string) => join(FASHION, `${part}-images-idx3-ubyte.gz`);
+  if (!existsSync(file("train"))) {
+    throw new Error(`fashion-mnist is not in ${FASHION}: Debian's package dataset-fashion-mnist puts it there`);
+  }
+  const read = (part: string) => readIdx(Bun.gunzipSync(readFileSync(file(part))));
+  const { dim, data } = read("train");
+  const rows = Math.min(limit ?? Number.POSITIVE_INFINITY, data.length / dim);
+  return {
+    name: "fashion-mnist",
+    rows,
+    dim,
+    data: normalise(data.subarray(0, rows * dim), dim),
+    queries: normalise(read("t10k").data.subarray(0, QUESTIONS * dim), dim),
+  };
+}
+
+/** The file's last rows are the questions and no data: 1,000, or a tenth of a small file. */
+function fromFile(path: string, limit: number | undefined): DataSet {
+  const { dim, data } = readMatrix(path);
+  normalise(data, dim);
+  const total = data.length / dim;
+  const questions = Math.min(QUESTIONS, Math.floor(total / 10));
+  if (questions === 0) throw new Error(`${path} holds ${total} rows: too few to ask questions`);
+  const rows = Math.min(limit ?? Number.POSITIVE_INFINITY, total - questions);
+  return {
+    name: basename(path).replace(/:\d+$/, ""),
+    rows,
+    dim,
+    data: data.subarray(0, rows * dim),
+    queries: data.subarray((total - questions) * dim),
+  };
+}
