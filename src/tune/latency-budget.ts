@@ -71,6 +71,8 @@ export class LatencyBudgetTuner implements Tuner {
         `beyond the budget of ${this.budgetMs} ms, ${largest} rows in one partition: an IVF index is worth it`,
       );
     }
+    const drift = driftOf(context);
+    if (drift !== undefined) trace.push(`${drift}: svc_build_ivf with the same arguments makes the lists anew`);
     return { enabled: isLarge && isSlow, trace };
   }
 
@@ -78,4 +80,26 @@ export class LatencyBudgetTuner implements Tuner {
   private crossover(rows: number, exact: Expected): number {
     return exact.p50_ms > 0 ? Math.round((rows * this.budgetMs) / exact.p50_ms) : Number.MAX_SAFE_INTEGER;
   }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** Lists of a partition for each square root of its rows, as the native side builds them. */
+const LISTS_PER_ROOT = 3;
+/** Beyond this share of rows that came since, an index has lost what it was built for. */
+const DRIFT_SHARE = 0.25;
+const SMALL_ROWS = 5000;
+
+/** How an IVF index has drifted from the rows, as a sentence; undefined where there is none, or it has not. */
+function driftOf({ partitions, baseRows, deltaRows }: TuningContext): string | undefined {
+  const indexed = partitions.filter((partition) => partition.nlist > 0);
+  if (indexed.length === 0) return undefined;
+  if (deltaRows > baseRows * DRIFT_SHARE) {
+    return `${deltaRows} rows came since the IVF index over ${baseRows} was built, and every question reads all of them`;
+  }
+  // Compaction gives new rows to the lists that are there. Small partitions have fewer lists than the root says.
+  const grown = indexed.find(({ rows, nlist }) => rows > SMALL_ROWS && rows > 2 * (nlist / LISTS_PER_ROOT) ** 2);
+  return (
+    grown && `a partition of ${grown.rows} rows has ${grown.nlist} lists, which were made for less than half as many`
+  );
 }

@@ -48,6 +48,23 @@ describe("the tuner that is built in", () => {
     expect((await c.stats()).generation).toBe(0);
   });
 
+  test("advises to build an index anew when its rows have moved on", async () => {
+    const advice = async () =>
+      (await c.tune({ dryRun: true })).decision_trace.filter((step) => step.includes("svc_build_ivf"));
+    await c.buildIvf({ minRows: 100 });
+    expect(await advice()).toEqual([]);
+    await c.add(unitVectors(1000, DIM, random(7)));
+    expect(await advice()).toEqual([
+      "1000 rows came since the IVF index over 2000 was built, and every question reads all of them: " +
+        "svc_build_ivf with the same arguments makes the lists anew",
+    ]);
+    await c.add(unitVectors(5000, DIM, random(8)));
+    await c.compact();
+    expect((await advice())[0]).toMatch(
+      /^a partition of 8000 rows has \d+ lists, which were made for less than half as many/,
+    );
+  });
+
   test("takes another budget and another floor", async () => {
     const big = await store.createCollection("big", { dim: DIM });
     await big.add(unitVectors(20_000, DIM, random(6)));
