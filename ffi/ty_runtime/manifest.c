@@ -43,7 +43,8 @@ static int same_string(ty_slice a, ty_slice b) {
 }
 
 static bool read_dtype(ty_slice value, ty_dtype *out) {
-  static const char *const names[] = {[TY_F32] = "\"f32\"", [TY_F16] = "\"f16\"", [TY_INT8] = "\"int8\"", [TY_INT4] = "\"int4\""};
+  static const char *const names[] = {
+      [TY_F32] = "\"f32\"", [TY_F16] = "\"f16\"", [TY_INT8] = "\"int8\"", [TY_INT4] = "\"int4\""};
   for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
     *out = (ty_dtype)i;
     if (ty_json_is(value, names[i])) return true;

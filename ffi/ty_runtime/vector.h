@@ -4,6 +4,8 @@
 
 #include "internal.h"
 
+#define TY_LEVELS_BYTES 8u /* int4: scale and offset, before the codes */
+
 /* What screens some rows, side by side, before they have their places in a segment. */
 typedef struct ty_coded {
   int8_t *codes;       /* AME_CODE_STRIDE(dim) bytes a row; NULL where dtype is int4, as is info */
@@ -13,7 +15,7 @@ typedef struct ty_coded {
   float *bias;
   float *scratch; /* dim floats */
 } ty_coded;
-/* Room for n rows. On failure nothing is held. */
+/* coded.c. Room for n rows. On failure nothing is held. */
 ty_status ty_coded_open(ty_coded *out, const ty_collection *c, uint64_t n, ty_error *err);
 void ty_coded_free(ty_coded *x);
 
@@ -40,7 +42,8 @@ const char *ty_dtype_limit(ty_dtype dtype);
 const float *ty_vector_decode(const ty_collection *c, const uint8_t *stored, float *scratch);
 /* Whether a stored form from a file is one that we would write, and `decoded`, what it stands for, finite. */
 bool ty_vector_good(const ty_collection *c, const uint8_t *stored, const float *decoded);
-/* Fills `to` from its row `first` on with what screens n rows, given as stored and decoded. */
-void ty_vector_screen(const ty_collection *c, const uint8_t *stored, const float *decoded, uint64_t n, const ty_coded *to, uint64_t first);
+/* coded.c. Fills `to` from its row `first` on with what screens n rows, given as stored and decoded. */
+void ty_vector_screen(const ty_collection *c, const uint8_t *stored, const float *decoded, uint64_t n,
+                      const ty_coded *to, uint64_t first);
 
 #endif

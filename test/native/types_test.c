@@ -67,8 +67,7 @@ static void wide_rows(float *out) {
 static ty_status put_wide(ty_collection *c, const float *rows, uint32_t first, uint32_t n) {
   static char ids[MANY * 8];
   static uint64_t id_ends[MANY], key_ends[MANY];
-  for (uint32_t i = 0; i < n; i++)
-    id_ends[i] = (i == 0 ? 0 : id_ends[i - 1]) + (uint64_t)sprintf(ids + (i == 0 ? 0 : id_ends[i - 1]), "%u", first + i);
+  for (uint64_t i = 0, at = 0; i < n; i++) id_ends[i] = at += (uint64_t)sprintf(ids + at, "%u", first + (uint32_t)i);
   ty_put_args args = {.n = n,
                       .mode = TY_UPSERT,
                       .vectors = rows + first * WIDE,
@@ -330,8 +329,12 @@ static void test_malformed(void) {
   patch_delta(dir, 0, &big, sizeof big);
   ty_collection *c = open_saved(env, dir);
   model_query(query);
-  ty_search_args search = {
-      .query = query, .top_k = 1, .column = TY_NO_FILTER, .target_recall = 1, .out = answer, .out_capacity = sizeof answer};
+  ty_search_args search = {.query = query,
+                           .top_k = 1,
+                           .column = TY_NO_FILTER,
+                           .target_recall = 1,
+                           .out = answer,
+                           .out_capacity = sizeof answer};
   CHECK(ty_search(c, &search, &err) == TY_OK && search.out_count == 1 && search.scored_rows == 1);
   ty_collection_close(c);
 }
@@ -394,7 +397,8 @@ static void test_too_large(void) {
     const char *message; /* NULL: it can */
   } cases[] = {
       {"f16", 65519.0f, NULL},
-      {"f16", 65520.0f, "vectors[1][3] is 65520, which f16 cannot hold (65504 at most): scale the vectors or use dtype f32"},
+      {"f16", 65520.0f, "vectors[1][3] is 65520, which f16 cannot hold (65504 at most): scale the vectors or "
+                       "use dtype f32"},
       {"f16", -70000.0f, "vectors[1][3] is -70000, which f16"},
       {"int8", 0x1.fffffep127f, NULL},
       {"int8", 0x1p-149f, NULL},

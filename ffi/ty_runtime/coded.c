@@ -1,0 +1,125 @@
+/* What screens a row: codes, bounds and biases, from its stored form and what that stands for.
+ *
+ * What is stored is what a row is. So bounds are about the decoded row: where the codes are the row themselves, all that is left for a bound
+ * to cover is the rounding of the decoding.
+ */
+#include "vector.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coding.h"
+
+ty_status ty_coded_open(ty_coded *out, const ty_collection *c, uint64_t n, ty_error *err) {
+  uint64_t codes, i4;
+  bool i8 = c->dtype != TY_INT4;
+  *out = (ty_coded){0};
+  if (ty_mul(n, AME_CODE_STRIDE(c->dim), &codes) && ty_mul(n, AME_I4_BYTES(c->dim), &i4) && codes <= SIZE_MAX / 2) {
+    out->codes = i8 ? aligned_alloc(64, (size_t)codes + 64) : NULL;
+    out->info = i8 ? malloc((size_t)(n + 1) * sizeof *out->info) : NULL;
+    out->i4 = malloc((size_t)i4 + 1);
+    out->i4_info = malloc((size_t)(n + 1) * sizeof *out->i4_info);
+    out->bias = malloc((size_t)(n + 1) * sizeof *out->bias);
+    out->scratch = malloc((size_t)c->dim * sizeof *out->scratch);
+    if (out->i4 != NULL && out->i4_info != NULL && out->bias != NULL && out->scratch != NULL &&
+        (!i8 || (out->codes != NULL && out->info != NULL)))
+      return TY_OK;
+  }
+  ty_coded_free(out);
+  return ty_fail(err, TY_NO_MEMORY, "out of memory for the codes of %llu rows", (unsigned long long)n);
+}
+
+void ty_coded_free(ty_coded *x) {
+  free(x->codes);
+  free(x->info);
+  free(x->i4);
+  free(x->i4_info);
+  free(x->bias);
+  free(x->scratch);
+  *x = (ty_coded){0};
+}
+
+/* The smallest float that is not below a value of at least 0. */
+static float above(double value) {
+  float f = (float)value;
+  return (double)f < value ? nextafterf(f, INFINITY) : f;
+}
+
+/* An element is scale * code, rounded once: off by 2^-24 of itself, or by 2^-150 among the denormals. */
+static ame_code_info info_of_i8(const int8_t *codes, float scale, uint32_t dim) {
+  int32_t squares = 0; /* at most 127^2 * 65,536 */
+  for (uint32_t i = 0; i < dim; i++) squares += (int32_t)codes[i] * (int32_t)codes[i];
+  double norm = fabs((double)scale) * sqrt((double)squares) * (1 + 0x1p-40);
+  return (ame_code_info){.scale = scale, .err = above(norm * 0x1p-23 + (double)dim * 0x1p-149), .norm = above(norm)};
+}
+
+/* An element is offset + scale * (2 code - 15), rounded twice: together the row is off by less than `rounding`, which ame_kernel.h defines.
+ * A row beyond the range that the bound is proved for, which only a stranger's file can hold, is one that no bound excludes. */
+static ame_i4_info info_of_i4(const uint8_t *codes, float scale, float offset, uint32_t dim, float largest) {
+  int32_t sum = 0, sum_of_squares = 0; /* at most 15^2 * 65,536; codes beyond dim are 0 and add nothing */
+  for (uint32_t i = 0; i < AME_I4_BYTES(dim); i++) {
+    int32_t low = codes[i] & 15, high = codes[i] >> 4;
+    sum += low + high;
+    sum_of_squares += low * low + high * high;
+  }
+  double a = (double)scale, b = (double)offset, n = (double)dim;
+  double steps = 2.0 * sum - 15 * n, squares = 4.0 * sum_of_squares - 60.0 * sum + 225 * n; /* of 2 code - 15 */
+  if (!(largest <= AME_I4_MOST) || (largest > 0 && largest < AME_I4_LEAST))
+    return (ame_i4_info){scale, offset, INFINITY, 1};
+  double rounding = 0x1p-19 * (fabs(b) * sqrt(n) + fabs(a) * sqrt(squares));
+  double hat = sqrt(fabs(b * b * n + 2 * a * b * steps + a * a * squares)) + rounding; /* what cancels is less than that */
+  double norm = hat * (1 + 0x1p-30);
+  return (ame_i4_info){scale, offset, above(601 * rounding * (1 + 0x1p-14)),
+                       above(norm > 0x1p-100 ? norm : 0x1p-100)};
+}
+
+static float largest_of(const float *row, uint32_t dim) {
+  float largest = 0;
+  for (uint32_t i = 0; i < dim; i++) {
+    float a = fabsf(row[i]);
+    largest = a > largest ? a : largest;
+  }
+  return largest;
+}
+
+static float bias_of(const float *row, uint32_t dim) {
+  double lane[4] = {0};
+  uint32_t i = 0;
+  for (; i + 4 <= dim; i += 4) {
+    for (uint32_t l = 0; l < 4; l++) lane[l] += (double)row[i + l] * (double)row[i + l];
+  }
+  for (; i < dim; i++) lane[0] += (double)row[i] * (double)row[i];
+  return (float)(-0.5 * (lane[0] + lane[1] + lane[2] + lane[3]));
+}
+
+void ty_vector_screen(const ty_collection *c, const uint8_t *stored, const float *decoded, uint64_t n,
+                      const ty_coded *to, uint64_t first) {
+  const ame_kernel *k = c->env->kernel;
+  uint32_t dim = c->dim;
+  uint64_t bytes = ty_vector_bytes(c), stride = AME_CODE_STRIDE(dim), packed = AME_I4_BYTES(dim);
+  if (c->dtype == TY_F32 || c->dtype == TY_F16)
+    k->quantize_i8(decoded, (size_t)n, dim, to->codes + first * stride, to->info + first);
+  if (c->dtype != TY_INT4)
+    ty_coding_quantize(k, &c->base.coding, dim, decoded, n, to->scratch, to->i4 + first * packed, to->i4_info + first);
+  for (uint64_t i = 0; i < n; i++) {
+    const uint8_t *form = stored + i * bytes;
+    const float *row = decoded + i * dim;
+    float scale, offset, bias = c->metric == TY_L2 ? bias_of(row, dim) : 0;
+    if (c->dtype == TY_INT8) {
+      int8_t *codes = to->codes + (first + i) * stride;
+      memcpy(&scale, form, sizeof scale);
+      memcpy(codes, form + sizeof scale, dim);
+      memset(codes + dim, 0, (size_t)stride - dim);
+      to->info[first + i] = info_of_i8(codes, scale, dim);
+    } else if (c->dtype == TY_INT4) {
+      uint8_t *codes = to->i4 + (first + i) * packed;
+      memcpy(&scale, form, sizeof scale);
+      memcpy(&offset, form + sizeof scale, sizeof offset);
+      memcpy(codes, form + TY_LEVELS_BYTES, (size_t)packed);
+      to->i4_info[first + i] = info_of_i4(codes, scale, offset, dim, largest_of(row, dim));
+    }
+    to->bias[first + i] = bias;
+    if (to->info != NULL) to->info[first + i].bias = bias;
+  }
+}
