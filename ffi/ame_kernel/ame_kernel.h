@@ -29,7 +29,7 @@ AME_API uint32_t ame_abi_version(void);
 /* ---- CPU paths ------------------------------------------------------------------------------------------------------
  * "scalar" is the truth that the others must agree with. The best supported one is chosen at first use. */
 AME_API uint32_t ame_isa_count(void);
-AME_API const char *ame_isa_name(uint32_t index);      /* "scalar", "avx2", "avx512", "neon"; NULL beyond the count */
+AME_API const char *ame_isa_name(uint32_t index);      /* "scalar", "avx2", "avx512", "neon", "neon_dot"; NULL beyond the count */
 AME_API uint32_t ame_isa_supported(uint32_t index);    /* 1 where this CPU and OS run it */
 AME_API const char *ame_isa_active(void);
 /* Forces a path by name, for tests and for diagnosis. Returns 0, or 1 when the name is unknown or unsupported here (the
@@ -68,13 +68,16 @@ typedef struct ame_code_info {
 #define AME_I4_LEAST 0x1p-50f
 #define AME_I4_MOST  0x1p50f
 
+/* How often `rounding`, below, goes into err; isa_i4.h says what for. */
+#define AME_I4_ROUNDINGS 64
+
 /* With rounding = 2^-19 * (|offset| * sqrt(dim) + |scale| * sqrt(sum of (2 code - 15)^2)).
  * A row that is not all zero and whose largest absolute value is outside of [AME_I4_LEAST, AME_I4_MOST] has err = +inf: no bound excludes it.
  * Outside of [2^-100, 2^100] its scale, offset and codes are 0 and its norm is 1 as well. */
 typedef struct ame_i4_info {
   float scale;
   float offset;
-  float err;  /* at least (||x - x^|| + 600 * rounding) * (1 + 2^-14) */
+  float err;  /* at least (||x - x^|| + AME_I4_ROUNDINGS * rounding) * (1 + 2^-14) */
   float norm; /* at least max(||x^||, ||x - x^||), and at least 2^-100 */
 } ame_i4_info;
 

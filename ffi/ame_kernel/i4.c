@@ -1,12 +1,28 @@
 /* Four bits a dimension, in plain C: the scalar path, and what is not worth more than one version. */
 #include "isa_i4.h"
 #include "quantize_i4.h"
+#include "rotate.h"
 
 #include "kernel.h"
+
+static void i4_count(const int16_t *z, size_t padded, i4_grid grid, int32_t out[3]) {
+  int32_t sum = 0, squares = 0, cross = 0;
+  for (size_t j = 0; j < padded; j++) {
+    int32_t f = i4_code(z[j], grid);
+    sum += f;
+    squares += f * f;
+    cross += f * z[j];
+  }
+  out[0] = sum;
+  out[1] = squares;
+  out[2] = cross;
+}
 
 static void quantize_i4(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info) {
   i4_quantize(rows, n, dim, codes, info);
 }
+
+static void rotate(float *rows, size_t n, size_t dim) { rotate_rows(rows, n, dim); }
 
 static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
                       uint16_t *survivors, float *middle, float *half) {
@@ -64,4 +80,4 @@ void kernel_dequantize_i4(const uint8_t *codes, const ame_i4_info *info, size_t 
   memcpy(out + j, last, (dim - j) * sizeof(float));
 }
 
-const isa_i4_path isa_scalar_i4 = {quantize_i4, screen_i4, isa_scalar_f16_to_f32};
+const isa_i4_path isa_scalar_i4 = {quantize_i4, rotate, screen_i4, isa_scalar_f16_to_f32};

@@ -1,6 +1,6 @@
 /* Which path runs: detection, the choice, and the force.
  *
- * Detection reads CPUID and XGETBV itself. __builtin_cpu_supports needs a runtime table that zig cc does not link, and it
+ * On x86-64 detection reads CPUID and XGETBV itself. __builtin_cpu_supports needs a runtime table that zig cc does not link, and it
  * does not say whether the operating system saves the wide registers. */
 #include "isa.h"
 
@@ -42,14 +42,30 @@ uint32_t cpu_has_avx512(void) {
 
 #endif
 
+#if defined(__aarch64__) && defined(__linux__)
+
+#include <sys/auxv.h>
+
+/* The int8 products and CRC-32, by the numbers of the kernel's ABI: the headers of glibc 2.17 name no more than a few. */
+uint32_t cpu_has_neon_dot(void) {
+  const unsigned long need = 1ul << 20 | 1ul << 7; /* HWCAP_ASIMDDP, HWCAP_CRC32 */
+  return (getauxval(AT_HWCAP) & need) == need;
+}
+
+#elif defined(__aarch64__)
+
+/* Every Mac with an arm64 CPU has both. */
+uint32_t cpu_has_neon_dot(void) { return 1; }
+
+#endif
+
 static const isa_path *const paths[] = {
     &isa_scalar,
 #if defined(__x86_64__)
-    &isa_avx2,
-    &isa_avx512,
+    &isa_avx2,   &isa_avx512,
 #endif
 #if defined(__aarch64__)
-    &isa_neon,
+    &isa_neon,   &isa_neon_dot,
 #endif
 };
 #define PATHS (sizeof paths / sizeof paths[0])

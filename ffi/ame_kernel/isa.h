@@ -12,9 +12,10 @@
 #include "ame_kernel.h"
 #include "exact.h"
 
-/* The four-bit and half-precision functions of a path: files of their own, isa_*_i4.c and i4.c. */
+/* The four-bit and half-precision functions of a path, and the rotation before them: files of their own, isa_*_i4.c and i4.c. */
 typedef struct isa_i4_path {
   void (*quantize_i4)(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info);
+  void (*rotate)(float *rows, size_t n, size_t dim);
   void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold, uint16_t *survivors,
                     float *middle, float *half);
   void (*f16_to_f32)(const uint16_t *x, size_t n, float *out);
@@ -47,8 +48,9 @@ uint32_t cpu_has_avx2(void);
 uint32_t cpu_has_avx512(void);
 #endif
 #if defined(__aarch64__)
-extern const isa_path isa_neon;
-extern const isa_i4_path isa_neon_i4;
+extern const isa_path isa_neon, isa_neon_dot;
+extern const isa_i4_path isa_neon_i4, isa_neon_dot_i4;
+uint32_t cpu_has_neon_dot(void);
 #endif
 
 /* The active path, chosen at first use. */

@@ -1,14 +1,40 @@
 /* Four-bit codes and halves with AVX2 and F16C; flags and detection as for isa_avx2.c. */
 #include "isa_i4.h"
 #include "quantize_i4.h"
+#include "rotate.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 
+ISA_INLINE int32_t sum_of(__m256i x) {
+  __m128i s = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+  s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
+  return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
+}
+
+static void i4_count(const int16_t *z, size_t padded, i4_grid grid, int32_t out[3]) {
+  const __m256i first = _mm256_set1_epi16((short)grid.first), per = _mm256_set1_epi16((short)grid.per);
+  const __m256i most = _mm256_set1_epi16(4095), one = _mm256_set1_epi16(1);
+  __m256i sum = _mm256_setzero_si256(), squares = sum, cross = sum;
+  for (size_t j = 0; j < padded; j += 16) {
+    __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(z + j));
+    __m256i f = _mm256_mulhi_epu16(_mm256_subs_epu16(x, first), per);
+    f = _mm256_srli_epi16(_mm256_min_epi16(f, most), 8);
+    sum = _mm256_add_epi32(sum, _mm256_madd_epi16(f, one));
+    squares = _mm256_add_epi32(squares, _mm256_madd_epi16(f, f));
+    cross = _mm256_add_epi32(cross, _mm256_madd_epi16(f, x));
+  }
+  out[0] = sum_of(sum);
+  out[1] = sum_of(squares);
+  out[2] = sum_of(cross);
+}
+
 static void quantize_i4(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info) {
   i4_quantize(rows, n, dim, codes, info);
 }
+
+static void rotate(float *rows, size_t n, size_t dim) { rotate_rows(rows, n, dim); }
 
 /* Four query bytes in every lane. */
 ISA_INLINE __m256i four(const int8_t *q) {
@@ -107,7 +133,7 @@ static void f16_to_f32(const uint16_t *x, size_t n, float *out) {
   isa_scalar_f16_to_f32(x + i, n - i, out + i);
 }
 
-const isa_i4_path isa_avx2_i4 = {quantize_i4, screen_i4, f16_to_f32};
+const isa_i4_path isa_avx2_i4 = {quantize_i4, rotate, screen_i4, f16_to_f32};
 
 #else
 typedef int isa_avx2_i4_is_x86_only;

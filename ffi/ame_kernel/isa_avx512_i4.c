@@ -1,14 +1,34 @@
 /* Four-bit codes and halves with AVX-512 and VNNI; flags and detection as for isa_avx512.c. */
 #include "isa_i4.h"
 #include "quantize_i4.h"
+#include "rotate.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 
+static void i4_count(const int16_t *z, size_t padded, i4_grid grid, int32_t out[3]) {
+  const __m512i first = _mm512_set1_epi16((short)grid.first), per = _mm512_set1_epi16((short)grid.per);
+  const __m512i most = _mm512_set1_epi16(4095), one = _mm512_set1_epi16(1);
+  __m512i sum = _mm512_setzero_si512(), squares = sum, cross = sum;
+  for (size_t j = 0; j < padded; j += 32) {
+    __m512i x = _mm512_loadu_si512(z + j);
+    __m512i f = _mm512_mulhi_epu16(_mm512_subs_epu16(x, first), per);
+    f = _mm512_srli_epi16(_mm512_min_epi16(f, most), 8);
+    sum = _mm512_dpwssd_epi32(sum, f, one);
+    squares = _mm512_dpwssd_epi32(squares, f, f);
+    cross = _mm512_dpwssd_epi32(cross, f, x);
+  }
+  out[0] = _mm512_reduce_add_epi32(sum);
+  out[1] = _mm512_reduce_add_epi32(squares);
+  out[2] = _mm512_reduce_add_epi32(cross);
+}
+
 static void quantize_i4(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info) {
   i4_quantize(rows, n, dim, codes, info);
 }
+
+static void rotate(float *rows, size_t n, size_t dim) { rotate_rows(rows, n, dim); }
 
 /* Four query bytes in every lane. */
 ISA_INLINE __m512i four(const int8_t *q) {
@@ -89,7 +109,7 @@ static void f16_to_f32(const uint16_t *x, size_t n, float *out) {
   isa_scalar_f16_to_f32(x + i, n - i, out + i);
 }
 
-const isa_i4_path isa_avx512_i4 = {quantize_i4, screen_i4, f16_to_f32};
+const isa_i4_path isa_avx512_i4 = {quantize_i4, rotate, screen_i4, f16_to_f32};
 
 #else
 typedef int isa_avx512_i4_is_x86_only;

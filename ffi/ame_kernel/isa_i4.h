@@ -10,8 +10,8 @@
  *    40 u L + 2 R L / norm. It is multiplied by ||e|| <= norm: 40 u L ||e|| + 2 R L.
  *  - The roundings from the root on are fewer than 8: a part of 8 u of err * across, and the same of the other two terms, which
  *    per_err, per_norm and per_bias hold ready.
- * err is at least (||e|| + 600 R)(1 + 2^-14) and across at least L / 16: what that adds is 1024 u ||e|| across >= 64 u L ||e||
- * less the 8 u, and 37 R L. The sums above need 40 u L ||e|| and less than 3 R L.
+ * err is at least (||e|| + 64 R)(1 + 2^-14) and across at least L / 16: what that adds is 1024 u ||e|| across >= 64 u L ||e||
+ * less the 8 u, and 4 R L. The sums above need 40 u L ||e|| and less than 3 R L.
  * Within AME_I4_LEAST and AME_I4_MOST nothing overflows (m < 2^110), and what may vanish (2^-149) is far below R L. */
 #ifndef AME_ISA_I4_H
 #define AME_ISA_I4_H

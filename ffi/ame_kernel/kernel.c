@@ -23,6 +23,8 @@ static void quantize_i4(const float *rows, size_t n, size_t dim, uint8_t *codes,
   isa_active()->i4->quantize_i4(rows, n, dim, codes, info);
 }
 
+static void rotate(float *rows, size_t n, size_t dim) { isa_active()->i4->rotate(rows, n, dim); }
+
 static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
                       uint16_t *survivors, float *middle, float *half) {
   isa_active()->i4->screen_i4(q, blocks, n, dim, threshold, survivors, middle, half);
@@ -78,7 +80,7 @@ static const ame_kernel table = {
     .f32_to_f16 = kernel_f32_to_f16,
     .f16_to_f32 = f16_to_f32,
     .sq_l2 = sq_l2,
-    .rotate = kernel_rotate,
+    .rotate = rotate,
     .normalize = kernel_normalize,
     .all_finite = kernel_all_finite,
     .kmeans_half_norms = kernel_kmeans_half_norms,

@@ -5,7 +5,6 @@
 #include "isa.h"
 
 void kernel_normalize(float *rows, size_t n, size_t dim);
-void kernel_rotate(float *rows, size_t n, size_t dim);
 uint32_t kernel_all_finite(const float *x, size_t n);
 void kernel_dequantize_i4(const uint8_t *codes, const ame_i4_info *info, size_t dim, float *out);
 void kernel_f32_to_f16(const float *x, size_t n, uint16_t *out);

@@ -1,30 +1,18 @@
-/* The quantiser to four bits: this one source is compiled into each path's file with that CPU's flags. Its sums have a fixed
- * order of lanes and nothing is fused, so that it is equal to the bit on every path, and compilers make vector code of it.
+/* The quantiser to four bits: this one source is compiled into each path's file with that CPU's flags. Its sums have a fixed order of lanes
+ * and nothing is fused, so that it is equal to the bit on every path, and compilers make vector code of it. contest_i4.h finds the codes;
+ * their scale, their offset and the bounds are taken from the row itself, in double.
  *
- * A candidate is a centre and a spacing of the sixteen levels. For given codes the least-squares scale and offset follow, and
- * with them the squared error is (that of the mean alone) - cov^2 / var: the candidate with the largest cov^2 / var wins. The
- * contest is in f32, where a rounding can at worst crown a second best; the winner's figures are taken again in double. */
+ * The error is not measured row against levels but follows from the sums of the fit: with y = x - centre it is sqrt(sum of y^2 - total^2 / n -
+ * cov^2 / var). What cancels there is at most (dim / 16 + 20) 2^-53 of the sum of y^2, for which err has (dim + 64) 2^-56 of it under the root:
+ * under 2^-23 ||y|| for a row of 384 without any error. Rounding scale and offset to f32 moves x^ by at most `rounding` / 32. */
 #ifndef AME_QUANTIZE_I4_H
 #define AME_QUANTIZE_I4_H
 
-#include "isa.h"
+#include "contest_i4.h"
 
 #include <math.h>
-#include <string.h>
 
 #define I4_LANES 16
-
-typedef struct i4_grid {
-  float centre;  /* the level 7.5 */
-  float inverse; /* levels per unit */
-} i4_grid;
-
-ISA_INLINE float i4_level(float y, float inverse) {
-  float t = y * inverse + 8.0f;
-  t = t > 0.0f ? t : 0.0f;
-  t = t < 15.5f ? t : 15.5f;
-  return (float)(int32_t)t;
-}
 
 ISA_INLINE double i4_sum(const double *lane) {
   double s[8];
@@ -45,101 +33,67 @@ ISA_INLINE float i4_round_up(double v) {
   return f;
 }
 
-typedef struct i4_contest {
-  float sum[I4_LANES], squares[I4_LANES], cross[I4_LANES], total[I4_LANES];
-} i4_contest;
-
-ISA_INLINE void i4_contest_add(i4_contest *c, const float *x, size_t width, i4_grid grid) {
-  for (size_t l = 0; l < width; l++) {
-    float y = x[l] - grid.centre;
-    float f = i4_level(y, grid.inverse);
-    c->sum[l] += f;
-    c->squares[l] += f * f;
-    c->cross[l] += y * f;
-    c->total[l] += y;
-  }
-}
-
-/* cov^2 / var of a candidate, and the candidate that its least-squares fit gives. */
-ISA_INLINE double i4_gain(const float *row, size_t dim, i4_grid grid, i4_grid *fit) {
-  i4_contest c;
-  memset(&c, 0, sizeof c);
-  size_t j = 0;
-  for (; j + I4_LANES <= dim; j += I4_LANES) i4_contest_add(&c, row + j, I4_LANES, grid);
-  i4_contest_add(&c, row + j, dim - j, grid);
-  double n = (double)dim, sum = (double)isa_sum16(c.sum), total = (double)isa_sum16(c.total);
-  double var = (double)isa_sum16(c.squares) - sum * sum / n;
-  double cov = (double)isa_sum16(c.cross) - total * sum / n;
-  double slope = var > 0 ? cov / var : 0;
-  *fit = grid;
-  if (!(slope > 0x1p-125)) return 0; /* nothing but rounding */
-  fit->centre = (float)((double)grid.centre + total / n - slope * (sum / n - 7.5));
-  fit->inverse = (float)(1 / slope);
-  return cov * slope;
-}
-
 typedef struct i4_sums {
-  double y[I4_LANES], cross[I4_LANES];
-  float sum[I4_LANES], squares[I4_LANES];
+  double y[I4_LANES], squares[I4_LANES], cross[I4_LANES];
 } i4_sums;
 
-/* Codes of up to sixteen dimensions into their bytes, and the sums of the fit. */
-ISA_INLINE void i4_encode(i4_sums *s, const float *x, size_t width, i4_grid grid, uint8_t *out) {
-  uint8_t code[I4_LANES] = {0};
+ISA_INLINE void i4_sums_add(i4_sums *s, const float *x, const uint8_t *code, size_t width, double centre) {
   for (size_t l = 0; l < width; l++) {
-    float f = i4_level(x[l] - grid.centre, grid.inverse);
-    double y = (double)x[l] - (double)grid.centre;
-    code[l] = (uint8_t)f;
-    s->sum[l] += f;
-    s->squares[l] += f * f;
+    double y = (double)x[l] - centre;
     s->y[l] += y;
-    s->cross[l] += y * (double)f;
-  }
-  for (size_t g = 0; g * 8 < width; g++) {
-    for (size_t b = 0; b < 4; b++) out[4 * g + b] = (uint8_t)(code[8 * g + b] | code[8 * g + 4 + b] << 4);
+    s->squares[l] += y * y;
+    s->cross[l] += y * (double)code[l];
   }
 }
 
-typedef struct i4_errors {
-  double err[I4_LANES], hat[I4_LANES];
-} i4_errors;
-
-ISA_INLINE void i4_errors_add(i4_errors *s, const float *x, size_t width, i4_grid grid, double scale, double offset) {
-  for (size_t l = 0; l < width; l++) {
-    double hat = offset + scale * (double)(2.0f * i4_level(x[l] - grid.centre, grid.inverse) - 15.0f);
-    double d = (double)x[l] - hat;
-    s->err[l] += d * d;
-    s->hat[l] += hat * hat;
+/* Codes of eight dimensions into four bytes. The upper half of `eight` meets the lower one four bits further up. */
+ISA_INLINE void i4_pack(const uint8_t *code, size_t count, uint8_t *out) {
+  for (size_t g = 0; g < (count + 7) / 8; g++) {
+    uint64_t eight;
+    memcpy(&eight, code + 8 * g, sizeof eight);
+    uint32_t four = (uint32_t)(eight | eight >> 28);
+    memcpy(out + 4 * g, &four, sizeof four);
   }
 }
 
-/* Scale, offset and bounds of a row whose codes are those of `grid`; writes the codes. */
-ISA_INLINE ame_i4_info i4_finish(const float *row, size_t dim, i4_grid grid, uint8_t *codes) {
+/* Writes the codes of a grid; the sums of the fit. */
+ISA_INLINE i4_sums i4_encode(i4_row *r, i4_grid grid, double centre, uint8_t *codes) {
   i4_sums s;
   memset(&s, 0, sizeof s);
-  size_t j = 0;
-  for (; j + I4_LANES <= dim; j += I4_LANES) i4_encode(&s, row + j, I4_LANES, grid, codes + j / 2);
-  i4_encode(&s, row + j, dim - j, grid, codes + j / 2);
-  /* Sums of codes are integers below 2^24 in every lane and exact; n * squares - sum^2 is below 2^45. */
-  double n = (double)dim, sum = 0, squares = 0, slope = 0;
-  for (int l = 0; l < I4_LANES; l++) {
-    sum += (double)s.sum[l];
-    squares += (double)s.squares[l];
+  for (size_t from = 0; from < r->dim; from += I4_TILE) {
+    uint8_t code[I4_TILE + I4_PAD];
+    i4_tile(r, from);
+    const size_t count = r->count, padded = r->padded;
+    for (size_t j = 0; j < padded; j++) code[j] = (uint8_t)i4_code(r->z[j], grid);
+    i4_pack(code, count, codes + from / 2);
+    const float *x = r->x + from;
+    size_t j = 0;
+    for (; j + I4_LANES <= count; j += I4_LANES) i4_sums_add(&s, x + j, code + j, I4_LANES, centre);
+    i4_sums_add(&s, x + j, code + j, count - j, centre);
   }
-  double var = n * squares - sum * sum, total = i4_sum(s.y);
-  if (var > 0) slope = (n * i4_sum(s.cross) - total * sum) / var;
+  return s;
+}
+
+/* Scale, offset and bounds of a row; writes the codes. */
+ISA_INLINE ame_i4_info i4_finish(i4_row *r, uint8_t *codes) {
+  i4_tally t;
+  const i4_grid grid = i4_contest(r, &t);
+  const double n = (double)r->dim, centre = (double)(r->most / 2 + r->least / 2);
+  const i4_sums s = i4_encode(r, grid, centre, codes);
+  /* n * squares - sum^2 and what is made of it below are integers below 2^53. */
+  double sum = (double)t.sum, squares = (double)t.squares, total = i4_sum(s.y), all = i4_sum(s.squares), slope = 0;
+  double var = n * squares - sum * sum, cov = n * i4_sum(s.cross) - total * sum;
+  if (var > 0) slope = cov / var;
   ame_i4_info info;
   info.scale = (float)(slope / 2);
-  info.offset = (float)((double)grid.centre + total / n - slope * (sum / n - 7.5));
-
-  i4_errors e;
-  memset(&e, 0, sizeof e);
-  double scale = (double)info.scale, offset = (double)info.offset;
-  for (j = 0; j + I4_LANES <= dim; j += I4_LANES) i4_errors_add(&e, row + j, I4_LANES, grid, scale, offset);
-  i4_errors_add(&e, row + j, dim - j, grid, scale, offset);
-  double err = sqrt(i4_sum(e.err)), hat = sqrt(i4_sum(e.hat));
-  double rounding = 0x1p-19 * (fabs(offset) * sqrt(n) + fabs(scale) * sqrt(4 * squares - 60 * sum + 225 * n));
-  info.err = i4_round_up((err + 600 * rounding) * (1 + 0x1p-14));
+  info.offset = (float)(centre + total / n - slope * (sum / n - 7.5));
+  double a = (double)info.scale, b = (double)info.offset;
+  double steps = 2 * sum - 15 * n, step_squares = 4 * squares - 60 * sum + 225 * n;
+  double reach = fabs(b) * sqrt(n) + fabs(a) * sqrt(step_squares), rounding = 0x1p-19 * reach;
+  double left = all - total * total / n - slope * cov / n;
+  double err = sqrt((left > 0 ? left : 0) + all * (n + 64) * 0x1p-56) + rounding / 16;
+  double hat = sqrt(fabs(b * b * n + 2 * a * b * steps + a * a * step_squares) + reach * reach * 0x1p-48);
+  info.err = i4_round_up((err + AME_I4_ROUNDINGS * rounding) * (1 + 0x1p-14 + 0x1p-40));
   double norm = (hat > err ? hat : err) * (1 + 0x1p-30);
   info.norm = i4_round_up(norm > 0x1p-100 ? norm : 0x1p-100);
   return info;
@@ -156,61 +110,46 @@ ISA_INLINE void i4_extremes_add(i4_extremes *e, const float *x, size_t width) {
   }
 }
 
-/* The ranges tried, as parts of the row's own half range, and how often the winner's fit is tried as a candidate in its turn.
- * Mean relative error of Gaussian rows of 384 (768): 0.1129 (0.1208) with the full range alone, 0.1040 (0.1068) with three
- * ranges, 0.1032 (0.1062) with these five, 0.1026 (0.1057) with two refits on top; five more ranges down to 0.22 gained
- * nothing on Gaussian, Laplacian, Student or outlying rows. */
-static const float i4_parts[] = {1.0f, 0.92f, 0.84f, 0.76f, 0.68f};
-#define I4_PARTS  (sizeof i4_parts / sizeof i4_parts[0])
-#define I4_REFITS 2
-
-ISA_INLINE ame_i4_info i4_quantize_row(const float *row, size_t dim, uint8_t *codes) {
-  if (dim == 0) return (ame_i4_info){0, 0, 0, 0x1p-100f};
+/* Least and most of a row of at least one value. */
+ISA_INLINE void i4_extremes_of(i4_row *r) {
   i4_extremes e;
-  for (int l = 0; l < I4_LANES; l++) e.least[l] = e.most[l] = row[0];
+  for (int l = 0; l < I4_LANES; l++) e.least[l] = e.most[l] = r->x[0];
   size_t j = 0;
-  for (; j + I4_LANES <= dim; j += I4_LANES) i4_extremes_add(&e, row + j, I4_LANES);
-  i4_extremes_add(&e, row + j, dim - j);
-  float least = e.least[0], most = e.most[0];
-  for (int l = 1; l < I4_LANES; l++) {
-    least = e.least[l] < least ? e.least[l] : least;
-    most = e.most[l] > most ? e.most[l] : most;
+  for (; j + I4_LANES <= r->dim; j += I4_LANES) i4_extremes_add(&e, r->x + j, I4_LANES);
+  i4_extremes_add(&e, r->x + j, r->dim - j);
+  for (int half = I4_LANES / 2; half; half /= 2) {
+    for (int l = 0; l < half; l++) {
+      e.least[l] = e.least[l] < e.least[l + half] ? e.least[l] : e.least[l + half];
+      e.most[l] = e.most[l] > e.most[l + half] ? e.most[l] : e.most[l + half];
+    }
   }
-  float largest = -least > most ? -least : most;
+  r->least = e.least[0];
+  r->most = e.most[0];
+}
+
+ISA_INLINE ame_i4_info i4_quantize_row(i4_row *r, uint8_t *codes) {
+  if (r->dim == 0) return (ame_i4_info){0, 0, 0, 0x1p-100f};
+  i4_extremes_of(r);
+  float largest = -r->least > r->most ? -r->least : r->most;
   if (!(largest >= 0x1p-100f && largest <= 0x1p100f)) {
-    memset(codes, 0, AME_I4_BYTES(dim));
+    memset(codes, 0, AME_I4_BYTES(r->dim));
     if (largest == 0.0f) return (ame_i4_info){0, 0, 0, 0x1p-100f};
     return (ame_i4_info){0, 0, INFINITY, 1};
   }
-  /* Equal values: one level, and an error of 0. */
-  float half = most / 2 - least / 2;
-  i4_grid best = {most / 2 + least / 2, half > 0 ? 7.5f / half : 0}, fit = best;
-  if (half > 0) {
-    double gain = -1;
-    i4_grid grid = best, next;
-    for (size_t k = 0; k < I4_PARTS + I4_REFITS; k++) {
-      if (k < I4_PARTS) {
-        grid.inverse = 7.5f / (half * i4_parts[k]);
-      } else {
-        grid = fit;
-      }
-      double g = i4_gain(row, dim, grid, &next);
-      if (g > gain) {
-        gain = g;
-        best = grid;
-        fit = next;
-      } else if (k >= I4_PARTS) {
-        break;
-      }
-    }
-  }
-  ame_i4_info info = i4_finish(row, dim, best, codes);
+  float span = r->most - r->least;
+  r->inverse = span > 0 ? 1 / span : 0; /* equal values: one level, and no error */
+  ame_i4_info info = i4_finish(r, codes);
   if (largest < AME_I4_LEAST || largest > AME_I4_MOST) info.err = INFINITY;
   return info;
 }
 
 ISA_INLINE void i4_quantize(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info) {
-  for (size_t i = 0; i < n; i++) info[i] = i4_quantize_row(rows + i * dim, dim, codes + i * AME_I4_BYTES(dim));
+  i4_row r;
+  r.dim = dim;
+  for (size_t i = 0; i < n; i++) {
+    r.x = rows + i * dim;
+    info[i] = i4_quantize_row(&r, codes + i * AME_I4_BYTES(dim));
+  }
 }
 
 #endif

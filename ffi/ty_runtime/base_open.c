@@ -185,5 +185,7 @@ ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err) {
   b->text_ends = ends(&r, TY_SECTION_TEXT_ENDS, texts, 0, TY_TEXT_MAX);
   b->terms_ends = ends(&r, TY_SECTION_TERMS_ENDS, terms, 0, UINT32_MAX);
   b->presence = section(&r, TY_SECTION_PRESENCE, r.rows, 1, true).data;
+  /* What was read to be checked is not what questions read: they make resident what they touch. A failure only leaves it resident. */
+  if (r.status == TY_OK) c->env->os.let_go(&c->env->os, c->store->files.base.map, (size_t)c->store->files.base.mapped);
   return r.status;
 }

@@ -35,7 +35,8 @@ void ty_ivf_crew_step(ty_ivf_crew *crew, uint64_t done);
 
 /* `worker` is below crew->threads: it names scratch memory. What a task computes must depend on neither it nor the order of tasks. */
 typedef ty_status (*ty_ivf_task)(void *context, uint64_t task, uint32_t worker, ty_error *err);
-/* Runs the tasks 0 .. n - 1. Asks for cancellation before each: a task should take a tenth of a second at most. Returns the first failure. */
+/* Runs the tasks 0 .. n - 1. Asks for cancellation before each: a task should take a tenth of a second at
+ * most. Returns the first failure. */
 ty_status ty_ivf_crew_run(ty_ivf_crew *crew, uint64_t n, ty_ivf_task run, void *context, ty_error *err);
 
 /* ---- Building: ivf_train.c, ivf_assign.c ----------------------------------------------------------------------------*/

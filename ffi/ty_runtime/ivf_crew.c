@@ -1,7 +1,8 @@
 /* A crew of threads for the build of an index: each takes the next task until there is none.
  *
  * The threads live for one call. The pool's workers are no alternative: the build runs on one of them, and waiting there for others that
- * may be busy with other builds is a deadlock with one worker. Starting three threads costs 0.1 ms, and a build does it some twenty times.
+ * may be busy with other builds is a deadlock with one worker. Starting and joining three threads takes 0.06 ms, and a build does it some
+ * ten times.
  */
 #include <signal.h>
 #include <unistd.h>

@@ -10,8 +10,9 @@
  * answer in the same time within the noise; 4 takes 1.7 times as long to build as 3, and 2 finds 0.01 less of real questions' answers. */
 #define LISTS_PER_ROOT 3.0
 #define LISTS_MAX      65536u
-/* Rows a centroid is trained on, fewer where all samples together would pass SAMPLE_BYTES_MAX; and steps. Measured on the same sets: 64 rows
- * and 10 steps take four times as long, and questions then read 15 % fewer rows, which are not what their time goes into. */
+/* Rows a centroid is trained on, fewer where all samples together would pass SAMPLE_BYTES_MAX; and steps. Measured on the same sets: 64
+ * rows and 10 steps take more than three times as long, and questions then read 15 % fewer rows, which is not where their
+ * time goes. */
 #define SAMPLE_PER_LIST  32u
 #define SAMPLE_BYTES_MAX (256ull << 20)
 #define STEPS_MAX        4u

@@ -212,6 +212,12 @@ static int os_unmap(ty_os *os, void *address, size_t bytes) {
   return result < 0 ? -errno : 0;
 }
 
+static int os_let_go(ty_os *os, const void *address, size_t bytes) {
+  int failure = gate(os);
+  if (failure) return failure;
+  return madvise((void *)(uintptr_t)address, bytes, MADV_DONTNEED) < 0 ? -errno : 0;
+}
+
 static int os_list(ty_os *os, const char *path, void (*each)(void *ctx, const char *name), void *ctx) {
   int failure = gate(os);
   if (failure) return failure;
@@ -246,5 +252,6 @@ void ty_os_init(ty_os *os) {
                 .truncate = os_truncate,
                 .map = os_map,
                 .unmap = os_unmap,
+                .let_go = os_let_go,
                 .list = os_list};
 }

@@ -33,6 +33,7 @@ struct ty_os {
   int (*truncate)(ty_os *os, int fd, uint64_t bytes);
   int (*map)(ty_os *os, int fd, size_t bytes, void **out); /* read-only, shared */
   int (*unmap)(ty_os *os, void *address, size_t bytes);
+  int (*let_go)(ty_os *os, const void *address, size_t bytes); /* of a mapping's pages; they stay mapped and come back when they are read */
   /* Calls `each` with every name in a directory. */
   int (*list)(ty_os *os, const char *path, void (*each)(void *ctx, const char *name), void *ctx);
 

@@ -4,7 +4,7 @@
 
 #include "ivf.h"
 
-/* A question for fewer answers than nprobe was calibrated with still reads as if it asked for this many: the reach of a list is measured
+/* A question for fewer answers than the reach was calibrated with still reads as if it asked for this many: the reach of a list is measured
  * against the last of ten answers, and the first alone is a higher bar, at which more lists look hopeless that are not. */
 #define ANSWERS_MIN 10u
 

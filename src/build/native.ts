@@ -23,6 +23,8 @@ const ZIG_TARGET: Record<PlatformTag, string> = {
 
 const AVX2 = ["-mavx2", "-mfma", "-mf16c", "-mcrc32"];
 const AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx512vnni", ...AVX2];
+/** By the features' names: zig knows no `-march=armv8.2-a`, and gcc and clang take these as well. */
+const NEON_DOT = ["-mcpu=generic+dotprod+crc"];
 
 /** Files of one CPU path get that CPU's instructions; no other file does, so that every library starts on every CPU. */
 const ISA_FLAGS: Record<string, { arch: "x86_64" | "arm64"; flags: string[] }> = {
@@ -32,6 +34,8 @@ const ISA_FLAGS: Record<string, { arch: "x86_64" | "arm64"; flags: string[] }> =
   "isa_avx512_i4.c": { arch: "x86_64", flags: AVX512 },
   "isa_neon.c": { arch: "arm64", flags: [] },
   "isa_neon_i4.c": { arch: "arm64", flags: [] },
+  "isa_neon_dot.c": { arch: "arm64", flags: NEON_DOT },
+  "isa_neon_dot_i4.c": { arch: "arm64", flags: NEON_DOT },
 };
 
 /** Compilers at a time: each takes a core and some hundred megabytes. */

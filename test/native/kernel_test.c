@@ -274,8 +274,8 @@ static void check_i4_row(const char *path, const float *row, size_t dim, i4_shap
     return;
   }
   long double rounding = 0x1p-19L * (fabsl(info->offset) * sqrtl(dim) + fabsl(info->scale) * sqrtl(squares));
-  long double least = (sqrtl(err) + 600 * rounding) * (1 + 0x1p-14L);
-  CHECK_MESSAGE(info->err >= least && info->err <= least * 1.000001L, "%s i4 err dim %zu shape %d: %g, not %Lg", path,
+  long double least = (sqrtl(err) + AME_I4_ROUNDINGS * rounding) * (1 + 0x1p-14L);
+  CHECK_MESSAGE(info->err >= least && info->err <= least * 1.000001L + rounding, "%s i4 err dim %zu shape %d: %g, not %Lg", path,
                 dim, shape, info->err, least);
   CHECK_MESSAGE(info->norm >= sqrtl(err), "%s i4 norm against err dim %zu shape %d", path, dim, shape);
   CHECK_MESSAGE(fabsl(along) <= sqrtl(hat) * rounding, "%s i4 dim %zu shape %d: the error is not across the row", path,
