@@ -3,7 +3,7 @@
 const ABSENT = 0xffff_ffff;
 const RECORD_BYTES = 48;
 const TERM_BYTES = 24;
-const PARTITION_BYTES = 32;
+const PARTITION_BYTES = 40;
 
 /** One query term's share in a lexical score. */
 export interface TermShare {
@@ -33,6 +33,8 @@ export interface PartitionInfo {
   rows: number;
   nlist: number;
   nprobe: number;
+  /** How much farther rows lie from their lists' centroids than when those were made, as a ratio of mean squares; 0 without an index. */
+  drift: number;
 }
 
 function padded(bytes: number): number {
@@ -98,9 +100,10 @@ export function decodePartitions(answer: Uint8Array, count: number): PartitionIn
   const view = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
   const partitions: PartitionInfo[] = [];
   for (let i = 0, at = 0; i < count; i++) {
-    const [rows, nlist, nprobe, keyBytes] = [0, 8, 16, 24].map((field) => Number(view.getBigUint64(at + field, true)));
+    const [rows, nlist, nprobe, keyBytes] = [0, 8, 16, 32].map((field) => Number(view.getBigUint64(at + field, true)));
+    const drift = view.getFloat64(at + 24, true);
     at += PARTITION_BYTES;
-    partitions.push({ rows: rows!, nlist: nlist!, nprobe: nprobe!, key: answer.slice(at, at + keyBytes!) });
+    partitions.push({ rows: rows!, nlist: nlist!, nprobe: nprobe!, drift, key: answer.slice(at, at + keyBytes!) });
     at += padded(keyBytes!);
   }
   return partitions;

@@ -317,6 +317,8 @@ typedef struct ty_partition {
   uint64_t rows;
   uint64_t nlist;  /* 0: no IVF index */
   uint64_t nprobe; /* lists that a question reads on average, as calibrated; nlist: it reads all rows */
+  double drift;    /* mean squared distance of rows from their centroids by what it was when those were made; 0 without an index. Rows since the
+                      last rewrite are not in it */
   uint64_t key_bytes;
 } ty_partition;
 typedef struct ty_partitions_args {

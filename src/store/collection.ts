@@ -55,6 +55,8 @@ export interface Partition {
   rows: number;
   nlist: number;
   nprobe: number;
+  /** How much farther rows lie from their lists' centroids than when those were made, as a ratio of mean squares; 0 without an index. */
+  drift: number;
 }
 
 /** What a collection is given by its store. */
@@ -253,7 +255,7 @@ export class Collection {
 
   /** Partitions of live rows, with their IVF index where one is built. */
   partitions(): Partition[] {
-    const plain = ({ key, rows, nlist, nprobe }: PartitionInfo) => ({ key: decodeKey(key), rows, nlist, nprobe });
+    const plain = ({ key, ...figures }: PartitionInfo) => ({ key: decodeKey(key), ...figures });
     return this.ask(() => this.native.partitions().map(plain));
   }
 

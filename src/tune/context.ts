@@ -70,7 +70,15 @@ export class TuningContext {
 
   /** Values of the partition key with their live rows; `nlist` and `nprobe` are above 0 where an IVF index is built. */
   get partitions(): IvfPlan["partitions"] {
-    return this.inner.partitions().map((partition) => ({ ...partition, key: partition.key ?? null }));
+    return this.inner.partitions().map(({ key, rows, nlist, nprobe }) => ({ key: key ?? null, rows, nlist, nprobe }));
+  }
+
+  /**
+   * The most that rows of a partition have moved from its IVF lists, as a ratio of mean squared distances: 1 for a fresh index, more as
+   * compactions give rows to lists that were not made for them. 0 without an index.
+   */
+  get drift(): number {
+    return this.inner.partitions().reduce((most, { drift }) => Math.max(most, drift), 0);
   }
 
   /** The collection's default recall as it is now. */

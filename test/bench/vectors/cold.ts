@@ -1,5 +1,6 @@
 /** Spawn to the first answer: a new process opens what was saved and asks one question. The files are in the page cache for everybody. */
 import { join } from "node:path";
+import { buildInfo } from "../../../src/build-info.ts";
 import { signedInHome } from "../home.ts";
 import { median } from "../measure.ts";
 import type { Cold, Figures } from "./figures.ts";
@@ -16,7 +17,7 @@ const BARE = ["-e", 'process.stdout.write("answer 0\\nresident 1\\n")'];
 interface Starter {
   /** undefined: the bare runtime. */
   figures?: Figures;
-  key: "cold" | "coldExact";
+  key: "cold" | "coldExact" | "coldSource";
   command: string[];
   env: Record<string, string | undefined>;
   samples: Cold[];
@@ -44,9 +45,12 @@ export async function coldStarts(
       const add = (command: string[], env: Starter["env"], key: Starter["key"] = "cold") =>
         starters.push({ figures, key, command, env, samples: [] });
       if (figures.name === OURS) {
-        const command = [process.execPath, join(import.meta.dir, "child-cold.ts"), path];
-        add(command, home.env);
-        add([...command, "--exact"], home.env, "coldExact");
+        const source = join(import.meta.dir, "child-cold.ts");
+        const program = join(home.dir, "first-answer");
+        compile(source, program);
+        add([program, path], home.env);
+        add([program, path, "--exact"], home.env, "coldExact");
+        add([process.execPath, source, path], home.env, "coldSource");
         continue;
       }
       const own = await commands.of(figures.name);
@@ -76,6 +80,20 @@ export async function coldStarts(
   } finally {
     home.dispose();
   }
+}
+
+/** A program with the SDK as its user would ship it: one executable, as svc itself is. */
+function compile(source: string, program: string): void {
+  const flags = [
+    "--compile",
+    "--minify",
+    "--bytecode",
+    "--format=esm",
+    `--define=SVC_BUILD_INFO=${JSON.stringify(buildInfo())}`,
+  ];
+  const built = Bun.spawnSync([process.execPath, "build", source, ...flags, `--outfile=${program}`]);
+  if (!built.success)
+    throw new Error(`the program that asks first was not compiled: ${built.stderr.toString().trim()}`);
 }
 
 async function once({ command, env }: Starter): Promise<Cold> {

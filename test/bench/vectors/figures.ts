@@ -41,6 +41,8 @@ export interface Figures {
   cold?: Cold;
   /** The same with an exact question. */
   coldExact?: Cold;
+  /** Run from source under Bun, which transpiles it first. */
+  coldSource?: Cold;
 }
 
 /** The bare machine, in the same minutes. */

@@ -165,8 +165,9 @@ function coldLines(set: SetFigures, own: Figures, peers: Figures[]): Line[] {
   const half = bytesOf(set) / 2;
   const rival = least(peers, (peer) => peer.cold?.ms);
   return [
-    { cold: own.cold, how: "the default recall" },
-    { cold: own.coldExact, how: "an exact question" },
+    { cold: own.cold, how: "the default recall, compiled" },
+    { cold: own.coldExact, how: "an exact question, compiled" },
+    { cold: own.coldSource, how: "the default recall, from source" },
   ].flatMap(({ cold, how }) => {
     if (!cold) return [];
     const spawn = compared({ what: `spawn to the first answer, ${how}`, value: cold.ms, unit: "ms" }, rival, {
