@@ -12,7 +12,8 @@
 #include "ame_kernel.h"
 #include "exact.h"
 
-/* The four-bit and half-precision functions of a path, and the rotation before them: files of their own, isa_*_i4.c and i4.c. */
+/* The four-bit and half-precision functions of a path, and the rotation that may go before: files of their own, isa_*_i4.c
+ * and i4.c. */
 typedef struct isa_i4_path {
   void (*quantize_i4)(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info);
   void (*rotate)(float *rows, size_t n, size_t dim);

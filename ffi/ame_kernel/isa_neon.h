@@ -1,5 +1,6 @@
-/* Vectors with NEON: this one source is compiled into isa_neon.c for every AArch64 CPU and into isa_neon_dot.c for those with the int8 product
- * instruction, which have the CRC one as well. Without it bytes are multiplied into 16 bits. */
+/* Vectors with NEON: this one source is compiled into isa_neon.c for every AArch64 CPU and into isa_neon_dot.c for
+ * those with the int8 product instruction, which have the CRC one as well. Without it bytes are multiplied into 16
+ * bits. */
 #ifndef AME_ISA_NEON_H
 #define AME_ISA_NEON_H
 

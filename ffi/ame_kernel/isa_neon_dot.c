@@ -1,4 +1,5 @@
-/* NEON with the products of four bytes at once (ARMv8.2, FEAT_DotProd): every Apple CPU that we run on, and server cores since 2018. */
+/* NEON with the products of four bytes at once (ARMv8.2, FEAT_DotProd): every Apple CPU that we run on, and server
+ * cores since 2018. */
 #if defined(__aarch64__)
 
 #include "isa_neon.h"

@@ -47,7 +47,8 @@ ISA_INLINE int8x16_t four(const int8_t *q) {
 ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, int32x4_t dot[4]) {
   const uint8x16_t mask = vdupq_n_u8(15);
 #if defined(__ARM_FEATURE_DOTPROD)
-  /* Sums of their own for the high codes: a product waits for the sum before it, and one group has two products a row. */
+  /* Sums of their own for the high codes: a product waits for the sum before it, and one group has two products a
+   * row. */
   int32x4_t upper[4];
   for (int h = 0; h < 4; h++) upper[h] = vdupq_n_s32(0);
   for (int g = 0; g < count; g++) {

@@ -1,10 +1,13 @@
-/* The quantiser to four bits: this one source is compiled into each path's file with that CPU's flags. Its sums have a fixed order of lanes
- * and nothing is fused, so that it is equal to the bit on every path, and compilers make vector code of it. contest_i4.h finds the codes;
- * their scale, their offset and the bounds are taken from the row itself, in double.
+/* The quantiser to four bits: this one source is compiled into each path's file with that CPU's flags. Its sums have a
+ * fixed order of lanes and nothing is fused, so that it is equal to the bit on every path, and compilers make vector
+ * code of it. contest_i4.h finds the codes; their scale, their offset and the bounds are taken from the row itself, in
+ * double.
  *
- * The error is not measured row against levels but follows from the sums of the fit: with y = x - centre it is sqrt(sum of y^2 - total^2 / n -
- * cov^2 / var). What cancels there is at most (dim / 16 + 20) 2^-53 of the sum of y^2, for which err has (dim + 64) 2^-56 of it under the root:
- * under 2^-23 ||y|| for a row of 384 without any error. Rounding scale and offset to f32 moves x^ by at most `rounding` / 32. */
+ * The error is not measured row against levels but follows from the sums of the fit: with y = x - (about its mean) and
+ * g = code - (mean code), ||e||^2 = sum of y^2 - total^2 / n - slope * (sum of y g). Each sum has dim / 16 + 8 roundings
+ * of 2^-53 at most, of ||y||^2 and ||y|| ||g||, and slope <= ||y|| / ||g||: three times that of ||y||^2 may be lost where
+ * all cancels. Under the root err has (dim + 128) 2^-55 of it more, which is 2^-23 ||y|| for a row of 384 without any
+ * error. Rounding scale and offset to f32 moves x^ by at most `rounding` / 32. */
 #ifndef AME_QUANTIZE_I4_H
 #define AME_QUANTIZE_I4_H
 
@@ -37,12 +40,13 @@ typedef struct i4_sums {
   double y[I4_LANES], squares[I4_LANES], cross[I4_LANES];
 } i4_sums;
 
-ISA_INLINE void i4_sums_add(i4_sums *s, const float *x, const uint8_t *code, size_t width, double centre) {
+ISA_INLINE void i4_sums_add(i4_sums *s, const float *x, const uint8_t *code, size_t width, double centre,
+                            double middle) {
   for (size_t l = 0; l < width; l++) {
     double y = (double)x[l] - centre;
     s->y[l] += y;
     s->squares[l] += y * y;
-    s->cross[l] += y * (double)code[l];
+    s->cross[l] += y * ((double)code[l] - middle);
   }
 }
 
@@ -56,8 +60,8 @@ ISA_INLINE void i4_pack(const uint8_t *code, size_t count, uint8_t *out) {
   }
 }
 
-/* Writes the codes of a grid; the sums of the fit. */
-ISA_INLINE i4_sums i4_encode(i4_row *r, i4_grid grid, double centre, uint8_t *codes) {
+/* Writes the codes of a grid. Returns the sums of the fit, of values less centre and codes less middle. */
+ISA_INLINE i4_sums i4_encode(i4_row *r, i4_grid grid, double centre, double middle, uint8_t *codes) {
   i4_sums s;
   memset(&s, 0, sizeof s);
   for (size_t from = 0; from < r->dim; from += I4_TILE) {
@@ -68,30 +72,31 @@ ISA_INLINE i4_sums i4_encode(i4_row *r, i4_grid grid, double centre, uint8_t *co
     i4_pack(code, count, codes + from / 2);
     const float *x = r->x + from;
     size_t j = 0;
-    for (; j + I4_LANES <= count; j += I4_LANES) i4_sums_add(&s, x + j, code + j, I4_LANES, centre);
-    i4_sums_add(&s, x + j, code + j, count - j, centre);
+    for (; j + I4_LANES <= count; j += I4_LANES) i4_sums_add(&s, x + j, code + j, I4_LANES, centre, middle);
+    i4_sums_add(&s, x + j, code + j, count - j, centre, middle);
   }
   return s;
 }
 
 /* Scale, offset and bounds of a row; writes the codes. */
 ISA_INLINE ame_i4_info i4_finish(i4_row *r, uint8_t *codes) {
-  i4_tally t;
+  i4_tally t = {0, 0, 0};
   const i4_grid grid = i4_contest(r, &t);
-  const double n = (double)r->dim, centre = (double)(r->most / 2 + r->least / 2);
-  const i4_sums s = i4_encode(r, grid, centre, codes);
+  const double n = (double)r->dim, sum = (double)t.sum, squares = (double)t.squares, middle = sum / n;
+  const double centre = (double)r->least + ((double)r->total / n - I4_FLOOR) * (double)(r->most - r->least) / I4_SPAN;
+  const i4_sums s = i4_encode(r, grid, centre, middle, codes);
   /* n * squares - sum^2 and what is made of it below are integers below 2^53. */
-  double sum = (double)t.sum, squares = (double)t.squares, total = i4_sum(s.y), all = i4_sum(s.squares), slope = 0;
-  double var = n * squares - sum * sum, cov = n * i4_sum(s.cross) - total * sum;
-  if (var > 0) slope = cov / var;
+  double total = i4_sum(s.y), all = i4_sum(s.squares), cross = i4_sum(s.cross), slope = 0;
+  double var = n * squares - sum * sum;
+  if (var > 0) slope = n * cross / var;
   ame_i4_info info;
   info.scale = (float)(slope / 2);
-  info.offset = (float)(centre + total / n - slope * (sum / n - 7.5));
+  info.offset = (float)(centre + total / n - slope * (middle - 7.5));
   double a = (double)info.scale, b = (double)info.offset;
   double steps = 2 * sum - 15 * n, step_squares = 4 * squares - 60 * sum + 225 * n;
   double reach = fabs(b) * sqrt(n) + fabs(a) * sqrt(step_squares), rounding = 0x1p-19 * reach;
-  double left = all - total * total / n - slope * cov / n;
-  double err = sqrt((left > 0 ? left : 0) + all * (n + 64) * 0x1p-56) + rounding / 16;
+  double left = all - total * total / n - slope * cross;
+  double err = sqrt((left > 0 ? left : 0) + all * (n + 128) * 0x1p-55) + rounding / 16;
   double hat = sqrt(fabs(b * b * n + 2 * a * b * steps + a * a * step_squares) + reach * reach * 0x1p-48);
   info.err = i4_round_up((err + AME_I4_ROUNDINGS * rounding) * (1 + 0x1p-14 + 0x1p-40));
   double norm = (hat > err ? hat : err) * (1 + 0x1p-30);

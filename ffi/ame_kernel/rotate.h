@@ -1,12 +1,13 @@
-/* A fixed pseudo-random rotation: rows with a few large coordinates, as hashed features have them, leave four bits for all the others only when
- * the large ones are spread over all dimensions first.
+/* A fixed pseudo-random rotation: rows with a few large coordinates, as hashed features have them, leave four bits for
+ * all the others only when the large ones are spread over all dimensions first.
  *
- * Signs by a hash of the dimension, then a fast Walsh-Hadamard transform (Fino and Algazi, 1976) over the largest power of two that fits:
- * the whole row once, or else its front, its end, its front and its end. Each has signs of its own, because two transforms over nearly the
- * same dimensions undo each other: with signs only once for both, the first of 257 dimensions alone came out as one coordinate of 0.99.
- * Orthogonal, so inner products stay. Only sums,
- * differences and one product a coordinate, in an order that does not depend on the path: equal to the bit everywhere. This one source is
- * compiled into each path's file with that CPU's flags; its vectors are the compiler's own, which it splits where registers are narrower. */
+ * Signs by a hash of the dimension, then a fast Walsh-Hadamard transform (Fino and Algazi, 1976) over the largest
+ * power of two that fits: the whole row once, or else its front, its end, its front and its end. Each has signs of
+ * its own, because two transforms over nearly the same dimensions undo each other: with signs only once for both,
+ * the first of 257 dimensions alone came out as one coordinate of 0.99. Orthogonal, so inner products stay. Only
+ * sums, differences and one product a coordinate, in an order that does not depend on the path: equal to the bit
+ * everywhere. This one source is compiled into each path's file with that CPU's flags; its vectors are the
+ * compiler's own, which it splits where registers are narrower. */
 #ifndef AME_ROTATE_H
 #define AME_ROTATE_H
 
@@ -18,7 +19,7 @@
 typedef float rotate_lanes __attribute__((vector_size(4 * ROTATE_LANES)));
 typedef uint32_t rotate_bits __attribute__((vector_size(4 * ROTATE_LANES)));
 
-/* splitmix64's finaliser: 64 bits that look random: the signs of 64 dimensions. */
+/* Signs of 64 dimensions, bits that look random: splitmix64 (Steele, Lea and Flood, 2014). */
 ISA_INLINE uint64_t rotate_signs(uint64_t i) {
   uint64_t z = (i + 1) * 0x9e3779b97f4a7c15ull;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -80,8 +81,8 @@ ISA_INLINE void rotate_two_steps(float *x, size_t n, size_t half) {
   }
 }
 
-/* Every lane with its partner, which `...` names: a + b where the lane is the first of the two and, with its own sign changed, a - b where it
- * is the second. */
+/* Every lane with its partner, which `...` names: a + b where the lane is the first of the two and, with its own
+ * sign changed, a - b where it is the second. */
 #define ROTATE_STEP(v, second, ...)                                                                                    \
   v = __builtin_shufflevector(v, v, __VA_ARGS__) + (rotate_lanes)((rotate_bits)(v) ^ (second))
 #define ROTATE_S 0x80000000u
@@ -144,7 +145,7 @@ ISA_INLINE void rotate_part(float *x, size_t n, uint64_t step) {
 ISA_INLINE void rotate_rows(float *rows, size_t n, size_t dim) {
   size_t width = 1;
   while (2 * width <= dim) width *= 2;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; dim && i < n; i++) {
     float *row = rows + i * dim;
     if (width == dim) {
       rotate_part(row, width, 0);

@@ -70,7 +70,7 @@ static ame_i4_info info_of_i4(const uint8_t *codes, float scale, float offset, u
   double rounding = 0x1p-19 * (fabs(b) * sqrt(n) + fabs(a) * sqrt(squares));
   double hat = sqrt(fabs(b * b * n + 2 * a * b * steps + a * a * squares)) + rounding; /* what cancels is less than that */
   double norm = hat * (1 + 0x1p-30);
-  return (ame_i4_info){scale, offset, above(601 * rounding * (1 + 0x1p-14)),
+  return (ame_i4_info){scale, offset, above((AME_I4_ROUNDINGS + 1) * rounding * (1 + 0x1p-14)),
                        above(norm > 0x1p-100 ? norm : 0x1p-100)};
 }
 

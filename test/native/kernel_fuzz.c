@@ -1,5 +1,6 @@
-/* Any bytes through the tokenizer and both embedders, and as floats through the four-bit codes and their bounds: no access out
- * of bounds, no undefined behaviour, and the promises that hold for every text and every vector. With -fsanitize=fuzzer this is a libFuzzer target; with -DSTANDALONE it drives itself:
+/* Any bytes through the tokenizer and both embedders, and as floats through the rotation, the four-bit codes and their bounds: no
+ * access out of bounds, no undefined behaviour, and the promises that hold for every text and every vector. With -fsanitize=fuzzer
+ * this is a libFuzzer target; with -DSTANDALONE it drives itself:
  *   kernel_fuzz [rounds] [seed]      (the seed is printed; a failure repeats with it) */
 #include "../../ffi/ame_kernel/ame_kernel.h"
 
@@ -114,11 +115,38 @@ static void fuzz_vectors(const uint8_t *data, size_t size) {
   }
 }
 
+/* Rows of like size turned on every path: the same bits, and lengths as before. */
+static void fuzz_rotation(const uint8_t *data, size_t size) {
+  static float rows[FUZZ_ROWS * FUZZ_DIM], turned[FUZZ_ROWS * FUZZ_DIM], truth[FUZZ_ROWS * FUZZ_DIM];
+  if (size < 1) return;
+  size_t dim = 1 + data[0] % FUZZ_DIM, n = (size - 1) / 4 / dim;
+  n = n < FUZZ_ROWS ? n : FUZZ_ROWS;
+  floats_of(data + 1, n * dim, 1, rows);
+  const char *best = ame_isa_active();
+  for (uint32_t p = 0; p < ame_isa_count(); p++) {
+    if (ame_isa_force(ame_isa_name(p))) continue;
+    float *out = p ? turned : truth;
+    memcpy(out, rows, n * dim * sizeof(float));
+    ame_kernel_table()->rotate(out, n, dim);
+    require(memcmp(out, truth, n * dim * sizeof(float)) == 0, "a rotation is the same on every path");
+  }
+  ame_isa_force(best);
+  for (size_t i = 0; i < n; i++) {
+    double before = 0, after = 0;
+    for (size_t j = i * dim; j < (i + 1) * dim; j++) {
+      before += (double)rows[j] * rows[j];
+      after += (double)truth[j] * truth[j];
+    }
+    require(fabs(before - after) <= before * 0x1p-18, "a rotation keeps lengths");
+  }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static float row[1024], again[1024];
   tally once = {0, 0, 0}, twice = {0, 0, 0};
   fuzz_vectors(data, size);
+  fuzz_rotation(data, size);
   ame_tokenize(data, size, count, &once);
   ame_tokenize(data, size, count, &twice);
   require(once.tokens == twice.tokens && once.bytes == twice.bytes && once.hash == twice.hash,

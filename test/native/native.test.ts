@@ -7,7 +7,7 @@ import { platformTag } from "../../src/paths.ts";
 const ROOT = join(import.meta.dir, "../..");
 const options = { root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! };
 
-test.each(["kernel_test", "scan_test", "search_test", "store_test", "types_test"])(
+test.each(["kernel_test", "kernel_i4_test", "scan_test", "search_test", "store_test", "types_test"])(
   "%s",
   async (name) => {
     const program = await buildProgram(options, `test/native/${name}.c`);

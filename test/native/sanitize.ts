@@ -9,7 +9,14 @@ import { platformTag } from "../../src/paths.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 /** The programs and what each is run with; the fuzz drivers take a seed and a number of rounds and print the seed. */
-const TESTS = { kernel_test: [], search_test: [], store_test: [], types_test: [] } as const;
+const TESTS = {
+  kernel_test: [],
+  kernel_i4_test: [],
+  scan_test: ["few"],
+  search_test: [],
+  store_test: [],
+  types_test: [],
+} as const;
 const FUZZERS = { kernel_fuzz: ["2000", "1"], store_fuzz: ["1", "1500"] } as const;
 
 const RUNS = [
