@@ -194,12 +194,14 @@ export class NativeCollection {
     filter: NativeFilter | undefined,
     targetRecall: number,
     what: number,
+    threads: number,
+    watch?: Watch,
   ): Promise<NativeHits & { counts: number[] }> {
     const counts = new BigUint64Array(count);
-    const words = new Words(15).pointer(0, queries).integer(1, count).integer(2, topK);
-    filtered(words, 3, filter).double(6, targetRecall).integer(7, what).pointer(8, counts);
+    const words = new Words(16).pointer(0, queries).integer(1, count).integer(2, topK);
+    filtered(words, 3, filter).double(6, targetRecall).integer(7, what).integer(8, threads).pointer(9, counts);
     const room = Math.min(MANY_BYTES_MAX, count * topK * RECORD_BYTES);
-    return this.answerOff(Op.SEARCH_MANY, words, 9, room, (answer) => {
+    return this.answerOff(Op.SEARCH_MANY, words, 10, room, watch, (answer) => {
       const each = Array.from(counts, Number);
       return {
         rows: decodeRecords(
@@ -207,9 +209,9 @@ export class NativeCollection {
           each.reduce((sum, n) => sum + n, 0),
         ),
         counts: each,
-        screenedRows: words.number(12),
-        scoredRows: words.number(13),
-        probedLists: words.number(14),
+        screenedRows: words.number(13),
+        scoredRows: words.number(14),
+        probedLists: words.number(15),
       };
     });
   }
@@ -328,7 +330,7 @@ export class NativeCollection {
     offThread: boolean,
     decode: (answer: Uint8Array) => T,
   ): Promise<T> {
-    return offThread ? this.answerOff(op, words, at, ANSWER_BYTES, decode) : decode(this.answer(name, words, at));
+    return offThread ? this.answerOff(op, words, at, ANSWER_BYTES, undefined, decode) : decode(this.answer(name, words, at));
   }
 
   /** Asks on a worker, with a buffer of its own: other questions may use the shared one meanwhile. */
@@ -337,13 +339,14 @@ export class NativeCollection {
     words: Words,
     at: number,
     room: number,
+    watch: Watch | undefined,
     decode: (answer: Uint8Array) => T,
   ): Promise<T> {
     let out = new Uint8Array(new ArrayBuffer(Math.max(ANSWER_BYTES, room)));
     for (;;) {
       words.pointer(at, out).integer(at + 1, out.byteLength);
       try {
-        await this.workers.submit(op, this.handle, words, undefined);
+        await this.workers.submit(op, this.handle, words, watch);
         return decode(out.subarray(0, words.number(at + 2)));
       } catch (error) {
         if (!(error instanceof NativeError) || error.status !== Status.BUFFER) throw error;

@@ -16,6 +16,8 @@ export const TEXT_EMBED_BYTES_MAX = 1024 * 1024;
 export const DIM_MAX = 65_536;
 /** Hits that one search may ask for. */
 export const TOP_K_MAX = 100_000;
+/** Hits that one call with many questions may find in all: each takes some hundred bytes, twice. */
+export const MANY_HITS_MAX = 2_000_000;
 /** Rows that one call over MCP may carry. */
 export const ROWS_PER_CALL_MAX = 10_000;
 /** Bytes of UTF-8 in the name of a filter column. */

@@ -43,6 +43,7 @@ export type {
   LexicalSearchOptions,
   LocalRowOptions,
   LocalSearchOptions,
+  ManySearchOptions,
   TermContribution,
   TextSearchOptions,
   TuneOptions,

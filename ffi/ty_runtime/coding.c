@@ -16,14 +16,14 @@ static bool beyond(const float *row, uint32_t dim) {
   float largest = 0;
   for (uint32_t i = 0; i < dim; i++) {
     float a = fabsf(row[i]);
-    largest = a > largest ? a : largest;
+    largest = a > largest || isnan(a) ? a : largest; /* NaN stays: then nothing is larger */
   }
   return !(largest <= ROTATED_MAX);
 }
 
 void ty_coding_quantize(const ame_kernel *k, const ty_coding *coding, uint32_t dim, const float *rows, uint64_t n,
                         float *scratch, uint8_t *codes, ame_i4_info *info) {
-  if (coding->anchor == NULL && !coding->rotated) {
+  if (coding->anchor == NULL && !coding->rotated && k->all_finite(rows, (size_t)n * dim)) {
     k->quantize_i4(rows, (size_t)n, dim, codes, info);
     return;
   }
@@ -64,20 +64,24 @@ typedef struct trial {
   uint8_t *codes;
 } trial;
 
-/* The mean error of a coding; rows that have none are left out. */
+static double length_of(const float *row, uint32_t dim) {
+  double squares = 0;
+  for (uint32_t i = 0; i < dim; i++) squares += (double)row[i] * (double)row[i];
+  return sqrt(squares);
+}
+
+/* The error of a coding over some rows. Of a row that it cannot bound all is error. */
 static double error_of(const trial *t, const ty_coding *coding) {
   const ty_rebase *r = t->r;
-  uint64_t every = r->count / TRIAL_ROWS + 1, n = 0;
+  uint64_t every = r->count / TRIAL_ROWS + 1;
   double sum = 0;
   for (uint64_t i = 0; i < r->count; i += every) {
     ame_i4_info info;
     const float *x = ty_row_vector(r->c, r->rows[i].segment, r->rows[i].at, t->row);
     ty_coding_quantize(r->c->env->kernel, coding, r->c->dim, x, 1, t->scratch, t->codes, &info);
-    if (isinf(info.err)) continue;
-    sum += (double)info.err;
-    n++;
+    sum += isinf(info.err) ? length_of(x, r->c->dim) : (double)info.err;
   }
-  return n == 0 ? 0 : sum / (double)n;
+  return sum;
 }
 
 ty_status ty_coding_choose(const ty_rebase *r, float *anchor, ty_coding *out, ty_error *err) {

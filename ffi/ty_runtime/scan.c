@@ -77,6 +77,33 @@ static void prefetch_row(const ty_scanner *s, uint64_t at) {
   for (uint64_t line = 0; line < bytes && line < 512; line += 64) __builtin_prefetch(data + line);
 }
 
+static void score_one(ty_scanner *s, uint64_t at, uint32_t position, ame_topk *best) {
+  ty_ref ref = scan_ref(s, at);
+  float score = scan_score(s, ty_row_vector(s->c, ref.segment, ref.at, s->row));
+  ame_hit hit = {ref.segment->row[ref.at], score, position};
+  s->counts.scored++;
+  s->k->topk_offer(best, &hit, 1);
+}
+
+static bool beaten(const ty_scanner *s, const ame_topk *best, double upper) {
+  return best->count == best->k && upper < scan_value(s, best->items[0].score);
+}
+
+/* Where the bounds tell little, a good part of all rows is left, and the order by bounds is a walk all over the memory: they are scored as they
+ * lie. 100,000 rows of 384 dimensions that are nearly equal take 13 ms so and 45 the other way. */
+static bool is_crowded(const ty_scanner *s, uint64_t wanted) {
+  return s->candidates.count > s->counts.screened / 8 && s->candidates.count > 16 * wanted;
+}
+
+static void score_in_place(ty_scanner *s, ame_topk *best) {
+  enum { AHEAD = 4 };
+  const scan_candidate *rows = s->candidates.items;
+  for (uint64_t i = 0; i < s->candidates.count; i++) {
+    if (i + AHEAD < s->candidates.count) prefetch_row(s, rows[i + AHEAD].at);
+    if (!beaten(s, best, rows[i].upper)) score_one(s, rows[i].at, (uint32_t)i, best);
+  }
+}
+
 /* Scores candidates best upper bound first and stops at the first that cannot enter any more. A popped candidate moves behind the heap,
  * as in heapsort, so its index there names it for the kernel's selection. */
 static void score_candidates(ty_scanner *s, ame_topk *best) {
@@ -85,7 +112,7 @@ static void score_candidates(ty_scanner *s, ame_topk *best) {
   for (uint64_t i = n / 2; i-- > 0;) candidates_sink(heap, n, i);
   while (n > 0) {
     scan_candidate top = heap[0];
-    if (best->count == best->k && top.upper < scan_value(s, best->items[0].score)) return;
+    if (beaten(s, best, top.upper)) return;
     n--;
     heap[0] = heap[n];
     heap[n] = top;
@@ -93,11 +120,7 @@ static void score_candidates(ty_scanner *s, ame_topk *best) {
       candidates_sink(heap, n, 0);
       prefetch_row(s, heap[0].at); /* while this one is multiplied */
     }
-    ty_ref ref = scan_ref(s, top.at);
-    float score = scan_score(s, ty_row_vector(s->c, ref.segment, ref.at, s->row));
-    ame_hit hit = {ref.segment->row[ref.at], score, (uint32_t)n};
-    s->counts.scored++;
-    s->k->topk_offer(best, &hit, 1);
+    score_one(s, top.at, (uint32_t)n, best);
   }
 }
 
@@ -118,7 +141,10 @@ ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for an answer of %llu rows", (unsigned long long)wanted);
   }
   ame_topk best = {hits, wanted, 0};
-  score_candidates(s, &best);
+  if (is_crowded(s, wanted))
+    score_in_place(s, &best);
+  else
+    score_candidates(s, &best);
   s->k->topk_sort(&best);
   for (uint64_t i = 0; i < best.count; i++) {
     uint64_t at = s->candidates.items[hits[i].position].at;

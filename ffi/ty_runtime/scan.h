@@ -42,7 +42,17 @@ typedef struct ty_scan_counts {
 ty_scan_counts ty_scanner_counts(const ty_scanner *s);
 void ty_scanner_close(ty_scanner *s); /* NULL is fine */
 
+/* ---- search.c -------------------------------------------------------------------------------------------------------*/
 /* ty_search for a caller that has entered the question already. */
 ty_status ty_search_entered(ty_collection *c, ty_search_args *args, ty_error *err);
+/* Its middle: top_k of `args` and a prepared query in, rows as from ty_scanner_answer out; fills the counters of `args`. May run on several
+ * threads at a time. */
+ty_status ty_search_hits(const ty_collection *c, ty_search_args *args, const float *query, const ty_filter *filter, double target,
+                         ty_scored **hits, uint64_t *count, ty_error *err);
+/* A score as it is told: rounding may take a cosine beyond 1 by a few units of its last place. */
+static inline double ty_shown_score(const ty_collection *c, float score) {
+  if (c->metric != TY_COSINE) return (double)score;
+  return score > 1 ? 1 : score < -1 ? -1 : (double)score;
+}
 
 #endif

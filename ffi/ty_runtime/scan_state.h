@@ -11,6 +11,11 @@
 #define CHUNK_ROWS   (CHUNK_BLOCKS * AME_BLOCK_ROWS)
 #define DELTA_BIT    (1ull << 63)
 
+/* Two bounds of a row's value. */
+typedef struct scan_range {
+  double least, most;
+} scan_range;
+
 struct ty_scanner {
   const ty_collection *c;
   const ame_kernel *k;
@@ -39,6 +44,7 @@ struct ty_scanner {
     uint64_t first;
     uint32_t count;
     uint16_t offsets[CHUNK_ROWS];
+    double least[CHUNK_ROWS], most[CHUNK_ROWS]; /* by their 4-bit codes */
   } put_off;
   ty_scan_counts counts;
 };

@@ -55,8 +55,8 @@ static bool use_ivf(const ty_collection *c, const ty_filter *filter, double targ
   return c->ivf != NULL && target < 1 && target <= c->ivf->target_recall + 1e-9 && (filter->all || filter->column == 0);
 }
 
-static ty_status search_rows(const ty_collection *c, ty_search_args *args, const float *query, const ty_filter *filter,
-                             double target, ty_scored **hits, uint64_t *count, ty_error *err) {
+ty_status ty_search_hits(const ty_collection *c, ty_search_args *args, const float *query, const ty_filter *filter,
+                         double target, ty_scored **hits, uint64_t *count, ty_error *err) {
   reading r = {0};
   ty_status status = TY_OK;
   bool near = use_ivf(c, filter, target), indexed = c->ivf != NULL && !filter->none;
@@ -108,11 +108,11 @@ ty_status ty_search_entered(ty_collection *c, ty_search_args *args, ty_error *er
   double target = args->target_recall == 0 ? c->default_target_recall : args->target_recall;
   float *scratch = malloc(c->dim * sizeof *scratch);
   if (scratch == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a question");
-  status = search_rows(c, args, ty_query_prepare(c, args->query, scratch), &filter, target, &hits, &count, err);
+  status = ty_search_hits(c, args, ty_query_prepare(c, args->query, scratch), &filter, target, &hits, &count, err);
   free(scratch);
   if (status != TY_OK) goto done;
   for (uint64_t i = 0; i < count; i++)
-    ty_answer_row(&answer, c, hits[i].ref, (double)hits[i].score, args->what, (ty_slice){NULL, 0});
+    ty_answer_row(&answer, c, hits[i].ref, ty_shown_score(c, hits[i].score), args->what, (ty_slice){NULL, 0});
   args->out_bytes = answer.bytes;
   args->out_count = count;
   status = ty_answer_end(&answer, err);

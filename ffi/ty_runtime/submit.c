@@ -25,7 +25,7 @@ static ty_status call(const job *j) {
   case TY_OP_SEARCH: return ty_search(j->c, j->args, j->err);
   case TY_OP_SEARCH_LEXICAL: return ty_search_lexical(j->c, j->args, j->err);
   case TY_OP_VERIFY: return ty_verify(j->c, j->progress, j->err);
-  case TY_OP_SEARCH_MANY: return ty_search_many(j->c, j->args, j->err);
+  case TY_OP_SEARCH_MANY: return ty_search_many(j->c, j->args, j->progress, j->err);
   default: return ty_fail(j->err, TY_INVALID, "there is no operation %u", j->op);
   }
 }

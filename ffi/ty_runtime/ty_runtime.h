@@ -201,8 +201,8 @@ typedef struct ty_search_args {
  * or the negative squared distance. */
 TY_API ty_status ty_search(ty_collection *c, ty_search_args *args, ty_error *err);
 
-/* n questions with everything else the same, in one pass over the rows. The answers are those that ty_search gives one by one, one behind the
- * other in `out`; counts[i] says how many records belong to question i. */
+/* n questions with everything else the same, all of one saved state, in shared passes over the rows. The answers are those that ty_search gives
+ * one by one, one behind the other in `out`; counts[i] says how many records belong to question i. With TY_BUFFER they must be asked again. */
 typedef struct ty_search_many_args {
   const float *queries; /* n x dim, finite */
   uint64_t n;
@@ -212,13 +212,14 @@ typedef struct ty_search_many_args {
   uint64_t key_bytes;
   double target_recall;
   uint64_t what;
+  uint64_t threads; /* at most 4 are used; 0: as many as there are cores */
   uint64_t *counts; /* n, out */
   uint8_t *out;
   uint64_t out_capacity;
   uint64_t out_bytes;
   uint64_t screened_rows, scored_rows, probed_lists; /* out: sums */
 } ty_search_many_args;
-TY_API ty_status ty_search_many(ty_collection *c, ty_search_many_args *args, ty_error *err);
+TY_API ty_status ty_search_many(ty_collection *c, ty_search_many_args *args, ty_progress *progress, ty_error *err);
 
 typedef struct ty_lexical_search_args {
   const uint8_t *query;

@@ -77,7 +77,8 @@ export interface CreateOptions {
   filterColumns?: readonly string[] | undefined;
   /**
    * Element type as stored: "f32" (the default), "f16", "int8" or "int4". What is stored is what a row is: searches are exact with respect to
-   * the stored numbers, and those are what is returned.
+   * the stored numbers, and those are what is returned. "f16" takes numbers up to 65,504 and "int4" up to 1.26e30 (ValueError beyond). "int4" has
+   * no exact zero: [70000, 0, 0, 0] comes back as [70000, 0.33, 0.33, 0.33].
    */
   dtype?: string | undefined;
   /**
@@ -126,7 +127,10 @@ export interface CollectionApi {
   addTexts(texts: readonly string[], options?: RowOptions): Promise<string[]>;
   /** Embeds texts and adds or replaces them by id. */
   upsertTexts(texts: readonly string[], options?: RowOptions): Promise<string[]>;
-  /** The rows that are nearest to `vector` (`dim` numbers) by the collection's metric. */
+  /**
+   * The rows that are nearest to `vector` (`dim` numbers) by the collection's metric. Of a collection of this process a short search resolves
+   * as a microtask: a long loop of awaited ones lets no timer run until it ends or yields.
+   */
   search(vector: Vector, options?: SearchOptions): Promise<SearchResult>;
   /** The rows that a text means, by the collection's embedder. */
   searchText(text: string, options?: SearchOptions): Promise<SearchResult>;

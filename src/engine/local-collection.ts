@@ -1,6 +1,6 @@
 /** One collection in this process, as a program uses it: vectors or texts, changes in memory until saved. */
-import { availableParallelism } from "node:os";
-import { ValueError } from "../errors.ts";
+import { ArgumentTypeError, ValueError } from "../errors.ts";
+import { kindOf } from "../kinds.ts";
 import { collectionStats } from "../memory/stats.ts";
 import { putUpdate, searchTexts } from "../memory/texts.ts";
 import type { Collection } from "../store/collection.ts";
@@ -27,7 +27,7 @@ import type {
   Watch,
 } from "./options.ts";
 import { getRows, searchVector, searchVectors, searchWords, textResult, topKOf } from "./reading.ts";
-import { checkString, checkStrings, toMatrix, toRows } from "./rows.ts";
+import { checkString, checkStrings, recallOf, toMatrix, toRows } from "./rows.ts";
 import { snapshot } from "./snapshot.ts";
 import { applyTuning, buildIvf, buildLexical, cancellable, tuneCollection } from "./upkeep.ts";
 
@@ -130,19 +130,24 @@ export class LocalCollection implements CollectionApi {
 
   /**
    * Answers to several questions with the same options, in their order: what `search` answers to each, quicker, because they share passes
-   * over the rows and are spread over `threads` workers (as many as the machine has cores). With `explain` the counts are means.
+   * over the rows and are spread over `threads` threads (as many as the machine has cores, at most four). All are answered from one saved
+   * state. With `explain` the counts are means.
+   * @throws ValueError for questions that may find more than two million hits together
    */
   async searchMany(vectors: Vectors, options: ManySearchOptions = {}): Promise<SearchResult[]> {
-    const { threads = availableParallelism() } = options;
-    if (!Number.isInteger(threads) || threads < 1)
+    const { threads = 0, signal } = options;
+    if (typeof threads !== "number") throw new ArgumentTypeError(`threads must be a number, got ${kindOf(threads)}`);
+    if (options.threads !== undefined && (!Number.isInteger(threads) || threads < 1)) {
       throw new ValueError(`threads is ${threads}; it is a whole number from 1`);
-    return searchVectors(this.inner, vectors, options, threads);
+    }
+    return cancellable(this.name, signal, () => searchVectors(this.inner, vectors, options, threads));
   }
 
   async searchText(text: string, options: TextSearchOptions = {}): Promise<SearchResult> {
     checkString("text", text);
     const { inner } = this;
-    const { where, withMetadata, targetRecall, signal } = options;
+    const { where, withMetadata, signal } = options;
+    const targetRecall = recallOf(options);
     const embedder = await this.embedders.attached(this.name, inner.schema.embedderProfile);
     const question = { query: text, topK: topKOf(options), where, targetRecall };
     return cancellable(this.name, signal, async () =>
@@ -178,8 +183,8 @@ export class LocalCollection implements CollectionApi {
     return { ...collectionStats(inner), unsaved_changes, lost_saves: this.lostSaves } as CollectionStats;
   }
 
-  save(): Promise<void> {
-    return this.inner.save();
+  async save(): Promise<void> {
+    await this.inner.save();
   }
 
   async compact(watch?: Watch): Promise<void> {
@@ -188,7 +193,7 @@ export class LocalCollection implements CollectionApi {
 
   /**
    * Builds an approximate index for each partition that is large enough, and makes its recall the collection's default; resolves to how
-   * many partitions have one. Rows that come later are found.
+   * many partitions have one. Rows that come later are found. Where no partition is large enough, indexes and default stay as they are.
    * @throws ValueError for an option outside its range
    */
   async buildIvf(options: IvfOptions = {}): Promise<number> {

@@ -11,6 +11,7 @@ import type { CreateOptions, StoreApi } from "./api.ts";
 import { type EmbedderSource, Embedders } from "./embedders.ts";
 import { LocalCollection } from "./local-collection.ts";
 import { verifiedNative } from "./native.ts";
+import { checkString, checkStrings } from "./rows.ts";
 
 /** How to open a memory directory. */
 export interface OpenOptions {
@@ -63,9 +64,11 @@ export class LocalStore implements StoreApi<LocalCollection> {
 
   /**
    * A new collection, in memory until its first `save`; the existing one where everything agrees.
-   * @throws ValueError for a name, a schema or an embedder that is not good, or an existing collection that differs
+   * @throws ValueError for a name, a schema or an embedder that is not good, or an existing collection that differs; TypeError for what is of
+   * another type
    */
   async createCollection(name: string, options: LocalCreateOptions): Promise<LocalCollection> {
+    checkTypes(name, options);
     const embedder = await this.embedderOf(options.embedder);
     const dim = options.dim ?? embedder?.profile.dimension;
     if (dim === undefined) throw new ValueError("a new collection needs dim, or an embedder that knows it");
@@ -151,4 +154,14 @@ export class LocalStore implements StoreApi<LocalCollection> {
     this.embedders.adopt(given);
     return given;
   }
+}
+
+/** Programs without types hand in anything. What is null counts as left out. */
+function checkTypes(name: string, options: LocalCreateOptions): void {
+  checkString("name", name);
+  for (const key of ["dtype", "metric", "partitionBy"] as const) {
+    const given = options[key] ?? undefined;
+    if (given !== undefined) checkString(key, given);
+  }
+  if (options.filterColumns) checkStrings("filterColumns", options.filterColumns);
 }

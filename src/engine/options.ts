@@ -12,14 +12,19 @@ export interface LocalRowOptions extends RowOptions, Watch {}
 
 /** How to search a collection of this process. */
 export interface LocalSearchOptions extends SearchOptions {
-  /** 1 is exact; below 1 an IVF index may be used; left out: the collection's default. */
+  /**
+   * Above 0 and at most 1. 1 is exact; below 1 an IVF index may be used; left out: the collection's default. A lower target at a question
+   * does not read less than the index was built for.
+   */
   targetRecall?: number | undefined;
 }
 
 /** How to answer several questions at once. */
 export interface ManySearchOptions extends LocalSearchOptions {
-  /** Most workers to use (all). */
+  /** Most threads to use, from 1 (as many as there are cores, at most 4). */
   threads?: number | undefined;
+  /** Ends the call with a CancelledError. */
+  signal?: AbortSignal | undefined;
 }
 
 /** How to search by a text. */
@@ -88,7 +93,10 @@ export interface UpdateOptions extends Watch {
 export interface IvfOptions extends Watch {
   /** Partitions with fewer rows stay exact; a whole number from 0 (20,000). */
   minRows?: number | undefined;
-  /** Recall that the number of lists to read is calibrated to, above 0 and at most 1 (0.98). It becomes the collection's default. */
+  /**
+   * Recall floor that the index is calibrated to, on rows that it was not made from, above 0 and at most 1 (0.98). It holds for questions
+   * that are like the rows. It becomes the collection's default.
+   */
   targetRecall?: number | undefined;
 }
 

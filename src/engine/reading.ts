@@ -4,7 +4,7 @@ import { TOP_K_MAX } from "../limits.ts";
 import type { TextAnswer } from "../memory/texts.ts";
 import type { Collection, Row, SearchAnswer } from "../store/collection.ts";
 import type { Explanation, SearchOptions, SearchResult, Vector, Vectors } from "./api.ts";
-import type { GetOptions, GotRow, LexicalResult, LexicalSearchOptions, LocalSearchOptions } from "./options.ts";
+import type { GetOptions, GotRow, LexicalResult, LexicalSearchOptions, LocalSearchOptions, ManySearchOptions } from "./options.ts";
 import { checkString, checkStrings, toMatrix, toVector } from "./rows.ts";
 
 const TOP_K = 10;
@@ -28,7 +28,7 @@ export async function searchVector(
 export async function searchVectors(
   collection: Collection,
   vectors: Vectors,
-  options: LocalSearchOptions,
+  options: ManySearchOptions,
   threads: number,
 ): Promise<SearchResult[]> {
   const question = {
@@ -37,7 +37,7 @@ export async function searchVectors(
     metadata: options.withMetadata,
     targetRecall: options.targetRecall,
   };
-  const answers = await collection.searchMany(toMatrix(vectors, collection.schema.dim), question, threads);
+  const answers = await collection.searchMany(toMatrix(vectors, collection.schema.dim), question, threads, options);
   return answers.map((answer) => toResult(answer.rows, options, () => explainDense(answer)));
 }
 

@@ -37,9 +37,8 @@ export function toMatrix(vectors: Vectors, dim: number): Float32Array {
     throw new ArgumentTypeError(`vectors must be a Float32Array or an array of vectors, got ${kindOf(vectors)}`);
   }
   const matrix = new Float32Array(vectors.length * dim);
-  vectors.forEach((vector, i) => {
-    matrix.set(toVector(vector, dim, `vectors[${i}]`), i * dim);
-  });
+  // By index: forEach passes over the holes of a sparse array, which would become zero vectors.
+  for (let i = 0; i < vectors.length; i++) matrix.set(toVector(vectors[i]!, dim, `vectors[${i}]`), i * dim);
   return matrix;
 }
 
@@ -62,14 +61,25 @@ export function toRows(vectors: Float32Array, count: number, keyName: string, op
 /** @throws TypeError for what is no array of strings */
 export function checkStrings(name: string, list: readonly string[]): void {
   if (!Array.isArray(list)) throw new ArgumentTypeError(`${name} must be an array of strings, got ${kindOf(list)}`);
-  list.forEach((item, i) => {
+  // By index: forEach passes over the holes of a sparse array.
+  for (let i = 0; i < list.length; i++) {
+    const item: unknown = list[i];
     if (typeof item !== "string") throw new ArgumentTypeError(`${name}[${i}] must be a string, got ${kindOf(item)}`);
-  });
+  }
 }
 
 /** @throws TypeError for what is no string */
 export function checkString(name: string, value: string): void {
   if (typeof value !== "string") throw new ArgumentTypeError(`${name} must be a string, got ${kindOf(value)}`);
+}
+
+/** The recall that was asked for, if any. @throws TypeError for what is no number; ValueError outside (0, 1] */
+export function recallOf({ targetRecall }: { targetRecall?: number | undefined }): number | undefined {
+  const asked: unknown = targetRecall ?? undefined;
+  if (asked === undefined) return undefined;
+  if (typeof asked !== "number") throw new ArgumentTypeError(`targetRecall must be a number, got ${kindOf(asked)}`);
+  if (!(asked > 0 && asked <= 1)) throw new ValueError(`targetRecall is ${asked}; it is above 0 and at most 1`);
+  return asked;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -3,23 +3,23 @@ import { CancelledError, RuntimeError, ValueError } from "../errors.ts";
 import { BM25 } from "../memory/ranking.ts";
 import type { Collection } from "../store/collection.ts";
 import { shown } from "../store/names.ts";
+import { buildIvf as buildWhereLarge } from "../tune/ivf.ts";
 import type { Plan } from "../tune/plan.ts";
 import { applyPlan, tune } from "../tune/tuner.ts";
 import type { IvfOptions, LexicalOptions, TuneOptions, Watch } from "./options.ts";
+import { recallOf } from "./rows.ts";
 
 const IVF_MIN_ROWS = 20_000;
 const IVF_TARGET_RECALL = 0.98;
 
 /** Resolves to how many partitions have an index now. */
 export async function buildIvf(collection: Collection, options: IvfOptions): Promise<number> {
-  const { minRows = IVF_MIN_ROWS, targetRecall = IVF_TARGET_RECALL } = options;
+  const { minRows = IVF_MIN_ROWS } = options;
+  const targetRecall = recallOf(options) ?? IVF_TARGET_RECALL;
   if (!Number.isSafeInteger(minRows) || minRows < 0) {
     throw new ValueError(`minRows is ${minRows}; it is a whole number from 0`);
   }
-  if (!(targetRecall > 0 && targetRecall <= 1)) {
-    throw new ValueError(`targetRecall is ${targetRecall}; it is above 0 and at most 1`);
-  }
-  return collection.buildIvf(minRows, targetRecall, options);
+  return (await buildWhereLarge(collection, minRows, targetRecall, options)).partitions;
 }
 
 /** The index for search by words. */

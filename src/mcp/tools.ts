@@ -126,7 +126,7 @@ export const TOOLS: readonly ToolEntry[] = [
     "build_ivf",
     "Build a vector index",
     BUILD,
-    `Build an approximate index for each partition of at least min_rows rows, calibrated to the recall floor. Use it when searches of a large collection are slow; smaller partitions stay exact. ${NO_COLLECTION}.`,
+    `Build an approximate index for each partition of at least min_rows rows, calibrated to the recall floor. Use it when searches of a large collection are slow; smaller partitions stay exact, and where none is that large nothing is built: partitions says how many have an index. ${NO_COLLECTION}.`,
     true,
   ),
   tool(

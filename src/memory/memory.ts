@@ -7,6 +7,7 @@ import { RuntimeError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
 import { shown } from "../store/names.ts";
 import type { Store } from "../store/store.ts";
+import { buildIvf } from "../tune/ivf.ts";
 import { tune } from "../tune/tuner.ts";
 import type * as payload from "./payloads.ts";
 import { BM25 } from "./ranking.ts";
@@ -122,8 +123,9 @@ export class Memory implements args.Verbs {
   }
 
   async build_ivf(a: args.BuildIvfArguments, c: args.CallContext): Promise<payload.BuildIvfPayload> {
-    await this.open(a.collection).buildIvf(a.min_rows, a.target_recall, watch(c));
-    return { ivf_built: a.collection, min_rows: a.min_rows, target_recall: a.target_recall };
+    const { collection, min_rows, target_recall } = a;
+    const { partitions, largest } = await buildIvf(this.open(collection), min_rows, target_recall, watch(c));
+    return { ivf_built: collection, min_rows, target_recall, partitions, largest_partition: largest };
   }
 
   async build_lexical(a: args.BuildLexicalArguments, c: args.CallContext): Promise<payload.BuildLexicalPayload> {

@@ -121,6 +121,10 @@ export interface BuildIvfPayload {
   ivf_built: string;
   min_rows: number;
   target_recall: number;
+  /** Partitions that have an index now; 0 where nothing was built and nothing was there. */
+  partitions: number;
+  /** Rows of the largest partition: with fewer than `min_rows`, or none, nothing was built. */
+  largest_partition: number;
 }
 
 export interface BuildLexicalPayload {

@@ -133,7 +133,15 @@ export const SCHEMAS = {
       collection: collection(),
       min_rows: z._default(integer(0, "Partitions with fewer rows stay exact."), 20_000),
       target_recall: z._default(
-        z.number().check(z.gt(0), z.maximum(1), z.describe("Recall floor that nprobe is calibrated to.")),
+        z
+          .number()
+          .check(
+            z.gt(0),
+            z.maximum(1),
+            z.describe(
+              "Recall floor that the index is calibrated to, on rows that it was not made from. It holds for questions that are like the rows.",
+            ),
+          ),
         0.98,
       ),
     }),

@@ -3,9 +3,10 @@
  * ordered here; the native side keeps other processes' writers out and follows what they saved.
  */
 import type { PartitionInfo, RowRecord, TermShare } from "../../ffi/records.ts";
-import { type NativeCollection, type NativeStats, Put, type Watch, With } from "../../ffi/ty_collection.ts";
+import { type NativeCollection, type NativeHits, type NativeStats, Put, type Watch, With } from "../../ffi/ty_collection.ts";
 import { packStrings } from "../../ffi/words.ts";
 import { ValueError } from "../errors.ts";
+import { MANY_HITS_MAX } from "../limits.ts";
 import { fromNative } from "./failure.ts";
 import { decodeKey, type FilterValue, type Metadata, toFilter } from "./filter.ts";
 import { type Manifest, parseManifest, type Schema } from "./manifest.ts";
@@ -193,26 +194,30 @@ export class Collection {
   }
 
   /**
-   * Answers to several questions, row-major in `queries`, in their order: each what `search` would answer. They share one pass over the rows
-   * and are spread over `threads` workers.
+   * Answers to several questions, row-major in `queries`, in their order: each what `search` would answer, all from one saved state. They share
+   * passes over the rows and are spread over up to `threads` threads (0: as many as there are cores, at most 4).
+   * @throws ValueError for more than MANY_HITS_MAX hits in all
    */
-  async searchMany(queries: Float32Array, options: SearchOptions, threads = 1): Promise<SearchAnswer[]> {
+  async searchMany(queries: Float32Array, options: SearchOptions, threads = 0, watch?: Watch): Promise<SearchAnswer[]> {
     const { dim } = this.schema;
     if (queries.length % dim !== 0) {
       throw new ValueError(`queries hold ${queries.length} numbers, which is no multiple of the dimension ${dim}`);
     }
     const filter = toFilter(options.where, this.schema.filterColumns);
     const count = queries.length / dim;
-    const share = Math.ceil(count / Math.max(1, threads));
-    const parts: Promise<SearchAnswer[]>[] = [];
-    for (let from = 0; from < count; from += share) {
-      const part = queries.subarray(from * dim, Math.min(count, from + share) * dim);
-      parts.push(this.watched(this.askTogether(part, filter, options)));
+    const most = count * Math.min(options.topK, this.count());
+    if (most > MANY_HITS_MAX) {
+      throw new ValueError(
+        `${count} questions for ${options.topK} rows each may find ${most}; ask for at most ${MANY_HITS_MAX} in one call`,
+      );
     }
+    const recall = options.targetRecall ?? 0;
     try {
-      return (await Promise.all(parts)).flat();
+      const answer = await this.watched(
+        this.native.searchMany(queries, count, options.topK, filter, recall, toWhat(options), threads, watch),
+      );
+      return toAnswers(answer);
     } catch (error) {
-      await Promise.allSettled(parts);
       throw fromNative(error, this.name);
     }
   }
@@ -271,25 +276,6 @@ export class Collection {
     this.native.close();
   }
 
-  private async askTogether(
-    queries: Float32Array,
-    filter: ReturnType<typeof toFilter>,
-    options: SearchOptions,
-  ): Promise<SearchAnswer[]> {
-    const n = queries.length / this.schema.dim;
-    const recall = options.targetRecall ?? 0;
-    const answer = await this.native.searchMany(queries, n, options.topK, filter, recall, toWhat(options));
-    const rows = answer.rows.map(toRow);
-    let end = 0;
-    const ends = answer.counts.map((count) => (end += count));
-    return answer.counts.map((count, i) => ({
-      rows: rows.slice(ends[i]! - count, ends[i]),
-      screenedRows: Math.round(answer.screenedRows / n),
-      scoredRows: Math.round(answer.scoredRows / n),
-      probedLists: Math.round(answer.probedLists / n),
-    }));
-  }
-
   private async watched<T>(question: Promise<T>): Promise<T> {
     this.asked.add(question);
     try {
@@ -306,6 +292,20 @@ export class Collection {
       throw fromNative(error, this.name);
     }
   }
+}
+
+/** What belongs to each question; what was read is known of all together, and told as a mean. */
+function toAnswers({ rows, counts, screenedRows, scoredRows, probedLists }: NativeHits & { counts: number[] }): SearchAnswer[] {
+  const all = rows.map(toRow);
+  const n = counts.length;
+  let end = 0;
+  const ends = counts.map((count) => (end += count));
+  return counts.map((count, i) => ({
+    rows: all.slice(ends[i]! - count, ends[i]),
+    screenedRows: Math.round(screenedRows / n),
+    scoredRows: Math.round(scoredRows / n),
+    probedLists: Math.round(probedLists / n),
+  }));
 }
 
 function toWhat(detail: Detail): number {

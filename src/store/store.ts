@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { Environment } from "../../ffi/ty_runtime.ts";
 import { makeDirectory } from "../durable.ts";
-import { OSError, ValueError } from "../errors.ts";
+import { OSError, RuntimeError, ValueError } from "../errors.ts";
 import { Collection, type CollectionOptions } from "./collection.ts";
 import { fromNative } from "./failure.ts";
 import { completeSchema, parseManifest, type SchemaInput, schemaDifference, schemaJson } from "./manifest.ts";
@@ -22,6 +22,8 @@ export class Store {
   private readonly forgotten = new Set<Collection>();
   /** By name, and kept when a collection is opened anew. */
   private readonly lost = new Map<string, number>();
+  /** From the beginning of `close` on. */
+  private isClosed = false;
 
   /**
    * @param writerVersion goes into the manifests that this process writes.
@@ -36,6 +38,7 @@ export class Store {
 
   /** Names of the saved collections, sorted. */
   list(): string[] {
+    this.refuseClosed();
     let entries: import("node:fs").Dirent[];
     try {
       entries = readdirSync(this.dir, { withFileTypes: true });
@@ -53,6 +56,7 @@ export class Store {
 
   /** The collection of that name, saved or created here; undefined where there is none. */
   find(name: string): Collection | undefined {
+    this.refuseClosed();
     checkName(name);
     const isSaved = this.hasManifest(name);
     const cached = this.collections.get(name);
@@ -77,7 +81,7 @@ export class Store {
    * its failure is the time to ask `open`.
    */
   opened(name: string): Collection | undefined {
-    const cached = this.collections.get(name);
+    const cached = this.isClosed ? undefined : this.collections.get(name);
     return cached?.isSaved ? cached : undefined;
   }
 
@@ -135,8 +139,9 @@ export class Store {
     return [...this.lost.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Waits for changes under way and closes everything; what is not saved is dropped. */
+  /** Waits for changes under way and closes everything; what is not saved is dropped. What is asked from now on is a RuntimeError. */
   async close(): Promise<void> {
+    this.isClosed = true;
     const open = [...this.collections.values(), ...this.forgotten];
     await Promise.all(open.map((collection) => collection.close()));
     this.collections.clear();
@@ -170,6 +175,11 @@ export class Store {
       );
     }
     return false;
+  }
+
+  /** A name would be opened anew, and nobody would close it again. */
+  private refuseClosed(): void {
+    if (this.isClosed) throw new RuntimeError("this store is closed: open the memory directory again");
   }
 
   private forget(collection: Collection): void {

@@ -2,6 +2,7 @@
 import type { Watch } from "../../ffi/ty_collection.ts";
 import type { Collection } from "../store/collection.ts";
 import { type Tuner, TuningContext } from "./context.ts";
+import { buildIvf } from "./ivf.ts";
 import { LatencyBudgetTuner } from "./latency-budget.ts";
 import { checkPlan, type Plan, sealed } from "./plan.ts";
 
@@ -36,8 +37,12 @@ export async function applyPlan(collection: Collection, plan: Plan, watch: Watch
   const { tuner, target_recall, ivf } = checkPlan(plan, collection.name);
   const trace = [...plan.decision_trace];
   if (ivf.enabled) {
-    const built = await collection.buildIvf(ivf.min_rows, ivf.target_recall, watch);
-    trace.push(`built an IVF index for ${built} partitions, calibrated to recall ${ivf.target_recall}`);
+    const { built, partitions, largest } = await buildIvf(collection, ivf.min_rows, ivf.target_recall, watch);
+    trace.push(
+      built
+        ? `built an IVF index for ${partitions} partitions, calibrated to recall ${ivf.target_recall}`
+        : `no partition has ${ivf.min_rows} rows, the largest has ${largest}: no IVF index was built`,
+    );
   } else if (collection.partitions().some((p) => p.nlist > 0)) {
     trace.push("the IVF index that is there stays unused; svc_build_ivf would use it again");
   }

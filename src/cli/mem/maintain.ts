@@ -1,7 +1,7 @@
 /** `svc mem compact|build-ivf|build-lexical|tune`. */
 import { UsageError } from "../command.ts";
 import { numberFlag } from "../flags.ts";
-import { renderFields } from "./render.ts";
+import { counted, renderFields } from "./render.ts";
 import { COLLECTION, verbCommand } from "./verb.ts";
 
 export const compact = verbCommand("compact", {
@@ -31,8 +31,15 @@ export const buildIvf = verbCommand("build_ivf", {
     min_rows: numberFlag("min-rows", args["min-rows"]),
     target_recall: numberFlag("target-recall", args["target-recall"]),
   }),
-  render: ({ ivf_built, min_rows, target_recall }) =>
-    `built the IVF indexes of ${ivf_built} (from ${min_rows} rows, recall at least ${target_recall})`,
+  render({ ivf_built, min_rows, target_recall, partitions, largest_partition }) {
+    if (largest_partition === 0) return `${ivf_built} has no rows: nothing was built`;
+    if (largest_partition < min_rows) {
+      const kept = partitions > 0 ? `; ${counted(partitions, "partition")} had an index before and still ${partitions === 1 ? "has" : "have"} it` : "";
+      return `no partition has ${counted(min_rows, "row")}, the largest has ${largest_partition}: nothing was built (--min-rows)${kept}`;
+    }
+    const indexes = `${partitions} IVF ${partitions === 1 ? "index" : "indexes"}`;
+    return `built ${indexes} of ${ivf_built} (from ${counted(min_rows, "row")}, recall at least ${target_recall})`;
+  },
 });
 
 export const buildLexical = verbCommand("build_lexical", {

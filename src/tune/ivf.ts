@@ -1,0 +1,40 @@
+/** Approximate indexes where partitions are large enough for one; where none is, nothing is touched. */
+import type { Watch } from "../../ffi/ty_collection.ts";
+import { CancelledError } from "../errors.ts";
+import type { Collection } from "../store/collection.ts";
+import { shown } from "../store/names.ts";
+
+/** What a build came to. */
+export interface IvfBuilt {
+  /** Whether there was a partition to build for. */
+  built: boolean;
+  /** Partitions that have an index now. */
+  partitions: number;
+  /** Live rows of the largest partition. */
+  largest: number;
+}
+
+/**
+ * Builds an index for each partition of at least `minRows` rows and makes its recall the collection's default. Saves what is staged in any
+ * case. Where no partition is large enough the base, its indexes and the default stay as they are: a default below 1 would say of exact
+ * answers that they may miss something.
+ */
+export async function buildIvf(
+  collection: Collection,
+  minRows: number,
+  targetRecall: number,
+  watch: Watch,
+): Promise<IvfBuilt> {
+  // Behind the changes that wait in line, which may be what makes a partition large.
+  await collection.save();
+  if (watch.signal?.aborted) {
+    throw new CancelledError(`the call was cancelled; collection ${shown(collection.name)} stands as last saved`);
+  }
+  const partitions = collection.partitions();
+  const largest = partitions.reduce((most, { rows }) => Math.max(most, rows), 0);
+  // A partition without rows gets no index, whatever is asked.
+  if (largest < Math.max(1, minRows)) {
+    return { built: false, partitions: partitions.filter(({ nlist }) => nlist > 0).length, largest };
+  }
+  return { built: true, partitions: await collection.buildIvf(minRows, targetRecall, watch), largest };
+}
