@@ -82,8 +82,11 @@ typedef struct ame_i4_info {
 } ame_i4_info;
 
 /* A question to screening blocks. q^ = scale * codes as from quantize_i8. The half width of a row's bound is
- *   err * (across + per_err) + norm * per_norm + |bias| * per_bias,   across = sqrt(max(length^2 - (m / norm)^2, length^2 / 256)),
- * where m = <q^, x^>; the floor under the root and what err is larger than ||x - x^|| absorb all rounding of this arithmetic in f32 (isa_i4.h). */
+ *   err * (across + per_err) + norm * per_norm + |bias| * per_bias,
+ *   across = min(sqrt(max(length^2 - (m / norm)^2, length^2 / 256)), max(rest, length / 16)),
+ * where m = <q^, x^>. A fit of scale and offset leaves an error that is orthogonal to x^ and to the vector of ones, so that it meets neither that
+ * part of the question which lies along x^ nor its mean. The floors and what err is larger than ||x - x^|| absorb all rounding of this
+ * arithmetic in f32 (isa_i4.h). */
 typedef struct ame_i4_query {
   const int8_t *codes; /* AME_CODE_STRIDE(dim) bytes */
   int32_t sum;         /* of the codes */
@@ -91,6 +94,7 @@ typedef struct ame_i4_query {
   float length;        /* at least ||q^||, in [AME_I4_LEAST, AME_I4_MOST] */
   float per_err, per_norm;
   float per_bias; /* at least 2^-21 */
+  float rest;     /* at least the length of q^ less its mean in every dimension; `length` where that is not known */
 } ame_i4_query;
 
 /* Inputs of bm25_accumulate below: one posting. */

@@ -50,6 +50,7 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
       float along = product / c[I4_NORM];
       float square = s.square - along * along;
       float across = sqrtf(square > s.floor ? square : s.floor);
+      across = across < s.rest ? across : s.rest;
       m[r] = product + c[I4_BIAS];
       h[r] = (c[I4_ERR] * (across + s.per_err) + c[I4_NORM] * s.per_norm) + fabsf(c[I4_BIAS]) * s.per_bias;
       mask |= (m[r] + h[r] < s.threshold ? 0u : 1u) << r;

@@ -104,8 +104,8 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
     uint32_t mask = 0;
     for (int h = 0; h < 2; h++) {
       r[h] = rows_of(&s, (const float *)(const void *)(block + 64 * groups) + 8 * h, dot[h]);
-      /* With length in place of across the width is not below the true one, in f32 either: every step is monotone. */
-      mask |= passing(&s, &r[h], half_of(&s, &r[h], _mm256_set1_ps(s.length)));
+      /* With rest in place of across the width is not below the true one, in f32 either: every step is monotone. */
+      mask |= passing(&s, &r[h], half_of(&s, &r[h], _mm256_set1_ps(s.rest)));
     }
     if (mask) {
       __m256 width[2];
@@ -114,7 +114,7 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
         __m256 along = _mm256_div_ps(r[h].product, r[h].norm);
         __m256 square = _mm256_sub_ps(_mm256_set1_ps(s.square), _mm256_mul_ps(along, along));
         square = _mm256_max_ps(square, _mm256_set1_ps(s.floor)); /* the floor where the square is not a number */
-        width[h] = half_of(&s, &r[h], _mm256_sqrt_ps(square));
+        width[h] = half_of(&s, &r[h], _mm256_min_ps(_mm256_sqrt_ps(square), _mm256_set1_ps(s.rest)));
         mask |= passing(&s, &r[h], width[h]) << 8 * h;
       }
       for (int h = 0; mask && h < 2; h++) {

@@ -69,7 +69,7 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
   const i4_screen s = i4_screen_of(q, threshold);
   const __m512i sum15 = _mm512_set1_epi32(s.sum15);
   const __m512 sum = _mm512_set1_ps(s.sum), scale = _mm512_set1_ps(s.scale), least = _mm512_set1_ps(s.threshold);
-  const __m512 longest = _mm512_set1_ps(s.length + s.per_err), per_norm = _mm512_set1_ps(s.per_norm);
+  const __m512 longest = _mm512_set1_ps(s.rest + s.per_err), per_norm = _mm512_set1_ps(s.per_norm);
   const __m512 per_bias = _mm512_set1_ps(s.per_bias);
   for (size_t i = 0; i < n; i++) {
     const uint8_t *block = blocks + i * bytes;
@@ -81,7 +81,7 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
     product = _mm512_mul_ps(scale, _mm512_add_ps(_mm512_mul_ps(_mm512_loadu_ps(c + I4_OFFSET), sum), product));
     __m512 m = _mm512_add_ps(product, bias);
     __m512 rest = _mm512_mul_ps(norm, per_norm), size = _mm512_mul_ps(_mm512_abs_ps(bias), per_bias);
-    /* With length in place of across the width is not below the true one, in f32 either: every step is monotone. So the root
+    /* With rest in place of across the width is not below the true one, in f32 either: every step is monotone. So the root
      * and the division are only for blocks in which a row passes this. */
     __m512 h = _mm512_add_ps(_mm512_add_ps(_mm512_mul_ps(err, longest), rest), size);
     __mmask16 mask = _mm512_cmp_ps_mask(_mm512_add_ps(m, h), least, _CMP_NLT_UQ);
@@ -90,6 +90,7 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
       __m512 along = _mm512_div_ps(product, norm);
       __m512 across = _mm512_sub_ps(square, _mm512_mul_ps(along, along));
       across = _mm512_sqrt_ps(_mm512_max_ps(across, floor)); /* floor where across is not a number */
+      across = _mm512_min_ps(across, _mm512_set1_ps(s.rest));
       h = _mm512_mul_ps(err, _mm512_add_ps(across, _mm512_set1_ps(s.per_err)));
       h = _mm512_add_ps(_mm512_add_ps(h, rest), size);
       mask = _mm512_cmp_ps_mask(_mm512_add_ps(m, h), least, _CMP_NLT_UQ);

@@ -4,7 +4,8 @@
  * Why the bound holds as computed. Let u = 2^-24, L = length, R = `rounding` of ame_kernel.h, and e = x - x^ for the real x^.
  *  - m passes through four roundings whose sizes add up to at most L (|offset| sqrt(dim) + |scale| ||v||): it is off by less
  *    than R L / 8. The least-squares scale and offset are rounded to f32, so that e is orthogonal to x^ but for R / 32 or so:
- *    that part of the error is below R L / 16. Adding bias to m costs u |m| <= R L / 32 and u |bias|.
+ *    that part of the error is below R L / 16, and so is what the
+ *    same rounding leaves of its orthogonality to the vector of ones. Adding bias to m costs u |m| <= R L / 32 and u |bias|.
  *  - (m / norm)^2 and its difference from L^2 are off by at most 5 u L^2 + R L^2 / (4 norm). The root of the floor is L / 16,
  *    so the difference of two roots is at most the difference of the squares by L / 8: across is too small by no more than
  *    40 u L + 2 R L / norm. It is multiplied by ||e|| <= norm: 40 u L ||e|| + 2 R L.
@@ -23,7 +24,7 @@ enum { I4_SCALE = 0, I4_OFFSET = 16, I4_ERR = 32, I4_NORM = 48, I4_BIAS = 64 };
 
 /* What is the same for every row of a call. */
 typedef struct i4_screen {
-  float sum, scale, length, square, floor, per_err, per_norm, per_bias, threshold;
+  float sum, scale, rest, square, floor, per_err, per_norm, per_bias, threshold;
   int32_t sum15;
 } i4_screen;
 
@@ -31,7 +32,8 @@ ISA_INLINE i4_screen i4_screen_of(const ame_i4_query *q, float threshold) {
   i4_screen s;
   s.sum = (float)q->sum;
   s.scale = q->scale;
-  s.length = q->length;
+  float least = q->length * 0.0625f; /* the root of the floor, exactly */
+  s.rest = q->rest > least ? q->rest : least;
   s.square = q->length * q->length;
   s.floor = s.square * 0x1p-8f;
   s.per_err = q->per_err;

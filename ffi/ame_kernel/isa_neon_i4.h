@@ -124,8 +124,8 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
     uint32_t mask = 0;
     for (int h = 0; h < 4; h++) {
       r[h] = rows_of(&s, (const float *)(const void *)(block + 64 * groups) + 4 * h, dot[h]);
-      /* With length in place of across the width is not below the true one, in f32 either: every step is monotone. */
-      mask |= passing(&s, &r[h], half_of(&s, &r[h], vdupq_n_f32(s.length)));
+      /* With rest in place of across the width is not below the true one, in f32 either: every step is monotone. */
+      mask |= passing(&s, &r[h], half_of(&s, &r[h], vdupq_n_f32(s.rest)));
     }
     if (mask) {
       float32x4_t width[4], floor = vdupq_n_f32(s.floor);
@@ -134,7 +134,7 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
         float32x4_t along = vdivq_f32(r[h].product, r[h].norm);
         float32x4_t square = vsubq_f32(vdupq_n_f32(s.square), vmulq_f32(along, along));
         square = vbslq_f32(vcgtq_f32(square, floor), square, floor); /* the floor where the square is not a number */
-        width[h] = half_of(&s, &r[h], vsqrtq_f32(square));
+        width[h] = half_of(&s, &r[h], vminq_f32(vsqrtq_f32(square), vdupq_n_f32(s.rest)));
         mask |= passing(&s, &r[h], width[h]) << 4 * h;
       }
       for (int h = 0; mask && h < 4; h++) {

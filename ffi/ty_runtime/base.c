@@ -104,6 +104,7 @@ static void put_coding(base_writer *w) {
   ty_slab_section_start(&w->slab, TY_SECTION_CODING);
   ty_slab_append(&w->slab, &head, sizeof head);
   if (head.anchored) ty_slab_append(&w->slab, w->coding.anchor, (uint64_t)w->r->c->dim * sizeof(float));
+  if (head.anchored) ty_slab_append(&w->slab, w->coding.mirror, (uint64_t)w->r->c->dim * sizeof(float));
   ty_slab_section_end(&w->slab);
 }
 
@@ -181,7 +182,7 @@ ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out
   const ty_collection *c = r->c;
   base_writer w = {.plan = plan, .r = r, .total = r->count * 11};
   ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
-  float *anchor = malloc((size_t)c->dim * sizeof *anchor);
+  float *anchor = malloc((size_t)c->dim * 3 * sizeof *anchor);
   ty_status status = TY_OK;
   if (spans == NULL || anchor == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", name);
   if (status == TY_OK) status = ty_coding_choose(r, anchor, &w.coding, err);

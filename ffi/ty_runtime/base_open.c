@@ -116,14 +116,14 @@ static void coding(base_reader *r) {
   const ty_coding_head *head = (const ty_coding_head *)(const void *)bytes.data;
   uint64_t floats = bytes.bytes < sizeof *head ? 0 : (bytes.bytes - sizeof *head) / sizeof(float);
   if (bytes.bytes < sizeof *head || head->anchored > 1 || head->rotated > 1 || c->dtype == TY_INT4 ||
-      bytes.bytes != sizeof *head + head->anchored * (uint64_t)c->dim * sizeof(float)) {
+      bytes.bytes != sizeof *head + head->anchored * 2 * (uint64_t)c->dim * sizeof(float)) {
     damaged(r, "the coding of its blocks is malformed");
     return;
   }
   const float *anchor = head->anchored ? (const float *)(const void *)(bytes.data + sizeof *head) : NULL;
   if (anchor != NULL && !c->env->kernel->all_finite(anchor, (size_t)floats))
     damaged(r, "the coding of its blocks is not finite");
-  r->c->base.coding = (ty_coding){anchor, head->rotated != 0};
+  r->c->base.coding = (ty_coding){anchor, anchor == NULL ? NULL : anchor + c->dim, head->rotated != 0};
 }
 
 /* What rows are screened and scored by. */

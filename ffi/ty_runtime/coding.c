@@ -21,6 +21,25 @@ static bool beyond(const float *row, uint32_t dim) {
   return !(largest <= ROTATED_MAX);
 }
 
+void ty_coding_turn(const ame_kernel *k, const ty_coding *coding, uint32_t dim, float *row) {
+  if (coding->rotated) k->rotate(row, 1, dim);
+  if (coding->mirror == NULL) return;
+  double along = 0;
+  for (uint32_t i = 0; i < dim; i++) along += (double)row[i] * (double)coding->mirror[i];
+  float twice = (float)(2 * along);
+  for (uint32_t i = 0; i < dim; i++) row[i] -= twice * coding->mirror[i];
+}
+
+/* The reflection that takes a unit vector a to another, b, is along a - b. */
+void ty_coding_mirror(const ame_kernel *k, const float *anchor, bool rotated, uint32_t dim, float *out) {
+  memcpy(out, anchor, dim * sizeof *out);
+  if (rotated) k->rotate(out, 1, dim);
+  k->normalize(out, 1, dim);
+  float one = (float)(1 / sqrt((double)dim));
+  for (uint32_t i = 0; i < dim; i++) out[i] -= one;
+  k->normalize(out, 1, dim);
+}
+
 void ty_coding_quantize(const ame_kernel *k, const ty_coding *coding, uint32_t dim, const float *rows, uint64_t n,
                         float *scratch, uint8_t *codes, ame_i4_info *info) {
   if (coding->anchor == NULL && !coding->rotated && k->all_finite(rows, (size_t)n * dim)) {
@@ -35,14 +54,15 @@ void ty_coding_quantize(const ame_kernel *k, const ty_coding *coding, uint32_t d
       info[i] = (ame_i4_info){.err = INFINITY, .norm = 1}; /* no bound excludes it */
       continue;
     }
-    if (coding->rotated) k->rotate(scratch, 1, dim);
+    ty_coding_turn(k, coding, dim, scratch);
     k->quantize_i4(scratch, 1, dim, codes + i * AME_I4_BYTES(dim), info + i);
   }
 }
 
 bool ty_coding_same(const ty_coding *a, const ty_coding *b, uint32_t dim) {
   if (a->rotated != b->rotated || (a->anchor == NULL) != (b->anchor == NULL)) return false;
-  return a->anchor == NULL || memcmp(a->anchor, b->anchor, dim * sizeof *a->anchor) == 0;
+  return a->anchor == NULL || (memcmp(a->anchor, b->anchor, dim * sizeof *a->anchor) == 0 &&
+                               memcmp(a->mirror, b->mirror, dim * sizeof *a->mirror) == 0);
 }
 
 /* The mean of one row in so many; false where it is too large to be of use. */
@@ -70,7 +90,19 @@ static double length_of(const float *row, uint32_t dim) {
   return sqrt(squares);
 }
 
-/* The error of a coding over some rows. Of a row that it cannot bound all is error. */
+/* The length of a turned row less its mean. */
+static double apart(const ame_kernel *k, const ty_coding *coding, uint32_t dim, const float *row, float *scratch) {
+  double mean = 0, squares = 0;
+  memcpy(scratch, row, dim * sizeof *scratch);
+  if (!beyond(scratch, dim)) ty_coding_turn(k, coding, dim, scratch);
+  for (uint32_t i = 0; i < dim; i++) mean += (double)scratch[i] / (double)dim;
+  for (uint32_t i = 0; i < dim; i++) squares += ((double)scratch[i] - mean) * ((double)scratch[i] - mean);
+  double floor = length_of(row, dim) / 16; /* the kernel's, below which nothing is gained */
+  return fmax(sqrt(squares), floor);
+}
+
+/* The width of bounds that a coding leads to, over some rows, each taken for a question about itself: its error times what of it, turned, is
+ * not along the vector of ones. Of a row that is not bounded all is error. */
 static double error_of(const trial *t, const ty_coding *coding) {
   const ty_rebase *r = t->r;
   uint64_t every = r->count / TRIAL_ROWS + 1;
@@ -79,13 +111,15 @@ static double error_of(const trial *t, const ty_coding *coding) {
     ame_i4_info info;
     const float *x = ty_row_vector(r->c, r->rows[i].segment, r->rows[i].at, t->row);
     ty_coding_quantize(r->c->env->kernel, coding, r->c->dim, x, 1, t->scratch, t->codes, &info);
-    sum += isinf(info.err) ? length_of(x, r->c->dim) : (double)info.err;
+    double error = isinf(info.err) ? length_of(x, r->c->dim) : (double)info.err;
+    sum += error * apart(r->c->env->kernel, coding, r->c->dim, x, t->scratch);
   }
   return sum;
 }
 
-ty_status ty_coding_choose(const ty_rebase *r, float *anchor, ty_coding *out, ty_error *err) {
+ty_status ty_coding_choose(const ty_rebase *r, float *room, ty_coding *out, ty_error *err) {
   const ty_collection *c = r->c;
+  float *anchor = room, *plain = room + c->dim, *rotated = plain + c->dim;
   size_t bytes = (size_t)c->dim * sizeof(float);
   *out = (ty_coding){0};
   if (c->dtype == TY_INT4 || r->count == 0) return TY_OK; /* there the codes are the rows */
@@ -97,9 +131,14 @@ ty_status ty_coding_choose(const ty_rebase *r, float *anchor, ty_coding *out, ty
   }
   *out = c->base.coding;
   double least = WORTH_IT * error_of(&t, out);
-  const float *mean = mean_row(r, t.row, anchor) ? anchor : NULL;
-  const ty_coding tried[] = {{NULL, false}, {NULL, true}, {mean, false}, {mean, true}};
-  for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+  bool anchored = mean_row(r, t.row, anchor);
+  if (anchored) {
+    ty_coding_mirror(c->env->kernel, anchor, false, c->dim, plain);
+    ty_coding_mirror(c->env->kernel, anchor, true, c->dim, rotated);
+  }
+  const ty_coding tried[] = {
+      {NULL, NULL, false}, {NULL, NULL, true}, {anchor, plain, false}, {anchor, rotated, true}};
+  for (size_t i = 0; i < (anchored ? 4 : 2); i++) {
     double error = error_of(&t, &tried[i]);
     if (error >= least) continue;
     least = error;

@@ -89,7 +89,7 @@ typedef struct ty_shape {
 } ty_shape;
 _Static_assert(sizeof(ty_shape) == 64, "shape");
 
-/* The start of the section of the coding; where anchored, dim floats follow. */
+/* The start of the section of the coding; where anchored, the anchor and the mirror follow, dim floats each. */
 typedef struct ty_coding_head {
   uint32_t anchored, rotated; /* 0 or 1 each */
   uint64_t reserved[7];

@@ -79,9 +79,10 @@ typedef struct ty_payload {
   uint8_t has_meta, has_text;
 } ty_payload;
 
-/* What is coded in four bits for a row: row - anchor, rotated by the kernel's one rotation or not. See coding.h. */
+/* What is coded in four bits for a row: row - anchor, rotated by the kernel's one rotation or not, and mirrored. See coding.h. */
 typedef struct ty_coding {
   const float *anchor; /* dim floats, in the mapping; NULL: zero */
+  const float *mirror; /* the same, a unit vector, or zero; NULL where anchor is */
   bool rotated;
 } ty_coding;
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coding.h"
 #include "scan_state.h"
 
 /* The next float above a double. */
@@ -19,28 +20,34 @@ static bool prepare_screen(ty_scanner *s, int which, const ty_coding *coding, co
     squares += (double)coding->anchor[i] * (double)coding->anchor[i];
   }
   bool proved = info->norm >= AME_I4_LEAST && info->norm <= AME_I4_MOST && s->norm <= (double)AME_I4_MOST;
-  if (coding->rotated && proved) {
+  if ((coding->rotated || coding->mirror != NULL) && proved) {
     s->screen[which].codes = aligned_alloc(64, s->stride);
     if (s->screen[which].codes == NULL) return false;
     memset(s->screen[which].codes, 0, s->stride);
     memcpy(s->row, s->query, (size_t)s->dim * sizeof *s->row);
-    s->k->rotate(s->row, 1, s->dim);
+    ty_coding_turn(s->k, coding, s->dim, s->row);
     s->k->quantize_i8(s->row, 1, s->dim, s->screen[which].codes, &own);
     codes = s->screen[which].codes;
-    err = (double)own.err + s->norm * 0x1p-17; /* both sides were rounded when they were rotated */
+    err = (double)own.err + s->norm * 0x1p-17; /* both sides were rounded when they were turned */
     proved = own.norm >= AME_I4_LEAST && own.norm <= AME_I4_MOST;
   }
-  int32_t sum = 0;
-  for (uint32_t i = 0; i < s->dim; i++) sum += codes[i];
+  int64_t sum = 0, squares_of_codes = 0; /* at most 127^2 * 65,536, times the dimension below 2^47 */
+  for (uint32_t i = 0; i < s->dim; i++) {
+    sum += codes[i];
+    squares_of_codes += (int64_t)codes[i] * codes[i];
+  }
+  double apart = (double)(squares_of_codes * s->dim - sum * sum) / (double)s->dim;
+  double rest = (double)own.scale * sqrt(apart > 0 ? apart : 0) * (1 + 0x1p-40);
   double each = (err + s->norm * sum_error) * (1 + 0x1p-18);
   s->screen[which].query = (ame_i4_query){.codes = codes,
-                                          .sum = sum,
+                                          .sum = (int32_t)sum,
                                           .scale = own.scale,
                                           .length = own.norm,
                                           .per_err = above(each),
                                           .per_norm = above(each),
                                           /* |q - x|^2 <= 2 |q|^2 + 4 |bias| */
-                                          .per_bias = above(0x1p-20 + 2 * s->l2_rounding)};
+                                          .per_bias = above(0x1p-20 + 2 * s->l2_rounding),
+                                          .rest = above(rest)};
   s->screen[which].proved = proved;
   s->screen[which].value = value;
   s->screen[which].slack =

@@ -67,7 +67,7 @@ static void screen_rows(const ame_kernel *k, const float *q, const float *rows, 
   int8_t codes[AME_CODE_STRIDE(FUZZ_DIM)];
   ame_code_info info;
   k->quantize_i8(q, 1, dim, codes, &info);
-  ame_i4_query question = {codes, 0, info.scale, info.norm, 0, 0, 0x1p-21f};
+  ame_i4_query question = {codes, 0, info.scale, info.norm, 0, 0, 0x1p-21f, info.norm};
   double norm = 0;
   for (size_t j = 0; j < dim; j++) {
     question.sum += codes[j];

@@ -22,7 +22,10 @@ static ame_i4_query i4_question(const float *q, size_t dim, int8_t *codes) {
   for (size_t j = 0; j < dim; j++) sum += codes[j];
   double each = ((double)info.err + norm_of(q, dim) * (1 + 0x1p-30) * (double)dim * 0x1p-22) * (1 + 0x1p-18);
   float up = nextafterf((float)each, INFINITY);
-  return (ame_i4_query){codes, sum, info.scale, info.norm, up, up, 0x1p-21f};
+  double squares = 0, mean = (double)sum / (double)dim;
+  for (size_t j = 0; j < dim; j++) squares += ((double)codes[j] - mean) * ((double)codes[j] - mean);
+  float rest = nextafterf((float)((double)info.scale * sqrt(squares) * (1 + 0x1p-30)), INFINITY);
+  return (ame_i4_query){codes, sum, info.scale, info.norm, up, up, 0x1p-21f, rest};
 }
 
 /* The header's formula, one row at a time. */
@@ -34,6 +37,8 @@ static void i4_expected(const ame_i4_query *q, const uint8_t *codes, const ame_i
   float m = q->scale * (offsets + levels), t = m / x->norm, length = q->length * q->length;
   float across = length - t * t, floor = length / 256;
   across = sqrtf(across > floor ? across : floor);
+  floor = q->rest > q->length / 16 ? q->rest : q->length / 16;
+  across = across < floor ? across : floor;
   *middle = m + bias;
   *half = (x->err * (across + q->per_err) + x->norm * q->per_norm) + fabsf(bias) * q->per_bias;
 }
@@ -179,7 +184,7 @@ static void test_screen_i4_extremes(const char *path) {
     memset(q, kind % 2 ? 127 : -127, DIM);
     memset(block, kind / 2 ? 0xff : 0, DIM / 8 * 64);
     for (size_t i = 0; i < 80; i++) memcpy(block + DIM / 8 * 64 + 4 * i, &columns[i / 16], 4);
-    ame_i4_query question = {q, (kind % 2 ? 127 : -127) * DIM, 1, 1, 0, 0, 0};
+    ame_i4_query question = {q, (kind % 2 ? 127 : -127) * DIM, 1, 1, 0, 0, 0, 1};
     uint16_t survivors = 0;
     float middle[16], half[16];
     kernel->screen_i4(&question, block, 1, DIM, -INFINITY, &survivors, middle, half);

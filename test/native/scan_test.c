@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../ffi/ty_runtime/coding.h"
 #include "../../ffi/ty_runtime/ivf.h"
 #include "../../ffi/ty_runtime/scan.h"
 #include "check.h"
@@ -83,15 +84,18 @@ static void fill(world *w, int which, const float *rows, uint64_t n, uint64_t fi
   for (uint64_t i = 0; which == 0 && anchored && i < n; i++) {
     for (uint32_t j = 0; j < dim; j++) anchor[j] += rows[i * dim + j] / (float)n;
   }
-  g->coding = w->c.base.coding = (ty_coding){anchor, anchored};
+  if (which == 0 && anchored) {
+    float *mirror = keep(malloc(dim * sizeof *mirror));
+    ty_coding_mirror(k, anchor, dim % 2 == 0, dim, mirror);
+    w->c.base.coding = (ty_coding){anchor, mirror, dim % 2 == 0};
+  }
+  g->coding = w->c.base.coding;
   for (uint64_t i = 0; i < n; i++) {
     double squares = 0;
     for (uint32_t j = 0; j < dim; j++) squares += (double)rows[i * dim + j] * (double)rows[i * dim + j];
     float bias = w->c.metric == TY_L2 ? (float)(-squares / 2) : 0;
     ame_i4_info four_info;
-    for (uint32_t j = 0; j < dim; j++) rest[j] = rows[i * dim + j] - (anchor == NULL ? 0 : anchor[j]);
-    if (anchored) k->rotate(rest, 1, dim);
-    k->quantize_i4(rest, 1, dim, packed, &four_info);
+    ty_coding_quantize(k, &w->c.base.coding, dim, rows + i * dim, 1, rest, packed, &four_info);
     block_put(four, i, dim, packed, &four_info, bias);
     info[i].bias = bias;
     row[i] = first_row + (which == 0 ? n - 1 - i : i); /* a base's row numbers are in any order */
@@ -128,6 +132,7 @@ static void drop(world *w) {
     free(g->payload);
   }
   free((void *)(uintptr_t)w->c.base.coding.anchor);
+  free((void *)(uintptr_t)w->c.base.coding.mirror);
   free(w->decoded);
 }
 

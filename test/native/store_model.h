@@ -3,6 +3,7 @@
 #ifndef STORE_MODEL_H
 #define STORE_MODEL_H
 
+#include <math.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -63,10 +64,20 @@ static void stored_vector(uint32_t version, float *out) {
     k->f16_to_f32(halves, DIM, out);
   } else if (model_is("int8")) {
     k->quantize_i8(out, 1, DIM, codes, &info);
+    int64_t squares = 0;
+    for (uint32_t i = 0; i < DIM; i++) squares += (int64_t)codes[i] * codes[i];
+    if (model_is("cosine") && squares > 0) info.scale = (float)(1 / sqrt((double)squares));
     for (uint32_t i = 0; i < DIM; i++) out[i] = info.scale * (float)codes[i];
   } else if (model_is("int4")) {
     k->quantize_i4(out, 1, DIM, packed, &levels);
     k->dequantize_i4(packed, &levels, DIM, out);
+    double length = 0;
+    for (uint32_t i = 0; i < DIM; i++) length += (double)out[i] * (double)out[i];
+    if (model_is("cosine") && length > 0) {
+      levels.scale = (float)((double)levels.scale / sqrt(length));
+      levels.offset = (float)((double)levels.offset / sqrt(length));
+      k->dequantize_i4(packed, &levels, DIM, out);
+    }
   }
 }
 
@@ -188,6 +199,7 @@ static float model_score(const float *query, uint32_t version) {
     k->sq_l2(asked, row, 1, DIM, &score);
   else
     k->dot_f32(asked, row, 1, DIM, &score);
+  if (model_is("cosine")) score = score > 1 ? 1 : score < -1 ? -1 : score;
   return model_is("l2") ? 0 - score : score;
 }
 

@@ -1,5 +1,7 @@
 /* Element types and metrics on disk: random lives of a collection of each, stored forms that are no such, other types than the manifest says, and a
  * base of before there were screening blocks. */
+#include <math.h>
+
 #include "../../ffi/ty_runtime/format.h"
 #include "../../ffi/ty_runtime/internal.h"
 #include "store_model.h"
@@ -119,6 +121,7 @@ static void check_wide(ty_collection *c, const float *rows, const char *when) {
         k->sq_l2(query, stored + i * WIDE, 1, WIDE, &scores[i]), scores[i] = 0 - scores[i];
       else
         k->dot_f32(query, stored + i * WIDE, 1, WIDE, &scores[i]);
+      if (model_is("cosine")) scores[i] = fminf(1, fmaxf(-1, scores[i]));
     }
     qsort(scores, n, sizeof *scores, descending);
     ty_search_args search = {.query = asked,
