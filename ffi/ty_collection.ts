@@ -330,7 +330,9 @@ export class NativeCollection {
     offThread: boolean,
     decode: (answer: Uint8Array) => T,
   ): Promise<T> {
-    return offThread ? this.answerOff(op, words, at, ANSWER_BYTES, undefined, decode) : decode(this.answer(name, words, at));
+    return offThread
+      ? this.answerOff(op, words, at, ANSWER_BYTES, undefined, decode)
+      : decode(this.answer(name, words, at));
   }
 
   /** Asks on a worker, with a buffer of its own: other questions may use the shared one meanwhile. */

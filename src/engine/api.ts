@@ -77,8 +77,8 @@ export interface CreateOptions {
   filterColumns?: readonly string[] | undefined;
   /**
    * Element type as stored: "f32" (the default), "f16", "int8" or "int4". What is stored is what a row is: searches are exact with respect to
-   * the stored numbers, and those are what is returned. "f16" takes numbers up to 65,504 and "int4" up to 1.26e30 (ValueError beyond). "int4" has
-   * no exact zero: [70000, 0, 0, 0] comes back as [70000, 0.33, 0.33, 0.33].
+   * the stored numbers, and those are what is returned. "f16" takes numbers up to 65,504 and "int4" up to 1.26e30 (ValueError beyond). The
+   * sixteen levels of an "int4" row need not hold zero: [70000, 1, 0, 0] comes back as [70000, 0.33, 0.33, 0.33].
    */
   dtype?: string | undefined;
   /**

@@ -2,7 +2,8 @@
 import type { Kernel } from "../../ffi/ame_kernel.ts";
 import { buildInfo } from "../build-info.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { ValueError } from "../errors.ts";
+import { ArgumentTypeError, ValueError } from "../errors.ts";
+import { kindOf } from "../kinds.ts";
 import { type Env, memoryPath } from "../paths.ts";
 import type { Native } from "../runtime/native.ts";
 import { shown } from "../store/names.ts";
@@ -68,7 +69,8 @@ export class LocalStore implements StoreApi<LocalCollection> {
    * another type
    */
   async createCollection(name: string, options: LocalCreateOptions): Promise<LocalCollection> {
-    checkTypes(name, options);
+    checkString("name", name);
+    checkTypes(options);
     const embedder = await this.embedderOf(options.embedder);
     const dim = options.dim ?? embedder?.profile.dimension;
     if (dim === undefined) throw new ValueError("a new collection needs dim, or an embedder that knows it");
@@ -97,6 +99,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
 
   /** The same without a promise. @throws ValueError for a collection that does not exist */
   collection(name: string): LocalCollection {
+    checkString("name", name);
     this.store.open(name);
     return this.handle(name);
   }
@@ -149,19 +152,26 @@ export class LocalStore implements StoreApi<LocalCollection> {
   }
 
   private async embedderOf(given: string | Embedder | undefined): Promise<Embedder | undefined> {
-    if (given === undefined || typeof given === "string")
-      return given === undefined ? undefined : this.embedders.named(given);
+    if (given === undefined || given === null) return undefined;
+    if (typeof given === "string") return this.embedders.named(given);
     this.embedders.adopt(given);
     return given;
   }
 }
 
+// ---------------------------------------------------------------------------------------------------------------------
+
 /** Programs without types hand in anything. What is null counts as left out. */
-function checkTypes(name: string, options: LocalCreateOptions): void {
-  checkString("name", name);
-  for (const key of ["dtype", "metric", "partitionBy"] as const) {
-    const given = options[key] ?? undefined;
-    if (given !== undefined) checkString(key, given);
-  }
-  if (options.filterColumns) checkStrings("filterColumns", options.filterColumns);
+function checkTypes(options: LocalCreateOptions): void {
+  const { dim, dtype, metric, partitionBy, filterColumns, embedder, lexical } = options;
+  checkType("dim", dim, "number");
+  for (const [what, value] of Object.entries({ dtype, metric, partitionBy })) checkType(what, value, "string");
+  checkType("lexical", lexical, "boolean");
+  if (filterColumns !== undefined && filterColumns !== null) checkStrings("filterColumns", filterColumns);
+  if (typeof embedder !== "string") checkType("embedder", embedder, "object", "a name or an embedder");
+}
+
+function checkType(what: string, value: unknown, type: string, wanted = `a ${type}`): void {
+  if (value === undefined || value === null || typeof value === type) return;
+  throw new ArgumentTypeError(`${what} must be ${wanted}, got ${kindOf(value)}`);
 }

@@ -4,8 +4,15 @@ import { TOP_K_MAX } from "../limits.ts";
 import type { TextAnswer } from "../memory/texts.ts";
 import type { Collection, Row, SearchAnswer } from "../store/collection.ts";
 import type { Explanation, SearchOptions, SearchResult, Vector, Vectors } from "./api.ts";
-import type { GetOptions, GotRow, LexicalResult, LexicalSearchOptions, LocalSearchOptions, ManySearchOptions } from "./options.ts";
-import { checkString, checkStrings, toMatrix, toVector } from "./rows.ts";
+import type {
+  GetOptions,
+  GotRow,
+  LexicalResult,
+  LexicalSearchOptions,
+  LocalSearchOptions,
+  ManySearchOptions,
+} from "./options.ts";
+import { checkString, checkStrings, recallOf, toMatrix, toVector } from "./rows.ts";
 
 const TOP_K = 10;
 
@@ -19,7 +26,7 @@ export async function searchVector(
     topK: topKOf(options),
     where: options.where,
     metadata: options.withMetadata,
-    targetRecall: options.targetRecall,
+    targetRecall: recallOf(options),
   });
   return toResult(answer.rows, options, () => explainDense(answer));
 }
@@ -35,7 +42,7 @@ export async function searchVectors(
     topK: topKOf(options),
     where: options.where,
     metadata: options.withMetadata,
-    targetRecall: options.targetRecall,
+    targetRecall: recallOf(options),
   };
   const answers = await collection.searchMany(toMatrix(vectors, collection.schema.dim), question, threads, options);
   return answers.map((answer) => toResult(answer.rows, options, () => explainDense(answer)));

@@ -3,7 +3,14 @@
  * ordered here; the native side keeps other processes' writers out and follows what they saved.
  */
 import type { PartitionInfo, RowRecord, TermShare } from "../../ffi/records.ts";
-import { type NativeCollection, type NativeHits, type NativeStats, Put, type Watch, With } from "../../ffi/ty_collection.ts";
+import {
+  type NativeCollection,
+  type NativeHits,
+  type NativeStats,
+  Put,
+  type Watch,
+  With,
+} from "../../ffi/ty_collection.ts";
 import { packStrings } from "../../ffi/words.ts";
 import { ValueError } from "../errors.ts";
 import { MANY_HITS_MAX } from "../limits.ts";
@@ -295,7 +302,13 @@ export class Collection {
 }
 
 /** What belongs to each question; what was read is known of all together, and told as a mean. */
-function toAnswers({ rows, counts, screenedRows, scoredRows, probedLists }: NativeHits & { counts: number[] }): SearchAnswer[] {
+function toAnswers({
+  rows,
+  counts,
+  screenedRows,
+  scoredRows,
+  probedLists,
+}: NativeHits & { counts: number[] }): SearchAnswer[] {
   const all = rows.map(toRow);
   const n = counts.length;
   let end = 0;

@@ -25,11 +25,14 @@ export async function buildIvf(
   targetRecall: number,
   watch: Watch,
 ): Promise<IvfBuilt> {
+  const refuseCancelled = () => {
+    if (!watch.signal?.aborted) return;
+    throw new CancelledError(`the call was cancelled; collection ${shown(collection.name)} stands as last saved`);
+  };
+  refuseCancelled();
   // Behind the changes that wait in line, which may be what makes a partition large.
   await collection.save();
-  if (watch.signal?.aborted) {
-    throw new CancelledError(`the call was cancelled; collection ${shown(collection.name)} stands as last saved`);
-  }
+  refuseCancelled();
   const partitions = collection.partitions();
   const largest = partitions.reduce((most, { rows }) => Math.max(most, rows), 0);
   // A partition without rows gets no index, whatever is asked.

@@ -3,7 +3,7 @@
  * run. Those that take minutes, from `soak` on, run only where they are named. `vectors` takes options of its own: vectors/options.ts.
  */
 import { type Line, report } from "./measure.ts";
-import { takeOptions, type VectorOptions } from "./vectors/options.ts";
+import { TAKING, takeOptions, type VectorOptions } from "./vectors/options.ts";
 
 const words = process.argv.slice(2);
 const vectors = optionsOrExit();
@@ -22,7 +22,12 @@ const long: typeof suites = {
 };
 
 const all = { ...suites, ...long };
-const asked = words.filter((word) => !word.startsWith("-"));
+const asked = words.filter((word) => word !== "--json");
+const flags = asked.filter((word) => word.startsWith("-"));
+if (flags.length > 0) {
+  console.error(`there is no option ${flags.join(", ")}; there are ${TAKING.join(", ")}`);
+  process.exit(2);
+}
 const unknown = asked.filter((name) => !Object.hasOwn(all, name));
 if (unknown.length > 0) {
   console.error(`no benchmark is called ${unknown.join(", ")}; there are ${Object.keys(all).join(", ")}`);

@@ -216,6 +216,22 @@ describe("what a person sees", () => {
     expect((await fake(["ids", "notes"], { env: { FAKE_IDS: '{"ids":["a","b"]}' } })).stdout).toBe("a\nb\n");
     expect((await fake(["ids", "notes"], { env: { FAKE_IDS: '{"ids":[]}' } })).stdout).toBe("");
   });
+
+  test.each([
+    [2, 40_000, "built 2 IVF indexes of notes (from 20000 rows, recall at least 0.98)"],
+    [1, 20_000, "built 1 IVF index of notes (from 20000 rows, recall at least 0.98)"],
+    [0, 4000, "no partition has 20000 rows, the largest has 4000: nothing was built (--min-rows)"],
+    [
+      1,
+      4000,
+      "no partition has 20000 rows, the largest has 4000: nothing was built (--min-rows); the index that was there stays",
+    ],
+    [0, 0, "notes has no rows: nothing was built"],
+  ])("build-ivf says what it built: %d of at most %d rows", async (partitions, largest_partition, line) => {
+    const answer = { ivf_built: "notes", min_rows: 20_000, target_recall: 0.98, partitions, largest_partition };
+    const { stdout } = await fake(["build-ivf", "notes"], { env: { FAKE_BUILD_IVF: JSON.stringify(answer) } });
+    expect(stdout).toBe(`${line}\n`);
+  });
 });
 
 describe("the process", () => {

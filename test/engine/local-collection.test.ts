@@ -140,7 +140,31 @@ describe("approximate search", () => {
     await expect(notes.buildIvf({ minRows: -1 })).rejects.toThrow(/minRows is -1/);
     await expect(notes.buildIvf({ minRows: 1.5 })).rejects.toThrow(/minRows is 1.5/);
     await expect(notes.buildIvf({ targetRecall: 0 })).rejects.toThrow(/targetRecall is 0/);
+    await expect(notes.buildIvf({ targetRecall: 1.01 })).rejects.toThrow(ValueError);
+  });
+
+  test("where no partition is large enough nothing is built, and indexes and default stay; what is staged is saved", async () => {
     expect(await notes.buildIvf({ minRows: 1000 })).toBe(0);
+    expect(await notes.stats()).toMatchObject({ default_target_recall: 1, generation: 1, unsaved_changes: false });
+    expect(await notes.buildIvf({ minRows: 1000 })).toBe(0);
+    expect((await notes.stats()).generation).toBe(1);
+
+    const c = await store.createCollection("vectors", { dim: DIM });
+    await c.add(vectors);
+    expect(await c.buildIvf({ minRows: 1000, targetRecall: 0.9 })).toBe(1);
+    const { generation } = await c.stats();
+    expect(await c.buildIvf({ minRows: 5000, targetRecall: 0.8 })).toBe(1);
+    expect(await c.stats()).toMatchObject({ generation, ivf_partitions: 1, default_target_recall: 0.9 });
+    const empty = await store.createCollection("empty", { dim: DIM });
+    expect(await empty.buildIvf({ minRows: 0 })).toBe(0);
+    expect((await empty.stats()).default_target_recall).toBe(1);
+  });
+
+  test("rows whose add is still in line count", async () => {
+    const c = await store.createCollection("vectors", { dim: DIM });
+    const added = c.add(vectors);
+    expect(await c.buildIvf({ minRows: 3000, targetRecall: 0.9 })).toBe(1);
+    await added;
   });
 
   test("long work reports how far it is", async () => {

@@ -98,6 +98,15 @@ describe("a tuner of one's own", () => {
     expect((await c.search(unitVectors(1, DIM, random(9)), { explain: true })).explain!.mode).toBe("ivf");
   });
 
+  test("an index that no partition is large enough for is not built, and the plan says so", async () => {
+    const plan = await c.tune({ tuner: new Eager(), dryRun: true });
+    const applied = await c.applyTuning({ ...plan, ivf: { ...plan.ivf, min_rows: 5000 } });
+    expect(applied.decision_trace).toContain(
+      "no partition has 5000 rows, the largest has 2000: no IVF index was built",
+    );
+    expect((await c.stats()).ivf_partitions).toBe(0);
+  });
+
   test("is applied where it changes how searches run, and always with dryRun false", async () => {
     await c.tune({ tuner: new Eager() });
     const { generation } = await c.stats();

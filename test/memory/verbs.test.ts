@@ -135,7 +135,13 @@ describe("upkeep", () => {
     const texts = Array.from({ length: 400 }, (_, i) => `note ${i} about topic ${i % 20} and word${i}`);
     await m.call("add", { collection: "many", texts, ids: texts.map((_, i) => `n${i}`) });
     const built = await m.call("build_ivf", { collection: "many", min_rows: 100, target_recall: 0.9 });
-    expect(built).toEqual({ ivf_built: "many", min_rows: 100, target_recall: 0.9 });
+    expect(built).toEqual({
+      ivf_built: "many",
+      min_rows: 100,
+      target_recall: 0.9,
+      partitions: 1,
+      largest_partition: 400,
+    });
     const stats = (await m.call("stats", { collection: "many" })).stats;
     expect(stats).toMatchObject({
       ivf_partitions: 1,
@@ -145,6 +151,21 @@ describe("upkeep", () => {
     });
     await m.call("add", { collection: "many", texts: ["a zebra crossing"], ids: ["late"] });
     expect(ids(await m.call("search", { collection: "many", query: "zebra crossing", top_k: 1 }))).toEqual(["late"]);
+  });
+
+  test("no IVF index is built where no partition is large enough, and the answer says so", async () => {
+    await m.call("add", { collection: "few", texts: ["a", "b"], ids: ["a", "b"] });
+    const before = (await m.call("stats", { collection: "few" })).stats;
+    expect(await m.call("build_ivf", { collection: "few" })).toEqual({
+      ivf_built: "few",
+      min_rows: 20_000,
+      target_recall: 0.98,
+      partitions: 0,
+      largest_partition: 2,
+    });
+    const { searches: _, ...after } = (await m.call("stats", { collection: "few" })).stats;
+    expect(before).toMatchObject(after);
+    expect(after).toMatchObject({ default_target_recall: 1 });
   });
 
   test("progress is reported and never passes its total", async () => {

@@ -34,7 +34,7 @@ export const buildIvf = verbCommand("build_ivf", {
   render({ ivf_built, min_rows, target_recall, partitions, largest_partition }) {
     if (largest_partition === 0) return `${ivf_built} has no rows: nothing was built`;
     if (largest_partition < min_rows) {
-      const kept = partitions > 0 ? `; ${counted(partitions, "partition")} had an index before and still ${partitions === 1 ? "has" : "have"} it` : "";
+      const kept = partitions > 0 ? "; the index that was there stays" : "";
       return `no partition has ${counted(min_rows, "row")}, the largest has ${largest_partition}: nothing was built (--min-rows)${kept}`;
     }
     const indexes = `${partitions} IVF ${partitions === 1 ? "index" : "indexes"}`;

@@ -14,7 +14,10 @@ import { plot } from "./plot.ts";
 import { loadSet } from "./sets.ts";
 import { table } from "./table.ts";
 
-/** Measures all sets. What cannot be had, a peer or a set, is a sentence in the output and the rest goes on. */
+/**
+ * Measures all sets. What cannot be had, a peer or a set, is a sentence in the output and the rest goes on. A set that was named and cannot
+ * be read, and one that cannot be measured, make the process end with 1.
+ */
 export async function benchVectors(options: VectorOptions): Promise<Line[]> {
   const notes: string[] = [];
   const log = (line: string) => console.error(`  ${line}`);
@@ -35,12 +38,18 @@ export async function benchVectors(options: VectorOptions): Promise<Line[]> {
     log(`reading or making ${name}`);
     const set = attempt(
       () => loadSet(name, options.rows),
-      (reason) => note(`skipped: ${reason}`),
+      (reason) => {
+        note(`skipped: ${reason}`);
+        if (options.isNamed) process.exitCode = 1;
+      },
     );
     if (!set) continue;
     const scratch = mkdtempSync(join(tmpdir(), "svc-bench-vectors-"));
     try {
       sets.push(await measureSet(set, peers, machine, scratch, log));
+    } catch (error) {
+      note(`${name} was not measured: ${(error as Error).message}`);
+      process.exitCode = 1;
     } finally {
       rmSync(scratch, { recursive: true, force: true });
     }

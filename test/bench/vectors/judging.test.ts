@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { rateAt } from "./figures.ts";
 import { takeOptions } from "./options.ts";
+import { SETS } from "./sets.ts";
 import { recall, scanned } from "./truth.ts";
 
 // Four rows on a line of angles; the question looks along the first.
@@ -36,6 +37,9 @@ test("options are taken out of the words, and --json without a file is left", ()
   expect(takeOptions(words)).toMatchObject({ peers: ["usearch", "zvec"], rows: 2000, json: undefined });
   expect(words).toEqual(["vectors", "--json"]);
   expect(takeOptions(["vectors", "--json", "a.json"]).json).toBe("a.json");
+  expect(takeOptions(["vectors"])).toMatchObject({ data: SETS, isNamed: false });
+  expect(takeOptions(["--data", "a.npy"])).toMatchObject({ data: ["a.npy"], isNamed: true });
+  expect(() => takeOptions(["--rows", "2000", "--rows", "3000"])).toThrow("--rows is given twice");
   expect(() => takeOptions(["--peers", "nobody"])).toThrow("no peer is called nobody");
   expect(() => takeOptions(["--rows", "2000", "--svg"])).toThrow("--svg needs a value");
 });

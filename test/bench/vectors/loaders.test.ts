@@ -43,8 +43,13 @@ test("npy matrices are read in single and double precision, and others refused",
   const expected = { dim: 3, data: Float32Array.from(NUMBERS) };
   expect(readNpy(npy("<f4", bytesOf(Float32Array.from(NUMBERS))))).toEqual(expected);
   expect(readNpy(npy("<f8", bytesOf(Float64Array.from(NUMBERS))))).toEqual(expected);
-  expect(() => readNpy(npy("<i4", new Uint8Array(24)))).toThrow("<f4 or <f8");
-  expect(() => readNpy(npy("<f4", new Uint8Array(24), "(2, 3)", "True"))).toThrow("C order");
+  expect(() => readNpy(npy("<i4", new Uint8Array(24)))).toThrow(
+    "<f4 or <f8 in C order is needed; the element type is <i4",
+  );
+  expect(() => readNpy(npy("<f4", new Uint8Array(24), "(2, 3)", "True"))).toThrow("this one is in Fortran order");
+  expect(() => readNpy(npy("<f4", new Uint8Array(24), "(6,)"))).toThrow("the shape is (6,)");
+  expect(() => readNpy(npy("<f4", new Uint8Array(0)).subarray(0, 40))).toThrow("ends within its header of 118 bytes");
+  expect(() => readNpy(Buffer.from("\x93NUMPY", "latin1"))).toThrow("not a .npy file");
   expect(() => readNpy(npy("<f4", new Uint8Array(20)))).toThrow("promises 6 numbers");
 });
 
@@ -62,6 +67,15 @@ test("the ending says how a file is read", () => {
   expect(readMatrix(join(dir, "a.f32:2")).dim).toBe(2);
   expect(readMatrix(join(dir, "a.fvecs")).dim).toBe(6);
   expect(() => readMatrix(join(dir, "a.f32"))).toThrow("needs its dimension");
+  expect(() => readMatrix(join(dir, "a.txt"))).toThrow("only .f32, .fvecs and .npy files are read");
+});
+
+test("a file that is missing or holds a number that is not finite is named in a sentence", () => {
+  const dir = scratchDir();
+  expect(() => readMatrix(join(dir, "none.fvecs"))).toThrow(`${join(dir, "none.fvecs")}: it cannot be read (ENOENT)`);
+  const path = join(dir, "nan.fvecs");
+  writeFileSync(path, fvecs([NUMBERS, [1, 2, Number.NaN, 4, 5, 6]]));
+  expect(() => readMatrix(path)).toThrow(`${path}: row 1 holds NaN`);
 });
 
 test("made vectors have unit length, repeat with their seed, and questions are no rows", () => {

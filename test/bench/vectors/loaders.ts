@@ -1,5 +1,6 @@
 /** Files of vectors, each read into one matrix in memory. */
 import { readFileSync } from "node:fs";
+import { extname } from "node:path";
 
 /** Vectors row by row. */
 export interface Matrix {
@@ -36,14 +37,17 @@ export function readFvecs(bytes: Uint8Array): Matrix {
 /** NumPy's form, versions 1 to 3: two-dimensional, little-endian f4 or f8 in C order. */
 export function readNpy(bytes: Uint8Array): Matrix {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (Buffer.from(bytes.subarray(0, 6)).toString("latin1") !== "\x93NUMPY") throw new Error("not a .npy file");
+  const magic = Buffer.from(bytes.subarray(0, 6)).toString("latin1");
+  if (magic !== "\x93NUMPY" || bytes.length < 12) throw new Error("not a .npy file");
   const [size, start] = bytes[6] === 1 ? [view.getUint16(8, true), 10] : [view.getUint32(8, true), 12];
+  if (start + size > bytes.length) throw new Error(`the file ends within its header of ${size} bytes`);
   const header = Buffer.from(bytes.subarray(start, start + size)).toString("latin1");
   const type = header.match(/'descr': *'([^']*)'/)?.[1];
   const shape = header.match(/'shape': *\((\d+), *(\d+),?\)/);
-  if ((type !== "<f4" && type !== "<f8") || !shape || /'fortran_order': *True/.test(header)) {
-    throw new Error(`a matrix of <f4 or <f8 in C order is needed; the header says ${header.trim()}`);
-  }
+  const wrong = (what: string) => new Error(`a matrix of <f4 or <f8 in C order is needed; ${what}`);
+  if (type !== "<f4" && type !== "<f8") throw wrong(`the element type is ${type ?? "made of several"}`);
+  if (!shape) throw wrong(`the shape is ${header.match(/'shape': *(\([^)]*\))/)?.[1] ?? "missing"}`);
+  if (/'fortran_order': *True/.test(header)) throw wrong("this one is in Fortran order");
   const [rows, dim] = [Number(shape[1]), Number(shape[2])];
   const count = rows * dim;
   const body = bytes.subarray(start + size, start + size + count * (type === "<f4" ? 4 : 8));
@@ -66,15 +70,27 @@ export function readIdx(bytes: Uint8Array): Matrix {
   return { dim, data: Float32Array.from(body) };
 }
 
-/** Reads by the file's ending: `.fvecs`, `.npy`, `.f32:DIM`. */
+/** Reads by the file's ending: `.fvecs`, `.npy`, `.f32:DIM`. @throws Error with a sentence that begins with the file */
 export function readMatrix(name: string): Matrix {
   const [, path = name, dim] = name.match(/^(.*\.f32):(\d+)$/) ?? [];
-  const bytes = readFileSync(path);
-  if (path.endsWith(".fvecs")) return readFvecs(bytes);
-  if (path.endsWith(".npy")) return readNpy(bytes);
-  if (path.endsWith(".f32")) return readF32(bytes, Number(dim));
-  throw new Error(`${path}: only .f32, .fvecs and .npy files are read`);
+  const read = READERS[extname(path)];
+  if (!read) throw new Error(`${path}: only .f32, .fvecs and .npy files are read`);
+  try {
+    const matrix = read(readFileSync(path), Number(dim));
+    const wrong = matrix.data.findIndex((number) => !Number.isFinite(number));
+    if (wrong >= 0) throw new Error(`row ${Math.floor(wrong / matrix.dim)} holds ${matrix.data[wrong]}`);
+    return matrix;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Error(`${path}: ${code === undefined ? message : `it cannot be read (${code})`}`);
+  }
 }
+
+const READERS: Readonly<Record<string, (bytes: Uint8Array, dim: number) => Matrix>> = {
+  ".f32": readF32,
+  ".fvecs": readFvecs,
+  ".npy": readNpy,
+};
 
 /** A copy, since a view needs a multiple of 4 as its offset; `slice` of what `readFileSync` answers would be a view. */
 function floats(bytes: Uint8Array): Float32Array {

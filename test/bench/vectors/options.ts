@@ -7,6 +7,8 @@ export interface VectorOptions {
   peers: string[];
   /** Names of made sets, `fashion-mnist`, or paths. */
   data: string[];
+  /** Whether somebody asked for these sets: then one that cannot be had is a failure, not a note. */
+  isNamed: boolean;
   /** Where the figures go as JSON. */
   json?: string | undefined;
   /** Where the plot goes. */
@@ -15,7 +17,8 @@ export interface VectorOptions {
   rows?: number | undefined;
 }
 
-const TAKING = ["--peers", "--data", "--json", "--svg", "--rows"];
+/** The options that take a value. */
+export const TAKING = ["--peers", "--data", "--json", "--svg", "--rows"];
 
 /**
  * Takes the options with their values out of `words`, which keeps the rest. `--json` without a file stays: it is every suite's.
@@ -32,6 +35,7 @@ export function takeOptions(words: string[]): VectorOptions {
     if (value === undefined || value.startsWith("--")) throw new Error(`${name} needs a value`);
     given.set(name, value);
     words.splice(at, 2);
+    if (words.includes(name)) throw new Error(`${name} is given twice`);
   }
   const list = (name: string) => given.get(name)?.split(",").filter(Boolean);
   const peers = list("--peers") ?? [];
@@ -43,5 +47,6 @@ export function takeOptions(words: string[]): VectorOptions {
   if (rows !== undefined && !(Number.isSafeInteger(rows) && rows >= 1000)) {
     throw new Error("--rows is a whole number from 1000");
   }
-  return { peers, data: list("--data") ?? SETS, json: given.get("--json"), svg: given.get("--svg"), rows };
+  const data = list("--data");
+  return { peers, data: data ?? SETS, isNamed: !!data, json: given.get("--json"), svg: given.get("--svg"), rows };
 }

@@ -1,6 +1,6 @@
 /** Large collections: an approximate index, and how much it may miss. */
 import { strict as assert } from "node:assert";
-import { type IvfOptions, type LocalSearchOptions, Store, type Watch } from "svc";
+import { type IvfOptions, type LocalSearchOptions, type ManySearchOptions, Store, type Watch } from "svc";
 
 const DIM = 32;
 await using store = await Store.open();
@@ -17,3 +17,11 @@ const question = new Float32Array(DIM).fill(1);
 const exact: LocalSearchOptions = { targetRecall: 1, explain: true };
 assert.equal((await c.search(question, { explain: true })).explain?.mode, "ivf");
 assert.equal((await c.search(question, exact)).explain?.mode, "exact");
+
+// Many questions at once, here exact ones on one thread.
+const many: ManySearchOptions = { ...exact, topK: 3, threads: 1 };
+const answers = await c.searchMany([question, question], many);
+assert.deepEqual(
+  answers.map(({ explain }) => explain?.mode),
+  ["exact", "exact"],
+);

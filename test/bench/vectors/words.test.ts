@@ -1,0 +1,34 @@
+/** The words behind `npm run bench`: what is not known is refused before anything runs. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { scratchDir } from "../../fixture.ts";
+
+async function bench(...words: string[]) {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "../main.ts"), ...words], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, said] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, out, said };
+}
+
+test.each([
+  [["--bogus"], "there is no option --bogus; there are --peers,"],
+  [["--row", "2000"], "there is no option --row; there are --peers,"],
+  [["vectors", "--rows=2000"], "there is no option --rows=2000; there are --peers,"],
+  [["start", "-j"], "there is no option -j; there are --peers,"],
+  [["nothing"], "no benchmark is called nothing; there are start,"],
+  [["vectors", "--rows"], "--rows needs a value"],
+])("%p is refused", async (words, sentence) => {
+  const { code, out, said } = await bench(...words);
+  expect([code, out]).toEqual([2, ""]);
+  expect(said).toStartWith(sentence);
+});
+
+test("a file that was named and cannot be read is a sentence and an end with 1", async () => {
+  const path = join(scratchDir(), "none.npy");
+  const { code, said } = await bench("vectors", "--data", path);
+  expect(code).toBe(1);
+  expect(said).toEndWith(`skipped: ${path}: it cannot be read (ENOENT)\n`);
+}, 60_000);

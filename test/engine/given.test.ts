@@ -1,0 +1,98 @@
+/** What callers without types hand in: a wrong kind is a TypeError that names it, a wrong value a ValueError. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { LocalStore } from "../../src/engine/local-store.ts";
+import { checkStrings, recallOf, toMatrix } from "../../src/engine/rows.ts";
+import { ArgumentTypeError, type SvcError, ValueError } from "../../src/errors.ts";
+import { localStore } from "./fixture.ts";
+
+let store: LocalStore;
+beforeEach(async () => {
+  store = await localStore();
+});
+afterEach(() => store.close());
+
+const failureOf = (call: Promise<unknown>) => call.catch((error) => error) as Promise<SvcError>;
+
+describe("a new collection", () => {
+  const WRONG: [string, unknown, string][] = [
+    ["dtype", 16, "dtype must be a string, got a number"],
+    ["metric", false, "metric must be a string, got a boolean"],
+    ["dim", "8", "dim must be a number, got a string"],
+    ["partitionBy", {}, "partitionBy must be a string, got an object"],
+    ["filterColumns", "album", "filterColumns must be an array of strings, got a string"],
+    // biome-ignore lint/suspicious/noSparseArray: what is tested
+    ["filterColumns", ["a", , "b"], "filterColumns[1] must be a string, got undefined"],
+    ["lexical", "yes", "lexical must be a boolean, got a string"],
+    ["embedder", 7, "embedder must be a name or an embedder, got a number"],
+  ];
+  test.each(WRONG)("%s of another kind is a TypeError", async (key, value, sentence) => {
+    const error = await failureOf(store.createCollection("c", { dim: 2, [key]: value }));
+    expect(error).toBeInstanceOf(ArgumentTypeError);
+    expect(error.message).toBe(sentence);
+  });
+
+  test("a name of another kind is a TypeError, a word that is none of ours a ValueError", async () => {
+    expect(await failureOf(store.createCollection(7 as never, { dim: 2 }))).toBeInstanceOf(ArgumentTypeError);
+    expect(await failureOf(store.openCollection(7 as never))).toBeInstanceOf(ArgumentTypeError);
+    const error = await failureOf(store.createCollection("c", { dim: 2, dtype: "f64" }));
+    expect(error).toBeInstanceOf(ValueError);
+    expect(error.message).toMatch(/^dtype 'f64' is not one of f32, /);
+  });
+
+  test("null is as if it were left out", async () => {
+    const nothing = {
+      dtype: null,
+      metric: null,
+      partitionBy: null,
+      filterColumns: null,
+      embedder: null,
+      lexical: null,
+    };
+    const { schema } = await store.createCollection("c", { dim: 2, ...(nothing as object) });
+    expect(schema).toMatchObject({ dtype: "f32", metric: "inner_product", keyName: "scope", filterColumns: ["scope"] });
+  });
+});
+
+describe("sparse arrays", () => {
+  test("a hole is no vector, and nothing is added", async () => {
+    const c = await store.createCollection("c", { dim: 2 });
+    // biome-ignore lint/suspicious/noSparseArray: what is tested
+    const error = await failureOf(c.add([, [1, 1]] as never, { ids: ["a", "b"] }));
+    expect(error).toBeInstanceOf(ArgumentTypeError);
+    expect(error.message).toBe("vectors[0] must be a Float32Array or an array of numbers, got undefined");
+    expect(c.size).toBe(0);
+    expect(() => toMatrix(new Array(2), 2)).toThrow(ArgumentTypeError);
+    // biome-ignore lint/suspicious/noSparseArray: what is tested
+    expect(() => toMatrix([[1, , 3]] as never, 3)).toThrow("vectors[0][1] must be a number, got undefined");
+  });
+
+  test("a hole is no string", () => {
+    // biome-ignore lint/suspicious/noSparseArray: what is tested
+    expect(() => checkStrings("ids", ["a", , "c"] as never)).toThrow("ids[1] must be a string, got undefined");
+  });
+});
+
+describe("a recall", () => {
+  test("is a number above 0 and at most 1, or not there", () => {
+    expect([recallOf({}), recallOf({ targetRecall: undefined })]).toEqual([undefined, undefined]);
+    expect([recallOf({ targetRecall: 1 }), recallOf({ targetRecall: 0.5 })]).toEqual([1, 0.5]);
+    for (const [value, kind] of [
+      ["0.9", "a string"],
+      [true, "a boolean"],
+      [[0.9], "an array"],
+    ]) {
+      const sentence = `targetRecall must be a number, got ${kind}`;
+      expect(() => recallOf({ targetRecall: value as never })).toThrow(new ArgumentTypeError(sentence));
+    }
+    for (const targetRecall of [0, -1, 1.1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => recallOf({ targetRecall })).toThrow(ValueError);
+    }
+  });
+
+  test("of another kind is a TypeError wherever it is taken", async () => {
+    const c = await store.createCollection("c", { embedder: "multigram" });
+    const options = { targetRecall: "0.9" } as never;
+    expect(await failureOf(c.buildIvf(options))).toBeInstanceOf(ArgumentTypeError);
+    expect(await failureOf(c.searchText("x", options))).toBeInstanceOf(ArgumentTypeError);
+  });
+});
