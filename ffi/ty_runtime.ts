@@ -92,7 +92,10 @@ export class Environment implements Workers {
       progress[2] = 1n;
     };
     watch?.signal?.addEventListener("abort", stop);
-    const report = () => watch?.onProgress?.(Number(progress[0]), Number(progress[1]));
+    const report = () => {
+      // Nothing is known before the call has begun.
+      if (progress[1]! > 0n) watch?.onProgress?.(Number(progress[0]), Number(progress[1]));
+    };
     const timer = watch?.onProgress && setInterval(report, 100);
     try {
       const result = await done;

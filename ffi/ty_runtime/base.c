@@ -20,7 +20,7 @@ typedef void (*row_fn)(base_writer *w, ty_ref row);
 /* Told once for each row of a section: false where writing is to end. */
 static bool go_on(base_writer *w) {
   if (w->slab.status == TY_OK && ++w->done % 1024 == 0) {
-    ty_progress_set(w->r->progress, w->done, w->total);
+    ty_rebase_progress(w->r, TY_PHASE_WRITE, w->done, w->total);
     if (ty_cancelled(w->r->progress))
       w->slab.status = ty_fail(w->slab.err, TY_CANCELLED, "cancelled; the last saved state stands");
   }

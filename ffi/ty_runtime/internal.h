@@ -267,6 +267,11 @@ typedef struct ty_rebase {
   double k1, b;
 } ty_rebase;
 
+/* A rewrite tells one progress for all that it does: the phases it has follow each other, each with a fixed share of the whole, so that
+ * done / total never falls. `done` of `total` is of the phase. Threads may tell in any order. */
+typedef enum ty_phase { TY_PHASE_CHECK, TY_PHASE_TRAIN, TY_PHASE_WRITE, TY_PHASE_CALIBRATE, TY_PHASE_LEXICAL, TY_PHASE_COMMIT, TY_PHASES } ty_phase;
+void ty_rebase_progress(const ty_rebase *r, ty_phase phase, uint64_t done, uint64_t total);
+
 /* Trains or reassigns, and reorders r->rows within each partition by list. Leaves r->ivf NULL where no partition is large enough. */
 ty_status ty_ivf_train(ty_rebase *r, ty_error *err);
 /* Once the new base exists (as `base`, mapped): finds each partition's reach on held-out rows. */

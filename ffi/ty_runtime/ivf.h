@@ -25,11 +25,15 @@ static inline uint64_t ty_random(uint64_t *state) {
 typedef struct ty_ivf_crew {
   uint32_t threads; /* 1 .. TY_IVF_THREADS_MAX */
   ty_progress *progress;
+  const ty_rebase *r; /* the rewrite that this is a phase of; NULL for other work */
+  ty_phase phase;
   _Atomic uint64_t done;
   uint64_t total;
 } ty_ivf_crew;
 
 void ty_ivf_crew_init(ty_ivf_crew *crew, uint32_t threads, ty_progress *progress);
+/* For a phase of a rewrite. */
+void ty_ivf_crew_for(ty_ivf_crew *crew, const ty_rebase *r, ty_phase phase);
 /* Counts work as done; tells the caller's ty_progress. */
 void ty_ivf_crew_step(ty_ivf_crew *crew, uint64_t done);
 
@@ -62,6 +66,8 @@ void ty_ivf_nearest(const ty_ivf_builder *b, const float *rows, uint64_t n, cons
 /* Rows that one task assigns: about 2^29 multiplications. */
 uint64_t ty_ivf_task_rows(uint64_t nlist, uint64_t dim);
 void ty_ivf_copy_row(const ty_ivf_builder *b, uint64_t at, float *out);
+/* Base vectors are mapped unread, so that a damaged one, whose checksum a stranger made fit, is met here first: TY_CORRUPT. */
+ty_status ty_ivf_not_finite(ty_error *err);
 /* k-means over a sample of the span. Fills centroids and half_norms; held->rows is the caller's to free(), also on failure. */
 ty_status ty_ivf_train_part(ty_ivf_builder *b, const ty_span *span, uint32_t nlist, float *centroids, float *half_norms,
                             ty_ivf_held *held, ty_error *err);
@@ -69,6 +75,9 @@ ty_status ty_ivf_train_part(ty_ivf_builder *b, const ty_span *span, uint32_t nli
  * into positions. */
 ty_status ty_ivf_assign_part(ty_ivf_builder *b, ty_ivf *ivf, const ty_span *span, const ty_ivf_held *held, ty_ivf_part *part,
                              ty_error *err);
+
+/* Rows read otherwise, of the delta mostly, count as setting the bar from this part of the rows of lists on. */
+#define TY_IVF_OTHERS_SHARE 10u
 
 /* ---- Questions: ivf_probe.c -----------------------------------------------------------------------------------------*/
 typedef struct ty_ivf_question {

@@ -53,14 +53,18 @@ typedef struct assigning {
   float *best[TY_IVF_THREADS_MAX];
 } assigning;
 
+ty_status ty_ivf_not_finite(ty_error *err) {
+  return ty_fail(err, TY_CORRUPT, "a vector of the base is not finite: restore the collection from a copy or an export");
+}
+
 static ty_status assign_task(void *context, uint64_t task, uint32_t worker, ty_error *err) {
-  (void)err;
   const assigning *a = context;
   const ty_ivf_part *part = a->part;
   uint64_t dim = a->b->dim, at = task * a->task_rows, left = a->span->count - at;
   uint64_t n = left < a->task_rows ? left : a->task_rows;
   float *rows = a->rows[worker];
   for (uint64_t i = 0; i < n; i++) ty_ivf_copy_row(a->b, a->span->first + at + i, rows + i * dim);
+  if (!a->b->k->all_finite(rows, (size_t)(n * dim))) return ty_ivf_not_finite(err);
   ty_ivf_nearest(a->b, rows, n, part->centroids, part->half_norms, part->nlist, a->assign + at, a->best[worker]);
   /* Anew and not from `best`: there the distance of a near row is the difference of two large numbers. */
   for (uint64_t i = 0; i < n; i++)

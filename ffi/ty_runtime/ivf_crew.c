@@ -14,13 +14,23 @@ void ty_ivf_crew_init(ty_ivf_crew *crew, uint32_t threads, ty_progress *progress
   if (threads == 0) threads = online < 1 ? 1 : online > TY_IVF_THREADS_MAX ? TY_IVF_THREADS_MAX : (uint32_t)online;
   crew->threads = threads > TY_IVF_THREADS_MAX ? TY_IVF_THREADS_MAX : threads;
   crew->progress = progress;
+  crew->r = NULL;
   atomic_store_explicit(&crew->done, 0, memory_order_relaxed);
   crew->total = 0;
 }
 
+void ty_ivf_crew_for(ty_ivf_crew *crew, const ty_rebase *r, ty_phase phase) {
+  ty_ivf_crew_init(crew, r->ivf_threads, r->progress);
+  crew->r = r;
+  crew->phase = phase;
+}
+
 void ty_ivf_crew_step(ty_ivf_crew *crew, uint64_t done) {
   uint64_t sum = done + atomic_fetch_add_explicit(&crew->done, done, memory_order_relaxed);
-  ty_progress_set(crew->progress, sum < crew->total ? sum : crew->total, crew->total);
+  if (crew->r != NULL)
+    ty_rebase_progress(crew->r, crew->phase, sum, crew->total);
+  else
+    ty_progress_set(crew->progress, sum < crew->total ? sum : crew->total, crew->total);
 }
 
 typedef struct job {

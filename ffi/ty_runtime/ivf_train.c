@@ -73,7 +73,7 @@ static void draw(training *t) {
 }
 
 static ty_status copy_task(void *context, uint64_t task, uint32_t worker, ty_error *err) {
-  (void)worker, (void)err;
+  (void)worker;
   const training *t = context;
   uint64_t end = (task + 1) * t->task_rows < t->sample ? (task + 1) * t->task_rows : t->sample;
   for (uint64_t i = task * t->task_rows; i < end; i++) {
@@ -82,6 +82,7 @@ static ty_status copy_task(void *context, uint64_t task, uint32_t worker, ty_err
     ty_ivf_copy_row(t->b, t->span->first + t->index[t->held + i], row);
     for (uint64_t d = 0; d < t->b->dim; d++) square += (double)row[d] * (double)row[d];
     t->square[i] = (float)square;
+    if (!t->b->k->all_finite(row, (size_t)t->b->dim)) return ty_ivf_not_finite(err);
   }
   return TY_OK;
 }

@@ -78,7 +78,7 @@ static ty_status pass(builder *b, uint32_t *lengths, uint64_t *tokens, uint8_t *
   const ty_rebase *r = b->r;
   for (uint64_t at = 0; at < r->count; at++) {
     if (at % ROWS_PER_LOOK == 0) {
-      ty_progress_set(r->progress, at + (postings != NULL ? r->count : 0), 2 * r->count);
+      ty_rebase_progress(r, TY_PHASE_LEXICAL, at + (postings != NULL ? r->count : 0), 2 * r->count);
       if (ty_cancelled(r->progress)) return ty_fail(err, TY_CANCELLED, "the build of the lexical index was cancelled");
     }
     ty_ref ref = r->rows[at];

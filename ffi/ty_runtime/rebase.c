@@ -30,6 +30,28 @@ ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
   return wish;
 }
 
+/* Shares of the phases, about as long as they take: 100,000 x 384 rows are trained in 1.3 s, written in 0.4 and calibrated in 0.7. */
+static const uint64_t phase_shares[TY_PHASES] = {1, 6, 2, 3, 2, 1};
+#define SHARE_STEPS 1000000u
+
+void ty_rebase_progress(const ty_rebase *r, ty_phase phase, uint64_t done, uint64_t total) {
+  ty_progress *progress = r->progress;
+  uint64_t before = 0, all = 0;
+  if (progress == NULL) return;
+  for (int i = 0; i < TY_PHASES; i++) {
+    if ((i == TY_PHASE_TRAIN || i == TY_PHASE_CALIBRATE) && !r->want_ivf) continue;
+    if (i == TY_PHASE_LEXICAL && !r->want_lexical) continue;
+    before += i < (int)phase ? phase_shares[i] * SHARE_STEPS : 0;
+    all += phase_shares[i] * SHARE_STEPS;
+  }
+  double part = total == 0 || done >= total ? 1 : (double)done / (double)total;
+  uint64_t now = before + (uint64_t)(part * (double)(phase_shares[phase] * SHARE_STEPS));
+  uint64_t told = __atomic_load_n(&progress->done, __ATOMIC_RELAXED);
+  __atomic_store_n(&progress->total, all, __ATOMIC_RELAXED);
+  while (told < now &&
+         !__atomic_compare_exchange_n(&progress->done, &told, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) continue;
+}
+
 /* Rows by birth, their ranks, and from both the order (partition, birth) by a counting sort over the partitions' codes. */
 static ty_status gather(rebase *w, ty_error *err) {
   ty_collection *c = w->c;
@@ -130,6 +152,7 @@ static ty_status write_files(rebase *w, ty_error *err) {
     status = ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
   if (status == TY_OK) {
     w->id_map_moved = true;
+    ty_rebase_progress(&w->r, TY_PHASE_COMMIT, 0, 1);
     status = ty_id_map_write(w->c, w->r.count, id_by_birth, w, &files->id_map, err);
   }
   if (status == TY_OK) status = ty_file_sync_dir(w->c, w->c->dir, err);
@@ -198,6 +221,7 @@ static ty_status check_source(rebase *w, ty_error *err) {
   for (uint32_t i = 0; status == TY_OK && i < slab.header->sections; i++) {
     if (ty_cancelled(w->r.progress)) return ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
     status = ty_slab_get(w->c, &slab, slab.sections[i].id, UINT64_MAX, true, &bytes, err);
+    ty_rebase_progress(&w->r, TY_PHASE_CHECK, i + 1, slab.header->sections);
   }
   return status;
 }
@@ -228,6 +252,8 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
                     .b = wish->b};
   ty_next next = {.generation = c->generation + 1, .first = c->generation == 0};
   ty_status status = ty_lock_still(c, err);
+  if (progress != NULL) __atomic_store_n(&progress->done, 0, __ATOMIC_RELAXED);
+  ty_rebase_progress(&w.r, TY_PHASE_CHECK, 0, 1);
   if (status == TY_OK) status = prepare(&w, wish, err);
   if (status == TY_OK) {
     /* Numbers that nobody has seen may be given again; all others are never reused. */
@@ -254,6 +280,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
     c->store->abandon_delta = false;
     pthread_rwlock_unlock(&c->lock);
     clear_away(c);
+    ty_rebase_progress(&w.r, TY_PHASE_COMMIT, 1, 1);
   } else {
     if (w.id_map_moved) c->store->id_map_checked = false;
     if (ty_lock_lost(c, err)) {

@@ -8,9 +8,6 @@
  * against the last of ten answers, and the first alone is a higher bar, at which more lists look hopeless that are not. */
 #define ANSWERS_MIN 10u
 
-/* Rows read otherwise, of the delta mostly, count as setting the bar from this part of a partition's rows on. */
-#define OTHERS_SHARE 10u
-
 typedef struct reading {
   ty_scanner *scanner;
   ty_ivf_question question;
@@ -30,6 +27,7 @@ static ty_status feed_rows(reading *r, const ty_segment *segment, uint64_t first
 static ty_status feed_plain(reading *r, const ty_collection *c, const ty_filter *filter, uint64_t top_k, bool indexed,
                             bool near, ty_error *err) {
   uint64_t at = filter->first, end = filter->first + filter->count;
+  bool among = filter->all && indexed && c->ivf->count > 1; /* a partition may be worth its lists only when it is asked by itself */
   ty_status status = feed_rows(r, &c->delta, 0, c->delta.count, err);
   for (uint32_t i = 0; indexed && i < c->ivf->count && status == TY_OK; i++) {
     const ty_ivf_part *part = &c->ivf->parts[i];
@@ -37,7 +35,7 @@ static ty_status feed_plain(reading *r, const ty_collection *c, const ty_filter 
     if (first < at || last > end || first == last) continue;
     status = feed_rows(r, &c->base, at, first - at, err); /* partitions without an index, in one run */
     at = last;
-    if (near && isfinite(part->reach)) {
+    if (near && isfinite(among ? part->reach_alone : part->reach)) {
       r->near[r->near_count++] = part;
       r->rows_near += last - first;
     } else if (status == TY_OK) {
@@ -73,7 +71,7 @@ ty_status ty_search_hits(const ty_collection *c, ty_search_args *args, const flo
                              &r.scanner, err);
   if (status == TY_OK) status = feed_plain(&r, c, filter, top_k, indexed, near, err);
   /* Where other rows set the bar, a partition's answers are held against it one by one: see calibrate.c. */
-  bool alone = r.near_count > 1 || r.rows_else > r.rows_near / OTHERS_SHARE;
+  bool alone = r.near_count > 1 || r.rows_else > r.rows_near / TY_IVF_OTHERS_SHARE;
   if (status == TY_OK && r.near_count > 0)
     status = ty_ivf_feed_near(&r.question, r.scanner, &c->base, r.near, r.near_count, alone, &r.probed, err);
   if (status == TY_OK) status = ty_scanner_answer(r.scanner, hits, count, err);

@@ -4,6 +4,7 @@
 #include "../../ffi/ty_runtime/block.h"
 
 #define CENTRES 64u
+static uint32_t centres_drawn = CENTRES; /* from which rows are made */
 
 /* Kinds of collections. Rows of SCALED have lengths from 1 to 30, of COPIES one in two is a copy of another, of ADVERSARIAL there are zero
  * rows, rows of 1e30s, denormals, and long runs of equal ones. */
@@ -11,7 +12,7 @@ enum { TIGHT, LOOSE, FLAT, SCALED, COPIES, ADVERSARIAL, SETS };
 static const char *const set_names[SETS] = {"tight", "loose", "flat", "scaled", "copies", "adversarial"};
 
 static void set_row(float *v, uint32_t dim, const float *centres, int set, uint64_t *seed) {
-  const float *c = centres + test_random(seed) % CENTRES * dim;
+  const float *c = centres + test_random(seed) % centres_drawn * dim;
   float noise = set == TIGHT ? 0.3f : set == FLAT ? 100.f : 0.7f;
   for (uint32_t i = 0; i < dim; i++) v[i] = c[i] + noise * (float)test_normal(seed);
   ame_kernel_table()->normalize(v, 1, dim);
@@ -25,7 +26,7 @@ static void set_row(float *v, uint32_t dim, const float *centres, int set, uint6
 
 static float *set_rows(uint32_t dim, uint64_t n, int set, float *centres, uint64_t *seed) {
   float *vectors = malloc((size_t)n * dim * 4);
-  for (uint64_t i = 0; i < (uint64_t)CENTRES * dim; i++) centres[i] = (float)test_normal(seed);
+  for (uint64_t i = 0; i < (uint64_t)centres_drawn * dim; i++) centres[i] = (float)test_normal(seed);
   for (uint64_t i = 0; i < n; i++) {
     set_row(vectors + i * dim, dim, centres, set, seed);
     bool copy = (set == COPIES && i % 2 == 1) || (set == ADVERSARIAL && i % 3 == 1);
@@ -202,6 +203,37 @@ static void test_recall(uint64_t seed, uint32_t dim, int set, ty_metric metric, 
       printf("ivf: %s dim %u metric %d target %.2f recall %.4f lists %.1f of %u\n", set_names[set], (unsigned)dim,
              (int)metric, target, recall, probed, (unsigned)x.f->c.ivf->parts[0].nlist);
   }
+  case_close(&x);
+}
+
+#define PARTITIONS 12u
+
+/* Questions without a filter to many partitions: of a question's ten answers each holds one or two, the nearest of its own. */
+static void test_partitions(uint64_t seed, int set, ty_metric metric, double target) {
+  uint32_t dim = 32;
+  uint64_t n = 9600; /* a partition has three rows of a cluster */
+  double probed;
+  ty_progress progress = {0, 0, 0};
+  centres_drawn = 256;
+  ivf_case x = {.centres = malloc((size_t)centres_drawn * dim * 4)};
+  x.vectors = set_rows(dim, n, set, x.centres, &seed);
+  model_row *rows = calloc(n, sizeof *rows);
+  for (uint64_t i = 0; i < n; i++)
+    rows[i] = (model_row){.row = i, .keys = {1 + (uint32_t)(test_random(&seed) % PARTITIONS), 1}, .vector = x.vectors + i * dim};
+  x.f = fixture_make(dim, rows, n, 0);
+  x.f->c.metric = metric;
+  free(rows);
+  x.r = fixture_rebase(x.f, x.spans);
+  x.r.ivf_min_rows = 200;
+  x.r.progress = &progress;
+  use_ivf(x.f, &x.r, target);
+  CHECK(x.f->c.ivf != NULL && x.f->c.ivf->count == PARTITIONS && progress.done <= progress.total && progress.total > 0);
+  double recall = recall_of(&x, set, 300, 10, TY_NO_FILTER, target, &probed, &seed);
+  CHECK_MESSAGE(recall >= target - 0.01, "%s in %u partitions, metric %d: recall %.4f of %.2f", set_names[set], PARTITIONS,
+                (int)metric, recall, target);
+  printf("ivf: %s in %u partitions metric %d target %.2f recall %.4f lists %.1f\n", set_names[set], PARTITIONS, (int)metric,
+         target, recall, probed);
+  centres_drawn = CENTRES;
   case_close(&x);
 }
 
@@ -484,6 +516,11 @@ static void test_ivf_all(uint64_t seed) {
       test_same_answer(seed + (uint64_t)(set + 10 * i), dims[i], set, TY_INNER_PRODUCT);
       test_same_answer(seed + (uint64_t)(set + 10 * i), dims[i], set, TY_L2);
     }
+  }
+  for (int set = TIGHT; set <= SCALED; set++) {
+    if (set == FLAT) continue;
+    test_partitions(seed, set, TY_INNER_PRODUCT, 0.9);
+    test_partitions(seed, set, TY_L2, 0.95);
   }
   test_damage(seed);
   test_build(seed);

@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { LocalStore } from "../../../src/engine/local-store.ts";
+import { openBuiltNative } from "../../native.ts";
 import type { Line } from "../measure.ts";
 import { random } from "../texts.ts";
-import type { Questions } from "./contender.ts";
 import { clustered, type Shape } from "./data.ts";
-import { ours } from "./ours.ts";
 import { recall } from "./truth.ts";
 
 const SETS = 20;
@@ -19,11 +19,34 @@ const DIMS = [64, 96, 128, 192, 256];
 const CLUSTERS = [0, 10, 100, 1000, 5000];
 const SPREADS = [0.3, 0.6, 1, 1.5];
 
+/**
+ * How rows are spread over partitions, all of which a question asks: at random, each having some of every cluster, or each partition those
+ * nearest to one of its rows.
+ */
+const SPREADS_OVER = ["one partition", "5 at random", "20 at random", "20 by nearness"] as const;
+type SpreadOver = (typeof SPREADS_OVER)[number];
+
 /** A shape from the seed; every fifth has no structure. */
 function shapeOf(seed: number): Shape {
   const next = random(seed);
   const pick = (list: readonly number[]) => list[Math.floor(next() * list.length)]!;
   return { rows: ROWS, dim: pick(DIMS), clusters: CLUSTERS[seed % CLUSTERS.length]!, spread: pick(SPREADS), seed };
+}
+
+/** The partition of each row. */
+function partitionsOf(how: SpreadOver, data: Float32Array, { rows, dim, seed }: Shape): number[] {
+  const count = how === "one partition" ? 1 : Number.parseInt(how);
+  const next = random(seed ^ 0x9e3779b9);
+  if (how !== "20 by nearness") return Array.from({ length: rows }, () => Math.floor(next() * count));
+  const anchors = Array.from({ length: count }, () => Math.floor(next() * rows) * dim);
+  return Array.from({ length: rows }, (_, row) => {
+    const products = anchors.map((anchor) => {
+      let sum = 0;
+      for (let i = 0; i < dim; i++) sum += data[anchor + i]! * data[row * dim + i]!;
+      return sum;
+    });
+    return products.indexOf(Math.max(...products));
+  });
 }
 
 /** One line a floor, with the set that is farthest below it or nearest above. */
@@ -32,9 +55,10 @@ export async function benchCalibration(): Promise<Line[]> {
   const sums = FLOORS.map(() => 0);
   for (let seed = 1; seed <= SETS; seed++) {
     const shape = shapeOf(seed);
+    const how = SPREADS_OVER[seed % SPREADS_OVER.length]!;
     const name = shape.clusters > 0 ? `${shape.clusters} clusters, spread ${shape.spread}` : "no structure";
-    const what = `seed ${seed}: ${shape.rows} x ${shape.dim}, ${name}`;
-    const found = await recalls(shape);
+    const what = `seed ${seed}: ${shape.rows} x ${shape.dim}, ${name}, ${how}`;
+    const found = await recalls(shape, how);
     console.error(`  ${what}: recall ${found.map((value) => value.toFixed(4)).join(" ")} for ${FLOORS.join(" ")}`);
     FLOORS.forEach((floor, i) => {
       sums[i]! += found[i]! / SETS;
@@ -50,25 +74,30 @@ export async function benchCalibration(): Promise<Line[]> {
   }));
 }
 
-/** Recall at each floor. */
-async function recalls(shape: Shape): Promise<number[]> {
+/** Recall at each floor, of questions without a filter. */
+async function recalls(shape: Shape, how: SpreadOver): Promise<number[]> {
   const { rows, dim } = shape;
   const { data, queries } = clustered(shape, QUESTIONS);
   const dir = mkdtempSync(join(tmpdir(), "svc-bench-calibration-"));
-  const columns = { percent: new Uint8Array(rows), tenth: new Uint8Array(rows) };
-  const contender = await ours({ dir, rows, dim, data, columns });
+  const store = new LocalStore(dir, await openBuiltNative(), "bench");
   try {
-    await contender.ingest();
-    const listed = (answers: Int32Array) =>
-      Array.from({ length: QUESTIONS }, (_, i) => [...answers.subarray(i * 10, i * 10 + 10)].filter((row) => row >= 0));
-    const truth = listed(await contender.exact!(queries as Questions));
+    const collection = await store.createCollection("c", { dim });
+    await collection.add(data, {
+      ids: Array.from({ length: rows }, (_, row) => String(row)),
+      metadata: partitionsOf(how, data, shape).map((partition) => ({ scope: `p${partition}` })),
+    });
+    await collection.save();
+    const ask = async (targetRecall: number) =>
+      (await collection.searchMany(queries, { topK: 10, targetRecall })).map(({ ids }) => ids.map(Number));
+    const truth = await ask(1);
     const found: number[] = [];
     for (const floor of FLOORS) {
-      found.push(recall({ data, queries, dim }, truth, listed(await contender.approximate!(queries, floor))));
+      await collection.buildIvf({ minRows: 0, targetRecall: floor });
+      found.push(recall({ data, queries, dim }, truth, await ask(floor)));
     }
     return found;
   } finally {
-    await contender.close();
+    await store.close();
     rmSync(dir, { recursive: true, force: true });
   }
 }
