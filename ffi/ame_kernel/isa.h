@@ -9,6 +9,8 @@
 #ifndef AME_ISA_H
 #define AME_ISA_H
 
+#include <string.h>
+
 #include "ame_kernel.h"
 #include "exact.h"
 
@@ -64,6 +66,18 @@ void isa_scalar_f16_to_f32(const uint16_t *x, size_t n, float *out);
 
 #define ISA_L2_LANES 16
 #define ISA_CODE_LANES 8
+
+/* The smallest float that is not below v >= 0; beyond the largest float it is infinity. */
+ISA_INLINE float isa_round_up(double v) {
+  float f = (float)v;
+  if ((double)f < v) {
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    bits++;
+    memcpy(&f, &bits, sizeof f);
+  }
+  return f;
+}
 
 ISA_INLINE float isa_sum16(const float *lane) {
   float s[8];

@@ -78,18 +78,6 @@ int64_t isa_quantize_tail(const float *row, size_t from, size_t dim, isa_scale s
   return squares;
 }
 
-/* The smallest float that is not below v >= 0. */
-static float round_up(double v) {
-  float f = (float)v;
-  if ((double)f < v) {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    bits++;
-    memcpy(&f, &bits, sizeof f);
-  }
-  return f;
-}
-
 /* Why `err` is an upper bound. step * c has at most 24 + 7 bits, so it is exact in double, and so d = x - step * c has one
  * rounding, d^2 two: each computed square is at least the true one times (1 - 2^-53)^3. A float is a multiple of 2^-149,
  * and so is step * c: a d that is not 0 has d^2 >= 2^-298, far from underflow. The sum of dim <= 2^20 such squares passes
@@ -103,8 +91,8 @@ ame_code_info isa_code_info(isa_scale s, const double *lane, int64_t squares) {
   double b = (lane[1] + lane[5]) + (lane[3] + lane[7]);
   ame_code_info info;
   info.scale = s.scale;
-  info.err = round_up(sqrt(a + b) * slack);
-  info.norm = round_up(s.step * sqrt((double)squares) * slack);
+  info.err = isa_round_up(sqrt(a + b) * slack);
+  info.norm = isa_round_up(s.step * sqrt((double)squares) * slack);
   info.bias = 0;
   return info;
 }

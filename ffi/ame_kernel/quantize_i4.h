@@ -24,18 +24,6 @@ ISA_INLINE double i4_sum(const double *lane) {
   return (s[0] + s[2]) + (s[1] + s[3]);
 }
 
-/* The smallest float that is not below v >= 0; beyond the largest float it is infinity. */
-ISA_INLINE float i4_round_up(double v) {
-  float f = (float)v;
-  if ((double)f < v) {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    bits++;
-    memcpy(&f, &bits, sizeof f);
-  }
-  return f;
-}
-
 typedef struct i4_sums {
   double y[I4_LANES], squares[I4_LANES], cross[I4_LANES];
 } i4_sums;
@@ -98,9 +86,9 @@ ISA_INLINE ame_i4_info i4_finish(i4_row *r, uint8_t *codes) {
   double left = all - total * total / n - slope * cross;
   double err = sqrt((left > 0 ? left : 0) + all * (n + 128) * 0x1p-55) + rounding / 16;
   double hat = sqrt(fabs(b * b * n + 2 * a * b * steps + a * a * step_squares) + reach * reach * 0x1p-48);
-  info.err = i4_round_up((err + AME_I4_ROUNDINGS * rounding) * (1 + 0x1p-14 + 0x1p-40));
+  info.err = isa_round_up((err + AME_I4_ROUNDINGS * rounding) * (1 + 0x1p-14 + 0x1p-40));
   double norm = (hat > err ? hat : err) * (1 + 0x1p-30);
-  info.norm = i4_round_up(norm > 0x1p-100 ? norm : 0x1p-100);
+  info.norm = isa_round_up(norm > 0x1p-100 ? norm : 0x1p-100);
   return info;
 }
 

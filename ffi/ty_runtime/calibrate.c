@@ -14,24 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ivf.h"
+#include "calibrate.h"
 
-#define NEIGHBOURS 10u
-/* A row is asked as it is, and cut: only a quarter of its coordinates are kept (but 32 at least), as a short question shares only some
- * features with a long text. The reach is the larger of what the two kinds need. On images, clustered rows and texts of 1,024 dimensions
- * it is the rows as they are that need more, and cut ones cost nothing but their calibration. On texts of 256 dimensions they do not: 693
- * real questions at target 0.95 find 0.89 with the reach of whole rows, 0.98 with that of cut ones. A sixteenth of the coordinates needs
- * no more than a quarter. */
-#define CUT_SHARE 4u
-#define CUT_MIN   32u
-/* The third kind is a row less most of its centroid: a short question holds what sets a text apart, and little of what all texts near it
- * share. It is asked only where rows as they are already read more than this share of a partition, which is so where rows lie loosely
- * together. 93 real questions to 11,429 texts of 1,024 dimensions, of which rows read 0.32, find 0.91, 0.957, 0.981 at 0.9, 0.95, 0.98 with
- * the reach that it needs, and 0.895, 0.933, 0.961 without it. On images, of which rows read 0.03, it would triple the rows read, and
- * questions find more than the target as it is. Lengths mean something else for L2: a row less its centroid lies far from all rows. */
-#define APART 0.85f
-#define WIDE  0.10
-enum { RAW, CUT, REST, QUESTION_KINDS };
+/* Questions of the third kind are asked where those of rows as they are read more than this share of a partition. */
+#define WIDE 0.10
 /* One-sided: the mean recall less this many standard errors must reach the target. */
 #define CONFIDENCE 2.33
 /* A partition of which questions would read more than this share by lists is read in full, in one run. */
@@ -41,40 +27,13 @@ enum { RAW, CUT, REST, QUESTION_KINDS };
 #define TRIED       64u
 #define SCORED_MOST 0.25
 
+/* Rows asked of the whole base: as many as of a large partition, so that this takes about as long as its partitions did. */
+#define BASE_ASKED 1000u
+
 typedef struct need {
   double reach;
   uint32_t question;
 } need;
-
-typedef struct answer {
-  double kth;         /* the value of the last neighbour */
-  uint32_t count;     /* neighbours found */
-  double needs[NEIGHBOURS], alone[NEIGHBOURS];
-  double lists, rows; /* read at the reach chosen */
-  uint64_t scored;    /* rows scored for the exact answer */
-} answer;
-
-typedef struct calibration {
-  ty_rebase *r;
-  const ty_segment *base;
-  ty_ivf_part *part; /* whose questions these are; NULL for those of the whole base */
-  ty_ivf_crew crew;
-  ty_filter filter;
-  const uint64_t *held; /* rows asked, by position */
-  uint64_t held_count;
-  answer *answers; /* of held row i as it is, then of every other one cut, then of every other one cut sharper */
-  uint64_t first[QUESTION_KINDS], asked[QUESTION_KINDS];
-  uint64_t asking; /* the question that is task 0 of ask_task */
-  uint64_t base_asked;
-  bool wide; /* some part is */
-  need *needs;
-  uint32_t *found;
-  float *query[TY_IVF_THREADS_MAX], *row[TY_IVF_THREADS_MAX];
-  ty_ivf_outlook *outlook[TY_IVF_THREADS_MAX];
-} calibration;
-
-/* Rows asked of the whole base: as many as of a large partition, so that this takes about as long as its partitions did. */
-#define BASE_ASKED 1000u
 
 static ty_status no_memory(ty_error *err) {
   return ty_fail(err, TY_NO_MEMORY, "not enough memory to calibrate the IVF index");
@@ -82,163 +41,6 @@ static ty_status no_memory(ty_error *err) {
 
 /* Cut ones cost as much to ask, and are only there to raise the reach where rows alone would say too little: half as many do. */
 static uint64_t cut_count(uint64_t held) { return (held + 1) / 2; }
-
-static uint32_t list_of(const ty_ivf_part *part, uint64_t at) {
-  uint32_t low = 0, high = part->nlist; /* the last list that starts at or before `at` */
-  while (high - low > 1) {
-    uint32_t middle = low + (high - low) / 2;
-    if (part->list_starts[middle] <= at)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-static bool holds(const ty_ivf_part *part, uint64_t at) {
-  return at >= part->list_starts[0] && at < part->list_starts[part->nlist];
-}
-
-/* The part that holds a position; NULL for a row outside of the index. */
-static const ty_ivf_part *part_of(const calibration *m, uint64_t at) {
-  for (uint32_t i = 0; i < m->r->ivf->count; i++) {
-    if (holds(&m->r->ivf->parts[i], at)) return &m->r->ivf->parts[i];
-  }
-  return NULL;
-}
-
-static int kind_of(const calibration *m, uint64_t i) { return i < m->first[CUT] ? RAW : i < m->first[REST] ? CUT : REST; }
-
-static uint64_t held_row(const calibration *m, uint64_t i) {
-  int kind = kind_of(m, i);
-  return m->held[kind == RAW ? i : 2 * (i - m->first[kind])];
-}
-
-/* Keeps some coordinates by Knuth's selection sampling: exactly so many of them. */
-static void cut_row(float *row, uint64_t dim, uint64_t seed) {
-  uint64_t kept = dim / CUT_SHARE < CUT_MIN ? CUT_MIN : dim / CUT_SHARE;
-  for (uint64_t d = 0; d < dim && dim > CUT_MIN; d++) {
-    bool keep = ty_random(&seed) % (dim - d) < kept;
-    if (!keep) row[d] = 0;
-    kept -= keep;
-  }
-}
-
-static const float *make_question(const calibration *m, uint64_t i, uint32_t worker) {
-  int kind = kind_of(m, i);
-  uint64_t dim = m->r->c->dim, at = held_row(m, i);
-  float *query = m->query[worker];
-  const float *row = ty_row_vector(m->r->c, m->base, at, m->row[worker]);
-  const ty_ivf_part *part = kind == REST ? part_of(m, at) : NULL;
-  memcpy(query, row, (size_t)dim * sizeof *query);
-  if (kind == CUT) cut_row(query, dim, 0xca11b7a7eull + at);
-  const float *centroid = part == NULL ? NULL : part->centroids + list_of(part, at) * dim;
-  for (uint64_t d = 0; d < dim && centroid != NULL; d++) query[d] -= APART * centroid[d];
-  if (m->r->c->metric == TY_COSINE) m->r->c->env->kernel->normalize(query, 1, (size_t)dim);
-  return query;
-}
-
-static double need_of(const ty_ivf_outlook *o, double value) {
-  if (value <= o->middle) return 0;
-  return o->spread > 0 ? (value - o->middle) / o->spread : INFINITY;
-}
-
-/* Feeds what a question reads of the base, exactly. */
-static ty_status feed_all(const calibration *m, const ty_ivf_question *q, ty_scanner *scanner, ty_error *err) {
-  if (m->part != NULL) return ty_ivf_feed_exact(q, scanner, m->base, m->part, NEIGHBOURS + 1, err);
-  const ty_ivf *ivf = m->r->ivf;
-  uint64_t at = 0;
-  ty_status status = TY_OK;
-  for (uint32_t i = 0; i < ivf->count && status == TY_OK; i++) {
-    const ty_ivf_part *part = &ivf->parts[i];
-    ty_range before = {m->base, at, part->list_starts[0] - at};
-    status = ty_scanner_feed(scanner, &before, err);
-    if (status == TY_OK) status = ty_ivf_feed_exact(q, scanner, m->base, part, NEIGHBOURS + 1, err);
-    at = part->list_starts[part->nlist];
-  }
-  ty_range rest = {m->base, at, m->base->count - at};
-  return status == TY_OK ? ty_scanner_feed(scanner, &rest, err) : status;
-}
-
-/* Adds what the neighbours in a part need. */
-static void add_needs(const ty_ivf_question *q, const ty_ivf_part *part, const ty_scored *truth, const double *values,
-                      uint32_t count, ty_ivf_outlook *outlook, answer *a) {
-  bool looked = false;
-  for (uint32_t i = 0; i < count; i++) {
-    uint64_t at = truth[i].ref.at;
-    if (!holds(part, at)) continue;
-    if (!looked) ty_ivf_look(q, part, outlook);
-    looked = true;
-    const ty_ivf_outlook *o = &outlook[list_of(part, at)];
-    a->needs[a->count] = need_of(o, values[count - 1]);
-    a->alone[a->count++] = need_of(o, values[i]);
-  }
-}
-
-static ty_status ask_task(void *context, uint64_t task, uint32_t worker, ty_error *err) {
-  calibration *m = context;
-  const ty_collection *c = m->r->c;
-  uint64_t number = m->asking + task, at = held_row(m, number), count = 0;
-  answer *a = &m->answers[number];
-  const float *query = make_question(m, number, worker);
-  ty_scored *truth = NULL;
-  ty_scanner *scanner = NULL;
-  ty_ivf_question q;
-  ty_status status = ty_ivf_question_open(c, query, &q, err);
-  if (status == TY_OK)
-    status = ty_scanner_open(c, m->base, NULL, query, NEIGHBOURS + 1, m->filter.count, &m->filter, &scanner, err);
-  if (status == TY_OK) status = feed_all(m, &q, scanner, err);
-  if (status == TY_OK) status = ty_scanner_answer(scanner, &truth, &count, err);
-  if (status != TY_OK) goto done;
-  double values[NEIGHBOURS];
-  uint32_t found = 0;
-  for (uint64_t i = 0; i < count && found < NEIGHBOURS; i++) {
-    if (truth[i].ref.at == at) continue; /* the row itself */
-    double score = (double)truth[i].score;
-    values[found] = c->metric == TY_L2 ? (score + q.squares) / 2 : score;
-    truth[found++] = truth[i];
-  }
-  if (found > 0) a->kth = values[found - 1];
-  a->scored = ty_scanner_counts(scanner).scored;
-  if (m->part != NULL) {
-    add_needs(&q, m->part, truth, values, found, m->outlook[worker], a);
-  } else {
-    for (uint32_t i = 0; i < m->r->ivf->count; i++) {
-      const ty_ivf_part *part = &m->r->ivf->parts[i];
-      if (isfinite(part->reach)) add_needs(&q, part, truth, values, found, m->outlook[worker], a);
-    }
-  }
-  ty_ivf_crew_step(&m->crew, 1);
-done:
-  ty_scanner_close(scanner);
-  ty_ivf_question_close(&q);
-  free(truth);
-  return status;
-}
-
-static ty_status count_task(void *context, uint64_t task, uint32_t worker, ty_error *err) {
-  calibration *m = context;
-  const ty_ivf *ivf = m->r->ivf;
-  answer *a = &m->answers[task];
-  ty_ivf_question q;
-  ty_status status = ty_ivf_question_open(m->r->c, make_question(m, task, worker), &q, err);
-  if (status != TY_OK) return status;
-  ty_ivf_outlook *outlook = m->outlook[worker];
-  a->lists = a->rows = 0;
-  for (uint32_t i = 0; i < ivf->count; i++) {
-    const ty_ivf_part *part = &ivf->parts[i];
-    double reach = m->part != NULL ? part->reach : part->reach_alone;
-    if ((m->part != NULL && m->part != part) || !isfinite(part->reach)) continue;
-    ty_ivf_look(&q, part, outlook);
-    for (uint32_t l = 0; l < part->nlist; l++) {
-      if (a->count != 0 && outlook[l].middle + reach * outlook[l].spread < a->kth) continue;
-      a->lists++;
-      a->rows += (double)(part->list_starts[l + 1] - part->list_starts[l]);
-    }
-  }
-  ty_ivf_question_close(&q);
-  return status;
-}
 
 static int by_reach(const void *a, const void *b) {
   const need *x = a, *y = b;
@@ -284,7 +86,7 @@ static double smallest_reach(const calibration *m, int kind, uint32_t rank, doub
 static ty_status count_reading(calibration *m, double *lists, double *rows, ty_error *err) {
   double questions = (double)m->asked[RAW];
   *lists = *rows = 0;
-  ty_status status = ty_ivf_crew_run(&m->crew, m->asked[RAW], count_task, m, err);
+  ty_status status = ty_crew_run(&m->crew, m->asked[RAW], calibrate_count, m, err);
   for (uint64_t i = 0; i < m->asked[RAW] && status == TY_OK; i++) {
     *lists += m->answers[i].lists / questions;
     *rows += m->answers[i].rows / questions;
@@ -298,7 +100,7 @@ static ty_status ask_kinds(calibration *m, int from, int to, double *together, d
   uint64_t first = m->first[from], count = m->first[to - 1] + m->asked[to - 1] - first;
   memset(m->answers + first, 0, (size_t)count * sizeof *m->answers);
   m->asking = first;
-  ty_status status = ty_ivf_crew_run(&m->crew, count, ask_task, m, err);
+  ty_status status = ty_crew_run(&m->crew, count, calibrate_ask, m, err);
   for (int kind = from; kind < to && status == TY_OK; kind++) {
     for (uint32_t rank = 0; rank <= ALL_RANKS; rank++) {
       double reach = smallest_reach(m, kind, rank, target);
@@ -313,7 +115,6 @@ static void hold(calibration *m, ty_ivf_part *part, const uint64_t *rows, uint64
   uint64_t at = 0;
   m->part = part;
   m->held = rows;
-  m->held_count = count;
   for (int kind = 0; kind < QUESTION_KINDS; kind++) {
     m->first[kind] = at;
     m->asked[kind] = kind == RAW ? count : cut_count(count);
@@ -328,7 +129,7 @@ static ty_status try_some(calibration *m, bool *hopeless, ty_error *err) {
   if (m->asked[RAW] < 2 * TRIED) return TY_OK;
   memset(m->answers, 0, TRIED * sizeof *m->answers);
   m->asking = 0;
-  ty_status status = ty_ivf_crew_run(&m->crew, TRIED, ask_task, m, err);
+  ty_status status = ty_crew_run(&m->crew, TRIED, calibrate_ask, m, err);
   for (uint32_t i = 0; i < TRIED; i++) scored += (double)m->answers[i].scored / TRIED;
   *hopeless = scored > SCORED_MOST * (double)m->filter.count;
   return status;
@@ -356,7 +157,7 @@ static ty_status calibrate_part(calibration *m, ty_ivf_part *part, ty_error *err
     part->reach_alone = alone;
     if (status == TY_OK && isfinite(part->reach)) status = count_reading(m, &lists, &rows, err);
   } else {
-    ty_ivf_crew_step(&m->crew, m->asked[REST]);
+    ty_crew_step(&m->crew, m->asked[REST]);
   }
   if (status != TY_OK || !isfinite(part->reach)) return status;
   if (rows > ROWS_WORTH_IT * (double)span->count) {
@@ -374,7 +175,7 @@ static void choose_rows(const calibration *m, uint64_t *rows) {
   for (uint64_t i = 0; i < m->base_asked; i++) {
     uint64_t from = m->base->count * i / m->base_asked, to = m->base->count * (i + 1) / m->base_asked;
     rows[i] = from + ty_random(&seed) % (to - from);
-    const ty_ivf_part *part = part_of(m, rows[i]);
+    const ty_ivf_part *part = calibrate_part_of(m, rows[i]);
     if (part != NULL && part->held_count != 0) rows[i] = part->held[ty_random(&seed) % part->held_count];
   }
 }
@@ -391,7 +192,7 @@ static ty_status calibrate_base(calibration *m, ty_error *err) {
   hold(m, NULL, held, m->base_asked);
   ty_filter_span(&m->filter, 0, m->base->count);
   ty_status status = ask_kinds(m, RAW, m->wide ? QUESTION_KINDS : REST, &together, &reach, err);
-  if (!m->wide) ty_ivf_crew_step(&m->crew, m->asked[REST]);
+  if (!m->wide) ty_crew_step(&m->crew, m->asked[REST]);
   for (uint32_t i = 0; i < m->r->ivf->count; i++) {
     ty_ivf_part *part = &m->r->ivf->parts[i];
     if (part->reach_alone < reach) part->reach_alone = reach;
@@ -412,7 +213,7 @@ ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err) 
   uint64_t longest = 0, indexed = 0;
   uint32_t most = 1;
   bool measured = false;
-  ty_ivf_crew_for(&m.crew, r, TY_PHASE_CALIBRATE);
+  ty_crew_for(&m.crew, r, TY_PHASE_CALIBRATE);
   for (uint32_t i = 0; i < r->ivf->count; i++) {
     const ty_ivf_part *part = &r->ivf->parts[i];
     most = part->nlist > most ? part->nlist : most;

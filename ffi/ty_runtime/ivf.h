@@ -2,6 +2,7 @@
 #ifndef TY_IVF_H
 #define TY_IVF_H
 
+#include "crew.h"
 #include "internal.h"
 #include "scan.h"
 
@@ -19,36 +20,12 @@ static inline uint64_t ty_random(uint64_t *state) {
   return z ^ (z >> 31);
 }
 
-/* ---- Work on several threads: ivf_crew.c ----------------------------------------------------------------------------*/
-#define TY_IVF_THREADS_MAX 4u
-
-typedef struct ty_ivf_crew {
-  uint32_t threads; /* 1 .. TY_IVF_THREADS_MAX */
-  ty_progress *progress;
-  const ty_rebase *r; /* the rewrite that this is a phase of; NULL for other work */
-  ty_phase phase;
-  _Atomic uint64_t done;
-  uint64_t total;
-} ty_ivf_crew;
-
-void ty_ivf_crew_init(ty_ivf_crew *crew, uint32_t threads, ty_progress *progress);
-/* For a phase of a rewrite. */
-void ty_ivf_crew_for(ty_ivf_crew *crew, const ty_rebase *r, ty_phase phase);
-/* Counts work as done; tells the caller's ty_progress. */
-void ty_ivf_crew_step(ty_ivf_crew *crew, uint64_t done);
-
-/* `worker` is below crew->threads: it names scratch memory. What a task computes must depend on neither it nor the order of tasks. */
-typedef ty_status (*ty_ivf_task)(void *context, uint64_t task, uint32_t worker, ty_error *err);
-/* Runs the tasks 0 .. n - 1. Asks for cancellation before each: a task should take a tenth of a second at
- * most. Returns the first failure. */
-ty_status ty_ivf_crew_run(ty_ivf_crew *crew, uint64_t n, ty_ivf_task run, void *context, ty_error *err);
-
 /* ---- Building: ivf_train.c, ivf_assign.c ----------------------------------------------------------------------------*/
 typedef struct ty_ivf_builder {
   ty_rebase *r;
   const ame_kernel *k;
   uint64_t dim;
-  ty_ivf_crew crew;
+  ty_crew crew;
 } ty_ivf_builder;
 
 /* Rows of the partition by their index in it, ascending, that k-means must not see and calibration asks about. */

@@ -49,8 +49,8 @@ typedef struct assigning {
   uint64_t task_rows;
   uint32_t *assign;
   float *square;                      /* of each row's distance */
-  float *rows[TY_IVF_THREADS_MAX];    /* task_rows rows each */
-  float *best[TY_IVF_THREADS_MAX];
+  float *rows[TY_CREW_MAX];    /* task_rows rows each */
+  float *best[TY_CREW_MAX];
 } assigning;
 
 ty_status ty_ivf_not_finite(ty_error *err) {
@@ -70,7 +70,7 @@ static ty_status assign_task(void *context, uint64_t task, uint32_t worker, ty_e
   for (uint64_t i = 0; i < n; i++)
     a->b->k->sq_l2(rows + i * dim, part->centroids + (uint64_t)a->assign[at + i] * dim, 1, (size_t)dim,
                    a->square + at + i);
-  ty_ivf_crew_step(&a->b->crew, n);
+  ty_crew_step(&a->b->crew, n);
   return TY_OK;
 }
 
@@ -139,7 +139,7 @@ ty_status ty_ivf_assign_part(ty_ivf_builder *b, ty_ivf *ivf, const ty_span *span
         ty_fail(err, TY_NO_MEMORY, "not enough memory to group %llu rows by IVF list", (unsigned long long)span->count);
     goto done;
   }
-  status = ty_ivf_crew_run(&b->crew, (span->count + a.task_rows - 1) / a.task_rows, assign_task, &a, err);
+  status = ty_crew_run(&b->crew, (span->count + a.task_rows - 1) / a.task_rows, assign_task, &a, err);
   if (status != TY_OK) goto done;
   reorder(&a, held, sorted, list_starts, held_positions);
   measure(&a, list_starts, sums, rms, most);

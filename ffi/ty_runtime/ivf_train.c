@@ -104,7 +104,7 @@ static ty_status assign_task(void *context, uint64_t task, uint32_t worker, ty_e
   uint64_t at = task * t->task_rows, n = t->sample - at < t->task_rows ? t->sample - at : t->task_rows;
   ty_ivf_nearest(t->b, t->rows + at * t->b->dim, n, t->centroids, t->half_norms, t->nlist, t->assign + at,
                  t->distance + at);
-  ty_ivf_crew_step(&t->b->crew, n);
+  ty_crew_step(&t->b->crew, n);
   return TY_OK;
 }
 
@@ -153,7 +153,7 @@ static ty_status lloyd(training *t, double *sums, uint64_t *counts, ty_error *er
   uint64_t tasks = (t->sample + t->task_rows - 1) / t->task_rows;
   for (uint32_t i = 0; i < STEPS_MAX; i++) {
     k->kmeans_half_norms(t->centroids, t->nlist, dim, t->half_norms);
-    ty_status status = ty_ivf_crew_run(&t->b->crew, tasks, assign_task, t, err);
+    ty_status status = ty_crew_run(&t->b->crew, tasks, assign_task, t, err);
     if (status != TY_OK) return status;
     double spread = 0; /* mean squared distance to the own centroid; kmeans_assign gives it less the row's own square */
     for (uint64_t at = 0; at < t->sample; at++) spread += (double)t->distance[at] + (double)t->square[at];
@@ -163,7 +163,7 @@ static ty_status lloyd(training *t, double *sums, uint64_t *counts, ty_error *er
     float moved = k->kmeans_update(t->rows, (size_t)t->sample, dim, t->assign, t->distance, t->nlist, t->centroids,
                                    sums, counts);
     if (!((double)moved > MOVE_MIN * spread)) {
-      ty_ivf_crew_step(&t->b->crew, t->sample * (STEPS_MAX - 1 - i)); /* the steps spared count as done */
+      ty_crew_step(&t->b->crew, t->sample * (STEPS_MAX - 1 - i)); /* the steps spared count as done */
       break;
     }
   }
@@ -201,9 +201,9 @@ ty_status ty_ivf_train_part(ty_ivf_builder *b, const ty_span *span, uint32_t nli
   held->count = t.held;
   memcpy(held->rows, t.index, (size_t)t.held * sizeof *held->rows);
   qsort(held->rows, (size_t)t.held, sizeof *held->rows, ascending);
-  status = ty_ivf_crew_run(&b->crew, (t.sample + t.task_rows - 1) / t.task_rows, copy_task, &t, err);
+  status = ty_crew_run(&b->crew, (t.sample + t.task_rows - 1) / t.task_rows, copy_task, &t, err);
   if (status == TY_OK)
-    status = ty_ivf_crew_run(&b->crew, (nlist + SEED_GROUP - 1) / SEED_GROUP, seed_task, &t, err);
+    status = ty_crew_run(&b->crew, (nlist + SEED_GROUP - 1) / SEED_GROUP, seed_task, &t, err);
   if (status == TY_OK) status = lloyd(&t, sums, counts, err);
 done:
   free(sums);

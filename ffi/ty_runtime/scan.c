@@ -50,7 +50,7 @@ ty_status ty_scanner_feed(ty_scanner *s, const ty_range *range, ty_error *err) {
   for (uint64_t done = 0; done < range->count;) {
     uint64_t left = range->count - done, n = (uint64_t)s->chunk * AME_BLOCK_ROWS;
     if (n > left) n = left;
-    if (!candidates_reserve(&s->candidates, 2 * CHUNK_ROWS, s->bounds.threshold) ||
+    if (!candidates_reserve(&s->candidates, CHUNK_ROWS, s->bounds.threshold) ||
         !candidates_reserve(&s->coarse, CHUNK_ROWS, s->bounds.threshold))
       return ty_fail(err, TY_NO_MEMORY, "not enough memory for the candidates of a search");
     scan_chunk(s, range->segment, range->first + done, (uint32_t)n);
@@ -60,10 +60,7 @@ ty_status ty_scanner_feed(ty_scanner *s, const ty_range *range, ty_error *err) {
   return TY_OK;
 }
 
-double ty_scanner_threshold(ty_scanner *s) {
-  scan_settle(s);
-  return s->bounds.threshold;
-}
+double ty_scanner_threshold(const ty_scanner *s) { return s->bounds.threshold; }
 
 ty_scan_counts ty_scanner_counts(const ty_scanner *s) { return s->counts; }
 
@@ -128,7 +125,6 @@ ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_
   *out = NULL;
   *count = 0;
   if (s->bounds.wanted == 0 || s->filter->none) return TY_OK;
-  scan_settle(s);
   if (!scan_refine(s)) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the candidates of a search");
   candidates_drop(&s->candidates, s->bounds.threshold);
   uint64_t n = s->candidates.count, wanted = s->bounds.wanted < n ? s->bounds.wanted : n;

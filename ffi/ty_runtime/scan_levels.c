@@ -67,33 +67,19 @@ static void prefetch_codes(const ty_scanner *s, const ty_segment *segment, uint6
   __builtin_prefetch(segment->info + at);
 }
 
-void scan_settle(ty_scanner *s) {
-  const ty_segment *segment = s->put_off.segment;
-  uint64_t first = s->put_off.first, mark = segment == s->base ? 0 : DELTA_BIT;
-  for (uint32_t i = 0; i < s->put_off.count; i++) {
-    uint64_t at = first + s->put_off.offsets[i];
-    int32_t dot;
-    s->k->dot_i8(s->query_codes, segment->codes + at * s->stride, 1, s->stride, &dot);
-    note_i8(s, at | mark, segment->info + at, dot, s->put_off.least[i], s->put_off.most[i]);
-  }
-  s->put_off.count = 0;
-}
-
-/* Scattered rows wait for memory one by one, so they are only asked for here and looked at when the next chunk has been screened: then they
- * are in the cache. Measured on 100,000 x 384 unstructured rows, of which some 4,000 survive the screening: see the commit. */
+/* Bounds some rows of a chunk by their 8-bit codes. All are asked of the memory before the first is looked at: scattered rows would otherwise
+ * wait for it one by one. To look at them only after the next chunk was screened gained nothing. `known` may be NULL. */
 static void second_level(ty_scanner *s, const ty_segment *segment, uint64_t first, const uint16_t *offsets, uint32_t selected,
                          const scan_range *known) {
-  scan_settle(s);
-  s->put_off.segment = segment;
-  s->put_off.first = first;
-  s->put_off.count = selected;
+  uint64_t mark = segment->is_base ? 0 : DELTA_BIT;
+  for (uint32_t i = 0; i < selected; i++) prefetch_codes(s, segment, first + offsets[i]);
   for (uint32_t i = 0; i < selected; i++) {
-    s->put_off.offsets[i] = offsets[i];
-    s->put_off.least[i] = known == NULL ? -INFINITY : known[i].least;
-    s->put_off.most[i] = known == NULL ? INFINITY : known[i].most;
-    prefetch_codes(s, segment, first + offsets[i]);
+    uint64_t at = first + offsets[i];
+    int32_t dot;
+    s->k->dot_i8(s->query_codes, segment->codes + at * s->stride, 1, s->stride, &dot);
+    note_i8(s, at | mark, segment->info + at, dot, known == NULL ? -INFINITY : known[i].least,
+            known == NULL ? INFINITY : known[i].most);
   }
-  if (s->bounds.count < s->bounds.wanted) scan_settle(s); /* a threshold is worth more */
 }
 
 typedef struct screened {
@@ -108,7 +94,7 @@ static float screen_threshold(const ty_scanner *s, int which) {
   return nextafterf((float)(s->bounds.threshold - s->screen[which].value - s->screen[which].slack), -INFINITY);
 }
 
-/* One chunk of at most CHUNK_ROWS rows, from anywhere in a block to anywhere in another. `offsets` names the rows wanted, or is NULL where
+/* One chunk of at most CHUNK_ROWS rows, from anywhere in a block to anywhere in another. `wanted` names the rows, or is NULL where
  * all live ones are: whether a row is live is then asked of the few that survive. */
 static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, const uint16_t *wanted,
                         uint32_t wanted_count) {

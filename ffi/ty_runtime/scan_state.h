@@ -39,13 +39,6 @@ struct ty_scanner {
   scan_bounds bounds;
   scan_candidates coarse, candidates; /* bounded by 4-bit codes, and by 8-bit codes */
   uint32_t chunk; /* blocks of the next chunk */
-  struct {        /* rows of one chunk whose 8-bit codes are on their way from memory */
-    const ty_segment *segment;
-    uint64_t first;
-    uint32_t count;
-    uint16_t offsets[CHUNK_ROWS];
-    double least[CHUNK_ROWS], most[CHUNK_ROWS]; /* by their 4-bit codes */
-  } put_off;
   ty_scan_counts counts;
 };
 
@@ -57,10 +50,8 @@ float scan_score(const ty_scanner *s, const float *row);
 double scan_value(const ty_scanner *s, float score);
 
 /* ---- scan_levels.c --------------------------------------------------------------------------------------------------*/
-/* Looks at at most CHUNK_ROWS rows; there is room for twice as many candidates and once as many coarse ones. */
+/* Looks at at most CHUNK_ROWS rows; there is room for as many candidates of either kind. */
 void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n);
-/* Bounds the rows whose codes were on their way from memory. */
-void scan_settle(ty_scanner *s);
 /* Gives what only has a 4-bit bound an 8-bit one. False: out of memory. */
 bool scan_refine(ty_scanner *s);
 

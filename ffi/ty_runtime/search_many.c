@@ -134,9 +134,9 @@ static ty_status search_many(ty_collection *c, ty_search_many_args *a, ty_progre
   if (m.found == NULL)
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for the answers to %" PRIu64 " questions", a->n);
   atomic_fetch_add_explicit(&c->searches, a->n, memory_order_relaxed);
-  ty_ivf_crew crew;
-  ty_ivf_crew_init(&crew, a->threads > TY_IVF_THREADS_MAX ? TY_IVF_THREADS_MAX : (uint32_t)a->threads, progress);
-  status = ty_ivf_crew_run(&crew, (a->n + TOGETHER - 1) / TOGETHER, ask_group, &m, err);
+  ty_crew crew;
+  ty_crew_init(&crew, a->threads > TY_CREW_MAX ? TY_CREW_MAX : (uint32_t)a->threads, progress);
+  status = ty_crew_run(&crew, (a->n + TOGETHER - 1) / TOGETHER, ask_group, &m, err);
   if (status == TY_CANCELLED) status = ty_fail(err, TY_CANCELLED, "the search was cancelled");
   if (status == TY_OK) {
     pack(&m);

@@ -238,13 +238,10 @@ static void fuzz(uint64_t tries) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)getpid() * 104729,
-           tries = argc > 2 ? strtoull(argv[2], NULL, 10) : 1500;
-  printf("seed %llu\n", (unsigned long long)seed);
-  const char *temporary = getenv("TMPDIR");
-  snprintf(root, sizeof root, "%s/store-fuzz-XXXXXX", temporary != NULL ? temporary : "/tmp");
+  uint64_t seed;
+  uint64_t tries = argc > 2 ? strtoull(argv[2], NULL, 10) : 1500;
   kernel = ame_kernel_table();
-  if (mkdtemp(root) == NULL || ty_env_open(kernel, 1, &env, &err) != TY_OK) return 2;
+  if (!program_begin(argc, argv, "store-fuzz", 1, &seed, &env)) return 2;
   rng_state = seed;
   static const char *const dtypes[] = {"f32", "f16", "int8", "int4"}, *const metrics[] = {"inner_product", "cosine", "l2"};
   for (uint64_t i = 0; i < 4; i++) {
@@ -252,10 +249,5 @@ int main(int argc, char **argv) {
     model_metric = metrics[(seed + i) % 3];
     fuzz(i == 0 ? tries - 3 * (tries / 4) : tries / 4);
   }
-  ty_env_close(env);
-  if (check_failed == 0)
-    remove_tree(root);
-  else
-    printf("left for inspection: %s\n", root);
-  return check_report();
+  return program_end(env);
 }

@@ -282,6 +282,27 @@ static void remove_tree(const char *dir) {
   rmdir(dir);
 }
 
+/* What a program of these tests begins with: its seed, the first argument or a new one, said aloud; a directory; an environment. False: it
+ * cannot run here. */
+static int program_begin(int argc, char **argv, const char *name, uint32_t threads, uint64_t *seed, ty_env **env) {
+  ty_error err;
+  const char *temporary = getenv("TMPDIR");
+  *seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)getpid() * 7919;
+  printf("seed %llu\n", (unsigned long long)*seed);
+  snprintf(root, sizeof root, "%s/%s-XXXXXX", temporary != NULL ? temporary : "/tmp", name);
+  return mkdtemp(root) != NULL && ty_env_open(ame_kernel_table(), threads, env, &err) == TY_OK;
+}
+
+/* And ends with: the directory goes where nothing failed. Returns its exit status. */
+static int program_end(ty_env *env) {
+  ty_env_close(env);
+  if (check_failed == 0)
+    remove_tree(root);
+  else
+    printf("left for inspection: %s\n", root);
+  return check_report();
+}
+
 static ty_collection *open_new(ty_env *env, const char *dir) {
   ty_error err;
   ty_collection *c = NULL;

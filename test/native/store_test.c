@@ -719,11 +719,8 @@ static void test_adopt(void) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)getpid() * 7919;
-  printf("seed %llu\n", (unsigned long long)seed);
-  const char *temporary = getenv("TMPDIR");
-  snprintf(root, sizeof root, "%s/store-test-XXXXXX", temporary != NULL ? temporary : "/tmp");
-  if (mkdtemp(root) == NULL || ty_env_open(ame_kernel_table(), 2, &env, &err) != TY_OK) return 2;
+  uint64_t seed;
+  if (!program_begin(argc, argv, "store-test", 2, &seed, &env)) return 2;
   rng_state = seed;
   test_semantics();
   test_empty();
@@ -743,10 +740,5 @@ int main(int argc, char **argv) {
   test_readers();
   test_submit();
   test_close_waits();
-  ty_env_close(env);
-  if (check_failed == 0)
-    remove_tree(root);
-  else
-    printf("left for inspection: %s\n", root);
-  return check_report();
+  return program_end(env);
 }

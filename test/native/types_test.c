@@ -436,11 +436,8 @@ static void test_too_large(void) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)getpid() * 7919;
-  printf("seed %llu\n", (unsigned long long)seed);
-  const char *temporary = getenv("TMPDIR");
-  snprintf(root, sizeof root, "%s/types-test-XXXXXX", temporary != NULL ? temporary : "/tmp");
-  if (mkdtemp(root) == NULL || ty_env_open(ame_kernel_table(), 2, &env, &err) != TY_OK) return 2;
+  uint64_t seed;
+  if (!program_begin(argc, argv, "types-test", 2, &seed, &env)) return 2;
   for (int i = 0; i < 4; i++) {
     for (int k = 0; k < 3; k++) {
       model_dtype = dtypes[i];
@@ -455,10 +452,5 @@ int main(int argc, char **argv) {
   test_other_type();
   test_metric_of_the_base();
   test_too_large();
-  ty_env_close(env);
-  if (check_failed == 0)
-    remove_tree(root);
-  else
-    printf("left for inspection: %s\n", root);
-  return check_report();
+  return program_end(env);
 }

@@ -1,31 +1,29 @@
-/* A crew of threads for the build of an index: each takes the next task until there is none.
- *
- * The threads live for one call. The pool's workers are no alternative: the build runs on one of them, and waiting there for others that
- * may be busy with other builds is a deadlock with one worker. Starting and joining three threads takes 0.06 ms, and a build does it some
- * ten times.
+/* The threads live for one call. The pool's workers are no alternative: the call runs on one of them, and waiting there for others that
+ * may be busy with calls of the same kind is a deadlock with one worker. Starting and joining three threads takes 0.06 ms, and the build of
+ * an index does it some ten times.
  */
 #include <signal.h>
 #include <unistd.h>
 
-#include "ivf.h"
+#include "crew.h"
 
-void ty_ivf_crew_init(ty_ivf_crew *crew, uint32_t threads, ty_progress *progress) {
+void ty_crew_init(ty_crew *crew, uint32_t threads, ty_progress *progress) {
   long online = sysconf(_SC_NPROCESSORS_ONLN);
-  if (threads == 0) threads = online < 1 ? 1 : online > TY_IVF_THREADS_MAX ? TY_IVF_THREADS_MAX : (uint32_t)online;
-  crew->threads = threads > TY_IVF_THREADS_MAX ? TY_IVF_THREADS_MAX : threads;
+  if (threads == 0) threads = online < 1 ? 1 : online > TY_CREW_MAX ? TY_CREW_MAX : (uint32_t)online;
+  crew->threads = threads > TY_CREW_MAX ? TY_CREW_MAX : threads;
   crew->progress = progress;
   crew->r = NULL;
   atomic_store_explicit(&crew->done, 0, memory_order_relaxed);
   crew->total = 0;
 }
 
-void ty_ivf_crew_for(ty_ivf_crew *crew, const ty_rebase *r, ty_phase phase) {
-  ty_ivf_crew_init(crew, r->ivf_threads, r->progress);
+void ty_crew_for(ty_crew *crew, const ty_rebase *r, ty_phase phase) {
+  ty_crew_init(crew, r->ivf_threads, r->progress);
   crew->r = r;
   crew->phase = phase;
 }
 
-void ty_ivf_crew_step(ty_ivf_crew *crew, uint64_t done) {
+void ty_crew_step(ty_crew *crew, uint64_t done) {
   uint64_t sum = done + atomic_fetch_add_explicit(&crew->done, done, memory_order_relaxed);
   if (crew->r != NULL)
     ty_rebase_progress(crew->r, crew->phase, sum, crew->total);
@@ -34,9 +32,9 @@ void ty_ivf_crew_step(ty_ivf_crew *crew, uint64_t done) {
 }
 
 typedef struct job {
-  ty_ivf_crew *crew;
+  ty_crew *crew;
   uint64_t n;
-  ty_ivf_task run;
+  ty_crew_task run;
   void *context;
   _Atomic uint64_t next;
   _Atomic bool stop;
@@ -59,7 +57,7 @@ static void *work(void *argument) {
     if (task >= j->n) break;
     ty_error error;
     ty_status status = ty_cancelled(j->crew->progress)
-                           ? ty_fail(&error, TY_CANCELLED, "the build of the IVF index was cancelled")
+                           ? ty_fail(&error, TY_CANCELLED, "cancelled; the last saved state stands")
                            : j->run(j->context, task, h->worker, &error);
     if (status == TY_OK) continue;
     atomic_store_explicit(&j->stop, true, memory_order_relaxed);
@@ -73,9 +71,9 @@ static void *work(void *argument) {
   return NULL;
 }
 
-ty_status ty_ivf_crew_run(ty_ivf_crew *crew, uint64_t n, ty_ivf_task run, void *context, ty_error *err) {
+ty_status ty_crew_run(ty_crew *crew, uint64_t n, ty_crew_task run, void *context, ty_error *err) {
   job j = {.crew = crew, .n = n, .run = run, .context = context};
-  hand hands[TY_IVF_THREADS_MAX];
+  hand hands[TY_CREW_MAX];
   uint32_t started = 1;
   pthread_mutex_init(&j.lock, NULL);
   /* Signals are the host program's business, as in pool.c. */

@@ -1,0 +1,30 @@
+/* Work of one call on several threads: each takes the next task until there is none. */
+#ifndef TY_CREW_H
+#define TY_CREW_H
+
+#include "internal.h"
+
+#define TY_CREW_MAX 4u
+
+typedef struct ty_crew {
+  uint32_t threads; /* 1 .. TY_CREW_MAX */
+  ty_progress *progress;
+  const ty_rebase *r; /* the rewrite that this is a phase of; NULL for other work */
+  ty_phase phase;
+  _Atomic uint64_t done;
+  uint64_t total;
+} ty_crew;
+
+void ty_crew_init(ty_crew *crew, uint32_t threads, ty_progress *progress);
+/* For a phase of a rewrite. */
+void ty_crew_for(ty_crew *crew, const ty_rebase *r, ty_phase phase);
+/* Counts work as done; tells the caller's ty_progress. */
+void ty_crew_step(ty_crew *crew, uint64_t done);
+
+/* `worker` is below crew->threads: it names scratch memory. What a task computes must depend on neither it nor the order of tasks. */
+typedef ty_status (*ty_crew_task)(void *context, uint64_t task, uint32_t worker, ty_error *err);
+/* Runs the tasks 0 .. n - 1. Asks for cancellation before each: a task should take a tenth of a second at
+ * most. Returns the first failure. */
+ty_status ty_crew_run(ty_crew *crew, uint64_t n, ty_crew_task run, void *context, ty_error *err);
+
+#endif
