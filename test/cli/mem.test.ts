@@ -206,6 +206,13 @@ describe("what a person sees", () => {
     expect((await fake(["search", "notes", "q", "--json"], { env })).stdout).toBe('{"hits":[]}\n');
   });
 
+  test("no collections: nothing on stdout, and on stderr how to make one", async () => {
+    const env = { FAKE_LIST_COLLECTIONS: JSON.stringify({ collections: [] }) };
+    const said = "no collections yet: svc mem add <collection> <text> makes one\n";
+    expect(await fake(["list"], { env })).toEqual({ code: 0, stdout: "", stderr: said });
+    expect((await fake(["list", "--json"], { env })).stderr).toBe("");
+  });
+
   test("the ids that an add made", async () => {
     const env = { FAKE_ADD: JSON.stringify({ added: 1, collection: "notes", ids: ["0199"] }) };
     expect((await fake(["add", "notes", "a"], { env })).stdout).toBe("added 1 text to notes\n  0199\n");

@@ -31,6 +31,7 @@ export const list = verbCommand("list_collections", {
   args: {},
   toArguments: () => ({}),
   render: ({ collections }) => collections.map(showId).join("\n"),
+  nothing: "no collections yet: svc mem add <collection> <text> makes one",
 });
 
 export const ids = verbCommand("ids", {

@@ -42,6 +42,8 @@ interface VerbSpec<V extends VerbName, T extends ArgsDef> extends Omit<CommandSp
   toArguments(invocation: Invocation<T & typeof COMMON>): RawArguments | Promise<RawArguments>;
   /** The answer for a person. Nothing is printed for an empty string. */
   render(payload: PayloadOf<V>): string;
+  /** Said on stderr, where a person sees it and a pipe does not, when nothing was printed. */
+  nothing?: string;
   /** Joins the answers where one call may not carry all rows; absent: there is always one call. */
   join?(payloads: PayloadOf<V>[]): PayloadOf<V>;
 }
@@ -62,7 +64,8 @@ export function verbCommand<V extends VerbName, const T extends ArgsDef>(verb: V
         return answered;
       });
       const payload = payloads.length === 1 ? payloads[0]! : spec.join!(payloads);
-      answer(payload, common.args.json === true, spec.render);
+      const printed = answer(payload, common.args.json === true, spec.render);
+      if (!printed && spec.nothing !== undefined) note(spec.nothing);
     },
   });
 }
@@ -83,10 +86,11 @@ export function siteOf({ args, env, signal }: { args: { path?: string }; env: En
   return { path: args.path, env, signal };
 }
 
-/** Prints an answer. */
-export function answer<P>(payload: P, json: boolean, render: (payload: P) => string): void {
+/** Prints an answer. @returns whether there was anything to print */
+export function answer<P>(payload: P, json: boolean, render: (payload: P) => string): boolean {
   const text = json ? JSON.stringify(payload) : render(payload);
   if (text !== "") print(text);
+  return text !== "";
 }
 
 /** Checks the arguments, opens the memory, calls one verb, and lets go of the memory. */
