@@ -13,12 +13,20 @@ typedef struct base_writer {
   ty_coding coding; /* of the new blocks */
   uint64_t done; /* rows times sections, for progress */
   uint64_t total;
+  uint64_t told; /* bytes written at the row before */
 } base_writer;
 
 typedef void (*row_fn)(base_writer *w, ty_ref row);
 
-/* Told once for each row of a section: false where writing is to end. */
-static bool go_on(base_writer *w) {
+/* Told before each row of a section: false where writing is to end. */
+static bool go_on(base_writer *w, uint64_t i) {
+  const ty_ref *rows = w->r->rows;
+  bool next = i > 0 && rows[i].segment == rows[i - 1].segment && rows[i].at == rows[i - 1].at + 1;
+  /* Of a delta's row all parts lie side by side: reading one makes what is between it and the next row's resident. */
+  uint64_t apart = !next ? TY_SCATTERED : rows[i].segment->is_base ? 0 : ty_vector_bytes(w->r->c);
+  uint64_t written = w->slab.offset + w->slab.buffered;
+  ty_passed(w->r->c, written - w->told + apart);
+  w->told = written;
   if (w->slab.status == TY_OK && ++w->done % 1024 == 0) {
     ty_rebase_progress(w->r, TY_PHASE_WRITE, w->done, w->total);
     if (ty_cancelled(w->r->progress))
@@ -30,7 +38,7 @@ static bool go_on(base_writer *w) {
 /* One section of one entry a row. */
 static void column(base_writer *w, uint32_t id, row_fn append) {
   ty_slab_section_start(&w->slab, id);
-  for (uint64_t i = 0; i < w->r->count && go_on(w); i++) append(w, w->r->rows[i]);
+  for (uint64_t i = 0; i < w->r->count && go_on(w, i); i++) append(w, w->r->rows[i]);
   ty_slab_section_end(&w->slab);
 }
 
@@ -90,7 +98,7 @@ static void put_presence(base_writer *w, ty_ref r) {
 static void put_ends(base_writer *w, uint32_t id, ty_slice (*of)(ty_ref)) {
   uint64_t end = 0;
   ty_slab_section_start(&w->slab, id);
-  for (uint64_t i = 0; i < w->r->count && w->slab.status == TY_OK; i++) {
+  for (uint64_t i = 0; i < w->r->count && go_on(w, i); i++) {
     end += of(w->r->rows[i]).bytes;
     ty_slab_append(&w->slab, &end, sizeof end);
   }
@@ -118,7 +126,7 @@ static void put_blocks(base_writer *w) {
   if ((block == NULL || codes == NULL || row == NULL || scratch == NULL) && w->slab.status == TY_OK)
     w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
   ty_slab_section_start(&w->slab, TY_SECTION_BLOCKS);
-  for (uint64_t i = 0; i < w->r->count && go_on(w); i++) {
+  for (uint64_t i = 0; i < w->r->count && go_on(w, i); i++) {
     ty_ref r = w->r->rows[i];
     if (i % AME_BLOCK_ROWS == 0) ty_block_clear(block, c->dim);
     if (r.segment->blocks != NULL && copied) {
@@ -180,7 +188,7 @@ static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
 ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out, ty_error *err) {
   const ty_rebase *r = plan->rebase;
   const ty_collection *c = r->c;
-  base_writer w = {.plan = plan, .r = r, .total = r->count * 11};
+  base_writer w = {.plan = plan, .r = r, .total = r->count * 15};
   ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
   float *anchor = malloc((size_t)c->dim * 3 * sizeof *anchor);
   ty_status status = TY_OK;

@@ -12,32 +12,35 @@
 #include "coding.h"
 
 ty_status ty_coded_open(ty_coded *out, const ty_collection *c, uint64_t n, ty_error *err) {
-  uint64_t codes, i4;
   bool i8 = c->dtype != TY_INT4;
-  *out = (ty_coded){0};
-  if (ty_mul(n, AME_CODE_STRIDE(c->dim), &codes) && ty_mul(n, AME_I4_BYTES(c->dim), &i4) && codes <= SIZE_MAX / 2) {
-    out->codes = i8 ? aligned_alloc(64, (size_t)codes + 64) : NULL;
-    out->info = i8 ? malloc((size_t)(n + 1) * sizeof *out->info) : NULL;
-    out->i4 = malloc((size_t)i4 + 1);
-    out->i4_info = malloc((size_t)(n + 1) * sizeof *out->i4_info);
-    out->bias = malloc((size_t)(n + 1) * sizeof *out->bias);
-    out->scratch = malloc((size_t)c->dim * sizeof *out->scratch);
-    if (out->i4 != NULL && out->i4_info != NULL && out->bias != NULL && out->scratch != NULL &&
-        (!i8 || (out->codes != NULL && out->info != NULL)))
-      return TY_OK;
+  const uint64_t widths[TY_CODED_ARRAYS] = {AME_I4_BYTES(c->dim), sizeof *out->i4_info, sizeof *out->bias,
+                                            AME_CODE_STRIDE(c->dim), sizeof *out->info};
+  bool good = true;
+  *out = (ty_coded){.c = c, .scratch = malloc((size_t)c->dim * sizeof *out->scratch)};
+  for (uint32_t i = 0; i < (i8 ? TY_CODED_ARRAYS : TY_CODED_ARRAYS - 2) && good; i++) {
+    uint64_t bytes;
+    good = ty_mul(n, widths[i], &bytes) && ty_spill_grow(c, &out->memory[i], 0, bytes);
   }
-  ty_coded_free(out);
-  return ty_fail(err, TY_NO_MEMORY, "out of memory for the codes of %llu rows", (unsigned long long)n);
+  if (!good || out->scratch == NULL) {
+    ty_coded_free(out);
+    return ty_fail(err, TY_NO_MEMORY, "out of memory for the codes of %llu rows", (unsigned long long)n);
+  }
+  out->i4 = out->memory[0].data;
+  out->i4_info = out->memory[1].data;
+  out->bias = out->memory[2].data;
+  out->codes = out->memory[3].data;
+  out->info = out->memory[4].data;
+  return TY_OK;
 }
 
 void ty_coded_free(ty_coded *x) {
-  free(x->codes);
-  free(x->info);
-  free(x->i4);
-  free(x->i4_info);
-  free(x->bias);
+  for (uint32_t i = 0; i < TY_CODED_ARRAYS && x->c != NULL; i++) ty_spill_free(x->c, &x->memory[i]);
   free(x->scratch);
   *x = (ty_coded){0};
+}
+
+void ty_coded_let_go(const ty_coded *x) {
+  for (uint32_t i = 0; i < TY_CODED_ARRAYS; i++) ty_spill_let_go(x->c, &x->memory[i]);
 }
 
 /* The smallest float that is not below a value of at least 0. */

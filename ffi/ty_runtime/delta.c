@@ -154,6 +154,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
       }
       status = op.kind == TY_OPERATION_PUT ? replay_put(c, file, at, &r, err) : replay_delete(c, file, at, err);
       at += bytes;
+      ty_touched(c, bytes);
     }
     if (status == TY_OK && ops != b->ops)
       status = damaged(err, file, "a block has another number of operations than it says", at);
@@ -171,6 +172,7 @@ void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint6
     const ty_operation *op = (const ty_operation *)(const void *)(file->map + offset);
     if (op->kind == TY_OPERATION_PUT) c->delta.payload[at++] = payload_at(c, file->map + offset);
     offset += op->bytes;
+    ty_touched(c, op->bytes);
   }
 }
 
@@ -210,20 +212,24 @@ static int write_block(ty_collection *c, int fd, ty_file *file, uint64_t generat
   struct ty_store *s = c->store;
   const ame_kernel *k = c->env->kernel;
   ty_os *os = &c->env->os;
-  ty_block_header *b = (ty_block_header *)(void *)s->chunks[0].data;
+  ty_block_header *b = s->chunks[0].memory.data;
   *b = (ty_block_header){
       .magic = TY_BLOCK_MAGIC, .ops = s->ops, .generation = generation, .first_row = s->kept_next_row};
   for (uint32_t i = 0; i < s->chunk_count; i++) {
+    const ty_chunk *chunk = &s->chunks[i];
     uint64_t skip = i == 0 ? sizeof *b : 0;
-    b->payload_crc = k->crc32c(b->payload_crc, s->chunks[i].data + skip, (size_t)(s->chunks[i].used - skip));
-    b->payload_bytes += s->chunks[i].used - skip;
+    b->payload_crc = k->crc32c(b->payload_crc, (uint8_t *)chunk->memory.data + skip, (size_t)(chunk->used - skip));
+    b->payload_bytes += chunk->used - skip;
+    ty_spill_let_go(c, &chunk->memory);
   }
   b->crc = k->crc32c(0, b, sizeof *b - sizeof b->crc);
   for (uint32_t i = 0; i < s->chunk_count; i++) {
-    int result = os->pwrite(os, fd, s->chunks[i].data, (size_t)s->chunks[i].used, file->bytes);
+    const ty_chunk *chunk = &s->chunks[i];
+    int result = os->pwrite(os, fd, chunk->memory.data, (size_t)chunk->used, file->bytes);
     if (result < 0) return result;
-    file->crc = k->crc32c(file->crc, s->chunks[i].data, (size_t)s->chunks[i].used);
-    file->bytes += s->chunks[i].used;
+    file->crc = k->crc32c(file->crc, chunk->memory.data, (size_t)chunk->used);
+    file->bytes += chunk->used;
+    ty_spill_let_go(c, &chunk->memory);
   }
   return 0;
 }

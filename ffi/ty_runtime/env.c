@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "pool.h"
+#include "spill.h"
 #include "store.h"
 
 uint32_t ty_abi_version(void) { return TY_ABI_VERSION; }
@@ -17,6 +18,7 @@ ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, 
   if (env == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for an environment");
   env->kernel = kernel;
   ty_os_init(&env->os);
+  env->spill_from = TY_SPILL_FROM;
   ty_status status = ty_pool_open(threads, &env->pool, err);
   if (status != TY_OK) {
     free(env);

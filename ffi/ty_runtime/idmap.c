@@ -40,9 +40,26 @@ static uint64_t width_of(uint64_t bytes, uint64_t rows) {
 
 typedef ty_slice (*id_fn)(const void *ctx, uint64_t i);
 
+/* Ids one after the other, which lie among the vectors and texts of unsaved and unsealed rows. */
+typedef struct id_reader {
+  const ty_collection *c;
+  id_fn id;
+  const void *ctx;
+  const uint8_t *before;
+} id_reader;
+
+static ty_slice next_id(id_reader *r, uint64_t i) {
+  ty_slice s = r->id(r->ctx, i);
+  uint64_t apart = (uint64_t)((uintptr_t)s.data - (uintptr_t)r->before);
+  ty_passed(r->c, apart < TY_SCATTERED ? apart : TY_SCATTERED);
+  r->before = s.data;
+  return s;
+}
+
 /* Writes entries [first, rows) from `offset` on, in batches, and goes on with the checksum. */
 static int write_entries(const ty_collection *c, int fd, uint64_t width, uint64_t first, uint64_t rows, id_fn id,
                          const void *ctx, uint64_t offset, uint32_t *crc, bool *no_memory) {
+  id_reader r = {c, id, ctx, NULL};
   uint64_t most = BATCH / width, room = rows - first < most ? rows - first : most;
   uint8_t *batch = malloc((size_t)(room * width) + 1);
   *no_memory = batch == NULL;
@@ -51,7 +68,7 @@ static int write_entries(const ty_collection *c, int fd, uint64_t width, uint64_
     uint64_t n = rows - i < room ? rows - i : room;
     memset(batch, 0, (size_t)(n * width));
     for (uint64_t j = 0; j < n; j++) {
-      ty_slice s = id(ctx, i + j);
+      ty_slice s = next_id(&r, i + j);
       if (s.bytes > 0) memcpy(batch + j * width, s.data, (size_t)s.bytes);
     }
     result = c->env->os.pwrite(&c->env->os, fd, batch, (size_t)(n * width), offset);
@@ -68,8 +85,9 @@ ty_status ty_id_map_write(const ty_collection *c, uint64_t rows, id_fn id, const
   ty_os *os = &c->env->os;
   char temporary[96], from[TY_PATH_MAX], to[TY_PATH_MAX];
   uint64_t longest = 0;
+  id_reader r = {c, id, ctx, NULL};
   for (uint64_t i = 0; i < rows; i++) {
-    uint64_t bytes = id(ctx, i).bytes;
+    uint64_t bytes = next_id(&r, i).bytes;
     if (bytes > longest) longest = bytes;
   }
   uint64_t width = width_for(longest);

@@ -8,32 +8,60 @@
 #include "store.h"
 
 /* ---- By id: open addressing, linear probing, at most 3/4 in use ------------------------------------------------------ */
-static uint64_t hash_id(const ty_collection *c, ty_slice id) {
-  return c->env->kernel->hash64(id.data, (size_t)id.bytes, 0x7479);
+static uint32_t tag_of(const ty_collection *c, ty_slice id) {
+  return (uint32_t)(c->env->kernel->hash64(id.data, (size_t)id.bytes, 0x7479) >> 32);
 }
 
-static void insert(struct ty_store *s, uint64_t hash, ty_place place) {
-  uint64_t mask = s->id_table_size - 1, slot = hash & mask;
-  while (s->id_table[slot].place != 0 && s->id_table[slot].place != TY_SLOT_GONE) slot = (slot + 1) & mask;
-  if (s->id_table[slot].place == 0) s->id_table_used++;
-  s->id_table[slot] = (ty_id_slot){(uint32_t)(hash >> 32), place + 1};
+/* A slot's place in the table comes from the very bits that it keeps, so that a table grows without a look at the ids, which lie all over the files.
+ * What is left of them still tells most strangers apart. */
+static void insert(struct ty_store *s, uint32_t tag, uint32_t place_plus_1) {
+  ty_id_slot *table = s->id_table.data;
+  uint64_t mask = s->id_table_size - 1, slot = tag & mask;
+  while (table[slot].place != 0 && table[slot].place != TY_SLOT_GONE) slot = (slot + 1) & mask;
+  if (table[slot].place == 0) s->id_table_used++;
+  table[slot] = (ty_id_slot){tag, place_plus_1};
 }
 
-/* Fills a table of a size fit for the live rows and half as many to come. */
-static bool build_ids(const ty_collection *c) {
+/* An empty table of a size fit for the live rows and half as many to come. The old one is the caller's to free. */
+static bool fresh_table(const ty_collection *c) {
   struct ty_store *s = c->store;
   uint64_t size = 64;
   while (size * 3 / 4 < (c->base.live + c->delta.live) * 3 / 2 + 16) size *= 2;
-  ty_id_slot *table = calloc((size_t)size, sizeof *table);
-  if (table == NULL) return false;
-  free(s->id_table);
+  ty_spill table = {0};
+  if (!ty_spill_grow(c, &table, 0, size * sizeof(ty_id_slot))) return false;
   s->id_table = table;
   s->id_table_size = size;
   s->id_table_used = 0;
+  return true;
+}
+
+static bool build_ids(const ty_collection *c) {
+  struct ty_store *s = c->store;
+  ty_spill old = s->id_table;
+  if (!fresh_table(c)) return false;
+  ty_spill_free(c, &old);
   for (uint64_t i = 0; i < ty_total_rows(c); i++) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
-    if (!r.segment->dead[r.at]) insert(s, hash_id(c, ty_row_id(r.segment, r.at)), (ty_place)i);
+    if (r.segment->dead[r.at]) continue;
+    insert(s, tag_of(c, ty_row_id(r.segment, r.at)), (ty_place)i + 1);
+    ty_touched(c, TY_SCATTERED_WRITE); /* its id is of what comes next */
+    ty_derived_touched(c, TY_SCATTERED_WRITE);
   }
+  return true;
+}
+
+static bool grow_ids(const ty_collection *c) {
+  struct ty_store *s = c->store;
+  ty_spill old = s->id_table;
+  const ty_id_slot *slots = old.data;
+  uint64_t size = s->id_table_size;
+  if (!fresh_table(c)) return false;
+  for (uint64_t i = 0; i < size; i++) {
+    if (slots[i].place != 0 && slots[i].place != TY_SLOT_GONE) insert(s, slots[i].tag, slots[i].place);
+    ty_derived_touched(c, sizeof *slots * 2);
+    if (i * sizeof *slots % TY_RESIDENT_MOST == 0) ty_spill_let_go(c, &old);
+  }
+  ty_spill_free(c, &old);
   return true;
 }
 
@@ -57,10 +85,12 @@ ty_status ty_ids_need(const ty_collection *c, ty_error *err) { return need(c, &c
 bool ty_find(const ty_collection *c, ty_slice id, ty_ref *out) {
   struct ty_store *s = c->store;
   if (id.bytes == 0 || ty_ids_need(c, NULL) != TY_OK) return false;
-  uint64_t hash = hash_id(c, id), mask = s->id_table_size - 1;
-  for (uint64_t slot = hash & mask; s->id_table[slot].place != 0; slot = (slot + 1) & mask) {
-    ty_id_slot found = s->id_table[slot];
-    if (found.place == TY_SLOT_GONE || found.tag != (uint32_t)(hash >> 32)) continue;
+  const ty_id_slot *table = s->id_table.data;
+  uint32_t tag = tag_of(c, id);
+  uint64_t mask = s->id_table_size - 1;
+  for (uint64_t slot = tag & mask; table[slot].place != 0; slot = (slot + 1) & mask) {
+    ty_id_slot found = table[slot];
+    if (found.place == TY_SLOT_GONE || found.tag != tag) continue;
     ty_ref r = ty_ref_of(c, found.place - 1);
     ty_slice own = ty_row_id(r.segment, r.at);
     if (own.bytes != id.bytes || memcmp(own.data, id.data, (size_t)id.bytes) != 0) continue;
@@ -72,22 +102,23 @@ bool ty_find(const ty_collection *c, ty_slice id, ty_ref *out) {
 
 static void id_added(ty_collection *c, ty_place place) {
   struct ty_store *s = c->store;
-  if ((s->id_table_used + 1) * 4 > s->id_table_size * 3) { /* the new row is live already: building anew includes it */
-    atomic_store(&s->ids_ready, build_ids(c));
+  if ((s->id_table_used + 1) * 4 > s->id_table_size * 3 && !grow_ids(c)) {
+    atomic_store(&s->ids_ready, false);
     return;
   }
   ty_ref r = ty_ref_of(c, place);
-  insert(s, hash_id(c, ty_row_id(r.segment, r.at)), place);
+  insert(s, tag_of(c, ty_row_id(r.segment, r.at)), place + 1);
+  ty_derived_touched(c, TY_SCATTERED_WRITE);
 }
 
 static void id_died(ty_collection *c, ty_place place) {
   struct ty_store *s = c->store;
   ty_ref r = ty_ref_of(c, place);
+  ty_id_slot *table = s->id_table.data;
   uint64_t mask = s->id_table_size - 1;
-  for (uint64_t slot = hash_id(c, ty_row_id(r.segment, r.at)) & mask; s->id_table[slot].place != 0;
-       slot = (slot + 1) & mask) {
-    if (s->id_table[slot].place != place + 1) continue;
-    s->id_table[slot].place = TY_SLOT_GONE;
+  for (uint64_t slot = tag_of(c, ty_row_id(r.segment, r.at)) & mask; table[slot].place != 0; slot = (slot + 1) & mask) {
+    if (table[slot].place != place + 1) continue;
+    table[slot].place = TY_SLOT_GONE;
     return;
   }
 }
@@ -97,10 +128,7 @@ static bool grow_order(const ty_collection *c, uint64_t size) {
   struct ty_store *s = c->store;
   if (size <= s->order_size) return true;
   uint64_t capacity = s->order_size * 2 > size ? s->order_size * 2 : size;
-  ty_place *order = realloc(s->order, (size_t)capacity * sizeof *order);
-  if (order == NULL) return false;
-  memset(order + s->order_size, 0, (size_t)(capacity - s->order_size) * sizeof *order);
-  s->order = order;
+  if (!ty_spill_grow(c, &s->order, s->order_size * sizeof(ty_place), capacity * sizeof(ty_place))) return false;
   s->order_size = capacity;
   return true;
 }
@@ -108,10 +136,11 @@ static bool grow_order(const ty_collection *c, uint64_t size) {
 static bool build_order(const ty_collection *c) {
   struct ty_store *s = c->store;
   if (!grow_order(c, c->next_row - s->first_row + 64)) return false;
-  memset(s->order, 0, (size_t)s->order_size * sizeof *s->order);
+  ty_place *order = s->order.data;
+  memset(order, 0, (size_t)s->order_size * sizeof *order);
   for (uint64_t i = 0; i < ty_total_rows(c); i++) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
-    if (!r.segment->dead[r.at]) s->order[r.segment->birth[r.at] - s->first_row] = (ty_place)i + 1;
+    if (!r.segment->dead[r.at]) order[r.segment->birth[r.at] - s->first_row] = (ty_place)i + 1;
   }
   return true;
 }
@@ -130,7 +159,7 @@ void ty_derived_added(ty_collection *c, ty_place place) {
   if (!grow_order(c, slot + 1))
     atomic_store(&s->order_ready, false);
   else
-    s->order[slot] = place + 1;
+    ((ty_place *)s->order.data)[slot] = place + 1;
 }
 
 void ty_derived_died(ty_collection *c, ty_place place) {
@@ -139,19 +168,16 @@ void ty_derived_died(ty_collection *c, ty_place place) {
   if (!atomic_load(&s->order_ready)) return;
   ty_ref r = ty_ref_of(c, place);
   uint64_t slot = r.segment->birth[r.at] - s->first_row;
-  if (slot < s->order_size && s->order[slot] == place + 1) s->order[slot] = 0;
+  if (slot < s->order_size && ty_order(c)[slot] == place + 1) ((ty_place *)s->order.data)[slot] = 0;
 }
 
 void ty_derived_drop(ty_collection *c) {
   struct ty_store *s = c->store;
   atomic_store(&s->ids_ready, false);
   atomic_store(&s->order_ready, false);
-  free(s->id_table);
-  free(s->order);
-  free(s->base_at);
-  s->id_table = NULL;
-  s->order = NULL;
-  s->base_at = NULL;
+  ty_spill_free(c, &s->id_table);
+  ty_spill_free(c, &s->order);
+  ty_spill_free(c, &s->base_at);
   s->id_table_size = s->id_table_used = s->order_size = 0;
 }
 
@@ -171,11 +197,11 @@ bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out) {
     return true;
   }
   if (row < s->first_row || row - s->first_row >= c->base.count) return false;
-  if (s->base_at == NULL && (s->base_at = calloc((size_t)c->base.count, sizeof *s->base_at)) != NULL) {
-    for (uint64_t at = 0; at < c->base.count; at++) s->base_at[c->base.row[at] - s->first_row] = (ty_place)at;
-  }
-  if (s->base_at != NULL) {
-    *out = s->base_at[row - s->first_row];
+  bool fresh = s->base_at.data == NULL && ty_spill_grow(c, &s->base_at, 0, c->base.count * sizeof(ty_place));
+  ty_place *base_at = s->base_at.data;
+  for (uint64_t at = 0; fresh && at < c->base.count; at++) base_at[c->base.row[at] - s->first_row] = (ty_place)at;
+  if (base_at != NULL) {
+    *out = base_at[row - s->first_row];
     return c->base.row[*out] == row;
   }
   for (uint64_t at = 0; at < c->base.count; at++) { /* without memory for the table: slowly */

@@ -162,7 +162,7 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
   for (uint32_t i = 0; i < s->files.delta_count && status == TY_OK; i++) {
     ty_file *file = &s->files.deltas[i];
     status = ty_file_map(t, file, file->bytes > RESERVE_MIN ? file->bytes : RESERVE_MIN, err);
-    if (status == TY_OK && t->env->kernel->crc32c(0, file->map, (size_t)file->bytes) != file->crc)
+    if (status == TY_OK && ty_crc_mapped(t, 0, file->map, file->bytes) != file->crc)
       status = ty_wrong_sum(file, err);
     if (status == TY_OK) status = ty_delta_check_header(t, file, err);
     if (status == TY_OK) status = ty_delta_replay(t, file, 0, err);
@@ -201,7 +201,7 @@ void ty_swap_state(ty_collection *c, ty_collection *t) {
   SWAP(c->store->files, t->store->files);
   SWAP(c->store->first_row, t->store->first_row);
   SWAP(c->store->manifest_bytes, t->store->manifest_bytes);
-  SWAP(c->store->delta_capacity, t->store->delta_capacity);
+  SWAP(c->store->delta, t->store->delta);
   ty_derived_drop(c);
   ty_mark(c);
   ty_note_lexical(c);

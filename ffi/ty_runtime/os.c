@@ -196,13 +196,38 @@ static int os_size(ty_os *os, int fd, uint64_t *out) {
   return 0;
 }
 
-static int os_map(ty_os *os, int fd, size_t bytes, void **out) {
+/* posix_fallocate writes into each block where the file system cannot do better, which takes longer than what it is wanted for. */
+static int os_room(ty_os *os, int fd, uint64_t bytes) {
   int failure = gate(os);
   if (failure) return failure;
-  void *address = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+#if defined(__APPLE__)
+  off_t have = lseek(fd, 0, SEEK_END);
+  if (have < 0) return -errno;
+  if ((uint64_t)have >= bytes) return 0;
+  fstore_t more = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, (off_t)bytes - have, 0};
+  if (fcntl(fd, F_PREALLOCATE, &more) < 0) return -errno;
+  return ftruncate(fd, (off_t)bytes) < 0 ? -errno : 0;
+#else
+  int result;
+  do result = fallocate(fd, 0, 0, (off_t)bytes);
+  while (result < 0 && errno == EINTR);
+  return result < 0 ? -errno : 0;
+#endif
+}
+
+static int map_as(ty_os *os, int fd, size_t bytes, int protection, void **out) {
+  int failure = gate(os);
+  if (failure) return failure;
+  void *address = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
   if (address == MAP_FAILED) return -errno;
   *out = address;
   return 0;
+}
+
+static int os_map(ty_os *os, int fd, size_t bytes, void **out) { return map_as(os, fd, bytes, PROT_READ, out); }
+
+static int os_map_write(ty_os *os, int fd, size_t bytes, void **out) {
+  return map_as(os, fd, bytes, PROT_READ | PROT_WRITE, out);
 }
 
 static int os_unmap(ty_os *os, void *address, size_t bytes) {
@@ -215,7 +240,9 @@ static int os_unmap(ty_os *os, void *address, size_t bytes) {
 static int os_let_go(ty_os *os, const void *address, size_t bytes) {
   int failure = gate(os);
   if (failure) return failure;
-  return madvise((void *)(uintptr_t)address, bytes, MADV_DONTNEED) < 0 ? -errno : 0;
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)address + page - 1) / page * page;
+  if (first >= (uintptr_t)address + bytes) return 0;
+  return madvise((void *)first, (uintptr_t)address + bytes - first, MADV_DONTNEED) < 0 ? -errno : 0;
 }
 
 static int os_list(ty_os *os, const char *path, void (*each)(void *ctx, const char *name), void *ctx) {
@@ -250,7 +277,9 @@ void ty_os_init(ty_os *os) {
                 .look = os_look,
                 .size = os_size,
                 .truncate = os_truncate,
+                .room = os_room,
                 .map = os_map,
+                .map_write = os_map_write,
                 .unmap = os_unmap,
                 .let_go = os_let_go,
                 .list = os_list};

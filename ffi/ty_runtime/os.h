@@ -31,9 +31,11 @@ struct ty_os {
   int (*look)(ty_os *os, int fd, ty_stamp *out); /* the same of an open file */
   int (*size)(ty_os *os, int fd, uint64_t *out);
   int (*truncate)(ty_os *os, int fd, uint64_t bytes);
+  int (*room)(ty_os *os, int fd, uint64_t bytes); /* makes a file at least so long and sets the blocks aside: writing into it cannot fail then */
   int (*map)(ty_os *os, int fd, size_t bytes, void **out); /* read-only, shared */
+  int (*map_write)(ty_os *os, int fd, size_t bytes, void **out);
   int (*unmap)(ty_os *os, void *address, size_t bytes);
-  int (*let_go)(ty_os *os, const void *address, size_t bytes); /* of a mapping's pages; they stay mapped and come back when they are read */
+  int (*let_go)(ty_os *os, const void *address, size_t bytes); /* of a file's mapping; its pages stay mapped and come back when they are read */
   /* Calls `each` with every name in a directory. */
   int (*list)(ty_os *os, const char *path, void (*each)(void *ctx, const char *name), void *ctx);
 

@@ -1,4 +1,4 @@
-/* Changes in memory: put and delete.
+/* Putting rows.
  *
  * All that can fail is done first, beside the rows that questions see: operations are encoded as they will be saved, codes are made, room
  * is reserved. Then, under the exclusive lock, the rows come in at once and nothing can fail any more.
@@ -6,37 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "handed.h"
 #include "store.h"
-
-/* The i-th of a run of strings. */
-static ty_slice nth(const uint8_t *bytes, const uint64_t *ends, uint64_t i) {
-  if (ends == NULL) return (ty_slice){NULL, 0};
-  uint64_t start = i == 0 ? 0 : ends[i - 1];
-  return (ty_slice){bytes == NULL ? NULL : bytes + start, ends[i] - start};
-}
-
-static ty_status check_ends(const uint8_t *bytes, const uint64_t *ends, uint64_t n, uint64_t least, uint64_t most,
-                            const char *what, ty_error *err) {
-  if (n > 0 && ends == NULL) return ty_fail(err, TY_INVALID, "the %s are missing", what);
-  uint64_t before = 0;
-  for (uint64_t i = 0; i < n; i++) {
-    if (ends[i] < before)
-      return ty_fail(err, TY_INVALID, "the ends of the %s are not ascending at row %llu", what, (unsigned long long)i);
-    if (ends[i] - before < least || ends[i] - before > most)
-      return ty_fail(err, TY_INVALID, "one of the %s has %llu bytes, allowed are %llu to %llu", what,
-                     (unsigned long long)(ends[i] - before), (unsigned long long)least, (unsigned long long)most);
-    before = ends[i];
-  }
-  if (before > 0 && bytes == NULL) return ty_fail(err, TY_INVALID, "the %s are missing", what);
-  return TY_OK;
-}
-
-static ty_status check_ids(const uint8_t *ids, const uint64_t *ends, uint64_t n, ty_error *err) {
-  ty_status status = check_ends(ids, ends, n, 1, TY_ID_MAX, "ids", err);
-  if (status == TY_OK && n > 0 && memchr(ids, 0, (size_t)ends[n - 1]) != NULL)
-    return ty_fail(err, TY_INVALID, "an id holds a NUL");
-  return status;
-}
 
 typedef struct put_call {
   ty_collection *c;
@@ -46,11 +17,12 @@ typedef struct put_call {
   ty_place *victim;  /* + 1; 0: the id is new */
   ty_operation **op; /* as encoded */
   ty_coded coded;    /* what screens each row */
+  uint64_t resident; /* of `coded`, about */
   uint32_t *table; /* distinct ids by hash: position in `last` + 1 */
   uint64_t table_size;
 } put_call;
 
-static ty_slice put_id(const put_call *p, uint64_t i) { return nth(p->args->ids, p->args->id_ends, i); }
+static ty_slice put_id(const put_call *p, uint64_t i) { return ty_nth(p->args->ids, p->args->id_ends, i); }
 
 static bool equal(ty_slice a, ty_slice b) { return a.bytes == b.bytes && memcmp(a.data, b.data, (size_t)a.bytes) == 0; }
 
@@ -98,12 +70,21 @@ static ty_status resolve(put_call *p, ty_error *err) {
                  listed, refused > 3 ? ", ..." : "");
 }
 
+/* One row was written or read once more: those of a large call, and of a large change, lie in files. */
+static void passed(put_call *p, uint64_t bytes) {
+  ty_passed(p->c, bytes);
+  p->resident += AME_CODE_STRIDE(p->c->dim) + AME_I4_BYTES(p->c->dim);
+  if (p->resident < TY_RESIDENT_MOST) return;
+  p->resident = 0;
+  ty_coded_let_go(&p->coded);
+}
+
 /* Encodes one row as its operation. `stored` is its vector, `terms` scratch. */
 static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_buffer *terms, ty_error *err) {
   ty_collection *c = p->c;
   const ty_put_args *a = p->args;
   uint64_t i = p->last[row];
-  ty_slice id = put_id(p, i), meta = nth(a->metas, a->meta_ends, i), text = nth(a->texts, a->text_ends, i);
+  ty_slice id = put_id(p, i), meta = ty_nth(a->metas, a->meta_ends, i), text = ty_nth(a->texts, a->text_ends, i);
   bool texts = a->text_ends != NULL, keep = texts && !(a->flags & TY_PUT_DROP_TEXT);
   terms->bytes = 0;
   if (c->lexical && texts) {
@@ -140,13 +121,14 @@ static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_buf
   if (op.text_bytes > 0) memcpy(at + l.text, text.data, (size_t)text.bytes);
   if (terms->bytes > 0) memcpy(at + l.terms, terms->data, (size_t)terms->bytes);
   for (uint32_t k = 0; k < c->columns; k++) {
-    uint32_t length = (uint32_t)nth(a->keys, a->key_ends, first_key + k).bytes;
+    uint32_t length = (uint32_t)ty_nth(a->keys, a->key_ends, first_key + k).bytes;
     memcpy(at + l.key_lengths + k * sizeof length, &length, sizeof length);
   }
   if (op.keys_bytes > 0) memcpy(at + l.keys, a->keys + key_start, op.keys_bytes);
   memset(at + end, 0, (size_t)(op.bytes - end));
   p->op[row] = (ty_operation *)(void *)at;
   c->store->ops++;
+  passed(p, op.bytes);
   return TY_OK;
 }
 
@@ -189,7 +171,7 @@ static ty_status make_room(put_call *p, uint32_t *key_codes, ty_error *err) {
   if (status == TY_OK) status = ty_kill_reserve(c, p->rows, err);
   for (uint64_t row = 0; row < p->rows && status == TY_OK; row++) {
     for (uint32_t k = 0; k < c->columns; k++) {
-      ty_slice value = nth(p->args->keys, p->args->key_ends, p->last[row] * c->columns + k);
+      ty_slice value = ty_nth(p->args->keys, p->args->key_ends, p->last[row] * c->columns + k);
       uint32_t code = ty_dict_intern(&c->dicts[k], c->env->kernel, value);
       if (code == TY_NO_CODE) return ty_fail(err, TY_NO_MEMORY, "out of memory for filter values");
       key_codes[row * c->columns + k] = code;
@@ -222,32 +204,12 @@ static void apply(put_call *p, const uint32_t *key_codes) {
       p->args->inserted++;
     }
     ty_delta_push(c, &fresh, &p->coded, row);
+    passed(p, op->bytes);
     c->next_row++;
     ty_derived_added(c, (ty_place)(c->base.count + c->delta.count - 1));
   }
   if (c->lexical_index != NULL && p->rows > 0) ty_lexical_added(c->lexical_index, first, p->rows);
   c->store->changed = true;
-}
-
-static ty_status check_put(const ty_collection *c, const ty_put_args *a, ty_error *err) {
-  uint64_t floats, keys;
-  if (a->mode > TY_UPDATE) return ty_fail(err, TY_INVALID, "an unknown mode of put");
-  if (a->n > TY_ROWS_MAX || !ty_mul(a->n, c->dim, &floats) || !ty_mul(a->n, c->columns, &keys))
-    return ty_fail(err, TY_INVALID, "too many rows in one call");
-  if (a->n > 0 && a->vectors == NULL) return ty_fail(err, TY_INVALID, "the vectors are missing");
-  ty_status status = check_ids(a->ids, a->id_ends, a->n, err);
-  if (status == TY_OK && (a->metas != NULL || a->meta_ends != NULL))
-    status = check_ends(a->metas, a->meta_ends, a->n, 0, TY_META_MAX, "metadata", err);
-  if (status == TY_OK && (a->texts != NULL || a->text_ends != NULL))
-    status = check_ends(a->texts, a->text_ends, a->n, 0, TY_TEXT_MAX, "texts", err);
-  if (status == TY_OK) status = check_ends(a->keys, a->key_ends, keys, 0, TY_KEY_MAX, "filter values", err);
-  if (status == TY_OK && !c->env->kernel->all_finite(a->vectors, (size_t)floats)) {
-    uint64_t at = 0;
-    while (c->env->kernel->all_finite(a->vectors + at, 1)) at++;
-    status = ty_fail(err, TY_INVALID, "vectors[%llu][%llu] is NaN or infinite; a vector holds finite numbers",
-                     (unsigned long long)(at / c->dim), (unsigned long long)(at % c->dim));
-  }
-  return status;
 }
 
 ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_error *err) {
@@ -258,7 +220,7 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   uint32_t *key_codes = NULL;
   ty_chunk_mark mark = ty_chunk_mark_take(c);
   uint64_t n = args->n;
-  status = check_put(c, args, err);
+  status = ty_check_put(c, args, err);
   if (status != TY_OK || n == 0) goto done;
   for (p.table_size = 16; p.table_size < n * 2;) p.table_size *= 2;
   p.last = malloc((size_t)n * sizeof *p.last);
@@ -291,45 +253,6 @@ done:
   ty_coded_free(&p.coded);
   free(p.table);
   free(key_codes);
-  ty_change_leave(c);
-  return status;
-}
-
-ty_status ty_delete(ty_collection *c, ty_delete_args *args, ty_error *err) {
-  args->removed = 0;
-  ty_status status = ty_change_enter(c, err);
-  if (status != TY_OK) return status;
-  ty_chunk_mark mark = ty_chunk_mark_take(c);
-  uint64_t found = 0;
-  uint8_t *at = NULL;
-  ty_ref row;
-  status = check_ids(args->ids, args->id_ends, args->n, err);
-  if (status == TY_OK) status = ty_ids_need(c, err);
-  for (uint64_t i = 0; i < args->n && status == TY_OK; i++) found += ty_find(c, nth(args->ids, args->id_ends, i), &row);
-  if (status != TY_OK || found == 0) goto done;
-  /* An id may stand twice, so this is room for at least what will die. */
-  uint64_t bytes;
-  if (!ty_mul(found, sizeof(ty_operation), &bytes)) status = ty_fail(err, TY_INVALID, "too many ids in one call");
-  if (status == TY_OK) status = ty_chunk_take(c, bytes, &at, err);
-  if (status == TY_OK) status = ty_kill_reserve(c, found, err);
-  if (status != TY_OK) {
-    ty_chunk_mark_restore(c, mark);
-    goto done;
-  }
-  pthread_rwlock_wrlock(&c->lock);
-  for (uint64_t i = 0; i < args->n; i++) {
-    if (!ty_find(c, nth(args->ids, args->id_ends, i), &row)) continue;
-    ty_operation op = {
-        .kind = TY_OPERATION_DELETE, .row = row.segment->row[row.at], .replaced = TY_NO_ROW, .bytes = sizeof op};
-    memcpy(at + args->removed * sizeof op, &op, sizeof op);
-    ty_kill(c, ty_place_of(c, row));
-    args->removed++;
-  }
-  c->store->ops += args->removed;
-  c->store->chunks[c->store->chunk_count - 1].used -= (found - args->removed) * sizeof(ty_operation);
-  c->store->changed = true;
-  pthread_rwlock_unlock(&c->lock);
-done:
   ty_change_leave(c);
   return status;
 }

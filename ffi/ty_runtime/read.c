@@ -1,6 +1,7 @@
 /* Questions that score nothing: by id, in order, counts, samples, the manifest. */
 #include <stdlib.h>
 #include <string.h>
+#include "handed.h"
 #include "store.h"
 
 /* The code a filter asks for. `any` where there is no filter; a value that no row has is TY_NO_CODE. */
@@ -22,11 +23,6 @@ static ty_status read_filter(const ty_collection *c, uint64_t column, const uint
 }
 
 static bool passes(const ty_eq *f, ty_ref r) { return f->any || r.segment->keys[f->column][r.at] == f->code; }
-
-static ty_slice nth(const uint8_t *bytes, const uint64_t *ends, uint64_t i) {
-  uint64_t start = i == 0 ? 0 : ends[i - 1];
-  return (ty_slice){bytes + start, ends[i] - start};
-}
 
 static void answer_missing(ty_answer *a, ty_slice id) {
   ty_record record = {.id_bytes = (uint32_t)id.bytes, .meta_bytes = TY_ABSENT, .text_bytes = TY_ABSENT};
@@ -52,7 +48,7 @@ ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
   ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
   status = ty_ids_need(c, err);
   for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
-    ty_slice id = nth(args->ids, args->id_ends, i);
+    ty_slice id = ty_nth(args->ids, args->id_ends, i);
     ty_ref row;
     if (ty_find(c, id, &row))
       ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
@@ -85,8 +81,8 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
   bool none = !filter.any && filter.code == TY_NO_CODE;
   for (; status == TY_OK && !none && slot < c->store->order_size && (args->limit == 0 || answer.count < args->limit);
        slot++) {
-    if (c->store->order[slot] == 0) continue;
-    ty_ref row = ty_ref_of(c, c->store->order[slot] - 1);
+    if (ty_order(c)[slot] == 0) continue;
+    ty_ref row = ty_ref_of(c, ty_order(c)[slot] - 1);
     if (passes(&filter, row)) ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
   }
   ty_leave(c);

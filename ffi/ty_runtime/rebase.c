@@ -12,6 +12,7 @@ typedef struct rebase {
   ty_rebase r;
   ty_base_plan plan;
   ty_place *rank, *by_birth;
+  ty_spill rank_memory, by_birth_memory, rows_memory;
   bool id_map_moved;
 } rebase;
 
@@ -60,16 +61,19 @@ static ty_status gather(rebase *w, ty_error *err) {
   uint64_t live = c->base.live + c->delta.live, n = 0;
   uint32_t codes = c->dicts[0].count > 0 ? c->dicts[0].count : 1;
   uint64_t *starts = calloc((size_t)codes + 1, sizeof *starts);
-  w->rank = malloc(((size_t)ty_total_rows(c) + 1) * sizeof *w->rank);
-  w->by_birth = malloc(((size_t)live + 1) * sizeof *w->by_birth);
-  w->r.rows = malloc(((size_t)live + 1) * sizeof *w->r.rows);
   w->r.spans = malloc(((size_t)codes + 1) * sizeof *w->r.spans);
-  if (starts == NULL || w->rank == NULL || w->by_birth == NULL || w->r.rows == NULL || w->r.spans == NULL) {
+  if (starts == NULL || w->r.spans == NULL ||
+      !ty_spill_grow(c, &w->rank_memory, 0, ty_total_rows(c) * sizeof *w->rank) ||
+      !ty_spill_grow(c, &w->by_birth_memory, 0, live * sizeof *w->by_birth) ||
+      !ty_spill_grow(c, &w->rows_memory, 0, live * sizeof *w->r.rows)) {
     status = ty_fail(err, TY_NO_MEMORY, "out of memory to order %llu rows", (unsigned long long)live);
     goto done;
   }
+  w->rank = w->rank_memory.data;
+  w->by_birth = w->by_birth_memory.data;
+  w->r.rows = w->rows_memory.data;
   for (uint64_t slot = 0; slot < c->store->order_size && n <= live; slot++) {
-    ty_place place = c->store->order[slot];
+    ty_place place = ty_order(c)[slot];
     if (place == 0) continue;
     if (n < live) {
       w->rank[place - 1] = (ty_place)n;
@@ -183,7 +187,8 @@ static void note(void *ctx, const char *name) {
   bool slab = n > 5 && strcmp(name + n - 5, ".slab") == 0 &&
               (starts_with(name, "base-") || starts_with(name, "delta-") || starts_with(name, "ivf-") ||
                starts_with(name, "lexical-"));
-  bool temporary = starts_with(name, TY_MANIFEST_NAME ".tmp-") || starts_with(name, TY_ID_MAP_NAME ".tmp-");
+  bool temporary = starts_with(name, TY_MANIFEST_NAME ".tmp-") || starts_with(name, TY_ID_MAP_NAME ".tmp-") ||
+                   starts_with(name, TY_SPILL_NAME ".tmp-");
   if (n < 128 && (temporary || (slab && !named(l->files, name)))) ty_buffer_append(&l->names, name, n + 1);
 }
 
@@ -296,9 +301,9 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
   }
   ty_ivf_free(w.r.ivf);
   ty_shell_free(w.t);
-  free(w.rank);
-  free(w.by_birth);
-  free(w.r.rows);
+  ty_spill_free(c, &w.rank_memory);
+  ty_spill_free(c, &w.by_birth_memory);
+  ty_spill_free(c, &w.rows_memory);
   free(w.r.spans);
   return status;
 }

@@ -28,18 +28,9 @@ ty_slice ty_row_terms(const ty_segment *s, uint64_t at) {
 }
 
 /* ---- The delta's columns -------------------------------------------------------------------------------------------- */
-/* Moves `used` bytes to a fresh block of `bytes`; the old block is freed. 64-byte aligned for the codes' sake. */
-static bool regrow(const void **column, size_t used, size_t bytes) {
-  void *fresh = NULL;
-  if (posix_memalign(&fresh, TY_ALIGN, bytes) != 0) return false;
-  if (used > 0) memcpy(fresh, *column, used);
-  free((void *)(uintptr_t)*column);
-  *column = fresh;
-  return true;
-}
-
-#define REGROW(column, width)                                                                                          \
-  regrow((const void **)&(column), (size_t)(s->count * (width)), (size_t)(capacity * (width)))
+/* The segment's columns are const for everybody but this file. */
+#define GROW(column, memory, width)                                                                                    \
+  (ty_spill_grow(c, &(memory), s->count * (width), capacity * (width)) && ((column) = (memory).data, true))
 
 ty_status ty_delta_reserve(ty_collection *c, uint64_t more, ty_error *err) {
   ty_segment *s = &c->delta;
@@ -48,26 +39,27 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, ty_error *err) {
     return ty_fail(err, TY_INVALID,
                    "a collection holds at most %u rows, deleted ones counted until the next compaction", TY_ROWS_MAX);
   if (s->keys == NULL && (s->keys = calloc(c->columns, sizeof *s->keys)) == NULL) goto no_memory;
-  if (need <= c->store->delta_capacity) return TY_OK;
-  uint64_t capacity = c->store->delta_capacity < 32 ? 32 : c->store->delta_capacity * 2;
+  ty_delta_memory *m = &c->store->delta;
+  if (need <= m->capacity) return TY_OK;
+  uint64_t capacity = m->capacity < 32 ? 32 : m->capacity * 2;
   if (capacity < need) capacity = need;
   capacity = ty_block_count(capacity) * AME_BLOCK_ROWS;
-  uint64_t block = AME_BLOCK_BYTES(c->dim), blocks = capacity / AME_BLOCK_ROWS;
   /* Columns that grew before one failed are merely larger than they say. */
-  bool grown = regrow((const void **)&s->blocks, (size_t)(ty_block_count(s->count) * block), (size_t)(blocks * block));
+  bool grown = ty_spill_grow(c, &m->blocks, ty_block_count(s->count) * AME_BLOCK_BYTES(c->dim),
+                             capacity / AME_BLOCK_ROWS * AME_BLOCK_BYTES(c->dim));
+  if (grown) s->blocks = m->blocks.data;
   if (c->dtype != TY_INT4)
-    grown = grown && REGROW(s->codes, AME_CODE_STRIDE(c->dim)) && REGROW(s->info, sizeof *s->info);
-  grown = grown && REGROW(s->row, sizeof *s->row) && REGROW(s->birth, sizeof *s->birth) &&
-               REGROW(s->dead, sizeof *s->dead) && REGROW(s->payload, sizeof *s->payload);
-  for (uint32_t i = 0; grown && i < c->columns; i++) grown = REGROW(s->keys[i], sizeof **s->keys);
+    grown = grown && GROW(s->codes, m->codes, AME_CODE_STRIDE(c->dim)) && GROW(s->info, m->info, sizeof *s->info);
+  grown = grown && GROW(s->row, m->row, sizeof *s->row) && GROW(s->birth, m->birth, sizeof *s->birth) &&
+          GROW(s->dead, m->dead, sizeof *s->dead) && GROW(s->payload, m->payload, sizeof *s->payload);
+  for (uint32_t i = 0; grown && i < c->columns; i++) grown = GROW(s->keys[i], m->keys[i], sizeof **s->keys);
   if (!grown) goto no_memory;
-  c->store->delta_capacity = capacity;
+  m->capacity = capacity;
   return TY_OK;
 no_memory:
   return ty_fail(err, TY_NO_MEMORY, "out of memory for %llu more rows", (unsigned long long)more);
 }
 
-/* The segment's columns are const for everybody but this file. */
 #define SET(column, at, value) (*(uint64_t *)(uintptr_t) & (column)[at] = (value))
 
 void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i) {
@@ -87,21 +79,19 @@ void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *code
   s->payload[at] = row->payload;
   s->count++;
   s->live++;
+  ty_touched(c, stride + AME_BLOCK_BYTES(c->dim) / AME_BLOCK_ROWS + sizeof row->payload);
 }
 
 void ty_delta_free(ty_collection *c) {
   ty_segment *s = &c->delta;
-  free((void *)(uintptr_t)s->blocks);
-  free((void *)(uintptr_t)s->codes);
-  free((void *)(uintptr_t)s->info);
-  free((void *)(uintptr_t)s->row);
-  free((void *)(uintptr_t)s->birth);
-  for (uint32_t i = 0; s->keys != NULL && i < c->columns; i++) free((void *)(uintptr_t)s->keys[i]);
   free(s->keys);
-  free(s->dead);
-  free(s->payload);
   *s = (ty_segment){0};
-  if (c->store != NULL) c->store->delta_capacity = 0;
+  if (c->store == NULL) return;
+  ty_delta_memory *m = &c->store->delta;
+  ty_spill *all[] = {&m->blocks, &m->codes, &m->info, &m->row, &m->birth, &m->dead, &m->payload};
+  for (uint32_t i = 0; i < sizeof all / sizeof *all; i++) ty_spill_free(c, all[i]);
+  for (uint32_t i = 0; i < TY_MAX_COLUMNS; i++) ty_spill_free(c, &m->keys[i]);
+  m->capacity = 0;
 }
 
 /* ---- Answers -------------------------------------------------------------------------------------------------------- */

@@ -10,6 +10,8 @@
 #include "format.h"
 #include "internal.h"
 #include "json.h"
+#include "resident.h"
+#include "spill.h"
 #include "vector.h"
 
 /* ---- The manifest: manifest.c ---------------------------------------------------------------------------------------*/
@@ -69,15 +71,21 @@ ty_status ty_manifest_text(const ty_collection *c, const ty_files *files, uint64
 /* ---- The store ------------------------------------------------------------------------------------------------------*/
 /* Memory for unsaved operations, in the very form they take on disk. Chunks never move: rows point into them. */
 typedef struct ty_chunk {
-  uint8_t *data; /* TY_ALIGN aligned */
-  uint64_t used, capacity;
+  ty_spill memory;
+  uint64_t used;
 } ty_chunk;
+
+/* What the delta's columns lie in. */
+typedef struct ty_delta_memory {
+  uint64_t capacity; /* rows that all of them have room for */
+  ty_spill blocks, codes, info, row, birth, dead, payload, keys[TY_MAX_COLUMNS];
+} ty_delta_memory;
 
 /* A place in either segment as one number: base positions first, delta positions behind them. */
 typedef uint32_t ty_place;
 
 typedef struct ty_id_slot {
-  uint32_t tag;   /* upper half of the id's hash: most strangers are told apart without touching their bytes */
+  uint32_t tag;   /* upper half of the id's hash, by which a slot has its place and most strangers are told apart without touching their bytes */
   uint32_t place; /* + 1; 0: free; TY_SLOT_GONE: was in use */
 } ty_id_slot;
 #define TY_SLOT_GONE 0xffffffffu
@@ -105,16 +113,19 @@ struct ty_store {
   ty_buffer kept_schema;             /* empty: not changed */
   ty_place *killed;                  /* rows that died, so that they can be revived */
   uint64_t killed_count, killed_capacity;
-  uint64_t delta_capacity; /* rows that the delta's columns have room for */
+  ty_delta_memory delta;
+  _Atomic uint64_t touched; /* bytes of mapped files and the delta's columns since they were let go: resident.h */
+  _Atomic uint64_t passed;  /* the same, and of the unsaved operations */
+  uint64_t derived_touched;
 
   /* Derived, built at the first need under `derive`, kept up to date under the exclusive lock. */
   pthread_mutex_t derive;
   _Atomic bool ids_ready, order_ready;
-  ty_id_slot *id_table;
+  ty_spill id_table;                     /* of ty_id_slot */
   uint64_t id_table_size, id_table_used; /* used: live and gone */
-  ty_place *order;                       /* by birth - first_row: place + 1, 0 where no live row has it */
+  ty_spill order;                        /* of ty_place, by birth - first_row: place + 1, 0 where no live row has it */
   uint64_t order_size;
-  ty_place *base_at; /* by row - first_row: position in the base */
+  ty_spill base_at; /* of ty_place, by row - first_row: position in the base */
 };
 
 /* ---- Files: file.c --------------------------------------------------------------------------------------------------*/
@@ -151,6 +162,8 @@ typedef struct ty_new_row {
 /* Room was reserved. What screens the row is the i-th of `coded`. */
 void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i);
 void ty_delta_free(ty_collection *c);
+/* By birth - first_row, order_size of them. */
+static inline const ty_place *ty_order(const ty_collection *c) { return c->store->order.data; }
 static inline uint64_t ty_total_rows(const ty_collection *c) { return c->base.count + c->delta.count; }
 static inline ty_ref ty_ref_of(const ty_collection *c, ty_place p) {
   return p < c->base.count ? (ty_ref){&c->base, p} : (ty_ref){&c->delta, p - c->base.count};
@@ -177,6 +190,7 @@ void ty_undo_locked(ty_collection *c);                                  /* where
 void ty_note_lexical(ty_collection *c);                                 /* tells the lexical index everything anew */
 ty_status ty_chunk_take(ty_collection *c, uint64_t bytes, uint8_t **out, ty_error *err);
 void ty_chunks_free(ty_collection *c);
+void ty_chunks_let_go(const ty_collection *c); /* of what is resident of many; for the change's own thread */
 /* Where the unsaved operations end, so that a failed call can give back what it took. */
 typedef struct ty_chunk_mark {
   uint32_t count;

@@ -7,18 +7,23 @@
 #include "store.h"
 
 #define CHUNK_MIN ((uint64_t)256 << 10)
+#define CHUNK_DOUBLINGS 6u /* to 16 MiB: a large change needs a descriptor for each, and a save has one of them resident */
 
 void ty_chunks_free(ty_collection *c) {
   struct ty_store *s = c->store;
-  for (uint32_t i = 0; i < s->chunk_count; i++) free(s->chunks[i].data);
+  for (uint32_t i = 0; i < s->chunk_count; i++) ty_spill_free(c, &s->chunks[i].memory);
   s->chunk_count = 0;
   s->ops = 0;
+}
+
+void ty_chunks_let_go(const ty_collection *c) {
+  for (uint32_t i = 0; i < c->store->chunk_count; i++) ty_spill_let_go(c, &c->store->chunks[i].memory);
 }
 
 ty_status ty_chunk_take(ty_collection *c, uint64_t bytes, uint8_t **out, ty_error *err) {
   struct ty_store *s = c->store;
   ty_chunk *last = s->chunk_count > 0 ? &s->chunks[s->chunk_count - 1] : NULL;
-  if (last == NULL || last->capacity - last->used < bytes) {
+  if (last == NULL || last->memory.bytes - last->used < bytes) {
     if (s->chunk_count == s->chunk_capacity) {
       uint32_t capacity = s->chunk_capacity < 8 ? 8 : s->chunk_capacity * 2;
       ty_chunk *chunks = realloc(s->chunks, capacity * sizeof *chunks);
@@ -29,15 +34,14 @@ ty_status ty_chunk_take(ty_collection *c, uint64_t bytes, uint8_t **out, ty_erro
     /* The first chunk begins with room for the block's header, so that a small save is one write. */
     uint64_t head = s->chunk_count == 0 ? sizeof(ty_block_header) : 0, capacity;
     /* Doubling with the number of chunks keeps their number small for a large ingest. */
-    uint64_t least = CHUNK_MIN << (s->chunk_count < 8 ? s->chunk_count : 8);
-    if (!ty_add(bytes, head, &capacity) || capacity > SIZE_MAX / 2) goto no_memory;
-    if (capacity < least) capacity = least;
-    void *data = NULL;
-    if (posix_memalign(&data, TY_ALIGN, (size_t)capacity) != 0) goto no_memory;
-    s->chunks[s->chunk_count++] = (ty_chunk){data, head, capacity};
+    uint64_t least = CHUNK_MIN << (s->chunk_count < CHUNK_DOUBLINGS ? s->chunk_count : CHUNK_DOUBLINGS);
+    ty_chunk fresh = {.used = head};
+    if (!ty_add(bytes, head, &capacity) || !ty_spill_grow(c, &fresh.memory, 0, capacity < least ? least : capacity))
+      goto no_memory;
+    s->chunks[s->chunk_count++] = fresh;
     last = &s->chunks[s->chunk_count - 1];
   }
-  *out = last->data + last->used;
+  *out = (uint8_t *)last->memory.data + last->used;
   last->used += bytes;
   return TY_OK;
 no_memory:
@@ -51,7 +55,7 @@ ty_chunk_mark ty_chunk_mark_take(const ty_collection *c) {
 
 void ty_chunk_mark_restore(ty_collection *c, ty_chunk_mark mark) {
   struct ty_store *s = c->store;
-  while (s->chunk_count > mark.count) free(s->chunks[--s->chunk_count].data);
+  while (s->chunk_count > mark.count) ty_spill_free(c, &s->chunks[--s->chunk_count].memory);
   if (mark.count > 0) s->chunks[mark.count - 1].used = mark.used;
   s->ops = mark.ops;
 }

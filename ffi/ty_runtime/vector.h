@@ -2,10 +2,11 @@
 #ifndef TY_VECTOR_H
 #define TY_VECTOR_H
 
-#include "internal.h"
+#include "spill.h"
 
 #define TY_LEVELS_BYTES 8u /* int4: scale and offset, before the codes */
 
+#define TY_CODED_ARRAYS 5u
 /* What screens some rows, side by side, before they have their places in a segment. */
 typedef struct ty_coded {
   int8_t *codes;       /* AME_CODE_STRIDE(dim) bytes a row; NULL where dtype is int4, as is info */
@@ -14,10 +15,13 @@ typedef struct ty_coded {
   ame_i4_info *i4_info;
   float *bias;
   float *scratch; /* dim floats */
+  const ty_collection *c;
+  ty_spill memory[TY_CODED_ARRAYS]; /* what all but `scratch` lie in */
 } ty_coded;
 /* coded.c. Room for n rows. On failure nothing is held. */
 ty_status ty_coded_open(ty_coded *out, const ty_collection *c, uint64_t n, ty_error *err);
 void ty_coded_free(ty_coded *x);
+void ty_coded_let_go(const ty_coded *x); /* of what is resident of many rows */
 
 /* Memory to bring some rows at a time, as many as the CPU's cache holds well, into their stored form. */
 #define TY_CODER_ROWS 64u

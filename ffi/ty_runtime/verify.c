@@ -21,7 +21,7 @@ static ty_status sum(check *k, const uint8_t *data, uint64_t bytes, uint32_t *cr
   for (uint64_t at = 0; at < bytes; at += STEP) {
     uint64_t n = bytes - at < STEP ? bytes - at : STEP;
     if (ty_cancelled(k->progress)) return ty_fail(k->err, TY_CANCELLED, "cancelled");
-    *crc = k->c->env->kernel->crc32c(*crc, data + at, (size_t)n);
+    *crc = ty_crc_mapped(k->c, *crc, data + at, n);
     k->done += n;
     ty_progress_set(k->progress, k->done, k->total);
   }

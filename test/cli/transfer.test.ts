@@ -1,7 +1,8 @@
 /** `svc mem export` and `svc mem import`. */
 import { describe, expect, test } from "bun:test";
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { FAKE_GATE, type RunOptions, svc, temporaryFolder } from "./support.ts";
+import { FAKE_GATE, type RunOptions, start, svc, temporaryFolder } from "./support.ts";
 
 const fake = (words: string[], options: RunOptions = {}) =>
   svc(["mem", ...words], { ...options, preload: [FAKE_GATE] });
@@ -29,6 +30,21 @@ describe("export", () => {
 
 describe("import", () => {
   const env = { FAKE_UPSERT: "log" };
+
+  test("what was read and is done with is not held", async () => {
+    using folder = temporaryFolder();
+    const blank = new Uint8Array(1024 * 1024).fill(0x20);
+    blank[blank.length - 1] = 0x0a;
+    const peak = async (megabytes: number) => {
+      const file = join(folder.path, `${megabytes}.jsonl`);
+      for (let i = 0; i < megabytes; i++) appendFileSync(file, blank);
+      const child = start(["mem", "import", "notes", file], { preload: [FAKE_GATE], env });
+      expect(await child.exited).toBe(0);
+      return child.resourceUsage()!.maxRSS;
+    };
+    const few = await peak(1);
+    expect(((await peak(200)) - few) / 1024 / 1024).toBeLessThan(80);
+  });
 
   test("batches of 500, ids and metadata as they are", async () => {
     const { code, stdout, stderr } = await fake(["import", "notes", "--json"], { stdin: lines(numbered(1100)), env });

@@ -7,12 +7,23 @@ import { platformTag } from "../../src/paths.ts";
 const ROOT = join(import.meta.dir, "../..");
 const options = { root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! };
 
-test.each(["kernel_test", "kernel_i4_test", "scan_test", "search_test", "store_test", "types_test"])(
+const PROGRAMS = [
+  "kernel_test",
+  "kernel_i4_test",
+  "scan_test",
+  "search_test",
+  "store_test",
+  "store_test - spill",
+  "types_test",
+];
+
+test.each(PROGRAMS)(
   "%s",
-  async (name) => {
+  async (words) => {
+    const [name, ...args] = words.split(" ");
     const program = await buildProgram(options, `test/native/${name}.c`);
     // What failed and where is said on stderr, beside which CPU paths this machine lacks.
-    const child = Bun.spawn([program], { stdout: "pipe", stderr: "inherit" });
+    const child = Bun.spawn([program, ...args], { stdout: "pipe", stderr: "inherit" });
     const [out, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);
     expect(out).toMatch(/^[1-9]\d* passed, 0 failed$/m);
     expect(code).toBe(0);

@@ -9,15 +9,19 @@ import { platformTag } from "../../src/paths.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 /** The programs and what each is run with; the fuzz drivers take a seed and a number of rounds and print the seed. */
-const TESTS = {
-  kernel_test: [],
-  kernel_i4_test: [],
-  scan_test: ["few"],
-  search_test: [],
-  store_test: [],
-  types_test: [],
-} as const;
-const FUZZERS = { kernel_fuzz: ["2000", "1"], store_fuzz: ["1", "1500"] } as const;
+const TESTS = [
+  ["kernel_test"],
+  ["kernel_i4_test"],
+  ["scan_test", "few"],
+  ["search_test"],
+  ["store_test"],
+  ["store_test", "-", "spill"],
+  ["types_test"],
+] as const;
+const FUZZERS = [
+  ["kernel_fuzz", "2000", "1"],
+  ["store_fuzz", "1", "1500"],
+] as const;
 
 const RUNS = [
   { name: "address", flags: ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"], fuzz: true },
@@ -59,14 +63,14 @@ for (const sanitizer of RUNS) {
   const includes = ["-Iffi/ame_kernel", "-Iffi/ty_runtime", "-Itest/native"];
   const common = ["-std=c11", "-D_GNU_SOURCE", "-DSTANDALONE", "-O1", "-g", "-ffp-contract=off", ...includes];
   const linked = await objects(sanitizer, common, out);
-  for (const [name, args] of Object.entries({ ...TESTS, ...(sanitizer.fuzz ? FUZZERS : {}) })) {
+  for (const [name, ...args] of [...TESTS, ...(sanitizer.fuzz ? FUZZERS : [])]) {
     const program = join(out, name);
     const source = `test/native/${name}.c`;
     const built =
       linked &&
       (await run([compiler, ...common, ...sanitizer.flags, source, ...linked, "-lm", "-lpthread", "-o", program]));
     const passed = built && (await run([program, ...args]));
-    console.log(`${sanitizer.name}: ${name} ${passed ? "ok" : "FAILED"}`);
+    console.log(`${sanitizer.name}: ${[name, ...args].join(" ")} ${passed ? "ok" : "FAILED"}`);
     if (!passed) failed++;
   }
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "../../ffi/ty_runtime/ty_runtime.h"
+#include "../../ffi/ty_runtime/spill.h"
 #include "check.h"
 
 #define DIM 20u
@@ -282,15 +282,24 @@ static void remove_tree(const char *dir) {
   rmdir(dir);
 }
 
-/* What a program of these tests begins with: its seed, the first argument or a new one, said aloud; a directory; an environment. False: it
+/* With a second argument `spill` nearly all that grows with the rows is in files, however little it is. */
+static uint64_t spill_from = TY_SPILL_FROM;
+static int env_open(uint32_t threads, ty_env **env) {
+  ty_error err;
+  if (ty_env_open(ame_kernel_table(), threads, env, &err) != TY_OK) return 0;
+  (*env)->spill_from = spill_from;
+  return 1;
+}
+
+/* What a program of these tests begins with: its seed, the first argument or a new one (-), said aloud; a directory; an environment. False: it
  * cannot run here. */
 static int program_begin(int argc, char **argv, const char *name, uint32_t threads, uint64_t *seed, ty_env **env) {
-  ty_error err;
   const char *temporary = getenv("TMPDIR");
-  *seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)getpid() * 7919;
+  if (argc > 2 && strcmp(argv[2], "spill") == 0) spill_from = 1000;
+  *seed = argc > 1 && strcmp(argv[1], "-") != 0 ? strtoull(argv[1], NULL, 10) : (uint64_t)getpid() * 7919;
   printf("seed %llu\n", (unsigned long long)*seed);
   snprintf(root, sizeof root, "%s/%s-XXXXXX", temporary != NULL ? temporary : "/tmp", name);
-  return mkdtemp(root) != NULL && ty_env_open(ame_kernel_table(), threads, env, &err) == TY_OK;
+  return mkdtemp(root) != NULL && env_open(threads, env);
 }
 
 /* And ends with: the directory goes where nothing failed. Returns its exit status. */

@@ -5,6 +5,9 @@
 #include "../../ffi/ty_runtime/internal.h"
 #include "store_model.h"
 
+/* More system calls than any operation makes. */
+#define CALLS_MOST 2000u
+
 static ty_env *env;
 static ty_error err;
 
@@ -208,7 +211,7 @@ static void test_failures(int what, int code, uint32_t sticky) {
     CHECK(ty_save(c, &err) == TY_OK);
   }
   uint64_t n = 1;
-  for (; n < 400; n++) {
+  for (; n < CALLS_MOST; n++) {
     if (what == FIRST) {
       fresh_dir(dir);
       m = (model){0};
@@ -241,7 +244,7 @@ static void test_failures(int what, int code, uint32_t sticky) {
     if (what == FIRST) ty_collection_close(c), remove_tree(dir);
     if (calls < n) break;
   }
-  CHECK_MESSAGE(n > 8 && n < 400, "operation %d, errno %d: ended at call %llu", what, code, (unsigned long long)n);
+  CHECK_MESSAGE(n > 8 && n < CALLS_MOST, "operation %d, errno %d: ended at call %llu", what, code, (unsigned long long)n);
   if (what == FIRST) return;
   CHECK(ty_begin(c, &err) == TY_OK && finish(c, COMPACT) == TY_OK);
   CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "verify: %s", err.message);
@@ -516,13 +519,13 @@ static bool foreign_once(foreign *f, int what, uint32_t before, uint64_t n) {
 
 static void test_foreign(void) {
   foreign f = {0};
-  CHECK(ty_env_open(ame_kernel_table(), 2, &f.env, &err) == TY_OK);
+  CHECK(env_open(2, &f.env));
   for (int what = FIRST; what <= LEXICAL; what++) {
     for (uint32_t before = what != FIRST; before <= (what != FIRST ? 3u : 0u); before++) {
       for (f.saves = 0; f.saves <= before + 1; f.saves++) {
         uint64_t n = 0;
-        while (n < 100 && foreign_once(&f, what, before, n)) n++;
-        CHECK_MESSAGE(n > 3 && n < 100, "operation %d ended at %llu", what, (unsigned long long)n);
+        while (n < CALLS_MOST && foreign_once(&f, what, before, n)) n++;
+        CHECK_MESSAGE(n > 3 && n < CALLS_MOST, "operation %d ended at %llu", what, (unsigned long long)n);
       }
     }
   }
@@ -594,7 +597,7 @@ static void test_tail_cut(void) {
 
 /* A save or compaction fails in one process after it put its id map into place; the other one had compared the map before. */
 static void test_id_map_of_another(int what) {
-  for (uint64_t n = 1; n < 200; n++) {
+  for (uint64_t n = 1; n < CALLS_MOST; n++) {
     char dir[320];
     fresh_dir(dir);
     model m = {0};
@@ -663,7 +666,7 @@ static void test_submit(void) {
   char dir[320];
   fresh_dir(dir);
   ty_env *own;
-  CHECK(ty_env_open(ame_kernel_table(), 2, &own, &err) == TY_OK);
+  CHECK(env_open(2, &own));
   ty_collection *c = open_new(own, dir);
   ty_error errors[6];
   CHECK(ty_begin(c, &err) == TY_OK);
@@ -718,10 +721,64 @@ static void test_adopt(void) {
   ty_collection_close(d);
 }
 
+/* ---- Arrays that spill into files ----------------------------------------------------------------------------------- */
+static bool spill_holds(const ty_spill *s, uint64_t used, uint64_t bytes) {
+  const uint8_t *data = s->data;
+  bool good = s->bytes >= bytes && (uintptr_t)data % TY_ALIGN == 0;
+  for (uint64_t i = 0; i < bytes && good; i++) good = data[i] == (i < used ? (uint8_t)(i * 7 + 1) : 0);
+  return good;
+}
+
+static uint32_t spill_names(const char *dir) {
+  DIR *d = opendir(dir);
+  struct dirent *e;
+  uint32_t count = 0;
+  while (d != NULL && (e = readdir(d)) != NULL) count += strncmp(e->d_name, "spill", 5) == 0;
+  if (d != NULL) closedir(d);
+  return count;
+}
+
+/* Grows twice, from memory into a file and on, with the n-th system call failing: then it is in memory. Returns how many calls there were. */
+static uint64_t spill_once(ty_collection *c, const char *dir, uint64_t n) {
+  const uint64_t used = 3000, sizes[] = {used, 70000, 500000};
+  ty_spill s = {0};
+  ty_test_fail(env, n, EIO, 0);
+  CHECK(ty_spill_grow(c, &s, 0, sizes[0]) && !s.in_file);
+  for (uint64_t i = 0; i < used; i++) ((uint8_t *)s.data)[i] = (uint8_t)(i * 7 + 1);
+  for (int i = 1; i < 3; i++) CHECK(ty_spill_grow(c, &s, used, sizes[i]) && spill_holds(&s, used, sizes[i]));
+  CHECK(n > 0 || s.in_file);
+  ty_spill_let_go(c, &s);
+  CHECK(spill_holds(&s, used, sizes[2]));
+  CHECK(n > 0 || spill_names(dir) == 0);
+  ty_spill_free(c, &s);
+  CHECK(s.data == NULL && !s.in_file);
+  return ty_test_fail(env, 0, 0, 0);
+}
+
+static void test_spill(void) {
+  char dir[320];
+  fresh_dir(dir);
+  model m = {0};
+  ty_collection *c = open_new(env, dir);
+  uint64_t kept = env->spill_from, n = 0;
+  env->spill_from = 64000;
+  CHECK(ty_begin(c, &err) == TY_OK); /* makes the directory */
+  while (n < CALLS_MOST && spill_once(c, dir, n) >= n) n++;
+  CHECK_MESSAGE(n > 6 && n < CALLS_MOST, "ended at call %llu", (unsigned long long)n);
+  env->spill_from = kept;
+  /* A name whose removal failed goes with the next rewrite, here the first save. */
+  CHECK(spill_names(dir) > 0);
+  ty_rollback(c);
+  put_versions(c, &m, 0, 3, 1);
+  CHECK(ty_save(c, &err) == TY_OK && spill_names(dir) == 0 && saved_equal(env, dir, &m));
+  ty_collection_close(c);
+}
+
 int main(int argc, char **argv) {
   uint64_t seed;
   if (!program_begin(argc, argv, "store-test", 2, &seed, &env)) return 2;
   rng_state = seed;
+  test_spill();
   test_semantics();
   test_empty();
   test_adopt();

@@ -17,8 +17,8 @@ const BATCH_ROWS = 500;
 /** A batch of long texts is written earlier, to bound what is held in memory. */
 const BATCH_BYTES = 32 * 1024 * 1024;
 /**
- * Rows since the last compaction lie in memory with their codes, about a kilobyte each. After this many, or half of those before where that is
- * more, they are folded into the base, which is only mapped.
+ * Rows since the last compaction are coded anew by every process that opens the collection. After this many, or half of those before where that
+ * is more, they are folded into the base, which is only mapped.
  */
 const FOLD_ROWS = 50_000;
 

@@ -92,17 +92,19 @@ export function readWhere(values: string[]): Record<string, unknown> | undefined
 /** The chunks of a file or of stdin (`-`); an interruption ends even a wait for someone who types nothing. */
 export async function* readChunks(source: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   let reader: ReturnType<ReturnType<typeof Bun.stdin.stream>["getReader"]> | undefined;
-  const interrupted = Promise.withResolvers<never>();
-  interrupted.promise.catch(() => {});
-  const stop = () => interrupted.reject(new CancelledError("interrupted"));
-  if (signal.aborted) stop();
+  // One promise a read: a race against one promise for all of them would hold every chunk until the end.
+  let read = Promise.withResolvers<Uint8Array | undefined>();
+  const stop = () => read.reject(new CancelledError("interrupted"));
   signal.addEventListener("abort", stop, { once: true });
   try {
     reader = (source === "-" ? Bun.stdin : Bun.file(source)).stream().getReader();
     for (;;) {
-      const { done, value } = await Promise.race([reader.read(), interrupted.promise]);
-      if (done) return;
-      yield value;
+      read = Promise.withResolvers();
+      if (signal.aborted) stop();
+      else reader.read().then(({ value }) => read.resolve(value as Uint8Array | undefined), read.reject);
+      const chunk = await read.promise;
+      if (chunk === undefined) return;
+      yield chunk;
     }
   } catch (error) {
     if (error instanceof CancelledError) throw error;

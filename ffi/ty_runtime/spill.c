@@ -1,0 +1,79 @@
+#include "spill.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "resident.h"
+#include "store.h"
+
+/* Two handles of one process, or processes of two containers with one process id, may come for the same name: O_EXCL makes the second try another. */
+#define NAMES_TRIED 16u
+
+/* A file that has lost its name, or a negative errno. O_TMPFILE would save the name, but not every file system has it. */
+static int open_nameless(const ty_collection *c) {
+  static _Atomic uint32_t counter;
+  ty_os *os = &c->env->os;
+  int fd = -1;
+  for (uint32_t i = 0; i < NAMES_TRIED && fd < 0; i++) {
+    char name[64], path[TY_PATH_MAX];
+    snprintf(name, sizeof name, TY_SPILL_NAME ".tmp-%ld-%u", (long)getpid(), atomic_fetch_add(&counter, 1));
+    ty_path(c, name, path);
+    fd = os->open(os, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (fd >= 0) (void)os->unlink(os, path); /* one that stays is removed by the next rewrite */
+  }
+  return fd;
+}
+
+/* The descriptor goes at once: a process with many large collections would else run out of them. A file that grew would need it; copying it into a
+ * longer one, which has twice the room, costs each byte one more write on average. */
+static bool open_file(const ty_collection *c, uint64_t bytes, ty_spill *out) {
+  ty_os *os = &c->env->os;
+  int fd = open_nameless(c);
+  void *data = NULL;
+  if (fd < 0) return false;
+  bool good = os->room(os, fd, bytes) >= 0 && os->map_write(os, fd, (size_t)bytes, &data) >= 0;
+  os->close(os, fd);
+  if (good) *out = (ty_spill){data, bytes, true};
+  return good;
+}
+
+static bool open_memory(uint64_t bytes, ty_spill *out) {
+  void *data = NULL;
+  if (posix_memalign(&data, TY_ALIGN, (size_t)bytes) != 0) return false;
+  memset(data, 0, (size_t)bytes);
+  *out = (ty_spill){data, bytes, false};
+  return true;
+}
+
+bool ty_spill_grow(const ty_collection *c, ty_spill *s, uint64_t used, uint64_t bytes) {
+  ty_spill fresh;
+  if (s->data != NULL && bytes <= s->bytes) return true;
+  if (bytes > SIZE_MAX / 2) return false;
+  bytes = bytes == 0 ? TY_ALIGN : ty_align_up(bytes);
+  if (!(bytes > c->env->spill_from && open_file(c, bytes, &fresh)) && !open_memory(bytes, &fresh)) return false;
+  for (uint64_t at = 0, n; at < used; at += n) {
+    n = used - at < TY_RESIDENT_MOST ? used - at : TY_RESIDENT_MOST;
+    memcpy((uint8_t *)fresh.data + at, (uint8_t *)s->data + at, (size_t)n);
+    ty_spill_let_go(c, s);
+    ty_spill_let_go(c, &fresh);
+  }
+  ty_spill_free(c, s);
+  *s = fresh;
+  return true;
+}
+
+void ty_spill_free(const ty_collection *c, ty_spill *s) {
+  ty_os *os = &c->env->os;
+  if (s->in_file)
+    os->unmap(os, s->data, (size_t)s->bytes);
+  else
+    free(s->data);
+  *s = (ty_spill){0};
+}
+
+void ty_spill_let_go(const ty_collection *c, const ty_spill *s) {
+  if (s->in_file) c->env->os.let_go(&c->env->os, s->data, (size_t)s->bytes);
+}

@@ -1,0 +1,27 @@
+/* Arrays that grow with the rows: in memory while they are small, beyond that in a file without a name in the collection's directory.
+ *
+ * An ingest would else need memory for every row until the next rewrite of the base. The pages of a file can be let go: the system writes
+ * them out where it needs the room and brings them back where they are read. A file system without room, or one that cannot set room aside, is
+ * no failure: the array stays in memory then. Nothing of it is synced or ever read by another process, and a killed one leaves nothing behind.
+ */
+#ifndef TY_SPILL_H
+#define TY_SPILL_H
+
+#include "internal.h"
+
+/* Arrays of more bytes go to a file; ty_env_open sets it, tests set others. A small one is not worth a descriptor and its page faults. */
+#define TY_SPILL_FROM ((uint64_t)4 << 20)
+
+typedef struct ty_spill {
+  void *data;     /* 64-byte aligned at least; NULL: nothing was asked for yet */
+  uint64_t bytes; /* room */
+  bool in_file;   /* else in memory */
+} ty_spill;
+
+/* Room for `bytes`, of which the first `used` stay as they are and the new ones are zero. It may move. False: out of memory, everything is as before. */
+bool ty_spill_grow(const ty_collection *c, ty_spill *s, uint64_t used, uint64_t bytes);
+void ty_spill_free(const ty_collection *c, ty_spill *s);
+/* Lets go of the pages that are in a file. Others may read and write it meanwhile. */
+void ty_spill_let_go(const ty_collection *c, const ty_spill *s);
+
+#endif
