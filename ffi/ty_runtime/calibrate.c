@@ -27,6 +27,9 @@
 #define TRIED       64u
 #define SCORED_MOST 0.25
 
+/* Of questions that may not be needed one in so many is asked first. */
+#define ASKED_FIRST 4u
+
 /* Rows asked of the whole base: as many as of a large partition, so that this takes about as long as its partitions did. */
 #define BASE_ASKED 1000u
 
@@ -51,12 +54,12 @@ static int by_reach(const void *a, const void *b) {
 /* The smallest reach at which the mean recall is at least the target, with the margin: of all neighbours by what they need together, or of
  * the neighbours of one rank by what each needs alone. */
 #define ALL_RANKS NEIGHBOURS
-static double smallest_reach(const calibration *m, int kind, uint32_t rank, double target) {
+static double smallest_reach(const calibration *m, int kind, uint64_t asked, uint32_t rank, double target) {
   const answer *answers = m->answers + m->first[kind];
   need *needs = m->needs;
   double sum = 0, squares = 0, questions = 0;
   uint64_t n = 0;
-  for (uint64_t i = 0; i < m->asked[kind]; i++) {
+  for (uint64_t i = 0; i < asked; i++) {
     const answer *a = &answers[i];
     m->found[i] = 0;
     if (rank == ALL_RANKS) {
@@ -94,21 +97,39 @@ static ty_status count_reading(calibration *m, double *lists, double *rows, ty_e
   return status;
 }
 
-/* Asks the rows in m->held as these kinds of questions; raises what they need together, and the neighbours of each rank alone. */
-static ty_status ask_kinds(calibration *m, int from, int to, double *together, double *alone, ty_error *err) {
-  double target = m->r->ivf->target_recall;
-  uint64_t first = m->first[from], count = m->first[to - 1] + m->asked[to - 1] - first;
-  memset(m->answers + first, 0, (size_t)count * sizeof *m->answers);
-  m->asking = first;
-  ty_status status = ty_crew_run(&m->crew, count, calibrate_ask, m, err);
-  for (int kind = from; kind < to && status == TY_OK; kind++) {
-    for (uint32_t rank = 0; rank <= ALL_RANKS; rank++) {
-      double reach = smallest_reach(m, kind, rank, target);
-      if (rank == ALL_RANKS && reach > *together) *together = reach;
-      if (reach > *alone) *alone = reach;
-    }
+static ty_status ask(calibration *m, uint64_t from, uint64_t count, ty_error *err) {
+  m->asking_from = from;
+  m->asking = count;
+  return ty_crew_run(&m->crew, (count + ASKED_TOGETHER - 1) / ASKED_TOGETHER, calibrate_ask, m, err);
+}
+
+/* Raises what the first `asked` questions of a kind need together, and the neighbours of each rank alone. */
+static void raise_reach(const calibration *m, int kind, uint64_t asked, double *together, double *alone) {
+  for (uint32_t rank = 0; rank <= ALL_RANKS; rank++) {
+    double reach = smallest_reach(m, kind, asked, rank, m->r->ivf->target_recall);
+    if (rank == ALL_RANKS && reach > *together) *together = reach;
+    if (reach > *alone) *alone = reach;
   }
-  return status;
+}
+
+/* Asks the rows in m->held as questions of this kind, of which `done` are answered already. The kinds after the first are only there to raise
+ * what it found: they are asked until so many of them do not raise it, with the margin of so few, that all hardly would. */
+static ty_status ask_kind(calibration *m, int kind, uint64_t done, double *together, double *alone, ty_error *err) {
+  uint64_t all = m->asked[kind], some = kind == RAW ? all : (all + ASKED_FIRST - 1) / ASKED_FIRST;
+  for (;; some = some < all / 2 ? 2 * some : all) {
+    ty_status status = done < some ? ask(m, m->first[kind] + done, some - done, err) : TY_OK;
+    if (status != TY_OK) return status;
+    double raised = *together, raised_alone = *alone;
+    raise_reach(m, kind, some, &raised, &raised_alone);
+    if (some < all && (raised > *together || raised_alone > *alone)) {
+      done = some;
+      continue;
+    }
+    *together = raised;
+    *alone = raised_alone;
+    ty_crew_step(&m->crew, all - some);
+    return TY_OK;
+  }
 }
 
 static void hold(calibration *m, ty_ivf_part *part, const uint64_t *rows, uint64_t count) {
@@ -122,15 +143,15 @@ static void hold(calibration *m, ty_ivf_part *part, const uint64_t *rows, uint64
   }
 }
 
-/* Whether an exact question has to score a good part of the rows. */
-static ty_status try_some(calibration *m, bool *hopeless, ty_error *err) {
+/* Asks a few rows as they are, and tells whether an exact question has to score a good part of the rows. */
+static ty_status try_some(calibration *m, uint64_t *tried, bool *hopeless, ty_error *err) {
   double scored = 0;
   *hopeless = false;
+  *tried = 0;
   if (m->asked[RAW] < 2 * TRIED) return TY_OK;
-  memset(m->answers, 0, TRIED * sizeof *m->answers);
-  m->asking = 0;
-  ty_status status = ty_crew_run(&m->crew, TRIED, calibrate_ask, m, err);
-  for (uint32_t i = 0; i < TRIED; i++) scored += (double)m->answers[i].scored / TRIED;
+  ty_status status = ask(m, 0, TRIED, err);
+  *tried = TRIED;
+  for (uint32_t i = 0; i < TRIED && status == TY_OK; i++) scored += (double)m->answers[i].scored / TRIED;
   *hopeless = scored > SCORED_MOST * (double)m->filter.count;
   return status;
 }
@@ -141,18 +162,20 @@ static ty_status calibrate_part(calibration *m, ty_ivf_part *part, ty_error *err
   hold(m, part, part->held, part->held_count);
   ty_filter_span(&m->filter, span->first, span->count);
   bool hopeless;
-  ty_status status = try_some(m, &hopeless, err);
+  uint64_t tried;
+  ty_status status = try_some(m, &tried, &hopeless, err);
   part->nprobe = part->nlist;
   part->reach = part->reach_alone = INFINITY;
   if (status != TY_OK || hopeless) return status;
-  status = ask_kinds(m, RAW, REST, &together, &alone, err);
+  status = ask_kind(m, RAW, tried, &together, &alone, err);
+  if (status == TY_OK) status = ask_kind(m, CUT, 0, &together, &alone, err);
   part->reach = together;
   part->reach_alone = alone;
   if (status == TY_OK && isfinite(part->reach)) status = count_reading(m, &lists, &rows, err);
   bool wide = rows > WIDE * (double)span->count && m->r->c->metric != TY_L2;
   if (status == TY_OK && wide) {
     m->wide = true;
-    status = ask_kinds(m, REST, QUESTION_KINDS, &together, &alone, err);
+    status = ask_kind(m, REST, 0, &together, &alone, err);
     part->reach = together;
     part->reach_alone = alone;
     if (status == TY_OK && isfinite(part->reach)) status = count_reading(m, &lists, &rows, err);
@@ -191,7 +214,9 @@ static ty_status calibrate_base(calibration *m, ty_error *err) {
   choose_rows(m, held);
   hold(m, NULL, held, m->base_asked);
   ty_filter_span(&m->filter, 0, m->base->count);
-  ty_status status = ask_kinds(m, RAW, m->wide ? QUESTION_KINDS : REST, &together, &reach, err);
+  ty_status status = TY_OK;
+  for (int kind = RAW; kind < (m->wide ? QUESTION_KINDS : REST) && status == TY_OK; kind++)
+    status = ask_kind(m, kind, 0, &together, &reach, err);
   if (!m->wide) ty_crew_step(&m->crew, m->asked[REST]);
   for (uint32_t i = 0; i < m->r->ivf->count; i++) {
     ty_ivf_part *part = &m->r->ivf->parts[i];
@@ -211,12 +236,11 @@ ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err) 
   ty_status status = TY_OK;
   calibration m = {.r = r, .base = base};
   uint64_t longest = 0, indexed = 0;
-  uint32_t most = 1;
   bool measured = false;
   ty_crew_for(&m.crew, r, TY_PHASE_CALIBRATE);
   for (uint32_t i = 0; i < r->ivf->count; i++) {
     const ty_ivf_part *part = &r->ivf->parts[i];
-    most = part->nlist > most ? part->nlist : most;
+    if (part->nlist > m.most_lists) m.most_lists = part->nlist;
     indexed += part->list_starts[part->nlist] - part->list_starts[0];
     if (part->held_count > longest) longest = part->held_count;
     m.crew.total += part->held_count + 2 * cut_count(part->held_count);
@@ -232,9 +256,9 @@ ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err) 
   m.found = malloc((size_t)longest * sizeof *m.found);
   bool fits = m.answers != NULL && m.needs != NULL && m.found != NULL;
   for (uint32_t i = 0; i < m.crew.threads; i++) {
-    m.query[i] = malloc(r->c->dim * sizeof(float));
+    m.query[i] = malloc((size_t)r->c->dim * ASKED_TOGETHER * sizeof(float));
     m.row[i] = malloc(r->c->dim * sizeof(float));
-    m.outlook[i] = malloc(most * sizeof **m.outlook);
+    m.outlook[i] = malloc((size_t)m.most_lists * ASKED_TOGETHER * sizeof **m.outlook);
     fits = fits && m.query[i] != NULL && m.row[i] != NULL && m.outlook[i] != NULL;
   }
   if (!fits) status = no_memory(err);

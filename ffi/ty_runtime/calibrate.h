@@ -5,6 +5,8 @@
 #include "ivf.h"
 
 #define NEIGHBOURS 10u
+/* Questions that share a pass over the rows. */
+#define ASKED_TOGETHER 16u
 /* Kinds of questions: see calibrate_ask.c. */
 enum { RAW, CUT, REST, QUESTION_KINDS };
 
@@ -25,16 +27,17 @@ typedef struct calibration {
   const uint64_t *held; /* rows asked, by position */
   answer *answers; /* of held row i as it is, then of every other one cut, then of every other one less its centroid */
   uint64_t first[QUESTION_KINDS], asked[QUESTION_KINDS];
-  uint64_t asking; /* the question that is task 0 of ask_task */
+  uint64_t asking_from, asking; /* what calibrate_ask is run for: the first question, and how many */
+  uint32_t most_lists;          /* of a part */
   uint64_t base_asked;
   bool wide; /* some part is */
   struct need *needs;
   uint32_t *found;
-  float *query[TY_CREW_MAX], *row[TY_CREW_MAX];
-  ty_ivf_outlook *outlook[TY_CREW_MAX];
+  float *query[TY_CREW_MAX], *row[TY_CREW_MAX]; /* ASKED_TOGETHER questions, one row */
+  ty_ivf_outlook *outlook[TY_CREW_MAX];         /* ASKED_TOGETHER times most_lists */
 } calibration;
 
-/* Tasks of a crew. Asks question m->asking + task and finds what its neighbours need. */
+/* Tasks of a crew. Asks up to ASKED_TOGETHER questions and finds what their neighbours need. */
 ty_status calibrate_ask(void *context, uint64_t task, uint32_t worker, ty_error *err);
 /* Counts what question `task` would read by the reaches found. */
 ty_status calibrate_count(void *context, uint64_t task, uint32_t worker, ty_error *err);

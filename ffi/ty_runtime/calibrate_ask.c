@@ -44,9 +44,13 @@ const ty_ivf_part *calibrate_part_of(const calibration *m, uint64_t at) {
 
 static int kind_of(const calibration *m, uint64_t i) { return i < m->first[CUT] ? RAW : i < m->first[REST] ? CUT : REST; }
 
+/* A prime above the number of cut questions: the first of them are spread over all held rows. */
+#define SCATTER 7919u
+
 static uint64_t held_row(const calibration *m, uint64_t i) {
   int kind = kind_of(m, i);
-  return m->held[kind == RAW ? i : 2 * (i - m->first[kind])];
+  if (kind == RAW) return m->held[i];
+  return m->held[2 * ((i - m->first[kind]) * SCATTER % m->asked[kind])];
 }
 
 /* Keeps some coordinates by Knuth's selection sampling: exactly so many of them. */
@@ -59,18 +63,16 @@ static void cut_row(float *row, uint64_t dim, uint64_t seed) {
   }
 }
 
-static const float *make_question(const calibration *m, uint64_t i, uint32_t worker) {
+static void make_question(const calibration *m, uint64_t i, float *room, float *query) {
   int kind = kind_of(m, i);
   uint64_t dim = m->r->c->dim, at = held_row(m, i);
-  float *query = m->query[worker];
-  const float *row = ty_row_vector(m->r->c, m->base, at, m->row[worker]);
+  const float *row = ty_row_vector(m->r->c, m->base, at, room);
   const ty_ivf_part *part = kind == REST ? calibrate_part_of(m, at) : NULL;
   memcpy(query, row, (size_t)dim * sizeof *query);
   if (kind == CUT) cut_row(query, dim, 0xca11b7a7eull + at);
   const float *centroid = part == NULL ? NULL : part->centroids + list_of(part, at) * dim;
   for (uint64_t d = 0; d < dim && centroid != NULL; d++) query[d] -= APART * centroid[d];
   if (m->r->c->metric == TY_COSINE) m->r->c->env->kernel->normalize(query, 1, (size_t)dim);
-  return query;
 }
 
 static double need_of(const ty_ivf_outlook *o, double value) {
@@ -78,22 +80,68 @@ static double need_of(const ty_ivf_outlook *o, double value) {
   return o->spread > 0 ? (value - o->middle) / o->spread : INFINITY;
 }
 
-/* Feeds what a question reads of the base, exactly. */
-static ty_status feed_all(const calibration *m, const ty_ivf_question *q, ty_scanner *scanner, ty_error *err) {
-  if (m->part != NULL) return ty_ivf_feed_exact(q, scanner, m->base, m->part, NEIGHBOURS + 1, err);
+/* ---- Exact answers --------------------------------------------------------------------------------------------------*/
+
+/* Rows that all questions of a group look at before the next ones: with 784 dimensions 420 KB of blocks, which stay in the second-level cache.
+ * One by one the questions would each bring all rows from memory. */
+#define PASS_ROWS 1024u
+
+/* Questions that are asked together. */
+typedef struct asked {
+  ty_ivf_question q;
+  ty_scanner *scanner;
+  ty_ivf_outlook *outlook;
+} asked;
+
+static ty_status cancelled(ty_error *err) {
+  return ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
+}
+
+static ty_status feed_range(asked *group, uint32_t n, const ty_segment *base, uint64_t from, uint64_t to, ty_error *err) {
+  for (; from < to; from += PASS_ROWS) {
+    ty_range range = {base, from, to - from < PASS_ROWS ? to - from : PASS_ROWS};
+    for (uint32_t i = 0; i < n; i++) {
+      ty_status status = ty_scanner_feed(group[i].scanner, &range, err);
+      if (status != TY_OK) return status;
+    }
+  }
+  return TY_OK;
+}
+
+static ty_status feed_part(const calibration *m, asked *group, uint32_t n, const ty_ivf_part *part, ty_error *err) {
+  for (uint32_t i = 0; i < n; i++) {
+    ty_ivf_look(&group[i].q, part, group[i].outlook);
+    ty_status status = ty_ivf_feed_first(group[i].scanner, m->base, part, NEIGHBOURS + 1, group[i].outlook, err);
+    if (status != TY_OK) return status;
+  }
+  for (uint32_t from = 0, to = 0; from < part->nlist; from = to) {
+    do to++;
+    while (to < part->nlist && part->list_starts[to + 1] - part->list_starts[from] <= PASS_ROWS);
+    if (ty_cancelled(m->crew.progress)) return cancelled(err);
+    for (uint32_t i = 0; i < n; i++) {
+      ty_status status = ty_ivf_feed_rest(group[i].scanner, m->base, part, group[i].outlook, from, to, err);
+      if (status != TY_OK) return status;
+    }
+  }
+  return TY_OK;
+}
+
+/* Feeds what the questions read of the base, exactly. */
+static ty_status feed_all(const calibration *m, asked *group, uint32_t n, ty_error *err) {
+  if (m->part != NULL) return feed_part(m, group, n, m->part, err);
   const ty_ivf *ivf = m->r->ivf;
   uint64_t at = 0;
   ty_status status = TY_OK;
   for (uint32_t i = 0; i < ivf->count && status == TY_OK; i++) {
     const ty_ivf_part *part = &ivf->parts[i];
-    ty_range before = {m->base, at, part->list_starts[0] - at};
-    status = ty_scanner_feed(scanner, &before, err);
-    if (status == TY_OK) status = ty_ivf_feed_exact(q, scanner, m->base, part, NEIGHBOURS + 1, err);
+    status = feed_range(group, n, m->base, at, part->list_starts[0], err);
+    if (status == TY_OK) status = feed_part(m, group, n, part, err);
     at = part->list_starts[part->nlist];
   }
-  ty_range rest = {m->base, at, m->base->count - at};
-  return status == TY_OK ? ty_scanner_feed(scanner, &rest, err) : status;
+  return status == TY_OK ? feed_range(group, n, m->base, at, m->base->count, err) : status;
 }
+
+/* ---- What they need -------------------------------------------------------------------------------------------------*/
 
 /* Adds what the neighbours in a part need. */
 static void add_needs(const ty_ivf_question *q, const ty_ivf_part *part, const ty_scored *truth, const double *values,
@@ -110,44 +158,60 @@ static void add_needs(const ty_ivf_question *q, const ty_ivf_part *part, const t
   }
 }
 
-ty_status calibrate_ask(void *context, uint64_t task, uint32_t worker, ty_error *err) {
-  calibration *m = context;
-  const ty_collection *c = m->r->c;
-  uint64_t number = m->asking + task, at = held_row(m, number), count = 0;
+/* Takes a question's answer and notes what its neighbours need. */
+static ty_status conclude(calibration *m, uint64_t number, asked *x, ty_error *err) {
   answer *a = &m->answers[number];
-  const float *query = make_question(m, number, worker);
+  uint64_t at = held_row(m, number), count = 0;
   ty_scored *truth = NULL;
-  ty_scanner *scanner = NULL;
-  ty_ivf_question q;
-  ty_status status = ty_ivf_question_open(c, query, &q, err);
-  if (status == TY_OK)
-    status = ty_scanner_open(c, m->base, NULL, query, NEIGHBOURS + 1, m->filter.count, &m->filter, &scanner, err);
-  if (status == TY_OK) status = feed_all(m, &q, scanner, err);
-  if (status == TY_OK) status = ty_scanner_answer(scanner, &truth, &count, err);
-  if (status != TY_OK) goto done;
   double values[NEIGHBOURS];
   uint32_t found = 0;
-  for (uint64_t i = 0; i < count && found < NEIGHBOURS; i++) {
+  ty_status status = ty_scanner_answer(x->scanner, &truth, &count, err);
+  for (uint64_t i = 0; status == TY_OK && i < count && found < NEIGHBOURS; i++) {
     if (truth[i].ref.at == at) continue; /* the row itself */
     double score = (double)truth[i].score;
-    values[found] = c->metric == TY_L2 ? (score + q.squares) / 2 : score;
+    values[found] = m->r->c->metric == TY_L2 ? (score + x->q.squares) / 2 : score;
     truth[found++] = truth[i];
   }
+  memset(a, 0, sizeof *a);
   if (found > 0) a->kth = values[found - 1];
-  a->scored = ty_scanner_counts(scanner).scored;
-  if (m->part != NULL) {
-    add_needs(&q, m->part, truth, values, found, m->outlook[worker], a);
-  } else {
+  a->scored = ty_scanner_counts(x->scanner).scored;
+  if (found > 0 && m->part != NULL) {
+    add_needs(&x->q, m->part, truth, values, found, x->outlook, a);
+  } else if (found > 0) {
     for (uint32_t i = 0; i < m->r->ivf->count; i++) {
       const ty_ivf_part *part = &m->r->ivf->parts[i];
-      if (isfinite(part->reach)) add_needs(&q, part, truth, values, found, m->outlook[worker], a);
+      if (isfinite(part->reach)) add_needs(&x->q, part, truth, values, found, x->outlook, a);
     }
   }
-  ty_crew_step(&m->crew, 1);
-done:
-  ty_scanner_close(scanner);
-  ty_ivf_question_close(&q);
   free(truth);
+  return status;
+}
+
+ty_status calibrate_ask(void *context, uint64_t task, uint32_t worker, ty_error *err) {
+  calibration *m = context;
+  uint64_t first = task * ASKED_TOGETHER, dim = m->r->c->dim, left = m->asking - first;
+  uint32_t n = left < ASKED_TOGETHER ? (uint32_t)left : ASKED_TOGETHER, opened = 0;
+  asked group[ASKED_TOGETHER] = {0};
+  ty_status status = TY_OK;
+  first += m->asking_from;
+  while (opened < n && status == TY_OK) {
+    asked *x = &group[opened];
+    float *query = m->query[worker] + opened * dim;
+    x->outlook = m->outlook[worker] + opened * (uint64_t)m->most_lists;
+    make_question(m, first + opened, m->row[worker], query);
+    status = ty_ivf_question_open(m->r->c, query, &x->q, err);
+    opened++;
+    if (status == TY_OK)
+      status = ty_scanner_open(m->r->c, m->base, NULL, query, NEIGHBOURS + 1, m->filter.count, &m->filter, &x->scanner, err);
+  }
+  if (status == TY_OK) status = feed_all(m, group, n, err);
+  for (uint32_t i = 0; i < n && status == TY_OK; i++)
+    status = ty_cancelled(m->crew.progress) ? cancelled(err) : conclude(m, first + i, &group[i], err);
+  for (uint32_t i = 0; i < opened; i++) {
+    ty_scanner_close(group[i].scanner);
+    ty_ivf_question_close(&group[i].q);
+  }
+  if (status == TY_OK) ty_crew_step(&m->crew, n);
   return status;
 }
 
@@ -156,7 +220,8 @@ ty_status calibrate_count(void *context, uint64_t task, uint32_t worker, ty_erro
   const ty_ivf *ivf = m->r->ivf;
   answer *a = &m->answers[task];
   ty_ivf_question q;
-  ty_status status = ty_ivf_question_open(m->r->c, make_question(m, task, worker), &q, err);
+  make_question(m, task, m->row[worker], m->query[worker]);
+  ty_status status = ty_ivf_question_open(m->r->c, m->query[worker], &q, err);
   if (status != TY_OK) return status;
   ty_ivf_outlook *outlook = m->outlook[worker];
   a->lists = a->rows = 0;

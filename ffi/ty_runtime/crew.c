@@ -1,6 +1,6 @@
 /* The threads live for one call. The pool's workers are no alternative: the call runs on one of them, and waiting there for others that
  * may be busy with calls of the same kind is a deadlock with one worker. Starting and joining three threads takes 0.06 ms, and the build of
- * an index does it some ten times.
+ * an index does it some twenty times.
  */
 #include <signal.h>
 #include <unistd.h>

@@ -86,8 +86,9 @@ static const ty_ivf_part *old_part(const ty_collection *c, uint32_t key) {
 }
 
 /* A reach that was measured on other rows promises nothing for these: with clusters that the centroids do not know it found 0.78 where
- * 0.95 was asked. Measuring it again takes 0.8 s of CPU for 100,000 x 384 rows, so a compaction does it where there is a reason: rows lie
- * farther or nearer than they did by this factor, or are more or fewer. What calibration asks about are then rows at random. */
+ * 0.95 was asked. Measuring it again takes 0.3 s of CPU for 100,000 x 384 rows and twice that for images, so a compaction does it where there
+ * is a reason: rows lie farther or nearer than they did by this factor, or are more or fewer. What calibration asks about are then rows at
+ * random. */
 #define SQUARE_CHANGE 1.1
 #define ROWS_CHANGE   1.5
 #define HELD_MAX      1000u

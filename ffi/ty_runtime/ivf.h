@@ -37,12 +37,8 @@ typedef struct ty_ivf_held {
 uint32_t ty_ivf_lists_for(uint64_t rows);
 /* What training and assigning a partition counts as work, in rows. */
 uint64_t ty_ivf_train_work(uint64_t rows, uint64_t dim);
-/* The nearest of the centroids for n rows, in an order that keeps both in the cache; `best` as kmeans_assign. */
-void ty_ivf_nearest(const ty_ivf_builder *b, const float *rows, uint64_t n, const float *centroids, const float *half_norms, uint64_t nlist,
-                    uint32_t *assign, float *best);
-/* Rows that one task assigns: about 2^29 multiplications. */
+/* Rows that one task assigns: 2^29 multiplications where each is compared with all centroids. */
 uint64_t ty_ivf_task_rows(uint64_t nlist, uint64_t dim);
-void ty_ivf_copy_row(const ty_ivf_builder *b, uint64_t at, float *out);
 /* Base vectors are mapped unread, so that a damaged one, whose checksum a stranger made fit, is met here first: TY_CORRUPT. */
 ty_status ty_ivf_not_finite(ty_error *err);
 /* k-means over a sample of the span. Fills centroids and half_norms; held->rows is the caller's to free(), also on failure. */
@@ -84,5 +80,11 @@ ty_status ty_ivf_feed_near(const ty_ivf_question *q, ty_scanner *scanner, const 
 /* Feeds the rows of a part less those of lists that provably hold none of the answer: the answer is the exact one. */
 ty_status ty_ivf_feed_exact(const ty_ivf_question *q, ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *part, uint64_t top_k,
                             ty_error *err);
+/* The same in two steps, for questions that share a pass over the rows: the most promising lists of those that `outlook`, as from ty_ivf_look,
+ * knows, where it notes what was taken; then the rest of the lists from .. to, in the order in which they lie in memory. */
+ty_status ty_ivf_feed_first(ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *part, uint64_t top_k, ty_ivf_outlook *outlook,
+                            ty_error *err);
+ty_status ty_ivf_feed_rest(ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *part, const ty_ivf_outlook *outlook, uint32_t from,
+                           uint32_t to, ty_error *err);
 
 #endif

@@ -3,12 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ivf.h"
+#include "ivf_near.h"
+#include "resident.h"
+#include "spill.h"
 
-/* Rows and centroids that are compared while both are in the second-level cache: 100 + 200 KB of 384 floats. kmeans_assign alone passes
- * over all centroids for each four rows: with 2 MB of them it waits for memory half of the time. */
-#define TILE_ROWS      64u
-#define TILE_CENTROIDS 128u
 #define TASK_PRODUCTS  (1ull << 29)
 #define TASK_ROWS_MAX  4096u
 
@@ -17,29 +15,28 @@ uint64_t ty_ivf_task_rows(uint64_t nlist, uint64_t dim) {
   return rows < 4 ? 4 : rows > TASK_ROWS_MAX ? TASK_ROWS_MAX : rows;
 }
 
-void ty_ivf_copy_row(const ty_ivf_builder *b, uint64_t at, float *out) {
-  ty_ref ref = b->r->rows[at];
-  const float *row = ty_row_vector(b->r->c, ref.segment, ref.at, out);
-  if (row != out) memcpy(out, row, (size_t)b->dim * sizeof(float));
+bool ty_ivf_asker_open(const ty_ivf_builder *b, ty_ivf_asker *a) {
+  *a = (ty_ivf_asker){.rows = malloc((size_t)b->dim * TY_IVF_NEAR_ROWS * sizeof *a->rows)};
+  if (b->r->c->dtype != TY_INT4) return a->rows != NULL;
+  a->codes = malloc(AME_CODE_STRIDE(b->dim) * TY_IVF_NEAR_ROWS);
+  return a->rows != NULL && a->codes != NULL;
 }
 
-void ty_ivf_nearest(const ty_ivf_builder *b, const float *rows, uint64_t n, const float *centroids,
-                    const float *half_norms, uint64_t nlist, uint32_t *assign, float *best) {
-  uint32_t fresh[TILE_ROWS];
-  float fresh_best[TILE_ROWS];
-  for (uint64_t row = 0; row < n; row += TILE_ROWS) {
-    uint64_t height = n - row < TILE_ROWS ? n - row : TILE_ROWS;
-    for (uint64_t from = 0; from < nlist; from += TILE_CENTROIDS) {
-      uint64_t width = nlist - from < TILE_CENTROIDS ? nlist - from : TILE_CENTROIDS;
-      b->k->kmeans_assign(rows + row * b->dim, (size_t)height, (size_t)b->dim, centroids + from * b->dim,
-                          half_norms + from, (size_t)width, fresh, fresh_best);
-      for (uint64_t i = 0; i < height; i++) {
-        if (from != 0 && !(fresh_best[i] < best[row + i])) continue; /* ties: the lowest index */
-        assign[row + i] = (uint32_t)(fresh[i] + from);
-        best[row + i] = fresh_best[i];
-      }
-    }
-  }
+void ty_ivf_asker_close(ty_ivf_asker *a) {
+  free(a->rows);
+  free(a->codes);
+}
+
+ty_ivf_asked ty_ivf_ask(const ty_ivf_builder *b, const ty_ivf_asker *a, uint32_t i, uint64_t at) {
+  ty_ref ref = b->r->rows[at];
+  size_t stride = AME_CODE_STRIDE(b->dim);
+  const float *row = ty_row_vector(b->r->c, ref.segment, ref.at, a->rows + i * b->dim);
+  ty_passed(b->r->c, stride + ty_vector_bytes(b->r->c), TY_RESIDENT_REWRITE);
+  if (a->codes == NULL)
+    return (ty_ivf_asked){row, ref.segment->codes + ref.at * stride, (double)ref.segment->info[ref.at].scale};
+  ame_code_info info;
+  b->k->quantize_i8(row, 1, (size_t)b->dim, a->codes + i * stride, &info);
+  return (ty_ivf_asked){row, a->codes + i * stride, (double)info.scale};
 }
 
 typedef struct assigning {
@@ -48,9 +45,10 @@ typedef struct assigning {
   const ty_ivf_part *part;
   uint64_t task_rows;
   uint32_t *assign;
-  float *square;                      /* of each row's distance */
-  float *rows[TY_CREW_MAX];    /* task_rows rows each */
-  float *best[TY_CREW_MAX];
+  float *square; /* of each row's distance */
+  ty_spill assign_memory, square_memory, sorted_memory;
+  ty_ivf_near *near;
+  ty_ivf_asker askers[TY_CREW_MAX];
 } assigning;
 
 ty_status ty_ivf_not_finite(ty_error *err) {
@@ -58,18 +56,18 @@ ty_status ty_ivf_not_finite(ty_error *err) {
 }
 
 static ty_status assign_task(void *context, uint64_t task, uint32_t worker, ty_error *err) {
-  const assigning *a = context;
-  const ty_ivf_part *part = a->part;
-  uint64_t dim = a->b->dim, at = task * a->task_rows, left = a->span->count - at;
+  assigning *a = context;
+  uint64_t from = task * a->task_rows, left = a->span->count - from;
   uint64_t n = left < a->task_rows ? left : a->task_rows;
-  float *rows = a->rows[worker];
-  for (uint64_t i = 0; i < n; i++) ty_ivf_copy_row(a->b, a->span->first + at + i, rows + i * dim);
-  if (!a->b->k->all_finite(rows, (size_t)(n * dim))) return ty_ivf_not_finite(err);
-  ty_ivf_nearest(a->b, rows, n, part->centroids, part->half_norms, part->nlist, a->assign + at, a->best[worker]);
-  /* Anew and not from `best`: there the distance of a near row is the difference of two large numbers. */
-  for (uint64_t i = 0; i < n; i++)
-    a->b->k->sq_l2(rows + i * dim, part->centroids + (uint64_t)a->assign[at + i] * dim, 1, (size_t)dim,
-                   a->square + at + i);
+  for (uint64_t at = from; at < from + n; at += TY_IVF_NEAR_ROWS) {
+    ty_ivf_asked rows[TY_IVF_NEAR_ROWS];
+    uint32_t count = from + n - at < TY_IVF_NEAR_ROWS ? (uint32_t)(from + n - at) : TY_IVF_NEAR_ROWS;
+    for (uint32_t i = 0; i < count; i++) {
+      rows[i] = ty_ivf_ask(a->b, &a->askers[worker], i, a->span->first + at + i);
+      if (!a->b->k->all_finite(rows[i].row, (size_t)a->b->dim)) return ty_ivf_not_finite(err);
+    }
+    ty_ivf_near_find(a->near, rows, count, a->assign + at, a->square + at);
+  }
   ty_crew_step(&a->b->crew, n);
   return TY_OK;
 }
@@ -122,16 +120,16 @@ ty_status ty_ivf_assign_part(ty_ivf_builder *b, ty_ivf *ivf, const ty_span *span
   int8_t *codes = ty_ivf_memory(ivf, code_bytes);
   uint64_t *list_starts = ty_ivf_memory(ivf, (nlist + 1) * sizeof *list_starts);
   uint64_t *held_positions = ty_ivf_memory(ivf, held->count * sizeof *held_positions);
-  ty_ref *sorted = malloc((size_t)span->count * sizeof *sorted);
   double *sums = malloc((size_t)nlist * sizeof *sums);
-  a.assign = malloc((size_t)span->count * sizeof *a.assign);
-  a.square = malloc((size_t)span->count * sizeof *a.square);
   bool fits = rms != NULL && most != NULL && info != NULL && codes != NULL && list_starts != NULL &&
-              held_positions != NULL && sorted != NULL && sums != NULL && a.assign != NULL && a.square != NULL;
+              held_positions != NULL && sums != NULL &&
+              ty_spill_grow(b->r->c, &a.assign_memory, 0, span->count * sizeof *a.assign) &&
+              ty_spill_grow(b->r->c, &a.square_memory, 0, span->count * sizeof *a.square) &&
+              ty_spill_grow(b->r->c, &a.sorted_memory, 0, span->count * sizeof(ty_ref));
+  a.assign = a.assign_memory.data;
+  a.square = a.square_memory.data;
   for (uint32_t i = 0; i < b->crew.threads; i++) {
-    a.rows[i] = malloc((size_t)(a.task_rows * b->dim) * sizeof(float));
-    a.best[i] = malloc((size_t)a.task_rows * sizeof(float));
-    fits = fits && a.rows[i] != NULL && a.best[i] != NULL;
+    fits = ty_ivf_asker_open(b, &a.askers[i]) && fits;
   }
   ty_status status = TY_OK;
   if (!fits) {
@@ -139,9 +137,11 @@ ty_status ty_ivf_assign_part(ty_ivf_builder *b, ty_ivf *ivf, const ty_span *span
         ty_fail(err, TY_NO_MEMORY, "not enough memory to group %llu rows by IVF list", (unsigned long long)span->count);
     goto done;
   }
+  status = ty_ivf_near_open(b, span, part->centroids, part->half_norms, part->nlist, &a.near, err);
+  if (status != TY_OK) goto done;
   status = ty_crew_run(&b->crew, (span->count + a.task_rows - 1) / a.task_rows, assign_task, &a, err);
   if (status != TY_OK) goto done;
-  reorder(&a, held, sorted, list_starts, held_positions);
+  reorder(&a, held, a.sorted_memory.data, list_starts, held_positions);
   measure(&a, list_starts, sums, rms, most);
   memset(codes, 0, (size_t)code_bytes);
   b->k->quantize_i8(part->centroids, (size_t)nlist, (size_t)b->dim, codes, info);
@@ -153,13 +153,11 @@ ty_status ty_ivf_assign_part(ty_ivf_builder *b, ty_ivf *ivf, const ty_span *span
   part->held = held_positions;
   part->held_count = (uint32_t)held->count;
 done:
-  free(sorted);
   free(sums);
-  free(a.assign);
-  free(a.square);
-  for (uint32_t i = 0; i < b->crew.threads; i++) {
-    free(a.rows[i]);
-    free(a.best[i]);
-  }
+  ty_spill_free(b->r->c, &a.assign_memory);
+  ty_spill_free(b->r->c, &a.square_memory);
+  ty_spill_free(b->r->c, &a.sorted_memory);
+  ty_ivf_near_close(a.near);
+  for (uint32_t i = 0; i < b->crew.threads; i++) ty_ivf_asker_close(&a.askers[i]);
   return status;
 }

@@ -158,43 +158,50 @@ done:
 /* Neighbouring lists fed in one run, between two looks at the threshold. */
 #define RUN_LISTS 64u
 
-ty_status ty_ivf_feed_exact(const ty_ivf_question *q, ty_scanner *scanner, const ty_segment *base,
-                            const ty_ivf_part *part, uint64_t top_k, ty_error *err) {
+ty_status ty_ivf_feed_first(ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *part, uint64_t top_k,
+                            ty_ivf_outlook *outlook, ty_error *err) {
   uint64_t rows = 0, wanted;
-  uint32_t taken = 0;
-  ty_status status = TY_OK;
-  ty_ivf_outlook *outlook = malloc(part->nlist * sizeof *outlook);
-  if (outlook == NULL) return no_memory(err);
-  ty_ivf_look(q, part, outlook);
   if (!ty_mul(top_k, FIRST_ROWS, &wanted)) wanted = UINT64_MAX;
-  for (; taken < FIRST_LISTS && rows < wanted; taken++) {
+  for (uint32_t taken = 0; taken < FIRST_LISTS && rows < wanted; taken++) {
     uint32_t best = UINT32_MAX;
     for (uint32_t l = 0; l < part->nlist; l++) {
       if (part->list_starts[l] == part->list_starts[l + 1] || isnan(outlook[l].middle)) continue;
       if (best == UINT32_MAX || outlook[l].middle > outlook[best].middle) best = l;
     }
     if (best == UINT32_MAX) break;
-    status = feed_list(scanner, base, part, best, err);
-    if (status != TY_OK) goto done;
+    ty_status status = feed_list(scanner, base, part, best, err);
+    if (status != TY_OK) return status;
     rows += part->list_starts[best + 1] - part->list_starts[best];
     outlook[best].middle = NAN; /* taken */
   }
-  /* The rest in the order in which it lies in memory, neighbours in one run. */
-  for (uint32_t l = 0; l < part->nlist;) {
+  return TY_OK;
+}
+
+ty_status ty_ivf_feed_rest(ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *part,
+                           const ty_ivf_outlook *outlook, uint32_t from, uint32_t to, ty_error *err) {
+  for (uint32_t l = from; l < to;) {
     double threshold = ty_scanner_threshold(scanner);
     uint32_t end = l;
-    while (end < part->nlist && end - l < RUN_LISTS && !isnan(outlook[end].middle) && !(outlook[end].most < threshold))
-      end++;
+    while (end < to && end - l < RUN_LISTS && !isnan(outlook[end].middle) && !(outlook[end].most < threshold)) end++;
     if (end > l) {
       ty_range range = {base, part->list_starts[l], part->list_starts[end] - part->list_starts[l]};
-      status = ty_scanner_feed(scanner, &range, err);
-      if (status != TY_OK) goto done;
+      ty_status status = ty_scanner_feed(scanner, &range, err);
+      if (status != TY_OK) return status;
       l = end;
     } else {
       l++;
     }
   }
-done:
+  return TY_OK;
+}
+
+ty_status ty_ivf_feed_exact(const ty_ivf_question *q, ty_scanner *scanner, const ty_segment *base,
+                            const ty_ivf_part *part, uint64_t top_k, ty_error *err) {
+  ty_ivf_outlook *outlook = malloc(part->nlist * sizeof *outlook);
+  if (outlook == NULL) return no_memory(err);
+  ty_ivf_look(q, part, outlook);
+  ty_status status = ty_ivf_feed_first(scanner, base, part, top_k, outlook, err);
+  if (status == TY_OK) status = ty_ivf_feed_rest(scanner, base, part, outlook, 0, part->nlist, err);
   free(outlook);
   return status;
 }

@@ -3,16 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ivf.h"
+#include "ivf_near.h"
 
 /* Centroids per square root of the rows. More lists are shorter ones, of which a question reads fewer rows, but each is looked at by every
  * question, and the build grows with them. Measured on 60,000 x 784 images, 22,000 x 1024 texts and 100,000 x 384 clustered rows: 2 and 4
- * answer in the same time within the noise; 4 takes 1.7 times as long to build as 3, and 2 finds 0.01 less of real questions' answers. */
+ * answer in the same time within the noise; 4 takes 1.2 times as long to build as 3 (29,451 texts: no longer), and 2 finds 0.01 less of
+ * real questions' answers. */
 #define LISTS_PER_ROOT 3.0
 #define LISTS_MAX      65536u
-/* Rows a centroid is trained on, fewer where all samples together would pass SAMPLE_BYTES_MAX; and steps. Measured on the same sets: 64
- * rows and 10 steps take more than three times as long, and questions then read 15 % fewer rows, which is not where their
- * time goes. */
+/* Rows a centroid is trained on, fewer where all samples together would pass SAMPLE_BYTES_MAX; and steps. Measured on the same images
+ * and clustered rows and on 29,451 texts: with 64 rows and 10 steps the whole build takes 1.2 to 1.9 times as long, and questions
+ * then read 2 to 12 % fewer rows, which is not where their time goes. */
 #define SAMPLE_PER_LIST  32u
 #define SAMPLE_BYTES_MAX (256ull << 20)
 #define STEPS_MAX        4u
@@ -53,10 +54,13 @@ typedef struct training {
   uint64_t sample;
   uint64_t *index; /* of the span's rows: the held ones, then the sample, then the rest */
   uint64_t held;
-  float *rows, *distance;
+  float *rows, *distance; /* of each row to its centroid, squared */
+  int8_t *codes;          /* of the rows; copied, as they lie all over the segment */
+  float *scale;
   uint32_t *assign;
   float *centroids, *half_norms;
-  float *square; /* |x|^2 of the rows */
+  ty_ivf_near *near;
+  ty_ivf_asker askers[TY_CREW_MAX];
   uint64_t task_rows;
 } training;
 
@@ -73,15 +77,15 @@ static void draw(training *t) {
 }
 
 static ty_status copy_task(void *context, uint64_t task, uint32_t worker, ty_error *err) {
-  (void)worker;
   const training *t = context;
+  size_t stride = AME_CODE_STRIDE(t->b->dim);
   uint64_t end = (task + 1) * t->task_rows < t->sample ? (task + 1) * t->task_rows : t->sample;
   for (uint64_t i = task * t->task_rows; i < end; i++) {
     float *row = t->rows + i * t->b->dim;
-    double square = 0;
-    ty_ivf_copy_row(t->b, t->span->first + t->index[t->held + i], row);
-    for (uint64_t d = 0; d < t->b->dim; d++) square += (double)row[d] * (double)row[d];
-    t->square[i] = (float)square;
+    ty_ivf_asked asked = ty_ivf_ask(t->b, &t->askers[worker], 0, t->span->first + t->index[t->held + i]);
+    memcpy(row, asked.row, (size_t)t->b->dim * sizeof *row);
+    memcpy(t->codes + i * stride, asked.codes, stride);
+    t->scale[i] = (float)asked.scale; /* it was one */
     if (!t->b->k->all_finite(row, (size_t)t->b->dim)) return ty_ivf_not_finite(err);
   }
   return TY_OK;
@@ -101,9 +105,15 @@ static ty_status seed_task(void *context, uint64_t task, uint32_t worker, ty_err
 static ty_status assign_task(void *context, uint64_t task, uint32_t worker, ty_error *err) {
   (void)worker, (void)err;
   const training *t = context;
-  uint64_t at = task * t->task_rows, n = t->sample - at < t->task_rows ? t->sample - at : t->task_rows;
-  ty_ivf_nearest(t->b, t->rows + at * t->b->dim, n, t->centroids, t->half_norms, t->nlist, t->assign + at,
-                 t->distance + at);
+  size_t stride = AME_CODE_STRIDE(t->b->dim);
+  uint64_t from = task * t->task_rows, n = t->sample - from < t->task_rows ? t->sample - from : t->task_rows;
+  for (uint64_t at = from; at < from + n; at += TY_IVF_NEAR_ROWS) {
+    ty_ivf_asked rows[TY_IVF_NEAR_ROWS];
+    uint32_t count = from + n - at < TY_IVF_NEAR_ROWS ? (uint32_t)(from + n - at) : TY_IVF_NEAR_ROWS;
+    for (uint32_t i = 0; i < count; i++)
+      rows[i] = (ty_ivf_asked){t->rows + (at + i) * t->b->dim, t->codes + (at + i) * stride, (double)t->scale[at + i]};
+    ty_ivf_near_find(t->near, rows, count, t->assign + at, t->distance + at);
+  }
   ty_crew_step(&t->b->crew, n);
   return TY_OK;
 }
@@ -129,10 +139,7 @@ static ty_status fill_empty(training *t, uint64_t *counts, ty_error *err) {
   if (empty == 0) return TY_OK;
   far_row *far = malloc((size_t)t->sample * sizeof *far);
   if (far == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to train an IVF index");
-  for (uint64_t i = 0; i < t->sample; i++) {
-    float distance = t->distance[i] + t->square[i];
-    far[i] = (far_row){distance == distance ? distance : 0, (uint32_t)i};
-  }
+  for (uint64_t i = 0; i < t->sample; i++) far[i] = (far_row){t->distance[i], (uint32_t)i};
   qsort(far, (size_t)t->sample, sizeof *far, farthest_first);
   uint64_t next = 0;
   for (uint32_t l = 0; l < t->nlist; l++) {
@@ -153,10 +160,12 @@ static ty_status lloyd(training *t, double *sums, uint64_t *counts, ty_error *er
   uint64_t tasks = (t->sample + t->task_rows - 1) / t->task_rows;
   for (uint32_t i = 0; i < STEPS_MAX; i++) {
     k->kmeans_half_norms(t->centroids, t->nlist, dim, t->half_norms);
-    ty_status status = ty_crew_run(&t->b->crew, tasks, assign_task, t, err);
+    ty_status status = ty_ivf_near_open(t->b, t->span, t->centroids, t->half_norms, t->nlist, &t->near, err);
+    if (status == TY_OK) status = ty_crew_run(&t->b->crew, tasks, assign_task, t, err);
+    ty_ivf_near_close(t->near);
     if (status != TY_OK) return status;
-    double spread = 0; /* mean squared distance to the own centroid; kmeans_assign gives it less the row's own square */
-    for (uint64_t at = 0; at < t->sample; at++) spread += (double)t->distance[at] + (double)t->square[at];
+    double spread = 0; /* mean squared distance to the own centroid */
+    for (uint64_t at = 0; at < t->sample; at++) spread += (double)t->distance[at];
     spread /= (double)t->sample;
     status = fill_empty(t, counts, err);
     if (status != TY_OK) return status;
@@ -187,11 +196,14 @@ ty_status ty_ivf_train_part(ty_ivf_builder *b, const ty_span *span, uint32_t nli
   uint64_t *counts = malloc((size_t)nlist * sizeof *counts);
   t.index = span->count <= SIZE_MAX / sizeof *t.index ? malloc((size_t)span->count * sizeof *t.index) : NULL;
   t.rows = malloc((size_t)(t.sample * b->dim) * sizeof *t.rows);
+  t.codes = aligned_alloc(64, (size_t)(t.sample * AME_CODE_STRIDE(b->dim)));
+  t.scale = malloc((size_t)t.sample * sizeof *t.scale);
   t.distance = malloc((size_t)t.sample * sizeof *t.distance);
-  t.square = malloc((size_t)t.sample * sizeof *t.square);
   t.assign = malloc((size_t)t.sample * sizeof *t.assign);
   held->rows = malloc((size_t)(t.held + 1) * sizeof *held->rows);
-  if (sums == NULL || counts == NULL || t.index == NULL || t.rows == NULL || t.distance == NULL || t.square == NULL ||
+  bool asks = true;
+  for (uint32_t i = 0; i < b->crew.threads; i++) asks = ty_ivf_asker_open(b, &t.askers[i]) && asks;
+  if (!asks || sums == NULL || counts == NULL || t.index == NULL || t.rows == NULL || t.codes == NULL || t.scale == NULL || t.distance == NULL ||
       t.assign == NULL || held->rows == NULL) {
     status =
         ty_fail(err, TY_NO_MEMORY, "not enough memory to train an IVF index on %llu rows", (unsigned long long)t.sample);
@@ -210,8 +222,10 @@ done:
   free(counts);
   free(t.index);
   free(t.rows);
+  free(t.codes);
+  free(t.scale);
   free(t.distance);
-  free(t.square);
   free(t.assign);
+  for (uint32_t i = 0; i < b->crew.threads; i++) ty_ivf_asker_close(&t.askers[i]);
   return status;
 }

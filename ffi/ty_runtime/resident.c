@@ -17,9 +17,9 @@ void ty_touched(const ty_collection *c, uint64_t bytes) {
   for (uint32_t i = 0; i < s->files.delta_count; i++) let_go(c, &s->files.deltas[i]);
 }
 
-void ty_passed(const ty_collection *c, uint64_t bytes) {
+void ty_passed(const ty_collection *c, uint64_t bytes, uint64_t most) {
   struct ty_store *s = c->store;
-  if (atomic_fetch_add_explicit(&s->passed, bytes, memory_order_relaxed) + bytes < TY_RESIDENT_MOST) return;
+  if (atomic_fetch_add_explicit(&s->passed, bytes, memory_order_relaxed) + bytes < most) return;
   atomic_store_explicit(&s->passed, 0, memory_order_relaxed);
   ty_touched(c, TY_RESIDENT_MOST);
   ty_chunks_let_go(c);

@@ -9,6 +9,7 @@
 #include "../../ffi/ty_runtime/ivf.h"
 #include "../../ffi/ty_runtime/lexical.h"
 #include "../../ffi/ty_runtime/scan.h"
+#include "../../ffi/ty_runtime/store.h"
 
 typedef struct model_row { /* what the naive answers are computed from */
   uint64_t row;
@@ -21,6 +22,7 @@ typedef struct model_row { /* what the naive answers are computed from */
 typedef struct fixture {
   ty_env env;
   ty_collection c;
+  struct ty_store store; /* without a file */
   model_row *rows; /* base first, by position, then the delta */
   uint64_t count;
   void *memory[128];
@@ -103,7 +105,10 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
 static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base, uint64_t delta) {
   fixture *f = calloc(1, sizeof *f);
   f->env.kernel = ame_kernel_table();
+  f->env.spill_from = UINT64_MAX;
+  ty_os_init(&f->env.os);
   f->c.env = &f->env;
+  f->c.store = &f->store;
   f->c.dim = dim;
   f->c.columns = 2;
   f->c.lexical = true;

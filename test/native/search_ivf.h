@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "../../ffi/ty_runtime/block.h"
+#include "../../ffi/ty_runtime/ivf_near.h"
 
 #define CENTRES 64u
 static uint32_t centres_drawn = CENTRES; /* from which rows are made */
@@ -144,6 +145,59 @@ static void case_close(ivf_case *x) {
   fixture_free(x->f);
   free(x->vectors);
   free(x->centres);
+}
+
+/* ---- The nearest centroid -------------------------------------------------------------------------------------------*/
+
+/* Against all centroids by sq_l2: the distance told is that to the list told, and hardly larger than the least. */
+static void test_nearest(uint64_t seed, uint32_t dim, int set, uint32_t nlist) {
+  uint64_t n = 1500;
+  float *centres = malloc((size_t)CENTRES * dim * 4), *vectors = set_rows(dim, n, set, centres, &seed);
+  float *centroids = set_rows(dim, nlist, set, centres, &seed), *half_norms = malloc(nlist * 4ul);
+  model_row *rows = calloc(n, sizeof *rows);
+  for (uint64_t i = 0; i < n; i++) rows[i] = (model_row){.row = i, .keys = {1, 1}, .vector = vectors + i * dim};
+  fixture *f = fixture_make(dim, rows, n, 0);
+  ty_span spans[16];
+  ty_rebase r = fixture_rebase(f, spans);
+  ty_ivf_builder b = {.r = &r, .k = f->env.kernel, .dim = dim};
+  ty_ivf_near *near;
+  ty_ivf_asker asker;
+  ty_error err;
+  double told = 0, least = 0;
+  b.k->kmeans_half_norms(centroids, nlist, dim, half_norms);
+  ty_crew_for(&b.crew, &r, TY_PHASE_TRAIN);
+  CHECK(ty_ivf_near_open(&b, &spans[0], centroids, half_norms, nlist, &near, &err) == TY_OK && ty_ivf_asker_open(&b, &asker));
+  for (uint64_t at = 0; at < n; at += TY_IVF_NEAR_ROWS) {
+    ty_ivf_asked asked[TY_IVF_NEAR_ROWS];
+    uint32_t lists[TY_IVF_NEAR_ROWS], count = n - at < TY_IVF_NEAR_ROWS ? (uint32_t)(n - at) : TY_IVF_NEAR_ROWS;
+    float squares[TY_IVF_NEAR_ROWS];
+    for (uint32_t i = 0; i < count; i++) asked[i] = ty_ivf_ask(&b, &asker, i, at + i);
+    ty_ivf_near_find(near, asked, count, lists, squares);
+    for (uint32_t i = 0; i < count; i++) {
+      float nearest = INFINITY;
+      for (uint32_t l = 0; l < nlist; l++) {
+        float square;
+        b.k->sq_l2(rows[at + i].vector, centroids + (size_t)l * dim, 1, dim, &square);
+        if (square < nearest) nearest = square;
+        if (l == lists[i]) CHECK(square == squares[i]);
+      }
+      CHECK(lists[i] < nlist);
+      bool finite = isfinite(squares[i]) && set != ADVERSARIAL; /* rows of 1e30s: no list is nearer than another */
+      told += finite ? (double)squares[i] : 0;
+      least += finite ? (double)nearest : 0;
+    }
+  }
+  CHECK_MESSAGE(told <= least * 1.01 + 1e-6, "nearest: %s dim %u of %u: %.6f, at best %.6f", set_names[set], (unsigned)dim, (unsigned)nlist,
+                told, least);
+  ty_ivf_asker_close(&asker);
+  ty_ivf_near_close(near);
+  free(r.rows);
+  fixture_free(f);
+  free(rows);
+  free(half_norms);
+  free(centroids);
+  free(vectors);
+  free(centres);
 }
 
 /* ---- Recall ---------------------------------------------------------------------------------------------------------*/
@@ -521,6 +575,10 @@ static void test_ivf_all(uint64_t seed) {
     if (set == FLAT) continue;
     test_partitions(seed, set, TY_INNER_PRODUCT, 0.9);
     test_partitions(seed, set, TY_L2, 0.95);
+  }
+  const uint32_t lists[] = {1, 63, 64, 400};
+  for (int set = 0; set < SETS; set++) {
+    for (int i = 0; i < 12; i++) test_nearest(seed + (uint64_t)i, dims[i / 4], set, lists[i % 4]);
   }
   test_damage(seed);
   test_build(seed);
