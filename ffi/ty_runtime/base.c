@@ -25,7 +25,7 @@ static bool go_on(base_writer *w, uint64_t i) {
   /* Of a delta's row all parts lie side by side: reading one makes what is between it and the next row's resident. */
   uint64_t apart = !next ? TY_SCATTERED : rows[i].segment->is_base ? 0 : ty_vector_bytes(w->r->c);
   uint64_t written = w->slab.offset + w->slab.buffered;
-  ty_passed(w->r->c, written - w->told + apart, TY_RESIDENT_REWRITE);
+  ty_read_row(w->r->c, rows[i], written - w->told + apart, w->r->want_ivf ? TY_RESIDENT_BUILD : TY_RESIDENT_MOST);
   w->told = written;
   if (w->slab.status == TY_OK && ++w->done % 1024 == 0) {
     ty_rebase_progress(w->r, TY_PHASE_WRITE, w->done, w->total);

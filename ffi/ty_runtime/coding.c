@@ -9,6 +9,8 @@
 /* Rows that the anchor is the mean of, and rows whose error is looked at: one in so many, from end to end. */
 #define MEAN_ROWS  4096u
 #define TRIAL_ROWS 128u
+/* What such a row makes resident: the sixteen pages that a fault maps, as no other row of the sample is near. */
+#define SAMPLED ((uint64_t)64 << 10)
 /* What another coding must promise: less than this part of the error. */
 #define WORTH_IT 0.9
 /* Beyond this nothing is bounded, and a rotation must not overflow. */
@@ -74,7 +76,7 @@ static bool mean_row(const ty_rebase *r, float *row, float *anchor) {
   memset(anchor, 0, dim * sizeof *anchor);
   for (uint64_t i = 0; i < r->count; i += every) {
     const float *x = ty_row_vector(r->c, r->rows[i].segment, r->rows[i].at, row);
-    ty_passed(r->c, TY_SCATTERED + ty_vector_bytes(r->c), TY_RESIDENT_REWRITE);
+    ty_read_row(r->c, r->rows[i], SAMPLED, TY_RESIDENT_MOST);
     if (beyond(x, dim)) return false;
     for (uint32_t d = 0; d < dim; d++) anchor[d] += x[d] / (float)n;
   }
@@ -113,7 +115,7 @@ static double error_of(const trial *t, const ty_coding *coding) {
   for (uint64_t i = 0; i < r->count; i += every) {
     ame_i4_info info;
     const float *x = ty_row_vector(r->c, r->rows[i].segment, r->rows[i].at, t->row);
-    ty_passed(r->c, TY_SCATTERED + ty_vector_bytes(r->c), TY_RESIDENT_REWRITE);
+    ty_read_row(r->c, r->rows[i], SAMPLED, TY_RESIDENT_MOST);
     ty_coding_quantize(r->c->env->kernel, coding, r->c->dim, x, 1, t->scratch, t->codes, &info);
     double error = isinf(info.err) ? length_of(x, r->c->dim) : (double)info.err;
     sum += error * apart(r->c->env->kernel, coding, r->c->dim, x, t->scratch);

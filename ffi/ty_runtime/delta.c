@@ -9,8 +9,6 @@
 #include "pool.h"
 #include "store.h"
 
-#define RESERVE_MIN ((uint64_t)4 << 20)
-
 bool ty_operation_size(const ty_collection *c, ty_operation *op) {
   op->bytes = sizeof *op;
   if (op->kind == TY_OPERATION_DELETE) return true;
@@ -34,8 +32,8 @@ ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op) {
   return p;
 }
 
-static ty_payload payload_at(const ty_collection *c, const uint8_t *at) {
-  const ty_operation *op = (const ty_operation *)(const void *)at;
+/* Of an operation that lies, or will lie, at `at`. */
+static ty_payload payload_of(const ty_collection *c, const ty_operation *op, const uint8_t *at) {
   ty_put_layout p = ty_put_place(c, op);
   return (ty_payload){.vector = at + p.vector,
                       .id = {at + p.id, op->id_bytes},
@@ -92,7 +90,7 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
   ty_put_layout p = ty_put_place(c, op);
   uint32_t key_codes[TY_MAX_COLUMNS];
   uint64_t key = p.keys, keys_end = p.keys + op->keys_bytes;
-  ty_status status = ty_delta_reserve(c, 1, err);
+  ty_status status = ty_delta_reserve(c, 1, true, err);
   if (status == TY_OK) status = ty_kill_reserve(c, 1, err);
   if (status != TY_OK) return status;
   for (uint32_t i = 0; i < c->columns; i++) {
@@ -104,7 +102,7 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
     key += length;
   }
   if (key != keys_end) return damaged(err, file, "a row's filter values are malformed", offset);
-  ty_new_row row = {.row = op->row, .birth = birth, .codes = key_codes, .payload = payload_at(c, at)};
+  ty_new_row row = {.row = op->row, .birth = birth, .codes = key_codes, .payload = payload_of(c, op, at)};
   const float *decoded = ty_vector_decode(c, row.payload.vector, r->decoded);
   if (!ty_vector_good(c, row.payload.vector, decoded)) return damaged(err, file, "a row's vector is malformed", offset);
   ty_vector_screen(c, row.payload.vector, decoded, 1, &r->coded, 0);
@@ -154,7 +152,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
       }
       status = op.kind == TY_OPERATION_PUT ? replay_put(c, file, at, &r, err) : replay_delete(c, file, at, err);
       at += bytes;
-      ty_touched(c, bytes);
+      ty_touched(c, TY_OF_DELTA, bytes, TY_RESIDENT_MOST);
     }
     if (status == TY_OK && ops != b->ops)
       status = damaged(err, file, "a block has another number of operations than it says", at);
@@ -166,13 +164,19 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
   return status;
 }
 
+/* The operations are still in memory as well: the mapping need not be touched, which would make all of it resident. */
 void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint64_t at) {
-  uint64_t offset = from + sizeof(ty_block_header);
-  while (offset < file->bytes) {
-    const ty_operation *op = (const ty_operation *)(const void *)(file->map + offset);
-    if (op->kind == TY_OPERATION_PUT) c->delta.payload[at++] = payload_at(c, file->map + offset);
-    offset += op->bytes;
-    ty_touched(c, op->bytes);
+  const struct ty_store *s = c->store;
+  const uint8_t *to = file->map + from;
+  for (uint32_t i = 0; i < s->chunk_count; i++) {
+    const uint8_t *data = s->chunks[i].memory.data;
+    for (uint64_t offset = i == 0 ? sizeof(ty_block_header) : 0; offset < s->chunks[i].used;) {
+      const ty_operation *op = (const ty_operation *)(const void *)(data + offset);
+      if (op->kind == TY_OPERATION_PUT) c->delta.payload[at++] = payload_of(c, op, to + offset);
+      offset += op->bytes;
+      ty_touched(c, TY_OF_DELTA | TY_OF_OPERATIONS, op->bytes, TY_RESIDENT_MOST);
+    }
+    to += s->chunks[i].used;
   }
 }
 
@@ -185,7 +189,7 @@ ty_status ty_delta_remap(ty_collection *c, ty_file *file, uint64_t bytes, ty_err
   if (file->map != NULL && bytes <= file->mapped) return TY_OK;
   ty_file fresh = *file;
   fresh.map = NULL;
-  ty_status status = ty_file_map(c, &fresh, bytes - fresh.bytes + (bytes > RESERVE_MIN ? bytes : RESERVE_MIN), err);
+  ty_status status = ty_file_map(c, &fresh, bytes - fresh.bytes + (bytes > TY_RESERVE_MIN ? bytes : TY_RESERVE_MIN), err);
   if (status != TY_OK) return status;
   if (file->map != NULL && (fresh.device != file->device || fresh.inode != file->inode)) {
     ty_file_unmap(c, &fresh);
@@ -225,10 +229,14 @@ static int write_block(ty_collection *c, int fd, ty_file *file, uint64_t generat
   b->crc = k->crc32c(0, b, sizeof *b - sizeof b->crc);
   for (uint32_t i = 0; i < s->chunk_count; i++) {
     const ty_chunk *chunk = &s->chunks[i];
-    int result = os->pwrite(os, fd, chunk->memory.data, (size_t)chunk->used, file->bytes);
-    if (result < 0) return result;
-    file->crc = k->crc32c(file->crc, chunk->memory.data, (size_t)chunk->used);
-    file->bytes += chunk->used;
+    for (uint64_t at = 0, n; at < chunk->used; at += n) {
+      n = chunk->used - at < TY_WRITE_PIECE ? chunk->used - at : TY_WRITE_PIECE;
+      const uint8_t *piece = (const uint8_t *)chunk->memory.data + at;
+      int result = os->pwrite(os, fd, piece, (size_t)n, file->bytes);
+      if (result < 0) return result;
+      file->crc = k->crc32c(file->crc, piece, (size_t)n);
+      file->bytes += n;
+    }
     ty_spill_let_go(c, &chunk->memory);
   }
   return 0;

@@ -19,6 +19,7 @@ ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, 
   env->kernel = kernel;
   ty_os_init(&env->os);
   env->spill_from = TY_SPILL_FROM;
+  env->spill_leave = TY_SPILL_LEAVE;
   ty_status status = ty_pool_open(threads, &env->pool, err);
   if (status != TY_OK) {
     free(env);

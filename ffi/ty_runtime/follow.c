@@ -9,7 +9,6 @@
 #include <time.h>
 #include "store.h"
 
-#define RESERVE_MIN ((uint64_t)4 << 20)
 #define TRIES       100
 #define PAUSE_NS    (20 * 1000 * 1000)
 
@@ -58,7 +57,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
     if (i >= known) {
       *file = want->deltas[i];
       have->delta_count = i + 1;
-      status = ty_file_map(c, file, file->bytes > RESERVE_MIN ? file->bytes : RESERVE_MIN, err);
+      status = ty_file_map(c, file, file->bytes > TY_RESERVE_MIN ? file->bytes : TY_RESERVE_MIN, err);
       if (status == TY_OK && ty_crc_mapped(c, 0, file->map, file->bytes) != file->crc)
         status = ty_wrong_sum(file, err);
       if (status == TY_OK) status = ty_delta_check_header(c, file, err);
@@ -75,7 +74,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
       status = ty_delta_remap(c, file, longer.bytes, err);
       if (status != TY_OK) break;
       kept = *file;
-      uint32_t crc = c->env->kernel->crc32c(file->crc, file->map + from, (size_t)(longer.bytes - from));
+      uint32_t crc = ty_crc_mapped(c, file->crc, file->map + from, longer.bytes - from);
       if (crc != want->deltas[i].crc) status = ty_wrong_sum(&want->deltas[i], err);
       file->bytes = longer.bytes;
       file->crc = want->deltas[i].crc;

@@ -51,7 +51,7 @@ typedef struct id_reader {
 static ty_slice next_id(id_reader *r, uint64_t i) {
   ty_slice s = r->id(r->ctx, i);
   uint64_t apart = (uint64_t)((uintptr_t)s.data - (uintptr_t)r->before);
-  ty_passed(r->c, apart < TY_SCATTERED ? apart : TY_SCATTERED, TY_RESIDENT_REWRITE);
+  ty_touched(r->c, TY_OF_BASE | TY_OF_DELTA | TY_OF_OPERATIONS, apart < TY_SCATTERED ? apart : TY_SCATTERED, TY_RESIDENT_MOST);
   r->before = s.data;
   return s;
 }

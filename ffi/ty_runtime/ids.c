@@ -44,8 +44,10 @@ static bool build_ids(const ty_collection *c) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
     if (r.segment->dead[r.at]) continue;
     insert(s, tag_of(c, ty_row_id(r.segment, r.at)), (ty_place)i + 1);
-    ty_touched(c, TY_SCATTERED_WRITE); /* its id is of what comes next */
-    ty_derived_touched(c, TY_SCATTERED_WRITE);
+    /* A base's ids lie side by side, a delta's among all else of their rows. The table fills up at random: whoever lets go of it early has nearly
+     * every page of it mapped once more for each row. */
+    ty_touched(c, r.segment->is_base ? TY_OF_BASE : TY_OF_DELTA, r.segment->is_base ? ty_row_id(r.segment, r.at).bytes : 4096, TY_RESIDENT_MOST);
+    ty_touched(c, TY_OF_DERIVED, sizeof(ty_id_slot), TY_RESIDENT_MOST);
   }
   return true;
 }
@@ -58,8 +60,8 @@ static bool grow_ids(const ty_collection *c) {
   if (!fresh_table(c)) return false;
   for (uint64_t i = 0; i < size; i++) {
     if (slots[i].place != 0 && slots[i].place != TY_SLOT_GONE) insert(s, slots[i].tag, slots[i].place);
-    ty_derived_touched(c, sizeof *slots * 2);
-    if (i * sizeof *slots % TY_RESIDENT_MOST == 0) ty_spill_let_go(c, &old);
+    ty_touched(c, TY_OF_DERIVED, sizeof *slots * 2, TY_RESIDENT_MOST);
+    if ((i + 1) * sizeof *slots % TY_RESIDENT_MOST == 0) ty_spill_let_go(c, &old);
   }
   ty_spill_free(c, &old);
   return true;
@@ -108,7 +110,7 @@ static void id_added(ty_collection *c, ty_place place) {
   }
   ty_ref r = ty_ref_of(c, place);
   insert(s, tag_of(c, ty_row_id(r.segment, r.at)), place + 1);
-  ty_derived_touched(c, TY_SCATTERED_WRITE);
+  ty_touched(c, TY_OF_DERIVED, TY_SCATTERED_WRITE, TY_RESIDENT_MOST);
 }
 
 static void id_died(ty_collection *c, ty_place place) {
@@ -181,7 +183,18 @@ void ty_derived_drop(ty_collection *c) {
   s->id_table_size = s->id_table_used = s->order_size = 0;
 }
 
-/* ---- By row number: only replay asks -------------------------------------------------------------------------------- */
+/* ---- By row number: replay asks, and a map of ids that is written anew -------------------------------------------------------------------------------- */
+/* Without memory for it there is none. */
+static void build_base_at(ty_collection *c) {
+  struct ty_store *s = c->store;
+  pthread_mutex_lock(&s->derive); /* a question that builds another table may be letting go of this one */
+  if (ty_spill_grow(c, &s->base_at, 0, c->base.count * sizeof(ty_place))) {
+    ty_place *base_at = s->base_at.data;
+    for (uint64_t at = 0; at < c->base.count; at++) base_at[c->base.row[at] - s->first_row] = (ty_place)at;
+  }
+  pthread_mutex_unlock(&s->derive);
+}
+
 bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out) {
   struct ty_store *s = c->store;
   uint64_t low = 0, high = c->delta.count;
@@ -197,9 +210,8 @@ bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out) {
     return true;
   }
   if (row < s->first_row || row - s->first_row >= c->base.count) return false;
-  bool fresh = s->base_at.data == NULL && ty_spill_grow(c, &s->base_at, 0, c->base.count * sizeof(ty_place));
-  ty_place *base_at = s->base_at.data;
-  for (uint64_t at = 0; fresh && at < c->base.count; at++) base_at[c->base.row[at] - s->first_row] = (ty_place)at;
+  if (s->base_at.data == NULL) build_base_at(c);
+  const ty_place *base_at = s->base_at.data;
   if (base_at != NULL) {
     *out = base_at[row - s->first_row];
     return c->base.row[*out] == row;

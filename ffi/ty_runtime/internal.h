@@ -191,7 +191,7 @@ typedef struct ty_lexical ty_lexical; /* the base's inverted index, and the delt
 struct ty_env {
   const ame_kernel *kernel;
   ty_os os;
-  uint64_t spill_from; /* see TY_SPILL_FROM */
+  uint64_t spill_from, spill_leave; /* see TY_SPILL_FROM */
   struct ty_pool *pool;
 };
 

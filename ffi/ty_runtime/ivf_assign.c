@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "ivf_near.h"
-#include "resident.h"
 #include "spill.h"
 
 #define TASK_PRODUCTS  (1ull << 29)
@@ -13,30 +12,6 @@
 uint64_t ty_ivf_task_rows(uint64_t nlist, uint64_t dim) {
   uint64_t rows = TASK_PRODUCTS / (nlist * dim) / 4 * 4;
   return rows < 4 ? 4 : rows > TASK_ROWS_MAX ? TASK_ROWS_MAX : rows;
-}
-
-bool ty_ivf_asker_open(const ty_ivf_builder *b, ty_ivf_asker *a) {
-  *a = (ty_ivf_asker){.rows = malloc((size_t)b->dim * TY_IVF_NEAR_ROWS * sizeof *a->rows)};
-  if (b->r->c->dtype != TY_INT4) return a->rows != NULL;
-  a->codes = malloc(AME_CODE_STRIDE(b->dim) * TY_IVF_NEAR_ROWS);
-  return a->rows != NULL && a->codes != NULL;
-}
-
-void ty_ivf_asker_close(ty_ivf_asker *a) {
-  free(a->rows);
-  free(a->codes);
-}
-
-ty_ivf_asked ty_ivf_ask(const ty_ivf_builder *b, const ty_ivf_asker *a, uint32_t i, uint64_t at) {
-  ty_ref ref = b->r->rows[at];
-  size_t stride = AME_CODE_STRIDE(b->dim);
-  const float *row = ty_row_vector(b->r->c, ref.segment, ref.at, a->rows + i * b->dim);
-  ty_passed(b->r->c, stride + ty_vector_bytes(b->r->c), TY_RESIDENT_REWRITE);
-  if (a->codes == NULL)
-    return (ty_ivf_asked){row, ref.segment->codes + ref.at * stride, (double)ref.segment->info[ref.at].scale};
-  ame_code_info info;
-  b->k->quantize_i8(row, 1, (size_t)b->dim, a->codes + i * stride, &info);
-  return (ty_ivf_asked){row, a->codes + i * stride, (double)info.scale};
 }
 
 typedef struct assigning {

@@ -3,8 +3,6 @@
 #include <string.h>
 #include "store.h"
 
-#define RESERVE_MIN ((uint64_t)4 << 20)
-
 /* glibc lets readers pass a waiting writer unless told otherwise: under steady questions a save would wait for ever. Nobody takes the lock
  * twice, so readers can safely wait their turn. */
 static void lock_init(pthread_rwlock_t *lock) {
@@ -152,6 +150,13 @@ ty_status ty_wrong_sum(const ty_file *file, ty_error *err) {
                  (unsigned long long)file->bytes);
 }
 
+/* Room for the rows of a delta at once, which growing would copy again and again: as many as the manifest says, if the file can hold them. */
+static ty_status reserve_for(ty_collection *t, const ty_saved *m, const ty_file *file, ty_error *err) {
+  uint64_t most = file->bytes / (sizeof(ty_operation) + ty_vector_bytes(t)), said = m->total_rows - ty_total_rows(t);
+  if (m->total_rows < ty_total_rows(t)) return TY_OK; /* it is damaged, which the end of the reading tells */
+  return ty_delta_reserve(t, said < most ? said : most, true, err);
+}
+
 ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *m, ty_error *err) {
   struct ty_store *s = t->store;
   ty_status status = ty_adopt_schema(t, &m->schema, err);
@@ -161,10 +166,11 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
   if (status == TY_OK) status = ty_open_indexes(t, owner, err);
   for (uint32_t i = 0; i < s->files.delta_count && status == TY_OK; i++) {
     ty_file *file = &s->files.deltas[i];
-    status = ty_file_map(t, file, file->bytes > RESERVE_MIN ? file->bytes : RESERVE_MIN, err);
+    status = ty_file_map(t, file, file->bytes > TY_RESERVE_MIN ? file->bytes : TY_RESERVE_MIN, err);
     if (status == TY_OK && ty_crc_mapped(t, 0, file->map, file->bytes) != file->crc)
       status = ty_wrong_sum(file, err);
     if (status == TY_OK) status = ty_delta_check_header(t, file, err);
+    if (status == TY_OK) status = reserve_for(t, m, file, err);
     if (status == TY_OK) status = ty_delta_replay(t, file, 0, err);
   }
   if (status != TY_OK) return status;

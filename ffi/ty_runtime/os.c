@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/syscall.h>
@@ -197,9 +199,16 @@ static int os_size(ty_os *os, int fd, uint64_t *out) {
 }
 
 /* posix_fallocate writes into each block where the file system cannot do better, which takes longer than what it is wanted for. */
-static int os_room(ty_os *os, int fd, uint64_t bytes) {
+static int os_room(ty_os *os, int fd, uint64_t bytes, uint64_t leave) {
   int failure = gate(os);
   if (failure) return failure;
+  struct rlimit most;
+  /* Beyond its limit a process gets a signal that ends it. */
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && bytes > most.rlim_cur) return -EFBIG;
+  struct statvfs disk;
+  if (fstatvfs(fd, &disk) < 0) return -errno;
+  uint64_t blocks = (bytes + leave) / disk.f_frsize + 1;
+  if ((uint64_t)disk.f_bavail < blocks) return -ENOSPC;
 #if defined(__APPLE__)
   off_t have = lseek(fd, 0, SEEK_END);
   if (have < 0) return -errno;

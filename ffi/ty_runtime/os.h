@@ -31,7 +31,8 @@ struct ty_os {
   int (*look)(ty_os *os, int fd, ty_stamp *out); /* the same of an open file */
   int (*size)(ty_os *os, int fd, uint64_t *out);
   int (*truncate)(ty_os *os, int fd, uint64_t bytes);
-  int (*room)(ty_os *os, int fd, uint64_t bytes); /* makes a file at least so long and sets the blocks aside: writing into it cannot fail then */
+  /* Makes a file at least so long and sets the blocks aside: writing into it cannot fail then. -ENOSPC where less than `leave` would stay free. */
+  int (*room)(ty_os *os, int fd, uint64_t bytes, uint64_t leave);
   int (*map)(ty_os *os, int fd, size_t bytes, void **out); /* read-only, shared */
   int (*map_write)(ty_os *os, int fd, size_t bytes, void **out);
   int (*unmap)(ty_os *os, void *address, size_t bytes);

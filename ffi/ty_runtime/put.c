@@ -72,7 +72,7 @@ static ty_status resolve(put_call *p, ty_error *err) {
 
 /* One row was written or read once more: those of a large call, and of a large change, lie in files. */
 static void passed(put_call *p, uint64_t bytes) {
-  ty_passed(p->c, bytes, TY_RESIDENT_MOST);
+  ty_touched(p->c, TY_OF_OPERATIONS, bytes, TY_RESIDENT_MOST);
   p->resident += AME_CODE_STRIDE(p->c->dim) + AME_I4_BYTES(p->c->dim);
   if (p->resident < TY_RESIDENT_MOST) return;
   p->resident = 0;
@@ -164,11 +164,10 @@ static ty_status encode_all(put_call *p, ty_progress *progress, ty_error *err) {
   return status;
 }
 
-/* Makes room and codes for filter values: the only part under the exclusive lock that may fail, before anything is seen. */
-static ty_status make_room(put_call *p, uint32_t *key_codes, ty_error *err) {
+/* Codes for filter values: the only part under the exclusive lock that may fail, before anything is seen. */
+static ty_status code_keys(put_call *p, uint32_t *key_codes, ty_error *err) {
   ty_collection *c = p->c;
-  ty_status status = ty_delta_reserve(c, p->rows, err);
-  if (status == TY_OK) status = ty_kill_reserve(c, p->rows, err);
+  ty_status status = TY_OK;
   for (uint64_t row = 0; row < p->rows && status == TY_OK; row++) {
     for (uint32_t k = 0; k < c->columns; k++) {
       ty_slice value = ty_nth(p->args->keys, p->args->key_ends, p->last[row] * c->columns + k);
@@ -236,9 +235,11 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   if (status == TY_OK) status = resolve(&p, err);
   if (status == TY_OK) status = ty_coded_open(&p.coded, c, p.rows, err);
   if (status == TY_OK) status = encode_all(&p, progress, err);
+  if (status == TY_OK) status = ty_delta_reserve(c, p.rows, false, err);
+  if (status == TY_OK) status = ty_kill_reserve(c, p.rows, err);
   if (status == TY_OK) {
     pthread_rwlock_wrlock(&c->lock);
-    status = make_room(&p, key_codes, err);
+    status = code_keys(&p, key_codes, err);
     if (status == TY_OK) apply(&p, key_codes);
     pthread_rwlock_unlock(&c->lock);
   }

@@ -1,38 +1,40 @@
 #include "resident.h"
 #include "store.h"
 
-static void let_go(const ty_collection *c, const ty_file *file) {
+static void let_go_file(const ty_collection *c, const ty_file *file) {
   if (file->map != NULL) c->env->os.let_go(&c->env->os, file->map, (size_t)file->mapped);
 }
 
-void ty_touched(const ty_collection *c, uint64_t bytes) {
+static void let_go(const ty_collection *c, unsigned kind) {
   struct ty_store *s = c->store;
-  if (atomic_fetch_add_explicit(&s->touched, bytes, memory_order_relaxed) + bytes < TY_RESIDENT_MOST) return;
-  atomic_store_explicit(&s->touched, 0, memory_order_relaxed);
-  const ty_delta_memory *m = &s->delta;
-  const ty_spill *all[] = {&m->blocks, &m->codes, &m->info, &m->row, &m->birth, &m->dead, &m->payload};
-  for (uint32_t i = 0; i < sizeof all / sizeof *all; i++) ty_spill_let_go(c, all[i]);
-  for (uint32_t i = 0; i < c->columns; i++) ty_spill_let_go(c, &m->keys[i]);
-  let_go(c, &s->files.base);
-  for (uint32_t i = 0; i < s->files.delta_count; i++) let_go(c, &s->files.deltas[i]);
+  switch (kind) {
+    case TY_OF_BASE: let_go_file(c, &s->files.base); break;
+    case TY_OF_DELTA:
+      for (int i = 0; i < TY_DELTA_COLUMNS; i++) ty_spill_let_go(c, &s->delta.columns[i]);
+      for (uint32_t i = 0; i < s->files.delta_count; i++) let_go_file(c, &s->files.deltas[i]);
+      break;
+    case TY_OF_OPERATIONS:
+      for (uint32_t i = 0; i < s->chunk_count; i++) ty_spill_let_go(c, &s->chunks[i].memory);
+      break;
+    default:
+      ty_spill_let_go(c, &s->id_table);
+      ty_spill_let_go(c, &s->order);
+      ty_spill_let_go(c, &s->base_at);
+  }
 }
 
-void ty_passed(const ty_collection *c, uint64_t bytes, uint64_t most) {
-  struct ty_store *s = c->store;
-  if (atomic_fetch_add_explicit(&s->passed, bytes, memory_order_relaxed) + bytes < most) return;
-  atomic_store_explicit(&s->passed, 0, memory_order_relaxed);
-  ty_touched(c, TY_RESIDENT_MOST);
-  ty_chunks_let_go(c);
+void ty_touched(const ty_collection *c, unsigned kinds, uint64_t bytes, uint64_t most) {
+  for (unsigned i = 0; i < TY_KINDS; i++) {
+    _Atomic uint64_t *touched = &c->store->touched[i];
+    if ((kinds >> i & 1) == 0) continue;
+    if (atomic_fetch_add_explicit(touched, bytes, memory_order_relaxed) + bytes < most) continue;
+    atomic_store_explicit(touched, 0, memory_order_relaxed);
+    let_go(c, 1u << i);
+  }
 }
 
-void ty_derived_touched(const ty_collection *c, uint64_t bytes) {
-  struct ty_store *s = c->store;
-  s->derived_touched += bytes;
-  if (s->derived_touched < TY_RESIDENT_MOST) return;
-  s->derived_touched = 0;
-  ty_spill_let_go(c, &s->id_table);
-  ty_spill_let_go(c, &s->order);
-  ty_spill_let_go(c, &s->base_at);
+void ty_read_row(const ty_collection *c, ty_ref row, uint64_t bytes, uint64_t most) {
+  ty_touched(c, row.segment->is_base ? TY_OF_BASE : TY_OF_DELTA | TY_OF_OPERATIONS, bytes, most);
 }
 
 uint32_t ty_crc_mapped(const ty_collection *c, uint32_t crc, const uint8_t *data, uint64_t bytes) {

@@ -10,21 +10,24 @@
 
 #include "internal.h"
 
-/* Resident at most, about, of what an ingest passes over. Less would make questions beside it bring their pages back more often. */
+/* Resident at most, about, of each kind. Less would make questions beside it bring their pages back more often. */
 #define TY_RESIDENT_MOST ((uint64_t)16 << 20)
-/* The same of a rewrite. In the order of lists or partitions it reads here and there, a fault maps sixteen pages and only two are counted: 500 MB may be
- * resident then. What is let go has to be mapped again, row by row: bounds of an eighth made the first index of 60,000 x 784 rows 0.8 s longer
- * to build. */
-#define TY_RESIDENT_REWRITE ((uint64_t)64 << 20)
-#define TY_SCATTERED        ((uint64_t)8 << 10)
-#define TY_SCATTERED_WRITE  ((uint64_t)4 << 10) /* writing maps one */
-/* Tells that so many more bytes of mapped files or the delta's columns are resident; past the bound they are let go. For the change's own
- * thread, or under the lock. */
-void ty_touched(const ty_collection *c, uint64_t bytes);
-/* The same, of unsaved operations too, past the bound given: for the change's own thread and those that work for it. */
-void ty_passed(const ty_collection *c, uint64_t bytes, uint64_t most);
-/* The same of the derived tables: under `derive` or the exclusive lock. */
-void ty_derived_touched(const ty_collection *c, uint64_t bytes);
+/* The same where an index is built or kept, which reads rows here and there: what is let go has to be mapped again, row by row, and with a bound of
+ * TY_RESIDENT_MOST the first index of 60,000 x 784 rows took up to 0.8 s longer to build. */
+#define TY_RESIDENT_BUILD ((uint64_t)64 << 20)
+/* Of reading what does not come next, and of writing so. A fault of reading maps sixteen pages, of which two are counted: eight times the bound
+ * may be resident. */
+#define TY_SCATTERED       ((uint64_t)8 << 10)
+#define TY_SCATTERED_WRITE ((uint64_t)4 << 10)
+
+/* Kinds of what may be resident: the base's file; the delta's files and columns; unsaved operations, which only the change's own thread and those
+ * that work for it may name; tables by id and by birth, of whoever holds `derive` or the exclusive lock. */
+enum { TY_OF_BASE = 1, TY_OF_DELTA = 2, TY_OF_OPERATIONS = 4, TY_OF_DERIVED = 8, TY_KINDS = 4 };
+/* Tells that so many more bytes of these kinds are resident; kinds that came to `most` are let go. For the change's own thread, or under the
+ * lock. */
+void ty_touched(const ty_collection *c, unsigned kinds, uint64_t bytes, uint64_t most);
+/* Of reading a row of a rewrite: `bytes` of it, after the row before it or anywhere. */
+void ty_read_row(const ty_collection *c, ty_ref row, uint64_t bytes, uint64_t most);
 /* The checksum of mapped bytes, which do not stay resident where they are many. */
 uint32_t ty_crc_mapped(const ty_collection *c, uint32_t crc, const uint8_t *data, uint64_t bytes);
 

@@ -8,9 +8,7 @@
 #include <string.h>
 #include "store.h"
 
-/* The page cache keeps a file in pieces as large as its writes, and a fault maps a whole piece: with writes of 4 MiB a hundred scattered rows made 82 MB
- * resident, with these 6 MB. Writing takes no longer. */
-#define WRITE_BUFFER ((uint64_t)64 << 10)
+#define WRITE_BUFFER TY_WRITE_PIECE
 _Static_assert(WRITE_BUFFER % TY_ALIGN == 0, "buffer flushes stay aligned");
 
 ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, const char *name, uint32_t kind,

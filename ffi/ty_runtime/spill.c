@@ -1,5 +1,6 @@
 #include "spill.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,8 @@
 static int open_nameless(const ty_collection *c) {
   static _Atomic uint32_t counter;
   ty_os *os = &c->env->os;
-  int fd = -1;
-  for (uint32_t i = 0; i < NAMES_TRIED && fd < 0; i++) {
+  int fd = -EEXIST;
+  for (uint32_t i = 0; i < NAMES_TRIED && fd == -EEXIST; i++) {
     char name[64], path[TY_PATH_MAX];
     snprintf(name, sizeof name, TY_SPILL_NAME ".tmp-%ld-%u", (long)getpid(), atomic_fetch_add(&counter, 1));
     ty_path(c, name, path);
@@ -34,7 +35,7 @@ static bool open_file(const ty_collection *c, uint64_t bytes, ty_spill *out) {
   int fd = open_nameless(c);
   void *data = NULL;
   if (fd < 0) return false;
-  bool good = os->room(os, fd, bytes) >= 0 && os->map_write(os, fd, (size_t)bytes, &data) >= 0;
+  bool good = os->room(os, fd, bytes, c->env->spill_leave) >= 0 && os->map_write(os, fd, (size_t)bytes, &data) >= 0;
   os->close(os, fd);
   if (good) *out = (ty_spill){data, bytes, true};
   return good;
@@ -48,18 +49,23 @@ static bool open_memory(uint64_t bytes, ty_spill *out) {
   return true;
 }
 
+bool ty_spill_copy(const ty_collection *c, const ty_spill *from, uint64_t used, uint64_t bytes, ty_spill *out) {
+  if (bytes > SIZE_MAX / 2) return false;
+  bytes = bytes == 0 ? TY_ALIGN : ty_align_up(bytes);
+  if (!(bytes > c->env->spill_from && open_file(c, bytes, out)) && !open_memory(bytes, out)) return false;
+  for (uint64_t at = 0, n; at < used; at += n) {
+    n = used - at < TY_RESIDENT_MOST ? used - at : TY_RESIDENT_MOST;
+    memcpy((uint8_t *)out->data + at, (uint8_t *)from->data + at, (size_t)n);
+    ty_spill_let_go(c, from);
+    ty_spill_let_go(c, out);
+  }
+  return true;
+}
+
 bool ty_spill_grow(const ty_collection *c, ty_spill *s, uint64_t used, uint64_t bytes) {
   ty_spill fresh;
   if (s->data != NULL && bytes <= s->bytes) return true;
-  if (bytes > SIZE_MAX / 2) return false;
-  bytes = bytes == 0 ? TY_ALIGN : ty_align_up(bytes);
-  if (!(bytes > c->env->spill_from && open_file(c, bytes, &fresh)) && !open_memory(bytes, &fresh)) return false;
-  for (uint64_t at = 0, n; at < used; at += n) {
-    n = used - at < TY_RESIDENT_MOST ? used - at : TY_RESIDENT_MOST;
-    memcpy((uint8_t *)fresh.data + at, (uint8_t *)s->data + at, (size_t)n);
-    ty_spill_let_go(c, s);
-    ty_spill_let_go(c, &fresh);
-  }
+  if (!ty_spill_copy(c, s, used, bytes, &fresh)) return false;
   ty_spill_free(c, s);
   *s = fresh;
   return true;

@@ -76,9 +76,20 @@ typedef struct ty_chunk {
 } ty_chunk;
 
 /* What the delta's columns lie in. */
+enum {
+  TY_COLUMN_BLOCKS,
+  TY_COLUMN_CODES,
+  TY_COLUMN_INFO,
+  TY_COLUMN_ROW,
+  TY_COLUMN_BIRTH,
+  TY_COLUMN_DEAD,
+  TY_COLUMN_PAYLOAD,
+  TY_COLUMN_KEYS,
+  TY_DELTA_COLUMNS = TY_COLUMN_KEYS + TY_MAX_COLUMNS
+};
 typedef struct ty_delta_memory {
   uint64_t capacity; /* rows that all of them have room for */
-  ty_spill blocks, codes, info, row, birth, dead, payload, keys[TY_MAX_COLUMNS];
+  ty_spill columns[TY_DELTA_COLUMNS];
 } ty_delta_memory;
 
 /* A place in either segment as one number: base positions first, delta positions behind them. */
@@ -114,9 +125,7 @@ struct ty_store {
   ty_place *killed;                  /* rows that died, so that they can be revived */
   uint64_t killed_count, killed_capacity;
   ty_delta_memory delta;
-  _Atomic uint64_t touched; /* bytes of mapped files and the delta's columns since they were let go: resident.h */
-  _Atomic uint64_t passed;  /* the same, and of the unsaved operations */
-  uint64_t derived_touched;
+  _Atomic uint64_t touched[TY_KINDS]; /* bytes of each kind since they were let go: resident.h */
 
   /* Derived, built at the first need under `derive`, kept up to date under the exclusive lock. */
   pthread_mutex_t derive;
@@ -131,9 +140,13 @@ struct ty_store {
 /* ---- Files: file.c --------------------------------------------------------------------------------------------------*/
 #define TY_PATH_MAX 4096u
 void ty_path(const ty_collection *c, const char *name, char out[TY_PATH_MAX]);
+#define TY_RESERVE_MIN ((uint64_t)4 << 20) /* for a delta */
 /* Maps at least `bytes` of a file that must have as many; `reserve` more of address space for what will be appended. */
 ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err);
 void ty_file_unmap(const ty_collection *c, ty_file *file);
+/* The page cache keeps a file in pieces as large as its writes, and a fault maps a whole piece: with writes of 4 MiB a hundred scattered rows made 82 MB
+ * resident, with these 6 MB. Writing takes no longer. */
+#define TY_WRITE_PIECE ((uint64_t)64 << 10)
 /* Creates a file under a fresh name (a leftover that no manifest names makes way), under the writer's lock. */
 ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err);
 ty_status ty_file_sync_dir(const ty_collection *c, const char *dir, ty_error *err);
@@ -152,8 +165,10 @@ void ty_file_cut(const ty_collection *c, const ty_file *file);
 /* Removes a file of ours, under the writer's lock; where that is lost the name may be another's file, which stays. */
 void ty_file_remove(const ty_collection *c, const char *name);
 
-/* ---- Segments: segment.c --------------------------------------------------------------------------------------------*/
-ty_status ty_delta_reserve(ty_collection *c, uint64_t more, ty_error *err);
+/* ---- Rows of the delta: delta_rows.c --------------------------------------------------------------------------------*/
+/* Room for so many more rows. Columns that grow are copied beside those that questions read, which may take long; the lock is taken
+ * exclusively for their exchange, unless the caller has it so. For the change's own thread, or under the exclusive lock. */
+ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_error *err);
 typedef struct ty_new_row {
   uint64_t row, birth;
   const uint32_t *codes; /* of the filter columns */
@@ -190,7 +205,6 @@ void ty_undo_locked(ty_collection *c);                                  /* where
 void ty_note_lexical(ty_collection *c);                                 /* tells the lexical index everything anew */
 ty_status ty_chunk_take(ty_collection *c, uint64_t bytes, uint8_t **out, ty_error *err);
 void ty_chunks_free(ty_collection *c);
-void ty_chunks_let_go(const ty_collection *c); /* of what is resident of many; for the change's own thread */
 /* Where the unsaved operations end, so that a failed call can give back what it took. */
 typedef struct ty_chunk_mark {
   uint32_t count;

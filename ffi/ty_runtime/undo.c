@@ -7,17 +7,13 @@
 #include "store.h"
 
 #define CHUNK_MIN ((uint64_t)256 << 10)
-#define CHUNK_DOUBLINGS 6u /* to 16 MiB: a large change needs a descriptor for each, and a save has one of them resident */
+#define CHUNK_DOUBLINGS 7u /* to 32 MiB, which lie in files: what is smaller, 32 MB together, does not */
 
 void ty_chunks_free(ty_collection *c) {
   struct ty_store *s = c->store;
   for (uint32_t i = 0; i < s->chunk_count; i++) ty_spill_free(c, &s->chunks[i].memory);
   s->chunk_count = 0;
   s->ops = 0;
-}
-
-void ty_chunks_let_go(const ty_collection *c) {
-  for (uint32_t i = 0; i < c->store->chunk_count; i++) ty_spill_let_go(c, &c->store->chunks[i].memory);
 }
 
 ty_status ty_chunk_take(ty_collection *c, uint64_t bytes, uint8_t **out, ty_error *err) {

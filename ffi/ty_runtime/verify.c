@@ -4,7 +4,7 @@
 #include <time.h>
 #include "store.h"
 
-#define STEP       ((uint64_t)1 << 20)
+#define STEP       TY_RESIDENT_MOST /* 3 ms; what is read does not stay resident */
 #define TRIES      5u
 #define COPY_TRIES 10u
 #define PAUSE_NS   (20 * 1000 * 1000)
@@ -55,7 +55,7 @@ static ty_status check_delta(check *k, const ty_file *file) {
                 b->payload_bytes <= file->bytes - at - sizeof *b;
     if (good) {
       status = sum(k, file->map + at + sizeof *b, b->payload_bytes, &crc);
-      whole = kernel->crc32c(whole, b, (size_t)(sizeof *b + b->payload_bytes));
+      whole = ty_crc_mapped(k->c, whole, file->map + at, sizeof *b + b->payload_bytes);
       good = crc == b->payload_crc;
     }
     if (status == TY_OK && !good)

@@ -288,6 +288,7 @@ static int env_open(uint32_t threads, ty_env **env) {
   ty_error err;
   if (ty_env_open(ame_kernel_table(), threads, env, &err) != TY_OK) return 0;
   (*env)->spill_from = spill_from;
+  (*env)->spill_leave = 0;
   return 1;
 }
 
