@@ -14,6 +14,7 @@ typedef struct base_writer {
   uint64_t done; /* rows times sections, for progress */
   uint64_t total;
   uint64_t told; /* bytes written at the row before */
+  uint64_t most; /* resident of what is read */
 } base_writer;
 
 typedef void (*row_fn)(base_writer *w, ty_ref row);
@@ -25,7 +26,7 @@ static bool go_on(base_writer *w, uint64_t i) {
   /* Of a delta's row all parts lie side by side: reading one makes what is between it and the next row's resident. */
   uint64_t apart = !next ? TY_SCATTERED : rows[i].segment->is_base ? 0 : ty_vector_bytes(w->r->c);
   uint64_t written = w->slab.offset + w->slab.buffered;
-  ty_read_row(w->r->c, rows[i], written - w->told + apart, w->r->want_ivf ? TY_RESIDENT_BUILD : TY_RESIDENT_MOST);
+  ty_read_row(w->r->c, rows[i], written - w->told + apart, w->most);
   w->told = written;
   if (w->slab.status == TY_OK && ++w->done % 1024 == 0) {
     ty_rebase_progress(w->r, TY_PHASE_WRITE, w->done, w->total);
@@ -188,7 +189,7 @@ static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
 ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out, ty_error *err) {
   const ty_rebase *r = plan->rebase;
   const ty_collection *c = r->c;
-  base_writer w = {.plan = plan, .r = r, .total = r->count * 15};
+  base_writer w = {.plan = plan, .r = r, .total = r->count * 15, .most = r->want_ivf ? ty_resident_build(c) : TY_RESIDENT_MOST};
   ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
   float *anchor = malloc((size_t)c->dim * 3 * sizeof *anchor);
   ty_status status = TY_OK;

@@ -20,7 +20,7 @@ ty_ivf_asked ty_ivf_ask(const ty_ivf_builder *b, const ty_ivf_asker *a, uint32_t
   ty_ref ref = b->r->rows[at];
   size_t stride = AME_CODE_STRIDE(b->dim);
   const float *row = ty_row_vector(b->r->c, ref.segment, ref.at, a->rows + i * b->dim);
-  ty_read_row(b->r->c, ref, stride + ty_vector_bytes(b->r->c), TY_RESIDENT_BUILD);
+  ty_read_row(b->r->c, ref, stride + ty_vector_bytes(b->r->c), ty_resident_build(b->r->c));
   if (a->codes == NULL)
     return (ty_ivf_asked){row, ref.segment->codes + ref.at * stride, (double)ref.segment->info[ref.at].scale};
   ame_code_info info;

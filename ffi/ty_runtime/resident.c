@@ -23,6 +23,13 @@ static void let_go(const ty_collection *c, unsigned kind) {
   }
 }
 
+uint64_t ty_resident_build(const ty_collection *c) {
+  const ty_files *files = &c->store->files;
+  uint64_t bytes = files->base.bytes;
+  for (uint32_t i = 0; i < files->delta_count; i++) bytes += files->deltas[i].bytes;
+  return bytes <= TY_RESIDENT_FILES ? UINT64_MAX : TY_RESIDENT_BUILD;
+}
+
 void ty_touched(const ty_collection *c, unsigned kinds, uint64_t bytes, uint64_t most) {
   for (unsigned i = 0; i < TY_KINDS; i++) {
     _Atomic uint64_t *touched = &c->store->touched[i];

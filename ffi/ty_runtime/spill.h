@@ -9,8 +9,8 @@
 
 #include "internal.h"
 
-/* Arrays of more bytes go to a file; ty_env_open sets this and the next, tests set others. Writing into a mapped file takes longer than into memory: with 4 MiB here,
- * ingests took up to a third more CPU. */
+/* Arrays of more bytes go to a file; ty_env_open sets this and the next, tests set others. Writing into a mapped file takes longer than into memory: with
+ * 4 MiB here ingests took up to a third more CPU. */
 #define TY_SPILL_FROM ((uint64_t)16 << 20)
 /* What stays free on the disk: the room is for saves. Readers, too, would else take it from writers. */
 #define TY_SPILL_LEAVE ((uint64_t)1 << 30)
