@@ -17,6 +17,9 @@ typedef struct base_writer {
   uint64_t most; /* resident of what is read */
 } base_writer;
 
+/* Sections with an entry a row that tell `go_on`, at most: an int4 base has fewer. */
+#define ROW_SECTIONS 15u
+
 typedef void (*row_fn)(base_writer *w, ty_ref row);
 
 /* Told before each row of a section: false where writing is to end. */
@@ -189,7 +192,7 @@ static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
 ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out, ty_error *err) {
   const ty_rebase *r = plan->rebase;
   const ty_collection *c = r->c;
-  base_writer w = {.plan = plan, .r = r, .total = r->count * 15, .most = r->want_ivf ? ty_resident_build(c) : TY_RESIDENT_MOST};
+  base_writer w = {.plan = plan, .r = r, .total = r->count * ROW_SECTIONS, .most = r->want_ivf ? ty_resident_build(c) : TY_RESIDENT_MOST};
   ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
   float *anchor = malloc((size_t)c->dim * 3 * sizeof *anchor);
   ty_status status = TY_OK;

@@ -193,7 +193,7 @@ void ty_rollback(ty_collection *c) {
 /* ---- Saving what changed -------------------------------------------------------------------------------------------- */
 static ty_status map_last(ty_collection *c, ty_files *next, bool fresh, ty_error *err) {
   ty_file *file = &next->deltas[next->delta_count - 1];
-  if (fresh) return ty_file_map(c, file, TY_RESERVE_MIN, err);
+  if (fresh) return ty_file_map(c, file, ty_room_ahead(0), err);
   ty_file *have = &c->store->files.deltas[next->delta_count - 1];
   ty_status status = TY_OK;
   if (file->bytes > have->mapped) {

@@ -174,7 +174,8 @@ void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint6
       const ty_operation *op = (const ty_operation *)(const void *)(data + offset);
       if (op->kind == TY_OPERATION_PUT) c->delta.payload[at++] = payload_of(c, op, to + offset);
       offset += op->bytes;
-      ty_touched(c, TY_OF_DELTA | TY_OF_OPERATIONS, op->bytes, TY_RESIDENT_MOST);
+      ty_touched(c, TY_OF_DELTA, sizeof(ty_payload), TY_RESIDENT_MOST);
+      ty_touched(c, TY_OF_OPERATIONS, op->bytes, TY_RESIDENT_MOST);
     }
     to += s->chunks[i].used;
   }
@@ -189,7 +190,7 @@ ty_status ty_delta_remap(ty_collection *c, ty_file *file, uint64_t bytes, ty_err
   if (file->map != NULL && bytes <= file->mapped) return TY_OK;
   ty_file fresh = *file;
   fresh.map = NULL;
-  ty_status status = ty_file_map(c, &fresh, bytes - fresh.bytes + (bytes > TY_RESERVE_MIN ? bytes : TY_RESERVE_MIN), err);
+  ty_status status = ty_file_map(c, &fresh, bytes - fresh.bytes + ty_room_ahead(bytes), err);
   if (status != TY_OK) return status;
   if (file->map != NULL && (fresh.device != file->device || fresh.inode != file->inode)) {
     ty_file_unmap(c, &fresh);

@@ -57,7 +57,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
     if (i >= known) {
       *file = want->deltas[i];
       have->delta_count = i + 1;
-      status = ty_file_map(c, file, file->bytes > TY_RESERVE_MIN ? file->bytes : TY_RESERVE_MIN, err);
+      status = ty_file_map(c, file, ty_room_ahead(file->bytes), err);
       if (status == TY_OK && ty_crc_mapped(c, 0, file->map, file->bytes) != file->crc)
         status = ty_wrong_sum(file, err);
       if (status == TY_OK) status = ty_delta_check_header(c, file, err);

@@ -43,10 +43,14 @@ static bool build_ids(const ty_collection *c) {
   for (uint64_t i = 0; i < ty_total_rows(c); i++) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
     if (r.segment->dead[r.at]) continue;
-    insert(s, tag_of(c, ty_row_id(r.segment, r.at)), (ty_place)i + 1);
+    ty_slice id = ty_row_id(r.segment, r.at);
+    insert(s, tag_of(c, id), (ty_place)i + 1);
     /* A base's ids lie side by side, a delta's among all else of their rows. The table fills up at random: whoever lets go of it early has nearly
      * every page of it mapped once more for each row. */
-    ty_touched(c, r.segment->is_base ? TY_OF_BASE : TY_OF_DELTA, r.segment->is_base ? ty_row_id(r.segment, r.at).bytes : 4096, TY_RESIDENT_MOST);
+    if (r.segment->is_base)
+      ty_touched(c, TY_OF_BASE, id.bytes, TY_RESIDENT_MOST);
+    else
+      ty_touched(c, TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
     ty_touched(c, TY_OF_DERIVED, sizeof(ty_id_slot), TY_RESIDENT_MOST);
   }
   return true;
@@ -183,7 +187,7 @@ void ty_derived_drop(ty_collection *c) {
   s->id_table_size = s->id_table_used = s->order_size = 0;
 }
 
-/* ---- By row number: replay asks, and a map of ids that is written anew -------------------------------------------------------------------------------- */
+/* ---- By row number: replay asks, and a map of ids that is written anew ---------------------------------------------- */
 /* Without memory for it there is none. */
 static void build_base_at(ty_collection *c) {
   struct ty_store *s = c->store;

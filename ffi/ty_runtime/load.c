@@ -166,7 +166,7 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
   if (status == TY_OK) status = ty_open_indexes(t, owner, err);
   for (uint32_t i = 0; i < s->files.delta_count && status == TY_OK; i++) {
     ty_file *file = &s->files.deltas[i];
-    status = ty_file_map(t, file, file->bytes > TY_RESERVE_MIN ? file->bytes : TY_RESERVE_MIN, err);
+    status = ty_file_map(t, file, ty_room_ahead(file->bytes), err);
     if (status == TY_OK && ty_crc_mapped(t, 0, file->map, file->bytes) != file->crc)
       status = ty_wrong_sum(file, err);
     if (status == TY_OK) status = ty_delta_check_header(t, file, err);

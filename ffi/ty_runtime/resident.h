@@ -28,7 +28,7 @@ enum { TY_OF_BASE = 1, TY_OF_DELTA = 2, TY_OF_OPERATIONS = 4, TY_OF_DERIVED = 8,
 /* Tells that so many more bytes of these kinds are resident; kinds that came to `most` are let go. For the change's own thread, or under the
  * lock. */
 void ty_touched(const ty_collection *c, unsigned kinds, uint64_t bytes, uint64_t most);
-/* Of reading a row of a rewrite: `bytes` of it, after the row before it or anywhere. */
+/* The same of a rewrite, which made `bytes` resident to read a part of a row. */
 void ty_read_row(const ty_collection *c, ty_ref row, uint64_t bytes, uint64_t most);
 /* The checksum of mapped bytes, which do not stay resident where they are many. */
 uint32_t ty_crc_mapped(const ty_collection *c, uint32_t crc, const uint8_t *data, uint64_t bytes);

@@ -8,8 +8,7 @@
 #include <string.h>
 #include "store.h"
 
-#define WRITE_BUFFER TY_WRITE_PIECE
-_Static_assert(WRITE_BUFFER % TY_ALIGN == 0, "buffer flushes stay aligned");
+_Static_assert(TY_WRITE_PIECE % TY_ALIGN == 0, "buffer flushes stay aligned");
 
 ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, const char *name, uint32_t kind,
                          uint64_t generation, uint64_t base_generation, uint32_t sections, ty_error *err) {
@@ -22,7 +21,7 @@ ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, const char *
                                .base_generation = base_generation};
   w->offset = ty_align_up(sizeof w->header + sections * sizeof *w->sections);
   w->sections = calloc(sections, sizeof *w->sections);
-  w->buffer = malloc(WRITE_BUFFER);
+  w->buffer = malloc(TY_WRITE_PIECE);
   if (w->sections == NULL || w->buffer == NULL)
     w->status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", name);
   else
@@ -45,12 +44,12 @@ static void flush(ty_slab_writer *w) {
 static void put(ty_slab_writer *w, const void *data, uint64_t bytes) {
   const uint8_t *p = data;
   while (bytes > 0 && w->status == TY_OK) {
-    uint64_t n = WRITE_BUFFER - w->buffered < bytes ? WRITE_BUFFER - w->buffered : bytes;
+    uint64_t n = TY_WRITE_PIECE - w->buffered < bytes ? TY_WRITE_PIECE - w->buffered : bytes;
     memcpy(w->buffer + w->buffered, p, (size_t)n);
     w->buffered += n;
     p += n;
     bytes -= n;
-    if (w->buffered == WRITE_BUFFER) flush(w);
+    if (w->buffered == TY_WRITE_PIECE) flush(w);
   }
 }
 

@@ -140,7 +140,9 @@ struct ty_store {
 /* ---- Files: file.c --------------------------------------------------------------------------------------------------*/
 #define TY_PATH_MAX 4096u
 void ty_path(const ty_collection *c, const char *name, char out[TY_PATH_MAX]);
-#define TY_RESERVE_MIN ((uint64_t)4 << 20) /* for a delta */
+/* How much of it for a delta: as long again, so that the mapping moves seldom. */
+#define TY_RESERVE_MIN ((uint64_t)4 << 20)
+static inline uint64_t ty_room_ahead(uint64_t bytes) { return bytes > TY_RESERVE_MIN ? bytes : TY_RESERVE_MIN; }
 /* Maps at least `bytes` of a file that must have as many; `reserve` more of address space for what will be appended. */
 ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err);
 void ty_file_unmap(const ty_collection *c, ty_file *file);
