@@ -1,7 +1,7 @@
 /* libame_kernel against its header: every CPU path that runs here against the scalar one, the scalar one against arithmetic
  * in long double, and text against tables that say what a word becomes. */
 #include "../../ffi/ame_kernel/crc32c_table.h"
-#include "../../ffi/ame_kernel/prior_table.h"
+#include "../../ffi/ame_kernel/prior.h"
 #include "kernel_common.h"
 
 static const size_t lengths[] = {0,  1,  2,  3,  7,   8,   9,   15,  16,  17,   31,  32,
@@ -554,6 +554,9 @@ static void test_tokens(void) {
   free(word);
 }
 
+enum { EMBED_MOST = 2048 };
+#define UNIT 1e-5 /* a row's scale has 17 bits */
+
 static void embed_one(uint32_t model, uint32_t role, const void *text, size_t bytes, float *out) {
   uint8_t *exact = memory(bytes);
   memcpy(exact, text, bytes);
@@ -563,7 +566,7 @@ static void embed_one(uint32_t model, uint32_t role, const void *text, size_t by
 }
 
 static double cosine(uint32_t model, const char *question, const char *document) {
-  float q[1024], d[1024], out;
+  float q[EMBED_MOST], d[EMBED_MOST], out;
   embed_one(model, AME_ROLE_QUERY, question, strlen(question), q);
   embed_one(model, AME_ROLE_DOCUMENT, document, strlen(document), d);
   kernel->dot_f32(q, d, 1, ame_embed_dim(model), &out);
@@ -572,7 +575,7 @@ static double cosine(uint32_t model, const char *question, const char *document)
 
 /* The bits of a vector in one number. A difference here is a new ame_embed_version. */
 static uint32_t bits_of(uint32_t model, uint32_t role, const char *text) {
-  float v[1024];
+  float v[EMBED_MOST];
   embed_one(model, role, text, strlen(text), v);
   return kernel->crc32c(0, v, ame_embed_dim(model) * sizeof(float));
 }
@@ -585,33 +588,46 @@ static const struct pinned {
 #include "kernel_pinned.h"
 };
 
+/* A row is an f32 scale times codes of eight bits, to the bit: what the storage gives up its f32 copy for. */
+static void check_coded(const float *row, uint32_t dim) {
+  int8_t *codes = aligned_alloc(64, AME_CODE_STRIDE(dim));
+  ame_code_info info;
+  kernel->quantize_i8(row, 1, dim, codes, &info);
+  for (uint32_t i = 0; i < dim; i++) {
+    float back = info.scale * (float)codes[i];
+    CHECK(memcmp(&back, &row[i], sizeof back) == 0);
+  }
+  free(codes);
+}
+
 static void test_embed(const char *path) {
-  CHECK(ame_embed_dim(AME_MODEL_MULTIGRAM) == 1024 && ame_embed_dim(AME_MODEL_BIGRAM) == 256 && ame_embed_dim(2) == 0);
+  CHECK(ame_embed_dim(AME_MODEL_MULTIGRAM) == EMBED_MOST && ame_embed_dim(AME_MODEL_BIGRAM) == 512 && ame_embed_dim(2) == 0);
   CHECK(ame_embed_version(AME_MODEL_MULTIGRAM) >= 1 && ame_embed_version(2) == 0);
   for (size_t i = 0; i < sizeof pinned / sizeof pinned[0]; i++) {
     uint32_t crc = bits_of(pinned[i].model, pinned[i].role, pinned[i].text);
     CHECK_MESSAGE(crc == pinned[i].crc, "%s pinned %zu: 0x%08x, not 0x%08x", path, i, crc, pinned[i].crc);
   }
-  float out[2 * 1024];
+  float out[2 * EMBED_MOST];
   uint64_t falling[2] = {3, 1}, rising[2] = {3, 3};
   CHECK(kernel->embed(9, 0, (const uint8_t *)"abc", rising, 1, out) == 1);
   CHECK(kernel->embed(0, 9, (const uint8_t *)"abc", rising, 1, out) == 1);
   CHECK(kernel->embed(0, 0, (const uint8_t *)"abc", falling, 2, out) == 1);
   CHECK(kernel->embed(0, 0, NULL, NULL, 0, NULL) == 0);
   CHECK(kernel->embed(0, 0, (const uint8_t *)"abc", rising, 2, out) == 0);
-  CHECK(fabs(norm_of(out, 1024) - 1) < 1e-6 && norm_of(out + 1024, 1024) == 0);
+  CHECK(fabs(norm_of(out, EMBED_MOST) - 1) < UNIT && norm_of(out + EMBED_MOST, EMBED_MOST) == 0);
 
   for (uint32_t m = 0; m < 2; m++) {
     uint32_t dim = ame_embed_dim(m);
-    float a[1024], b[1024];
+    float a[EMBED_MOST], b[EMBED_MOST];
     for (size_t i = 0; i < sizeof token_cases / sizeof token_cases[0]; i++) {
       const char *text = token_cases[i].text;
       for (uint32_t role = 0; role < 2; role++) {
         embed_one(m, role, text, strlen(text), a);
         double norm = norm_of(a, dim);
-        CHECK_MESSAGE(*token_cases[i].terms ? fabs(norm - 1) < 1e-6 : norm == 0, "model %u %s: norm %g", m,
+        CHECK_MESSAGE(*token_cases[i].terms ? fabs(norm - 1) < UNIT : norm == 0, "model %u %s: norm %g", m,
                       token_cases[i].name, norm);
         if (role == AME_ROLE_QUERY) CHECK(a[dim - 1] == 0);
+        if (role == AME_ROLE_DOCUMENT) check_coded(a, dim);
       }
     }
     CHECK(cosine(m, "how do I configure the database", "Configuring databases: the connection string") >
@@ -630,50 +646,37 @@ static void test_embed(const char *path) {
   uint8_t *text = memory(LONG);
   for (size_t i = 0; i < LONG; i++) text[i] = i % 7 ? (uint8_t)('a' + random_u64() % 26) : ' ';
   embed_one(0, 0, text, LONG, out);
-  CHECK(fabs(norm_of(out, 1024) - 1) < 1e-6);
+  CHECK(fabs(norm_of(out, EMBED_MOST) - 1) < UNIT);
+  check_coded(out, EMBED_MOST);
   for (size_t i = 0; i < LONG; i++) text[i] = (uint8_t)"repeat "[i % 7];
   embed_one(0, 0, text, LONG, out);
-  CHECK(fabs(norm_of(out, 1024) - 1) < 1e-6);
+  CHECK(fabs(norm_of(out, EMBED_MOST) - 1) < UNIT);
+  check_coded(out, EMBED_MOST);
   free(text);
+  /* A word said a thousand times is still found, and a text is more than what it repeats. */
+  char many[8001] = "";
+  for (int i = 0; i < 1000; i++) memcpy(many + 8 * i, "giraffe ", 8);
+  CHECK(cosine(0, "giraffe", many) > 0.1 && cosine(0, "giraffe", many) > cosine(0, "giraffe", "a walk in the zoo with elephants"));
 }
 
-/* The hash of embed.c, written again: every listed word must be where its lookup begins to look. */
-static uint64_t prior_hash(const char *word) {
-  const uint64_t k = 0x9fb21c651e98df25ull;
-  size_t n = strlen(word);
-  uint64_t h = (n + 1) * 0x9e3779b97f4a7c15ull, v = 0, w = 0;
-  if (n >= 8) {
-    memcpy(&v, word, 8);
-    memcpy(&w, word + n - 8, 8);
-    if (n > 8) {
-      h = (h ^ v) * k;
-      h ^= h >> 32;
-    }
-    h ^= w;
-  } else if (n >= 4) {
-    memcpy(&v, word, 4);
-    memcpy(&w, word + n - 4, 4);
-    h ^= v | (w << 32);
-  } else {
-    h ^= (uint64_t)(uint8_t)word[0] << 16 | (uint64_t)(uint8_t)word[n / 2] << 8 | (uint8_t)word[n - 1];
+/* Weights of the table: function words little, the unlisted all, short words something. */
+static void test_prior(void) {
+  static const char *listed[] = {"the", "und", "que", "\xe7\x9a\x84"};
+  for (size_t i = 0; i < sizeof listed / sizeof listed[0]; i++) {
+    uint64_t hash = text_hash((const uint8_t *)listed[i], strlen(listed[i]));
+    float weight = text_prior(hash, 1, 3);
+    CHECK_MESSAGE(weight > 0 && weight < 0.6f, "%s weighs %g", listed[i], (double)weight);
   }
-  h = (h ^ (h >> 32)) * k;
-  h = (h ^ (h >> 29)) * k;
-  return h ^ (h >> 32);
-}
-
-static void test_prior_table(void) {
-  size_t count = sizeof prior_words / sizeof prior_words[0], indexed = 0;
-  for (size_t i = 0; i < 4096; i++) indexed += prior_index[i] != 0;
-  CHECK(indexed == count);
-  for (size_t i = 0; i < count; i++) {
-    const struct prior_word *p = &prior_words[i];
-    CHECK(p->tier < 3 && p->word[PRIOR_WORD_MAX - 1] == 0);
-    if (i) CHECK_MESSAGE(strcmp(prior_words[i - 1].word, p->word) < 0, "%s is out of order", p->word);
-    size_t at = prior_hash(p->word) >> 52;
-    while (prior_index[at] && prior_index[at] != i + 1) at = (at + 1) % 4096;
-    CHECK_MESSAGE(prior_index[at] == i + 1, "%s is not found", p->word);
+  uint32_t heavy = 0;
+  for (uint32_t i = 0; i < 10000; i++) {
+    uint8_t word[16];
+    size_t n = (size_t)snprintf((char *)word, sizeof word, "qx%uzv", i);
+    float weight = text_prior(text_hash(word, n), 1, n);
+    CHECK(weight > 0 && weight <= 1);
+    heavy += weight == 1;
   }
+  CHECK_MESSAGE(heavy > 9900, "only %u of 10000 unlisted words weigh 1", heavy);
+  CHECK(text_prior(text_hash((const uint8_t *)"q", 1), 1, 1) < text_prior(text_hash((const uint8_t *)"qz", 2), 1, 2));
 }
 
 int main(int argc, char **argv) {
@@ -704,6 +707,6 @@ int main(int argc, char **argv) {
   test_bm25();
   test_hash64();
   test_tokens();
-  test_prior_table();
+  test_prior();
   return check_report();
 }

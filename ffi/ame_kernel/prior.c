@@ -1,0 +1,59 @@
+/* Weights of common terms, from a table of fingerprints: see prior_table.h for where the counts are from. */
+#include "prior.h"
+
+#include "prior_table.h"
+
+#include <string.h>
+
+static uint64_t read_u64(const uint8_t *p) {
+  uint64_t v;
+  memcpy(&v, p, 8);
+  return v;
+}
+
+static uint64_t read_u32(const uint8_t *p) {
+  uint32_t v;
+  memcpy(&v, p, 4);
+  return v;
+}
+
+/* Eight bytes at a step, the last ones overlapping. */
+uint64_t text_hash(const uint8_t *p, size_t n) {
+  const uint64_t k = 0x9fb21c651e98df25ull;
+  uint64_t h = (n + 1) * 0x9e3779b97f4a7c15ull;
+  if (n >= 8) {
+    for (size_t i = 0; i + 8 < n; i += 8) {
+      h = (h ^ read_u64(p + i)) * k;
+      h ^= h >> 32;
+    }
+    h ^= read_u64(p + n - 8);
+  } else if (n >= 4) {
+    h ^= read_u32(p) | (read_u32(p + n - 4) << 32);
+  } else if (n) {
+    h ^= (uint64_t)p[0] << 16 | (uint64_t)p[n / 2] << 8 | p[n - 1];
+  }
+  h = (h ^ (h >> 32)) * k;
+  h = (h ^ (h >> 29)) * k;
+  return h ^ (h >> 32);
+}
+
+/* A term is in one of two buckets, under twelve bits of its hash: one of some 330 that are in no table is taken for one that is,
+ * and weighs too little. Names instead of fingerprints would be four times as large. */
+static int find(uint64_t stem) {
+  uint32_t mark = (uint32_t)(stem & 0xfff);
+  if (mark == 0) mark = 1;
+  const uint16_t *one = prior_table[(stem >> 12) % PRIOR_BUCKETS], *two = prior_table[(stem >> 32) % PRIOR_BUCKETS];
+  for (int i = 0; i < PRIOR_WIDTH; i++) {
+    if (one[i] >> 4 == mark) return one[i] & 15;
+    if (two[i] >> 4 == mark) return two[i] & 15;
+  }
+  return -1;
+}
+
+float text_prior(uint64_t stem, int word, size_t characters) {
+  static const float of_length[] = {1, 0.5f, 0.8f};
+  int level = find(stem);
+  float weight = level < 0 ? 1 : prior_weight[level];
+  if (!word || characters >= sizeof of_length / sizeof of_length[0]) return weight;
+  return weight < of_length[characters] ? weight : of_length[characters];
+}

@@ -1,0 +1,66 @@
+/** The table of common terms is what its sources in the project say it is. What needs the counted texts is in prior/README.md. */
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { functionWords, levelOf, TIERS } from "../../ffi/ame_kernel/prior/make.ts";
+import { SOURCES } from "../../ffi/ame_kernel/prior/sources.ts";
+import { header, LEVELS, readLevels } from "../../ffi/ame_kernel/prior/table.ts";
+import { buildProgram } from "../../src/build/native.ts";
+import { platformTag } from "../../src/paths.ts";
+
+const ROOT = join(import.meta.dir, "../..");
+const KERNEL = join(ROOT, "ffi/ame_kernel");
+const tsv = readFileSync(join(KERNEL, "prior/prior.tsv"), "utf8");
+const levels = readLevels(tsv);
+
+test("prior_table.h is made of prior.tsv", () => {
+  // Not toBe: its report of a difference would be all of the table.
+  expect(header(levels).text === readFileSync(join(KERNEL, "prior_table.h"), "utf8")).toBe(true);
+});
+
+test("README.md names every counted text", () => {
+  const readme = readFileSync(join(KERNEL, "prior/README.md"), "utf8");
+  const row = ({ repository, commit, licence }: (typeof SOURCES)[number]) =>
+    `| ${repository} | ${commit} | ${licence} |`;
+  expect(SOURCES.map(row).filter((line) => !readme.includes(line))).toEqual([]);
+});
+
+test("terms are sorted by bytes, each once, with a level", () => {
+  const terms = levels.map(([term]) => Buffer.from(term));
+  expect(terms.every((term, i) => i === 0 || Buffer.compare(terms[i - 1]!, term) < 0)).toBe(true);
+  expect(levels.filter(([, level]) => !Number.isInteger(level) || level < 0 || level >= LEVELS)).toEqual([]);
+});
+
+test("no term of the hand-written list weighs more than its tier", async () => {
+  const program = await buildProgram(
+    { root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! },
+    "ffi/ame_kernel/prior/count.c",
+  );
+  const found = new Map(levels);
+  const tiers = functionWords();
+  expect(tiers.map((words) => words.length).every((count) => count > 200)).toBe(true);
+  for (const [tier, words] of tiers.entries()) {
+    const stdin = Buffer.from(`${words.join("\n")}\n`);
+    const { stdout } = Bun.spawnSync([program, "stem"], { stdin });
+    const stems = stdout.toString().trimEnd().split("\n");
+    expect(stems).toHaveLength(words.length);
+    expect(stems.filter((stem) => !((found.get(stem) ?? LEVELS) <= levelOf(TIERS[tier]!)))).toEqual([]);
+  }
+}, 120_000);
+
+test("terms are counted once in a piece, as stems, without the wholes of identifiers", async () => {
+  const program = await buildProgram(
+    { root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! },
+    "ffi/ame_kernel/prior/count.c",
+  );
+  const pieces = ["Running runs, fooBar", "a run of 東京都"].map((text) => {
+    const bytes = Buffer.from(text);
+    return Buffer.concat([Buffer.from(Uint32Array.of(bytes.length).buffer), bytes]);
+  });
+  const { stdout } = Bun.spawnSync([program], { stdin: Buffer.concat(pieces) });
+  const [total, ...lines] = stdout.toString().trimEnd().split("\n");
+  expect(total).toBe("2");
+  expect(lines.sort()).toEqual(
+    ["1\ta", "1\tbar", "1\tfoo", "1\tof", "1\t京", "1\t京都", "1\t東", "1\t東京", "1\t都", "2\trun"].sort(),
+  );
+}, 120_000);
