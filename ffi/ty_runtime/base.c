@@ -15,9 +15,10 @@ typedef struct base_writer {
   uint64_t total;
   uint64_t told; /* bytes written at the row before */
   uint64_t most; /* resident of what is read */
+  float *row;    /* scratch, dim floats */
 } base_writer;
 
-/* Sections with an entry a row that tell `go_on`, at most: an int4 base has fewer. */
+/* Sections with an entry a row that tell `go_on`, at most: an int4 base has fewer, and one whose codes are its rows. */
 #define ROW_SECTIONS 15u
 
 typedef void (*row_fn)(base_writer *w, ty_ref row);
@@ -39,6 +40,21 @@ static bool go_on(base_writer *w, uint64_t i) {
   return w->slab.status == TY_OK;
 }
 
+/* Whether the base needs no vectors beside the codes: one row that its codes do not say, and all are stored. Other rows than the text embedder's
+ * fail at the first. */
+static bool codes_are_rows(base_writer *w) {
+  const ty_collection *c = w->r->c;
+  uint64_t bytes = ty_vector_bytes(c) + AME_CODE_STRIDE(c->dim);
+  if (c->dtype != TY_F32) return false;
+  for (uint64_t i = 0; i < w->r->count; i++) {
+    ty_ref r = w->r->rows[i];
+    if (!ty_row_is_codes(c, r.segment, r.at)) return false;
+    if (!r.segment->is_base || r.segment->vectors != NULL) ty_read_row(c, r, bytes, w->most);
+    if (i % 1024 == 0 && ty_cancelled(w->r->progress)) return false; /* the next section tells */
+  }
+  return true;
+}
+
 /* One section of one entry a row. */
 static void column(base_writer *w, uint32_t id, row_fn append) {
   ty_slab_section_start(&w->slab, id);
@@ -53,11 +69,13 @@ static void put_codes(base_writer *w, ty_ref r) {
 static void put_info(base_writer *w, ty_ref r) {
   ty_slab_append(&w->slab, &r.segment->info[r.at], sizeof(ame_code_info));
 }
-/* f32 and f16 only: the stored form as it is. */
+/* f32 and f16 only: the stored form as it is, or as the codes of the base before say it. */
 static void put_vector(base_writer *w, ty_ref r) {
   const ty_segment *s = r.segment;
   uint64_t bytes = ty_vector_bytes(w->r->c);
-  ty_slab_append(&w->slab, s->is_base ? s->vectors + r.at * bytes : s->payload[r.at].vector, bytes);
+  const void *stored = s->is_base && s->vectors != NULL ? s->vectors + r.at * bytes : NULL;
+  if (!s->is_base) stored = s->payload[r.at].vector;
+  ty_slab_append(&w->slab, stored == NULL ? ty_row_vector(w->r->c, s, r.at, w->row) : stored, bytes);
 }
 static void put_row(base_writer *w, ty_ref r) {
   uint64_t row = w->plan->first_row + w->plan->rank[ty_place_of(w->r->c, r)];
@@ -125,9 +143,9 @@ static void put_blocks(base_writer *w) {
   const ty_collection *c = w->r->c;
   uint64_t bytes = AME_BLOCK_BYTES(c->dim);
   uint8_t *block = malloc((size_t)bytes), *codes = malloc(AME_I4_BYTES(c->dim));
-  float *row = malloc((size_t)c->dim * sizeof *row), *scratch = malloc((size_t)c->dim * sizeof *scratch);
+  float *scratch = malloc((size_t)c->dim * sizeof *scratch);
   bool copied = ty_coding_same(&w->coding, &c->base.coding, c->dim);
-  if ((block == NULL || codes == NULL || row == NULL || scratch == NULL) && w->slab.status == TY_OK)
+  if ((block == NULL || codes == NULL || scratch == NULL) && w->slab.status == TY_OK)
     w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
   ty_slab_section_start(&w->slab, TY_SECTION_BLOCKS);
   for (uint64_t i = 0; i < w->r->count && go_on(w, i); i++) {
@@ -137,7 +155,7 @@ static void put_blocks(base_writer *w) {
       ty_block_copy(block, i % AME_BLOCK_ROWS, r.segment->blocks, r.at, c->dim);
     } else {
       ame_i4_info info;
-      const float *decoded = ty_row_vector(c, r.segment, r.at, row);
+      const float *decoded = ty_row_vector(c, r.segment, r.at, w->row);
       ty_coding_quantize(c->env->kernel, &w->coding, c->dim, decoded, 1, scratch, codes, &info);
       ty_block_put(block, c->dim, i % AME_BLOCK_ROWS, codes, &info, r.segment->info[r.at].bias);
     }
@@ -146,7 +164,6 @@ static void put_blocks(base_writer *w) {
   ty_slab_section_end(&w->slab);
   free(block);
   free(codes);
-  free(row);
   free(scratch);
 }
 
@@ -194,8 +211,9 @@ ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out
   const ty_collection *c = r->c;
   base_writer w = {.plan = plan, .r = r, .total = r->count * ROW_SECTIONS, .most = r->want_ivf ? ty_resident_build(c) : TY_RESIDENT_MOST};
   ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
-  float *anchor = malloc((size_t)c->dim * 3 * sizeof *anchor);
+  float *anchor = malloc((size_t)c->dim * 4 * sizeof *anchor); /* ty_coding_choose's three rows, and w.row */
   ty_status status = TY_OK;
+  if (anchor != NULL) w.row = anchor + (size_t)c->dim * 3;
   if (spans == NULL || anchor == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", name);
   if (status == TY_OK) status = ty_coding_choose(r, anchor, &w.coding, err);
   if (status == TY_OK)
@@ -223,7 +241,7 @@ ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out
   put_blocks(&w);
   if (c->dtype != TY_INT4) column(&w, TY_SECTION_CODES, put_codes);
   if (c->dtype != TY_INT4) column(&w, TY_SECTION_INFO, put_info);
-  if (c->dtype == TY_F32 || c->dtype == TY_F16) column(&w, TY_SECTION_VECTORS, put_vector);
+  if (c->dtype == TY_F16 || (c->dtype == TY_F32 && !codes_are_rows(&w))) column(&w, TY_SECTION_VECTORS, put_vector);
   column(&w, TY_SECTION_ROW, put_row);
   column(&w, TY_SECTION_BIRTH, put_row); /* in a fresh base a row is as old as its number says */
   for (uint32_t i = 0; i < c->columns; i++) put_keys(&w, i, i == 0 ? spans : NULL);

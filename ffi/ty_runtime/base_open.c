@@ -136,7 +136,7 @@ static void columns_of_vectors(base_reader *r) {
     b->codes = (const int8_t *)section(r, TY_SECTION_CODES, r->rows, AME_CODE_STRIDE(c->dim), false).data;
     b->info = (const ame_code_info *)(const void *)section(r, TY_SECTION_INFO, r->rows, sizeof *b->info, true).data;
   }
-  if (c->dtype == TY_F32 || c->dtype == TY_F16)
+  if (c->dtype == TY_F16 || (c->dtype == TY_F32 && has_section(r, TY_SECTION_VECTORS)))
     b->vectors = section(r, TY_SECTION_VECTORS, r->rows, ty_vector_bytes(c), false).data;
 }
 

@@ -58,7 +58,7 @@ enum {
   TY_SECTION_SHAPE = 1,
   TY_SECTION_CODES,
   TY_SECTION_INFO,
-  TY_SECTION_VECTORS,
+  TY_SECTION_VECTORS, /* missing from f32 bases whose codes are their rows */
   TY_SECTION_ROW,
   TY_SECTION_BIRTH,
   TY_SECTION_SPANS,

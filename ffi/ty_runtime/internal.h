@@ -101,7 +101,8 @@ typedef struct ty_segment {
   const uint32_t **keys; /* one array of codes per filter column; keys[0] is the partition */
   uint8_t *dead;         /* 1: deleted or superseded; always in memory */
   /* Base only: arrays in the mapping. */
-  const uint8_t *vectors; /* f32 and f16: the stored form of each row; NULL where the codes or the blocks are the stored form */
+  const uint8_t *vectors; /* f32 and f16: the stored form of each row; NULL where the codes or the blocks are the stored form, which of f32
+                             the codes are where they say every row of the base bit for bit */
   const uint64_t *id_ends, *meta_ends, *text_ends, *terms_ends; /* cumulative, count entries */
   const uint8_t *ids, *metas, *texts, *terms;
   const uint8_t *presence; /* by row: bit 0 has metadata, bit 1 has text */
@@ -109,7 +110,7 @@ typedef struct ty_segment {
   ty_payload *payload;
 } ty_segment;
 
-/* The row's decoded vector: in place where f32 is stored, else in `scratch` (dim floats). vector.c */
+/* The row's decoded vector: in place where f32 is stored as such, else in `scratch` (dim floats). vector.c */
 const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t at, float *scratch);
 /* Bytes of a vector in the stored form. */
 uint64_t ty_vector_bytes(const ty_collection *c);

@@ -64,13 +64,27 @@ static void decode_block(const ty_collection *c, const uint8_t *blocks, uint64_t
 
 const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t at, float *scratch) {
   if (!s->is_base) return ty_vector_decode(c, s->payload[at].vector, scratch);
+  if (s->vectors != NULL) return ty_vector_decode(c, s->vectors + at * ty_vector_bytes(c), scratch);
   if (c->dtype == TY_INT4)
     decode_block(c, s->blocks, at, scratch);
-  else if (c->dtype == TY_INT8)
-    decode_i8(s->codes + at * AME_CODE_STRIDE(c->dim), s->info[at].scale, c->dim, scratch);
   else
-    return ty_vector_decode(c, s->vectors + at * ty_vector_bytes(c), scratch);
+    decode_i8(s->codes + at * AME_CODE_STRIDE(c->dim), s->info[at].scale, c->dim, scratch);
   return scratch;
+}
+
+bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at) {
+  if (s->is_base && s->vectors == NULL) return true;
+  const int8_t *codes = s->codes + at * AME_CODE_STRIDE(c->dim);
+  const uint8_t *row = s->is_base ? s->vectors + at * ty_vector_bytes(c) : s->payload[at].vector;
+  uint32_t apart = 0;
+  for (uint32_t i = 0; i < c->dim; i++) {
+    float said = s->info[at].scale * (float)codes[i];
+    uint32_t ours, stored;
+    memcpy(&ours, &said, sizeof ours);
+    memcpy(&stored, row + (uint64_t)i * sizeof stored, sizeof stored);
+    apart |= ours ^ stored;
+  }
+  return apart == 0;
 }
 
 const float *ty_query_prepare(const ty_collection *c, const float *query, float *scratch) {

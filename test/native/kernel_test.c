@@ -149,6 +149,35 @@ static void test_quantize(const char *path) {
   CHECK_MESSAGE(memcmp(codes, expected, 8) == 0, "%s ties away from zero", path);
 }
 
+/* A row that is codes times a scale of at most 17 bits, the largest code 127, comes back: scale, codes, and an error of 0. */
+static void test_coded_rows(const char *path) {
+  for (size_t l = 0; l < LENGTHS; l++) {
+    size_t dim = lengths[l], stride = AME_CODE_STRIDE(dim);
+    float *row = memory(dim * sizeof(float));
+    int8_t *codes = memory(stride), *wanted = memory(stride);
+    for (int round = 0; round < 40 && dim > 0; round++) {
+      ame_code_info info;
+      float scale = (float)ldexp((double)(65536 + random_u64() % 65536), (int)(random_u64() % 180) - 130);
+      int good = 1;
+      for (size_t j = 0; j < dim; j++) wanted[j] = (int8_t)((int)(random_u64() % 255) - 127);
+      wanted[random_u64() % dim] = round % 2 ? 127 : -127;
+      for (size_t j = 0; j < dim; j++) row[j] = scale * (float)wanted[j];
+      kernel->quantize_i8(row, 1, dim, codes, &info);
+      CHECK_MESSAGE(memcmp(codes, wanted, dim) == 0, "%s codes of a coded row, dim %zu, scale %a", path, dim, (double)scale);
+      CHECK_MESSAGE(info.scale == scale && info.err == 0, "%s scale %a, error %a of a coded row, dim %zu, scale %a", path,
+                    (double)info.scale, (double)info.err, dim, (double)scale);
+      for (size_t j = 0; j < dim; j++) {
+        float back = info.scale * (float)codes[j];
+        good &= memcmp(&back, &row[j], sizeof back) == 0;
+      }
+      CHECK_MESSAGE(good, "%s a coded row does not come back, dim %zu, scale %a", path, dim, (double)scale);
+    }
+    free(row);
+    free(codes);
+    free(wanted);
+  }
+}
+
 /* Every half to f32 and back, and f32 to half against the nearest of two neighbours. */
 static void test_halves(const char *path) {
   enum { N = 65536 };
@@ -696,6 +725,7 @@ int main(int argc, char **argv) {
     test_dot_f32(path);
     test_dot_i8(path);
     test_quantize(path);
+    test_coded_rows(path);
     test_halves(path);
     test_sq_l2(path);
     test_rows(path);

@@ -244,10 +244,11 @@ int main(int argc, char **argv) {
   if (!program_begin(argc, argv, "store-fuzz", 1, &seed, &env)) return 2;
   rng_state = seed;
   static const char *const dtypes[] = {"f32", "f16", "int8", "int4"}, *const metrics[] = {"inner_product", "cosine", "l2"};
-  for (uint64_t i = 0; i < 4; i++) {
-    model_dtype = dtypes[i];
-    model_metric = metrics[(seed + i) % 3];
-    fuzz(i == 0 ? tries - 3 * (tries / 4) : tries / 4);
+  for (uint64_t i = 0; i < 5; i++) { /* the last: of f32, a base whose codes are its rows */
+    model_dtype = dtypes[i % 4];
+    model_metric = metrics[i == 4 ? 0 : (seed + i) % 3];
+    model_codes = i == 4 ? ALL_CODES : NO_CODES;
+    fuzz(i == 0 ? tries - 4 * (tries / 5) : tries / 5);
   }
   return program_end(env);
 }

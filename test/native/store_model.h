@@ -40,8 +40,23 @@ static const char *model_dtype = "f32", *model_metric = "inner_product";
 
 static bool model_is(const char *value) { return strcmp(value, model_dtype) == 0 || strcmp(value, model_metric) == 0; }
 
+/* Which versions have vectors that are a scale times 8-bit codes, as the text embedder's: none, all, or most. */
+static enum { NO_CODES, ALL_CODES, MOST_CODES } model_codes;
+static bool content_is_codes(uint32_t version) {
+  return model_codes == ALL_CODES || (model_codes == MOST_CODES && version % 16 != 5);
+}
+/* A scale of 17 bits. */
+static float content_scale(uint32_t version) {
+  return (float)ldexp(65536 + version * 7919 % 65536, -20 - (int)(version % 5));
+}
+
 /* ---- Content by version --------------------------------------------------------------------------------------------- */
 static void content_vector(uint32_t version, float *out) {
+  if (content_is_codes(version)) {
+    for (uint32_t i = 0; i < DIM; i++) out[i] = content_scale(version) * (float)((int)((version * 31 + i * 17) % 255) - 127);
+    out[version % DIM] = content_scale(version) * (version % 2 ? 127.0f : -127.0f);
+    return;
+  }
   for (uint32_t i = 0; i < DIM; i++) out[i] = (float)((version * 31 + i * 17) % 101) - 50.0f;
 }
 static size_t content_id(uint32_t id, char *out) { return (size_t)sprintf(out, id % 7 == 3 ? "a-much-longer-identifier-for-this-row-number-%u" : "k%u", id); }

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "../../ffi/ty_runtime/format.h"
-#include "../../ffi/ty_runtime/internal.h"
+#include "../../ffi/ty_runtime/store.h"
 #include "store_model.h"
 
 static ty_env *env;
@@ -40,6 +40,14 @@ static void test_life(uint64_t seed) {
     CHECK_MESSAGE(model_equal(c, &m), "%s %s, step %d: after %d", model_dtype, model_metric, i, (int)what);
     if (c->generation > 0)
       CHECK_MESSAGE(saved_equal(env, dir, &m), "%s %s, step %d: reopened", model_dtype, model_metric, i);
+    if (what == 1 || what == 2) {
+      bool wanted = model_is("f16");
+      for (uint32_t k = 0; k < IDS && model_is("f32"); k++)
+        wanted |= m.version[k] != 0 && (model_is("cosine") || !content_is_codes(m.version[k]));
+      bool any = c->base.count > 0;
+      CHECK_MESSAGE(!any || (c->base.vectors != NULL) == wanted, "%s %s, step %d: vectors are %s", model_dtype,
+                    model_metric, i, wanted ? "missing" : "stored");
+    }
     float sample[IDS * DIM];
     ty_sample_args some = {.n = IDS, .seed = seed, .out = sample};
     CHECK(ty_sample(c, &some, &err) == TY_OK && some.out_count == c->base.live + c->delta.live);
@@ -52,6 +60,20 @@ static void test_life(uint64_t seed) {
 #define WIDE 97u
 #define MANY 2500u
 
+/* Makes a row of what its 8-bit codes say, with a scale of 17 bits. */
+static void snap(float *row) {
+  float largest = 0;
+  int exponent;
+  for (uint32_t i = 0; i < WIDE; i++) largest = fmaxf(largest, fabsf(row[i]));
+  if (largest == 0) return;
+  double part = frexp((double)largest / 127, &exponent);
+  float scale = (float)ldexp(floor(part * 0x1p17), exponent - 17);
+  for (uint32_t i = 0; i < WIDE; i++) {
+    double code = fmin(127, fmax(-127, nearbyint((double)row[i] / (double)scale)));
+    row[i] = scale * (float)(code + 0.0); /* no -0, which no code says */
+  }
+}
+
 static float random_float(void) { return (float)(rng() >> 40) * 0x1p-23f - 1.0f; }
 
 /* Half of the rows lie close together, so that bounds have to tell neighbours apart; some are far off the others in size. */
@@ -63,6 +85,7 @@ static void wide_rows(float *out) {
     for (uint32_t i = 0; i < WIDE; i++)
       out[row * WIDE + i] = size * (row % 2 ? centre[i] + 0.01f * random_float() : random_float());
     if (row % 100 == 5) memset(out + row * WIDE, 0, WIDE * sizeof *out);
+    if (model_codes == ALL_CODES) snap(out + row * WIDE);
   }
 }
 
@@ -168,6 +191,7 @@ static void test_exact(uint64_t seed) {
   ty_compact_args compact;
   CHECK(ty_begin(c, &err) == TY_OK && ty_compact(c, &compact, NULL, &err) == TY_OK && compact.reclaimed_rows == 200);
   check_wide(c, rows, "compacted");
+  if (model_is("f32") && !model_is("cosine")) CHECK((c->base.vectors == NULL) == (model_codes == ALL_CODES));
   ty_collection_close(c);
 }
 
@@ -267,6 +291,82 @@ static void test_without_blocks(void) {
     CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "%s", err.message);
     ty_collection_close(c);
   }
+}
+
+/* ---- Bases whose codes are their rows ------------------------------------------------------------------------------- */
+static void put_one(ty_collection *c, uint32_t id, const float *vector) {
+  static batch b;
+  b.n = 0;
+  batch_add(&b, id, id + 1);
+  memcpy(b.vectors, vector, DIM * sizeof *vector);
+  ty_put_args args = batch_args(&b, TY_ADD);
+  CHECK(ty_begin(c, &err) == TY_OK);
+  CHECK_MESSAGE(ty_put(c, &args, NULL, &err) == TY_OK && ty_save(c, &err) == TY_OK, "%s", err.message);
+}
+
+static void delete_one(ty_collection *c, uint32_t id) {
+  char text[64];
+  uint64_t end = content_id(id, text);
+  ty_delete_args gone = {.n = 1, .ids = (uint8_t *)text, .id_ends = &end};
+  CHECK(ty_begin(c, &err) == TY_OK && ty_delete(c, &gone, &err) == TY_OK && gone.removed == 1 && ty_save(c, &err) == TY_OK);
+}
+
+static void compact_now(ty_collection *c) {
+  ty_compact_args compact;
+  CHECK(ty_begin(c, &err) == TY_OK);
+  CHECK_MESSAGE(ty_compact(c, &compact, NULL, &err) == TY_OK, "%s", err.message);
+}
+
+static void check_vector(ty_collection *c, uint32_t id, const float *vector) {
+  char text[64];
+  uint64_t end = content_id(id, text);
+  ty_get_args get = {.n = 1, .ids = (uint8_t *)text, .id_ends = &end, .what = TY_WITH_VECTOR, .out = answer, .out_capacity = sizeof answer};
+  ty_record r;
+  CHECK(ty_get(c, &get, &err) == TY_OK);
+  memcpy(&r, answer, sizeof r);
+  CHECK_MESSAGE(memcmp(answer + sizeof r + padded(r.id_bytes), vector, DIM * sizeof *vector) == 0, "row %u has other bits", id);
+}
+
+/* One row that its codes do not say makes all of them be stored, and its deletion makes the base small again. */
+static void test_one_ordinary_row(void) {
+  float rows[8][DIM], odd[5][DIM];
+  char dir[320];
+  model_dtype = "f32";
+  model_codes = ALL_CODES;
+  for (uint32_t i = 0; i < 8; i++) content_vector(i + 1, rows[i]);
+  memset(rows[7], 0, sizeof rows[7]); /* a zero row is its codes */
+  for (uint32_t i = 0; i < 5; i++) memcpy(odd[i], rows[3], sizeof odd[i]);
+  odd[0][4] = nextafterf(odd[0][4], 1000);
+  for (uint32_t i = 0; i < DIM; i++) odd[1][i] = 0;
+  odd[1][9] = -0.0f;
+  for (uint32_t i = 0; i < DIM; i++) odd[2][i] = i == 0 ? 0x1p-149f : 0; /* its 127th part is no float */
+  for (uint32_t i = 0; i < DIM; i++) odd[3][i] *= 0x1.234566p-3f;         /* a scale of 24 bits and more */
+  for (uint32_t i = 0; i < DIM; i++) odd[4][i] = content_scale(3) * (float)((int)(i * 12) - 114); /* no code of 127 */
+  fresh_dir(dir);
+  ty_collection *c = open_new(env, dir);
+  for (uint32_t i = 0; i < 8; i++) put_one(c, i, rows[i]);
+  compact_now(c);
+  CHECK(c->base.vectors == NULL && c->base.count == 8);
+  uint64_t small = c->store->files.base.bytes;
+  for (uint32_t k = 0; k < 5; k++) {
+    put_one(c, 20, odd[k]);
+    check_vector(c, 20, odd[k]);
+    compact_now(c);
+    CHECK_MESSAGE(c->base.vectors != NULL && c->base.count == 9, "odd row %u was not stored", k);
+    for (uint32_t i = 0; i < 8; i++) check_vector(c, i, rows[i]);
+    check_vector(c, 20, odd[k]);
+    CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "%s", err.message);
+    delete_one(c, 20);
+    compact_now(c);
+    CHECK(c->base.vectors == NULL && c->base.count == 8 && c->store->files.base.bytes == small);
+    ty_collection_close(c);
+    c = open_saved(env, dir);
+    CHECK(c->base.vectors == NULL);
+    for (uint32_t i = 0; i < 8; i++) check_vector(c, i, rows[i]);
+    CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "%s", err.message);
+  }
+  ty_collection_close(c);
+  model_codes = NO_CODES;
 }
 
 /* ---- Stored forms that are none ------------------------------------------------------------------------------------- */
@@ -446,7 +546,16 @@ int main(int argc, char **argv) {
       test_exact(seed + (uint64_t)(i * 3 + k));
     }
   }
+  model_dtype = "f32";
+  for (int i = 0; i < 6; i++) {
+    model_metric = metrics[i % 3];
+    model_codes = i < 3 ? ALL_CODES : MOST_CODES;
+    test_life(seed + (uint64_t)i);
+    test_exact(seed + (uint64_t)i);
+  }
+  model_codes = NO_CODES;
   model_metric = "inner_product";
+  test_one_ordinary_row();
   test_without_blocks();
   test_malformed();
   test_other_type();
