@@ -164,22 +164,26 @@ export class NativeCollection {
     await this.workers.submit(Op.BUILD_LEXICAL, this.handle, new Words(2).double(0, k1).double(1, b), watch);
   }
 
-  /** The `topK` best rows by the collection's metric. With `offThread` the scan runs on a worker and the event loop lives. */
+  /**
+   * The `topK` best rows by the collection's metric, for a `weighted` question by what the rows hold (weights.h). With `offThread` the scan runs on
+   * a worker and the event loop lives.
+   */
   async search(
     query: Float32Array,
     topK: number,
     filter: NativeFilter | undefined,
     targetRecall: number,
     what: number,
+    weighted: boolean,
     offThread: boolean,
   ): Promise<NativeHits> {
-    const words = new Words(14).pointer(0, query).integer(1, topK);
-    filtered(words, 2, filter).double(5, targetRecall).integer(6, what);
-    return this.answerMaybeOff("ty_search", Op.SEARCH, words, 7, offThread, (answer) => ({
-      rows: decodeRecords(answer, words.number(10)),
-      screenedRows: words.number(11),
-      scoredRows: words.number(12),
-      probedLists: words.number(13),
+    const words = new Words(15).pointer(0, query).integer(1, topK);
+    filtered(words, 2, filter).double(5, targetRecall).integer(6, what).integer(7, Number(weighted));
+    return this.answerMaybeOff("ty_search", Op.SEARCH, words, 8, offThread, (answer) => ({
+      rows: decodeRecords(answer, words.number(11)),
+      screenedRows: words.number(12),
+      scoredRows: words.number(13),
+      probedLists: words.number(14),
     }));
   }
 
@@ -194,14 +198,16 @@ export class NativeCollection {
     filter: NativeFilter | undefined,
     targetRecall: number,
     what: number,
+    weighted: boolean,
     threads: number,
     watch?: Watch,
   ): Promise<NativeHits & { counts: number[] }> {
     const counts = new BigUint64Array(count);
-    const words = new Words(16).pointer(0, queries).integer(1, count).integer(2, topK);
-    filtered(words, 3, filter).double(6, targetRecall).integer(7, what).integer(8, threads).pointer(9, counts);
+    const words = new Words(17).pointer(0, queries).integer(1, count).integer(2, topK);
+    filtered(words, 3, filter).double(6, targetRecall).integer(7, what).integer(8, threads);
+    words.integer(9, Number(weighted)).pointer(10, counts);
     const room = Math.min(MANY_BYTES_MAX, count * topK * RECORD_BYTES);
-    return this.answerOff(Op.SEARCH_MANY, words, 10, room, watch, (answer) => {
+    return this.answerOff(Op.SEARCH_MANY, words, 11, room, watch, (answer) => {
       const each = Array.from(counts, Number);
       return {
         rows: decodeRecords(
@@ -209,9 +215,9 @@ export class NativeCollection {
           each.reduce((sum, n) => sum + n, 0),
         ),
         counts: each,
-        screenedRows: words.number(13),
-        scoredRows: words.number(14),
-        probedLists: words.number(15),
+        screenedRows: words.number(14),
+        scoredRows: words.number(15),
+        probedLists: words.number(16),
       };
     });
   }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "block.h"
 #include "store.h"
+#include "weights.h"
 
 typedef struct base_reader {
   ty_collection *c;
@@ -126,6 +127,17 @@ static void coding(base_reader *r) {
   r->c->base.coding = (ty_coding){anchor, anchor == NULL ? NULL : anchor + c->dim, head->rotated != 0};
 }
 
+/* More than the rows can hold would be somebody else's figures. */
+static void squares(base_reader *r) {
+  const ty_collection *c = r->c;
+  if (c->metric != TY_INNER_PRODUCT || !has_section(r, TY_SECTION_SQUARES)) return;
+  const uint64_t *sums = (const uint64_t *)(const void *)section(r, TY_SECTION_SQUARES, c->dim, sizeof *sums, true).data;
+  for (uint32_t i = 0; i < c->dim && r->status == TY_OK; i++) {
+    if (sums[i] > r->rows * TY_WEIGHTS_ONE) damaged(r, "its sums of squares are larger than its rows can be");
+  }
+  r->c->base.squares = sums;
+}
+
 /* What rows are screened and scored by. */
 static void columns_of_vectors(base_reader *r) {
   const ty_collection *c = r->c;
@@ -162,6 +174,7 @@ ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err) {
 
   coding(&r);
   columns_of_vectors(&r);
+  squares(&r);
   b->row = (const uint64_t *)(const void *)section(&r, TY_SECTION_ROW, r.rows, sizeof *b->row, true).data;
   b->birth = (const uint64_t *)(const void *)section(&r, TY_SECTION_BIRTH, r.rows, sizeof *b->birth, true).data;
   for (uint64_t i = 0; i < r.rows && r.status == TY_OK; i++) {

@@ -73,6 +73,7 @@ enum {
   TY_SECTION_PRESENCE,
   TY_SECTION_BLOCKS, /* missing from f32 bases of before there were any */
   TY_SECTION_CODING, /* missing where blocks are of the rows as they are */
+  TY_SECTION_SQUARES, /* missing where the metric is not the inner product, and from older bases */
   TY_SECTION_KEYS = 32 /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
 };
 /* The one section of an IVF or lexical slab. */

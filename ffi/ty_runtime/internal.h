@@ -105,6 +105,7 @@ typedef struct ty_segment {
                              the codes are where they say every row of the base bit for bit */
   const uint64_t *id_ends, *meta_ends, *text_ends, *terms_ends; /* cumulative, count entries */
   const uint8_t *ids, *metas, *texts, *terms;
+  const uint64_t *squares; /* sums over all rows, dim of them: weights.h; NULL: an older base, or no inner products */
   const uint8_t *presence; /* by row: bit 0 has metadata, bit 1 has text */
   /* Delta only. */
   ty_payload *payload;
@@ -114,8 +115,9 @@ typedef struct ty_segment {
 const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t at, float *scratch);
 /* Bytes of a vector in the stored form. */
 uint64_t ty_vector_bytes(const ty_collection *c);
-/* A question as it is compared with rows: of a cosine collection scaled to unit length in `scratch` (dim floats), else `query` itself. */
-const float *ty_query_prepare(const ty_collection *c, const float *query, float *scratch);
+/* A question as it is compared with rows: of a cosine collection scaled to unit length in `scratch` (dim floats), weighted there (after
+ * ty_weights_sync), or `query` itself. */
+const float *ty_query_prepare(const ty_collection *c, const float *query, bool weighted, float *scratch);
 ty_slice ty_row_id(const ty_segment *s, uint64_t at);
 ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present);
 ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present);
@@ -186,6 +188,9 @@ typedef struct ty_ivf {
 /* ---- Lexical: lexical.c ---------------------------------------------------------------------------------------------*/
 typedef struct ty_lexical ty_lexical; /* the base's inverted index, and the delta's in memory, and the statistics of live rows */
 
+/* ---- Weighted questions: weights.h ----------------------------------------------------------------------------------*/
+typedef struct ty_weights ty_weights;
+
 /* ---- The collection -------------------------------------------------------------------------------------------------*/
 #define TY_MAX_COLUMNS 32u
 
@@ -219,6 +224,7 @@ struct ty_collection {
   ty_dict dicts[TY_MAX_COLUMNS];
   ty_ivf *ivf;              /* NULL: none */
   ty_lexical *lexical_index; /* NULL: not built */
+  ty_weights *weights;
   struct ty_store *store;   /* files, lock, id table, unsaved blocks: known to the storage files only (store.h) */
   pthread_mutex_t submitted_lock;
   pthread_cond_t submitted_none;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "store.h"
+#include "weights.h"
 
 /* glibc lets readers pass a waiting writer unless told otherwise: under steady questions a save would wait for ever. Nobody takes the lock
  * twice, so readers can safely wait their turn. */
@@ -24,9 +25,10 @@ ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *
     return ty_fail(err, TY_INVALID, "the directory's path is empty or too long");
   ty_collection *c = calloc(1, sizeof *c);
   struct ty_store *s = calloc(1, sizeof *s);
+  ty_weights *weights = ty_weights_new();
   char *path = malloc(length + 32), *copy = malloc(length + 1);
-  if (c == NULL || s == NULL || path == NULL || copy == NULL) {
-    free(c), free(s), free(path), free(copy);
+  if (c == NULL || s == NULL || weights == NULL || path == NULL || copy == NULL) {
+    free(c), free(s), ty_weights_free(weights), free(path), free(copy);
     return ty_fail(err, TY_NO_MEMORY, "out of memory for a collection");
   }
   memcpy(copy, dir, length + 1);
@@ -40,6 +42,7 @@ ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *
   c->env = env;
   c->dir = copy;
   c->store = s;
+  c->weights = weights;
   c->base.is_base = true;
   s->manifest_path = path;
   s->lock_fd = -1;
@@ -61,6 +64,7 @@ void ty_shell_free(ty_collection *c) {
   struct ty_store *s = c->store;
   ty_lexical_free(c->lexical_index);
   ty_ivf_free(c->ivf);
+  ty_weights_free(c->weights);
   ty_delta_free(c);
   free(c->base.keys);
   free(c->base.dead);
@@ -211,4 +215,5 @@ void ty_swap_state(ty_collection *c, ty_collection *t) {
   ty_derived_drop(c);
   ty_mark(c);
   ty_note_lexical(c);
+  ty_weights_note(c->weights, TY_WEIGHTS_ALL);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "ivf.h"
+#include "weights.h"
 
 /* A question for fewer answers than the reach was calibrated with still reads as if it asked for this many: the reach of a list is measured
  * against the last of ten answers, and the first alone is a higher bar, at which more lists look hopeless that are not. */
@@ -94,6 +95,7 @@ ty_status ty_search_entered(ty_collection *c, ty_search_args *args, ty_error *er
   if (!(args->target_recall >= 0 && args->target_recall <= 1)) {
     return ty_fail(err, TY_INVALID, "target_recall must be in [0, 1], not %g", args->target_recall);
   }
+  if (args->weighted > 1) return ty_fail(err, TY_INVALID, "weighted must be 0 or 1, not %llu", (unsigned long long)args->weighted);
   if (!c->env->kernel->all_finite(args->query, c->dim))
     return ty_fail(err, TY_INVALID, "the query vector holds NaN or Infinity");
   ty_filter filter;
@@ -104,9 +106,12 @@ ty_status ty_search_entered(ty_collection *c, ty_search_args *args, ty_error *er
   if (status != TY_OK) return status;
   atomic_fetch_add_explicit(&c->searches, 1, memory_order_relaxed);
   double target = args->target_recall == 0 ? c->default_target_recall : args->target_recall;
+  if (args->weighted) status = ty_weights_sync(c, err);
+  if (status != TY_OK) return status;
   float *scratch = malloc(c->dim * sizeof *scratch);
   if (scratch == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a question");
-  status = ty_search_hits(c, args, ty_query_prepare(c, args->query, scratch), &filter, target, &hits, &count, err);
+  const float *query = ty_query_prepare(c, args->query, args->weighted, scratch);
+  status = ty_search_hits(c, args, query, &filter, target, &hits, &count, err);
   free(scratch);
   if (status != TY_OK) goto done;
   for (uint64_t i = 0; i < count; i++)

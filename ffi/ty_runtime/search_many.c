@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ivf.h"
+#include "weights.h"
 
 /* Questions in one pass, and rows that all of them look at before the next ones: 2,048 rows of 384 dimensions are 416 KiB of blocks, which
  * stay in the L2 cache. */
@@ -46,7 +47,7 @@ static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch
   ty_status status = TY_OK;
   uint64_t rows = m->filter.count + c->delta.count;
   for (uint32_t i = 0; i < n && status == TY_OK; i++) {
-    const float *query = ty_query_prepare(c, a->queries + (from + i) * c->dim, scratch + (uint64_t)i * c->dim);
+    const float *query = ty_query_prepare(c, a->queries + (from + i) * c->dim, a->weighted, scratch + (uint64_t)i * c->dim);
     status = ty_scanner_open(c, &c->base, &c->delta, query, a->top_k, rows, &m->filter, &scanners[i], err);
   }
   if (status == TY_OK) status = feed_all(scanners, n, &c->delta, 0, c->delta.count, err);
@@ -68,7 +69,7 @@ static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch
 static ty_status ask_alone(many *m, uint64_t at, float *scratch, ty_error *err) {
   ty_search_many_args *a = m->args;
   ty_search_args one = {.top_k = a->top_k};
-  const float *query = ty_query_prepare(m->c, a->queries + at * m->c->dim, scratch);
+  const float *query = ty_query_prepare(m->c, a->queries + at * m->c->dim, a->weighted, scratch);
   found *f = &m->found[at];
   ty_status status = ty_search_hits(m->c, &one, query, &m->filter, m->target, &f->hits, &f->count, err);
   atomic_fetch_add_explicit(&m->screened, one.screened_rows, memory_order_relaxed);
@@ -99,6 +100,7 @@ static ty_status check(const ty_collection *c, const ty_search_many_args *a, ty_
   if (a->top_k == 0) return ty_fail(err, TY_INVALID, "top_k must be at least 1, not 0");
   if (!(a->target_recall >= 0 && a->target_recall <= 1))
     return ty_fail(err, TY_INVALID, "target_recall must be in [0, 1], not %g", a->target_recall);
+  if (a->weighted > 1) return ty_fail(err, TY_INVALID, "weighted must be 0 or 1, not %" PRIu64, a->weighted);
   if (!ty_mul(a->n, c->dim, &floats) || floats > SIZE_MAX / sizeof(float))
     return ty_fail(err, TY_INVALID, "%" PRIu64 " questions are too many", a->n);
   if (c->env->kernel->all_finite(a->queries, (size_t)floats)) return TY_OK;
@@ -128,6 +130,7 @@ static ty_status search_many(ty_collection *c, ty_search_many_args *a, ty_progre
   many m = {.c = c, .args = a};
   ty_status status = check(c, a, err);
   if (status == TY_OK) status = ty_filter_open(c, a->column, (ty_slice){a->key, a->key_bytes}, &m.filter, err);
+  if (status == TY_OK && a->weighted) status = ty_weights_sync(c, err);
   if (status != TY_OK || a->n == 0) return status;
   m.target = a->target_recall == 0 ? c->default_target_recall : a->target_recall;
   m.found = a->n <= SIZE_MAX / sizeof *m.found ? calloc((size_t)a->n, sizeof *m.found) : NULL;

@@ -23,7 +23,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 2u
+#define TY_ABI_VERSION 3u
 TY_API uint32_t ty_abi_version(void);
 
 typedef enum ty_status {
@@ -189,6 +189,7 @@ typedef struct ty_search_args {
   uint64_t key_bytes;
   double target_recall; /* 1: exact. Below 1: IVF where one is built. 0: the collection's default */
   uint64_t what;
+  uint64_t weighted; /* 1: as a question of texts' hashed features, see below; else 0 */
   uint8_t *out; /* 8-byte aligned */
   uint64_t out_capacity;
   uint64_t out_bytes;     /* out, also with TY_BUFFER */
@@ -198,7 +199,11 @@ typedef struct ty_search_args {
   uint64_t probed_lists;  /* out: 0 for an exact search */
 } ty_search_args;
 /* The top_k live rows, best first, ties by smaller row number. A score is the inner product with the stored row, the cosine (0 for a zero row),
- * or the negative squared distance. */
+ * or the negative squared distance.
+ *
+ * Weighted, the question's elements are divided each by the mean square of the live rows' elements there (smoothed: weights.c), and the question is
+ * scaled to unit length, before it is asked; a zero question stays. Rows of hashed features are found better so: what most rows hold says
+ * little. TY_INVALID for a metric other than the inner product. */
 TY_API ty_status ty_search(ty_collection *c, ty_search_args *args, ty_error *err);
 
 /* n questions with everything else the same, all of one saved state, in shared passes over the rows. The answers are those that ty_search gives
@@ -213,6 +218,7 @@ typedef struct ty_search_many_args {
   double target_recall;
   uint64_t what;
   uint64_t threads; /* at most 4 are used; 0: as many as there are cores */
+  uint64_t weighted;
   uint64_t *counts; /* n, out */
   uint8_t *out;
   uint64_t out_capacity;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "store.h"
+#include "weights.h"
 
 #define CHUNK_MIN ((uint64_t)256 << 10)
 #define CHUNK_DOUBLINGS 7u /* to 32 MiB, which lie in files: what is smaller, 32 MB together, does not */
@@ -76,6 +77,7 @@ void ty_kill(ty_collection *c, ty_place place) {
   segment->live--;
   c->store->killed[c->store->killed_count++] = place;
   if (c->lexical_index != NULL) ty_lexical_died(c->lexical_index, segment, at);
+  ty_weights_note(c->weights, TY_WEIGHTS_DIED);
 }
 
 void ty_mark(ty_collection *c) {
@@ -102,6 +104,7 @@ void ty_undo_locked(ty_collection *c) {
   if (moved) {
     ty_derived_drop(c);
     ty_note_lexical(c);
+    ty_weights_note(c->weights, TY_WEIGHTS_DELTA);
   }
   if (s->kept_schema.bytes > 0) {
     ty_buffer_free(&c->schema);

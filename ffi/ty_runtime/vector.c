@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "block.h"
+#include "weights.h"
 
 #define CODER_FLOATS   32768u /* 128 KiB of rows at a time: with their codes they stay in the L2 cache */
 #define GROUPS_AT_ONCE 64u    /* groups of eight codes taken out of a block in one go */
@@ -26,7 +27,7 @@ const char *ty_dtype_limit(ty_dtype dtype) {
 
 /* ---- Reading --------------------------------------------------------------------------------------------------------*/
 
-static void decode_i8(const int8_t *codes, float scale, uint32_t dim, float *out) {
+void ty_codes_decode(const int8_t *codes, float scale, uint32_t dim, float *out) {
   for (uint32_t i = 0; i < dim; i++) out[i] = scale * (float)codes[i];
 }
 
@@ -39,7 +40,7 @@ const float *ty_vector_decode(const ty_collection *c, const uint8_t *stored, flo
   case TY_F16: k->f16_to_f32((const uint16_t *)(const void *)stored, c->dim, scratch); break;
   case TY_INT8:
     memcpy(&scale, stored, sizeof scale);
-    decode_i8((const int8_t *)(stored + sizeof scale), scale, c->dim, scratch);
+    ty_codes_decode((const int8_t *)(stored + sizeof scale), scale, c->dim, scratch);
     break;
   case TY_INT4:
     memcpy(&info.scale, stored, sizeof info.scale);
@@ -68,7 +69,7 @@ const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t
   if (c->dtype == TY_INT4)
     decode_block(c, s->blocks, at, scratch);
   else
-    decode_i8(s->codes + at * AME_CODE_STRIDE(c->dim), s->info[at].scale, c->dim, scratch);
+    ty_codes_decode(s->codes + at * AME_CODE_STRIDE(c->dim), s->info[at].scale, c->dim, scratch);
   return scratch;
 }
 
@@ -87,10 +88,13 @@ bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at) {
   return apart == 0;
 }
 
-const float *ty_query_prepare(const ty_collection *c, const float *query, float *scratch) {
-  if (c->metric != TY_COSINE) return query;
+const float *ty_query_prepare(const ty_collection *c, const float *query, bool weighted, float *scratch) {
+  if (c->metric != TY_COSINE && !weighted) return query;
   memcpy(scratch, query, (size_t)c->dim * sizeof *scratch);
-  c->env->kernel->normalize(scratch, 1, c->dim);
+  if (weighted)
+    ty_weights_apply(c, scratch);
+  else
+    c->env->kernel->normalize(scratch, 1, c->dim);
   return scratch;
 }
 

@@ -47,6 +47,8 @@ const float *ty_vector_decode(const ty_collection *c, const uint8_t *stored, flo
 /* Of f32: whether the row's 8-bit codes times its scale are the row, bit for bit (-0 is not 0). So are rows that are such multiples by
  * nature, as the text embedder's, and of others practically none. */
 bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at);
+/* What 8-bit codes say: scale * code each. */
+void ty_codes_decode(const int8_t *codes, float scale, uint32_t dim, float *out);
 /* Whether a stored form from a file is one that we would write, and `decoded`, what it stands for, finite. */
 bool ty_vector_good(const ty_collection *c, const uint8_t *stored, const float *decoded);
 /* coded.c. Fills `to` from its row `first` on with what screens n rows, given as stored and decoded. */

@@ -18,6 +18,12 @@ export interface EmbedderProfile {
 /** What a collection with texts needs. Answers are row-major, one row of `profile.dimension` floats a text. */
 export interface Embedder {
   readonly profile: EmbedderProfile;
+  /**
+   * Whether a collection weighs this embedder's questions by what its rows hold, dimension by dimension (ffi/ty_runtime/weights.h). For hashed
+   * features, where what most texts have tells nothing: nDCG on eight retrieval sets rises by 0.02 to 0.03. Trained models have learned
+   * as much, and have it off.
+   */
+  readonly weightedQueries?: boolean;
   embedDocuments(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array>;
   embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array>;
 }

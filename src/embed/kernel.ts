@@ -9,6 +9,7 @@ const UNITS_PER_TURN = 256 * 1024;
 /** A hashed embedder of the kernel. Its dimension and version come from there, never from here. */
 export class KernelEmbedder implements Embedder {
   readonly profile: EmbedderProfile;
+  readonly weightedQueries = true;
 
   constructor(
     private readonly kernel: Kernel,

@@ -97,14 +97,15 @@ export async function searchTexts(
   checkSpace(collection.name, collection.schema.embedderProfile, embedder);
   const query = await embedder.embedQueries([args.query], signal);
   const { where, targetRecall } = args;
+  const weighted = embedder.weightedQueries;
   // Only a collection that may have an index is asked whether it has: the counters look at every row.
   if (!collection.schema.lexical || collection.stats().lexical_built === 0) {
-    const dense = await collection.search(query, { topK: args.topK, where, targetRecall, ...detail });
+    const dense = await collection.search(query, { topK: args.topK, where, targetRecall, weighted, ...detail });
     return { rows: dense.rows, dense, lexical: undefined };
   }
   const topK = candidateDepth(args.topK);
   const [dense, lexical] = await Promise.all([
-    collection.search(query, { topK, where, targetRecall }),
+    collection.search(query, { topK, where, targetRecall, weighted }),
     collection.searchLexical(args.query, { topK, where }),
   ]);
   const fused = fuse(dense.rows, lexical, args.topK);

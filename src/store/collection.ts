@@ -47,6 +47,11 @@ export interface SearchOptions extends Detail {
   where?: Metadata | undefined;
   /** 1 is exact; below 1 an IVF index may be used; absent: the collection's default. */
   targetRecall?: number | undefined;
+  /**
+   * Weigh the question's dimensions by what the live rows hold, the more the less is in them, and scale it to unit length: for embedders that
+   * say so (`Embedder.weightedQueries`). Of inner-product collections only.
+   */
+  weighted?: boolean | undefined;
 }
 
 /** The best rows and what was read to find them. */
@@ -191,8 +196,10 @@ export class Collection {
     const filter = toFilter(options.where, this.schema.filterColumns);
     const off = this.scanBytes > this.options.inlineScanBytes;
     try {
-      const recall = options.targetRecall ?? 0;
-      const answer = await this.watched(this.native.search(query, options.topK, filter, recall, toWhat(options), off));
+      const { topK, targetRecall = 0, weighted = false } = options;
+      const answer = await this.watched(
+        this.native.search(query, topK, filter, targetRecall, toWhat(options), weighted, off),
+      );
       this.scanBytes = answer.screenedRows * this.schema.dim;
       return { ...answer, rows: answer.rows.map(toRow) };
     } catch (error) {
@@ -218,10 +225,10 @@ export class Collection {
         `${count} questions for ${options.topK} rows each may find ${most}; ask for at most ${MANY_HITS_MAX} in one call`,
       );
     }
-    const recall = options.targetRecall ?? 0;
+    const { topK, targetRecall = 0, weighted = false } = options;
     try {
       const answer = await this.watched(
-        this.native.searchMany(queries, count, options.topK, filter, recall, toWhat(options), threads, watch),
+        this.native.searchMany(queries, count, topK, filter, targetRecall, toWhat(options), weighted, threads, watch),
       );
       return toAnswers(answer);
     } catch (error) {

@@ -95,7 +95,9 @@ export async function measureSet(name: string, knobs: Knobs): Promise<Quality> {
   const total = { dense: 0, lexical: 0, fused: 0 };
   for (const question of data.questions) {
     const options = { topK: candidateDepth(TOP), where: { scope: question.group ?? "all" } };
-    const dense = (await collection.search(await embedder.embedQueries([question.text]), options)).rows;
+    const weighted = embedder.weightedQueries;
+    const dense = (await collection.search(await embedder.embedQueries([question.text]), { ...options, weighted }))
+      .rows;
     const lexical = await collection.searchLexical(question.text, options);
     const grades = data.relevant.get(question.id) ?? new Map();
     total.dense += ndcg(dense, grades);

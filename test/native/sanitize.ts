@@ -17,6 +17,7 @@ const TESTS = [
   ["store_test"],
   ["store_test", "-", "spill"],
   ["types_test"],
+  ["weights_test"],
 ] as const;
 const FUZZERS = [
   ["kernel_fuzz", "2000", "1"],

@@ -33,6 +33,9 @@ static void ask(ty_collection *c) {
                            .out = out,
                            .out_capacity = sizeof out};
   ty_search(c, &probed, &err);
+  probed.weighted = exact.weighted = 1;
+  ty_search(c, &exact, &err);
+  ty_search(c, &probed, &err);
   ty_lexical_search_args words = {.query = (const uint8_t *)"text version words",
                                   .query_bytes = 18,
                                   .top_k = 10,

@@ -45,6 +45,8 @@ static enum { NO_CODES, ALL_CODES, MOST_CODES } model_codes;
 static bool content_is_codes(uint32_t version) {
   return model_codes == ALL_CODES || (model_codes == MOST_CODES && version % 16 != 5);
 }
+/* Whether elements of ordinary versions are below 1, and some dimensions smaller than others; else they are up to 50. */
+static bool model_tilted;
 /* A scale of 17 bits. */
 static float content_scale(uint32_t version) {
   return (float)ldexp(65536 + version * 7919 % 65536, -20 - (int)(version % 5));
@@ -57,7 +59,10 @@ static void content_vector(uint32_t version, float *out) {
     out[version % DIM] = content_scale(version) * (version % 2 ? 127.0f : -127.0f);
     return;
   }
-  for (uint32_t i = 0; i < DIM; i++) out[i] = (float)((version * 31 + i * 17) % 101) - 50.0f;
+  for (uint32_t i = 0; i < DIM; i++) {
+    out[i] = (float)((version * 31 + i * 17) % 101) - 50.0f;
+    if (model_tilted) out[i] *= (float)(1 + i % 7) / 400;
+  }
 }
 static size_t content_id(uint32_t id, char *out) { return (size_t)sprintf(out, id % 7 == 3 ? "a-much-longer-identifier-for-this-row-number-%u" : "k%u", id); }
 static size_t content_meta(uint32_t version, char *out) { return version % 5 == 0 ? 0 : (size_t)sprintf(out, "{\"v\":%u}", version); }
@@ -343,7 +348,7 @@ static ty_collection *open_saved(ty_env *env, const char *dir) {
   return c;
 }
 /* Opens anew and compares. */
-static int saved_equal(ty_env *env, const char *dir, const model *m) {
+static inline int saved_equal(ty_env *env, const char *dir, const model *m) {
   ty_collection *c = open_saved(env, dir);
   int same = c != NULL && model_equal(c, m);
   ty_collection_close(c);

@@ -257,3 +257,49 @@ describe("names and schemas", () => {
     expect(() => store.create("Notes", { dim: DIM })).toThrow(/only in case from 'notes'/);
   });
 });
+
+describe("weighted questions", () => {
+  /** The first dimension is large in all rows. */
+  const tilted = (n: number) => {
+    const vectors = unitVectors(n, DIM, random(3));
+    for (let i = 0; i < n; i++) vectors[i * DIM] = 0.9;
+    return vectors;
+  };
+
+  test("are divided by the smoothed mean squares, and answered alike one by one, together and after a compaction", async () => {
+    const n = 50;
+    const vectors = tilted(n);
+    await notes.add({ ...rows(Array.from({ length: n }, (_, i) => `r${i}`)), vectors });
+    await notes.delete(["r7"]);
+    const live = Array.from({ length: n }, (_, i) => i).filter((i) => i !== 7);
+    const squares = Array.from({ length: DIM }, (_, d) => live.reduce((sum, i) => sum + vectors[i * DIM + d]! ** 2, 0));
+    const mean = squares.reduce((sum, x) => sum + x, 0) / DIM / live.length;
+    const query = unitVectors(1, DIM, random(9));
+    const divided = Array.from(query, (x, d) => x / ((squares[d]! + 20 * mean) / (live.length + 20) + 2 * mean));
+    const length = Math.hypot(...divided);
+    const wanted = live
+      .map((i) => divided.reduce((sum, x, d) => sum + (x / length) * vectors[i * DIM + d]!, 0))
+      .sort((a, b) => b - a)
+      .slice(0, 5);
+    const options = { topK: 5, weighted: true };
+    const { rows: hits } = await notes.search(query, options);
+    hits.forEach((hit, i) => {
+      expect(hit.score).toBeCloseTo(wanted[i]!, 5);
+    });
+    const scores = hits.map(({ score }) => score);
+    const many = await notes.searchMany(new Float32Array([...query, ...query]), options);
+    for (const answer of many) expect(answer.rows.map(({ score }) => score)).toEqual(scores);
+    await notes.compact();
+    expect((await notes.search(query, options)).rows.map(({ score }) => score)).toEqual(scores);
+    expect((await notes.search(query, { topK: 5 })).rows.map(({ score }) => score)).not.toEqual(scores);
+  });
+
+  test("are refused where rows are not ranked by inner product", async () => {
+    const profile = { provider: "vectors", distance: "cosine" };
+    const other = store.create("other", { dim: DIM, embedderProfile: profile });
+    await other.add(rows(["a"]));
+    const query = unitVectors(1, DIM, random(9));
+    await expect(other.search(query, { topK: 1, weighted: true })).rejects.toThrow(ValueError);
+    await expect(other.searchMany(query, { topK: 1, weighted: true })).rejects.toThrow(/inner product/);
+  });
+});

@@ -1,0 +1,189 @@
+/* The statistics behind weighted questions: kept in step like the lexical index's (lexical.c). Changes only leave a note; the next weighted
+ * question compares its own account of each row, counted or not, with what the segments say now. */
+#include "weights.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "resident.h"
+#include "vector.h"
+
+/* Rows that the mean over all dimensions counts for in each of them, and how often that mean is added to a dimension's. On eight retrieval sets
+ * nDCG rises by 0.02 to 0.03 with these, and both may be half or twice as large for nearly as much. */
+#define PRIOR_ROWS  20.0
+#define FLOOR_MEANS 2.0
+
+/* Rows whose account is compared in one go. */
+#define STEP 4096u
+
+/* What is counted of one segment. */
+typedef struct part {
+  uint64_t *sums;  /* dim */
+  uint8_t *dead;   /* 1: not in the sums; `rows` of them */
+  uint64_t rows, capacity;
+  bool restart;    /* what is above cannot be trusted */
+} part;
+
+struct ty_weights {
+  pthread_mutex_t lock;
+  bool stale; /* something was noted since the last question */
+  part base, delta;
+  float *row;     /* scratch, dim floats */
+  double *factor; /* dim; by it a question's dimension is multiplied */
+  bool even;      /* no live row holds anything: there is nothing to weigh by */
+};
+
+ty_weights *ty_weights_new(void) {
+  ty_weights *w = calloc(1, sizeof *w);
+  if (w == NULL) return NULL;
+  if (pthread_mutex_init(&w->lock, NULL) != 0) {
+    free(w);
+    return NULL;
+  }
+  w->stale = w->base.restart = w->delta.restart = true;
+  return w;
+}
+
+void ty_weights_free(ty_weights *w) {
+  if (w == NULL) return;
+  pthread_mutex_destroy(&w->lock);
+  free(w->base.sums);
+  free(w->base.dead);
+  free(w->delta.sums);
+  free(w->delta.dead);
+  free(w->row);
+  free(w->factor);
+  free(w);
+}
+
+void ty_weights_note(ty_weights *w, ty_weights_change change) {
+  if (w == NULL) return;
+  w->stale = true;
+  w->delta.restart |= change != TY_WEIGHTS_DIED;
+  w->base.restart |= change == TY_WEIGHTS_ALL;
+}
+
+/* ---- Counting -------------------------------------------------------------------------------------------------------*/
+
+/* floor(min(x^2, 1) * 2^31). The square of a float is exact in double, and above 2^21 a double is a multiple of 2^-31: the sum rounds the square to
+ * one, which its bits count, and where that was upwards it is one too many. Converting to an integer gives the same at 1.2 times the cost, or
+ * at four times where it is to 64 bits. NaN, which only a stranger's file holds, counts as the largest. */
+static inline uint64_t share_of(float x) {
+  const double lift = 0x1p21;
+  double square = (double)x * (double)x;
+  square = square < 1 ? square : 1;
+  double lifted = square + lift;
+  uint64_t bits, base;
+  memcpy(&bits, &lifted, sizeof bits);
+  memcpy(&base, &lift, sizeof base);
+  return bits - base - (lifted - lift > square);
+}
+
+void ty_weights_count(uint64_t *sums, const float *row, uint32_t dim, bool off) {
+  if (off) {
+    for (uint32_t i = 0; i < dim; i++) sums[i] -= share_of(row[i]);
+  } else {
+    for (uint32_t i = 0; i < dim; i++) sums[i] += share_of(row[i]);
+  }
+}
+
+/* ---- Keeping in step ------------------------------------------------------------------------------------------------*/
+
+static ty_status no_memory(ty_error *err) {
+  return ty_fail(err, TY_NO_MEMORY, "not enough memory to weigh a question");
+}
+
+static void count_row(const ty_collection *c, part *p, const ty_segment *s, uint64_t at, bool off) {
+  ty_weights_count(p->sums, ty_row_vector(c, s, at, c->weights->row), c->dim, off);
+  /* Not of unsaved operations, which are the change's own. */
+  ty_touched(c, s->is_base ? TY_OF_BASE : TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
+}
+
+/* Memory for what a segment holds. Where the base brings its sums, all its rows are counted. */
+static ty_status prepare(const ty_collection *c, part *p, const ty_segment *s, ty_error *err) {
+  if (p->sums == NULL) p->sums = calloc(c->dim, sizeof *p->sums);
+  if (p->dead == NULL || s->count > p->capacity) {
+    uint64_t room = s->is_base ? s->count + 1 : s->count + s->count / 2 + 64;
+    uint8_t *dead = realloc(p->dead, (size_t)room);
+    if (dead == NULL) return no_memory(err);
+    p->dead = dead;
+    p->capacity = room;
+  }
+  if (p->sums == NULL) return no_memory(err);
+  if (!p->restart && s->count >= p->rows) return TY_OK;
+  p->rows = s->squares != NULL ? s->count : 0;
+  memset(p->dead, 0, (size_t)p->rows);
+  if (s->squares != NULL)
+    memcpy(p->sums, s->squares, c->dim * sizeof *p->sums);
+  else
+    memset(p->sums, 0, c->dim * sizeof *p->sums);
+  p->restart = false;
+  return TY_OK;
+}
+
+static void follow(const ty_collection *c, part *p, const ty_segment *s) {
+  for (uint64_t at = 0; at < p->rows; at += STEP) {
+    uint64_t n = p->rows - at < STEP ? p->rows - at : STEP;
+    if (memcmp(p->dead + at, s->dead + at, (size_t)n) == 0) continue;
+    for (uint64_t i = at; i < at + n; i++) {
+      bool dead = s->dead[i] != 0;
+      if ((p->dead[i] != 0) == dead) continue;
+      count_row(c, p, s, i, dead);
+      p->dead[i] = dead;
+    }
+  }
+  for (; p->rows < s->count; p->rows++) {
+    p->dead[p->rows] = s->dead[p->rows] != 0;
+    if (s->dead[p->rows] == 0) count_row(c, p, s, p->rows, false);
+  }
+}
+
+/* The factors from the sums. Both means are of the same figure, so that of the smoothed dimensions is `mean` as well. */
+static void weigh(const ty_collection *c, ty_weights *w) {
+  double rows = (double)(c->base.live + c->delta.live), mean = 0;
+  for (uint32_t i = 0; i < c->dim; i++) mean += (double)(w->base.sums[i] + w->delta.sums[i]) / TY_WEIGHTS_ONE;
+  w->even = !(rows > 0 && mean > 0);
+  if (w->even) return;
+  mean /= rows * (double)c->dim;
+  for (uint32_t i = 0; i < c->dim; i++) {
+    double sum = (double)(w->base.sums[i] + w->delta.sums[i]) / TY_WEIGHTS_ONE;
+    w->factor[i] = 1 / ((sum + PRIOR_ROWS * mean) / (rows + PRIOR_ROWS) + FLOOR_MEANS * mean);
+  }
+}
+
+ty_status ty_weights_sync(const ty_collection *c, ty_error *err) {
+  ty_weights *w = c->weights;
+  ty_status status = TY_OK;
+  if (c->metric != TY_INNER_PRODUCT)
+    return ty_fail(err, TY_INVALID, "a weighted question needs a collection of the inner product; ask this one without `weighted`");
+  pthread_mutex_lock(&w->lock);
+  if (!w->stale && c->delta.count == w->delta.rows) goto done;
+  if (w->row == NULL) w->row = malloc(c->dim * sizeof *w->row);
+  if (w->factor == NULL) w->factor = malloc(c->dim * sizeof *w->factor);
+  if (w->row == NULL || w->factor == NULL) status = no_memory(err);
+  if (status == TY_OK) status = prepare(c, &w->base, &c->base, err);
+  if (status == TY_OK) status = prepare(c, &w->delta, &c->delta, err);
+  w->stale = status != TY_OK;
+  if (status != TY_OK) goto done;
+  follow(c, &w->base, &c->base);
+  follow(c, &w->delta, &c->delta);
+  weigh(c, w);
+done:
+  pthread_mutex_unlock(&w->lock);
+  return status;
+}
+
+/* Sums are at most 2^62 and factors at most 2^80, a question's elements below 2^128: no square overflows a double, and none that is not 0
+ * vanishes. */
+void ty_weights_apply(const ty_collection *c, float *query) {
+  const ty_weights *w = c->weights;
+  double squares = 0;
+  for (uint32_t i = 0; i < c->dim && !w->even; i++) {
+    double x = (double)query[i] * w->factor[i];
+    squares += x * x;
+  }
+  if (!(squares > 0)) return;
+  double length = sqrt(squares);
+  for (uint32_t i = 0; i < c->dim; i++) query[i] = (float)((double)query[i] * w->factor[i] / length);
+}

@@ -1,0 +1,76 @@
+/** Text questions are weighted by what a collection holds where their embedder says so, and all others are asked as they are. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { CallableEmbedder } from "../../src/embed/callable.ts";
+import type { Embedder } from "../../src/embed/embedder.ts";
+import { MultigramEmbedder } from "../../src/embed/multigram.ts";
+import { putTexts, searchTexts } from "../../src/memory/texts.ts";
+import type { Collection } from "../../src/store/collection.ts";
+import type { Store } from "../../src/store/store.ts";
+import { native, notes, openStore } from "../fixture.ts";
+
+const QUESTION = "how hot should the water be for green tea";
+let store: Store;
+let ours: Embedder;
+
+beforeEach(async () => {
+  store = await openStore();
+  ours = new MultigramEmbedder((await native()).kernel);
+});
+afterEach(() => store.close());
+
+async function filled(embedder: Embedder, texts: string[]): Promise<Collection> {
+  const { dimension } = embedder.profile;
+  const collection = store.create("notes", { dim: dimension, embedderProfile: embedder.profile, lexical: true });
+  if (texts.length > 0) await putTexts(collection, embedder, "add", { texts, ids: texts.map((_, i) => `t${i}`) }, {});
+  return collection;
+}
+
+const ask = async (collection: Collection, embedder: Embedder, query: string) =>
+  (await searchTexts(collection, embedder, { query, topK: 5 }, {})).rows.map(({ id, score }) => ({ id, score }));
+
+const plain = async (collection: Collection, embedder: Embedder, weighted?: boolean) => {
+  const answer = await collection.search(await embedder.embedQueries([QUESTION]), { topK: 5, weighted });
+  return answer.rows.map(({ id, score }) => ({ id, score }));
+};
+
+describe("a question in words", () => {
+  test("is weighted with the embedder of ours, alone and beside the ranking by words", async () => {
+    const collection = await filled(
+      ours,
+      notes().map((row) => row.text),
+    );
+    const rows = await ask(collection, ours, QUESTION);
+    expect(rows).toEqual(await plain(collection, ours, true));
+    expect(rows).not.toEqual(await plain(collection, ours, false));
+    expect(rows.every(({ score }) => Number.isFinite(score))).toBe(true);
+    await collection.buildLexical(1.2, 0.75);
+    const args = { query: QUESTION, topK: 5 };
+    const { dense } = await searchTexts(collection, ours, args, {});
+    expect(dense.rows.slice(0, 5).map(({ id, score }) => ({ id, score }))).toEqual(rows);
+  });
+
+  test("is asked as it is with an embedder of somebody else's", async () => {
+    const theirs = new CallableEmbedder((texts) => ours.embedDocuments(texts), {
+      modelId: "theirs",
+      dimension: ours.profile.dimension,
+    });
+    const collection = await filled(
+      theirs,
+      notes().map((row) => row.text),
+    );
+    expect(await ask(collection, theirs, QUESTION)).toEqual(await plain(collection, theirs));
+  });
+
+  test("finds nothing in nothing, the only row, and zeros for no words", async () => {
+    const collection = await filled(ours, []);
+    expect(await ask(collection, ours, QUESTION)).toEqual([]);
+    await putTexts(collection, ours, "add", { texts: ["green tea at 70 degrees"], ids: ["tea"] }, {});
+    const [only] = await ask(collection, ours, QUESTION);
+    expect(only!.id).toBe("tea");
+    expect(only!.score).toBeGreaterThan(0);
+    expect(only!.score).toBeLessThanOrEqual(1);
+    expect(await ask(collection, ours, "")).toEqual([{ id: "tea", score: 0 }]);
+    await collection.delete(["tea"]);
+    expect(await ask(collection, ours, QUESTION)).toEqual([]);
+  });
+});
