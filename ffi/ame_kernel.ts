@@ -3,7 +3,7 @@ import { CString, dlopen, FFIType, type Pointer } from "bun:ffi";
 import { address, packStrings } from "./words.ts";
 
 /** `AME_ABI_VERSION` this door was written for. */
-export const AME_ABI_VERSION = 2;
+export const AME_ABI_VERSION = 3;
 
 /** The embedding models of the kernel. */
 export const Model = { MULTIGRAM: 0, BIGRAM: 1 } as const;

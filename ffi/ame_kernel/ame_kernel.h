@@ -23,7 +23,7 @@
 #endif
 
 /* Changes with any change of a signature, a struct or a contract below. */
-#define AME_ABI_VERSION 2u
+#define AME_ABI_VERSION 3u
 AME_API uint32_t ame_abi_version(void);
 
 /* ---- CPU paths ------------------------------------------------------------------------------------------------------
@@ -97,11 +97,14 @@ typedef struct ame_i4_query {
   float rest;     /* at least the length of q^ less its mean in every dimension; `length` where that is not known */
 } ame_i4_query;
 
-/* Inputs of bm25_accumulate below: one posting. */
-typedef struct ame_posting {
-  uint32_t doc;
-  uint32_t tf;
-} ame_posting;
+/* What a term of a question is worth: see bm25_parts. */
+typedef struct ame_bm25 {
+  float weight; /* above 0, at most 2^30 */
+  float fixed, slope; /* not negative */
+} ame_bm25;
+
+/* Numbers packed at a time. */
+#define AME_PACK 128u
 
 /* One candidate of a top-k selection. Better = larger score, then smaller row. */
 typedef struct ame_hit {
@@ -119,6 +122,17 @@ typedef struct ame_topk {
 
 /* Receives one token. `term` is the folded, stemmed form, valid during the call only; `hash` its 32-bit identity. */
 typedef void (*ame_token_fn)(void *ctx, uint32_t hash, const uint8_t *term, size_t term_bytes);
+
+/* Words of at most 16 bytes with the hash of their stem, for token_hashes. The caller's memory, all zero at first, one thread's at a time. */
+#define AME_TOKEN_CACHE_BITS 14u
+typedef struct ame_token_slot {
+  uint64_t low, high;
+  uint32_t bytes, hash;
+} ame_token_slot;
+typedef struct ame_token_cache {
+  ame_token_slot slots[1u << AME_TOKEN_CACHE_BITS];
+} ame_token_cache;
+typedef void (*ame_token_hash_fn)(void *ctx, uint32_t hash);
 
 /* ---- Text -----------------------------------------------------------------------------------------------------------*/
 #define AME_MODEL_MULTIGRAM 0u
@@ -190,9 +204,19 @@ typedef struct ame_kernel {
   /* Orders items[0 .. count) best first; the heap is used up by it. */
   void (*topk_sort)(ame_topk *heap);
 
-  /* acc[doc] += idf * (k1 + 1) * tf / (tf + norms[doc]) over the postings, where norms[doc] = k1 * (1 - b + b * length / mean length)
-   * (Robertson and Zaragoza, 2009, eq. 3.15). */
-  void (*bm25_accumulate)(const ame_posting *postings, size_t n, float idf, float k1, const float *norms, float *acc);
+  /* parts[i] = max(1, weight * tf / (tf + norm) rounded to a whole number), norm = fixed + slope * lengths[docs[i]]; each operation is rounded to
+   * f32 and the last one adds 0.5 and cuts off. tfs are 1 .. 2^31 - 1, of lengths 31 bits count. Equal on every path. */
+  void (*bm25_parts)(const ame_bm25 *q, const uint32_t *docs, const uint32_t *tfs, const uint32_t *lengths, size_t n, uint32_t *parts);
+  /* AME_PACK numbers in 16 * bits bytes, bits from 0 to 32: value i has bits i / 4 * bits .. of lane i % 4, lanes are words of 32 bits side by
+   * side. pack cuts larger values off. */
+  void (*pack)(const uint32_t *values, uint32_t bits, uint8_t *out);
+  void (*unpack)(const uint8_t *packed, uint32_t bits, uint32_t *out);
+  /* AME_PACK gaps become positions, in place: next + gap, and for each further one more than the position before plus its gap, modulo 2^32.
+   * Returns the last one. */
+  uint32_t (*ascend)(uint32_t next, uint32_t *gaps);
+  /* The places of sums of at least `least`, ascending; returns how many. `least` is not 0 and all numbers are below 2^31; `places` has room for
+   * one more than n. */
+  size_t (*select)(const uint32_t *sums, size_t n, uint32_t least, uint32_t *places);
 
   /* CRC-32C (Castagnoli, RFC 3720 B.4), resumable: crc of a prefix goes in, 0 at first. */
   uint32_t (*crc32c)(uint32_t crc, const void *data, size_t bytes);
@@ -201,6 +225,10 @@ typedef struct ame_kernel {
 
   int32_t (*embed)(uint32_t model, uint32_t role, const uint8_t *bytes, const uint64_t *ends, uint64_t n, float *out);
   void (*tokenize)(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx);
+  /* The hashes of the same tokens in the same order. `cache` may be NULL. */
+  void (*token_hashes)(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
+  /* Changes with any change of what tokens a text has, or of their hashes; 1 to 255. */
+  uint32_t (*token_version)(void);
 } ame_kernel;
 
 /* The table bound to the active path. The pointer stays valid for ever; after ame_isa_force it speaks for the forced path. */

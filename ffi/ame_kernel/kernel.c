@@ -89,11 +89,17 @@ static const ame_kernel table = {
     .kmeans_update = kernel_kmeans_update,
     .topk_offer = kernel_topk_offer,
     .topk_sort = kernel_topk_sort,
-    .bm25_accumulate = kernel_bm25_accumulate,
+    .bm25_parts = kernel_bm25_parts,
+    .pack = kernel_pack,
+    .unpack = kernel_unpack,
+    .ascend = kernel_ascend,
+    .select = kernel_select,
     .crc32c = kernel_crc32c,
     .hash64 = kernel_hash64,
     .embed = ame_embed,
     .tokenize = ame_tokenize,
+    .token_hashes = kernel_token_hashes,
+    .token_version = kernel_token_version,
 };
 
 const ame_kernel *ame_kernel_table(void) { return &table; }

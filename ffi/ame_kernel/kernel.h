@@ -19,7 +19,13 @@ float kernel_kmeans_update(const float *rows, size_t n, size_t dim, const uint32
 void kernel_topk_offer(ame_topk *heap, const ame_hit *hits, size_t n);
 void kernel_topk_sort(ame_topk *heap);
 
-void kernel_bm25_accumulate(const ame_posting *postings, size_t n, float idf, float k1, const float *norms, float *acc);
+void kernel_bm25_parts(const ame_bm25 *q, const uint32_t *docs, const uint32_t *tfs, const uint32_t *lengths, size_t n, uint32_t *parts);
+void kernel_pack(const uint32_t *values, uint32_t bits, uint8_t *out);
+void kernel_unpack(const uint8_t *packed, uint32_t bits, uint32_t *out);
+uint32_t kernel_ascend(uint32_t next, uint32_t *gaps);
+size_t kernel_select(const uint32_t *sums, size_t n, uint32_t least, uint32_t *places);
+void kernel_token_hashes(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
+uint32_t kernel_token_version(void);
 uint32_t kernel_crc32c(uint32_t crc, const void *data, size_t bytes);
 uint64_t kernel_hash64(const void *data, size_t bytes, uint64_t seed);
 

@@ -47,7 +47,12 @@ static ty_slice text_of(ty_ref r) {
   return present ? s : (ty_slice){NULL, 0};
 }
 static ty_slice id_of(ty_ref r) { return ty_row_id(r.segment, r.at); }
-static ty_slice terms_of(ty_ref r) { return ty_row_terms(r.segment, r.at); }
+/* Where the text is stored terms are made of it when they are needed, which is seldom: they take more room than the index. */
+static ty_slice terms_of(ty_ref r) {
+  bool has_text;
+  ty_row_text(r.segment, r.at, &has_text);
+  return has_text ? (ty_slice){NULL, 0} : ty_row_terms(r.segment, r.at);
+}
 static void put_meta(base_writer *w, ty_ref r) {
   ty_slice s = meta_of(r);
   ty_slab_append(&w->slab, s.data, s.bytes);

@@ -1,6 +1,7 @@
 /* What a process has once, and the opening and closing of collections. */
 #include <stdlib.h>
 #include <string.h>
+#include "lexical_runs.h"
 #include "pool.h"
 #include "spill.h"
 #include "store.h"
@@ -20,6 +21,7 @@ ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, 
   ty_os_init(&env->os);
   env->spill_from = TY_SPILL_FROM;
   env->spill_leave = TY_SPILL_LEAVE;
+  env->run_memory = TY_RUN_MEMORY;
   ty_status status = ty_pool_open(threads, &env->pool, err);
   if (status != TY_OK) {
     free(env);

@@ -121,7 +121,8 @@ const float *ty_query_prepare(const ty_collection *c, const float *query, bool w
 ty_slice ty_row_id(const ty_segment *s, uint64_t at);
 ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present);
 ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present);
-/* The row's retained tokens for the lexical index: see "Terms" below. Empty where the collection is not lexical. */
+/* The row's retained tokens for the lexical index: see "Terms" below. Empty where the collection is not lexical, and of a base's row whose text
+ * is stored; ty_tally_row reads either. */
 ty_slice ty_row_terms(const ty_segment *s, uint64_t at);
 
 /* A contiguous run of the base that holds one partition's rows. */
@@ -132,18 +133,27 @@ typedef struct ty_span {
 } ty_span;
 
 /* ---- Terms ----------------------------------------------------------------------------------------------------------
- * A row's tokens as stored: number of distinct terms, number of tokens (LEB128 each), then for each term in ascending order of hash: the
- * difference of the hash from the one before (the first from 0), tf. All LEB128. */
+ * A row's tokens as stored, where its text is not: a byte 0, a byte of the version of tokenising (ame_kernel.h, token_version), number of
+ * distinct terms, number of tokens (LEB128 each), then bits (bits.h) for each term in ascending order of hash: the hash less the smallest
+ * that can follow the one before, Rice with ty_terms_parameter; tf, gamma. A row without a term has no bytes.
+ * Older ones, of version 1, have no first two bytes, and for each term the difference of the hash from the one before (the first from 0) and tf,
+ * all LEB128. */
+#define TY_TERMS_RICE 0u
+#define TY_TERM_MOST 16u /* bytes of one term at most */
+#define TY_TF_MAX (1u << 30) /* of a term in a row, which has 64 MiB of text at most */
+unsigned ty_terms_parameter(uint64_t distinct); /* near the best for hashes, which are spread evenly */
 typedef struct ty_term_reader {
   const uint8_t *at, *end;
   uint64_t distinct, tokens, seen;
+  uint64_t bit; /* from `at`, with `rice` */
   uint32_t hash;
   uint32_t tf;
+  uint32_t version;
+  unsigned parameter;
+  bool rice;
 } ty_term_reader;
 bool ty_terms_open(ty_term_reader *r, ty_slice terms);  /* false: malformed; an empty slice is zero terms */
 bool ty_terms_next(ty_term_reader *r);                  /* false at the end or where malformed (then seen < distinct) */
-/* Tokenises a text and appends its terms in the form above. */
-ty_status ty_terms_encode(const ame_kernel *k, ty_slice text, ty_buffer *out, ty_error *err);
 uint64_t ty_leb_put(uint8_t *out, uint64_t value);      /* up to 10 bytes; returns how many */
 bool ty_leb_get(const uint8_t **at, const uint8_t *end, uint64_t *value);
 
@@ -198,6 +208,7 @@ struct ty_env {
   const ame_kernel *kernel;
   ty_os os;
   uint64_t spill_from, spill_leave; /* see TY_SPILL_FROM */
+  uint64_t run_memory;              /* see TY_RUN_MEMORY */
   struct ty_pool *pool;
 };
 
@@ -294,11 +305,15 @@ void ty_ivf_free(ty_ivf *ivf);
  * as compactions assign rows to lists that were not made for them. From 1.25 on a rebuild is worth it. */
 double ty_ivf_drift(const ty_ivf_part *part);
 
-/* Serialises the inverted index over the rows in their final order for lexical-*.slab; and opens such bytes. */
-ty_status ty_lexical_encode(const ty_rebase *r, ty_buffer *out, ty_error *err);
+/* Opens the inverted index of lexical-*.slab. One of another format or another way of tokenising, or damaged, is no failure: the collection is one
+ * whose questions by word are refused, with a sentence that says what to do, until an index is built. lexical_build.h writes one. */
 ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_slice bytes, ty_lexical **out, ty_error *err);
+/* The same for bytes that could not even be found: `why` is what was wrong with the file. */
+ty_status ty_lexical_open_none(const ty_error *why, ty_lexical **out, ty_error *err);
 void ty_lexical_free(ty_lexical *x);
-void ty_lexical_parameters(const ty_lexical *x, double *k1, double *b, uint64_t *terms);
+bool ty_lexical_usable(const ty_lexical *x); /* false for NULL as well */
+/* False where they could not be read; of an index that is not usable `terms` is 0. */
+bool ty_lexical_parameters(const ty_lexical *x, double *k1, double *b, uint64_t *terms);
 /* Called under the exclusive lock when rows come to the delta and when a row dies, so that the next question sees it. Cheap: only
  * notes; the work may be done at the next lexical question (which then takes its own mutex). A failure to allocate is remembered and
  * reported by that question. */

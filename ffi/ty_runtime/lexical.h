@@ -8,8 +8,10 @@
 #define TY_LEXICAL_H
 
 #include "filter.h"
+#include "lexical_format.h"
+#include "tally.h"
 
-/* ---- A set of term hashes, numbered in order of arrival -------------------------------------------------------------*/
+/* ---- A set of term hashes, numbered in order of arrival: bag.c -------------------------------------------------------*/
 typedef struct ty_bag {
   uint32_t *hash; /* by number */
   uint32_t *table; /* open addressing: number + 1, 0 empty; a power of two, at most half full */
@@ -23,74 +25,55 @@ void ty_bag_free(ty_bag *b);
 void ty_sort_by_hash(uint64_t *items, uint64_t *scratch, uint64_t n);
 
 /* ---- The index ------------------------------------------------------------------------------------------------------*/
+/* Postings of the delta's rows: a stream as in lexical_format.h, of 3 bytes a posting or so. */
 typedef struct ty_list {
-  ame_posting *items; /* doc is a position in the delta */
-  uint32_t count, capacity;
+  uint8_t *bytes;
+  uint32_t used, capacity;
+  uint32_t next; /* the smallest position that can follow */
 } ty_list;
 
-/* One question's accumulator: zero between questions. */
-typedef struct ty_scores {
-  struct ty_scores *next;
-  uint64_t docs;   /* capacity */
-  float *acc;      /* by document number */
-  uint8_t *touched; /* by block of TY_SCORE_BLOCK documents */
-} ty_scores;
-#define TY_SCORE_BLOCK 256u
+typedef struct ty_change {
+  int64_t died;  /* rows of the base that hold the term and died */
+  int64_t added; /* live rows of the delta that hold it */
+  ty_list list;  /* of the delta, dead rows too: ranking passes over them */
+} ty_change;
 
 struct ty_lexical {
-  /* The stored index, in the mapping (or in `copy`). */
+  /* Where the stored index cannot be read: TY_STATE or TY_CORRUPT, and what to do about it. What follows is then empty but for k1 and b, if
+   * `known`. */
+  ty_status trouble;
+  char message[512];
+  bool known;
   double k1, b;
-  uint64_t docs, tokens, terms, postings_bytes;
-  const uint32_t *lengths; /* tokens, by position in the base */
-  const uint32_t *hashes;  /* ascending */
-  const uint32_t *dfs;
-  const uint64_t *offsets; /* terms + 1, into postings */
-  const uint8_t *postings;
-  void *copy;
+  /* The stored index, in the mapping. */
+  ty_lexical_image image;
 
   /* Below: changed by ty_lexical_sync only, under `lock`, or under the collection's exclusive lock (stale, restart). Once in step with the
    * segments it stays so while questions hold the collection's lock, and they read it without a lock. */
   pthread_mutex_t lock;
   bool stale;   /* something was noted since the last question */
-  bool restart; /* what is below cannot be trusted: count again from the stored index */
-  uint64_t live_docs, live_tokens;
+  bool restart; /* the delta's rows may be others than those that were counted */
+  bool broken;  /* a count ended half-way: none of what is below can be trusted */
+  uint64_t base_docs, base_tokens;   /* of live rows */
+  uint64_t delta_docs, delta_tokens;
   uint8_t *base_dead;  /* by position: 1 where the row's terms are already taken off */
   uint8_t *delta_dead; /* the same for the delta, delta_count entries */
   uint32_t *delta_lengths;
   uint64_t delta_count, delta_capacity;
-  ty_bag changed;     /* terms that differ from the stored index */
-  int64_t *df_change; /* by number in `changed` */
-  ty_list *lists;     /* the delta's postings, by number in `changed` */
+  ty_bag changed;    /* terms of rows that came or died since the index was built */
+  ty_change *change; /* by number in `changed` */
   uint32_t changed_capacity;
-  float *norms; /* by document number, for the kernel */
-  uint64_t norms_capacity, norms_delta;
-  double norms_mean;
-  ty_scores *idle; /* accumulators, under `lock` */
+  ty_tally tally; /* of the row that is counted or taken off */
 };
 
-/* Documents are numbered for the kernel: base positions first, then the delta's from the next block on. */
-static inline uint64_t ty_lexical_delta_start(const ty_lexical *x) {
-  return (x->docs + TY_SCORE_BLOCK - 1) / TY_SCORE_BLOCK * TY_SCORE_BLOCK;
-}
+static inline uint64_t ty_lexical_docs(const ty_lexical *x) { return x->base_docs + x->delta_docs; }
 double ty_lexical_mean(const ty_lexical *x);
 /* Brings the statistics in step with the segments. Takes and lets go of x->lock. */
 ty_status ty_lexical_sync(ty_lexical *x, const ty_collection *c, ty_error *err);
+/* TY_CORRUPT, with what is to be done. */
+ty_status ty_lexical_damaged(ty_error *err, const char *what);
 
 /* ty_search_lexical for a caller that has entered the question already. */
 ty_status ty_search_lexical_entered(ty_collection *c, ty_lexical_search_args *args, ty_error *err);
-
-/* The stored form: see lexical_build.c. */
-#define TY_LEXICAL_MAGIC "TYLEX001"
-typedef struct ty_lexical_header {
-  char magic[8];
-  double k1, b;
-  uint64_t docs, tokens, terms, postings_bytes, total;
-} ty_lexical_header;
-
-typedef struct ty_lexical_layout {
-  uint64_t lengths, hashes, dfs, offsets, postings, total;
-} ty_lexical_layout;
-/* Where the sections stand; false where the counts cannot be. */
-bool ty_lexical_place(const ty_lexical_header *h, ty_lexical_layout *out);
 
 #endif

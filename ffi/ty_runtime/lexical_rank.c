@@ -1,199 +1,252 @@
-/* Ranking a lexical question's rows.
+/* Ranking a lexical question's rows: MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations", 1995) with bounds of blocks
+ * (Ding and Suel, "Faster top-k document retrieval using block-max indexes", 2011), a window of positions at a time as Lucene does it.
  *
- * The kernel sums postings in f32. The best few are then scored again in doubles from their own terms, in the order of the terms' hashes,
- * and that is the score given and ranked by: it does not depend on where a row lies, so a compaction changes neither score nor order.
- * "A few" is more than asked by all that f32 rounding could have misplaced.
+ * In a window each term can add at most the largest bound of its blocks there. The terms whose bounds together do not reach the k-th best row's score
+ * are looked up only for rows that other terms brought in; those others, the essential ones, are summed into an accumulator. All sums are of
+ * whole numbers, so that what a row has in the end is its score, and nothing is scored again.
+ *
+ * A row of a block that was passed over may still be brought in by another term, with less than its score. It stays out all the same: its score is
+ * below what was needed when the block was passed over, and what is needed never falls.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "lexical_question.h"
 
-/* Further rows that are looked at again beyond top_k, where their f32 scores lie within rounding of the k-th. More than this many rows that
- * close have equal scores in practice, and those keep the order of their row numbers. */
-#define SPARE 64u
-/* A posting summed costs about 4 ns, a row scored again from its terms about 1 us: what one of the latter is worth in the former. */
-#define POSTINGS_PER_ROW 256u
-/* Rows looked at in the accumulator for the price of scoring one again. */
-#define DOCS_PER_ROW 2000u
+/* Positions in a window. Less makes bounds tighter, which helps questions of one word, and costs more of them, which hurts those of twenty: with 1,024
+ * and 8,192 either took a tenth longer, and the other as much less. */
+#define WINDOW 2048u
+/* From here on the lists are summed one by one over all positions: a cursor has 1.6 KB, and a text put as a question has terms by the thousand. */
+#define CURSORS_MOST 4096u
+/* Looking a row up costs as much as summing so many postings: with 2 questions took a tenth longer. */
+#define POSTINGS_PER_LOOK 16u
 
-/* ---- Ranking --------------------------------------------------------------------------------------------------------*/
+typedef struct ranking {
+  const question *q;
+  const ty_filter *filter;
+  const ty_segment *segment;
+  ty_best *best;
+  ty_error *err;
+  uint64_t low, high; /* the window */
+  uint32_t *sums;     /* of the window's positions; zero between windows */
+  uint32_t *rows;     /* of the window, relative to `low`: those that can still come in */
+  uint32_t row_count;
+  ty_cursor *cursors;
+  ty_cursor **order; /* by rising bound in the window */
+  uint32_t *bounds;  /* in that order */
+  uint32_t count;
+} ranking;
 
-static ty_ref doc_ref(const question *q, uint64_t doc) {
-  uint64_t start = ty_lexical_delta_start(q->x);
-  return doc >= start ? (ty_ref){&q->c->delta, doc - start} : (ty_ref){&q->c->base, doc};
-}
-
-static void rank(question *q, const ty_filter *filter, ame_topk *best) {
-  const ty_scores *s = q->scores;
-  const ame_kernel *k = q->c->env->kernel;
-  for (uint64_t block = 0; block < s->docs / TY_SCORE_BLOCK; block++) {
-    if (s->touched[block] == 0) continue;
-    const float *acc = s->acc + block * TY_SCORE_BLOCK;
-    for (uint32_t i = 0; i < TY_SCORE_BLOCK; i += 16) {
-      /* Sixteen at a time: nearly always none of them can enter. Equal scores can, by a smaller row number. */
-      float least = best->count == best->k ? best->items[0].score : 0x1p-149f;
-      int any = 0;
-      for (uint32_t j = 0; j < 16; j++) any |= acc[i + j] >= least;
-      if (!any) continue;
-      for (uint32_t j = i; j < i + 16; j++) {
-        if (acc[j] < least) continue;
-        uint64_t doc = block * TY_SCORE_BLOCK + j;
-        ty_ref ref = doc_ref(q, doc);
-        if (!ty_filter_allows(filter, ref.segment, ref.at)) continue;
-        ame_hit hit = {ref.segment->row[ref.at], acc[j], (uint32_t)doc};
-        k->topk_offer(best, &hit, 1);
-      }
-    }
+/* The most that the cursor's term can add to a row of the window. */
+static ty_status window_bound(ranking *r, ty_cursor *c, uint32_t *bound) {
+  *bound = 0;
+  ty_status status = ty_cursor_seek(c, r->low, r->err);
+  if (status != TY_OK || c->ended) return status;
+  if (c->count > 0) c->from = ty_cursor_lower(c, r->low);
+  if (ty_cursor_first(c) >= r->high) return TY_OK;
+  *bound = ty_cursor_bound(c, c->block);
+  for (uint32_t b = c->block + 1; b < c->blocks && ty_load32(c->directory + 4ull * (b - 1)) < r->high - 1; b++) {
+    uint32_t next = ty_cursor_bound(c, b);
+    *bound = next > *bound ? next : *bound;
   }
-}
-
-/* How far an f32 sum of a row may lie from the exact one, relative to it: every term rounds a few times, and all are positive. */
-static float rounding(const question *q) { return ((float)q->count + 8) * 0x1p-22f; }
-
-double ty_question_share(const question *q, const query_term *t, uint32_t tf, ty_ref ref) {
-  const ty_lexical *x = q->x;
-  double length = ref.segment->is_base ? x->lengths[ref.at] : x->delta_lengths[ref.at];
-  double norm = x->k1 * (1 - x->b + x->b * length / ty_lexical_mean(x));
-  return t->idf * t->weight * (x->k1 + 1) * tf / (tf + norm);
-}
-
-ty_status ty_question_score(const question *q, ty_ref ref, uint32_t *tfs, double *score, ty_error *err) {
-  ty_term_reader reader;
-  *score = 0;
-  uint32_t next = 0;
-  bool whole = ty_terms_open(&reader, ty_row_terms(ref.segment, ref.at));
-  while (whole && next < q->count) {
-    if (!ty_terms_next(&reader)) {
-      whole = reader.seen == reader.distinct;
-      break;
-    }
-    while (next < q->count && (uint32_t)(q->by_hash[next] >> 32) < reader.hash) next++;
-    if (next == q->count || (uint32_t)(q->by_hash[next] >> 32) != reader.hash) continue;
-    uint32_t index = (uint32_t)q->by_hash[next++];
-    *score += ty_question_share(q, &q->terms[index], reader.tf, ref);
-    if (tfs != NULL) tfs[index] = reader.tf;
-  }
-  if (whole) return TY_OK;
-  return ty_fail(err, TY_CORRUPT, "the stored terms of row %" PRIu64 " are damaged", ref.segment->row[ref.at]);
-}
-
-static int by_score(const void *a, const void *b) {
-  const answer_row *x = a, *y = b;
-  if (x->score != y->score) return x->score > y->score ? -1 : 1;
-  return x->row < y->row ? -1 : x->row > y->row;
-}
-
-static ty_status score_rows(const question *q, answer_row *rows, uint64_t n, ty_error *err) {
-  for (uint64_t i = 0; i < n; i++) {
-    ty_status status = ty_question_score(q, rows[i].ref, NULL, &rows[i].score, err);
-    if (status != TY_OK) return status;
-  }
-  qsort(rows, (size_t)n, sizeof *rows, by_score);
   return TY_OK;
 }
 
-/* The ranked rows with their final scores, once every term is summed; *out is the caller's to free. */
-static ty_status choose(question *q, const ty_filter *filter, uint64_t top_k, answer_row **out, uint64_t *count,
-                        ty_error *err) {
+/* Bounds and order for the window that begins at `low`, or later where no list has anything before. False in `*any` where none has any more. */
+static ty_status open_window(ranking *r, uint64_t end, uint64_t *all, bool *any) {
+  uint64_t first = end;
   ty_status status = TY_OK;
-  uint64_t rows = q->c->base.count + q->c->delta.count, wanted;
-  if (!ty_add(top_k, SPARE, &wanted) || wanted > rows) wanted = rows;
-  ame_hit *hits = wanted <= SIZE_MAX / sizeof(answer_row) ? malloc((size_t)wanted * sizeof *hits) : NULL;
-  if (hits == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a lexical search");
-  ame_topk best = {hits, wanted, 0};
-  rank(q, filter, &best);
-  q->c->env->kernel->topk_sort(&best);
-  uint64_t n = best.count;
-  if (n > top_k) {
-    float reach = hits[top_k - 1].score * (1 - rounding(q));
-    n = top_k;
-    while (n < best.count && hits[n].score >= reach) n++;
+  for (uint32_t i = 0; i < r->count && status == TY_OK; i++) {
+    ty_cursor *c = &r->cursors[i];
+    status = ty_cursor_seek(c, r->low, r->err);
+    if (status != TY_OK || c->ended) continue;
+    if (c->count > 0) c->from = ty_cursor_lower(c, r->low);
+    uint64_t at = ty_cursor_first(c);
+    first = at < first ? at : first;
   }
-  answer_row *ranked = malloc((size_t)(n + 1) * sizeof *ranked);
-  if (ranked == NULL) {
-    status = ty_fail(err, TY_NO_MEMORY, "not enough memory for a lexical search");
-    goto done;
+  *any = first < end;
+  *all = 0;
+  if (!*any) return status;
+  r->low = first > r->low ? first : r->low;
+  r->high = end - r->low < WINDOW ? end : r->low + WINDOW;
+  for (uint32_t i = 0; i < r->count && status == TY_OK; i++) {
+    /* Insertion: the order hardly changes from one window to the next. */
+    ty_cursor *c = r->order[i];
+    uint32_t bound, at = i;
+    status = window_bound(r, c, &bound);
+    for (; at > 0 && r->bounds[at - 1] > bound; at--) {
+      r->bounds[at] = r->bounds[at - 1];
+      r->order[at] = r->order[at - 1];
+    }
+    r->bounds[at] = bound;
+    r->order[at] = c;
+    *all += bound;
   }
-  for (uint64_t i = 0; i < n; i++) ranked[i] = (answer_row){doc_ref(q, hits[i].position), hits[i].row, 0};
-  status = score_rows(q, ranked, n, err);
-  if (status != TY_OK) goto done;
-  *count = n < top_k ? n : top_k;
-  *out = ranked;
-  ranked = NULL;
-done:
-  free(ranked);
-  free(hits);
   return status;
 }
 
-/* Tries to answer before the remaining terms are summed (the MaxScore idea of Turtle and Flood, 1995). They can add at most `rest` to any
- * row, so a row that is further than that behind the k-th best is out; if only a few are left these are scored from their own terms. The
- * words of a question that stand in half of the rows are nearly all of its postings and nearly none of its score. *out stays NULL where
- * more than `most` rows are left. */
-static ty_status choose_early(question *q, const ty_filter *filter, uint64_t top_k, double rest, uint64_t most,
-                              answer_row **out, uint64_t *count, ty_error *err) {
-  ty_status status = TY_OK;
-  ame_hit *hits = malloc((size_t)top_k * sizeof *hits);
-  answer_row *rows = malloc((size_t)most * sizeof *rows);
-  uint64_t n = 0;
-  if (hits == NULL || rows == NULL) {
-    status = ty_fail(err, TY_NO_MEMORY, "not enough memory for a lexical search");
-    goto done;
-  }
-  ame_topk best = {hits, top_k, 0};
-  rank(q, filter, &best);
-  if (best.count < top_k) goto done;
-  double cut = (double)hits[0].score * (1 - (double)rounding(q)) - rest * (1 + (double)rounding(q));
-  if (!(cut > 0)) goto done;
-  float least = (float)(cut * (1 - 0x1p-20));
-  const ty_scores *s = q->scores;
-  for (uint64_t block = 0; block < s->docs / TY_SCORE_BLOCK; block++) {
-    if (s->touched[block] == 0) continue;
-    const float *acc = s->acc + block * TY_SCORE_BLOCK;
-    for (uint32_t i = 0; i < TY_SCORE_BLOCK; i++) {
-      if (acc[i] < least) continue;
-      ty_ref ref = doc_ref(q, block * TY_SCORE_BLOCK + i);
-      if (!ty_filter_allows(filter, ref.segment, ref.at)) continue;
-      if (n == most) goto done;
-      rows[n++] = (answer_row){ref, ref.segment->row[ref.at], 0};
+/* Sums the cursor's postings of the window. `others` is the most that all other terms can add: blocks that with it stay below what is needed are
+ * passed over. */
+static ty_status sum(ranking *r, ty_cursor *c, uint64_t others) {
+  ty_status status = ty_cursor_seek(c, r->low, r->err);
+  while (status == TY_OK && !c->ended && ty_cursor_first(c) < r->high) {
+    if (c->directory != NULL && ty_cursor_bound(c, c->block) + others < ty_best_need(r->best)) {
+      if (ty_cursor_last(c) >= r->high) break; /* it goes on in the next window, where more may be possible */
+      status = ty_cursor_next(c, r->err);
+      continue;
     }
+    status = ty_cursor_parts(c, r->err);
+    if (status != TY_OK) break;
+    const uint32_t *docs = c->p->docs, *parts = c->p->parts;
+    uint32_t i = ty_cursor_lower(c, r->low), n = c->count;
+    uint32_t *sums = r->sums;
+    const uint64_t low = r->low, high = r->high;
+    if (docs[n - 1] < high) {
+      for (; i < n; i++) sums[docs[i] - low] += parts[i];
+    } else {
+      for (; docs[i] < high; i++) sums[docs[i] - low] += parts[i];
+    }
+    c->from = i;
+    if (i < n) break;
+    status = ty_cursor_next(c, r->err);
   }
-  status = score_rows(q, rows, n, err);
-  if (status != TY_OK) goto done;
-  *count = top_k;
-  *out = rows;
-  rows = NULL;
-done:
-  free(hits);
-  free(rows);
   return status;
 }
 
-/* Sums the terms, the weightiest first, until the answer is certain. */
-ty_status ty_question_rank(question *q, const ty_filter *filter, uint64_t top_k, answer_row **out, uint64_t *count,
-                           ty_error *err) {
-  double rest = 0; /* the most that the terms not yet summed can add to a row */
-  uint64_t left = 0, tried = UINT64_MAX;
-  for (uint32_t i = 0; i < q->count; i++) {
-    rest += q->terms[i].idf * q->terms[i].weight * (q->x->k1 + 1);
-    left += (uint64_t)q->terms[i].df;
+/* The window's rows that the filter lets through and that `rest` more would bring in. */
+static void collect(ranking *r, uint64_t rest) {
+  uint32_t need = ty_best_need(r->best), least = need > rest ? (uint32_t)(need - rest) : 1;
+  uint32_t found = (uint32_t)r->q->c->env->kernel->select(r->sums, (size_t)(r->high - r->low), least, r->rows);
+  r->row_count = 0;
+  for (uint32_t i = 0; i < found; i++) {
+    if (ty_filter_allows(r->filter, r->segment, r->low + r->rows[i])) r->rows[r->row_count++] = r->rows[i];
   }
-  uint64_t overhead = (q->c->base.count + q->c->delta.count) / DOCS_PER_ROW;
-  for (uint32_t i = 0; i < q->count; i++) {
-    const query_term *t = q->rarest[i];
-    /* Only where it may pay, and after a failure not before a fifth of what was left is summed. */
-    if (i > 0 && top_k < left / POSTINGS_PER_ROW / 2 && left / POSTINGS_PER_ROW > 2 * top_k + overhead &&
-        left < tried - tried / 5) {
-      ty_status status = choose_early(q, filter, top_k, rest, left / POSTINGS_PER_ROW, out, count, err);
-      if (status != TY_OK || *out != NULL) return status;
-      tried = left;
-    }
-    ty_status status = ty_question_sum(q, t, filter, err);
-    if (status != TY_OK) return status;
-    rest -= t->idf * t->weight * (q->x->k1 + 1);
-    if (rest < 0) rest = 0;
-    left -= (uint64_t)t->df;
+}
+
+/* Keeps the rows that with `rest` more can come in. */
+static void keep(ranking *r, uint64_t rest) {
+  uint32_t need = ty_best_need(r->best), kept = 0;
+  for (uint32_t i = 0; i < r->row_count; i++) {
+    r->rows[kept] = r->rows[i];
+    kept += r->sums[r->rows[i]] + rest >= need;
   }
-  return choose(q, filter, top_k, out, count, err);
+  r->row_count = kept;
+}
+
+/* Adds a term that is not essential to the rows that are left; terms after it can add `rest`. */
+static ty_status look_up(ranking *r, ty_cursor *c, uint32_t bound, uint64_t rest) {
+  if (bound == 0) return TY_OK;
+  uint32_t need = ty_best_need(r->best), kept = 0;
+  uint64_t postings = c->directory == NULL ? c->count : (uint64_t)c->term->stored.df * (r->high - r->low) / c->limit;
+  ty_status status = TY_OK;
+  if ((uint64_t)r->row_count * POSTINGS_PER_LOOK > postings) {
+    status = sum(r, c, UINT32_MAX);
+    keep(r, rest);
+    return status;
+  }
+  for (uint32_t i = 0; i < r->row_count; i++) {
+    uint32_t row = r->rows[i], tf, now = r->sums[row];
+    uint64_t doc = r->low + row;
+    if (now + rest + bound < need) continue;
+    status = ty_cursor_seek(c, doc, r->err);
+    if (status != TY_OK) break;
+    if (!c->ended && now + rest + ty_cursor_bound(c, c->block) < need) continue;
+    status = ty_cursor_find(c, doc, &tf, r->err);
+    if (status != TY_OK) break;
+    if (tf > 0) r->sums[row] = now += ty_cursor_part(c, (uint32_t)doc, tf);
+    if (now + rest >= need) r->rows[kept++] = row;
+  }
+  r->row_count = kept;
+  return status;
+}
+
+static void offer(ranking *r) {
+  for (uint32_t i = 0; i < r->row_count; i++) {
+    uint64_t at = r->low + r->rows[i];
+    ty_best_offer(r->best, &(ty_ranked){.row = r->segment->row[at],
+                                        .score = r->sums[r->rows[i]],
+                                        .at = (uint32_t)at & INT32_MAX,
+                                        .delta = !r->segment->is_base});
+  }
+}
+
+static ty_status rank_window(ranking *r, uint64_t all) {
+  uint32_t need = ty_best_need(r->best), i, first = 0;
+  uint64_t rest = 0;
+  if (all < need) return TY_OK;
+  while (first < r->count && rest + r->bounds[first] < need) rest += r->bounds[first++];
+  ty_status status = TY_OK;
+  for (i = r->count; i-- > first && status == TY_OK;) status = sum(r, r->order[i], all - r->bounds[i]);
+  collect(r, rest);
+  for (i = first; i-- > 0 && status == TY_OK && r->row_count > 0;) {
+    rest -= r->bounds[i];
+    status = look_up(r, r->order[i], r->bounds[i], rest);
+  }
+  if (status == TY_OK) offer(r);
+  memset(r->sums, 0, (size_t)(r->high - r->low) * sizeof *r->sums);
+  return status;
+}
+
+static ty_status rank_segment(ranking *r, uint64_t first, uint64_t end, ty_postings *memory) {
+  ty_status status = TY_OK;
+  for (uint32_t i = 0; i < r->count && status == TY_OK; i++) {
+    status = ty_cursor_open(&r->cursors[i], r->q, &r->q->terms[i], !r->segment->is_base, &memory[i], r->err);
+    r->order[i] = &r->cursors[i];
+  }
+  for (r->low = first; r->low < end && status == TY_OK; r->low = r->high) {
+    uint64_t all;
+    bool any;
+    status = open_window(r, end, &all, &any);
+    if (status != TY_OK || !any) break;
+    status = rank_window(r, all);
+  }
+  return status;
+}
+
+/* One window over everything, one list after the other. */
+static ty_status rank_long(ranking *r, uint64_t first, uint64_t end, ty_postings *memory) {
+  ty_status status = TY_OK;
+  r->low = first;
+  r->high = end;
+  for (uint32_t i = 0; i < r->q->count && status == TY_OK; i++) {
+    status = ty_cursor_open(&r->cursors[0], r->q, &r->q->terms[i], !r->segment->is_base, memory, r->err);
+    if (status == TY_OK) status = sum(r, &r->cursors[0], UINT32_MAX);
+  }
+  collect(r, 0);
+  if (status == TY_OK) offer(r);
+  memset(r->sums, 0, (size_t)(end - first) * sizeof *r->sums);
+  return status;
+}
+
+ty_status ty_question_rank(const question *q, const ty_filter *filter, uint64_t top_k, ty_best *out, ty_error *err) {
+  const ty_collection *c = q->c;
+  uint64_t rows = c->base.count + c->delta.count, window = WINDOW;
+  bool one_by_one = q->count > CURSORS_MOST;
+  if (one_by_one) window = c->base.count > c->delta.count ? c->base.count : c->delta.count;
+  ranking r = {.q = q, .filter = filter, .best = out, .err = err, .count = one_by_one ? 1 : q->count};
+  *out = (ty_best){.k = top_k < rows ? top_k : rows};
+  if (out->k == 0 || q->count == 0 || filter->none) return TY_OK;
+  ty_status status = TY_OK;
+  ty_postings *memory = malloc((size_t)r.count * sizeof *memory);
+  out->items = out->k <= SIZE_MAX / sizeof *out->items ? malloc((size_t)out->k * sizeof *out->items) : NULL;
+  r.sums = calloc((size_t)window, sizeof *r.sums);
+  r.rows = malloc((size_t)(window + 1) * sizeof *r.rows);
+  r.cursors = malloc((size_t)r.count * sizeof *r.cursors);
+  r.order = malloc((size_t)r.count * sizeof *r.order);
+  r.bounds = malloc((size_t)r.count * sizeof *r.bounds);
+  if (memory == NULL || out->items == NULL || r.sums == NULL || r.rows == NULL || r.cursors == NULL || r.order == NULL ||
+      r.bounds == NULL)
+    status = ty_fail(err, TY_NO_MEMORY, "not enough memory for a lexical search");
+  ty_status (*rank)(ranking *, uint64_t, uint64_t, ty_postings *) = one_by_one ? rank_long : rank_segment;
+  r.segment = &c->base;
+  if (status == TY_OK && filter->count > 0) status = rank(&r, filter->first, filter->first + filter->count, memory);
+  r.segment = &c->delta;
+  if (status == TY_OK && c->delta.count > 0) status = rank(&r, 0, c->delta.count, memory);
+  ty_best_sort(out);
+  free(memory);
+  free(r.sums);
+  free(r.rows);
+  free(r.cursors);
+  free(r.order);
+  free(r.bounds);
+  return status;
 }

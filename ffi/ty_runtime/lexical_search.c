@@ -1,21 +1,31 @@
 /* ty_search_lexical: BM25 (Robertson and Zaragoza, 2009) over the live rows. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lexical_question.h"
 
-/* One ty_term for each of the query's terms that the row holds, in the query's order. */
-static ty_status explain(const question *q, ty_ref ref, uint32_t *tfs, ty_buffer *out, ty_error *err) {
-  double score;
+/* How often a row has a term. */
+static ty_status tf_of(const question *q, ty_ref ref, const query_term *t, ty_postings *memory, uint32_t *tf, ty_error *err) {
+  ty_cursor c;
+  ty_status status = ty_cursor_open(&c, q, t, !ref.segment->is_base, memory, err);
+  if (status == TY_OK) status = ty_cursor_seek(&c, ref.at, err);
+  return status == TY_OK ? ty_cursor_find(&c, ref.at, tf, err) : status;
+}
+
+/* One ty_term for each of the query's terms that the row holds, in the query's order. The shares sum to the score, exactly. */
+static ty_status explain(const question *q, ty_ref ref, ty_postings *memory, ty_buffer *out, ty_error *err) {
+  const ty_lexical *x = q->x;
+  const uint32_t *lengths = ref.segment->is_base ? x->image.lengths : x->delta_lengths;
   out->bytes = 0;
-  memset(tfs, 0, (size_t)q->count * sizeof *tfs);
-  ty_status status = ty_question_score(q, ref, tfs, &score, err);
-  if (status != TY_OK) return status;
   for (uint32_t i = 0; i < q->count; i++) {
-    if (tfs[i] == 0) continue;
     const query_term *t = &q->terms[i];
-    ty_term term = {ty_question_share(q, t, tfs[i], ref), t->idf, tfs[i], t->text_bytes};
+    uint32_t tf, part, at = (uint32_t)ref.at;
+    ty_status status = tf_of(q, ref, t, memory, &tf, err);
+    if (status != TY_OK) return status;
+    if (tf == 0) continue;
+    q->c->env->kernel->bm25_parts(&t->part, &at, &tf, lengths, 1, &part);
+    ty_term term = {ldexp(part, -q->scale), t->idf, tf, t->text_bytes};
     ty_buffer_append(out, &term, sizeof term);
     ty_buffer_append(out, q->text.data + t->text, t->text_bytes);
     ty_buffer_align(out, 8);
@@ -23,45 +33,36 @@ static ty_status explain(const question *q, ty_ref ref, uint32_t *tfs, ty_buffer
   return out->failed ? ty_fail(err, TY_NO_MEMORY, "not enough memory to explain a lexical search") : TY_OK;
 }
 
-static ty_status answer(question *q, ty_lexical_search_args *args, const answer_row *rows, uint64_t count,
-                        ty_error *err) {
+static ty_status answer(const question *q, ty_lexical_search_args *args, const ty_best *best, ty_error *err) {
   ty_status status = TY_OK;
   ty_answer packed = {.out = args->out, .capacity = args->out_capacity};
   ty_buffer extra = {0};
-  uint32_t *tfs = malloc(((size_t)q->count + 1) * sizeof *tfs);
-  if (tfs == NULL) status = ty_fail(err, TY_NO_MEMORY, "not enough memory for a lexical search");
-  for (uint64_t i = 0; i < count && status == TY_OK; i++) {
-    if ((args->what & TY_WITH_EXPLAIN) != 0) status = explain(q, rows[i].ref, tfs, &extra, err);
+  ty_postings memory;
+  for (uint64_t i = 0; i < best->count && status == TY_OK; i++) {
+    const ty_ranked *one = &best->items[i];
+    ty_ref ref = {one->delta ? &q->c->delta : &q->c->base, one->at};
+    if ((args->what & TY_WITH_EXPLAIN) != 0) status = explain(q, ref, &memory, &extra, err);
     if (status == TY_OK)
-      ty_answer_row(&packed, q->c, rows[i].ref, rows[i].score, args->what, (ty_slice){extra.data, extra.bytes});
+      ty_answer_row(&packed, q->c, ref, ldexp(one->score, -q->scale), args->what, (ty_slice){extra.data, extra.bytes});
   }
   if (status == TY_OK) {
     args->out_bytes = packed.bytes;
-    args->out_count = count;
+    args->out_count = best->count;
     status = ty_answer_end(&packed, err);
   }
-  free(tfs);
   ty_buffer_free(&extra);
   return status;
 }
 
 static ty_status ask(question *q, ty_lexical_search_args *args, ty_error *err) {
   ty_filter filter;
-  answer_row *rows = NULL;
-  uint64_t count = 0;
-  ty_lexical *x = q->x;
+  ty_best best = {0};
   ty_status status = ty_filter_open(q->c, args->column, (ty_slice){args->key, args->key_bytes}, &filter, err);
-  if (status == TY_OK) status = ty_lexical_sync(x, q->c, err);
-  if (status != TY_OK) return status;
-  if (!ty_question_prepare(q)) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a lexical search");
-  if (q->count != 0 && !filter.none) {
-    q->scores = ty_scores_take(x, ty_lexical_delta_start(x) + x->delta_count);
-    if (q->scores == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a lexical search");
-    status = ty_question_rank(q, &filter, args->top_k, &rows, &count, err);
-    ty_scores_give(x, q->scores);
-  }
-  if (status == TY_OK) status = answer(q, args, rows, count, err);
-  free(rows);
+  if (status == TY_OK) status = ty_lexical_sync(q->x, q->c, err);
+  if (status == TY_OK) status = ty_question_prepare(q, err);
+  if (status == TY_OK) status = ty_question_rank(q, &filter, args->top_k, &best, err);
+  if (status == TY_OK) status = answer(q, args, &best, err);
+  free(best.items);
   return status;
 }
 
@@ -74,6 +75,7 @@ ty_status ty_search_lexical_entered(ty_collection *c, ty_lexical_search_args *ar
     return ty_fail(err, TY_STATE,
                    "the lexical index of this collection was not built yet: run svc_build_lexical first");
   }
+  if (!ty_lexical_usable(c->lexical_index)) return ty_fail(err, c->lexical_index->trouble, "%s", c->lexical_index->message);
   atomic_fetch_add_explicit(&c->searches, 1, memory_order_relaxed);
   ty_status status;
   question q = {.c = c, .x = c->lexical_index};

@@ -127,9 +127,15 @@ ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error
     if (status != TY_OK) return status;
   }
   if (f->lexical.name[0] != 0) {
-    /* The lexical index checks what it reads where it reads it. */
-    status = open_index(t, &f->lexical, TY_SLAB_LEXICAL, false, &bytes, err);
-    if (status == TY_OK) status = ty_lexical_open(owner, &t->base, bytes, &t->lexical_index, err);
+    /* The lexical index checks what it reads where it reads it. One that is damaged is no reason to refuse the rows. */
+    ty_error why;
+    status = open_index(t, &f->lexical, TY_SLAB_LEXICAL, false, &bytes, &why);
+    if (status == TY_OK)
+      status = ty_lexical_open(owner, &t->base, bytes, &t->lexical_index, err);
+    else if (status == TY_CORRUPT)
+      status = ty_lexical_open_none(&why, &t->lexical_index, err);
+    else if (err != NULL)
+      *err = why;
   }
   return status;
 }

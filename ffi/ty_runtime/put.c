@@ -8,6 +8,7 @@
 #include <string.h>
 #include "handed.h"
 #include "store.h"
+#include "tally.h"
 
 typedef struct put_call {
   ty_collection *c;
@@ -79,8 +80,8 @@ static void passed(put_call *p, uint64_t bytes) {
   ty_coded_let_go(&p->coded);
 }
 
-/* Encodes one row as its operation. `stored` is its vector, `terms` scratch. */
-static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_buffer *terms, ty_error *err) {
+/* Encodes one row as its operation. `stored` is its vector, `tally` and `terms` are scratch. */
+static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_tally *tally, ty_buffer *terms, ty_error *err) {
   ty_collection *c = p->c;
   const ty_put_args *a = p->args;
   uint64_t i = p->last[row];
@@ -88,7 +89,7 @@ static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_buf
   bool texts = a->text_ends != NULL, keep = texts && !(a->flags & TY_PUT_DROP_TEXT);
   terms->bytes = 0;
   if (c->lexical && texts) {
-    ty_status status = ty_terms_encode(c->env->kernel, text, terms, err);
+    ty_status status = ty_terms_encode(tally, c->env->kernel, text, terms, err);
     if (status != TY_OK) return status;
   }
   if (terms->bytes > UINT32_MAX) return ty_fail(err, TY_INVALID, "a text has too many terms");
@@ -136,6 +137,7 @@ static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_buf
 static ty_status encode_all(put_call *p, ty_progress *progress, ty_error *err) {
   ty_collection *c = p->c;
   ty_coder coder;
+  ty_tally tally = {0};
   ty_buffer terms = {0};
   uint64_t row_bytes = (uint64_t)c->dim * sizeof(float), bad;
   ty_status status = ty_coder_open(&coder, c, err);
@@ -157,10 +159,11 @@ static ty_status encode_all(put_call *p, ty_progress *progress, ty_error *err) {
     }
     ty_vector_screen(c, coder.stored, coder.rows, n, &p->coded, first);
     for (uint64_t i = 0; i < n && status == TY_OK; i++)
-      status = encode(p, first + i, coder.stored + i * ty_vector_bytes(c), &terms, err);
+      status = encode(p, first + i, coder.stored + i * ty_vector_bytes(c), &tally, &terms, err);
   }
   ty_coder_free(&coder);
   ty_buffer_free(&terms);
+  ty_tally_free(&tally);
   return status;
 }
 

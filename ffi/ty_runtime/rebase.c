@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lexical_build.h"
 #include "store.h"
 
 typedef struct rebase {
@@ -25,8 +26,8 @@ ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
     wish.ivf_target_recall = c->ivf->target_recall;
   }
   if (c->lexical_index != NULL) {
-    wish.lexical = true;
-    ty_lexical_parameters(c->lexical_index, &wish.k1, &wish.b, &terms);
+    /* One that cannot be read any more is made anew, if it still tells with what. */
+    wish.lexical = ty_lexical_parameters(c->lexical_index, &wish.k1, &wish.b, &terms);
   }
   return wish;
 }
@@ -114,21 +115,44 @@ static void name_file(char out[64], const char *role, uint64_t generation) {
   snprintf(out, 64, "%s-%016llx.slab", role, (unsigned long long)generation);
 }
 
-/* Writes a derived index as a slab of one section. `bytes` is used up. */
-static ty_status write_index(rebase *w, const char *role, uint32_t kind, ty_buffer *bytes, ty_file *out,
-                             ty_error *err) {
+static ty_status start_index(rebase *w, const char *role, uint32_t kind, ty_slab_writer *slab, ty_error *err) {
   char name[64];
-  ty_slab_writer slab;
   name_file(name, role, w->plan.generation);
-  ty_status status = ty_slab_create(&slab, w->c, name, kind, w->plan.generation, w->plan.generation, 1, err);
+  ty_status status = ty_slab_create(slab, w->c, name, kind, w->plan.generation, w->plan.generation, 1, err);
+  if (status == TY_OK) ty_slab_section_start(slab, TY_SECTION_INDEX);
+  return status;
+}
+
+static ty_status write_ivf(rebase *w, ty_file *out, ty_error *err) {
+  ty_buffer bytes = {0};
+  ty_slab_writer slab;
+  ty_status status = ty_ivf_calibrate(&w->r, &w->t->base, err);
+  if (status == TY_OK) status = ty_ivf_encode(w->r.ivf, w->t->dim, &bytes, err);
+  if (status == TY_OK) status = start_index(w, "ivf", TY_SLAB_IVF, &slab, err);
   if (status == TY_OK) {
-    ty_slab_section_start(&slab, TY_SECTION_INDEX);
-    ty_slab_append(&slab, bytes->data, bytes->bytes);
+    ty_slab_append(&slab, bytes.data, bytes.bytes);
     ty_slab_section_end(&slab);
     status = ty_slab_finish(&slab, out);
   }
-  ty_buffer_free(bytes);
+  ty_buffer_free(&bytes);
   return status;
+}
+
+static bool append(void *context, const void *data, uint64_t bytes) {
+  ty_slab_writer *slab = context;
+  ty_slab_append(slab, data, bytes);
+  return slab->status == TY_OK;
+}
+
+/* It is written as it is made: it may be larger than memory. */
+static ty_status write_lexical(rebase *w, ty_file *out, ty_error *err) {
+  ty_slab_writer slab;
+  ty_status status = start_index(w, "lexical", TY_SLAB_LEXICAL, &slab, err);
+  if (status != TY_OK) return status;
+  status = ty_lexical_encode(&w->r, &(ty_lexical_sink){append, &slab}, err);
+  ty_slab_section_end(&slab);
+  if (slab.status == TY_OK) slab.status = status;
+  return ty_slab_finish(&slab, out);
 }
 
 static ty_status write_files(rebase *w, ty_error *err) {
@@ -137,21 +161,12 @@ static ty_status write_files(rebase *w, ty_error *err) {
   char name[64];
   name_file(name, "base", w->plan.generation);
   ty_status status = TY_OK;
-  ty_buffer bytes = {0};
   if (w->r.want_ivf) status = ty_ivf_train(&w->r, err);
   if (status == TY_OK) status = ty_base_write(&w->plan, name, &files->base, err);
   if (status == TY_OK) status = ty_file_map(t, &files->base, 0, err);
   if (status == TY_OK) status = ty_base_open(t, w->plan.generation, err);
-  if (status == TY_OK && w->r.ivf != NULL) {
-    status = ty_ivf_calibrate(&w->r, &t->base, err);
-    if (status == TY_OK) status = ty_ivf_encode(w->r.ivf, t->dim, &bytes, err);
-    if (status == TY_OK) status = write_index(w, "ivf", TY_SLAB_IVF, &bytes, &files->ivf, err);
-  }
-  if (status == TY_OK && w->r.want_lexical) {
-    status = ty_lexical_encode(&w->r, &bytes, err);
-    if (status == TY_OK) status = write_index(w, "lexical", TY_SLAB_LEXICAL, &bytes, &files->lexical, err);
-  }
-  ty_buffer_free(&bytes);
+  if (status == TY_OK && w->r.ivf != NULL) status = write_ivf(w, &files->ivf, err);
+  if (status == TY_OK && w->r.want_lexical) status = write_lexical(w, &files->lexical, err);
   if (status == TY_OK) status = ty_open_indexes(t, w->c, err);
   if (status == TY_OK && ty_cancelled(w->r.progress))
     status = ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");

@@ -86,7 +86,7 @@ ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
   v[TY_STAT_UNSAVED_ROWS] = c->delta.count - c->store->kept_rows;
   v[TY_STAT_PARTITIONS] = partitions;
   v[TY_STAT_IVF_PARTITIONS] = c->ivf == NULL ? 0 : c->ivf->count;
-  if (c->lexical_index != NULL) {
+  if (ty_lexical_usable(c->lexical_index)) {
     v[TY_STAT_LEXICAL_BUILT] = 1;
     ty_lexical_parameters(c->lexical_index, &args->lexical_k1, &args->lexical_b, &v[TY_STAT_LEXICAL_TERMS]);
   }

@@ -142,7 +142,7 @@ typedef struct ty_ivf_args {
 } ty_ivf_args;
 TY_API ty_status ty_build_ivf(ty_collection *c, ty_ivf_args *args, ty_progress *progress, ty_error *err);
 
-/* The BM25 index over the rows' tokens. TY_STATE for a collection whose schema says lexical: false. */
+/* The BM25 index over the rows' tokens, in place of one there is or one that cannot be read. TY_STATE for a collection whose schema says lexical: false. */
 typedef struct ty_lexical_args {
   double k1; /* >= 0 */
   double b;  /* in [0, 1] */
@@ -240,7 +240,8 @@ typedef struct ty_lexical_search_args {
   uint64_t out_bytes;
   uint64_t out_count;
 } ty_lexical_search_args;
-/* The top_k live rows that hold any query term, by BM25 over the live rows, best first. TY_STATE before ty_build_lexical. */
+/* The top_k live rows that hold any query term, by BM25 over the live rows, best first. TY_STATE before ty_build_lexical, and where the index was built
+ * by another version; TY_CORRUPT where it is damaged: ty_build_lexical makes it anew, and other questions are answered all the same. */
 TY_API ty_status ty_search_lexical(ty_collection *c, ty_lexical_search_args *args, ty_error *err);
 
 typedef struct ty_get_args {

@@ -399,12 +399,121 @@ static void test_topk(void) {
 }
 
 static void test_bm25(void) {
-  ame_posting postings[] = {{0, 1}, {2, 3}, {3, 1000000}};
-  float norms[4] = {0.3f, 1, 1.2f, 2.1f}, acc[4] = {0, 5, 1, 0};
-  kernel->bm25_accumulate(postings, 3, 2.0f, 1.2f, norms, acc);
-  CHECK(fabs(acc[0] - 2 * 2.2 / 1.3) < 1e-5 && acc[1] == 5 && fabs(acc[2] - (1 + 2 * 2.2 * 3 / 4.2)) < 1e-5);
-  CHECK(acc[3] < 4.4f && acc[3] > 4.39f);
-  kernel->bm25_accumulate(NULL, 0, 1, 1, norms, acc);
+  const uint32_t docs[] = {0, 2, 3, 1}, tfs[] = {1, 3, 1000000, 1}, lengths[] = {10, 0x80000000u + 7, 0, 500};
+  const ame_bm25 q = {1e6f, 0.3f, 0.01f};
+  uint32_t parts[300], many[300], ones[300], length[300];
+  kernel->bm25_parts(&q, docs, tfs, lengths, 4, parts);
+  for (int i = 0; i < 4; i++) {
+    float norm = q.slope * (float)(lengths[docs[i]] & 0x7fffffff);
+    norm = q.fixed + norm;
+    float above = q.weight * (float)tfs[i], below = (float)tfs[i] + norm, part = above / below;
+    CHECK(parts[i] == (uint32_t)(part + 0.5f));
+  }
+  kernel->bm25_parts(&(ame_bm25){1e-6f, 1, 1}, docs, tfs, lengths, 4, parts); /* a posting is worth something */
+  CHECK(parts[0] == 1 && parts[1] == 1 && parts[2] == 1 && parts[3] == 1);
+  for (uint32_t i = 0; i < 300; i++) many[i] = i, ones[i] = 1 + i % 7, length[i] = (i * 37) % 400;
+  for (size_t n = 0; n < 300; n += 23) { /* many at once are what each is alone */
+    kernel->bm25_parts(&q, many, ones, length, n, parts);
+    for (size_t i = 0; i < n; i++) {
+      uint32_t one;
+      kernel->bm25_parts(&q, many + i, ones + i, length, 1, &one);
+      CHECK(one == parts[i]);
+    }
+  }
+}
+
+static void test_pack(void) {
+  uint32_t values[AME_PACK], back[AME_PACK];
+  uint8_t packed[16 * 32 + 16];
+  for (uint32_t bits = 0; bits <= 32; bits++) {
+    for (uint32_t i = 0; i < AME_PACK; i++) values[i] = (uint32_t)random_u64();
+    memset(packed, 0xa5, sizeof packed);
+    kernel->pack(values, bits, packed);
+    CHECK_MESSAGE(packed[16 * bits] == 0xa5 && packed[16 * bits + 15] == 0xa5, "pack %u writes too far", (unsigned)bits);
+    kernel->unpack(packed, bits, back);
+    uint32_t mask = bits == 32 ? UINT32_MAX : (1u << bits) - 1;
+    int same = 1, placed = 1;
+    for (uint32_t i = 0; i < AME_PACK; i++) {
+      same &= back[i] == (values[i] & mask);
+      for (uint32_t j = 0; j < bits; j++) { /* where the header says */
+        uint32_t at = i / 4 * bits + j, word;
+        memcpy(&word, packed + 16 * (at / 32) + 4 * (i % 4), sizeof word);
+        placed &= (word >> at % 32 & 1) == (values[i] >> j & 1);
+      }
+    }
+    CHECK_MESSAGE(same && placed, "pack %u", (unsigned)bits);
+  }
+}
+
+static void test_ascend_select(void) {
+  uint32_t gaps[AME_PACK], docs[AME_PACK], sums[100], places[101];
+  for (uint32_t i = 0; i < AME_PACK; i++) gaps[i] = docs[i] = i % 5 == 0 ? 1000 : i % 3;
+  uint32_t last = kernel->ascend(7, docs), next = 7;
+  for (uint32_t i = 0; i < AME_PACK; i++) {
+    CHECK(docs[i] == next + gaps[i]);
+    next = docs[i] + 1;
+  }
+  CHECK(last == docs[AME_PACK - 1]);
+  memset(docs, 0, sizeof docs);
+  CHECK(kernel->ascend(0, docs) == AME_PACK - 1 && docs[0] == 0);
+  for (uint32_t i = 0; i < 100; i++) sums[i] = (uint32_t)random_u64() % 50 == 0 ? 0x7fffffff : (uint32_t)random_u64() % 5;
+  for (size_t n = 0; n <= 100; n++) {
+    for (uint32_t least = 1; least < 7; least++) {
+      size_t found = kernel->select(sums, n, least, places), at = 0;
+      for (uint32_t i = 0; i < n; i++) {
+        if (sums[i] >= least) CHECK(at < found && places[at] == i), at++;
+      }
+      CHECK(at == found);
+    }
+  }
+}
+
+typedef struct hashes {
+  uint32_t count, at, wrong;
+  uint32_t *hash;
+} hashes;
+
+static void note_token(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes) {
+  (void)term, (void)bytes;
+  hashes *h = ctx;
+  if (h->count < 4096) h->hash[h->count++] = hash;
+}
+
+static void compare_hash(void *ctx, uint32_t hash) {
+  hashes *h = ctx;
+  h->wrong += h->at >= h->count || h->hash[h->at] != hash;
+  h->at++;
+}
+
+/* The same tokens, with a memory for words, without, and with one that has seen other texts. */
+static void test_token_hashes(void) {
+  static const char *const texts[] = {
+      "", "a", "ab abc abcd abcdefg abcdefgh running Running runs RUN", "sixteen_letters_ exactlysixteenab exactlysixteenac seventeenlettersx",
+      "getHTTPResponseCode x86_64 don't user's caf\xc3\xa9 na\xc3\xafve \xe4\xb8\xad\xe6\x96\x87\xe5\xad\x97 \xf0\x9f\x98\x80",
+      "relational conditional rational valenci digitizer conformabli radicalli differentli vileli analogousli relational conditional"};
+  ame_token_cache *cache = calloc(1, sizeof *cache);
+  hashes h = {.hash = malloc(4096 * sizeof(uint32_t))};
+  for (int round = 0; round < 3; round++) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+      const uint8_t *text = (const uint8_t *)texts[i];
+      h.count = h.at = 0;
+      kernel->tokenize(text, strlen(texts[i]), note_token, &h);
+      kernel->token_hashes(round == 1 ? NULL : cache, text, strlen(texts[i]), compare_hash, &h);
+      CHECK(h.wrong == 0 && h.at == h.count);
+    }
+  }
+  for (int round = 0; round < 2000; round++) { /* short words collide in the memory's places */
+    char text[200];
+    size_t n = random_u64() % sizeof text;
+    for (size_t i = 0; i < n; i++) text[i] = " abcdeings_A1"[random_u64() % 13];
+    h.count = h.at = 0;
+    kernel->tokenize((uint8_t *)text, n, note_token, &h);
+    kernel->token_hashes(cache, (uint8_t *)text, n, compare_hash, &h);
+    CHECK(h.wrong == 0 && h.at == h.count);
+  }
+  CHECK(kernel->token_version() >= 1 && kernel->token_version() <= 255);
+  free(h.hash);
+  free(cache);
 }
 
 static void test_crc32c(const char *path) {
@@ -735,6 +844,9 @@ int main(int argc, char **argv) {
   }
   test_topk();
   test_bm25();
+  test_pack();
+  test_ascend_select();
+  test_token_hashes();
   test_hash64();
   test_tokens();
   test_prior();

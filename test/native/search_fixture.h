@@ -8,6 +8,8 @@
 
 #include "../../ffi/ty_runtime/ivf.h"
 #include "../../ffi/ty_runtime/lexical.h"
+#include "../../ffi/ty_runtime/lexical_build.h"
+#include "../../ffi/ty_runtime/lexical_runs.h"
 #include "../../ffi/ty_runtime/scan.h"
 #include "../../ffi/ty_runtime/store.h"
 
@@ -25,12 +27,12 @@ typedef struct fixture {
   struct ty_store store; /* without a file */
   model_row *rows; /* base first, by position, then the delta */
   uint64_t count;
-  void *memory[128];
+  void *memory[160];
   uint32_t memory_count;
 } fixture;
 
 static void *keep(fixture *f, void *p) {
-  if (p == NULL || f->memory_count == 128) abort();
+  if (p == NULL || f->memory_count == 160) abort();
   return f->memory[f->memory_count++] = p;
 }
 
@@ -57,7 +59,10 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
   uint32_t *key0 = keep(f, calloc(n + 1, 4)), *key1 = keep(f, calloc(n + 1, 4));
   float *vectors = keep(f, malloc((size_t)(n + 1) * dim * 4));
   uint8_t *ids = keep(f, calloc(n + 1, 8));
-  ty_buffer terms = {0};
+  uint64_t *text_ends = keep(f, calloc(n + 1, 8));
+  uint8_t *presence = keep(f, calloc(n + 1, 1));
+  ty_buffer terms = {0}, texts = {0};
+  ty_tally tally = {0};
   ty_error err;
   memset(codes, 0, (size_t)(stride * (n + 1)));
   s->count = n;
@@ -69,7 +74,15 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
     key1[i] = rows[i].keys[1];
     memcpy(ids + 8 * i, &rows[i].row, 8);
     ends[i] = 8 * (i + 1);
-    if (rows[i].text != NULL && ty_terms_encode(f->env.kernel, (ty_slice){(const uint8_t *)rows[i].text, strlen(rows[i].text)}, &terms, &err) != TY_OK) abort();
+    if (rows[i].text != NULL) {
+      /* Of the base every other row has its text and no terms, as rewrites leave it. */
+      ty_slice text = {(const uint8_t *)rows[i].text, strlen(rows[i].text)};
+      bool stored = s->is_base && rows[i].row % 2 == 0;
+      if (stored) ty_buffer_append(&texts, text.data, text.bytes);
+      else if (ty_terms_encode(&tally, f->env.kernel, text, &terms, &err) != TY_OK) abort();
+      presence[i] = stored ? TY_HAS_TEXT : 0;
+    }
+    text_ends[i] = texts.bytes;
     terms_ends[i] = terms.bytes;
     s->dead[i] = rows[i].dead;
     s->live += !rows[i].dead;
@@ -82,6 +95,8 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
   s->row = row;
   s->birth = birth;
   s->keys = keys;
+  ty_tally_free(&tally);
+  uint8_t *text_data = keep(f, texts.data != NULL ? texts.data : malloc(1));
   uint8_t *terms_data = keep(f, terms.data != NULL ? terms.data : malloc(1));
   if (s->is_base) {
     s->vectors = (const uint8_t *)vectors;
@@ -89,9 +104,10 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
     s->ids = ids;
     s->terms_ends = terms_ends;
     s->terms = terms_data;
-    s->meta_ends = s->text_ends = none;
-    s->presence = keep(f, calloc(n + 1, 1));
-    s->metas = s->texts = s->presence;
+    s->meta_ends = none;
+    s->text_ends = text_ends;
+    s->texts = text_data;
+    s->metas = s->presence = presence;
     return;
   }
   s->payload = keep(f, calloc(n + 1, sizeof *s->payload));
@@ -106,6 +122,7 @@ static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base,
   fixture *f = calloc(1, sizeof *f);
   f->env.kernel = ame_kernel_table();
   f->env.spill_from = UINT64_MAX;
+  f->env.run_memory = TY_RUN_MEMORY;
   ty_os_init(&f->env.os);
   f->c.env = &f->env;
   f->c.store = &f->store;
@@ -154,6 +171,16 @@ static void fixture_kill(fixture *f, uint64_t i) {
   s->live -= s->dead[at] == 0;
   s->dead[at] = 1;
   if (f->c.lexical_index != NULL) ty_lexical_died(f->c.lexical_index, s, at);
+}
+
+static bool fixture_append(void *bytes, const void *data, uint64_t n) {
+  ty_buffer_append(bytes, data, n);
+  return true;
+}
+
+/* The stored lexical index in memory. */
+static ty_status fixture_encode(const ty_rebase *r, ty_buffer *out, ty_error *err) {
+  return ty_lexical_encode(r, &(ty_lexical_sink){fixture_append, out}, err);
 }
 
 /* The live rows as a rebase would gather them. */
