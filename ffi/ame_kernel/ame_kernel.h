@@ -229,6 +229,8 @@ typedef struct ame_kernel {
   void (*token_hashes)(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
   /* Changes with any change of what tokens a text has, or of their hashes; 1 to 255. */
   uint32_t (*token_version)(void);
+  /* What a token counts in a question besides its rarity in the collection, in (0, 1]: function words of many languages little. */
+  float (*term_worth)(const uint8_t *term, size_t bytes);
 } ame_kernel;
 
 /* The table bound to the active path. The pointer stays valid for ever; after ame_isa_force it speaks for the forced path. */

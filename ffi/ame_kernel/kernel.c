@@ -100,6 +100,7 @@ static const ame_kernel table = {
     .tokenize = ame_tokenize,
     .token_hashes = kernel_token_hashes,
     .token_version = kernel_token_version,
+    .term_worth = kernel_term_worth,
 };
 
 const ame_kernel *ame_kernel_table(void) { return &table; }

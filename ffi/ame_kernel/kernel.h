@@ -26,6 +26,7 @@ uint32_t kernel_ascend(uint32_t next, uint32_t *gaps);
 size_t kernel_select(const uint32_t *sums, size_t n, uint32_t least, uint32_t *places);
 void kernel_token_hashes(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
 uint32_t kernel_token_version(void);
+float kernel_term_worth(const uint8_t *term, size_t bytes);
 uint32_t kernel_crc32c(uint32_t crc, const void *data, size_t bytes);
 uint64_t kernel_hash64(const void *data, size_t bytes, uint64_t seed);
 

@@ -1,8 +1,10 @@
 /* Weights of common terms, from a table of fingerprints: see prior_table.h for where the counts are from. */
 #include "prior.h"
 
+#include "kernel.h"
 #include "prior_table.h"
 
+#include <math.h>
 #include <string.h>
 
 static uint64_t read_u64(const uint8_t *p) {
@@ -56,4 +58,15 @@ float text_prior(uint64_t stem, int word, size_t characters) {
   float weight = level < 0 ? 1 : prior_weight[level];
   if (!word || characters >= sizeof of_length / sizeof of_length[0]) return weight;
   return weight < of_length[characters] ? weight : of_length[characters];
+}
+
+/* To the power of 3/4: a collection knows how rare a word is in it, but not that "how" and "to" of a question about code, where they
+ * are rare, ask for nothing (mean of eight sets .694 to .708, of 21 others .617 to .634). */
+float kernel_term_worth(const uint8_t *term, size_t bytes) {
+  if (bytes == 0) return 1;
+  size_t at = 0, characters = 0;
+  char_kind kind = text_kind(text_next(term, bytes, &at));
+  for (size_t i = 0; i < bytes; i++) characters += (term[i] & 0xc0) != 0x80;
+  float root = sqrtf(text_prior(text_hash(term, bytes), kind == CHAR_LETTER || kind == CHAR_DIGIT, characters));
+  return root * sqrtf(root);
 }

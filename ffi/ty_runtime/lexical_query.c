@@ -6,6 +6,8 @@
 
 /* The sum of all terms' weights is brought below 2^SUM_BITS: with what rounding up adds, a row's sum fits 31 bits. */
 #define SUM_BITS 30
+/* k3 of Okapi BM25 (Robertson and Zaragoza 2009, eq. 3.17): a question that says a word twice does not mean it twice as much. */
+#define QUERY_SATURATION 3.0
 /* A part may be above its weight by what f32 rounds up: six operations, each by 2^-24 of the result at most. */
 #define ROUNDING (1 + 0x1p-20)
 
@@ -18,7 +20,7 @@ static void take_token(void *context, uint32_t hash, const uint8_t *term, size_t
     return;
   }
   if (number < q->count) {
-    q->terms[number].weight++;
+    q->terms[number].count++;
     return;
   }
   if (q->count == q->capacity) {
@@ -32,7 +34,7 @@ static void take_token(void *context, uint32_t hash, const uint8_t *term, size_t
     q->capacity = capacity;
   }
   q->terms[q->count++] =
-      (query_term){.hash = hash, .weight = 1, .text_bytes = (uint32_t)term_bytes, .text = q->text.bytes};
+      (query_term){.hash = hash, .count = 1, .text_bytes = (uint32_t)term_bytes, .text = q->text.bytes};
   ty_buffer_append(&q->text, term, term_bytes);
 }
 
@@ -55,7 +57,9 @@ ty_status ty_question_prepare(question *q, ty_error *err) {
     double held = (double)df < n ? (double)df : n;
     t.idf = log(1 + (n - held + 0.5) / (held + 0.5));
     t.part = ty_lexical_norms(x->k1, x->b, mean);
-    t.part.weight = (float)(t.idf * t.weight * (x->k1 + 1));
+    double said = t.count * (QUERY_SATURATION + 1) / (t.count + QUERY_SATURATION);
+    double worth = (double)q->c->env->kernel->term_worth(q->text.data + t.text, t.text_bytes);
+    t.part.weight = (float)(t.idf * said * worth * (x->k1 + 1));
     all += (double)t.part.weight;
     q->terms[kept++] = t;
   }

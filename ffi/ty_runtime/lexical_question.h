@@ -6,7 +6,7 @@
 
 typedef struct query_term {
   uint32_t hash;
-  uint32_t weight; /* how often the query says it */
+  uint32_t count;  /* how often the query says it */
   uint32_t added;  /* number among the changed terms; TY_NO_TERM: none */
   uint32_t text_bytes;
   uint64_t text; /* offset in question.text */

@@ -215,10 +215,10 @@ static char *make_text(uint64_t *seed, uint64_t longer) {
 #define KINDS_MOST 80u
 typedef struct counter {
   uint32_t hashes[KINDS_MOST], tfs[KINDS_MOST], kinds, length;
+  float worth[KINDS_MOST];
 } counter;
 
 static void collect(void *context, uint32_t hash, const uint8_t *term, size_t bytes) {
-  (void)term, (void)bytes;
   counter *c = context;
   c->length++;
   for (uint32_t i = 0; i < c->kinds; i++) {
@@ -228,6 +228,7 @@ static void collect(void *context, uint32_t hash, const uint8_t *term, size_t by
     }
   }
   if (c->kinds == KINDS_MOST) abort();
+  c->worth[c->kinds] = ame_kernel_table()->term_worth(term, bytes);
   c->hashes[c->kinds] = hash, c->tfs[c->kinds++] = 1;
 }
 
@@ -257,7 +258,8 @@ static uint64_t naive_bm25(const fixture *f, const char *query, double k1, doubl
     double df = 0;
     for (uint64_t i = 0; i < f->count; i++) df += tf_of(&rows[i], terms.hashes[t]) != 0;
     idf[t] = log(1 + (live - df + 0.5) / (df + 0.5));
-    weight[t] = df == 0 ? 0 : (float)(idf[t] * terms.tfs[t] * (k1 + 1));
+    double said = terms.tfs[t] * 4.0 / (terms.tfs[t] + 3.0);
+    weight[t] = df == 0 ? 0 : (float)(idf[t] * said * (double)terms.worth[t] * (k1 + 1));
     all += (double)weight[t];
   }
   int scale = 0; /* the largest that leaves the sum of all weights below 2^30 */
