@@ -32,10 +32,6 @@ static void put_row(base_writer *w, ty_ref r) {
   uint64_t row = w->plan->first_row + w->plan->rank[ty_place_of(w->r->c, r)];
   ty_slab_append(&w->slab, &row, sizeof row);
 }
-static void put_id(base_writer *w, ty_ref r) {
-  ty_slice s = ty_row_id(r.segment, r.at);
-  ty_slab_append(&w->slab, s.data, s.bytes);
-}
 static ty_slice meta_of(ty_ref r) {
   bool present;
   ty_slice s = ty_row_meta(r.segment, r.at, &present);
@@ -53,18 +49,6 @@ static ty_slice terms_of(ty_ref r) {
   ty_row_text(r.segment, r.at, &has_text);
   return has_text ? (ty_slice){NULL, 0} : ty_row_terms(r.segment, r.at);
 }
-static void put_meta(base_writer *w, ty_ref r) {
-  ty_slice s = meta_of(r);
-  ty_slab_append(&w->slab, s.data, s.bytes);
-}
-static void put_text(base_writer *w, ty_ref r) {
-  ty_slice s = text_of(r);
-  ty_slab_append(&w->slab, s.data, s.bytes);
-}
-static void put_terms(base_writer *w, ty_ref r) {
-  ty_slice s = terms_of(r);
-  ty_slab_append(&w->slab, s.data, s.bytes);
-}
 static void put_presence(base_writer *w, ty_ref r) {
   bool meta, text;
   ty_row_meta(r.segment, r.at, &meta);
@@ -73,12 +57,21 @@ static void put_presence(base_writer *w, ty_ref r) {
   ty_slab_append(&w->slab, &bits, 1);
 }
 
-static void put_ends(base_writer *w, uint32_t id, ty_slice (*of)(ty_ref)) {
-  uint64_t end = 0;
-  ty_slab_section_start(&w->slab, id);
+/* Where each row's bytes end, and the bytes; neither where no row has any: eight bytes a row for nothing. */
+static void put_strings(base_writer *w, uint32_t ends_id, uint32_t bytes_id, ty_slice (*of)(ty_ref)) {
+  uint64_t first = 0, end = 0;
+  while (first < w->r->count && of(w->r->rows[first]).bytes == 0) first++;
+  if (first == w->r->count) return;
+  ty_slab_section_start(&w->slab, ends_id);
   for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
     end += of(w->r->rows[i]).bytes;
     ty_slab_append(&w->slab, &end, sizeof end);
+  }
+  ty_slab_section_end(&w->slab);
+  ty_slab_section_start(&w->slab, bytes_id);
+  for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
+    ty_slice s = of(w->r->rows[i]);
+    ty_slab_append(&w->slab, s.data, s.bytes);
   }
   ty_slab_section_end(&w->slab);
 }
@@ -154,19 +147,14 @@ ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out
   ty_slab_section_end(&w.slab);
   base_put_vectors(&w);
   base_column(&w, TY_SECTION_ROW, put_row);
-  base_column(&w, TY_SECTION_BIRTH, put_row); /* in a fresh base a row is as old as its number says */
   for (uint32_t i = 0; i < c->columns; i++) put_keys(&w, i, i == 0 ? spans : NULL);
   ty_slab_section_start(&w.slab, TY_SECTION_SPANS);
   ty_slab_append(&w.slab, spans, r->span_count * sizeof *spans);
   ty_slab_section_end(&w.slab);
-  put_ends(&w, TY_SECTION_ID_ENDS, id_of);
-  base_column(&w, TY_SECTION_IDS, put_id);
-  put_ends(&w, TY_SECTION_META_ENDS, meta_of);
-  base_column(&w, TY_SECTION_METAS, put_meta);
-  put_ends(&w, TY_SECTION_TEXT_ENDS, text_of);
-  base_column(&w, TY_SECTION_TEXTS, put_text);
-  put_ends(&w, TY_SECTION_TERMS_ENDS, terms_of);
-  base_column(&w, TY_SECTION_TERMS, put_terms);
+  put_strings(&w, TY_SECTION_ID_ENDS, TY_SECTION_IDS, id_of);
+  put_strings(&w, TY_SECTION_META_ENDS, TY_SECTION_METAS, meta_of);
+  put_strings(&w, TY_SECTION_TEXT_ENDS, TY_SECTION_TEXTS, text_of);
+  put_strings(&w, TY_SECTION_TERMS_ENDS, TY_SECTION_TERMS, terms_of);
   base_column(&w, TY_SECTION_PRESENCE, put_presence);
   free(spans);
   free(anchor);

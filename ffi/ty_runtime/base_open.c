@@ -19,6 +19,13 @@ static void damaged(base_reader *r, const char *what) {
   if (r->status == TY_OK) r->status = ty_fail(r->err, TY_CORRUPT, "%s: %s", r->slab.file->name, what);
 }
 
+static bool has_section(const base_reader *r, uint32_t id) {
+  for (uint32_t i = 0; i < r->slab.header->sections; i++) {
+    if (r->slab.sections[i].id == id) return true;
+  }
+  return false;
+}
+
 /* A section of `width` bytes for each of `count`, or of any length where width is 0. */
 static ty_slice section(base_reader *r, uint32_t id, uint64_t count, uint64_t width, bool check) {
   ty_slice out = {NULL, 0};
@@ -31,8 +38,11 @@ static ty_slice section(base_reader *r, uint32_t id, uint64_t count, uint64_t wi
   return out;
 }
 
-/* Cumulative ends over a section of bytes: ascending, the last one the section's length, no entry longer than `longest`. */
+/* Cumulative ends over a section of bytes: ascending, the last one the section's length, no entry longer than `longest`. NULL where the base
+ * has no such section: no row has any bytes. */
 static const uint64_t *ends(base_reader *r, uint32_t id, ty_slice bytes, uint64_t shortest, uint64_t longest) {
+  if (r->status == TY_OK && r->rows > 0 && shortest > 0 && !has_section(r, id)) damaged(r, "its rows have no ids");
+  if (r->status == TY_OK && !has_section(r, id) && bytes.bytes == 0) return NULL;
   const uint64_t *e = (const uint64_t *)(const void *)section(r, id, r->rows, sizeof *e, true).data;
   uint64_t before = 0;
   for (uint64_t i = 0; i < r->rows && r->status == TY_OK; i++) {
@@ -42,6 +52,11 @@ static const uint64_t *ends(base_reader *r, uint32_t id, ty_slice bytes, uint64_
   }
   if (before != bytes.bytes) damaged(r, "its strings do not end where their section does");
   return e;
+}
+
+/* The bytes of the rows' strings; none where the base has no such section. */
+static ty_slice strings(base_reader *r, uint32_t id, bool check) {
+  return r->status == TY_OK && !has_section(r, id) ? (ty_slice){NULL, 0} : section(r, id, 0, 0, check);
 }
 
 static const uint32_t *keys(base_reader *r, uint32_t index) {
@@ -99,13 +114,6 @@ static void spans(base_reader *r, uint32_t count) {
     }
   }
   if (next != r->rows) damaged(r, "its partitions do not cover its rows");
-}
-
-static bool has_section(const base_reader *r, uint32_t id) {
-  for (uint32_t i = 0; i < r->slab.header->sections; i++) {
-    if (r->slab.sections[i].id == id) return true;
-  }
-  return false;
 }
 
 /* Whatever an anchor says, a wrong one would only lead bounds astray; but one that is not finite is no anchor. */
@@ -176,10 +184,9 @@ ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err) {
   columns_of_vectors(&r);
   squares(&r);
   b->row = (const uint64_t *)(const void *)section(&r, TY_SECTION_ROW, r.rows, sizeof *b->row, true).data;
-  b->birth = (const uint64_t *)(const void *)section(&r, TY_SECTION_BIRTH, r.rows, sizeof *b->birth, true).data;
+  b->birth = b->row; /* in a base a row is as old as its number says; older writers had a section for it */
   for (uint64_t i = 0; i < r.rows && r.status == TY_OK; i++) {
-    if (b->row[i] - shape->first_row >= r.rows || b->birth[i] - shape->first_row >= r.rows)
-      damaged(&r, "a row's number is out of range");
+    if (b->row[i] - shape->first_row >= r.rows) damaged(&r, "a row's number is out of range");
   }
   b->keys = calloc(c->columns, sizeof *b->keys);
   b->dead = calloc((size_t)r.rows + 1, 1);
@@ -187,8 +194,8 @@ ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err) {
     return ty_fail(err, TY_NO_MEMORY, "out of memory opening %s", r.slab.file->name);
   for (uint32_t i = 0; i < c->columns && r.status == TY_OK; i++) b->keys[i] = keys(&r, i);
   spans(&r, (uint32_t)shape->spans);
-  ty_slice ids = section(&r, TY_SECTION_IDS, 0, 0, true), metas = section(&r, TY_SECTION_METAS, 0, 0, false);
-  ty_slice texts = section(&r, TY_SECTION_TEXTS, 0, 0, false), terms = section(&r, TY_SECTION_TERMS, 0, 0, false);
+  ty_slice ids = strings(&r, TY_SECTION_IDS, true), metas = strings(&r, TY_SECTION_METAS, false);
+  ty_slice texts = strings(&r, TY_SECTION_TEXTS, false), terms = strings(&r, TY_SECTION_TERMS, false);
   b->ids = ids.data;
   b->metas = metas.data;
   b->texts = texts.data;

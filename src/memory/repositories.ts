@@ -158,6 +158,8 @@ export class Repositories {
     }
     return repoStore.create(name, {
       dim: embedder.profile.dimension,
+      // Four bits a dimension rank as well as 32 do, in a tenth of the bytes.
+      dtype: "int4",
       partitionBy: REPO_KEY,
       filterColumns: REPO_COLUMNS,
       lexical: true,
