@@ -1,45 +1,61 @@
 /**
- * `npm run bench [-- start memory quality serve soak vectors calibration] [--json]`: figures beside a peer's or the machine's limit, in one
- * run. Those that take minutes, from `soak` on, run only where they are named. `vectors` takes options of its own: vectors/options.ts.
+ * `npm run bench [-- start memory quality serve soak vectors text calibration] [--json]`: figures beside a peer's or the machine's limit, in
+ * one run. Those that take minutes, from `soak` on, run only where they are named. Some take options of their own: their options.ts.
  */
 import { type Line, report } from "./measure.ts";
-import { TAKING, takeOptions, type VectorOptions } from "./vectors/options.ts";
+import { type Asked, type Known, readWords } from "./options.ts";
+import { QUALITY_OPTIONS, qualityOptions } from "./quality/options.ts";
+import { TEXT_OPTIONS, textOptions } from "./text/options.ts";
+import { VECTOR_OPTIONS, vectorOptions } from "./vectors/options.ts";
 
-const words = process.argv.slice(2);
-const vectors = optionsOrExit();
-
-const suites: Record<string, () => Promise<Line[]>> = {
-  start: async () => (await import("./start.ts")).benchStart(),
-  memory: async () => (await import("./memory.ts")).benchMemory(),
-  quality: async () => (await import("./quality.ts")).benchQuality(),
-  serve: async () => (await import("./serve.ts")).benchServe(),
-};
-/** Only where they are named. */
-const long: typeof suites = {
-  soak: async () => (await import("./soak.ts")).benchSoak(),
-  vectors: async () => (await import("./vectors/bench.ts")).benchVectors(vectors),
-  calibration: async () => (await import("./vectors/calibration.ts")).benchCalibration(),
-};
-
-const all = { ...suites, ...long };
-const asked = words.filter((word) => word !== "--json");
-const flags = asked.filter((word) => word.startsWith("-"));
-if (flags.length > 0) {
-  console.error(`there is no option ${flags.join(", ")}; there are ${TAKING.join(", ")}`);
-  process.exit(2);
+/** A suite, in two steps: what was asked of it is judged before anything runs. */
+interface Suite extends Known {
+  prepare(asked: Asked): () => Promise<Line[]>;
 }
-const unknown = asked.filter((name) => !Object.hasOwn(all, name));
-if (unknown.length > 0) {
-  console.error(`no benchmark is called ${unknown.join(", ")}; there are ${Object.keys(all).join(", ")}`);
-  process.exit(2);
-}
+
+const SUITES: Readonly<Record<string, Suite>> = {
+  start: { prepare: () => async () => (await import("./start.ts")).benchStart() },
+  memory: { prepare: () => async () => (await import("./memory.ts")).benchMemory() },
+  quality: {
+    options: QUALITY_OPTIONS,
+    prepare(asked) {
+      const options = qualityOptions(asked);
+      return async () => (await import("./quality/bench.ts")).benchQuality(options);
+    },
+  },
+  serve: { prepare: () => async () => (await import("./serve.ts")).benchServe() },
+  soak: { isLong: true, prepare: () => async () => (await import("./soak.ts")).benchSoak() },
+  vectors: {
+    isLong: true,
+    options: VECTOR_OPTIONS,
+    prepare({ given }) {
+      const options = vectorOptions(given);
+      return async () => (await import("./vectors/bench.ts")).benchVectors(options);
+    },
+  },
+  text: {
+    isLong: true,
+    options: TEXT_OPTIONS,
+    prepare(asked) {
+      const options = textOptions(asked);
+      return async () => (await import("./text/bench.ts")).benchText(options);
+    },
+  },
+  calibration: {
+    isLong: true,
+    prepare: () => async () => (await import("./vectors/calibration.ts")).benchCalibration(),
+  },
+};
+
+const { asked, runs } = preparedOrExit();
 const lines: Line[] = [];
-for (const name of asked.length > 0 ? asked : Object.keys(suites)) lines.push(...(await all[name]!()));
-report(lines, words.includes("--json"));
+for (const run of runs) lines.push(...(await run()));
+report(lines, asked.isJson);
 
-function optionsOrExit(): VectorOptions {
+function preparedOrExit() {
   try {
-    return takeOptions(words);
+    const asked = readWords(process.argv.slice(2), SUITES);
+    return { asked, runs: asked.suites.map((name) => SUITES[name]!.prepare(asked)) };
   } catch (error) {
     console.error((error as Error).message);
     process.exit(2);

@@ -258,7 +258,7 @@ static uint64_t naive_bm25(const fixture *f, const char *query, double k1, doubl
     double df = 0;
     for (uint64_t i = 0; i < f->count; i++) df += tf_of(&rows[i], terms.hashes[t]) != 0;
     idf[t] = log(1 + (live - df + 0.5) / (df + 0.5));
-    double said = terms.tfs[t] * 4.0 / (terms.tfs[t] + 3.0);
+    double said = terms.tfs[t] * 6.0 / (terms.tfs[t] + 5.0);
     weight[t] = df == 0 ? 0 : (float)(idf[t] * said * (double)terms.worth[t] * (k1 + 1));
     all += (double)weight[t];
   }

@@ -1,5 +1,5 @@
 /** What is measured of a data set, as it stands in the JSON. */
-import type { Cost } from "./protocol.ts";
+import type { Cost } from "../cost.ts";
 
 /** Cost of a question, in microseconds, and the share of right answers. */
 export interface Asked {

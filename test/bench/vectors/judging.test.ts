@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { rateAt } from "./figures.ts";
-import { takeOptions } from "./options.ts";
+import { vectorOptions } from "./options.ts";
 import { SETS } from "./sets.ts";
 import { recall, scanned } from "./truth.ts";
 
@@ -32,14 +32,18 @@ test("the rate at a recall is read between two points, and never where no point 
   expect(rateAt(curve.slice(0, 1), 0.95)).toBeUndefined();
 });
 
-test("options are taken out of the words, and --json without a file is left", () => {
-  const words = ["vectors", "--peers", "usearch,zvec", "--rows", "2000", "--json"];
-  expect(takeOptions(words)).toMatchObject({ peers: ["usearch", "zvec"], rows: 2000, json: undefined });
-  expect(words).toEqual(["vectors", "--json"]);
-  expect(takeOptions(["vectors", "--json", "a.json"]).json).toBe("a.json");
-  expect(takeOptions(["vectors"])).toMatchObject({ data: SETS, isNamed: false });
-  expect(takeOptions(["--data", "a.npy"])).toMatchObject({ data: ["a.npy"], isNamed: true });
-  expect(() => takeOptions(["--rows", "2000", "--rows", "3000"])).toThrow("--rows is given twice");
-  expect(() => takeOptions(["--peers", "nobody"])).toThrow("no peer is called nobody");
-  expect(() => takeOptions(["--rows", "2000", "--svg"])).toThrow("--svg needs a value");
+test("options of vectors have defaults, and are judged", () => {
+  const read = (...options: [string, string][]) => vectorOptions(new Map(options));
+  expect(read()).toMatchObject({ peers: [], data: SETS, isNamed: false, rows: undefined, json: undefined });
+  expect(read(["--peers", "usearch,zvec"], ["--rows", "2000"])).toMatchObject({
+    peers: ["usearch", "zvec"],
+    rows: 2000,
+  });
+  expect(read(["--data", "a.npy"], ["--json", "a.json"])).toMatchObject({
+    data: ["a.npy"],
+    isNamed: true,
+    json: "a.json",
+  });
+  expect(() => read(["--rows", "20"])).toThrow("--rows is a whole number from 1000");
+  expect(() => read(["--peers", "nobody"])).toThrow("no peer is called nobody; there are usearch,");
 });

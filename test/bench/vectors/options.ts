@@ -1,4 +1,5 @@
 /** What stands behind `npm run bench -- vectors`. */
+import { listOf, peersOf, wholeNumber } from "../options.ts";
 import { PEERS } from "./peers/peers.ts";
 import { SETS } from "./sets.ts";
 
@@ -17,36 +18,13 @@ export interface VectorOptions {
   rows?: number | undefined;
 }
 
-/** The options that take a value. */
-export const TAKING = ["--peers", "--data", "--json", "--svg", "--rows"];
+/** Its options. */
+export const VECTOR_OPTIONS = ["--peers", "--data", "--json", "--svg", "--rows"] as const;
 
-/**
- * Takes the options with their values out of `words`, which keeps the rest. `--json` without a file stays: it is every suite's.
- *
- * @throws Error with a sentence for the person who typed
- */
-export function takeOptions(words: string[]): VectorOptions {
-  const given = new Map<string, string>();
-  for (const name of TAKING) {
-    const at = words.indexOf(name);
-    if (at < 0) continue;
-    const value = words[at + 1];
-    if (name === "--json" && !value?.endsWith(".json")) continue;
-    if (value === undefined || value.startsWith("--")) throw new Error(`${name} needs a value`);
-    given.set(name, value);
-    words.splice(at, 2);
-    if (words.includes(name)) throw new Error(`${name} is given twice`);
-  }
-  const list = (name: string) => given.get(name)?.split(",").filter(Boolean);
-  const peers = list("--peers") ?? [];
-  const unknown = peers.filter((name) => !Object.hasOwn(PEERS, name));
-  if (unknown.length > 0) {
-    throw new Error(`no peer is called ${unknown.join(", ")}; there are ${Object.keys(PEERS).join(", ")}`);
-  }
-  const rows = given.has("--rows") ? Number(given.get("--rows")) : undefined;
-  if (rows !== undefined && !(Number.isSafeInteger(rows) && rows >= 1000)) {
-    throw new Error("--rows is a whole number from 1000");
-  }
-  const data = list("--data");
+/** @throws Error with a sentence for the person who typed */
+export function vectorOptions(given: ReadonlyMap<string, string>): VectorOptions {
+  const peers = peersOf(given, Object.keys(PEERS)) ?? [];
+  const rows = wholeNumber(given, "--rows", 1000);
+  const data = listOf(given, "--data");
   return { peers, data: data ?? SETS, isNamed: !!data, json: given.get("--json"), svg: given.get("--svg"), rows };
 }

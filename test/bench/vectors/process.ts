@@ -1,9 +1,11 @@
 /** The benchmark's end of a contender's process. A process that dies fails the commands to it, and nothing else. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { bundledForNode } from "../bundle.ts";
+import type { Cost } from "../cost.ts";
 import { TOP } from "./contender.ts";
 import { PEERS, type Peer } from "./peers/peers.ts";
-import type { Command, Cost, Described, Job, Timing, Way } from "./protocol.ts";
+import type { Command, Described, Job, Timing, Way } from "./protocol.ts";
 
 /** Our own name among the contenders. */
 export const OURS = "svc";
@@ -128,21 +130,9 @@ export class Commands {
   async of(name: string, runtimeName?: "bun"): Promise<{ command: string[]; env: Record<string, string> }> {
     if (name === OURS) return { command: [process.execPath, join(import.meta.dir, "child-ours.ts")], env: {} };
     const peer: Peer = PEERS[name]!;
-    this.bundle ??= await this.bundled();
+    this.bundle ??= await bundledForNode(join(import.meta.dir, "child-peer.ts"), this.scratch);
     const runtime =
       (runtimeName ?? peer.runtime) === "node" ? (Bun.which("node") ?? process.execPath) : process.execPath;
     return { command: [runtime, this.bundle], env: { ...peer.env } };
-  }
-
-  private async bundled(): Promise<string> {
-    const built = await Bun.build({
-      entrypoints: [join(import.meta.dir, "child-peer.ts")],
-      target: "node",
-      external: ["bun:sqlite"],
-      naming: "peer.mjs",
-      outdir: this.scratch,
-    });
-    if (!built.success) throw new AggregateError(built.logs, "the peers' script could not be bundled");
-    return join(this.scratch, "peer.mjs");
   }
 }

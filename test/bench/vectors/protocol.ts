@@ -45,15 +45,6 @@ export interface Described {
   runtime: string;
 }
 
-/** Cost of work that was done once. */
-export interface Cost {
-  /** Seconds. */
-  cpu: number;
-  wall: number;
-  /** Most resident memory while it ran, less what was resident before it, in bytes. */
-  memory: number;
-}
-
 /** Cost of one question, in microseconds, all threads of the process together. */
 export interface Timing {
   cpu: number;

@@ -1,8 +1,9 @@
 /** A contender's process: carries out commands that come over the channel to the benchmark. Runs under Node.js and Bun. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { cost, resident } from "../cost.ts";
 import { type Answers, COLUMNS, type Contender, type Maker, type Questions } from "./contender.ts";
 import { scattered } from "./data.ts";
-import type { Command, Cost, Described, Job, Timing, Way } from "./protocol.ts";
+import type { Command, Described, Job, Timing, Way } from "./protocol.ts";
 
 /** Most questions of a batch: enough for engines that gain from batches, few enough to stop in time. */
 const BATCH_MAX = 256;
@@ -39,7 +40,7 @@ async function cold(job: Job, make: Maker): Promise<void> {
   await contender.open();
   const [first] = await contender.first(readFloats(job.queriesFile).subarray(0, job.dim));
   process.stdout.write(`answer ${first}\n`);
-  process.stdout.write(`resident ${status("VmRSS")}\n`, () => process.exit(0));
+  process.stdout.write(`resident ${resident()}\n`, () => process.exit(0));
 }
 
 class Worker {
@@ -108,25 +109,6 @@ class Worker {
     if (way.kind === "approximate") return contender.approximate!(questions, way.setting!);
     return contender.filtered!(questions, way.filter!);
   }
-}
-
-async function cost(work: () => Promise<void>): Promise<Cost> {
-  // Linux counts the peak anew from here (proc(5), clear_refs).
-  if (process.platform === "linux") writeFileSync("/proc/self/clear_refs", "5");
-  const before = status("VmRSS");
-  const cpu = process.cpuUsage();
-  const start = performance.now();
-  await work();
-  const wall = (performance.now() - start) / 1000;
-  const { user, system } = process.cpuUsage(cpu);
-  return { cpu: (user + system) / 1e6, wall, memory: status("VmHWM") - before };
-}
-
-/** A line of this process's status in bytes; 0 where there is no such file. */
-function status(name: "VmRSS" | "VmHWM"): number {
-  if (process.platform !== "linux") return name === "VmRSS" ? process.memoryUsage.rss() : 0;
-  const line = readFileSync("/proc/self/status", "utf8").match(new RegExp(`^${name}:\\s+(\\d+) kB`, "m"));
-  return Number(line?.[1] ?? 0) * 1024;
 }
 
 function readFloats(path: string): Float32Array {

@@ -1,4 +1,5 @@
 /** The figures of a data set side by side. */
+import { columns } from "../columns.ts";
 import { building, type Figures, rateAt, type SetFigures } from "./figures.ts";
 
 const HEAD = [
@@ -18,11 +19,8 @@ const HEAD = [
 /** Lines of text: one a contender, then why some did not finish. Times are CPU time but for `first ms`. */
 export function table(set: SetFigures): string[] {
   const rows = [HEAD, ...set.contenders.map((contender) => cells(set, contender))];
-  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const align = (row: string[]) =>
-    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)));
   const stopped = set.contenders.filter(({ error }) => error).map(({ name, error }) => `${name} stopped: ${error}`);
-  return [`${set.name}, ${set.rows} x ${set.dim}`, ...rows.map((row) => align(row).join("  ")), ...stopped];
+  return [`${set.name}, ${set.rows} x ${set.dim}`, ...columns(rows), ...stopped];
 }
 
 function cells({ rows }: SetFigures, contender: Figures): string[] {

@@ -1,10 +1,10 @@
 /** The words behind `npm run bench`: what is not known is refused before anything runs. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { scratchDir } from "../../fixture.ts";
+import { scratchDir } from "../fixture.ts";
 
 async function bench(...words: string[]) {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, "../main.ts"), ...words], {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "main.ts"), ...words], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -14,12 +14,17 @@ async function bench(...words: string[]) {
 }
 
 test.each([
-  [["--bogus"], "there is no option --bogus; there are --peers,"],
-  [["--row", "2000"], "there is no option --row; there are --peers,"],
-  [["vectors", "--rows=2000"], "there is no option --rows=2000; there are --peers,"],
-  [["start", "-j"], "there is no option -j; there are --peers,"],
+  [["--bogus"], "there is no option --bogus; there are --sets,"],
+  [["--row", "2000"], "there is no option --row; there are --sets,"],
+  [["vectors", "--rows=2000"], "there is no option --rows=2000; there are --sets,"],
+  [["start", "-j"], "there is no option -j; there are --sets,"],
   [["nothing"], "no benchmark is called nothing; there are start,"],
   [["vectors", "--rows"], "--rows needs a value"],
+  [["quality", "--sets", "/nowhere"], "/nowhere is no set and holds none"],
+  [["quality", "--repository", "/nowhere"], "/nowhere is no git directory"],
+  [["text", "--passages", "few"], "--passages is a whole number from 1000"],
+  [["text", "--peers", "zvec"], "no peer is called zvec; there are fts5, lancedb"],
+  [["quality", "--passages", "2000"], "--passages is an option of text: name it too"],
 ])("%p is refused", async (words, sentence) => {
   const { code, out, said } = await bench(...words);
   expect([code, out]).toEqual([2, ""]);

@@ -1,0 +1,84 @@
+/** `npm run bench -- quality`: rankings of retrieval sets beside SQLite's, a floor, and published figures. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { BigramEmbedder } from "../../../src/embed/bigram.ts";
+import { MultigramEmbedder } from "../../../src/embed/multigram.ts";
+import { openBuiltNative } from "../../native.ts";
+import type { Line } from "../measure.ts";
+import { COMMITS, makeCommits } from "./commits.ts";
+import { askFts5 } from "./fts5.ts";
+import { goals } from "./goals.ts";
+import { askHashing, NGRAMS, WORDS } from "./hashing.ts";
+import type { QualityOptions } from "./options.ts";
+import { askDense, askThree, type Rankings } from "./ours.ts";
+import { scoreOf } from "./score.ts";
+import { loadSet, setsIn } from "./sets.ts";
+import { figureLines, type SetQuality, table } from "./table.ts";
+import { unitsOf } from "./units.ts";
+
+/** The development sets, where they are at hand beside the checkout. */
+const DATA = join(import.meta.dir, "../../../../shared/data");
+
+/** Measures all sets. What cannot be had is a sentence in the output, and the rest goes on. */
+export async function benchQuality(options: QualityOptions): Promise<Line[]> {
+  const notes: string[] = [];
+  const scratch = mkdtempSync(join(tmpdir(), "svc-bench-quality-"));
+  try {
+    const dirs = [...new Set([...setsIn(DATA), ...options.sets])];
+    if (setsIn(DATA).length === 0) notes.push("no development sets are beside this checkout");
+    if (options.repository !== undefined || !dirs.some((dir) => basename(dir) === COMMITS)) {
+      dirs.push(...commitsOrNote(options, scratch, notes));
+    }
+    const sets: SetQuality[] = [];
+    for (const dir of dirs) sets.push(await measureSet(dir));
+    if (sets.length === 0) notes.push("there is no set: quality is not measured (--sets DIR names some)");
+    const lines = sets.length > 0 ? goals(sets) : [];
+    if (sets.length > 0) console.error(`\n${table(sets).join("\n")}\n`);
+    for (const note of notes) console.error(note);
+    if (options.json) writeFileSync(options.json, `${JSON.stringify({ notes, sets, lines }, null, 2)}\n`);
+    return options.isJson ? [...figureLines(sets), ...lines] : lines;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** The folder of the set `commits`, if it can be made; else a note says how to get it. */
+function commitsOrNote({ repository }: QualityOptions, scratch: string, notes: string[]): string[] {
+  if (repository === undefined) {
+    notes.push(`${COMMITS}: --repository GIT_DIR makes this set; its published figures are of honojs/hono`);
+    return [];
+  }
+  try {
+    return [makeCommits(DATA, repository, scratch)];
+  } catch (error) {
+    notes.push(`${COMMITS} is left out: ${(error as Error).message}`);
+    process.exitCode = 1;
+    return [];
+  }
+}
+
+/** Puts a set as a user would and asks every question in every way. */
+async function measureSet(dir: string): Promise<SetQuality> {
+  const set = loadSet(dir);
+  const { name, documents, questions } = set;
+  console.error(`  ${name}: ${documents.length} documents, ${questions.length} questions`);
+  const units = unitsOf(set);
+  const { kernel } = await openBuiltNative();
+  const three = await askThree(units, questions, new MultigramEmbedder(kernel));
+  const score = (rankings: Rankings) => scoreOf(set, rankings);
+  return {
+    name,
+    documents: documents.length,
+    questions: questions.length,
+    scores: {
+      dense: score(three.dense),
+      lexical: score(three.lexical),
+      fused: score(three.fused),
+      bigram: score(await askDense(units, questions, new BigramEmbedder(kernel))),
+      FTS5: score(askFts5(units, questions)),
+      hashing: score(askHashing(units, questions, WORDS)),
+      "n-grams": score(askHashing(units, questions, NGRAMS)),
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** What stands behind `npm run bench -- quality`. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Asked, listOf } from "../options.ts";
+import { setsIn } from "./sets.ts";
+
+/** How to run. */
+export interface QualityOptions {
+  /** Folders of sets beside those of the development data. */
+  sets: string[];
+  /** The git directory that the set `commits` is made from. */
+  repository?: string | undefined;
+  /** Where the figures go as JSON. */
+  json?: string | undefined;
+  /** Whether every figure is to be a line. */
+  isJson: boolean;
+}
+
+/** Its options. */
+export const QUALITY_OPTIONS = ["--sets", "--repository", "--json"] as const;
+
+/** @throws Error with a sentence for the person who typed */
+export function qualityOptions({ given, isJson }: Pick<Asked, "given" | "isJson">): QualityOptions {
+  const sets = (listOf(given, "--sets") ?? []).flatMap((dir) => {
+    const found = setsIn(dir);
+    if (found.length === 0) throw new Error(`${dir} is no set and holds none: a set is a folder with a qrels.tsv`);
+    return found;
+  });
+  const repository = given.get("--repository");
+  return { sets, repository: repository && gitDirectory(repository), json: given.get("--json"), isJson };
+}
+
+/** A git directory, or the one of a checkout. */
+function gitDirectory(path: string): string {
+  const found = [path, join(path, ".git")].find((dir) => existsSync(join(dir, "HEAD")));
+  if (!found) throw new Error(`${path} is no git directory`);
+  return found;
+}

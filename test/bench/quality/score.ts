@@ -1,0 +1,32 @@
+/** How good a ranking is. */
+import type { DataSet } from "./sets.ts";
+
+/** Documents that are looked at. */
+export const TOP = 10;
+
+/** Means over the questions of a set. */
+export interface Score {
+  ndcg: number;
+  recall: number;
+}
+
+/** Normalised discounted cumulative gain at 10 (Järvelin and Kekäläinen, 2002), gains 2^grade - 1. */
+export function ndcg(ranked: readonly string[], grades: ReadonlyMap<string, number>): number {
+  const sum = (list: number[]) => list.reduce((total, grade, i) => total + (2 ** grade - 1) / Math.log2(i + 2), 0);
+  const ideal = sum([...grades.values()].sort((a, b) => b - a).slice(0, TOP));
+  return sum(ranked.slice(0, TOP).map((id) => grades.get(id) ?? 0)) / ideal;
+}
+
+/** Which share of the relevant documents is among the first ten. */
+export function recall(ranked: readonly string[], grades: ReadonlyMap<string, number>): number {
+  const isRelevant = (grade: number | undefined) => (grade ?? 0) > 0;
+  const found = ranked.slice(0, TOP).filter((id) => isRelevant(grades.get(id))).length;
+  return found / [...grades.values()].filter(isRelevant).length;
+}
+
+/** Scores rankings of documents, one a question in the set's order. */
+export function scoreOf({ questions, relevant }: DataSet, rankings: readonly (readonly string[])[]): Score {
+  const mean = (measure: typeof ndcg) =>
+    questions.reduce((sum, { id }, i) => sum + measure(rankings[i]!, relevant.get(id)!), 0) / questions.length;
+  return { ndcg: mean(ndcg), recall: mean(recall) };
+}

@@ -1,0 +1,143 @@
+/** `npm run bench -- text`: texts embedded, indexed and searched by words, beside peers. */
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { bundledForNode } from "../bundle.ts";
+import type { Cost } from "../cost.ts";
+import { type Line, median } from "../measure.ts";
+import { install } from "../vectors/install.ts";
+import { PEERS } from "../vectors/peers/peers.ts";
+import { writeCode } from "./code.ts";
+import type { Engine, Figures, Own } from "./figures.ts";
+import { goals } from "./goals.ts";
+import { inProcess, type Job } from "./job.ts";
+import { isEnglish, machinePassages } from "./machine-text.ts";
+import type { TextOptions } from "./options.ts";
+import { COLLECTION, INDEXED, PLAIN } from "./ours.ts";
+import { questionsAbout } from "./questions.ts";
+import { bytesBelow, lexicalBytes } from "./sizes.ts";
+import { writeTexts } from "./stored.ts";
+import { figureLines, table } from "./table.ts";
+
+/** Builds of the index, and compactions without one; the middle one counts. */
+const RUNS = 3;
+/** English passages that are embedded, at most: 26 MB. */
+const ENGLISH = 20_000;
+const CHUNKS = 5000;
+
+const log = (line: string) => console.error(`  ${line}`);
+
+/** Measures ours and the peers. A peer that cannot be had is a sentence in the output, and the rest goes on. */
+export async function benchText(options: TextOptions): Promise<Line[]> {
+  const notes: string[] = [];
+  const scratch = mkdtempSync(join(tmpdir(), "svc-bench-text-"));
+  try {
+    log("gathering text of this machine");
+    const { job, count, bytes } = gather(options.passages, scratch);
+    if (count < options.passages)
+      notes.push(`this machine has text for ${count} passages only, not ${options.passages}`);
+    const own = await measureOwn(job);
+    const peers: Engine[] = [];
+    for (const name of options.peers) {
+      try {
+        peers.push(await measurePeer(name, job, scratch));
+      } catch (error) {
+        notes.push(`${name} is left out: ${(error as Error).message}`);
+      }
+    }
+    const figures: Figures = { passages: count, bytes, own, peers };
+    const lines = goals(figures);
+    console.error(`\n${table(figures).join("\n")}\n`);
+    for (const note of notes) console.error(note);
+    if (options.json) {
+      const machine = { cpu: cpus()[0]?.model, cores: availableParallelism(), bun: Bun.version };
+      writeFileSync(options.json, `${JSON.stringify({ machine, notes, ...figures, lines }, null, 2)}\n`);
+    }
+    return options.isJson ? [...figureLines(figures), ...lines] : lines;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Everything that the processes read, in files. */
+function gather(most: number, scratch: string): { job: Job; count: number; bytes: number } {
+  const file = (name: string) => join(scratch, name);
+  const passages = [...machinePassages(most)];
+  const { count, bytes } = writeTexts(file("passages"), passages);
+  writeTexts(file("english"), passages.filter(isEnglish).slice(0, ENGLISH));
+  writeFileSync(file("questions.json"), JSON.stringify(questionsAbout(passages)));
+  const code = writeCode(file("code"), CHUNKS);
+  writeTexts(file("chunks"), code.chunks);
+  const job: Job = {
+    work: "",
+    dir: file("ours"),
+    passages: file("passages"),
+    english: file("english"),
+    chunks: file("chunks"),
+    questions: file("questions.json"),
+    code: file("code"),
+    codeLines: code.lines,
+    packages: "",
+  };
+  mkdirSync(job.dir);
+  return { job, count, bytes };
+}
+
+async function measureOwn(job: Job): Promise<Own> {
+  const command = [process.execPath, join(import.meta.dir, "child-ours.ts")];
+  const run = <T>(work: string): Promise<T> => {
+    log(`svc: ${work}`);
+    return inProcess<T>(command, { ...job, work });
+  };
+  const repeated = async (work: string) => {
+    const costs: Cost[] = [];
+    for (let i = 0; i < RUNS; i++) costs.push(await run<Cost>(work));
+    return middle(costs);
+  };
+  const ingest = await run<Cost>("ingest");
+  cpSync(join(job.dir, INDEXED), join(job.dir, PLAIN), { recursive: true });
+  const build = await repeated("build");
+  const compact = await repeated("compact");
+  const folder = join(job.dir, INDEXED, COLLECTION);
+  const { index, terms } = lexicalBytes(folder);
+  const disk = bytesBelow(folder);
+  return {
+    name: "svc",
+    ingest,
+    build,
+    compact,
+    disk,
+    index,
+    terms,
+    asked: await run("ask"),
+    adds: await run("adds"),
+    embedding: await run("embedding"),
+    rows: await run("rowBytes"),
+  };
+}
+
+/** @throws Error with a sentence where the peer cannot be had */
+async function measurePeer(name: string, ours: Job, scratch: string): Promise<Engine> {
+  const job: Job = { ...ours, dir: join(scratch, name) };
+  mkdirSync(job.dir);
+  let command = [process.execPath, join(import.meta.dir, `child-${name}.ts`)];
+  let env: Record<string, string> = {};
+  const peer = PEERS[name];
+  if (peer) {
+    log(`installing ${peer.packages.join(" and ")}`);
+    job.packages = install(name);
+    command = [Bun.which("node") ?? process.execPath, await bundledForNode(command[1]!, job.dir)];
+    env = { ...peer.env };
+  }
+  const run = <T>(work: string): Promise<T> => {
+    log(`${name}: ${work}`);
+    return inProcess<T>(command, { ...job, work }, env);
+  };
+  const put = await run<Pick<Engine, "ingest" | "build" | "disk" | "index">>("ingest");
+  return { name, ...put, asked: await run("ask") };
+}
+
+function middle(costs: readonly Cost[]): Cost {
+  const of = (key: keyof Cost) => median(costs.map((one) => one[key]));
+  return { cpu: of("cpu"), wall: of("wall"), memory: of("memory") };
+}

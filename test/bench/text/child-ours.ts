@@ -1,0 +1,10 @@
+/** A process of this project's engine. */
+import { keepHeapSmall } from "../../../ffi/libc.ts";
+import { carryOut } from "./job.ts";
+import { ours } from "./ours.ts";
+import { embedding } from "./ours-embed.ts";
+import { rowBytes } from "./ours-rows.ts";
+
+// As the product's processes do.
+keepHeapSmall();
+await carryOut({ ...ours, embedding, rowBytes });

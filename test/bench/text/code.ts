@@ -1,0 +1,53 @@
+/** Code of this machine: files of what the checkout has installed. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { CHUNK_DEFAULTS, chunkText } from "../../../src/repo/chunk.ts";
+import { filesBelow, ROOTS, readableText, shuffled } from "./machine-text.ts";
+
+const CODE = /\.(ts|mts|js|mjs|zig|c|h|cpp|py)$/;
+/** A file with longer lines on average is minified. */
+const LINE_MEAN_MOST = 100;
+const SEED = 21;
+
+/** Files of code as one folder, and their chunks as the repository's indexer cuts them. */
+export interface Code {
+  files: number;
+  lines: number;
+  chunks: string[];
+}
+
+/** Writes files below `folder` until they make `count` chunks. */
+export function writeCode(folder: string, count: number): Code {
+  const code: Code = { files: 0, lines: 0, chunks: [] };
+  const seen = new Set<number | bigint>();
+  mkdirSync(folder, { recursive: true });
+  const all = ROOTS.flatMap(filesBelow).filter((path) => CODE.test(path));
+  // What is installed here comes first: it is code, the rest of the machine has much that is made by programs.
+  const own = ROOTS.at(-1)!;
+  const ordered = [
+    ...shuffled(
+      all.filter((path) => path.startsWith(own)),
+      SEED,
+    ),
+    ...shuffled(
+      all.filter((path) => !path.startsWith(own)),
+      SEED,
+    ),
+  ];
+  for (const path of ordered) {
+    if (code.chunks.length >= count) break;
+    const text = readableText(path);
+    if (text === undefined) continue;
+    const lines = text.split("\n").length;
+    if (text.length > lines * LINE_MEAN_MOST || seen.has(Bun.hash(text))) continue;
+    seen.add(Bun.hash(text));
+    // Numbered folders keep files of one name apart.
+    const name = join(`part-${code.files}`, basename(path));
+    mkdirSync(join(folder, `part-${code.files}`));
+    writeFileSync(join(folder, name), text);
+    code.files++;
+    code.lines += lines;
+    code.chunks.push(...chunkText(text, CHUNK_DEFAULTS).map((chunk) => `${name}\n${chunk.text}`));
+  }
+  return code;
+}

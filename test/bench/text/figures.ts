@@ -1,0 +1,38 @@
+/** What is measured, as it stands in the JSON. */
+import type { Cost } from "../cost.ts";
+import type { AskedKinds } from "./ask.ts";
+import type { Adds } from "./ours.ts";
+import type { Embedding } from "./ours-embed.ts";
+import type { RowBytes } from "./ours-rows.ts";
+
+/** One engine. */
+export interface Engine {
+  name: string;
+  /** With the index where the engine makes it while rows come in. */
+  ingest: Cost;
+  /** Left out where `ingest` does it. */
+  build?: Cost;
+  /** Bytes of all its files, and of what is there for words alone. */
+  disk: number;
+  index: number;
+  asked: AskedKinds;
+}
+
+/** What is measured of ours alone. */
+export interface Own extends Engine {
+  build: Cost;
+  /** A rewrite of the rows without an index, which a build does too. */
+  compact: Cost;
+  /** Bytes of the rows' terms. */
+  terms: number;
+  adds: Adds;
+  embedding: Embedding;
+  rows: RowBytes;
+}
+
+export interface Figures {
+  passages: number;
+  bytes: number;
+  own: Own;
+  peers: Engine[];
+}

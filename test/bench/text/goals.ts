@@ -1,0 +1,91 @@
+/** Figures against what was asked for. */
+import type { Line } from "../measure.ts";
+import type { Figures, Own } from "./figures.ts";
+import { KINDS, type Kind } from "./questions.ts";
+
+const MB = 1e6;
+/** Kinds of questions that the goal is about. */
+const JUDGED: readonly Kind[] = ["6 words", "6 by frequency"];
+
+/** All lines. */
+export function goals(figures: Figures): Line[] {
+  const { bytes, own } = figures;
+  return [
+    ...questionLines(figures),
+    ...indexLines(own, bytes),
+    ...addLines(own),
+    ...embeddingLines(own),
+    ...rowLines(own),
+  ];
+}
+
+/** Means are judged: the dear questions are the ones with stop words, which a median leaves out. */
+function questionLines({ own, peers }: Figures): Line[] {
+  return KINDS.map((kind) => {
+    const { mean, median } = own.asked[kind];
+    const what = `${kind}, any of them, CPU time of a question, mean (median ${median.toFixed(3)})`;
+    const rival = peers
+      .map(({ name, asked }) => ({ name, value: asked[kind].mean }))
+      .sort((a, b) => a.value - b.value)[0];
+    const line: Line = { what, value: mean, unit: "ms" };
+    if (rival)
+      Object.assign(line, { against: `${rival.name}'s ${rival.value.toFixed(2)} ms`, ratio: mean / rival.value });
+    return JUDGED.includes(kind) ? atMost(line, 0.5) : line;
+  });
+}
+
+function indexLines({ ingest, build, compact, index, terms }: Own, bytes: number): Line[] {
+  const rate = (seconds: number) => bytes / MB / seconds;
+  const percent = (part: number) => (part / bytes) * 100;
+  const alone = build.cpu - compact.cpu;
+  return [
+    { what: "texts embedded and added, by the clock", value: rate(ingest.wall), unit: "MB/s" },
+    { what: "texts embedded and added, a second of CPU", value: rate(ingest.cpu), unit: "MB/s" },
+    atLeast(
+      { what: "index built and rows rewritten with it, a second of CPU", value: rate(build.cpu), unit: "MB/s" },
+      50,
+    ),
+    { what: "index built, less what a compaction takes", value: rate(alone), unit: "MB/s" },
+    { what: "peak memory of the build", value: build.memory / MB, unit: "MB" },
+    atMost({ what: "index on disk, of the text", value: percent(index), unit: "%" }, 25),
+    { what: "the rows' terms on disk, of the text", value: percent(terms), unit: "%" },
+  ];
+}
+
+function addLines({ adds }: Own): Line[] {
+  const what = `a durable add beside an index (${adds.indexed.toFixed(2)} ms) to one without (${adds.plain.toFixed(2)} ms)`;
+  return [
+    atMost({ what, value: adds.ratio, unit: "times" }, 1.5),
+    { what: `the first question after an add (the next: ${adds.second.toFixed(3)} ms)`, value: adds.first, unit: "ms" },
+  ];
+}
+
+function embeddingLines({ embedding }: Own): Line[] {
+  const english = `English text embedded, a second of CPU (${(embedding.bytes / MB).toFixed(1)} MB)`;
+  return [
+    atLeast({ what: english, value: embedding.rate / MB, unit: "MB/s" }, 60),
+    atMost({ what: "a question of six words embedded, CPU time", value: embedding.query * 1e6, unit: "us" }, 50),
+    atLeast({ what: "code embedded, a minute of CPU", value: embedding.lines / 1e6, unit: "million lines" }, 1),
+  ];
+}
+
+function rowLines({ rows }: Own): Line[] {
+  const chunks = `${rows.rows} chunks of code as f32 rows, beside the text`;
+  const shares = `${rows.index.toFixed(0)} of them the index, ${rows.terms.toFixed(0)} the terms`;
+  return [
+    atMost({ what: `${chunks}, compacted`, value: rows.compacted, unit: "bytes" }, 9216),
+    atMost({ what: `${chunks}, as added`, value: rows.added, unit: "bytes" }, 9216),
+    atMost(
+      { what: `${rows.repositoryRows} rows of a repository (${shares})`, value: rows.repository, unit: "bytes" },
+      2048,
+    ),
+  ];
+}
+
+function atMost(line: Line, most: number): Line {
+  return { ...line, goal: `at most ${most} ${line.unit}`, met: line.value <= most };
+}
+
+function atLeast(line: Line, least: number): Line {
+  return { ...line, goal: `at least ${least} ${line.unit}`, met: line.value >= least };
+}

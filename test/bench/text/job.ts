@@ -1,0 +1,47 @@
+/** Work that has a process of its own, so that its CPU time and memory are counted alone. */
+
+/** Milliseconds until a process counts as hung. */
+const PATIENCE = 3_600_000;
+
+/** What a process is given as its argument. */
+export interface Job {
+  /** One of its `Work`s. */
+  work: string;
+  /** Its own folder. */
+  dir: string;
+  /** Files of texts: see stored.ts. */
+  passages: string;
+  english: string;
+  chunks: string;
+  /** A JSON file of `Questions`. */
+  questions: string;
+  /** A folder of code, and its lines. */
+  code: string;
+  codeLines: number;
+  /** The folder with a peer's `node_modules`. */
+  packages: string;
+}
+
+/** What a process can do; the answer is printed as JSON. */
+export type Works = Readonly<Record<string, (job: Job) => Promise<unknown>>>;
+
+/** Does what the argument says and prints the answer. */
+export async function carryOut(works: Works): Promise<void> {
+  const job = JSON.parse(process.argv[2]!) as Job;
+  const answer = await works[job.work]!(job);
+  process.stdout.write(JSON.stringify(answer ?? null), () => process.exit(0));
+}
+
+/** Runs a job in a new process. @throws Error with what the process said last */
+export async function inProcess<T>(command: readonly string[], job: Job, env: Record<string, string> = {}): Promise<T> {
+  const child = Bun.spawn([...command, JSON.stringify(job)], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: PATIENCE,
+  });
+  const [out, said] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  const code = await child.exited;
+  if (code === 0) return JSON.parse(out) as T;
+  const last = said.trim().split("\n").slice(-3).join(" ");
+  throw new Error(`${job.work} ended with ${child.signalCode ?? `status ${code}`}${last ? `: ${last}` : ""}`);
+}

@@ -1,0 +1,59 @@
+/** The default embedder alone. */
+import { readFileSync } from "node:fs";
+import { MultigramEmbedder } from "../../../src/embed/multigram.ts";
+import { openBuiltNative } from "../../native.ts";
+import { secondsSince } from "../cost.ts";
+import { median } from "../measure.ts";
+import type { Job } from "./job.ts";
+import type { Questions } from "./questions.ts";
+import { textsOf } from "./stored.ts";
+
+/** Bytes and lines are those of the texts, seconds those of the CPU. */
+export interface Embedding {
+  /** English text, bytes a second. */
+  rate: number;
+  bytes: number;
+  /** A question of six words, in seconds. */
+  query: number;
+  /** Lines of code a minute. */
+  lines: number;
+}
+
+const RUNS = 5;
+/** Texts of a call, few enough that their vectors stay small. */
+const CALL = 500;
+const QUERY_ROUNDS = 10;
+
+export async function embedding(job: Job): Promise<Embedding> {
+  const embedder = new MultigramEmbedder((await openBuiltNative()).kernel);
+  const seconds = (calls: string[][]) =>
+    medianSeconds(async () => {
+      for (const texts of calls) await embedder.embedDocuments(texts);
+    });
+  const english = [...textsOf(job.english, CALL)];
+  const bytes = english.flat().reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  const questions = (JSON.parse(readFileSync(job.questions, "utf8")) as Questions)["6 words"];
+  const asked = await medianSeconds(async () => {
+    for (let round = 0; round < QUERY_ROUNDS; round++) {
+      for (const question of questions) await embedder.embedQueries([question]);
+    }
+  });
+  return {
+    rate: bytes / (await seconds(english)),
+    bytes,
+    query: asked / questions.length / QUERY_ROUNDS,
+    lines: (job.codeLines / (await seconds([...textsOf(job.chunks, CALL)]))) * 60,
+  };
+}
+
+/** CPU seconds, after one run that is not counted. */
+async function medianSeconds(work: () => Promise<void>): Promise<number> {
+  await work();
+  const times: number[] = [];
+  for (let run = 0; run < RUNS; run++) {
+    const before = process.cpuUsage();
+    await work();
+    times.push(secondsSince(before));
+  }
+  return median(times);
+}

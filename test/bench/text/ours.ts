@@ -1,0 +1,122 @@
+/** This project's lexical search, its texts put and asked as the tools do it. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { MultigramEmbedder } from "../../../src/embed/multigram.ts";
+import { BM25 } from "../../../src/memory/ranking.ts";
+import { idsOrNew, putTexts } from "../../../src/memory/texts.ts";
+import type { Collection } from "../../../src/store/collection.ts";
+import { Store } from "../../../src/store/store.ts";
+import { openBuiltNative } from "../../native.ts";
+import { cost } from "../cost.ts";
+import { median, timed } from "../measure.ts";
+import { askKinds } from "./ask.ts";
+import type { Job, Works } from "./job.ts";
+import type { Questions } from "./questions.ts";
+import { textsOf } from "./stored.ts";
+
+/** Folders of the two stores below a job's own: one gets an index, the other is its copy from before. */
+export const INDEXED = "indexed";
+export const PLAIN = "plain";
+export const COLLECTION = "bench";
+
+/** Texts of a call. */
+const CALL = 1000;
+const TOP = 10;
+/** Pairs of adds, and adds that a question follows. */
+const PAIRS = 60;
+const FOLLOWED = 20;
+
+/** Cost of an add, in milliseconds by the clock. */
+export interface Adds {
+  indexed: number;
+  plain: number;
+  /** The median of `indexed` by `plain`, pair by pair. */
+  ratio: number;
+  /** The first question after an add, and the next one. */
+  first: number;
+  second: number;
+}
+
+export const ours: Works = {
+  async ingest(job) {
+    const { store, embedder } = await open(job);
+    const { profile } = embedder;
+    const collection = store.create(COLLECTION, { dim: profile.dimension, lexical: true, embedderProfile: profile });
+    const ingest = await cost(async () => {
+      for (const texts of textsOf(job.passages, CALL)) await add(collection, embedder, texts);
+    });
+    // Both stores begin with compacted rows, so that each build and each compaction does the same.
+    await collection.compact();
+    await store.close();
+    return ingest;
+  },
+
+  async compact(job) {
+    const { store } = await open(job, PLAIN);
+    const answer = await cost(() => store.open(COLLECTION).compact());
+    await store.close();
+    return answer;
+  },
+
+  async build(job) {
+    const { store } = await open(job);
+    const collection = store.open(COLLECTION);
+    const answer = await cost(() => collection.buildLexical(BM25.k1, BM25.b));
+    await store.close();
+    return answer;
+  },
+
+  async ask(job) {
+    const { store } = await open(job);
+    const collection = store.open(COLLECTION);
+    const answer = await askKinds(questionsOf(job), (question) => collection.searchLexical(question, { topK: TOP }));
+    await store.close();
+    return answer;
+  },
+
+  async adds(job): Promise<Adds> {
+    const { store, embedder } = await open(job);
+    const plainStore = (await open(job, PLAIN)).store;
+    const [indexed, plain] = [store.open(COLLECTION), plainStore.open(COLLECTION)];
+    const [texts = []] = textsOf(job.passages, PAIRS + FOLLOWED);
+    const times = { indexed: [] as number[], plain: [] as number[], first: [] as number[], second: [] as number[] };
+    // What was written before, gigabytes, would be waited for with the first adds.
+    Bun.spawnSync(["sync"]);
+    for (let pair = 0; pair < PAIRS; pair++) {
+      const text = [texts[pair]!];
+      // Who goes first changes, since the disk is slower right behind a sync.
+      const order = [["indexed", indexed] as const, ["plain", plain] as const];
+      for (const [key, collection] of pair % 2 ? order.reverse() : order) {
+        times[key].push(await timed(() => add(collection, embedder, text)));
+      }
+    }
+    const questions = questionsOf(job)["6 words"];
+    for (let round = 0; round < FOLLOWED; round++) {
+      await add(indexed, embedder, [texts[PAIRS + round]!]);
+      const ask = () => indexed.searchLexical(questions[round]!, { topK: TOP });
+      times.first.push(await timed(ask));
+      times.second.push(await timed(ask));
+    }
+    await Promise.all([store.close(), plainStore.close()]);
+    return {
+      indexed: median(times.indexed),
+      plain: median(times.plain),
+      ratio: median(times.indexed.map((ms, pair) => ms / times.plain[pair]!)),
+      first: median(times.first),
+      second: median(times.second),
+    };
+  },
+};
+
+async function open(job: Job, folder = INDEXED) {
+  const { kernel, env } = await openBuiltNative();
+  return { store: new Store(join(job.dir, folder), env, "bench"), embedder: new MultigramEmbedder(kernel) };
+}
+
+function add(collection: Collection, embedder: MultigramEmbedder, texts: string[]) {
+  return putTexts(collection, embedder, "add", { texts, ids: idsOrNew(undefined, texts.length) }, {});
+}
+
+function questionsOf(job: Job): Questions {
+  return JSON.parse(readFileSync(job.questions, "utf8"));
+}
