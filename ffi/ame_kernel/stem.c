@@ -1,6 +1,6 @@
 /* Porter, "An algorithm for suffix stripping" (Program 14, 1980), with the two later corrections of the author's own
- * version (-bli to -ble, -logi to -log). It was written for English; on other languages it strips the same letters from
- * question and text alike, which costs little and is why it needs no guess of the language. */
+ * version (-bli to -ble, -logi to -log). It was written for English; on other languages in Latin letters it strips the same
+ * letters from question and text alike, which costs little and is why it needs no guess of the language. */
 #include "text.h"
 
 #include <string.h>
@@ -144,7 +144,36 @@ static void strip_derivation(word *x) {
   }
 }
 
+/* Words with letters beyond a to z, of languages that inflect and that we have no rules for, keep their beginning: nDCG@10 by word in Russian
+ * .880 to .945, Greek .914 to .955, Hindi .947 to .953. Five letters serve Russian better still, and make one word of too many. */
+#define LETTERS_KEPT 6
+/* And the Arabic article goes first, alone or after wa, bi, ka, fa, li, where three letters are left (Larkey, Ballesteros and Connell, "Light
+ * stemming for Arabic information retrieval", 2007): .899 to .933. */
+#define ARTICLE_LEAVES 6
+
+static size_t drop_article(uint8_t *w, size_t n) {
+  static const char *const articles[] = {"\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0643\u0627\u0644",
+                                         "\u0641\u0627\u0644", "\u0627\u0644",       "\u0644\u0644"};
+  for (size_t i = 0; i < sizeof articles / sizeof articles[0]; i++) {
+    size_t length = strlen(articles[i]);
+    if (n < length + ARTICLE_LEAVES || memcmp(w, articles[i], length) != 0) continue;
+    memmove(w, w + length, n - length);
+    return n - length;
+  }
+  return n;
+}
+
+static size_t stem_other(uint8_t *w, size_t n) {
+  n = drop_article(w, n);
+  size_t at = 0;
+  for (int letters = 0; at < n && letters < LETTERS_KEPT; letters++) text_next(w, n, &at);
+  return at;
+}
+
 size_t text_stem(uint8_t *w, size_t n) {
+  uint8_t all = 0;
+  for (size_t i = 0; i < n; i++) all |= w[i];
+  if (all >= 0x80) return stem_other(w, n);
   if (n < 3 || n > 40) return n;
   for (size_t i = 0; i < n; i++) {
     if (w[i] < 'a' || w[i] > 'z') return n;

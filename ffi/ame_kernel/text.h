@@ -44,7 +44,8 @@ typedef void (*term_fn)(void *ctx, term_kind kind, const uint8_t *term, size_t b
 /* Calls `fn` for each folded, unstemmed term in order. Time is linear in `bytes` whatever they are. */
 void text_scan(const uint8_t *text, size_t bytes, term_fn fn, void *ctx);
 
-/* Porter's stemmer in place; returns the new length. Anything but 3 to 40 letters a-z stays as it is. */
+/* Porter's stemmer in place for words of 3 to 40 letters a-z; words with other letters keep their first six characters, Arabic ones less
+ * their article. Returns the new length. */
 size_t text_stem(uint8_t *word, size_t bytes);
 
 #endif

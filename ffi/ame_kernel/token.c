@@ -6,7 +6,7 @@
 
 #include "kernel.h"
 
-#define TOKEN_VERSION 1u
+#define TOKEN_VERSION 2u
 
 uint32_t kernel_token_version(void) { return TOKEN_VERSION; }
 
