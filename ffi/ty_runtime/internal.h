@@ -310,6 +310,8 @@ double ty_ivf_drift(const ty_ivf_part *part);
 ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_slice bytes, ty_lexical **out, ty_error *err);
 /* The same for bytes that could not even be found: `why` is what was wrong with the file. */
 ty_status ty_lexical_open_none(const ty_error *why, ty_lexical **out, ty_error *err);
+/* TY_INVALID where k1 or b is out of range. */
+ty_status ty_lexical_check(double k1, double b, ty_error *err);
 void ty_lexical_free(ty_lexical *x);
 bool ty_lexical_usable(const ty_lexical *x); /* false for NULL as well */
 /* False where they could not be read; of an index that is not usable `terms` is 0. */

@@ -138,9 +138,15 @@ static ty_status build(ty_lexical_builder *b) {
   return b->unwritten ? TY_IO : TY_OK;
 }
 
+ty_status ty_lexical_check(double k1, double b, ty_error *err) {
+  if (!(k1 >= 0 && k1 <= TY_LEXICAL_K1_MAX))
+    return ty_fail(err, TY_INVALID, "k1 must be in [0, %.0f], not %g", TY_LEXICAL_K1_MAX, k1);
+  return b >= 0 && b <= 1 ? TY_OK : ty_fail(err, TY_INVALID, "b must be in [0, 1], not %g", b);
+}
+
 ty_status ty_lexical_encode(const ty_rebase *r, const ty_lexical_sink *sink, ty_error *err) {
-  if (!(r->k1 >= 0 && r->k1 <= TY_LEXICAL_K1_MAX)) return ty_fail(err, TY_INVALID, "k1 must be in [0, %g], not %g", TY_LEXICAL_K1_MAX, r->k1);
-  if (!(r->b >= 0 && r->b <= 1)) return ty_fail(err, TY_INVALID, "b must be in [0, 1], not %g", r->b);
+  ty_status status = ty_lexical_check(r->k1, r->b, err);
+  if (status != TY_OK) return status;
   ty_lexical_builder *b = calloc(1, sizeof *b);
   if (b == NULL) return ty_builder_no_memory(err);
   b->r = r;
@@ -148,7 +154,7 @@ ty_status ty_lexical_encode(const ty_rebase *r, const ty_lexical_sink *sink, ty_
   b->err = err;
   b->most = r->want_ivf ? ty_resident_build(r->c) : TY_RESIDENT_MOST;
   ty_runs_open(&b->runs, r->c);
-  ty_status status = build(b);
+  status = build(b);
   ty_runs_free(&b->runs);
   ty_spill_free(r->c, &b->lengths.memory);
   ty_spill_free(r->c, &b->fences.memory);

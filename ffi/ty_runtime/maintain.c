@@ -37,9 +37,7 @@ ty_status ty_build_lexical(ty_collection *c, ty_lexical_args *args, ty_progress 
   bool unknown = false;
   if (!c->lexical) {
     status = ty_fail(err, TY_STATE, "the collection was created without lexical search");
-  } else if (!(args->k1 >= 0 && args->k1 <= 1e6) || !(args->b >= 0 && args->b <= 1)) {
-    status = ty_fail(err, TY_INVALID, "k1 is negative or b is not in [0, 1]");
-  } else {
+  } else if ((status = ty_lexical_check(args->k1, args->b, err)) == TY_OK) {
     ty_rebase_wish wish = ty_rebase_keep(c);
     wish.lexical = true;
     wish.k1 = args->k1;

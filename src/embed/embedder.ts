@@ -47,6 +47,14 @@ export function spaceId(profile: EmbedderProfile): string {
   return `sha256:${new Bun.CryptoHasher("sha256").update(joined).digest("hex").slice(0, 16)}`;
 }
 
+/** Whether a stored profile is an earlier version of this embedder's. */
+export function isOlderSpace(stored: object | null, embedder: Embedder): boolean {
+  const { provider, model_id, model_version } = (stored ?? {}) as Partial<EmbedderProfile>;
+  const ours = embedder.profile;
+  const isSame = provider === ours.provider && model_id === ours.model_id;
+  return isSame && Number(model_version) < Number(ours.model_version);
+}
+
 /** Refuses to mix vector spaces: a collection's stored profile against the embedder that is about to be used on it. */
 export function checkSpace(collection: string, stored: object | null, embedder: Embedder): void {
   if (stored === null) {

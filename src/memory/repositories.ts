@@ -1,7 +1,7 @@
 /** The repository verbs: a directory of source, kept as rows of one collection that are never staler than the question. */
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
-import { checkSpace, type Embedder } from "../embed/embedder.ts";
+import { checkSpace, type Embedder, isOlderSpace } from "../embed/embedder.ts";
 import { ValueError } from "../errors.ts";
 import {
   indexRepo,
@@ -153,8 +153,12 @@ export class Repositories {
           `collection ${shown(name)} is partitioned by '${existing.schema.keyName}', a repository needs '${REPO_KEY}': choose another collection`,
         );
       }
-      checkSpace(name, existing.schema.embedderProfile, embedder);
-      return existing;
+      if (name !== REPO_COLLECTION || !isOlderSpace(existing.schema.embedderProfile, embedder)) {
+        checkSpace(name, existing.schema.embedderProfile, embedder);
+        return existing;
+      }
+      // All of it is made from files that are still there: an export, which would be asked for otherwise, has no text to export.
+      repoStore.discard(existing);
     }
     return repoStore.create(name, {
       dim: embedder.profile.dimension,

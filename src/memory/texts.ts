@@ -108,13 +108,16 @@ export async function searchTexts(
     collection.search(query, { topK, where, targetRecall, weighted }),
     collection.searchLexical(args.query, { topK, where }),
   ]);
-  const fused = fuse(dense.rows, lexical, args.topK);
-  const ids = fused.map((hit) => hit.id);
-  // A row deleted by another process between the ranking and this look is left out.
-  const rows = collection
-    .get(ids, detail)
-    .map((row, i) => ({ ...row, score: fused[i]!.score }))
-    .filter((row) => row.found);
+  const fused = fuse(dense.rows, lexical, 2 * topK);
+  const rows: Row[] = [];
+  for (let at = 0; rows.length < args.topK && at < fused.length; ) {
+    const hits = fused.slice(at, at + args.topK - rows.length);
+    at += hits.length;
+    const ids = hits.map((hit) => hit.id);
+    // A row deleted by another process between the ranking and this look makes room for the next.
+    const found = collection.get(ids, detail).map((row, i) => ({ ...row, score: hits[i]!.score }));
+    rows.push(...found.filter((row) => row.found));
+  }
   return { rows, dense, lexical };
 }
 

@@ -1,5 +1,5 @@
 /** A memory directory: named collections, opened once and kept. */
-import { existsSync, lstatSync, readdirSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { Environment } from "../../ffi/ty_runtime.ts";
@@ -117,6 +117,21 @@ export class Store {
   /** Forgets a collection that was created here and never saved; a change that is still queued on it may save it after all. */
   forgetUnsaved(collection: Collection): void {
     if (!collection.isSaved && this.collections.get(collection.name) === collection) this.forget(collection);
+  }
+
+  /**
+   * Removes a collection with its directory; other processes find it gone. For what is derived and can be made anew.
+   * @throws OSError where the directory cannot be removed
+   */
+  discard(collection: Collection): void {
+    this.forget(collection);
+    try {
+      rmSync(join(this.dir, collection.name), { recursive: true, force: true });
+    } catch (error) {
+      throw new OSError(
+        `collection ${shown(collection.name)} cannot be removed (${(error as NodeJS.ErrnoException).code}): check the permissions of the memory directory`,
+      );
+    }
   }
 
   /** Collections of this process with something to save: staged changes, or created and never saved. */

@@ -20,3 +20,18 @@ test("equal scores are ordered by id, so that the answer is the same every time"
   const list = ranked(["b", 1], ["a", 1], ["c", 1]);
   expect(fuse(list, [], 3).map((hit) => hit.id)).toEqual(["a", "b", "c"]);
 });
+
+test("the only row that holds a word is first, whatever the other ranking says", () => {
+  const dense = Array.from({ length: 100 }, (_, i): [string, number] => [`row ${i}`, 1 - i / 100]);
+  expect(fuse(ranked(...dense), ranked(["row 70", 9]), 5)[0]?.id).toBe("row 70");
+  expect(fuse(ranked(...dense), ranked(["elsewhere", 9]), 5)[0]?.id).toBe("elsewhere");
+  const three = fuse(ranked(...dense), ranked(["row 60", 9], ["row 70", 9], ["row 80", 9]), 3);
+  expect(three.map((hit) => hit.id).sort()).toEqual(["row 60", "row 70", "row 80"]);
+});
+
+test("the first hits do not depend on how many were asked for", () => {
+  const list = (step: number) =>
+    ranked(...Array.from({ length: 300 }, (_, i): [string, number] => [`${(i * step) % 307}`, 1 / (i + 1)]));
+  const first = (depth: number) => fuse(list(7).slice(0, depth), list(11).slice(0, depth), 5).map((hit) => hit.id);
+  expect(first(100)).toEqual(first(300));
+});

@@ -2,7 +2,8 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { scratchDir, TestMemory } from "../fixture.ts";
+import { MultigramEmbedder } from "../../src/embed/multigram.ts";
+import { native, openStore, scratchDir, TestMemory } from "../fixture.ts";
 
 function repository(): string {
   const root = scratchDir();
@@ -89,5 +90,32 @@ test("secrets of this program are not indexed wherever its folders lie, and a hi
   expect(paths(found).filter((path) => path.startsWith("state/"))).toEqual([]);
   expect(paths(await m.call("repo_search", { query: "retry", path_hint: join(root, "src") })).length).toBe(2);
   await expect(m.call("repo_search", { query: "retry", path_hint: "../.." })).rejects.toThrow(/outside the workspace/);
+  await m.close();
+});
+
+test("an index of an earlier version of the embedder is made anew, what else holds one is left alone", async () => {
+  const dir = scratchDir();
+  const [old, root] = [await openStore(dir), repository()];
+  const profile = new MultigramEmbedder((await native()).kernel).profile;
+  const earlier = { ...profile, model_version: "1", dimension: 8 };
+  for (const name of ["repo_symbols", "other"]) {
+    const schema = { dim: 8, partitionBy: "repo_id", filterColumns: ["repo_id", "path", "language"], lexical: true };
+    const collection = old.create(name, { ...schema, embedderProfile: earlier });
+    const row = {
+      ids: ["x"],
+      vectors: new Float32Array(8).fill(1),
+      metadata: [{ repo_id: "r", path: "p", language: "l" }],
+    };
+    await collection.add(row);
+  }
+  await old.close();
+
+  const m = await TestMemory.open(dir, root);
+  expect(paths(await m.call("repo_search", { query: "exponential backoff", top_k: 1 }))).toEqual(["src/net/retry.ts"]);
+  expect((await m.call("stats", { collection: "repo_symbols" })).stats).toMatchObject({
+    dtype: "int4",
+    external_ids: 3,
+  });
+  expect(m.call("index_repo", { collection: "other" })).rejects.toThrow("multigram version 1");
   await m.close();
 });
