@@ -43,6 +43,11 @@ char_kind text_kind(uint32_t c) {
   }
   if (c >= 0x4e00 && c <= 0x9fff) return CHAR_UNSPACED;
   if (c >= 0xc0 && c <= 0x24f) return c == 0xd7 || c == 0xf7 ? CHAR_SEPARATOR : CHAR_LETTER;
+  /* What is read most often, out of the table: the search takes nine steps, each as likely to be mispredicted as not. */
+  if (c >= 0x388 && c <= 0x481) return c == 0x3f6 ? CHAR_SEPARATOR : CHAR_LETTER; /* Greek, Cyrillic */
+  if (c >= 0x2010 && c <= 0x2029) return CHAR_SEPARATOR;                          /* dashes, quotation marks */
+  if (c >= 0xac00 && c <= 0xd7ff) return CHAR_UNSPACED;                           /* Hangul */
+  if ((c >= 0x3041 && c <= 0x3098) || (c >= 0x30a1 && c <= 0x30fa)) return CHAR_UNSPACED; /* kana */
   size_t low = 0, high = sizeof char_ranges / sizeof char_ranges[0];
   while (low < high) {
     size_t middle = (low + high) / 2;

@@ -39,17 +39,29 @@ uint64_t text_hash(const uint8_t *p, size_t n) {
   return h ^ (h >> 32);
 }
 
+/* Four entries at once: the lowest bit of the result is the top bit of the first entry under these marks. A loop that leaves at the
+ * first that fits is mispredicted for many terms (embedding prose: 1 to 2 % slower). */
+static uint64_t equal_marks(const uint16_t *entries, uint64_t marks) {
+  uint64_t four;
+  memcpy(&four, entries, sizeof four);
+  uint64_t differ = (four ^ marks) & 0xfff0fff0fff0fff0ull;
+  return (differ - 0x0001000100010001ull) & ~differ & 0x8000800080008000ull;
+}
+
+_Static_assert(PRIOR_WIDTH == 8, "a bucket is two times four entries");
+
 /* A term is in one of two buckets, under twelve bits of its hash: one of some 330 that are in no table is taken for one that is,
  * and weighs too little. Names instead of fingerprints would be four times as large. */
 static int find(uint64_t stem) {
-  uint32_t mark = (uint32_t)(stem & 0xfff);
+  uint16_t mark = (uint16_t)(stem & 0xfff);
   if (mark == 0) mark = 1;
   const uint16_t *one = prior_table[(stem >> 12) % PRIOR_BUCKETS], *two = prior_table[(stem >> 32) % PRIOR_BUCKETS];
-  for (int i = 0; i < PRIOR_WIDTH; i++) {
-    if (one[i] >> 4 == mark) return one[i] & 15;
-    if (two[i] >> 4 == mark) return two[i] & 15;
-  }
-  return -1;
+  uint64_t marks = (uint64_t)mark * 0x0010001000100010ull;
+  uint64_t low = equal_marks(one, marks) | equal_marks(two, marks);
+  uint64_t high = equal_marks(one + 4, marks) | equal_marks(two + 4, marks);
+  if (!(low | high)) return -1;
+  int i = low ? __builtin_ctzll(low) / 16 : 4 + __builtin_ctzll(high) / 16;
+  return (one[i] >> 4 == mark ? one[i] : two[i]) & 15;
 }
 
 float text_prior(uint64_t stem, int word, size_t characters) {

@@ -13,14 +13,20 @@ typedef struct word {
   uint64_t vowels;
 } word;
 
+#define LETTER(c) (1u << ((c) - 'a'))
+
+/* Only a y looks at the letter before it, and few words have one: without it the loop has nothing to wait for. */
 static void find_vowels(word *x) {
-  uint64_t vowels = 0;
-  int before = 1; /* y at the start is a consonant */
+  const uint32_t aeiou = LETTER('a') | LETTER('e') | LETTER('i') | LETTER('o') | LETTER('u');
+  uint64_t vowels = 0, ys = 0;
   for (size_t i = 0; i < x->n; i++) {
-    uint32_t letter = 1u << (x->w[i] - 'a');
-    const uint32_t aeiou = 1u | 1u << 4 | 1u << 8 | 1u << 14 | 1u << 20, y = 1u << 24;
-    before = (letter & aeiou) || ((letter & y) && !before);
-    vowels |= (uint64_t)before << i;
+    uint32_t letter = x->w[i] - (uint32_t)'a';
+    vowels |= (uint64_t)(aeiou >> letter & 1) << i;
+    ys |= (uint64_t)(letter == 'y' - 'a') << i;
+  }
+  for (ys &= ~(uint64_t)1; ys; ys &= ys - 1) { /* y at the start is a consonant */
+    uint64_t y = ys & (0 - ys);
+    if (!(vowels & y >> 1)) vowels |= y;
   }
   x->vowels = vowels;
 }
@@ -60,28 +66,12 @@ static int ends(const word *x, const char *suffix, size_t length) {
 typedef struct rule {
   char suffix[8], to[4];
   uint8_t length, to_length;
-  uint16_t tail; /* the last two letters: forty-odd comparisons of one number each are all that most words cost */
+  uint16_t tail; /* the last two letters */
 } rule;
 
 #define TAIL(a, b) (uint16_t)((uint8_t)(a) | (uint8_t)(b) << 8)
 #define RULE(from, to)                                                                                                 \
   { from, to, sizeof(from) - 1, sizeof(to) - 1, TAIL(from[sizeof(from) - 3], from[sizeof(from) - 2]) }
-
-/* The first suffix that fits decides, whether or not its stem is long enough. */
-static void apply(word *x, const rule *rules, size_t count) {
-  if (x->n < 2) return;
-  uint16_t tail = TAIL(x->w[x->n - 2], x->w[x->n - 1]);
-  for (size_t i = 0; i < count; i++) {
-    if (rules[i].tail != tail || !ends(x, rules[i].suffix, rules[i].length)) continue;
-    size_t stem = x->n - rules[i].length;
-    if (measure(x, stem) > 0) {
-      memcpy(x->w + stem, rules[i].to, rules[i].to_length);
-      x->n = stem + rules[i].to_length;
-      find_vowels(x);
-    }
-    return;
-  }
-}
 
 static const rule step2[] = {
     RULE("ational", "ate"), RULE("tional", "tion"), RULE("enci", "ence"), RULE("anci", "ance"), RULE("izer", "ize"),
@@ -100,6 +90,56 @@ static const rule step4[] = {
     RULE("ent", ""),  RULE("ion", ""),  RULE("ou", ""),   RULE("ism", ""),   RULE("ate", ""),
     RULE("iti", ""),  RULE("ous", ""),  RULE("ive", ""),  RULE("ize", ""),
 };
+
+/* The letters before the last one of the suffixes of a step, for each last letter: most words end in none of them, and that is all
+ * they cost. Comparing the last two letters with those of every suffix, and looking for vowels letter by letter, takes a twelfth of
+ * the speed of embedding prose (72 for 78 MB/s) and a tenth of that of tokens. */
+static const uint32_t step2_tails[26] = {
+    ['i' - 'a'] = LETTER('c') | LETTER('g') | LETTER('l') | LETTER('t'),
+    ['l' - 'a'] = LETTER('a'),
+    ['m' - 'a'] = LETTER('s'),
+    ['n' - 'a'] = LETTER('o'),
+    ['r' - 'a'] = LETTER('e') | LETTER('o'),
+    ['s' - 'a'] = LETTER('s'),
+};
+static const uint32_t step3_tails[26] = {
+    ['e' - 'a'] = LETTER('t') | LETTER('v') | LETTER('z'),
+    ['i' - 'a'] = LETTER('t'),
+    ['l' - 'a'] = LETTER('a') | LETTER('u'),
+    ['s' - 'a'] = LETTER('s'),
+};
+static const uint32_t step4_tails[26] = {
+    ['c' - 'a'] = LETTER('i'),
+    ['e' - 'a'] = LETTER('c') | LETTER('l') | LETTER('t') | LETTER('v') | LETTER('z'),
+    ['i' - 'a'] = LETTER('t'),
+    ['l' - 'a'] = LETTER('a'),
+    ['m' - 'a'] = LETTER('s'),
+    ['n' - 'a'] = LETTER('o'),
+    ['r' - 'a'] = LETTER('e'),
+    ['s' - 'a'] = LETTER('u'),
+    ['t' - 'a'] = LETTER('n'),
+    ['u' - 'a'] = LETTER('o'),
+};
+
+static int may_end(const word *x, const uint32_t tails[26]) {
+  return x->n >= 2 && (tails[x->w[x->n - 1] - 'a'] >> (x->w[x->n - 2] - 'a') & 1);
+}
+
+/* The first suffix that fits decides, whether or not its stem is long enough. */
+static void apply(word *x, const rule *rules, size_t count, const uint32_t tails[26]) {
+  if (!may_end(x, tails)) return;
+  uint16_t tail = TAIL(x->w[x->n - 2], x->w[x->n - 1]);
+  for (size_t i = 0; i < count; i++) {
+    if (rules[i].tail != tail || !ends(x, rules[i].suffix, rules[i].length)) continue;
+    size_t stem = x->n - rules[i].length;
+    if (measure(x, stem) > 0) {
+      memcpy(x->w + stem, rules[i].to, rules[i].to_length);
+      x->n = stem + rules[i].to_length;
+      find_vowels(x);
+    }
+    return;
+  }
+}
 
 static void plural_and_past(word *x) {
   if (ENDS("sses") || ENDS("ies")) {
@@ -131,7 +171,7 @@ static void plural_and_past(word *x) {
 }
 
 static void strip_derivation(word *x) {
-  if (x->n < 2) return;
+  if (!may_end(x, step4_tails)) return;
   uint16_t tail = TAIL(x->w[x->n - 2], x->w[x->n - 1]);
   for (size_t i = 0; i < sizeof step4 / sizeof step4[0]; i++) {
     if (step4[i].tail != tail || !ends(x, step4[i].suffix, step4[i].length)) continue;
@@ -175,9 +215,9 @@ size_t text_stem(uint8_t *w, size_t n) {
   for (size_t i = 0; i < n; i++) all |= w[i];
   if (all >= 0x80) return stem_other(w, n);
   if (n < 3 || n > 40) return n;
-  for (size_t i = 0; i < n; i++) {
-    if (w[i] < 'a' || w[i] > 'z') return n;
-  }
+  uint32_t other = 0;
+  for (size_t i = 0; i < n; i++) other |= (uint8_t)(w[i] - 'a') >= 26;
+  if (other) return n;
   word x = {w, n, 0};
   find_vowels(&x);
   plural_and_past(&x);
@@ -185,8 +225,8 @@ size_t text_stem(uint8_t *w, size_t n) {
     w[x.n - 1] = 'i';
     find_vowels(&x);
   }
-  apply(&x, step2, sizeof step2 / sizeof step2[0]);
-  apply(&x, step3, sizeof step3 / sizeof step3[0]);
+  apply(&x, step2, sizeof step2 / sizeof step2[0], step2_tails);
+  apply(&x, step3, sizeof step3 / sizeof step3[0], step3_tails);
   strip_derivation(&x);
   if (x.n > 1 && w[x.n - 1] == 'e') {
     int m = measure(&x, x.n - 1);

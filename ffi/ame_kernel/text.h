@@ -6,6 +6,9 @@
 #include "ame_kernel.h"
 #include "exact.h"
 
+/* For what is compiled with constants of its callers: a compiler that thinks it too long for that would lose what it is for. */
+#define TEXT_INLINE static inline __attribute__((always_inline))
+
 typedef enum char_kind {
   CHAR_SEPARATOR,
   CHAR_LETTER,

@@ -1,10 +1,7 @@
 /* Tokens for the lexical index. The terms and their hash are stored on disk: a change of either is a change of format, and of
  * TOKEN_VERSION. Stop words are tokens like others; what they are worth is for the idf to say. */
-#include "text.h"
-
-#include <string.h>
-
 #include "kernel.h"
+#include "scan.h"
 
 #define TOKEN_VERSION 2u
 
@@ -50,45 +47,17 @@ typedef struct hash_sink {
   void *ctx;
 } hash_sink;
 
-static inline uint64_t load64(const uint8_t *p) {
-  uint64_t v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-
-static inline uint32_t load32(const uint8_t *p) {
-  uint32_t v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-
-static void take_hash(void *ctx, term_kind kind, const uint8_t *term, size_t bytes) {
-  const hash_sink *s = ctx;
-  if (kind == TERM_CHAR) return;
-  if (!is_stemmed(kind)) {
-    s->fn(s->ctx, term_hash(term, bytes));
-    return;
-  }
+TEXT_INLINE void take_stemmed(const hash_sink *s, const uint8_t *term, size_t bytes, term_key key) {
   ame_token_slot *slot = NULL;
   if (s->cache != NULL && bytes <= 16) {
-    /* With the length, two loads that may overlap are the word. */
-    uint64_t low, high = 0;
-    if (bytes >= 8) {
-      low = load64(term);
-      high = load64(term + bytes - 8);
-    } else if (bytes >= 4) {
-      low = load32(term) | (uint64_t)load32(term + bytes - 4) << 32;
-    } else {
-      low = term[0] | (uint64_t)term[bytes / 2] << 8 | (uint64_t)term[bytes - 1] << 16;
-    }
-    uint64_t mixed = (low ^ (high * 0x9e3779b97f4a7c15ull) ^ bytes) * 0xd6e8feb86659fd93ull;
+    uint64_t mixed = (key.low ^ (key.high * 0x9e3779b97f4a7c15ull) ^ bytes) * 0xd6e8feb86659fd93ull;
     slot = &s->cache->slots[mixed >> (64 - AME_TOKEN_CACHE_BITS)];
-    if (slot->low == low && slot->high == high && slot->bytes == bytes) {
+    if (slot->low == key.low && slot->high == key.high && slot->bytes == bytes) {
       s->fn(s->ctx, slot->hash);
       return;
     }
-    slot->low = low;
-    slot->high = high;
+    slot->low = key.low;
+    slot->high = key.high;
     slot->bytes = (uint32_t)bytes;
   }
   uint8_t stem[TERM_MAX];
@@ -98,7 +67,21 @@ static void take_hash(void *ctx, term_kind kind, const uint8_t *term, size_t byt
   s->fn(s->ctx, hash);
 }
 
+static void take_plain(void *ctx, const uint8_t *word, size_t bytes) {
+  take_stemmed(ctx, word, bytes, (term_key){scan_load64(word), scan_load64(word + 8)});
+}
+
+static void take_hash(void *ctx, term_kind kind, const uint8_t *term, size_t bytes) {
+  const hash_sink *s = ctx;
+  if (kind == TERM_CHAR) return;
+  if (is_stemmed(kind)) {
+    take_stemmed(s, term, bytes, term_key_of(term, bytes));
+  } else {
+    s->fn(s->ctx, term_hash(term, bytes));
+  }
+}
+
 void kernel_token_hashes(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx) {
   hash_sink s = {cache, fn, ctx};
-  text_scan(text, bytes, take_hash, &s);
+  scan_text(text, bytes, take_plain, take_hash, &s);
 }
