@@ -41,8 +41,8 @@ export interface Kernel {
   forceIsa(name: string): boolean;
   embedDim(model: ModelCode): number;
   embedVersion(model: ModelCode): number;
-  /** Embeds texts into `texts.length` × `embedDim(model)` floats of unit length, row by row. */
-  embed(model: ModelCode, role: RoleCode, texts: readonly string[]): Float32Array;
+  /** Embeds texts into `texts.length` × `embedDim(model)` floats of unit length, row by row: those of `out` where it is given. */
+  embed(model: ModelCode, role: RoleCode, texts: readonly string[], out?: Float32Array): Float32Array;
 }
 
 /** Maps the library at `path` (a verified one: src/runtime/load.ts) and checks its ABI version; throws a plain Error otherwise. */
@@ -61,8 +61,10 @@ export function openKernel(path: string): Kernel {
     forceIsa: (isa) => c.ame_isa_force(new TextEncoder().encode(isa + "\0")) === 0,
     embedDim: (model) => c.ame_embed_dim(model),
     embedVersion: (model) => c.ame_embed_version(model),
-    embed(model, role, texts) {
-      const out = new Float32Array(texts.length * c.ame_embed_dim(model));
+    embed(model, role, texts, into) {
+      const floats = texts.length * c.ame_embed_dim(model);
+      const out = into ?? new Float32Array(floats);
+      if (out.length !== floats) throw new Error(`${texts.length} vectors take ${floats} floats, not ${out.length}`);
       if (texts.length === 0) return out;
       const { bytes, ends } = packStrings(texts);
       const status = c.ame_embed(model, role, address(bytes) as Pointer, ends, texts.length, out);

@@ -49,7 +49,8 @@ export class KernelEmbedder implements Embedder {
         part.push(text);
         units += text.length;
       }
-      out.set(this.kernel.embed(this.model, role, part), start * dimension);
+      const rows = out.subarray(start * dimension, (start + part.length) * dimension);
+      this.kernel.embed(this.model, role, part, rows);
       start += part.length;
       if (start < texts.length) await Bun.sleep(0);
       signal?.throwIfAborted();
