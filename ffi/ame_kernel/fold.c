@@ -1,6 +1,7 @@
 /* Unicode: decoding, the kind of a character, case and accent folding. */
 #include "text.h"
 
+#include "fold_forms.h"
 #include "fold_table.h"
 
 /* Bounds of the second byte follow table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing beyond
@@ -61,10 +62,12 @@ char_kind text_kind(uint32_t c) {
   return (char_kind)char_ranges[low].kind;
 }
 
-/* Only what the camelCase rule needs: ASCII, Latin-1, Greek and Cyrillic capitals. */
+/* Only what the camelCase rule needs: Latin, Greek, Cyrillic and Armenian capitals. */
 int text_is_upper(uint32_t c) {
-  return (c - 'A' < 26u) || (c >= 0xc0 && c <= 0xde && c != 0xd7) || (c >= 0x391 && c <= 0x3a9) ||
-         (c >= 0x400 && c <= 0x42f);
+  if (c < 0x100) return (c - 'A' < 26u) || (c >= 0xc0 && c <= 0xde && c != 0xd7);
+  if (c < 0x580) return upper_east[(c - 0x100) / 32] >> c % 32 & 1;
+  if (c >= 0x1e00 && c < 0x2000) return upper_extended[(c - 0x1e00) / 32] >> c % 32 & 1;
+  return c - 0xff21 < 26u || c == 0x2126 || c - 0x212a < 2u; /* full width; Ohm, Kelvin, Angstrom */
 }
 
 /* Decimal digits of all scripts become ASCII: each run of the table starts at a zero. */
@@ -88,11 +91,83 @@ static uint32_t fold_arabic(uint32_t c) {
   case 0x6cc: return 0x64a;
   case 0x629: return 0x647;
   case 0x6a9: return 0x643;
+  case 0x6c0: return 0x6d5;
+  case 0x6c2: return 0x6c1;
+  case 0x6d3: return 0x6d2;
   default: return c;
   }
 }
 
-int text_fold(uint32_t c, uint32_t out[2]) {
+static int form_of(const uint16_t *form, uint32_t *out) {
+  int n = 0;
+  while (n < FORM_MOST && form[n]) {
+    out[n] = form[n];
+    n++;
+  }
+  return n;
+}
+
+static int fold_split(uint32_t c, uint32_t *out) {
+  size_t low = 0, high = sizeof form_split / sizeof form_split[0];
+  while (low + 1 < high) {
+    size_t middle = (low + high) / 2;
+    if (form_split[middle][0] <= c) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  int n = 0;
+  while (n + 1 < FORM_MOST && form_split[low][n + 1]) {
+    out[n] = form_split[low][n + 1];
+    n++;
+  }
+  return n;
+}
+
+/* Mathematical letters: thirteen alphabets of Latin, five of Greek with a few of its letters' variants. Digits are in char_ranges. */
+static uint32_t fold_math(uint32_t c) {
+  static const uint16_t variant[6] = {0x3b5, 0x3b8, 0x3ba, 0x3c6, 0x3c1, 0x3c0};
+  if (c < 0x1d6a4) return 'a' + (c - 0x1d400) % 26;
+  if (c < 0x1d6a6) return c == 0x1d6a4 ? 'i' : 0x237; /* without their dots */
+  if (c < 0x1d6a8) return c;
+  if (c >= 0x1d7ca) return c < 0x1d7cc ? 0x3dd : c;
+  uint32_t letter = (c - 0x1d6a8) % 58;
+  if (letter >= 52) return variant[letter - 52];
+  if (letter >= 26) return letter == 26 + 17 ? 0x3c3 : 0x3b1 + letter - 26; /* final sigma */
+  return letter == 17 ? 0x3b8 : 0x3b1 + letter;                             /* theta once more */
+}
+
+/* Other spellings of letters that fold_table.h knows; -1 if c is none. */
+static int fold_form(uint32_t c, uint32_t *out) {
+  if (c < 0x1c00) return form_is_split[(c - 0x900) / 32] >> c % 32 & 1 ? fold_split(c, out) : -1;
+  if (c < 0xf900) {
+    if (c >= 0x2070 && c <= 0x209f) return form_of(form_script[c - 0x2070], out);
+    if (c >= 0x2100 && c <= 0x214f) return form_of(form_letterlike[c - 0x2100], out);
+    if (c >= 0x2160 && c <= 0x217f) return form_of(form_roman[c - 0x2160], out);
+    if (c >= 0x2460 && c <= 0x249b) return form_of(form_circled[c - 0x2460], out);
+    return -1;
+  }
+  out[0] = c;
+  if (c <= 0xfad9) {
+    out[0] = form_han[c - 0xf900];
+  } else if (c >= 0xfb00 && c <= 0xfdfb) {
+    return form_of(form_presentation[c - 0xfb00], out);
+  } else if (c >= 0xfe70 && c <= 0xfefc) {
+    return form_of(form_presentation_b[c - 0xfe70], out);
+  } else if (c >= 0xff66 && c <= 0xff9d) {
+    out[0] = form_kana[c - 0xff66];
+  } else if (c == 0xff9e || c == 0xff9f) {
+    return 0; /* marks of sound that no kana took */
+  } else if (c >= 0x1d400 && c <= 0x1d7cd) {
+    out[0] = fold_math(c);
+  } else {
+    return -1;
+  }
+  return 1;
+}
+
+int text_fold(uint32_t c, uint32_t out[TEXT_FOLD_MOST]) {
   if (c >= 0xff01 && c <= 0xff5e) c -= 0xfee0; /* full width */
   uint32_t f = c;
   if (c < 0x80) {
@@ -119,8 +194,11 @@ int text_fold(uint32_t c, uint32_t out[2]) {
     f = '1';
   } else if (c == 0xaa || c == 0xba) {
     f = c == 0xaa ? 'a' : 'o';
-  } else if (c == 0x212a || c == 0x212b) {
-    f = c == 0x212a ? 'k' : 'a'; /* Kelvin, Angstrom */
+  } else if (c == 0xb5) {
+    f = 0x3bc; /* the micro sign */
+  } else if (c >= 0x900) {
+    int count = fold_form(c, out);
+    if (count >= 0) return count;
   }
   if (c < 0x4e00 && f >= 0x8000) {
     out[0] = (f >> 7) & 0x7f;

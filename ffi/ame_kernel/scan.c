@@ -1,7 +1,9 @@
 /* Terms of a text, in one pass: what scan.h does not do on the spot. Nothing is looked at twice but a plain word's letters when it
- * turns out not to be plain and one character ahead, and no term is longer than TERM_MAX: a megabyte without a space costs
+ * turns out not to be plain and two characters ahead, and no term is longer than TERM_MAX: a megabyte without a space costs
  * what a megabyte of prose costs. */
 #include "scan.h"
+
+#include "compose.h"
 
 #define S BYTE_SEPARATOR
 #define L BYTE_LETTER
@@ -156,7 +158,7 @@ static size_t scan_word(const uint8_t *text, size_t bytes, size_t at, term_fn fn
       term_add(&whole, text + at, 2);
       term_add(&piece, text + at, 2);
     } else {
-      uint32_t folded[2];
+      uint32_t folded[TEXT_FOLD_MOST];
       int count = text_fold(c, folded);
       for (int i = 0; i < count; i++) {
         uint8_t encoded[4];
@@ -188,17 +190,23 @@ static size_t scan_unspaced(const uint8_t *text, size_t bytes, size_t at, term_f
     if (kind != CHAR_IGNORED && kind != CHAR_UNSPACED) break;
     at = next;
     if (kind == CHAR_IGNORED) continue;
-    uint32_t folded[2] = {c, 0};
-    if (c < 0x4e00 || c > 0x9fff) text_fold(c, folded); /* Han folds to itself */
-    int size = text_encode(folded[0], pair + last);
-    if (run) {
-      if (run == 1) fn(ctx, TERM_CHAR, pair, (size_t)last);
-      fn(ctx, TERM_PAIR, pair, (size_t)(last + size));
-      fn(ctx, TERM_CHAR, pair + last, (size_t)size);
-      memmove(pair, pair + last, (size_t)size);
+    uint32_t folded[TEXT_FOLD_MOST] = {c};
+    int count = 1;
+    if (c < 0x4e00 || c > 0x9fff) { /* Han folds to itself */
+      count = text_fold(c, folded);
+      if (next < bytes && text[next] >= 0xe1 && count == 1) folded[0] = compose(folded[0], text, bytes, &at);
     }
-    last = size;
-    run++;
+    for (int i = 0; i < count; i++) {
+      int size = text_encode(folded[i], pair + last);
+      if (run) {
+        if (run == 1) fn(ctx, TERM_CHAR, pair, (size_t)last);
+        fn(ctx, TERM_PAIR, pair, (size_t)(last + size));
+        fn(ctx, TERM_CHAR, pair + last, (size_t)size);
+        memmove(pair, pair + last, (size_t)size);
+      }
+      last = size;
+      run++;
+    }
   }
   if (run == 1) fn(ctx, TERM_LONE, pair, (size_t)last);
   return at;

@@ -22,8 +22,10 @@ typedef enum char_kind {
 uint32_t text_next(const uint8_t *text, size_t bytes, size_t *at);
 char_kind text_kind(uint32_t c);
 int text_is_upper(uint32_t c);
-/* Folds case and accents: one or two characters. */
-int text_fold(uint32_t c, uint32_t out[2]);
+#define TEXT_FOLD_MOST 4
+/* Folds case, accents and other spellings of the same letters (ligatures, presentation forms, half and full width): how many
+ * characters it became, none for a mark that stands on its own. */
+int text_fold(uint32_t c, uint32_t out[TEXT_FOLD_MOST]);
 /* Writes c as UTF-8: 1 to 4 bytes. */
 int text_encode(uint32_t c, uint8_t out[4]);
 

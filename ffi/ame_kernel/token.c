@@ -1,5 +1,6 @@
 /* Tokens for the lexical index. The terms and their hash are stored on disk: a change of either is a change of format, and of
- * TOKEN_VERSION. Stop words are tokens like others; what they are worth is for the idf to say. */
+ * TOKEN_VERSION. Stop words are tokens like others; what they are worth is for the idf to say. Characters of an unspaced run are
+ * tokens beside its pairs, the same ones as where they stand alone: a question of one character finds them. */
 #include "kernel.h"
 #include "scan.h"
 
@@ -27,7 +28,6 @@ typedef struct sink {
 
 static void take(void *ctx, term_kind kind, const uint8_t *term, size_t bytes) {
   const sink *s = ctx;
-  if (kind == TERM_CHAR) return; /* pairs say it better */
   uint8_t stem[TERM_MAX];
   memcpy(stem, term, bytes);
   if (is_stemmed(kind)) bytes = text_stem(stem, bytes);
@@ -73,7 +73,6 @@ static void take_plain(void *ctx, const uint8_t *word, size_t bytes) {
 
 static void take_hash(void *ctx, term_kind kind, const uint8_t *term, size_t bytes) {
   const hash_sink *s = ctx;
-  if (kind == TERM_CHAR) return;
   if (is_stemmed(kind)) {
     take_stemmed(s, term, bytes, term_key_of(term, bytes));
   } else {
