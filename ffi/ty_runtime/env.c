@@ -22,6 +22,7 @@ ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, 
   env->spill_from = TY_SPILL_FROM;
   env->spill_leave = TY_SPILL_LEAVE;
   env->run_memory = TY_RUN_MEMORY;
+  env->run_chunk = TY_RUN_CHUNK;
   ty_status status = ty_pool_open(threads, &env->pool, err);
   if (status != TY_OK) {
     free(env);

@@ -208,7 +208,7 @@ struct ty_env {
   const ame_kernel *kernel;
   ty_os os;
   uint64_t spill_from, spill_leave; /* see TY_SPILL_FROM */
-  uint64_t run_memory;              /* see TY_RUN_MEMORY */
+  uint64_t run_memory, run_chunk;   /* see TY_RUN_MEMORY */
   struct ty_pool *pool;
 };
 

@@ -9,12 +9,8 @@
 #define TF_BITS 12u
 #define TF_MOST ((uint32_t)1 << TF_BITS)
 #define FIRST_ITEMS 4096u
-/* Of squeezed runs a file holds several: each is a mapping of its own. */
-#define CHUNK ((uint64_t)32 << 20)
-/* Squeezed, a posting has at most 3 bytes for its row and 2 for its tf; with a term of its own 1 for the count and for the hash less than 4, on
- * average: hashes of n items are 2^32 / n apart, and a LEB128 grows with the logarithm. Few items may be further apart. */
+/* Squeezed, a group of k items is at most 5 bytes of hash, those of its count, and for each item 3 of its row and 2 of its tf. */
 #define SQUEEZED 12u
-#define SQUEEZED_MORE ((uint64_t)64 << 10)
 
 void ty_runs_open(ty_runs *r, const ty_collection *c) { *r = (ty_runs){.c = c, .memory = c->env->run_memory}; }
 
@@ -87,7 +83,7 @@ static uint8_t *chunk_room(ty_runs *r, uint64_t bytes, bool last) {
     if (chunks != NULL) r->chunks = chunks;
     uint64_t *used = realloc(r->used, (n + 1) * sizeof *used);
     if (used != NULL) r->used = used;
-    if (chunks == NULL || used == NULL || !ty_spill_grow(r->c, &fresh, 0, last || bytes > CHUNK ? bytes : CHUNK))
+    if (chunks == NULL || used == NULL || !ty_spill_grow(r->c, &fresh, 0, last || bytes > r->c->env->run_chunk ? bytes : r->c->env->run_chunk))
       return NULL;
     r->chunks[n] = fresh;
     r->used[n] = 0;
@@ -116,7 +112,8 @@ static void lay_aside(ty_runs *r, bool last) {
   if (r->failed) return;
   memcpy(at, r->scratch, (size_t)bytes);
   ty_spill_let_go(r->c, &r->chunks[r->chunk_count - 1]);
-  r->runs[r->run_count++] = (ty_run){.at = at, .end = at + bytes, .first_row = r->first_row};
+  r->runs[r->run_count] = (ty_run){.at = at, .end = at + bytes, .first_row = r->first_row, .number = r->run_count};
+  r->run_count++;
   r->count = 0;
   r->first_row = r->row;
 }
@@ -132,7 +129,7 @@ static bool room(ty_runs *r) {
   uint64_t capacity = r->capacity == 0 ? FIRST_ITEMS : 2 * r->capacity;
   if (capacity > most) capacity = most;
   free(r->scratch); /* nothing is in it between runs */
-  r->scratch = malloc((size_t)(capacity * SQUEEZED + SQUEEZED_MORE));
+  r->scratch = malloc((size_t)(capacity * SQUEEZED));
   uint64_t *items = realloc(r->items, (size_t)capacity * sizeof *items);
   if (items != NULL) r->items = items;
   r->failed = items == NULL || r->scratch == NULL;
@@ -166,7 +163,7 @@ static bool next_group(ty_run *run) {
 }
 
 static bool before(const ty_run *a, const ty_run *b) {
-  return a->hash != b->hash ? a->hash < b->hash : a->first_row != b->first_row ? a->first_row < b->first_row : a->at < b->at;
+  return a->hash != b->hash ? a->hash < b->hash : a->number < b->number;
 }
 
 static void sink_run(ty_run *heap, uint32_t count, uint32_t at) {

@@ -7,12 +7,16 @@
 
 #include "spill.h"
 
-/* Of items, and half as much again to sort and squeeze them; ty_env_open sets it, tests set another. More would mean fewer runs to merge, which takes no less time. */
+/* Of items, and one and a half times that to sort and squeeze them; ty_env_open sets it, tests set another. More would mean fewer runs to merge,
+ * which takes no less time. */
 #define TY_RUN_MEMORY ((uint64_t)20 << 20)
+/* Runs are laid aside in pieces of so many bytes, each a mapping of its own. */
+#define TY_RUN_CHUNK ((uint64_t)32 << 20)
 
 typedef struct ty_run {
   const uint8_t *at, *end;
   uint64_t first_row;
+  uint32_t number; /* in order of making: a long text's runs all begin with its row */
   uint32_t hash;  /* of the group that comes next */
   uint64_t count; /* its postings */
 } ty_run;

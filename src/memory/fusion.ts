@@ -33,23 +33,23 @@ export function fuse(
   denseWeight = DENSE_WEIGHT,
 ): Ranked[] {
   const ids = new Set([...dense, ...lexical].map(({ id }) => id));
-  const byMeaning = standardise(dense, []);
-  const absent = lexical.length < HEAD ? ids.size - lexical.length : 0;
-  const byWord = standardise(lexical, new Array<number>(absent).fill(0));
+  const isAll = lexical.length < HEAD;
+  const absent = isAll ? new Set([...dense.slice(0, HEAD), ...lexical].map(({ id }) => id)).size - lexical.length : 0;
+  const byMeaning = standardise(dense, 0, dense.at(-1)?.score);
+  const byWord = standardise(lexical, absent, isAll ? 0 : lexical.at(-1)?.score);
   return [...ids]
     .map((id) => ({ id, score: denseWeight * byMeaning(id) + (1 - denseWeight) * byWord(id) }))
     .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
     .slice(0, topK);
 }
 
-/** A candidate's score in deviations from the mean of a ranking, best first, and of the scores of `others` that it does not hold. */
-function standardise(list: readonly Ranked[], others: readonly number[]): (id: string) => number {
-  const scores = [...list.slice(0, HEAD).map(({ score }) => score), ...others];
+/** A candidate's score in deviations from the mean of a ranking, best first, and of `absent` others with the score `lowest`. */
+function standardise(list: readonly Ranked[], absent: number, lowest = 0): (id: string) => number {
+  const scores = [...list.slice(0, HEAD).map(({ score }) => score), ...new Array<number>(absent).fill(lowest)];
   if (scores.length === 0) return () => 0;
   const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
   const variance = scores.reduce((sum, score) => sum + (score - mean) ** 2, 0) / scores.length;
   const deviation = Math.sqrt(variance) || 1;
   const known = new Map(list.map(({ id, score }) => [id, score]));
-  const lowest = others[0] ?? list.at(-1)!.score;
   return (id) => ((known.get(id) ?? lowest) - mean) / deviation;
 }

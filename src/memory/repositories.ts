@@ -144,25 +144,37 @@ export class Repositories {
     }
   }
 
+  /**
+   * The collection of that name; none where it was `repo_symbols` of an earlier version of the embedder. That is made from files, which an
+   * export, the way out for others, has no texts of: each repository is indexed anew when it is asked for the next time.
+   */
+  private current(name: string): Collection | undefined {
+    const { repoStore, embedder } = this.options;
+    const isOlder = (c: Collection) => name === REPO_COLLECTION && isOlderSpace(c.schema.embedderProfile, embedder);
+    const known = repoStore.find(name);
+    if (!known || !isOlder(known)) return known;
+    // Another process may have made it anew since this one opened it.
+    const now = repoStore.reopen(name);
+    if (!now || !isOlder(now)) return now;
+    repoStore.discard(now);
+    return undefined;
+  }
+
   private collection(name: string): Collection {
     const { repoStore, embedder } = this.options;
-    const existing = repoStore.find(name);
+    const existing = this.current(name);
     if (existing) {
       if (existing.schema.keyName !== REPO_KEY) {
         throw new ValueError(
           `collection ${shown(name)} is partitioned by '${existing.schema.keyName}', a repository needs '${REPO_KEY}': choose another collection`,
         );
       }
-      if (name !== REPO_COLLECTION || !isOlderSpace(existing.schema.embedderProfile, embedder)) {
-        checkSpace(name, existing.schema.embedderProfile, embedder);
-        return existing;
-      }
-      // All of it is made from files that are still there: an export, which would be asked for otherwise, has no text to export.
-      repoStore.discard(existing);
+      checkSpace(name, existing.schema.embedderProfile, embedder);
+      return existing;
     }
     return repoStore.create(name, {
       dim: embedder.profile.dimension,
-      // Four bits a dimension rank as well as 32 do, in a tenth of the bytes.
+      // Four bits a dimension rank as well as 32 do.
       dtype: "int4",
       partitionBy: REPO_KEY,
       filterColumns: REPO_COLUMNS,

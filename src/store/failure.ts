@@ -29,6 +29,8 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
       // Without a system error it was the collection's directory that went away: then nothing stands as it was.
       return new OSError(error.errno > 0 ? `${message}${remedy(error)}${stands}` : message);
     case Status.CORRUPT:
+      // An index can be made anew from the rows, and its message says how.
+      if (message.includes("svc_build_lexical")) return new OSError(`collection '${name}': ${message}`);
       return new OSError(`collection '${name}' is damaged: ${message}; restore it from a copy or an export`);
     case Status.NO_MEMORY:
       return new OSError(`out of memory${stands}`);

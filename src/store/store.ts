@@ -1,5 +1,5 @@
 /** A memory directory: named collections, opened once and kept. */
-import { existsSync, lstatSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { Environment } from "../../ffi/ty_runtime.ts";
@@ -12,6 +12,9 @@ import { checkName, shown } from "./names.ts";
 
 /** Scans of more bytes of codes than this run on a worker: on the event loop they would hold up other answers for milliseconds. */
 const INLINE_SCAN_BYTES = 16 * 1024 * 1024;
+
+/** Directories on their way out; no collection's name begins with a dot. */
+const DISCARDED = ".discarded-";
 
 /**
  * The collections under one directory. A collection exists on disk once its directory holds `collection.json`; one that was created but never
@@ -49,7 +52,8 @@ export class Store {
       );
     }
     return entries
-      .filter((entry) => entry.isDirectory() && existsSync(join(this.dir, entry.name, "collection.json")))
+      .filter((entry) => entry.isDirectory() && !entry.name.startsWith(DISCARDED))
+      .filter((entry) => existsSync(join(this.dir, entry.name, "collection.json")))
       .map((entry) => entry.name)
       .sort();
   }
@@ -120,18 +124,33 @@ export class Store {
   }
 
   /**
-   * Removes a collection with its directory; other processes find it gone. For what is derived and can be made anew.
-   * @throws OSError where the directory cannot be removed
+   * Removes a collection with its directory; other processes find it gone. For what is derived and can be made anew. The directory is moved
+   * aside in one step: one that a kill left half removed would be opened as a damaged collection for ever.
+   * @throws OSError where the directory cannot be moved
    */
   discard(collection: Collection): void {
     this.forget(collection);
+    const aside = join(this.dir, `${DISCARDED}${Bun.randomUUIDv7()}`);
     try {
-      rmSync(join(this.dir, collection.name), { recursive: true, force: true });
+      renameSync(join(this.dir, collection.name), aside);
     } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT") return;
       throw new OSError(
-        `collection ${shown(collection.name)} cannot be removed (${(error as NodeJS.ErrnoException).code}): check the permissions of the memory directory`,
+        `collection ${shown(collection.name)} cannot be removed (${code}): check the permissions of the memory directory`,
       );
     }
+    // Those that an earlier call did not come to remove go too.
+    for (const name of readdirSync(this.dir).filter((entry) => entry.startsWith(DISCARDED))) {
+      rmSync(join(this.dir, name), { recursive: true, force: true });
+    }
+  }
+
+  /** The collection of that name as the disk has it, whatever this process has open; undefined where there is none. */
+  reopen(name: string): Collection | undefined {
+    const cached = this.collections.get(name);
+    if (cached && !cached.isBusy) this.forget(cached);
+    return this.find(name);
   }
 
   /** Collections of this process with something to save: staged changes, or created and never saved. */

@@ -34,4 +34,7 @@ test("the first hits do not depend on how many were asked for", () => {
     ranked(...Array.from({ length: 300 }, (_, i): [string, number] => [`${(i * step) % 307}`, 1 / (i + 1)]));
   const first = (depth: number) => fuse(list(7).slice(0, depth), list(11).slice(0, depth), 5).map((hit) => hit.id);
   expect(first(100)).toEqual(first(300));
+  const few = (depth: number) => fuse(list(7).slice(0, depth), list(11).slice(0, 10), 8).map((hit) => hit.id);
+  expect(few(300)).toEqual(few(100));
+  expect(few(150)).toEqual(few(100));
 });

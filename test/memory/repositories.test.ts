@@ -1,6 +1,6 @@
 /** A repository as a memory: indexed, searched, read back from its source, and never stale. */
 import { expect, test } from "bun:test";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MultigramEmbedder } from "../../src/embed/multigram.ts";
 import { native, openStore, scratchDir, TestMemory } from "../fixture.ts";
@@ -110,8 +110,13 @@ test("an index of an earlier version of the embedder is made anew, what else hol
   }
   await old.close();
 
-  const m = await TestMemory.open(dir, root);
+  const [m, other] = [await TestMemory.open(dir, root), await TestMemory.open(dir, root)];
+  await other.call("stats", { collection: "repo_symbols" });
   expect(paths(await m.call("repo_search", { query: "exponential backoff", top_k: 1 }))).toEqual(["src/net/retry.ts"]);
+  // A second process that still has the old one open finds the new one, and leaves it alone.
+  expect((await other.call("repo_search", { query: "exponential backoff" })).index_status).toBe("hit");
+  await other.close();
+  expect(readdirSync(dir).sort()).toEqual(["other", "repo_symbols"]);
   expect((await m.call("stats", { collection: "repo_symbols" })).stats).toMatchObject({
     dtype: "int4",
     external_ids: 3,

@@ -123,6 +123,7 @@ static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base,
   f->env.kernel = ame_kernel_table();
   f->env.spill_from = UINT64_MAX;
   f->env.run_memory = TY_RUN_MEMORY;
+  f->env.run_chunk = TY_RUN_CHUNK;
   ty_os_init(&f->env.os);
   f->c.env = &f->env;
   f->c.store = &f->store;

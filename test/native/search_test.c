@@ -191,6 +191,7 @@ static void test_arguments(void) {
 }
 
 #include "search_ivf.h"
+#include "search_runs.h"
 
 /* ---- BM25 -----------------------------------------------------------------------------------------------------------*/
 
@@ -376,7 +377,7 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t delta, uint64_t rou
                           .text = make_text(&seed, i < base ? 1 : 1 + seed % 4)};
   }
   fixture *f = fixture_make(1, rows, base, delta);
-  f->env.run_memory = run_memory;
+  f->env.run_memory = f->env.run_chunk = run_memory;
   naive *want = malloc((size_t)(n + 1) * sizeof *want);
   ty_error err = {0};
   ty_lexical_search_args args = lexical_args("zqaax", 5);
@@ -836,6 +837,7 @@ int main(int argc, char **argv) {
   test_terms(seed);
   test_tally();
   test_ivf_all(seed);
+  test_runs(seed);
   test_bm25(seed, 700, 90, 24, 1.2, 0.75, TY_RUN_MEMORY);
   test_bm25(seed + 1, 700, 90, 24, 0, 0, 20000); /* many runs, and rows that lie in two of them */
   test_bm25(seed + 2, 700, 90, 24, 2, 1, 3000);

@@ -308,7 +308,7 @@ static int env_open(uint32_t threads, ty_env **env) {
   ty_error err;
   if (ty_env_open(ame_kernel_table(), threads, env, &err) != TY_OK) return 0;
   (*env)->spill_from = spill_from;
-  if (spill_from < TY_SPILL_FROM) (*env)->run_memory = 2000;
+  if (spill_from < TY_SPILL_FROM) (*env)->run_memory = (*env)->run_chunk = 2000;
   (*env)->spill_leave = 0;
   return 1;
 }
