@@ -2,8 +2,8 @@
  * Hashing for Large Scale Multitask Learning", 2009).
  *
  * Equal to the bit everywhere, because: features add in the order of the text; every operation is an IEEE 754 sum, product, quotient
- * or square root of f32, which round one way only; nothing is contracted to a fused multiply-add; and no function of libm is used but
- * sqrt.
+ * or square root, which round one way only; nothing is contracted to a fused multiply-add; and of libm only sqrt is used, and frexp and
+ * ldexp, which are exact.
  *
  * A text is read in blocks of up to BLOCK_WORDS distinct terms, so that repeats are counted in a fixed 195 KB of stack
  * whatever its length. Up to about 20 KB of prose a block is the whole text; in a longer one a word saturates anew in each

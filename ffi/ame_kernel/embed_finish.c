@@ -66,7 +66,7 @@ static float largest_of(const float *x, uint32_t n) {
  * no longer wins every question (locomo: .27 to .45). c is spread over several, because one large element would cost the codes of
  * all others their precision.
  *
- * The row is rounded to 255 levels: a base then holds it in a quarter of the bytes to the bit, and no set ranks worse for it. */
+ * The row is rounded to 255 levels: a base then holds it in a quarter of the bytes to the bit, and ranks as well (mean of eight sets .6855 without, .6857 with). */
 static void finish_document(state *s, float *out) {
   const model *m = s->m;
   uint32_t used = (uint32_t)s->used_dims, dim = m->dim;

@@ -159,8 +159,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
   }
   ty_coded_free(&r.coded);
   free(r.decoded);
-  if (c->lexical_index != NULL && c->delta.count > first)
-    ty_lexical_added(c->lexical_index, first, c->delta.count - first);
+  if (c->lexical_index != NULL && c->delta.count > first) ty_lexical_added(c->lexical_index, first);
   return status;
 }
 

@@ -319,8 +319,8 @@ bool ty_lexical_parameters(const ty_lexical *x, double *k1, double *b, uint64_t 
 /* Called under the exclusive lock when rows come to the delta and when a row dies, so that the next question sees it. Cheap: only
  * notes; the work may be done at the next lexical question (which then takes its own mutex). A failure to allocate is remembered and
  * reported by that question. */
-void ty_lexical_added(ty_lexical *x, uint64_t first_delta_at, uint64_t count);
-void ty_lexical_died(ty_lexical *x, const ty_segment *segment, uint64_t at);
+void ty_lexical_added(ty_lexical *x, uint64_t first_delta_at);
+void ty_lexical_died(ty_lexical *x);
 /* The delta was emptied or re-read from its start: forget what was noted of it. */
 void ty_lexical_reset(ty_lexical *x);
 

@@ -22,16 +22,12 @@ void ty_lexical_free(ty_lexical *x) {
   free(x);
 }
 
-void ty_lexical_added(ty_lexical *x, uint64_t first_delta_at, uint64_t count) {
-  (void)count;
+void ty_lexical_added(ty_lexical *x, uint64_t first_delta_at) {
   x->stale = true;
   if (first_delta_at < x->delta_count) x->restart = true; /* rows that were counted already are others now */
 }
 
-void ty_lexical_died(ty_lexical *x, const ty_segment *segment, uint64_t at) {
-  (void)segment, (void)at;
-  x->stale = true;
-}
+void ty_lexical_died(ty_lexical *x) { x->stale = true; }
 
 void ty_lexical_reset(ty_lexical *x) { x->stale = x->restart = true; }
 

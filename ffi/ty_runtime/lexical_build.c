@@ -74,7 +74,7 @@ static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
   b->length = 0;
   /* As ty_tally_row, but the tokens go to the runs as they come, which sort and count them anyway. Stored terms of a row that has its text as well
    * are the delta's, and of old bases: they save the tokenising unless that has changed. */
-  if (has_text && (reader.distinct == 0 || reader.version != k->token_version())) {
+  if (ty_terms_are_of_text(&reader, has_text, k)) {
     k->token_hashes(ty_token_cache(&b->cache, &b->texts), text.data, (size_t)text.bytes, take_hash, b);
   } else {
     while (whole && ty_terms_next(&reader)) {

@@ -210,7 +210,7 @@ static void apply(put_call *p, const uint32_t *key_codes) {
     c->next_row++;
     ty_derived_added(c, (ty_place)(c->base.count + c->delta.count - 1));
   }
-  if (c->lexical_index != NULL && p->rows > 0) ty_lexical_added(c->lexical_index, first, p->rows);
+  if (c->lexical_index != NULL && p->rows > 0) ty_lexical_added(c->lexical_index, first);
   c->store->changed = true;
 }
 

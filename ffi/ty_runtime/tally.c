@@ -82,7 +82,7 @@ ty_status ty_tally_row(ty_tally *t, const ame_kernel *k, ty_ref row, ty_error *e
   ty_term_reader reader;
   bool has_text, whole = ty_terms_open(&reader, ty_row_terms(row.segment, row.at));
   ty_slice text = ty_row_text(row.segment, row.at, &has_text);
-  if (has_text && (reader.distinct == 0 || reader.version != k->token_version())) {
+  if (ty_terms_are_of_text(&reader, has_text, k)) {
     ty_tally_text(t, k, text);
   } else {
     while (whole && ty_terms_next(&reader)) ty_tally_term(t, reader.hash, reader.tf);

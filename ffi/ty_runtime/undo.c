@@ -76,7 +76,7 @@ void ty_kill(ty_collection *c, ty_place place) {
   segment->dead[at] = 1;
   segment->live--;
   c->store->killed[c->store->killed_count++] = place;
-  if (c->lexical_index != NULL) ty_lexical_died(c->lexical_index, segment, at);
+  if (c->lexical_index != NULL) ty_lexical_died(c->lexical_index);
   ty_weights_note(c->weights, TY_WEIGHTS_DIED);
 }
 

