@@ -16,7 +16,8 @@ export interface TermShare {
 /** One row of an answer; what was not asked for or not stored is undefined. */
 export interface RowRecord {
   id: string;
-  row: number;
+  /** Order of insertion; a row that replaced another has that one's. Compaction keeps the order, not the numbers. */
+  birth: number;
   score: number;
   found: boolean;
   /** JSON as stored. */
@@ -53,7 +54,7 @@ export function decodeRecords(answer: Uint8Array, count: number): RowRecord[] {
     return value;
   };
   for (let i = 0; i < count; i++) {
-    const row = Number(view.getBigUint64(at, true));
+    const birth = Number(view.getBigUint64(at + 8, true));
     const score = view.getFloat64(at + 16, true);
     const idBytes = view.getUint32(at + 24, true);
     const metaBytes = view.getUint32(at + 28, true);
@@ -75,7 +76,7 @@ export function decodeRecords(answer: Uint8Array, count: number): RowRecord[] {
       terms = decodeTerms(view, text, at, extraBytes);
       at += padded(extraBytes);
     }
-    rows[i] = { id, row, score, found, meta, text: body, vector, terms };
+    rows[i] = { id, birth, score, found, meta, text: body, vector, terms };
   }
   return rows;
 }

@@ -2,7 +2,7 @@
 #include "lexical_question.h"
 
 static bool better(const ty_ranked *a, const ty_ranked *b) {
-  return a->score != b->score ? a->score > b->score : a->row < b->row;
+  return a->score != b->score ? a->score > b->score : a->birth < b->birth;
 }
 
 static void sink_item(ty_ranked *items, uint64_t count, ty_ranked moving) {

@@ -86,7 +86,7 @@ static inline uint32_t ty_cursor_bound(const ty_cursor *c, uint32_t block) {
 
 /* ---- The best rows so far: lexical_best.c ------------------------------------------------------------------------------*/
 typedef struct ty_ranked {
-  uint64_t row;
+  uint64_t birth;
   uint32_t score;
   uint32_t at : 31;
   uint32_t delta : 1;
@@ -97,7 +97,7 @@ typedef struct ty_best {
   ty_ranked *items;
   uint64_t k, count;
 } ty_best;
-/* A row with less cannot come in; one with as much may, by its number. */
+/* A row with less cannot come in; one with as much may, by its birth. */
 static inline uint32_t ty_best_need(const ty_best *b) { return b->count == b->k ? b->items[0].score : 1; }
 void ty_best_offer(ty_best *b, const ty_ranked *one);
 void ty_best_sort(ty_best *b);

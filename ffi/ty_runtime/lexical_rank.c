@@ -162,7 +162,7 @@ static ty_status look_up(ranking *r, ty_cursor *c, uint32_t bound, uint64_t rest
 static void offer(ranking *r) {
   for (uint32_t i = 0; i < r->row_count; i++) {
     uint64_t at = r->low + r->rows[i];
-    ty_best_offer(r->best, &(ty_ranked){.row = r->segment->row[at],
+    ty_best_offer(r->best, &(ty_ranked){.birth = r->segment->birth[at],
                                         .score = r->sums[r->rows[i]],
                                         .at = (uint32_t)at & INT32_MAX,
                                         .delta = !r->segment->is_base});

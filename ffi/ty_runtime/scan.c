@@ -77,7 +77,7 @@ static void prefetch_row(const ty_scanner *s, uint64_t at) {
 static void score_one(ty_scanner *s, uint64_t at, uint32_t position, ame_topk *best) {
   ty_ref ref = scan_ref(s, at);
   float score = scan_score(s, ty_row_vector(s->c, ref.segment, ref.at, s->row));
-  ame_hit hit = {ref.segment->row[ref.at], score, position};
+  ame_hit hit = {ref.segment->birth[ref.at], score, position}; /* row numbers change with compaction, the order of births does not */
   s->counts.scored++;
   s->k->topk_offer(best, &hit, 1);
 }

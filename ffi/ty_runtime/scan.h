@@ -17,7 +17,7 @@ typedef struct ty_range {
 
 typedef struct ty_scored {
   ty_ref ref;
-  uint64_t row;
+  uint64_t birth;
   float score;
 } ty_scored;
 
@@ -33,7 +33,7 @@ ty_status ty_scanner_feed(ty_scanner *s, const ty_range *range, ty_error *err);
 /* A bound that the k-th best row so far reaches at least; -infinity while fewer than top_k rows were seen. In the scale of inner products: of
  * <q, x>, for L2 of <q, x> - ||x||^2 / 2 = (||q||^2 - ||q - x||^2) / 2. */
 double ty_scanner_threshold(const ty_scanner *s);
-/* The best rows, best first, ties by smaller row number. *out holds *count rows and is the caller's to free(), also when empty or on failure.
+/* The best rows, best first, ties by earlier birth. *out holds *count rows and is the caller's to free(), also when empty or on failure.
  * Called once. */
 ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_error *err);
 typedef struct ty_scan_counts {

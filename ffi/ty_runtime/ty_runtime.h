@@ -198,7 +198,7 @@ typedef struct ty_search_args {
   uint64_t scored_rows;   /* out: rows scored in f32 */
   uint64_t probed_lists;  /* out: 0 for an exact search */
 } ty_search_args;
-/* The top_k live rows, best first, ties by smaller row number. A score is the inner product with the stored row, the cosine (0 for a zero row),
+/* The top_k live rows, best first, ties by earlier birth, which compaction keeps. A score is the inner product with the stored row, the cosine (0 for a zero row),
  * or the negative squared distance.
  *
  * Weighted, the question's elements are divided each by the mean square of the live rows' elements there (smoothed: weights.c), and the question is

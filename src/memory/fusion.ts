@@ -10,6 +10,8 @@ import { DENSE_WEIGHT } from "./ranking.ts";
 export interface Ranked {
   id: string;
   score: number;
+  /** Order of insertion. */
+  birth: number;
 }
 
 /** Mean and deviation are those of so many candidates of a ranking, so that an answer's first hits hardly depend on how many were asked for. */
@@ -21,7 +23,7 @@ export function candidateDepth(topK: number): number {
 }
 
 /**
- * The rows of both rankings, best fused score first, ties in order of id. A candidate that one ranking does not hold gets that ranking's
+ * The rows of both rankings, best fused score first, ties in order of insertion, which compaction keeps. A candidate that one ranking does not hold gets that ranking's
  * lowest score: it is at most as good as the last one listed. A lexical ranking shorter than `HEAD` is all there is: what it does not
  * hold scores 0 there. (Without that the only row with a rare word had the mean score of its own list, and of 322 such rows 126 were not
  * first.)
@@ -32,14 +34,14 @@ export function fuse(
   topK: number,
   denseWeight = DENSE_WEIGHT,
 ): Ranked[] {
-  const ids = new Set([...dense, ...lexical].map(({ id }) => id));
+  const births = new Map([...lexical, ...dense].map(({ id, birth }) => [id, birth]));
   const isAll = lexical.length < HEAD;
   const absent = isAll ? new Set([...dense.slice(0, HEAD), ...lexical].map(({ id }) => id)).size - lexical.length : 0;
   const byMeaning = standardise(dense, 0, dense.at(-1)?.score);
   const byWord = standardise(lexical, absent, isAll ? 0 : lexical.at(-1)?.score);
-  return [...ids]
-    .map((id) => ({ id, score: denseWeight * byMeaning(id) + (1 - denseWeight) * byWord(id) }))
-    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
+  return [...births]
+    .map(([id, birth]) => ({ id, birth, score: denseWeight * byMeaning(id) + (1 - denseWeight) * byWord(id) }))
+    .sort((a, b) => b.score - a.score || a.birth - b.birth)
     .slice(0, topK);
 }
 

@@ -34,6 +34,8 @@ export interface Detail {
 export interface Row {
   id: string;
   found: boolean;
+  /** Order of insertion; a row that replaced another has that one's. Equal scores stand in it. Compaction keeps the order, not the numbers. */
+  birth: number;
   score: number;
   metadata: Metadata | undefined;
   text: string | undefined;
@@ -338,6 +340,6 @@ function toWhat(detail: Detail): number {
 }
 
 function toRow(record: RowRecord): Row {
-  const { id, found, score, meta, text, vector, terms } = record;
-  return { id, found, score, metadata: meta === undefined ? undefined : JSON.parse(meta), text, vector, terms };
+  const { id, found, birth, score, meta, text, vector, terms } = record;
+  return { id, found, birth, score, metadata: meta === undefined ? undefined : JSON.parse(meta), text, vector, terms };
 }

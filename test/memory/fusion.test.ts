@@ -1,7 +1,13 @@
 import { expect, test } from "bun:test";
 import { fuse } from "../../src/memory/fusion.ts";
 
-const ranked = (...scores: [string, number][]) => scores.map(([id, score]) => ({ id, score }));
+/** Born in the order in which ids are first named in a test. */
+const births = new Map<string, number>();
+const birthOf = (id: string) => {
+  if (!births.has(id)) births.set(id, births.size);
+  return births.get(id)!;
+};
+const ranked = (...scores: [string, number][]) => scores.map(([id, score]) => ({ id, score, birth: birthOf(id) }));
 
 test("a candidate that both rankings like wins over one that only one of them likes", () => {
   const dense = ranked(["both", 0.8], ["dense", 0.81], ["x", 0.1], ["y", 0.1]);
@@ -16,9 +22,11 @@ test("one empty ranking leaves the other's order", () => {
   expect(fuse([], [], 5)).toEqual([]);
 });
 
-test("equal scores are ordered by id, so that the answer is the same every time", () => {
-  const list = ranked(["b", 1], ["a", 1], ["c", 1]);
-  expect(fuse(list, [], 3).map((hit) => hit.id)).toEqual(["a", "b", "c"]);
+test("equal scores are ordered by insertion, whatever their ids and the order of the rankings", () => {
+  const list = [3, 1, 2].map((birth) => ({ id: `${9 - birth}`, score: 1, birth }));
+  for (const fused of [fuse(list, [], 3), fuse([], list, 3), fuse(list, list, 3)]) {
+    expect(fused.map((hit) => hit.birth)).toEqual([1, 2, 3]);
+  }
 });
 
 test("the only row that holds a word is first, whatever the other ranking says", () => {

@@ -71,7 +71,7 @@ static void fill(world *w, int which, const float *rows, uint64_t n, uint64_t fi
   ame_code_info *info = keep(calloc(n + 1, sizeof *info));
   uint8_t *four = keep(aligned_alloc(64, AME_BLOCK_BYTES(dim) * (blocks + 1)));
   memset(four, 0, AME_BLOCK_BYTES(dim) * (blocks + 1));
-  uint64_t *row = keep(calloc(n + 1, sizeof *row));
+  uint64_t *birth = keep(calloc(n + 1, sizeof *birth));
   uint32_t *keys = keep(calloc(n + 1, sizeof *keys));
   uint8_t *packed = keep(calloc(1, AME_I4_BYTES(dim)));
   g->keys = keep(calloc(2, sizeof *g->keys));
@@ -98,7 +98,7 @@ static void fill(world *w, int which, const float *rows, uint64_t n, uint64_t fi
     ty_coding_quantize(k, &w->c.base.coding, dim, rows + i * dim, 1, rest, packed, &four_info);
     block_put(four, i, dim, packed, &four_info, bias);
     info[i].bias = bias;
-    row[i] = first_row + (which == 0 ? n - 1 - i : i); /* a base's row numbers are in any order */
+    birth[i] = first_row + n - 1 - i; /* neither a base nor a delta with updates has its rows in the order of birth */
     keys[i] = 1 + (uint32_t)(ty_random(s) % 10);
     g->dead[i] = ty_random(s) % 11 == 0;
   }
@@ -106,7 +106,7 @@ static void fill(world *w, int which, const float *rows, uint64_t n, uint64_t fi
   g->info = info;
   g->blocks = screened ? four : NULL;
   if (!screened) free(four);
-  g->row = row;
+  g->birth = birth;
   g->keys[0] = g->keys[1] = keys;
   if (which == 0) {
     g->vectors = (const uint8_t *)vectors;
@@ -125,7 +125,7 @@ static void drop(world *w) {
     free((void *)(uintptr_t)g->codes);
     free((void *)(uintptr_t)g->info);
     free((void *)(uintptr_t)g->blocks);
-    free((void *)(uintptr_t)g->row);
+    free((void *)(uintptr_t)g->birth);
     free((void *)(uintptr_t)g->keys[0]);
     free(g->keys);
     free(g->dead);
@@ -137,14 +137,14 @@ static void drop(world *w) {
 }
 
 typedef struct plain {
-  uint64_t row;
+  uint64_t birth;
   float score;
 } plain;
 
 static int better(const void *a, const void *b) {
   const plain *x = a, *y = b;
   if (x->score != y->score) return x->score > y->score ? -1 : 1;
-  return x->row < y->row ? -1 : x->row > y->row;
+  return x->birth < y->birth ? -1 : x->birth > y->birth;
 }
 
 static float plain_score(const world *w, const float *q, const float *x) {
@@ -174,7 +174,7 @@ static void ask(world *w, const float *q, uint64_t top_k, const ty_filter *filte
     for (uint64_t i = 0; i < w->counts[g]; i++) {
       if (!ty_filter_allows(filter, &w->segments[g], i)) continue;
       const float *x = w->decoded + ((g == 0 ? 0 : w->counts[0]) + i) * w->c.dim;
-      expected[n++] = (plain){w->segments[g].row[i], plain_score(w, q, x)};
+      expected[n++] = (plain){w->segments[g].birth[i], plain_score(w, q, x)};
     }
   }
   qsort(expected, n, sizeof *expected, better);
@@ -208,12 +208,12 @@ static void ask(world *w, const float *q, uint64_t top_k, const ty_filter *filte
   }
   CHECK(ty_scanner_answer(scanner, &hits, &count, &err) == TY_OK);
   bool same = count == n;
-  for (uint64_t i = 0; same && i < n; i++) same = hits[i].row == expected[i].row && hits[i].score == expected[i].score;
+  for (uint64_t i = 0; same && i < n; i++) same = hits[i].birth == expected[i].birth && hits[i].score == expected[i].score;
   if (!same) {
     fprintf(stderr, "%s: dim %u, metric %d, top_k %llu: %llu of %llu\n", what, w->c.dim, (int)w->c.metric, (unsigned long long)top_k, (unsigned long long)count,
             (unsigned long long)n);
     for (uint64_t i = 0; i < n && i < count && i < 20; i++)
-      fprintf(stderr, "  %llu %a  %llu %a\n", (unsigned long long)hits[i].row, (double)hits[i].score, (unsigned long long)expected[i].row, (double)expected[i].score);
+      fprintf(stderr, "  %llu %a  %llu %a\n", (unsigned long long)hits[i].birth, (double)hits[i].score, (unsigned long long)expected[i].birth, (double)expected[i].score);
   }
   CHECK(same);
   free(hits);
