@@ -12,6 +12,7 @@ export const Status = {
   NO_MEMORY: 9,
   BUFFER: 10,
   ABI: 11,
+  LARGE: 12,
 } as const;
 
 /** One of the codes above. */

@@ -165,8 +165,8 @@ export class NativeCollection {
   }
 
   /**
-   * The `topK` best rows by the collection's metric, for a `weighted` question by what the rows hold (weights.h). With `offThread` the scan runs on
-   * a worker and the event loop lives.
+   * The `topK` best rows by the collection's metric, for a `weighted` question by what the rows hold (weights.h). A question that is going to
+   * read more than `inlineBytes` of codes (cost.h) is asked on a worker, and the event loop lives.
    */
   async search(
     query: Float32Array,
@@ -175,15 +175,15 @@ export class NativeCollection {
     targetRecall: number,
     what: number,
     weighted: boolean,
-    offThread: boolean,
+    inlineBytes: number,
   ): Promise<NativeHits> {
-    const words = new Words(15).pointer(0, query).integer(1, topK);
+    const words = new Words(16).pointer(0, query).integer(1, topK);
     filtered(words, 2, filter).double(5, targetRecall).integer(6, what).integer(7, Number(weighted));
-    return this.answerMaybeOff("ty_search", Op.SEARCH, words, 8, offThread, (answer) => ({
-      rows: decodeRecords(answer, words.number(11)),
-      screenedRows: words.number(12),
-      scoredRows: words.number(13),
-      probedLists: words.number(14),
+    return this.answerHereOrOff("ty_search", Op.SEARCH, words, 8, inlineBytes, (answer) => ({
+      rows: decodeRecords(answer, words.number(12)),
+      screenedRows: words.number(13),
+      scoredRows: words.number(14),
+      probedLists: words.number(15),
     }));
   }
 
@@ -222,19 +222,19 @@ export class NativeCollection {
     });
   }
 
-  /** The `topK` best rows by BM25. */
+  /** The `topK` best rows by BM25; `inlineBytes` as of `search`. */
   async searchLexical(
     query: string,
     topK: number,
     filter: NativeFilter | undefined,
     what: number,
-    offThread: boolean,
+    inlineBytes: number,
   ): Promise<RowRecord[]> {
     const bytes = new TextEncoder().encode(query);
-    const words = new Words(11).pointer(0, bytes).integer(1, bytes.byteLength).integer(2, topK);
+    const words = new Words(12).pointer(0, bytes).integer(1, bytes.byteLength).integer(2, topK);
     filtered(words, 3, filter).integer(6, what);
-    return this.answerMaybeOff("ty_search_lexical", Op.SEARCH_LEXICAL, words, 7, offThread, (answer) =>
-      decodeRecords(answer, words.number(10)),
+    return this.answerHereOrOff("ty_search_lexical", Op.SEARCH_LEXICAL, words, 7, inlineBytes, (answer) =>
+      decodeRecords(answer, words.number(11)),
     );
   }
 
@@ -313,6 +313,13 @@ export class NativeCollection {
 
   /** Asks with the scratch buffer, and once more with a larger one where it was too small. `at` is the index of the field `out`. */
   private answer(name: Answering, words: Words, at: number): Uint8Array {
+    const answer = this.answerUnlessLarge(name, words, at);
+    if (answer === undefined) throw toError(Status.LARGE, this.error);
+    return answer;
+  }
+
+  /** The same; undefined for a question that is too large for this thread. */
+  private answerUnlessLarge(name: Answering, words: Words, at: number): Uint8Array | undefined {
     let out = this.scratch;
     for (;;) {
       words.pointer(at, out).integer(at + 1, out.byteLength);
@@ -322,23 +329,25 @@ export class NativeCollection {
         words.release();
         return out.subarray(0, needed);
       }
+      if (code === Status.LARGE) return undefined;
       if (code !== Status.BUFFER) throw toError(code, this.error);
       out = this.grow(needed);
     }
   }
 
-  /** Decodes before anything else can run: the scratch buffer belongs to the next question. */
-  private async answerMaybeOff<T>(
+  /** Asks here, and where that would take too long on a worker. `at` is the index of the field `most_bytes`; `out` follows it. */
+  private async answerHereOrOff<T>(
     name: Answering,
     op: number,
     words: Words,
     at: number,
-    offThread: boolean,
+    inlineBytes: number,
     decode: (answer: Uint8Array) => T,
   ): Promise<T> {
-    return offThread
-      ? this.answerOff(op, words, at, ANSWER_BYTES, undefined, decode)
-      : decode(this.answer(name, words, at));
+    const answer = this.answerUnlessLarge(name, words.integer(at, inlineBytes), at + 1);
+    // Decoded before anything else can run: the scratch buffer belongs to the next question.
+    if (answer !== undefined) return decode(answer);
+    return this.answerOff(op, words.integer(at, 0), at + 1, ANSWER_BYTES, undefined, decode);
   }
 
   /** Asks on a worker, with a buffer of its own: other questions may use the shared one meanwhile. */

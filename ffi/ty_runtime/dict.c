@@ -35,6 +35,10 @@ static bool grow_codes(ty_dict *d) {
   uint64_t *ends = realloc(d->ends, (size_t)capacity * sizeof *ends);
   if (ends == NULL) return false;
   d->ends = ends;
+  uint64_t *live = realloc(d->live, (size_t)capacity * sizeof *live);
+  if (live == NULL) return false;
+  memset(live + d->capacity, 0, (capacity - d->capacity) * sizeof *live);
+  d->live = live;
   d->capacity = capacity;
   if (d->count == 0) { /* code 0: the empty key */
     d->ends[0] = 0;
@@ -73,9 +77,17 @@ uint32_t ty_dict_intern(ty_dict *d, const ame_kernel *k, ty_slice value) {
   return code;
 }
 
+void ty_dict_came(ty_dict *d, uint32_t code, uint64_t rows) {
+  d->held += d->live[code] == 0 && rows > 0;
+  d->live[code] += rows;
+}
+
+void ty_dict_went(ty_dict *d, uint32_t code) { d->held -= --d->live[code] == 0; }
+
 void ty_dict_free(ty_dict *d) {
   ty_buffer_free(&d->bytes);
   free(d->ends);
+  free(d->live);
   free(d->table);
   *d = (ty_dict){0};
 }

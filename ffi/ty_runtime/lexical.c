@@ -163,6 +163,16 @@ static ty_status follow_delta(ty_lexical *x, const ame_kernel *k, const ty_segme
   return TY_OK;
 }
 
+uint64_t ty_lexical_pending(ty_lexical *x, const ty_collection *c) {
+  if (pthread_mutex_trylock(&x->lock) != 0) return UINT64_MAX;
+  bool fresh = x->base_dead == NULL || x->broken;
+  uint64_t rows = c->delta.count, counted = fresh ? x->image.docs : x->base_docs;
+  if (!fresh && !x->restart && x->delta_count <= rows) rows -= x->delta_count;
+  rows += counted < c->base.live ? c->base.live - counted : counted - c->base.live;
+  pthread_mutex_unlock(&x->lock);
+  return rows;
+}
+
 ty_status ty_lexical_sync(ty_lexical *x, const ty_collection *c, ty_error *err) {
   const ame_kernel *k = c->env->kernel;
   ty_status status = TY_OK;

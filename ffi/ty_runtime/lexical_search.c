@@ -3,7 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lexical_question.h"
+#include "cost.h"
+
+/* A query's bytes that are tokenised wherever it was asked: a few hundred microseconds. */
+#define QUERY_BYTES_HERE ((uint64_t)64 << 10)
 
 /* How often a row has a term. */
 static ty_status tf_of(const question *q, ty_ref ref, const query_term *t, ty_postings *memory, uint32_t *tf, ty_error *err) {
@@ -58,8 +61,10 @@ static ty_status ask(question *q, ty_lexical_search_args *args, ty_error *err) {
   ty_filter filter;
   ty_best best = {0};
   ty_status status = ty_filter_open(q->c, args->column, (ty_slice){args->key, args->key_bytes}, &filter, err);
+  if (status == TY_OK) status = ty_cost_check(ty_lexical_sync_cost(q->x, q->c), args->most_bytes, err);
   if (status == TY_OK) status = ty_lexical_sync(q->x, q->c, err);
   if (status == TY_OK) status = ty_question_prepare(q, err);
+  if (status == TY_OK) status = ty_cost_check(ty_question_cost(q, &filter), args->most_bytes, err);
   if (status == TY_OK) status = ty_question_rank(q, &filter, args->top_k, &best, err);
   if (status == TY_OK) status = answer(q, args, &best, err);
   free(best.items);
@@ -76,14 +81,16 @@ ty_status ty_search_lexical_entered(ty_collection *c, ty_lexical_search_args *ar
                    "the lexical index of this collection was not built yet: run svc_build_lexical first");
   }
   if (!ty_lexical_usable(c->lexical_index)) return ty_fail(err, c->lexical_index->trouble, "%s", c->lexical_index->message);
-  atomic_fetch_add_explicit(&c->searches, 1, memory_order_relaxed);
-  ty_status status;
+  ty_status status = TY_OK;
   question q = {.c = c, .x = c->lexical_index};
+  if (args->query_bytes > QUERY_BYTES_HERE) status = ty_cost_check(UINT64_MAX, args->most_bytes, err);
+  if (status != TY_OK) return status;
   if (!ty_question_read(&q, (ty_slice){args->query, args->query_bytes})) {
     status = ty_fail(err, TY_NO_MEMORY, "not enough memory for a query of %" PRIu64 " bytes", args->query_bytes);
   } else {
     status = ask(&q, args, err);
   }
+  if (status != TY_LARGE) atomic_fetch_add_explicit(&c->searches, 1, memory_order_relaxed);
   ty_question_free(&q);
   return status;
 }

@@ -91,28 +91,16 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
   return status == TY_OK ? ty_answer_end(&answer, err) : status;
 }
 
-static uint64_t count_segment(const ty_segment *s, const ty_eq *f, uint64_t first, uint64_t last) {
-  uint64_t n = 0;
-  const uint32_t *keys = s->count > 0 ? s->keys[f->column] : NULL;
-  for (uint64_t at = first; at < last; at++) n += (keys[at] == f->code) & !s->dead[at];
-  return n;
-}
-
 ty_status ty_count(ty_collection *c, ty_count_args *args, ty_error *err) {
   args->count = 0;
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
   ty_eq filter;
   status = read_filter(c, args->column, args->key, args->key_bytes, &filter, err);
-  if (status == TY_OK && filter.any) {
+  if (status == TY_OK && filter.any)
     args->count = c->base.live + c->delta.live;
-  } else if (status == TY_OK && filter.code != TY_NO_CODE) {
-    uint64_t first = 0, last = c->base.count;
-    for (uint32_t i = 0; filter.column == 0 && i < c->span_count; i++) { /* a partition is one run of the base */
-      if (c->spans[i].key == filter.code) first = c->spans[i].first, last = first + c->spans[i].count;
-    }
-    args->count = count_segment(&c->base, &filter, first, last) + count_segment(&c->delta, &filter, 0, c->delta.count);
-  }
+  else if (status == TY_OK && filter.code != TY_NO_CODE)
+    args->count = c->dicts[filter.column].live[filter.code];
   ty_leave(c);
   return status;
 }

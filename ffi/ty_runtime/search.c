@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cost.h"
 #include "ivf.h"
 #include "weights.h"
 
@@ -104,8 +105,13 @@ ty_status ty_search_entered(ty_collection *c, ty_search_args *args, ty_error *er
   ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
   ty_status status = ty_filter_open(c, args->column, (ty_slice){args->key, args->key_bytes}, &filter, err);
   if (status != TY_OK) return status;
-  atomic_fetch_add_explicit(&c->searches, 1, memory_order_relaxed);
   double target = args->target_recall == 0 ? c->default_target_recall : args->target_recall;
+  if (args->most_bytes > 0) {
+    uint64_t cost = ty_search_cost(c, &filter, use_ivf(c, &filter, target), args->weighted != 0);
+    status = ty_cost_check(cost, args->most_bytes, err);
+    if (status != TY_OK) return status;
+  }
+  atomic_fetch_add_explicit(&c->searches, 1, memory_order_relaxed);
   if (args->weighted) status = ty_weights_sync(c, err);
   if (status != TY_OK) return status;
   float *scratch = malloc(c->dim * sizeof *scratch);

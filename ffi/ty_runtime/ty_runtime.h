@@ -23,7 +23,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 3u
+#define TY_ABI_VERSION 4u
 TY_API uint32_t ty_abi_version(void);
 
 typedef enum ty_status {
@@ -33,12 +33,13 @@ typedef enum ty_status {
   TY_NOT_FOUND = 3,  /* no such collection, or an id that TY_UPDATE needs */
   TY_STATE = 4,      /* a question to an index that was not built, a change outside begin and save */
   TY_IO = 5,         /* a system call failed; `sys_errno` says how. The saved state stands */
-  TY_BUSY = 6,       /* another writer holds the lock; the message names it */
+  TY_BUSY = 6,       /* another writer holds the lock, and the message names it; or saves come faster than they can be followed */
   TY_CANCELLED = 7,  /* progress->cancel was seen; the saved state stands */
   TY_CORRUPT = 8,    /* bytes on disk do not match their checksum or their format; the message names file and offset */
   TY_NO_MEMORY = 9,
   TY_BUFFER = 10,    /* out_capacity is too small: out_bytes says how much is needed; ask again */
-  TY_ABI = 11        /* the kernel table is of another version */
+  TY_ABI = 11,       /* the kernel table is of another version */
+  TY_LARGE = 12      /* the question would read more than most_bytes; nothing was read */
 } ty_status;
 
 typedef struct ty_error {
@@ -190,6 +191,9 @@ typedef struct ty_search_args {
   double target_recall; /* 1: exact. Below 1: IVF where one is built. 0: the collection's default */
   uint64_t what;
   uint64_t weighted; /* 1: as a question of texts' hashed features, see below; else 0 */
+  /* TY_LARGE at once where more is going to be read, in bytes of 8-bit codes; other work is counted as what takes as long. 0: no bound. For a
+   * thread that must not be held up: it then hands the same question, without the bound, to ty_submit. */
+  uint64_t most_bytes;
   uint8_t *out; /* 8-byte aligned */
   uint64_t out_capacity;
   uint64_t out_bytes;     /* out, also with TY_BUFFER */
@@ -235,6 +239,7 @@ typedef struct ty_lexical_search_args {
   const uint8_t *key;
   uint64_t key_bytes;
   uint64_t what;
+  uint64_t most_bytes; /* as in ty_search_args; a query of more than 64 KiB is large in any case */
   uint8_t *out;
   uint64_t out_capacity;
   uint64_t out_bytes;

@@ -23,6 +23,7 @@ typedef struct part {
   uint64_t *sums;  /* dim */
   uint8_t *dead;   /* 1: not in the sums; `rows` of them */
   uint64_t rows, capacity;
+  uint64_t counted; /* rows in the sums */
   bool restart;    /* what is above cannot be trusted */
 } part;
 
@@ -97,6 +98,7 @@ static ty_status no_memory(ty_error *err) {
 
 static void count_row(const ty_collection *c, part *p, const ty_segment *s, uint64_t at, bool off) {
   ty_weights_count(p->sums, ty_row_vector(c, s, at, c->weights->row), c->dim, off);
+  p->counted += off ? (uint64_t)-1 : 1;
   /* Not of unsaved operations, which are the change's own. */
   ty_touched(c, s->is_base ? TY_OF_BASE : TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
 }
@@ -113,7 +115,7 @@ static ty_status prepare(const ty_collection *c, part *p, const ty_segment *s, t
   }
   if (p->sums == NULL) return no_memory(err);
   if (!p->restart && s->count >= p->rows) return TY_OK;
-  p->rows = s->squares != NULL ? s->count : 0;
+  p->rows = p->counted = s->squares != NULL ? s->count : 0;
   memset(p->dead, 0, (size_t)p->rows);
   if (s->squares != NULL)
     memcpy(p->sums, s->squares, c->dim * sizeof *p->sums);
@@ -151,6 +153,21 @@ static void weigh(const ty_collection *c, ty_weights *w) {
     double sum = (double)(w->base.sums[i] + w->delta.sums[i]) / TY_WEIGHTS_ONE;
     w->factor[i] = 1 / ((sum + PRIOR_ROWS * mean) / (rows + PRIOR_ROWS) + FLOOR_MEANS * mean);
   }
+}
+
+/* By the number of rows that are counted and should be: as many that came as died would hide each other, but rows come to the delta and die in
+ * the base mostly. */
+static uint64_t pending(const part *p, const ty_segment *s) {
+  uint64_t counted = !p->restart ? p->counted : s->squares != NULL ? s->count : 0;
+  return counted < s->live ? s->live - counted : counted - s->live;
+}
+
+uint64_t ty_weights_pending(const ty_collection *c) {
+  ty_weights *w = c->weights;
+  if (pthread_mutex_trylock(&w->lock) != 0) return UINT64_MAX;
+  uint64_t rows = pending(&w->base, &c->base) + pending(&w->delta, &c->delta);
+  pthread_mutex_unlock(&w->lock);
+  return rows;
 }
 
 ty_status ty_weights_sync(const ty_collection *c, ty_error *err) {

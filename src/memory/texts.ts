@@ -98,7 +98,6 @@ export async function searchTexts(
   const query = await embedder.embedQueries([args.query], signal);
   const { where, targetRecall } = args;
   const weighted = embedder.weightedQueries;
-  // Only a collection that may have an index is asked whether it has: the counters look at every row.
   if (!collection.schema.lexical || collection.stats().lexical_built === 0) {
     const dense = await collection.search(query, { topK: args.topK, where, targetRecall, weighted, ...detail });
     return { rows: dense.rows, dense, lexical: undefined };

@@ -80,13 +80,12 @@ export interface CollectionOptions {
   ensureHome(): void;
   /** Told of a save that failed and dropped what was staged. */
   onLost(name: string): void;
-  /** Scans of more bytes of codes than this run on a worker. */
+  /** Questions that are going to read more bytes of codes than this run on a worker. */
   inlineScanBytes: number;
 }
 
 /** A collection; see the class comment of `Store` for how to get one. */
 export class Collection {
-  private scanBytes = 0;
   /** Questions on a worker, which closing waits for. */
   private readonly asked = new Set<Promise<unknown>>();
   private readonly writer: Writer;
@@ -196,13 +195,12 @@ export class Collection {
       );
     }
     const filter = toFilter(options.where, this.schema.filterColumns);
-    const off = this.scanBytes > this.options.inlineScanBytes;
     try {
       const { topK, targetRecall = 0, weighted = false } = options;
+      const { inlineScanBytes } = this.options;
       const answer = await this.watched(
-        this.native.search(query, topK, filter, targetRecall, toWhat(options), weighted, off),
+        this.native.search(query, topK, filter, targetRecall, toWhat(options), weighted, inlineScanBytes),
       );
-      this.scanBytes = answer.screenedRows * this.schema.dim;
       return { ...answer, rows: answer.rows.map(toRow) };
     } catch (error) {
       throw fromNative(error, this.name);
@@ -242,8 +240,9 @@ export class Collection {
   async searchLexical(query: string, options: SearchOptions): Promise<Row[]> {
     const filter = toFilter(options.where, this.schema.filterColumns);
     try {
-      const off = this.scanBytes > this.options.inlineScanBytes;
-      const rows = await this.watched(this.native.searchLexical(query, options.topK, filter, toWhat(options), off));
+      const { inlineScanBytes } = this.options;
+      const answer = this.native.searchLexical(query, options.topK, filter, toWhat(options), inlineScanBytes);
+      const rows = await this.watched(answer);
       return rows.map(toRow);
     } catch (error) {
       throw fromNative(error, this.name);

@@ -10,7 +10,7 @@ import { fromNative } from "./failure.ts";
 import { completeSchema, parseManifest, type SchemaInput, schemaDifference, schemaJson } from "./manifest.ts";
 import { checkName, shown } from "./names.ts";
 
-/** Scans of more bytes of codes than this run on a worker: on the event loop they would hold up other answers for milliseconds. */
+/** Questions that are going to read more bytes of codes than this run on a worker: on the event loop they would hold up other answers. */
 const INLINE_SCAN_BYTES = 16 * 1024 * 1024;
 
 /** Directories on their way out; no collection's name begins with a dot. */

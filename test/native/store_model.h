@@ -271,6 +271,20 @@ static int model_equal(ty_collection *c, const model *m) {
     ty_count_args count = {.column = 0, .key = (uint8_t *)key, .key_bytes = content_key(k, key)};
     if (ty_count(c, &count, &err) != TY_OK || count.count != want) return 0;
   }
+  uint32_t parts = 0;
+  for (uint32_t k = 0; k < KEYS; k++) {
+    bool held = false;
+    for (uint32_t i = 0; i < IDS; i++) held |= m->version[i] != 0 && m->version[i] % KEYS == k;
+    parts += held;
+  }
+  ty_stats_args stats;
+  if (ty_stats(c, &stats, &err) != TY_OK || stats.values[TY_STAT_PARTITIONS] != parts) return 0;
+  for (uint32_t k = 0; k < 2; k++) {
+    uint64_t want = 0;
+    for (uint32_t i = 0; i < IDS; i++) want += m->version[i] != 0 && m->version[i] % 2 == k;
+    ty_count_args count = {.column = 1, .key = (const uint8_t *)(k == 0 ? "k0" : "k1"), .key_bytes = 2};
+    if (ty_count(c, &count, &err) != TY_OK || count.count != want) return 0;
+  }
   char id[64];
   for (uint32_t i = 0; i < IDS; i++) {
     uint64_t end = content_id(i, id);

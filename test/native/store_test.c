@@ -721,6 +721,7 @@ static void test_adopt(void) {
   ty_collection_close(d);
 }
 
+#include "store_ask.h"
 #include "store_spill.h"
 
 int main(int argc, char **argv) {
@@ -744,6 +745,8 @@ int main(int argc, char **argv) {
   test_id_map_of_another(COMPACT);
   test_damaged_source();
   test_readers();
+  test_follow_is_bounded();
+  test_bounded_questions();
   test_submit();
   test_close_waits();
   return program_end(env);

@@ -1,0 +1,44 @@
+/** Whether a question holds up the event loop is decided by its own size, not by that of the question before. */
+import { expect, test } from "bun:test";
+import { Store } from "../../src/store/store.ts";
+import { native, random, scratchDir, unitVectors } from "../fixture.ts";
+
+const DIM = 32;
+const LARGE = 3000;
+const SMALL = 10;
+
+/** Whether a promise is settled before anything but microtasks has run: then its question was answered on the event loop. */
+async function isInline(question: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  question.then(() => (settled = true));
+  for (let i = 0; i < 50; i++) await Promise.resolve();
+  const inline = settled;
+  await question;
+  return inline;
+}
+
+test("small questions are answered at once and large ones elsewhere, in any order", async () => {
+  const store = new Store(scratchDir(), (await native()).env, "0.0.0-test", 1000 * DIM);
+  const collection = store.create("c", { dim: DIM, filterColumns: ["kind"], lexical: true });
+  const rows = (n: number, name: string) => ({
+    ids: Array.from({ length: n }, (_, i) => `${name} ${i}`),
+    vectors: unitVectors(n, DIM, random(n)),
+    texts: Array.from({ length: n }, () => `common ${name}`),
+    metadata: Array.from({ length: n }, (_, i) => ({ scope: name, kind: i % 1000 })),
+  });
+  await collection.add(rows(LARGE, "large"));
+  await collection.add(rows(SMALL, "small"));
+  await collection.buildLexical(1.2, 0.6);
+  const query = unitVectors(1, DIM, random(7));
+  const search = (where?: Record<string, string | number>) => isInline(collection.search(query, { topK: 3, where }));
+  const byWord = (text: string) => isInline(collection.searchLexical(text, { topK: 3 }));
+  for (let round = 0; round < 3; round++) {
+    expect(await search()).toBe(false);
+    expect(await search({ scope: "small" })).toBe(true);
+    expect(await search({ scope: "large" })).toBe(false);
+    expect(await search({ kind: 7 })).toBe(true);
+    expect(await byWord("common")).toBe(false);
+    expect(await byWord("small")).toBe(true);
+  }
+  await store.close();
+});
