@@ -93,6 +93,36 @@ export function makeDirectory(path: string, mode = 0o700): void {
   syncDirectory(dirname(path));
 }
 
+/**
+ * The same, and what was there already is durable too, up to the root: another process may have been killed between making a folder and syncing
+ * its name, and what is acknowledged below it would be gone after a power cut.
+ */
+export function makeDurableDirectory(path: string, mode = 0o700): void {
+  makeDirectory(path, mode);
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    syncExisting(folder);
+    if (folder === dirname(folder)) return;
+  }
+}
+
+/** A folder that we may not open, or of a file system that syncs no folders, holds nothing that could be made more durable. */
+function syncExisting(folder: string): void {
+  let fd: number;
+  try {
+    fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+  } catch {
+    return;
+  }
+  try {
+    syncFile(fd);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EINVAL" && code !== "EROFS" && code !== "ENOTSUP") throw diskError(error, "sync", folder);
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** How a file is read: `noFollow` refuses a link as last component; `inspect` sees the open file's stat before a byte is read. */
 export interface ReadOptions {
   noFollow?: boolean;

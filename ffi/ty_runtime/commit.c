@@ -147,6 +147,7 @@ ty_status ty_begin(ty_collection *c, ty_error *err) {
       pthread_rwlock_wrlock(&c->lock);
       status = ty_follow(c, true, err);
       if (status == TY_OK) {
+        if (c->generation > 0 && !s->marker_gone) ty_first_end(c);
         ty_mark(c);
         s->changed = false;
         atomic_store(&s->writing, true);

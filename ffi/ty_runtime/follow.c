@@ -129,7 +129,9 @@ ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err) {
     ty_stamp stamp, again;
     int result = os->stamp(os, c->store->manifest_path, &stamp);
     if (result == -ENOENT || result == -ENOTDIR) {
-      if (missing_ok && c->generation == 0) return TY_OK;
+      status = ty_first_check(c, err);
+      if (status != TY_OK && os->stamp(os, c->store->manifest_path, &again) == 0) continue; /* it has come */
+      if (status != TY_OK || (missing_ok && c->generation == 0)) return status;
       return ty_fail(err, TY_NOT_FOUND, "there is no %s", TY_MANIFEST_NAME);
     }
     if (result < 0) return ty_fail_io(err, result, "look at", TY_MANIFEST_NAME);

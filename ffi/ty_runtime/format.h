@@ -12,6 +12,7 @@
 
 #define TY_MANIFEST_NAME "collection.json"
 #define TY_LOCK_NAME ".lock"
+#define TY_FIRST_NAME ".first-save"
 #define TY_ID_MAP_NAME "id_map.npy"
 #define TY_SPILL_NAME "spill"
 #define TY_MANIFEST_MAX ((uint64_t)16 << 20)

@@ -200,12 +200,9 @@ static bool named(const ty_files *f, const char *name) {
 static void note(void *ctx, const char *name) {
   leftovers *l = ctx;
   size_t n = strlen(name);
-  bool slab = n > 5 && strcmp(name + n - 5, ".slab") == 0 &&
-              (starts_with(name, "base-") || starts_with(name, "delta-") || starts_with(name, "ivf-") ||
-               starts_with(name, "lexical-"));
   bool temporary = starts_with(name, TY_MANIFEST_NAME ".tmp-") || starts_with(name, TY_ID_MAP_NAME ".tmp-") ||
                    starts_with(name, TY_SPILL_NAME ".tmp-");
-  if (n < 128 && (temporary || (slab && !named(l->files, name)))) ty_buffer_append(&l->names, name, n + 1);
+  if (n < 128 && (temporary || (ty_is_slab(name) && !named(l->files, name)))) ty_buffer_append(&l->names, name, n + 1);
 }
 
 /* Failures are passed over: the next rewrite tries again. */
@@ -276,6 +273,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
   if (progress != NULL) __atomic_store_n(&progress->done, 0, __ATOMIC_RELAXED);
   ty_rebase_progress(&w.r, TY_PHASE_CHECK, 0, 1);
   if (status == TY_OK) status = prepare(&w, wish, err);
+  if (status == TY_OK && next.first) status = ty_first_begin(c, err);
   if (status == TY_OK) {
     /* Numbers that nobody has seen may be given again; all others are never reused. */
     w.plan = (ty_base_plan){.rebase = &w.r,
@@ -300,6 +298,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
     c->store->id_map_checked = true;
     c->store->abandon_delta = false;
     pthread_rwlock_unlock(&c->lock);
+    if (next.first) ty_first_end(c);
     clear_away(c);
     ty_rebase_progress(&w.r, TY_PHASE_COMMIT, 1, 1);
   } else {

@@ -107,6 +107,7 @@ struct ty_store {
   pthread_mutex_t change; /* one changing call at a time */
   int lock_fd;            /* -1: not held */
   bool changed;           /* anything since ty_begin */
+  bool marker_gone;       /* that of a first save was removed by this handle, if it was there */
   bool abandon_delta;     /* a sync of the last delta failed: what follows goes to a fresh file */
 
   /* The saved state. */
@@ -335,6 +336,16 @@ ty_status ty_change_enter(ty_collection *c, ty_error *err);
 void ty_change_leave(ty_collection *c);
 /* Ends the change with what became of it: undoes on failure, lets go of the writer's lock and of `change`. */
 ty_status ty_change_end(ty_collection *c, ty_status status, bool unknown);
+
+/* ---- A directory without a manifest: first.c ------------------------------------------------------------------------*/
+/* Whether a name is that of a base, a delta, or an index. */
+bool ty_is_slab(const char *name);
+/* TY_CORRUPT where rows would be lost by taking the directory for a new collection's. Without the writer's lock another process's first save
+ * may be ending: then there is a manifest now. */
+ty_status ty_first_check(const ty_collection *c, ty_error *err);
+/* What a first save begins and ends with, under the writer's lock. */
+ty_status ty_first_begin(const ty_collection *c, ty_error *err);
+void ty_first_end(ty_collection *c);
 
 /* ---- Rebase: rebase.c -----------------------------------------------------------------------------------------------*/
 typedef struct ty_rebase_wish {

@@ -31,7 +31,9 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     case Status.CORRUPT:
       // An index can be made anew from the rows, and its message says how.
       if (message.includes("svc_build_lexical")) return new OSError(`collection '${name}': ${message}`);
-      return new OSError(`collection '${name}' is damaged: ${message}; restore it from a copy or an export`);
+      return new OSError(
+        `collection '${name}' is damaged: ${message}; restore it from a copy or an export, or move its folder away to start anew`,
+      );
     case Status.NO_MEMORY:
       return new OSError(`out of memory${stands}`);
     case Status.ABI:

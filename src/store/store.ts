@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { Environment } from "../../ffi/ty_runtime.ts";
-import { makeDirectory } from "../durable.ts";
+import { makeDurableDirectory } from "../durable.ts";
 import { OSError, RuntimeError, ValueError } from "../errors.ts";
 import { Collection, type CollectionOptions } from "./collection.ts";
 import { fromNative } from "./failure.ts";
@@ -69,8 +69,10 @@ export class Store {
     // with its object. Where the directory is gone, the save says so.
     if (cached && (cached.isSaved === isSaved || cached.isBusy)) return cached;
     if (cached) this.forget(cached);
+    // A folder without a manifest is opened too: where that was lost, the name is not free but damaged.
+    if (!isSaved && !existsSync(join(this.dir, name))) return undefined;
     // On a file system that folds case, another spelling would open the same directory.
-    if (!isSaved || !this.list().includes(name)) return undefined;
+    if (isSaved && !this.list().includes(name)) return undefined;
     try {
       const native = this.env.openCollection(join(this.dir, name));
       return this.keep(new Collection(name, parseManifest(native.manifest()), native, this.collectionOptions()));
@@ -183,8 +185,8 @@ export class Store {
   }
 
   /**
-   * Whether there is a saved collection of that name. Only "there is nothing" counts as absent: taking an unreadable or half-copied
-   * collection for a new name would end in writing over it.
+   * Whether there is a saved collection of that name. Only "there is nothing" counts as absent: taking an unreadable collection for a new
+   * name would end in writing over it.
    */
   private hasManifest(name: string): boolean {
     const dir = join(this.dir, name);
@@ -200,13 +202,6 @@ export class Store {
       if (code !== "ENOENT" && code !== "ENOTDIR") {
         throw new OSError(`collection ${shown(name)} cannot be read (${code}): check the permissions of its folder`);
       }
-    }
-    // A first save that was cut off leaves files of the first generation only.
-    const later = /^(base|delta|ivf|lexical)-(?!0{15}1\.)[0-9a-f]{16}\.slab$/;
-    if (existsSync(dir) && readdirSync(dir).some((file) => later.test(file))) {
-      throw new OSError(
-        `collection ${shown(name)} is damaged: its rows are there and collection.json is missing; restore it from a copy, or move the folder away to start anew`,
-      );
     }
     return false;
   }
@@ -224,7 +219,7 @@ export class Store {
   private collectionOptions(): CollectionOptions {
     return {
       // The memory directory comes into being with the first change, readable by its owner only.
-      ensureHome: () => makeDirectory(this.dir, 0o700),
+      ensureHome: () => makeDurableDirectory(this.dir),
       onLost: (name) => this.lost.set(name, this.lostSaves(name) + 1),
       inlineScanBytes: this.inlineScanBytes,
     };

@@ -128,7 +128,8 @@ export class Writer {
   ): Promise<T> {
     const asked = performance.now();
     const begin = (signal: AbortSignal | undefined) => {
-      this.ensureHome();
+      // Once there is a save, the memory directory is there and durable.
+      if (!this.isSaved) this.ensureHome();
       // Counted from the call: of many that wait behind one another for a foreign lock, all give up together.
       const left = Math.max(LEAST_WAIT_MS, LOCK_WAIT_MS - (performance.now() - asked));
       return beginWithin(this.native, signal, left);

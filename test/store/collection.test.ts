@@ -60,7 +60,7 @@ describe("saving", () => {
 
   test("a directory without a manifest is not a collection", async () => {
     mkdirSync(join(store.dir, "half"), { recursive: true });
-    writeFileSync(join(store.dir, "half/base-0000000000000001.slab"), "torn");
+    writeFileSync(join(store.dir, "half/notes.txt"), "mine");
     expect(store.list()).toEqual([]);
     expect(() => store.open("half")).toThrow(/'half' does not exist \(create it first\)/);
   });
