@@ -7,7 +7,9 @@ import { join } from "node:path";
 
 // One folder for all that tests leave: what a killed process could not remove goes with it.
 const scratch = mkdtempSync(join(tmpdir(), "svc-tests-"));
-const child = Bun.spawn([process.execPath, "test", ...process.argv.slice(2)], {
+// Five seconds, the default, pass on a busy machine where nothing is wrong. What hangs is still told.
+const limit = "--timeout=60000";
+const child = Bun.spawn([process.execPath, "test", limit, ...process.argv.slice(2)], {
   cwd: join(import.meta.dir, ".."),
   stdout: "inherit",
   stderr: "pipe",
