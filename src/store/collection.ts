@@ -13,10 +13,12 @@ import {
 } from "../../ffi/ty_collection.ts";
 import { packStrings } from "../../ffi/words.ts";
 import { ValueError } from "../errors.ts";
+import { isObject } from "../kinds.ts";
 import { MANY_HITS_MAX } from "../limits.ts";
-import { fromNative } from "./failure.ts";
+import { damaged, fromNative } from "./failure.ts";
 import { decodeKey, type FilterValue, type Metadata, toFilter } from "./filter.ts";
 import { type Manifest, parseManifest, type Schema } from "./manifest.ts";
+import { shown } from "./names.ts";
 import type { Rows } from "./rows.ts";
 import { type Transaction, Writer } from "./writer.ts";
 
@@ -201,7 +203,7 @@ export class Collection {
       const answer = await this.watched(
         this.native.search(query, topK, filter, targetRecall, toWhat(options), weighted, inlineScanBytes),
       );
-      return { ...answer, rows: answer.rows.map(toRow) };
+      return { ...answer, rows: answer.rows.map((row) => this.toRow(row)) };
     } catch (error) {
       throw fromNative(error, this.name);
     }
@@ -230,7 +232,7 @@ export class Collection {
       const answer = await this.watched(
         this.native.searchMany(queries, count, topK, filter, targetRecall, toWhat(options), weighted, threads, watch),
       );
-      return toAnswers(answer);
+      return toAnswers(answer, (row) => this.toRow(row));
     } catch (error) {
       throw fromNative(error, this.name);
     }
@@ -243,7 +245,7 @@ export class Collection {
       const { inlineScanBytes } = this.options;
       const answer = this.native.searchLexical(query, options.topK, filter, toWhat(options), inlineScanBytes);
       const rows = await this.watched(answer);
-      return rows.map(toRow);
+      return rows.map((row) => this.toRow(row));
     } catch (error) {
       throw fromNative(error, this.name);
     }
@@ -251,7 +253,7 @@ export class Collection {
 
   /** One row per id, in the order asked; `found` tells. */
   get(ids: readonly string[], detail: Detail = { metadata: true, text: true }): Row[] {
-    return this.ask(() => this.native.get(packStrings(ids), toWhat(detail)).map(toRow));
+    return this.ask(() => this.native.get(packStrings(ids), toWhat(detail)).map((row) => this.toRow(row)));
   }
 
   /** Ids of live rows in insertion order; `after` and `limit` page through them. */
@@ -259,6 +261,8 @@ export class Collection {
     options: { where?: Metadata | undefined; after?: string | undefined; limit?: number | undefined } = {},
   ): string[] {
     const filter = toFilter(options.where, this.schema.filterColumns);
+    if (options.after === "")
+      throw new ValueError("'after' is empty: give the last id of the page before, or leave it out");
     return this.ask(() => this.native.ids(filter, options.after, options.limit ?? 0, 0).map((row) => row.id));
   }
 
@@ -291,6 +295,21 @@ export class Collection {
     this.native.close();
   }
 
+  private toRow({ meta, ...row }: RowRecord): Row {
+    return { ...row, metadata: meta === undefined ? undefined : this.readMetadata(meta, row.id) };
+  }
+
+  /** Bytes of a base are not checked when it is opened: what a damaged one holds is told here. @throws OSError */
+  private readMetadata(json: string, id: string): Metadata {
+    try {
+      const value: unknown = JSON.parse(json);
+      if (isObject(value)) return value;
+    } catch {
+      // The sentence below names the row, which the parser cannot.
+    }
+    throw damaged(this.name, `the metadata of row ${shown(id)} is not a JSON object`);
+  }
+
   private async watched<T>(question: Promise<T>): Promise<T> {
     this.asked.add(question);
     try {
@@ -310,13 +329,10 @@ export class Collection {
 }
 
 /** What belongs to each question; what was read is known of all together, and told as a mean. */
-function toAnswers({
-  rows,
-  counts,
-  screenedRows,
-  scoredRows,
-  probedLists,
-}: NativeHits & { counts: number[] }): SearchAnswer[] {
+function toAnswers(
+  { rows, counts, screenedRows, scoredRows, probedLists }: NativeHits & { counts: number[] },
+  toRow: (record: RowRecord) => Row,
+): SearchAnswer[] {
   const all = rows.map(toRow);
   const n = counts.length;
   let end = 0;
@@ -336,9 +352,4 @@ function toWhat(detail: Detail): number {
     (detail.vector ? With.VECTOR : 0) |
     (detail.explain ? With.EXPLAIN : 0)
   );
-}
-
-function toRow(record: RowRecord): Row {
-  const { id, found, birth, score, meta, text, vector, terms } = record;
-  return { id, found, birth, score, metadata: meta === undefined ? undefined : JSON.parse(meta), text, vector, terms };
 }

@@ -31,9 +31,7 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     case Status.CORRUPT:
       // An index can be made anew from the rows, and its message says how.
       if (message.includes("svc_build_lexical")) return new OSError(`collection '${name}': ${message}`);
-      return new OSError(
-        `collection '${name}' is damaged: ${message}; restore it from a copy or an export, or move its folder away to start anew`,
-      );
+      return damaged(name, message);
     case Status.NO_MEMORY:
       return new OSError(`out of memory${stands}`);
     case Status.ABI:
@@ -41,6 +39,13 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     default:
       return new ValueError(message);
   }
+}
+
+/** What is on disk is not what was written. */
+export function damaged(name: string, what: string): OSError {
+  return new OSError(
+    `collection '${name}' is damaged: ${what}; restore it from a copy or an export, or move its folder away to start anew`,
+  );
 }
 
 function remedy({ errno }: NativeError): string {

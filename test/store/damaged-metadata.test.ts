@@ -1,0 +1,66 @@
+/** Metadata that is not what was written is damage, told as such, with the row. */
+import { expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { OSError, ValueError } from "../../src/errors.ts";
+import { openStore, random, TestMemory, unitVectors } from "../fixture.ts";
+
+const DIM = 8;
+const KEPT = '{"scope":"x","note":"kept"}';
+
+test.each([
+  ["no JSON", '{"scope":"x","note":"kept!!'],
+  ["no object", '["scope:x","note: kept it"]'],
+  ["null", "null                       "],
+])("metadata that is %s is an OSError wherever it is read", async (_, bytes) => {
+  expect(bytes.length).toBe(KEPT.length);
+  const store = await openStore();
+  const ids = ["good", "bad"];
+  const metadata = [{ scope: "x" }, JSON.parse(KEPT)];
+  await store
+    .create("notes", { dim: DIM, lexical: true })
+    .add({ ids, vectors: unitVectors(2, DIM, random(1)), texts: ["a word", "a word"], metadata });
+  await store.open("notes").buildLexical(1.2, 0.6);
+  await store.close();
+  const base = readdirSync(join(store.dir, "notes")).find((name) => name.startsWith("base-"))!;
+  const path = join(store.dir, "notes", base);
+  const slab = readFileSync(path);
+  const at = slab.indexOf(KEPT);
+  expect(at).toBeGreaterThan(0);
+  slab.write(bytes, at);
+  writeFileSync(path, slab);
+
+  const again = (await openStore(store.dir)).open("notes");
+  const query = unitVectors(1, DIM, random(2));
+  const how = { topK: 5, metadata: true };
+  const questions: (() => unknown)[] = [
+    () => again.get(ids),
+    () => again.search(query, how),
+    () => again.searchMany(query, how),
+    () => again.searchLexical("word", how),
+  ];
+  for (const question of questions) {
+    const error = await (async () => question())().catch((error: unknown) => error as Error);
+    expect(error).toBeInstanceOf(OSError);
+    expect((error as Error).message).toBe(
+      "collection 'notes' is damaged: the metadata of row 'bad' is not a JSON object; restore it from a copy or an export, or move its folder away to start anew",
+    );
+  }
+  expect(again.get(["good"])[0]?.metadata).toEqual({ scope: "x" });
+  expect((await again.search(query, { topK: 5 })).rows).toHaveLength(2);
+
+  const memory = await TestMemory.open(store.dir);
+  await expect(memory.call("get", { collection: "notes", ids })).rejects.toThrow(OSError);
+  await memory.close();
+});
+
+test("an empty id to go on after is refused, and does not begin at the start again", async () => {
+  const memory = await TestMemory.open();
+  await memory.call("add", { collection: "notes", texts: ["a", "b"], ids: ["1", "2"] });
+  const page = memory.call("ids", { collection: "notes", after: "" });
+  await expect(page).rejects.toThrow(ValueError);
+  await expect(page).rejects.toThrow(/'after' is empty: give the last id of the page before, or leave it out/);
+  expect((await memory.call("ids", { collection: "notes", after: null })).ids).toEqual(["1", "2"]);
+  expect((await memory.call("ids", { collection: "notes", after: "1" })).ids).toEqual(["2"]);
+  await memory.close();
+});
