@@ -67,7 +67,8 @@ int64_t isa_quantize_tail(const float *row, size_t from, size_t dim, isa_scale s
     for (size_t l = 0; l < width; l++) {
       double x = (double)row[from + l];
       double t = x * s.inverse; /* |t| <= 127 (1 + 2^-51), so that the code is at most 127 */
-      int32_t c = (int32_t)(t + copysign(0.5, t));
+      /* Only a damaged file has rows that are not finite: their code is 0, and the error of the row is not a number. */
+      int32_t c = fabs(t) <= 128 ? (int32_t)(t + copysign(0.5, t)) : 0;
       codes[from + l] = (int8_t)c;
       squares += (int64_t)c * c;
       double d = x - s.step * (double)c;

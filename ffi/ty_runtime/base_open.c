@@ -128,7 +128,7 @@ static void coding(base_reader *r) {
   if (r->status != TY_OK) return;
   const ty_coding_head *head = (const ty_coding_head *)(const void *)bytes.data;
   uint64_t floats = bytes.bytes < sizeof *head ? 0 : (bytes.bytes - sizeof *head) / sizeof(float);
-  if (bytes.bytes < sizeof *head || head->anchored > 1 || head->rotated > 1 || c->dtype == TY_INT4 ||
+  if (bytes.bytes < sizeof *head || !ty_all_zero(head->reserved, sizeof head->reserved) || head->anchored > 1 || head->rotated > 1 || c->dtype == TY_INT4 ||
       bytes.bytes != sizeof *head + head->anchored * 2 * (uint64_t)c->dim * sizeof(float)) {
     damaged(r, "the coding of its blocks is malformed");
     return;

@@ -58,6 +58,7 @@ ty_status ty_delta_check_header(const ty_collection *c, const ty_file *file, ty_
                    TY_DELTA_VERSION);
   if (h->crc != c->env->kernel->crc32c(0, h, sizeof *h - sizeof h->crc))
     return damaged(err, file, "the header does not match its checksum", 0);
+  if (!ty_all_zero(h->reserved, sizeof h->reserved)) return damaged(err, file, "a reserved field is not zero", 0);
   const ty_slab_header *base = (const ty_slab_header *)(const void *)c->store->files.base.map;
   if (h->dim != c->dim || h->columns != c->columns || h->base_generation != base->generation)
     return damaged(err, file, "it belongs to another base", 0);
@@ -135,7 +136,8 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
     const ty_block_header *b = (const ty_block_header *)(const void *)(file->map + at);
     if (at % TY_ALIGN != 0 || to - at < sizeof *b || b->magic != TY_BLOCK_MAGIC ||
         b->crc != k->crc32c(0, b, sizeof *b - sizeof b->crc) || b->payload_bytes % TY_ALIGN != 0 ||
-        b->payload_bytes > to - at - sizeof *b || b->first_row != c->next_row) {
+        b->payload_bytes > to - at - sizeof *b || b->first_row != c->next_row ||
+        !ty_all_zero(b->reserved, sizeof b->reserved)) {
       status = damaged(err, file, "a block is malformed", at);
       break;
     }
@@ -146,7 +148,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
       memcpy(&op, file->map + at, sizeof op);
       uint64_t bytes = op.bytes;
       if ((op.kind != TY_OPERATION_PUT && op.kind != TY_OPERATION_DELETE) || !ty_operation_size(c, &op) ||
-          op.bytes != bytes || bytes > end - at) {
+          op.bytes != bytes || bytes > end - at || op.reserved != 0) {
         status = damaged(err, file, "an operation is malformed", at);
         break;
       }

@@ -88,22 +88,26 @@ static ty_status need(const ty_collection *c, _Atomic bool *ready, bool (*build)
 
 ty_status ty_ids_need(const ty_collection *c, ty_error *err) { return need(c, &c->store->ids_ready, build_ids, err); }
 
-bool ty_find(const ty_collection *c, ty_slice id, ty_ref *out) {
+ty_status ty_find(const ty_collection *c, ty_slice id, ty_ref *out, bool *found, ty_error *err) {
   struct ty_store *s = c->store;
-  if (id.bytes == 0 || ty_ids_need(c, NULL) != TY_OK) return false;
+  *found = false;
+  if (id.bytes == 0) return TY_OK;
+  ty_status status = ty_ids_need(c, err);
+  if (status != TY_OK) return status;
   const ty_id_slot *table = s->id_table.data;
   uint32_t tag = tag_of(c, id);
   uint64_t mask = s->id_table_size - 1;
   for (uint64_t slot = tag & mask; table[slot].place != 0; slot = (slot + 1) & mask) {
-    ty_id_slot found = table[slot];
-    if (found.place == TY_SLOT_GONE || found.tag != tag) continue;
-    ty_ref r = ty_ref_of(c, found.place - 1);
+    ty_id_slot entry = table[slot];
+    if (entry.place == TY_SLOT_GONE || entry.tag != tag) continue;
+    ty_ref r = ty_ref_of(c, entry.place - 1);
     ty_slice own = ty_row_id(r.segment, r.at);
     if (own.bytes != id.bytes || memcmp(own.data, id.data, (size_t)id.bytes) != 0) continue;
     *out = r;
-    return true;
+    *found = true;
+    break;
   }
-  return false;
+  return TY_OK;
 }
 
 static void id_added(ty_collection *c, ty_place place) {

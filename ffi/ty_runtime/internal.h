@@ -28,6 +28,8 @@ ty_status ty_fail_io(ty_error *err, int negative_errno, const char *what, const 
 /* Checked sizes: false on overflow. */
 bool ty_mul(uint64_t a, uint64_t b, uint64_t *out);
 bool ty_add(uint64_t a, uint64_t b, uint64_t *out);
+/* Of reserved bytes: what is not zero there is of a later writer, which means something by it. */
+bool ty_all_zero(const void *bytes, uint64_t n);
 /* True when the caller of a long operation asked to stop. */
 bool ty_cancelled(const ty_progress *progress);
 void ty_progress_set(ty_progress *progress, uint64_t done, uint64_t total);
@@ -253,8 +255,8 @@ typedef struct ty_ref {
   uint64_t at;
 } ty_ref;
 
-/* Looks an external id up among the live rows. */
-bool ty_find(const ty_collection *c, ty_slice id, ty_ref *out);
+/* Looks an external id up among the live rows: `found` tells. TY_NO_MEMORY where the table for it could not be built. */
+ty_status ty_find(const ty_collection *c, ty_slice id, ty_ref *out, bool *found, ty_error *err);
 /* Appends one record (ty_record and its parts) to an answer; counts bytes even where the buffer is full. */
 typedef struct ty_answer {
   uint8_t *out;

@@ -40,6 +40,8 @@ static const char *read_image(ty_lexical *x, const ame_kernel *k, uint64_t rows,
   memcpy(&foot, bytes.data + bytes.bytes - sizeof foot, sizeof foot);
   uint32_t crc = k->crc32c(k->crc32c(0, &head, sizeof head), &foot, sizeof foot - sizeof foot.crc);
   if (!old && crc != foot.crc) return "its head does not match its checksum";
+  if (!old && !(ty_all_zero(head.reserved, sizeof head.reserved) && ty_all_zero(foot.reserved, sizeof foot.reserved)))
+    return "a reserved field is not zero";
   if (!(head.k1 >= 0 && head.k1 <= TY_LEXICAL_K1_MAX) || !(head.b >= 0 && head.b <= 1)) return "k1 or b is out of range";
   x->known = true;
   x->k1 = head.k1;

@@ -44,7 +44,9 @@ static ty_status resolve(put_call *p, ty_error *err) {
     uint64_t mask = p->table_size - 1, slot = c->env->kernel->hash64(id.data, (size_t)id.bytes, 0x7075) & mask;
     while (p->table[slot] != 0 && !equal(put_id(p, p->last[p->table[slot] - 1]), id)) slot = (slot + 1) & mask;
     ty_ref old;
-    bool again = p->table[slot] != 0, live = !again && ty_find(c, id, &old);
+    bool again = p->table[slot] != 0, live = false;
+    ty_status status = again ? TY_OK : ty_find(c, id, &old, &live, err);
+    if (status != TY_OK) return status;
     if ((mode == TY_ADD && (again || live)) || (mode == TY_UPDATE && !again && !live)) {
       if (refused < 3) quote(id, names[refused]);
       refused++;
@@ -234,8 +236,7 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
     status = ty_fail(err, TY_NO_MEMORY, "out of memory for %llu rows", (unsigned long long)n);
     goto done;
   }
-  status = ty_ids_need(c, err);
-  if (status == TY_OK) status = resolve(&p, err);
+  status = resolve(&p, err);
   if (status == TY_OK) status = ty_coded_open(&p.coded, c, p.rows, err);
   if (status == TY_OK) status = encode_all(&p, progress, err);
   if (status == TY_OK) status = ty_delta_reserve(c, p.rows, false, err);

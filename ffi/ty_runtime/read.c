@@ -46,11 +46,12 @@ ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
   ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
-  status = ty_ids_need(c, err);
   for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
     ty_slice id = ty_nth(args->ids, args->id_ends, i);
     ty_ref row;
-    if (ty_find(c, id, &row))
+    bool found;
+    status = ty_find(c, id, &row, &found, err);
+    if (found)
       ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
     else
       answer_missing(&answer, id);
@@ -71,8 +72,9 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
   if (status == TY_OK) status = ty_order_need(c, err);
   if (status == TY_OK && args->after != NULL) {
     ty_ref after;
-    status = ty_ids_need(c, err);
-    if (status == TY_OK && !ty_find(c, (ty_slice){args->after, args->after_bytes}, &after))
+    bool found = false;
+    status = ty_find(c, (ty_slice){args->after, args->after_bytes}, &after, &found, err);
+    if (status == TY_OK && !found)
       status = ty_fail(err, TY_INVALID, "the id to go on after is not live: '%.*s'; start again from the first page",
                        (int)(args->after_bytes < 64 ? args->after_bytes : 64), args->after);
     else if (status == TY_OK)

@@ -115,6 +115,7 @@ ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kin
                    TY_SLAB_VERSION);
   if (h->crc != k->crc32c(0, h, sizeof *h - sizeof h->crc))
     return damaged(err, file, "the header does not match its checksum", 0);
+  if (!ty_all_zero(h->reserved, sizeof h->reserved)) return damaged(err, file, "a reserved field is not zero", 0);
   if (h->kind != kind || h->bytes != file->bytes || h->sections == 0 || h->sections > TY_SLAB_SECTIONS_MAX)
     return damaged(err, file, "the header is not of this file", 0);
   uint64_t table = h->sections * sizeof(ty_slab_section), end = sizeof *h + table;
@@ -129,6 +130,8 @@ ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kin
     if (sections[i].offset % TY_ALIGN != 0 || sections[i].offset < end ||
         !ty_add(sections[i].offset, sections[i].bytes, &stop) || stop > file->bytes)
       return damaged(err, file, "a section lies outside the file", sizeof *h + i * sizeof *sections);
+    if (sections[i].reserved != 0)
+      return damaged(err, file, "a reserved field is not zero", sizeof *h + i * sizeof *sections);
   }
   *out = (ty_slab){h, sections, file};
   return TY_OK;

@@ -61,6 +61,12 @@ ty_status ty_fail_io(ty_error *err, int negative_errno, const char *what, const 
 bool ty_mul(uint64_t a, uint64_t b, uint64_t *out) { return !__builtin_mul_overflow(a, b, out); }
 bool ty_add(uint64_t a, uint64_t b, uint64_t *out) { return !__builtin_add_overflow(a, b, out); }
 
+bool ty_all_zero(const void *bytes, uint64_t n) {
+  uint8_t any = 0;
+  for (uint64_t i = 0; i < n; i++) any |= ((const uint8_t *)bytes)[i];
+  return any == 0;
+}
+
 bool ty_cancelled(const ty_progress *progress) {
   return progress != NULL && __atomic_load_n(&progress->cancel, __ATOMIC_RELAXED) != 0;
 }

@@ -722,6 +722,7 @@ static void test_adopt(void) {
 }
 
 #include "store_ask.h"
+#include "store_bytes.h"
 #include "store_first.h"
 #include "store_spill.h"
 
@@ -738,6 +739,8 @@ int main(int argc, char **argv) {
     test_failures(what, EIO, 0);
     test_failures(what, ENOSPC, 1);
   }
+  test_reserved();
+  test_find_without_memory();
   test_first_save();
   test_foreign_slabs();
   test_made_anew();

@@ -1,0 +1,121 @@
+/* Bytes that no writer of this version writes, and memory that runs out. */
+#ifndef STORE_BYTES_H
+#define STORE_BYTES_H
+
+#include "../../ffi/ty_runtime/lexical_format.h"
+#include "../../ffi/ty_runtime/store.h"
+#include "store_files.h"
+
+/* ---- Reserved fields ------------------------------------------------------------------------------------------------ */
+/* Sets one byte of a file, with checksums that fit, and opens the collection. */
+static ty_status opened_with(const char *dir, const file *f, uint64_t at) {
+  static uint8_t data[1 << 20];
+  ty_collection *c = NULL;
+  memcpy(data, f->data, f->bytes);
+  CHECK(data[at] == 0);
+  data[at] = 1;
+  if (strncmp(f->name, "lexical-", 8) == 0) { /* the head and the foot of the index have a checksum of their own */
+    const ame_kernel *k = ame_kernel_table();
+    ty_slab_section section;
+    memcpy(&section, data + sizeof(ty_slab_header), sizeof section);
+    uint8_t *foot = data + section.offset + section.bytes - sizeof(ty_lexical_foot);
+    uint32_t crc = k->crc32c(k->crc32c(0, data + section.offset, sizeof(ty_lexical_head)), foot, sizeof(ty_lexical_foot) - 4);
+    memcpy(foot + sizeof(ty_lexical_foot) - 4, &crc, sizeof crc);
+  }
+  mend(dir, f, data);
+  write_file(dir, f->name, data, f->bytes);
+  ty_status status = ty_collection_open(env, dir, &c, &err);
+  if (status == TY_OK) {
+    ty_lexical_search_args words = {.query = (const uint8_t *)"text", .query_bytes = 4, .top_k = 3, .column = TY_NO_FILTER,
+                                    .out = answer, .out_capacity = sizeof answer};
+    status = ty_search_lexical(c, &words, &err); /* what is wrong with an index is told where it is asked */
+  }
+  ty_collection_close(c);
+  for (int i = 0; i < file_count; i++) write_file(dir, files[i].name, files[i].data, files[i].bytes);
+  return status;
+}
+
+static void check_reserved(const char *dir, const file *f, uint64_t at, uint64_t bytes) {
+  for (uint64_t i = 0; i < bytes; i += bytes > 8 ? bytes - 1 : 1)
+    CHECK_MESSAGE(opened_with(dir, f, at + i) == TY_CORRUPT, "%s: reserved byte %llu is passed over", f->name,
+                  (unsigned long long)(at + i));
+}
+
+static void test_reserved(void) {
+  char dir[320];
+  fresh_dir(dir);
+  model m = {0};
+  ty_collection *c = open_new(env, dir);
+  ty_lexical_args lexical = {1.2, 0.75};
+  static batch b;
+  b.n = 0;
+  for (uint32_t i = 0; i < IDS; i++) batch_add(&b, i, 1 + i);
+  for (uint32_t i = 0; i < IDS * DIM; i++) /* much in common: the base has a coding */
+    b.vectors[i] = (float)(i % DIM * 7919 % 101) - 50 + b.vectors[i] / 100;
+  ty_put_args args = batch_args(&b, TY_ADD);
+  CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
+  CHECK(ty_build_lexical(c, &lexical, NULL, &err) == TY_OK);
+  put_versions(c, &m, 5, 3, 50);
+  CHECK(ty_save(c, &err) == TY_OK);
+  ty_collection_close(c);
+  read_files(dir);
+  const file *base = by_prefix("base-"), *delta = by_prefix("delta-"), *words = by_prefix("lexical-");
+  CHECK(base != NULL && delta != NULL && words != NULL);
+  check_reserved(dir, base, offsetof(ty_slab_header, reserved), 12);
+  check_reserved(dir, base, sizeof(ty_slab_header) + offsetof(ty_slab_section, reserved), 8);
+  ty_slab_header head;
+  bool coded = false;
+  memcpy(&head, base->data, sizeof head);
+  for (uint32_t i = 0; i < head.sections; i++) {
+    ty_slab_section section;
+    memcpy(&section, base->data + sizeof head + i * sizeof section, sizeof section);
+    if (section.id != TY_SECTION_CODING) continue;
+    coded = true;
+    check_reserved(dir, base, section.offset + offsetof(ty_coding_head, reserved), 56);
+  }
+  CHECK(coded);
+  check_reserved(dir, delta, offsetof(ty_delta_header, reserved), 20);
+  check_reserved(dir, delta, sizeof(ty_delta_header) + offsetof(ty_block_header, reserved), 20);
+  check_reserved(dir, delta, sizeof(ty_delta_header) + sizeof(ty_block_header) + offsetof(ty_operation, reserved), 4);
+  ty_slab_section section;
+  memcpy(&section, words->data + sizeof head, sizeof section);
+  check_reserved(dir, words, section.offset + offsetof(ty_lexical_head, reserved), 28);
+  check_reserved(dir, words, section.offset + section.bytes - sizeof(ty_lexical_foot) + offsetof(ty_lexical_foot, reserved), 28);
+  for (int i = 0; i < file_count; i++) free(files[i].data);
+}
+
+/* ---- Memory --------------------------------------------------------------------------------------------------------- */
+/* The sanitizer's allocator ends the program otherwise. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
+
+/* The table of ids cannot be built for so many rows: no id is taken for unknown because of it. */
+static void test_find_without_memory(void) {
+  char dir[320], id[64];
+  fresh_dir(dir);
+  model m = {0};
+  ty_collection *c = open_new(env, dir);
+  put_versions(c, &m, 0, 5, 1);
+  CHECK(ty_save(c, &err) == TY_OK);
+  ty_collection_close(c);
+  c = open_saved(env, dir);
+  uint64_t end = content_id(2, id), live = c->base.live;
+  ty_ref row;
+  bool found = true;
+  CHECK(ty_begin(c, &err) == TY_OK);
+  c->base.live = (uint64_t)1 << 58;
+  CHECK(ty_find(c, (ty_slice){(uint8_t *)id, end}, &row, &found, &err) == TY_NO_MEMORY && !found);
+  ty_get_args get = {.n = 1, .ids = (uint8_t *)id, .id_ends = &end, .out = answer, .out_capacity = sizeof answer};
+  CHECK(ty_get(c, &get, &err) == TY_NO_MEMORY);
+  ty_delete_args gone = {.n = 1, .ids = (uint8_t *)id, .id_ends = &end};
+  CHECK(ty_delete(c, &gone, &err) == TY_NO_MEMORY && gone.removed == 0);
+  ty_ids_args page = {.column = TY_NO_FILTER, .after = (uint8_t *)id, .after_bytes = end, .out = answer, .out_capacity = sizeof answer};
+  CHECK(ty_ids(c, &page, &err) == TY_NO_MEMORY);
+  c->base.live = live;
+  CHECK(ty_delete(c, &gone, &err) == TY_OK && gone.removed == 1);
+  m.version[2] = 0;
+  CHECK(ty_save(c, &err) == TY_OK && saved_equal(env, dir, &m));
+  ty_collection_close(c);
+}
+
+#endif
