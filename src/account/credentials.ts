@@ -11,6 +11,7 @@ import { readClock } from "./clock.ts";
 import { readDevice } from "./device.ts";
 import { secretText } from "./files.ts";
 import { type License, verifyLicense } from "./license.ts";
+import { NOT_LOGGED_IN, storedLicense } from "./license-check.ts";
 
 /** What a login left behind, found good. */
 export interface Login {
@@ -39,9 +40,8 @@ export interface Credentials {
  * @throws PermissionError if not logged in, if a file is damaged or others can read it, if the licence is refused.
  */
 export async function requireLogin(home: string, env: Env = process.env, options: LoginCheck = {}): Promise<Login> {
-  const paths = accountPaths(home);
-  const jwt = secretText(home, paths.license);
-  if (jwt === undefined) throw new PermissionError("not logged in: run 'svc login' once");
+  const jwt = storedLicense(home);
+  if (jwt === undefined) throw new PermissionError(NOT_LOGGED_IN);
   const device = readDevice(home);
   if (device === undefined) throw incomplete("the device key or id is missing");
   const { token, apiKey } = readCredentials(home, env);

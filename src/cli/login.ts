@@ -3,10 +3,10 @@
  * which knows only an address; then installs the runtime and checks it.
  */
 import { configuredEndpoints, type Endpoints } from "../account/endpoints.ts";
-import { licenseCheck } from "../account/license-check.ts";
+import { checkStoredLicense } from "../account/license-check.ts";
 import { type DeviceCode, type LoginResult, login } from "../account/login.ts";
 import type { RunningAuthority } from "../authority/server.ts";
-import { RuntimeError } from "../errors.ts";
+import { errorLine, RuntimeError } from "../errors.ts";
 import { type Env, svcHome } from "../paths.ts";
 import { openBrowser } from "./browser.ts";
 import { command } from "./command.ts";
@@ -18,7 +18,8 @@ export default command({
   summary: "log this machine in, once, and install the native runtime",
   details:
     "Signs this machine in (a code is shown, to be confirmed in the browser), stores the free community licence, then installs\n" +
-    "and verifies the native runtime. Afterwards everything works offline. Repeating it is safe.",
+    "and verifies the native runtime; one that is newer than what svc brings is kept. Afterwards everything works offline.\n" +
+    "Repeating it is safe, and renews the licence.",
   examples: ["svc login", "svc login --yes", "svc login --no-browser --no-install", 'SVC_TOKEN="$TOKEN" svc login'],
   args: {
     token: {
@@ -40,6 +41,7 @@ export default command({
     });
     for (const warning of result.license.warnings) note(`note: ${warning}`);
     if (!args.json) print(`logged in with a ${result.license.tier} licence until ${day(result.license.expiresAt)}`);
+    await renewCopy(env, result.jwt);
     const installed = args.install ? await installAndVerify(env, signal) : undefined;
     if (args.json) return printJson(asJson(result, installed));
     if (installed) print(`${describeInstall(installed)}; verified`);
@@ -77,15 +79,28 @@ function showCode({ userCode, verificationUri, verificationUriComplete }: Device
   note("waiting for the confirmation; Ctrl-C stops");
 }
 
+/** The licence beside the libraries follows the login's. Nothing is decided by it, so that a failure is no more than worth a word. */
+async function renewCopy(env: Env, jwt: string): Promise<void> {
+  const { renewLicenseCopy } = await import("../runtime/license-copy.ts");
+  try {
+    await renewLicenseCopy(svcHome(env), jwt);
+  } catch (error) {
+    note(`note: the copy of the licence in the runtime folder stays as it was; nothing reads it (${errorLine(error)})`);
+  }
+}
+
 /** @throws RuntimeError naming the first check that failed */
 async function installAndVerify(env: Env, signal: AbortSignal): Promise<Provisioned> {
-  const installed = await provision({ env, signal });
+  const installed = await provision({ env, signal, keepNewer: true });
   const { verifyInstalled } = await import("../runtime/verify.ts");
   const home = svcHome(env);
-  const report = await verifyInstalled({ home, env, checkLicense: licenseCheck(home, env) });
+  const report = await verifyInstalled({ home, env, checkLicense: () => checkStoredLicense(home, env) });
   const failed = report.checks.find(({ ok }) => !ok);
-  if (failed) throw new RuntimeError(`the runtime was installed but ${failed.name} failed: ${failed.detail}`);
-  return installed;
+  if (!failed) return installed;
+  const said = `${failed.name} failed: ${failed.detail}`;
+  if (!installed.declined) throw new RuntimeError(`the runtime was installed but ${said}`);
+  const otherwise = "if that cannot be mended, 'svc runtime install --allow-downgrade' replaces it";
+  throw new RuntimeError(`the newer runtime was kept but ${said}; ${otherwise}`);
 }
 
 function asJson({ deviceId, license }: LoginResult, installed: Provisioned | undefined) {
@@ -95,8 +110,13 @@ function asJson({ deviceId, license }: LoginResult, installed: Provisioned | und
     tier: license.tier,
     features: license.features,
     expires_at: new Date(license.expiresAt * 1000).toISOString(),
-    runtime: installed ? { ...installed, verified: true } : null,
+    runtime: installed ? { ...installed, ...keptJson(installed), verified: true } : null,
   };
+}
+
+/** Where a newer runtime was kept, it did not come from the bundle: `declined` is what was offered instead. */
+function keptJson({ declined, source }: Provisioned) {
+  return { source: declined ? null : source, kept: declined !== undefined, declined: declined ?? null };
 }
 
 /** The date of a moment given in seconds since 1970. */

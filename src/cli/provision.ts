@@ -8,7 +8,7 @@ import { readCapped } from "../durable.ts";
 import { RuntimeError, ValueError } from "../errors.ts";
 import { BUNDLE_BYTES_MAX, SECRET_BYTES_MAX } from "../limits.ts";
 import { type Env, svcHome } from "../paths.ts";
-import { type InstallResult, installRuntime } from "../runtime/install.ts";
+import { type InstallResult, installRuntime, keptInstall } from "../runtime/install.ts";
 import { requirePlatform } from "../runtime/load.ts";
 import { startProgress } from "./progress.ts";
 
@@ -21,10 +21,12 @@ export interface ProvisionOptions {
   readonly license?: string;
   readonly version?: string;
   readonly allowDowngrade?: boolean;
+  /** Keep an install that is newer than the bundle. */
+  readonly keepNewer?: boolean;
 }
 
 export interface Provisioned extends InstallResult {
-  /** "embedded", "file", or the origin of a packages server. */
+  /** Where the bundle came from: "embedded", "file", or the origin of a packages server. */
   readonly source: string;
 }
 
@@ -33,11 +35,16 @@ export interface Provisioned extends InstallResult {
  * @throws PermissionError if not logged in and no licence is given; and what finding and installing throw
  */
 export async function provision(options: ProvisionOptions): Promise<Provisioned> {
-  const { env, version, allowDowngrade } = options;
+  const { env, version, allowDowngrade, keepNewer } = options;
   const home = svcHome(env);
   const license = options.license === undefined ? (await requireLogin(home, env)).jwt : licenseFile(options.license);
   const { bytes, source } = await obtainBundle(options, home);
   options.signal.throwIfAborted();
+  if (keepNewer && source === "embedded") {
+    // The release of the embedded bundle is known without its signature, which a key in SVC_RELEASE_PUBKEY would not fit.
+    const kept = await keptInstall(home, env, buildInfo());
+    if (kept) return { ...kept, source };
+  }
   const result = await installRuntime({
     home,
     env,
@@ -45,6 +52,7 @@ export async function provision(options: ProvisionOptions): Promise<Provisioned>
     license,
     checkLicense: licenseCheck(home, env),
     allowDowngrade,
+    keepNewer,
     version,
     provenance: source,
   });

@@ -1,6 +1,6 @@
 /** `svc runtime env`: what a shell evaluates to have the Python client on its Python path. */
 import { lstatSync } from "node:fs";
-import { licenseCheck } from "../account/license-check.ts";
+import { checkStoredLicense } from "../account/license-check.ts";
 import { runtimePaths, svcHome } from "../paths.ts";
 import { requirePlatform } from "../runtime/load.ts";
 import { verifyInstalled } from "../runtime/verify.ts";
@@ -17,7 +17,9 @@ export default command({
     const { pysite } = runtimePaths(home, requirePlatform());
     // Looked at first: without it there is nothing to say, verified or not.
     const present = lstatSync(pysite, { throwIfNoEntry: false })?.isDirectory() ?? false;
-    const report = present ? await verifyInstalled({ home, env, checkLicense: licenseCheck(home, env) }) : undefined;
+    const report = present
+      ? await verifyInstalled({ home, env, checkLicense: () => checkStoredLicense(home, env) })
+      : undefined;
     const active = report?.ok ? pysite : null;
     if (args.json) return printJson({ pysite: active });
     if (active !== null) print(exportLine(active));

@@ -36,10 +36,13 @@ export default command({
   },
 });
 
-/** One line about an install. */
-export function describeInstall({ version, release, platform, replaced, source, anchor }: Provisioned): string {
+/** One line about an install, or about a newer one that was kept. */
+export function describeInstall(outcome: Provisioned): string {
+  const { version, release, platform, replaced, declined, source, anchor } = outcome;
+  const what = `runtime ${version} (release ${release}) for ${platform}`;
   const from = source === "embedded" ? "the bundle that came with svc" : source === "file" ? "a file" : source;
   const before = replaced ? `, replacing ${replaced.version} (release ${replaced.release})` : "";
   const key = anchor === "built-in" ? "" : `; believed by the key in ${anchor}`;
-  return `installed runtime ${version} (release ${release}) for ${platform} from ${from}${before}${key}`;
+  if (!declined) return `installed ${what} from ${from}${before}${key}`;
+  return `kept ${what}, newer than ${declined.version} (release ${declined.release}) from ${from}${key}`;
 }

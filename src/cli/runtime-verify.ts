@@ -1,6 +1,6 @@
 /** `svc runtime verify`. */
 import { type LicenseAnchor, licenseAnchor } from "../account/anchors.ts";
-import { licenseCheck } from "../account/license-check.ts";
+import { checkStoredLicense } from "../account/license-check.ts";
 import { svcHome } from "../paths.ts";
 import { type VerifyReport, verifyInstalled } from "../runtime/verify.ts";
 import { command, EXIT } from "./command.ts";
@@ -13,7 +13,7 @@ export default command({
   args: { json: { type: "boolean", description: "print one JSON object" } },
   async run({ args, env }) {
     const home = svcHome(env);
-    const report = await verifyInstalled({ home, env, checkLicense: licenseCheck(home, env) });
+    const report = await verifyInstalled({ home, env, checkLicense: () => checkStoredLicense(home, env) });
     const source = anchorSource(() => licenseAnchor(home, env));
     if (args.json) printJson({ ...report, license_anchor: source ?? null });
     else print(describeReport(report, source));

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { keepHeapSmall } from "../../ffi/libc.ts";
 import { buildInfo } from "../build-info.ts";
 import { errorLine, OSError } from "../errors.ts";
-import { accountPaths, memoryPath, svcHome } from "../paths.ts";
+import { memoryPath, svcHome } from "../paths.ts";
 import { asUsage, command, EXIT, UsageError } from "./command.ts";
 import { BrokenPipe, note, print, printJson } from "./output.ts";
 import { limitsOf, seconds, transportOf } from "./serve-flags.ts";
@@ -167,10 +167,9 @@ async function requireLicense(
   env: Record<string, string | undefined>,
   given: string | undefined,
 ): Promise<void> {
-  const { licenseCheck } = await import("../account/license-check.ts");
-  const { secretText } = await import("../account/files.ts");
+  const { licenseCheck, storedLicense } = await import("../account/license-check.ts");
   const { PermissionError } = await import("../errors.ts");
-  const jwt = given ?? secretText(home, accountPaths(home).license);
+  const jwt = given ?? storedLicense(home);
   if (!jwt) throw new PermissionError("--require-license: there is no licence: run 'svc login', or set SVC_LICENSE");
   await licenseCheck(home, env)(jwt);
 }

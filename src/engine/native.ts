@@ -2,7 +2,7 @@
 import { requireLogin } from "../account/credentials.ts";
 import { licenseCheck } from "../account/license-check.ts";
 import { type Env, svcHome } from "../paths.ts";
-import { type LicenseCheck, loadVerified } from "../runtime/load.ts";
+import { loadVerified } from "../runtime/load.ts";
 import { type Native, openNative } from "../runtime/native.ts";
 
 export type { Native } from "../runtime/native.ts";
@@ -35,10 +35,7 @@ export function verifiedNative(options: GateOptions = {}): Promise<Native> {
 async function open(home: string, { env = process.env, warn }: GateOptions): Promise<Native> {
   const login = await requireLogin(home, env);
   for (const warning of login.warnings) warn?.(warning);
-  // The install keeps the licence of the login that made it; where it is that one, it has just been checked.
-  const check = licenseCheck(home, env);
-  const checkLicense: LicenseCheck = async (jwt) => (jwt === login.jwt ? login.license : check(jwt));
-  const runtime = await loadVerified({ home, env, checkLicense });
+  const runtime = await loadVerified({ home, env, license: login.jwt, checkLicense: licenseCheck(home, env) });
   const native = openNative(runtime);
   // Both libraries are mapped by now; the sealed files they came from are not needed any more.
   runtime.close();

@@ -21,12 +21,14 @@ export interface InstallOptions {
   env: Env;
   /** The tar.gz, not yet believed in any respect. */
   bundle: Uint8Array;
-  /** The licence that is stored beside the libraries, mode 0600. */
+  /** The licence, of which a copy is stored beside the libraries, mode 0600. */
   license: string;
   /** Throws where the licence is not good for this machine. */
   checkLicense: LicenseCheck;
   /** Lets a bundle of an older release replace a newer one. */
   allowDowngrade?: boolean;
+  /** Keeps a newer install, and says so in the answer, where it would be a ValueError otherwise. */
+  keepNewer?: boolean;
   /** The version that the bundle must have. */
   version?: string;
   /** Where the bundle came from, for installed.json: "embedded", "file", an origin. */
@@ -35,12 +37,19 @@ export interface InstallOptions {
   abi?: AbiVersions;
 }
 
-export interface InstallResult {
+/** A version and its place in the row of releases. */
+export interface Release {
   version: string;
   release: number;
+}
+
+/** What is installed when it is over. */
+export interface InstallResult extends Release {
   platform: PlatformTag;
   /** What was there before, where that was verified. */
-  replaced: { version: string; release: number } | null;
+  replaced: Release | null;
+  /** The bundle that was not installed, because what was there is newer and was kept. */
+  declined?: Release;
   anchor: "built-in" | "SVC_RELEASE_PUBKEY" | "SVC_RELEASE_PUBKEY_FILE";
 }
 
@@ -76,6 +85,7 @@ export async function installRuntime(options: InstallOptions): Promise<InstallRe
     return await withLock(join(dirname(dir), ".lock"), async () => {
       tidy(dir);
       const replaced = await installedRelease(dir, tag, anchor);
+      if (options.keepNewer && isOlder(manifest, replaced)) return keep(replaced, manifest, tag, anchor);
       refuseDowngrade(manifest, replaced, options.allowDowngrade ?? false);
       const staging = join(dirname(dir), `${STAGING_PREFIX}${crypto.randomUUID()}`);
       try {
@@ -92,6 +102,17 @@ export async function installRuntime(options: InstallOptions): Promise<InstallRe
   } finally {
     reader.close();
   }
+}
+
+/**
+ * What an install with `keepNewer` would answer for an offer of this release, by the signed manifest of what is there; `undefined`
+ * where the offer is not older. Writes nothing.
+ */
+export async function keptInstall(home: string, env: Env, offered: Release): Promise<InstallResult | undefined> {
+  const tag = requirePlatform();
+  const anchor = releaseAnchor(env);
+  const there = await installedRelease(runtimePaths(home, tag).dir, tag, anchor);
+  return isOlder(offered, there) ? keep(there, offered, tag, anchor) : undefined;
 }
 
 /**
@@ -135,7 +156,8 @@ export function promote(
   }
 }
 
-const STAGING_PREFIX = ".staging-";
+/** How names beside the install begin that only last as long as the lock is held. */
+export const STAGING_PREFIX = ".staging-";
 const ASIDE_SUFFIX = ".old";
 
 async function stage(
@@ -181,8 +203,17 @@ function refuseMisfit(manifest: RuntimeManifest, tag: PlatformTag, version: stri
   }
 }
 
-function refuseDowngrade(manifest: RuntimeManifest, old: InstallResult["replaced"], allowed: boolean): void {
-  if (!old || allowed || manifest.release >= old.release) return;
+function isOlder(offered: Release, there: Release | null): there is Release {
+  return there !== null && offered.release < there.release;
+}
+
+function keep(there: Release, offered: Release, platform: PlatformTag, anchor: ReleaseAnchor): InstallResult {
+  const declined = { version: offered.version, release: offered.release };
+  return { ...there, platform, replaced: null, declined, anchor: anchor.override ?? "built-in" };
+}
+
+function refuseDowngrade(manifest: RuntimeManifest, old: Release | null, allowed: boolean): void {
+  if (allowed || !isOlder(manifest, old)) return;
   throw new ValueError(
     `release ${manifest.release} (${manifest.version}) is older than the installed ${old.release} (${old.version}); ` +
       "'--allow-downgrade' installs it all the same",
@@ -193,11 +224,7 @@ function refuseDowngrade(manifest: RuntimeManifest, old: InstallResult["replaced
  * What is installed, by its signed manifest only. An install that does not verify counts as none: replacing it is what mends it,
  * and a number in installed.json that anyone could write must not stand in the way.
  */
-async function installedRelease(
-  dir: string,
-  tag: PlatformTag,
-  anchor: ReleaseAnchor,
-): Promise<InstallResult["replaced"]> {
+async function installedRelease(dir: string, tag: PlatformTag, anchor: ReleaseAnchor): Promise<Release | null> {
   try {
     const { manifest } = await openSigned(dir, tag, anchor);
     return { version: manifest.version, release: manifest.release };
@@ -210,7 +237,7 @@ async function installedRelease(
  * Clears away what a killed install left; the lock is ours, so none of it is in use. An install that was set aside and has no
  * successor yet goes back to its place.
  */
-function tidy(dir: string): void {
+export function tidy(dir: string): void {
   for (const name of readdirSync(dirname(dir))) {
     if (!name.startsWith(STAGING_PREFIX)) continue;
     const path = join(dirname(dir), name);

@@ -1,12 +1,12 @@
 /**
  * Which verified native build does this process map? Nothing under SVC_HOME/runtime is believed because it is there: the way to
  * it is checked, the manifest's signature, the licence, and each library is read once; the bytes that were hashed are the bytes
- * that are mapped.
+ * that are mapped. The licence is the login's, from the caller; the copy of it beside the libraries has no say.
  */
 import { type MappedBytes, mapVerified } from "../../ffi/open.ts";
-import { readCapped, readSecret } from "../durable.ts";
+import { readCapped } from "../durable.ts";
 import { PermissionError, RuntimeError, SvcError } from "../errors.ts";
-import { RUNTIME_MANIFEST_BYTES_MAX, RUNTIME_SIGNATURE_BYTES_MAX, SECRET_BYTES_MAX } from "../limits.ts";
+import { RUNTIME_MANIFEST_BYTES_MAX, RUNTIME_SIGNATURE_BYTES_MAX } from "../limits.ts";
 import { type Env, type PlatformTag, platformTag, runtimePaths } from "../paths.ts";
 import { type ReleaseAnchor, releaseAnchor, requireSignature } from "./anchor.ts";
 import { type Artifact, fits, libraryArtifact, parseManifest, type RuntimeManifest } from "./manifest.ts";
@@ -44,15 +44,17 @@ export interface SignedInstall {
 export async function loadVerified(options: {
   home: string;
   env: Env;
+  /** As signed: the one of this machine's login. */
+  license: string;
   checkLicense: LicenseCheck;
 }): Promise<VerifiedBytes> {
-  const { home, env, checkLicense } = options;
+  const { home, env, license, checkLicense } = options;
   const tag = requirePlatform();
   const paths = runtimePaths(home, tag);
   const install = await openSigned(paths.dir, tag, releaseAnchor(env));
   const faults = permissionFaults(home, [paths.manifest, paths.signature, paths.kernelLibrary, paths.runtimeLibrary]);
   if (faults.length > 0) throw new PermissionError(`the native runtime is not loaded: ${faults[0]}`);
-  await checkLicense(readLicense(paths.license, home));
+  await checkLicense(license);
   const kernel = mapArtifact(install, libraryArtifact(install.manifest, "kernel"));
   try {
     const runtime = mapArtifact(install, libraryArtifact(install.manifest, "runtime"));
@@ -100,13 +102,6 @@ export function mapArtifact(install: SignedInstall, artifact: Artifact): MappedB
   } catch (error) {
     throw new RuntimeError(`${artifact.name} cannot be mapped: ${(error as Error).message}`);
   }
-}
-
-/** The licence of an install. @throws PermissionError where there is none or others can read it */
-export function readLicense(path: string, home: string): string {
-  const bytes = readSecret(path, SECRET_BYTES_MAX, home);
-  if (!bytes) throw new PermissionError("the native runtime has no licence: run 'svc login'");
-  return new TextDecoder().decode(bytes).trim();
 }
 
 async function openSignedBytes(

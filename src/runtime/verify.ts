@@ -6,10 +6,11 @@ import { lstatSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { abiVersion } from "../../ffi/open.ts";
 import { buildInfo } from "../build-info.ts";
+import { checkSecretFile } from "../durable.ts";
 import { errorLine } from "../errors.ts";
 import { type Env, type PlatformTag, runtimePaths } from "../paths.ts";
 import { type ReleaseAnchor, releaseAnchor } from "./anchor.ts";
-import { type LicenseCheck, mapArtifact, openSigned, readArtifact, readLicense, requirePlatform } from "./load.ts";
+import { mapArtifact, openSigned, readArtifact, requirePlatform } from "./load.ts";
 import { type Artifact, libraryArtifact, type RuntimeManifest } from "./manifest.ts";
 import { permissionFaults } from "./permissions.ts";
 
@@ -44,8 +45,8 @@ export interface AbiVersions {
 export interface VerifyOptions {
   home: string;
   env: Env;
-  /** Absent: the licence is not among the checks. */
-  checkLicense?: LicenseCheck;
+  /** Throws where the licence of this machine's login is not good. Absent: the licence is not among the checks. */
+  checkLicense?: () => Promise<unknown>;
   /** Default: those of this build. */
   abi?: AbiVersions;
 }
@@ -72,15 +73,13 @@ export async function verifyInstalled(options: VerifyOptions): Promise<VerifyRep
   report.checks.push({ name: "installed", ok: report.installed, detail: report.installed ? `runtime/${tag}` : absent });
   if (!report.installed) return report;
 
-  const faults = permissionFaults(options.home, [dir, ...everythingIn(dir)]);
+  const parts = everythingIn(dir).filter((path) => path !== license);
+  const faults = [...permissionFaults(options.home, [dir, ...parts]), ...copyFaults(license, options.home)];
   const closed = "closed to other writers, down from the root";
   report.checks.push({ name: "permissions", ok: faults.length === 0, detail: faults.join("; ") || closed });
   if (anchor.value === undefined) add("signature", anchor, "");
   else await checkSigned(dir, tag, anchor.value, options.abi, report, add);
-  if (options.checkLicense) {
-    const check = options.checkLicense;
-    add("licence", await attemptAsync(async () => check(readLicense(license, options.home))), "good, for this device");
-  }
+  if (options.checkLicense) add("licence", await attemptAsync(options.checkLicense), "good, for this device");
   report.ok = report.checks.every(({ ok }) => ok);
   return report;
 }
@@ -146,6 +145,16 @@ async function checkSigned(
       mapped.close();
     }
   }
+}
+
+/**
+ * What is wrong with who can read the copy of the licence, a secret like the licence itself. Nothing is decided by what it says, so that
+ * anything may lie in its place, a link too.
+ */
+function copyFaults(path: string, home: string): string[] {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  const fault = stat?.isFile() ? attempt(() => checkSecretFile(path, home)).error : undefined;
+  return fault === undefined ? [] : [fault];
 }
 
 /** What an install writes beside the artifacts. */

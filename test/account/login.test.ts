@@ -333,6 +333,27 @@ describe("the gate", () => {
     }
   });
 
+  test("refuses a licence that was cut anywhere or grew, and a login mends it", async () => {
+    const { home, authority, paths } = await loggedIn();
+    const jwt = read(paths.license);
+    const damaged = [
+      ...Array.from({ length: jwt.length }, (_, length) => jwt.slice(0, length)),
+      ...[1, 2, 100, 3000, 100_000].flatMap((zeros) => [
+        "\0".repeat(zeros),
+        jwt + "\0".repeat(zeros),
+        jwt.slice(0, 200) + "\0".repeat(zeros),
+      ]),
+    ];
+    for (const text of damaged) {
+      writeFileSync(paths.license, text, { mode: 0o600 });
+      const error = await failure(() => check(home));
+      expect(error).toBeInstanceOf(PermissionError);
+      expect(error.message).toMatch(/run 'svc login'/i);
+    }
+    await enter(home, authority.url);
+    await check(home);
+  });
+
   test("believes the environment's key before the build's, and the build's before the local authority's", async () => {
     const { home } = await loggedIn();
     const { generateKeyPairSync } = await import("node:crypto");

@@ -1,5 +1,5 @@
 /** The compiled executable in scratch homes: no mock, the same file that a user downloads. */
-import { existsSync, mkdtempSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -24,13 +24,25 @@ export interface Ended {
   err: string;
 }
 
-/** Runs the executable to its end. */
+/**
+ * The words before a command that make the system hold it to permissions: none for a plain user; root gives up its privileges over
+ * files. Undefined where root cannot.
+ */
+export const asPlainUser: readonly string[] | undefined =
+  process.getuid?.() !== 0
+    ? []
+    : Bun.which("setpriv")
+      ? ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+      : undefined;
+
+/** Runs the executable to its end, after the words of `prefix`. */
 export async function svc(
   env: Record<string, string>,
   args: string[],
   input: string | Uint8Array = "",
+  prefix: readonly string[] = [],
 ): Promise<Ended> {
-  const child = Bun.spawn([SVC, ...args], {
+  const child = Bun.spawn([...prefix, SVC, ...args], {
     env,
     cwd: env.HOME,
     stdin: typeof input === "string" ? Buffer.from(input) : input,
@@ -50,6 +62,13 @@ export async function signedIn(): Promise<Record<string, string>> {
   const env = emptyHome();
   const login = await svc(env, ["login", "--yes"]);
   if (login.code !== 0) throw new Error(`svc login ended with ${login.code}: ${login.err}`);
+  return env;
+}
+
+/** A copy of a home, for one test to spoil. */
+export function copyOfHome(original: Record<string, string>): Record<string, string> {
+  const env = emptyHome();
+  cpSync(original.SVC_HOME!, env.SVC_HOME!, { recursive: true, verbatimSymlinks: true });
   return env;
 }
 

@@ -9,6 +9,7 @@ import { type PlatformTag, platformTag, runtimePaths } from "../../src/paths.ts"
 import { type BundleEntry, MANIFEST_NAME, packBundle, SIGNATURE_NAME } from "../../src/runtime/bundle.ts";
 import { type InstallOptions, installRuntime } from "../../src/runtime/install.ts";
 import { libraryName, sha256 } from "../../src/runtime/manifest.ts";
+import { type VerifyOptions, type VerifyReport, verifyInstalled } from "../../src/runtime/verify.ts";
 
 export const tag: PlatformTag = platformTag()!;
 export const kernelName: string = libraryName("kernel", tag);
@@ -90,6 +91,16 @@ export function tempHome(): { home: string; remove: () => void } {
 
 export function install(home: string, bundle: Uint8Array, more: Partial<InstallOptions> = {}) {
   return installRuntime({ home, env, bundle, license: LICENSE, checkLicense, abi, ...more });
+}
+
+/** The report about a home whose login has the good licence. */
+export function verify(home: string, more: Partial<VerifyOptions> = {}): Promise<VerifyReport> {
+  return verifyInstalled({ home, env, checkLicense: () => checkLicense(LICENSE), abi, ...more });
+}
+
+/** The names of the checks that failed. */
+export function failed(report: VerifyReport): string[] {
+  return report.checks.filter(({ ok }) => !ok).map(({ name }) => name);
 }
 
 export function pathsOf(home: string) {

@@ -10,8 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { promote } from "../../src/runtime/install.ts";
-import { verifyInstalled } from "../../src/runtime/verify.ts";
+import { keptInstall, promote } from "../../src/runtime/install.ts";
 import * as f from "./fixture.ts";
 
 let libs: { kernel: Uint8Array; runtime: Uint8Array };
@@ -58,8 +57,8 @@ describe("a good bundle", () => {
     const record = JSON.parse(readFileSync(paths.installed, "utf8"));
     expect(record).toMatchObject({ version: "1.0.0", release: 5, provenance: { source: "file" } });
     expect(leftovers()).toEqual([]);
-    const report = await verifyInstalled({ home, env: f.env, checkLicense: f.checkLicense, abi: f.abi });
-    expect(report.checks.filter(({ ok }) => !ok)).toEqual([]);
+    const report = await f.verify(home);
+    expect(f.failed(report)).toEqual([]);
     expect(report).toMatchObject({
       ok: true,
       installed: true,
@@ -80,7 +79,7 @@ describe("a good bundle", () => {
   test("two installs at once leave one whole install", async () => {
     const bundles = [6, 7, 8].map((release) => f.makeBundle(libs, { release }));
     await Promise.allSettled(bundles.map((bundle) => f.install(home, bundle)));
-    const report = await verifyInstalled({ home, env: f.env, checkLicense: f.checkLicense, abi: f.abi });
+    const report = await f.verify(home);
     expect(report).toMatchObject({ ok: true, release: 8 });
     expect(leftovers()).toEqual([]);
   });
@@ -165,6 +164,46 @@ describe("what is refused leaves the old install as it was", () => {
   });
 });
 
+describe("where a newer install is to be kept", () => {
+  const keepNewer = true;
+
+  test("it stays as it is, and the answer says what was declined", async () => {
+    await f.install(home, f.makeBundle(libs, { release: 9, version: "2.0.0" }));
+    const before = snapshot();
+    expect(await f.install(home, f.makeBundle(libs), { keepNewer })).toEqual({
+      version: "2.0.0",
+      release: 9,
+      platform: f.tag,
+      replaced: null,
+      declined: { version: "1.0.0", release: 5 },
+      anchor: "SVC_RELEASE_PUBKEY",
+    });
+    expect(snapshot()).toEqual(before);
+    expect(leftovers()).toEqual([]);
+  });
+
+  test("one of the same release, an older one and one that is not verified are replaced", async () => {
+    for (const release of [5, 4]) {
+      await f.install(home, f.makeBundle(libs, { release }), { allowDowngrade: true });
+      const result = await f.install(home, f.makeBundle(libs), { keepNewer });
+      expect(result).toMatchObject({ release: 5, replaced: { release } });
+      expect(result.declined).toBeUndefined();
+    }
+    await f.install(home, f.makeBundle(libs, { release: 9 }));
+    writeFileSync(f.pathsOf(home).signature, "nonsense");
+    expect(await f.install(home, f.makeBundle(libs), { keepNewer })).toMatchObject({ release: 5, replaced: null });
+  });
+
+  test("what would be kept can be asked before there is a bundle", async () => {
+    const offered = { version: "1.0.0", release: 5 };
+    expect(await keptInstall(home, f.env, offered)).toBeUndefined();
+    await f.install(home, f.makeBundle(libs));
+    expect(await keptInstall(home, f.env, offered)).toBeUndefined();
+    await f.install(home, f.makeBundle(libs, { release: 6 }));
+    expect(await keptInstall(home, f.env, offered)).toMatchObject({ release: 6, declined: offered });
+  });
+});
+
 describe("names that a manifest must not have, though it is signed", () => {
   const artifact = (name: string, role = "pysite") => ({ name, sha256: "0".repeat(64), size_bytes: 1, role });
   const bad = [
@@ -226,7 +265,7 @@ test("a runtime folder that is a link is replaced, not followed", async () => {
   symlinkSync(target, dir);
   await f.install(home, f.makeBundle(libs));
   expect(readdirSync(target)).toEqual([]);
-  const report = await verifyInstalled({ home, env: f.env, checkLicense: f.checkLicense, abi: f.abi });
+  const report = await f.verify(home);
   expect(report.ok).toBe(true);
 });
 

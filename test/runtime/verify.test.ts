@@ -7,13 +7,14 @@ import {
   readFileSync,
   renameSync,
   symlinkSync,
+  truncateSync,
   unlinkSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { abiVersion, mapVerified } from "../../ffi/open.ts";
+import { PermissionError } from "../../src/errors.ts";
 import { loadVerified } from "../../src/runtime/load.ts";
-import { type VerifyReport, verifyInstalled } from "../../src/runtime/verify.ts";
 import * as f from "./fixture.ts";
 
 let libs: { kernel: Uint8Array; runtime: Uint8Array };
@@ -30,11 +31,15 @@ beforeEach(async () => {
 });
 afterEach(() => remove());
 
-const verify = (env: Record<string, string> = f.env) =>
-  verifyInstalled({ home, env, checkLicense: f.checkLicense, abi: f.abi });
-const load = (env: Record<string, string> = f.env) => loadVerified({ home, env, checkLicense: f.checkLicense });
-const failed = (report: VerifyReport) => report.checks.filter(({ ok }) => !ok).map(({ name }) => name);
+const verify = (env: Record<string, string> = f.env) => f.verify(home, { env });
+const load = (license = f.LICENSE) => loadVerified({ home, env: f.env, license, checkLicense: f.checkLicense });
+const { failed } = f;
 const paths = () => f.pathsOf(home);
+/** Moves a file away and puts a link in its place, to where it lies then or elsewhere. */
+function linkInstead(path: string, target = join(home, "moved")): void {
+  renameSync(path, join(home, "moved"));
+  symlinkSync(target, path);
+}
 const flip = (path: string) => writeFileSync(path, f.flipped(readFileSync(path)));
 
 describe("one thing changed: which check says so, and what a load says", () => {
@@ -54,9 +59,13 @@ describe("one thing changed: which check says so, and what a load says", () => {
       [`hash ${f.runtimeName}`, `abi ${f.runtimeName}`],
       /libty_runtime.* is missing/,
     ],
-    ["a byte of the licence", () => flip(paths().license), ["licence"], /licence is not good/],
-    ["the licence gone", () => unlinkSync(paths().license), ["licence"], /has no licence/],
-    ["the licence readable by others", () => chmodSync(paths().license, 0o644), ["licence"], /chmod 600/],
+    ["a byte of the licence's copy", () => flip(paths().license), [], null],
+    ["the copy gone", () => unlinkSync(paths().license), [], null],
+    ["the copy cut to nothing", () => truncateSync(paths().license), [], null],
+    ["the copy a link", () => linkInstead(paths().license), [], null],
+    ["the copy a link to nothing", () => linkInstead(paths().license, join(home, "nowhere")), [], null],
+    ["the copy readable by others", () => chmodSync(paths().license, 0o644), ["permissions"], null],
+    ["the copy open to all", () => chmodSync(paths().license, 0o666), ["permissions"], null],
     ["the folder open to all", () => chmodSync(paths().dir, 0o777), ["permissions"], /chmod go-w/],
     ["the folder open to the group", () => chmodSync(paths().dir, 0o770), ["permissions"], /chmod go-w/],
     ["its parent open to all", () => chmodSync(dirname(paths().dir), 0o777), ["permissions"], /chmod go-w/],
@@ -66,10 +75,7 @@ describe("one thing changed: which check says so, and what a load says", () => {
     ["a Python file nobody signed", () => writeFileSync(join(paths().pysite, "json.py"), ""), ["unlisted files"], null],
     [
       "a library that is a link",
-      () => {
-        renameSync(paths().kernelLibrary, join(home, "k"));
-        symlinkSync(join(home, "k"), paths().kernelLibrary);
-      },
+      () => linkInstead(paths().kernelLibrary),
       ["permissions", `hash ${f.kernelName}`, `abi ${f.kernelName}`],
       /is a link/,
     ],
@@ -90,12 +96,33 @@ describe("one thing changed: which check says so, and what a load says", () => {
   }
 });
 
+test("a copy of the licence that others can reach is named with the chmod that mends it", async () => {
+  chmodSync(paths().license, 0o640);
+  const { detail } = (await verify()).checks.find(({ name }) => name === "permissions")!;
+  expect(detail).toContain("'license.jwt' (mode 640): run chmod 600");
+  expect(detail).not.toContain(home);
+});
+
+test("a load takes the licence that it is given, and refuses one that is not good", async () => {
+  await expect(load("copied")).rejects.toThrow("the licence is not good");
+  writeFileSync(paths().license, "copied", { mode: 0o600 });
+  (await load()).close();
+});
+
+test("the licence that is judged is the login's", async () => {
+  const refuse = async () => {
+    throw new PermissionError("the login's is not good");
+  };
+  expect(failed(await f.verify(home, { checkLicense: refuse }))).toEqual(["licence"]);
+});
+
 test("nothing installed", async () => {
   const empty = f.tempHome();
   try {
-    const report = await verifyInstalled({ home: empty.home, env: f.env, checkLicense: f.checkLicense, abi: f.abi });
+    const report = await f.verify(empty.home);
     expect(report).toMatchObject({ ok: false, installed: false, version: null });
-    await expect(loadVerified({ home: empty.home, env: f.env, checkLicense: f.checkLicense })).rejects.toThrow(
+    const { LICENSE: license, checkLicense } = f;
+    await expect(loadVerified({ home: empty.home, env: f.env, license, checkLicense })).rejects.toThrow(
       "the native runtime is not installed: run 'svc runtime install'",
     );
   } finally {
@@ -118,7 +145,7 @@ test("a way to SVC_HOME that leads over a link of our own is followed", async ()
   const link = `${home}-link`;
   symlinkSync(home, link);
   try {
-    const report = await verifyInstalled({ home: link, env: f.env, checkLicense: f.checkLicense, abi: f.abi });
+    const report = await f.verify(link);
     expect(failed(report)).toEqual([]);
   } finally {
     unlinkSync(link);
@@ -129,8 +156,7 @@ test("a parent folder that others can write is refused unless it is sticky", asy
   const inner = join(home, "shared", "home");
   mkdirSync(inner, { recursive: true, mode: 0o700 });
   await f.install(inner, f.makeBundle(libs));
-  const failing = async () =>
-    failed(await verifyInstalled({ home: inner, env: f.env, checkLicense: f.checkLicense, abi: f.abi }));
+  const failing = async () => failed(await f.verify(inner));
   chmodSync(join(home, "shared"), 0o1777);
   expect(await failing()).toEqual([]);
   chmodSync(join(home, "shared"), 0o777);

@@ -1,0 +1,41 @@
+/**
+ * The licence beside the libraries, `runtime/<tag>/license.jwt`: a copy of the login's, which nothing reads. An install writes it,
+ * and a login that leaves the install in place writes it again, so that the two do not contradict each other.
+ */
+import { lstatSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { diskError, syncDirectory, withLock, writeNew } from "../durable.ts";
+import { PermissionError } from "../errors.ts";
+import { platformTag, runtimePaths } from "../paths.ts";
+import { STAGING_PREFIX, tidy } from "./install.ts";
+import { permissionFaults } from "./permissions.ts";
+
+/**
+ * Replaces the copy, mode 0600, so that a crash leaves the old one or the new one, whole. Where nothing is installed, nothing is written.
+ * @throws PermissionError where others can write to its place; TimeoutError while another process installs; OSError. The old copy
+ *   stands then.
+ */
+export async function renewLicenseCopy(home: string, license: string): Promise<void> {
+  const tag = platformTag();
+  if (!tag) return;
+  const { dir, license: path } = runtimePaths(home, tag);
+  const parent = dirname(dir);
+  if (!lstatSync(dir, { throwIfNoEntry: false })?.isDirectory()) return;
+  const fault = permissionFaults(home, [dir])[0];
+  if (fault) throw new PermissionError(fault);
+  // The lock of an install: an exchange of folders meanwhile would carry the new copy away with the old install.
+  await withLock(join(parent, ".lock"), () => {
+    tidy(dir);
+    // Beside the install and not in it, where a file that a killed login left would be one that nobody signed.
+    const staged = join(parent, `${STAGING_PREFIX}${crypto.randomUUID()}`);
+    try {
+      writeNew(staged, new TextEncoder().encode(license), 0o600);
+      renameSync(staged, path);
+      syncDirectory(dir);
+    } catch (error) {
+      throw diskError(error, "write", path);
+    } finally {
+      rmSync(staged, { force: true });
+    }
+  });
+}
