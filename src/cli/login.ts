@@ -3,7 +3,6 @@
  * which knows only an address; then installs the runtime and checks it.
  */
 import { configuredEndpoints, type Endpoints } from "../account/endpoints.ts";
-import { checkStoredLicense } from "../account/license-check.ts";
 import { type DeviceCode, type LoginResult, login } from "../account/login.ts";
 import type { RunningAuthority } from "../authority/server.ts";
 import { errorLine, RuntimeError } from "../errors.ts";
@@ -92,10 +91,8 @@ async function renewCopy(env: Env, jwt: string): Promise<void> {
 /** @throws RuntimeError naming the first check that failed */
 async function installAndVerify(env: Env, signal: AbortSignal): Promise<Provisioned> {
   const installed = await provision({ env, signal, keepNewer: true });
-  const { verifyInstalled } = await import("../runtime/verify.ts");
-  const home = svcHome(env);
-  const report = await verifyInstalled({ home, env, checkLicense: () => checkStoredLicense(home, env) });
-  const failed = report.checks.find(({ ok }) => !ok);
+  const { verifyAll } = await import("./runtime-verify.ts");
+  const failed = (await verifyAll(env)).checks.find(({ ok }) => !ok);
   if (!failed) return installed;
   const said = `${failed.name} failed: ${failed.detail}`;
   if (!installed.declined) throw new RuntimeError(`the runtime was installed but ${said}`);

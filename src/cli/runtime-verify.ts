@@ -1,25 +1,34 @@
 /** `svc runtime verify`. */
 import { type LicenseAnchor, licenseAnchor } from "../account/anchors.ts";
+import { requireLogin } from "../account/credentials.ts";
 import { checkStoredLicense } from "../account/license-check.ts";
-import { svcHome } from "../paths.ts";
+import { type Env, svcHome } from "../paths.ts";
 import { type VerifyReport, verifyInstalled } from "../runtime/verify.ts";
 import { command, EXIT } from "./command.ts";
 import { print, printJson } from "./output.ts";
 
 export default command({
-  summary: "check signature, hashes, licence, permissions and ABI of the install",
-  details: "Prints one line a check. The exit code is 0 if all are ok and 1 otherwise.",
+  summary: "check signature, hashes, permissions and ABI of the install, the licence and the login",
+  details:
+    "Prints one line a check. The exit code is 0 if all are ok, so that the tools would run, and 1 otherwise. SVC_TOKEN and\n" +
+    "SVC_API_KEY count for the login as they do for the tools. With --json it is one object, whatever is wrong.",
   examples: ["svc runtime verify", "svc runtime verify --json"],
   args: { json: { type: "boolean", description: "print one JSON object" } },
   async run({ args, env }) {
-    const home = svcHome(env);
-    const report = await verifyInstalled({ home, env, checkLicense: () => checkStoredLicense(home, env) });
-    const source = anchorSource(() => licenseAnchor(home, env));
+    const report = await verifyAll(env);
+    const source = anchorSource(() => licenseAnchor(svcHome(env), env));
     if (args.json) printJson({ ...report, license_anchor: source ?? null });
     else print(describeReport(report, source));
     return report.ok ? EXIT.done : EXIT.failed;
   },
 });
+
+/** What stands between a tool call and the libraries: the install, the licence, the login. */
+export function verifyAll(env: Env): Promise<VerifyReport> {
+  const home = svcHome(env);
+  const checkLicense = () => checkStoredLicense(home, env);
+  return verifyInstalled({ home, env, checkLicense, checkLogin: () => requireLogin(home, env) });
+}
 
 /** The report as lines; a key that replaces a built-in one is always said. */
 export function describeReport(report: VerifyReport, source: LicenseAnchor["source"] | undefined): string {
@@ -31,7 +40,7 @@ export function describeReport(report: VerifyReport, source: LicenseAnchor["sour
   if (source?.startsWith("SVC_")) lines.push(`the key in ${source} replaces the one licences are checked with`);
   const what = report.version === null ? "" : ` ${report.version} (release ${report.release})`;
   if (report.ok) lines.push(`runtime${what} for ${report.platform} is verified`);
-  else lines.push(report.installed ? `runtime${what} is NOT verified` : "no runtime is installed");
+  else lines.push(report.installed ? `runtime${what} is NOT verified` : "no runtime was found");
   return lines.join("\n");
 }
 

@@ -10,7 +10,7 @@ const group: Group = {
       load: async () => (await import("./runtime-install.ts")).default,
     },
     verify: {
-      summary: "check signature, hashes, licence, permissions and ABI of the install",
+      summary: "check signature, hashes, permissions and ABI of the install, the licence and the login",
       load: async () => (await import("./runtime-verify.ts")).default,
     },
     status: { summary: "show what is installed", load: async () => (await import("./runtime-status.ts")).default },

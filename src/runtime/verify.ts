@@ -1,14 +1,14 @@
 /**
- * Is the install what was signed, and would it load? `svc runtime verify` prints this report; an install runs the
- * same checks on the staged files before it promotes them.
+ * Is the install what was signed, would it load, and is there a login? `svc runtime verify` prints this report; an install runs
+ * the checks of signed files on the staged ones before it promotes them.
  */
-import { lstatSync, readdirSync } from "node:fs";
+import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { abiVersion } from "../../ffi/open.ts";
 import { buildInfo } from "../build-info.ts";
-import { checkSecretFile } from "../durable.ts";
-import { errorLine } from "../errors.ts";
-import { type Env, type PlatformTag, runtimePaths } from "../paths.ts";
+import { checkSecretFile, diskError } from "../durable.ts";
+import { errorLine, PermissionError, RuntimeError } from "../errors.ts";
+import { type Env, type PlatformTag, platformTag, runtimePaths } from "../paths.ts";
 import { type ReleaseAnchor, releaseAnchor } from "./anchor.ts";
 import { mapArtifact, openSigned, readArtifact, requirePlatform } from "./load.ts";
 import { type Artifact, libraryArtifact, type RuntimeManifest } from "./manifest.ts";
@@ -27,7 +27,8 @@ export interface VerifyReport {
   ok: boolean;
   /** Something is there to be checked. */
   installed: boolean;
-  platform: PlatformTag;
+  /** Null where no runtime is built for this machine. */
+  platform: PlatformTag | null;
   /** From the manifest; null where its signature does not fit. */
   version: string | null;
   release: number | null;
@@ -47,19 +48,20 @@ export interface VerifyOptions {
   env: Env;
   /** Throws where the licence of this machine's login is not good. Absent: the licence is not among the checks. */
   checkLicense?: () => Promise<unknown>;
+  /** Throws where the tools would refuse for want of a login. Absent: the login is not among the checks. */
+  checkLogin?: () => Promise<unknown>;
   /** Default: those of this build. */
   abi?: AbiVersions;
 }
 
-/** Checks the install. What is wrong is in the report; it throws only where there is no runtime for this platform. */
+/** Checks the install, the licence and the login. Whatever is wrong is in the report; it never throws. */
 export async function verifyInstalled(options: VerifyOptions): Promise<VerifyReport> {
-  const tag = requirePlatform();
-  const { dir, license, ...rest } = runtimePaths(options.home, tag);
+  const { home, checkLicense, checkLogin } = options;
   const anchor = attempt(() => releaseAnchor(options.env));
   const report: VerifyReport = {
     ok: false,
-    installed: true,
-    platform: tag,
+    installed: false,
+    platform: platformTag() ?? null,
     version: null,
     release: null,
     anchor: anchor.value?.override ?? "built-in",
@@ -68,18 +70,18 @@ export async function verifyInstalled(options: VerifyOptions): Promise<VerifyRep
   const add = (name: string, outcome: Outcome<unknown>, detail: string) =>
     report.checks.push({ name, ok: outcome.error === undefined, detail: outcome.error ?? detail });
 
-  report.installed = [rest.manifest, rest.signature].some((path) => lstatSync(path, { throwIfNoEntry: false }));
-  const absent = "the native runtime is not installed: run 'svc runtime install'";
-  report.checks.push({ name: "installed", ok: report.installed, detail: report.installed ? `runtime/${tag}` : absent });
-  if (!report.installed) return report;
-
-  const parts = everythingIn(dir).filter((path) => path !== license);
-  const faults = [...permissionFaults(options.home, [dir, ...parts]), ...copyFaults(license, options.home)];
-  const closed = "closed to other writers, down from the root";
-  report.checks.push({ name: "permissions", ok: faults.length === 0, detail: faults.join("; ") || closed });
-  if (anchor.value === undefined) add("signature", anchor, "");
-  else await checkSigned(dir, tag, anchor.value, options.abi, report, add);
-  if (options.checkLicense) add("licence", await attemptAsync(options.checkLicense), "good, for this device");
+  const found = attempt(() => findInstall(home));
+  add("installed", found, `runtime/${report.platform}`);
+  if (found.value) {
+    const { tag, dir, license } = found.value;
+    report.installed = true;
+    const closed = attempt(() => requireClosed(dir, license, home));
+    add("permissions", closed, "closed to other writers, down from the root");
+    if (anchor.value === undefined) add("signature", anchor, "");
+    else await checkSigned(dir, tag, anchor.value, options.abi, report, add);
+  }
+  if (checkLicense) add("licence", await attemptAsync(checkLicense), "good, for this device");
+  if (checkLogin) add("login", await attemptAsync(checkLogin), "done, with all that the tools ask for");
   report.ok = report.checks.every(({ ok }) => ok);
   return report;
 }
@@ -125,8 +127,8 @@ async function checkSigned(
       `sha256 ${artifact.sha256}`,
     );
   }
-  const stray = strayFiles(dir, install.manifest);
-  add("unlisted files", stray ? { error: `${stray} is not in the manifest: remove it` } : {}, "none");
+  const listed = attempt(() => requireListed(dir, install.manifest));
+  add("unlisted files", listed, "none");
   for (const role of ["kernel", "runtime"] as const) {
     const artifact = libraryArtifact(install.manifest, role);
     const answered = attempt(() => askAbi(role, artifact, (abi ?? buildInfo().abi)[role]));
@@ -147,35 +149,63 @@ async function checkSigned(
   }
 }
 
+/** The install of this machine's platform. @throws RuntimeError where there is none; OSError where that cannot be told */
+function findInstall(home: string) {
+  const tag = requirePlatform();
+  const paths = runtimePaths(home, tag);
+  let present: boolean;
+  try {
+    const folder = statSync(home, { throwIfNoEntry: false })?.isDirectory() ?? true;
+    if (!folder) throw new RuntimeError("SVC_HOME is not a folder: set it to a folder of your own");
+    present = [paths.manifest, paths.signature].some((path) => lstatSync(path, { throwIfNoEntry: false }));
+  } catch (error) {
+    throw diskError(error, "examine", paths.dir);
+  }
+  if (!present) throw new RuntimeError("the native runtime is not installed: run 'svc runtime install'");
+  return { tag, ...paths };
+}
+
 /**
- * What is wrong with who can read the copy of the licence, a secret like the licence itself. Nothing is decided by what it says, so that
- * anything may lie in its place, a link too.
+ * The copy of the licence is a secret like the licence itself. Nothing is decided by what it says, so that anything may lie in its
+ * place, a link too.
+ * @throws PermissionError where others can write to the install or to the way there, or reach the copy
  */
-function copyFaults(path: string, home: string): string[] {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  const fault = stat?.isFile() ? attempt(() => checkSecretFile(path, home)).error : undefined;
-  return fault === undefined ? [] : [fault];
+function requireClosed(dir: string, copy: string, home: string): void {
+  const faults = permissionFaults(home, [dir, ...everythingIn(dir).filter((path) => path !== copy)]);
+  const { error } = attempt(() => {
+    if (lstatSync(copy, { throwIfNoEntry: false })?.isFile()) checkSecretFile(copy, home);
+  });
+  if (error !== undefined) faults.push(error);
+  if (faults.length > 0) throw new PermissionError(faults.join("; "));
 }
 
 /** What an install writes beside the artifacts. */
 const OWN_FILES = ["telys_manifest.json", "telys_manifest.sig", "license.jwt", "installed.json"];
 
 /**
- * A file that neither the manifest names nor an install writes: under pysite it would be importable by every Python program that uses the
- * install, elsewhere nobody knows what it is for. Python's own `__pycache__` is let be.
+ * Refuses a file that neither the manifest names nor an install writes: under pysite it would be importable by every Python program that
+ * uses the install, elsewhere nobody knows what it is for. Python's own `__pycache__` is let be.
+ * @throws RuntimeError
  */
-function strayFiles(dir: string, manifest: RuntimeManifest): string | undefined {
+function requireListed(dir: string, manifest: RuntimeManifest): void {
   const named = new Set([...OWN_FILES, ...manifest.artifacts.map(({ name }) => name)]);
-  return everythingIn(dir)
+  const stray = everythingIn(dir)
     .filter((path) => !path.includes("/__pycache__") && !lstatSync(path).isDirectory())
     .map((path) => relative(dir, path))
     .find((name) => !named.has(name));
+  if (stray !== undefined) throw new RuntimeError(`${stray} is not in the manifest: remove it`);
 }
 
-/** All names below a folder, links not followed; none where the folder is absent. */
+/** All names below a folder, links not followed; none where the folder is absent. @throws OSError */
 function everythingIn(dir: string): string[] {
-  if (!lstatSync(dir, { throwIfNoEntry: false })?.isDirectory()) return [];
-  return readdirSync(dir, { recursive: true, withFileTypes: true }).map((entry) => join(entry.parentPath, entry.name));
+  try {
+    if (!lstatSync(dir, { throwIfNoEntry: false })?.isDirectory()) return [];
+    return readdirSync(dir, { recursive: true, withFileTypes: true }).map((entry) =>
+      join(entry.parentPath, entry.name),
+    );
+  } catch (error) {
+    throw diskError(error, "list", dir);
+  }
 }
 
 interface Outcome<T> {

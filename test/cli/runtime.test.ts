@@ -6,6 +6,8 @@ import { exportLine } from "../../src/cli/runtime-env.ts";
 import { describeReport } from "../../src/cli/runtime-verify.ts";
 import { svc, temporaryFolder } from "./support.ts";
 
+const OTHER_MACHINE = join(import.meta.dir, "other-machine.ts");
+
 describe("where nothing is installed", () => {
   test("verify says so with exit code 1, env says nothing with 0, and neither makes a folder", async () => {
     using folder = temporaryFolder();
@@ -19,6 +21,21 @@ describe("where nothing is installed", () => {
     expect(await svc(["runtime", "env"], { env })).toEqual({ code: 0, stdout: "", stderr: "" });
     expect(JSON.parse((await svc(["runtime", "env", "--json"], { env })).stdout)).toEqual({ pysite: null });
     expect(existsSync(env.SVC_HOME)).toBe(false);
+  });
+
+  test("verify has a report of the same shape on a machine that no runtime is built for", async () => {
+    using folder = temporaryFolder();
+    const env = { SVC_HOME: join(folder.path, "home") };
+    const here = JSON.parse((await svc(["runtime", "verify", "--json"], { env })).stdout);
+    const { code, stdout, stderr } = await svc(["runtime", "verify", "--json"], { env, preload: [OTHER_MACHINE] });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+    const there = JSON.parse(stdout);
+    expect(there).toMatchObject({ ok: false, installed: false, platform: null });
+    expect(Object.keys(there)).toEqual(Object.keys(here));
+    expect(there.checks.map(({ name }: { name: string }) => name)).toEqual(["installed", "licence", "login"]);
+    expect(there.checks[0].detail).toMatch(/^there is no native runtime for \w+ on riscv64$/);
+    const text = await svc(["runtime", "verify"], { env, preload: [OTHER_MACHINE] });
+    expect(text).toMatchObject({ code: 1, stdout: expect.stringContaining("on riscv64"), stderr: "" });
   });
 
   test("install needs a login first", async () => {

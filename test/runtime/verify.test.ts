@@ -116,6 +116,15 @@ test("the licence that is judged is the login's", async () => {
   expect(failed(await f.verify(home, { checkLicense: refuse }))).toEqual(["licence"]);
 });
 
+test("the login is a check of its own, made where nothing is installed too", async () => {
+  const checkLogin = async () => {
+    throw new PermissionError("api_key is missing");
+  };
+  expect(failed(await f.verify(home, { checkLogin }))).toEqual(["login"]);
+  expect(failed(await f.verify(join(home, "nowhere"), { checkLogin }))).toEqual(["installed", "login"]);
+  expect((await f.verify(home)).checks.map(({ name }) => name)).not.toContain("login");
+});
+
 test("nothing installed", async () => {
   const empty = f.tempHome();
   try {
