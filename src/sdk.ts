@@ -21,6 +21,7 @@ export type {
   CreateOptions,
   Explanation,
   FilterValue,
+  Id,
   Metadata,
   RowOptions,
   SearchOptions,

@@ -2,12 +2,14 @@
  * What a program can do with a collection, wherever it lives: `LocalCollection` in this process and `RemoteCollection` behind a socket both
  * satisfy it, and one shared contract test runs against both.
  */
+import type { Id } from "../accepted.ts";
 import type { FilterValue, Metadata } from "../store/filter.ts";
 
+export type { Id } from "../accepted.ts";
 export type { FilterValue, Metadata } from "../store/filter.ts";
 
 /**
- * Equality with one column: an object with exactly one key, as `Eq("scope", "work")` makes it.
+ * Equality with one column: an object with one key, as `Eq("scope", "work")` makes it. One without a key filters nothing.
  */
 export type Where = Readonly<Record<string, FilterValue>>;
 
@@ -19,8 +21,8 @@ export type Vectors = Float32Array | readonly Vector[];
 
 /** What goes with rows that are added, side by side with them. */
 export interface RowOptions {
-  /** One a row, 1 to 512 bytes of UTF-8; left out, each row gets a UUIDv7. */
-  ids?: readonly string[] | undefined;
+  /** One a row, 1 to 512 bytes of UTF-8; an integer stands for its decimal string; left out, each row gets a UUIDv7. */
+  ids?: readonly Id[] | undefined;
   /** One object or null a row, at most 64 KiB as JSON. Without the partition key in it a row belongs to the partition `"default"`. */
   metadata?: readonly (Metadata | null | undefined)[] | undefined;
 }
@@ -69,10 +71,10 @@ export interface SearchResult {
 
 /** What a new collection is like. */
 export interface CreateOptions {
-  /** Numbers in a vector, 1 to 65,536. Comes from the embedder where one is named, and must agree then. */
+  /** Numbers in a vector, 1 to 65,536. Beside an embedder, which knows it, this is a hint and may be any number; `stats` has the real one. */
   dim?: number | undefined;
-  /** The metadata key that rows are grouped by ("scope"); it can always be filtered by. */
-  partitionBy?: string | undefined;
+  /** The metadata key that rows are grouped by ("scope"), or a list of that one; it can always be filtered by. */
+  partitionBy?: string | readonly string[] | undefined;
   /** Further metadata keys that can be filtered by. */
   filterColumns?: readonly string[] | undefined;
   /**
@@ -129,15 +131,15 @@ export interface CollectionApi {
   upsertTexts(texts: readonly string[], options?: RowOptions): Promise<string[]>;
   /**
    * The rows that are nearest to `vector` (`dim` numbers) by the collection's metric. Of a collection of this process a short search resolves
-   * as a microtask: a long loop of awaited ones lets no timer run until it ends or yields.
+   * as a microtask: a long loop of awaited ones lets no timer run until it ends or yields. A matrix of one row stands for the row.
    */
-  search(vector: Vector, options?: SearchOptions): Promise<SearchResult>;
+  search(vector: Vector | readonly [Vector], options?: SearchOptions): Promise<SearchResult>;
   /** The rows that a text means, by the collection's embedder. */
   searchText(text: string, options?: SearchOptions): Promise<SearchResult>;
   /** Ids of the live rows in the order they were first added. */
   ids(where?: Where): Promise<string[]>;
   /** Deletes rows; resolves to how many were live. Unknown ids are passed over. */
-  delete(ids: readonly string[]): Promise<number>;
+  delete(ids: readonly Id[]): Promise<number>;
   /** Drops the space of deleted and replaced rows. Saves first. */
   compact(): Promise<void>;
   /** Makes every change so far durable. @throws OSError; the collection is then as last saved */

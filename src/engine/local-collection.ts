@@ -1,4 +1,5 @@
 /** One collection in this process, as a program uses it: vectors or texts, changes in memory until saved. */
+import { toId } from "../accepted.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
 import { kindOf } from "../kinds.ts";
 import { collectionStats } from "../memory/stats.ts";
@@ -9,7 +10,7 @@ import type { PackedRows, Rows } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import type { Plan } from "../tune/plan.ts";
-import type { CollectionApi, CollectionStats, SearchResult, Vector, Vectors, Where } from "./api.ts";
+import type { CollectionApi, CollectionStats, Id, SearchResult, Vector, Vectors, Where } from "./api.ts";
 import type { Embedders } from "./embedders.ts";
 import type {
   GetOptions,
@@ -27,7 +28,7 @@ import type {
   Watch,
 } from "./options.ts";
 import { getRows, searchVector, searchVectors, searchWords, textResult, topKOf } from "./reading.ts";
-import { checkString, checkStrings, recallOf, toMatrix, toRows } from "./rows.ts";
+import { checkString, checkStrings, recallOf, toIdList, toMatrix, toRows } from "./rows.ts";
 import { snapshot } from "./snapshot.ts";
 import { applyTuning, buildIvf, buildLexical, cancellable, tuneCollection } from "./upkeep.ts";
 
@@ -66,9 +67,8 @@ export class LocalCollection implements CollectionApi {
   }
 
   /** Whether an id is live. */
-  has(id: string): boolean {
-    checkString("id", id);
-    return this.inner.get([id], {})[0]!.found;
+  has(id: Id): boolean {
+    return this.inner.get([toId(id, "id")], {})[0]!.found;
   }
 
   add(vectors: Vectors, options: LocalRowOptions = {}): Promise<string[]> {
@@ -94,10 +94,10 @@ export class LocalCollection implements CollectionApi {
   async updateTexts(texts: readonly string[], options: UpdateOptions): Promise<number> {
     const { inner } = this;
     checkStrings("texts", texts);
-    checkStrings("ids", options.ids);
+    const ids = toIdList(options.ids);
     toRows(new Float32Array(0), texts.length, inner.schema.keyName, options);
     const vectors = await this.embed(texts, options.signal);
-    const rows = { texts, ids: options.ids, metadata: options.metadata };
+    const rows = { texts, ids, metadata: options.metadata };
     const current = this.inner; // another object may stand for the name by now
     return current.stage((t) => putUpdate(t, current, rows, vectors, options), options.signal);
   }
@@ -112,12 +112,12 @@ export class LocalCollection implements CollectionApi {
     await this.put(mode, { ...rows, vectors: await this.embed(texts, undefined) });
   }
 
-  async delete(ids: readonly string[], watch?: Watch): Promise<number> {
-    checkStrings("ids", ids);
-    return this.inner.stage((t) => t.delete(ids), watch?.signal);
+  async delete(ids: readonly Id[], watch?: Watch): Promise<number> {
+    const names = toIdList(ids);
+    return this.inner.stage((t) => t.delete(names), watch?.signal);
   }
 
-  async search(vector: Vector, options: LocalSearchOptions = {}): Promise<SearchResult> {
+  async search(vector: Vector | readonly [Vector], options: LocalSearchOptions = {}): Promise<SearchResult> {
     const opened = this.store.opened(this.name);
     if (!opened) return searchVector(this.inner, vector, options);
     try {
@@ -164,7 +164,7 @@ export class LocalCollection implements CollectionApi {
   }
 
   /** Rows by id, in the order asked; `found` is false for an id that is not live. */
-  async get(ids: readonly string[], options: GetOptions = {}): Promise<GotRow[]> {
+  async get(ids: readonly Id[], options: GetOptions = {}): Promise<GotRow[]> {
     return getRows(this.inner, ids, options);
   }
 

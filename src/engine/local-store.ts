@@ -1,12 +1,12 @@
 /** A memory directory in this process: what the SDK opens and `svc serve` serves. */
 import type { Kernel } from "../../ffi/ame_kernel.ts";
+import { toPartitionKey } from "../accepted.ts";
 import { buildInfo } from "../build-info.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
 import { kindOf } from "../kinds.ts";
 import { type Env, memoryPath } from "../paths.ts";
 import type { Native } from "../runtime/native.ts";
-import { shown } from "../store/names.ts";
 import { Store } from "../store/store.ts";
 import type { CreateOptions, StoreApi } from "./api.ts";
 import { type EmbedderSource, Embedders } from "./embedders.ts";
@@ -70,21 +70,17 @@ export class LocalStore implements StoreApi<LocalCollection> {
    */
   async createCollection(name: string, options: LocalCreateOptions): Promise<LocalCollection> {
     checkString("name", name);
-    checkTypes(options);
+    const partitionBy = toPartitionKey(options.partitionBy, "partitionBy") as string | undefined;
+    checkTypes({ ...options, partitionBy });
     const embedder = await this.embedderOf(options.embedder);
-    const dim = options.dim ?? embedder?.profile.dimension;
+    // Beside an embedder dim is a hint: callers write down a number that only the kernel knows.
+    const dim = embedder?.profile.dimension ?? options.dim ?? undefined;
     if (dim === undefined) throw new ValueError("a new collection needs dim, or an embedder that knows it");
-    if (embedder && dim !== embedder.profile.dimension) {
-      const { model_id, dimension } = embedder.profile;
-      throw new ValueError(
-        `dim is ${dim} and embedder ${shown(model_id)} makes vectors of ${dimension}: leave dim out`,
-      );
-    }
     this.store.create(name, {
       dim,
       dtype: options.dtype,
       metric: options.metric,
-      partitionBy: options.partitionBy,
+      partitionBy,
       filterColumns: options.filterColumns,
       lexical: options.lexical,
       embedderProfile: embedder?.profile ?? null,

@@ -2,7 +2,7 @@
 import type { Watch } from "../../ffi/ty_collection.ts";
 import type { TermContribution } from "../memory/payloads.ts";
 import type { Tuner } from "../tune/context.ts";
-import type { Metadata, RowOptions, SearchOptions, Where } from "./api.ts";
+import type { Id, Metadata, RowOptions, SearchOptions, Where } from "./api.ts";
 
 export type { Watch } from "../../ffi/ty_collection.ts";
 export type { TermContribution } from "../memory/payloads.ts";
@@ -84,7 +84,7 @@ export interface GotRow {
 /** New texts for rows that exist. */
 export interface UpdateOptions extends Watch {
   /** One live id a text. */
-  ids: readonly string[];
+  ids: readonly Id[];
   /** One object a text replaces the row's metadata; null or left out, the stored metadata stays. */
   metadata?: RowOptions["metadata"];
 }

@@ -3,7 +3,7 @@ import { ArgumentTypeError } from "../errors.ts";
 import { TOP_K_MAX } from "../limits.ts";
 import type { TextAnswer } from "../memory/texts.ts";
 import type { Collection, Row, SearchAnswer } from "../store/collection.ts";
-import type { Explanation, SearchOptions, SearchResult, Vector, Vectors } from "./api.ts";
+import type { Explanation, Id, SearchOptions, SearchResult, Vector, Vectors } from "./api.ts";
 import type {
   GetOptions,
   GotRow,
@@ -12,17 +12,17 @@ import type {
   LocalSearchOptions,
   ManySearchOptions,
 } from "./options.ts";
-import { checkString, checkStrings, recallOf, toMatrix, toVector } from "./rows.ts";
+import { checkString, recallOf, toIdList, toMatrix, toQuery } from "./rows.ts";
 
 const TOP_K = 10;
 
 /** The rows nearest to a vector. */
 export async function searchVector(
   collection: Collection,
-  vector: Vector,
+  vector: Vector | readonly [Vector],
   options: LocalSearchOptions,
 ): Promise<SearchResult> {
-  const answer = await collection.search(toVector(vector, collection.schema.dim, "vector"), {
+  const answer = await collection.search(toQuery(vector, collection.schema.dim), {
     topK: topKOf(options),
     where: options.where,
     metadata: options.withMetadata,
@@ -68,10 +68,10 @@ export async function searchWords(
 }
 
 /** Rows by id, in the order asked. */
-export function getRows(collection: Collection, ids: readonly string[], options: GetOptions): GotRow[] {
-  checkStrings("ids", ids);
+export function getRows(collection: Collection, ids: readonly Id[], options: GetOptions): GotRow[] {
+  const names = toIdList(ids);
   const { withMetadata = true, withText = true, withVector = false } = options;
-  return collection.get(ids, { metadata: withMetadata, text: withText, vector: withVector }).map((row) => {
+  return collection.get(names, { metadata: withMetadata, text: withText, vector: withVector }).map((row) => {
     const got: GotRow = { id: row.id, found: row.found };
     if (row.metadata !== undefined) got.metadata = row.metadata;
     if (row.text !== undefined) got.text = row.text;

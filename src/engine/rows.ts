@@ -1,9 +1,10 @@
 /** What callers give as rows, in the form the store takes. */
+import { isOneRow, toIds } from "../accepted.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
 import { kindOf } from "../kinds.ts";
 import { DEFAULT_PARTITION, idsOrNew, partitioned } from "../memory/texts.ts";
 import type { Rows } from "../store/rows.ts";
-import type { RowOptions, Vector, Vectors } from "./api.ts";
+import type { Id, RowOptions, Vector, Vectors } from "./api.ts";
 
 /** One vector as floats. @throws ValueError for a wrong length, NaN or an infinity; TypeError for what is no vector */
 export function toVector(vector: Vector, dim: number, name: string): Float32Array {
@@ -27,6 +28,11 @@ export function toVector(vector: Vector, dim: number, name: string): Float32Arra
   return floats;
 }
 
+/** A question's vector, which may come as a matrix of one row. @throws what `toVector` throws */
+export function toQuery(vector: Vector | readonly [Vector], dim: number): Float32Array {
+  return isOneRow(vector) ? toVector(vector[0], dim, "vector[0]") : toVector(vector as Vector, dim, "vector");
+}
+
 /** Vectors as one matrix. @throws ValueError for a row of another length; TypeError for what is no matrix */
 export function toMatrix(vectors: Vectors, dim: number): Float32Array {
   if (vectors instanceof Float32Array) {
@@ -44,9 +50,8 @@ export function toMatrix(vectors: Vectors, dim: number): Float32Array {
 
 /** Rows around a matrix: ids where none were given, the partition key where metadata lacks it. */
 export function toRows(vectors: Float32Array, count: number, keyName: string, options: RowOptions): Rows {
-  const ids = options.ids ?? undefined;
+  const ids = options.ids ? toIdList(options.ids) : undefined;
   const metadata = options.metadata ?? undefined;
-  if (ids) checkStrings("ids", ids);
   checkCount("ids", ids, count);
   checkCount("metadata", metadata, count);
   metadata?.forEach(checkMetadata);
@@ -56,6 +61,12 @@ export function toRows(vectors: Float32Array, count: number, keyName: string, op
     metadata: Array.from({ length: count }, (_, i) => partitioned(metadata?.[i], keyName)),
     defaultPartition: DEFAULT_PARTITION,
   };
+}
+
+/** Ids as strings. @throws TypeError for what is no array of ids; ValueError for an integer that has lost digits */
+export function toIdList(list: readonly Id[]): readonly string[] {
+  if (!Array.isArray(list)) throw new ArgumentTypeError(`ids must be an array of strings, got ${kindOf(list)}`);
+  return toIds(list, (at) => `ids[${at}]`);
 }
 
 /** @throws TypeError for what is no array of strings */

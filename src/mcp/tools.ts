@@ -45,7 +45,7 @@ export const TOOLS: readonly ToolEntry[] = [
     "search",
     "Search a collection",
     READ,
-    `Find the stored texts closest to a query, best first, by meaning and (once svc_build_lexical has run) by word. Use it to recall what was stored. Returns ids and metadata; set with_text, or call svc_get, for the texts. ${NO_COLLECTION}, if 'where' has not exactly one key, or if its column is not filterable.`,
+    `Find the stored texts closest to a query, best first, by meaning and (once svc_build_lexical has run) by word. Use it to recall what was stored. Returns ids and metadata; set with_text, or call svc_get, for the texts. ${NO_COLLECTION}, if 'where' has more than one key, or if its column is not filterable.`,
   ),
   tool(
     "add",

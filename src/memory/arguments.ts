@@ -5,6 +5,7 @@
  * What it does not judge is what only the store can: whether a collection exists, the bytes of an id, a text or a row's metadata.
  */
 import type * as z from "zod/mini";
+import { filtersNothing, toId, toIds, toPartitionKey } from "../accepted.ts";
 import { ArgumentTypeError, type SvcError, ValueError } from "../errors.ts";
 import { isObject } from "../kinds.ts";
 import { ROWS_PER_CALL_MAX } from "../limits.ts";
@@ -13,7 +14,7 @@ import { type ArgumentsOf, SCHEMAS, type VerbName } from "./schemas.ts";
 type Shape = Record<string, z.ZodMiniType>;
 
 /**
- * Parses the arguments of a verb: defaults are filled in, JSON `null` for an optional argument counts as omitted.
+ * Parses the arguments of a verb: defaults are filled in, JSON `null` for an optional argument counts as omitted, and so does an empty `where`.
  *
  * @throws ValueError for an unknown argument or a value outside its domain
  * @throws ArgumentTypeError for a wrong JSON type or a missing argument
@@ -64,10 +65,19 @@ function readKnown(owner: string, shape: Shape, raw: unknown, rowsMax: number): 
         `argument '${name}' has ${value.length} entries, at most ${rowsMax} are allowed in one call: split it`,
       );
     }
-    given[name] = value;
+    const meant = ACCEPTED[name] ? ACCEPTED[name](value) : value;
+    if (meant !== undefined) given[name] = meant;
   }
   return given;
 }
+
+/** Arguments that may come in another form than their schema says, by name: a name means the same to all verbs and operations. */
+const ACCEPTED: Record<string, (value: unknown) => unknown> = {
+  ids: (value) => (Array.isArray(value) ? toIds(value, (at) => `argument 'ids[${at}]'`) : value),
+  after: (value) => toId(value, "argument 'after'"),
+  partition_by: (value) => toPartitionKey(value, "argument 'partition_by'"),
+  where: (value) => (isObject(value) && filtersNothing(value) ? undefined : value),
+};
 
 /** What stands below the wrappers of an argument's schema. */
 function unwrap(schema: z.ZodMiniType): { isOptional: boolean; isInteger: boolean } {
@@ -177,9 +187,7 @@ function checkLengths(given: Record<string, unknown>): void {
 
 function checkWhere(where: Record<string, unknown>): void {
   const keys = Object.keys(where);
-  const [key] = keys;
-  if (key === undefined)
-    throw new ValueError("'where' must have exactly one key, got none: leave it out to filter nothing");
+  const key = keys[0]!;
   if (keys.length > 1) {
     const named = keys.slice(0, 8).map(quote).join(", ") + (keys.length > 8 ? ", …" : "");
     throw new ValueError(

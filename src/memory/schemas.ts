@@ -15,12 +15,12 @@ export type * from "./payloads.ts";
 /** A value that a filter can equal. */
 export type FilterValue = string | number | boolean | null;
 
-/** `{column: value}` with exactly one own key. */
+/** `{column: value}` with one own key. */
 export type Where = Record<string, FilterValue>;
 
 // Metadata and filters are passed through as they came. zod's own records would copy them, and drop a `__proto__` key.
-const jsonObject = <T>(description: string) =>
-  z.custom<T>(isObject, { params: { expected: "object" } }).check(z.meta({ type: "object", description }));
+const jsonObject = <T>(description: string, bounds: { maxProperties?: number } = {}) =>
+  z.custom<T>(isObject, { params: { expected: "object" } }).check(z.meta({ type: "object", ...bounds, description }));
 
 const string = (description: string) => z.string().check(z.describe(description));
 const nonEmpty = (description: string) => z.string().check(z.minLength(1), z.describe(description));
@@ -36,7 +36,9 @@ const top_k = () =>
   z._default(z.int().check(z.minimum(1), z.maximum(TOP_K_MAX), z.describe("Maximum number of hits.")), 5);
 const where = () =>
   z.optional(
-    jsonObject<Where>('Equality filter with exactly one key, as in {"scope": "work"}; the column must be filterable.'),
+    jsonObject<Where>('Equality filter with one key, as in {"scope": "work"}; the column must be filterable.', {
+      maxProperties: 1,
+    }),
   );
 const with_text = () => flag(false, "Also return each hit's text.");
 const texts = () =>

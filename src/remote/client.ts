@@ -1,4 +1,5 @@
 /** The client of `svc serve`: a memory directory behind a socket. */
+import { toPartitionKey } from "../accepted.ts";
 import type { CreateOptions, StoreApi } from "../engine/api.ts";
 import { ValueError } from "../errors.ts";
 import { isObject } from "../kinds.ts";
@@ -57,11 +58,19 @@ export class RemoteTelys implements StoreApi<RemoteCollection> {
   createCollection(name: string, options: CreateOptions): Promise<RemoteCollection> {
     return this.channel.run(async () => {
       checkString("the collection's name", name);
-      const { dim, partitionBy, filterColumns, dtype, metric, embedder } = options;
+      const { dim, filterColumns, dtype, metric, embedder } = options;
       if (filterColumns) checkList("filterColumns", filterColumns);
-      const args = { dim, partition_by: partitionBy, filter_columns: filterColumns, dtype, metric, embedder };
-      await this.ask("create_collection", name, args);
-      return new RemoteCollection(this.channel, name, dim ?? undefined);
+      const partition_by = toPartitionKey(options.partitionBy, "partitionBy");
+      await this.ask("create_collection", name, {
+        dim,
+        partition_by,
+        filter_columns: filterColumns,
+        dtype,
+        metric,
+        embedder,
+      });
+      // Beside an embedder dim is a hint: the server is asked for the real one when it is needed.
+      return new RemoteCollection(this.channel, name, embedder ? undefined : (dim ?? undefined));
     });
   }
 

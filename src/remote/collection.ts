@@ -2,6 +2,7 @@
 import type {
   CollectionApi,
   CollectionStats,
+  Id,
   RowOptions,
   SearchOptions,
   SearchResult,
@@ -14,8 +15,8 @@ import { isObject } from "../kinds.ts";
 import type { Channel } from "./channel.ts";
 import { type Argument, encodeArguments, encodeRequest, vectorPieces } from "./encode.ts";
 import { checkDistinct, needsDim, type Rows, stringColumn, textRows, toParts, vectorRows } from "./rows.ts";
-import { checkString, checkStrings, expectResult, searchArguments, whereArgument } from "./values.ts";
-import { readVector } from "./vectors.ts";
+import { checkString, expectResult, idList, searchArguments, whereArgument } from "./values.ts";
+import { readQuery } from "./vectors.ts";
 
 /** Bytes of rows that one request carries; a call with more travels in several. */
 const PART_BYTES_MAX = 64 * 1024 * 1024;
@@ -49,7 +50,7 @@ export class RemoteCollection implements CollectionApi {
   addTexts(texts: readonly string[], options: RowOptions = {}): Promise<string[]> {
     return this.channel.run(async () => {
       const rows = textRows(texts, options);
-      checkDistinct(options.ids);
+      checkDistinct(rows);
       return this.write("add_texts", rows);
     });
   }
@@ -58,9 +59,9 @@ export class RemoteCollection implements CollectionApi {
     return this.channel.run(async () => this.write("upsert_texts", textRows(texts, options)));
   }
 
-  search(vector: Vector, options: SearchOptions = {}): Promise<SearchResult> {
+  search(vector: Vector | readonly [Vector], options: SearchOptions = {}): Promise<SearchResult> {
     return this.find("search", () => {
-      const floats = readVector(vector, "vector");
+      const floats = readQuery(vector);
       return [["vector", ...vectorPieces(floats)], ...jsonArguments(searchArguments(options))];
     });
   }
@@ -78,11 +79,11 @@ export class RemoteCollection implements CollectionApi {
     );
   }
 
-  delete(ids: readonly string[]): Promise<number> {
+  delete(ids: readonly Id[]): Promise<number> {
     return this.channel.run(async () => {
-      checkStrings("ids", ids);
+      const names = idList(ids);
       let deleted = 0;
-      await this.sendParts("delete", { count: ids.length, columns: [stringColumn("ids", ids)] }, (result) => {
+      await this.sendParts("delete", { count: names.length, columns: [stringColumn("ids", names)] }, (result) => {
         deleted += expectResult<number>("delete", result, Number.isSafeInteger);
       });
       return deleted;
@@ -144,7 +145,7 @@ export class RemoteCollection implements CollectionApi {
       // Nothing is awaited where it need not be: what is called next must not come first.
       const dim = needsDim(vectors, options) ? (this.dim ?? (await this.askDim())) : undefined;
       const rows = vectorRows(vectors, options, dim);
-      if (op === "add") checkDistinct(options.ids);
+      if (op === "add") checkDistinct(rows);
       return this.write(op, rows);
     });
   }

@@ -7,7 +7,7 @@ import { ArgumentTypeError, KeyError, ValueError } from "../errors.ts";
 import { kindOf } from "../kinds.ts";
 import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX, TEXT_BYTES_MAX } from "../limits.ts";
 import { type Argument, base64Bytes, matrixPieces } from "./encode.ts";
-import { checkList, checkStrings, shown } from "./values.ts";
+import { checkList, checkStrings, idList, shown } from "./values.ts";
 import { readMatrix } from "./vectors.ts";
 
 /** Rows `from` to before `to` of a call, as the arguments of a request. */
@@ -23,6 +23,8 @@ export interface Rows {
   /** Row by row; with `vectors` only. */
   floats?: Float32Array;
   columns: Column[];
+  /** Where the caller gave some. */
+  ids?: readonly string[];
 }
 
 /** One argument, row by row. */
@@ -57,7 +59,7 @@ export function needsDim(vectors: Vectors, options: RowOptions): boolean {
 /** Rows of vectors. `dim` is the collection's, where {@link needsDim}. */
 export function vectorRows(vectors: Vectors, options: RowOptions, dim?: number): Rows {
   const { floats, count } = readMatrix(vectors, dim, options.ids?.length);
-  return { count, floats, columns: optionColumns(options, count, "vectors") };
+  return { count, floats, ...optionColumns(options, count, "vectors") };
 }
 
 /** Rows of texts. */
@@ -70,12 +72,12 @@ export function textRows(texts: readonly string[], options: RowOptions): Rows {
     if (bytes <= TEXT_BYTES_MAX) return;
     throw new ValueError(`texts[${i}] has ${bytes} bytes of UTF-8; the limit is ${TEXT_BYTES_MAX}: store it in parts`);
   });
-  const columns = optionColumns(options, texts.length, "texts");
-  return { count: texts.length, columns: [stringColumn("texts", texts), ...columns] };
+  const { columns, ids } = optionColumns(options, texts.length, "texts");
+  return { count: texts.length, columns: [stringColumn("texts", texts), ...columns], ids };
 }
 
 /** Refuses ids that stand twice in one call. */
-export function checkDistinct(ids: readonly string[] | undefined): void {
+export function checkDistinct({ ids }: Rows): void {
   if (!ids || new Set(ids).size === ids.length) return;
   const seen = new Set<string>();
   const twice = new Set<string>();
@@ -130,10 +132,14 @@ export function* toParts({ count, floats, columns }: Rows, bytesMax: number): Ge
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-function optionColumns({ ids, metadata }: RowOptions, count: number, rows: string): Column[] {
+function optionColumns(
+  { ids: given, metadata }: RowOptions,
+  count: number,
+  rows: string,
+): Pick<Rows, "columns" | "ids"> {
   const columns: Column[] = [];
+  const ids = given ? idList(given) : undefined;
   if (ids) {
-    checkStrings("ids", ids);
     checkCount("ids", ids, count, rows);
     columns.push(stringColumn("ids", ids));
   }
@@ -144,7 +150,7 @@ function optionColumns({ ids, metadata }: RowOptions, count: number, rows: strin
     const list = `[${jsons.join(",")}]`;
     columns.push({ name: "metadata", json: (row) => jsons[row]!, list: () => list, bytesBound: list.length * 3 });
   }
-  return columns;
+  return { columns, ids };
 }
 
 function checkCount(name: string, list: readonly unknown[], count: number, rows: string): void {

@@ -1,5 +1,6 @@
 /** What a program gave, checked before it travels: JSON would turn much of it into something else without a word. */
-import type { SearchOptions, Where } from "../engine/api.ts";
+import { filtersNothing, toIds } from "../accepted.ts";
+import type { Id, SearchOptions, Where } from "../engine/api.ts";
 import { ArgumentTypeError, OSError, ValueError } from "../errors.ts";
 import { kindOf } from "../kinds.ts";
 import { ID_BYTES_MAX, TOP_K_MAX } from "../limits.ts";
@@ -10,11 +11,16 @@ export function checkStrings(name: string, list: readonly string[]): void {
   for (let i = 0; i < list.length; i++) {
     const item: unknown = list[i];
     if (typeof item !== "string") throw new ArgumentTypeError(`${name}[${i}] must be a string, got ${kindOf(item)}`);
-    if (!item.isWellFormed()) {
-      throw new ValueError(`${name}[${i}] holds half of a surrogate pair, which UTF-8 cannot hold`);
-    }
-    if (name === "ids") checkId(item, i);
+    if (!item.isWellFormed()) throw halfPair(`${name}[${i}]`);
   }
+}
+
+/** Ids as strings, within the limits. */
+export function idList(list: readonly Id[]): readonly string[] {
+  checkList("ids", list);
+  const ids = toIds(list, (at) => `ids[${at}]`);
+  ids.forEach(checkId);
+  return ids;
 }
 
 export function checkList(name: string, list: unknown): void {
@@ -24,17 +30,20 @@ export function checkList(name: string, list: unknown): void {
 /** A string argument. */
 export function checkString(name: string, value: unknown): void {
   if (typeof value !== "string") throw new ArgumentTypeError(`${name} must be a string, got ${kindOf(value)}`);
-  if (!value.isWellFormed()) throw new ValueError(`${name} holds half of a surrogate pair, which UTF-8 cannot hold`);
+  if (!value.isWellFormed()) throw halfPair(name);
 }
 
-/** A filter as it travels. A value that is missing asks for rows without one, as null does. */
+/** A filter as it travels; none without a key. A value that is missing asks for rows without one, as null does. */
 export function whereArgument(where: Where | undefined): Record<string, unknown> | undefined {
   if (where === undefined || where === null) return undefined;
   if (typeof where !== "object" || Array.isArray(where)) {
     throw new ArgumentTypeError(`where must be an object with one key, got ${kindOf(where)}`);
   }
+  if (filtersNothing(where)) return undefined;
+  const entries = Object.entries(where);
+  if (entries.length === 0) throw new ValueError("where has 0 keys; it is an object with one");
   const out = Object.create(null) as Record<string, unknown>;
-  for (const [column, value] of Object.entries(where)) {
+  for (const [column, value] of entries) {
     if (typeof value === "number" && !Number.isFinite(value)) {
       throw new ValueError(`where.${column} is ${value}; JSON has no such number`);
     }
@@ -76,7 +85,12 @@ export function shown(name: string): string {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+function halfPair(name: string): ValueError {
+  return new ValueError(`${name} holds half of a surrogate pair, which UTF-8 cannot hold`);
+}
+
 function checkId(id: string, at: number): void {
+  if (!id.isWellFormed()) throw halfPair(`ids[${at}]`);
   if (id.length === 0) throw new ValueError(`ids[${at}] is empty: an id has 1 to ${ID_BYTES_MAX} bytes`);
   if (id.includes("\0")) throw new ValueError(`ids[${at}] holds a NUL character, which an id cannot`);
   // At most three bytes a UTF-16 unit: most ids need no count.

@@ -1,4 +1,5 @@
 /** Vectors as a program has them, made into single precision. */
+import { isOneRow } from "../accepted.ts";
 import type { Vector, Vectors } from "../engine/api.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
 import { kindOf } from "../kinds.ts";
@@ -10,13 +11,12 @@ interface Matrix {
   count: number;
 }
 
-/** One vector. A `Float32Array` is taken as it is. @throws TypeError (ArgumentTypeError), ValueError for what is not finite in single precision */
-export function readVector(vector: Vector, name: string): Float32Array {
-  checkVector(vector, name);
-  checkDim(vector.length, name);
-  if (!(vector instanceof Float32Array)) return copyRow(vector, new Float32Array(vector.length), 0, name);
-  checkFinite(vector, (at) => `${name}[${at}]`);
-  return vector;
+/**
+ * A question's vector, which may come as a matrix of one row. A `Float32Array` is taken as it is.
+ * @throws TypeError (ArgumentTypeError), ValueError for what is not finite in single precision
+ */
+export function readQuery(vector: Vector | readonly [Vector]): Float32Array {
+  return isOneRow(vector) ? readVector(vector[0], "vector[0]") : readVector(vector as Vector, "vector");
 }
 
 /**
@@ -41,6 +41,14 @@ export function readMatrix(vectors: Vectors, dim: number | undefined, rows: numb
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+
+function readVector(vector: Vector, name: string): Float32Array {
+  checkVector(vector, name);
+  checkDim(vector.length, name);
+  if (!(vector instanceof Float32Array)) return copyRow(vector, new Float32Array(vector.length), 0, name);
+  checkFinite(vector, (at) => `${name}[${at}]`);
+  return vector;
+}
 
 function readList(vectors: readonly Vector[]): Matrix {
   if (!Array.isArray(vectors)) {

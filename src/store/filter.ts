@@ -3,7 +3,9 @@
  * typed, so that `1` equals `1.0` but neither `"1"` nor `true`.
  */
 import type { NativeFilter } from "../../ffi/ty_collection.ts";
-import { ValueError } from "../errors.ts";
+import { filtersNothing } from "../accepted.ts";
+import { ArgumentTypeError, ValueError } from "../errors.ts";
+import { isObject, kindOf } from "../kinds.ts";
 import { shown } from "./names.ts";
 
 /** A value that a filter may ask for. */
@@ -55,14 +57,16 @@ export function decodeKey(key: Uint8Array): FilterValue | undefined {
   }
 }
 
-/** The condition in a `where` object against a collection's filter columns; undefined where nothing is asked. */
-export function toFilter(where: Metadata | undefined, columns: readonly string[]): NativeFilter | undefined {
-  if (where === undefined) return undefined;
+/** The condition in a `where` object against a collection's filter columns; undefined where nothing is asked, as null and {} say too. */
+export function toFilter(where: Metadata | null | undefined, columns: readonly string[]): NativeFilter | undefined {
+  if (where === undefined || where === null) return undefined;
+  if (!isObject(where)) throw new ArgumentTypeError(`where must be an object with one key, got ${kindOf(where)}`);
+  if (filtersNothing(where)) return undefined;
   const keys = Object.keys(where);
   const column = keys[0];
   if (column === undefined || keys.length > 1) {
     throw new ValueError(
-      `where has ${keys.length} keys (${keys.map(shown).join(", ")}); it takes exactly one: store a composite value in one column to combine`,
+      `where has ${keys.length} keys (${keys.map(shown).join(", ")}); it takes one: store a composite value in one column to combine`,
     );
   }
   const index = columns.indexOf(column);

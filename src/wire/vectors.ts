@@ -1,4 +1,5 @@
 /** Vectors as they travel: lists of numbers, or `{"f32": "<base64>"}` of little-endian single precision with, for a matrix, its shape. */
+import { isOneRow } from "../accepted.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
 import { kindOf } from "../kinds.ts";
 
@@ -10,12 +11,11 @@ export interface Packed {
 }
 
 /**
- * One vector of any length, from either form.
+ * One vector of any length, from either form, or a matrix of one row, which stands for it.
  * @param name how messages call it
  */
 export function readVector(value: unknown, name: string): Float32Array {
-  if (Array.isArray(value)) return readNumbers(value, new Float32Array(value.length), 0, name);
-  return unpack(readPacked(value, name), name);
+  return isOneRow(value) ? readRow(value[0], `${name}[0]`) : readRow(value, name);
 }
 
 /**
@@ -41,6 +41,18 @@ export function readMatrix(value: unknown, dim: number, name: string): Float32Ar
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+
+function readRow(value: unknown, name: string): Float32Array {
+  if (Array.isArray(value)) return readNumbers(value, new Float32Array(value.length), 0, name);
+  const packed = readPacked(value, name);
+  const floats = unpack(packed, name);
+  if (packed.shape && (packed.shape[0] !== 1 || packed.shape[1] !== floats.length)) {
+    throw new ValueError(
+      `${name} holds ${floats.length} numbers and has the shape [${packed.shape.join(", ")}]; one vector is of the shape [1, ${floats.length}]`,
+    );
+  }
+  return floats;
+}
 
 function readRows(rows: readonly unknown[], dim: number, name: string): Float32Array {
   // All lengths first: a million empty rows must not make room for a million full ones.

@@ -67,11 +67,23 @@ describe("import", () => {
     expect(stderr).toMatch(/^upsert \{"rows":2,"ids":\["[0-9a-f-]{36}","[0-9a-f-]{36}"\],"metadata":null\}\n$/);
   });
 
+  test("an integer is an id by its decimal string", async () => {
+    const stdin = '{"text":"a","id":7}\n{"text":"b","id":-0}\n';
+    const { code, stderr } = await fake(["import", "notes"], { stdin, env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'upsert {"rows":2,"ids":["7","0"],"metadata":null}\n' });
+  });
+
   const BAD: [string, string][] = [
     ["{", "not JSON in UTF-8"],
     ["[1]", "not an object"],
     ['{"id":"x"}', "'text' must be a string"],
-    ['{"text":"x","id":7}', "'id' must be a string"],
+    ['{"text":"x","id":1.5}', "'id' must be a string, or an integer that stands for one, got 1.5"],
+    ['{"text":"x","id":true}', "'id' must be a string, or an integer that stands for one, got true"],
+    ['{"text":"x","id":{}}', "'id' must be a string, or an integer that stands for one, got an object"],
+    [
+      '{"text":"x","id":9007199254740993}',
+      "'id' is an integer beyond 2^53 - 1, which arrived as 9007199254740992: send it as a string",
+    ],
     ['{"text":"x","metadata":[1]}', "'metadata' must be an object"],
     ['{"text":"x","score":1}', "unknown field 'score', only id, text and metadata are kept"],
     [`{"text":"x","metadata":{"a":${"[".repeat(200)}${"]".repeat(200)}}}`, "nested too deeply"],

@@ -89,10 +89,44 @@ export const QUESTIONS: Cases = {
       await fails(c.search(axis(0), { where }), "ValueError", sentence);
     };
     await wrong({ kind: 1, scope: "x" }, "kind");
-    await wrong({}, "one");
     await wrong(Eq("other", 1), "'other'");
     await wrong(Eq("__proto__", 1), "__proto__");
     await wrong({ kind: Number.NaN }, "NaN");
+  },
+
+  async "a filter without a key filters nothing, as null does"({ store }) {
+    const c = await store.createCollection("c", { embedder: "bigram" });
+    await c.addTexts(["one", "two"], { ids: ["a", "b"], metadata: [{ scope: "x" }, null] });
+    const { dim } = await c.stats();
+    for (const where of [{}, Object.create(null), null, undefined] as (Where | undefined)[]) {
+      expect(await c.ids(where)).toEqual(["a", "b"]);
+      expect((await c.searchText("one", { where })).ids).toEqual(["a", "b"]);
+      expect((await c.search(new Float32Array(dim), { where })).ids).toHaveLength(2);
+    }
+    for (const where of [new Map([["scope", "x"]]), new Set(["scope"]), new (class {})()]) {
+      await fails(c.ids(where as never), "ValueError", "0 keys");
+    }
+    for (const where of [[], "", "x", 7]) await fails(c.ids(where as never), "TypeError", "where");
+  },
+
+  async "a matrix of one row stands for the row"({ store }) {
+    const c = await vectorCollection(store);
+    await c.add([axis(0), axis(1)], { ids: ["a", "b"] });
+    const expected = { ids: ["b"], scores: [1] };
+    expect(await c.search([axis(1)], { topK: 1 })).toEqual(expected);
+    expect(await c.search([Float32Array.from(axis(1))], { topK: 1 })).toEqual(expected);
+    await fails(c.search([axis(0), axis(1), axis(2), axis(3)] as never), "TypeError", "vector[0] must be a number");
+    await fails(
+      c.search([[axis(0), axis(1), axis(2), axis(3)]] as never),
+      "TypeError",
+      "vector[0][0] must be a number",
+    );
+    await fails(c.search([[1, 2, 3]]), "ValueError", "3 numbers");
+    await fails(c.search([[1, Number.NaN, 0, 0]]), "ValueError", "vector[0][1]");
+    const narrow = await store.createCollection("narrow", { dim: 1 });
+    await narrow.add([[2]], { ids: ["a"] });
+    expect(await narrow.search([3])).toEqual({ ids: ["a"], scores: [6] });
+    expect(await narrow.search([[3]])).toEqual({ ids: ["a"], scores: [6] });
   },
 
   async "a column may be called __proto__"({ store }) {

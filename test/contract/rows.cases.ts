@@ -96,6 +96,35 @@ export const ROWS: Cases = {
     await fails(c.add([axis(0)], { ids: ["\ud800"] }), "ValueError", "surrogate");
   },
 
+  async "an integer stands for its decimal string: 7 and '7' are one id"({ store }) {
+    const c = await vectorCollection(store);
+    const ids = [7, -3, -0, Number.MAX_SAFE_INTEGER, "x"];
+    const written = ["7", "-3", "0", "9007199254740991", "x"];
+    const rows = ids.map(() => axis(0));
+    expect(await c.add(rows, { ids })).toEqual(written);
+    expect(await c.ids()).toEqual(written);
+    await fails(c.add([axis(1)], { ids: ["7"] }), "KeyError", "'7'");
+    await fails(c.add([axis(1), axis(1)], { ids: [8, "8"] }), "KeyError", "'8'");
+    await fails(c.add([axis(1), axis(1)], { ids: [9, 9] }), "KeyError", "'9'");
+    expect(await c.upsert([axis(1), axis(2)], { ids: [7, "7"] })).toEqual(["7", "7"]);
+    expect(await c.search(axis(2), { topK: 1 })).toEqual({ ids: ["7"], scores: [1] });
+    expect(await c.delete([7, "7", -3, 12])).toBe(2);
+    expect(await c.ids()).toEqual(["0", "9007199254740991", "x"]);
+  },
+
+  async "an integer that has lost digits is a ValueError, what is neither string nor integer a TypeError"({ store }) {
+    const c = await vectorCollection(store);
+    for (const id of [2 ** 53, -(2 ** 53), 1e300, Number.POSITIVE_INFINITY]) {
+      await fails(c.add([axis(0)], { ids: [id] }), "ValueError", /ids\[0\] is an integer beyond 2\^53 - 1.*string/);
+      await fails(c.delete(["a", id]), "ValueError", "ids[1]");
+    }
+    for (const id of [1.5, Number.NaN, true, null, undefined, {}, ["7"], 7n]) {
+      await fails(c.upsert([axis(0)], { ids: [id as never] }), "TypeError", "ids[0] must be a string, or an integer");
+      await fails(c.delete([id as never]), "TypeError", "ids[0]");
+    }
+    expect(await c.ids()).toEqual([]);
+  },
+
   async "a vector of another length or with a number that is not finite is a ValueError"({ store }) {
     const c = await vectorCollection(store);
     await fails(c.add([[1, 2, 3]]), "ValueError", "3 numbers");
@@ -113,10 +142,10 @@ export const ROWS: Cases = {
     const wrong = (value: unknown) => value as never;
     await fails(c.add(wrong("vectors")), "TypeError", "vectors");
     await fails(c.add([wrong(["1", 2, 3, 4])]), "TypeError", "vectors");
-    await fails(c.add([axis(0)], { ids: wrong([7]) }), "TypeError", "ids");
+    await fails(c.add([axis(0)], { ids: wrong([7.5]) }), "TypeError", "ids");
     await fails(c.add([axis(0)], { ids: wrong("a") }), "TypeError", "ids");
     await fails(c.add([axis(0)], { metadata: wrong(["text"]) }), "TypeError", "metadata");
-    await fails(c.delete(wrong([7])), "TypeError", "ids");
+    await fails(c.delete(wrong([7.5])), "TypeError", "ids");
     await fails(c.search(wrong("vector")), "TypeError", "vector");
   },
 

@@ -54,13 +54,30 @@ export const STORES: Cases = {
     await again({ filterColumns: ["kind"], embedder: "bigram" }, /dim|embedder/);
   },
 
-  async "the dimension comes from the embedder, and must agree with it"({ store }) {
-    const c = await store.createCollection("c", { embedder: "multigram" });
+  async "the dimension comes from the embedder, whatever stands beside it"({ store }) {
+    const c = await store.createCollection("c", { embedder: "multigram", dim: 384 });
     const { dim } = await c.stats();
-    expect(dim).toBeGreaterThan(0);
-    await store.createCollection("d", { embedder: "multigram", dim });
-    await fails(store.createCollection("e", { embedder: "multigram", dim: dim + 1 }), "ValueError", "dim");
-    await fails(store.createCollection("f", { embedder: "nobody" }), "ValueError", "'nobody'");
+    expect(dim).toBeGreaterThan(384);
+    // A matrix without ids: only the dimension says how many rows it is.
+    expect(await c.add(new Float32Array(2 * dim))).toHaveLength(2);
+    for (const hint of [dim, 1, 0, 1e6, null as never, undefined]) {
+      const again = await store.createCollection("c", { embedder: "multigram", dim: hint });
+      expect(await again.stats()).toMatchObject({ dim, external_ids: 2 });
+      expect(await again.add(new Float32Array(0))).toEqual([]);
+    }
+    await fails(store.createCollection("c", { embedder: "bigram", dim }), "ValueError", /dim|embedder/);
+    await fails(store.createCollection("d", { embedder: "multigram", dim: "384" as never }), "TypeError", "dim");
+    await fails(store.createCollection("e", { embedder: "nobody" }), "ValueError", "'nobody'");
+  },
+
+  async "a list of one name stands for the partition key"({ store }) {
+    const create = (partitionBy: string | string[]) => store.createCollection("c", { dim: DIM, partitionBy });
+    expect((await (await create(["tenant"])).stats()).key_name).toBe("tenant");
+    expect((await (await create("tenant")).stats()).key_name).toBe("tenant");
+    await fails(create(["scope"]), "ValueError", 'partition_by is "tenant", not "scope"');
+    await fails(create([]), "ValueError", "is a list of 0");
+    await fails(create(["a", "b"]), "ValueError", "is a list of 2");
+    await fails(create([7 as never]), "TypeError", "must be a string");
   },
 
   async "dimension, element type and columns have their limits"({ store }) {

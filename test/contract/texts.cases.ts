@@ -41,6 +41,16 @@ export const TEXTS: Cases = {
     expect(await score()).toBeGreaterThan(before);
   },
 
+  async "an integer stands for its decimal string beside texts too"({ store }) {
+    const c = await store.createCollection("c", { embedder: "bigram" });
+    expect(await c.addTexts(NOTES, { ids: [7, 8, "9"] })).toEqual(["7", "8", "9"]);
+    await fails(c.addTexts(["a", "b"], { ids: [1, "1"] }), "KeyError", "'1'");
+    expect(await c.upsertTexts([NOTES[0]!, NOTES[1]!], { ids: ["7", 7] })).toEqual(["7", "7"]);
+    expect((await c.searchText(NOTES[1]!, { topK: 2 })).ids.toSorted()).toEqual(["7", "8"]);
+    await fails(c.addTexts(["a"], { ids: [2 ** 60] }), "ValueError", "string");
+    expect(await c.ids()).toEqual(["7", "8", "9"]);
+  },
+
   async "a collection with an embedder takes vectors too"({ store }) {
     const c = await store.createCollection("c", { embedder: "bigram" });
     const { dim } = await c.stats();

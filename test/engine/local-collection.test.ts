@@ -32,7 +32,22 @@ describe("looking up", () => {
     expect(await notes.count(Eq("scope", "default"))).toBe(2);
     expect(await notes.count(Eq("kind", "pet"))).toBe(0);
     await expect(notes.count(Eq("color", 1))).rejects.toThrow(ValueError);
-    expect(() => notes.has(7 as never)).toThrow(ArgumentTypeError);
+    expect(await notes.count({})).toBe(2);
+    expect(() => notes.has(7.5)).toThrow(ArgumentTypeError);
+  });
+
+  test("an integer stands for its decimal string wherever an id is taken", async () => {
+    await notes.addTexts(["seven"], { ids: [7] });
+    expect([notes.has(7), notes.has("7"), notes.has(8)]).toEqual([true, true, false]);
+    expect(await notes.updateTexts(["eight"], { ids: [7] })).toBe(1);
+    expect(await notes.get([7, 8, "7"], { withMetadata: false })).toEqual([
+      { id: "7", found: true, text: "eight" },
+      { id: "8", found: false },
+      { id: "7", found: true, text: "eight" },
+    ]);
+    expect(() => notes.has(2 ** 53)).toThrow(ValueError);
+    expect(notes.get([2 ** 53])).rejects.toThrow(ValueError);
+    expect(notes.updateTexts(["nine"], { ids: [2 ** 53] })).rejects.toThrow(ValueError);
   });
 
   test("get answers in the order asked, with what was asked for", async () => {

@@ -26,6 +26,7 @@ const COMMON = [
   "src/durable.ts",
   "src/build-info.ts",
   "src/kinds.ts",
+  "src/accepted.ts",
 ];
 
 const IMPORT = /(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g;

@@ -1,6 +1,7 @@
 /** What each verb accepts and how it refuses. One line of a table is one truth. */
 import { describe, expect, test } from "bun:test";
 import { errorLine } from "../../src/errors.ts";
+import { listTools } from "../../src/mcp/tools.ts";
 import { parseArguments } from "../../src/memory/arguments.ts";
 import { VERBS, type VerbName } from "../../src/memory/schemas.ts";
 import { CHUNK_DEFAULTS } from "../../src/repo/chunk.ts";
@@ -117,7 +118,6 @@ const REFUSED: [verb: VerbName, change: Record<string, unknown>, line: string][]
   ["search", { query: "\ud800" }, "ValueError: argument 'query' is not valid Unicode"],
   ["search", { with_text: "yes" }, "TypeError: argument 'with_text' must be true or false, got the string 'yes'"],
   ["search", { where: { a: 1, b: 2 } }, "ValueError: 'where' must have exactly one key, got 2 ('a', 'b')"],
-  ["search", { where: {} }, "ValueError: 'where' must have exactly one key, got none"],
   ["search", { where: [] }, "TypeError: argument 'where' must be an object with one key"],
   ["search", { where: "scope=x" }, "TypeError: argument 'where' must be an object with one key"],
   [
@@ -153,7 +153,58 @@ const REFUSED: [verb: VerbName, change: Record<string, unknown>, line: string][]
     "TypeError: argument 'metadata' must be an array with one object or null per text, got an object",
   ],
   ["upsert", { ids: ["1", "2"] }, "ValueError: 'ids' has 2 entries but 'texts' has 1 entry"],
-  ["upsert", { ids: [1] }, "TypeError: argument 'ids[0]' must be a string, got 1"],
+  [
+    "upsert",
+    { ids: [1.5] },
+    "TypeError: argument 'ids[0]' must be a string, or an integer that stands for one, got 1.5",
+  ],
+  [
+    "get",
+    { ids: ["a", true] },
+    "TypeError: argument 'ids[1]' must be a string, or an integer that stands for one, got true",
+  ],
+  [
+    "get",
+    { ids: [null] },
+    "TypeError: argument 'ids[0]' must be a string, or an integer that stands for one, got null",
+  ],
+  [
+    "delete",
+    { ids: [{}] },
+    "TypeError: argument 'ids[0]' must be a string, or an integer that stands for one, got an object",
+  ],
+  ["delete", { ids: 7 }, "TypeError: argument 'ids' must be an array of strings (one id is written [\"…\"]), got 7"],
+  // What JSON.parse makes of 9007199254740993.
+  [
+    "add",
+    { ids: [2 ** 53] },
+    "ValueError: argument 'ids[0]' is an integer beyond 2^53 - 1, which arrived as 9007199254740992: send it as a string",
+  ],
+  ["update", { ids: [-(2 ** 53)] }, "ValueError: argument 'ids[0]' is an integer beyond 2^53 - 1"],
+  ["delete", { ids: [1e300] }, "ValueError: argument 'ids[0]' is an integer beyond 2^53 - 1"],
+  ["delete", { ids: [Number.NEGATIVE_INFINITY] }, "ValueError: argument 'ids[0]' is an integer beyond 2^53 - 1"],
+  ["ids", { after: 0.5 }, "TypeError: argument 'after' must be a string, or an integer that stands for one, got 0.5"],
+  ["ids", { after: 2 ** 60 }, "ValueError: argument 'after' is an integer beyond 2^53 - 1"],
+  [
+    "create_collection",
+    { partition_by: [] },
+    "ValueError: argument 'partition_by' is a list of 0; rows are grouped by one column",
+  ],
+  [
+    "upsert",
+    { partition_by: ["a", "b"] },
+    "ValueError: argument 'partition_by' is a list of 2; rows are grouped by one column",
+  ],
+  [
+    "upsert",
+    { partition_by: [7] },
+    "TypeError: argument 'partition_by' must be a string or a list of one, got a list with a number",
+  ],
+  [
+    "upsert",
+    { partition_by: [["a"]] },
+    "TypeError: argument 'partition_by' must be a string or a list of one, got a list with an array",
+  ],
   ["update", { ids: null }, "TypeError: argument 'ids' must be an array of strings"],
   ["delete", { ids: "1" }, "TypeError: argument 'ids' must be an array of strings (one id is written [\"…\"])"],
   ["delete", { ids: many }, "ValueError: argument 'ids' has 10001 entries"],
@@ -177,6 +228,44 @@ const REFUSED: [verb: VerbName, change: Record<string, unknown>, line: string][]
 
 test.each(REFUSED)("svc_%s refuses %p", (verb, change, line) => {
   expect(refusal(verb, { ...LEAST[verb], ...change })).toStartWith(line);
+});
+
+/** JSON as it arrives, and what it stands for. */
+const STANDS_FOR: [verb: VerbName, json: string, meant: Record<string, unknown>][] = [
+  [
+    "add",
+    '{"texts":["a","b","c","d"],"ids":[7,"7",-3,9007199254740991]}',
+    { ids: ["7", "7", "-3", "9007199254740991"] },
+  ],
+  ["upsert", '{"texts":["a","b","c"],"ids":[-0,1e3,2.0]}', { ids: ["0", "1000", "2"] }],
+  ["update", '{"ids":[-9007199254740991]}', { ids: ["-9007199254740991"] }],
+  ["delete", '{"ids":[0,"00"]}', { ids: ["0", "00"] }],
+  ["get", '{"ids":[12]}', { ids: ["12"] }],
+  ["ids", '{"after":41}', { after: "41" }],
+  ["ids", '{"where":{},"after":null}', {}],
+  ["search", '{"where":{}}', {}],
+  ["search_lexical", '{"where":{}}', {}],
+  ["count", '{"where":{}}', {}],
+  ["create_collection", '{"partition_by":["scope"]}', { partition_by: "scope" }],
+  ["create_collection", '{"partition_by":["tenant"]}', { partition_by: "tenant" }],
+  ["upsert", '{"partition_by":["tenant"]}', { partition_by: "tenant" }],
+];
+
+test.each(STANDS_FOR)("svc_%s takes %s", (verb, json, meant) => {
+  const { where: _, ...given } = { ...LEAST[verb], ...JSON.parse(json) };
+  const parsed = parseArguments(verb, { ...LEAST[verb], ...JSON.parse(json) });
+  const expected = { ...DEFAULTS[verb], ...given, after: undefined, ...meant };
+  expect(parsed).toEqual(expected as never);
+});
+
+test("the schemas still say that an id is a string, and where has at most one key", () => {
+  for (const { name, inputSchema } of listTools()) {
+    const { ids, after, where, partition_by } = inputSchema.properties as Record<string, Record<string, unknown>>;
+    const items = ids && (((ids.anyOf as unknown[])?.[0] ?? ids) as { items: unknown }).items;
+    if (ids) expect([name, items]).toEqual([name, { type: "string" }]);
+    if (where) expect([name, where]).toEqual([name, expect.objectContaining({ type: "object", maxProperties: 1 })]);
+    for (const one of [after, partition_by]) if (one) expect([name, one.type]).toEqual([name, "string"]);
+  }
 });
 
 test("an error quotes a long value shortened and on one line", () => {

@@ -2,6 +2,7 @@
 
 import json
 import unittest
+from collections import OrderedDict
 
 import svc
 from svc.filters import where_json
@@ -13,10 +14,11 @@ class WhereTest(unittest.TestCase):
             for where in (svc.Eq("scope", value), {"scope": value}):
                 with self.subTest(where):
                     self.assertEqual(json.loads(where_json(where).decode()), {"scope": value})
-        self.assertIsNone(where_json(None))
+        for where in (None, {}, OrderedDict()):
+            self.assertIsNone(where_json(where))
 
     def test_what_is_none(self):
-        for where in ({}, {"a": 1, "b": 2}, {"a": [1]}, {"a": {}}, svc.Eq("a", (1,)), {"a": float("nan")}, {"a": "\ud800"}):
+        for where in ({"a": 1, "b": 2}, {"a": [1]}, {"a": {}}, svc.Eq("a", (1,)), {"a": float("nan")}, {"a": "\ud800"}):
             with self.subTest(where), self.assertRaises(ValueError):
                 where_json(where)
         for where in ("scope", ["scope"], 7, {1: 2}, svc.Eq(1, 2), {"a": object()}, {"a": b"x"}):

@@ -1,6 +1,7 @@
 """What calls send: arguments, and several requests for one call."""
 
 import unittest
+from array import array
 from collections import OrderedDict
 from unittest import mock
 
@@ -46,11 +47,14 @@ class ArgumentsTest(unittest.TestCase):
         with Scripted(recording(seen, {"created": "c"}, {"created": "d"})) as server, svc.connect(server.address) as client:
             self.assertEqual(client.create_collection("c", 3).name, "c")
             client.create_collection(
-                "d", embedder="bigram", filter_columns=(name for name in "ab"), partition_by="p", metric="l2"
+                "d", embedder="bigram", filter_columns=(name for name in "ab"), partition_by=["p"], metric="l2"
             )
             for wrong in ({"dim": 1.5}, {"dim": "3"}, {"filter_columns": "ab"}, {"filter_columns": 7}, {"embedder": object()}):
                 with self.subTest(wrong), self.assertRaises(TypeError):
                     client.create_collection("e", **wrong)
+            for wrong, kind in (([], ValueError), (["a", "b"], ValueError), ([7], TypeError)):
+                with self.subTest(wrong), self.assertRaises(kind):
+                    client.create_collection("e", 3, partition_by=wrong)
             for act in (client.create_collection, client.open_collection, client.__getitem__):
                 with self.assertRaises(TypeError):
                     act(7)
@@ -75,7 +79,19 @@ class ArgumentsTest(unittest.TestCase):
                 (lambda: rows.search([1.0], top_k=1.5), TypeError),
                 (lambda: rows.search_text(b"x"), TypeError),
                 (lambda: rows.delete("abc"), TypeError),
-                (lambda: rows.delete([1]), TypeError),
+                (lambda: rows.delete([1.5]), TypeError),
+                (lambda: rows.delete([7.0]), TypeError),
+                (lambda: rows.delete([True]), TypeError),
+                (lambda: rows.delete([None]), TypeError),
+                (lambda: rows.delete([{}]), TypeError),
+                (lambda: rows.delete([2**53]), ValueError),
+                (lambda: rows.delete(["a", -(2**53)]), ValueError),
+                (lambda: rows.delete([10**5000]), ValueError),
+                (lambda: rows.add([[1.0], [1.0]], ids=[7, "7"]), KeyError),
+                (lambda: rows.add_texts(["a", "b"], ids=[7, 7]), KeyError),
+                (lambda: rows.search([[1.0], [2.0]]), TypeError),
+                (lambda: rows.search([[[1.0]]]), TypeError),
+                (lambda: rows.search(["ab"]), TypeError),
                 (lambda: rows.add([[1.0]], ids="a"), TypeError),
                 (lambda: rows.add([[1.0]], ids=["a", "b"]), ValueError),
                 (lambda: rows.add([[1.0]], ids=[]), ValueError),
@@ -104,6 +120,37 @@ class ArgumentsTest(unittest.TestCase):
             rows.upsert([[1.0]] * 2, ["a", "a"])
 
         self.assertEqual(len(self.call(ask, ["a", "a"])[0]), 1)
+
+    def test_an_integer_stands_for_its_decimal_string(self):
+        ids = [7, "7", -3, -0, 2**53 - 1]
+        written = ["7", "7", "-3", "0", "9007199254740991"]
+
+        def ask(rows):
+            rows.upsert([[1.0]] * 5, ids)
+            rows.upsert_texts(["x"] * 5, iter(ids))
+            rows.add([[1.0]], range(9, 10))
+            rows.delete(ids)
+
+        seen, _ = self.call(ask, written, written, ["9"], 3)
+        self.assertEqual([request["args"]["ids"] for request in seen], [written, written, ["9"], written])
+
+    @unittest.skipIf(numpy is None, "needs numpy")
+    def test_integers_of_numpy_are_ids_needs_numpy(self):
+        (request,), _ = self.call(lambda rows: rows.delete(numpy.array([7, -3], dtype="int32")), 2)
+        self.assertEqual(request["args"]["ids"], ["7", "-3"])
+        for wrong in (numpy.float64(7), numpy.bool_(True), numpy.array([7])):
+            with self.subTest(repr(wrong)), self.assertRaises(TypeError):
+                self.call(lambda rows, wrong=wrong: rows.delete([wrong]), 0)
+
+    def test_a_matrix_of_one_row_is_a_question(self):
+        def ask(rows):
+            rows.search([[0.0, 1.0]], where={})
+            rows.search((array("f", [0.0, 1.0]),))
+            rows.search(memoryview(memoryview(array("f", [0.0, 1.0])).cast("B")).cast("f", (1, 2)))
+
+        seen, _ = self.call(ask, {"ids": []}, {"ids": []}, {"ids": []})
+        expected = {"vector": {"f32": "AAAAAAAAgD8="}, "top_k": 10}
+        self.assertEqual([request["args"] for request in seen], [expected] * 3)
 
     def test_metadata(self):
         metadata = [{"é": [1, {"a": None}], "b": True}, None, OrderedDict(c=1.5)]

@@ -111,6 +111,21 @@ class ServerTest(unittest.TestCase):
         self.assertEqual(set(rows.search([0, 0, 1], 2)["ids"]), {"a", "b"})
         self.assertAlmostEqual(rows.search([0, 0, 1], 2)["scores"][1], 1.0, places=5)
 
+    def test_what_the_original_client_sends(self):
+        name = "py-" + uuid.uuid4().hex
+        for dim in (384, None, 1):
+            rows = self.client.create_collection(name, dim, partition_by=["scope"], embedder="multigram")
+        dim = rows.stats()["dim"]
+        self.assertNotIn(dim, (384, 1))
+        self.assertEqual(rows.add_texts(["one", "two"], [1, 2]), ["1", "2"])
+        with self.assertRaises(KeyError):
+            rows.add_texts(["one"], ["1"])
+        self.assertEqual(rows.upsert([[1.0] * dim, [0.5] * dim], [7, "7"]), ["7", "7"])
+        self.assertEqual(set(rows.search([[1.0] * dim], where={})["ids"]), {"1", "2", "7"})
+        self.assertEqual(rows.ids({}), ["1", "2", "7"])
+        self.assertEqual(rows.delete([1, 7, 99]), 2)
+        self.assertEqual(rows.ids(), ["2"])
+
     def test_ids_that_the_server_makes(self):
         rows = self.vectors()
         made = rows.add([[1, 0, 0]] * 3) + rows.upsert([[1, 0, 0]])

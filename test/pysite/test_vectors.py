@@ -154,7 +154,8 @@ class NumpyTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "shape"):
             matrix(numpy.zeros((2, 2, 2)), None)
         with self.assertRaisesRegex(ValueError, "shape"):
-            vector_json(numpy.zeros((1, 2)))
+            vector_json(numpy.zeros((2, 1)))
+        self.assertEqual(vector_json(numpy.zeros((1, 2))), vector_json([0, 0]))
 
     def test_not_finite_needs_numpy(self):
         for bad in (float("nan"), float("inf"), 1e39):

@@ -240,7 +240,73 @@ const REFUSED: [string, object, RegExp][] = [
     /^TypeError: .*metadata/,
   ],
   ["two keys in where", { op: "ids", collection: "c", args: { where: { scope: 1, kind: 1 } } }, /^ValueError: /],
-  ["no key in where", { op: "ids", collection: "c", args: { where: {} } }, /^ValueError: /],
+  [
+    "a shape of two rows in a question",
+    { op: "search", collection: "c", args: { vector: { f32: Buffer.alloc(8).toString("base64"), shape: [2, 1] } } },
+    /^ValueError: vector .*\[2, 1\].*\[1, 2\]/,
+  ],
+  [
+    "two rows in a question",
+    {
+      op: "search",
+      collection: "c",
+      args: {
+        vector: [
+          [1, 0],
+          [0, 1],
+        ],
+      },
+    },
+    /^TypeError: vector\[0\]/,
+  ],
+  [
+    "a row in a row in a question",
+    { op: "search", collection: "c", args: { vector: [[[1, 0]]] } },
+    /^TypeError: vector/,
+  ],
+  [
+    "an id that is 1.5",
+    { op: "delete", collection: "c", args: { ids: [1.5] } },
+    /^TypeError: .*ids\[0\].*integer.*1\.5/,
+  ],
+  ["an id that is true", { op: "add", collection: "c", args: { vectors: [[1, 1]], ids: [true] } }, /^TypeError: .*ids/],
+  ["an id that is null", { op: "upsert", collection: "c", args: { vectors: [[1, 1]], ids: [null] } }, /^TypeError: /],
+  ["an id that is a list", { op: "delete", collection: "c", args: { ids: [[7]] } }, /^TypeError: .*ids\[0\]/],
+  [
+    "an id beyond 2^53",
+    { op: "add", collection: "c", args: { vectors: [[1, 1]], ids: [2 ** 53] } },
+    /^ValueError: .*ids\[0\].*send it as a string/,
+  ],
+  [
+    "an integer and its string in one add",
+    {
+      op: "add",
+      collection: "c",
+      args: {
+        vectors: [
+          [1, 1],
+          [1, 1],
+        ],
+        ids: [7, "7"],
+      },
+    },
+    /^KeyError: .*'7'/,
+  ],
+  [
+    "a partition key of two columns",
+    { op: "create_collection", collection: "new", args: { dim: 2, partition_by: ["a", "b"] } },
+    /^ValueError: .*'partition_by' is a list of 2/,
+  ],
+  [
+    "a partition key of no column",
+    { op: "create_collection", collection: "new", args: { dim: 2, partition_by: [] } },
+    /^ValueError: .*'partition_by' is a list of 0/,
+  ],
+  [
+    "no dimension and no embedder",
+    { op: "create_collection", collection: "new", args: { dim: null } },
+    /^ValueError: .*dim/,
+  ],
   ["an undeclared column", { op: "ids", collection: "c", args: { where: { color: 1 } } }, /^ValueError: .*'color'/],
   ["a list in where", { op: "ids", collection: "c", args: { where: { scope: [1] } } }, /^ValueError: /],
   ["an object in where", { op: "ids", collection: "c", args: { where: { scope: {} } } }, /^ValueError: /],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { ValueError } from "../../src/errors.ts";
+import { ArgumentTypeError, ValueError } from "../../src/errors.ts";
 import { decodeKey, encodeKey, toFilter } from "../../src/store/filter.ts";
 
 const same = (a: unknown, b: unknown) => Buffer.from(encodeKey(a)).equals(Buffer.from(encodeKey(b)));
@@ -33,7 +33,6 @@ test.each([null, true, false, "", "text", 1, -2.5, 1e300])("a key says its value
 
 describe("a where is refused", () => {
   const refused: [Record<string, unknown>, RegExp][] = [
-    [{}, /0 keys/],
     [{ scope: 1, kind: 2 }, /2 keys \('scope', 'kind'\)/],
     [{ other: 1 }, /'other' is not a filter column.*'scope', 'kind'/],
     [{ scope: [1] }, /array or an object/],
@@ -46,4 +45,10 @@ describe("a where is refused", () => {
   });
 });
 
-test("no where is no filter", () => expect(toFilter(undefined, ["scope"])).toBeUndefined());
+test.each([undefined, null, {}, Object.create(null)])("%p is no filter", (where) => {
+  expect(toFilter(where, ["scope"])).toBeUndefined();
+});
+
+test.each([[[]], [""], ["scope"], [7], [true]])("%p is no where", (where) => {
+  expect(() => toFilter(where as never, ["scope"])).toThrow(ArgumentTypeError);
+});

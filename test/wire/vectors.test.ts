@@ -18,6 +18,8 @@ test("base64 of any length that is whole floats comes back bit by bit", () => {
   for (let length = 0; length < 70; length++) {
     const numbers = Array.from({ length }, () => Math.fround(next() * 4 - 2));
     expect([...readVector(packed(...numbers), "v")]).toEqual(numbers);
+    const matrix = { ...packed(...numbers), shape: [1, numbers.length] };
+    for (const one of [[numbers], matrix, [matrix]]) expect([...readVector(one, "v")]).toEqual(numbers);
   }
 });
 

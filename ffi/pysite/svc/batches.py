@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Protocol, Tuple
+import operator
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Protocol, Tuple, Union
 
 from .errors import DuplicateIdError
 from .wire import json_bytes
@@ -11,8 +12,14 @@ from .wire import json_bytes
 BODY_BYTES = 64 * 1024 * 1024
 # Room for everything in a body but the rows.
 _ENVELOPE_BYTES = 2048
+# Integers of at most this size are told apart by every program that reads JSON.
+_ID_MAX = 2**53 - 1
 # What a row adds to the reply, at least: an id that the server makes. Replies stay as small as requests.
 _REPLY_ROW_BYTES = 40
+
+
+#: An id as a caller may give it. An integer stands for its decimal string: 7 and "7" are one id.
+Id = Union[str, int]
 
 
 class Column(Protocol):
@@ -58,15 +65,25 @@ def told(error: Exception, done: int, rows: int, change: str, ids: List[str]) ->
         error.args = (f"{error.args[0]} (the first {done} of {rows} rows had been {change} by earlier requests of this call)",)
 
 
-def id_list(ids: Iterable[str]) -> List[str]:
-    """Ids as a list. Raises TypeError for what is none; a single string is none."""
+def id_list(ids: Iterable[Id]) -> List[str]:
+    """Ids as a list of strings. Raises TypeError for what is none, as a single string is; ValueError for an integer beyond 2**53 - 1."""
     if isinstance(ids, (str, bytes)) or not hasattr(ids, "__iter__"):
         raise TypeError(f"ids must be a list of strings, not {type(ids).__name__}")
-    found = list(ids)
-    for index, name in enumerate(found):
-        if not isinstance(name, str):
-            raise TypeError(f"ids[{index}] must be a string, not {type(name).__name__}")
-    return found
+    return [name if isinstance(name, str) else _written(name, f"ids[{index}]") for index, name in enumerate(ids)]
+
+
+def _written(number: Any, what: str) -> str:
+    """The id that an integer stands for, numpy's integers included. True and False stand for none, and neither does 7.0."""
+    try:
+        value = None if isinstance(number, bool) else operator.index(number)
+    except TypeError:
+        value = None
+    if value is None:
+        came = repr(number) if isinstance(number, (bool, float)) else type(number).__name__
+        raise TypeError(f"{what} must be a string, or an integer that stands for one, not {came}")
+    if abs(value) > _ID_MAX:
+        raise ValueError(f"{what} is an integer beyond 2**53 - 1 in size: give it as a string")
+    return str(value)
 
 
 def id_column(ids: List[str]) -> Pieces:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from types import TracebackType
-from typing import Any, Dict, Iterable, List, Optional, Type
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Type, Union
 
 from .address import parse_address
 from .collection import RemoteCollection
@@ -68,7 +68,7 @@ class RemoteTelys:
         self,
         name: str,
         dim: Optional[int] = None,
-        partition_by: str = "scope",
+        partition_by: Union[str, Sequence[str]] = "scope",
         filter_columns: Iterable[str] = (),
         dtype: str = "f32",
         embedder: Optional[str] = None,
@@ -76,8 +76,9 @@ class RemoteTelys:
     ) -> RemoteCollection:
         """A new collection, in the server's memory until its first ``save``; the existing one where everything agrees.
 
-        ``dim``: numbers in a vector, 1 to 65,536; left out where ``embedder`` names what turns texts into vectors, which the server looks
-        up (``multigram``, ``bigram``, or one that its operator added). ``partition_by``: the metadata key that rows are grouped by.
+        ``dim``: numbers in a vector, 1 to 65,536. ``embedder`` names what turns texts into vectors, which the server looks up
+        (``multigram``, ``bigram``, or one that its operator added); it knows its dimension, so that ``dim`` beside it is a hint and may be
+        any number, or left out. ``partition_by``: the metadata key that rows are grouped by, or a list of that one.
         ``filter_columns``: further keys that ``where`` can name. ``dtype``: how numbers are stored: ``f32``, ``f16``,
         ``int8`` or ``int4``; searches are exact with respect to what is stored. ``metric``: how rows are ranked: ``inner_product`` (unless told
         otherwise), ``cosine``, which scales rows to unit length when they are put, or ``l2``, whose scores are negative squared distances;
@@ -90,7 +91,7 @@ class RemoteTelys:
             raise TypeError(f"filter_columns must be a list of strings, as in [{filter_columns!r}]")
         values: Dict[str, Any] = {
             "dim": None if dim is None else operator.index(dim),
-            "partition_by": partition_by,
+            "partition_by": _one_column(partition_by),
             "filter_columns": list(filter_columns),
             "dtype": dtype,
             "metric": metric,
@@ -117,6 +118,17 @@ class RemoteTelys:
     def close(self) -> None:
         """Ends the connection. What was not saved stays in the server's memory. Closing twice is fine."""
         self._session.close()
+
+
+def _one_column(partition_by: object) -> object:
+    """The partition key: a list of one name stands for the name."""
+    if not isinstance(partition_by, (list, tuple)):
+        return partition_by
+    if len(partition_by) != 1:
+        raise ValueError(f"partition_by has {len(partition_by)} names; rows are grouped by one column: give one name")
+    if not isinstance(partition_by[0], str):
+        raise TypeError(f"partition_by[0] must be a string, not {type(partition_by[0]).__name__}")
+    return partition_by[0]
 
 
 def _check_name(name: str) -> None:

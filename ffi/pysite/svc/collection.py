@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TypedDict
 
-from .batches import Column, Pieces, id_column, id_list, metadata_list, refuse_repeats, requests, told
+from .batches import Column, Id, Pieces, id_column, id_list, metadata_list, refuse_repeats, requests, told
 from .filters import Where, where_json
 from .session import Session
-from .vectors import Vector, Vectors, matrix, texts_json, vector_json
+from .vectors import Query, Vectors, matrix, texts_json, vector_json
 from .wire import json_bytes
 
 #: One dict or None for each row.
@@ -51,13 +51,14 @@ class RemoteCollection:
     def __repr__(self) -> str:
         return f"<svc.RemoteCollection {self.name!r} at {self._session.address}>"
 
-    def add(self, vectors: Vectors, ids: Optional[Iterable[str]] = None, metadata: Optional[Metadata] = None) -> List[str]:
+    def add(self, vectors: Vectors, ids: Optional[Iterable[Id]] = None, metadata: Optional[Metadata] = None) -> List[str]:
         """Adds rows under new ids; returns the ids.
 
         ``vectors``: of the shape (rows, dim): a list of rows, an array of numpy, a memoryview. A flat buffer such as ``array.array("f")``
         holds as many rows as there are ``ids`` (or ``metadata``), one where neither is given. They are sent in single precision.
-        ``ids``: one a row, 1 to 512 bytes of UTF-8; left out, each row gets a UUID. ``metadata``: a dict or None a row, at most 64 KiB as
-        JSON. The value of the collection's partition key in it says which partition the row belongs to, ``"default"`` without one.
+        ``ids``: one a row, 1 to 512 bytes of UTF-8; an integer stands for its decimal string, so that 7 and "7" are one id; left out, each
+        row gets a UUID. ``metadata``: a dict or None a row, at most 64 KiB as JSON. The value of the collection's partition key in it says
+        which partition the row belongs to, ``"default"`` without one.
 
         Raises KeyError for an id that exists or stands twice, ValueError for rows of different or wrong length and for NaN and infinities,
         TypeError for what is no number. Then nothing of the request was added (see above for calls beyond 64 MiB).
@@ -65,7 +66,7 @@ class RemoteCollection:
         return self._put_vectors("add", vectors, ids, metadata)
 
     def upsert(
-        self, vectors: Vectors, ids: Optional[Iterable[str]] = None, metadata: Optional[Metadata] = None
+        self, vectors: Vectors, ids: Optional[Iterable[Id]] = None, metadata: Optional[Metadata] = None
     ) -> List[str]:
         """Adds rows, or replaces vector and metadata of those whose ids exist. See :meth:`add`.
 
@@ -74,7 +75,7 @@ class RemoteCollection:
         return self._put_vectors("upsert", vectors, ids, metadata)
 
     def add_texts(
-        self, texts: Iterable[str], ids: Optional[Iterable[str]] = None, metadata: Optional[Metadata] = None
+        self, texts: Iterable[str], ids: Optional[Iterable[Id]] = None, metadata: Optional[Metadata] = None
     ) -> List[str]:
         """Embeds texts on the server and adds them; returns the ids. The collection must have an embedder.
 
@@ -83,14 +84,14 @@ class RemoteCollection:
         return self._put_texts("add_texts", texts, ids, metadata)
 
     def upsert_texts(
-        self, texts: Iterable[str], ids: Optional[Iterable[str]] = None, metadata: Optional[Metadata] = None
+        self, texts: Iterable[str], ids: Optional[Iterable[Id]] = None, metadata: Optional[Metadata] = None
     ) -> List[str]:
         """Embeds texts on the server and adds them, or replaces the rows whose ids exist. See :meth:`add_texts` and :meth:`upsert`."""
         return self._put_texts("upsert_texts", texts, ids, metadata)
 
     def search(
         self,
-        vector: Vector,
+        vector: Query,
         top_k: int = 10,
         where: Optional[Where] = None,
         explain: bool = False,
@@ -98,8 +99,8 @@ class RemoteCollection:
     ) -> SearchResult:
         """The rows nearest to ``vector`` by the collection's metric, best first.
 
-        ``vector``: of the shape (dim,). ``top_k``: most rows to answer with; below 1 counts as 1, above 100,000 as 100,000. ``where``: only
-        rows that match. ``explain``: also say how the answer was found. ``with_metadata``: also answer with each row's metadata.
+        ``vector``: of the shape (dim,) or (1, dim). ``top_k``: most rows to answer with; below 1 counts as 1, above 100,000 as 100,000.
+        ``where``: only rows that match. ``explain``: also say how the answer was found. ``with_metadata``: also answer with each row's metadata.
 
         Raises ValueError for a vector of the wrong length and for a column that cannot be filtered by.
         """
@@ -124,7 +125,7 @@ class RemoteCollection:
         args = {} if filtered is None else {"where": filtered}
         return self._session.call("ids", list, self.name, args)  # type: ignore[no-any-return]
 
-    def delete(self, ids: Iterable[str]) -> int:
+    def delete(self, ids: Iterable[Id]) -> int:
         """Deletes rows; returns how many were live. Unknown ids are passed over."""
         names = id_list(ids)
         deleted = 0
@@ -149,7 +150,7 @@ class RemoteCollection:
         return self._session.call("stats", dict, self.name)  # type: ignore[no-any-return]
 
     def _put_vectors(
-        self, op: str, vectors: Vectors, ids: Optional[Iterable[str]], metadata: Optional[Metadata]
+        self, op: str, vectors: Vectors, ids: Optional[Iterable[Id]], metadata: Optional[Metadata]
     ) -> List[str]:
         names = None if ids is None else id_list(ids)
         pieces = None if metadata is None else metadata_list(metadata)
@@ -157,7 +158,7 @@ class RemoteCollection:
         rows = matrix(vectors, None if beside is None else len(beside))
         return self._put(op, "vectors", rows, rows.rows, names, pieces)
 
-    def _put_texts(self, op: str, texts: Iterable[str], ids: Optional[Iterable[str]], metadata: Optional[Metadata]) -> List[str]:
+    def _put_texts(self, op: str, texts: Iterable[str], ids: Optional[Iterable[Id]], metadata: Optional[Metadata]) -> List[str]:
         names = None if ids is None else id_list(ids)
         pieces = None if metadata is None else metadata_list(metadata)
         rows = texts_json(texts)

@@ -23,13 +23,13 @@ class Eq:
     value: FilterValue
 
 
-#: :class:`Eq`, or a dict with exactly one key.
+#: :class:`Eq`, or a dict with one key; an empty one filters nothing.
 Where = Union[Eq, Mapping[str, FilterValue]]
 
 
 def where_json(where: Optional[Where]) -> Optional[bytes]:
     """A filter as it travels. Raises TypeError or ValueError for what is none."""
-    if where is None:
+    if where is None or (isinstance(where, Mapping) and not where):
         return None
     if isinstance(where, Eq):
         column, value = where.column, where.value

@@ -15,6 +15,8 @@ from typing import Any, Iterable, List, Optional, Tuple, Union
 from .wire import json_bytes
 
 Vector = Iterable[float]
+#: A vector, or a matrix of one row, which stands for it.
+Query = Union[Vector, Iterable[Vector]]
 #: Rows of vectors, or a flat buffer with one row behind the other.
 Vectors = Union[Iterable[Iterable[float]], Iterable[float]]
 
@@ -45,12 +47,16 @@ class Matrix:
         return b'{"f32":"%b","shape":[%d,%d]}' % (packed, stop - start, self.dim)
 
 
-def vector_json(vector: Vector) -> bytes:
+def vector_json(vector: Query) -> bytes:
     """One vector as an argument of a request. Raises TypeError or ValueError for what is none."""
-    floats, shape = _floats(vector, "vector")
+    one_row = isinstance(vector, (list, tuple)) and len(vector) == 1 and hasattr(vector[0], "__iter__")
+    name = "vector[0]" if one_row else "vector"
+    floats, shape = _floats(vector[0] if one_row else vector, name)  # type: ignore[index]
+    if len(shape) == 2 and shape[0] == 1 and not one_row:
+        shape = shape[1:]
     if len(shape) != 1:
-        raise ValueError(f"vector has the shape {shape}; a search takes one vector, of the shape (dim,)")
-    _check_finite(floats, "vector", None)
+        raise ValueError(f"{name} has the shape {shape}; a search takes one vector, of the shape (dim,) or (1, dim)")
+    _check_finite(floats, name, None)
     if sys.byteorder == "big":
         floats.byteswap()
     return b'{"f32":"%b"}' % base64.b64encode(floats)

@@ -1,5 +1,6 @@
 /** `svc mem import`: JSON lines into a collection, in batches; a batch is written whole or not at all. */
 import { keepHeapSmall } from "../../../ffi/libc.ts";
+import { toId } from "../../accepted.ts";
 import { CancelledError, SvcError, ValueError } from "../../errors.ts";
 import { isObject } from "../../kinds.ts";
 import { STDIO_LINE_BYTES_MAX } from "../../limits.ts";
@@ -25,9 +26,9 @@ const FOLD_ROWS = 50_000;
 export default command({
   summary: "read JSON lines into a collection",
   details:
-    'Each line is {"text": …, "id": …, "metadata": …}; id and metadata may be absent. A row whose id exists is replaced. Rows are\n' +
-    "written in batches of 500: at a bad line it stops, names the line, and says how many rows were imported before its batch. The flags\n" +
-    "say what a collection that is made by this call is like; an export holds rows, not the schema.",
+    'Each line is {"text": …, "id": …, "metadata": …}; id and metadata may be absent, and an id may be an integer. A row whose id\n' +
+    "exists is replaced. Rows are written in batches of 500: at a bad line it stops, names the line, and says how many rows were imported\n" +
+    "before its batch. The flags say what a collection that is made by this call is like; an export holds rows, not the schema.",
   examples: ["svc mem import notes notes.jsonl", "zcat ops.jsonl.gz | svc mem import notes"],
   args: {
     collection: COLLECTION,
@@ -145,12 +146,20 @@ function parseRow(line: Uint8Array, where: string) {
   if (unknown !== undefined)
     throw new ValueError(`${where}: unknown field '${unknown}', only id, text and metadata are kept`);
   if (typeof text !== "string") throw new ValueError(`${where}: 'text' must be a string`);
-  if (id !== undefined && id !== null && typeof id !== "string")
-    throw new ValueError(`${where}: 'id' must be a string`);
   if (metadata !== undefined && metadata !== null && !isObject(metadata)) {
     throw new ValueError(`${where}: 'metadata' must be an object`);
   }
-  return { id: id ?? Bun.randomUUIDv7(), text, metadata: metadata ?? null };
+  return { id: idOf(id, where), text, metadata: metadata ?? null };
+}
+
+/** A line that is wrong is a ValueError, whatever is wrong with it. */
+function idOf(id: unknown, where: string): string {
+  if (id === undefined || id === null) return Bun.randomUUIDv7();
+  try {
+    return toId(id, "'id'");
+  } catch (error) {
+    throw new ValueError(`${where}: ${(error as SvcError).message}`);
+  }
 }
 
 /** The same failure with where it happened in front; its type stays. */

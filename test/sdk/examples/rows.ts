@@ -1,6 +1,6 @@
 /** Rows by id: looking up, counting, updating, deleting, and when a change is durable. */
 import { strict as assert } from "node:assert";
-import { type CollectionStats, Eq, type GetOptions, type GotRow, Store, type UpdateOptions } from "svc";
+import { type CollectionStats, Eq, type GetOptions, type GotRow, type Id, Store, type UpdateOptions } from "svc";
 
 await using store = await Store.open();
 const tasks = await store.createCollection("tasks", { embedder: "bigram", filterColumns: ["state"] });
@@ -23,6 +23,11 @@ assert.equal(row?.vector?.length, tasks.schema.dim);
 
 assert.equal(await tasks.delete(["plants", "never there"]), 1);
 assert.deepEqual(await tasks.ids(), ["report"]);
+
+// An integer stands for its decimal string; what comes back is the string.
+const numbers: Id[] = [7, "8"];
+assert.deepEqual(await tasks.addTexts(["seventh", "eighth"], { ids: numbers }), ["7", "8"]);
+assert.equal(await tasks.delete(["7", 8]), 2);
 
 // Until here everything is in memory: seen by this process, gone if it ends.
 assert.equal((await tasks.stats()).unsaved_changes, true);
