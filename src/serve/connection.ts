@@ -10,7 +10,7 @@ import { DECODE_INLINE_BYTES, type Decoded } from "./decoder.ts";
 import { Lanes } from "./lanes.ts";
 import { isRead, type OperationContext } from "./operations.ts";
 import { Outbox, type Sink } from "./outbox.ts";
-import { BadRequest } from "./parse.ts";
+import { BadRequest, RefusedRequest } from "./parse.ts";
 import { type Place, Replies } from "./replies.ts";
 import { failure } from "./reply.ts";
 import type { Session } from "./session.ts";
@@ -169,15 +169,22 @@ export class Connection {
         this.decode(reader.bytes.subarray(reader.start, reader.end));
         return true;
       }
-      const request = this.session.repeated.parse(reader.bytes, reader.start, reader.end);
-      if (this.isAuthenticated && request.op !== "auth") this.start({ request });
-      else this.authenticate({ request });
+      this.begin({ request: this.session.repeated.parse(reader.bytes, reader.start, reader.end) });
       return true;
     } catch (error) {
+      if (error instanceof RefusedRequest) {
+        this.begin(error);
+        return true;
+      }
       if (!(error instanceof FrameError || error instanceof BadRequest)) throw error;
       this.refuse(BAD_REQUEST, error.message);
       return false;
     }
+  }
+
+  private begin(decoded: Decoded): void {
+    if (this.isAuthenticated && decoded.request.op !== "auth") this.start(decoded);
+    else this.authenticate(decoded);
   }
 
   /** A large frame: parsed elsewhere, while its place in the order is kept. It counts as a write, for what it is is not known yet. */

@@ -9,7 +9,7 @@ import { parseBy } from "../memory/arguments.ts";
 import { isOp, type Request } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import type { FromDecoder, ToDecoder } from "./decoder.ts";
-import { parseRequest } from "./parse.ts";
+import { parseRequest, RefusedRequest } from "./parse.ts";
 import { type PackedPut, PUTS, type PutOp, packPut, packTexts } from "./put.ts";
 import { ARGUMENTS } from "./schemas.ts";
 
@@ -30,12 +30,13 @@ function parse(key: number, body: Buffer): void {
   try {
     request = parseRequest(body);
   } catch (error) {
-    send({ key, kind: "bad", reason: (error as Error).message });
+    if (error instanceof RefusedRequest) {
+      send({ key, kind: "refused", request: headOf(error.request), line: errorLine(error.refusal) });
+    } else send({ key, kind: "bad", reason: (error as Error).message });
     return;
   }
-  const { op, collection, args, id } = request;
-  // Where these are of the wrong type, what is said of them needs no more than their beginning.
-  const head = { op: op.slice(0, 200), collection: small(collection), id: small(id) } as Request;
+  const { op, args } = request;
+  const head = headOf(request);
   if (PUTS.includes(op as PutOp)) {
     waiting.set(key, { op: op as PutOp, args });
     send({ key, kind: "held", request: head });
@@ -72,6 +73,11 @@ function pack(key: number, schema: Parameters<typeof packPut>[2]): void {
 
 function packRows(op: PutOp, args: unknown, schema: Parameters<typeof packPut>[2]): PackedPut {
   return op === "add" || op === "upsert" ? packPut(op, args, schema) : packTexts(op, args, schema);
+}
+
+/** A request without its arguments. Where its fields are of the wrong type, what is said of them needs no more than their beginning. */
+function headOf({ op, collection, id }: Request): Request {
+  return { op: op.slice(0, 200), collection: small(collection), id: small(id) } as Request;
 }
 
 /** A value as it is where it is a short one; of anything else only what it is. */

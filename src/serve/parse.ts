@@ -1,14 +1,29 @@
 /** A frame's bytes to a request. The bounds hold before anything is parsed. */
 import { isUtf8 } from "node:buffer";
+import { ValueError } from "../errors.ts";
 import { isObject } from "../kinds.ts";
 import { JSON_DEPTH_MAX } from "../limits.ts";
 import { isTooDeep } from "../wire/depth.ts";
 import type { Request } from "../wire/protocol.ts";
+import { overwriteBareWords } from "./bare-words.ts";
 
 /** Not a request: nothing that follows on the connection can be trusted. */
 export class BadRequest extends Error {}
 
-/** @throws BadRequest unless the body is UTF-8, JSON of bounded depth, and an object with a string `op` */
+/** A request that is known, up to its arguments, and cannot be carried out: it is answered in its turn. */
+export class RefusedRequest extends Error {
+  constructor(
+    readonly request: Request,
+    readonly refusal: ValueError,
+  ) {
+    super(refusal.message);
+  }
+}
+
+/**
+ * @throws BadRequest unless the body is UTF-8, JSON of bounded depth, and an object with a string `op`; RefusedRequest where nothing but NaN
+ * or infinities in its `args` keeps it from being JSON. The body may be overwritten then
+ */
 export function parseRequest(bytes: Buffer, start = 0, end = bytes.length): Request {
   const text = bytes.toString("utf8", start, end);
   // Bytes that are no UTF-8 decode to U+FFFD; only a text that holds one is looked at twice.
@@ -19,11 +34,27 @@ export function parseRequest(bytes: Buffer, start = 0, end = bytes.length): Requ
   try {
     value = JSON.parse(text);
   } catch {
-    throw new BadRequest("the frame is not JSON");
+    throw refusalOf(bytes.subarray(start, end));
   }
-  if (!isObject(value) || typeof value.op !== "string")
-    throw new BadRequest("the frame is not an object with a string op");
-  return value as unknown as Request;
+  return checkRequest(value);
+}
+
+function checkRequest(value: unknown): Request {
+  if (isObject(value) && typeof value.op === "string") return value as unknown as Request;
+  throw new BadRequest("the frame is not an object with a string op");
+}
+
+/** Why a body that is not JSON is refused. */
+function refusalOf(body: Buffer): BadRequest | RefusedRequest {
+  try {
+    const found = overwriteBareWords(body);
+    if (!found) return new BadRequest("the frame is not JSON");
+    const { op, collection, id } = checkRequest(JSON.parse(body.toString("utf8")));
+    const why = `${found.field} is ${found.word}; JSON has no such number: send a finite one, or leave it out`;
+    return new RefusedRequest({ op, collection, id }, new ValueError(why));
+  } catch {
+    return new BadRequest("the frame is not JSON");
+  }
 }
 
 /** Frames up to this size are remembered. */
