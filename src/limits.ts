@@ -80,7 +80,7 @@ export const FRAME_TIMEOUT_S = 30;
 export const FRAME_PROGRESS_BYTES = 1024 * 1024;
 /** Seconds after which a client that does not read its replies is dropped. */
 export const READER_TIMEOUT_S = 30;
-/** Seconds of silence after which a connection is closed. */
+/** Seconds of silence after which a TCP connection is closed. One on a Unix socket is not: its other end is a process of this machine. */
 export const IDLE_TIMEOUT_S = 3600;
 /** Seconds that an orderly end waits for what is in flight and for clients to read their replies. */
 export const DRAIN_TIMEOUT_S = 10;

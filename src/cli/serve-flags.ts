@@ -35,7 +35,7 @@ export function limitsOf(flag: (name: string) => string | undefined): Partial<Li
     authTimeoutS: seconds("auth-timeout", flag("auth-timeout")),
     frameTimeoutS: seconds("frame-timeout", flag("frame-timeout")),
     readerTimeoutS: seconds("reader-timeout", flag("reader-timeout")),
-    idleTimeoutS: seconds("idle-timeout", flag("idle-timeout")),
+    idleTimeoutS: seconds("idle-timeout", flag("idle-timeout"), 0),
   };
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
 }

@@ -76,7 +76,7 @@ export default command({
     "idle-timeout": {
       type: "string",
       valueHint: "SECONDS",
-      description: "time that a connection may be silent (3600)",
+      description: "time that a connection may be silent; 0: for ever (3600 on TCP, 0 on a Unix socket)",
     },
     json: { type: "boolean", description: "print one JSON object once it listens" },
   },

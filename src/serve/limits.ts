@@ -10,15 +10,19 @@ import {
   UNAUTHENTICATED_MAX,
 } from "../limits.ts";
 
-export const DEFAULT_LIMITS = {
-  connectionsMax: CONNECTIONS_MAX,
-  unauthenticatedMax: UNAUTHENTICATED_MAX,
-  inFlightMax: IN_FLIGHT_MAX,
-  bufferedBytesMax: BUFFERED_BYTES_MAX,
-  authTimeoutS: AUTH_TIMEOUT_S,
-  frameTimeoutS: FRAME_TIMEOUT_S,
-  readerTimeoutS: READER_TIMEOUT_S,
-  idleTimeoutS: IDLE_TIMEOUT_S,
-};
+/** What holds where the operator says nothing. */
+export function defaultLimits(isTcp: boolean) {
+  return {
+    connectionsMax: CONNECTIONS_MAX,
+    unauthenticatedMax: UNAUTHENTICATED_MAX,
+    inFlightMax: IN_FLIGHT_MAX,
+    bufferedBytesMax: BUFFERED_BYTES_MAX,
+    authTimeoutS: AUTH_TIMEOUT_S,
+    frameTimeoutS: FRAME_TIMEOUT_S,
+    readerTimeoutS: READER_TIMEOUT_S,
+    /** 0: never. */
+    idleTimeoutS: isTcp ? IDLE_TIMEOUT_S : 0,
+  };
+}
 
-export type Limits = typeof DEFAULT_LIMITS;
+export type Limits = ReturnType<typeof defaultLimits>;

@@ -8,7 +8,7 @@ import { Budget } from "./budget.ts";
 import { Clients } from "./clients.ts";
 import { Counters } from "./counters.ts";
 import { Decoder } from "./decoder.ts";
-import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
+import { defaultLimits, type Limits } from "./limits.ts";
 import { checkTransport, type Listening, listen, type Transport } from "./listen.ts";
 import type { Log } from "./log.ts";
 import { RepeatedRequest } from "./parse.ts";
@@ -78,7 +78,7 @@ class Server implements RunningServer, Session {
   ) {
     this.store = options.store;
     this.token = "token" in transport ? new AccessToken(transport.token) : undefined;
-    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.limits = { ...defaultLimits("token" in transport), ...options.limits };
     this.budget = new Budget(this.limits.bufferedBytesMax, () => this.clients.wake());
     this.log = options.log ?? (() => {});
     this.clients = new Clients(this, this.log);

@@ -49,7 +49,7 @@ export class Watch {
     if (this.closingAt !== undefined && activity.isDrained && now - this.closingAt > LINGER_S) return CLOSED;
     if (!activity.isAuthenticated && now - this.openedAt > authTimeoutS) return "it did not authenticate in time";
     if (activity.isBusy) this.heardAt = now;
-    if (now - this.heardAt > idleTimeoutS) return "it was silent for too long";
+    if (idleTimeoutS > 0 && now - this.heardAt > idleTimeoutS) return "it was silent for too long";
     return this.checkReader(now, activity) ?? this.checkFrame(now, activity);
   }
 

@@ -131,6 +131,12 @@ const USAGE: [string, string[], Record<string, string>, RegExp][] = [
   ["a save interval in words", ["--socket", "./x.sock", "--save-interval", "often"], {}, /--save-interval/],
   ["no connections", ["--socket", "./x.sock", "--max-connections", "0"], {}, /--max-connections/],
   ["no time for a frame", ["--socket", "./x.sock", "--frame-timeout", "0"], {}, /--frame-timeout/],
+  [
+    "a negative idle timeout",
+    ["--socket", "./x.sock", "--idle-timeout", "-1"],
+    {},
+    /--idle-timeout: '-1' must be from 0/,
+  ],
   ["no room", ["--socket", "./x.sock", "--max-buffered", "0"], {}, /--max-buffered/],
   ["a log format that is unknown", ["--socket", "./x.sock", "--log-format", "xml"], {}, /--log-format/],
   [
@@ -228,6 +234,18 @@ test("a token on the command line works, and is warned of without being told", a
   expect(served.err).toContain("SVC_ACCESS_TOKEN");
   expect(await served.stop()).toBe(0);
   expect(served.out + served.err).not.toContain("sesame");
+});
+
+test("an idle timeout of 0 is taken, and help says what holds without one", async () => {
+  const served = await Served.start(["--host", "127.0.0.1", "--port", "0", "--idle-timeout", "0"], {
+    SVC_ACCESS_TOKEN: TOKEN,
+  });
+  const raw = await served.open();
+  await raw.ok("ping");
+  raw.close();
+  expect(await served.stop()).toBe(0);
+  const { out } = await svc(home, ["serve", "--help"]);
+  expect(out).toMatch(/--idle-timeout SECONDS .*0: for ever \(3600 on TCP, 0 on a Unix socket\)/);
 });
 
 // ---- ends -------------------------------------------------------------------------------------------------------------

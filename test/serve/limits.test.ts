@@ -1,5 +1,7 @@
 /** The bounds that keep one client from harming others. Timeouts are small here; the server looks at its clock once a second. */
 import { expect, test } from "bun:test";
+import { defaultLimits } from "../../src/serve/limits.ts";
+import { Watch } from "../../src/serve/watch.ts";
 import { type Answer, ask, frame, Honest, large, Raw, TestServer, TOKEN, testProfile, until } from "./raw.ts";
 
 /** Longer than any timeout below and the second until the server looks, on a machine that is busy. */
@@ -101,6 +103,34 @@ test.concurrent("a frame that grows steadily is not dropped, however long it tak
   }
   expect(await growing.next()).toEqual({ ok: true, result: { pong: true } });
 }, 30_000);
+
+test.concurrent("an idle timeout of 0 closes no connection, however long it is silent", async () => {
+  const limits = { idleTimeoutS: 0 };
+  await using tcp = await TestServer.start({ tcp: true, limits });
+  await using unix = await TestServer.start({ limits });
+  await using short = await TestServer.start({ limits: { idleTimeoutS: 0.001 } });
+  const [one, two] = [await tcp.open(), await unix.open()];
+  // The servers look at their clocks in turn: when this one is gone, both have looked.
+  for (let looks = 0; looks < 2; looks++) await (await short.open()).end(SOON_MS);
+  expect(await one.ok("ping")).toEqual({ pong: true });
+  expect(await two.ok("ping")).toEqual({ pong: true });
+  expect([tcp.logged("dropped"), unix.logged("dropped")]).toEqual([[], []]);
+}, 20_000);
+
+test("unless told otherwise a TCP connection may be silent for an hour, one on a Unix socket for ever", () => {
+  const silent = {
+    isAuthenticated: true,
+    isBusy: false,
+    isDrained: true,
+    frames: 1,
+    partialBytes: 0,
+    unsentBytes: 0,
+    sentBytes: 100,
+  };
+  const after = (isTcp: boolean, seconds: number) => new Watch(defaultLimits(isTcp), 0).check(seconds, silent);
+  expect([after(true, 3599), after(true, 3601)]).toEqual([undefined, "it was silent for too long"]);
+  expect([after(false, 3601), after(false, 1e9)]).toEqual([undefined, undefined]);
+});
 
 test.concurrent("a connection that is silent is closed; one that waits for an answer is not", async () => {
   await using server = await TestServer.start({ limits: { idleTimeoutS: 1 } });
