@@ -115,13 +115,12 @@ function makeServer(version: string, calls: Calls): Server {
   // The SDK itself would agree to versions newer than the one that is specified for us, and answer a malformed request with zod's
   // own report as an internal error.
   server.removeRequestHandler("initialize");
-  const initialize = (request: unknown): ServerResult => {
-    const parsed = InitializeRequestSchema.safeParse(request);
+  const initialize = (request: { params?: object | undefined }): ServerResult => {
+    // Who the client is decides nothing here, and some do not say it, or only in part.
+    const params = { ...request.params, clientInfo: { name: "", version: "" } };
+    const parsed = InitializeRequestSchema.safeParse({ ...request, params });
     if (!parsed.success) {
-      throw protocolError(
-        ErrorCode.InvalidParams,
-        "initialize needs params.protocolVersion, params.capabilities and params.clientInfo with name and version",
-      );
+      throw protocolError(ErrorCode.InvalidParams, "initialize needs params.protocolVersion and params.capabilities");
     }
     const asked = parsed.data.params.protocolVersion;
     const older = SUPPORTED_PROTOCOL_VERSIONS.includes(asked) && asked < PROTOCOL_VERSION;

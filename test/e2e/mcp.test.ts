@@ -82,6 +82,26 @@ describe("with an empty home", () => {
 });
 
 describe("the 19 tools", () => {
+  test("a client that does not say who it is shakes hands and calls", async () => {
+    const lines = [
+      { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {} } },
+      { jsonrpc: "2.0", method: "notifications/initialized" },
+      { jsonrpc: "2.0", id: 2, method: "tools/list" },
+      { jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "svc_list_collections", arguments: {} } },
+    ];
+    const { code, out } = await svc(env, ["mcp"], lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    expect(code).toBe(0);
+    const answers = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
+    const { result } = answers.find(({ id }) => id === 1);
+    expect(result).toMatchObject({ protocolVersion: "2025-06-18", serverInfo: { name: "svc" } });
+    expect(answers.find(({ id }) => id === 2).result.tools).toHaveLength(19);
+    expect(answers.find(({ id }) => id === 3).result.isError).toBe(false);
+  });
+
   test("add, search, read back, change, list, and upkeep through one session", async () => {
     const session = await Session.open(env, "--workspace", ROOT);
     const rows = notes();

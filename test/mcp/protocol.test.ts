@@ -39,6 +39,22 @@ describe("before any tool is called", () => {
     });
   });
 
+  test.each([
+    ["none", undefined],
+    ["null", null],
+    ["an empty one", {}],
+    ["one without a version", { name: "test" }],
+    ["one without a name", { version: "1" }],
+    ["one of other types", { name: 1, version: null }],
+    ["a string", "test"],
+  ])("a client's name decides nothing: %s is answered", async (_, clientInfo) => {
+    client = new Client();
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
+    expect((await client.request("initialize", params)).result).toMatchObject({ protocolVersion: "2025-06-18" });
+    await client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    expect((await client.call("svc_search", search("x").arguments)).isError).toBe(false);
+  });
+
   test("tools/list and ping answer without opening the gate", async () => {
     const log = join(mkdtempSync(join(tmpdir(), "svc-mcp-")), "log");
     client = new Client({ FIXTURE_LOG: log });
@@ -176,6 +192,12 @@ describe("lines that are no message", () => {
     ["parameters by position", '{"jsonrpc":"2.0","id":4,"method":"ping","params":[]}', -32600, 4],
     ["an id that is null", '{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, null],
     ["an unknown method", '{"jsonrpc":"2.0","id":9,"method":"resources/list"}', -32601, 9],
+    [
+      "initialize without capabilities",
+      '{"jsonrpc":"2.0","id":5,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}',
+      -32602,
+      5,
+    ],
     ["initialize without its parameters", '{"jsonrpc":"2.0","id":6,"method":"initialize","params":{}}', -32602, 6],
     ["a call without a name", '{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{}}', -32602, 8],
   ];
