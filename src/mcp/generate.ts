@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import * as z from "zod/mini";
+import { isObject } from "../kinds.ts";
 import { SCHEMAS, VERBS } from "../memory/schemas.ts";
 
 /** Where the generated file lies. */
@@ -25,7 +26,25 @@ function inputSchema(verb: (typeof VERBS)[number]): unknown {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
   });
-  return schema;
+  return plain(schema);
+}
+
+/**
+ * Without what makes models of some clients write wrong arguments, or no call at all. An argument that may be null is published as what it is
+ * otherwise, and an excluded bound as a bound, which its description says is not reached: what is accepted stays as it was.
+ */
+function plain(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(plain);
+  if (!isObject(schema)) return schema;
+  const { anyOf, exclusiveMinimum, ...rest } = schema as Record<string, unknown> & { anyOf?: { type?: string }[] };
+  const one = anyOf?.filter(({ type }) => type !== "null");
+  if (one && one.length > 1) return schema;
+  const bound = exclusiveMinimum === undefined ? {} : { minimum: exclusiveMinimum };
+  return mapValues({ ...one?.[0], ...rest, ...bound }, plain);
+}
+
+function mapValues(values: object, by: (value: unknown) => unknown): object {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, by(value)]));
 }
 
 if (import.meta.main) await Bun.write(GENERATED_FILE, generateToolSchemas());

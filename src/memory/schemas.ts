@@ -64,7 +64,7 @@ export const SCHEMAS = {
       collection: collection(),
       texts: texts(),
       ids: z.optional(ids("One new id per text; generated when omitted.")),
-      metadata: metadata("One object (or null) per text."),
+      metadata: metadata("One object per text."),
     }),
   ),
   create_collection: once(() =>
@@ -86,8 +86,8 @@ export const SCHEMAS = {
     z.strictObject({
       collection: collection(),
       texts: texts(),
-      ids: z.nullable(ids("One id per text; null: generated, as svc_add does.")),
-      metadata: metadata("One object (or null) per text."),
+      ids: z.nullable(ids("One id per text; svc_add makes new ones.")),
+      metadata: metadata("One object per text."),
       partition_by: partition_by("Partition key, used only when the collection is created by this call."),
     }),
   ),
@@ -96,7 +96,7 @@ export const SCHEMAS = {
       collection: collection(),
       texts: texts(),
       ids: ids("One existing id per text."),
-      metadata: metadata("One object (or null) per text; omitted: the stored metadata stays."),
+      metadata: metadata("One object per text; omitted: the stored metadata stays."),
     }),
   ),
   delete: once(() =>
@@ -141,7 +141,7 @@ export const SCHEMAS = {
             z.gt(0),
             z.maximum(1),
             z.describe(
-              "Recall floor that the index is calibrated to, on rows that it was not made from. It holds for questions that are like the rows.",
+              "Recall floor that the index is calibrated to, above 0 and at most 1, on rows that it was not made from. It holds for questions that are like the rows.",
             ),
           ),
         0.98,
