@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ask, openLocal, Raw, until } from "../serve/raw.ts";
+import { ask, frame, openLocal, Raw, until } from "../serve/raw.ts";
 import { emptyHome, Session, SVC, signedIn, svc } from "./home.ts";
 
 let home: Record<string, string>;
@@ -234,6 +234,52 @@ test("a token on the command line works, and is warned of without being told", a
   expect(served.err).toContain("SVC_ACCESS_TOKEN");
   expect(await served.stop()).toBe(0);
   expect(served.out + served.err).not.toContain("sesame");
+});
+
+test("a client written to the original's habits gets on: integer ids, lists of one, a dim that is a guess, NaN", async () => {
+  const served = await Served.start();
+  const raw = await served.open();
+  // As Python's json writes requests: blanks, 1.0, null for what is left out.
+  const say = async (request: string) => {
+    raw.send(frame(request));
+    const { ok, result, error } = await raw.next();
+    return ok ? result : error;
+  };
+  const create = (name: string, dim: string, embedder: string) =>
+    say(
+      `{"op": "create_collection", "collection": "${name}", "args": {"dim": ${dim}, "partition_by": ["scope"], "filter_columns": [], "dtype": "f32", "embedder": ${embedder}}}`,
+    );
+  const on = (op: string, args: string) => say(`{"op": "${op}", "collection": "c", "args": ${args}}`);
+  expect(await create("c", "2", "null")).toEqual({ created: "c" });
+  expect(await create("t", "384", '"bigram"')).toEqual({ created: "t" });
+  expect(await create("t", "null", '"bigram"')).toEqual({ created: "t" });
+  expect((await raw.ok("stats", "t")).dim).not.toBe(384);
+  const metadata = '[{"scope": "a"}, {"scope": "b"}, null]';
+  const vectors = "[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]";
+  expect(await on("add", `{"vectors": ${vectors}, "ids": [1, 2, 3], "metadata": ${metadata}}`)).toEqual([
+    "1",
+    "2",
+    "3",
+  ]);
+  expect(await on("add", '{"vectors": [[1.0, 0.0]], "ids": ["2"], "metadata": null}')).toMatch(/^KeyError: .*'2'/);
+  for (const rows of [0, 20_000]) {
+    const many = `{"vectors": [${"[1.0, 0.0], ".repeat(rows)}[0.0, NaN]]}`;
+    expect(await on("add", many)).toMatch(new RegExp(`^ValueError: vectors\\[${rows}\\]\\[1\\] is NaN`));
+  }
+  const question = '{"vector": [[1.0, 0.0]], "top_k": 2, "where": {}, "explain": false, "with_metadata": true}';
+  expect((await on("search", question)).ids).toEqual(["1", "3"]);
+  expect(await on("delete", '{"ids": [1, 99]}')).toBe(1);
+  expect(await on("ids", '{"where": {}}')).toEqual(["2", "3"]);
+  expect(await on("save", "{}")).toBeNull();
+  expect(await on("stats", "{}")).toMatchObject({
+    name: "c",
+    key_name: "scope",
+    external_ids: 2,
+    unsaved_changes: false,
+  });
+  raw.close();
+  expect(await served.stop()).toBe(0);
+  expect(await idsIn(served.memory, "c")).toMatchObject({ ids: ["2", "3"] });
 });
 
 test("an idle timeout of 0 is taken, and help says what holds without one", async () => {
