@@ -26,7 +26,8 @@ export default command({
     workspace: {
       type: "string",
       valueHint: "DIR",
-      description: "repository that svc_repo_search answers about (SVC_MCP_WORKSPACE)",
+      description:
+        "repository of svc_repo_search (SVC_MCP_WORKSPACE, else the git work tree around the working directory)",
     },
     "persistent-index": {
       type: "boolean",

@@ -15,7 +15,7 @@ export interface MemoryOptions {
   path: string;
   /** The verified libraries, mapped. */
   native: Native;
-  /** Root of the repository that `svc_repo_search` keeps fresh. */
+  /** Root of the repository that the repository verbs are about; absent: the git work tree that holds the working directory. */
   workspace?: string | undefined;
   /** False: the repository's rows live in a folder that goes with this process. */
   persistentIndex?: boolean | undefined;

@@ -146,11 +146,13 @@ export interface RepoSearchPayload {
   collection: string;
   query: string;
   index_status: IndexResult["status"];
+  /** Present if the time was over before every file was looked at: the hits are of what is indexed. */
+  truncated?: true | undefined;
   hits: SearchHit[];
 }
 
 export interface WorkspaceInfoPayload {
-  /** Null where none is configured. */
+  /** Null where none is configured and the working directory lies in no git work tree that may be indexed. */
   workspace: string | null;
   repo_id: string | null;
   collection: string;

@@ -10,6 +10,7 @@ import {
   readFingerprintHead,
   resolveWorkspace,
   type Workspace,
+  workspaceHere,
 } from "../repo/indexer.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { Metadata } from "../store/filter.ts";
@@ -26,12 +27,17 @@ export const REPO_COLLECTION = "repo_symbols";
 const REPO_KEY = "repo_id";
 const REPO_COLUMNS = ["repo_id", "path", "language"];
 
+/** What a caller can do who named no repository, in an error. */
+const NAME_PATH = "pass the path of the repository";
+const NAME_WORKSPACE = "name the repository with --workspace or SVC_MCP_WORKSPACE";
+
 /** What the repository verbs need. */
 export interface RepositoriesOptions {
   store: Store;
   /** Where repository collections live: the memory's own store, or one that goes with the process. */
   repoStore: Store;
   embedder: Embedder;
+  /** The repository that was named for all calls; undefined: the git work tree that holds the working directory. */
   workspace: string | undefined;
   persistent: boolean;
   /** Folders that are left out wherever they lie: the memory itself, and the secrets of this program. */
@@ -44,15 +50,14 @@ export class Repositories {
 
   /** Brings a collection in step with a directory. */
   async index(a: args.IndexRepoArguments, c: args.CallContext): Promise<payload.IndexRepoPayload> {
-    const root = a.path ?? this.options.workspace ?? process.cwd();
     // The root is judged before a collection is made for it.
-    resolveWorkspace(root);
+    const { root, repoId } = this.workspace(a.path, NAME_PATH);
     const collection = this.collection(a.collection);
     const result = await indexRepo({
       root,
       collection: a.collection,
       sink: this.sink(collection, c),
-      fingerprintPath: this.fingerprintPath(a.collection, root),
+      fingerprintPath: this.fingerprintFile(a.collection, repoId),
       mode: a.mode,
       windowLines: a.window_lines,
       windowOverlapLines: a.window_overlap_lines,
@@ -71,32 +76,27 @@ export class Repositories {
 
   /** Refreshes the workspace's rows, then searches them. */
   async search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
-    const workspace = this.options.workspace;
-    if (workspace === undefined) {
-      throw new ValueError(
-        "no workspace is configured: pass --workspace to 'svc mcp' or set SVC_MCP_WORKSPACE to the repository's root",
-      );
-    }
-    const resolved = resolveWorkspace(workspace);
-    const { status } = await this.index(parseArguments("index_repo", { path: resolved.root }), c);
+    const workspace = this.workspace(undefined, NAME_WORKSPACE);
+    const call = { path: workspace.root, max_seconds: a.max_seconds };
+    const { status, truncated } = await this.index(parseArguments("index_repo", call), c);
     const collection = this.collection(REPO_COLLECTION);
-    const rows = await this.ranked(collection, resolved, a, c);
+    const rows = await this.ranked(collection, workspace, a, c);
     const hits = rows.map((row) => ({
       id: row.id,
       metadata: row.metadata,
       text: a.with_text ? this.sourceText(REPO_COLLECTION, row.metadata) : undefined,
     }));
-    return { collection: REPO_COLLECTION, query: a.query, index_status: status, hits };
+    return { collection: REPO_COLLECTION, query: a.query, index_status: status, truncated, hits };
   }
 
-  /** What is configured and indexed, without indexing. */
+  /** What would be searched and what of it is indexed, without indexing. */
   info(): payload.WorkspaceInfoPayload {
-    const { workspace, persistent } = this.options;
-    const resolved = workspace === undefined ? undefined : resolveWorkspace(workspace);
-    const head = resolved && readFingerprintHead(this.fingerprintPath(REPO_COLLECTION, resolved.root));
+    const { persistent } = this.options;
+    const workspace = this.workspaceOrNone();
+    const head = workspace && readFingerprintHead(this.fingerprintFile(REPO_COLLECTION, workspace.repoId));
     return {
-      workspace: resolved?.root ?? null,
-      repo_id: resolved?.repoId ?? null,
+      workspace: workspace?.root ?? null,
+      repo_id: workspace?.repoId ?? null,
       collection: REPO_COLLECTION,
       files_tracked: head?.tracked ?? 0,
       persistent_index: persistent,
@@ -120,6 +120,22 @@ export class Repositories {
     if (this.options.neverIndexed.some((folder) => isBelow(folder, resolve(head.root, String(m.path)))))
       return undefined;
     return readChunk(head.root, m.path, Number(m.start_line), Number(m.end_line), piece);
+  }
+
+  /** The repository that a call is about. */
+  private workspace(named: string | undefined, remedy: string): Workspace {
+    const given = named ?? this.options.workspace;
+    return given === undefined ? workspaceHere(remedy) : resolveWorkspace(given);
+  }
+
+  /** The same; undefined where none was named and there is none. */
+  private workspaceOrNone(): Workspace | undefined {
+    try {
+      return this.workspace(undefined, NAME_WORKSPACE);
+    } catch (error) {
+      if (this.options.workspace === undefined && error instanceof ValueError) return undefined;
+      throw error;
+    }
   }
 
   /** Hits of one repository, narrowed to a path where one is asked: more candidates are drawn until enough of them lie there. */
@@ -181,10 +197,6 @@ export class Repositories {
       lexical: true,
       embedderProfile: embedder.profile,
     });
-  }
-
-  private fingerprintPath(collection: string, root: string): string {
-    return this.fingerprintFile(collection, resolveWorkspace(root).repoId);
   }
 
   private fingerprintFile(collection: string, repoId: string): string {

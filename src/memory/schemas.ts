@@ -172,7 +172,9 @@ export const SCHEMAS = {
   index_repo: once(() =>
     z.strictObject({
       path: z.optional(
-        nonEmpty("Root of the repository; omitted: the configured workspace, else the working directory."),
+        nonEmpty(
+          "Root of the repository; omitted: the configured workspace, else the git work tree around the working directory.",
+        ),
       ),
       collection: z._default(string("Collection to index into."), "repo_symbols"),
       mode: z._default(
@@ -182,7 +184,7 @@ export const SCHEMAS = {
       window_lines: z._default(integer(1, "Lines in a window."), 48),
       window_overlap_lines: z._default(integer(0, "Lines shared by neighbouring windows."), 8),
       max_file_bytes: z._default(integer(0, "Skip larger files; 0: only those above 64 MiB."), 0),
-      max_files: z._default(integer(0, "Stop after so many files; 0: no limit."), 0),
+      max_files: z._default(integer(0, "Stop after so many new or changed files; 0: no limit."), 0),
       max_seconds: z._default(z.number().check(z.minimum(0), z.describe("Stop after so long; 0: no limit.")), 0),
       force: flag(false, "Index every file again, changed or not."),
     }),
@@ -193,6 +195,17 @@ export const SCHEMAS = {
       top_k: top_k(),
       path_hint: z.optional(string("Only this file, or only below this directory (relative to the root).")),
       with_text: with_text(),
+      max_seconds: z._default(
+        z
+          .number()
+          .check(
+            z.minimum(0),
+            z.describe(
+              "Stop bringing the index up to date after so long, and answer from it with truncated: true; 0: no limit.",
+            ),
+          ),
+        0,
+      ),
     }),
   ),
   workspace_info: once(() => z.strictObject({})),

@@ -16,7 +16,7 @@ const FORMAT = 1;
 /** A file system may stamp two edits alike within this time; what was stamped so late before a run is read again. */
 const RACY_NS = 2_000_000_000n;
 
-/** Bytes read to find the head: a root path of 4 KiB and everything else. */
+/** Bytes read to find the head: a root and a path below it, 4 KiB together, and everything else. */
 const HEAD_BYTES_MAX = 16 * 1024;
 
 /** Files above this are not ours: a million entries take less. */
@@ -48,6 +48,8 @@ export interface FingerprintHead {
   run: string;
   /** Text files with rows. */
   tracked: number;
+  /** The last path that was settled, where a limit ended the run before all were. */
+  reached?: string;
 }
 
 export interface Fingerprints extends FingerprintHead {
@@ -156,8 +158,8 @@ type Head = FingerprintHead & { format: number; body: string };
 function parseHead(line: string): Head | undefined {
   const head = JSON.parse(line) as Partial<Head> | null;
   if (typeof head !== "object" || head?.format !== FORMAT) return undefined;
-  const { repoId, root, params, run, body, generation, startedMs, tracked } = head;
-  const strings = [repoId, root, params, run, body].every((value) => typeof value === "string");
+  const { repoId, root, params, run, body, generation, startedMs, tracked, reached = "" } = head;
+  const strings = [repoId, root, params, run, body, reached].every((value) => typeof value === "string");
   const numbers = [generation, startedMs, tracked].every((value) => typeof value === "number");
   return strings && numbers ? (head as Head) : undefined;
 }

@@ -20,11 +20,19 @@ const SAFE_CONFIG = [
   "submodule.recurse=false",
 ].flatMap((setting) => ["-c", setting]);
 
-/** Tracked and untracked-but-not-ignored paths below `directory`, relative to it; undefined where git has no answer. */
-export async function gitFiles(directory: string, signal?: AbortSignal): Promise<Uint8Array[] | undefined> {
+/**
+ * Tracked and untracked-but-not-ignored paths below `directory`, relative to it; undefined where git has no answer, "late" where
+ * it would have needed more than `msMax` milliseconds for one.
+ */
+export async function gitFiles(
+  directory: string,
+  msMax: number,
+  signal?: AbortSignal,
+): Promise<Uint8Array[] | "late" | undefined> {
   const env = surroundings();
   const git = Bun.which("git", { PATH: env.PATH });
   if (git === null || git.startsWith(directory + sep)) return undefined;
+  if (msMax <= 0) return "late";
   const listing = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   try {
     const child = Bun.spawn([git, "--no-pager", ...SAFE_CONFIG, ...listing], {
@@ -33,14 +41,15 @@ export async function gitFiles(directory: string, signal?: AbortSignal): Promise
       stdin: "ignore",
       stdout: "pipe",
       stderr: "ignore",
-      timeout: GIT_MS_MAX,
+      timeout: Math.ceil(Math.min(msMax, GIT_MS_MAX)),
       killSignal: "SIGKILL",
       maxBuffer: GIT_OUTPUT_BYTES_MAX,
       signal,
     });
     const output = new Uint8Array(await new Response(child.stdout).arrayBuffer());
-    // Refused (another owner's checkout), killed, or not a checkout at all: all the same to the caller.
-    return (await child.exited) === 0 ? splitAtNul(output) : undefined;
+    if ((await child.exited) === 0) return splitAtNul(output);
+    // Refused (another owner's checkout), killed at our own bounds, or not a checkout at all: all the same to the caller.
+    return msMax < GIT_MS_MAX && child.signalCode === "SIGKILL" ? "late" : undefined;
   } catch {
     return undefined;
   }

@@ -2,29 +2,7 @@
  * How a root and its rows are named. Every id can be said again from the root and the path alone: there is no counter
  * to lose.
  */
-import { realpathSync, statSync } from "node:fs";
-import { resolve } from "node:path";
-import { ValueError } from "../errors.ts";
 import { ID_BYTES_MAX } from "../limits.ts";
-import { shown } from "../store/names.ts";
-
-/** A root, resolved: no links in it, so that two names of one directory are one repository. */
-export interface Workspace {
-  root: string;
-  repoId: string;
-}
-
-/** Resolves the directory that a caller names. @throws ValueError quoting the name if there is no such directory */
-export function resolveWorkspace(path: string): Workspace {
-  let root: string;
-  try {
-    root = realpathSync.native(resolve(path));
-  } catch {
-    throw new ValueError(`workspace ${shown(path)} does not exist or cannot be read`);
-  }
-  if (!statSync(root).isDirectory()) throw new ValueError(`workspace ${shown(path)} is not a directory`);
-  return { root, repoId: repoIdOf(root) };
-}
 
 /** The first 16 hex digits of SHA-1 of a resolved root path. */
 export function repoIdOf(root: string): string {

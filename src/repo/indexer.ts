@@ -1,14 +1,16 @@
 /** Files → rows: the public edge of this folder. `run.ts` has the work and the order that makes a crash harmless. */
 import { ValueError } from "../errors.ts";
+import { Budget } from "./budget.ts";
 import { CHUNK_DEFAULTS, type ChunkOptions, checkChunkOptions } from "./chunk.ts";
-import { resolveWorkspace } from "./identity.ts";
 import { IndexRun } from "./run.ts";
 import type { IndexOptions, IndexResult } from "./sink.ts";
+import { resolveWorkspace } from "./workspace.ts";
 
 export { readFingerprintHead } from "./fingerprints.ts";
-export { repoIdOf, resolveWorkspace, type Workspace } from "./identity.ts";
+export { repoIdOf } from "./identity.ts";
 export type { IndexOptions, IndexResult, RowSink } from "./sink.ts";
 export { readChunk } from "./source.ts";
+export { resolveWorkspace, type Workspace, workspaceHere } from "./workspace.ts";
 
 /** Brings the collection behind `options.sink` in step with `options.root`. @throws ValueError, CancelledError, OSError */
 export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
@@ -21,8 +23,9 @@ export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
   checkLimit("max_file_bytes", options.maxFileBytes);
   checkLimit("max_files", options.maxFiles);
   checkLimit("max_seconds", options.maxSeconds);
+  const budget = new Budget(options.maxFiles, options.maxSeconds);
   const workspace = resolveWorkspace(options.root);
-  return inTurn(options.fingerprintPath, () => new IndexRun(options, chunking, workspace).run());
+  return inTurn(options.fingerprintPath, () => new IndexRun(options, chunking, workspace, budget).run());
 }
 
 /** Runs over one cache in this process wait for each other; across processes `Ledger.save` notices the other. */

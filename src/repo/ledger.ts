@@ -13,7 +13,7 @@ import {
   saveFingerprints,
   voidEntry,
 } from "./fingerprints.ts";
-import type { Workspace } from "./identity.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** A long first run is made safe against kills this often: what it has done is not done again. */
 const CHECKPOINT_MS = 5_000;
@@ -28,13 +28,17 @@ export class Ledger {
   readonly touched = new Set<string>();
   /** Whether there is anything to write. */
   dirty = false;
+  /** How far this run got, if it did not get to the end. */
+  reached: string | undefined;
+  /** Whether every file was looked at. Until then some stamps may be as young as the run before. */
+  hasLookedAtAll = false;
 
   private readonly run = crypto.randomUUID();
   private readonly startedMs = Date.now();
   /** The run whose cache lies on disk, as far as we know. */
   private runOnDisk: string | undefined;
-  private hadCache = false;
-  private voided = false;
+  private previousStartedMs: number | undefined;
+  private isVoidOnDisk = false;
   private savedAt = performance.now();
 
   /** Made before the walk begins: the time it is made decides which stamps are too young to be trusted next time. */
@@ -49,35 +53,47 @@ export class Ledger {
   load(): Fingerprints | undefined {
     this.runOnDisk = readFingerprintHead(this.path)?.run;
     const previous = loadFingerprints(this.path, this.workspace.repoId);
-    this.hadCache = previous !== undefined;
+    this.previousStartedMs = previous?.startedMs;
     if (previous) this.files = previous.files;
     return previous;
   }
 
-  /** Before the first row changes: everything that may change is unknown on disk. Without a cache it is so already. */
-  async voidOnce(): Promise<void> {
-    if (this.voided || !this.hadCache) return;
-    this.voided = true;
-    const files = new Map<string, Fingerprint>();
-    for (const [path, file] of this.files) files.set(path, file.stamp === "" ? { ...file, hash: "" } : file);
-    await this.save(files);
+  /** The file is to be read again, or is gone: its rows may change. */
+  distrust(file: Fingerprint): void {
+    if (file.stamp === "") return;
+    file.stamp = "";
+    this.isVoidOnDisk = false;
+  }
+
+  /** Before rows change: everything that may change is unknown on disk. Without a cache it is so already. */
+  async voidOnDisk(): Promise<void> {
+    if (this.isVoidOnDisk || this.previousStartedMs === undefined) return;
+    await this.save(this.withVoids());
+    this.isVoidOnDisk = true;
   }
 
   async checkpoint(): Promise<void> {
-    if (performance.now() - this.savedAt > CHECKPOINT_MS) await this.saveQuietly();
+    if (performance.now() - this.savedAt > CHECKPOINT_MS) await this.saveQuietly(false, this.withVoids());
+  }
+
+  /** What holds while files that are to be read again may change at any moment. */
+  private withVoids(): Map<string, Fingerprint> {
+    const files = new Map<string, Fingerprint>();
+    for (const [path, file] of this.files) files.set(path, file.stamp === "" ? { ...file, hash: "" } : file);
+    return files;
   }
 
   /** The rows are durable without the cache; a disk too full for it must not fail a search. */
-  async saveQuietly(complete = false): Promise<void> {
+  async saveQuietly(complete: boolean, files = this.files): Promise<void> {
     try {
-      await this.save(this.files, complete);
+      await this.save(files, complete);
     } catch (error) {
       if (!(error instanceof OSError)) throw error;
     }
   }
 
   /**
-   * Writes the cache. Until the run is `complete` there may be rows that no entry knows of: the generation says so, and the
+   * Writes the cache. Until it is `complete` there may be rows that no entry knows of: the generation says so, and the
    * next run asks the collection for all ids.
    */
   async save(files = this.files, complete = false): Promise<void> {
@@ -96,9 +112,10 @@ export class Ledger {
       ...this.workspace,
       params: this.params,
       generation: complete ? this.generation() : INCOMPLETE,
-      startedMs: this.startedMs,
+      startedMs: this.hasLookedAtAll ? this.startedMs : (this.previousStartedMs ?? this.startedMs),
       run: this.run,
       tracked,
+      ...(this.reached === undefined ? {} : { reached: this.reached }),
       files,
     });
     this.runOnDisk = this.run;

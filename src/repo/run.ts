@@ -4,42 +4,54 @@
  * The order that makes a crash harmless: first the fingerprints of everything about to change are voided on disk, then
  * the rows change, then the new fingerprints are written. Whatever happens in between, the next run finds files it
  * knows nothing about and chunks them again under the same ids.
+ *
+ * A run with limits walks and reads in rounds, so that neither waits for all of the other; what it did not get to is
+ * unknown, and the next one begins there.
  */
 import { dirname } from "node:path";
 import { Batch } from "./batch.ts";
 import { Breather } from "./breather.ts";
+import type { Budget } from "./budget.ts";
 import { type ChunkOptions, chunkText, decodeText } from "./chunk.ts";
+import type { SkipCounts, WalkFile } from "./entries.ts";
 import { chunkKey, contentHash, type Fingerprint, isRacy, stampOf, voidEntry } from "./fingerprints.ts";
-import { idBase, parseRowId, rowId, type Workspace } from "./identity.ts";
+import { idBase, parseRowId, rowId } from "./identity.ts";
 import { languageOf } from "./language.ts";
 import { Ledger } from "./ledger.ts";
 import { type ReadResult, readRepoFile } from "./read.ts";
 import type { IndexOptions, IndexResult, Row } from "./sink.ts";
-import { type SkipCounts, type WalkFile, type WalkResult, walkRepo } from "./walk.ts";
+import { Walk } from "./walk.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** One call of `indexRepo`; used once. */
 export class IndexRun {
-  private readonly startedAt = performance.now();
   private readonly breather: Breather;
   private readonly batch: Batch;
 
   private readonly ledger: Ledger;
   /** Live chunk numbers by id base, where the collection had to be asked; kept only for what is not yet settled. */
   private live: Map<string, number[]> | undefined;
-  private changed = 0;
   private removed = 0;
+
+  /** Every file that the walk came upon. */
+  private readonly seen = new Set<string>();
+  /** Files of the round under way that may have changed. */
+  private round: WalkFile[] = [];
+  /** The last path with nothing left to do up to it. */
+  private reached: string | undefined;
 
   constructor(
     private readonly options: IndexOptions,
     private readonly chunking: ChunkOptions,
     private readonly workspace: Workspace,
+    private readonly budget: Budget,
   ) {
     this.breather = new Breather(options.signal);
     const { sink, fingerprintPath } = options;
     this.ledger = new Ledger(fingerprintPath, workspace, chunkKey(chunking), () => sink.generation);
     this.batch = new Batch(
       sink,
-      () => this.ledger.voidOnce(),
+      () => this.ledger.voidOnDisk(),
       () => this.ledger.checkpoint(),
     );
   }
@@ -49,50 +61,43 @@ export class IndexRun {
     const { options } = this;
     this.breather.check();
     const exclude = [dirname(options.fingerprintPath), ...(options.exclude ?? [])];
-    const walk = await walkRepo(root, { maxFileBytes: options.maxFileBytes, exclude, signal: options.signal });
 
     const previous = this.ledger.load();
     const fromNothing = !previous || options.force === true || previous.params !== chunkKey(this.chunking);
     if (fromNothing) for (const file of this.ledger.files.values()) voidEntry(file);
     if (previous?.generation !== options.sink.generation) await this.reconcile();
 
-    const startedMs = previous?.startedMs ?? 0;
-    // A run cut short by its limit must get on: files known to be the same but for a second look come last.
-    const candidates: WalkFile[] = [];
-    const secondLook: WalkFile[] = [];
-    for (const file of walk.files) {
-      const known = this.ledger.files.get(file.path);
-      const same = known?.stamp === stampOf(file);
-      if (same && !isRacy(file, startedMs)) continue;
-      if (same || (known?.stamp === "" && known.hash !== "")) secondLook.push(file);
-      else candidates.push(file);
-      if (known) known.stamp = "";
-    }
-    for (const file of secondLook) candidates.push(file);
+    const { budget } = this;
+    const after = budget.isLimited ? previous?.reached : undefined;
+    const { maxFileBytes, signal } = options;
+    const walk = await Walk.begin(root, { maxFileBytes, exclude, signal, budget, after });
     let truncated: boolean;
     try {
+      truncated = !(await this.walkAndRead(walk, previous?.startedMs ?? 0));
       await this.dropMissing(walk);
-      truncated = await this.readCandidates(candidates, walk.skipped);
       await this.batch.flush();
     } catch (error) {
       // What is done is kept for the next call; the failure itself is what the caller must hear.
-      await this.ledger.save().catch(() => {});
+      if (this.ledger.dirty) await this.ledger.save().catch(() => {});
       throw error;
     }
-    if (this.ledger.dirty || previous?.generation !== options.sink.generation)
-      await this.ledger.saveQuietly(!truncated);
+    this.ledger.reached = truncated ? this.reached : undefined;
+    // Rows that the collection had to be asked for may belong to files that a limit kept this run from.
+    const complete = !truncated || !this.live || this.live.size === 0;
+    const isKnown = previous?.generation === options.sink.generation && previous.reached === undefined;
+    if (this.ledger.dirty || truncated || !isKnown) await this.ledger.saveQuietly(complete);
 
     let binary = 0;
     for (const file of this.ledger.files.values()) if (file.kind === "binary") binary++;
     const { deleted, upserted } = this.batch;
-    const moved = this.changed + this.removed + upserted + deleted > 0;
+    const moved = budget.chunked + this.removed + upserted + deleted > 0;
     return {
       status: fromNothing ? "built" : moved ? "refreshed" : "hit",
       collection: options.collection,
       repo_id: repoId,
       workspace: root,
       files_tracked: this.ledger.files.size - binary,
-      files_changed: this.changed,
+      files_changed: budget.chunked,
       files_removed: this.removed,
       chunks_added: upserted,
       chunks_deleted: deleted,
@@ -123,53 +128,77 @@ export class IndexRun {
     this.ledger.dirty = true;
   }
 
+  /** Round after round until there is nothing more; false if a limit ended it early. */
+  private async walkAndRead(walk: Walk, startedMs: number): Promise<boolean> {
+    const { budget } = this;
+    const take = (file: WalkFile) => this.consider(file, startedMs);
+    while (!walk.ended) {
+      await walk.advance(take, () => budget.isSpent(this.round.length));
+      if (!(await this.readRound(walk.skipped))) return false;
+      this.round = [];
+      this.reached = walk.reached;
+      if (!walk.ended && budget.isSpent(0)) return false;
+    }
+    if (!walk.isComplete) return false;
+    this.ledger.hasLookedAtAll = true;
+    this.options.onProgress?.(budget.found, budget.found);
+    return true;
+  }
+
+  /** Puts a file into the round if it may have changed; true if that is enough for a round. */
+  private consider(file: WalkFile, startedMs: number): boolean {
+    this.seen.add(file.path);
+    const known = this.ledger.files.get(file.path);
+    if (known?.stamp === stampOf(file) && !isRacy(file, startedMs)) return false;
+    if (known) this.ledger.distrust(known);
+    this.budget.found++;
+    this.round.push(file);
+    return this.round.length >= this.budget.roundFilesMax;
+  }
+
   /**
    * Removes the rows of files that are no longer there or no longer wanted; not of those that merely cannot be seen
-   * now.
+   * now, or that the walk did not get to.
    */
-  private async dropMissing(walk: WalkResult): Promise<void> {
-    const hidden = (path: string) =>
-      walk.unreadable.some((other) => other === "" || path === other || path.startsWith(`${other}/`));
-    const present = new Set(walk.files.map((file) => file.path));
-    for (const path of [...this.ledger.files.keys()]) {
-      if (!present.has(path) && !hidden(path)) await this.drop(path);
-    }
-    if (!this.live) return;
-    const known = new Set([...present, ...this.ledger.files.keys()].map((path) => this.base(path)));
+  private async dropMissing(walk: Walk): Promise<void> {
+    const gone = [...this.ledger.files.keys()].filter((path) => !this.seen.has(path) && walk.isGone(path));
+    // All of them before the first: rows change on disk whenever the batch is full.
+    for (const path of gone) this.ledger.distrust(this.ledger.files.get(path)!);
+    for (const path of gone) await this.drop(path);
+    if (!this.live || !walk.isComplete) return;
+    const known = new Set([...this.seen, ...this.ledger.files.keys()].map((path) => this.base(path)));
     for (const [base, numbers] of this.live) {
-      if (known.has(base) || hidden(base.slice(this.workspace.repoId.length + 1))) continue;
+      if (known.has(base) || !walk.isGone(base.slice(this.workspace.repoId.length + 1))) continue;
       for (const chunk of numbers) await this.batch.delete(rowId(base, chunk));
     }
   }
 
-  /** Reads each file that may have changed; true if a limit ended it early. */
-  private async readCandidates(candidates: WalkFile[], skipped: SkipCounts): Promise<boolean> {
-    const { maxFiles, maxSeconds, maxFileBytes, onProgress } = this.options;
-    for (const [done, { path }] of candidates.entries()) {
+  /** Reads the files of a round; false if the time was over before the last. */
+  private async readRound(skipped: SkipCounts): Promise<boolean> {
+    const { maxFileBytes, onProgress } = this.options;
+    const { budget } = this;
+    for (const { path } of this.round) {
       if (this.breather.due) {
         await this.breather.pause();
-        onProgress?.(done, candidates.length);
+        onProgress?.(budget.tried, budget.found);
       }
-      // One file at least is read in each call, or a limit shorter than the walk would never let it end.
-      if (maxSeconds && done > 0 && performance.now() - this.startedAt > maxSeconds * 1000) return true;
+      if (budget.isReadingOver) return false;
+      budget.tried++;
+      this.reached = path;
       const read = readRepoFile(this.workspace.root, path, maxFileBytes);
       if ("failure" in read) {
         await this.leaveOut(path, read, skipped);
         continue;
       }
+      budget.settled++;
       const known = this.ledger.files.get(path);
       const hash = contentHash(read.bytes);
       const fresh: Fingerprint = { kind: "text", chunks: known?.chunks ?? 0, stamp: stampOf(read.stamp), hash };
       this.ledger.dirty = true;
-      if (known?.kind === "text" && known.hash === hash) {
-        this.ledger.files.set(path, fresh);
-        continue;
-      }
-      if (maxFiles && this.changed >= maxFiles) return true;
-      await this.put(path, decodeText(read.bytes), fresh);
+      if (known?.kind === "text" && known.hash === hash) this.ledger.files.set(path, fresh);
+      else await this.put(path, decodeText(read.bytes), fresh);
     }
-    onProgress?.(candidates.length, candidates.length);
-    return false;
+    return true;
   }
 
   /** Writes the chunks of a file and removes those it no longer has. */
@@ -179,7 +208,7 @@ export class IndexRun {
     const language = languageOf(path);
     const chunks = chunkText(text, this.chunking);
     const before = this.chunksOf(path, base);
-    this.changed++;
+    this.budget.chunked++;
     this.ledger.touched.add(path);
     // Until all of it is durable the file counts as unknown, with every chunk that may be there.
     const reach = before.reduce((most, chunk) => Math.max(most, chunk + 1), chunks.length);
@@ -210,6 +239,7 @@ export class IndexRun {
       skipped.unreadable++;
       return;
     }
+    this.budget.settled++;
     if (failure === "outside" || failure === "too_large") skipped[failure]++;
     if (failure !== "binary") return this.drop(path);
     this.ledger.dirty = true;

@@ -32,9 +32,9 @@ const pattern = new RegExp(
  * apart.
  */
 export function isSecret(path: string): boolean {
-  const parts = path.toLowerCase().split("/");
+  const lower = path.toLowerCase();
+  const parts = lower.split("/");
   const name = parts.pop()!;
   if (pattern.test(name) || parts.some((part) => DIRECTORIES.has(part))) return true;
-  const lower = path.toLowerCase();
-  return PATHS.some((known) => lower === known || lower.endsWith(`/${known}`));
+  return PATHS.some((known) => lower.endsWith(known) && (lower === known || lower.at(-known.length - 1) === "/"));
 }

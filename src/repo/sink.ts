@@ -1,6 +1,6 @@
 /** What indexing is given and what it answers: the types that its files share. */
 import type { ChunkMode } from "./chunk.ts";
-import type { SkipCounts } from "./walk.ts";
+import type { SkipCounts } from "./entries.ts";
 
 /** One row as the collection takes it. */
 export interface Row {
@@ -32,9 +32,9 @@ export interface IndexOptions {
   windowOverlapLines?: number;
   /** 0: no limit but the one that protects memory (`REPO_FILE_BYTES_MAX`, 64 MiB). */
   maxFileBytes?: number;
-  /** Files to chunk in this call; the next call goes on. 0: no limit. */
+  /** Files to chunk in this call, and to look for; the next call goes on. 0: no limit. */
   maxFiles?: number;
-  /** Seconds after which this call stops between two files; the next call goes on. 0: no limit. */
+  /** Seconds from its start after which this call looks for no further files and reads none; the next call goes on. 0: no limit. */
   maxSeconds?: number;
   /** Chunk everything again. */
   force?: boolean;
@@ -61,6 +61,6 @@ export interface IndexResult {
   chunks_added: number;
   chunks_deleted: number;
   files_skipped: SkipCounts;
-  /** Present if a limit stopped this call before the end; call again to go on. */
+  /** Present if a limit stopped this call before every file was looked at; call again to go on. */
   truncated?: true;
 }

@@ -76,7 +76,12 @@ describe("arguments", () => {
     [
       ["repo-search", "q", "--path-hint", "src"],
       "repo_search",
-      { query: "q", top_k: 5, with_text: false, path_hint: "src" },
+      { query: "q", top_k: 5, with_text: false, max_seconds: 0, path_hint: "src" },
+    ],
+    [
+      ["repo-search", "q", "--max-seconds", "2.5"],
+      "repo_search",
+      { query: "q", top_k: 5, with_text: false, max_seconds: 2.5 },
     ],
   ];
   test.each(CASES)("svc mem %p", async (words, verb, args) => {
@@ -116,6 +121,13 @@ describe("arguments", () => {
   test("--path is the memory directory of every verb", async () => {
     const { stdout } = await fake(["list", "--path", "/memory", "--json"]);
     expect(JSON.parse(stdout).options).toEqual({ path: "/memory" });
+  });
+
+  test("--workspace is the repository of repo-search; without it there is none that was named", async () => {
+    const options = async (...words: string[]) =>
+      JSON.parse((await fake(["repo-search", "q", ...words, "--json"])).stdout).options;
+    expect(await options("--workspace", "/repo/")).toEqual({ workspace: "/repo" });
+    expect(await options()).toEqual({});
   });
 
   const WHERE: [string, unknown][] = [
@@ -204,6 +216,16 @@ describe("what a person sees", () => {
     const env = { FAKE_SEARCH: JSON.stringify({ hits: [] }) };
     expect(await fake(["search", "notes", "q"], { env })).toEqual({ code: 0, stdout: "", stderr: "no hits\n" });
     expect((await fake(["search", "notes", "q", "--json"], { env })).stdout).toBe('{"hits":[]}\n');
+  });
+
+  test("a repository that was not looked at in full: the hits on stdout, and on stderr that more may come", async () => {
+    const payload = { collection: "repo_symbols", query: "q", index_status: "hit", truncated: true };
+    const hit = { id: "a", text: "text" };
+    const answered = async (hits: object[]) =>
+      fake(["repo-search", "q"], { env: { FAKE_REPO_SEARCH: JSON.stringify({ ...payload, hits }) } });
+    const said = "not every file was looked at in time: the next call goes on\n";
+    expect(await answered([hit])).toEqual({ code: 0, stdout: "1. a\n   text\n", stderr: said });
+    expect(await answered([])).toEqual({ code: 0, stdout: "", stderr: `${said}no hits\n` });
   });
 
   test("no collections: nothing on stdout, and on stderr how to make one", async () => {

@@ -35,16 +35,16 @@ export const asPlainUser: readonly string[] | undefined =
       ? ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
       : undefined;
 
-/** Runs the executable to its end, after the words of `prefix`. */
+/** Runs the executable to its end, after the words of `prefix`, in `cwd` or the home directory. */
 export async function svc(
   env: Record<string, string>,
   args: string[],
   input: string | Uint8Array = "",
-  prefix: readonly string[] = [],
+  { prefix = [], cwd = env.HOME }: { prefix?: readonly string[]; cwd?: string } = {},
 ): Promise<Ended> {
   const child = Bun.spawn([...prefix, SVC, ...args], {
     env,
-    cwd: env.HOME,
+    cwd,
     stdin: typeof input === "string" ? Buffer.from(input) : input,
     stdout: "pipe",
     stderr: "pipe",
@@ -77,12 +77,17 @@ export class Session {
   readonly client = new Client({ name: "e2e", version: "1" });
   private constructor(readonly transport: StdioClientTransport) {}
 
-  static async open(env: Record<string, string>, ...args: string[]): Promise<Session> {
+  static open(env: Record<string, string>, ...args: string[]): Promise<Session> {
+    return Session.openIn(env.HOME!, env, ...args);
+  }
+
+  /** From a directory of the client's choice. */
+  static async openIn(cwd: string, env: Record<string, string>, ...args: string[]): Promise<Session> {
     const transport = new StdioClientTransport({
       command: SVC,
       args: ["mcp", ...args],
       env,
-      cwd: env.HOME,
+      cwd,
       stderr: "ignore",
     });
     const session = new Session(transport);

@@ -1,6 +1,17 @@
 /** What a user's MCP client sees of the executable. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { notes } from "../fixture.ts";
 import { emptyHome, ROOT, Session, SVC, signedIn, svc } from "./home.ts";
@@ -162,6 +173,89 @@ describe("the 19 tools", () => {
     const { code, out } = await svc(env, ["mem", "search", "shared", "agent", "--top-k", "1", "--json"]);
     expect(code).toBe(0);
     expect(JSON.parse(out).hits[0].id).toBe("agent");
+  });
+});
+
+describe("the working directory that a client spawns the server in", () => {
+  /** A folder with a source file two levels down; with a `.git`, a work tree. */
+  const project = (isCheckout: boolean) => {
+    const root = realpathSync(mkdtempSync(join(tmpdir(), "svc-e2e-project-")));
+    mkdirSync(join(root, "src/deep"), { recursive: true });
+    writeFileSync(join(root, "src/deep/a.ts"), "export const quetzalcoatl = 1;\n");
+    if (isCheckout) expect(Bun.spawnSync(["git", "init", "-q"], { cwd: root }).success).toBe(true);
+    return root;
+  };
+
+  test("the root of the file system: refused, where a walk of it would not end", async () => {
+    const session = await Session.openIn("/", env);
+    const said = "ValueError: the working directory '/' lies in no git work tree: ";
+    expect(await session.raw("svc_index_repo")).toEqual({
+      isError: true,
+      text: `${said}pass the path of the repository`,
+    });
+    expect((await session.raw("svc_repo_search", { query: "x" })).text).toStartWith(said);
+    expect(await session.call("svc_workspace_info")).toMatchObject({ workspace: null, files_tracked: 0 });
+    for (const words of [
+      ["mem", "index"],
+      ["mem", "repo-search", "x"],
+    ]) {
+      const { code, err } = await svc(env, words, "", { cwd: "/" });
+      expect({ code, said: err.includes(said) }).toEqual({ code: 1, said: true });
+    }
+    await session.close();
+  });
+
+  test("below a work tree: its top level, for the client and the terminal alike", async () => {
+    const root = project(true);
+    const deep = join(root, "src/deep");
+    const session = await Session.openIn(deep, env);
+    expect(await session.call("svc_index_repo")).toMatchObject({ status: "built", workspace: root, files_tracked: 1 });
+    expect(await session.call("svc_workspace_info")).toMatchObject({ workspace: root, files_tracked: 1 });
+    const { hits } = await session.call("svc_repo_search", { query: "quetzalcoatl" });
+    expect(hits[0].metadata.path).toBe("src/deep/a.ts");
+    await session.close();
+    expect(JSON.parse((await svc(env, ["mem", "index", "--json"], "", { cwd: deep })).out)).toMatchObject({
+      workspace: root,
+    });
+    const found = await svc(env, ["mem", "repo-search", "quetzalcoatl", "--json"], "", { cwd: deep });
+    expect(JSON.parse(found.out).hits[0].metadata.path).toBe("src/deep/a.ts");
+  });
+
+  test("a folder that is no work tree: refused, and indexed where it is named", async () => {
+    const root = project(false);
+    const session = await Session.openIn(root, env);
+    const answer = await session.raw("svc_index_repo");
+    expect(answer.text).toStartWith(`ValueError: the working directory '${root}' lies in no git work tree`);
+    const named = await session.call("svc_index_repo", { path: "." });
+    expect(named).toMatchObject({ status: "built", workspace: root, files_tracked: 1 });
+    await session.close();
+    const { code, out } = await svc(env, ["mem", "index", ".", "--json"], "", { cwd: root });
+    expect({ code, ...JSON.parse(out) }).toMatchObject({ code: 0, workspace: root, files_tracked: 1 });
+  });
+
+  test("what is never indexed, named or not", async () => {
+    const home = realpathSync(env.HOME!);
+    const link = join(project(false), "link");
+    symlinkSync(home, link);
+    const session = await Session.open(env);
+    const refused = ["/", home, link, ...(process.platform === "linux" ? ["/proc/self", "/sys", "/dev"] : [])];
+    for (const path of refused) {
+      const { isError, text } = await session.raw("svc_index_repo", { path });
+      expect({ isError, said: text.startsWith(`ValueError: workspace '${path}' `) }).toEqual({
+        isError: true,
+        said: true,
+      });
+    }
+    // Files of the home directory under git do not make it a project.
+    expect(Bun.spawnSync(["git", "init", "-q"], { cwd: home }).success).toBe(true);
+    expect((await session.raw("svc_index_repo")).text).toContain("is the home directory");
+    expect(await session.call("svc_workspace_info")).toMatchObject({ workspace: null });
+    rmSync(join(home, ".git"), { recursive: true });
+    await session.close();
+    const named = await Session.open(env, "--workspace", "/");
+    for (const tool of ["svc_index_repo", "svc_workspace_info"])
+      expect((await named.raw(tool)).text).toStartWith("ValueError: workspace '/' is the root of the file system");
+    await named.close();
   });
 });
 

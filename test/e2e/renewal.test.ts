@@ -225,13 +225,13 @@ describe("the copy of the licence beside the libraries does not matter", () => {
           ["login", "--yes"],
           ["login", "--yes", "--no-install"],
         ]) {
-          const login = await svc(env, words, "", asPlainUser);
+          const login = await svc(env, words, "", { prefix: asPlainUser });
           expect(login).toMatchObject({
             code: 0,
             err: expect.stringMatching(/^note: the copy of the licence .*EACCES/m),
           });
         }
-        expect(await svc(env, ["mem", "list"], "", asPlainUser)).toMatchObject({ code: 0 });
+        expect(await svc(env, ["mem", "list"], "", { prefix: asPlainUser })).toMatchObject({ code: 0 });
       } finally {
         for (const folder of [dirname(dir), dir]) chmodSync(folder, 0o700);
       }

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 async function verify(env: Home, prefix: readonly string[] = []) {
-  const { code, out, err } = await svc(env, ["runtime", "verify", "--json"], "", prefix);
+  const { code, out, err } = await svc(env, ["runtime", "verify", "--json"], "", { prefix });
   expect(err).toBe("");
   const report = JSON.parse(out);
   const failed = (report.checks as Check[]).filter(({ ok }) => !ok);

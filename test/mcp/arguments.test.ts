@@ -47,7 +47,7 @@ const DEFAULTS: Partial<Record<VerbName, Record<string, unknown>>> = {
     max_seconds: 0,
     force: false,
   },
-  repo_search: { top_k: 5, with_text: false },
+  repo_search: { top_k: 5, with_text: false, max_seconds: 0 },
 };
 
 function refusal(verb: VerbName, raw: unknown): string {
@@ -224,6 +224,7 @@ const REFUSED: [verb: VerbName, change: Record<string, unknown>, line: string][]
   ["index_repo", { mode: "lines" }, "ValueError: argument 'mode' must be one of 'windowed', 'file', got 'lines'"],
   ["index_repo", { mode: 1 }, "TypeError: argument 'mode' must be a string, got 1"],
   ["index_repo", { max_seconds: -1 }, "ValueError: argument 'max_seconds' must be at least 0, got -1"],
+  ["repo_search", { query: "q", max_seconds: -1 }, "ValueError: argument 'max_seconds' must be at least 0, got -1"],
 ];
 
 test.each(REFUSED)("svc_%s refuses %p", (verb, change, line) => {

@@ -1,6 +1,7 @@
 /** A repository as a memory: indexed, searched, read back from its source, and never stale. */
-import { expect, test } from "bun:test";
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MultigramEmbedder } from "../../src/embed/multigram.ts";
 import { native, openStore, scratchDir, TestMemory } from "../fixture.ts";
@@ -122,5 +123,78 @@ test("an index of an earlier version of the embedder is made anew, what else hol
     external_ids: 3,
   });
   expect(m.call("index_repo", { collection: "other" })).rejects.toThrow("multigram version 1");
+  await m.close();
+});
+
+describe("with no workspace named", () => {
+  /** Calls as from a server that was started in a directory. */
+  const from = async <T>(directory: string, work: (m: TestMemory) => Promise<T>): Promise<T> => {
+    const before = process.cwd();
+    const m = await TestMemory.open();
+    process.chdir(directory);
+    try {
+      return await work(m);
+    } finally {
+      process.chdir(before);
+      await m.close();
+    }
+  };
+
+  test("it is the git work tree around the working directory, for all three verbs", async () => {
+    const root = realpathSync(repository());
+    spawnSync("git", ["init", "-q"], { cwd: root });
+    await from(join(root, "src/net"), async (m) => {
+      expect(await m.call("workspace_info")).toMatchObject({ workspace: root, files_tracked: 0 });
+      expect(await m.call("index_repo")).toMatchObject({ status: "built", workspace: root, files_tracked: 3 });
+      const found = await m.call("repo_search", { query: "parse headers", top_k: 3 });
+      expect(paths(found)).toContain("src/parse.ts");
+      expect(found).toMatchObject({ index_status: "hit" });
+      expect(await m.call("workspace_info")).toMatchObject({ workspace: root, files_tracked: 3 });
+    });
+  });
+
+  test("a folder that is no work tree is indexed only where it is named", async () => {
+    const root = realpathSync(repository());
+    await from(root, async (m) => {
+      const said = `the working directory '${root}' lies in no git work tree: `;
+      await expect(m.call("index_repo")).rejects.toThrow(`${said}pass the path of the repository`);
+      await expect(m.call("repo_search", { query: "x" })).rejects.toThrow(
+        `${said}name the repository with --workspace`,
+      );
+      expect(await m.call("workspace_info")).toMatchObject({ workspace: null, repo_id: null, files_tracked: 0 });
+      expect(readdirSync(m.dir)).toEqual([]);
+      expect(await m.call("index_repo", { path: root })).toMatchObject({ status: "built", files_tracked: 3 });
+    });
+  });
+});
+
+test("a root that is never indexed is refused before a collection is made for it", async () => {
+  const m = await TestMemory.open(undefined, "/");
+  const said = "workspace '/' is the root of the file system";
+  for (const call of [
+    () => m.call("index_repo"),
+    () => m.call("index_repo", { path: "/" }),
+    () => m.call("repo_search", { query: "x" }),
+    () => m.call("workspace_info"),
+  ])
+    await expect(call()).rejects.toThrow(said);
+  expect(await m.call("index_repo", { path: repository() })).toMatchObject({ files_tracked: 3 });
+  await m.close();
+});
+
+test("a search whose time is over answers from what is indexed and says so", async () => {
+  const root = repository();
+  const m = await TestMemory.open(undefined, root);
+  const query = { query: "exponential backoff with jitter" };
+  // In order README.md, src/net/retry.ts, src/parse.ts; one of them at least in each call.
+  const first = await m.call("repo_search", { ...query, max_seconds: 1e-9 });
+  expect(first).toMatchObject({ index_status: "built", truncated: true });
+  expect(paths(first)).toEqual(["README.md"]);
+  const second = await m.call("repo_search", { ...query, max_seconds: 1e-9, top_k: 1 });
+  expect(second).toMatchObject({ index_status: "refreshed", truncated: true });
+  expect(paths(second)).toEqual(["src/net/retry.ts"]);
+  const whole = await m.call("repo_search", query);
+  expect(whole.truncated).toBeUndefined();
+  expect(paths(whole).sort()).toEqual(["README.md", "src/net/retry.ts", "src/parse.ts"]);
   await m.close();
 });

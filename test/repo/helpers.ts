@@ -4,8 +4,11 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { Budget } from "../../src/repo/budget.ts";
+import type { WalkFile } from "../../src/repo/entries.ts";
 import type { RowSink } from "../../src/repo/indexer.ts";
 import type { Row } from "../../src/repo/sink.ts";
+import { Walk, type WalkOptions } from "../../src/repo/walk.ts";
 
 const made: string[] = [];
 afterAll(() => {
@@ -29,6 +32,16 @@ export function rootWith(files: Record<string, string | Uint8Array>): string {
 export function put(root: string, path: string, content: string | Uint8Array): void {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), content);
+}
+
+/** A walk from one end to the other. */
+export async function walkRepo(root: string, options: Partial<WalkOptions> = {}) {
+  const walk = await Walk.begin(root, { budget: new Budget(), ...options });
+  const files: WalkFile[] = [];
+  const take = (file: WalkFile) => files.push(file) === 0;
+  await walk.advance(take, () => false);
+  const { skipped, source } = walk;
+  return { files, skipped, source, walk };
 }
 
 /** Runs the real git with nobody's configuration but the repository's own. */

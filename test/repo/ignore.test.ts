@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { IgnoreRules } from "../../src/repo/ignore.ts";
-import { walkRepo } from "../../src/repo/walk.ts";
-import { git, put, rootWith } from "./helpers.ts";
+import { git, put, rootWith, walkRepo } from "./helpers.ts";
 
 /** name, directory of the .gitignore, its text, path (a final slash: a directory), ignored? */
 const table: [string, string, string, string, boolean][] = [

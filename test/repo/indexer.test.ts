@@ -1,6 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { chmodSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { CancelledError, ValueError } from "../../src/errors.ts";
 import { loadFingerprints, saveFingerprints } from "../../src/repo/fingerprints.ts";
@@ -12,6 +22,7 @@ import {
   repoIdOf,
   resolveWorkspace,
 } from "../../src/repo/indexer.ts";
+import { random } from "../fixture.ts";
 import { git, MemorySink, put, rootWith, temporary } from "./helpers.ts";
 
 type SourceOf = { path: string; start_line: number; end_line: number; piece?: number };
@@ -34,7 +45,20 @@ function bench(files: Record<string, string | Uint8Array>) {
     await indexRepo({ ...base, ...options, sink: oracle, fingerprintPath: join(temporary(), "none") });
     expect([...sink.rows].sort()).toEqual([...oracle.rows].sort());
   };
-  return { root, sink, fingerprintPath, run, settle, expectExact };
+  /** From here on each change of rows is held against the cache on disk: nothing there may still be believed of its files. */
+  const expectVoids = () => {
+    const replace = sink.replace.bind(sink);
+    sink.replace = (change) => {
+      const cache = loadFingerprints(fingerprintPath, repoIdOf(root));
+      const pathOf = (id: string) => id.slice(17, id.lastIndexOf(":"));
+      for (const path of new Set([...change.rows.map((row) => row.id), ...change.deleteIds].map(pathOf))) {
+        const { stamp = "", hash = "" } = cache?.files.get(path) ?? {};
+        expect({ path, stamp, hash }).toEqual({ path, stamp: "", hash: "" });
+      }
+      return replace(change);
+    };
+  };
+  return { root, sink, fingerprintPath, run, settle, expectExact, expectVoids };
 }
 
 const lines = (count: number, word = "line") => Array.from({ length: count }, (_, at) => `${word} ${at}\n`).join("");
@@ -278,6 +302,147 @@ describe("limits", () => {
     await expectExact();
   });
 
+  test("max_files bounds the walk, too", async () => {
+    const { run } = bench({ "a.ts": "1", "b.ts": "2", "c/d.ts": "3", "z.pem": "4" });
+    expect(await run({ maxFiles: 1 })).toMatchObject({
+      files_changed: 1,
+      truncated: true,
+      files_skipped: { secret: 0 },
+    });
+    expect(await run({ maxFiles: 2 })).toMatchObject({ files_changed: 2, files_tracked: 3 });
+    expect(await run()).toMatchObject({ status: "hit", files_skipped: { secret: 1 } });
+  });
+
+  test("max_files gets past files that need no chunking", async () => {
+    const names = ["a", "b", "c", "d"];
+    const binary = Object.fromEntries(names.map((name) => [`${name}.bin`, new Uint8Array(9)]));
+    const same = Object.fromEntries(names.map((name) => [`e${name}.ts`, "same\n"]));
+    const { root, run, sink, settle, expectExact } = bench({ ...binary, ...same });
+    await run();
+    await settle();
+    for (const name of names) {
+      put(root, `${name}.bin`, new Uint8Array(10));
+      put(root, `e${name}.ts`, "same\n");
+      put(root, `f${name}.ts`, "new\n");
+    }
+    const { listings } = sink;
+    for (const name of names) {
+      expect(await run({ maxFiles: 1 })).toMatchObject({ files_changed: 1 });
+      expect(sink.ids).toContain(`f${name}.ts:0`);
+    }
+    expect(await run({ maxFiles: 1 })).toMatchObject({ status: "hit", files_tracked: 8 });
+    // What such a call leaves is known in full: none of them asks the collection what it holds.
+    expect(sink.listings).toBe(listings);
+    await expectExact();
+  });
+
+  test.skipIf(process.getuid?.() === 0)(
+    "nor does max_files stop at files that cannot be read (not as root)",
+    async () => {
+      const { root, run, sink } = bench({ "a.ts": "1", "b.ts": "2", "c.ts": "3", "d.ts": "4" });
+      for (const name of ["a.ts", "b.ts"]) chmodSync(join(root, name), 0);
+      for (const limit of [{ maxFiles: 1 }, { maxSeconds: 1e-9 }]) {
+        await run(limit);
+        await run(limit);
+        expect(sink.ids).toEqual(["c.ts:0", "d.ts:0"]);
+      }
+    },
+  );
+
+  test("max_seconds bounds the walk, and the next call goes on behind it", async () => {
+    const names = Array.from({ length: 2500 }, (_, at) => `d${at % 7}/f${at}.ts`).sort();
+    const { root, run, sink, settle, fingerprintPath, expectExact } = bench(
+      Object.fromEntries(names.map((name) => [name, "1"])),
+    );
+    await run();
+    await settle();
+    const gone = names[100]!;
+    const changed = names.at(-100)!;
+    rmSync(join(root, gone));
+    put(root, changed, "2");
+    const first = await run({ maxSeconds: 1e-9 });
+    expect(first).toMatchObject({ files_tracked: 2499, files_changed: 0, files_removed: 1, truncated: true });
+    const { startedMs, reached } = readFingerprintHead(fingerprintPath)!;
+    expect(reached! > gone && reached! < changed).toBe(true);
+    let calls = 1;
+    for (let result = first; result.files_changed === 0; calls++) result = await run({ maxSeconds: 1e-9 });
+    expect(calls).toBeLessThan(5);
+    // Stamps that were too young for the first of these runs still are.
+    expect(readFingerprintHead(fingerprintPath)!.startedMs).toBe(startedMs);
+    expect(sink.rows.size).toBe(2499);
+    await expectExact();
+    expect(await run()).toMatchObject({ status: "hit", files_tracked: 2499 });
+    expect(readFingerprintHead(fingerprintPath)!.reached).toBeUndefined();
+  });
+
+  test("what a run that was cut short did not reach keeps its rows", async () => {
+    const { root, run, sink, settle, expectExact } = bench({ "a.ts": "1", "b.ts": "2", "c.ts": "3", "d.ts": "4" });
+    await run();
+    await settle();
+    put(root, "a.ts", "changed\n");
+    put(root, "b.ts", "changed\n");
+    rmSync(join(root, "d.ts"));
+    for (const limit of [{ maxFiles: 1 }, { maxSeconds: 1e-9 }]) {
+      expect(await run(limit)).toMatchObject({ files_tracked: 4, files_changed: 1, truncated: true });
+      expect(sink.ids).toEqual(["a.ts:0", "b.ts:0", "c.ts:0", "d.ts:0"]);
+    }
+    expect(await run()).toMatchObject({ files_tracked: 3, files_removed: 1 });
+    await expectExact();
+  });
+
+  test("a checkout that git had no time to list keeps what only git would name", async () => {
+    const { root, run, sink, settle } = bench({ "a.ts": "1", "vendor/b.ts": "2" });
+    git(root, "init", "-q");
+    git(root, "add", ".");
+    await run();
+    await settle();
+    put(root, "a.ts", "changed\n");
+    expect(await run({ maxSeconds: 1e-9 })).toMatchObject({ files_changed: 1, files_removed: 0, truncated: true });
+    expect(await run({ maxSeconds: 1e-9 })).toMatchObject({ files_tracked: 2, files_removed: 0, truncated: true });
+    expect(sink.ids).toEqual(["a.ts:0", "vendor/b.ts:0"]);
+    expect(await run()).toMatchObject({ status: "hit", files_tracked: 2 });
+  });
+
+  test("the limits in any order, over edits and losses of the cache, come to the same in the end", async () => {
+    const names = ["a.ts", "b/c.ts", "b/d.ts", "b.ts", "e.bin", "f/g/h.ts", "z.ts"];
+    for (let seed = 1; seed <= 12; seed++) {
+      const next = random(seed);
+      const pick = (count: number) => Math.floor(next() * count);
+      const { root, run, sink, settle, fingerprintPath, expectExact, expectVoids } = bench({ "a.ts": lines(100) });
+      expectVoids();
+      if (seed % 2) git(root, "init", "-q");
+      for (let step = 0; step < 25; step++) {
+        const name = names[pick(names.length)]!;
+        const before = new Set(sink.ids);
+        const kind = pick(6);
+        if (kind < 3) put(root, name, name.endsWith(".bin") ? new Uint8Array(3) : lines(1 + pick(120), `word${step}`));
+        else if (kind === 3) rmSync(join(root, name), { force: true });
+        else if (kind === 4 && sink.generation > 1 && existsSync(fingerprintPath)) await settle();
+        else if (pick(4) === 0) rmSync(fingerprintPath, { force: true });
+        const limit = [{ maxFiles: 1 + pick(2) }, { maxSeconds: 1e-9 }, {}][pick(3)]!;
+        const { truncated, files_tracked } = await run(limit);
+        const after = new Set(sink.ids);
+        // What was there and still is was never taken for gone.
+        for (const id of before) {
+          const path = id.slice(0, id.lastIndexOf(":"));
+          if (id.endsWith(":0") && existsSync(join(root, path)))
+            expect({ seed, step, id, kept: after.has(id) }).toEqual({ seed, step, id, kept: true });
+        }
+        if (!truncated) {
+          await expectExact();
+          expect({ seed, step, files_tracked }).toEqual({
+            seed,
+            step,
+            files_tracked: names.filter((n) => !n.endsWith(".bin") && existsSync(join(root, n))).length,
+          });
+        }
+      }
+      let calls = 0;
+      while ((await run({ maxFiles: 1 })).truncated) expect(++calls).toBeLessThan(20);
+      await expectExact();
+    }
+  });
+
   test("a wrong limit, a wrong root", async () => {
     const { run, root } = bench({ "a.ts": "1" });
     await expect(run({ maxFiles: -1 })).rejects.toThrow("max_files");
@@ -296,6 +461,25 @@ describe("limits", () => {
 });
 
 describe("repair", () => {
+  test("every file whose rows change is void on disk before they do, in each round of a run", async () => {
+    const narrow = { windowLines: 1, windowOverlapLines: 0 };
+    const files = Object.fromEntries(["a.ts", "b.ts", "c.ts", "d.ts", "e.ts"].map((name) => [name, lines(1500)]));
+    const { root, run, settle, expectExact, expectVoids } = bench(files);
+    await run(narrow);
+    await settle();
+    expectVoids();
+    put(root, "a.ts", lines(2500, "other"));
+    put(root, "b.ts", lines(1500));
+    put(root, "c.ts", lines(1500, "other"));
+    // One file of the first round stays as it is, so that there is a second round, after rows were written.
+    expect(await run({ ...narrow, maxFiles: 2 })).toMatchObject({ files_changed: 2 });
+    await run(narrow);
+    await settle();
+    for (const name of ["a.ts", "b.ts", "c.ts"]) rmSync(join(root, name));
+    expect(await run(narrow)).toMatchObject({ files_removed: 3, chunks_deleted: 2500 + 1500 + 1500 });
+    await expectExact(narrow);
+  });
+
   for (const effect of ["lost", "kept"] as const) {
     for (const calls of [0, 1, 2]) {
       test(`a crash at transaction ${calls}, ${effect}`, async () => {

@@ -1,12 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { CancelledError } from "../../src/errors.ts";
+import { Budget } from "../../src/repo/budget.ts";
 import { readRepoFile } from "../../src/repo/read.ts";
 import { isSecret } from "../../src/repo/secrets.ts";
-import { walkRepo } from "../../src/repo/walk.ts";
-import { git, put, rootWith, temporary } from "./helpers.ts";
+import { Walk } from "../../src/repo/walk.ts";
+import { git, put, rootWith, temporary, walkRepo } from "./helpers.ts";
 
 const paths = async (root: string, options = {}) => (await walkRepo(root, options)).files.map((file) => file.path);
 
@@ -168,6 +169,83 @@ for (const kind of ["git", "walk"] as const) {
   });
 }
 
+describe("in stretches", () => {
+  const tree = () =>
+    rootWith({
+      "a.ts": "1",
+      "a/b/c.ts": "2",
+      "a/b.ts": "3",
+      "ab.ts": "4",
+      "lib.c": "5",
+      "m/.gitignore": "*.tmp\n",
+      "m/n.tmp": "6",
+      "m/n.ts": "7",
+      "z.pem": "8",
+      "zz.ts": "9",
+    });
+  const walked = ["a.ts", "a/b.ts", "a/b/c.ts", "ab.ts", "lib.c", "m/.gitignore", "m/n.ts", "zz.ts"];
+
+  /** A checkout of the same files with a submodule among them, whose name another file begins with. */
+  const checkout = () => {
+    const library = rootWith({ "x/y.c": "1", "z.c": "2" });
+    const root = tree();
+    for (const repository of [library, root]) {
+      git(repository, "init", "-q");
+      git(repository, "add", ".");
+      git(repository, "commit", "-qm", "one");
+    }
+    git(root, "submodule", "--quiet", "add", library, "lib");
+    return root;
+  };
+  const listed = [".gitmodules", ...walked, "lib/x/y.c", "lib/z.c"].sort();
+
+  for (const [kind, make, expected] of [
+    ["walk", tree, walked],
+    ["git", checkout, listed],
+  ] as const) {
+    test(`a walk begins behind any path, and what stands before comes last (${kind})`, async () => {
+      const root = make();
+      const places = expected.flatMap((path) => [path, ...(path.includes("/") ? [`${dirname(path)}/`] : [])]);
+      for (const after of [...places, "", "a", "nowhere", "zzz"]) {
+        const { files, walk } = await walkRepo(root, { after });
+        const paths = files.map((file) => file.path);
+        expect({ after, paths }).toEqual({
+          after,
+          paths: [...expected.filter((path) => path > after), ...expected.filter((path) => path <= after)],
+        });
+        expect(walk.isComplete).toBe(true);
+      }
+    });
+
+    test(`one path after another: what was not reached is not gone (${kind})`, async () => {
+      const root = make();
+      for (const after of [undefined, "a/b.ts", "lib/x/y.c"]) {
+        const walk = await Walk.begin(root, { budget: new Budget(), after });
+        expect(walk.source).toBe(kind);
+        const left = new Set(expected);
+        while (!walk.ended) {
+          for (const path of left) expect({ path, gone: walk.isGone(path) }).toEqual({ path, gone: false });
+          let steps = 0;
+          await walk.advance(
+            ({ path }) => !left.delete(path),
+            () => ++steps > 1,
+          );
+        }
+        expect([...left]).toEqual([]);
+        expect(walk.isGone("m/n.tmp")).toBe(true);
+      }
+    });
+  }
+
+  test("git has no time: nothing is taken as gone, and no other checkout inside is entered", async () => {
+    const root = checkout();
+    git(root, "worktree", "add", "-q", "trees/other");
+    const { files, source, walk } = await walkRepo(root, { budget: new Budget(0, 1e-9) });
+    expect(files.map((file) => file.path)).toEqual([".gitmodules", ...walked]);
+    expect([source, walk.ended, walk.isComplete, walk.isGone("lib/z.c")]).toEqual(["walk", true, false, false]);
+  });
+});
+
 describe("without git", () => {
   test("checkouts below it keep their own rules", async () => {
     const root = rootWith({ "one/a.ts": "1", "one/x.tmp": "2", "one/node_modules/m.js": "3", "two/.hidden": "4" });
@@ -210,9 +288,9 @@ describe("without git", () => {
     async () => {
       const root = rootWith({ "a.ts": "1", "closed/b.ts": "2" });
       chmodSync(join(root, "closed"), 0);
-      const walk = await walkRepo(root);
+      const { walk } = await walkRepo(root);
       chmodSync(join(root, "closed"), 0o700);
-      expect(walk.unreadable).toEqual(["closed"]);
+      expect([walk.isGone("closed/b.ts"), walk.isGone("b.ts")]).toEqual([false, true]);
     },
   );
 

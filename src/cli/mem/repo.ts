@@ -11,13 +11,14 @@ export const index = verbCommand("index_repo", {
   summary: "index the text files of a repository",
   details:
     "Walks the folder (.gitignore is honoured), cuts each text file into pieces and stores them. Running it again only reads what\n" +
-    "changed. Binaries, and files that hold credentials by their name, are skipped and counted.",
+    "changed. Binaries, and files that hold credentials by their name, are skipped and counted. Without a folder it is the git work tree\n" +
+    "around the working directory. / and the home directory are never indexed.",
   examples: ["svc mem index", "svc mem index ~/projects/app --collection app --mode file"],
   args: {
     root: {
       type: "positional",
       required: false,
-      description: "root of the repository (SVC_MCP_WORKSPACE, else the working directory)",
+      description: "root of the repository (SVC_MCP_WORKSPACE, else the git work tree around the working directory)",
     },
     collection: { type: "string", valueHint: "NAME", description: "collection to index into (repo_symbols)" },
     mode: {
@@ -28,7 +29,11 @@ export const index = verbCommand("index_repo", {
     "window-lines": { type: "string", valueHint: "N", description: "lines in a window (48)" },
     "window-overlap-lines": { type: "string", valueHint: "N", description: "lines that neighbours share (8)" },
     "max-file-bytes": { type: "string", valueHint: "N", description: "skip larger files; 0: only those above 64 MiB" },
-    "max-files": { type: "string", valueHint: "N", description: "stop after so many files; 0: no limit" },
+    "max-files": {
+      type: "string",
+      valueHint: "N",
+      description: "stop after so many new or changed files; 0: no limit",
+    },
     "max-seconds": { type: "string", valueHint: "N", description: "stop after so long; 0: no limit" },
     force: { type: "boolean", description: "index every file again, changed or not" },
   },
@@ -58,25 +63,31 @@ export const repoSearch = command({
     workspace: {
       type: "string",
       valueHint: "DIR",
-      description: "root of the repository (SVC_MCP_WORKSPACE, else the working directory)",
+      description: "root of the repository (SVC_MCP_WORKSPACE, else the git work tree around the working directory)",
     },
     "top-k": { type: "string", valueHint: "N", description: "at most so many hits (5)" },
     "path-hint": { type: "string", valueHint: "PATH", description: "only this file, or only below this folder of it" },
     "with-text": { type: "boolean", description: "with --json: the texts too" },
+    "max-seconds": {
+      type: "string",
+      valueHint: "N",
+      description: "stop indexing after so long and search what is indexed; 0: no limit",
+    },
     ...COMMON,
   },
   async run(invocation) {
-    const { args, env } = invocation;
+    const { args } = invocation;
     const json = args.json === true;
     const raw = {
       query: args.query,
       top_k: numberFlag("top-k", args["top-k"]),
       path_hint: args["path-hint"],
       with_text: json ? args["with-text"] : true,
+      max_seconds: numberFlag("max-seconds", args["max-seconds"]),
     };
-    // The server is told its workspace; at a terminal it is where one stands, as it is for `index`.
-    const workspace = resolve(args.workspace ?? (env.SVC_MCP_WORKSPACE || "."));
+    const workspace = args.workspace === undefined ? undefined : resolve(args.workspace);
     const payload = await callVerb("repo_search", raw, { ...siteOf(invocation), workspace });
+    if (!json && payload.truncated) note("not every file was looked at in time: the next call goes on");
     if (!json && payload.hits.length === 0) return note("no hits");
     answer(payload, json, ({ hits }) => renderHits(hits));
   },
