@@ -262,6 +262,7 @@ describe("the working directory that a client spawns the server in", () => {
 test("the terminal takes more lines than one call may carry", async () => {
   const lines = Array.from({ length: 10_001 }, (_, i) => `line number ${i}`).join("\n");
   const added = await svc(env, ["mem", "add", "lines", "--lines", "--json"], lines);
+  expect(added).toMatchObject({ code: 0, err: "" });
   expect(JSON.parse(added.out).added).toBe(10_001);
   const ids = JSON.parse(added.out).ids.join("\n");
   expect(JSON.parse((await svc(env, ["mem", "delete", "lines", "-", "--json"], ids)).out).deleted).toBe(10_001);
