@@ -295,8 +295,10 @@ export class Collection {
     this.native.close();
   }
 
-  private toRow({ meta, ...row }: RowRecord): Row {
-    return { ...row, metadata: meta === undefined ? undefined : this.readMetadata(meta, row.id) };
+  /** Field by field: with a spread, a question for ten rows takes 4 us more. */
+  private toRow({ id, found, birth, score, meta, text, vector, terms }: RowRecord): Row {
+    const metadata = meta === undefined ? undefined : this.readMetadata(meta, id);
+    return { id, found, birth, score, metadata, text, vector, terms };
   }
 
   /** Bytes of a base are not checked when it is opened: what a damaged one holds is told here. @throws OSError */
