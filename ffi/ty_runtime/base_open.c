@@ -85,7 +85,7 @@ static const uint32_t *keys(base_reader *r, uint32_t index) {
     if (codes[i] >= count)
       damaged(r, "a row has a value that no dictionary knows");
     else if (index > 0) /* of the partition key the spans tell */
-      ty_dict_came(d, codes[i], 1);
+      ty_dict_count(d, codes[i], 1);
   }
   return codes;
 }
@@ -115,7 +115,7 @@ static void spans(base_reader *r, uint32_t count) {
         return;
       }
     }
-    ty_dict_came(&r->c->dicts[0], s[i].key, s[i].count);
+    ty_dict_count(&r->c->dicts[0], s[i].key, s[i].count);
   }
   if (next != r->rows) damaged(r, "its partitions do not cover its rows");
 }

@@ -84,7 +84,7 @@ void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *code
   SET(s->birth, at, row->birth);
   for (uint32_t k = 0; k < c->columns; k++) {
     *(uint32_t *)(uintptr_t)&s->keys[k][at] = row->codes[k];
-    ty_dict_came(&c->dicts[k], row->codes[k], 1);
+    ty_dict_count(&c->dicts[k], row->codes[k], 1);
   }
   s->dead[at] = 0;
   s->payload[at] = row->payload;

@@ -77,12 +77,12 @@ uint32_t ty_dict_intern(ty_dict *d, const ame_kernel *k, ty_slice value) {
   return code;
 }
 
-void ty_dict_came(ty_dict *d, uint32_t code, uint64_t rows) {
+void ty_dict_count(ty_dict *d, uint32_t code, uint64_t rows) {
   d->held += d->live[code] == 0 && rows > 0;
   d->live[code] += rows;
 }
 
-void ty_dict_went(ty_dict *d, uint32_t code) { d->held -= --d->live[code] == 0; }
+void ty_dict_uncount(ty_dict *d, uint32_t code) { d->held -= --d->live[code] == 0; }
 
 void ty_dict_free(ty_dict *d) {
   ty_buffer_free(&d->bytes);

@@ -60,8 +60,8 @@ typedef struct ty_dict {
 uint32_t ty_dict_find(const ty_dict *d, const ame_kernel *k, ty_slice value);            /* TY_NO_CODE when absent */
 uint32_t ty_dict_intern(ty_dict *d, const ame_kernel *k, ty_slice value);                /* TY_NO_CODE when memory ran out */
 ty_slice ty_dict_value(const ty_dict *d, uint32_t code);
-void ty_dict_came(ty_dict *d, uint32_t code, uint64_t rows); /* so many live rows more have the code */
-void ty_dict_went(ty_dict *d, uint32_t code);                /* one less */
+void ty_dict_count(ty_dict *d, uint32_t code, uint64_t rows); /* so many live rows more have the code */
+void ty_dict_uncount(ty_dict *d, uint32_t code);                /* one less */
 void ty_dict_free(ty_dict *d);
 
 /* ---- Element types and metrics ------------------------------------------------------------------------------------------

@@ -69,15 +69,15 @@ ty_status ty_kill_reserve(ty_collection *c, uint64_t more, ty_error *err) {
   return TY_OK;
 }
 
-static void went(ty_collection *c, ty_segment *s, uint64_t at) {
+static void uncount(ty_collection *c, ty_segment *s, uint64_t at) {
   s->live--;
-  for (uint32_t k = 0; k < c->columns; k++) ty_dict_went(&c->dicts[k], s->keys[k][at]);
+  for (uint32_t k = 0; k < c->columns; k++) ty_dict_uncount(&c->dicts[k], s->keys[k][at]);
 }
 
-static void came_back(ty_collection *c, ty_segment *s, uint64_t at) {
+static void revive(ty_collection *c, ty_segment *s, uint64_t at) {
   s->dead[at] = 0;
   s->live++;
-  for (uint32_t k = 0; k < c->columns; k++) ty_dict_came(&c->dicts[k], s->keys[k][at], 1);
+  for (uint32_t k = 0; k < c->columns; k++) ty_dict_count(&c->dicts[k], s->keys[k][at], 1);
 }
 
 void ty_kill(ty_collection *c, ty_place place) {
@@ -85,7 +85,7 @@ void ty_kill(ty_collection *c, ty_place place) {
   ty_segment *segment = place < c->base.count ? &c->base : &c->delta;
   uint64_t at = place < c->base.count ? place : place - c->base.count;
   segment->dead[at] = 1;
-  went(c, segment, at);
+  uncount(c, segment, at);
   c->store->killed[c->store->killed_count++] = place;
   if (c->lexical_index != NULL) ty_lexical_died(c->lexical_index);
   ty_weights_note(c->weights, TY_WEIGHTS_DIED);
@@ -106,10 +106,10 @@ void ty_undo_locked(ty_collection *c) {
   for (uint64_t i = 0; i < s->killed_count; i++) {
     ty_place place = s->killed[i];
     ty_segment *segment = place < c->base.count ? &c->base : &c->delta;
-    came_back(c, segment, place < c->base.count ? place : place - c->base.count);
+    revive(c, segment, place < c->base.count ? place : place - c->base.count);
   }
   for (uint64_t at = s->kept_rows; at < c->delta.count; at++) {
-    if (!c->delta.dead[at]) went(c, &c->delta, at);
+    if (!c->delta.dead[at]) uncount(c, &c->delta, at);
   }
   c->delta.count = s->kept_rows;
   c->next_row = s->kept_next_row;
