@@ -23,10 +23,10 @@ export function candidateDepth(topK: number): number {
 }
 
 /**
- * The rows of both rankings, best fused score first, ties in order of insertion, which compaction keeps. A candidate that one ranking does not hold gets that ranking's
- * lowest score: it is at most as good as the last one listed. A lexical ranking shorter than `HEAD` is all there is: what it does not
- * hold scores 0 there. (Without that the only row with a rare word had the mean score of its own list, and of 322 such rows 126 were not
- * first.)
+ * The rows of both rankings, best fused score first, ties in order of insertion, which compaction keeps. A candidate that one ranking does
+ * not hold gets that ranking's lowest score: it is at most as good as the last one listed. A lexical ranking shorter than `HEAD` is all there
+ * is: what it does not hold scores 0 there. (Without that the only row with a rare word had the mean score of its own list, and of 322 such
+ * rows 126 were not first.)
  */
 export function fuse(
   dense: readonly Ranked[],
