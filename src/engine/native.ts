@@ -1,6 +1,5 @@
 /** The way to the native libraries for everything that opens a memory: logged in, runtime verified, both mapped once a process. */
 import { requireLogin } from "../account/credentials.ts";
-import { licenseCheck } from "../account/license-check.ts";
 import { type Env, svcHome } from "../paths.ts";
 import { loadVerified } from "../runtime/load.ts";
 import { type Native, openNative } from "../runtime/native.ts";
@@ -35,7 +34,9 @@ export function verifiedNative(options: GateOptions = {}): Promise<Native> {
 async function open(home: string, { env = process.env, warn }: GateOptions): Promise<Native> {
   const login = await requireLogin(home, env);
   for (const warning of login.warnings) warn?.(warning);
-  const runtime = await loadVerified({ home, env, license: login.jwt, checkLicense: licenseCheck(home, env) });
+  // It is the licence that has just been verified: once a process is enough.
+  const checkLicense = async () => login.license;
+  const runtime = await loadVerified({ home, env, license: login.jwt, checkLicense });
   const native = openNative(runtime);
   // Both libraries are mapped by now; the sealed files they came from are not needed any more.
   runtime.close();
