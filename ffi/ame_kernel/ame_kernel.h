@@ -1,10 +1,10 @@
 /* libame_kernel: pure computation. The whole ABI, with its contracts.
  *
  * Caveats, first:
- *  - No I/O, no allocation, no locks, no threads. The only global state is the CPU path, chosen once at first use; the text
- *    and vector results do not depend on it beyond the tolerances stated here.
- *  - The caller owns every byte and has checked every length: `n`, `dim` and `stride` describe memory that exists. A count of
- *    zero is always allowed and does nothing.
+ *  - No I/O, no allocation, no locks, no threads. The only global state is the CPU path, chosen once at first use; the
+ * text and vector results do not depend on it beyond the tolerances stated here.
+ *  - The caller owns every byte and has checked every length: `n`, `dim` and `stride` describe memory that exists. A
+ * count of zero is always allowed and does nothing.
  *  - Strings are UTF-8 with an explicit length; invalid bytes are read as U+FFFD, NUL is an ordinary character.
  *  - Integers and floats are little-endian on every platform we build for.
  *
@@ -26,45 +26,50 @@
 #define AME_ABI_VERSION 3u
 AME_API uint32_t ame_abi_version(void);
 
-/* ---- CPU paths ------------------------------------------------------------------------------------------------------
- * "scalar" is the truth that the others must agree with. The best supported one is chosen at first use. */
+/* ---- CPU paths
+ * ------------------------------------------------------------------------------------------------------- "scalar" is
+ * the truth that the others must agree with. The best supported one is chosen at first use. */
 AME_API uint32_t ame_isa_count(void);
-AME_API const char *ame_isa_name(uint32_t index);      /* "scalar", "avx2", "avx512", "neon", "neon_dot"; NULL beyond the count */
-AME_API uint32_t ame_isa_supported(uint32_t index);    /* 1 where this CPU and OS run it */
+AME_API const char *ame_isa_name(
+    uint32_t index); /* "scalar", "avx2", "avx512", "neon", "neon_dot"; NULL beyond the count */
+AME_API uint32_t ame_isa_supported(uint32_t index); /* 1 where this CPU and OS run it */
 AME_API const char *ame_isa_active(void);
 /* Forces a path by name, for tests and for diagnosis. Returns 0, or 1 when the name is unknown or unsupported here (the
  * active path then stays). Not to be called while other threads compute. */
 AME_API int32_t ame_isa_force(const char *name);
 
-/* ---- Vectors --------------------------------------------------------------------------------------------------------
- * Rows are f32, row-major, contiguous (`dim` floats a row). Codes are int8 in [-127, 127], `stride` bytes a row where
- * stride = AME_CODE_STRIDE(dim); the pad bytes are zero. */
+/* ---- Vectors
+ * --------------------------------------------------------------------------------------------------------- Rows are
+ * f32, row-major, contiguous (`dim` floats a row). Codes are int8 in [-127, 127], `stride` bytes a row where stride =
+ * AME_CODE_STRIDE(dim); the pad bytes are zero. */
 #define AME_CODE_STRIDE(dim) ((((size_t)(dim)) + 63u) & ~(size_t)63u)
 
 /* A row's screening summary: x_hat = scale * codes approximates x. */
 typedef struct ame_code_info {
-  float scale;  /* max |x_i| / 127; 0 for the zero row */
-  float err;    /* an upper bound of ||x - x_hat||, rounding included */
-  float norm;   /* an upper bound of ||x_hat||, rounding included */
-  float bias;   /* 0; its owner may put a term here that is added to every inner product with the row */
+  float scale; /* max |x_i| / 127; 0 for the zero row */
+  float err;   /* an upper bound of ||x - x_hat||, rounding included */
+  float norm;  /* an upper bound of ||x_hat||, rounding included */
+  float bias;  /* 0; its owner may put a term here that is added to every inner product with the row */
 } ame_code_info;
 
-/* ---- Four bits a dimension: screening blocks --------------------------------------------------------------------------
- * A row x is approximated by x^_i = offset + scale * (2 * code_i - 15) with codes 0 .. 15: sixteen levels whose scale and offset are
- * the least-squares fit to the row, so that e = x - x^ is orthogonal to x^ up to rounding. That makes the bound of an inner product
- * tighter than Cauchy-Schwarz alone: only the part of the query across x^ meets e,
+/* ---- Four bits a dimension: screening blocks
+ * ------------------------------------------------------------------------- A row x is approximated by x^_i = offset +
+ * scale * (2 * code_i - 15) with codes 0 .. 15: sixteen levels whose scale and offset are the least-squares fit to the
+ * row, so that e = x - x^ is orthogonal to x^ up to rounding. That makes the bound of an inner product tighter than
+ * Cauchy-Schwarz alone: only the part of the query across x^ meets e,
  *
  *   |<q, x> - <q, x^>| = |<q_across, e>| <= sqrt(||q||^2 - <q, x^>^2 / ||x^||^2) * ||e||.
  *
- * A row's codes are AME_I4_BYTES(dim) bytes: byte b of group g (4 bytes a group) holds dimension 8g + b in its low and 8g + 4 + b in its
- * high four bits; codes beyond dim are 0. A block holds sixteen rows side by side, so that one 64-byte load feeds sixteen sums:
+ * A row's codes are AME_I4_BYTES(dim) bytes: byte b of group g (4 bytes a group) holds dimension 8g + b in its low and
+ * 8g + 4 + b in its high four bits; codes beyond dim are 0. A block holds sixteen rows side by side, so that one
+ * 64-byte load feeds sixteen sums:
  *
  *   group g of row r at 64 g + 4 r, then f32 scale[16], offset[16], err[16], norm[16], bias[16]. */
-#define AME_BLOCK_ROWS 16u
-#define AME_I4_BYTES(dim) ((((size_t)(dim)) + 7u) / 8u * 4u)
+#define AME_BLOCK_ROWS       16u
+#define AME_I4_BYTES(dim)    ((((size_t)(dim)) + 7u) / 8u * 4u)
 #define AME_BLOCK_BYTES(dim) (((((size_t)(dim)) + 7u) / 8u + 5u) * 64u)
-/* What the bound is proved for: the largest absolute value of a row and the length of a question, with dim up to 131,072. Beyond, squares
- * and products would overflow or vanish in f32, and a bound would say less than the truth. */
+/* What the bound is proved for: the largest absolute value of a row and the length of a question, with dim up to
+ * 131,072. Beyond, squares and products would overflow or vanish in f32, and a bound would say less than the truth. */
 #define AME_I4_LEAST 0x1p-50f
 #define AME_I4_MOST  0x1p50f
 
@@ -72,8 +77,8 @@ typedef struct ame_code_info {
 #define AME_I4_ROUNDINGS 64
 
 /* With rounding = 2^-19 * (|offset| * sqrt(dim) + |scale| * sqrt(sum of (2 code - 15)^2)).
- * A row that is not all zero and whose largest absolute value is outside of [AME_I4_LEAST, AME_I4_MOST] has err = +inf: no bound excludes it.
- * Outside of [2^-100, 2^100] its scale, offset and codes are 0 and its norm is 1 as well. */
+ * A row that is not all zero and whose largest absolute value is outside of [AME_I4_LEAST, AME_I4_MOST] has err = +inf:
+ * no bound excludes it. Outside of [2^-100, 2^100] its scale, offset and codes are 0 and its norm is 1 as well. */
 typedef struct ame_i4_info {
   float scale;
   float offset;
@@ -84,14 +89,14 @@ typedef struct ame_i4_info {
 /* A question to screening blocks. q^ = scale * codes as from quantize_i8. The half width of a row's bound is
  *   err * (across + per_err) + norm * per_norm + |bias| * per_bias,
  *   across = min(sqrt(max(length^2 - (m / norm)^2, length^2 / 256)), max(rest, length / 16)),
- * where m = <q^, x^>. A fit of scale and offset leaves an error that is orthogonal to x^ and to the vector of ones, so that it meets neither that
- * part of the question which lies along x^ nor its mean. The floors and what err is larger than ||x - x^|| absorb all rounding of this
- * arithmetic in f32 (isa_i4.h). */
+ * where m = <q^, x^>. A fit of scale and offset leaves an error that is orthogonal to x^ and to the vector of ones, so
+ * that it meets neither that part of the question which lies along x^ nor its mean. The floors and what err is larger
+ * than ||x - x^|| absorb all rounding of this arithmetic in f32 (isa_i4.h). */
 typedef struct ame_i4_query {
   const int8_t *codes; /* AME_CODE_STRIDE(dim) bytes */
   int32_t sum;         /* of the codes */
   float scale;
-  float length;        /* at least ||q^||, in [AME_I4_LEAST, AME_I4_MOST] */
+  float length; /* at least ||q^||, in [AME_I4_LEAST, AME_I4_MOST] */
   float per_err, per_norm;
   float per_bias; /* at least 2^-21 */
   float rest;     /* at least the length of q^ less its mean in every dimension; `length` where that is not known */
@@ -99,7 +104,7 @@ typedef struct ame_i4_query {
 
 /* What a term of a question is worth: see bm25_parts. */
 typedef struct ame_bm25 {
-  float weight; /* above 0, at most 2^30 */
+  float weight;       /* above 0, at most 2^30 */
   float fixed, slope; /* not negative */
 } ame_bm25;
 
@@ -113,7 +118,8 @@ typedef struct ame_hit {
   uint32_t position; /* opaque to the kernel */
 } ame_hit;
 
-/* A bounded selection of the best `k` hits over caller-owned memory: a binary heap with the worst kept hit at items[0]. */
+/* A bounded selection of the best `k` hits over caller-owned memory: a binary heap with the worst kept hit at items[0].
+ */
 typedef struct ame_topk {
   ame_hit *items; /* k entries */
   uint64_t k;     /* at least 1 */
@@ -123,7 +129,8 @@ typedef struct ame_topk {
 /* Receives one token. `term` is the folded, stemmed form, valid during the call only; `hash` its 32-bit identity. */
 typedef void (*ame_token_fn)(void *ctx, uint32_t hash, const uint8_t *term, size_t term_bytes);
 
-/* Words of at most 16 bytes with the hash of their stem, for token_hashes. The caller's memory, all zero at first, one thread's at a time. */
+/* Words of at most 16 bytes with the hash of their stem, for token_hashes. The caller's memory, all zero at first, one
+ * thread's at a time. */
 #define AME_TOKEN_CACHE_BITS 14u
 typedef struct ame_token_slot {
   uint64_t low, high;
@@ -134,26 +141,28 @@ typedef struct ame_token_cache {
 } ame_token_cache;
 typedef void (*ame_token_hash_fn)(void *ctx, uint32_t hash);
 
-/* ---- Text -----------------------------------------------------------------------------------------------------------*/
+/* ---- Text ---- */
 #define AME_MODEL_MULTIGRAM 0u
-#define AME_MODEL_BIGRAM 1u
-#define AME_ROLE_DOCUMENT 0u
-#define AME_ROLE_QUERY 1u
+#define AME_MODEL_BIGRAM    1u
+#define AME_ROLE_DOCUMENT   0u
+#define AME_ROLE_QUERY      1u
 
 /* Dimension of a model's vectors; 0 for an unknown model. */
 AME_API uint32_t ame_embed_dim(uint32_t model);
 /* Version of a model's vectors: any change that moves one bit of any vector raises it. */
 AME_API uint32_t ame_embed_version(uint32_t model);
-/* Embeds n texts: text i is bytes[ends[i-1] .. ends[i]) with ends[-1] = 0. Writes n x dim floats, each row of unit length (a text
- * without any feature gets the zero row). Deterministic to the bit on every CPU path and platform: sums are taken in integers.
- * Returns 0, or 1 for an unknown model, an unknown role, or ends that are not ascending. */
-AME_API int32_t ame_embed(uint32_t model, uint32_t role, const uint8_t *bytes, const uint64_t *ends, uint64_t n, float *out);
+/* Embeds n texts: text i is bytes[ends[i-1] .. ends[i]) with ends[-1] = 0. Writes n x dim floats, each row of unit
+ * length (a text without any feature gets the zero row). Deterministic to the bit on every CPU path and platform: sums
+ * are taken in integers. Returns 0, or 1 for an unknown model, an unknown role, or ends that are not ascending. */
+AME_API int32_t ame_embed(uint32_t model, uint32_t role, const uint8_t *bytes, const uint64_t *ends, uint64_t n,
+                          float *out);
 
-/* Calls `fn` for each token of a text in order: Unicode words folded in case and accents and stemmed, the pieces of identifiers
- * (camelCase, snake_case, digits) beside the whole, n-grams of scripts written without spaces. Deterministic everywhere. */
+/* Calls `fn` for each token of a text in order: Unicode words folded in case and accents and stemmed, the pieces of
+ * identifiers (camelCase, snake_case, digits) beside the whole, n-grams of scripts written without spaces.
+ * Deterministic everywhere. */
 AME_API void ame_tokenize(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx);
 
-/* ---- The table ------------------------------------------------------------------------------------------------------*/
+/* ---- The table ---- */
 typedef struct ame_kernel {
   uint32_t abi;  /* AME_ABI_VERSION */
   uint32_t size; /* sizeof(ame_kernel) */
@@ -162,21 +171,23 @@ typedef struct ame_kernel {
   void (*dot_f32)(const float *q, const float *rows, size_t n, size_t dim, float *out);
   /* out[i] = <q, codes i>, exact in 32 bits (stride <= 65,536 * 2). q is one code row of the same stride, pad zero. */
   void (*dot_i8)(const int8_t *q, const int8_t *codes, size_t n, size_t stride, int32_t *out);
-  /* Codes and summaries of n rows. Codes round to nearest, ties away from zero. Rows are finite. Bit-equal on every path. */
+  /* Codes and summaries of n rows. Codes round to nearest, ties away from zero. Rows are finite. Bit-equal on every
+   * path. */
   void (*quantize_i8)(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info);
-  /* Codes (AME_I4_BYTES(dim) bytes a row) and summaries of n rows. Of several clipped ranges the one with the smallest error is taken. Rows are
-   * finite. Bit-equal on every path. */
+  /* Codes (AME_I4_BYTES(dim) bytes a row) and summaries of n rows. Of several clipped ranges the one with the smallest
+   * error is taken. Rows are finite. Bit-equal on every path. */
   void (*quantize_i4)(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info);
-  /* Turns each row by one fixed rotation of its dimension, in place: coordinates become alike in size, inner products stay, but for rounding of
-   * at most 2^-18 of the row's length. Rows are finite; one whose length is above 2^100 may overflow. Bit-equal on every path. */
+  /* Turns each row by one fixed rotation of its dimension, in place: coordinates become alike in size, inner products
+   * stay, but for rounding of at most 2^-18 of the row's length. Rows are finite; one whose length is above 2^100 may
+   * overflow. Bit-equal on every path. */
   void (*rotate)(float *rows, size_t n, size_t dim);
   /* out[i] = offset + scale * (2 code_i - 15), product and sum each rounded to f32. Bit-equal on every path. */
   void (*dequantize_i4)(const uint8_t *codes, const ame_i4_info *info, size_t dim, float *out);
-  /* n consecutive blocks. Bit r of survivors[i] is set unless row r of block i has middle + half < threshold; a bound that is not a number
-   * survives. For blocks with any survivor middle and half (sixteen floats a block, middle with bias) are written for all sixteen rows, for
-   * others they are left alone. Bit-equal on every path. */
-  void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold, uint16_t *survivors, float *middle,
-                    float *half);
+  /* n consecutive blocks. Bit r of survivors[i] is set unless row r of block i has middle + half < threshold; a bound
+   * that is not a number survives. For blocks with any survivor middle and half (sixteen floats a block, middle with
+   * bias) are written for all sixteen rows, for others they are left alone. Bit-equal on every path. */
+  void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+                    uint16_t *survivors, float *middle, float *half);
   /* IEEE 754 half precision, to nearest, ties to even; overflow gives infinity. Bit-equal on every path. */
   void (*f32_to_f16)(const float *x, size_t n, uint16_t *out);
   void (*f16_to_f32)(const uint16_t *x, size_t n, float *out);
@@ -187,15 +198,17 @@ typedef struct ame_kernel {
   /* 1 when all n floats are finite. */
   uint32_t (*all_finite)(const float *x, size_t n);
 
-  /* k-means with squared Euclidean distance. assign: the nearest of k centroids of each row (lowest index on ties); `best` (may be
-   * NULL) gets ||x - c||^2 less ||x||^2. half_norms[j] = ||c_j||^2 / 2, from kmeans_half_norms. */
+  /* k-means with squared Euclidean distance. assign: the nearest of k centroids of each row (lowest index on ties);
+   * `best` (may be NULL) gets ||x - c||^2 less ||x||^2. half_norms[j] = ||c_j||^2 / 2, from kmeans_half_norms. */
   void (*kmeans_half_norms)(const float *centroids, size_t k, size_t dim, float *half_norms);
-  void (*kmeans_assign)(const float *rows, size_t n, size_t dim, const float *centroids, const float *half_norms, size_t k,
-                        uint32_t *assign, float *best);
-  /* k-means++ seeding (Arthur and Vassilvitskii, 2007) on rows; `distance` is scratch of n floats. Fixed by the seed. */
-  void (*kmeans_seed)(const float *rows, size_t n, size_t dim, size_t k, uint64_t seed, float *centroids, float *distance);
-  /* One Lloyd update from an assignment: centroids become means; an empty one takes the row farthest from its own centroid.
-   * `sums` is scratch of k x dim doubles, `counts` of k. Returns the largest squared move of a centroid. */
+  void (*kmeans_assign)(const float *rows, size_t n, size_t dim, const float *centroids, const float *half_norms,
+                        size_t k, uint32_t *assign, float *best);
+  /* k-means++ seeding (Arthur and Vassilvitskii, 2007) on rows; `distance` is scratch of n floats. Fixed by the seed.
+   */
+  void (*kmeans_seed)(const float *rows, size_t n, size_t dim, size_t k, uint64_t seed, float *centroids,
+                      float *distance);
+  /* One Lloyd update from an assignment: centroids become means; an empty one takes the row farthest from its own
+   * centroid. `sums` is scratch of k x dim doubles, `counts` of k. Returns the largest squared move of a centroid. */
   float (*kmeans_update)(const float *rows, size_t n, size_t dim, const uint32_t *assign, const float *best, size_t k,
                          float *centroids, double *sums, uint64_t *counts);
 
@@ -204,18 +217,20 @@ typedef struct ame_kernel {
   /* Orders items[0 .. count) best first; the heap is used up by it. */
   void (*topk_sort)(ame_topk *heap);
 
-  /* parts[i] = max(1, weight * tf / (tf + norm) rounded to a whole number), norm = fixed + slope * lengths[docs[i]]; each operation is rounded to
-   * f32 and the last one adds 0.5 and cuts off. tfs are 1 .. 2^31 - 1, of lengths 31 bits count. Equal on every path. */
-  void (*bm25_parts)(const ame_bm25 *q, const uint32_t *docs, const uint32_t *tfs, const uint32_t *lengths, size_t n, uint32_t *parts);
-  /* AME_PACK numbers in 16 * bits bytes, bits from 0 to 32: value i has bits i / 4 * bits .. of lane i % 4, lanes are words of 32 bits side by
-   * side. pack cuts larger values off. */
+  /* parts[i] = max(1, weight * tf / (tf + norm) rounded to a whole number), norm = fixed + slope * lengths[docs[i]];
+   * each operation is rounded to f32 and the last one adds 0.5 and cuts off. tfs are 1 .. 2^31 - 1, of lengths 31 bits
+   * count. Equal on every path. */
+  void (*bm25_parts)(const ame_bm25 *q, const uint32_t *docs, const uint32_t *tfs, const uint32_t *lengths, size_t n,
+                     uint32_t *parts);
+  /* AME_PACK numbers in 16 * bits bytes, bits from 0 to 32: value i has bits i / 4 * bits .. of lane i % 4, lanes are
+   * words of 32 bits side by side. pack cuts larger values off. */
   void (*pack)(const uint32_t *values, uint32_t bits, uint8_t *out);
   void (*unpack)(const uint8_t *packed, uint32_t bits, uint32_t *out);
-  /* AME_PACK gaps become positions, in place: next + gap, and for each further one more than the position before plus its gap, modulo 2^32.
-   * Returns the last one. */
+  /* AME_PACK gaps become positions, in place: next + gap, and for each further one more than the position before plus
+   * its gap, modulo 2^32. Returns the last one. */
   uint32_t (*ascend)(uint32_t next, uint32_t *gaps);
-  /* The places of sums of at least `least`, ascending; returns how many. `least` is not 0 and all numbers are below 2^31; `places` has room for
-   * one more than n. */
+  /* The places of sums of at least `least`, ascending; returns how many. `least` is not 0 and all numbers are below
+   * 2^31; `places` has room for one more than n. */
   size_t (*select)(const uint32_t *sums, size_t n, uint32_t least, uint32_t *places);
 
   /* CRC-32C (Castagnoli, RFC 3720 B.4), resumable: crc of a prefix goes in, 0 at first. */
@@ -229,11 +244,13 @@ typedef struct ame_kernel {
   void (*token_hashes)(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
   /* Changes with any change of what tokens a text has, or of their hashes; 1 to 255. */
   uint32_t (*token_version)(void);
-  /* What a token counts in a question besides its rarity in the collection, in (0, 1]: function words of many languages little. */
+  /* What a token counts in a question besides its rarity in the collection, in (0, 1]: function words of many languages
+   * little. */
   float (*term_worth)(const uint8_t *term, size_t bytes);
 } ame_kernel;
 
-/* The table bound to the active path. The pointer stays valid for ever; after ame_isa_force it speaks for the forced path. */
+/* The table bound to the active path. The pointer stays valid for ever; after ame_isa_force it speaks for the forced
+ * path. */
 AME_API const ame_kernel *ame_kernel_table(void);
 
 #endif

@@ -1,8 +1,10 @@
-/* The inner loop of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009, eq. 3.15), rounded to whole numbers: sums
- * of those depend neither on their order nor on where a row lies, so that what is added up is the final score.
+/* The inner loop of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009, eq. 3.15), rounded to
+ * whole numbers: sums of those depend neither on their order nor on where a row lies, so that what is added up is the
+ * final score.
  *
- * Every operation is one of IEEE 754 and none is fused, so the parts are equal on every CPU however many of them a compiler does at once.
- * The loop that gathers stands alone: without it the other one compiles to vectors with any compiler. */
+ * Every operation is one of IEEE 754 and none is fused, so the parts are equal on every CPU however many of them a
+ * compiler does at once. The loop that gathers stands alone: without it the other one compiles to vectors with any
+ * compiler. */
 #include "kernel.h"
 
 /* Postings at a time: what the two loops hand over stays in the first level of the cache. */

@@ -1,6 +1,6 @@
-/* Characters that are written as one or as several, put together: marks of sound after kana and the letters of Hangul. Some systems
- * store names of files and what is copied from them in parts, and the same word has to be the same term. Two characters ahead at
- * most are looked at. */
+/* Characters that are written as one or as several, put together: marks of sound after kana and the letters of Hangul.
+ * Some systems store names of files and what is copied from them in parts, and the same word has to be the same term.
+ * Two characters ahead at most are looked at. */
 #ifndef AME_COMPOSE_H
 #define AME_COMPOSE_H
 
@@ -27,7 +27,8 @@ static inline uint32_t compose_sound(uint32_t c, uint32_t sound) {
   return c >= 0x308f && c <= 0x3092 ? c - 0x308f + 0x30f7 : c; /* ヷ has no hiragana */
 }
 
-/* The letter of Hangul at `at`, which has to be one of `count` from `first` (U+1100 to U+11FF); `count` if it is none of them. */
+/* The letter of Hangul at `at`, which has to be one of `count` from `first` (U+1100 to U+11FF); `count` if it is none
+ * of them. */
 static inline uint32_t jamo_at(const uint8_t *text, size_t bytes, size_t at, uint32_t first, uint32_t count) {
   const uint8_t *p = peek_three(text, bytes, at);
   if (p[0] != 0xe1 || p[1] < 0x84 || p[1] > 0x87 || (p[2] & 0xc0) != 0x80) return count;
@@ -35,8 +36,8 @@ static inline uint32_t jamo_at(const uint8_t *text, size_t bytes, size_t at, uin
   return index < count ? index : count;
 }
 
-/* A folded character of an unspaced script, and what follows it at *at < bytes when the two are one: か and ゛, the letters of a
- * syllable of Hangul. Moves *at past what it took. */
+/* A folded character of an unspaced script, and what follows it at *at < bytes when the two are one: か and ゛, the
+ * letters of a syllable of Hangul. Moves *at past what it took. */
 static inline uint32_t compose(uint32_t c, const uint8_t *text, size_t bytes, size_t *at) {
   if (c >= 0x3041 && c <= 0x30ff) {
     uint32_t sound = sound_at(text, bytes, *at);

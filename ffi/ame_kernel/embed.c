@@ -1,13 +1,13 @@
-/* Text to vector without a model file: features are hashed with a sign into two thousand dimensions (Weinberger et al., "Feature
- * Hashing for Large Scale Multitask Learning", 2009).
+/* Text to vector without a model file: features are hashed with a sign into two thousand dimensions (Weinberger et al.,
+ * "Feature Hashing for Large Scale Multitask Learning", 2009).
  *
- * Equal to the bit everywhere, because: features add in the order of the text; every operation is an IEEE 754 sum, product, quotient
- * or square root, which round one way only; nothing is contracted to a fused multiply-add; and of libm only sqrt is used, and frexp and
- * ldexp, which are exact.
+ * Equal to the bit everywhere, because: features add in the order of the text; every operation is an IEEE 754 sum,
+ * product, quotient or square root, which round one way only; nothing is contracted to a fused multiply-add; and of
+ * libm only sqrt is used, and frexp and ldexp, which are exact.
  *
  * A text is read in blocks of up to BLOCK_WORDS distinct terms, so that repeats are counted in a fixed 195 KB of stack
- * whatever its length. Up to about 20 KB of prose a block is the whole text; in a longer one a word saturates anew in each
- * block, which is what one wants of a long text anyway. */
+ * whatever its length. Up to about 20 KB of prose a block is the whole text; in a longer one a word saturates anew in
+ * each block, which is what one wants of a long text anyway. */
 #include <math.h>
 
 #include "embed.h"
@@ -52,10 +52,8 @@ static void embed_text(state *s, uint32_t role, const uint8_t *text, size_t byte
   embed_count(s, text, bytes);
   int empty = s->used == 0; /* blocks are flushed only for a term that comes after */
   embed_flush(s);
-  if (empty)
-    memset(out, 0, s->m->dim * sizeof *out);
-  else
-    embed_finish(s, role, out);
+  if (empty) memset(out, 0, s->m->dim * sizeof *out);
+  else embed_finish(s, role, out);
 }
 
 uint32_t ame_embed_dim(uint32_t id) { return id < MODELS ? models[id].dim : 0; }

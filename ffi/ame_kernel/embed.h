@@ -1,5 +1,5 @@
-/* What the files of the text embedder share: embed.c says what it does, embed_count.c reads a text into terms, embed_terms.c adds the
- * features of the terms, embed_finish.c makes a vector of the sums. */
+/* What the files of the text embedder share: embed.c says what it does, embed_count.c reads a text into terms,
+ * embed_terms.c adds the features of the terms, embed_finish.c makes a vector of the sums. */
 #ifndef AME_EMBED_H
 #define AME_EMBED_H
 
@@ -33,14 +33,15 @@ typedef struct model {
   float saturation;        /* k of count (k + 1) / (count + k) */
   float pad;               /* c of the length pad, in units of a word */
   uint32_t gram_from, gram_to;
-  float first_gram; /* a gram at a word's start beside the others: there is where words differ by meaning and not by ending */
+  float first_gram; /* a gram at a word's start beside the others: there is where words differ by meaning and not by
+                       ending */
 } model;
 
 typedef struct term {
   uint64_t hash;
   uint64_t stem; /* hash of the stem; of what is no word its own */
   float prior;
-  uint16_t at;   /* in the arena */
+  uint16_t at; /* in the arena */
   uint16_t slot;
   uint16_t count; /* stays at its maximum */
   uint8_t length;
@@ -48,9 +49,9 @@ typedef struct term {
   uint8_t ascii;
 } term;
 
-/* What was found out about a term, for the texts of one call: of the terms that are new to a text of prose more than half stood in
- * one of the sixty before (58 of 100; 51 and 3 % slower with half the slots). The features of their grams are not remembered: that
- * would take some 48 bytes more for each. */
+/* What was found out about a term, for the texts of one call: of the terms that are new to a text of prose more than
+ * half stood in one of the sixty before (58 of 100; 51 and 3 % slower with half the slots). The features of their grams
+ * are not remembered: that would take some 48 bytes more for each. */
 typedef struct known {
   uint64_t low, high; /* the term and its kind: see take. low 0: empty */
   uint64_t hash, stem;
@@ -60,13 +61,13 @@ typedef struct known {
 
 typedef struct state {
   const model *m;
-  uint64_t used_dims; /* those that are not the pad's */
-  float word, stem, grams; /* those of the model, to unit length */
+  uint64_t used_dims;            /* those that are not the pad's */
+  float word, stem, grams;       /* those of the model, to unit length */
   float word_alone, grams_alone; /* the same for words that have no stem of their own */
   uint32_t used;
   uint32_t arena_used;
   uint32_t slot_mask, known_shift; /* of a hash; what is left above the shift is a place in known */
-  uint64_t before; /* stem of the word before, for pairs */
+  uint64_t before;                 /* stem of the word before, for pairs */
   float before_prior;
   float roots[ROOTS]; /* what the weights of the grams of so many characters are divided by */
   float sum[DIM_MAX];
@@ -97,7 +98,8 @@ void embed_finish(state *s, uint32_t role, float *out);
 /* The polynomial of the characters of a term; grams are differences of its prefixes. */
 #define RADIX 0x9e3779b97f4a7c15ull
 
-/* The last dimensions are the length pad's. The sign is chosen without a branch, which would be mispredicted half the time. */
+/* The last dimensions are the length pad's. The sign is chosen without a branch, which would be mispredicted half the
+ * time. */
 static inline void add_feature(state *s, uint64_t feature, float weight) {
   uint64_t h = (feature ^ (feature >> 29)) * 0xff51afd7ed558ccdull;
   h ^= h >> 32;

@@ -9,7 +9,8 @@ static inline uint64_t mix(uint64_t h) {
   return h ^ (h >> 32);
 }
 
-/* The n-th time a pair is met adds what n have more than n - 1, so that a word said a thousand times is not all of a text. */
+/* The n-th time a pair is met adds what n have more than n - 1, so that a word said a thousand times is not all of a
+ * text. */
 static void add_pair(state *s, uint64_t stem, float prior) {
   if (s->before) {
     uint64_t pair = s->before * RADIX + stem;
@@ -93,10 +94,8 @@ TEXT_INLINE term *find_term(state *s, term_kind kind, const uint8_t *bytes, size
   t->slot = (uint16_t)slot;
   s->hash[slot] = hash;
   s->index[slot] = index;
-  if (is_known)
-    k->index = index;
-  else if (length <= KNOWN_BYTES)
-    *k = (known){key.low, key.high, own, t->stem, t->prior, index};
+  if (is_known) k->index = index;
+  else if (length <= KNOWN_BYTES) *k = (known){key.low, key.high, own, t->stem, t->prior, index};
   return t;
 }
 

@@ -71,10 +71,8 @@ TEXT_INLINE void add_terms(state *s, size_t from, size_t to) {
 }
 
 void embed_flush(state *s) {
-  if (s->m->gram_from == MULTIGRAM_FROM)
-    add_terms(s, MULTIGRAM_FROM, MULTIGRAM_TO);
-  else
-    add_terms(s, BIGRAM_FROM, BIGRAM_TO);
+  if (s->m->gram_from == MULTIGRAM_FROM) add_terms(s, MULTIGRAM_FROM, MULTIGRAM_TO);
+  else add_terms(s, BIGRAM_FROM, BIGRAM_TO);
   s->used = 0;
   s->arena_used = 0;
   if (s->m->pair > 0) memset(s->pairs, 0, sizeof s->pairs);

@@ -1,6 +1,6 @@
-/* Floating point as written. A multiply fused with the add after it rounds once instead of twice, and whether a compiler
- * fuses depends on compiler and platform; results that must be equal to the bit everywhere cannot have that. clang obeys the
- * pragma, gcc does the same from -std=c11 on its own (not from -std=gnu11). */
+/* Floating point as written. A multiply fused with the add after it rounds once instead of twice, and whether a
+ * compiler fuses depends on compiler and platform; results that must be equal to the bit everywhere cannot have that.
+ * clang obeys the pragma, gcc does the same from -std=c11 on its own (not from -std=gnu11). */
 #ifndef AME_EXACT_H
 #define AME_EXACT_H
 

@@ -44,10 +44,11 @@ char_kind text_kind(uint32_t c) {
   }
   if (c >= 0x4e00 && c <= 0x9fff) return CHAR_UNSPACED;
   if (c >= 0xc0 && c <= 0x24f) return c == 0xd7 || c == 0xf7 ? CHAR_SEPARATOR : CHAR_LETTER;
-  /* What is read most often, out of the table: the search takes nine steps, each as likely to be mispredicted as not. */
-  if (c >= 0x388 && c <= 0x481) return c == 0x3f6 ? CHAR_SEPARATOR : CHAR_LETTER; /* Greek, Cyrillic */
-  if (c >= 0x2010 && c <= 0x2029) return CHAR_SEPARATOR;                          /* dashes, quotation marks */
-  if (c >= 0xac00 && c <= 0xd7ff) return CHAR_UNSPACED;                           /* Hangul */
+  /* What is read most often, out of the table: the search takes nine steps, each as likely to be mispredicted as not.
+   */
+  if (c >= 0x388 && c <= 0x481) return c == 0x3f6 ? CHAR_SEPARATOR : CHAR_LETTER;         /* Greek, Cyrillic */
+  if (c >= 0x2010 && c <= 0x2029) return CHAR_SEPARATOR;                                  /* dashes, quotation marks */
+  if (c >= 0xac00 && c <= 0xd7ff) return CHAR_UNSPACED;                                   /* Hangul */
   if ((c >= 0x3041 && c <= 0x3098) || (c >= 0x30a1 && c <= 0x30fa)) return CHAR_UNSPACED; /* kana */
   size_t low = 0, high = sizeof char_ranges / sizeof char_ranges[0];
   while (low < high) {
@@ -125,7 +126,8 @@ static int fold_split(uint32_t c, uint32_t *out) {
   return n;
 }
 
-/* Mathematical letters: thirteen alphabets of Latin, five of Greek with a few of its letters' variants. Digits are in char_ranges. */
+/* Mathematical letters: thirteen alphabets of Latin, five of Greek with a few of its letters' variants. Digits are in
+ * char_ranges. */
 static uint32_t fold_math(uint32_t c) {
   static const uint16_t variant[6] = {0x3b5, 0x3b8, 0x3ba, 0x3c6, 0x3c1, 0x3c0};
   if (c < 0x1d6a4) return 'a' + (c - 0x1d400) % 26;

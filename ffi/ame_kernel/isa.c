@@ -1,7 +1,7 @@
 /* Which path runs: detection, the choice, and the force.
  *
- * On x86-64 detection reads CPUID and XGETBV itself. __builtin_cpu_supports needs a runtime table that zig cc does not link, and it
- * does not say whether the operating system saves the wide registers. */
+ * On x86-64 detection reads CPUID and XGETBV itself. __builtin_cpu_supports needs a runtime table that zig cc does not
+ * link, and it does not say whether the operating system saves the wide registers. */
 #include "isa.h"
 
 #include <stdatomic.h>
@@ -46,7 +46,8 @@ uint32_t cpu_has_avx512(void) {
 
 #include <sys/auxv.h>
 
-/* The int8 products and CRC-32, by the numbers of the kernel's ABI: the headers of glibc 2.17 name no more than a few. */
+/* The int8 products and CRC-32, by the numbers of the kernel's ABI: the headers of glibc 2.17 name no more than a few.
+ */
 uint32_t cpu_has_neon_dot(void) {
   const unsigned long need = 1ul << 20 | 1ul << 7; /* HWCAP_ASIMDDP, HWCAP_CRC32 */
   return (getauxval(AT_HWCAP) & need) == need;

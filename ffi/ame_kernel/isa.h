@@ -1,10 +1,10 @@
 /* The vector functions that each CPU path provides. Everything else in the kernel is written once, above this table.
  *
  * Contracts are those of ame_kernel.h; what is said here is only what that header does not promise to others:
- *  - A row's result never depends on its place in a batch: blocks of four rows and the remainder add in the same order. A
- *    filtered search therefore scores a row with the same bits as a full one.
- *  - All but the inner products of floats are equal to the bit on every path: they fix an order of lanes and never fuse a
- *    multiply with an add whose product was rounded.
+ *  - A row's result never depends on its place in a batch: blocks of four rows and the remainder add in the same order.
+ * A filtered search therefore scores a row with the same bits as a full one.
+ *  - All but the inner products of floats are equal to the bit on every path: they fix an order of lanes and never fuse
+ * a multiply with an add whose product was rounded.
  */
 #ifndef AME_ISA_H
 #define AME_ISA_H
@@ -14,13 +14,13 @@
 #include "ame_kernel.h"
 #include "exact.h"
 
-/* The four-bit and half-precision functions of a path, and the rotation that may go before: files of their own, isa_*_i4.c
- * and i4.c. */
+/* The four-bit and half-precision functions of a path, and the rotation that may go before: files of their own,
+ * isa_*_i4.c and i4.c. */
 typedef struct isa_i4_path {
   void (*quantize_i4)(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info);
   void (*rotate)(float *rows, size_t n, size_t dim);
-  void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold, uint16_t *survivors,
-                    float *middle, float *half);
+  void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+                    uint16_t *survivors, float *middle, float *half);
   void (*f16_to_f32)(const uint16_t *x, size_t n, float *out);
 } isa_i4_path;
 
@@ -28,8 +28,8 @@ typedef struct isa_path {
   const char *name;
   uint32_t (*supported)(void);
   void (*dot_f32)(const float *q, const float *rows, size_t n, size_t dim, float *out);
-  /* out[i * k + j] = <q[i], rows j> for four queries at once: k-means is bound by arithmetic, not by memory, and a tile of
-   * 4 x 2 loads six registers for eight multiply-adds. The pointers may repeat. */
+  /* out[i * k + j] = <q[i], rows j> for four queries at once: k-means is bound by arithmetic, not by memory, and a tile
+   * of 4 x 2 loads six registers for eight multiply-adds. The pointers may repeat. */
   void (*dot_f32_tile)(const float *const q[4], const float *rows, size_t k, size_t dim, float *out);
   /* out[i] = ||q - row i||^2, sixteen lanes of f32. */
   void (*sq_l2)(const float *q, const float *rows, size_t n, size_t dim, float *out);
@@ -45,8 +45,8 @@ extern const isa_i4_path isa_scalar_i4;
 extern const isa_path isa_avx2;
 extern const isa_path isa_avx512;
 extern const isa_i4_path isa_avx2_i4, isa_avx512_i4;
-/* Detection is compiled in isa.c, without any path's flags: a compiler may use AVX-512 in any function of a file that is
- * built for it, and did so in the very function that asks whether there is AVX-512. */
+/* Detection is compiled in isa.c, without any path's flags: a compiler may use AVX-512 in any function of a file that
+ * is built for it, and did so in the very function that asks whether there is AVX-512. */
 uint32_t cpu_has_avx2(void);
 uint32_t cpu_has_avx512(void);
 #endif
@@ -64,7 +64,7 @@ const isa_path *isa_active(void);
 /* half.c; the tail of every path. */
 void isa_scalar_f16_to_f32(const uint16_t *x, size_t n, float *out);
 
-#define ISA_L2_LANES 16
+#define ISA_L2_LANES   16
 #define ISA_CODE_LANES 8
 
 /* The smallest float that is not below v >= 0; beyond the largest float it is infinity. */
@@ -94,8 +94,8 @@ typedef struct isa_scale {
 } isa_scale;
 
 isa_scale isa_scale_of(float max);
-/* Codes of elements [from, dim), the lanes of the squared error and the sum of squared codes: the tail of every path, and
- * with from = 0 the whole of the scalar one. from is a multiple of ISA_CODE_LANES. */
+/* Codes of elements [from, dim), the lanes of the squared error and the sum of squared codes: the tail of every path,
+ * and with from = 0 the whole of the scalar one. from is a multiple of ISA_CODE_LANES. */
 int64_t isa_quantize_tail(const float *row, size_t from, size_t dim, isa_scale s, int8_t *codes, double *lane);
 ame_code_info isa_code_info(isa_scale s, const double *lane, int64_t squares);
 

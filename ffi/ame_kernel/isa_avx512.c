@@ -1,5 +1,5 @@
-/* AVX-512 with VNNI. Built with -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni; runs only where isa.c has found
- * all of them. Tails are masked: a masked lane is not read. */
+/* AVX-512 with VNNI. Built with -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni; runs only where isa.c has
+ * found all of them. Tails are masked: a masked lane is not read. */
 #include "isa.h"
 
 #if defined(__x86_64__)
@@ -79,8 +79,8 @@ static void sq_l2(const float *q, const float *rows, size_t n, size_t dim, float
   }
 }
 
-/* dpbusd multiplies unsigned by signed bytes and adds four products to a 32-bit lane without saturation: |q| by the code,
- * negated where q is negative. A code is never -128, so that its negative exists. */
+/* dpbusd multiplies unsigned by signed bytes and adds four products to a 32-bit lane without saturation: |q| by the
+ * code, negated where q is negative. A code is never -128, so that its negative exists. */
 ISA_INLINE void dot_i8_block(const int8_t *q, const int8_t *codes, size_t stride, int count, int32_t *out) {
   const __m512i zero = _mm512_setzero_si512();
   __m512i acc[4];

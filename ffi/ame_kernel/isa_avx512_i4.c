@@ -37,12 +37,12 @@ ISA_INLINE __m512i four(const int8_t *q) {
   return _mm512_set1_epi32(v);
 }
 
-/* Inner products of sixteen rows. The high codes stay where they are, sixteen times too large: their sum is apart and is
- * divided at the end, exactly (at most 240 * 127 * 65,536 < 2^31).
+/* Inner products of sixteen rows. The high codes stay where they are, sixteen times too large: their sum is apart and
+ * is divided at the end, exactly (at most 240 * 127 * 65,536 < 2^31).
  *
- * One block after the other, so that memory sees one stream, and no prefetch: 100,000 x 384 take 0.39 ms from the L3 cache
- * like this, 0.41 to 0.54 with a prefetch 1 to 16 KB ahead, and 0.87 against 1.08 from memory. Four sums of each kind are
- * no faster than two. */
+ * One block after the other, so that memory sees one stream, and no prefetch: 100,000 x 384 take 0.39 ms from the L3
+ * cache like this, 0.41 to 0.54 with a prefetch 1 to 16 KB ahead, and 0.87 against 1.08 from memory. Four sums of each
+ * kind are no faster than two. */
 ISA_INLINE __m512i dots(const int8_t *q, const uint8_t *block, size_t groups) {
   const __m512i low_mask = _mm512_set1_epi8(0x0f), high_mask = _mm512_set1_epi8((char)0xf0);
   __m512i low[2], high[2];
@@ -81,8 +81,8 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
     product = _mm512_mul_ps(scale, _mm512_add_ps(_mm512_mul_ps(_mm512_loadu_ps(c + I4_OFFSET), sum), product));
     __m512 m = _mm512_add_ps(product, bias);
     __m512 rest = _mm512_mul_ps(norm, per_norm), size = _mm512_mul_ps(_mm512_abs_ps(bias), per_bias);
-    /* With rest in place of across the width is not below the true one, in f32 either: every step is monotone. So the root
-     * and the division are only for blocks in which a row passes this. */
+    /* With rest in place of across the width is not below the true one, in f32 either: every step is monotone. So the
+     * root and the division are only for blocks in which a row passes this. */
     __m512 h = _mm512_add_ps(_mm512_add_ps(_mm512_mul_ps(err, longest), rest), size);
     __mmask16 mask = _mm512_cmp_ps_mask(_mm512_add_ps(m, h), least, _CMP_NLT_UQ);
     if (mask) {

@@ -1,5 +1,5 @@
-/* The scalar path: the truth that the others are judged by. It adds inner products in double, so that a difference found
- * in a test is the other path's. */
+/* The scalar path: the truth that the others are judged by. It adds inner products in double, so that a difference
+ * found in a test is the other path's. */
 #include "isa.h"
 
 #include "crc32c_table.h"
@@ -58,8 +58,9 @@ isa_scale isa_scale_of(float max) {
   return s;
 }
 
-/* In blocks with the lane as inner index. Written with lane[j % 8], clang 17 lost lanes 0 and 1 on AArch64 when it inlined
- * this across files (zig cc turns LTO on by itself when it compiles and links in one command): build with -fno-lto. */
+/* In blocks with the lane as inner index. Written with lane[j % 8], clang 17 lost lanes 0 and 1 on AArch64 when it
+ * inlined this across files (zig cc turns LTO on by itself when it compiles and links in one command): build with
+ * -fno-lto. */
 int64_t isa_quantize_tail(const float *row, size_t from, size_t dim, isa_scale s, int8_t *codes, double *lane) {
   int64_t squares = 0;
   for (; from < dim; from += ISA_CODE_LANES) {
@@ -79,13 +80,13 @@ int64_t isa_quantize_tail(const float *row, size_t from, size_t dim, isa_scale s
   return squares;
 }
 
-/* Why `err` is an upper bound. step * c has at most 24 + 7 bits, so it is exact in double, and so d = x - step * c has one
- * rounding, d^2 two: each computed square is at least the true one times (1 - 2^-53)^3. A float is a multiple of 2^-149,
- * and so is step * c: a d that is not 0 has d^2 >= 2^-298, far from underflow. The sum of dim <= 2^20 such squares passes
- * through at most 2^17 + 3 additions on any one way to the result, each losing at most 2^-53 of it; the root halves the
- * relative error and adds one rounding. All of it is below 2^-35, and the factor 1 + 2^-30 pays for it, its own rounding
- * included. The conversion to float then rounds up.
- * `norm`: the sum of squared codes is an exact integer; root, product and factor are three roundings of 2^-53. */
+/* Why `err` is an upper bound. step * c has at most 24 + 7 bits, so it is exact in double, and so d = x - step * c has
+ * one rounding, d^2 two: each computed square is at least the true one times (1 - 2^-53)^3. A float is a multiple of
+ * 2^-149, and so is step * c: a d that is not 0 has d^2 >= 2^-298, far from underflow. The sum of dim <= 2^20 such
+ * squares passes through at most 2^17 + 3 additions on any one way to the result, each losing at most 2^-53 of it; the
+ * root halves the relative error and adds one rounding. All of it is below 2^-35, and the factor 1 + 2^-30 pays for it,
+ * its own rounding included. The conversion to float then rounds up. `norm`: the sum of squared codes is an exact
+ * integer; root, product and factor are three roundings of 2^-53. */
 ame_code_info isa_code_info(isa_scale s, const double *lane, int64_t squares) {
   const double slack = 1.0 + 0x1p-30;
   double a = (lane[0] + lane[4]) + (lane[2] + lane[6]);

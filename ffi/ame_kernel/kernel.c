@@ -1,5 +1,5 @@
-/* The table. It is constant, so that its pointer stays valid for ever: an entry that depends on the CPU path looks the path
- * up at each call, which costs one load and one indirect call (about 2 ns) for a whole batch of rows. */
+/* The table. It is constant, so that its pointer stays valid for ever: an entry that depends on the CPU path looks the
+ * path up at each call, which costs one load and one indirect call (about 2 ns) for a whole batch of rows. */
 #include "kernel.h"
 
 #include <math.h>
@@ -53,7 +53,8 @@ void kernel_normalize(float *rows, size_t n, size_t dim) {
   }
 }
 
-/* A float is finite unless its exponent is all ones. Read as integers, because a compiler may assume floats to be finite. */
+/* A float is finite unless its exponent is all ones. Read as integers, because a compiler may assume floats to be
+ * finite. */
 uint32_t kernel_all_finite(const float *x, size_t n) {
   for (size_t i = 0; i < n;) {
     size_t end = n - i > 1024 ? i + 1024 : n;

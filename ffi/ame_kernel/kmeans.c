@@ -17,8 +17,9 @@ void kernel_kmeans_half_norms(const float *centroids, size_t k, size_t dim, floa
   }
 }
 
-/* ||x - c||^2 - ||x||^2 = 2 (||c||^2 / 2 - <x, c>): one inner product a pair. Centroids go in blocks of TILE whose products
- * fit the stack; 64 rows of 384 floats are 96 KB and stay in the second-level cache while four rows pass over them. */
+/* ||x - c||^2 - ||x||^2 = 2 (||c||^2 / 2 - <x, c>): one inner product a pair. Centroids go in blocks of TILE whose
+ * products fit the stack; 64 rows of 384 floats are 96 KB and stay in the second-level cache while four rows pass over
+ * them. */
 #define TILE 64
 
 void kernel_kmeans_assign(const float *rows, size_t n, size_t dim, const float *centroids, const float *half_norms,
@@ -100,8 +101,8 @@ void kernel_kmeans_seed(const float *rows, size_t n, size_t dim, size_t k, uint6
   }
 }
 
-/* The farthest row from its own centroid that comes after (last, last_row) in the order of falling distance and that is not
- * alone in its cluster; n when there is none. Walking down that order needs no memory of rows already taken. */
+/* The farthest row from its own centroid that comes after (last, last_row) in the order of falling distance and that is
+ * not alone in its cluster; n when there is none. Walking down that order needs no memory of rows already taken. */
 static size_t farthest(const isa_path *isa, const float *rows, size_t n, size_t dim, const uint32_t *assign,
                        const float *centroids, const uint64_t *counts, float *last, size_t *last_row) {
   float most = -1;
@@ -121,8 +122,8 @@ static size_t farthest(const isa_path *isa, const float *rows, size_t n, size_t 
   return found;
 }
 
-/* `best` would give the same distances less ||x||^2; it is not used, because the difference of two large numbers decides
- * badly between rows near their centroid, and an empty centroid is rare. */
+/* `best` would give the same distances less ||x||^2; it is not used, because the difference of two large numbers
+ * decides badly between rows near their centroid, and an empty centroid is rare. */
 float kernel_kmeans_update(const float *rows, size_t n, size_t dim, const uint32_t *assign, const float *best, size_t k,
                            float *centroids, double *sums, uint64_t *counts) {
   (void)best;

@@ -1,6 +1,7 @@
-/* Numbers of few bits, 128 at a time, for lists of postings: four lanes side by side (Lemire and Boytsov, "Decoding billions of integers per
- * second through vectorization", 2015), so that one shift and one mask yield four of them. Written with vectors of the compiler's own,
- * which are SSE2 on x86-64 and NEON on AArch64, both always there: no table by CPU path is needed. */
+/* Numbers of few bits, 128 at a time, for lists of postings: four lanes side by side (Lemire and Boytsov, "Decoding
+ * billions of integers per second through vectorization", 2015), so that one shift and one mask yield four of them.
+ * Written with vectors of the compiler's own, which are SSE2 on x86-64 and NEON on AArch64, both always there: no table
+ * by CPU path is needed. */
 #include "kernel.h"
 
 #include <string.h>
@@ -55,7 +56,8 @@ void kernel_pack(const uint32_t *values, uint32_t bits, uint8_t *out) {
   }
 }
 
-/* Positions ascend: each is the smallest that can be plus a gap. Four at a time: two shifted sums, then the last one so far on top. */
+/* Positions ascend: each is the smallest that can be plus a gap. Four at a time: two shifted sums, then the last one so
+ * far on top. */
 uint32_t kernel_ascend(uint32_t next, uint32_t *gaps) {
   const lanes zero = {0};
   lanes before = {next - 1, next - 1, next - 1, next - 1};

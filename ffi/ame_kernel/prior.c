@@ -39,8 +39,8 @@ uint64_t text_hash(const uint8_t *p, size_t n) {
   return h ^ (h >> 32);
 }
 
-/* Four entries at once: the lowest bit of the result is the top bit of the first entry under these marks. A loop that leaves at the
- * first that fits is mispredicted for many terms (embedding prose: 1 to 2 % slower). */
+/* Four entries at once: the lowest bit of the result is the top bit of the first entry under these marks. A loop that
+ * leaves at the first that fits is mispredicted for many terms (embedding prose: 1 to 2 % slower). */
 static uint64_t equal_marks(const uint16_t *entries, uint64_t marks) {
   uint64_t four;
   memcpy(&four, entries, sizeof four);
@@ -50,8 +50,8 @@ static uint64_t equal_marks(const uint16_t *entries, uint64_t marks) {
 
 _Static_assert(PRIOR_WIDTH == 8, "a bucket is two times four entries");
 
-/* A term is in one of two buckets, under twelve bits of its hash: one of some 330 that are in no table is taken for one that is,
- * and weighs too little. Names instead of fingerprints would be four times as large. */
+/* A term is in one of two buckets, under twelve bits of its hash: one of some 330 that are in no table is taken for one
+ * that is, and weighs too little. Names instead of fingerprints would be four times as large. */
 static int find(uint64_t stem) {
   uint16_t mark = (uint16_t)(stem & 0xfff);
   if (mark == 0) mark = 1;
@@ -72,8 +72,9 @@ float text_prior(uint64_t stem, int word, size_t characters) {
   return weight < of_length[characters] ? weight : of_length[characters];
 }
 
-/* To the power of 11/16: a collection knows how rare a word is in it, but not that "how" and "to" of a question about code, where they
- * are rare, ask for nothing (mean of eight sets .694 to .708, of 21 others .617 to .635; 1/2 .708 and .633, 3/4 .708 and .634). */
+/* To the power of 11/16: a collection knows how rare a word is in it, but not that "how" and "to" of a question about
+ * code, where they are rare, ask for nothing (mean of eight sets .694 to .708, of 21 others .617 to .635; 1/2 .708 and
+ * .633, 3/4 .708 and .634). */
 float kernel_term_worth(const uint8_t *term, size_t bytes) {
   if (bytes == 0) return 1;
   size_t at = 0, characters = 0;

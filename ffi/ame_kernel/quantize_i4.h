@@ -4,10 +4,10 @@
  * double.
  *
  * The error is not measured row against levels but follows from the sums of the fit: with y = x - (about its mean) and
- * g = code - (mean code), ||e||^2 = sum of y^2 - total^2 / n - slope * (sum of y g). Each sum has dim / 16 + 8 roundings
- * of 2^-53 at most, of ||y||^2 and ||y|| ||g||, and slope <= ||y|| / ||g||: three times that of ||y||^2 may be lost where
- * all cancels. Under the root err has (dim + 128) 2^-55 of it more, which is 2^-23 ||y|| for a row of 384 without any
- * error. Rounding scale and offset to f32 moves x^ by at most `rounding` / 32. */
+ * g = code - (mean code), ||e||^2 = sum of y^2 - total^2 / n - slope * (sum of y g). Each sum has dim / 16 + 8
+ * roundings of 2^-53 at most, of ||y||^2 and ||y|| ||g||, and slope <= ||y|| / ||g||: three times that of ||y||^2 may
+ * be lost where all cancels. Under the root err has (dim + 128) 2^-55 of it more, which is 2^-23 ||y|| for a row of 384
+ * without any error. Rounding scale and offset to f32 moves x^ by at most `rounding` / 32. */
 #ifndef AME_QUANTIZE_I4_H
 #define AME_QUANTIZE_I4_H
 

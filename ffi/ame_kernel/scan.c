@@ -1,17 +1,18 @@
-/* Terms of a text, in one pass: what scan.h does not do on the spot. Nothing is looked at twice but a plain word's letters when it
- * turns out not to be plain and two characters ahead, and no term is longer than TERM_MAX: a megabyte without a space costs
- * what a megabyte of prose costs. */
+/* Terms of a text, in one pass: what scan.h does not do on the spot. Nothing is looked at twice but a plain word's
+ * letters when it turns out not to be plain and two characters ahead, and no term is longer than TERM_MAX: a megabyte
+ * without a space costs what a megabyte of prose costs. */
 #include "scan.h"
 
 #include "compose.h"
 
-#define S BYTE_SEPARATOR
-#define L BYTE_LETTER
-#define D BYTE_DIGIT
-#define U BYTE_UNDERSCORE
-#define B BYTE_BEYOND
+#define S   BYTE_SEPARATOR
+#define L   BYTE_LETTER
+#define D   BYTE_DIGIT
+#define U   BYTE_UNDERSCORE
+#define B   BYTE_BEYOND
 #define B16 B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B
 
+/* clang-format off */
 const uint8_t scan_byte_kind[256] = {
     S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, /* controls */
     S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, S, D, D, D, D, D, D, D, D, D, D, S, S, S, S, S, S, /* space to ? */
@@ -19,6 +20,7 @@ const uint8_t scan_byte_kind[256] = {
     S, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, S, S, S, S, S, /* ` to DEL */
     B16, B16, B16, B16, B16, B16, B16, B16,
 };
+/* clang-format on */
 
 /* text_next with the common lengths on the spot. */
 static inline uint32_t next_of(const uint8_t *text, size_t bytes, size_t *at) {
@@ -77,8 +79,7 @@ static inline void term_add(term *t, const uint8_t *bytes, uint32_t count) {
 static void term_emit(term *t, term_kind kind, term_fn fn, void *ctx) {
   if (t->cut) {
     uint32_t h = (uint32_t)(t->hash ^ (t->hash >> 32));
-    for (int shift = 28; shift >= 0; shift -= 4)
-      t->bytes[t->length++] = (uint8_t) "0123456789abcdef"[(h >> shift) & 15];
+    for (int shift = 28; shift >= 0; shift -= 4) t->bytes[t->length++] = (uint8_t)"0123456789abcdef"[(h >> shift) & 15];
   }
   if (t->length) fn(ctx, kind, t->bytes, t->length);
 }
@@ -110,8 +111,8 @@ static inline int starts_small(const uint8_t *text, size_t bytes, size_t at) {
   return text_kind(c) == CHAR_LETTER && !text_is_upper(c);
 }
 
-/* Small letters of Cyrillic and Greek that fold to themselves: nine in ten of what is written in them (Russian: 178 MB/s of
- * tokens, 96 without). */
+/* Small letters of Cyrillic and Greek that fold to themselves: nine in ten of what is written in them (Russian: 178
+ * MB/s of tokens, 96 without). */
 static inline int is_own_fold(uint32_t c) { return (c - 0x430 < 32u && c != 0x439) || (c - 0x3b1 < 25u && c != 0x3c2); }
 
 /* A word starts at `at`; returns where it ends. A boundary between pieces is: an underscore, a step between letters and

@@ -1,5 +1,5 @@
-/* The scanner's hot half, compiled into each of its users: nine words in ten are plain ASCII, and what is known of them here (their
- * first bytes as numbers, that they are ASCII) would be found out again behind a pointer to a function. */
+/* The scanner's hot half, compiled into each of its users: nine words in ten are plain ASCII, and what is known of them
+ * here (their first bytes as numbers, that they are ASCII) would be found out again behind a pointer to a function. */
 #ifndef AME_SCAN_H
 #define AME_SCAN_H
 
@@ -21,7 +21,8 @@ static inline uint64_t scan_load32(const uint8_t *p) {
 
 static inline void scan_store64(uint8_t *p, uint64_t v) { memcpy(p, &v, sizeof v); }
 
-/* The first sixteen bytes of a term, zeros after its end: no term holds a NUL, so that two of one key and no longer are one term. */
+/* The first sixteen bytes of a term, zeros after its end: no term holds a NUL, so that two of one key and no longer are
+ * one term. */
 typedef struct term_key {
   uint64_t low, high;
 } term_key;
@@ -66,10 +67,11 @@ static inline uint64_t scan_eight(const uint8_t *text, size_t bytes, size_t at) 
   return v;
 }
 
-/* A word of ASCII letters with at most a capital first, or all capitals, and nothing that could continue it after: it needs no
- * pieces and no decoding. Its letters go to `word` in lower case, zeros after them up to sixteen bytes; returns their number, or 0
- * for what scan_other has to see. Eight letters at a time: a loop of one at a time ends at another length for every word, which is
- * mispredicted (tokens of prose: 305 MB/s, 172 with that loop and the pointer). */
+/* A word of ASCII letters with at most a capital first, or all capitals, and nothing that could continue it after: it
+ * needs no pieces and no decoding. Its letters go to `word` in lower case, zeros after them up to sixteen bytes;
+ * returns their number, or 0 for what scan_other has to see. Eight letters at a time: a loop of one at a time ends at
+ * another length for every word, which is mispredicted (tokens of prose: 305 MB/s, 172 with that loop and the pointer).
+ */
 static inline size_t scan_plain(const uint8_t *text, size_t bytes, size_t at, uint8_t word[TERM_MAX]) {
   size_t n = 0;
   uint64_t capitals = 0, smalls = 0; /* bit 5 of each letter; of the first one neither */

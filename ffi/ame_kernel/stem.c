@@ -1,12 +1,12 @@
 /* Porter, "An algorithm for suffix stripping" (Program 14, 1980), with the two later corrections of the author's own
- * version (-bli to -ble, -logi to -log). It was written for English; on other languages in Latin letters it strips the same
- * letters from question and text alike, which costs little and is why it needs no guess of the language. */
+ * version (-bli to -ble, -logi to -log). It was written for English; on other languages in Latin letters it strips the
+ * same letters from question and text alike, which costs little and is why it needs no guess of the language. */
 #include "text.h"
 
 #include <string.h>
 
-/* A word with its vowels as bits, bit i for letter i: the measure of a prefix is then one count of bits. Whether y is a vowel
- * depends on the letter before it alone, so that the bits of a prefix hold for whatever follows. */
+/* A word with its vowels as bits, bit i for letter i: the measure of a prefix is then one count of bits. Whether y is a
+ * vowel depends on the letter before it alone, so that the bits of a prefix hold for whatever follows. */
 typedef struct word {
   uint8_t *w;
   size_t n;
@@ -71,7 +71,7 @@ typedef struct rule {
 
 #define TAIL(a, b) (uint16_t)((uint8_t)(a) | (uint8_t)(b) << 8)
 #define RULE(from, to)                                                                                                 \
-  { from, to, sizeof(from) - 1, sizeof(to) - 1, TAIL(from[sizeof(from) - 3], from[sizeof(from) - 2]) }
+  {from, to, sizeof(from) - 1, sizeof(to) - 1, TAIL(from[sizeof(from) - 3], from[sizeof(from) - 2])}
 
 static const rule step2[] = {
     RULE("ational", "ate"), RULE("tional", "tion"), RULE("enci", "ence"), RULE("anci", "ance"), RULE("izer", "ize"),
@@ -91,9 +91,9 @@ static const rule step4[] = {
     RULE("iti", ""),  RULE("ous", ""),  RULE("ive", ""),  RULE("ize", ""),
 };
 
-/* The letters before the last one of the suffixes of a step, for each last letter: most words end in none of them, and that is all
- * they cost. Comparing the last two letters with those of every suffix, and looking for vowels letter by letter, takes a twelfth of
- * the speed of embedding prose (72 for 78 MB/s) and a tenth of that of tokens. */
+/* The letters before the last one of the suffixes of a step, for each last letter: most words end in none of them, and
+ * that is all they cost. Comparing the last two letters with those of every suffix, and looking for vowels letter by
+ * letter, takes a twelfth of the speed of embedding prose (72 for 78 MB/s) and a tenth of that of tokens. */
 static const uint32_t step2_tails[26] = {
     ['i' - 'a'] = LETTER('c') | LETTER('g') | LETTER('l') | LETTER('t'),
     ['l' - 'a'] = LETTER('a'),
@@ -109,16 +109,11 @@ static const uint32_t step3_tails[26] = {
     ['s' - 'a'] = LETTER('s'),
 };
 static const uint32_t step4_tails[26] = {
-    ['c' - 'a'] = LETTER('i'),
-    ['e' - 'a'] = LETTER('c') | LETTER('l') | LETTER('t') | LETTER('v') | LETTER('z'),
-    ['i' - 'a'] = LETTER('t'),
-    ['l' - 'a'] = LETTER('a'),
-    ['m' - 'a'] = LETTER('s'),
-    ['n' - 'a'] = LETTER('o'),
-    ['r' - 'a'] = LETTER('e'),
-    ['s' - 'a'] = LETTER('u'),
-    ['t' - 'a'] = LETTER('n'),
-    ['u' - 'a'] = LETTER('o'),
+    ['c' - 'a'] = LETTER('i'), ['e' - 'a'] = LETTER('c') | LETTER('l') | LETTER('t') | LETTER('v') | LETTER('z'),
+    ['i' - 'a'] = LETTER('t'), ['l' - 'a'] = LETTER('a'),
+    ['m' - 'a'] = LETTER('s'), ['n' - 'a'] = LETTER('o'),
+    ['r' - 'a'] = LETTER('e'), ['s' - 'a'] = LETTER('u'),
+    ['t' - 'a'] = LETTER('n'), ['u' - 'a'] = LETTER('o'),
 };
 
 static int may_end(const word *x, const uint32_t tails[26]) {
@@ -184,11 +179,12 @@ static void strip_derivation(word *x) {
   }
 }
 
-/* Words with letters beyond a to z, of languages that inflect and that we have no rules for, keep their beginning: nDCG@10 by word in Russian
- * .880 to .945, Greek .914 to .955, Hindi .947 to .953. Five letters serve Russian better still, and make one word of too many. */
+/* Words with letters beyond a to z, of languages that inflect and that we have no rules for, keep their beginning:
+ * nDCG@10 by word in Russian .880 to .945, Greek .914 to .955, Hindi .947 to .953. Five letters serve Russian better
+ * still, and make one word of too many. */
 #define LETTERS_KEPT 6
-/* And the Arabic article goes first, alone or after wa, bi, ka, fa, li, where three letters are left (Larkey, Ballesteros and Connell, "Light
- * stemming for Arabic information retrieval", 2007): .899 to .933. */
+/* And the Arabic article goes first, alone or after wa, bi, ka, fa, li, where three letters are left (Larkey,
+ * Ballesteros and Connell, "Light stemming for Arabic information retrieval", 2007): .899 to .933. */
 #define ARTICLE_LEAVES 6
 
 static size_t drop_article(uint8_t *w, size_t n) {

@@ -1,5 +1,5 @@
-/* The best k hits in a binary heap whose root is the worst kept one: an offer that loses, which is nearly every offer of a
- * long scan, costs one comparison. */
+/* The best k hits in a binary heap whose root is the worst kept one: an offer that loses, which is nearly every offer
+ * of a long scan, costs one comparison. */
 #include "kernel.h"
 
 /* Larger score, then smaller row. */

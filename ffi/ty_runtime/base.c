@@ -1,4 +1,5 @@
-/* The base: written once in one pass over the rows for each section, then mapped and read in place. What is of the vectors is in base_vectors.c. */
+/* The base: written once in one pass over the rows for each section, then mapped and read in place. What is of the
+ * vectors is in base_vectors.c. */
 #include <stdlib.h>
 #include <string.h>
 #include "base_writer.h"
@@ -43,7 +44,8 @@ static ty_slice text_of(ty_ref r) {
   return present ? s : (ty_slice){NULL, 0};
 }
 static ty_slice id_of(ty_ref r) { return ty_row_id(r.segment, r.at); }
-/* Where the text is stored terms are made of it when they are needed, which is seldom: they take more room than the index. */
+/* Where the text is stored terms are made of it when they are needed, which is seldom: they take more room than the
+ * index. */
 static ty_slice terms_of(ty_ref r) {
   bool has_text;
   ty_row_text(r.segment, r.at, &has_text);
@@ -76,7 +78,8 @@ static void put_strings(base_writer *w, uint32_t ends_id, uint32_t bytes_id, ty_
   ty_slab_section_end(&w->slab);
 }
 
-/* A column's codes, renumbered over the values that live rows have; the order of codes stays. `spans` (column 0 only) are renumbered too. */
+/* A column's codes, renumbered over the values that live rows have; the order of codes stays. `spans` (column 0 only)
+ * are renumbered too. */
 static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
   const ty_collection *c = w->r->c;
   const ty_dict *d = &c->dicts[column_index];
@@ -118,7 +121,10 @@ static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
 ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out, ty_error *err) {
   const ty_rebase *r = plan->rebase;
   const ty_collection *c = r->c;
-  base_writer w = {.plan = plan, .r = r, .total = r->count * ROW_SECTIONS, .most = r->want_ivf ? ty_resident_build(c) : TY_RESIDENT_MOST};
+  base_writer w = {.plan = plan,
+                   .r = r,
+                   .total = r->count * ROW_SECTIONS,
+                   .most = r->want_ivf ? ty_resident_build(c) : TY_RESIDENT_MOST};
   ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
   float *anchor = malloc((size_t)c->dim * 3 * sizeof *anchor);
   ty_status status = TY_OK;

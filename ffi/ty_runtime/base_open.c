@@ -1,5 +1,6 @@
-/* Opening a base. Its small sections are checksummed and every bound that a reader relies on is checked; the large ones (vectors, codes, blocks,
- * texts, metadata, terms) hold nothing that could lead a read astray and are checksummed by ty_verify only: a collection is mapped, not read.
+/* Opening a base. Its small sections are checksummed and every bound that a reader relies on is checked; the large ones
+ * (vectors, codes, blocks, texts, metadata, terms) hold nothing that could lead a read astray and are checksummed by
+ * ty_verify only: a collection is mapped, not read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,15 +32,13 @@ static ty_slice section(base_reader *r, uint32_t id, uint64_t count, uint64_t wi
   ty_slice out = {NULL, 0};
   uint64_t bytes = UINT64_MAX;
   if (r->status != TY_OK) return out;
-  if (width > 0 && !ty_mul(count, width, &bytes))
-    damaged(r, "its shape is too large");
-  else
-    r->status = ty_slab_get(r->c, &r->slab, id, bytes, check, &out, r->err);
+  if (width > 0 && !ty_mul(count, width, &bytes)) damaged(r, "its shape is too large");
+  else r->status = ty_slab_get(r->c, &r->slab, id, bytes, check, &out, r->err);
   return out;
 }
 
-/* Cumulative ends over a section of bytes: ascending, the last one the section's length, no entry longer than `longest`. NULL where the base
- * has no such section: no row has any bytes. */
+/* Cumulative ends over a section of bytes: ascending, the last one the section's length, no entry longer than
+ * `longest`. NULL where the base has no such section: no row has any bytes. */
 static const uint64_t *ends(base_reader *r, uint32_t id, ty_slice bytes, uint64_t shortest, uint64_t longest) {
   if (r->status == TY_OK && r->rows > 0 && shortest > 0 && !has_section(r, id)) damaged(r, "its rows have no ids");
   if (r->status == TY_OK && !has_section(r, id) && bytes.bytes == 0) return NULL;
@@ -76,16 +75,12 @@ static const uint32_t *keys(base_reader *r, uint32_t index) {
       break;
     }
     uint32_t code = ty_dict_intern(d, r->c->env->kernel, (ty_slice){bytes.data + start, e[i] - start});
-    if (code == TY_NO_CODE)
-      r->status = ty_fail(r->err, TY_NO_MEMORY, "out of memory opening %s", r->slab.file->name);
-    else if (code != i)
-      damaged(r, "a dictionary names a value twice");
+    if (code == TY_NO_CODE) r->status = ty_fail(r->err, TY_NO_MEMORY, "out of memory opening %s", r->slab.file->name);
+    else if (code != i) damaged(r, "a dictionary names a value twice");
   }
   for (uint64_t i = 0; i < r->rows && r->status == TY_OK; i++) {
-    if (codes[i] >= count)
-      damaged(r, "a row has a value that no dictionary knows");
-    else if (index > 0) /* of the partition key the spans tell */
-      ty_dict_count(d, codes[i], 1);
+    if (codes[i] >= count) damaged(r, "a row has a value that no dictionary knows");
+    else if (index > 0) /* of the partition key the spans tell */ ty_dict_count(d, codes[i], 1);
   }
   return codes;
 }
@@ -128,7 +123,8 @@ static void coding(base_reader *r) {
   if (r->status != TY_OK) return;
   const ty_coding_head *head = (const ty_coding_head *)(const void *)bytes.data;
   uint64_t floats = bytes.bytes < sizeof *head ? 0 : (bytes.bytes - sizeof *head) / sizeof(float);
-  if (bytes.bytes < sizeof *head || !ty_all_zero(head->reserved, sizeof head->reserved) || head->anchored > 1 || head->rotated > 1 || c->dtype == TY_INT4 ||
+  if (bytes.bytes < sizeof *head || !ty_all_zero(head->reserved, sizeof head->reserved) || head->anchored > 1 ||
+      head->rotated > 1 || c->dtype == TY_INT4 ||
       bytes.bytes != sizeof *head + head->anchored * 2 * (uint64_t)c->dim * sizeof(float)) {
     damaged(r, "the coding of its blocks is malformed");
     return;
@@ -143,7 +139,8 @@ static void coding(base_reader *r) {
 static void squares(base_reader *r) {
   const ty_collection *c = r->c;
   if (c->metric != TY_INNER_PRODUCT || !has_section(r, TY_SECTION_SQUARES)) return;
-  const uint64_t *sums = (const uint64_t *)(const void *)section(r, TY_SECTION_SQUARES, c->dim, sizeof *sums, true).data;
+  const uint64_t *sums =
+      (const uint64_t *)(const void *)section(r, TY_SECTION_SQUARES, c->dim, sizeof *sums, true).data;
   for (uint32_t i = 0; i < c->dim && r->status == TY_OK; i++) {
     if (sums[i] > r->rows * TY_WEIGHTS_ONE) damaged(r, "its sums of squares are larger than its rows can be");
   }
@@ -209,7 +206,8 @@ ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err) {
   b->text_ends = ends(&r, TY_SECTION_TEXT_ENDS, texts, 0, TY_TEXT_MAX);
   b->terms_ends = ends(&r, TY_SECTION_TERMS_ENDS, terms, 0, UINT32_MAX);
   b->presence = section(&r, TY_SECTION_PRESENCE, r.rows, 1, true).data;
-  /* What was read to be checked is not what questions read: they make resident what they touch. A failure only leaves it resident. */
+  /* What was read to be checked is not what questions read: they make resident what they touch. A failure only leaves
+   * it resident. */
   if (r.status == TY_OK) c->env->os.let_go(&c->env->os, c->store->files.base.map, (size_t)c->store->files.base.mapped);
   return r.status;
 }

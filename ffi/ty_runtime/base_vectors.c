@@ -5,8 +5,8 @@
 #include "block.h"
 #include "weights.h"
 
-/* Whether the base needs no vectors beside the codes: one row that its codes do not say, and all are stored. Other rows than the text embedder's
- * fail at the first. */
+/* Whether the base needs no vectors beside the codes: one row that its codes do not say, and all are stored. Other rows
+ * than the text embedder's fail at the first. */
 static bool codes_are_rows(base_writer *w) {
   const ty_collection *c = w->r->c;
   uint64_t bytes = ty_vector_bytes(c) + AME_CODE_STRIDE(c->dim);
@@ -41,7 +41,8 @@ static void put_vector(base_writer *w, ty_ref r) {
   uint64_t bytes = ty_vector_bytes(w->r->c);
   const void *stored = s->is_base && s->vectors != NULL ? s->vectors + r.at * bytes : NULL;
   if (!s->is_base) stored = s->payload[r.at].vector;
-  const float *row = stored == NULL || w->counted == TY_SECTION_VECTORS ? ty_row_vector(w->r->c, s, r.at, w->row) : NULL;
+  const float *row =
+      stored == NULL || w->counted == TY_SECTION_VECTORS ? ty_row_vector(w->r->c, s, r.at, w->row) : NULL;
   if (w->counted == TY_SECTION_VECTORS) count(w, row);
   ty_slab_append(&w->slab, stored == NULL ? row : stored, bytes);
 }

@@ -10,13 +10,14 @@ typedef struct base_writer {
   const ty_base_plan *plan;
   const ty_rebase *r;
   ty_coding coding; /* of the new blocks */
-  uint64_t done; /* rows times sections, for progress */
+  uint64_t done;    /* rows times sections, for progress */
   uint64_t total;
-  uint64_t told; /* bytes written at the row before */
-  uint64_t most; /* resident of what is read */
-  float *row;    /* while vectors are written: scratch, dim floats */
+  uint64_t told;     /* bytes written at the row before */
+  uint64_t most;     /* resident of what is read */
+  float *row;        /* while vectors are written: scratch, dim floats */
   uint64_t *squares; /* and the sums over all rows: weights.h */
-  uint32_t counted; /* the section that stores the rows, whose writing counts them; 0 where no question can be weighted */
+  uint32_t
+      counted; /* the section that stores the rows, whose writing counts them; 0 where no question can be weighted */
 } base_writer;
 
 typedef void (*base_row_fn)(base_writer *w, ty_ref row);

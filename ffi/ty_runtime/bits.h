@@ -1,6 +1,6 @@
-/* Streams of bits, the lowest of a byte first, with the codes of the lexical index: Elias gamma and Rice (Witten, Moffat and Bell, "Managing
- * Gigabytes", 1999, ch. 3). Reading past the end yields zeros and is remembered: whoever reads checks ty_bits_good once, after a number of
- * reads that the stream does not decide.
+/* Streams of bits, the lowest of a byte first, with the codes of the lexical index: Elias gamma and Rice (Witten,
+ * Moffat and Bell, "Managing Gigabytes", 1999, ch. 3). Reading past the end yields zeros and is remembered: whoever
+ * reads checks ty_bits_good once, after a number of reads that the stream does not decide.
  */
 #ifndef TY_BITS_H
 #define TY_BITS_H
@@ -9,26 +9,25 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- Reading --------------------------------------------------------------------------------------------------------*/
+/* ---- Reading ---- */
 typedef struct ty_bits {
   const uint8_t *data;
   uint64_t bytes;
   uint64_t at; /* in bits; beyond the end once something was read there */
 } ty_bits;
 
-/* Long runs of zeros end in this many, and the number follows as it is: a stream cannot make a reader count for long. */
+/* Long runs of zeros end in this many, and the number follows as it is: a stream cannot make a reader count for long.
+ */
 #define TY_RICE_ESCAPE 24u
-#define TY_GAMMA_MOST 40u
+#define TY_GAMMA_MOST  40u
 
 static inline bool ty_bits_good(const ty_bits *b) { return b->at <= b->bytes * 8; }
 
 /* At least 57 bits. */
 static inline uint64_t ty_bits_peek(const ty_bits *b) {
   uint64_t byte = b->at >> 3, v = 0;
-  if (byte + sizeof v <= b->bytes)
-    memcpy(&v, b->data + byte, sizeof v);
-  else if (byte < b->bytes)
-    memcpy(&v, b->data + byte, (size_t)(b->bytes - byte));
+  if (byte + sizeof v <= b->bytes) memcpy(&v, b->data + byte, sizeof v);
+  else if (byte < b->bytes) memcpy(&v, b->data + byte, (size_t)(b->bytes - byte));
   return v >> (b->at & 7);
 }
 
@@ -61,7 +60,7 @@ static inline uint64_t ty_bits_rice(ty_bits *b, unsigned k) { /* k up to 32 */
   return (uint64_t)zeros << k | ty_bits_get(b, k);
 }
 
-/* ---- Writing, to memory that has room ---------------------------------------------------------------------------------*/
+/* ---- Writing, to memory that has room ---- */
 typedef struct ty_bits_out {
   uint8_t *data;
   uint64_t bytes; /* whole ones so far */

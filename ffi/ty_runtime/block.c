@@ -5,7 +5,7 @@
 
 #define PIECE     4u /* bytes of a row in each line of 64: a group of eight codes, or one float */
 #define LINE      (PIECE * AME_BLOCK_ROWS)
-#define COLUMNS   5u         /* scale, offset, err, norm, bias */
+#define COLUMNS   5u        /* scale, offset, err, norm, bias */
 #define ZERO_NORM 0x1p-100f /* the norm of a zero row */
 
 static uint64_t groups_of(uint32_t dim) { return AME_I4_BYTES(dim) / PIECE; }

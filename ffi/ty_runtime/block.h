@@ -1,6 +1,8 @@
-/* Screening blocks: a row's place among the sixteen of its block. What a block holds is the kernel's to say (ame_kernel.h).
+/* Screening blocks: a row's place among the sixteen of its block. What a block holds is the kernel's to say
+ * (ame_kernel.h).
  *
- * `at` is a position in a run of blocks. Blocks are read and written by memcpy: those of a file are aligned as its sections are.
+ * `at` is a position in a run of blocks. Blocks are read and written by memcpy: those of a file are aligned as its
+ * sections are.
  */
 #ifndef TY_BLOCK_H
 #define TY_BLOCK_H
@@ -10,7 +12,8 @@
 /* Sixteen zero rows: what stands in the places that no row has yet. */
 void ty_block_clear(uint8_t *block, uint32_t dim);
 /* Puts a row's AME_I4_BYTES(dim) of codes and its summary in place. */
-void ty_block_put(uint8_t *blocks, uint32_t dim, uint64_t at, const uint8_t *codes, const ame_i4_info *info, float bias);
+void ty_block_put(uint8_t *blocks, uint32_t dim, uint64_t at, const uint8_t *codes, const ame_i4_info *info,
+                  float bias);
 /* Copies a row from its place in some blocks to a place in others, bit by bit. */
 void ty_block_copy(uint8_t *to, uint64_t to_at, const uint8_t *from, uint64_t from_at, uint32_t dim);
 /* A row's scale and offset. */

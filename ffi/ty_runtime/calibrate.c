@@ -1,14 +1,16 @@
 /* How far into the spread of its lists a question must reach (ivf_probe.c), measured instead of guessed.
  *
- * Rows that k-means did not see are asked as questions, and the exact answer of each is found once. A true neighbour x in list l is found
- * if the list is read, and it is if middle + reach * spread is at least the k-th best value; so the reach that x needs is
- * (value_k - middle) / spread, and recall as a function of reach is a cumulative histogram of such needs: no search is repeated.
+ * Rows that k-means did not see are asked as questions, and the exact answer of each is found once. A true neighbour x
+ * in list l is found if the list is read, and it is if middle + reach * spread is at least the k-th best value; so the
+ * reach that x needs is (value_k - middle) / spread, and recall as a function of reach is a cumulative histogram of
+ * such needs: no search is repeated.
  *
- * A second need is that of a row on its own, (value_x - middle) / spread. It counts where the value that ends the reading comes from
- * elsewhere, from the delta or from other partitions. There the nearest few of a partition's rows matter and not its ten, and the nearest
- * need most: the target is required of the neighbours of each rank. A mean over the ten reached it by the far ones: 30,000 x 96 rows of 300
- * clusters in 20 partitions found 0.89 where 0.95 was asked, 29,451 texts 0.91. So where there are several partitions rows are also asked
- * of all of them together, as a question without a filter is.
+ * A second need is that of a row on its own, (value_x - middle) / spread. It counts where the value that ends the
+ * reading comes from elsewhere, from the delta or from other partitions. There the nearest few of a partition's rows
+ * matter and not its ten, and the nearest need most: the target is required of the neighbours of each rank. A mean over
+ * the ten reached it by the far ones: 30,000 x 96 rows of 300 clusters in 20 partitions found 0.89 where 0.95 was
+ * asked, 29,451 texts 0.91. So where there are several partitions rows are also asked of all of them together, as a
+ * question without a filter is.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,15 +24,17 @@
 #define CONFIDENCE 2.33
 /* A partition of which questions would read more than this share by lists is read in full, in one run. */
 #define ROWS_WORTH_IT 0.67
-/* Before all questions are asked, so many are: where their exact answers score more than this share of the rows in f32, no bound tells rows apart,
- * a thousand of them would take minutes (40,000 rows nearly alike: 26 s), and lists would not help. */
+/* Before all questions are asked, so many are: where their exact answers score more than this share of the rows in f32,
+ * no bound tells rows apart, a thousand of them would take minutes (40,000 rows nearly alike: 26 s), and lists would
+ * not help. */
 #define TRIED       64u
 #define SCORED_MOST 0.25
 
 /* Of questions that may not be needed one in so many is asked first. */
 #define ASKED_FIRST 4u
 
-/* Rows asked of the whole base: as many as of a large partition, so that this takes about as long as its partitions did. */
+/* Rows asked of the whole base: as many as of a large partition, so that this takes about as long as its partitions
+ * did. */
 #define BASE_ASKED 1000u
 
 typedef struct need {
@@ -42,7 +46,8 @@ static ty_status no_memory(ty_error *err) {
   return ty_fail(err, TY_NO_MEMORY, "not enough memory to calibrate the IVF index");
 }
 
-/* Cut ones cost as much to ask, and are only there to raise the reach where rows alone would say too little: half as many do. */
+/* Cut ones cost as much to ask, and are only there to raise the reach where rows alone would say too little: half as
+ * many do. */
 static uint64_t cut_count(uint64_t held) { return (held + 1) / 2; }
 
 static int by_reach(const void *a, const void *b) {
@@ -51,8 +56,8 @@ static int by_reach(const void *a, const void *b) {
   return (x->question > y->question) - (x->question < y->question);
 }
 
-/* The smallest reach at which the mean recall is at least the target, with the margin: of all neighbours by what they need together, or of
- * the neighbours of one rank by what each needs alone. */
+/* The smallest reach at which the mean recall is at least the target, with the margin: of all neighbours by what they
+ * need together, or of the neighbours of one rank by what each needs alone. */
 #define ALL_RANKS NEIGHBOURS
 static double smallest_reach(const calibration *m, int kind, uint64_t asked, uint32_t rank, double target) {
   const answer *answers = m->answers + m->first[kind];
@@ -112,8 +117,9 @@ static void raise_reach(const calibration *m, int kind, uint64_t asked, double *
   }
 }
 
-/* Asks the rows in m->held as questions of this kind, of which `done` are answered already. The kinds after the first are only there to raise
- * what it found: they are asked until so many of them do not raise it, with the margin of so few, that all hardly would. */
+/* Asks the rows in m->held as questions of this kind, of which `done` are answered already. The kinds after the first
+ * are only there to raise what it found: they are asked until so many of them do not raise it, with the margin of so
+ * few, that all hardly would. */
 static ty_status ask_kind(calibration *m, int kind, uint64_t done, double *together, double *alone, ty_error *err) {
   uint64_t all = m->asked[kind], some = kind == RAW ? all : (all + ASKED_FIRST - 1) / ASKED_FIRST;
   for (;; some = some < all / 2 ? 2 * some : all) {
@@ -192,7 +198,8 @@ static ty_status calibrate_part(calibration *m, ty_ivf_part *part, ty_error *err
   return TY_OK;
 }
 
-/* The rows that are asked of the whole base: one from each of equal runs of it, but held ones where the part has any. */
+/* The rows that are asked of the whole base: one from each of equal runs of it, but held ones where the part has any.
+ */
 static void choose_rows(const calibration *m, uint64_t *rows) {
   uint64_t seed = 0xa110f17ull;
   for (uint64_t i = 0; i < m->base_asked; i++) {
@@ -203,10 +210,11 @@ static void choose_rows(const calibration *m, uint64_t *rows) {
   }
 }
 
-/* Questions that several partitions answer. The neighbours that a partition holds of them are nearer than those that it holds of questions
- * to it alone, its first or second mostly, and such a row lies farther from its centroid in the direction of the question than its tenth
- * does. Where most rows would be read anyway the partitions are read in full, which is no slower: 57 % of 30,000 rows by lists took 0.23 ms,
- * all of them 0.26, and 84 % of 29,451 texts as long as all. */
+/* Questions that several partitions answer. The neighbours that a partition holds of them are nearer than those that it
+ * holds of questions to it alone, its first or second mostly, and such a row lies farther from its centroid in the
+ * direction of the question than its tenth does. Where most rows would be read anyway the partitions are read in full,
+ * which is no slower: 57 % of 30,000 rows by lists took 0.23 ms, all of them 0.26, and 84 % of 29,451 texts as long as
+ * all. */
 static ty_status calibrate_base(calibration *m, ty_error *err) {
   double reach = 0, together = 0, lists = 0, rows = 0, indexed = 0;
   uint64_t *held = malloc((size_t)(m->base_asked + 1) * sizeof *held);

@@ -1,4 +1,5 @@
-/* A calibration's inside: the questions that are asked of a new index (calibrate_ask.c), and what is concluded from them (calibrate.c). */
+/* A calibration's inside: the questions that are asked of a new index (calibrate_ask.c), and what is concluded from
+ * them (calibrate.c). */
 #ifndef TY_CALIBRATE_H
 #define TY_CALIBRATE_H
 
@@ -11,8 +12,8 @@
 enum { RAW, CUT, REST, QUESTION_KINDS };
 
 typedef struct answer {
-  double kth;         /* the value of the last neighbour */
-  uint32_t count;     /* neighbours found */
+  double kth;     /* the value of the last neighbour */
+  uint32_t count; /* neighbours found */
   double needs[NEIGHBOURS], alone[NEIGHBOURS];
   double lists, rows; /* read at the reach chosen */
   uint64_t scored;    /* rows scored for the exact answer */

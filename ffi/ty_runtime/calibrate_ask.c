@@ -1,33 +1,34 @@
-/* The questions of a calibration: rows that k-means did not see, asked in several ways, and what their true neighbours need to be found. */
+/* The questions of a calibration: rows that k-means did not see, asked in several ways, and what their true neighbours
+ * need to be found. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "calibrate.h"
 
-/* A row is asked as it is, and cut: only a quarter of its coordinates are kept (but 32 at least), as a short question shares only some
- * features with a long text. The reach is the larger of what the two kinds need. On images, clustered rows and texts of 1,024 dimensions
- * it is the rows as they are that need more, and cut ones cost nothing but their calibration. On texts of 256 dimensions they do not: 693
- * real questions at target 0.95 find 0.89 with the reach of whole rows, 0.98 with that of cut ones. A sixteenth of the coordinates needs
- * no more than a quarter. Weighted questions (weights.h) need no kind of their own: runs of words to 45,000 to 90,000 passages of manuals,
- * documents and code found with them what they found without, to 0.002, and at least 0.98 and 0.99 at targets 0.9 and 0.95. */
+/* A row is asked as it is, and cut: only a quarter of its coordinates are kept (but 32 at least), as a short question
+ * shares only some features with a long text. The reach is the larger of what the two kinds need. On images, clustered
+ * rows and texts of 1,024 dimensions it is the rows as they are that need more, and cut ones cost nothing but their
+ * calibration. On texts of 256 dimensions they do not: 693 real questions at target 0.95 find 0.89 with the reach of
+ * whole rows, 0.98 with that of cut ones. A sixteenth of the coordinates needs no more than a quarter. Weighted
+ * questions (weights.h) need no kind of their own: runs of words to 45,000 to 90,000 passages of manuals, documents and
+ * code found with them what they found without, to 0.002, and at least 0.98 and 0.99 at targets 0.9 and 0.95. */
 #define CUT_SHARE 4u
 #define CUT_MIN   32u
-/* The third kind is a row less most of its centroid: a short question holds what sets a text apart, and little of what all texts near it
- * share. It is asked only where rows as they are already read a good part of a partition (WIDE), which is so where rows lie loosely
- * together. 93 real questions to 11,429 texts of 1,024 dimensions, of which rows read 0.32, find 0.91, 0.957, 0.981 at 0.9, 0.95, 0.98 with
- * the reach that it needs, and 0.895, 0.933, 0.961 without it. On images, of which rows read 0.03, it would triple the rows read, and
- * questions find more than the target as it is. Lengths mean something else for L2: a row less its centroid lies far from all rows. */
+/* The third kind is a row less most of its centroid: a short question holds what sets a text apart, and little of what
+ * all texts near it share. It is asked only where rows as they are already read a good part of a partition (WIDE),
+ * which is so where rows lie loosely together. 93 real questions to 11,429 texts of 1,024 dimensions, of which rows
+ * read 0.32, find 0.91, 0.957, 0.981 at 0.9, 0.95, 0.98 with the reach that it needs, and 0.895, 0.933, 0.961 without
+ * it. On images, of which rows read 0.03, it would triple the rows read, and questions find more than the target as it
+ * is. Lengths mean something else for L2: a row less its centroid lies far from all rows. */
 #define APART 0.85f
 
 static uint32_t list_of(const ty_ivf_part *part, uint64_t at) {
   uint32_t low = 0, high = part->nlist; /* the last list that starts at or before `at` */
   while (high - low > 1) {
     uint32_t middle = low + (high - low) / 2;
-    if (part->list_starts[middle] <= at)
-      low = middle;
-    else
-      high = middle;
+    if (part->list_starts[middle] <= at) low = middle;
+    else high = middle;
   }
   return low;
 }
@@ -43,7 +44,9 @@ const ty_ivf_part *calibrate_part_of(const calibration *m, uint64_t at) {
   return NULL;
 }
 
-static int kind_of(const calibration *m, uint64_t i) { return i < m->first[CUT] ? RAW : i < m->first[REST] ? CUT : REST; }
+static int kind_of(const calibration *m, uint64_t i) {
+  return i < m->first[CUT] ? RAW : i < m->first[REST] ? CUT : REST;
+}
 
 /* A prime above the number of cut questions: the first of them are spread over all held rows. */
 #define SCATTER 7919u
@@ -81,10 +84,10 @@ static double need_of(const ty_ivf_outlook *o, double value) {
   return o->spread > 0 ? (value - o->middle) / o->spread : INFINITY;
 }
 
-/* ---- Exact answers --------------------------------------------------------------------------------------------------*/
+/* ---- Exact answers ---- */
 
-/* Rows that all questions of a group look at before the next ones: with 784 dimensions 420 KB of blocks, which stay in the second-level cache.
- * One by one the questions would each bring all rows from memory. */
+/* Rows that all questions of a group look at before the next ones: with 784 dimensions 420 KB of blocks, which stay in
+ * the second-level cache. One by one the questions would each bring all rows from memory. */
 #define PASS_ROWS 1024u
 
 /* Questions that are asked together. */
@@ -98,7 +101,8 @@ static ty_status cancelled(ty_error *err) {
   return ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
 }
 
-static ty_status feed_range(asked *group, uint32_t n, const ty_segment *base, uint64_t from, uint64_t to, ty_error *err) {
+static ty_status feed_range(asked *group, uint32_t n, const ty_segment *base, uint64_t from, uint64_t to,
+                            ty_error *err) {
   for (; from < to; from += PASS_ROWS) {
     ty_range range = {base, from, to - from < PASS_ROWS ? to - from : PASS_ROWS};
     for (uint32_t i = 0; i < n; i++) {
@@ -142,7 +146,7 @@ static ty_status feed_all(const calibration *m, asked *group, uint32_t n, ty_err
   return status == TY_OK ? feed_range(group, n, m->base, at, m->base->count, err) : status;
 }
 
-/* ---- What they need -------------------------------------------------------------------------------------------------*/
+/* ---- What they need ---- */
 
 /* Adds what the neighbours in a part need. */
 static void add_needs(const ty_ivf_question *q, const ty_ivf_part *part, const ty_scored *truth, const double *values,
@@ -203,7 +207,8 @@ ty_status calibrate_ask(void *context, uint64_t task, uint32_t worker, ty_error 
     status = ty_ivf_question_open(m->r->c, query, &x->q, err);
     opened++;
     if (status == TY_OK)
-      status = ty_scanner_open(m->r->c, m->base, NULL, query, NEIGHBOURS + 1, m->filter.count, &m->filter, &x->scanner, err);
+      status =
+          ty_scanner_open(m->r->c, m->base, NULL, query, NEIGHBOURS + 1, m->filter.count, &m->filter, &x->scanner, err);
   }
   if (status == TY_OK) status = feed_all(m, group, n, err);
   for (uint32_t i = 0; i < n && status == TY_OK; i++)

@@ -106,8 +106,8 @@ static double apart(const ame_kernel *k, const ty_coding *coding, uint32_t dim, 
   return fmax(sqrt(squares), floor);
 }
 
-/* The width of bounds that a coding leads to, over some rows, each taken for a question about itself: its error times what of it, turned, is
- * not along the vector of ones. Of a row that is not bounded all is error. */
+/* The width of bounds that a coding leads to, over some rows, each taken for a question about itself: its error times
+ * what of it, turned, is not along the vector of ones. Of a row that is not bounded all is error. */
 static double error_of(const trial *t, const ty_coding *coding) {
   const ty_rebase *r = t->r;
   uint64_t every = r->count / TRIAL_ROWS + 1;
@@ -142,8 +142,7 @@ ty_status ty_coding_choose(const ty_rebase *r, float *room, ty_coding *out, ty_e
     ty_coding_mirror(c->env->kernel, anchor, false, c->dim, plain);
     ty_coding_mirror(c->env->kernel, anchor, true, c->dim, rotated);
   }
-  const ty_coding tried[] = {
-      {NULL, NULL, false}, {NULL, NULL, true}, {anchor, plain, false}, {anchor, rotated, true}};
+  const ty_coding tried[] = {{NULL, NULL, false}, {NULL, NULL, true}, {anchor, plain, false}, {anchor, rotated, true}};
   for (size_t i = 0; i < (anchored ? 4 : 2); i++) {
     double error = error_of(&t, &tried[i]);
     if (error >= least) continue;

@@ -1,8 +1,9 @@
 /* Begin, save, roll back, follow.
  *
- * A save: append the block and begin its sync, append to the id map, write the manifest beside the old one, sync, wait for both, rename, sync
- * the directory. The rename is the commit point. Whatever fails before it leaves the old state; whatever fails at it or behind it leaves a disk that may say
- * either, so then memory goes back to the old state and the next look at the directory decides.
+ * A save: append the block and begin its sync, append to the id map, write the manifest beside the old one, sync, wait
+ * for both, rename, sync the directory. The rename is the commit point. Whatever fails before it leaves the old state;
+ * whatever fails at it or behind it leaves a disk that may say either, so then memory goes back to the old state and
+ * the next look at the directory decides.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +19,8 @@ static ty_status sync_parent(const ty_collection *c, ty_error *err) {
   size_t n = strlen(parent);
   while (n > 1 && parent[n - 1] == '/') parent[--n] = 0;
   char *slash = strrchr(parent, '/');
-  if (slash == NULL)
-    snprintf(parent, sizeof parent, ".");
-  else
-    slash[slash == parent ? 1 : 0] = 0;
+  if (slash == NULL) snprintf(parent, sizeof parent, ".");
+  else slash[slash == parent ? 1 : 0] = 0;
   return ty_file_sync_dir(c, parent, err);
 }
 
@@ -44,7 +43,8 @@ ty_status ty_commit(ty_collection *c, ty_next *next, ty_error *err) {
   return TY_OK;
 }
 
-/* ---- The writer's lock ---------------------------------------------------------------------------------------------- */
+/* ---- The writer's lock ----------------------------------------------------------------------------------------------
+ */
 /* Who holds the lock, as it wrote into the file: 0 where that cannot be read. */
 static long holder(const ty_collection *c, int fd) {
   char text[64] = {0};
@@ -53,8 +53,8 @@ static long holder(const ty_collection *c, int fd) {
   return sscanf(text, "writer %ld", &pid) == 1 ? pid : 0;
 }
 
-/* 0 where the name still stands for the open file. Where the directory was removed (and perhaps made anew) meanwhile it does not, and the lock
- * keeps nobody out: -ENOENT. The open file keeps its inode, so no other can have the same. */
+/* 0 where the name still stands for the open file. Where the directory was removed (and perhaps made anew) meanwhile it
+ * does not, and the lock keeps nobody out: -ENOENT. The open file keeps its inode, so no other can have the same. */
 static int look_named(ty_os *os, int fd, const char *path) {
   ty_stamp held, named;
   int result = os->look(os, fd, &held);
@@ -119,7 +119,8 @@ static ty_status lock_take(ty_collection *c, ty_error *err) {
     os->close(os, fd);
     return ty_fail_io(err, result, "lock", TY_LOCK_NAME);
   }
-  /* Of a fixed length, so that no older name shines through. A full disk must not keep anyone from deleting: no failure here. */
+  /* Of a fixed length, so that no older name shines through. A full disk must not keep anyone from deleting: no failure
+   * here. */
   char text[33];
   snprintf(text, sizeof text, "writer %-24ld\n", (long)getpid());
   (void)os->pwrite(os, fd, text, 32, 0);
@@ -135,7 +136,8 @@ static void lock_drop(ty_collection *c) {
   c->store->lock_fd = -1;
 }
 
-/* ---- Changes -------------------------------------------------------------------------------------------------------- */
+/* ---- Changes --------------------------------------------------------------------------------------------------------
+ */
 ty_status ty_begin(ty_collection *c, ty_error *err) {
   struct ty_store *s = c->store;
   pthread_mutex_lock(&s->change);
@@ -191,7 +193,8 @@ void ty_rollback(ty_collection *c) {
   ty_change_end(c, TY_CANCELLED, false);
 }
 
-/* ---- Saving what changed -------------------------------------------------------------------------------------------- */
+/* ---- Saving what changed --------------------------------------------------------------------------------------------
+ */
 static ty_status map_last(ty_collection *c, ty_files *next, bool fresh, ty_error *err) {
   ty_file *file = &next->deltas[next->delta_count - 1];
   if (fresh) return ty_file_map(c, file, ty_room_ahead(0), err);
@@ -245,7 +248,8 @@ static ty_status save_delta(ty_collection *c, bool *unknown, ty_error *err) {
   /* The delta's sync goes on while the new manifest is written and synced; the rename waits for both. */
   if (status == TY_OK) status = ty_commit(c, &next, err);
   finish_write(&p, NULL); /* where something else failed first */
-  /* A delta that is another file than before: the next look must read everything anew, whatever the manifest's stamp says. */
+  /* A delta that is another file than before: the next look must read everything anew, whatever the manifest's stamp
+   * says. */
   *unknown = next.unknown || status == TY_CORRUPT;
   if (status != TY_OK) {
     s->id_map_checked = false;
@@ -255,7 +259,8 @@ static ty_status save_delta(ty_collection *c, bool *unknown, ty_error *err) {
       ty_file_unmap(c, &files.deltas[known]);
       if (!gone && !next.unknown) ty_file_remove(c, files.deltas[known].name);
     } else if (s->ops > 0 && known > 0 && !gone && !next.unknown) {
-      /* The tail that no manifest names took the room of a full disk: without it there is some to delete and compact in. */
+      /* The tail that no manifest names took the room of a full disk: without it there is some to delete and compact
+       * in. */
       ty_file_cut(c, &s->files.deltas[known - 1]);
     }
     free(files.deltas);
@@ -291,7 +296,8 @@ ty_status ty_save(ty_collection *c, ty_error *err) {
   return ty_change_end(c, status, unknown);
 }
 
-/* ---- Questions ------------------------------------------------------------------------------------------------------ */
+/* ---- Questions ------------------------------------------------------------------------------------------------------
+ */
 /* Whether the manifest is another than the one in memory. A failure to look counts as one: following reports it. */
 static bool moved(ty_collection *c) {
   ty_stamp stamp;

@@ -17,7 +17,8 @@ static uint64_t plus(uint64_t a, uint64_t b) {
   return ty_add(a, b, &out) ? out : UINT64_MAX;
 }
 
-/* Of the base's rows `first` .. `end`: those of parts that are read by lists count for the share that is read on average. */
+/* Of the base's rows `first` .. `end`: those of parts that are read by lists count for the share that is read on
+ * average. */
 static uint64_t base_rows(const ty_collection *c, uint64_t first, uint64_t end, bool near) {
   uint64_t rows = end - first;
   for (uint32_t i = 0; near && c->ivf != NULL && i < c->ivf->count; i++) {
@@ -40,8 +41,7 @@ uint64_t ty_search_cost(const ty_collection *c, const ty_filter *filter, bool ne
     rows = live;
     if (filter->column == 0)
       rows = base_rows(c, filter->first, filter->first + filter->count, near) + (live < compared ? live : compared);
-    else
-      compared += c->base.count;
+    else compared += c->base.count;
   }
   return plus(cost, plus(times(rows, c->dim), times(compared, sizeof(uint32_t))));
 }
@@ -63,5 +63,6 @@ uint64_t ty_question_cost(const question *q, const ty_filter *filter) {
 
 ty_status ty_cost_check(uint64_t cost, uint64_t most, ty_error *err) {
   if (most == 0 || cost <= most) return TY_OK;
-  return ty_fail(err, TY_LARGE, "the question reads more than %llu bytes: ask it on a worker", (unsigned long long)most);
+  return ty_fail(err, TY_LARGE, "the question reads more than %llu bytes: ask it on a worker",
+                 (unsigned long long)most);
 }

@@ -1,11 +1,12 @@
-/* What a question is going to read, told before it is answered: a caller that must not be held up asks a large one on another thread. */
+/* What a question is going to read, told before it is answered: a caller that must not be held up asks a large one on
+ * another thread. */
 #ifndef TY_COST_H
 #define TY_COST_H
 
 #include "lexical_question.h"
 
-/* All in bytes of 8-bit codes, of which a core screens about 30 in a nanosecond. More than is read, never much less. Callers have entered
- * the question; a mutex that another thread holds counts as much work. */
+/* All in bytes of 8-bit codes, of which a core screens about 30 in a nanosecond. More than is read, never much less.
+ * Callers have entered the question; a mutex that another thread holds counts as much work. */
 
 /* The rows that a search screens, and those that it has to weigh first. `near`: by the lists of an index. */
 uint64_t ty_search_cost(const ty_collection *c, const ty_filter *filter, bool near, bool weighted);

@@ -1,6 +1,6 @@
-/* The threads live for one call. The pool's workers are no alternative: the call runs on one of them, and waiting there for others that
- * may be busy with calls of the same kind is a deadlock with one worker. Starting and joining three threads takes 0.06 ms, and the build of
- * an index does it some twenty times.
+/* The threads live for one call. The pool's workers are no alternative: the call runs on one of them, and waiting there
+ * for others that may be busy with calls of the same kind is a deadlock with one worker. Starting and joining three
+ * threads takes 0.06 ms, and the build of an index does it some twenty times.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -25,10 +25,8 @@ void ty_crew_for(ty_crew *crew, const ty_rebase *r, ty_phase phase) {
 
 void ty_crew_step(ty_crew *crew, uint64_t done) {
   uint64_t sum = done + atomic_fetch_add_explicit(&crew->done, done, memory_order_relaxed);
-  if (crew->r != NULL)
-    ty_rebase_progress(crew->r, crew->phase, sum, crew->total);
-  else
-    ty_progress_set(crew->progress, sum < crew->total ? sum : crew->total, crew->total);
+  if (crew->r != NULL) ty_rebase_progress(crew->r, crew->phase, sum, crew->total);
+  else ty_progress_set(crew->progress, sum < crew->total ? sum : crew->total, crew->total);
 }
 
 typedef struct job {

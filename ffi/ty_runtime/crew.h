@@ -21,7 +21,8 @@ void ty_crew_for(ty_crew *crew, const ty_rebase *r, ty_phase phase);
 /* Counts work as done; tells the caller's ty_progress. */
 void ty_crew_step(ty_crew *crew, uint64_t done);
 
-/* `worker` is below crew->threads: it names scratch memory. What a task computes must depend on neither it nor the order of tasks. */
+/* `worker` is below crew->threads: it names scratch memory. What a task computes must depend on neither it nor the
+ * order of tasks. */
 typedef ty_status (*ty_crew_task)(void *context, uint64_t task, uint32_t worker, ty_error *err);
 /* Runs the tasks 0 .. n - 1. Asks for cancellation before each: a task should take a tenth of a second at
  * most. Returns the first failure. */

@@ -15,8 +15,8 @@ bool ty_operation_size(const ty_collection *c, ty_operation *op) {
   if (op->id_bytes < 1 || op->id_bytes > TY_ID_MAX || op->meta_bytes > TY_META_MAX || op->text_bytes > TY_TEXT_MAX ||
       op->keys_bytes > TY_KEY_MAX * TY_MAX_COLUMNS)
     return false;
-  uint64_t bytes = op->bytes + ty_vector_bytes(c) + op->id_bytes + op->meta_bytes + op->text_bytes +
-                   op->terms_bytes + (uint64_t)c->columns * sizeof(uint32_t) + op->keys_bytes;
+  uint64_t bytes = op->bytes + ty_vector_bytes(c) + op->id_bytes + op->meta_bytes + op->text_bytes + op->terms_bytes +
+                   (uint64_t)c->columns * sizeof(uint32_t) + op->keys_bytes;
   op->bytes = ty_align_up(bytes);
   return true;
 }
@@ -44,7 +44,8 @@ static ty_payload payload_of(const ty_collection *c, const ty_operation *op, con
                       .has_text = (op->flags & TY_HAS_TEXT) != 0};
 }
 
-/* ---- Reading -------------------------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------------------------------
+ */
 static ty_status damaged(ty_error *err, const ty_file *file, const char *what, uint64_t offset) {
   return ty_fail(err, TY_CORRUPT, "%s: %s at offset %llu", file->name, what, (unsigned long long)offset);
 }
@@ -182,7 +183,8 @@ void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint6
   }
 }
 
-/* ---- Mapping -------------------------------------------------------------------------------------------------------- */
+/* ---- Mapping --------------------------------------------------------------------------------------------------------
+ */
 static void shift(ty_slice *s, const uint8_t *from, const uint8_t *to) {
   if (s->data != NULL) s->data = to + (s->data - from);
 }
@@ -213,7 +215,8 @@ ty_status ty_delta_remap(ty_collection *c, ty_file *file, uint64_t bytes, ty_err
   return TY_OK;
 }
 
-/* ---- Appending ------------------------------------------------------------------------------------------------------ */
+/* ---- Appending ------------------------------------------------------------------------------------------------------
+ */
 static int write_block(ty_collection *c, int fd, ty_file *file, uint64_t generation) {
   struct ty_store *s = c->store;
   const ame_kernel *k = c->env->kernel;
@@ -292,10 +295,8 @@ ty_status ty_delta_append(ty_collection *c, uint64_t generation, ty_files *files
     if (w->fresh) ty_file_remove(c, file.name);
     return ty_fail_io(err, result, "write", file.name);
   }
-  if (w->fresh)
-    files->deltas[files->delta_count++] = file; /* the caller left room for one more */
-  else
-    files->deltas[files->delta_count - 1] = file;
+  if (w->fresh) files->deltas[files->delta_count++] = file; /* the caller left room for one more */
+  else files->deltas[files->delta_count - 1] = file;
   w->beside = ty_side_sync(c->env, w->fd);
   return TY_OK;
 }

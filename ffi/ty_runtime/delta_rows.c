@@ -8,14 +8,14 @@
 static uint64_t column_bytes(const ty_collection *c, int column, uint64_t rows) {
   bool coded = c->dtype != TY_INT4;
   switch (column) {
-    case TY_COLUMN_BLOCKS: return ty_block_count(rows) * AME_BLOCK_BYTES(c->dim);
-    case TY_COLUMN_CODES: return coded ? rows * AME_CODE_STRIDE(c->dim) : 0;
-    case TY_COLUMN_INFO: return coded ? rows * sizeof(ame_code_info) : 0;
-    case TY_COLUMN_ROW: return rows * sizeof(uint64_t);
-    case TY_COLUMN_BIRTH: return rows * sizeof(uint64_t);
-    case TY_COLUMN_DEAD: return rows;
-    case TY_COLUMN_PAYLOAD: return rows * sizeof(ty_payload);
-    default: return column - TY_COLUMN_KEYS < (int)c->columns ? rows * sizeof(uint32_t) : 0;
+  case TY_COLUMN_BLOCKS: return ty_block_count(rows) * AME_BLOCK_BYTES(c->dim);
+  case TY_COLUMN_CODES: return coded ? rows * AME_CODE_STRIDE(c->dim) : 0;
+  case TY_COLUMN_INFO: return coded ? rows * sizeof(ame_code_info) : 0;
+  case TY_COLUMN_ROW: return rows * sizeof(uint64_t);
+  case TY_COLUMN_BIRTH: return rows * sizeof(uint64_t);
+  case TY_COLUMN_DEAD: return rows;
+  case TY_COLUMN_PAYLOAD: return rows * sizeof(ty_payload);
+  default: return column - TY_COLUMN_KEYS < (int)c->columns ? rows * sizeof(uint32_t) : 0;
   }
 }
 
@@ -68,7 +68,7 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_erro
 }
 
 /* The segment's columns are const for everybody but this file. */
-#define SET(column, at, value) (*(uint64_t *)(uintptr_t) & (column)[at] = (value))
+#define SET(column, at, value) (*(uint64_t *)(uintptr_t)&(column)[at] = (value))
 
 void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i) {
   ty_segment *s = &c->delta;

@@ -12,7 +12,8 @@ void ty_path(const ty_collection *c, const char *name, char out[TY_PATH_MAX]) {
   snprintf(out, TY_PATH_MAX, "%s/%s", c->dir, name);
 }
 
-/* A link or a FIFO under one of our names is not ours: O_NONBLOCK keeps the open from waiting for a FIFO's other end. */
+/* A link or a FIFO under one of our names is not ours: O_NONBLOCK keeps the open from waiting for a FIFO's other end.
+ */
 static int open_read(const ty_collection *c, const char *name) {
   char path[TY_PATH_MAX];
   ty_path(c, name, path);
@@ -126,10 +127,8 @@ ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit,
   } else {
     out->capacity = size + 1;
     got = os->pread(os, fd, out->data, (size_t)size, 0);
-    if (got < 0)
-      status = ty_fail_io(err, (int)got, "read", name);
-    else
-      out->bytes = (uint64_t)got;
+    if (got < 0) status = ty_fail_io(err, (int)got, "read", name);
+    else out->bytes = (uint64_t)got;
   }
   os->close(os, fd);
   return status;

@@ -61,7 +61,8 @@ uint32_t ty_filter_select(const ty_filter *f, const ty_segment *s, uint64_t firs
   const uint8_t *dead = s->dead + first;
   const uint32_t *codes = compared(f, s);
   uint32_t found = 0;
-  /* Written without a branch: at a filter that lets half of the rows through a branch would be guessed wrong every other time. */
+  /* Written without a branch: at a filter that lets half of the rows through a branch would be guessed wrong every
+   * other time. */
   if (codes == NULL) {
     for (uint32_t i = 0; i < n; i++) {
       offsets[found] = (uint16_t)i;

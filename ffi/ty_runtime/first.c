@@ -1,8 +1,10 @@
-/* A directory without a manifest: nothing yet, what a first save left that was cut off, or a collection whose manifest was lost.
+/* A directory without a manifest: nothing yet, what a first save left that was cut off, or a collection whose manifest
+ * was lost.
  *
- * A first save puts an empty marker into the directory and syncs its name before the first slab comes into being; it removes the marker behind
- * the rename of the manifest. So slabs beside a marker, all of the first generation, were never acknowledged; any others are somebody's rows.
- * The removal is not synced: where a power cut brings the marker back, beside a manifest, it goes with the next change.
+ * A first save puts an empty marker into the directory and syncs its name before the first slab comes into being; it
+ * removes the marker behind the rename of the manifest. So slabs beside a marker, all of the first generation, were
+ * never acknowledged; any others are somebody's rows. The removal is not synced: where a power cut brings the marker
+ * back, beside a manifest, it goes with the next change.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 /* From one manifest to the next.
  *
- * A new state is built beside the old one and exchanged for it whole, so a file that turns out to be missing or damaged leaves the old
- * state answering. Only the tail of a delta is applied in place, and undone where it does not fit.
+ * A new state is built beside the old one and exchanged for it whole, so a file that turns out to be missing or damaged
+ * leaves the old state answering. Only the tail of a delta is applied in place, and undone where it does not fit.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "store.h"
 
-/* A try fails only where a writer replaced what it had begun to open, and a rewrite takes many times as long as an opening. There is no pause between
- * tries: the caller has the lock exclusively, and mostly is an event loop. */
+/* A try fails only where a writer replaced what it had begun to open, and a rewrite takes many times as long as an
+ * opening. There is no pause between tries: the caller has the lock exclusively, and mostly is an event loop. */
 #define TRIES 20
 
 static bool same_file(const ty_file *a, const ty_file *b) {
@@ -22,8 +22,8 @@ static bool same_last(const ty_files *a, const ty_files *b) {
          strcmp(a->deltas[a->delta_count - 1].name, b->deltas[b->delta_count - 1].name) == 0;
 }
 
-/* Whether the manifest only adds to what is loaded: the same base and indexes, deltas that are equal but for the last, which may be longer,
- * and fresh ones behind it. */
+/* Whether the manifest only adds to what is loaded: the same base and indexes, deltas that are equal but for the last,
+ * which may be longer, and fresh ones behind it. */
 static bool extends(const ty_collection *c, const ty_saved *m) {
   const ty_files *have = &c->store->files, *want = &m->files;
   if (c->generation == 0 || m->generation < c->generation || !same_file(&have->base, &want->base) ||
@@ -58,8 +58,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
       *file = want->deltas[i];
       have->delta_count = i + 1;
       status = ty_file_map(c, file, ty_room_ahead(file->bytes), err);
-      if (status == TY_OK && ty_crc_mapped(c, 0, file->map, file->bytes) != file->crc)
-        status = ty_wrong_sum(file, err);
+      if (status == TY_OK && ty_crc_mapped(c, 0, file->map, file->bytes) != file->crc) status = ty_wrong_sum(file, err);
       if (status == TY_OK) status = ty_delta_check_header(c, file, err);
     } else {
       status = ty_file_still(c, file, want->deltas[i].bytes, err);

@@ -1,31 +1,33 @@
 /* The bytes on disk. FORMAT.md says the same in tables; no other file knows a magic number or an offset.
  *
- * Integers and floats are little-endian, as on every platform we build for, so records are read in place. Every struct below has no
- * padding of the compiler's own; reserved fields are zero and checked to be.
+ * Integers and floats are little-endian, as on every platform we build for, so records are read in place. Every struct
+ * below has no padding of the compiler's own; reserved fields are zero and checked to be.
  */
 #ifndef TY_FORMAT_H
 #define TY_FORMAT_H
 
 #include "ty_runtime.h"
 
-#define TY_ALIGN 64u /* of sections, blocks, operations and vectors: a cache line, and what the kernel's loads like best */
+#define TY_ALIGN                                                                                                       \
+  64u /* of sections, blocks, operations and vectors: a cache line, and what the kernel's loads like best */
 
 #define TY_MANIFEST_NAME "collection.json"
-#define TY_LOCK_NAME ".lock"
-#define TY_FIRST_NAME ".first-save"
-#define TY_ID_MAP_NAME "id_map.npy"
-#define TY_SPILL_NAME "spill"
-#define TY_MANIFEST_MAX ((uint64_t)16 << 20)
-#define TY_FILES_MAX 4096u
-#define TY_ROWS_MAX 0x7fffffffu /* base and delta together: positions are kept in 32 bits in memory */
+#define TY_LOCK_NAME     ".lock"
+#define TY_FIRST_NAME    ".first-save"
+#define TY_ID_MAP_NAME   "id_map.npy"
+#define TY_SPILL_NAME    "spill"
+#define TY_MANIFEST_MAX  ((uint64_t)16 << 20)
+#define TY_FILES_MAX     4096u
+#define TY_ROWS_MAX      0x7fffffffu /* base and delta together: positions are kept in 32 bits in memory */
 
-#define TY_ID_MAX 512u
+#define TY_ID_MAX   512u
 #define TY_META_MAX ((uint64_t)1 << 20)
 #define TY_TEXT_MAX ((uint64_t)64 << 20)
-#define TY_KEY_MAX ((uint64_t)64 << 10)
+#define TY_KEY_MAX  ((uint64_t)64 << 10)
 
-/* ---- Slabs: sealed files of sections ------------------------------------------------------------------------------- */
-#define TY_SLAB_MAGIC 0x3142414c53435653ull /* "SVCSLAB1" */
+/* ---- Slabs: sealed files of sections -------------------------------------------------------------------------------
+ */
+#define TY_SLAB_MAGIC   0x3142414c53435653ull /* "SVCSLAB1" */
 #define TY_SLAB_VERSION 1u
 enum { TY_SLAB_BASE = 1, TY_SLAB_IVF = 2, TY_SLAB_LEXICAL = 3 };
 
@@ -33,10 +35,10 @@ typedef struct ty_slab_header {
   uint64_t magic;
   uint32_t version;
   uint32_t kind;
-  uint32_t sections; /* entries of the table that follows this header */
-  uint32_t table_crc; /* of that table */
-  uint64_t bytes; /* of the file */
-  uint64_t generation; /* of the save that made it */
+  uint32_t sections;        /* entries of the table that follows this header */
+  uint32_t table_crc;       /* of that table */
+  uint64_t bytes;           /* of the file */
+  uint64_t generation;      /* of the save that made it */
   uint64_t base_generation; /* of the base it belongs to; of a base: its own */
   uint8_t reserved[12];
   uint32_t crc; /* of the 60 bytes before */
@@ -72,9 +74,9 @@ enum {
   TY_SECTION_TERMS_ENDS,
   TY_SECTION_TERMS,
   TY_SECTION_PRESENCE,
-  TY_SECTION_BLOCKS, /* missing from f32 bases of before there were any */
-  TY_SECTION_CODING, /* missing where blocks are of the rows as they are */
-  TY_SECTION_SQUARES, /* missing where the metric is not the inner product, and from older bases */
+  TY_SECTION_BLOCKS,   /* missing from f32 bases of before there were any */
+  TY_SECTION_CODING,   /* missing where blocks are of the rows as they are */
+  TY_SECTION_SQUARES,  /* missing where the metric is not the inner product, and from older bases */
   TY_SECTION_KEYS = 32 /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
 };
 /* The one section of an IVF or lexical slab. */
@@ -102,8 +104,9 @@ _Static_assert(sizeof(ty_coding_head) == 64, "coding");
 #define TY_HAS_META 1u
 #define TY_HAS_TEXT 2u
 
-/* ---- Deltas: append-only files of blocks --------------------------------------------------------------------------- */
-#define TY_DELTA_MAGIC 0x31544c4544435653ull /* "SVCDELT1" */
+/* ---- Deltas: append-only files of blocks ---------------------------------------------------------------------------
+ */
+#define TY_DELTA_MAGIC   0x31544c4544435653ull /* "SVCDELT1" */
 #define TY_DELTA_VERSION 1u
 
 typedef struct ty_delta_header {
@@ -135,8 +138,8 @@ _Static_assert(sizeof(ty_block_header) == 64, "block header");
 enum { TY_OPERATION_PUT = 1, TY_OPERATION_DELETE = 2 };
 #define TY_NO_ROW UINT64_MAX
 
-/* A put goes on with: vector in its stored form, id, metadata, text, terms, key lengths (columns x u32, 1-byte aligned), key bytes, zero
- * padding. A delete has nothing more. */
+/* A put goes on with: vector in its stored form, id, metadata, text, terms, key lengths (columns x u32, 1-byte
+ * aligned), key bytes, zero padding. A delete has nothing more. */
 typedef struct ty_operation {
   uint32_t kind;
   uint32_t flags;    /* TY_HAS_META, TY_HAS_TEXT */
@@ -150,9 +153,10 @@ typedef struct ty_operation {
 } ty_operation;
 _Static_assert(sizeof(ty_operation) == 64, "operation");
 
-/* ---- id_map.npy: numpy format 1.0 ----------------------------------------------------------------------------------- */
-#define TY_NPY_HEADER 128u
-#define TY_NPY_WIDTH_MIN 32u
+/* ---- id_map.npy: numpy format 1.0 -----------------------------------------------------------------------------------
+ */
+#define TY_NPY_HEADER     128u
+#define TY_NPY_WIDTH_MIN  32u
 #define TY_NPY_WIDTH_STEP 16u
 
 static inline uint64_t ty_align_up(uint64_t n) { return (n + (TY_ALIGN - 1)) & ~(uint64_t)(TY_ALIGN - 1); }

@@ -1,7 +1,8 @@
 /* id_map.npy: the external ids by row number, for numpy. A checked copy of what the segments say, never read back.
  *
- * Its header names the number of rows and so is the one place that a save writes over. Appended bytes are not synced: after a power cut
- * the copy may be behind, which its checksum in the manifest tells, and the next writer writes it anew.
+ * Its header names the number of rows and so is the one place that a save writes over. Appended bytes are not synced:
+ * after a power cut the copy may be behind, which its checksum in the manifest tells, and the next writer writes it
+ * anew.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -51,7 +52,8 @@ typedef struct id_reader {
 static ty_slice next_id(id_reader *r, uint64_t i) {
   ty_slice s = r->id(r->ctx, i);
   uint64_t apart = (uint64_t)((uintptr_t)s.data - (uintptr_t)r->before);
-  ty_touched(r->c, TY_OF_BASE | TY_OF_DELTA | TY_OF_OPERATIONS, apart < TY_SCATTERED ? apart : TY_SCATTERED, TY_RESIDENT_MOST);
+  ty_touched(r->c, TY_OF_BASE | TY_OF_DELTA | TY_OF_OPERATIONS, apart < TY_SCATTERED ? apart : TY_SCATTERED,
+             TY_RESIDENT_MOST);
   r->before = s.data;
   return s;
 }
@@ -107,10 +109,8 @@ ty_status ty_id_map_write(const ty_collection *c, uint64_t rows, id_fn id, const
   if (result >= 0 && !no_memory) result = os->sync(os, fd), what = "sync";
   int closed = os->close(os, fd);
   if (result >= 0) result = closed;
-  if (no_memory)
-    status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", TY_ID_MAP_NAME);
-  else if (result < 0)
-    status = ty_fail_io(err, result, what, TY_ID_MAP_NAME);
+  if (no_memory) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", TY_ID_MAP_NAME);
+  else if (result < 0) status = ty_fail_io(err, result, what, TY_ID_MAP_NAME);
   if (status == TY_OK) status = ty_lock_still(c, err);
   if (status == TY_OK) {
     result = os->rename(os, from, to);
@@ -173,7 +173,8 @@ static bool append(ty_collection *c, uint64_t first_at, ty_file *file) {
   if (fd < 0) return false;
   bool good = os->size(os, fd, &size) >= 0 && size >= file->bytes;
   uint8_t head[TY_NPY_HEADER], found[TY_NPY_HEADER];
-  /* Another process may have put its own map here and then have failed to commit what it is of: it has another number of rows. */
+  /* Another process may have put its own map here and then have failed to commit what it is of: it has another number
+   * of rows. */
   header(head, width, rows_before);
   if (good && s->id_map_checked)
     s->id_map_checked =

@@ -1,19 +1,21 @@
-/* Two tables over the live rows: by external id, and by order of insertion. Neither is stored: both are built when first asked for and then
- * follow every change.
+/* Two tables over the live rows: by external id, and by order of insertion. Neither is stored: both are built when
+ * first asked for and then follow every change.
  *
- * A table that cannot grow for want of memory is dropped and built anew at the next need, so that keeping one up to date never fails.
+ * A table that cannot grow for want of memory is dropped and built anew at the next need, so that keeping one up to
+ * date never fails.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "store.h"
 
-/* ---- By id: open addressing, linear probing, at most 3/4 in use ------------------------------------------------------ */
+/* ---- By id: open addressing, linear probing, at most 3/4 in use
+ * ------------------------------------------------------ */
 static uint32_t tag_of(const ty_collection *c, ty_slice id) {
   return (uint32_t)(c->env->kernel->hash64(id.data, (size_t)id.bytes, 0x7479) >> 32);
 }
 
-/* A slot's place in the table comes from the very bits that it keeps, so that a table grows without a look at the ids, which lie all over the files.
- * What is left of them still tells most strangers apart. */
+/* A slot's place in the table comes from the very bits that it keeps, so that a table grows without a look at the ids,
+ * which lie all over the files. What is left of them still tells most strangers apart. */
 static void insert(struct ty_store *s, uint32_t tag, uint32_t place_plus_1) {
   ty_id_slot *table = s->id_table.data;
   uint64_t mask = s->id_table_size - 1, slot = tag & mask;
@@ -45,12 +47,10 @@ static bool build_ids(const ty_collection *c) {
     if (r.segment->dead[r.at]) continue;
     ty_slice id = ty_row_id(r.segment, r.at);
     insert(s, tag_of(c, id), (ty_place)i + 1);
-    /* A base's ids lie side by side, a delta's among all else of their rows. The table fills up at random: whoever lets go of it early has nearly
-     * every page of it mapped once more for each row. */
-    if (r.segment->is_base)
-      ty_touched(c, TY_OF_BASE, id.bytes, TY_RESIDENT_MOST);
-    else
-      ty_touched(c, TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
+    /* A base's ids lie side by side, a delta's among all else of their rows. The table fills up at random: whoever lets
+     * go of it early has nearly every page of it mapped once more for each row. */
+    if (r.segment->is_base) ty_touched(c, TY_OF_BASE, id.bytes, TY_RESIDENT_MOST);
+    else ty_touched(c, TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
     ty_touched(c, TY_OF_DERIVED, sizeof(ty_id_slot), TY_RESIDENT_MOST);
   }
   return true;
@@ -133,7 +133,8 @@ static void id_died(ty_collection *c, ty_place place) {
   }
 }
 
-/* ---- By birth: births are dense from the base's first row on, so a plain array serves ------------------------------- */
+/* ---- By birth: births are dense from the base's first row on, so a plain array serves -------------------------------
+ */
 static bool grow_order(const ty_collection *c, uint64_t size) {
   struct ty_store *s = c->store;
   if (size <= s->order_size) return true;
@@ -159,17 +160,16 @@ ty_status ty_order_need(const ty_collection *c, ty_error *err) {
   return need(c, &c->store->order_ready, build_order, err);
 }
 
-/* ---- Following changes: under the exclusive lock -------------------------------------------------------------------- */
+/* ---- Following changes: under the exclusive lock --------------------------------------------------------------------
+ */
 void ty_derived_added(ty_collection *c, ty_place place) {
   struct ty_store *s = c->store;
   if (atomic_load(&s->ids_ready)) id_added(c, place);
   if (!atomic_load(&s->order_ready)) return;
   ty_ref r = ty_ref_of(c, place);
   uint64_t slot = r.segment->birth[r.at] - s->first_row;
-  if (!grow_order(c, slot + 1))
-    atomic_store(&s->order_ready, false);
-  else
-    ((ty_place *)s->order.data)[slot] = place + 1;
+  if (!grow_order(c, slot + 1)) atomic_store(&s->order_ready, false);
+  else ((ty_place *)s->order.data)[slot] = place + 1;
 }
 
 void ty_derived_died(ty_collection *c, ty_place place) {
@@ -191,7 +191,8 @@ void ty_derived_drop(ty_collection *c) {
   s->id_table_size = s->id_table_used = s->order_size = 0;
 }
 
-/* ---- By row number: replay asks, and a map of ids that is written anew ---------------------------------------------- */
+/* ---- By row number: replay asks, and a map of ids that is written anew ----------------------------------------------
+ */
 /* Without memory for it there is none. */
 static void build_base_at(ty_collection *c) {
   struct ty_store *s = c->store;
@@ -208,10 +209,8 @@ bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out) {
   uint64_t low = 0, high = c->delta.count;
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
-    if (c->delta.row[middle] < row)
-      low = middle + 1;
-    else
-      high = middle;
+    if (c->delta.row[middle] < row) low = middle + 1;
+    else high = middle;
   }
   if (low < c->delta.count && c->delta.row[low] == row) {
     *out = (ty_place)(c->base.count + low);

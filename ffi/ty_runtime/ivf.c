@@ -1,4 +1,5 @@
-/* The IVF index: rows of a partition grouped by the nearest of nlist centroids, so that a question reads only the groups near it. */
+/* The IVF index: rows of a partition grouped by the nearest of nlist centroids, so that a question reads only the
+ * groups near it. */
 #include "ivf.h"
 
 #include <float.h>
@@ -74,7 +75,7 @@ static double growth(double now, double then) {
 
 double ty_ivf_drift(const ty_ivf_part *part) { return growth(mean_square(part), part->built_square); }
 
-/* ---- Building -------------------------------------------------------------------------------------------------------*/
+/* ---- Building ---- */
 
 /* The trained part of the old index for the same partition; NULL where it has none. */
 static const ty_ivf_part *old_part(const ty_collection *c, uint32_t key) {
@@ -85,10 +86,10 @@ static const ty_ivf_part *old_part(const ty_collection *c, uint32_t key) {
   return NULL;
 }
 
-/* A reach that was measured on other rows promises nothing for these: with clusters that the centroids do not know it found 0.78 where
- * 0.95 was asked. Measuring it again takes 0.3 s of CPU for 100,000 x 384 rows and twice that for images, so a compaction does it where there
- * is a reason: rows lie farther or nearer than they did by this factor, or are more or fewer. What calibration asks about are then rows at
- * random. */
+/* A reach that was measured on other rows promises nothing for these: with clusters that the centroids do not know it
+ * found 0.78 where 0.95 was asked. Measuring it again takes 0.3 s of CPU for 100,000 x 384 rows and twice that for
+ * images, so a compaction does it where there is a reason: rows lie farther or nearer than they did by this factor, or
+ * are more or fewer. What calibration asks about are then rows at random. */
 #define SQUARE_CHANGE 1.1
 #define ROWS_CHANGE   1.5
 #define HELD_MAX      1000u
@@ -167,15 +168,11 @@ ty_status ty_ivf_train(ty_rebase *r, ty_error *err) {
       uint64_t rows = r->spans[i].count;
       const ty_ivf_part *old = keep ? old_part(c, r->spans[i].key) : NULL;
       if (rows == 0 || (keep ? old == NULL : rows < ivf->min_rows)) continue;
-      if (pass == 0)
-        b.crew.total += rows + (keep ? 0 : ty_ivf_train_work(rows, b.dim));
-      else
-        status = add_part(&b, ivf, i, old, err);
+      if (pass == 0) b.crew.total += rows + (keep ? 0 : ty_ivf_train_work(rows, b.dim));
+      else status = add_part(&b, ivf, i, old, err);
     }
   }
-  if (status == TY_OK && ivf->count != 0)
-    r->ivf = ivf;
-  else
-    ty_ivf_free(ivf);
+  if (status == TY_OK && ivf->count != 0) r->ivf = ivf;
+  else ty_ivf_free(ivf);
   return status;
 }

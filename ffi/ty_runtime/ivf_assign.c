@@ -6,8 +6,8 @@
 #include "ivf_near.h"
 #include "spill.h"
 
-#define TASK_PRODUCTS  (1ull << 29)
-#define TASK_ROWS_MAX  4096u
+#define TASK_PRODUCTS (1ull << 29)
+#define TASK_ROWS_MAX 4096u
 
 uint64_t ty_ivf_task_rows(uint64_t nlist, uint64_t dim) {
   uint64_t rows = TASK_PRODUCTS / (nlist * dim) / 4 * 4;
@@ -27,7 +27,8 @@ typedef struct assigning {
 } assigning;
 
 ty_status ty_ivf_not_finite(ty_error *err) {
-  return ty_fail(err, TY_CORRUPT, "a vector of the base is not finite: restore the collection from a copy or an export");
+  return ty_fail(err, TY_CORRUPT,
+                 "a vector of the base is not finite: restore the collection from a copy or an export");
 }
 
 static ty_status assign_task(void *context, uint64_t task, uint32_t worker, ty_error *err) {
@@ -69,8 +70,8 @@ static void reorder(const assigning *a, const ty_ivf_held *held, ty_ref *sorted,
   list_starts[0] = span->first;
 }
 
-/* Radii. sq_l2 is good to dim * 2^-22, plus what is lost among the denormals; with both added `most` is a bound. A square that overflowed
- * makes an infinite radius, of which every bound is infinite: such a list is always read. */
+/* Radii. sq_l2 is good to dim * 2^-22, plus what is lost among the denormals; with both added `most` is a bound. A
+ * square that overflowed makes an infinite radius, of which every bound is infinite: such a list is always read. */
 static void measure(const assigning *a, const uint64_t *list_starts, double *sums, float *rms, float *most) {
   double relative = 1 + (double)a->b->dim * 0x1p-22 + 0x1p-20, lost = (double)a->b->dim * 0x1p-148;
   for (uint32_t l = 0; l < a->part->nlist; l++) most[l] = 0, sums[l] = 0;

@@ -8,13 +8,14 @@
  *       24     8  target_recall, f64
  *       32     8  total bytes
  *       40    24  zero
- *       64  64*p  for each part: span u32, nlist u32, nprobe u32, zero u32, offset u64, reach f64, reach_alone f64, built_square f64,
- *                 calibrated_square f64, calibrated_rows u64
+ *       64  64*p  for each part: span u32, nlist u32, nprobe u32, zero u32, offset u64, reach f64, reach_alone f64,
+ * built_square f64, calibrated_square f64, calibrated_rows u64
  *
- *   and at a part's offset, each aligned: nlist * dim f32 centroids, nlist f32 half norms, nlist f32 rms, nlist f32 most, nlist
- *   ame_code_info, nlist * AME_CODE_STRIDE(dim) i8 codes of the centroids, nlist + 1 u64 list starts.
+ *   and at a part's offset, each aligned: nlist * dim f32 centroids, nlist f32 half norms, nlist f32 rms, nlist f32
+ * most, nlist ame_code_info, nlist * AME_CODE_STRIDE(dim) i8 codes of the centroids, nlist + 1 u64 list starts.
  *
- * "TYIVF001" had neither radii nor codes. Such an index is not read: the collection answers exactly until the next build.
+ * "TYIVF001" had neither radii nor codes. Such an index is not read: the collection answers exactly until the next
+ * build.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -68,8 +69,16 @@ ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_erro
   ty_buffer_append(out, &header, sizeof header);
   for (uint32_t i = 0; i < ivf->count; i++) {
     const ty_ivf_part *p = &ivf->parts[i];
-    ivf_entry entry = {p->span,        p->nlist,        p->nprobe,            0, offset, p->reach,
-                       p->reach_alone, p->built_square, p->calibrated_square, p->calibrated_rows};
+    ivf_entry entry = {p->span,
+                       p->nlist,
+                       p->nprobe,
+                       0,
+                       offset,
+                       p->reach,
+                       p->reach_alone,
+                       p->built_square,
+                       p->calibrated_square,
+                       p->calibrated_rows};
     ty_buffer_append(out, &entry, sizeof entry);
     offset += part_bytes(p->nlist, dim);
   }
@@ -170,23 +179,20 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
     ivf_entry e;
     uint64_t at = sizeof header + (uint64_t)i * sizeof e;
     memcpy(&e, data + at, sizeof e);
-    if (e.span >= span_count)
-      status = corrupt(err, at, "a part names a partition that does not exist");
+    if (e.span >= span_count) status = corrupt(err, at, "a part names a partition that does not exist");
     else if (e.nlist == 0 || e.nprobe == 0 || e.nprobe > e.nlist)
       status = corrupt(err, at + 4, "a part's number of lists is impossible");
     else if (!(e.reach >= 0 && e.reach_alone >= e.reach))
       status = corrupt(err, at + 24, "a part's reach is not a distance");
     else if (!(e.built_square >= 0 && e.calibrated_square >= 0))
       status = corrupt(err, at + 40, "a part's mean distance is not one");
-    else if (e.offset != expected)
-      status = corrupt(err, at + 16, "a part is not where it should be");
+    else if (e.offset != expected) status = corrupt(err, at + 16, "a part is not where it should be");
     else if (part_bytes(e.nlist, c->dim) > bytes.bytes - expected)
       status = corrupt(err, at + 4, "a part is longer than the index");
     else if (spans[e.span].first < next_first || spans[e.span].count > base->count ||
              spans[e.span].first > base->count - spans[e.span].count)
       status = corrupt(err, at, "the parts are not in the order of their partitions");
-    else
-      status = open_part(c, &e, &spans[e.span], data, &ivf->parts[i], err);
+    else status = open_part(c, &e, &spans[e.span], data, &ivf->parts[i], err);
     if (status != TY_OK) goto done;
     ivf->count = i + 1;
     expected += part_bytes(e.nlist, c->dim);
@@ -194,9 +200,7 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
   }
   if (expected != bytes.bytes) status = corrupt(err, expected, "bytes follow the last part");
 done:
-  if (status == TY_OK)
-    *out = ivf;
-  else
-    ty_ivf_free(ivf);
+  if (status == TY_OK) *out = ivf;
+  else ty_ivf_free(ivf);
   return status;
 }

@@ -1,13 +1,15 @@
 /* The nearest of many centroids for each of many rows, which is most of what building an index would cost.
  *
- * Centroids are grouped around pivots, about the square root of their number. A row looks at the groups of its nearest pivots until it saw a
- * part of the centroids, by 8-bit codes; the best few of these are measured in f32. That may miss the nearest centroid by one that is hardly
- * farther, which is all the same for an index: radii and the calibration are taken from the lists as they are. Five such passes over 60,000 x
- * 784 images and their samples take 0.6 s of CPU; comparing with all centroids in f32 they take 2.2. (To compare with the neighbours of a row's
- * last centroid only, as Wang et al. do, 2012, is no help for a row that comes for the first time, and a compaction would find other lists than
- * the training did.)
+ * Centroids are grouped around pivots, about the square root of their number. A row looks at the groups of its nearest
+ * pivots until it saw a part of the centroids, by 8-bit codes; the best few of these are measured in f32. That may miss
+ * the nearest centroid by one that is hardly farther, which is all the same for an index: radii and the calibration are
+ * taken from the lists as they are. Five such passes over 60,000 x 784 images and their samples take 0.6 s of CPU;
+ * comparing with all centroids in f32 they take 2.2. (To compare with the neighbours of a row's last centroid only, as
+ * Wang et al. do, 2012, is no help for a row that comes for the first time, and a compaction would find other lists
+ * than the training did.)
  *
- * Codes, their products and sq_l2 are equal to the bit everywhere; so are the lists, unless a pivot's group is decided by a tie in f32.
+ * Codes, their products and sq_l2 are equal to the bit everywhere; so are the lists, unless a pivot's group is decided
+ * by a tie in f32.
  */
 #include <math.h>
 
@@ -34,8 +36,10 @@ static void enter(shortlist *s, double value, uint32_t list) {
   if (s->count == CANDIDATES) s->least = s->value[CANDIDATES - 1];
 }
 
-/* In a loop of its own, which compilers turn into vector instructions. In doubles: products of two scales overflow a float. */
-static void values_of(const ty_ivf_asked *x, const float *scale, const float *bias, const int32_t *dots, uint32_t count, double *out) {
+/* In a loop of its own, which compilers turn into vector instructions. In doubles: products of two scales overflow a
+ * float. */
+static void values_of(const ty_ivf_asked *x, const float *scale, const float *bias, const int32_t *dots, uint32_t count,
+                      double *out) {
   for (uint32_t i = 0; i < count; i++) out[i] = x->scale * (double)scale[i] * (double)dots[i] + (double)bias[i];
 }
 

@@ -8,10 +8,11 @@
 /* Fewer are one group. */
 #define GROUPED_LEAST 64u
 #define PIVOT_STEPS   3u
-/* A row looks at one in so many centroids, at least, or at all of them in f32: the first of these with which the squared distances of TRIAL_ROWS rows
- * are at most LOSS_MOST more than by the last. With one in eight questions to images read 1 % more rows. */
+/* A row looks at one in so many centroids, at least, or at all of them in f32: the first of these with which the
+ * squared distances of TRIAL_ROWS rows are at most LOSS_MOST more than by the last. With one in eight questions to
+ * images read 1 % more rows. */
 static const uint32_t shares[] = {4, 2, 1, TY_IVF_IN_F32};
-#define ONE_GROUP 2u /* the first of them that is of use with a single group */
+#define ONE_GROUP  2u /* the first of them that is of use with a single group */
 #define TRIAL_ROWS 256u
 #define LOSS_MOST  0.002
 
@@ -40,9 +41,10 @@ static void mean_of(const ty_ivf_near *n, float *mean) {
   if (!n->k->all_finite(mean, n->dim)) memset(mean, 0, n->dim * sizeof *mean);
 }
 
-/* `apart` is scratch of dim floats. A difference that overflows is a code of nothing; such rows are compared in f32, by the trial. */
-static void encode(const ty_ivf_near *n, const float *centroid, const float *mean, float *apart, float half_norm, uint32_t at, int8_t *codes,
-                   float *scale, float *bias) {
+/* `apart` is scratch of dim floats. A difference that overflows is a code of nothing; such rows are compared in f32, by
+ * the trial. */
+static void encode(const ty_ivf_near *n, const float *centroid, const float *mean, float *apart, float half_norm,
+                   uint32_t at, int8_t *codes, float *scale, float *bias) {
   ame_code_info info;
   for (size_t d = 0; d < n->dim; d++) {
     apart[d] = centroid[d] - mean[d];
@@ -63,7 +65,8 @@ static ty_status make_groups(ty_ivf_near *n, const ty_ivf_builder *b, ty_error *
   double *sums = malloc(pivots * dim * sizeof *sums);
   uint64_t *counts = malloc(pivots * sizeof *counts);
   ty_status status = TY_OK;
-  if (mean == NULL || pivot == NULL || pivot_norms == NULL || distance == NULL || assign == NULL || sums == NULL || counts == NULL) {
+  if (mean == NULL || pivot == NULL || pivot_norms == NULL || distance == NULL || assign == NULL || sums == NULL ||
+      counts == NULL) {
     status = no_memory(n, err);
     goto done;
   }
@@ -110,12 +113,13 @@ void ty_ivf_near_close(ty_ivf_near *n) {
   free(n);
 }
 
-/* ---- How much to look at --------------------------------------------------------------------------------------------*/
+/* ---- How much to look at ---- */
 
 /* By f32, and not by the codes of all centroids, is what there is to lose: of rows nearly alike the codes are, too.
  *
- * Where centroids lie about as far from each other as from anything, the nearest pivots of a row say little: 100,000 x 384 rows of 1,000
- * clusters in random directions, which looked at a half of the centroids, were spread so that questions read 11,576 rows instead of 131. */
+ * Where centroids lie about as far from each other as from anything, the nearest pivots of a row say little: 100,000 x
+ * 384 rows of 1,000 clusters in random directions, which looked at a half of the centroids, were spread so that
+ * questions read 11,576 rows instead of 131. */
 static ty_status choose_share(ty_ivf_near *n, const ty_ivf_builder *b, const ty_span *span, ty_error *err) {
   enum { SHARES = sizeof shares / sizeof *shares };
   double sums[SHARES] = {0};
@@ -146,8 +150,8 @@ static ty_status choose_share(ty_ivf_near *n, const ty_ivf_builder *b, const ty_
   return fits ? TY_OK : no_memory(n, err);
 }
 
-ty_status ty_ivf_near_open(const ty_ivf_builder *b, const ty_span *span, const float *centroids, const float *half_norms,
-                           uint32_t nlist, ty_ivf_near **out, ty_error *err) {
+ty_status ty_ivf_near_open(const ty_ivf_builder *b, const ty_span *span, const float *centroids,
+                           const float *half_norms, uint32_t nlist, ty_ivf_near **out, ty_error *err) {
   ty_ivf_near *n = *out = calloc(1, sizeof *n);
   if (n == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to compare rows with IVF lists");
   *n = (ty_ivf_near){.k = b->k, .dim = (size_t)b->dim, .stride = AME_CODE_STRIDE(b->dim), .nlist = nlist, .share = 1};

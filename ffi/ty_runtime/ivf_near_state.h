@@ -15,8 +15,9 @@ struct ty_ivf_near {
   const float *centroids, *half_norms;
   uint32_t *order, *starts;    /* lists by group; where a group starts in that order */
   int8_t *codes, *pivot_codes; /* of the lists in that order; of the pivots */
-  /* A centroid's value is <x, c - m> - |c|^2 / 2, the largest for the nearest: scale times the product of codes, plus bias. m is the mean of the
-   * centroids: what all of them share would take the codes' bits from what tells them apart. */
+  /* A centroid's value is <x, c - m> - |c|^2 / 2, the largest for the nearest: scale times the product of codes, plus
+   * bias. m is the mean of the centroids: what all of them share would take the codes' bits from what tells them apart.
+   */
   float *scale, *bias, *pivot_scale, *pivot_bias;
 };
 

@@ -1,23 +1,25 @@
 /* Which lists a question reads.
  *
- * A row of a list is its centroid plus a rest, x = c + e, with |e| <= most and a root mean square of |e| of rms. For inner products
- * <q, x> = <q, c> + <q, e>: the values of the list's rows lie around <q, c> (the rests of a list add up to nothing, or about), and none
- * is above <q, c> + |q| most (Cauchy-Schwarz). How far above <q, c> a row lies is measured in units of |q| rms: that is its reach. In
- * hundreds of dimensions nearly all rests are nearly orthogonal to any question, so that reaches of 0.1 to 0.3 hold all but a few.
+ * A row of a list is its centroid plus a rest, x = c + e, with |e| <= most and a root mean square of |e| of rms. For
+ * inner products <q, x> = <q, c> + <q, e>: the values of the list's rows lie around <q, c> (the rests of a list add up
+ * to nothing, or about), and none is above <q, c> + |q| most (Cauchy-Schwarz). How far above <q, c> a row lies is
+ * measured in units of |q| rms: that is its reach. In hundreds of dimensions nearly all rests are nearly orthogonal to
+ * any question, so that reaches of 0.1 to 0.3 hold all but a few.
  *
- * A question reads the lists in falling order of <q, c> + reach * |q| rms and stops where that falls below the k-th best value found so
- * far. So it is not the number of lists that is fixed but how improbable a miss is: a question whose answers are near reads two lists, one
- * between the clusters, or a short one unlike any text, reads many. A fixed number, the usual nprobe, is calibrated with questions of the
- * first kind and fails those of the second: on 23,000 real texts and real short questions it found 0.87 where 0.95 was asked, and this rule
- * finds 0.97. With the largest distance of a list instead of the root mean square, or a mean of both, twice the rows are read for the same
- * recall on images, and as many on texts; with one radius for all lists 2.5 times as many.
+ * A question reads the lists in falling order of <q, c> + reach * |q| rms and stops where that falls below the k-th
+ * best value found so far. So it is not the number of lists that is fixed but how improbable a miss is: a question
+ * whose answers are near reads two lists, one between the clusters, or a short one unlike any text, reads many. A fixed
+ * number, the usual nprobe, is calibrated with questions of the first kind and fails those of the second: on 23,000
+ * real texts and real short questions it found 0.87 where 0.95 was asked, and this rule finds 0.97. With the largest
+ * distance of a list instead of the root mean square, or a mean of both, twice the rows are read for the same recall on
+ * images, and as many on texts; with one radius for all lists 2.5 times as many.
  *
- * For L2 a value is <q, x> - |x|^2 / 2 = (|q|^2 - |q - x|^2) / 2, and |q - x|^2 = D^2 - 2 <q - c, e> + |e|^2 with D = |q - c|: the middle
- * is <q, c> - |c|^2 / 2 - rms^2 / 2, the unit of reach D rms, and no row is nearer than D - most.
+ * For L2 a value is <q, x> - |x|^2 / 2 = (|q|^2 - |q - x|^2) / 2, and |q - x|^2 = D^2 - 2 <q - c, e> + |e|^2 with D =
+ * |q - c|: the middle is <q, c> - |c|^2 / 2 - rms^2 / 2, the unit of reach D rms, and no row is nearer than D - most.
  *
- * <q, c> is taken from 8-bit codes of both: the centroids are read by every question, and this is a quarter of their memory (948 lists of
- * 384 dimensions, in the cache: 9 us with all bounds, where the products in f32 alone take 16). The width of its bound is part of the
- * spread, which matters only for lists whose rows are all equal.
+ * <q, c> is taken from 8-bit codes of both: the centroids are read by every question, and this is a quarter of their
+ * memory (948 lists of 384 dimensions, in the cache: 9 us with all bounds, where the products in f32 alone take 16).
+ * The width of its bound is part of the spread, which matters only for lists whose rows are all equal.
  */
 #include <float.h>
 #include <math.h>
@@ -88,10 +90,8 @@ void ty_ivf_look(const ty_ivf_question *q, const ty_ivf_part *part, ty_ivf_outlo
       double width = q->per_norm * (double)x->norm + q->per_err * (double)x->err;
       double rms = (double)part->rms[from + i], most = (double)part->most[from + i];
       ty_ivf_outlook o;
-      if (q->c->metric == TY_L2)
-        o = look_l2(q, product, width, rms, most, (double)part->half_norms[from + i]);
-      else
-        o = look_dot(q, product, width, rms, most, (double)x->norm + (double)x->err);
+      if (q->c->metric == TY_L2) o = look_l2(q, product, width, rms, most, (double)part->half_norms[from + i]);
+      else o = look_dot(q, product, width, rms, most, (double)x->norm + (double)x->err);
       if (!(fabs(o.middle) <= DBL_MAX && o.spread <= DBL_MAX && o.most <= DBL_MAX)) o = unknown;
       if (o.most < q->value_least) o.most = q->value_least; /* scores are cut to the range of a float */
       out[from + i] = o;
@@ -149,10 +149,10 @@ done:
   return status;
 }
 
-/* Lists read first, by falling middle, for a threshold early: until this many rows for each row asked. The rest follows in the order in
- * which it lies in memory. Where no list can be left out this still pays for itself if rows have any structure, because fewer pass the
- * first level of the scan. Against a plain pass: 100,000 x 384 clustered rows 0.52 ms instead of 0.61, images the same, texts and
- * unclustered rows 3 to 5 % more. */
+/* Lists read first, by falling middle, for a threshold early: until this many rows for each row asked. The rest follows
+ * in the order in which it lies in memory. Where no list can be left out this still pays for itself if rows have any
+ * structure, because fewer pass the first level of the scan. Against a plain pass: 100,000 x 384 clustered rows 0.52 ms
+ * instead of 0.61, images the same, texts and unclustered rows 3 to 5 % more. */
 #define FIRST_ROWS  64u
 #define FIRST_LISTS 32u
 /* Neighbouring lists fed in one run, between two looks at the threshold. */

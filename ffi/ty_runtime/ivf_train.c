@@ -5,20 +5,21 @@
 
 #include "ivf_near.h"
 
-/* Centroids per square root of the rows. More lists are shorter ones, of which a question reads fewer rows, but each is looked at by every
- * question, and the build grows with them. Measured on 60,000 x 784 images, 22,000 x 1024 texts and 100,000 x 384 clustered rows: 2 and 4
- * answer in the same time within the noise; 4 takes 1.2 times as long to build as 3 (29,451 texts: no longer), and 2 finds 0.01 less of
- * real questions' answers. */
+/* Centroids per square root of the rows. More lists are shorter ones, of which a question reads fewer rows, but each is
+ * looked at by every question, and the build grows with them. Measured on 60,000 x 784 images, 22,000 x 1024 texts and
+ * 100,000 x 384 clustered rows: 2 and 4 answer in the same time within the noise; 4 takes 1.2 times as long to build as
+ * 3 (29,451 texts: no longer), and 2 finds 0.01 less of real questions' answers. */
 #define LISTS_PER_ROOT 3.0
 #define LISTS_MAX      65536u
-/* Rows a centroid is trained on, fewer where all samples together would pass SAMPLE_BYTES_MAX; and steps. Measured on the same images
- * and clustered rows and on 29,451 texts: with 64 rows and 10 steps the whole build takes 1.2 to 1.9 times as long, and questions
- * then read 2 to 12 % fewer rows, which is not where their time goes. */
+/* Rows a centroid is trained on, fewer where all samples together would pass SAMPLE_BYTES_MAX; and steps. Measured on
+ * the same images and clustered rows and on 29,451 texts: with 64 rows and 10 steps the whole build takes 1.2 to 1.9
+ * times as long, and questions then read 2 to 12 % fewer rows, which is not where their time goes. */
 #define SAMPLE_PER_LIST  32u
 #define SAMPLE_BYTES_MAX (256ull << 20)
 #define STEPS_MAX        4u
-/* Seeding costs samples x centroids, so it is done in groups, each of this many centroids from its own rows: k-means++ of 600 centroids
- * at once reads the sample 600 times. The seeds of different groups may lie close together; the Lloyd steps move them apart. */
+/* Seeding costs samples x centroids, so it is done in groups, each of this many centroids from its own rows: k-means++
+ * of 600 centroids at once reads the sample 600 times. The seeds of different groups may lie close together; the Lloyd
+ * steps move them apart. */
 #define SEED_GROUP 64u
 /* Steps end early when no centroid moved by more than this part of the mean squared distance. */
 #define MOVE_MIN 1e-4f
@@ -129,8 +130,9 @@ static int farthest_first(const void *a, const void *b) {
   return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Gives each centroid without a row the row farthest from its own. kmeans_update does the same, but passes over the sample once for each:
- * with a partition of mostly equal rows nearly all centroids are empty, and that takes seconds without a look at `cancel`. */
+/* Gives each centroid without a row the row farthest from its own. kmeans_update does the same, but passes over the
+ * sample once for each: with a partition of mostly equal rows nearly all centroids are empty, and that takes seconds
+ * without a look at `cancel`. */
 static ty_status fill_empty(training *t, uint64_t *counts, ty_error *err) {
   uint64_t empty = 0;
   memset(counts, 0, (size_t)t->nlist * sizeof *counts);
@@ -169,8 +171,8 @@ static ty_status lloyd(training *t, double *sums, uint64_t *counts, ty_error *er
     spread /= (double)t->sample;
     status = fill_empty(t, counts, err);
     if (status != TY_OK) return status;
-    float moved = k->kmeans_update(t->rows, (size_t)t->sample, dim, t->assign, t->distance, t->nlist, t->centroids,
-                                   sums, counts);
+    float moved =
+        k->kmeans_update(t->rows, (size_t)t->sample, dim, t->assign, t->distance, t->nlist, t->centroids, sums, counts);
     if (!((double)moved > MOVE_MIN * spread)) {
       ty_crew_step(&t->b->crew, t->sample * (STEPS_MAX - 1 - i)); /* the steps spared count as done */
       break;
@@ -203,10 +205,10 @@ ty_status ty_ivf_train_part(ty_ivf_builder *b, const ty_span *span, uint32_t nli
   held->rows = malloc((size_t)(t.held + 1) * sizeof *held->rows);
   bool asks = true;
   for (uint32_t i = 0; i < b->crew.threads; i++) asks = ty_ivf_asker_open(b, &t.askers[i]) && asks;
-  if (!asks || sums == NULL || counts == NULL || t.index == NULL || t.rows == NULL || t.codes == NULL || t.scale == NULL || t.distance == NULL ||
-      t.assign == NULL || held->rows == NULL) {
-    status =
-        ty_fail(err, TY_NO_MEMORY, "not enough memory to train an IVF index on %llu rows", (unsigned long long)t.sample);
+  if (!asks || sums == NULL || counts == NULL || t.index == NULL || t.rows == NULL || t.codes == NULL ||
+      t.scale == NULL || t.distance == NULL || t.assign == NULL || held->rows == NULL) {
+    status = ty_fail(err, TY_NO_MEMORY, "not enough memory to train an IVF index on %llu rows",
+                     (unsigned long long)t.sample);
     goto done;
   }
   draw(&t);
@@ -214,8 +216,7 @@ ty_status ty_ivf_train_part(ty_ivf_builder *b, const ty_span *span, uint32_t nli
   memcpy(held->rows, t.index, (size_t)t.held * sizeof *held->rows);
   qsort(held->rows, (size_t)t.held, sizeof *held->rows, ascending);
   status = ty_crew_run(&b->crew, (t.sample + t.task_rows - 1) / t.task_rows, copy_task, &t, err);
-  if (status == TY_OK)
-    status = ty_crew_run(&b->crew, (nlist + SEED_GROUP - 1) / SEED_GROUP, seed_task, &t, err);
+  if (status == TY_OK) status = ty_crew_run(&b->crew, (nlist + SEED_GROUP - 1) / SEED_GROUP, seed_task, &t, err);
   if (status == TY_OK) status = lloyd(&t, sums, counts, err);
 done:
   free(sums);

@@ -40,8 +40,7 @@ static const uint8_t *skip_string(const uint8_t *p, const uint8_t *end) {
 static const uint8_t *skip_number(const uint8_t *p, const uint8_t *end) {
   if (p < end && *p == '-') p++;
   if (p >= end || !is_digit(*p)) return NULL;
-  if (*p == '0')
-    p++;
+  if (*p == '0') p++;
   else
     while (p < end && is_digit(*p)) p++;
   if (p < end && *p == '.') {
@@ -134,10 +133,8 @@ bool ty_json_is_string(ty_slice value) { return value.bytes >= 2 && value.data[0
 static void put_utf8(ty_buffer *out, uint32_t c) {
   uint8_t b[4];
   uint64_t n;
-  if (c < 0x80)
-    b[0] = (uint8_t)c, n = 1;
-  else if (c < 0x800)
-    b[0] = (uint8_t)(0xc0 | c >> 6), b[1] = (uint8_t)(0x80 | (c & 0x3f)), n = 2;
+  if (c < 0x80) b[0] = (uint8_t)c, n = 1;
+  else if (c < 0x800) b[0] = (uint8_t)(0xc0 | c >> 6), b[1] = (uint8_t)(0x80 | (c & 0x3f)), n = 2;
   else if (c < 0x10000)
     b[0] = (uint8_t)(0xe0 | c >> 12), b[1] = (uint8_t)(0x80 | (c >> 6 & 0x3f)), b[2] = (uint8_t)(0x80 | (c & 0x3f)),
     n = 3;
@@ -244,12 +241,9 @@ void ty_json_put_string(ty_buffer *out, ty_slice bytes) {
   for (uint64_t i = 0; i < bytes.bytes; i++) {
     uint8_t c = bytes.data[i];
     char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-    if (c < 0x20)
-      ty_buffer_append(out, escape, 6);
-    else if (c == '"' || c == '\\')
-      ty_buffer_append(out, "\\", 1), ty_buffer_append(out, &c, 1);
-    else
-      ty_buffer_append(out, &c, 1);
+    if (c < 0x20) ty_buffer_append(out, escape, 6);
+    else if (c == '"' || c == '\\') ty_buffer_append(out, "\\", 1), ty_buffer_append(out, &c, 1);
+    else ty_buffer_append(out, &c, 1);
   }
   ty_buffer_append(out, "\"", 1);
 }

@@ -1,5 +1,5 @@
-/* A small strict JSON reader (RFC 8259) over slices, for the manifest only. It copies nothing but decoded strings; bytes of strings are
- * passed on as they are, so it knows nothing of UTF-8. */
+/* A small strict JSON reader (RFC 8259) over slices, for the manifest only. It copies nothing but decoded strings;
+ * bytes of strings are passed on as they are, so it knows nothing of UTF-8. */
 #ifndef TY_JSON_H
 #define TY_JSON_H
 

@@ -1,8 +1,9 @@
 /* The lexical index in memory: keeping the statistics those of the live rows.
  *
- * Notes (added, died, reset) only mark the index stale; the next question compares its own account of each row, counted or taken off,
- * with what the segments say now. So it does not matter how often or in which order something was noted, and nothing is allocated where a
- * change happens. The comparison is a memcmp of one byte a row: 100,000 rows in 3 microseconds.
+ * Notes (added, died, reset) only mark the index stale; the next question compares its own account of each row, counted
+ * or taken off, with what the segments say now. So it does not matter how often or in which order something was noted,
+ * and nothing is allocated where a change happens. The comparison is a memcmp of one byte a row: 100,000 rows in 3
+ * microseconds.
  */
 #include "lexical.h"
 
@@ -35,7 +36,7 @@ double ty_lexical_mean(const ty_lexical *x) {
   return ty_mean_length(x->base_tokens + x->delta_tokens, ty_lexical_docs(x));
 }
 
-/* ---- Keeping in step ------------------------------------------------------------------------------------------------*/
+/* ---- Keeping in step ---- */
 
 static ty_status no_memory(ty_error *err) {
   return ty_fail(err, TY_NO_MEMORY, "not enough memory for the lexical index of the newest rows");
@@ -77,17 +78,16 @@ static bool list_add(ty_list *l, uint32_t doc, uint32_t tf) {
 static ty_status account(ty_lexical *x, const ame_kernel *k, const ty_segment *s, uint64_t at, int sign, bool post,
                          ty_error *err) {
   ty_tally *t = &x->tally;
-  uint64_t *docs = s->is_base ? &x->base_docs : &x->delta_docs, *tokens = s->is_base ? &x->base_tokens : &x->delta_tokens;
+  uint64_t *docs = s->is_base ? &x->base_docs : &x->delta_docs,
+           *tokens = s->is_base ? &x->base_tokens : &x->delta_tokens;
   ty_status status = ty_tally_row(t, k, (ty_ref){s, at}, err);
   if (status != TY_OK) return status;
   for (uint64_t i = 0; i < t->count; i++) {
     uint32_t number = changed_term(x, (uint32_t)(t->items[i] >> 32));
     if (number == TY_NO_TERM) return no_memory(err);
     ty_change *change = &x->change[number];
-    if (s->is_base)
-      change->died -= sign;
-    else
-      change->added += sign;
+    if (s->is_base) change->died -= sign;
+    else change->added += sign;
     if (post && !list_add(&change->list, (uint32_t)at, (uint32_t)t->items[i])) return no_memory(err);
   }
   *docs += (uint64_t)(int64_t)sign;

@@ -1,8 +1,8 @@
 /* What the files of the lexical index share.
  *
- * The base's inverted index is mapped and never changes. What happened since it was built lives beside it in memory: postings of the delta's
- * rows, and for each term by how much its document frequency differs from the stored one. So N, df and the mean length are always those
- * of the live rows, and a score is the same before and after a compaction.
+ * The base's inverted index is mapped and never changes. What happened since it was built lives beside it in memory:
+ * postings of the delta's rows, and for each term by how much its document frequency differs from the stored one. So N,
+ * df and the mean length are always those of the live rows, and a score is the same before and after a compaction.
  */
 #ifndef TY_LEXICAL_H
 #define TY_LEXICAL_H
@@ -11,9 +11,9 @@
 #include "lexical_format.h"
 #include "tally.h"
 
-/* ---- A set of term hashes, numbered in order of arrival: bag.c -------------------------------------------------------*/
+/* ---- A set of term hashes, numbered in order of arrival: bag.c ---- */
 typedef struct ty_bag {
-  uint32_t *hash; /* by number */
+  uint32_t *hash;  /* by number */
   uint32_t *table; /* open addressing: number + 1, 0 empty; a power of two, at most half full */
   uint32_t count, capacity, table_size;
 } ty_bag;
@@ -24,7 +24,7 @@ void ty_bag_free(ty_bag *b);
 /* Sorts by the upper 32 bits; `scratch` has room for n. Stable, linear: terms come by the million. */
 void ty_sort_by_hash(uint64_t *items, uint64_t *scratch, uint64_t n);
 
-/* ---- The index ------------------------------------------------------------------------------------------------------*/
+/* ---- The index ---- */
 /* Postings of the delta's rows: a stream as in lexical_format.h, of 3 bytes a posting or so. */
 typedef struct ty_list {
   uint8_t *bytes;
@@ -39,8 +39,8 @@ typedef struct ty_change {
 } ty_change;
 
 struct ty_lexical {
-  /* Where the stored index cannot be read: TY_STATE or TY_CORRUPT, and what to do about it. What follows is then empty but for k1 and b, if
-   * `known`. */
+  /* Where the stored index cannot be read: TY_STATE or TY_CORRUPT, and what to do about it. What follows is then empty
+   * but for k1 and b, if `known`. */
   ty_status trouble;
   char message[512];
   bool known;
@@ -48,13 +48,14 @@ struct ty_lexical {
   /* The stored index, in the mapping. */
   ty_lexical_image image;
 
-  /* Below: changed by ty_lexical_sync only, under `lock`, or under the collection's exclusive lock (stale, restart). Once in step with the
-   * segments it stays so while questions hold the collection's lock, and they read it without a lock. */
+  /* Below: changed by ty_lexical_sync only, under `lock`, or under the collection's exclusive lock (stale, restart).
+   * Once in step with the segments it stays so while questions hold the collection's lock, and they read it without a
+   * lock. */
   pthread_mutex_t lock;
-  bool stale;   /* something was noted since the last question */
-  bool restart; /* the delta's rows may be others than those that were counted */
-  bool broken;  /* a count ended half-way: none of what is below can be trusted */
-  uint64_t base_docs, base_tokens;   /* of live rows */
+  bool stale;                      /* something was noted since the last question */
+  bool restart;                    /* the delta's rows may be others than those that were counted */
+  bool broken;                     /* a count ended half-way: none of what is below can be trusted */
+  uint64_t base_docs, base_tokens; /* of live rows */
   uint64_t delta_docs, delta_tokens;
   uint8_t *base_dead;  /* by position: 1 where the row's terms are already taken off */
   uint8_t *delta_dead; /* the same for the delta, delta_count entries */

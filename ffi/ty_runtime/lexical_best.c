@@ -1,4 +1,5 @@
-/* The best k rows in a binary heap, as the kernel's topk; scores here are whole numbers of more bits than a float has. */
+/* The best k rows in a binary heap, as the kernel's topk; scores here are whole numbers of more bits than a float has.
+ */
 #include "lexical_question.h"
 
 static bool better(const ty_ranked *a, const ty_ranked *b) {
@@ -21,7 +22,8 @@ void ty_best_offer(ty_best *b, const ty_ranked *one) {
     return;
   }
   uint64_t at = b->count++;
-  for (uint64_t parent; at > 0 && better(&b->items[parent = (at - 1) / 2], one); at = parent) b->items[at] = b->items[parent];
+  for (uint64_t parent; at > 0 && better(&b->items[parent = (at - 1) / 2], one); at = parent)
+    b->items[at] = b->items[parent];
   b->items[at] = *one;
 }
 

@@ -1,5 +1,6 @@
-/* Blocks and streams of postings. Widths are chosen so that a block is smallest, numbers that need more bits are exceptions (PFOR: Zukowski et
- * al., "Super-scalar RAM-CPU cache compression", 2006): one large tf, or one gap between two chapters, would else widen all 128.
+/* Blocks and streams of postings. Widths are chosen so that a block is smallest, numbers that need more bits are
+ * exceptions (PFOR: Zukowski et al., "Super-scalar RAM-CPU cache compression", 2006): one large tf, or one gap between
+ * two chapters, would else widen all 128.
  */
 #include "lexical_format.h"
 
@@ -94,8 +95,8 @@ bool ty_block_tfs(const ame_kernel *k, const uint8_t *block, uint64_t bytes, uin
   if (!head_fits(block, bytes)) return false;
   const uint8_t *at = block + HEAD + 16ull * (block[0] + block[1]);
   k->unpack(block + HEAD + 16ull * block[0], block[1], tfs);
-  if (block[3] > 0 && (!patch(&at, block + bytes, block[2], block[0], NULL) ||
-                       !patch(&at, block + bytes, block[3], block[1], tfs)))
+  if (block[3] > 0 &&
+      (!patch(&at, block + bytes, block[2], block[0], NULL) || !patch(&at, block + bytes, block[3], block[1], tfs)))
     return false;
   uint32_t all = 0;
   for (uint32_t i = 0; i < AME_PACK; i++) {

@@ -1,6 +1,6 @@
-/* Writing the stored form, front to back: see lexical_format.h. One pass over the rows gives their lengths and, in runs, their postings; then the
- * lists are written while the runs are merged. Nothing is held that grows with the rows but the lengths and the dictionary, in files
- * where they are large (spill.h), and the directory of one list.
+/* Writing the stored form, front to back: see lexical_format.h. One pass over the rows gives their lengths and, in
+ * runs, their postings; then the lists are written while the runs are merged. Nothing is held that grows with the rows
+ * but the lengths and the dictionary, in files where they are large (spill.h), and the directory of one list.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ ty_status ty_builder_look(ty_lexical_builder *b, double part) {
   return ty_fail(b->err, TY_CANCELLED, "the build of the lexical index was cancelled");
 }
 
-/* ---- The rows -------------------------------------------------------------------------------------------------------*/
+/* ---- The rows ---- */
 
 static void take_hash(void *context, uint32_t hash) {
   ty_lexical_builder *b = context;
@@ -72,8 +72,9 @@ static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
   bool has_text, whole = ty_terms_open(&reader, ty_row_terms(row.segment, row.at));
   ty_slice text = ty_row_text(row.segment, row.at, &has_text);
   b->length = 0;
-  /* As ty_tally_row, but the tokens go to the runs as they come, which sort and count them anyway. Stored terms of a row that has its text as well
-   * are the delta's, and of old bases: they save the tokenising unless that has changed. */
+  /* As ty_tally_row, but the tokens go to the runs as they come, which sort and count them anyway. Stored terms of a
+   * row that has its text as well are the delta's, and of old bases: they save the tokenising unless that has changed.
+   */
   if (ty_terms_are_of_text(&reader, has_text, k)) {
     k->token_hashes(ty_token_cache(&b->cache, &b->texts), text.data, (size_t)text.bytes, take_hash, b);
   } else {
@@ -108,7 +109,7 @@ static ty_status read_rows(ty_lexical_builder *b) {
   return status;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------------------*/
+/* ---- The whole ---- */
 
 static ty_status build(ty_lexical_builder *b) {
   const ty_rebase *r = b->r;
@@ -126,7 +127,8 @@ static ty_status build(ty_lexical_builder *b) {
   ty_builder_end(b);
   if (b->failed) return ty_builder_no_memory(b->err);
   b->foot.entries_bytes = b->entries.used;
-  if (!ty_lexical_place(r->count, &b->foot, &place)) return ty_fail(b->err, TY_INVALID, "the rows are too many for a lexical index");
+  if (!ty_lexical_place(r->count, &b->foot, &place))
+    return ty_fail(b->err, TY_INVALID, "the rows are too many for a lexical index");
   pad(b, place.lengths - sizeof head - b->foot.lists_bytes);
   ty_builder_put(b, ty_builder_lengths(b), b->lengths.used);
   ty_builder_put(b, b->fences.memory.data, b->fences.used);

@@ -4,8 +4,8 @@
 
 #include "lexical_format.h"
 
-/* Takes the bytes as they come, front to back, some 64 KiB at a time. False: it failed and has told so itself; the build then ends with TY_IO and says
- * nothing more. */
+/* Takes the bytes as they come, front to back, some 64 KiB at a time. False: it failed and has told so itself; the
+ * build then ends with TY_IO and says nothing more. */
 typedef struct ty_lexical_sink {
   bool (*put)(void *ctx, const void *data, uint64_t bytes);
   void *ctx;

@@ -1,7 +1,8 @@
-/* The dictionary: terms in ascending order of hash, TY_DICT_TERMS a block, of which the fences tell the first. Half of all terms stand in one
- * row only; such a term costs some 4 bytes, row and all.
+/* The dictionary: terms in ascending order of hash, TY_DICT_TERMS a block, of which the fences tell the first. Half of
+ * all terms stand in one row only; such a term costs some 4 bytes, row and all.
  *
- * A block of entries is bits (bits.h): 48 for where the first list of the block begins, 6 for the Rice parameter, then for each term:
+ * A block of entries is bits (bits.h): 48 for where the first list of the block begins, 6 for the Rice parameter, then
+ * for each term:
  *
  *   the hash less the smallest that can follow the one before, Rice; of the first nothing, which its fence has
  *   one bit. 1: one row has the term; its position follows, in as many bits as docs - 1 has, and its tf, gamma
@@ -12,7 +13,7 @@
 #include "bits.h"
 #include "lexical_format.h"
 
-#define LIST_BITS 48u
+#define LIST_BITS      48u
 #define PARAMETER_BITS 6u
 
 static unsigned bits_of(uint64_t v) { return v == 0 ? 0 : 64 - (unsigned)__builtin_clzll(v); }
@@ -47,10 +48,8 @@ static uint64_t find_fence(const ty_lexical_image *x, uint32_t hash) {
   uint64_t low = 0, high = (x->terms + TY_DICT_TERMS - 1) / TY_DICT_TERMS;
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
-    if (ty_load32(x->fences + 8 * middle) <= hash)
-      low = middle + 1;
-    else
-      high = middle;
+    if (ty_load32(x->fences + 8 * middle) <= hash) low = middle + 1;
+    else high = middle;
   }
   return low - 1;
 }

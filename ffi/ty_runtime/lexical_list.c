@@ -1,5 +1,5 @@
-/* Reading the list of one term. Nothing of it is believed: a block's positions must ascend to the one that the directory names, and a damaged list
- * ends the question.
+/* Reading the list of one term. Nothing of it is believed: a block's positions must ascend to the one that the
+ * directory names, and a damaged list ends the question.
  */
 #include "lexical_question.h"
 
@@ -80,7 +80,8 @@ ty_status ty_cursor_seek(ty_cursor *c, uint64_t doc, ty_error *err) {
     return status;
   }
   if (c->ended || ty_cursor_last(c) >= doc) return TY_OK;
-  /* Steps that double, then halves: the next block is nearly always the one, and another partition's first may be far away. */
+  /* Steps that double, then halves: the next block is nearly always the one, and another partition's first may be far
+   * away. */
   uint32_t low = c->block + 1, step = 1, high = low;
   while (high < c->blocks && ty_load32(c->directory + 4ull * high) < doc) {
     low = high + 1;
@@ -89,10 +90,8 @@ ty_status ty_cursor_seek(ty_cursor *c, uint64_t doc, ty_error *err) {
   }
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (ty_load32(c->directory + 4ull * middle) < doc)
-      low = middle + 1;
-    else
-      high = middle;
+    if (ty_load32(c->directory + 4ull * middle) < doc) low = middle + 1;
+    else high = middle;
   }
   c->block = low;
   c->count = c->from = 0;

@@ -5,7 +5,8 @@
 
 #define TERMS_PER_LOOK 4096u
 
-/* The bound of the postings at hand, rounded up. Parts are in units of 2^-24 and fall short by half a unit and six roundings to f32. */
+/* The bound of the postings at hand, rounded up. Parts are in units of 2^-24 and fall short by half a unit and six
+ * roundings to f32. */
 #define PARTS_SHORT 64u
 static uint8_t bound_of(const ty_lexical_builder *b) {
   uint32_t parts[TY_BLOCK_DOCS], most = 0;
@@ -76,7 +77,8 @@ void ty_builder_end(ty_lexical_builder *b) {
 ty_status ty_builder_term(void *context, uint32_t hash) {
   ty_lexical_builder *b = context;
   ty_dict_entry *e = &b->terms[b->term_count];
-  *e = (ty_dict_entry){.hash = hash, .df = (uint32_t)b->df, .doc = b->docs[0], .tf = b->tfs[0], .list = b->foot.lists_bytes};
+  *e = (ty_dict_entry){
+      .hash = hash, .df = (uint32_t)b->df, .doc = b->docs[0], .tf = b->tfs[0], .list = b->foot.lists_bytes};
   if (b->df > 1) {
     if (b->count == TY_BLOCK_DOCS) {
       put_block(b);
@@ -99,7 +101,8 @@ ty_status ty_builder_term(void *context, uint32_t hash) {
   b->next = b->df = b->list = b->directory.used = 0;
   b->foot.terms++;
   if (++b->term_count == TY_DICT_TERMS) ty_builder_end(b);
-  if (b->entries.used > UINT32_MAX) return ty_fail(b->err, TY_INVALID, "the rows have too many terms for a lexical index");
+  if (b->entries.used > UINT32_MAX)
+    return ty_fail(b->err, TY_INVALID, "the rows have too many terms for a lexical index");
   if (b->failed) return ty_builder_no_memory(b->err);
   if (b->foot.terms % TERMS_PER_LOOK != 0) return TY_OK;
   return ty_builder_look(b, TY_BUILD_ROWS_SHARE + (1 - TY_BUILD_ROWS_SHARE) * hash * 0x1p-32);

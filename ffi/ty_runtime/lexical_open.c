@@ -1,5 +1,5 @@
-/* Opening a stored lexical index: its head and foot are checked, what lies between is where it is used, so that opening reads two pages and not
- * the whole index.
+/* Opening a stored lexical index: its head and foot are checked, what lies between is where it is used, so that opening
+ * reads two pages and not the whole index.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +42,8 @@ static const char *read_image(ty_lexical *x, const ame_kernel *k, uint64_t rows,
   if (!old && crc != foot.crc) return "its head does not match its checksum";
   if (!old && !(ty_all_zero(head.reserved, sizeof head.reserved) && ty_all_zero(foot.reserved, sizeof foot.reserved)))
     return "a reserved field is not zero";
-  if (!(head.k1 >= 0 && head.k1 <= TY_LEXICAL_K1_MAX) || !(head.b >= 0 && head.b <= 1)) return "k1 or b is out of range";
+  if (!(head.k1 >= 0 && head.k1 <= TY_LEXICAL_K1_MAX) || !(head.b >= 0 && head.b <= 1))
+    return "k1 or b is out of range";
   x->known = true;
   x->k1 = head.k1;
   x->b = head.b;
@@ -67,7 +68,8 @@ static const char *read_image(ty_lexical *x, const ame_kernel *k, uint64_t rows,
 }
 
 static void say(ty_lexical *x, const char *what) {
-  snprintf(x->message, sizeof x->message, "the lexical index cannot be read, %.380s: run svc_build_lexical to make it anew", what);
+  snprintf(x->message, sizeof x->message,
+           "the lexical index cannot be read, %.380s: run svc_build_lexical to make it anew", what);
 }
 
 static ty_status open_object(ty_lexical **out, ty_error *err) {

@@ -6,7 +6,8 @@
 
 /* The sum of all terms' weights is brought below 2^SUM_BITS: with what rounding up adds, a row's sum fits 31 bits. */
 #define SUM_BITS 30
-/* k3 of Okapi BM25 (Robertson and Zaragoza 2009, eq. 3.17): a question that says a word twice does not mean it twice as much. */
+/* k3 of Okapi BM25 (Robertson and Zaragoza 2009, eq. 3.17): a question that says a word twice does not mean it twice as
+ * much. */
 #define QUERY_SATURATION 5.0
 /* A part may be above its weight by what f32 rounds up: six operations, each by 2^-24 of the result at most. */
 #define ROUNDING (1 + 0x1p-20)

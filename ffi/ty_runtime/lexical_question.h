@@ -6,14 +6,14 @@
 
 typedef struct query_term {
   uint32_t hash;
-  uint32_t count;  /* how often the query says it */
-  uint32_t added;  /* number among the changed terms; TY_NO_TERM: none */
+  uint32_t count; /* how often the query says it */
+  uint32_t added; /* number among the changed terms; TY_NO_TERM: none */
   uint32_t text_bytes;
-  uint64_t text; /* offset in question.text */
+  uint64_t text;        /* offset in question.text */
   ty_dict_entry stored; /* df 0: the stored index does not have it */
   double idf;
-  ame_bm25 part;   /* what a posting is worth, in units of 2^-scale */
-  uint32_t most;   /* no part is more */
+  ame_bm25 part; /* what a posting is worth, in units of 2^-scale */
+  uint32_t most; /* no part is more */
 } query_term;
 
 typedef struct question {
@@ -34,7 +34,7 @@ bool ty_question_read(question *q, ty_slice query); /* false: memory ran out */
 ty_status ty_question_prepare(question *q, ty_error *err);
 void ty_question_free(question *q);
 
-/* ---- A list as it is read: lexical_list.c ----------------------------------------------------------------------------*/
+/* ---- A list as it is read: lexical_list.c ---- */
 typedef struct ty_postings {
   uint32_t docs[TY_BLOCK_DOCS], tfs[TY_BLOCK_DOCS], parts[TY_BLOCK_DOCS];
 } ty_postings;
@@ -43,33 +43,35 @@ typedef struct ty_postings {
 typedef struct ty_cursor {
   const query_term *term;
   const ame_kernel *k;
-  const uint32_t *lengths; /* by position */
+  const uint32_t *lengths;         /* by position */
   const uint8_t *list, *directory; /* directory NULL: a stream alone */
-  const uint8_t *at, *end; /* of the stream */
-  uint64_t limit;   /* positions are below */
-  uint64_t next;    /* of a stream: the smallest position that can follow */
-  double bound;     /* a stored bound times this is one of parts */
-  uint32_t blocks, block; /* with the rest */
-  uint32_t rest;    /* postings in the rest */
-  uint32_t count;   /* postings that are unpacked of this block; 0: none */
-  uint32_t from;    /* those before were used up */
-  uint32_t last;    /* of a stream: the last position that is unpacked */
+  const uint8_t *at, *end;         /* of the stream */
+  uint64_t limit;                  /* positions are below */
+  uint64_t next;                   /* of a stream: the smallest position that can follow */
+  double bound;                    /* a stored bound times this is one of parts */
+  uint32_t blocks, block;          /* with the rest */
+  uint32_t rest;                   /* postings in the rest */
+  uint32_t count;                  /* postings that are unpacked of this block; 0: none */
+  uint32_t from;                   /* those before were used up */
+  uint32_t last;                   /* of a stream: the last position that is unpacked */
   bool has_tfs, has_parts, ended;
   ty_postings *p;
 } ty_cursor;
 
 /* The term's list in the stored index, or in the delta. */
-ty_status ty_cursor_open(ty_cursor *c, const question *q, const query_term *t, bool delta, ty_postings *memory, ty_error *err);
+ty_status ty_cursor_open(ty_cursor *c, const question *q, const query_term *t, bool delta, ty_postings *memory,
+                         ty_error *err);
 /* To the block that can hold `doc` or what comes after it; never back. */
 ty_status ty_cursor_seek(ty_cursor *c, uint64_t doc, ty_error *err);
 ty_status ty_cursor_next(ty_cursor *c, ty_error *err); /* to the next block */
 ty_status ty_cursor_docs(ty_cursor *c, ty_error *err);
 ty_status ty_cursor_parts(ty_cursor *c, ty_error *err); /* of all postings of the block */
-uint32_t ty_cursor_lower(const ty_cursor *c, uint64_t doc); /* the first posting of the unpacked block that is not before `doc` */
+uint32_t ty_cursor_lower(const ty_cursor *c,
+                         uint64_t doc); /* the first posting of the unpacked block that is not before `doc` */
 /* The tf at a position, 0 where the list does not have it. The list stands at the block already. */
 ty_status ty_cursor_find(ty_cursor *c, uint64_t doc, uint32_t *tf, ty_error *err);
 uint32_t ty_cursor_part(const ty_cursor *c, uint32_t doc, uint32_t tf); /* of one posting */
-static inline uint32_t ty_cursor_last(const ty_cursor *c) { /* of the block */
+static inline uint32_t ty_cursor_last(const ty_cursor *c) {             /* of the block */
   return c->directory == NULL ? c->last : ty_load32(c->directory + 4ull * c->block);
 }
 /* No position of the block is smaller. */
@@ -84,7 +86,7 @@ static inline uint32_t ty_cursor_bound(const ty_cursor *c, uint32_t block) {
   return bound < c->term->most ? (uint32_t)bound : c->term->most;
 }
 
-/* ---- The best rows so far: lexical_best.c ------------------------------------------------------------------------------*/
+/* ---- The best rows so far: lexical_best.c ---- */
 typedef struct ty_ranked {
   uint64_t birth;
   uint32_t score;

@@ -1,21 +1,24 @@
-/* Ranking a lexical question's rows: MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations", 1995) with bounds of blocks
- * (Ding and Suel, "Faster top-k document retrieval using block-max indexes", 2011), a window of positions at a time as Lucene does it.
+/* Ranking a lexical question's rows: MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations",
+ * 1995) with bounds of blocks (Ding and Suel, "Faster top-k document retrieval using block-max indexes", 2011), a
+ * window of positions at a time as Lucene does it.
  *
- * In a window each term can add at most the largest bound of its blocks there. The terms whose bounds together do not reach the k-th best row's score
- * are looked up only for rows that other terms brought in; those others, the essential ones, are summed into an accumulator. All sums are of
- * whole numbers, so that what a row has in the end is its score, and nothing is scored again.
+ * In a window each term can add at most the largest bound of its blocks there. The terms whose bounds together do not
+ * reach the k-th best row's score are looked up only for rows that other terms brought in; those others, the essential
+ * ones, are summed into an accumulator. All sums are of whole numbers, so that what a row has in the end is its score,
+ * and nothing is scored again.
  *
- * A row of a block that was passed over may still be brought in by another term, with less than its score. It stays out all the same: its score is
- * below what was needed when the block was passed over, and what is needed never falls.
+ * A row of a block that was passed over may still be brought in by another term, with less than its score. It stays out
+ * all the same: its score is below what was needed when the block was passed over, and what is needed never falls.
  */
 #include <stdlib.h>
 
 #include "lexical_question.h"
 
-/* Positions in a window. Less makes bounds tighter, which helps questions of one word, and costs more of them, which hurts those of twenty: with 1,024
- * and 8,192 either took a tenth longer, and the other as much less. */
+/* Positions in a window. Less makes bounds tighter, which helps questions of one word, and costs more of them, which
+ * hurts those of twenty: with 1,024 and 8,192 either took a tenth longer, and the other as much less. */
 #define WINDOW 2048u
-/* From here on the lists are summed one by one over all positions: a cursor has 1.6 KB, and a text put as a question has terms by the thousand. */
+/* From here on the lists are summed one by one over all positions: a cursor has 1.6 KB, and a text put as a question
+ * has terms by the thousand. */
 #define CURSORS_MOST 4096u
 /* Looking a row up costs as much as summing so many postings: with 2 questions took a tenth longer. */
 #define POSTINGS_PER_LOOK 16u
@@ -51,7 +54,8 @@ static ty_status window_bound(ranking *r, ty_cursor *c, uint32_t *bound) {
   return TY_OK;
 }
 
-/* Bounds and order for the window that begins at `low`, or later where no list has anything before. False in `*any` where none has any more. */
+/* Bounds and order for the window that begins at `low`, or later where no list has anything before. False in `*any`
+ * where none has any more. */
 static ty_status open_window(ranking *r, uint64_t end, uint64_t *all, bool *any) {
   uint64_t first = end;
   ty_status status = TY_OK;
@@ -84,8 +88,8 @@ static ty_status open_window(ranking *r, uint64_t end, uint64_t *all, bool *any)
   return status;
 }
 
-/* Sums the cursor's postings of the window. `others` is the most that all other terms can add: blocks that with it stay below what is needed are
- * passed over. */
+/* Sums the cursor's postings of the window. `others` is the most that all other terms can add: blocks that with it stay
+ * below what is needed are passed over. */
 static ty_status sum(ranking *r, ty_cursor *c, uint64_t others) {
   ty_status status = ty_cursor_seek(c, r->low, r->err);
   while (status == TY_OK && !c->ended && ty_cursor_first(c) < r->high) {
@@ -233,8 +237,8 @@ ty_status ty_question_rank(const question *q, const ty_filter *filter, uint64_t 
   r.cursors = malloc((size_t)r.count * sizeof *r.cursors);
   r.order = malloc((size_t)r.count * sizeof *r.order);
   r.bounds = malloc((size_t)r.count * sizeof *r.bounds);
-  if (memory == NULL || out->items == NULL || r.sums == NULL || r.rows == NULL || r.cursors == NULL || r.order == NULL ||
-      r.bounds == NULL)
+  if (memory == NULL || out->items == NULL || r.sums == NULL || r.rows == NULL || r.cursors == NULL ||
+      r.order == NULL || r.bounds == NULL)
     status = ty_fail(err, TY_NO_MEMORY, "not enough memory for a lexical search");
   ty_status (*rank)(ranking *, uint64_t, uint64_t, ty_postings *) = one_by_one ? rank_long : rank_segment;
   r.segment = &c->base;

@@ -5,16 +5,18 @@
 
 #include "resident.h"
 
-#define ROW_BITS 20u
-#define TF_BITS 12u
-#define TF_MOST ((uint32_t)1 << TF_BITS)
+#define ROW_BITS    20u
+#define TF_BITS     12u
+#define TF_MOST     ((uint32_t)1 << TF_BITS)
 #define FIRST_ITEMS 4096u
-/* Squeezed, a group of k items is at most 5 bytes of hash, those of its count, and for each item 3 of its row and 2 of its tf. */
+/* Squeezed, a group of k items is at most 5 bytes of hash, those of its count, and for each item 3 of its row and 2 of
+ * its tf. */
 #define SQUEEZED 12u
 
 void ty_runs_open(ty_runs *r, const ty_collection *c) { *r = (ty_runs){.c = c, .memory = c->env->run_memory}; }
 
-/* Sorts by hash, stable: rows came in ascending order. Three passes of 11 bits, of which the last one leaves the result in `scratch`. */
+/* Sorts by hash, stable: rows came in ascending order. Three passes of 11 bits, of which the last one leaves the result
+ * in `scratch`. */
 static void sort_items(uint64_t *items, uint64_t *scratch, uint64_t n) {
   enum { DIGITS = 2048 };
   static const unsigned shifts[3] = {32, 43, 54};
@@ -53,7 +55,8 @@ static uint64_t collapse(const uint64_t *from, uint64_t n, uint64_t *to) {
   return kept;
 }
 
-/* For each hash: LEB128 of how much more than the one before it is, of the number of items, and for each of these 2 * (row - the one before)
+/* For each hash: LEB128 of how much more than the one before it is, of the number of items, and for each of these 2 *
+ * (row - the one before)
  * + (tf is 1), then tf where it is not 1. */
 static uint64_t squeeze(const uint64_t *items, uint64_t n, uint8_t *out) {
   uint8_t *p = out;
@@ -83,7 +86,8 @@ static uint8_t *chunk_room(ty_runs *r, uint64_t bytes, bool last) {
     if (chunks != NULL) r->chunks = chunks;
     uint64_t *used = realloc(r->used, (n + 1) * sizeof *used);
     if (used != NULL) r->used = used;
-    if (chunks == NULL || used == NULL || !ty_spill_grow(r->c, &fresh, 0, last || bytes > r->c->env->run_chunk ? bytes : r->c->env->run_chunk))
+    if (chunks == NULL || used == NULL ||
+        !ty_spill_grow(r->c, &fresh, 0, last || bytes > r->c->env->run_chunk ? bytes : r->c->env->run_chunk))
       return NULL;
     r->chunks[n] = fresh;
     r->used[n] = 0;
@@ -151,10 +155,10 @@ void ty_runs_add(ty_runs *r, uint32_t hash, uint32_t tf) {
   }
 }
 
-/* ---- Merging ----------------------------------------------------------------------------------------------------------*/
+/* ---- Merging ---- */
 
-/* Reads the head of a run's next group; false at its end. Bytes that were laid aside come back as they were, or the system's memory is broken; but
- * none of them leads outside of the run. */
+/* Reads the head of a run's next group; false at its end. Bytes that were laid aside come back as they were, or the
+ * system's memory is broken; but none of them leads outside of the run. */
 static bool next_group(ty_run *run) {
   uint64_t more;
   if (!ty_leb_get(&run->at, run->end, &more) || !ty_leb_get(&run->at, run->end, &run->count)) return false;

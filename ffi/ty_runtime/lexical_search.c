@@ -9,14 +9,16 @@
 #define QUERY_BYTES_HERE ((uint64_t)64 << 10)
 
 /* How often a row has a term. */
-static ty_status tf_of(const question *q, ty_ref ref, const query_term *t, ty_postings *memory, uint32_t *tf, ty_error *err) {
+static ty_status tf_of(const question *q, ty_ref ref, const query_term *t, ty_postings *memory, uint32_t *tf,
+                       ty_error *err) {
   ty_cursor c;
   ty_status status = ty_cursor_open(&c, q, t, !ref.segment->is_base, memory, err);
   if (status == TY_OK) status = ty_cursor_seek(&c, ref.at, err);
   return status == TY_OK ? ty_cursor_find(&c, ref.at, tf, err) : status;
 }
 
-/* One ty_term for each of the query's terms that the row holds, in the query's order. The shares sum to the score, exactly. */
+/* One ty_term for each of the query's terms that the row holds, in the query's order. The shares sum to the score,
+ * exactly. */
 static ty_status explain(const question *q, ty_ref ref, ty_postings *memory, ty_buffer *out, ty_error *err) {
   const ty_lexical *x = q->x;
   const uint32_t *lengths = ref.segment->is_base ? x->image.lengths : x->delta_lengths;
@@ -80,7 +82,8 @@ ty_status ty_search_lexical_entered(ty_collection *c, ty_lexical_search_args *ar
     return ty_fail(err, TY_STATE,
                    "the lexical index of this collection was not built yet: run svc_build_lexical first");
   }
-  if (!ty_lexical_usable(c->lexical_index)) return ty_fail(err, c->lexical_index->trouble, "%s", c->lexical_index->message);
+  if (!ty_lexical_usable(c->lexical_index))
+    return ty_fail(err, c->lexical_index->trouble, "%s", c->lexical_index->message);
   ty_status status = TY_OK;
   question q = {.c = c, .x = c->lexical_index};
   if (args->query_bytes > QUERY_BYTES_HERE) status = ty_cost_check(UINT64_MAX, args->most_bytes, err);

@@ -1,11 +1,12 @@
-/* From a manifest to memory: the object of a collection, what a manifest names loaded into it, and the exchange of one state for another. */
+/* From a manifest to memory: the object of a collection, what a manifest names loaded into it, and the exchange of one
+ * state for another. */
 #include <stdlib.h>
 #include <string.h>
 #include "store.h"
 #include "weights.h"
 
-/* glibc lets readers pass a waiting writer unless told otherwise: under steady questions a save would wait for ever. Nobody takes the lock
- * twice, so readers can safely wait their turn. */
+/* glibc lets readers pass a waiting writer unless told otherwise: under steady questions a save would wait for ever.
+ * Nobody takes the lock twice, so readers can safely wait their turn. */
 static void lock_init(pthread_rwlock_t *lock) {
 #if defined(__GLIBC__)
   pthread_rwlockattr_t attributes;
@@ -130,12 +131,9 @@ ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error
     /* The lexical index checks what it reads where it reads it. One that is damaged is no reason to refuse the rows. */
     ty_error why;
     status = open_index(t, &f->lexical, TY_SLAB_LEXICAL, false, &bytes, &why);
-    if (status == TY_OK)
-      status = ty_lexical_open(owner, &t->base, bytes, &t->lexical_index, err);
-    else if (status == TY_CORRUPT)
-      status = ty_lexical_open_none(&why, &t->lexical_index, err);
-    else if (err != NULL)
-      *err = why;
+    if (status == TY_OK) status = ty_lexical_open(owner, &t->base, bytes, &t->lexical_index, err);
+    else if (status == TY_CORRUPT) status = ty_lexical_open_none(&why, &t->lexical_index, err);
+    else if (err != NULL) *err = why;
   }
   return status;
 }
@@ -160,7 +158,8 @@ ty_status ty_wrong_sum(const ty_file *file, ty_error *err) {
                  (unsigned long long)file->bytes);
 }
 
-/* Room for the rows of a delta at once, which growing would copy again and again: as many as the manifest says, if the file can hold them. */
+/* Room for the rows of a delta at once, which growing would copy again and again: as many as the manifest says, if the
+ * file can hold them. */
 static ty_status reserve_for(ty_collection *t, const ty_saved *m, const ty_file *file, ty_error *err) {
   uint64_t most = file->bytes / (sizeof(ty_operation) + ty_vector_bytes(t)), said = m->total_rows - ty_total_rows(t);
   if (m->total_rows < ty_total_rows(t)) return TY_OK; /* it is damaged, which the end of the reading tells */
@@ -177,8 +176,7 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
   for (uint32_t i = 0; i < s->files.delta_count && status == TY_OK; i++) {
     ty_file *file = &s->files.deltas[i];
     status = ty_file_map(t, file, ty_room_ahead(file->bytes), err);
-    if (status == TY_OK && ty_crc_mapped(t, 0, file->map, file->bytes) != file->crc)
-      status = ty_wrong_sum(file, err);
+    if (status == TY_OK && ty_crc_mapped(t, 0, file->map, file->bytes) != file->crc) status = ty_wrong_sum(file, err);
     if (status == TY_OK) status = ty_delta_check_header(t, file, err);
     if (status == TY_OK) status = reserve_for(t, m, file, err);
     if (status == TY_OK) status = ty_delta_replay(t, file, 0, err);

@@ -1,7 +1,7 @@
 /* collection.json: the schema's keys as the user gave them, then what makes it a commit point.
  *
- * It is read as strictly as it is written: exactly these keys, no file that we would not write ourselves. What it promises of the files is
- * checked where each is opened.
+ * It is read as strictly as it is written: exactly these keys, no file that we would not write ourselves. What it
+ * promises of the files is checked where each is opened.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,7 +31,8 @@ static int key_index(ty_slice key) {
   return -1;
 }
 
-/* Decodes two JSON strings and compares them: the same name may be escaped in two ways. -1: out of memory or no string. */
+/* Decodes two JSON strings and compares them: the same name may be escaped in two ways. -1: out of memory or no string.
+ */
 static int same_string(ty_slice a, ty_slice b) {
   ty_buffer x = {0}, y = {0};
   int result = -1;
@@ -56,13 +57,15 @@ static bool read_dtype(ty_slice value, ty_dtype *out) {
   return false;
 }
 
-/* The profile is its caller's own, but for its member distance. What it does not say, or says in other words, is inner product. */
+/* The profile is its caller's own, but for its member distance. What it does not say, or says in other words, is inner
+ * product. */
 static ty_metric read_metric(ty_slice profile) {
   ty_metric metric = TY_INNER_PRODUCT;
   ty_json_walk walk;
   ty_slice key, value;
   if (!ty_json_walk_start(&walk, profile, true)) return metric;
-  while (ty_json_walk_next(&walk, &key, &value)) { /* of a member that stands twice the last counts, as everywhere in JSON */
+  while (ty_json_walk_next(&walk, &key,
+                           &value)) { /* of a member that stands twice the last counts, as everywhere in JSON */
     if (!ty_json_is(key, "distance")) continue;
     metric = ty_json_is(value, "\"cosine\"") ? TY_COSINE : ty_json_is(value, "\"l2\"") ? TY_L2 : TY_INNER_PRODUCT;
   }
@@ -139,19 +142,14 @@ void ty_schema_write(const ty_schema *schema, ty_buffer *out) {
 
 ty_status ty_schema_agree(const ty_schema *mine, const ty_schema *theirs, ty_error *err) {
   const char *differs = NULL;
-  if (mine->dim != theirs->dim)
-    differs = "dim";
+  if (mine->dim != theirs->dim) differs = "dim";
   else if (!ty_json_is_string(theirs->members[TY_KEY_DTYPE]) ||
            same_string(mine->members[TY_KEY_DTYPE], theirs->members[TY_KEY_DTYPE]) != 1)
     differs = "dtype";
-  else if (mine->metric != theirs->metric)
-    differs = "metric";
-  else if (same_string(mine->members[TY_KEY_KEY_NAME], theirs->members[TY_KEY_KEY_NAME]) != 1)
-    differs = "key_name";
-  else if (mine->lexical != theirs->lexical)
-    differs = "lexical";
-  else if (mine->columns != theirs->columns)
-    differs = "filter_columns";
+  else if (mine->metric != theirs->metric) differs = "metric";
+  else if (same_string(mine->members[TY_KEY_KEY_NAME], theirs->members[TY_KEY_KEY_NAME]) != 1) differs = "key_name";
+  else if (mine->lexical != theirs->lexical) differs = "lexical";
+  else if (mine->columns != theirs->columns) differs = "filter_columns";
   ty_json_walk a, b;
   ty_slice key, x, y;
   if (differs == NULL && ty_json_walk_start(&a, mine->members[TY_KEY_FILTER_COLUMNS], false) &&
@@ -165,7 +163,8 @@ ty_status ty_schema_agree(const ty_schema *mine, const ty_schema *theirs, ty_err
                  differs);
 }
 
-/* ---- Files ---------------------------------------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------------------------------------------
+ */
 static bool has_affixes(const char *name, const char *prefix, const char *suffix) {
   size_t n = strlen(name), p = strlen(prefix), s = strlen(suffix);
   return n > p + s && memcmp(name, prefix, p) == 0 && strcmp(name + n - s, suffix) == 0;
@@ -310,8 +309,8 @@ ty_status ty_manifest_text(const ty_collection *c, const ty_files *files, uint64
   put_file(out, &files->ivf, &first);
   put_file(out, &files->lexical, &first);
   put_text(out, first ? "]\n}\n" : "\n  ]\n}\n");
-  /* A reader tells manifests apart by inode, size and time. An inode comes back after two saves, and file times stand still for some
-   * milliseconds, so the size says the generation too: trailing spaces up to its remainder by 64. */
+  /* A reader tells manifests apart by inode, size and time. An inode comes back after two saves, and file times stand
+   * still for some milliseconds, so the size says the generation too: trailing spaces up to its remainder by 64. */
   while (!out->failed && out->bytes % 64 != generation % 64) put_text(out, " ");
   if (out->failed) return ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", TY_MANIFEST_NAME);
   if (out->bytes > TY_MANIFEST_MAX) return bad(err, TY_INVALID, "larger than 16 MiB");

@@ -135,8 +135,9 @@ static int os_unlock(ty_os *os, int fd) {
   return flock(fd, LOCK_UN) < 0 ? -errno : 0;
 }
 
-/* glibc before 2.33 has stat only as a static wrapper, and the one that the compiler brings for 2.17 stores errno where nobody reads it (seen as
- * a random cause, EISDIR for a file that is not there). The kernel's own call fills the same struct on both of our Linux platforms. */
+/* glibc before 2.33 has stat only as a static wrapper, and the one that the compiler brings for 2.17 stores errno where
+ * nobody reads it (seen as a random cause, EISDIR for a file that is not there). The kernel's own call fills the same
+ * struct on both of our Linux platforms. */
 static int look_at(const char *path, struct stat *out) {
 #if defined(__linux__)
   return (int)syscall(SYS_newfstatat, AT_FDCWD, path, out, 0);
@@ -198,7 +199,8 @@ static int os_size(ty_os *os, int fd, uint64_t *out) {
   return 0;
 }
 
-/* posix_fallocate writes into each block where the file system cannot do better, which takes longer than what it is wanted for. */
+/* posix_fallocate writes into each block where the file system cannot do better, which takes longer than what it is
+ * wanted for. */
 static int os_room(ty_os *os, int fd, uint64_t bytes, uint64_t leave) {
   int failure = gate(os);
   if (failure) return failure;

@@ -13,12 +13,13 @@ typedef struct ty_stamp {
 
 typedef struct ty_os ty_os;
 
-/* All return 0 (or a count, or a descriptor) on success and -errno on failure; EINTR is retried inside, short reads and writes are
- * completed inside. */
+/* All return 0 (or a count, or a descriptor) on success and -errno on failure; EINTR is retried inside, short reads and
+ * writes are completed inside. */
 struct ty_os {
   int (*open)(ty_os *os, const char *path, int flags, int mode);
   int (*close)(ty_os *os, int fd);
-  int64_t (*pread)(ty_os *os, int fd, void *out, size_t bytes, uint64_t offset); /* up to `bytes`, less only at the end of file */
+  int64_t (*pread)(ty_os *os, int fd, void *out, size_t bytes,
+                   uint64_t offset); /* up to `bytes`, less only at the end of file */
   int (*pwrite)(ty_os *os, int fd, const void *data, size_t bytes, uint64_t offset);
   int (*sync)(ty_os *os, int fd);     /* data and size; F_FULLFSYNC on macOS */
   int (*sync_dir)(ty_os *os, int fd); /* a directory's entries */
@@ -31,12 +32,14 @@ struct ty_os {
   int (*look)(ty_os *os, int fd, ty_stamp *out); /* the same of an open file */
   int (*size)(ty_os *os, int fd, uint64_t *out);
   int (*truncate)(ty_os *os, int fd, uint64_t bytes);
-  /* Makes a file at least so long and sets the blocks aside: writing into it cannot fail then. -ENOSPC where less than `leave` would stay free. */
+  /* Makes a file at least so long and sets the blocks aside: writing into it cannot fail then. -ENOSPC where less than
+   * `leave` would stay free. */
   int (*room)(ty_os *os, int fd, uint64_t bytes, uint64_t leave);
   int (*map)(ty_os *os, int fd, size_t bytes, void **out); /* read-only, shared */
   int (*map_write)(ty_os *os, int fd, size_t bytes, void **out);
   int (*unmap)(ty_os *os, void *address, size_t bytes);
-  int (*let_go)(ty_os *os, const void *address, size_t bytes); /* of a file's mapping; its pages stay mapped and come back when they are read */
+  int (*let_go)(ty_os *os, const void *address,
+                size_t bytes); /* of a file's mapping; its pages stay mapped and come back when they are read */
   /* Calls `each` with every name in a directory. */
   int (*list)(ty_os *os, const char *path, void (*each)(void *ctx, const char *name), void *ctx);
 

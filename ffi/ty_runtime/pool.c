@@ -1,4 +1,5 @@
-/* A queue of work, first come first served, and the threads that do it. What runs, runs with no lock held, so it may push again. */
+/* A queue of work, first come first served, and the threads that do it. What runs, runs with no lock held, so it may
+ * push again. */
 #include "pool.h"
 
 #include <signal.h>
@@ -36,7 +37,8 @@ static void *worker(void *arg) {
   return NULL;
 }
 
-/* ---- One sync beside ------------------------------------------------------------------------------------------------ */
+/* ---- One sync beside ------------------------------------------------------------------------------------------------
+ */
 static void *side_work(void *arg) {
   struct ty_pool *p = arg;
   pthread_mutex_lock(&p->lock);
@@ -56,7 +58,8 @@ static void *side_work(void *arg) {
   return NULL;
 }
 
-/* Signals are the host program's business: our threads block them all, so that none is handled on a thread the host does not know. */
+/* Signals are the host program's business: our threads block them all, so that none is handled on a thread the host
+ * does not know. */
 static int start_thread(pthread_t *id, void *(*body)(void *), void *arg) {
   sigset_t all, before;
   sigfillset(&all);
@@ -137,10 +140,8 @@ void ty_pool_close(struct ty_pool *p) {
 void ty_pool_push(struct ty_pool *p, ty_work *work) {
   work->next = NULL;
   pthread_mutex_lock(&p->lock);
-  if (p->last == NULL)
-    p->first = work;
-  else
-    p->last->next = work;
+  if (p->last == NULL) p->first = work;
+  else p->last->next = work;
   p->last = work;
   pthread_cond_signal(&p->wake);
   pthread_mutex_unlock(&p->lock);

@@ -1,7 +1,8 @@
 /* Putting rows.
  *
- * All that can fail is done first, beside the rows that questions see: operations are encoded as they will be saved, codes are made, room
- * is reserved. Then, under the exclusive lock, the rows come in at once and nothing can fail any more.
+ * All that can fail is done first, beside the rows that questions see: operations are encoded as they will be saved,
+ * codes are made, room is reserved. Then, under the exclusive lock, the rows come in at once and nothing can fail any
+ * more.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ typedef struct put_call {
   ty_operation **op; /* as encoded */
   ty_coded coded;    /* what screens each row */
   uint64_t resident; /* of `coded`, about */
-  uint32_t *table; /* distinct ids by hash: position in `last` + 1 */
+  uint32_t *table;   /* distinct ids by hash: position in `last` + 1 */
   uint64_t table_size;
 } put_call;
 
@@ -83,7 +84,8 @@ static void passed(put_call *p, uint64_t bytes) {
 }
 
 /* Encodes one row as its operation. `stored` is its vector, `tally` and `terms` are scratch. */
-static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_tally *tally, ty_buffer *terms, ty_error *err) {
+static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_tally *tally, ty_buffer *terms,
+                        ty_error *err) {
   ty_collection *c = p->c;
   const ty_put_args *a = p->args;
   uint64_t i = p->last[row];
@@ -247,10 +249,8 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
     if (status == TY_OK) apply(&p, key_codes);
     pthread_rwlock_unlock(&c->lock);
   }
-  if (status == TY_OK)
-    ty_progress_set(progress, p.rows, p.rows);
-  else
-    ty_chunk_mark_restore(c, mark);
+  if (status == TY_OK) ty_progress_set(progress, p.rows, p.rows);
+  else ty_chunk_mark_restore(c, mark);
 done:
   free(p.last);
   free(p.victim);

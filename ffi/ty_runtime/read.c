@@ -51,10 +51,8 @@ ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
     ty_ref row;
     bool found;
     status = ty_find(c, id, &row, &found, err);
-    if (found)
-      ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
-    else
-      answer_missing(&answer, id);
+    if (found) ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
+    else answer_missing(&answer, id);
   }
   ty_leave(c);
   args->out_bytes = answer.bytes;
@@ -77,8 +75,7 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
     if (status == TY_OK && !found)
       status = ty_fail(err, TY_INVALID, "the id to go on after is not live: '%.*s'; start again from the first page",
                        (int)(args->after_bytes < 64 ? args->after_bytes : 64), args->after);
-    else if (status == TY_OK)
-      slot = after.segment->birth[after.at] - c->store->first_row + 1;
+    else if (status == TY_OK) slot = after.segment->birth[after.at] - c->store->first_row + 1;
   }
   bool none = !filter.any && filter.code == TY_NO_CODE;
   for (; status == TY_OK && !none && slot < c->store->order_size && (args->limit == 0 || answer.count < args->limit);
@@ -99,10 +96,8 @@ ty_status ty_count(ty_collection *c, ty_count_args *args, ty_error *err) {
   if (status != TY_OK) return status;
   ty_eq filter;
   status = read_filter(c, args->column, args->key, args->key_bytes, &filter, err);
-  if (status == TY_OK && filter.any)
-    args->count = c->base.live + c->delta.live;
-  else if (status == TY_OK && filter.code != TY_NO_CODE)
-    args->count = c->dicts[filter.column].live[filter.code];
+  if (status == TY_OK && filter.any) args->count = c->base.live + c->delta.live;
+  else if (status == TY_OK && filter.code != TY_NO_CODE) args->count = c->dicts[filter.column].live[filter.code];
   ty_leave(c);
   return status;
 }
@@ -142,10 +137,8 @@ ty_status ty_manifest(ty_collection *c, ty_manifest_args *args, ty_error *err) {
   ty_leave(c);
   if (status == TY_OK) {
     args->out_bytes = text.bytes;
-    if (text.bytes <= args->out_capacity)
-      memcpy(args->out, text.data, (size_t)text.bytes);
-    else
-      status = ty_fail(err, TY_BUFFER, "the manifest needs %llu bytes", (unsigned long long)text.bytes);
+    if (text.bytes <= args->out_capacity) memcpy(args->out, text.data, (size_t)text.bytes);
+    else status = ty_fail(err, TY_BUFFER, "the manifest needs %llu bytes", (unsigned long long)text.bytes);
   }
   ty_buffer_free(&text);
   return status;

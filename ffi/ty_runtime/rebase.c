@@ -1,5 +1,5 @@
-/* Rewriting the base: the live rows in the order partition, IVF list, insertion, under fresh names; then the manifest; then the old files go.
- * The first save is the same with nothing to throw away.
+/* Rewriting the base: the live rows in the order partition, IVF list, insertion, under fresh names; then the manifest;
+ * then the old files go. The first save is the same with nothing to throw away.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +32,8 @@ ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
   return wish;
 }
 
-/* Shares of the phases, about as long as they take: 100,000 x 384 rows are trained in 0.75 s, written in 0.4 and calibrated in 0.15, 60,000 x 784
- * images in 0.35, 0.6 and 0.35. */
+/* Shares of the phases, about as long as they take: 100,000 x 384 rows are trained in 0.75 s, written in 0.4 and
+ * calibrated in 0.15, 60,000 x 784 images in 0.35, 0.6 and 0.35. */
 static const uint64_t phase_shares[TY_PHASES] = {1, 5, 4, 2, 2, 1};
 #define SHARE_STEPS 1000000u
 
@@ -52,10 +52,12 @@ void ty_rebase_progress(const ty_rebase *r, ty_phase phase, uint64_t done, uint6
   uint64_t told = __atomic_load_n(&progress->done, __ATOMIC_RELAXED);
   __atomic_store_n(&progress->total, all, __ATOMIC_RELAXED);
   while (told < now &&
-         !__atomic_compare_exchange_n(&progress->done, &told, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) continue;
+         !__atomic_compare_exchange_n(&progress->done, &told, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    continue;
 }
 
-/* Rows by birth, their ranks, and from both the order (partition, birth) by a counting sort over the partitions' codes. */
+/* Rows by birth, their ranks, and from both the order (partition, birth) by a counting sort over the partitions' codes.
+ */
 static ty_status gather(rebase *w, ty_error *err) {
   ty_collection *c = w->c;
   ty_status status = ty_order_need(c, err);
@@ -179,7 +181,8 @@ static ty_status write_files(rebase *w, ty_error *err) {
   return status;
 }
 
-/* ---- Clearing away -------------------------------------------------------------------------------------------------- */
+/* ---- Clearing away --------------------------------------------------------------------------------------------------
+ */
 typedef struct leftovers {
   const ty_files *files;
   ty_buffer names; /* each with its NUL */
@@ -215,7 +218,8 @@ static void clear_away(ty_collection *c) {
   ty_buffer_free(&l.names);
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------------------ */
+/* ---- The whole ------------------------------------------------------------------------------------------------------
+ */
 static ty_status set_recall(ty_collection *t, double recall, ty_error *err) {
   char text[40];
   int n = 0;
@@ -228,8 +232,8 @@ static ty_status set_recall(ty_collection *t, double recall, ty_error *err) {
   return ty_schema_set(t, TY_KEY_DEFAULT_TARGET_RECALL, (ty_slice){(uint8_t *)text, (uint64_t)n}, err);
 }
 
-/* Opening checks the small sections of a base only. What is copied gets a checksum that fits whatever it is, so damage in the large ones is told
- * now or never. */
+/* Opening checks the small sections of a base only. What is copied gets a checksum that fits whatever it is, so damage
+ * in the large ones is told now or never. */
 static ty_status check_source(rebase *w, ty_error *err) {
   const ty_file *file = &w->c->store->files.base;
   ty_slab slab;

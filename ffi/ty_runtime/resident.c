@@ -8,18 +8,18 @@ static void let_go_file(const ty_collection *c, const ty_file *file) {
 static void let_go(const ty_collection *c, unsigned kind) {
   struct ty_store *s = c->store;
   switch (kind) {
-    case TY_OF_BASE: let_go_file(c, &s->files.base); break;
-    case TY_OF_DELTA:
-      for (int i = 0; i < TY_DELTA_COLUMNS; i++) ty_spill_let_go(c, &s->delta.columns[i]);
-      for (uint32_t i = 0; i < s->files.delta_count; i++) let_go_file(c, &s->files.deltas[i]);
-      break;
-    case TY_OF_OPERATIONS:
-      for (uint32_t i = 0; i < s->chunk_count; i++) ty_spill_let_go(c, &s->chunks[i].memory);
-      break;
-    default:
-      ty_spill_let_go(c, &s->id_table);
-      ty_spill_let_go(c, &s->order);
-      ty_spill_let_go(c, &s->base_at);
+  case TY_OF_BASE: let_go_file(c, &s->files.base); break;
+  case TY_OF_DELTA:
+    for (int i = 0; i < TY_DELTA_COLUMNS; i++) ty_spill_let_go(c, &s->delta.columns[i]);
+    for (uint32_t i = 0; i < s->files.delta_count; i++) let_go_file(c, &s->files.deltas[i]);
+    break;
+  case TY_OF_OPERATIONS:
+    for (uint32_t i = 0; i < s->chunk_count; i++) ty_spill_let_go(c, &s->chunks[i].memory);
+    break;
+  default:
+    ty_spill_let_go(c, &s->id_table);
+    ty_spill_let_go(c, &s->order);
+    ty_spill_let_go(c, &s->base_at);
   }
 }
 

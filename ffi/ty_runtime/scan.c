@@ -77,7 +77,8 @@ static void prefetch_row(const ty_scanner *s, uint64_t at) {
 static void score_one(ty_scanner *s, uint64_t at, uint32_t position, ame_topk *best) {
   ty_ref ref = scan_ref(s, at);
   float score = scan_score(s, ty_row_vector(s->c, ref.segment, ref.at, s->row));
-  ame_hit hit = {ref.segment->birth[ref.at], score, position}; /* row numbers change with compaction, the order of births does not */
+  ame_hit hit = {ref.segment->birth[ref.at], score,
+                 position}; /* row numbers change with compaction, the order of births does not */
   s->counts.scored++;
   s->k->topk_offer(best, &hit, 1);
 }
@@ -86,8 +87,9 @@ static bool beaten(const ty_scanner *s, const ame_topk *best, double upper) {
   return best->count == best->k && upper < scan_value(s, best->items[0].score);
 }
 
-/* Where the bounds tell little, a good part of all rows is left, and the order by bounds is a walk all over the memory: they are scored as they
- * lie. 100,000 rows of 384 dimensions that are nearly equal take 13 ms so and 45 the other way. */
+/* Where the bounds tell little, a good part of all rows is left, and the order by bounds is a walk all over the memory:
+ * they are scored as they lie. 100,000 rows of 384 dimensions that are nearly equal take 13 ms so and 45 the other way.
+ */
 static bool is_crowded(const ty_scanner *s, uint64_t wanted) {
   return s->candidates.count > s->counts.screened / 8 && s->candidates.count > 16 * wanted;
 }
@@ -101,8 +103,8 @@ static void score_in_place(ty_scanner *s, ame_topk *best) {
   }
 }
 
-/* Scores candidates best upper bound first and stops at the first that cannot enter any more. A popped candidate moves behind the heap,
- * as in heapsort, so its index there names it for the kernel's selection. */
+/* Scores candidates best upper bound first and stops at the first that cannot enter any more. A popped candidate moves
+ * behind the heap, as in heapsort, so its index there names it for the kernel's selection. */
 static void score_candidates(ty_scanner *s, ame_topk *best) {
   scan_candidate *heap = s->candidates.items;
   uint64_t n = s->candidates.count;
@@ -137,10 +139,8 @@ ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for an answer of %llu rows", (unsigned long long)wanted);
   }
   ame_topk best = {hits, wanted, 0};
-  if (is_crowded(s, wanted))
-    score_in_place(s, &best);
-  else
-    score_candidates(s, &best);
+  if (is_crowded(s, wanted)) score_in_place(s, &best);
+  else score_candidates(s, &best);
   s->k->topk_sort(&best);
   for (uint64_t i = 0; i < best.count; i++) {
     uint64_t at = s->candidates.items[hits[i].position].at;

@@ -1,8 +1,9 @@
-/* The screening scan: the best rows over some runs of rows, exact to the last bit of the kernel's f32 score, while nearly all rows are looked
- * at through their 4-bit codes only.
+/* The screening scan: the best rows over some runs of rows, exact to the last bit of the kernel's f32 score, while
+ * nearly all rows are looked at through their 4-bit codes only.
  *
- * A scanner is opened for one question, fed runs of rows in any order and number, and asked for its answer. Between runs it says how good
- * the k-th best row so far is at least, so that a caller can leave out runs that cannot hold a better one.
+ * A scanner is opened for one question, fed runs of rows in any order and number, and asked for its answer. Between
+ * runs it says how good the k-th best row so far is at least, so that a caller can leave out runs that cannot hold a
+ * better one.
  */
 #ifndef TY_SCAN_H
 #define TY_SCAN_H
@@ -23,18 +24,19 @@ typedef struct ty_scored {
 
 typedef struct ty_scanner ty_scanner;
 
-/* A question for the top_k allowed rows. `rows` is an upper bound of how many rows it will be fed: memory follows what there is, not what
- * was asked. `query` is dim finite floats (of a cosine collection: scaled to unit length) and stays the caller's, alive until the close.
- * `filter` too. `base` and `delta` are the segments that ranges may name (calibration passes a base that no collection has yet). */
-ty_status ty_scanner_open(const ty_collection *c, const ty_segment *base, const ty_segment *delta, const float *query, uint64_t top_k,
-                          uint64_t rows, const ty_filter *filter, ty_scanner **out, ty_error *err);
+/* A question for the top_k allowed rows. `rows` is an upper bound of how many rows it will be fed: memory follows what
+ * there is, not what was asked. `query` is dim finite floats (of a cosine collection: scaled to unit length) and stays
+ * the caller's, alive until the close. `filter` too. `base` and `delta` are the segments that ranges may name
+ * (calibration passes a base that no collection has yet). */
+ty_status ty_scanner_open(const ty_collection *c, const ty_segment *base, const ty_segment *delta, const float *query,
+                          uint64_t top_k, uint64_t rows, const ty_filter *filter, ty_scanner **out, ty_error *err);
 /* Looks at a run of rows. Runs must not overlap. */
 ty_status ty_scanner_feed(ty_scanner *s, const ty_range *range, ty_error *err);
-/* A bound that the k-th best row so far reaches at least; -infinity while fewer than top_k rows were seen. In the scale of inner products: of
- * <q, x>, for L2 of <q, x> - ||x||^2 / 2 = (||q||^2 - ||q - x||^2) / 2. */
+/* A bound that the k-th best row so far reaches at least; -infinity while fewer than top_k rows were seen. In the scale
+ * of inner products: of <q, x>, for L2 of <q, x> - ||x||^2 / 2 = (||q||^2 - ||q - x||^2) / 2. */
 double ty_scanner_threshold(const ty_scanner *s);
-/* The best rows, best first, ties by earlier birth. *out holds *count rows and is the caller's to free(), also when empty or on failure.
- * Called once. */
+/* The best rows, best first, ties by earlier birth. *out holds *count rows and is the caller's to free(), also when
+ * empty or on failure. Called once. */
 ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_error *err);
 typedef struct ty_scan_counts {
   uint64_t screened, scored; /* rows whose codes were looked at; rows scored in f32 */
@@ -42,13 +44,13 @@ typedef struct ty_scan_counts {
 ty_scan_counts ty_scanner_counts(const ty_scanner *s);
 void ty_scanner_close(ty_scanner *s); /* NULL is fine */
 
-/* ---- search.c -------------------------------------------------------------------------------------------------------*/
+/* ---- search.c ---- */
 /* ty_search for a caller that has entered the question already. */
 ty_status ty_search_entered(ty_collection *c, ty_search_args *args, ty_error *err);
-/* Its middle: top_k of `args` and a prepared query in, rows as from ty_scanner_answer out; fills the counters of `args`. May run on several
- * threads at a time. */
-ty_status ty_search_hits(const ty_collection *c, ty_search_args *args, const float *query, const ty_filter *filter, double target,
-                         ty_scored **hits, uint64_t *count, ty_error *err);
+/* Its middle: top_k of `args` and a prepared query in, rows as from ty_scanner_answer out; fills the counters of
+ * `args`. May run on several threads at a time. */
+ty_status ty_search_hits(const ty_collection *c, ty_search_args *args, const float *query, const ty_filter *filter,
+                         double target, ty_scored **hits, uint64_t *count, ty_error *err);
 /* A score as it is told: rounding may take a cosine beyond 1 by a few units of its last place. */
 static inline double ty_shown_score(const ty_collection *c, float score) {
   if (c->metric != TY_COSINE) return (double)score;

@@ -1,4 +1,5 @@
-/* What a scan remembers: the k best lower bounds, whose worst is the threshold, and the rows that may still reach it. */
+/* What a scan remembers: the k best lower bounds, whose worst is the threshold, and the rows that may still reach it.
+ */
 #ifndef TY_SCAN_HEAP_H
 #define TY_SCAN_HEAP_H
 

@@ -50,8 +50,7 @@ static bool prepare_screen(ty_scanner *s, int which, const ty_coding *coding, co
                                           .rest = above(rest)};
   s->screen[which].proved = proved;
   s->screen[which].value = value;
-  s->screen[which].slack =
-      (sum_error + 0x1p-30) * s->norm * sqrt(squares) + s->slack + s->l2_rounding * s->squared;
+  s->screen[which].slack = (sum_error + 0x1p-30) * s->norm * sqrt(squares) + s->slack + s->l2_rounding * s->squared;
   return true;
 }
 

@@ -6,8 +6,9 @@
 #include "ivf.h"
 #include "weights.h"
 
-/* A question for fewer answers than the reach was calibrated with still reads as if it asked for this many: the reach of a list is measured
- * against the last of ten answers, and the first alone is a higher bar, at which more lists look hopeless that are not. */
+/* A question for fewer answers than the reach was calibrated with still reads as if it asked for this many: the reach
+ * of a list is measured against the last of ten answers, and the first alone is a higher bar, at which more lists look
+ * hopeless that are not. */
 #define ANSWERS_MIN 10u
 
 typedef struct reading {
@@ -25,11 +26,13 @@ static ty_status feed_rows(reading *r, const ty_segment *segment, uint64_t first
   return ty_scanner_feed(r->scanner, &range, err);
 }
 
-/* Feeds what is read by position: the delta first, for an early threshold, then the base less the parts read by lists. */
+/* Feeds what is read by position: the delta first, for an early threshold, then the base less the parts read by lists.
+ */
 static ty_status feed_plain(reading *r, const ty_collection *c, const ty_filter *filter, uint64_t top_k, bool indexed,
                             bool near, ty_error *err) {
   uint64_t at = filter->first, end = filter->first + filter->count;
-  bool among = filter->all && indexed && c->ivf->count > 1; /* a partition may be worth its lists only when it is asked by itself */
+  bool among = filter->all && indexed &&
+               c->ivf->count > 1; /* a partition may be worth its lists only when it is asked by itself */
   ty_status status = feed_rows(r, &c->delta, 0, c->delta.count, err);
   for (uint32_t i = 0; indexed && i < c->ivf->count && status == TY_OK; i++) {
     const ty_ivf_part *part = &c->ivf->parts[i];
@@ -48,9 +51,10 @@ static ty_status feed_plain(reading *r, const ty_collection *c, const ty_filter 
   return status == TY_OK ? feed_rows(r, &c->base, at, end - at, err) : status;
 }
 
-/* An index answers a question only where it was calibrated for at least the recall asked, and where no other column is filtered: reach
- * says nothing about the lists that hold the few rows of a filter (faiss falls to 0.88 there), and reading just the matching rows is
- * cheaper anyway. Everything else is answered exactly, for which an index still tells lists that cannot hold an answer. */
+/* An index answers a question only where it was calibrated for at least the recall asked, and where no other column is
+ * filtered: reach says nothing about the lists that hold the few rows of a filter (faiss falls to 0.88 there), and
+ * reading just the matching rows is cheaper anyway. Everything else is answered exactly, for which an index still tells
+ * lists that cannot hold an answer. */
 static bool use_ivf(const ty_collection *c, const ty_filter *filter, double target) {
   return c->ivf != NULL && target < 1 && target <= c->ivf->target_recall + 1e-9 && (filter->all || filter->column == 0);
 }
@@ -69,8 +73,8 @@ ty_status ty_search_hits(const ty_collection *c, ty_search_args *args, const flo
                             : ty_ivf_question_open(c, query, &r.question, err);
   }
   if (status == TY_OK)
-    status = ty_scanner_open(c, &c->base, &c->delta, query, top_k, filter->count + c->delta.count, filter,
-                             &r.scanner, err);
+    status =
+        ty_scanner_open(c, &c->base, &c->delta, query, top_k, filter->count + c->delta.count, filter, &r.scanner, err);
   if (status == TY_OK) status = feed_plain(&r, c, filter, top_k, indexed, near, err);
   /* Where other rows set the bar, a partition's answers are held against it one by one: see calibrate.c. */
   bool alone = r.near_count > 1 || r.rows_else > r.rows_near / TY_IVF_OTHERS_SHARE;
@@ -96,7 +100,8 @@ ty_status ty_search_entered(ty_collection *c, ty_search_args *args, ty_error *er
   if (!(args->target_recall >= 0 && args->target_recall <= 1)) {
     return ty_fail(err, TY_INVALID, "target_recall must be in [0, 1], not %g", args->target_recall);
   }
-  if (args->weighted > 1) return ty_fail(err, TY_INVALID, "weighted must be 0 or 1, not %llu", (unsigned long long)args->weighted);
+  if (args->weighted > 1)
+    return ty_fail(err, TY_INVALID, "weighted must be 0 or 1, not %llu", (unsigned long long)args->weighted);
   if (!c->env->kernel->all_finite(args->query, c->dim))
     return ty_fail(err, TY_INVALID, "the query vector holds NaN or Infinity");
   ty_filter filter;

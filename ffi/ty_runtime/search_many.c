@@ -1,6 +1,7 @@
-/* ty_search_many: several questions share one pass over the rows. A chunk of rows that was brought into the cache for one question is there
- * for all: what limits a scan of a large collection is the memory, not the arithmetic. Groups of questions are spread over threads, all under
- * one look at the collection, so that no two questions of a call are answered from different states. */
+/* ty_search_many: several questions share one pass over the rows. A chunk of rows that was brought into the cache for
+ * one question is there for all: what limits a scan of a large collection is the memory, not the arithmetic. Groups of
+ * questions are spread over threads, all under one look at the collection, so that no two questions of a call are
+ * answered from different states. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +9,8 @@
 #include "ivf.h"
 #include "weights.h"
 
-/* Questions in one pass, and rows that all of them look at before the next ones: 2,048 rows of 384 dimensions are 416 KiB of blocks, which
- * stay in the L2 cache. */
+/* Questions in one pass, and rows that all of them look at before the next ones: 2,048 rows of 384 dimensions are 416
+ * KiB of blocks, which stay in the L2 cache. */
 #define TOGETHER  16u
 #define PASS_ROWS 2048u
 
@@ -47,7 +48,8 @@ static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch
   ty_status status = TY_OK;
   uint64_t rows = m->filter.count + c->delta.count;
   for (uint32_t i = 0; i < n && status == TY_OK; i++) {
-    const float *query = ty_query_prepare(c, a->queries + (from + i) * c->dim, a->weighted, scratch + (uint64_t)i * c->dim);
+    const float *query =
+        ty_query_prepare(c, a->queries + (from + i) * c->dim, a->weighted, scratch + (uint64_t)i * c->dim);
     status = ty_scanner_open(c, &c->base, &c->delta, query, a->top_k, rows, &m->filter, &scanners[i], err);
   }
   if (status == TY_OK) status = feed_all(scanners, n, &c->delta, 0, c->delta.count, err);

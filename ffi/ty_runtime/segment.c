@@ -28,9 +28,10 @@ ty_slice ty_row_terms(const ty_segment *s, uint64_t at) {
   return s->is_base ? cut(s->terms, s->terms_ends, at) : s->payload[at].terms;
 }
 
-/* ---- Answers -------------------------------------------------------------------------------------------------------- */
-/* Room for so many bytes and zeros up to a multiple of 8; NULL where they do not fit. They are counted past the end too: the caller learns how
- * much is needed. */
+/* ---- Answers --------------------------------------------------------------------------------------------------------
+ */
+/* Room for so many bytes and zeros up to a multiple of 8; NULL where they do not fit. They are counted past the end
+ * too: the caller learns how much is needed. */
 static uint8_t *take(ty_answer *a, uint64_t bytes) {
   uint64_t padded = (bytes + 7) & ~(uint64_t)7;
   uint8_t *at = a->bytes + padded <= a->capacity && padded > 0 ? a->out + a->bytes : NULL;
@@ -64,7 +65,8 @@ void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double scor
   put(a, id.data, id.bytes);
   if (has_meta) put(a, meta.data, meta.bytes);
   if (has_text) put(a, text.data, text.bytes);
-  float *vector = (float *)(void *)take(a, vector_bytes); /* records are 8-byte aligned, and so is what the caller passes */
+  float *vector =
+      (float *)(void *)take(a, vector_bytes); /* records are 8-byte aligned, and so is what the caller passes */
   if (vector != NULL) {
     const float *row = ty_row_vector(c, s, ref.at, vector);
     if (row != vector) memcpy(vector, row, (size_t)vector_bytes);

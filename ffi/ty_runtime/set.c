@@ -16,10 +16,8 @@ ty_status ty_schema_set(ty_collection *c, int key, ty_slice json, ty_error *err)
     return status;
   }
   pthread_rwlock_wrlock(&c->lock);
-  if (c->store->kept_schema.bytes == 0)
-    c->store->kept_schema = c->schema;
-  else
-    ty_buffer_free(&c->schema);
+  if (c->store->kept_schema.bytes == 0) c->store->kept_schema = c->schema;
+  else ty_buffer_free(&c->schema);
   c->schema = text;
   c->default_target_recall = schema.default_target_recall;
   pthread_rwlock_unlock(&c->lock);
@@ -33,12 +31,10 @@ ty_status ty_set(ty_collection *c, const char *key, const uint8_t *json, uint64_
               : strcmp(key, "applied_tuner") == 0       ? TY_KEY_APPLIED_TUNER
                                                         : -1;
   ty_slice value;
-  if (index < 0)
-    status = ty_fail(err, TY_INVALID, "%.64s cannot be changed", key);
+  if (index < 0) status = ty_fail(err, TY_INVALID, "%.64s cannot be changed", key);
   else if (json_bytes > TY_MANIFEST_MAX / 2 || !ty_json_check((ty_slice){json, json_bytes}, &value))
     status = ty_fail(err, TY_INVALID, "the value of %s is not JSON", key);
-  else
-    status = ty_schema_set(c, index, value, err);
+  else status = ty_schema_set(c, index, value, err);
   if (status == TY_OK) c->store->changed = true;
   ty_change_leave(c);
   return status;

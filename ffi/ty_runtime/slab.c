@@ -1,7 +1,7 @@
 /* Sealed files of sections: written once from front to back, then only mapped.
  *
- * Checksums are known only once their bytes have gone by, so header and table are written last, into the hole left for them. A file
- * that was not finished has no magic number.
+ * Checksums are known only once their bytes have gone by, so header and table are written last, into the hole left for
+ * them. A file that was not finished has no magic number.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +24,7 @@ ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, const char *
   w->buffer = malloc(TY_WRITE_PIECE);
   if (w->sections == NULL || w->buffer == NULL)
     w->status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", name);
-  else
-    w->status = ty_file_create(c, name, &w->fd, err);
+  else w->status = ty_file_create(c, name, &w->fd, err);
   if (w->status == TY_OK) return TY_OK;
   free(w->sections);
   free(w->buffer);

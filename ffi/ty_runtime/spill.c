@@ -10,10 +10,12 @@
 #include "resident.h"
 #include "store.h"
 
-/* Two handles of one process, or processes of two containers with one process id, may come for the same name: O_EXCL makes the second try another. */
+/* Two handles of one process, or processes of two containers with one process id, may come for the same name: O_EXCL
+ * makes the second try another. */
 #define NAMES_TRIED 16u
 
-/* A file that has lost its name, or a negative errno. O_TMPFILE would save the name, but not every file system has it. */
+/* A file that has lost its name, or a negative errno. O_TMPFILE would save the name, but not every file system has it.
+ */
 static int open_nameless(const ty_collection *c) {
   static _Atomic uint32_t counter;
   ty_os *os = &c->env->os;
@@ -28,8 +30,8 @@ static int open_nameless(const ty_collection *c) {
   return fd;
 }
 
-/* The descriptor goes at once: a process with many large collections would else run out of them. A file that grew would need it; copying it into a
- * longer one, which has twice the room, costs each byte one more write on average. */
+/* The descriptor goes at once: a process with many large collections would else run out of them. A file that grew would
+ * need it; copying it into a longer one, which has twice the room, costs each byte one more write on average. */
 static bool open_file(const ty_collection *c, uint64_t bytes, ty_spill *out) {
   ty_os *os = &c->env->os;
   int fd = open_nameless(c);
@@ -73,10 +75,8 @@ bool ty_spill_grow(const ty_collection *c, ty_spill *s, uint64_t used, uint64_t 
 
 void ty_spill_free(const ty_collection *c, ty_spill *s) {
   ty_os *os = &c->env->os;
-  if (s->in_file)
-    os->unmap(os, s->data, (size_t)s->bytes);
-  else
-    free(s->data);
+  if (s->in_file) os->unmap(os, s->data, (size_t)s->bytes);
+  else free(s->data);
   *s = (ty_spill){0};
 }
 

@@ -48,7 +48,8 @@ ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *er
     ty_partition p = {.rows = of[i].rows, .key_bytes = key.bytes};
     for (uint32_t j = 0; c->ivf != NULL && j < c->ivf->count; j++) {
       const ty_ivf_part *part = &c->ivf->parts[j];
-      if (c->spans[part->span].key == of[i].code) p.nlist = part->nlist, p.nprobe = part->nprobe, p.drift = ty_ivf_drift(part);
+      if (c->spans[part->span].key == of[i].code)
+        p.nlist = part->nlist, p.nprobe = part->nprobe, p.drift = ty_ivf_drift(part);
     }
     uint64_t padded = (key.bytes + 7) & ~(uint64_t)7;
     if (args->out_bytes + sizeof p + padded <= args->out_capacity) {

@@ -1,8 +1,9 @@
 /* What the storage files share and nobody else sees: files, the lock, unsaved operations, derived tables.
  *
- * Who may touch what. A change (begin .. save) belongs to one thread at a time, by `change`; that thread alone writes and may read
- * everything without the collection's lock. Questions read under the lock, shared; a change takes it exclusively for the moment in which
- * it touches what questions read. Following another process's save happens under the exclusive lock, and only while no change is under way.
+ * Who may touch what. A change (begin .. save) belongs to one thread at a time, by `change`; that thread alone writes
+ * and may read everything without the collection's lock. Questions read under the lock, shared; a change takes it
+ * exclusively for the moment in which it touches what questions read. Following another process's save happens under
+ * the exclusive lock, and only while no change is under way.
  */
 #ifndef TY_STORE_H
 #define TY_STORE_H
@@ -14,7 +15,7 @@
 #include "spill.h"
 #include "vector.h"
 
-/* ---- The manifest: manifest.c ---------------------------------------------------------------------------------------*/
+/* ---- The manifest: manifest.c ---- */
 /* The schema's keys in their order; the manifest repeats them with id_map between filter_columns and telys_version. */
 enum {
   TY_KEY_NAME,
@@ -61,14 +62,15 @@ ty_status ty_schema_read(ty_slice json, ty_schema *out, ty_error *err);
 void ty_schema_write(const ty_schema *schema, ty_buffer *out);
 /* TY_INVALID naming the first of dim, dtype, metric, key_name, filter_columns and lexical that differs. */
 ty_status ty_schema_agree(const ty_schema *mine, const ty_schema *theirs, ty_error *err);
-ty_status ty_saved_read(ty_buffer *text, ty_saved *out, ty_error *err); /* takes the text's memory over, also on failure */
+ty_status ty_saved_read(ty_buffer *text, ty_saved *out,
+                        ty_error *err); /* takes the text's memory over, also on failure */
 void ty_saved_free(ty_saved *m);
 
 /* The manifest of the collection as it stands in memory. `generation` is the one to write. */
-ty_status ty_manifest_text(const ty_collection *c, const ty_files *files, uint64_t generation, uint64_t live, uint64_t total,
-                           ty_buffer *out, ty_error *err);
+ty_status ty_manifest_text(const ty_collection *c, const ty_files *files, uint64_t generation, uint64_t live,
+                           uint64_t total, ty_buffer *out, ty_error *err);
 
-/* ---- The store ------------------------------------------------------------------------------------------------------*/
+/* ---- The store ---- */
 /* Memory for unsaved operations, in the very form they take on disk. Chunks never move: rows point into them. */
 typedef struct ty_chunk {
   ty_spill memory;
@@ -96,7 +98,8 @@ typedef struct ty_delta_memory {
 typedef uint32_t ty_place;
 
 typedef struct ty_id_slot {
-  uint32_t tag;   /* upper half of the id's hash, by which a slot has its place and most strangers are told apart without touching their bytes */
+  uint32_t tag; /* upper half of the id's hash, by which a slot has its place and most strangers are told apart without
+                   touching their bytes */
   uint32_t place; /* + 1; 0: free; TY_SLOT_GONE: was in use */
 } ty_id_slot;
 #define TY_SLOT_GONE 0xffffffffu
@@ -138,7 +141,7 @@ struct ty_store {
   ty_spill base_at; /* of ty_place, by row - first_row: position in the base */
 };
 
-/* ---- Files: file.c --------------------------------------------------------------------------------------------------*/
+/* ---- Files: file.c ---- */
 #define TY_PATH_MAX 4096u
 void ty_path(const ty_collection *c, const char *name, char out[TY_PATH_MAX]);
 /* How much of it for a delta: as long again, so that the mapping moves seldom. */
@@ -147,20 +150,21 @@ static inline uint64_t ty_room_ahead(uint64_t bytes) { return bytes > TY_RESERVE
 /* Maps at least `bytes` of a file that must have as many; `reserve` more of address space for what will be appended. */
 ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err);
 void ty_file_unmap(const ty_collection *c, ty_file *file);
-/* The page cache keeps a file in pieces as large as its writes, and a fault maps a whole piece: with writes of 4 MiB a hundred scattered rows made 82 MB
- * resident, with these 6 MB. Writing takes no longer. */
+/* The page cache keeps a file in pieces as large as its writes, and a fault maps a whole piece: with writes of 4 MiB a
+ * hundred scattered rows made 82 MB resident, with these 6 MB. Writing takes no longer. */
 #define TY_WRITE_PIECE ((uint64_t)64 << 10)
 /* Creates a file under a fresh name (a leftover that no manifest names makes way), under the writer's lock. */
 ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err);
 ty_status ty_file_sync_dir(const ty_collection *c, const char *dir, ty_error *err);
 ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit, ty_buffer *out, ty_error *err);
-/* Writes a whole small file durably: temporary name, sync, `before` (may be NULL), rename. The directory is not synced. `renamed` is set once the
- * rename was tried: from then on the name may stand for either. */
+/* Writes a whole small file durably: temporary name, sync, `before` (may be NULL), rename. The directory is not synced.
+ * `renamed` is set once the rename was tried: from then on the name may stand for either. */
 typedef ty_status (*ty_before_fn)(void *ctx, ty_error *err);
-ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes, ty_before_fn before, void *ctx, bool *renamed,
-                          ty_error *err);
-/* TY_CORRUPT where an open descriptor, or what the name stands for now, is not the mapped file or has not `bytes`: reading on through the
- * mapping would end in a SIGBUS. A directory that was removed and made anew, or restored from a copy, has other files under the same names. */
+ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes,
+                          ty_before_fn before, void *ctx, bool *renamed, ty_error *err);
+/* TY_CORRUPT where an open descriptor, or what the name stands for now, is not the mapped file or has not `bytes`:
+ * reading on through the mapping would end in a SIGBUS. A directory that was removed and made anew, or restored from a
+ * copy, has other files under the same names. */
 ty_status ty_file_same(const ty_collection *c, const ty_file *file, int fd, uint64_t bytes, ty_error *err);
 ty_status ty_file_still(const ty_collection *c, const ty_file *file, uint64_t bytes, ty_error *err);
 /* Cuts off what lies behind the committed bytes of a mapped file, under the writer's lock; failures are passed over. */
@@ -168,9 +172,10 @@ void ty_file_cut(const ty_collection *c, const ty_file *file);
 /* Removes a file of ours, under the writer's lock; where that is lost the name may be another's file, which stays. */
 void ty_file_remove(const ty_collection *c, const char *name);
 
-/* ---- Rows of the delta: delta_rows.c --------------------------------------------------------------------------------*/
-/* Room for so many more rows. Columns that grow are copied beside those that questions read, which may take long; the lock is taken
- * exclusively for their exchange, unless the caller has it so. For the change's own thread, or under the exclusive lock. */
+/* ---- Rows of the delta: delta_rows.c ---- */
+/* Room for so many more rows. Columns that grow are copied beside those that questions read, which may take long; the
+ * lock is taken exclusively for their exchange, unless the caller has it so. For the change's own thread, or under the
+ * exclusive lock. */
 ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_error *err);
 typedef struct ty_new_row {
   uint64_t row, birth;
@@ -190,7 +195,7 @@ static inline ty_place ty_place_of(const ty_collection *c, ty_ref r) {
   return (ty_place)(r.segment->is_base ? r.at : c->base.count + r.at);
 }
 
-/* ---- Derived tables: ids.c ------------------------------------------------------------------------------------------*/
+/* ---- Derived tables: ids.c ---- */
 ty_status ty_ids_need(const ty_collection *c, ty_error *err);
 ty_status ty_order_need(const ty_collection *c, ty_error *err);
 void ty_derived_added(ty_collection *c, ty_place place);
@@ -199,13 +204,13 @@ void ty_derived_drop(ty_collection *c);
 /* A row by its number. False where no segment has it. */
 bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out);
 
-/* ---- Changes in memory: undo.c --------------------------------------------------------------------------------------*/
-void ty_mark(ty_collection *c);                                         /* from here ty_undo goes back */
+/* ---- Changes in memory: undo.c ---- */
+void ty_mark(ty_collection *c); /* from here ty_undo goes back */
 ty_status ty_kill_reserve(ty_collection *c, uint64_t more, ty_error *err);
-void ty_kill(ty_collection *c, ty_place place);                         /* a live row; room was reserved */
-void ty_undo(ty_collection *c);                                         /* takes the exclusive lock */
-void ty_undo_locked(ty_collection *c);                                  /* where it is held */
-void ty_note_lexical(ty_collection *c);                                 /* tells the lexical index everything anew */
+void ty_kill(ty_collection *c, ty_place place); /* a live row; room was reserved */
+void ty_undo(ty_collection *c);                 /* takes the exclusive lock */
+void ty_undo_locked(ty_collection *c);          /* where it is held */
+void ty_note_lexical(ty_collection *c);         /* tells the lexical index everything anew */
 ty_status ty_chunk_take(ty_collection *c, uint64_t bytes, uint8_t **out, ty_error *err);
 void ty_chunks_free(ty_collection *c);
 /* Where the unsaved operations end, so that a failed call can give back what it took. */
@@ -216,7 +221,7 @@ typedef struct ty_chunk_mark {
 ty_chunk_mark ty_chunk_mark_take(const ty_collection *c);
 void ty_chunk_mark_restore(ty_collection *c, ty_chunk_mark mark);
 
-/* ---- Slabs: slab.c --------------------------------------------------------------------------------------------------*/
+/* ---- Slabs: slab.c ---- */
 typedef struct ty_slab_writer {
   const ty_collection *c;
   char name[64];
@@ -227,12 +232,12 @@ typedef struct ty_slab_writer {
   uint64_t offset; /* of the first byte in the buffer */
   uint8_t *buffer;
   uint64_t buffered;
-  uint32_t crc; /* of the open section so far */
+  uint32_t crc;     /* of the open section so far */
   ty_status status; /* sticky, with `err` filled */
   ty_error *err;
 } ty_slab_writer;
-ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, const char *name, uint32_t kind, uint64_t generation,
-                         uint64_t base_generation, uint32_t sections, ty_error *err);
+ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, const char *name, uint32_t kind,
+                         uint64_t generation, uint64_t base_generation, uint32_t sections, ty_error *err);
 void ty_slab_section_start(ty_slab_writer *w, uint32_t id);
 void ty_slab_append(ty_slab_writer *w, const void *data, uint64_t bytes);
 void ty_slab_section_end(ty_slab_writer *w);
@@ -247,10 +252,12 @@ typedef struct ty_slab {
 } ty_slab;
 ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kind, ty_slab *out, ty_error *err);
 /* A section; with `bytes` other than UINT64_MAX it must be exactly as long. `check` compares its checksum. */
-ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check, ty_slice *out, ty_error *err);
+ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check,
+                      ty_slice *out, ty_error *err);
 
-/* ---- Base, delta, id map, loading -----------------------------------------------------------------------------------*/
-/* What a base is made of: the rows in their final order, and each one's rank by birth, which with first_row is its new number. */
+/* ---- Base, delta, id map, loading ---- */
+/* What a base is made of: the rows in their final order, and each one's rank by birth, which with first_row is its new
+ * number. */
 typedef struct ty_base_plan {
   const ty_rebase *rebase;
   const ty_place *rank; /* by old place */
@@ -265,9 +272,10 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
 /* Points the rows from delta position `at` on, which were saved in the block at `from`, to the mapping. */
 void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint64_t at);
 ty_status ty_delta_check_header(const ty_collection *c, const ty_file *file, ty_error *err);
-/* Writes the unsaved operations as one block, to the last of `files` or as a fresh one at its end. The file's record there gets its new size
- * and checksum; a fresh one's is not mapped. Its sync is begun and may go on beside; ty_delta_finish waits for it and closes. After a
- * successful ty_delta_append it is called exactly once, also where the save fails for another reason. */
+/* Writes the unsaved operations as one block, to the last of `files` or as a fresh one at its end. The file's record
+ * there gets its new size and checksum; a fresh one's is not mapped. Its sync is begun and may go on beside;
+ * ty_delta_finish waits for it and closes. After a successful ty_delta_append it is called exactly once, also where the
+ * save fails for another reason. */
 typedef struct ty_delta_write {
   ty_collection *c;
   int fd;
@@ -279,7 +287,8 @@ ty_status ty_delta_append(ty_collection *c, uint64_t generation, ty_files *files
 ty_status ty_delta_finish(ty_delta_write *w, ty_error *err);
 /* Fills op->bytes from the other lengths; false where they are out of bounds. */
 bool ty_operation_size(const ty_collection *c, ty_operation *op);
-/* Makes sure that `bytes` of a delta are mapped; rows that point into the old mapping follow. Under the exclusive lock. */
+/* Makes sure that `bytes` of a delta are mapped; rows that point into the old mapping follow. Under the exclusive lock.
+ */
 ty_status ty_delta_remap(ty_collection *c, ty_file *file, uint64_t bytes, ty_error *err);
 /* Where the parts of a put lie, behind its header. */
 typedef struct ty_put_layout {
@@ -290,11 +299,11 @@ ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op);
 /* Brings id_map.npy to the rows as they stand: appends those from delta position first_at on, or rewrites it whole. */
 ty_status ty_id_map_append(ty_collection *c, uint64_t first_at, ty_file *out, ty_error *err);
 /* Writes the whole map anew; `id` yields the id of the i-th row number. */
-ty_status ty_id_map_write(const ty_collection *c, uint64_t rows, ty_slice (*id)(const void *ctx, uint64_t i), const void *ctx, ty_file *out,
-                          ty_error *err);
+ty_status ty_id_map_write(const ty_collection *c, uint64_t rows, ty_slice (*id)(const void *ctx, uint64_t i),
+                          const void *ctx, ty_file *out, ty_error *err);
 ty_status ty_id_map_check(const ty_collection *c, ty_error *err);
 
-/* ---- State: load.c --------------------------------------------------------------------------------------------------*/
+/* ---- State: load.c ---- */
 /* An empty collection object for a directory. */
 ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *err);
 void ty_shell_free(ty_collection *c);
@@ -308,10 +317,11 @@ ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error
 /* The same files, none of them mapped. */
 ty_status ty_files_copy(ty_files *to, const ty_files *from, ty_error *err);
 ty_status ty_wrong_sum(const ty_file *file, ty_error *err);
-/* follow.c. Brings `c` to what the directory says now. Under the exclusive lock. `missing_ok`: no manifest is no failure. */
+/* follow.c. Brings `c` to what the directory says now. Under the exclusive lock. `missing_ok`: no manifest is no
+ * failure. */
 ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err);
 
-/* ---- Commit: commit.c -----------------------------------------------------------------------------------------------*/
+/* ---- Commit: commit.c ---- */
 /* The next state as its manifest will say it. */
 typedef struct ty_next {
   const ty_collection *schema_of;
@@ -320,12 +330,13 @@ typedef struct ty_next {
   bool first;          /* the directory itself is new */
   ty_before_fn before; /* what must have succeeded before the rename; may be NULL */
   void *before_ctx;
-  ty_stamp stamp;      /* out: zero where it could not be read */
-  uint64_t bytes;      /* out: of the manifest */
-  bool unknown;        /* out: on failure, the disk may hold the new manifest all the same */
+  ty_stamp stamp; /* out: zero where it could not be read */
+  uint64_t bytes; /* out: of the manifest */
+  bool unknown;   /* out: on failure, the disk may hold the new manifest all the same */
 } ty_next;
-/* TY_IO where the writer's lock keeps nobody out any more: its directory was removed, and another process may have made one of the same name,
- * with files of the same names. Whoever is about to create, rename or remove something asks first: nothing of a foreign directory may be hit. */
+/* TY_IO where the writer's lock keeps nobody out any more: its directory was removed, and another process may have made
+ * one of the same name, with files of the same names. Whoever is about to create, rename or remove something asks
+ * first: nothing of a foreign directory may be hit. */
 ty_status ty_lock_still(const ty_collection *c, ty_error *err);
 /* A failed save or rewrite: where the lock is lost, that is the cause, whatever came of it, and `err` says so. */
 bool ty_lock_lost(const ty_collection *c, ty_error *err);
@@ -337,17 +348,17 @@ void ty_change_leave(ty_collection *c);
 /* Ends the change with what became of it: undoes on failure, lets go of the writer's lock and of `change`. */
 ty_status ty_change_end(ty_collection *c, ty_status status, bool unknown);
 
-/* ---- A directory without a manifest: first.c ------------------------------------------------------------------------*/
+/* ---- A directory without a manifest: first.c ---- */
 /* Whether a name is that of a base, a delta, or an index. */
 bool ty_is_slab(const char *name);
-/* TY_CORRUPT where rows would be lost by taking the directory for a new collection's. Without the writer's lock another process's first save
- * may be ending: then there is a manifest now. */
+/* TY_CORRUPT where rows would be lost by taking the directory for a new collection's. Without the writer's lock another
+ * process's first save may be ending: then there is a manifest now. */
 ty_status ty_first_check(const ty_collection *c, ty_error *err);
 /* What a first save begins and ends with, under the writer's lock. */
 ty_status ty_first_begin(const ty_collection *c, ty_error *err);
 void ty_first_end(ty_collection *c);
 
-/* ---- Rebase: rebase.c -----------------------------------------------------------------------------------------------*/
+/* ---- Rebase: rebase.c ---- */
 typedef struct ty_rebase_wish {
   bool ivf, retrain, lexical;
   uint64_t ivf_min_rows;
@@ -355,8 +366,10 @@ typedef struct ty_rebase_wish {
 } ty_rebase_wish;
 /* The wish that keeps what is there. */
 ty_rebase_wish ty_rebase_keep(const ty_collection *c);
-/* Gathers, writes, commits, swaps. The caller has entered a change; on failure nothing in memory is other than before. */
-ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progress *progress, bool *unknown, ty_error *err);
+/* Gathers, writes, commits, swaps. The caller has entered a change; on failure nothing in memory is other than before.
+ */
+ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progress *progress, bool *unknown,
+                        ty_error *err);
 /* Replaces one member of the schema in memory. */
 ty_status ty_schema_set(ty_collection *c, int key, ty_slice json, ty_error *err);
 

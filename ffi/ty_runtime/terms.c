@@ -23,7 +23,8 @@ bool ty_terms_open(ty_term_reader *r, ty_slice terms) {
   if (!ty_leb_get(&r->at, r->end, &r->distinct) || !ty_leb_get(&r->at, r->end, &r->tokens)) return false;
   uint64_t left = (uint64_t)(r->end - r->at);
   r->parameter = ty_terms_parameter(r->distinct);
-  /* So many bits at least for each term, and each term at least once: what breaks this would only waste a caller's memory. */
+  /* So many bits at least for each term, and each term at least once: what breaks this would only waste a caller's
+   * memory. */
   uint64_t most = r->rice ? left * 8 / (2 + r->parameter) : left / 2;
   return r->distinct <= most && r->tokens >= r->distinct && r->tokens <= INT32_MAX;
 }

@@ -1,14 +1,14 @@
 /* libty_runtime: a collection on disk and in memory. The whole ABI, with its contracts.
  *
  * Caveats, first:
- *  - The caller owns all memory it passes in and gets answers in memory it passed in. Nothing returned needs freeing, except
- *    the handles, each closed by its own call.
+ *  - The caller owns all memory it passes in and gets answers in memory it passed in. Nothing returned needs freeing,
+ * except the handles, each closed by its own call.
  *  - Every function that can fail returns a ty_status and fills `err` (never NULL) with a sentence.
  *  - A handle may be used from several threads: questions share it, changes have it alone.
- *  - Changes are made between ty_begin and ty_save. ty_begin takes the writer's lock of the collection across all processes and
- *    never waits: on TY_BUSY the caller tries again later.
- *  - Argument structs have only 8-byte fields, in this order, so that a caller in another language fills an array of 64-bit words.
- *    Fields marked "out" are written before the function returns, also on failure where said so.
+ *  - Changes are made between ty_begin and ty_save. ty_begin takes the writer's lock of the collection across all
+ * processes and never waits: on TY_BUSY the caller tries again later.
+ *  - Argument structs have only 8-byte fields, in this order, so that a caller in another language fills an array of
+ * 64-bit words. Fields marked "out" are written before the function returns, also on failure where said so.
  *  - Pointers to zero bytes may be NULL.
  */
 #ifndef TY_RUNTIME_H
@@ -33,13 +33,14 @@ typedef enum ty_status {
   TY_NOT_FOUND = 3,  /* no such collection, or an id that TY_UPDATE needs */
   TY_STATE = 4,      /* a question to an index that was not built, a change outside begin and save */
   TY_IO = 5,         /* a system call failed; `sys_errno` says how. The saved state stands */
-  TY_BUSY = 6,       /* another writer holds the lock, and the message names it; or saves come faster than they can be followed */
-  TY_CANCELLED = 7,  /* progress->cancel was seen; the saved state stands */
-  TY_CORRUPT = 8,    /* bytes on disk do not match their checksum or their format; the message names file and offset */
+  TY_BUSY =
+      6, /* another writer holds the lock, and the message names it; or saves come faster than they can be followed */
+  TY_CANCELLED = 7, /* progress->cancel was seen; the saved state stands */
+  TY_CORRUPT = 8,   /* bytes on disk do not match their checksum or their format; the message names file and offset */
   TY_NO_MEMORY = 9,
-  TY_BUFFER = 10,    /* out_capacity is too small: out_bytes says how much is needed; ask again */
-  TY_ABI = 11,       /* the kernel table is of another version */
-  TY_LARGE = 12      /* the question would read more than most_bytes; nothing was read */
+  TY_BUFFER = 10, /* out_capacity is too small: out_bytes says how much is needed; ask again */
+  TY_ABI = 11,    /* the kernel table is of another version */
+  TY_LARGE = 12   /* the question would read more than most_bytes; nothing was read */
 } ty_status;
 
 typedef struct ty_error {
@@ -48,7 +49,8 @@ typedef struct ty_error {
   char message[1016]; /* UTF-8, NUL-terminated; names files relative to the collection's directory */
 } ty_error;
 
-/* Watched and written from another thread while a long call runs; all fields relaxed atomics. NULL where nobody watches. */
+/* Watched and written from another thread while a long call runs; all fields relaxed atomics. NULL where nobody
+ * watches. */
 typedef struct ty_progress {
   uint64_t done;
   uint64_t total;
@@ -63,37 +65,41 @@ TY_API ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env 
 /* Waits for submitted work. Every collection must be closed before. */
 TY_API void ty_env_close(ty_env *env);
 
-/* A new collection in memory; nothing is written before its first ty_save. `schema` is a JSON object with exactly the keys name, dim,
- * dtype ("f32", "f16", "int8" or "int4": how vectors are stored, which is what rows then are), key_name, filter_columns (the key first),
- * telys_version, default_target_recall, applied_tuner, lexical, embedder_profile. Where that is an object, its member distance says how rows
- * are ranked: "cosine" or "l2"; anything else is the inner product. */
+/* A new collection in memory; nothing is written before its first ty_save. `schema` is a JSON object with exactly the
+ * keys name, dim, dtype ("f32", "f16", "int8" or "int4": how vectors are stored, which is what rows then are),
+ * key_name, filter_columns (the key first), telys_version, default_target_recall, applied_tuner, lexical,
+ * embedder_profile. Where that is an object, its member distance says how rows are ranked: "cosine" or "l2"; anything
+ * else is the inner product. */
 TY_API ty_status ty_collection_new(ty_env *env, const char *dir, const uint8_t *schema, uint64_t schema_bytes,
                                    ty_collection **out, ty_error *err);
 /* Opens the saved state in `dir` and maps it. TY_NOT_FOUND without a collection.json. */
 TY_API ty_status ty_collection_open(ty_env *env, const char *dir, ty_collection **out, ty_error *err);
-/* Drops unsaved changes and the lock, once the calls handed to ty_submit have returned. No other call of the collection may be under way. */
+/* Drops unsaved changes and the lock, once the calls handed to ty_submit have returned. No other call of the collection
+ * may be under way. */
 TY_API void ty_collection_close(ty_collection *c);
 
-/* Follows what other processes saved since (one stat when nothing changed). Questions do it themselves; outside begin .. save only. */
+/* Follows what other processes saved since (one stat when nothing changed). Questions do it themselves; outside begin
+ * .. save only. */
 TY_API ty_status ty_refresh(ty_collection *c, ty_error *err);
 
-/* ---- Changes --------------------------------------------------------------------------------------------------------*/
+/* ---- Changes ---- */
 TY_API ty_status ty_begin(ty_collection *c, ty_error *err);
-/* Makes everything since ty_begin durable, then lets go of the lock. With no change since begin it writes nothing. On failure the
- * unsaved changes are dropped, the collection is as last saved, and the lock is let go. */
+/* Makes everything since ty_begin durable, then lets go of the lock. With no change since begin it writes nothing. On
+ * failure the unsaved changes are dropped, the collection is as last saved, and the lock is let go. */
 TY_API ty_status ty_save(ty_collection *c, ty_error *err);
 /* Drops everything since ty_begin and lets go of the lock. Safe to call without a begin. */
 TY_API void ty_rollback(ty_collection *c);
 
-#define TY_ADD 0u    /* every id must be new */
+#define TY_ADD    0u /* every id must be new */
 #define TY_UPSERT 1u /* new or existing; the last of a repeated id wins */
 #define TY_UPDATE 2u /* every id must be live; the last of a repeated id wins */
 
-#define TY_PUT_DROP_TEXT 1u /* tokens of the texts are kept for the lexical index, the texts themselves are not stored */
+#define TY_PUT_DROP_TEXT                                                                                               \
+  1u /* tokens of the texts are kept for the lexical index, the texts themselves are not stored */
 
-/* Strings are passed as one run of bytes and n ascending ends. `metas`: JSON; an empty one means none. `texts` may be NULL: none. `keys`:
- * n x columns encoded filter values, row by row, columns in the schema's order (the encoding is the caller's; equal bytes match;
- * an empty key never matches). */
+/* Strings are passed as one run of bytes and n ascending ends. `metas`: JSON; an empty one means none. `texts` may be
+ * NULL: none. `keys`: n x columns encoded filter values, row by row, columns in the schema's order (the encoding is the
+ * caller's; equal bytes match; an empty key never matches). */
 typedef struct ty_put_args {
   uint64_t n;
   uint64_t mode;
@@ -124,18 +130,18 @@ TY_API ty_status ty_delete(ty_collection *c, ty_delete_args *args, ty_error *err
 /* Sets one of the manifest's changeable keys, default_target_recall or applied_tuner, to a JSON value. */
 TY_API ty_status ty_set(ty_collection *c, const char *key, const uint8_t *json, uint64_t json_bytes, ty_error *err);
 
-/* The next three rewrite the base: live rows only, in the order partition, IVF list, insertion; fresh file names, then the manifest,
- * then the old files go. Each needs a ty_begin, saves, and lets go of the lock, also on failure. Answers to questions do not change.
- * Questions are answered meanwhile from the state before. */
+/* The next three rewrite the base: live rows only, in the order partition, IVF list, insertion; fresh file names, then
+ * the manifest, then the old files go. Each needs a ty_begin, saves, and lets go of the lock, also on failure. Answers
+ * to questions do not change. Questions are answered meanwhile from the state before. */
 typedef struct ty_compact_args {
   uint64_t reclaimed_rows; /* out: deleted and superseded rows that are gone now */
   uint64_t live_rows;      /* out */
 } ty_compact_args;
 TY_API ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progress, ty_error *err);
 
-/* An IVF index for every partition of at least min_rows rows. How far each question looks is calibrated for each partition, so that recall@10
- * on held-out rows reaches target_recall with a margin. Also sets default_target_recall. With no partition large enough nothing is built.
- * Uses as many threads as there are processors, four at most. */
+/* An IVF index for every partition of at least min_rows rows. How far each question looks is calibrated for each
+ * partition, so that recall@10 on held-out rows reaches target_recall with a margin. Also sets default_target_recall.
+ * With no partition large enough nothing is built. Uses as many threads as there are processors, four at most. */
 typedef struct ty_ivf_args {
   uint64_t min_rows;
   double target_recall; /* in (0, 1] */
@@ -143,22 +149,24 @@ typedef struct ty_ivf_args {
 } ty_ivf_args;
 TY_API ty_status ty_build_ivf(ty_collection *c, ty_ivf_args *args, ty_progress *progress, ty_error *err);
 
-/* The BM25 index over the rows' tokens, in place of one there is or one that cannot be read. TY_STATE for a collection whose schema says lexical: false. */
+/* The BM25 index over the rows' tokens, in place of one there is or one that cannot be read. TY_STATE for a collection
+ * whose schema says lexical: false. */
 typedef struct ty_lexical_args {
   double k1; /* >= 0 */
   double b;  /* in [0, 1] */
 } ty_lexical_args;
 TY_API ty_status ty_build_lexical(ty_collection *c, ty_lexical_args *args, ty_progress *progress, ty_error *err);
 
-/* ---- Questions ------------------------------------------------------------------------------------------------------
- * Answers are packed records, one behind the other, each a ty_record followed by its id, metadata, text (each padded to 8 bytes), vector
- * and extra bytes (padded to 8). A record's length is ty_record's plus those padded lengths. */
+/* ---- Questions
+ * ------------------------------------------------------------------------------------------------------- Answers are
+ * packed records, one behind the other, each a ty_record followed by its id, metadata, text (each padded to 8 bytes),
+ * vector and extra bytes (padded to 8). A record's length is ty_record's plus those padded lengths. */
 #define TY_ABSENT 0xffffffffu
 
 typedef struct ty_record {
-  uint64_t row;          /* internal row number */
-  uint64_t birth;        /* insertion order; a replaced row keeps the first one's */
-  double score;          /* 0 where nothing was scored */
+  uint64_t row;   /* internal row number */
+  uint64_t birth; /* insertion order; a replaced row keeps the first one's */
+  double score;   /* 0 where nothing was scored */
   uint32_t id_bytes;
   uint32_t meta_bytes;   /* TY_ABSENT: stored without metadata, or not asked for */
   uint32_t text_bytes;   /* TY_ABSENT: no text stored, or not asked for */
@@ -175,9 +183,9 @@ typedef struct ty_term {
   uint32_t term_bytes;
 } ty_term;
 
-#define TY_WITH_META 1u
-#define TY_WITH_TEXT 2u
-#define TY_WITH_VECTOR 4u
+#define TY_WITH_META    1u
+#define TY_WITH_TEXT    2u
+#define TY_WITH_VECTOR  4u
 #define TY_WITH_EXPLAIN 8u
 
 #define TY_NO_FILTER 0xffffffffffffffffull
@@ -191,8 +199,9 @@ typedef struct ty_search_args {
   double target_recall; /* 1: exact. Below 1: IVF where one is built. 0: the collection's default */
   uint64_t what;
   uint64_t weighted; /* 1: as a question of texts' hashed features, see below; else 0 */
-  /* TY_LARGE at once where more is going to be read, in bytes of 8-bit codes; other work is counted as what takes as long. 0: no bound. For a
-   * thread that must not be held up: it then hands the same question, without the bound, to ty_submit. */
+  /* TY_LARGE at once where more is going to be read, in bytes of 8-bit codes; other work is counted as what takes as
+   * long. 0: no bound. For a thread that must not be held up: it then hands the same question, without the bound, to
+   * ty_submit. */
   uint64_t most_bytes;
   uint8_t *out; /* 8-byte aligned */
   uint64_t out_capacity;
@@ -202,16 +211,18 @@ typedef struct ty_search_args {
   uint64_t scored_rows;   /* out: rows scored in f32 */
   uint64_t probed_lists;  /* out: 0 for an exact search */
 } ty_search_args;
-/* The top_k live rows, best first, ties by earlier birth, which compaction keeps. A score is the inner product with the stored row, the cosine (0 for a zero row),
- * or the negative squared distance.
+/* The top_k live rows, best first, ties by earlier birth, which compaction keeps. A score is the inner product with the
+ * stored row, the cosine (0 for a zero row), or the negative squared distance.
  *
- * Weighted, the question's elements are divided each by the mean square of the live rows' elements there (smoothed: weights.c), and the question is
- * scaled to unit length, before it is asked; a zero question stays. Rows of hashed features are found better so: what most rows hold says
- * little. TY_INVALID for a metric other than the inner product. */
+ * Weighted, the question's elements are divided each by the mean square of the live rows' elements there (smoothed:
+ * weights.c), and the question is scaled to unit length, before it is asked; a zero question stays. Rows of hashed
+ * features are found better so: what most rows hold says little. TY_INVALID for a metric other than the inner product.
+ */
 TY_API ty_status ty_search(ty_collection *c, ty_search_args *args, ty_error *err);
 
-/* n questions with everything else the same, all of one saved state, in shared passes over the rows. The answers are those that ty_search gives
- * one by one, one behind the other in `out`; counts[i] says how many records belong to question i. With TY_BUFFER they must be asked again. */
+/* n questions with everything else the same, all of one saved state, in shared passes over the rows. The answers are
+ * those that ty_search gives one by one, one behind the other in `out`; counts[i] says how many records belong to
+ * question i. With TY_BUFFER they must be asked again. */
 typedef struct ty_search_many_args {
   const float *queries; /* n x dim, finite */
   uint64_t n;
@@ -245,8 +256,9 @@ typedef struct ty_lexical_search_args {
   uint64_t out_bytes;
   uint64_t out_count;
 } ty_lexical_search_args;
-/* The top_k live rows that hold any query term, by BM25 over the live rows, best first. TY_STATE before ty_build_lexical, and where the index was built
- * by another version; TY_CORRUPT where it is damaged: ty_build_lexical makes it anew, and other questions are answered all the same. */
+/* The top_k live rows that hold any query term, by BM25 over the live rows, best first. TY_STATE before
+ * ty_build_lexical, and where the index was built by another version; TY_CORRUPT where it is damaged: ty_build_lexical
+ * makes it anew, and other questions are answered all the same. */
 TY_API ty_status ty_search_lexical(ty_collection *c, ty_lexical_search_args *args, ty_error *err);
 
 typedef struct ty_get_args {
@@ -304,18 +316,18 @@ TY_API ty_status ty_manifest(ty_collection *c, ty_manifest_args *args, ty_error 
 
 /* Counters by index. */
 enum {
-  TY_STAT_GENERATION,      /* of the last save seen; 0: never saved */
+  TY_STAT_GENERATION, /* of the last save seen; 0: never saved */
   TY_STAT_LIVE_ROWS,
-  TY_STAT_TOTAL_ROWS,      /* with deleted and superseded ones */
+  TY_STAT_TOTAL_ROWS, /* with deleted and superseded ones */
   TY_STAT_BASE_ROWS,
   TY_STAT_DELTA_ROWS,
   TY_STAT_DISK_BYTES,
   TY_STAT_UNSAVED_ROWS,
   TY_STAT_PARTITIONS,
-  TY_STAT_IVF_PARTITIONS,  /* partitions with an IVF index */
-  TY_STAT_LEXICAL_BUILT,   /* 0 or 1 */
-  TY_STAT_LEXICAL_TERMS,   /* distinct terms in the base's index */
-  TY_STAT_SEARCHES,        /* since the handle was opened */
+  TY_STAT_IVF_PARTITIONS, /* partitions with an IVF index */
+  TY_STAT_LEXICAL_BUILT,  /* 0 or 1 */
+  TY_STAT_LEXICAL_TERMS,  /* distinct terms in the base's index */
+  TY_STAT_SEARCHES,       /* since the handle was opened */
   TY_STAT_COUNT
 };
 typedef struct ty_stats_args {
@@ -330,8 +342,8 @@ typedef struct ty_partition {
   uint64_t rows;
   uint64_t nlist;  /* 0: no IVF index */
   uint64_t nprobe; /* lists that a question reads on average, as calibrated; nlist: it reads all rows */
-  double drift;    /* mean squared distance of rows from their centroids by what it was when those were made; 0 without an index. Rows since the
-                      last rewrite are not in it */
+  double drift; /* mean squared distance of rows from their centroids by what it was when those were made; 0 without an
+                   index. Rows since the last rewrite are not in it */
   uint64_t key_bytes;
 } ty_partition;
 typedef struct ty_partitions_args {
@@ -345,9 +357,10 @@ TY_API ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_er
 /* Reads every byte of the saved files and compares checksums. */
 TY_API ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err);
 
-/* ---- Off the caller's thread ----------------------------------------------------------------------------------------
- * Runs the named call on a worker with the same args and calls `done(token, status)` from that worker. args, progress and err stay
- * alive until then. */
+/* ---- Off the caller's thread
+ * ----------------------------------------------------------------------------------------- Runs the named call on a
+ * worker with the same args and calls `done(token, status)` from that worker. args, progress and err stay alive until
+ * then. */
 enum {
   TY_OP_PUT = 1,
   TY_OP_DELETE,
@@ -364,9 +377,11 @@ typedef void (*ty_done_fn)(uint32_t token, int32_t status);
 TY_API ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
                            ty_done_fn done, uint32_t token);
 
-/* ---- Testing --------------------------------------------------------------------------------------------------------
- * Every system call goes through one table. After this, the nth call from now of the env's table (1 = the next) fails with
- * sys_errno, once; with `sticky` all later ones too. nth 0 switches it off. Returns how many calls were made since the last setting. */
+/* ---- Testing
+ * --------------------------------------------------------------------------------------------------------- Every
+ * system call goes through one table. After this, the nth call from now of the env's table (1 = the next) fails with
+ * sys_errno, once; with `sticky` all later ones too. nth 0 switches it off. Returns how many calls were made since the
+ * last setting. */
 TY_API uint64_t ty_test_fail(ty_env *env, uint64_t nth, int32_t sys_errno, uint32_t sticky);
 
 #endif

@@ -1,13 +1,14 @@
 /* What happened since a mark, so that it can be undone: rows that died are revived, rows that came are cut off.
  *
- * Also the memory of unsaved operations. It is kept in the form it takes on disk, so that a save writes it out as it is.
+ * Also the memory of unsaved operations. It is kept in the form it takes on disk, so that a save writes it out as it
+ * is.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "store.h"
 #include "weights.h"
 
-#define CHUNK_MIN ((uint64_t)256 << 10)
+#define CHUNK_MIN       ((uint64_t)256 << 10)
 #define CHUNK_DOUBLINGS 7u /* to 32 MiB, which lie in files: what is smaller, 32 MB together, does not */
 
 void ty_chunks_free(ty_collection *c) {

@@ -25,7 +25,7 @@ const char *ty_dtype_limit(ty_dtype dtype) {
   return dtype == TY_F16 ? "f16 cannot hold (65504 at most)" : "int4 cannot hold (1.26e30 at most)";
 }
 
-/* ---- Reading --------------------------------------------------------------------------------------------------------*/
+/* ---- Reading ---- */
 
 void ty_codes_decode(const int8_t *codes, float scale, uint32_t dim, float *out) {
   for (uint32_t i = 0; i < dim; i++) out[i] = scale * (float)codes[i];
@@ -66,10 +66,8 @@ static void decode_block(const ty_collection *c, const uint8_t *blocks, uint64_t
 const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t at, float *scratch) {
   if (!s->is_base) return ty_vector_decode(c, s->payload[at].vector, scratch);
   if (s->vectors != NULL) return ty_vector_decode(c, s->vectors + at * ty_vector_bytes(c), scratch);
-  if (c->dtype == TY_INT4)
-    decode_block(c, s->blocks, at, scratch);
-  else
-    ty_codes_decode(s->codes + at * AME_CODE_STRIDE(c->dim), s->info[at].scale, c->dim, scratch);
+  if (c->dtype == TY_INT4) decode_block(c, s->blocks, at, scratch);
+  else ty_codes_decode(s->codes + at * AME_CODE_STRIDE(c->dim), s->info[at].scale, c->dim, scratch);
   return scratch;
 }
 
@@ -91,10 +89,8 @@ bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at) {
 const float *ty_query_prepare(const ty_collection *c, const float *query, bool weighted, float *scratch) {
   if (c->metric != TY_COSINE && !weighted) return query;
   memcpy(scratch, query, (size_t)c->dim * sizeof *scratch);
-  if (weighted)
-    ty_weights_apply(c, scratch);
-  else
-    c->env->kernel->normalize(scratch, 1, c->dim);
+  if (weighted) ty_weights_apply(c, scratch);
+  else c->env->kernel->normalize(scratch, 1, c->dim);
   return scratch;
 }
 
@@ -112,7 +108,7 @@ bool ty_vector_good(const ty_collection *c, const uint8_t *stored, const float *
   return good;
 }
 
-/* ---- Storing --------------------------------------------------------------------------------------------------------*/
+/* ---- Storing ---- */
 
 ty_status ty_coder_open(ty_coder *w, const ty_collection *c, ty_error *err) {
   uint64_t room = CODER_FLOATS / c->dim;
@@ -144,8 +140,8 @@ static bool store_f16(ty_coder *w, uint64_t n, uint64_t *bad) {
   return !over;
 }
 
-/* Codes are rounded, so that the row of unit length that they stand for is not quite of unit length: another scale makes it so, and a score a
- * cosine. Without it int8 scored up to 1.003. */
+/* Codes are rounded, so that the row of unit length that they stand for is not quite of unit length: another scale
+ * makes it so, and a score a cosine. Without it int8 scored up to 1.003. */
 static float unit_scale(const int8_t *codes, uint32_t dim, float scale) {
   int64_t squares = 0;
   for (uint32_t i = 0; i < dim; i++) squares += (int64_t)codes[i] * codes[i];
@@ -176,7 +172,8 @@ static void store_i8(ty_coder *w, uint64_t n) {
   }
 }
 
-/* The kernel has no levels for rows beyond 2^100, and says so by an infinite error. Those below 2^-100 become the zero row. */
+/* The kernel has no levels for rows beyond 2^100, and says so by an infinite error. Those below 2^-100 become the zero
+ * row. */
 static bool store_i4(ty_coder *w, uint64_t n, uint64_t *bad) {
   uint32_t dim = w->c->dim;
   uint64_t bytes = ty_vector_bytes(w->c), packed = AME_I4_BYTES(dim);

@@ -1,4 +1,5 @@
-/* Vectors on their way in: from floats to the stored form, and from the stored form to what screens a row. internal.h has the way out. */
+/* Vectors on their way in: from floats to the stored form, and from the stored form to what screens a row. internal.h
+ * has the way out. */
 #ifndef TY_VECTOR_H
 #define TY_VECTOR_H
 
@@ -36,16 +37,16 @@ typedef struct ty_coder {
 } ty_coder;
 ty_status ty_coder_open(ty_coder *w, const ty_collection *c, ty_error *err);
 void ty_coder_free(ty_coder *w);
-/* The first n of w->rows, which are finite: scaled to unit length where the metric is cosine, stored, and decoded again. False where an
- * element is too large for the dtype: *bad is its index among the n x dim. */
+/* The first n of w->rows, which are finite: scaled to unit length where the metric is cosine, stored, and decoded
+ * again. False where an element is too large for the dtype: *bad is its index among the n x dim. */
 bool ty_coder_store(ty_coder *w, uint64_t n, uint64_t *bad);
 /* What such an element is to the dtype, for people: "f16 cannot hold (...)". */
 const char *ty_dtype_limit(ty_dtype dtype);
 
 /* A stored form decoded: in place where f32 is stored (4-byte aligned then), else into `scratch` (dim floats). */
 const float *ty_vector_decode(const ty_collection *c, const uint8_t *stored, float *scratch);
-/* Of f32: whether the row's 8-bit codes times its scale are the row, bit for bit (-0 is not 0). So are rows that are such multiples by
- * nature, as the text embedder's, and of others practically none. */
+/* Of f32: whether the row's 8-bit codes times its scale are the row, bit for bit (-0 is not 0). So are rows that are
+ * such multiples by nature, as the text embedder's, and of others practically none. */
 bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at);
 /* What 8-bit codes say: scale * code each. */
 void ty_codes_decode(const int8_t *codes, float scale, uint32_t dim, float *out);

@@ -1,5 +1,5 @@
-/* Reads every committed byte and compares checksums. The files are read afresh and not through the mappings that questions use, so that what
- * is checked is what another process would open. */
+/* Reads every committed byte and compares checksums. The files are read afresh and not through the mappings that
+ * questions use, so that what is checked is what another process would open. */
 #include <string.h>
 #include <time.h>
 #include "store.h"
@@ -68,8 +68,8 @@ static ty_status check_delta(check *k, const ty_file *file) {
   return status;
 }
 
-/* Maps afresh what the collection consists of, as an object of its own: reading it all takes its time, and meanwhile neither changes nor questions
- * should wait, nor does it matter what a compaction removes. */
+/* Maps afresh what the collection consists of, as an object of its own: reading it all takes its time, and meanwhile
+ * neither changes nor questions should wait, nor does it matter what a compaction removes. */
 static ty_status snapshot(const ty_collection *c, ty_collection **out, ty_error *err) {
   ty_status status = ty_shell(c->env, c->dir, out, err);
   if (status != TY_OK) return status;
@@ -89,7 +89,8 @@ static ty_status snapshot(const ty_collection *c, ty_collection **out, ty_error 
   return status;
 }
 
-/* A save that is under way writes the id map a moment before its manifest: what does not match now may do so after that. */
+/* A save that is under way writes the id map a moment before its manifest: what does not match now may do so after
+ * that. */
 static ty_status check_id_map(check *k) {
   ty_status status = TY_OK;
   for (uint32_t i = 0; i < COPY_TRIES; i++) {

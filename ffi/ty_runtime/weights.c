@@ -1,5 +1,6 @@
-/* The statistics behind weighted questions: kept in step like the lexical index's (lexical.c). Changes only leave a note; the next weighted
- * question compares its own account of each row, counted or not, with what the segments say now. */
+/* The statistics behind weighted questions: kept in step like the lexical index's (lexical.c). Changes only leave a
+ * note; the next weighted question compares its own account of each row, counted or not, with what the segments say
+ * now. */
 #include "weights.h"
 
 #include <math.h>
@@ -9,9 +10,9 @@
 #include "resident.h"
 #include "vector.h"
 
-/* Rows that the mean over all dimensions counts for in each of them, and how often that mean is added to a dimension's. Mean nDCG@10 rises
- * with these from .646 to .659 on eight sets and from .558 to .583 on 21 others (in 1,024 dimensions); both may be half or twice as large
- * for nearly as much. */
+/* Rows that the mean over all dimensions counts for in each of them, and how often that mean is added to a dimension's.
+ * Mean nDCG@10 rises with these from .646 to .659 on eight sets and from .558 to .583 on 21 others (in 1,024
+ * dimensions); both may be half or twice as large for nearly as much. */
 #define PRIOR_ROWS  20.0
 #define FLOOR_MEANS 2.0
 
@@ -20,11 +21,11 @@
 
 /* What is counted of one segment. */
 typedef struct part {
-  uint64_t *sums;  /* dim */
-  uint8_t *dead;   /* 1: not in the sums; `rows` of them */
+  uint64_t *sums; /* dim */
+  uint8_t *dead;  /* 1: not in the sums; `rows` of them */
   uint64_t rows, capacity;
   uint64_t counted; /* rows in the sums */
-  bool restart;    /* what is above cannot be trusted */
+  bool restart;     /* what is above cannot be trusted */
 } part;
 
 struct ty_weights {
@@ -66,11 +67,12 @@ void ty_weights_note(ty_weights *w, ty_weights_change change) {
   w->base.restart |= change == TY_WEIGHTS_ALL;
 }
 
-/* ---- Counting -------------------------------------------------------------------------------------------------------*/
+/* ---- Counting ---- */
 
-/* floor(min(x^2, 1) * 2^31). The square of a float is exact in double, and above 2^21 a double is a multiple of 2^-31: the sum rounds the square to
- * one, which its bits count, and where that was upwards it is one too many. Converting to an integer gives the same at 1.2 times the cost, or
- * at four times where it is to 64 bits. NaN, which only a stranger's file holds, counts as the largest. */
+/* floor(min(x^2, 1) * 2^31). The square of a float is exact in double, and above 2^21 a double is a multiple of 2^-31:
+ * the sum rounds the square to one, which its bits count, and where that was upwards it is one too many. Converting to
+ * an integer gives the same at 1.2 times the cost, or at four times where it is to 64 bits. NaN, which only a
+ * stranger's file holds, counts as the largest. */
 static inline uint64_t share_of(float x) {
   const double lift = 0x1p21;
   double square = (double)x * (double)x;
@@ -90,7 +92,7 @@ void ty_weights_count(uint64_t *sums, const float *row, uint32_t dim, bool off) 
   }
 }
 
-/* ---- Keeping in step ------------------------------------------------------------------------------------------------*/
+/* ---- Keeping in step ---- */
 
 static ty_status no_memory(ty_error *err) {
   return ty_fail(err, TY_NO_MEMORY, "not enough memory to weigh a question");
@@ -117,10 +119,8 @@ static ty_status prepare(const ty_collection *c, part *p, const ty_segment *s, t
   if (!p->restart && s->count >= p->rows) return TY_OK;
   p->rows = p->counted = s->squares != NULL ? s->count : 0;
   memset(p->dead, 0, (size_t)p->rows);
-  if (s->squares != NULL)
-    memcpy(p->sums, s->squares, c->dim * sizeof *p->sums);
-  else
-    memset(p->sums, 0, c->dim * sizeof *p->sums);
+  if (s->squares != NULL) memcpy(p->sums, s->squares, c->dim * sizeof *p->sums);
+  else memset(p->sums, 0, c->dim * sizeof *p->sums);
   p->restart = false;
   return TY_OK;
 }
@@ -142,7 +142,8 @@ static void follow(const ty_collection *c, part *p, const ty_segment *s) {
   }
 }
 
-/* The factors from the sums. Both means are of the same figure, so that of the smoothed dimensions is `mean` as well. */
+/* The factors from the sums. Both means are of the same figure, so that of the smoothed dimensions is `mean` as well.
+ */
 static void weigh(const ty_collection *c, ty_weights *w) {
   double rows = (double)(c->base.live + c->delta.live), mean = 0;
   for (uint32_t i = 0; i < c->dim; i++) mean += (double)(w->base.sums[i] + w->delta.sums[i]) / TY_WEIGHTS_ONE;
@@ -155,8 +156,8 @@ static void weigh(const ty_collection *c, ty_weights *w) {
   }
 }
 
-/* By the number of rows that are counted and should be: as many that came as died would hide each other, but rows come to the delta and die in
- * the base mostly. */
+/* By the number of rows that are counted and should be: as many that came as died would hide each other, but rows come
+ * to the delta and die in the base mostly. */
 static uint64_t pending(const part *p, const ty_segment *s) {
   uint64_t counted = !p->restart ? p->counted : s->squares != NULL ? s->count : 0;
   return counted < s->live ? s->live - counted : counted - s->live;
@@ -174,7 +175,8 @@ ty_status ty_weights_sync(const ty_collection *c, ty_error *err) {
   ty_weights *w = c->weights;
   ty_status status = TY_OK;
   if (c->metric != TY_INNER_PRODUCT)
-    return ty_fail(err, TY_INVALID, "a weighted question needs a collection of the inner product; ask this one without `weighted`");
+    return ty_fail(err, TY_INVALID,
+                   "a weighted question needs a collection of the inner product; ask this one without `weighted`");
   pthread_mutex_lock(&w->lock);
   if (!w->stale && c->delta.count == w->delta.rows) goto done;
   if (w->row == NULL) w->row = malloc(c->dim * sizeof *w->row);
@@ -192,8 +194,8 @@ done:
   return status;
 }
 
-/* Sums are at most 2^62 and factors at most 2^80, a question's elements below 2^128: no square overflows a double, and none that is not 0
- * vanishes. */
+/* Sums are at most 2^62 and factors at most 2^80, a question's elements below 2^128: no square overflows a double, and
+ * none that is not 0 vanishes. */
 void ty_weights_apply(const ty_collection *c, float *query) {
   const ty_weights *w = c->weights;
   double squares = 0;

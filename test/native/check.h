@@ -1,5 +1,5 @@
-/* The whole test framework of the native tests: count, say what failed and where, go on. Each test program includes it once
- * and ends with `return check_report();`. */
+/* The whole test framework of the native tests: count, say what failed and where, go on. Each test program includes it
+ * once and ends with `return check_report();`. */
 #ifndef NATIVE_CHECK_H
 #define NATIVE_CHECK_H
 
@@ -29,7 +29,7 @@ static inline int check_at(int ok, const char *file, int line, const char *forma
 }
 
 /* CHECK(condition) or CHECK_MESSAGE(condition, "format", ...); the value is the condition's. */
-#define CHECK(condition) check_at((condition) ? 1 : 0, __FILE__, __LINE__, "%s", #condition)
+#define CHECK(condition)              check_at((condition) ? 1 : 0, __FILE__, __LINE__, "%s", #condition)
 #define CHECK_MESSAGE(condition, ...) check_at((condition) ? 1 : 0, __FILE__, __LINE__, __VA_ARGS__)
 
 static inline int check_report(void) {

@@ -1,4 +1,5 @@
-/* Four bits a dimension: the codes, the screening by them and the rotation before them, on every CPU path that runs here. */
+/* Four bits a dimension: the codes, the screening by them and the rotation before them, on every CPU path that runs
+ * here. */
 #include "kernel_common.h"
 #include "kernel_i4_rows.h"
 #include "kernel_i4_screen.h"

@@ -25,7 +25,11 @@ const FUZZERS = [
 ] as const;
 
 const RUNS = [
-  { name: "address", flags: ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"], fuzz: true },
+  {
+    name: "address",
+    flags: ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"],
+    fuzz: true,
+  },
   { name: "thread", flags: ["-fsanitize=thread"], fuzz: false },
 ];
 

@@ -45,7 +45,8 @@ static void make_row(float *x, uint32_t dim, int kind, uint64_t i, uint64_t *s) 
   if (i % 31 == 7) memset(x, 0, dim * sizeof *x);
 }
 
-static void block_put(uint8_t *blocks, uint64_t at, uint32_t dim, const uint8_t *codes, const ame_i4_info *info, float bias) {
+static void block_put(uint8_t *blocks, uint64_t at, uint32_t dim, const uint8_t *codes, const ame_i4_info *info,
+                      float bias) {
   uint8_t *block = blocks + at / AME_BLOCK_ROWS * AME_BLOCK_BYTES(dim);
   uint64_t row = at % AME_BLOCK_ROWS, groups = AME_I4_BYTES(dim) / 4;
   for (uint64_t g = 0; g < groups; g++) memcpy(block + 64 * g + 4 * row, codes + 4 * g, 4);
@@ -208,12 +209,14 @@ static void ask(world *w, const float *q, uint64_t top_k, const ty_filter *filte
   }
   CHECK(ty_scanner_answer(scanner, &hits, &count, &err) == TY_OK);
   bool same = count == n;
-  for (uint64_t i = 0; same && i < n; i++) same = hits[i].birth == expected[i].birth && hits[i].score == expected[i].score;
+  for (uint64_t i = 0; same && i < n; i++)
+    same = hits[i].birth == expected[i].birth && hits[i].score == expected[i].score;
   if (!same) {
-    fprintf(stderr, "%s: dim %u, metric %d, top_k %llu: %llu of %llu\n", what, w->c.dim, (int)w->c.metric, (unsigned long long)top_k, (unsigned long long)count,
-            (unsigned long long)n);
+    fprintf(stderr, "%s: dim %u, metric %d, top_k %llu: %llu of %llu\n", what, w->c.dim, (int)w->c.metric,
+            (unsigned long long)top_k, (unsigned long long)count, (unsigned long long)n);
     for (uint64_t i = 0; i < n && i < count && i < 20; i++)
-      fprintf(stderr, "  %llu %a  %llu %a\n", (unsigned long long)hits[i].birth, (double)hits[i].score, (unsigned long long)expected[i].birth, (double)expected[i].score);
+      fprintf(stderr, "  %llu %a  %llu %a\n", (unsigned long long)hits[i].birth, (double)hits[i].score,
+              (unsigned long long)expected[i].birth, (double)expected[i].score);
   }
   CHECK(same);
   free(hits);
@@ -222,7 +225,8 @@ static void ask(world *w, const float *q, uint64_t top_k, const ty_filter *filte
 }
 
 static void test_kind(uint32_t dim, int kind, ty_metric metric, bool screened, bool anchored) {
-  static const char *const names[] = {"gauss", "clustered", "positive", "tiny", "huge", "one-hot", "equal", "denormal", "mixed", "near"};
+  static const char *const names[] = {"gauss",   "clustered", "positive", "tiny",  "huge",
+                                      "one-hot", "equal",     "denormal", "mixed", "near"};
   uint64_t s = 1 + dim * 131 + (uint64_t)kind * 7 + (uint64_t)metric * 3;
   world w = {.env = {.kernel = ame_kernel_table()}};
   w.c.env = &w.env;
@@ -238,12 +242,9 @@ static void test_kind(uint32_t dim, int kind, ty_metric metric, bool screened, b
   fill(&w, 1, w.decoded + w.counts[0] * dim, w.counts[1], w.counts[0], screened, anchored, &s);
   float *q = keep(malloc(dim * sizeof *q));
   for (int round = 0; round < 8; round++) {
-    if (round == 0)
-      memset(q, 0, dim * sizeof *q);
-    else if (round == 1)
-      memcpy(q, w.decoded + 5 * dim, dim * sizeof *q);
-    else
-      make_row(q, dim, round < 6 ? kind : (int)(ty_random(&s) % KINDS), 3 + (uint64_t)round, &s);
+    if (round == 0) memset(q, 0, dim * sizeof *q);
+    else if (round == 1) memcpy(q, w.decoded + 5 * dim, dim * sizeof *q);
+    else make_row(q, dim, round < 6 ? kind : (int)(ty_random(&s) % KINDS), 3 + (uint64_t)round, &s);
     static const uint64_t ks[] = {1, 10, 100, 100000};
     ty_filter all = {.all = true, .count = w.counts[0]}, tenth = {.code = 3, .column = 1, .count = w.counts[0]};
     ask(&w, q, ks[round % 4], &all, &s, names[kind]);

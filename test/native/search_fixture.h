@@ -25,7 +25,7 @@ typedef struct fixture {
   ty_env env;
   ty_collection c;
   struct ty_store store; /* without a file */
-  model_row *rows; /* base first, by position, then the delta */
+  model_row *rows;       /* base first, by position, then the delta */
   uint64_t count;
   void *memory[160];
   uint32_t memory_count;
@@ -113,7 +113,9 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
   s->payload = keep(f, calloc(n + 1, sizeof *s->payload));
   for (uint64_t i = 0; i < n; i++) {
     uint64_t start = i == 0 ? 0 : terms_ends[i - 1];
-    s->payload[i] = (ty_payload){.vector = (const uint8_t *)(vectors + i * dim), .id = {ids + 8 * i, 8}, .terms = {terms_data + start, terms_ends[i] - start}};
+    s->payload[i] = (ty_payload){.vector = (const uint8_t *)(vectors + i * dim),
+                                 .id = {ids + 8 * i, 8},
+                                 .terms = {terms_data + start, terms_ends[i] - start}};
   }
 }
 
@@ -198,7 +200,8 @@ static ty_rebase fixture_rebase(fixture *f, ty_span *spans) {
   for (uint64_t i = 0; i < r.count; i++) {
     uint64_t from = (uint64_t)((const model_row *)(const void *)order[i].vector - f->rows);
     r.rows[i] = from < f->c.base.count ? (ty_ref){&f->c.base, from} : (ty_ref){&f->c.delta, from - f->c.base.count};
-    if (i == 0 || order[i].keys[0] != order[i - 1].keys[0]) spans[r.span_count++] = (ty_span){order[i].keys[0], 0, i, 0};
+    if (i == 0 || order[i].keys[0] != order[i - 1].keys[0])
+      spans[r.span_count++] = (ty_span){order[i].keys[0], 0, i, 0};
     spans[r.span_count - 1].count++;
   }
   free(order);

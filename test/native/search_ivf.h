@@ -1,4 +1,5 @@
-/* The IVF index: recall on unseen questions, exact answers with and without it, its bytes, and how it is built. Part of search_test.c. */
+/* The IVF index: recall on unseen questions, exact answers with and without it, its bytes, and how it is built. Part of
+ * search_test.c. */
 #include <stddef.h>
 
 #include "../../ffi/ty_runtime/block.h"
@@ -7,8 +8,8 @@
 #define CENTRES 64u
 static uint32_t centres_drawn = CENTRES; /* from which rows are made */
 
-/* Kinds of collections. Rows of SCALED have lengths from 1 to 30, of COPIES one in two is a copy of another, of ADVERSARIAL there are zero
- * rows, rows of 1e30s, denormals, and long runs of equal ones. */
+/* Kinds of collections. Rows of SCALED have lengths from 1 to 30, of COPIES one in two is a copy of another, of
+ * ADVERSARIAL there are zero rows, rows of 1e30s, denormals, and long runs of equal ones. */
 enum { TIGHT, LOOSE, FLAT, SCALED, COPIES, ADVERSARIAL, SETS };
 static const char *const set_names[SETS] = {"tight", "loose", "flat", "scaled", "copies", "adversarial"};
 
@@ -58,9 +59,10 @@ static void add_blocks(fixture *f, ty_segment *s) {
   s->blocks = out_blocks;
 }
 
-/* ---- Building and opening -------------------------------------------------------------------------------------------*/
+/* ---- Building and opening ---- */
 
-/* What rebase.c does: train, lay the rows out anew, calibrate, encode, open. Returns the bytes, which the index reads from. */
+/* What rebase.c does: train, lay the rows out anew, calibrate, encode, open. Returns the bytes, which the index reads
+ * from. */
 static ty_buffer use_ivf(fixture *f, ty_rebase *r, double target) {
   ty_error err;
   ty_buffer bytes = {0};
@@ -147,7 +149,7 @@ static void case_close(ivf_case *x) {
   free(x->centres);
 }
 
-/* ---- The nearest centroid -------------------------------------------------------------------------------------------*/
+/* ---- The nearest centroid ---- */
 
 /* Against all centroids by sq_l2: the distance told is that to the list told, and hardly larger than the least. */
 static void test_nearest(uint64_t seed, uint32_t dim, int set, uint32_t nlist) {
@@ -166,7 +168,8 @@ static void test_nearest(uint64_t seed, uint32_t dim, int set, uint32_t nlist) {
   double told = 0, least = 0;
   b.k->kmeans_half_norms(centroids, nlist, dim, half_norms);
   ty_crew_for(&b.crew, &r, TY_PHASE_TRAIN);
-  CHECK(ty_ivf_near_open(&b, &spans[0], centroids, half_norms, nlist, &near, &err) == TY_OK && ty_ivf_asker_open(&b, &asker));
+  CHECK(ty_ivf_near_open(&b, &spans[0], centroids, half_norms, nlist, &near, &err) == TY_OK &&
+        ty_ivf_asker_open(&b, &asker));
   for (uint64_t at = 0; at < n; at += TY_IVF_NEAR_ROWS) {
     ty_ivf_asked asked[TY_IVF_NEAR_ROWS];
     uint32_t lists[TY_IVF_NEAR_ROWS], count = n - at < TY_IVF_NEAR_ROWS ? (uint32_t)(n - at) : TY_IVF_NEAR_ROWS;
@@ -187,8 +190,8 @@ static void test_nearest(uint64_t seed, uint32_t dim, int set, uint32_t nlist) {
       least += finite ? (double)nearest : 0;
     }
   }
-  CHECK_MESSAGE(told <= least * 1.01 + 1e-6, "nearest: %s dim %u of %u: %.6f, at best %.6f", set_names[set], (unsigned)dim, (unsigned)nlist,
-                told, least);
+  CHECK_MESSAGE(told <= least * 1.01 + 1e-6, "nearest: %s dim %u of %u: %.6f, at best %.6f", set_names[set],
+                (unsigned)dim, (unsigned)nlist, told, least);
   ty_ivf_asker_close(&asker);
   ty_ivf_near_close(near);
   free(r.rows);
@@ -200,7 +203,7 @@ static void test_nearest(uint64_t seed, uint32_t dim, int set, uint32_t nlist) {
   free(centres);
 }
 
-/* ---- Recall ---------------------------------------------------------------------------------------------------------*/
+/* ---- Recall ---- */
 
 static uint64_t answer_rows(uint64_t *rows, uint64_t count) {
   const uint8_t *at = out;
@@ -262,7 +265,8 @@ static void test_recall(uint64_t seed, uint32_t dim, int set, ty_metric metric, 
 
 #define PARTITIONS 12u
 
-/* Questions without a filter to many partitions: of a question's ten answers each holds one or two, the nearest of its own. */
+/* Questions without a filter to many partitions: of a question's ten answers each holds one or two, the nearest of its
+ * own. */
 static void test_partitions(uint64_t seed, int set, ty_metric metric, double target) {
   uint32_t dim = 32;
   uint64_t n = 9600; /* a partition has three rows of a cluster */
@@ -273,7 +277,8 @@ static void test_partitions(uint64_t seed, int set, ty_metric metric, double tar
   x.vectors = set_rows(dim, n, set, x.centres, &seed);
   model_row *rows = calloc(n, sizeof *rows);
   for (uint64_t i = 0; i < n; i++)
-    rows[i] = (model_row){.row = i, .keys = {1 + (uint32_t)(test_random(&seed) % PARTITIONS), 1}, .vector = x.vectors + i * dim};
+    rows[i] = (model_row){
+        .row = i, .keys = {1 + (uint32_t)(test_random(&seed) % PARTITIONS), 1}, .vector = x.vectors + i * dim};
   x.f = fixture_make(dim, rows, n, 0);
   x.f->c.metric = metric;
   free(rows);
@@ -283,15 +288,15 @@ static void test_partitions(uint64_t seed, int set, ty_metric metric, double tar
   use_ivf(x.f, &x.r, target);
   CHECK(x.f->c.ivf != NULL && x.f->c.ivf->count == PARTITIONS && progress.done <= progress.total && progress.total > 0);
   double recall = recall_of(&x, set, 300, 10, TY_NO_FILTER, target, &probed, &seed);
-  CHECK_MESSAGE(recall >= target - 0.01, "%s in %u partitions, metric %d: recall %.4f of %.2f", set_names[set], PARTITIONS,
-                (int)metric, recall, target);
-  printf("ivf: %s in %u partitions metric %d target %.2f recall %.4f lists %.1f\n", set_names[set], PARTITIONS, (int)metric,
-         target, recall, probed);
+  CHECK_MESSAGE(recall >= target - 0.01, "%s in %u partitions, metric %d: recall %.4f of %.2f", set_names[set],
+                PARTITIONS, (int)metric, recall, target);
+  printf("ivf: %s in %u partitions metric %d target %.2f recall %.4f lists %.1f\n", set_names[set], PARTITIONS,
+         (int)metric, target, recall, probed);
   centres_drawn = CENTRES;
   case_close(&x);
 }
 
-/* ---- Exact questions ------------------------------------------------------------------------------------------------*/
+/* ---- Exact questions ---- */
 
 /* With an index lists are left out that provably hold no answer: the answer is that of a plain scan to the last bit. */
 static void test_same_answer(uint64_t seed, uint32_t dim, int set, ty_metric metric) {
@@ -328,7 +333,7 @@ static void test_same_answer(uint64_t seed, uint32_t dim, int set, ty_metric met
   case_close(&x);
 }
 
-/* ---- Its bytes ------------------------------------------------------------------------------------------------------*/
+/* ---- Its bytes ---- */
 
 /* Any flip is refused or leaves something that can be asked without harm. */
 static void test_damage(uint64_t seed) {
@@ -373,7 +378,7 @@ static void test_damage(uint64_t seed) {
   case_close(&x);
 }
 
-/* ---- How it is built ------------------------------------------------------------------------------------------------*/
+/* ---- How it is built ---- */
 
 typedef struct cancelling {
   ty_progress progress;
@@ -408,7 +413,8 @@ static void test_build(uint64_t seed) {
       kept = first;
       continue;
     }
-    CHECK(first.ivf->count == reference->count && memcmp(first.rows, kept.rows, (size_t)first.count * sizeof *first.rows) == 0);
+    CHECK(first.ivf->count == reference->count &&
+          memcmp(first.rows, kept.rows, (size_t)first.count * sizeof *first.rows) == 0);
     for (uint32_t i = 0; i < first.ivf->count; i++)
       CHECK(same_part(&first.ivf->parts[i], &reference->parts[i], f->c.dim));
     ty_ivf_free(first.ivf);
@@ -456,8 +462,9 @@ static void test_build(uint64_t seed) {
   case_close(&x);
 }
 
-/* Rows that come later go to the delta, where they are read in full, and with the next compaction to the lists. Half of the clusters are
- * new here, so the centroids do not fit them; the index says so, and recall holds all the same because the reach is measured anew. */
+/* Rows that come later go to the delta, where they are read in full, and with the next compaction to the lists. Half of
+ * the clusters are new here, so the centroids do not fit them; the index says so, and recall holds all the same because
+ * the reach is measured anew. */
 static void test_drift(uint64_t seed) {
   ivf_case x;
   uint32_t dim = 24;
@@ -490,8 +497,8 @@ static void test_drift(uint64_t seed) {
   CHECK(x.f->c.ivf != NULL && x.f->c.ivf->parts[0].calibrated_rows == 12000);
   double drift = ty_ivf_drift(&x.f->c.ivf->parts[0]);
   double after = recall_of(&x, TIGHT, 200, 10, TY_NO_FILTER, 0.95, &probed, &seed);
-  printf("ivf: half of the clusters came later: recall %.4f in the delta, %.4f in the lists, drift %.2f\n", before, after,
-         drift);
+  printf("ivf: half of the clusters came later: recall %.4f in the delta, %.4f in the lists, drift %.2f\n", before,
+         after, drift);
   CHECK(before >= 0.93 && after >= 0.93 && drift > 1.25);
   case_close(&x);
 }

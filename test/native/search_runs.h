@@ -1,4 +1,5 @@
-/* Runs of terms that are laid aside in many pieces of memory come back in the order of their rows. Included by search_test.c. */
+/* Runs of terms that are laid aside in many pieces of memory come back in the order of their rows. Included by
+ * search_test.c. */
 typedef struct runs_seen {
   uint64_t last, postings, disorder;
   uint32_t of_word;
@@ -20,8 +21,9 @@ static ty_status runs_term(void *context, uint32_t hash) {
   return TY_OK;
 }
 
-/* A text that fills a hundred runs holds a word in its first and in its last one, and so do the rows behind it. Where runs of one row were told
- * apart by where they lie, the word's rows came out of order as soon as a later piece of memory lay below an earlier one. */
+/* A text that fills a hundred runs holds a word in its first and in its last one, and so do the rows behind it. Where
+ * runs of one row were told apart by where they lie, the word's rows came out of order as soon as a later piece of
+ * memory lay below an earlier one. */
 static void test_runs(uint64_t seed) {
   ty_env env = {.kernel = ame_kernel_table(), .run_memory = 800, .run_chunk = 600, .spill_from = TY_SPILL_FROM};
   ty_collection c = {.env = &env};

@@ -10,9 +10,10 @@
 static uint8_t *out;
 #define OUT_BYTES (64u << 20)
 
-/* ---- Exact search ---------------------------------------------------------------------------------------------------*/
+/* ---- Exact search ---- */
 
-/* The score that ranks: the kernel's f32 inner product; where that overflows, the exact one cut to the range of a float. */
+/* The score that ranks: the kernel's f32 inner product; where that overflows, the exact one cut to the range of a
+ * float. */
 static double kernel_score(const fixture *f, const float *query, const float *row) {
   float score;
   f->env.kernel->dot_f32(query, row, 1, f->c.dim, &score);
@@ -193,7 +194,7 @@ static void test_arguments(void) {
 #include "search_ivf.h"
 #include "search_runs.h"
 
-/* ---- BM25 -----------------------------------------------------------------------------------------------------------*/
+/* ---- BM25 ---- */
 
 #define WORDS 60u
 static void word(char *to, uint64_t i) { sprintf(to, "zq%c%cx", (char)('a' + i / 26), (char)('a' + i % 26)); }
@@ -240,7 +241,8 @@ static uint32_t tf_of(const counter *c, uint32_t hash) {
   return 0;
 }
 
-/* Straight from the texts, for every live row and term: the whole numbers that are added up, in the order of the question. */
+/* Straight from the texts, for every live row and term: the whole numbers that are added up, in the order of the
+ * question. */
 static uint64_t naive_bm25(const fixture *f, const char *query, double k1, double b, uint64_t column, uint32_t code,
                            naive *best) {
   const ame_kernel *k = f->env.kernel;
@@ -316,7 +318,8 @@ static void damage_lexical(fixture *f, ty_buffer *bytes, uint64_t *seed) {
   ty_lexical *good = f->c.lexical_index;
   for (int i = 0; i < 600; i++) {
     uint64_t ends = i % 6 == 0 ? 64 : bytes->bytes, at = test_random(seed) % ends;
-    if (i % 6 == 3) at = bytes->bytes - 1 - test_random(seed) % (bytes->bytes < 4096 ? bytes->bytes : 4096); /* dictionary and foot */
+    if (i % 6 == 3)
+      at = bytes->bytes - 1 - test_random(seed) % (bytes->bytes < 4096 ? bytes->bytes : 4096); /* dictionary and foot */
     uint8_t flip = (uint8_t)(1u << test_random(seed) % 8);
     bytes->data[at] ^= flip;
     ty_error err = {0};
@@ -332,7 +335,8 @@ static void damage_lexical(fixture *f, ty_buffer *bytes, uint64_t *seed) {
         ty_lexical_search_args args = lexical_args(query, w % 2 == 0 ? 10 : 5000);
         args.what = w % 4 == 0 ? TY_WITH_EXPLAIN : 0;
         ty_status status = ty_search_lexical_entered(&f->c, &args, &err);
-        CHECK(status == TY_OK || ((status == TY_CORRUPT || status == TY_STATE) && strstr(err.message, "svc_build_lexical") != NULL));
+        CHECK(status == TY_OK ||
+              ((status == TY_CORRUPT || status == TY_STATE) && strstr(err.message, "svc_build_lexical") != NULL));
       }
       f->c.lexical_index = good;
       ty_lexical_free(damaged);
@@ -341,9 +345,16 @@ static void damage_lexical(fixture *f, ty_buffer *bytes, uint64_t *seed) {
   }
 }
 
-/* Of another format, another way of tokenising, or nonsense: an index that says what to do, and k1 and b where they can be known. */
+/* Of another format, another way of tokenising, or nonsense: an index that says what to do, and k1 and b where they can
+ * be known. */
 static void test_unusable(fixture *f, ty_buffer *bytes, double k1, double b) {
-  static const struct { uint64_t at; const char *put; uint64_t n; ty_status status; bool known; } cases[] = {
+  static const struct {
+    uint64_t at;
+    const char *put;
+    uint64_t n;
+    ty_status status;
+    bool known;
+  } cases[] = {
       {0, "TYLEX001", 8, TY_STATE, true}, {0, "TYLEX009", 8, TY_CORRUPT, false}, {9, "\1", 1, TY_CORRUPT, false}};
   ty_lexical *good = f->c.lexical_index;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -354,19 +365,22 @@ static void test_unusable(fixture *f, ty_buffer *bytes, double k1, double b) {
     ty_lexical *x = NULL;
     double got_k1, got_b;
     uint64_t terms;
-    CHECK(ty_lexical_open(&f->c, &f->c.base, (ty_slice){bytes->data, bytes->bytes}, &x, &err) == TY_OK && !ty_lexical_usable(x));
+    CHECK(ty_lexical_open(&f->c, &f->c.base, (ty_slice){bytes->data, bytes->bytes}, &x, &err) == TY_OK &&
+          !ty_lexical_usable(x));
     bool known = ty_lexical_parameters(x, &got_k1, &got_b, &terms);
     CHECK(known == cases[i].known && (!known || (got_k1 == k1 && got_b == b)));
     f->c.lexical_index = x;
     ty_lexical_search_args args = lexical_args("zqaax", 5);
-    CHECK(ty_search_lexical_entered(&f->c, &args, &err) == cases[i].status && strstr(err.message, "svc_build_lexical") != NULL);
+    CHECK(ty_search_lexical_entered(&f->c, &args, &err) == cases[i].status &&
+          strstr(err.message, "svc_build_lexical") != NULL);
     f->c.lexical_index = good;
     ty_lexical_free(x);
     memcpy(bytes->data + cases[i].at, kept, cases[i].n);
   }
 }
 
-static void test_bm25(uint64_t seed, uint64_t base, uint64_t delta, uint64_t rounds, double k1, double b, uint64_t run_memory) {
+static void test_bm25(uint64_t seed, uint64_t base, uint64_t delta, uint64_t rounds, double k1, double b,
+                      uint64_t run_memory) {
   uint64_t n = base + delta, arriving = delta > 100 ? delta / 2 : 20;
   float one = 1;
   model_row *rows = calloc(n, sizeof *rows);
@@ -535,7 +549,8 @@ static void test_tally(void) {
   ty_tally_free(&t);
 }
 
-/* A question of thousands of terms goes another way: each row's score is still the sum of its shares, and the rows are in order. */
+/* A question of thousands of terms goes another way: each row's score is still the sum of its shares, and the rows are
+ * in order. */
 static void test_long_question(uint64_t seed) {
   enum { ROWS = 900, EACH = 9 };
   float one = 1;
@@ -574,7 +589,8 @@ static void test_long_question(uint64_t seed) {
     ty_term share;
     memcpy(&record, at, sizeof record);
     double sum = 0;
-    for (const uint8_t *s = at + sizeof record + 8, *end = s + record.extra_bytes; s < end; s += sizeof share + ((share.term_bytes + 7ull) & ~7ull)) {
+    for (const uint8_t *s = at + sizeof record + 8, *end = s + record.extra_bytes; s < end;
+         s += sizeof share + ((share.term_bytes + 7ull) & ~7ull)) {
       memcpy(&share, s, sizeof share);
       sum += share.share;
     }
@@ -596,7 +612,8 @@ static void test_terms(uint64_t seed) {
     ty_buffer b = {0};
     ty_tally tally = {0};
     ty_error err;
-    CHECK(ty_terms_encode(&tally, ame_kernel_table(), (ty_slice){(const uint8_t *)text, strlen(text)}, &b, &err) == TY_OK);
+    CHECK(ty_terms_encode(&tally, ame_kernel_table(), (ty_slice){(const uint8_t *)text, strlen(text)}, &b, &err) ==
+          TY_OK);
     ty_term_reader r;
     uint64_t tokens = 0;
     bool ordered = true;
@@ -622,7 +639,7 @@ static void test_terms(uint64_t seed) {
   }
 }
 
-/* ---- Through the whole runtime: what was saved, indexed, changed and compacted answers the same ----------------------*/
+/* ---- Through the whole runtime: what was saved, indexed, changed and compacted answers the same ---- */
 
 #define STORE_DIM 16u
 typedef struct answered {
@@ -693,7 +710,8 @@ static void ask_both(ty_collection *c, const float *query, const char *words, an
   read_answer(lexical, words_args.out_count);
 }
 
-/* Writes into the newest file of a role; what was there comes back in `bytes`. Files are mapped shared, so the handles see it. */
+/* Writes into the newest file of a role; what was there comes back in `bytes`. Files are mapped shared, so the handles
+ * see it. */
 static void overwrite(const char *dir, const char *role, long at, uint8_t *bytes, size_t n) {
   char command[200], name[160];
   uint8_t kept[64];
@@ -708,11 +726,14 @@ static void overwrite(const char *dir, const char *role, long at, uint8_t *bytes
   memcpy(bytes, kept, n);
 }
 
-/* A lexical file that cannot be read costs the questions by word, and nothing else: rows and dense questions stay, the next build replaces it, and a
- * rewrite does, where k1 and b can still be read. */
+/* A lexical file that cannot be read costs the questions by word, and nothing else: rows and dense questions stay, the
+ * next build replaces it, and a rewrite does, where k1 and b can still be read. */
 static void test_damaged_file(ty_env *env, const char *dir) {
-  static const struct { long at; const char *put; bool rewritten; } cases[] = {
-      {0, "no slab at all", false}, {128, "TYLEX001", true}, {128, "TYLEX777", false}, {200, "lists", true}};
+  static const struct {
+    long at;
+    const char *put;
+    bool rewritten;
+  } cases[] = {{0, "no slab at all", false}, {128, "TYLEX001", true}, {128, "TYLEX777", false}, {200, "lists", true}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     uint8_t bytes[32] = {0};
     size_t n = strlen(cases[i].put);
@@ -738,7 +759,8 @@ static void test_damaged_file(ty_env *env, const char *dir) {
     words = lexical_args("zqaax zqadx", 5);
     status = ty_search_lexical(c, &words, &err);
     CHECK((status == TY_OK && words.out_count == 5) == cases[i].rewritten);
-    CHECK(ty_stats(c, &stats, &err) == TY_OK && (!cases[i].rewritten || (stats.lexical_k1 == 1.2 && stats.lexical_b == 0.75)));
+    CHECK(ty_stats(c, &stats, &err) == TY_OK &&
+          (!cases[i].rewritten || (stats.lexical_k1 == 1.2 && stats.lexical_b == 0.75)));
     ty_lexical_args build = {1.2, 0.75};
     CHECK(ty_begin(c, &err) == TY_OK);
     CHECK_MESSAGE(ty_build_lexical(c, &build, NULL, &err) == TY_OK, "build: %s", err.message);
@@ -843,7 +865,7 @@ int main(int argc, char **argv) {
   test_bm25(seed + 2, 700, 90, 24, 2, 1, 3000);
   test_bm25(seed + 3, 6000, 90, 6, 1.2, 0.75, 100000);
   test_bm25(seed + 4, 1, 90, 4, 1.2, 0.75, TY_RUN_MEMORY);
-  test_bm25(seed + 5, 9000, 90, 2, 1.2, 0.75, 2000000); /* many windows */
+  test_bm25(seed + 5, 9000, 90, 2, 1.2, 0.75, 2000000);        /* many windows */
   test_bm25(seed + 6, 300, 5000, 3, 1.2, 0.75, TY_RUN_MEMORY); /* the same in the delta */
   test_long_question(seed);
   test_store(seed);

@@ -4,7 +4,8 @@
 
 #include <stdatomic.h>
 
-/* ---- Saves that come faster than they can be followed --------------------------------------------------------------- */
+/* ---- Saves that come faster than they can be followed ---------------------------------------------------------------
+ */
 static ty_os unmoved;
 static const char *moved_manifest;
 static uint32_t openings;
@@ -42,7 +43,8 @@ static void test_follow_is_bounded(void) {
   ty_collection_close(b);
 }
 
-/* ---- Questions that are too large for a thread ---------------------------------------------------------------------- */
+/* ---- Questions that are too large for a thread ----------------------------------------------------------------------
+ */
 typedef struct bound {
   const char *key; /* of the partition; NULL: all rows */
   uint64_t column, weighted;
@@ -50,15 +52,27 @@ typedef struct bound {
 
 static ty_status search_within(ty_collection *c, bound b, uint64_t most) {
   float query[DIM] = {1};
-  ty_search_args args = {.query = query, .top_k = 3, .column = b.key == NULL ? TY_NO_FILTER : b.column,
-                         .key = (const uint8_t *)b.key, .key_bytes = b.key == NULL ? 0 : strlen(b.key), .target_recall = 1,
-                         .weighted = b.weighted, .most_bytes = most, .out = answer, .out_capacity = sizeof answer};
+  ty_search_args args = {.query = query,
+                         .top_k = 3,
+                         .column = b.key == NULL ? TY_NO_FILTER : b.column,
+                         .key = (const uint8_t *)b.key,
+                         .key_bytes = b.key == NULL ? 0 : strlen(b.key),
+                         .target_recall = 1,
+                         .weighted = b.weighted,
+                         .most_bytes = most,
+                         .out = answer,
+                         .out_capacity = sizeof answer};
   return ty_search(c, &args, &err);
 }
 
 static ty_status lexical_within(ty_collection *c, const char *query, uint64_t bytes, uint64_t most) {
-  ty_lexical_search_args args = {.query = (const uint8_t *)query, .query_bytes = bytes, .top_k = 3, .column = TY_NO_FILTER,
-                                 .most_bytes = most, .out = answer, .out_capacity = sizeof answer};
+  ty_lexical_search_args args = {.query = (const uint8_t *)query,
+                                 .query_bytes = bytes,
+                                 .top_k = 3,
+                                 .column = TY_NO_FILTER,
+                                 .most_bytes = most,
+                                 .out = answer,
+                                 .out_capacity = sizeof answer};
   return ty_search_lexical(c, &args, &err);
 }
 
@@ -70,9 +84,10 @@ static void test_bounded_questions(void) {
   ty_collection *c = open_new(env, dir);
   put_versions(c, &m, 0, 32, 4); /* p0, p1, p2 and the empty key: 8 rows each */
   CHECK(ty_save(c, &err) == TY_OK);
-  const bound all = {0}, part = {.key = "p1"}, none = {.key = "p9"}, other = {.key = "k1", .column = 1}, weighted = {.weighted = 1};
+  const bound all = {0}, part = {.key = "p1"}, none = {.key = "p9"}, other = {.key = "k1", .column = 1},
+              weighted = {.weighted = 1};
   ty_stats_args stats;
-  for (int round = 0; round < 2; round++) { /* in the base, then with rows in the delta */
+  for (int round = 0; round < 2; round++) {                 /* in the base, then with rows in the delta */
     uint64_t delta = round == 0 ? 0 : 4, rows = 32 + delta; /* those of the delta are dead, and read all the same */
     CHECK(search_within(c, all, rows * DIM) == TY_OK);
     CHECK(search_within(c, all, rows * DIM - 1) == TY_LARGE && strstr(err.message, "worker") != NULL);

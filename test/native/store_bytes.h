@@ -6,7 +6,8 @@
 #include "../../ffi/ty_runtime/store.h"
 #include "store_files.h"
 
-/* ---- Reserved fields ------------------------------------------------------------------------------------------------ */
+/* ---- Reserved fields ------------------------------------------------------------------------------------------------
+ */
 /* Sets one byte of a file, with checksums that fit, and opens the collection. */
 static ty_status opened_with(const char *dir, const file *f, uint64_t at) {
   static uint8_t data[1 << 20];
@@ -19,15 +20,20 @@ static ty_status opened_with(const char *dir, const file *f, uint64_t at) {
     ty_slab_section section;
     memcpy(&section, data + sizeof(ty_slab_header), sizeof section);
     uint8_t *foot = data + section.offset + section.bytes - sizeof(ty_lexical_foot);
-    uint32_t crc = k->crc32c(k->crc32c(0, data + section.offset, sizeof(ty_lexical_head)), foot, sizeof(ty_lexical_foot) - 4);
+    uint32_t crc =
+        k->crc32c(k->crc32c(0, data + section.offset, sizeof(ty_lexical_head)), foot, sizeof(ty_lexical_foot) - 4);
     memcpy(foot + sizeof(ty_lexical_foot) - 4, &crc, sizeof crc);
   }
   mend(dir, f, data);
   write_file(dir, f->name, data, f->bytes);
   ty_status status = ty_collection_open(env, dir, &c, &err);
   if (status == TY_OK) {
-    ty_lexical_search_args words = {.query = (const uint8_t *)"text", .query_bytes = 4, .top_k = 3, .column = TY_NO_FILTER,
-                                    .out = answer, .out_capacity = sizeof answer};
+    ty_lexical_search_args words = {.query = (const uint8_t *)"text",
+                                    .query_bytes = 4,
+                                    .top_k = 3,
+                                    .column = TY_NO_FILTER,
+                                    .out = answer,
+                                    .out_capacity = sizeof answer};
     status = ty_search_lexical(c, &words, &err); /* what is wrong with an index is told where it is asked */
   }
   ty_collection_close(c);
@@ -80,11 +86,13 @@ static void test_reserved(void) {
   ty_slab_section section;
   memcpy(&section, words->data + sizeof head, sizeof section);
   check_reserved(dir, words, section.offset + offsetof(ty_lexical_head, reserved), 28);
-  check_reserved(dir, words, section.offset + section.bytes - sizeof(ty_lexical_foot) + offsetof(ty_lexical_foot, reserved), 28);
+  check_reserved(dir, words,
+                 section.offset + section.bytes - sizeof(ty_lexical_foot) + offsetof(ty_lexical_foot, reserved), 28);
   for (int i = 0; i < file_count; i++) free(files[i].data);
 }
 
-/* ---- Memory --------------------------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------------------------------
+ */
 /* The sanitizer's allocator ends the program otherwise. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
@@ -109,7 +117,8 @@ static void test_find_without_memory(void) {
   CHECK(ty_get(c, &get, &err) == TY_NO_MEMORY);
   ty_delete_args gone = {.n = 1, .ids = (uint8_t *)id, .id_ends = &end};
   CHECK(ty_delete(c, &gone, &err) == TY_NO_MEMORY && gone.removed == 0);
-  ty_ids_args page = {.column = TY_NO_FILTER, .after = (uint8_t *)id, .after_bytes = end, .out = answer, .out_capacity = sizeof answer};
+  ty_ids_args page = {
+      .column = TY_NO_FILTER, .after = (uint8_t *)id, .after_bytes = end, .out = answer, .out_capacity = sizeof answer};
   CHECK(ty_ids(c, &page, &err) == TY_NO_MEMORY);
   c->base.live = live;
   CHECK(ty_delete(c, &gone, &err) == TY_OK && gone.removed == 1);

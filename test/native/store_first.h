@@ -31,7 +31,8 @@ static bool has(const char *dir, const char *name) {
   return access(path, F_OK) == 0;
 }
 
-/* ---- What is done in which order ------------------------------------------------------------------------------------ */
+/* ---- What is done in which order ------------------------------------------------------------------------------------
+ */
 static ty_os first_plain;
 static char first_log[4096];
 static char first_from[320];
@@ -101,7 +102,8 @@ static void lose_manifest(const char *dir) {
 static void check_damaged(const char *dir) {
   ty_collection *c = NULL;
   uint64_t before = fingerprint(dir);
-  CHECK(ty_collection_open(env, dir, &c, &err) == TY_CORRUPT && strstr(err.message, "collection.json is missing") != NULL);
+  CHECK(ty_collection_open(env, dir, &c, &err) == TY_CORRUPT &&
+        strstr(err.message, "collection.json is missing") != NULL);
   c = open_new(env, dir);
   CHECK(ty_begin(c, &err) == TY_CORRUPT);
   ty_collection_close(c);
@@ -168,8 +170,9 @@ static void test_first_save(void) {
 /* Files that others put there. */
 static void test_foreign_slabs(void) {
   char dir[320], path[700];
-  static const char *const alone[] = {"base-0000000000000001.slab", "delta-0000000000000002.slab", "lexical-0000000000000001.slab",
-                                      "ivf-0000000000000009.slab", "base-of-mine.slab"};
+  static const char *const alone[] = {"base-0000000000000001.slab", "delta-0000000000000002.slab",
+                                      "lexical-0000000000000001.slab", "ivf-0000000000000009.slab",
+                                      "base-of-mine.slab"};
   for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
     for (int marker = 0; marker < 2; marker++) {
       fresh_dir(dir);
@@ -178,10 +181,8 @@ static void test_foreign_slabs(void) {
       fclose(fopen(path, "w"));
       snprintf(path, sizeof path, "%s/.first-save", dir);
       if (marker) fclose(fopen(path, "w"));
-      if (marker && strstr(alone[i], "-0000000000000001.slab") != NULL)
-        check_free(dir);
-      else
-        check_damaged(dir);
+      if (marker && strstr(alone[i], "-0000000000000001.slab") != NULL) check_free(dir);
+      else check_damaged(dir);
     }
   }
   fresh_dir(dir); /* a marker without slabs, and one that is a link */

@@ -1,7 +1,9 @@
-/* Stored data is untrusted input: every file of a collection is damaged, bit by bit and end by end, with and without checksums that fit again, and
- * whatever is opened is asked everything. Run under AddressSanitizer: the one thing that must not happen is a read out of bounds.
+/* Stored data is untrusted input: every file of a collection is damaged, bit by bit and end by end, with and without
+ * checksums that fit again, and whatever is opened is asked everything. Run under AddressSanitizer: the one thing that
+ * must not happen is a read out of bounds.
  *
- * Without mended checksums, damage is also to be detected: by open, by ty_verify, or else the answers are right (padding).
+ * Without mended checksums, damage is also to be detected: by open, by ty_verify, or else the answers are right
+ * (padding).
  */
 #include "../../ffi/ty_runtime/format.h"
 #include "store_files.h"
@@ -71,14 +73,10 @@ static void damage(const char *dir, const model *m, uint64_t tries) {
     uint64_t kind = rng() % 4, at = rng() % f->bytes;
     if (rng() % 2 == 0) at = rng() % (f->bytes < 1024 ? f->bytes : 1024); /* where the structure is */
     size_t bytes = f->bytes;
-    if (kind == 0)
-      bytes = at;
-    else if (kind == 1)
-      data[at] = (uint8_t)rng();
-    else if (kind == 2)
-      memset(data + at, rng() % 2 ? 0xff : 0, f->bytes - at < 8 ? f->bytes - at : 8);
-    else
-      data[at] ^= (uint8_t)(1u << rng() % 8);
+    if (kind == 0) bytes = at;
+    else if (kind == 1) data[at] = (uint8_t)rng();
+    else if (kind == 2) memset(data + at, rng() % 2 ? 0xff : 0, f->bytes - at < 8 ? f->bytes - at : 8);
+    else data[at] ^= (uint8_t)(1u << rng() % 8);
     write_file(dir, f->name, data, bytes);
     CHECK_MESSAGE(told(dir, m), "try %llu: %s, kind %d at %llu: neither told nor harmless", (unsigned long long)i,
                   f->name, (int)kind, (unsigned long long)at);
@@ -113,8 +111,15 @@ static void rewrite(ty_collection *c) {
   uint64_t counts[2];
   content_vector(5, queries);
   content_vector(6, queries + DIM);
-  ty_search_many_args many = {.queries = queries, .n = 2, .top_k = 5, .column = TY_NO_FILTER, .target_recall = 0.5, .what = 7, .counts = counts,
-                              .out = out, .out_capacity = sizeof out};
+  ty_search_many_args many = {.queries = queries,
+                              .n = 2,
+                              .top_k = 5,
+                              .column = TY_NO_FILTER,
+                              .target_recall = 0.5,
+                              .what = 7,
+                              .counts = counts,
+                              .out = out,
+                              .out_capacity = sizeof out};
   ty_search_many(c, &many, NULL, &err);
   if (ty_begin(c, &err) == TY_OK) ty_build_ivf(c, &ivf, NULL, &err);
   ask(c);
@@ -123,10 +128,12 @@ static void rewrite(ty_collection *c) {
   ask(c);
 }
 
-/* Numbers that no writer writes, where rows and their bounds are, with checksums that fit: no arithmetic may be undefined over them. */
+/* Numbers that no writer writes, where rows and their bounds are, with checksums that fit: no arithmetic may be
+ * undefined over them. */
 static void numbers(const char *dir, uint64_t tries) {
   static uint8_t data[1 << 20];
-  static const uint32_t odd[] = {0x7fc00000u, 0xffc00001u, 0x7f800000u, 0xff800000u, 0x7f7fffffu, 0xff7fffffu, 1u, 0x80000000u, 0x4f000000u, 0xcf000000u};
+  static const uint32_t odd[] = {0x7fc00000u, 0xffc00001u, 0x7f800000u, 0xff800000u, 0x7f7fffffu,
+                                 0xff7fffffu, 1u,          0x80000000u, 0x4f000000u, 0xcf000000u};
   for (uint64_t i = 0; i < tries; i++) {
     file *f = rng() % 4 == 0 ? by_prefix("ivf-") : NULL;
     if (f == NULL) f = by_prefix("base-");
@@ -137,7 +144,8 @@ static void numbers(const char *dir, uint64_t tries) {
     if (section->bytes < 4) continue;
     for (uint64_t hits = 1 + rng() % 8; hits > 0; hits--) {
       uint64_t at = section->offset + rng() % (section->bytes / 4) * 4, run = rng() % 3 == 0 ? 16 : 1;
-      for (; run > 0 && at + 4 <= section->offset + section->bytes; run--, at += 4) memcpy(data + at, &odd[rng() % 10], 4);
+      for (; run > 0 && at + 4 <= section->offset + section->bytes; run--, at += 4)
+        memcpy(data + at, &odd[rng() % 10], 4);
     }
     mend(dir, f, data);
     write_file(dir, f->name, data, f->bytes);
@@ -213,7 +221,8 @@ int main(int argc, char **argv) {
   uint64_t tries = argc > 2 ? strtoull(argv[2], NULL, 10) : 1500;
   if (!program_begin(argc, argv, "store-fuzz", 1, &seed, &env)) return 2;
   rng_state = seed;
-  static const char *const dtypes[] = {"f32", "f16", "int8", "int4"}, *const metrics[] = {"inner_product", "cosine", "l2"};
+  static const char *const dtypes[] = {"f32", "f16", "int8", "int4"}, *const metrics[] = {"inner_product", "cosine",
+                                                                                          "l2"};
   for (uint64_t i = 0; i < 5; i++) { /* the last: of f32, a base whose codes are its rows */
     model_dtype = dtypes[i % 4];
     model_metric = metrics[i == 4 ? 0 : (seed + i) % 3];

@@ -1,5 +1,5 @@
-/* An in-memory model of a collection, and the comparison of a real one with it. A row's content follows from its version, so the model keeps
- * two numbers an id. */
+/* An in-memory model of a collection, and the comparison of a real one with it. A row's content follows from its
+ * version, so the model keeps two numbers an id. */
 #ifndef STORE_MODEL_H
 #define STORE_MODEL_H
 
@@ -16,8 +16,8 @@
 #include "../../ffi/ty_runtime/spill.h"
 #include "check.h"
 
-#define DIM 20u
-#define IDS 40u
+#define DIM  20u
+#define IDS  40u
 #define KEYS 4u /* p0 .. p2, and the empty one */
 
 typedef struct model {
@@ -34,7 +34,8 @@ static uint64_t rng(void) {
   return z ^ z >> 31;
 }
 
-/* ---- What the collection is ---------------------------------------------------------------------------------------- */
+/* ---- What the collection is ----------------------------------------------------------------------------------------
+ */
 /* Of every collection that is made and every comparison, until changed. */
 static const char *model_dtype = "f32", *model_metric = "inner_product";
 
@@ -45,17 +46,20 @@ static enum { NO_CODES, ALL_CODES, MOST_CODES } model_codes;
 static bool content_is_codes(uint32_t version) {
   return model_codes == ALL_CODES || (model_codes == MOST_CODES && version % 16 != 5);
 }
-/* Whether elements of ordinary versions are below 1, and some dimensions smaller than others; else they are up to 50. */
+/* Whether elements of ordinary versions are below 1, and some dimensions smaller than others; else they are up to 50.
+ */
 static bool model_tilted;
 /* A scale of 17 bits. */
 static float content_scale(uint32_t version) {
   return (float)ldexp(65536 + version * 7919 % 65536, -20 - (int)(version % 5));
 }
 
-/* ---- Content by version --------------------------------------------------------------------------------------------- */
+/* ---- Content by version ---------------------------------------------------------------------------------------------
+ */
 static void content_vector(uint32_t version, float *out) {
   if (content_is_codes(version)) {
-    for (uint32_t i = 0; i < DIM; i++) out[i] = content_scale(version) * (float)((int)((version * 31 + i * 17) % 255) - 127);
+    for (uint32_t i = 0; i < DIM; i++)
+      out[i] = content_scale(version) * (float)((int)((version * 31 + i * 17) % 255) - 127);
     out[version % DIM] = content_scale(version) * (version % 2 ? 127.0f : -127.0f);
     return;
   }
@@ -64,10 +68,18 @@ static void content_vector(uint32_t version, float *out) {
     if (model_tilted) out[i] *= (float)(1 + i % 7) / 400;
   }
 }
-static size_t content_id(uint32_t id, char *out) { return (size_t)sprintf(out, id % 7 == 3 ? "a-much-longer-identifier-for-this-row-number-%u" : "k%u", id); }
-static size_t content_meta(uint32_t version, char *out) { return version % 5 == 0 ? 0 : (size_t)sprintf(out, "{\"v\":%u}", version); }
-static size_t content_text(uint32_t version, char *out) { return (size_t)sprintf(out, "the text of version %u with words", version); }
-static size_t content_key(uint32_t version, char *out) { return version % KEYS == 3 ? 0 : (size_t)sprintf(out, "p%u", version % KEYS); }
+static size_t content_id(uint32_t id, char *out) {
+  return (size_t)sprintf(out, id % 7 == 3 ? "a-much-longer-identifier-for-this-row-number-%u" : "k%u", id);
+}
+static size_t content_meta(uint32_t version, char *out) {
+  return version % 5 == 0 ? 0 : (size_t)sprintf(out, "{\"v\":%u}", version);
+}
+static size_t content_text(uint32_t version, char *out) {
+  return (size_t)sprintf(out, "the text of version %u with words", version);
+}
+static size_t content_key(uint32_t version, char *out) {
+  return version % KEYS == 3 ? 0 : (size_t)sprintf(out, "p%u", version % KEYS);
+}
 
 /* The vector as it is stored, and comes back. */
 static void stored_vector(uint32_t version, float *out) {
@@ -102,14 +114,16 @@ static void stored_vector(uint32_t version, float *out) {
 }
 
 static size_t test_schema(char *out, size_t room) {
-  return (size_t)snprintf(
-      out, room,
-      "{\"name\":\"notes\",\"dim\":20,\"dtype\":\"%s\",\"key_name\":\"scope\",\"filter_columns\":[\"scope\",\"kind\"],\"telys_version\":\"1.0.0\","
-      "\"default_target_recall\":1.0,\"applied_tuner\":null,\"lexical\":true,\"embedder_profile\":{\"provider\":\"svc\",\"distance\":\"%s\"}}",
-      model_dtype, model_metric);
+  return (size_t)snprintf(out, room,
+                          "{\"name\":\"notes\",\"dim\":20,\"dtype\":\"%s\",\"key_name\":\"scope\",\"filter_columns\":["
+                          "\"scope\",\"kind\"],\"telys_version\":\"1.0.0\","
+                          "\"default_target_recall\":1.0,\"applied_tuner\":null,\"lexical\":true,\"embedder_profile\":{"
+                          "\"provider\":\"svc\",\"distance\":\"%s\"}}",
+                          model_dtype, model_metric);
 }
 
-/* ---- Arguments ------------------------------------------------------------------------------------------------------ */
+/* ---- Arguments ------------------------------------------------------------------------------------------------------
+ */
 typedef struct batch {
   uint32_t n;
   float vectors[IDS * DIM];
@@ -135,8 +149,17 @@ static void batch_add(batch *b, uint32_t id, uint32_t version) {
 }
 
 static ty_put_args batch_args(batch *b, uint64_t mode) {
-  return (ty_put_args){.n = b->n, .mode = mode, .vectors = b->vectors, .ids = (uint8_t *)b->ids, .id_ends = b->id_ends, .metas = (uint8_t *)b->metas,
-                       .meta_ends = b->meta_ends, .texts = (uint8_t *)b->texts, .text_ends = b->text_ends, .keys = (uint8_t *)b->keys, .key_ends = b->key_ends};
+  return (ty_put_args){.n = b->n,
+                       .mode = mode,
+                       .vectors = b->vectors,
+                       .ids = (uint8_t *)b->ids,
+                       .id_ends = b->id_ends,
+                       .metas = (uint8_t *)b->metas,
+                       .meta_ends = b->meta_ends,
+                       .texts = (uint8_t *)b->texts,
+                       .text_ends = b->text_ends,
+                       .keys = (uint8_t *)b->keys,
+                       .key_ends = b->key_ends};
 }
 
 static void model_put(model *m, uint32_t id, uint32_t version) {
@@ -179,7 +202,8 @@ static void random_changes(ty_collection *c, model *m, uint32_t most) {
   }
 }
 
-/* ---- Comparison: 1 where the collection is the model, whole --------------------------------------------------------- */
+/* ---- Comparison: 1 where the collection is the model, whole ---------------------------------------------------------
+ */
 static uint8_t answer[1 << 20] __attribute__((aligned(8)));
 
 static uint64_t padded(uint64_t n) { return (n + 7) & ~(uint64_t)7; }
@@ -215,10 +239,8 @@ static float model_score(const float *query, uint32_t version) {
   memcpy(asked, query, sizeof asked);
   if (model_is("cosine")) k->normalize(asked, 1, DIM);
   stored_vector(version, row);
-  if (model_is("l2"))
-    k->sq_l2(asked, row, 1, DIM, &score);
-  else
-    k->dot_f32(asked, row, 1, DIM, &score);
+  if (model_is("l2")) k->sq_l2(asked, row, 1, DIM, &score);
+  else k->dot_f32(asked, row, 1, DIM, &score);
   if (model_is("cosine")) score = score > 1 ? 1 : score < -1 ? -1 : score;
   return model_is("l2") ? 0 - score : score;
 }
@@ -236,7 +258,12 @@ static int search_equal(ty_collection *c, const model *m) {
     for (; at > 0 && scores[at - 1] < score; at--) scores[at] = scores[at - 1];
     scores[at] = score;
   }
-  ty_search_args search = {.query = query, .top_k = 7, .column = TY_NO_FILTER, .target_recall = 1, .out = answer, .out_capacity = sizeof answer};
+  ty_search_args search = {.query = query,
+                           .top_k = 7,
+                           .column = TY_NO_FILTER,
+                           .target_recall = 1,
+                           .out = answer,
+                           .out_capacity = sizeof answer};
   if (ty_search(c, &search, &err) != TY_OK || search.out_count != (live < 7 ? live : 7)) return 0;
   uint64_t at = 0;
   for (uint32_t i = 0; i < search.out_count; i++) {
@@ -257,7 +284,10 @@ static int model_equal(ty_collection *c, const model *m) {
     for (; at > 0 && m->birth[order[at - 1]] > m->birth[i]; at--) order[at] = order[at - 1];
     order[at] = i;
   }
-  ty_ids_args ids = {.column = TY_NO_FILTER, .what = TY_WITH_META | TY_WITH_TEXT | TY_WITH_VECTOR, .out = answer, .out_capacity = sizeof answer};
+  ty_ids_args ids = {.column = TY_NO_FILTER,
+                     .what = TY_WITH_META | TY_WITH_TEXT | TY_WITH_VECTOR,
+                     .out = answer,
+                     .out_capacity = sizeof answer};
   if (ty_ids(c, &ids, &err) != TY_OK || ids.out_count != live) return 0;
   uint64_t at = 0, length;
   for (uint32_t i = 0; i < live; i++, at += length) {
@@ -288,7 +318,8 @@ static int model_equal(ty_collection *c, const model *m) {
   char id[64];
   for (uint32_t i = 0; i < IDS; i++) {
     uint64_t end = content_id(i, id);
-    ty_get_args get = {.n = 1, .ids = (uint8_t *)id, .id_ends = &end, .what = ids.what, .out = answer, .out_capacity = sizeof answer};
+    ty_get_args get = {
+        .n = 1, .ids = (uint8_t *)id, .id_ends = &end, .what = ids.what, .out = answer, .out_capacity = sizeof answer};
     ty_record r;
     if (ty_get(c, &get, &err) != TY_OK) return 0;
     memcpy(&r, answer, sizeof r);
@@ -297,7 +328,8 @@ static int model_equal(ty_collection *c, const model *m) {
   return search_equal(c, m);
 }
 
-/* ---- Directories and files ------------------------------------------------------------------------------------------ */
+/* ---- Directories and files ------------------------------------------------------------------------------------------
+ */
 static char root[256];
 static void fresh_dir(char out[320]) {
   static int counter;
@@ -327,8 +359,8 @@ static int env_open(uint32_t threads, ty_env **env) {
   return 1;
 }
 
-/* What a program of these tests begins with: its seed, the first argument or a new one (-), said aloud; a directory; an environment. False: it
- * cannot run here. */
+/* What a program of these tests begins with: its seed, the first argument or a new one (-), said aloud; a directory; an
+ * environment. False: it cannot run here. */
 static int program_begin(int argc, char **argv, const char *name, uint32_t threads, uint64_t *seed, ty_env **env) {
   const char *temporary = getenv("TMPDIR");
   if (argc > 2 && strcmp(argv[2], "spill") == 0) spill_from = 1000;
@@ -341,10 +373,8 @@ static int program_begin(int argc, char **argv, const char *name, uint32_t threa
 /* And ends with: the directory goes where nothing failed. Returns its exit status. */
 static int program_end(ty_env *env) {
   ty_env_close(env);
-  if (check_failed == 0)
-    remove_tree(root);
-  else
-    printf("left for inspection: %s\n", root);
+  if (check_failed == 0) remove_tree(root);
+  else printf("left for inspection: %s\n", root);
   return check_report();
 }
 

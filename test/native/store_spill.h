@@ -15,7 +15,8 @@ static uint32_t spill_names(const char *dir) {
   return count;
 }
 
-/* Grows twice, from memory into a file and on, with the n-th system call failing: then it is in memory. Returns how many calls there were. */
+/* Grows twice, from memory into a file and on, with the n-th system call failing: then it is in memory. Returns how
+ * many calls there were. */
 static uint64_t spill_once(ty_collection *c, const char *dir, uint64_t n) {
   const uint64_t used = 3000, sizes[] = {used, 70000, 500000};
   ty_spill s = {0};
@@ -50,4 +51,3 @@ static void test_spill(void) {
   CHECK(ty_save(c, &err) == TY_OK && spill_names(dir) == 0 && saved_equal(env, dir, &m));
   ty_collection_close(c);
 }
-

@@ -1,4 +1,5 @@
-/* The storage half against a model: semantics, random operations, followers, readers beside a rewrite, failures of every system call. */
+/* The storage half against a model: semantics, random operations, followers, readers beside a rewrite, failures of
+ * every system call. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include "../../ffi/ty_runtime/format.h"
@@ -147,16 +148,11 @@ static void test_random(uint64_t seed) {
     ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
     ty_lexical_args lexical = {1.2, 0.75};
     ty_status status = TY_OK;
-    if (what == 0)
-      ty_rollback(c), m = before;
-    else if (what == 1)
-      status = ty_compact(c, &compact, NULL, &err);
-    else if (what == 2)
-      status = ty_build_ivf(c, &ivf, NULL, &err);
-    else if (what == 3)
-      status = ty_build_lexical(c, &lexical, NULL, &err);
-    else
-      status = ty_save(c, &err);
+    if (what == 0) ty_rollback(c), m = before;
+    else if (what == 1) status = ty_compact(c, &compact, NULL, &err);
+    else if (what == 2) status = ty_build_ivf(c, &ivf, NULL, &err);
+    else if (what == 3) status = ty_build_lexical(c, &lexical, NULL, &err);
+    else status = ty_save(c, &err);
     CHECK_MESSAGE(status == TY_OK, "seed %llu step %d: %s", (unsigned long long)seed, i, err.message);
     CHECK_MESSAGE(model_equal(c, &m), "seed %llu step %d: after %d", (unsigned long long)seed, i, (int)what);
     CHECK_MESSAGE(model_equal(follower, &m), "seed %llu step %d: the follower after %d", (unsigned long long)seed, i,
@@ -175,7 +171,8 @@ static void test_random(uint64_t seed) {
   ty_collection_close(follower);
 }
 
-/* ---- Failures ------------------------------------------------------------------------------------------------------- */
+/* ---- Failures -------------------------------------------------------------------------------------------------------
+ */
 enum { FIRST, SAVE, COMPACT, IVF, LEXICAL };
 
 static ty_status finish(ty_collection *c, int what) {
@@ -198,7 +195,8 @@ static void certain_change(ty_collection *c, model *m) {
   CHECK(ty_put(c, &args, NULL, &err) == TY_OK);
 }
 
-/* The n-th call fails, for n = 1, 2, ... until one run needs fewer. After each the handle and a fresh one agree on the old or the new state. */
+/* The n-th call fails, for n = 1, 2, ... until one run needs fewer. After each the handle and a fresh one agree on the
+ * old or the new state. */
 static void test_failures(int what, int code, uint32_t sticky) {
   char dir[320];
   fresh_dir(dir);
@@ -244,7 +242,8 @@ static void test_failures(int what, int code, uint32_t sticky) {
     if (what == FIRST) ty_collection_close(c), remove_tree(dir);
     if (calls < n) break;
   }
-  CHECK_MESSAGE(n > 8 && n < CALLS_MOST, "operation %d, errno %d: ended at call %llu", what, code, (unsigned long long)n);
+  CHECK_MESSAGE(n > 8 && n < CALLS_MOST, "operation %d, errno %d: ended at call %llu", what, code,
+                (unsigned long long)n);
   if (what == FIRST) return;
   CHECK(ty_begin(c, &err) == TY_OK && finish(c, COMPACT) == TY_OK);
   CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "verify: %s", err.message);
@@ -252,7 +251,8 @@ static void test_failures(int what, int code, uint32_t sticky) {
   ty_collection_close(c);
 }
 
-/* ---- Readers beside a rewrite --------------------------------------------------------------------------------------- */
+/* ---- Readers beside a rewrite ---------------------------------------------------------------------------------------
+ */
 typedef struct reader {
   const char *dir;
   const model *m;
@@ -330,7 +330,8 @@ static void test_readers(void) {
   ty_collection_close(c);
 }
 
-/* ---- Files that are others than they were --------------------------------------------------------------------------- */
+/* ---- Files that are others than they were ---------------------------------------------------------------------------
+ */
 /* The bytes of all files of a directory whose names begin so, and the path of one of them. */
 static uint64_t find_files(const char *dir, const char *prefix, char out[640]) {
   DIR *d = opendir(dir);
@@ -357,8 +358,8 @@ static void put_versions(ty_collection *c, model *m, uint32_t first, uint32_t n,
   CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
 }
 
-/* A directory is removed and made anew with the same beginning: the same names and the same base, another and longer delta. Whoever has the
- * old one mapped must not read on in it past its end. */
+/* A directory is removed and made anew with the same beginning: the same names and the same base, another and longer
+ * delta. Whoever has the old one mapped must not read on in it past its end. */
 static void test_made_anew(void) {
   char dir[320];
   fresh_dir(dir);
@@ -389,7 +390,8 @@ static void test_made_anew(void) {
   ty_collection_close(old[1]);
 }
 
-/* Names, sizes, inodes and times of a directory's files but the lock's, whose holder may change, as one number; 0 without the directory. */
+/* Names, sizes, inodes and times of a directory's files but the lock's, whose holder may change, as one number; 0
+ * without the directory. */
 static uint64_t fingerprint(const char *dir) {
   DIR *d = opendir(dir);
   struct dirent *e;
@@ -409,8 +411,8 @@ static uint64_t fingerprint(const char *dir) {
   return sum;
 }
 
-/* Somebody removes the directory, and with `saves` another process makes it anew with as many generations, so that its files have the names
- * that are fresh to us. */
+/* Somebody removes the directory, and with `saves` another process makes it anew with as many generations, so that its
+ * files have the names that are fresh to us. */
 typedef struct foreign {
   const char *dir;
   uint32_t saves;
@@ -476,7 +478,8 @@ static void check_foreign(ty_collection *c, const foreign *f, bool saved, int wh
   CHECK(model_equal(c, &m) && saved_equal(f->env, f->dir, &m) && ty_verify(c, NULL, &err) == TY_OK);
 }
 
-/* `before`: saves of our own. At 0 the directory goes while the change waits for its save. True where the operation had an n-th moment. */
+/* `before`: saves of our own. At 0 the directory goes while the change waits for its save. True where the operation had
+ * an n-th moment. */
 static bool foreign_once(foreign *f, int what, uint32_t before, uint64_t n) {
   char dir[320];
   fresh_dir(dir);
@@ -508,10 +511,8 @@ static bool foreign_once(foreign *f, int what, uint32_t before, uint64_t n) {
   if (status != TY_OK)
     CHECK_MESSAGE(err.sys_errno == 0 && strcmp(err.message, gone_message) == 0, "operation %d, at %llu: %s", what,
                   (unsigned long long)n, err.message);
-  if (happened)
-    check_foreign(c, f, before > 0 || status == TY_OK, what, n);
-  else
-    CHECK(status == TY_OK && model_equal(c, &m));
+  if (happened) check_foreign(c, f, before > 0 || status == TY_OK, what, n);
+  else CHECK(status == TY_OK && model_equal(c, &m));
   ty_collection_close(c);
   remove_tree(dir);
   return happened;
@@ -595,7 +596,8 @@ static void test_tail_cut(void) {
   ty_collection_close(c);
 }
 
-/* A save or compaction fails in one process after it put its id map into place; the other one had compared the map before. */
+/* A save or compaction fails in one process after it put its id map into place; the other one had compared the map
+ * before. */
 static void test_id_map_of_another(int what) {
   for (uint64_t n = 1; n < CALLS_MOST; n++) {
     char dir[320];
@@ -656,7 +658,8 @@ static void test_damaged_source(void) {
   ty_collection_close(c);
 }
 
-/* ---- The pool ------------------------------------------------------------------------------------------------------- */
+/* ---- The pool -------------------------------------------------------------------------------------------------------
+ */
 static _Atomic int done_count;
 static void on_done(uint32_t token, int32_t status) {
   if (status == (int32_t)(token == 7 ? TY_OK : TY_STATE)) done_count++;

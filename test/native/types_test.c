@@ -1,5 +1,5 @@
-/* Element types and metrics on disk: random lives of a collection of each, stored forms that are no such, other types than the manifest says, and a
- * base of before there were screening blocks. */
+/* Element types and metrics on disk: random lives of a collection of each, stored forms that are no such, other types
+ * than the manifest says, and a base of before there were screening blocks. */
 #include <math.h>
 
 #include "../../ffi/ty_runtime/format.h"
@@ -28,14 +28,10 @@ static void test_life(uint64_t seed) {
     ty_compact_args compact;
     ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
     ty_status status = TY_OK;
-    if (what == 0)
-      ty_rollback(c), m = before;
-    else if (what == 1)
-      status = ty_compact(c, &compact, NULL, &err);
-    else if (what == 2)
-      status = ty_build_ivf(c, &ivf, NULL, &err);
-    else
-      status = ty_save(c, &err);
+    if (what == 0) ty_rollback(c), m = before;
+    else if (what == 1) status = ty_compact(c, &compact, NULL, &err);
+    else if (what == 2) status = ty_build_ivf(c, &ivf, NULL, &err);
+    else status = ty_save(c, &err);
     CHECK_MESSAGE(status == TY_OK, "%s %s, step %d: %s", model_dtype, model_metric, i, err.message);
     CHECK_MESSAGE(model_equal(c, &m), "%s %s, step %d: after %d", model_dtype, model_metric, i, (int)what);
     if (c->generation > 0)
@@ -56,7 +52,8 @@ static void test_life(uint64_t seed) {
   ty_collection_close(c);
 }
 
-/* ---- Exactness on many rows ----------------------------------------------------------------------------------------- */
+/* ---- Exactness on many rows -----------------------------------------------------------------------------------------
+ */
 #define WIDE 97u
 #define MANY 2500u
 
@@ -76,7 +73,8 @@ static void snap(float *row) {
 
 static float random_float(void) { return (float)(rng() >> 40) * 0x1p-23f - 1.0f; }
 
-/* Half of the rows lie close together, so that bounds have to tell neighbours apart; some are far off the others in size. */
+/* Half of the rows lie close together, so that bounds have to tell neighbours apart; some are far off the others in
+ * size. */
 static void wide_rows(float *out) {
   float centre[WIDE];
   for (uint32_t i = 0; i < WIDE; i++) centre[i] = random_float();
@@ -140,10 +138,8 @@ static void check_wide(ty_collection *c, const float *rows, const char *when) {
     memcpy(query, asked, sizeof query);
     if (model_is("cosine")) k->normalize(query, 1, WIDE);
     for (uint32_t i = 0; i < n; i++) {
-      if (model_is("l2"))
-        k->sq_l2(query, stored + i * WIDE, 1, WIDE, &scores[i]), scores[i] = 0 - scores[i];
-      else
-        k->dot_f32(query, stored + i * WIDE, 1, WIDE, &scores[i]);
+      if (model_is("l2")) k->sq_l2(query, stored + i * WIDE, 1, WIDE, &scores[i]), scores[i] = 0 - scores[i];
+      else k->dot_f32(query, stored + i * WIDE, 1, WIDE, &scores[i]);
       if (model_is("cosine")) scores[i] = fminf(1, fmaxf(-1, scores[i]));
     }
     qsort(scores, n, sizeof *scores, descending);
@@ -195,7 +191,8 @@ static void test_exact(uint64_t seed) {
   ty_collection_close(c);
 }
 
-/* ---- Files that are made to fit again ------------------------------------------------------------------------------- */
+/* ---- Files that are made to fit again -------------------------------------------------------------------------------
+ */
 static uint8_t file[1 << 20] __attribute__((aligned(64)));
 static uint64_t file_bytes;
 
@@ -293,7 +290,8 @@ static void test_without_blocks(void) {
   }
 }
 
-/* ---- Bases whose codes are their rows ------------------------------------------------------------------------------- */
+/* ---- Bases whose codes are their rows -------------------------------------------------------------------------------
+ */
 static void put_one(ty_collection *c, uint32_t id, const float *vector) {
   static batch b;
   b.n = 0;
@@ -308,7 +306,8 @@ static void delete_one(ty_collection *c, uint32_t id) {
   char text[64];
   uint64_t end = content_id(id, text);
   ty_delete_args gone = {.n = 1, .ids = (uint8_t *)text, .id_ends = &end};
-  CHECK(ty_begin(c, &err) == TY_OK && ty_delete(c, &gone, &err) == TY_OK && gone.removed == 1 && ty_save(c, &err) == TY_OK);
+  CHECK(ty_begin(c, &err) == TY_OK && ty_delete(c, &gone, &err) == TY_OK && gone.removed == 1 &&
+        ty_save(c, &err) == TY_OK);
 }
 
 static void compact_now(ty_collection *c) {
@@ -320,11 +319,17 @@ static void compact_now(ty_collection *c) {
 static void check_vector(ty_collection *c, uint32_t id, const float *vector) {
   char text[64];
   uint64_t end = content_id(id, text);
-  ty_get_args get = {.n = 1, .ids = (uint8_t *)text, .id_ends = &end, .what = TY_WITH_VECTOR, .out = answer, .out_capacity = sizeof answer};
+  ty_get_args get = {.n = 1,
+                     .ids = (uint8_t *)text,
+                     .id_ends = &end,
+                     .what = TY_WITH_VECTOR,
+                     .out = answer,
+                     .out_capacity = sizeof answer};
   ty_record r;
   CHECK(ty_get(c, &get, &err) == TY_OK);
   memcpy(&r, answer, sizeof r);
-  CHECK_MESSAGE(memcmp(answer + sizeof r + padded(r.id_bytes), vector, DIM * sizeof *vector) == 0, "row %u has other bits", id);
+  CHECK_MESSAGE(memcmp(answer + sizeof r + padded(r.id_bytes), vector, DIM * sizeof *vector) == 0,
+                "row %u has other bits", id);
 }
 
 /* One row that its codes do not say makes all of them be stored, and its deletion makes the base small again. */
@@ -340,7 +345,7 @@ static void test_one_ordinary_row(void) {
   for (uint32_t i = 0; i < DIM; i++) odd[1][i] = 0;
   odd[1][9] = -0.0f;
   for (uint32_t i = 0; i < DIM; i++) odd[2][i] = i == 0 ? 0x1p-149f : 0; /* its 127th part is no float */
-  for (uint32_t i = 0; i < DIM; i++) odd[3][i] *= 0x1.234566p-3f;         /* a scale of 24 bits and more */
+  for (uint32_t i = 0; i < DIM; i++) odd[3][i] *= 0x1.234566p-3f;        /* a scale of 24 bits and more */
   for (uint32_t i = 0; i < DIM; i++) odd[4][i] = content_scale(3) * (float)((int)(i * 12) - 114); /* no code of 127 */
   fresh_dir(dir);
   ty_collection *c = open_new(env, dir);
@@ -369,7 +374,8 @@ static void test_one_ordinary_row(void) {
   model_codes = NO_CODES;
 }
 
-/* ---- Stored forms that are none ------------------------------------------------------------------------------------- */
+/* ---- Stored forms that are none -------------------------------------------------------------------------------------
+ */
 static void small_delta(const char *dir, model *m) {
   ty_collection *c = open_new(env, dir);
   CHECK(ty_begin(c, &err) == TY_OK);
@@ -403,10 +409,9 @@ static void test_malformed(void) {
     uint64_t at;
     uint32_t bits, bytes;
   } cases[] = {
-      {"f32", 12, 0x7fc00000u, 4}, {"f32", 0, 0xff800000u, 4}, {"f16", 6, 0x7c00u, 2},     {"f16", 38, 0xfe00u, 2},
+      {"f32", 12, 0x7fc00000u, 4}, {"f32", 0, 0xff800000u, 4},  {"f16", 6, 0x7c00u, 2},      {"f16", 38, 0xfe00u, 2},
       {"int8", 0, 0x7f800000u, 4}, {"int8", 0, 0x7fc00000u, 4}, {"int8", 0, 0x7f7fffffu, 4}, {"int8", 4 + 5, 0x80u, 1},
-      {"int4", 0, 0x7fc00000u, 4}, {"int4", 4, 0xff800000u, 4}, {"int4", 0, 0x7f7fffffu, 4},
-      {"int4", 8 + 8, 0x10u, 1},
+      {"int4", 0, 0x7fc00000u, 4}, {"int4", 4, 0xff800000u, 4}, {"int4", 0, 0x7f7fffffu, 4}, {"int4", 8 + 8, 0x10u, 1},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char dir[320];
@@ -492,7 +497,8 @@ static void test_metric_of_the_base(void) {
   model_metric = "inner_product";
 }
 
-/* ---- What cannot be stored ------------------------------------------------------------------------------------------ */
+/* ---- What cannot be stored ------------------------------------------------------------------------------------------
+ */
 static void test_too_large(void) {
   static const struct {
     const char *dtype;
@@ -500,8 +506,9 @@ static void test_too_large(void) {
     const char *message; /* NULL: it can */
   } cases[] = {
       {"f16", 65519.0f, NULL},
-      {"f16", 65520.0f, "vectors[1][3] is 65520, which f16 cannot hold (65504 at most): scale the vectors or "
-                       "use dtype f32"},
+      {"f16", 65520.0f,
+       "vectors[1][3] is 65520, which f16 cannot hold (65504 at most): scale the vectors or "
+       "use dtype f32"},
       {"f16", -70000.0f, "vectors[1][3] is -70000, which f16"},
       {"int8", 0x1.fffffep127f, NULL},
       {"int8", 0x1p-149f, NULL},

@@ -1,5 +1,5 @@
-/* Weighted questions against a naive recomputation: random lives seen through two handles, rewrites that change nothing, bases that bring no sums or
- * wrong ones, and questions beside changes. */
+/* Weighted questions against a naive recomputation: random lives seen through two handles, rewrites that change
+ * nothing, bases that bring no sums or wrong ones, and questions beside changes. */
 #include <math.h>
 #include <pthread.h>
 
@@ -10,7 +10,8 @@
 static ty_env *env;
 static ty_error err;
 
-/* ---- The naive answer ----------------------------------------------------------------------------------------------- */
+/* ---- The naive answer -----------------------------------------------------------------------------------------------
+ */
 /* Of all rows in the model, as they are stored. */
 static void naive_sums(const model *m, uint64_t *sums, uint64_t *rows) {
   float row[DIM];
@@ -47,7 +48,13 @@ typedef struct hits {
 static ty_status ask(ty_collection *c, const float *query, uint64_t weighted, hits *h) {
   static _Thread_local uint8_t out[1 << 16] __attribute__((aligned(8)));
   ty_error e;
-  ty_search_args a = {.query = query, .top_k = IDS, .column = TY_NO_FILTER, .target_recall = 1, .weighted = weighted, .out = out, .out_capacity = sizeof out};
+  ty_search_args a = {.query = query,
+                      .top_k = IDS,
+                      .column = TY_NO_FILTER,
+                      .target_recall = 1,
+                      .weighted = weighted,
+                      .out = out,
+                      .out_capacity = sizeof out};
   memset(h, 0, sizeof *h);
   ty_status status = ty_search(c, &a, &e);
   if (status != TY_OK) return status;
@@ -80,15 +87,24 @@ static int weighs(ty_collection *c, const model *m) {
     for (; at > 0 && wanted[at - 1] < score; at--) wanted[at] = wanted[at - 1];
     wanted[at] = score;
   }
-  if (!CHECK_MESSAGE(ask(c, query, 1, &h) == TY_OK && h.count == live, "%llu of %u", (unsigned long long)h.count, live)) return 0;
-  for (uint32_t i = 0; i < live; i++) good &= fabs(h.scores[i] - (double)wanted[i]) <= 1e-5 * (1 + fabs((double)wanted[i]));
+  if (!CHECK_MESSAGE(ask(c, query, 1, &h) == TY_OK && h.count == live, "%llu of %u", (unsigned long long)h.count, live))
+    return 0;
+  for (uint32_t i = 0; i < live; i++)
+    good &= fabs(h.scores[i] - (double)wanted[i]) <= 1e-5 * (1 + fabs((double)wanted[i]));
   /* Both calls, to the bit. */
   static uint8_t out[1 << 16] __attribute__((aligned(8)));
   float queries[3 * DIM];
   uint64_t counts[3], at = 0;
   for (int q = 0; q < 3; q++) memcpy(queries + q * DIM, query, sizeof query);
-  ty_search_many_args many = {.queries = queries, .n = 3, .top_k = IDS, .column = TY_NO_FILTER, .target_recall = 1, .weighted = 1, .counts = counts,
-                              .out = out, .out_capacity = sizeof out};
+  ty_search_many_args many = {.queries = queries,
+                              .n = 3,
+                              .top_k = IDS,
+                              .column = TY_NO_FILTER,
+                              .target_recall = 1,
+                              .weighted = 1,
+                              .counts = counts,
+                              .out = out,
+                              .out_capacity = sizeof out};
   good &= ty_search_many(c, &many, NULL, &err) == TY_OK;
   for (uint64_t i = 0; good && i < 3 * live; i++) {
     ty_record r;
@@ -99,7 +115,8 @@ static int weighs(ty_collection *c, const model *m) {
   return good;
 }
 
-/* ---- Lives ---------------------------------------------------------------------------------------------------------- */
+/* ---- Lives ----------------------------------------------------------------------------------------------------------
+ */
 static int base_sums_are(const ty_collection *c, const model *m) {
   uint64_t sums[DIM], rows;
   naive_sums(m, sums, &rows);
@@ -164,7 +181,8 @@ static void test_life(uint64_t seed) {
   ty_collection_close(b);
 }
 
-/* ---- Edges ---------------------------------------------------------------------------------------------------------- */
+/* ---- Edges ----------------------------------------------------------------------------------------------------------
+ */
 static void test_edges(void) {
   char dir[320];
   hits h, plain;
@@ -188,7 +206,8 @@ static void test_edges(void) {
   args.mode = TY_UPSERT;
   CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK && ty_save(c, &err) == TY_OK);
   CHECK(ask(c, zero, 1, &h) == TY_OK && h.count == 2 && h.scores[0] == 0 && h.scores[1] == 0);
-  CHECK(ask(c, huge, 1, &h) == TY_OK && h.count == 2 && isfinite(h.scores[0]) && isfinite(h.scores[1]) && h.scores[0] > 0);
+  CHECK(ask(c, huge, 1, &h) == TY_OK && h.count == 2 && isfinite(h.scores[0]) && isfinite(h.scores[1]) &&
+        h.scores[0] > 0);
   CHECK(ask(c, query, 0, &plain) == TY_OK && ask(c, query, 1, &h) == TY_OK && h.scores[0] != plain.scores[0]);
   ty_collection_close(c);
   const char *const others[] = {"cosine", "l2"};
@@ -206,7 +225,8 @@ static void test_edges(void) {
   model_metric = "inner_product";
 }
 
-/* ---- Bases of others ------------------------------------------------------------------------------------------------ */
+/* ---- Bases of others ------------------------------------------------------------------------------------------------
+ */
 static uint8_t file[1 << 20] __attribute__((aligned(64)));
 
 static uint64_t read_whole(const char *path) {
@@ -274,10 +294,8 @@ static void test_other_bases(void) {
     CHECK(ty_begin(c, &err) == TY_OK);
     random_changes(c, &m, 10);
     CHECK(weighs(c, &m));
-    if (i % 2)
-      CHECK(ty_save(c, &err) == TY_OK);
-    else
-      ty_rollback(c), m = before;
+    if (i % 2) CHECK(ty_save(c, &err) == TY_OK);
+    else ty_rollback(c), m = before;
     CHECK(weighs(c, &m));
   }
   check_rewrite(c, &m, 0);
@@ -304,7 +322,8 @@ static void test_other_bases(void) {
   ty_collection_close(c);
 }
 
-/* ---- Beside changes ------------------------------------------------------------------------------------------------- */
+/* ---- Beside changes -------------------------------------------------------------------------------------------------
+ */
 static _Atomic int stop, bad; /* CHECK is for one thread */
 
 static void *ask_on(void *arg) {
@@ -335,12 +354,9 @@ static void test_beside(void) {
     ty_compact_args compact;
     CHECK(ty_begin(c, &err) == TY_OK);
     random_changes(c, &m, 15);
-    if (i % 5 == 2)
-      ty_rollback(c), m = before;
-    else if (i % 10 == 9)
-      CHECK(ty_compact(c, &compact, NULL, &err) == TY_OK);
-    else
-      CHECK(ty_save(c, &err) == TY_OK);
+    if (i % 5 == 2) ty_rollback(c), m = before;
+    else if (i % 10 == 9) CHECK(ty_compact(c, &compact, NULL, &err) == TY_OK);
+    else CHECK(ty_save(c, &err) == TY_OK);
   }
   atomic_store(&stop, 1);
   for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);

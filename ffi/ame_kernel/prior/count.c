@@ -1,8 +1,7 @@
 /* In how many pieces of text does each term occur?
  *
- *   count < PIECES    the number of pieces, then a line "pieces TAB term" for each term; a piece is its length in bytes as four
- *                     bytes, low one first, and its text
- *   count stem < WORDS    the stem of each line
+ *   count < PIECES    the number of pieces, then a line "pieces TAB term" for each term; a piece is its length in bytes
+ * as four bytes, low one first, and its text count stem < WORDS    the stem of each line
  *
  * Linked with the kernel's own scan.c, stem.c and fold.c: counted is what the embedder will look up. */
 #include "text.h"

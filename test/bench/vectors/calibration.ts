@@ -35,7 +35,7 @@ function shapeOf(seed: number): Shape {
 
 /** The partition of each row. */
 function partitionsOf(how: SpreadOver, data: Float32Array, { rows, dim, seed }: Shape): number[] {
-  const count = how === "one partition" ? 1 : Number.parseInt(how);
+  const count = how === "one partition" ? 1 : Number.parseInt(how, 10);
   const next = random(seed ^ 0x9e3779b9);
   if (how !== "20 by nearness") return Array.from({ length: rows }, () => Math.floor(next() * count));
   const anchors = Array.from({ length: count }, () => Math.floor(next() * rows) * dim);
