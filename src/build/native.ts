@@ -126,14 +126,13 @@ function planLibrary(library: Library, headers: string, options: NativeOptions):
   const { root, cache, tag } = options;
   const folder = join(root, "ffi", library.folder);
   const arch = tag === "linux-x86_64" ? "x86_64" : "arm64";
-  const sources = (existsSync(folder) ? readdirSync(folder) : []).filter((name) => name.endsWith(".c")).sort();
-  const objects = sources
-    .filter((name) => (ISA_FLAGS[name]?.arch ?? arch) === arch)
-    .map((name) => {
-      const flags = [...compileFlags(tag), ...(ISA_FLAGS[name]?.flags ?? [])];
-      const key = hash(readFileSync(join(folder, name)), headers, ...flags);
-      const path = join(cache, tag, library.folder, `${name.slice(0, -2)}-${key}.o`);
-      return { source: `ffi/${library.folder}/${name}`, flags, path };
+  const objects = filesOf(folder, /\.c$/)
+    .filter((file) => (ISA_FLAGS[basename(file)]?.arch ?? arch) === arch)
+    .map((file) => {
+      const flags = [...compileFlags(tag), ...(ISA_FLAGS[basename(file)]?.flags ?? [])];
+      const key = hash(readFileSync(join(folder, file)), headers, ...flags);
+      const path = join(cache, tag, library.folder, `${file.slice(0, -2).replaceAll("/", "-")}-${key}.o`);
+      return { source: `ffi/${library.folder}/${file}`, flags, path };
     });
   if (objects.length === 0) throw new BuildError(`ffi/${library.folder} holds no C file for ${tag}`);
   return { library, objects, versionScript: join(folder, library.versionScript) };
@@ -246,14 +245,19 @@ export function zigPath(): string {
   return path;
 }
 
+/** Files below a folder whose name matches, relative to it, sorted; none where there is no folder. */
+function filesOf(folder: string, name: RegExp): string[] {
+  if (!existsSync(folder)) return [];
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  // `prior` holds the tools that make a table, no part of a library.
+  return files.filter((file) => name.test(file) && !file.startsWith("prior/")).sort();
+}
+
 function hashHeaders(root: string): string {
   const parts: (string | Uint8Array)[] = [];
   for (const { folder } of LIBRARIES) {
     const path = join(root, "ffi", folder);
-    if (!existsSync(path)) continue;
-    for (const name of readdirSync(path).sort()) {
-      if (name.endsWith(".h") || name.endsWith(".inc")) parts.push(`${folder}/${name}`, readFileSync(join(path, name)));
-    }
+    for (const file of filesOf(path, /\.h$/)) parts.push(`${folder}/${file}`, readFileSync(join(path, file)));
   }
   return hash(...parts);
 }
