@@ -11,10 +11,7 @@
  *
  * Runs from source under Bun, with the native runtime that `svc login` installs.
  */
-export { BigramEmbedder } from "./embed/bigram.ts";
-export { CallableEmbedder, type CallableOptions, type EmbeddedTexts, type EmbedFunction } from "./embed/callable.ts";
-export type { Embedder, EmbedderProfile } from "./embed/embedder.ts";
-export { MultigramEmbedder } from "./embed/multigram.ts";
+
 export type {
   CollectionApi,
   CollectionStats,
@@ -31,7 +28,6 @@ export type {
   Vectors,
   Where,
 } from "./engine/api.ts";
-export type { EmbedderSource } from "./engine/embedders.ts";
 export { Eq, scopeKey } from "./engine/eq.ts";
 export { LocalCollection as Collection } from "./engine/local-collection.ts";
 export { type LocalCreateOptions, LocalStore as Store, type OpenOptions } from "./engine/local-store.ts";
@@ -65,6 +61,10 @@ export {
 } from "./errors.ts";
 export { type ConnectOptions, connect, RemoteTelys, type ServerStats } from "./remote/client.ts";
 export { RemoteCollection } from "./remote/collection.ts";
+export { CallableEmbedder, type CallableOptions, type EmbeddedTexts, type EmbedFunction } from "./texts/callable.ts";
+export type { Embedder, EmbedderProfile } from "./texts/embedder.ts";
+export type { EmbedderSource } from "./texts/embedders.ts";
+export { BigramEmbedder, MultigramEmbedder } from "./texts/kernel.ts";
 export type { Decision, Tuner, TuningContext } from "./tune/context.ts";
 export { type LatencyBudgetOptions, LatencyBudgetTuner } from "./tune/latency-budget.ts";
 export type { Expected, IvfPlan, Plan } from "./tune/plan.ts";

@@ -2,12 +2,12 @@
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MultigramEmbedder } from "../src/embed/multigram.ts";
 import { parseArguments } from "../src/memory/arguments.ts";
 import { Memory } from "../src/memory/memory.ts";
 import { Repositories } from "../src/memory/repositories.ts";
-import type { CallContext, VerbName } from "../src/memory/schemas.ts";
+import type { CallContext, VerbName } from "../src/memory/requests.ts";
 import { Store } from "../src/store/store.ts";
+import { MultigramEmbedder } from "../src/texts/kernel.ts";
 import { openBuiltNative } from "./native.ts";
 
 const ROOT = join(import.meta.dir, "..");

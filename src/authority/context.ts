@@ -1,8 +1,8 @@
 /** What every endpoint of the authority shares: its settings, and how it answers. */
 import type { PlatformTag } from "../paths.ts";
+import type { Ledger } from "./database.ts";
 import type { Guesses } from "./guesses.ts";
 import type { LicenseKey } from "./keys.ts";
-import type { Ledger } from "./ledger.ts";
 
 /** Where bundles come from: a directory with `<version>/<tag>.bundle`, or a function. */
 export type BundleSource =

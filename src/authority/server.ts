@@ -11,9 +11,9 @@ import { authorityPaths } from "../paths.ts";
 import { deviceNonce, deviceRegister, onboard, runtimeBundle } from "./api.ts";
 import { approvalDecision, approvalPage, deviceCode, deviceToken } from "./authorization.ts";
 import { type Authority, answerError, type BundleSource, type Call } from "./context.ts";
+import { Ledger } from "./database.ts";
 import { Guesses, type GuessLimits } from "./guesses.ts";
 import { ensureApprovalCode, ensureLicenseKey } from "./keys.ts";
-import { Ledger } from "./ledger.ts";
 
 export interface AuthorityOptions {
   readonly home: string;

@@ -5,7 +5,7 @@
 import { buildInfo } from "../build-info.ts";
 import { verifiedNative } from "../engine/native.ts";
 import { openMemory } from "../memory/open.ts";
-import type { Verbs } from "../memory/schemas.ts";
+import type { Verbs } from "../memory/requests.ts";
 import { type Env, memoryPath, svcHome } from "../paths.ts";
 import { optimiseForWork } from "./jit.ts";
 

@@ -2,16 +2,11 @@
  * What a program can do with a collection, wherever it lives: `LocalCollection` in this process and `RemoteCollection` behind a socket both
  * satisfy it, and one shared contract test runs against both.
  */
-import type { Id } from "../accepted.ts";
-import type { FilterValue, Metadata } from "../store/filter.ts";
+import type { Id } from "../checks/accepted.ts";
+import type { Metadata, Where } from "../checks/values.ts";
 
-export type { Id } from "../accepted.ts";
-export type { FilterValue, Metadata } from "../store/filter.ts";
-
-/**
- * Equality with one column: an object with one key, as `Eq("scope", "work")` makes it. One without a key filters nothing.
- */
-export type Where = Readonly<Record<string, FilterValue>>;
+export type { Id } from "../checks/accepted.ts";
+export type { FilterValue, Metadata, Where } from "../checks/values.ts";
 
 /** One vector: `dim` finite numbers. Stored as the collection's element type says, which is single precision unless another was asked for. */
 export type Vector = Float32Array | readonly number[];

@@ -1,17 +1,20 @@
 /** One collection in this process, as a program uses it: vectors or texts, changes in memory until saved. */
-import { toId } from "../accepted.ts";
+import { toId } from "../checks/accepted.ts";
+import { kindOf } from "../checks/kinds.ts";
+import { recallOf } from "../checks/numbers.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
-import { kindOf } from "../kinds.ts";
-import { collectionStats } from "../memory/stats.ts";
-import { putUpdate, searchTexts } from "../memory/texts.ts";
 import type { Collection } from "../store/collection.ts";
-import type { Schema } from "../store/manifest.ts";
-import type { PackedRows, Rows } from "../store/rows.ts";
+import type { PackedRows, Rows } from "../store/pack.ts";
+import type { Schema } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
+import type { Embedders } from "../texts/embedders.ts";
+import { putUpdate } from "../texts/put.ts";
+import { searchTexts } from "../texts/search.ts";
+import { collectionStats } from "../texts/stats.ts";
+import { applyTuning, buildIvf, buildLexical, cancellable, tuneCollection } from "../texts/upkeep.ts";
 import type { Plan } from "../tune/plan.ts";
 import type { CollectionApi, CollectionStats, Id, SearchResult, Vector, Vectors, Where } from "./api.ts";
-import type { Embedders } from "./embedders.ts";
 import type {
   GetOptions,
   GotRow,
@@ -28,9 +31,8 @@ import type {
   Watch,
 } from "./options.ts";
 import { getRows, searchVector, searchVectors, searchWords, textResult, topKOf } from "./reading.ts";
-import { checkString, checkStrings, recallOf, toIdList, toMatrix, toRows } from "./rows.ts";
+import { checkString, checkStrings, toIdList, toMatrix, toRows } from "./rows.ts";
 import { snapshot } from "./snapshot.ts";
-import { applyTuning, buildIvf, buildLexical, cancellable, tuneCollection } from "./upkeep.ts";
 
 export type { LocalSearchOptions } from "./options.ts";
 

@@ -1,15 +1,15 @@
 /** A memory directory in this process: what the SDK opens and `svc serve` serves. */
 import type { Kernel } from "../../ffi/ame_kernel.ts";
-import { toPartitionKey } from "../accepted.ts";
 import { buildInfo } from "../build-info.ts";
-import type { Embedder } from "../embed/embedder.ts";
+import { toPartitionKey } from "../checks/accepted.ts";
+import { kindOf } from "../checks/kinds.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
-import { kindOf } from "../kinds.ts";
 import { type Env, memoryPath } from "../paths.ts";
 import type { Native } from "../runtime/native.ts";
 import { Store } from "../store/store.ts";
+import type { Embedder } from "../texts/embedder.ts";
+import { type EmbedderSource, Embedders } from "../texts/embedders.ts";
 import type { CreateOptions, StoreApi } from "./api.ts";
-import { type EmbedderSource, Embedders } from "./embedders.ts";
 import { LocalCollection } from "./local-collection.ts";
 import { verifiedNative } from "./native.ts";
 import { checkString, checkStrings } from "./rows.ts";

@@ -1,11 +1,11 @@
 /** What only a collection of this process takes and answers: long work that can be watched, and rows with all that they have. */
 import type { Watch } from "../../ffi/ty_collection.ts";
-import type { TermContribution } from "../memory/payloads.ts";
-import type { Tuner } from "../tune/context.ts";
+import type { TermContribution } from "../texts/search.ts";
 import type { Id, Metadata, RowOptions, SearchOptions, Where } from "./api.ts";
 
 export type { Watch } from "../../ffi/ty_collection.ts";
-export type { TermContribution } from "../memory/payloads.ts";
+export type { TermContribution } from "../texts/search.ts";
+export type { IvfOptions, LexicalOptions, TuneOptions } from "../texts/upkeep.ts";
 
 /** Rows to add to a collection of this process. `signal` stops the call with a CancelledError, and then nothing of it is there. */
 export interface LocalRowOptions extends RowOptions, Watch {}
@@ -87,31 +87,4 @@ export interface UpdateOptions extends Watch {
   ids: readonly Id[];
   /** One object a text replaces the row's metadata; null or left out, the stored metadata stays. */
   metadata?: RowOptions["metadata"];
-}
-
-/** How to build an approximate index. */
-export interface IvfOptions extends Watch {
-  /** Partitions with fewer rows stay exact; a whole number from 0 (20,000). */
-  minRows?: number | undefined;
-  /**
-   * Recall floor that the index is calibrated to, on rows that it was not made from, above 0 and at most 1 (0.98). It holds for questions
-   * that are like the rows. It becomes the collection's default.
-   */
-  targetRecall?: number | undefined;
-}
-
-/** How to build the index for search by words. */
-export interface LexicalOptions extends Watch {
-  /** Term saturation of BM25, from 0 (1.2). */
-  k1?: number | undefined;
-  /** Length normalisation of BM25, 0 to 1 (0.6). */
-  b?: number | undefined;
-}
-
-/** How to tune. */
-export interface TuneOptions extends Watch {
-  /** Who plans (`LatencyBudgetTuner`). */
-  tuner?: Tuner | undefined;
-  /** true: plan only; false: apply whatever the plan is; left out: apply where it changes how searches run. */
-  dryRun?: boolean | undefined;
 }

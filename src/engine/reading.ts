@@ -1,8 +1,10 @@
 /** Questions to a collection: options in, results out. */
+
+import { recallOf } from "../checks/numbers.ts";
 import { ArgumentTypeError } from "../errors.ts";
 import { TOP_K_MAX } from "../limits.ts";
-import type { TextAnswer } from "../memory/texts.ts";
 import type { Collection, Row, SearchAnswer } from "../store/collection.ts";
+import type { TextAnswer } from "../texts/search.ts";
 import type { Explanation, Id, SearchOptions, SearchResult, Vector, Vectors } from "./api.ts";
 import type {
   GetOptions,
@@ -12,7 +14,7 @@ import type {
   LocalSearchOptions,
   ManySearchOptions,
 } from "./options.ts";
-import { checkString, recallOf, toIdList, toMatrix, toQuery } from "./rows.ts";
+import { checkString, toIdList, toMatrix, toQuery } from "./rows.ts";
 
 const TOP_K = 10;
 

@@ -1,9 +1,9 @@
 /** What callers give as rows, in the form the store takes. */
-import { isOneRow, toIds } from "../accepted.ts";
+import { isOneRow, toIds } from "../checks/accepted.ts";
+import { kindOf } from "../checks/kinds.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
-import { kindOf } from "../kinds.ts";
-import { DEFAULT_PARTITION, idsOrNew, partitioned } from "../memory/texts.ts";
-import type { Rows } from "../store/rows.ts";
+import type { Rows } from "../store/pack.ts";
+import { DEFAULT_PARTITION, idsOrNew, partitioned } from "../texts/put.ts";
 import type { Id, RowOptions, Vector, Vectors } from "./api.ts";
 
 /** One vector as floats. @throws ValueError for a wrong length, NaN or an infinity; TypeError for what is no vector */
@@ -82,15 +82,6 @@ export function checkStrings(name: string, list: readonly string[]): void {
 /** @throws TypeError for what is no string */
 export function checkString(name: string, value: string): void {
   if (typeof value !== "string") throw new ArgumentTypeError(`${name} must be a string, got ${kindOf(value)}`);
-}
-
-/** The recall that was asked for, if any. @throws TypeError for what is no number; ValueError outside (0, 1] */
-export function recallOf({ targetRecall }: { targetRecall?: number | undefined }): number | undefined {
-  const asked: unknown = targetRecall ?? undefined;
-  if (asked === undefined) return undefined;
-  if (typeof asked !== "number") throw new ArgumentTypeError(`targetRecall must be a number, got ${kindOf(asked)}`);
-  if (!(asked > 0 && asked <= 1)) throw new ValueError(`targetRecall is ${asked}; it is above 0 and at most 1`);
-  return asked;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ import { constants, fstatSync, mkdtempSync, readdirSync, renameSync, rmSync } fr
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { fullSync } from "../../ffi/libc.ts";
+import { shown } from "../checks/names.ts";
 import { diskError, makeDirectory, readCapped, syncDirectory, writeDurable } from "../durable.ts";
 import { OSError, ValueError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
-import { shown } from "../store/names.ts";
 import type { Store } from "../store/store.ts";
 import type { Watch } from "./options.ts";
 

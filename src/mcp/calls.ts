@@ -5,7 +5,7 @@
 import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { CancelledError, errorLine, ValueError } from "../errors.ts";
 import { ANSWER_CHARACTERS_MAX } from "../limits.ts";
-import type { CallContext, Verbs } from "../memory/schemas.ts";
+import type { CallContext, Verbs } from "../memory/requests.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
 import { findTool, type ToolEntry } from "./tools.ts";
 

@@ -4,8 +4,8 @@
  */
 import { join } from "node:path";
 import * as z from "zod/mini";
-import { isObject } from "../kinds.ts";
-import { SCHEMAS, VERBS } from "../memory/schemas.ts";
+import { isObject } from "../checks/kinds.ts";
+import { SCHEMAS, VERBS } from "../memory/requests.ts";
 
 /** Where the generated file lies. */
 export const GENERATED_FILE = join(import.meta.dir, "tools.gen.json");

@@ -12,7 +12,7 @@ import {
   type ServerResult,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/sdk/types.js";
-import type { Verbs } from "../memory/schemas.ts";
+import type { Verbs } from "../memory/requests.ts";
 import { Calls, protocolError } from "./calls.ts";
 import { Monitor } from "./monitor.ts";
 import { listTools } from "./tools.ts";

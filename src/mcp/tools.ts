@@ -6,7 +6,7 @@
  * the arguments (each has its own sentence in the schema), and how it fails. Login and runtime failures are common to all.
  */
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
-import type { VerbName } from "../memory/schemas.ts";
+import type { VerbName } from "../memory/requests.ts";
 import schemas from "./tools.gen.json";
 
 /** A tool without its schema. */

@@ -5,11 +5,11 @@
  * What it does not judge is what only the store can: whether a collection exists, the bytes of an id, a text or a row's metadata.
  */
 import type * as z from "zod/mini";
-import { filtersNothing, toId, toIds, toPartitionKey } from "../accepted.ts";
+import { filtersNothing, toId, toIds, toPartitionKey } from "../checks/accepted.ts";
+import { isObject } from "../checks/kinds.ts";
 import { ArgumentTypeError, type SvcError, ValueError } from "../errors.ts";
-import { isObject } from "../kinds.ts";
 import { ROWS_PER_CALL_MAX } from "../limits.ts";
-import { type ArgumentsOf, SCHEMAS, type VerbName } from "./schemas.ts";
+import { type ArgumentsOf, SCHEMAS, type VerbName } from "./requests.ts";
 
 type Shape = Record<string, z.ZodMiniType>;
 

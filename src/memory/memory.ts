@@ -2,19 +2,22 @@
  * The 19 verbs over one memory directory. Whoever calls (the MCP server, the terminal) has parsed the arguments; what comes back is the
  * payload that travels.
  */
-import type { Embedder } from "../embed/embedder.ts";
+
+import { shown } from "../checks/names.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
-import { shown } from "../store/names.ts";
 import type { Store } from "../store/store.ts";
+import type { Embedder } from "../texts/embedder.ts";
+import { idsOrNew, putTexts, updateTexts } from "../texts/put.ts";
+import { BM25 } from "../texts/ranking.ts";
+import { searchTexts } from "../texts/search.ts";
+import { collectionStats } from "../texts/stats.ts";
 import { buildIvf } from "../tune/ivf.ts";
 import { tune } from "../tune/tuner.ts";
 import type * as payload from "./payloads.ts";
-import { BM25 } from "./ranking.ts";
 import type { Repositories } from "./repositories.ts";
-import type * as args from "./schemas.ts";
-import { collectionStats } from "./stats.ts";
-import { idsOrNew, putTexts, searchTexts, updateTexts, watch } from "./texts.ts";
+import type * as args from "./requests.ts";
+import { watch } from "./requests.ts";
 
 /** What a memory is made of; `openMemory` puts it together. */
 export interface MemoryParts {

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { diskError } from "../durable.ts";
-import { MultigramEmbedder } from "../embed/multigram.ts";
 import type { Native } from "../runtime/native.ts";
 import { Store } from "../store/store.ts";
+import { MultigramEmbedder } from "../texts/kernel.ts";
 import { Memory } from "./memory.ts";
 import { Repositories } from "./repositories.ts";
 

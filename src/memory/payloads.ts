@@ -3,11 +3,13 @@
  * Field names are the protocol's, so they are snake_case; an optional field is left out, never null.
  */
 
+import type { Metadata } from "../checks/values.ts";
 import type { IndexResult } from "../repo/indexer.ts";
+import type { TermContribution } from "../texts/search.ts";
+import type { CollectionCounters } from "../texts/stats.ts";
 import type { Plan } from "../tune/plan.ts";
 
-/** What is stored beside a row. Keys may be anything, `__proto__` included: read own keys, never merge. */
-export type Metadata = Record<string, unknown>;
+export type { Metadata, TermContribution };
 
 /** One result of a search, best first. */
 export interface SearchHit {
@@ -17,12 +19,6 @@ export interface SearchHit {
   metadata?: Metadata;
   /** Only with `with_text`. */
   text?: string;
-}
-
-/** What one term of the query added to a hit's BM25 score. */
-export interface TermContribution {
-  term: string;
-  score: number;
 }
 
 /** A hit by word: the score is always there. */
@@ -66,7 +62,7 @@ export interface ListCollectionsPayload {
 
 export interface StatsPayload {
   collection: string;
-  stats: { name: string; key_name: string; external_ids: number; [counter: string]: unknown };
+  stats: CollectionCounters;
 }
 
 export interface UpsertPayload {

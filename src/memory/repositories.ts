@@ -1,7 +1,8 @@
 /** The repository verbs: a directory of source, kept as rows of one collection that are never staler than the question. */
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
-import { checkSpace, type Embedder, isOlderSpace } from "../embed/embedder.ts";
+import { shown } from "../checks/names.ts";
+import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
 import {
   indexRepo,
@@ -13,14 +14,14 @@ import {
   workspaceHere,
 } from "../repo/indexer.ts";
 import type { Collection, Row } from "../store/collection.ts";
-import type { Metadata } from "../store/filter.ts";
-import { shown } from "../store/names.ts";
 import type { Store } from "../store/store.ts";
+import { checkSpace, type Embedder, isOlderSpace } from "../texts/embedder.ts";
+import { BM25 } from "../texts/ranking.ts";
+import { searchTexts } from "../texts/search.ts";
 import { parseArguments } from "./arguments.ts";
 import type * as payload from "./payloads.ts";
-import { BM25 } from "./ranking.ts";
-import type * as args from "./schemas.ts";
-import { searchTexts, watch } from "./texts.ts";
+import type * as args from "./requests.ts";
+import { watch } from "./requests.ts";
 
 /** The collection that `svc_repo_search` keeps. */
 export const REPO_COLLECTION = "repo_symbols";

@@ -3,14 +3,7 @@
  * that cannot apply it twice: the system never took all of its bytes, or it changes nothing.
  */
 import { OSError, RuntimeError, type SvcError, TimeoutError } from "../errors.ts";
-import {
-  type Call,
-  Connection,
-  type ConnectionOptions,
-  type Ending,
-  LostBeforeAuth,
-  type OnReply,
-} from "./connection.ts";
+import { type Call, Connection, type ConnectionOptions, type Ending, LostBeforeAuth, type OnReply } from "./link.ts";
 import { Unsaved } from "./unsaved.ts";
 
 /** What a channel needs to know. */

@@ -1,8 +1,8 @@
 /** The client of `svc serve`: a memory directory behind a socket. */
-import { toPartitionKey } from "../accepted.ts";
+import { toPartitionKey } from "../checks/accepted.ts";
+import { isObject } from "../checks/kinds.ts";
 import type { CreateOptions, StoreApi } from "../engine/api.ts";
 import { ValueError } from "../errors.ts";
-import { isObject } from "../kinds.ts";
 import { CONNECT_TIMEOUT_MS, UNAUTHENTICATED_BYTES_MAX } from "../limits.ts";
 import { parseAddress } from "./address.ts";
 import { Channel } from "./channel.ts";

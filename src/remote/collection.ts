@@ -1,4 +1,6 @@
 /** A collection behind a socket. */
+
+import { isObject } from "../checks/kinds.ts";
 import type {
   CollectionApi,
   CollectionStats,
@@ -11,12 +13,11 @@ import type {
   Where,
 } from "../engine/api.ts";
 import { SvcError } from "../errors.ts";
-import { isObject } from "../kinds.ts";
 import type { Channel } from "./channel.ts";
 import { type Argument, encodeArguments, encodeRequest, vectorPieces } from "./encode.ts";
-import { checkDistinct, needsDim, type Rows, stringColumn, textRows, toParts, vectorRows } from "./rows.ts";
+import { readQuery } from "./matrix.ts";
+import { checkDistinct, needsDim, type Rows, stringColumn, textRows, toParts, vectorRows } from "./parts.ts";
 import { checkString, expectResult, idList, searchArguments, whereArgument } from "./values.ts";
-import { readQuery } from "./vectors.ts";
 
 /** Bytes of rows that one request carries; a call with more travels in several. */
 const PART_BYTES_MAX = 64 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /** What is at the other end of a connection, as far as the server tells: by it a client knows what became of changes that are not saved. */
 
-import { isObject } from "../kinds.ts";
+import { isObject } from "../checks/kinds.ts";
 import { encodeFrame } from "../wire/frame.ts";
 
 /** The `stats` of the server, as the fields that matter here. */

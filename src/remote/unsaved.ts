@@ -5,7 +5,7 @@
  */
 import { OSError } from "../errors.ts";
 import type { Channel } from "./channel.ts";
-import type { OnReply } from "./connection.ts";
+import type { OnReply } from "./link.ts";
 import { type Identity, type Peer, readIdentity, WHO } from "./peer.ts";
 import { shown } from "./values.ts";
 

@@ -1,8 +1,8 @@
 /** What a program gave, checked before it travels: JSON would turn much of it into something else without a word. */
-import { filtersNothing, toIds } from "../accepted.ts";
+import { filtersNothing, toIds } from "../checks/accepted.ts";
+import { kindOf } from "../checks/kinds.ts";
 import type { Id, SearchOptions, Where } from "../engine/api.ts";
 import { ArgumentTypeError, OSError, ValueError } from "../errors.ts";
-import { kindOf } from "../kinds.ts";
 import { ID_BYTES_MAX, TOP_K_MAX } from "../limits.ts";
 
 /** A list of strings. */

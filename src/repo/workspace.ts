@@ -2,9 +2,9 @@
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { shown } from "../checks/names.ts";
 import { ValueError } from "../errors.ts";
 import type { Env } from "../paths.ts";
-import { shown } from "../store/names.ts";
 import { repoIdOf } from "./identity.ts";
 import { pseudoFileSystem } from "./pseudo.ts";
 

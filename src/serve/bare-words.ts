@@ -3,7 +3,7 @@
  * `json`) write them all the same. Only a frame that is not JSON is looked at, byte by byte: outside of strings no word of JSON has a
  * capital N or I, and in UTF-8 no part of a longer character looks like one.
  */
-import { shown } from "../store/names.ts";
+import { shown } from "../checks/names.ts";
 import { stringEnd } from "../wire/depth.ts";
 
 /** The first such word of a frame. */

@@ -4,9 +4,9 @@
  */
 import { isLoopback, secureBase } from "../account/endpoints.ts";
 import { httpRequest, jsonObject } from "../account/http.ts";
-import type { Embedder, EmbedderProfile } from "../embed/embedder.ts";
 import { PermissionError, RuntimeError, ValueError } from "../errors.ts";
 import { DIM_MAX } from "../limits.ts";
+import type { Embedder, EmbedderProfile } from "../texts/embedder.ts";
 
 /** Texts in one request: what such servers take without trouble. */
 const BATCH = 64;

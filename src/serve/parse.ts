@@ -1,7 +1,7 @@
 /** A frame's bytes to a request. The bounds hold before anything is parsed. */
 import { isUtf8 } from "node:buffer";
+import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
-import { isObject } from "../kinds.ts";
 import { JSON_DEPTH_MAX } from "../limits.ts";
 import { isTooDeep } from "../wire/depth.ts";
 import type { Request } from "../wire/protocol.ts";

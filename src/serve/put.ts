@@ -1,7 +1,7 @@
 /** The rows of a put, from JSON to what the native side takes. Runs on the event loop for small frames, in the decoder for large ones. */
 import { toRows } from "../engine/rows.ts";
 import { parseBy } from "../memory/arguments.ts";
-import { type PackedRows, packRows } from "../store/rows.ts";
+import { type PackedRows, packRows } from "../store/pack.ts";
 import { readMatrix } from "../wire/vectors.ts";
 import { ARGUMENTS } from "./schemas.ts";
 

@@ -1,7 +1,7 @@
 /** The arguments of the operations in wire/PROTOCOL.md. Vectors pass as they came: `wire/vectors.ts` reads them. */
 import * as z from "zod/mini";
-import { isObject } from "../kinds.ts";
-import type { FilterValue, Metadata } from "../store/filter.ts";
+import { isObject } from "../checks/kinds.ts";
+import type { FilterValue, Metadata } from "../checks/values.ts";
 import type { Op } from "../wire/protocol.ts";
 
 const object = <T>() => z.custom<T>(isObject, { params: { expected: "object" } });

@@ -12,14 +12,15 @@ import {
   With,
 } from "../../ffi/ty_collection.ts";
 import { packStrings } from "../../ffi/words.ts";
+import { isObject } from "../checks/kinds.ts";
+import { shown } from "../checks/names.ts";
+import type { FilterValue, Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
-import { isObject } from "../kinds.ts";
 import { MANY_HITS_MAX } from "../limits.ts";
 import { damaged, fromNative } from "./failure.ts";
-import { decodeKey, type FilterValue, type Metadata, toFilter } from "./filter.ts";
-import { type Manifest, parseManifest, type Schema } from "./manifest.ts";
-import { shown } from "./names.ts";
-import type { Rows } from "./rows.ts";
+import { decodeKey, toFilter } from "./filter.ts";
+import type { Rows } from "./pack.ts";
+import { type Manifest, parseManifest, type Schema } from "./schema.ts";
 import { type Transaction, Writer } from "./writer.ts";
 
 export type { Transaction } from "./writer.ts";

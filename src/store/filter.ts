@@ -3,15 +3,11 @@
  * typed, so that `1` equals `1.0` but neither `"1"` nor `true`.
  */
 import type { NativeFilter } from "../../ffi/ty_collection.ts";
-import { filtersNothing } from "../accepted.ts";
+import { filtersNothing } from "../checks/accepted.ts";
+import { isObject, kindOf } from "../checks/kinds.ts";
+import { shown } from "../checks/names.ts";
+import type { FilterValue, Metadata } from "../checks/values.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
-import { isObject, kindOf } from "../kinds.ts";
-import { shown } from "./names.ts";
-
-/** A value that a filter may ask for. */
-export type FilterValue = string | number | boolean | null;
-/** Metadata of a row: a JSON object. */
-export type Metadata = Record<string, unknown>;
 
 const encoder = new TextEncoder();
 const NOTHING = new Uint8Array(0);

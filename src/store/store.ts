@@ -3,12 +3,12 @@ import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { Environment } from "../../ffi/ty_runtime.ts";
+import { checkName, shown } from "../checks/names.ts";
 import { makeDurableDirectory } from "../durable.ts";
 import { OSError, RuntimeError, ValueError } from "../errors.ts";
 import { Collection, type CollectionOptions } from "./collection.ts";
 import { fromNative } from "./failure.ts";
-import { completeSchema, parseManifest, type SchemaInput, schemaDifference, schemaJson } from "./manifest.ts";
-import { checkName, shown } from "./names.ts";
+import { completeSchema, parseManifest, type SchemaInput, schemaDifference, schemaJson } from "./schema.ts";
 
 /** Questions that are going to read more bytes of codes than this run on a worker: on the event loop they would hold up other answers. */
 const INLINE_SCAN_BYTES = 16 * 1024 * 1024;

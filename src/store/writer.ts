@@ -8,8 +8,8 @@ import { packStrings } from "../../ffi/words.ts";
 import { LOCK_WAIT_MS } from "../limits.ts";
 import { fromNative } from "./failure.ts";
 import { beginWithin } from "./lock.ts";
-import type { Schema } from "./manifest.ts";
-import { checkPacked, type PackedRows, packRows, type Rows } from "./rows.ts";
+import { checkPacked, type PackedRows, packRows, type Rows } from "./pack.ts";
+import type { Schema } from "./schema.ts";
 
 export { Put } from "../../ffi/ty_collection.ts";
 

@@ -1,8 +1,8 @@
 /** Approximate indexes where partitions are large enough for one; where none is, nothing is touched. */
 import type { Watch } from "../../ffi/ty_collection.ts";
+import { shown } from "../checks/names.ts";
 import { CancelledError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
-import { shown } from "../store/names.ts";
 
 /** What a build came to. */
 export interface IvfBuilt {

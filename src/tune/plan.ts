@@ -1,6 +1,7 @@
 /** What a tuner found out about a collection and would do with it. Field names are the tool's, so they are snake_case. */
+
+import { shown } from "../checks/names.ts";
 import { ValueError } from "../errors.ts";
-import { shown } from "../store/names.ts";
 
 /** An IVF index per partition, or none. */
 export interface IvfPlan {

@@ -1,7 +1,7 @@
 /** Vectors as they travel: lists of numbers, or `{"f32": "<base64>"}` of little-endian single precision with, for a matrix, its shape. */
-import { isOneRow } from "../accepted.ts";
+import { isOneRow } from "../checks/accepted.ts";
+import { kindOf } from "../checks/kinds.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
-import { kindOf } from "../kinds.ts";
 
 /** A vector or matrix in base64. */
 export interface Packed {

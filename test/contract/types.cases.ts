@@ -1,7 +1,7 @@
 /** Element types and metrics: what is stored is what a row is, and answers are exact with respect to that. */
 import { expect } from "bun:test";
 import type { CollectionApi, SearchResult } from "../../src/engine/api.ts";
-import { DTYPES, type Dtype, METRICS, type Metric } from "../../src/store/manifest.ts";
+import { DTYPES, type Dtype, METRICS, type Metric } from "../../src/store/schema.ts";
 import { random } from "../fixture.ts";
 import { axis, type Cases, DIM, fails, type Subject } from "./collection.contract.ts";
 

@@ -1,7 +1,8 @@
 /** What callers without types hand in: a wrong kind is a TypeError that names it, a wrong value a ValueError. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { recallOf } from "../../src/checks/numbers.ts";
 import type { LocalStore } from "../../src/engine/local-store.ts";
-import { checkStrings, recallOf, toMatrix } from "../../src/engine/rows.ts";
+import { checkStrings, toMatrix } from "../../src/engine/rows.ts";
 import { ArgumentTypeError, type SvcError, ValueError } from "../../src/errors.ts";
 import { localStore } from "./fixture.ts";
 

@@ -9,25 +9,17 @@ const ROOT = join(import.meta.dir, "../..");
 const FLOORS: readonly (readonly string[])[] = [
   ["ffi"],
   ["src/runtime", "src/account"],
-  ["src/store", "src/embed"],
+  ["src/store"],
   ["src/repo", "src/tune"],
-  ["src/memory"],
-  ["src/engine"],
+  ["src/texts"],
+  ["src/memory", "src/engine"],
   ["src/wire"],
   ["src/mcp", "src/serve", "src/remote", "src/authority"],
   ["src/cli", "src/build"],
 ];
 
 /** What everyone may use; these import each other and the ground only. */
-const COMMON = [
-  "src/errors.ts",
-  "src/limits.ts",
-  "src/paths.ts",
-  "src/durable.ts",
-  "src/build-info.ts",
-  "src/kinds.ts",
-  "src/accepted.ts",
-];
+const COMMON = ["src/errors.ts", "src/limits.ts", "src/paths.ts", "src/durable.ts", "src/build-info.ts", "src/checks"];
 
 const IMPORT = /(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g;
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { errorLine } from "../../src/errors.ts";
 import { listTools } from "../../src/mcp/tools.ts";
 import { parseArguments } from "../../src/memory/arguments.ts";
-import { VERBS, type VerbName } from "../../src/memory/schemas.ts";
+import { VERBS, type VerbName } from "../../src/memory/requests.ts";
 import { CHUNK_DEFAULTS } from "../../src/repo/chunk.ts";
 
 /** The least that each verb accepts. */

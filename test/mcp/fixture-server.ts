@@ -5,7 +5,7 @@
 import { appendFileSync } from "node:fs";
 import { CancelledError, PermissionError, ValueError } from "../../src/errors.ts";
 import { serveMcp } from "../../src/mcp/server.ts";
-import type { CallContext, SearchArguments, Verbs } from "../../src/memory/schemas.ts";
+import type { CallContext, SearchArguments, Verbs } from "../../src/memory/requests.ts";
 
 const log = (line: string) => {
   if (process.env.FIXTURE_LOG) appendFileSync(process.env.FIXTURE_LOG, `${line}\n`);

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { GENERATED_FILE, generateToolSchemas } from "../../src/mcp/generate.ts";
 import { findTool, listTools, TOOLS } from "../../src/mcp/tools.ts";
 import { parseArguments } from "../../src/memory/arguments.ts";
-import { VERBS } from "../../src/memory/schemas.ts";
+import { VERBS } from "../../src/memory/requests.ts";
 
 test("there are exactly 19 tools, one for each verb, in the same order", () => {
   expect(TOOLS.map(({ verb }) => verb)).toEqual(VERBS);

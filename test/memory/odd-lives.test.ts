@@ -1,9 +1,10 @@
 /** However a collection came to hold its rows, its answers are those of one that was made of them at once: rows, scores, and shares of terms. */
 import { expect, test } from "bun:test";
-import { MultigramEmbedder } from "../../src/embed/multigram.ts";
-import { putTexts, searchTexts } from "../../src/memory/texts.ts";
 import type { Collection, Row } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
+import { MultigramEmbedder } from "../../src/texts/kernel.ts";
+import { putTexts } from "../../src/texts/put.ts";
+import { searchTexts } from "../../src/texts/search.ts";
 import { native, openStore, random } from "../fixture.ts";
 
 const STEPS = 14;

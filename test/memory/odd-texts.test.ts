@@ -3,10 +3,11 @@
  * the other rows do not notice. Each is asked without a lexical index, with one, after changes, after a rewrite and by a process that opens it later.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { MultigramEmbedder } from "../../src/embed/multigram.ts";
-import { putTexts, searchTexts, updateTexts } from "../../src/memory/texts.ts";
 import type { Collection, Row } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
+import { MultigramEmbedder } from "../../src/texts/kernel.ts";
+import { putTexts, updateTexts } from "../../src/texts/put.ts";
+import { searchTexts } from "../../src/texts/search.ts";
 import { native, notes, openStore, TestMemory } from "../fixture.ts";
 
 const MEGABYTE = 1024 * 1024;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { MultigramEmbedder } from "../../src/embed/multigram.ts";
+import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { native, openStore, scratchDir, TestMemory } from "../fixture.ts";
 
 function repository(): string {

@@ -1,11 +1,12 @@
 /** Text questions are weighted by what a collection holds where their embedder says so, and all others are asked as they are. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { CallableEmbedder } from "../../src/embed/callable.ts";
-import type { Embedder } from "../../src/embed/embedder.ts";
-import { MultigramEmbedder } from "../../src/embed/multigram.ts";
-import { putTexts, searchTexts } from "../../src/memory/texts.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
+import { CallableEmbedder } from "../../src/texts/callable.ts";
+import type { Embedder } from "../../src/texts/embedder.ts";
+import { MultigramEmbedder } from "../../src/texts/kernel.ts";
+import { putTexts } from "../../src/texts/put.ts";
+import { searchTexts } from "../../src/texts/search.ts";
 import { native, notes, openStore } from "../fixture.ts";
 
 const QUESTION = "how hot should the water be for green tea";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { errorLine } from "../../src/errors.ts";
-import { VERBS, type VerbName } from "../../src/memory/schemas.ts";
+import { VERBS, type VerbName } from "../../src/memory/requests.ts";
 import { notes, TestMemory } from "../fixture.ts";
 
 let m: TestMemory;

@@ -2,10 +2,10 @@
 
 import { join } from "node:path";
 import type { Socket } from "bun";
-import type { EmbedderProfile } from "../../src/embed/embedder.ts";
 import { LocalStore } from "../../src/engine/local-store.ts";
 import type { LogEvent } from "../../src/serve/log.ts";
 import { type RunningServer, type ServeOptions, serve } from "../../src/serve/server.ts";
+import type { EmbedderProfile } from "../../src/texts/embedder.ts";
 import { native, scratchDir } from "../fixture.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a reply is JSON, and a test reads what it expects of it

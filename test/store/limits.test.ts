@@ -1,10 +1,10 @@
 /** Every limit, from both sides. */
 import { describe, expect, test } from "bun:test";
+import { checkId, checkName } from "../../src/checks/names.ts";
 import { ValueError } from "../../src/errors.ts";
 import { DIM_MAX, ID_BYTES_MAX, METADATA_BYTES_MAX, NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../../src/limits.ts";
-import { completeSchema } from "../../src/store/manifest.ts";
-import { checkId, checkName } from "../../src/store/names.ts";
-import { encodeMetadata, packRows } from "../../src/store/rows.ts";
+import { encodeMetadata, packRows } from "../../src/store/pack.ts";
+import { completeSchema } from "../../src/store/schema.ts";
 
 const nested = (depth: number) => {
   let value: Record<string, unknown> = {};

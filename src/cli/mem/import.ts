@@ -1,8 +1,8 @@
 /** `svc mem import`: JSON lines into a collection, in batches; a batch is written whole or not at all. */
 import { keepHeapSmall } from "../../../ffi/libc.ts";
-import { toId } from "../../accepted.ts";
+import { toId } from "../../checks/accepted.ts";
+import { isObject } from "../../checks/kinds.ts";
 import { CancelledError, SvcError, ValueError } from "../../errors.ts";
-import { isObject } from "../../kinds.ts";
 import { STDIO_LINE_BYTES_MAX } from "../../limits.ts";
 import { isBlank, type Line, LineSplitter, OversizeLine } from "../../mcp/lines.ts";
 import { isTooDeep } from "../../wire/depth.ts";

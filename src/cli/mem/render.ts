@@ -1,5 +1,5 @@
 /** Answers for a person: compact, and safe to show whatever the stored texts hold. */
-import type { GetRow, Metadata, SearchHit, TermContribution } from "../../memory/schemas.ts";
+import type { GetRow, Metadata, SearchHit, TermContribution } from "../../memory/requests.ts";
 import { oneLine, style, visible } from "../output.ts";
 
 /** Characters of a text in a list of hits: two lines of a terminal. */

@@ -1,6 +1,6 @@
 /** `svc mem index|repo-search`. Here `--path` is the memory, as everywhere, so that the repository is an argument of its own. */
 import { resolve } from "node:path";
-import type { IndexRepoPayload } from "../../memory/schemas.ts";
+import type { IndexRepoPayload } from "../../memory/requests.ts";
 import { command } from "../command.ts";
 import { numberFlag } from "../flags.ts";
 import { note } from "../output.ts";

@@ -1,5 +1,5 @@
 /** `svc mem search`: two tools behind one verb, because at a terminal the question is the same. */
-import type { LexicalSearchPayload, SearchPayload } from "../../memory/schemas.ts";
+import type { LexicalSearchPayload, SearchPayload } from "../../memory/requests.ts";
 import { command, UsageError } from "../command.ts";
 import { numberFlag } from "../flags.ts";
 import { note } from "../output.ts";

@@ -2,7 +2,7 @@
 import { CancelledError } from "../../errors.ts";
 import { ROWS_PER_CALL_MAX } from "../../limits.ts";
 import { parseArguments } from "../../memory/arguments.ts";
-import type { CallContext, VerbName, Verbs } from "../../memory/schemas.ts";
+import type { CallContext, VerbName, Verbs } from "../../memory/requests.ts";
 import type { Env } from "../../paths.ts";
 import { type ArgsDef, asUsage, type Command, type CommandSpec, command, type Invocation } from "../command.ts";
 import { note, print } from "../output.ts";

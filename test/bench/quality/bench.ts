@@ -2,8 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { BigramEmbedder } from "../../../src/embed/bigram.ts";
-import { MultigramEmbedder } from "../../../src/embed/multigram.ts";
+import { BigramEmbedder, MultigramEmbedder } from "../../../src/texts/kernel.ts";
 import { openBuiltNative } from "../../native.ts";
 import type { Line } from "../measure.ts";
 import { COMMITS, makeCommits } from "./commits.ts";

@@ -2,11 +2,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Embedder } from "../../../src/embed/embedder.ts";
-import { BM25 } from "../../../src/memory/ranking.ts";
-import { putTexts, searchTexts } from "../../../src/memory/texts.ts";
 import type { Collection, Row } from "../../../src/store/collection.ts";
 import { Store } from "../../../src/store/store.ts";
+import type { Embedder } from "../../../src/texts/embedder.ts";
+import { putTexts } from "../../../src/texts/put.ts";
+import { BM25 } from "../../../src/texts/ranking.ts";
+import { searchTexts } from "../../../src/texts/search.ts";
 import { openBuiltNative } from "../../native.ts";
 import type { Item } from "./sets.ts";
 import type { Units } from "./units.ts";

@@ -1,6 +1,6 @@
 /** The default embedder alone. */
 import { readFileSync } from "node:fs";
-import { MultigramEmbedder } from "../../../src/embed/multigram.ts";
+import { MultigramEmbedder } from "../../../src/texts/kernel.ts";
 import { openBuiltNative } from "../../native.ts";
 import { secondsSince } from "../cost.ts";
 import { median } from "../measure.ts";

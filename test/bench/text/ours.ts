@@ -1,11 +1,11 @@
 /** This project's lexical search, its texts put and asked as the tools do it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { MultigramEmbedder } from "../../../src/embed/multigram.ts";
-import { BM25 } from "../../../src/memory/ranking.ts";
-import { idsOrNew, putTexts } from "../../../src/memory/texts.ts";
 import type { Collection } from "../../../src/store/collection.ts";
 import { Store } from "../../../src/store/store.ts";
+import { MultigramEmbedder } from "../../../src/texts/kernel.ts";
+import { idsOrNew, putTexts } from "../../../src/texts/put.ts";
+import { BM25 } from "../../../src/texts/ranking.ts";
 import { openBuiltNative } from "../../native.ts";
 import { cost } from "../cost.ts";
 import { median, timed } from "../measure.ts";

@@ -1,10 +1,9 @@
 /** Which embedder belongs to a name, and to a collection's stored profile. */
 import type { Kernel } from "../../ffi/ame_kernel.ts";
-import { BigramEmbedder } from "../embed/bigram.ts";
-import { type Embedder, type EmbedderProfile, spaceId } from "../embed/embedder.ts";
-import { MultigramEmbedder } from "../embed/multigram.ts";
+import { shown } from "../checks/names.ts";
 import { ValueError } from "../errors.ts";
-import { shown } from "../store/names.ts";
+import { type Embedder, type EmbedderProfile, spaceId } from "./embedder.ts";
+import { BigramEmbedder, MultigramEmbedder } from "./kernel.ts";
 
 /** An embedder, or how to get one whose profile is known only when it is asked for the first time. */
 export type EmbedderSource = Embedder | (() => Promise<Embedder>);

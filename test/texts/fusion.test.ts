@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { fuse } from "../../src/memory/fusion.ts";
+import { fuse } from "../../src/texts/fusion.ts";
 
 /** Born in the order in which ids are first named in a test. */
 const births = new Map<string, number>();

@@ -2,10 +2,11 @@
 
 import type { NativeRows as PackedRows } from "../../ffi/ty_collection.ts";
 import { packBytes, packStrings } from "../../ffi/words.ts";
+import { checkId } from "../checks/names.ts";
+import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
 import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX, TEXT_BYTES_MAX } from "../limits.ts";
-import { encodeKey, type Metadata } from "./filter.ts";
-import { checkId } from "./names.ts";
+import { encodeKey } from "./filter.ts";
 
 export type { PackedRows };
 

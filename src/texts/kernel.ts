@@ -1,5 +1,5 @@
-/** An embedder whose whole work is one kernel call: what multigram and bigram share. */
-import { type Kernel, type ModelCode, Role, type RoleCode } from "../../ffi/ame_kernel.ts";
+/** The embedders whose whole work is one kernel call: words, stems and character n-grams, hashed. No model file, no download. */
+import { type Kernel, Model, type ModelCode, Role, type RoleCode } from "../../ffi/ame_kernel.ts";
 import { TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import type { Embedder, EmbedderProfile } from "./embedder.ts";
 
@@ -7,7 +7,7 @@ import type { Embedder, EmbedderProfile } from "./embedder.ts";
 const UNITS_PER_TURN = 256 * 1024;
 
 /** A hashed embedder of the kernel. Its dimension and version come from there, never from here. */
-export class KernelEmbedder implements Embedder {
+class KernelEmbedder implements Embedder {
   readonly profile: EmbedderProfile;
   readonly weightedQueries = true;
 
@@ -58,6 +58,22 @@ export class KernelEmbedder implements Embedder {
     return out;
   }
 }
+
+/** The default embedder, model id `multigram`. */
+export class MultigramEmbedder extends KernelEmbedder {
+  constructor(kernel: Kernel) {
+    super(kernel, Model.MULTIGRAM, "multigram");
+  }
+}
+
+/** A smaller, faster and less precise one: words and character bigrams, model id `bigram`. */
+export class BigramEmbedder extends KernelEmbedder {
+  constructor(kernel: Kernel) {
+    super(kernel, Model.BIGRAM, "bigram");
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 
 /** The part of a text that is embedded: its first bytes up to the limit, cut between characters. */
 function embedded(text: string): string {

@@ -1,9 +1,17 @@
 /** What `svc_stats` and the remote `stats` tell of a collection. */
 import type { Collection } from "../store/collection.ts";
-import type { StatsPayload } from "./payloads.ts";
+
+/** What a collection is, and its runtime counters; field names are the protocol's. */
+export interface CollectionCounters {
+  name: string;
+  key_name: string;
+  /** Live rows. */
+  external_ids: number;
+  [counter: string]: unknown;
+}
 
 /** Runtime counters, and what the collection is. */
-export function collectionStats(collection: Collection): StatsPayload["stats"] {
+export function collectionStats(collection: Collection): CollectionCounters {
   const { lexical_k1, lexical_b, lexical_built, ...counters } = collection.stats();
   const manifest = collection.manifest();
   const lexical = lexical_built ? { k1: lexical_k1, b: lexical_b, terms: counters.lexical_terms } : null;

@@ -6,17 +6,13 @@
  * `tools/list` may wait for. zod/mini is used because it builds them in a third of the time.
  */
 import * as z from "zod/mini";
-import { isObject } from "../kinds.ts";
+import type { Watch } from "../../ffi/ty_collection.ts";
+import { isObject } from "../checks/kinds.ts";
+import type { Where } from "../checks/values.ts";
 import { FILTER_COLUMNS_MAX, ROWS_PER_CALL_MAX, TOP_K_MAX } from "../limits.ts";
 import type * as payload from "./payloads.ts";
 
 export type * from "./payloads.ts";
-
-/** A value that a filter can equal. */
-export type FilterValue = string | number | boolean | null;
-
-/** `{column: value}` with one own key. */
-export type Where = Record<string, FilterValue>;
 
 // Metadata and filters are passed through as they came. zod's own records would copy them, and drop a `__proto__` key.
 const jsonObject = <T>(description: string, bounds: { maxProperties?: number } = {}) =>
@@ -246,6 +242,11 @@ export interface CallContext {
   signal?: AbortSignal;
   /** Called as often as the verb likes; whoever listens throttles. A `total` of 0 means unknown. */
   progress?: (done: number, total: number, message?: string) => void;
+}
+
+/** The part of a call's context that the store watches. */
+export function watch({ signal, progress }: CallContext): Watch {
+  return { signal, onProgress: progress };
 }
 
 /** The 19 verbs. `Memory` implements them; the MCP server and the terminal call them. */

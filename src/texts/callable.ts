@@ -1,7 +1,7 @@
 /** An embedder out of a function of somebody's own: a model in this process, or one behind an address. */
 
+import { kindOf } from "../checks/kinds.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
-import { kindOf } from "../kinds.ts";
 import { DIM_MAX } from "../limits.ts";
 import type { Embedder, EmbedderProfile } from "./embedder.ts";
 

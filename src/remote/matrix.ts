@@ -1,8 +1,8 @@
 /** Vectors as a program has them, made into single precision. */
-import { isOneRow } from "../accepted.ts";
+import { isOneRow } from "../checks/accepted.ts";
+import { kindOf } from "../checks/kinds.ts";
 import type { Vector, Vectors } from "../engine/api.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
-import { kindOf } from "../kinds.ts";
 import { DIM_MAX } from "../limits.ts";
 
 /** Rows of vectors, row by row in one array. */

@@ -2,7 +2,7 @@
  * What is accepted in place of what is asked for, at every door: clients of other makes and language models send it, and what they mean is
  * beyond doubt. Where it is not, the value is refused.
  */
-import { ArgumentTypeError, ValueError } from "./errors.ts";
+import { ArgumentTypeError, ValueError } from "../errors.ts";
 import { kindOf } from "./kinds.ts";
 
 /** An external id as a caller may give it. An integer stands for its decimal string: 7 and "7" are one id. It is stored and returned as a string. */

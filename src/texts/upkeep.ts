@@ -1,13 +1,41 @@
 /** Indexes of a collection, with their arguments checked. Each build saves: staged changes first, then the index. */
+import type { Watch } from "../../ffi/ty_collection.ts";
+import { shown } from "../checks/names.ts";
+import { recallOf } from "../checks/numbers.ts";
 import { CancelledError, RuntimeError, ValueError } from "../errors.ts";
-import { BM25 } from "../memory/ranking.ts";
 import type { Collection } from "../store/collection.ts";
-import { shown } from "../store/names.ts";
+import type { Tuner } from "../tune/context.ts";
 import { buildIvf as buildWhereLarge } from "../tune/ivf.ts";
 import type { Plan } from "../tune/plan.ts";
 import { applyPlan, tune } from "../tune/tuner.ts";
-import type { IvfOptions, LexicalOptions, TuneOptions, Watch } from "./options.ts";
-import { recallOf } from "./rows.ts";
+import { BM25 } from "./ranking.ts";
+
+/** How to build an approximate index. */
+export interface IvfOptions extends Watch {
+  /** Partitions with fewer rows stay exact; a whole number from 0 (20,000). */
+  minRows?: number | undefined;
+  /**
+   * Recall floor that the index is calibrated to, on rows that it was not made from, above 0 and at most 1 (0.98). It holds for questions
+   * that are like the rows. It becomes the collection's default.
+   */
+  targetRecall?: number | undefined;
+}
+
+/** How to build the index for search by words. */
+export interface LexicalOptions extends Watch {
+  /** Term saturation of BM25, from 0 (1.2). */
+  k1?: number | undefined;
+  /** Length normalisation of BM25, 0 to 1 (0.6). */
+  b?: number | undefined;
+}
+
+/** How to tune. */
+export interface TuneOptions extends Watch {
+  /** Who plans (`LatencyBudgetTuner`). */
+  tuner?: Tuner | undefined;
+  /** true: plan only; false: apply whatever the plan is; left out: apply where it changes how searches run. */
+  dryRun?: boolean | undefined;
+}
 
 const IVF_MIN_ROWS = 20_000;
 const IVF_TARGET_RECALL = 0.98;

@@ -1,11 +1,11 @@
 /** Embedders of one's own: checked, registered, and found again by what they are. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { CallableEmbedder, type EmbedFunction } from "../../src/embed/callable.ts";
-import { spaceId } from "../../src/embed/embedder.ts";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { ArgumentTypeError, CancelledError, ValueError } from "../../src/errors.ts";
+import { CallableEmbedder, type EmbedFunction } from "../../src/texts/callable.ts";
+import { spaceId } from "../../src/texts/embedder.ts";
+import { localStore } from "../engine/fixture.ts";
 import { scratchDir } from "../fixture.ts";
-import { localStore } from "./fixture.ts";
 
 /** Counts vowels: texts with the same vowels mean the same. */
 const vowels: EmbedFunction = (texts) => texts.map((text) => [..."aeiou"].map((vowel) => text.split(vowel).length - 1));

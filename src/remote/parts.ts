@@ -2,13 +2,14 @@
  * The rows of one call: checked as a local collection checks them, and cut into parts that fit a request. All that can be known here is
  * known before the first part goes out, so that no half is written for a reason that was there from the beginning.
  */
+
+import { kindOf } from "../checks/kinds.ts";
 import type { Metadata, RowOptions, Vectors } from "../engine/api.ts";
 import { ArgumentTypeError, KeyError, ValueError } from "../errors.ts";
-import { kindOf } from "../kinds.ts";
 import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX, TEXT_BYTES_MAX } from "../limits.ts";
 import { type Argument, base64Bytes, matrixPieces } from "./encode.ts";
+import { readMatrix } from "./matrix.ts";
 import { checkList, checkStrings, idList, shown } from "./values.ts";
-import { readMatrix } from "./vectors.ts";
 
 /** Rows `from` to before `to` of a call, as the arguments of a request. */
 export interface Part {

@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
-import { BigramEmbedder } from "../../src/embed/bigram.ts";
-import { checkSpace, spaceId } from "../../src/embed/embedder.ts";
-import { MultigramEmbedder } from "../../src/embed/multigram.ts";
 import { TEXT_EMBED_BYTES_MAX } from "../../src/limits.ts";
+import { checkSpace, spaceId } from "../../src/texts/embedder.ts";
+import { BigramEmbedder, MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { native } from "../fixture.ts";
 
 const kernel = (await native()).kernel;

@@ -1,7 +1,8 @@
 /** The typed view of `collection.json`. The native side writes it and is the only judge of its file list; here its keys get types. */
+
+import { CONTROL, shown } from "../checks/names.ts";
 import { OSError, ValueError } from "../errors.ts";
 import { COLUMN_BYTES_MAX, DIM_MAX, FILTER_COLUMNS_MAX } from "../limits.ts";
-import { CONTROL, shown } from "./names.ts";
 
 /** Element types that a collection may store. */
 export const DTYPES = ["f32", "f16", "int8", "int4"] as const;
