@@ -9,7 +9,7 @@ const USER_CODE_ALPHABET = "BCDFGHJKLMNPQRSTVWXZ";
 /** Codes that may be open at once: beyond it, someone is filling the ledger. */
 const OPEN_CODES_MAX = 1000;
 const TOKEN_DAYS = 90;
-/** The account of whoever sits at this machine. */
+/** The account of the user of this machine. */
 const LOCAL_ACCOUNT = "local";
 const COOKIE = "svc_form";
 

@@ -164,7 +164,7 @@ export class Ledger {
       .run(id, deviceId, tier, issuedAt, expiresAt);
   }
 
-  /** Forgets what has expired; a code ten minutes later, so that a late poll still hears `expired_token`. */
+  /** Forgets what has expired; a code ten minutes later, so that a late poll is still answered `expired_token`. */
   purge(now: number): void {
     this.#db.query("DELETE FROM codes WHERE expires_at < ?").run(now - 600_000);
     this.#db.query("DELETE FROM tokens WHERE expires_at < ?").run(now);

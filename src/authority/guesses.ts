@@ -9,7 +9,7 @@ export interface GuessLimits {
 /** 20 consonants to the 8th are 2.6e10 user codes: at 200 guesses in ten minutes nobody finds one of them while it lives. */
 const LIMITS: GuessLimits = { perAddress: 20, inAll: 200, windowMs: 600_000 };
 
-/** Counts misses. Only misses: whoever types the right code is never in anybody's way. */
+/** Counts wrong codes. Right ones never count, so that a user who types the right code is never refused. */
 export class Guesses {
   #windowEnds = 0;
   #inAll = 0;

@@ -18,7 +18,7 @@ import { checkString, checkStrings } from "./rows.ts";
 export interface OpenOptions {
   /** Environment variables that say where things are (`SVC_HOME`, `SVC_MEMORY_PATH`); the process's own by default. */
   env?: Env | undefined;
-  /** Told what a person should know though nothing fails: a licence about to expire. */
+  /** Called with what a person should know though nothing fails: a licence about to expire. */
   warn?: ((line: string) => void) | undefined;
 }
 

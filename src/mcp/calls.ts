@@ -58,7 +58,7 @@ export class Calls {
     } while (this.running.size > 0);
   }
 
-  /** Tells every call in flight to stop, and those that were read but have not begun. */
+  /** Aborts every call in flight, and those that were read but have not begun. */
   cancelAll(): void {
     this.isStopping = true;
     for (const controller of this.running.keys()) controller.abort();

@@ -1,5 +1,5 @@
 /**
- * `svc mcp --monitor`: every message in both directions as JSON lines, for whoever wants to see what a client really sends.
+ * `svc mcp --monitor`: every message in both directions as JSON lines, to see what a client really sends.
  * An answer never waits for it: entries are written behind the scenes, in order, and dropped with a note if the disk lags.
  */
 import { closeSync, constants, fchmodSync, mkdirSync, openSync, write } from "node:fs";
@@ -28,7 +28,7 @@ export class Monitor {
 
   /**
    * Opens the log, making it and its folder where they do not exist.
-   * @param warn told once, if writing fails later on; the server goes on without the log
+   * @param warn called once, if writing fails later on; the server goes on without the log
    * @throws OSError if it cannot be opened
    */
   static open(path: string, warn: (line: string) => void = () => {}): Monitor {

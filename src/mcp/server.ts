@@ -23,10 +23,10 @@ export const PROTOCOL_VERSION = "2025-06-18";
 
 /**
  * How long calls in flight have to end by themselves once stdin has closed. A client that closed it waits for us to be gone, and the whole
- * ending may take a second: what is longer, an index build say, is told to stop and leaves the last saved state.
+ * ending may take a second: what is longer, an index build say, is aborted and leaves the last saved state.
  */
 const CALLS_AFTER_EOF_MS_MAX = 700;
-/** How long calls that were told to stop may take to do so. What they leave on disk is whole at any moment. */
+/** How long aborted calls may take to stop. What they leave on disk is whole at any moment. */
 const CANCELLED_CALLS_MS_MAX = 5_000;
 /** How often a server whose stdin has ended looks whether anyone is left to answer to. */
 const PARENT_POLL_MS = 200;
@@ -38,7 +38,7 @@ export interface McpOptions {
   version: string;
   /** File to append every message to. */
   monitorLog?: string;
-  /** Told what a person at the terminal should know; nothing is printed here. */
+  /** Called with what a person at the terminal should know; nothing is printed here. */
   warn?: (line: string) => void;
   /** Aborted to stop as at SIGTERM: no further request is read, calls are cancelled, their answers still go out. */
   signal?: AbortSignal;
@@ -142,7 +142,7 @@ function makeServer(version: string, calls: Calls): Server {
   return server;
 }
 
-/** Resolves when we are told to stop. */
+/** Resolves when the server is to stop. */
 function aborted(signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) resolve();

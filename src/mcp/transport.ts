@@ -21,7 +21,7 @@ import type { Monitor } from "./monitor.ts";
 /** Bytes of answers waiting for a slow reader at which no further request is read. */
 const QUEUED_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Why the connection ended: the client closed its end of stdin, stopped reading our stdout, or we were told to stop. */
+/** Why the connection ended: the client closed its end of stdin, stopped reading our stdout, or the server was stopped. */
 export type EndReason = "eof" | "broken" | "closed";
 
 /** What the transport reads from and writes to; stdin and stdout unless a test says otherwise. */
@@ -137,7 +137,7 @@ export class StdioTransport implements Transport {
       await this.output.write(`${line}\n`);
       await this.output.flush();
     } catch {
-      // EPIPE or a full disk behind a redirect. Nobody can be told; after the first failure Bun's writer reports success.
+      // EPIPE or a full disk behind a redirect. It cannot be reported; after the first failure Bun's writer reports success.
       this.isBroken = true;
       this.breakOutput();
       this.stop("broken");

@@ -1,5 +1,5 @@
 /**
- * The 19 verbs over one memory directory. Whoever calls (the MCP server, the terminal) has parsed the arguments; what comes back is the
+ * The 19 verbs over one memory directory. The caller (the MCP server, the terminal) has parsed the arguments; what comes back is the
  * payload that travels.
  */
 
@@ -24,7 +24,7 @@ export interface MemoryParts {
   store: Store;
   embedder: Embedder;
   repositories: Repositories;
-  /** Lets go of what was opened for this memory. */
+  /** Releases what was opened for this memory. */
   dispose(): Promise<void>;
 }
 
@@ -159,7 +159,7 @@ export class Memory implements args.Verbs {
     return this.parts.repositories.info();
   }
 
-  /** Finishes changes under way and lets go of everything. */
+  /** Finishes changes under way and closes everything. */
   async close(): Promise<void> {
     await this.parts.store.close();
     await this.parts.dispose();

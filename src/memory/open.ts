@@ -9,7 +9,7 @@ import { MultigramEmbedder } from "../texts/kernel.ts";
 import { Memory } from "./memory.ts";
 import { Repositories } from "./repositories.ts";
 
-/** Where a memory lives and what it is told about its surroundings. */
+/** Where a memory is, and what it needs of its surroundings. */
 export interface MemoryOptions {
   /** The memory directory. */
   path: string;

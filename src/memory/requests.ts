@@ -236,11 +236,11 @@ export type IndexRepoArguments = ArgumentsOf<"index_repo">;
 export type RepoSearchArguments = ArgumentsOf<"repo_search">;
 export type WorkspaceInfoArguments = ArgumentsOf<"workspace_info">;
 
-/** What accompanies a call, whichever door it came through. */
+/** What accompanies a call, over any transport. */
 export interface CallContext {
   /** Aborted when the caller cancels; the verb then throws a CancelledError and leaves the last saved state. */
   signal?: AbortSignal;
-  /** Called as often as the verb likes; whoever listens throttles. A `total` of 0 means unknown. */
+  /** Called as often as the verb likes; the listener throttles. A `total` of 0 means unknown. */
   progress?: (done: number, total: number, message?: string) => void;
 }
 

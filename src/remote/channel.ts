@@ -35,7 +35,7 @@ export class Channel {
   private waiting: Call[] = [];
   private connection: Connection | undefined;
   private isOpening = false;
-  /** The server said, unasked, that it wants nothing of a connection: the next request hears it. */
+  /** The error with which the server refused a connection of its own accord: the next request is answered with it. */
   private refusal: SvcError | undefined;
   private running = 0;
   private idle: (() => void) | undefined;
@@ -134,7 +134,7 @@ export class Channel {
     }
   }
 
-  /** Replaces a lost connection for the calls that wait. All of them can be told that it failed: none of them can have been applied. */
+  /** Replaces a lost connection for the calls that wait. All of them can fail: none of them can have been applied. */
   private async reopen(): Promise<void> {
     if (this.isOpening) return;
     this.isOpening = true;
@@ -143,7 +143,7 @@ export class Channel {
         if (tries === SENDS_MAX) throw new OSError(`${this.options.address.text} closes every connection at once`);
         const connection = await this.connect();
         if (connection.isOver) continue;
-        // Who asked for it has given up meanwhile, and nobody else will.
+        // Its callers have given up meanwhile, and no other one waits for it.
         if (this.isFinished) return connection.end();
         this.connection = connection;
         for (const call of this.waiting.splice(0)) connection.send(call);

@@ -11,7 +11,7 @@ import { type Peer, readIdentity, WHO, WHO_ID } from "./peer.ts";
 import { parseReply } from "./reply.ts";
 import { openSocket, type Socket } from "./socket.ts";
 
-/** Is told of a reply at once, before anything that came behind it: over which connection it came, and the error that it is. */
+/** Called with a reply at once, before anything that came behind it: over which connection it came, and the error that it is. */
 export type OnReply = (peer: Peer, failure: SvcError | undefined) => void;
 
 /** A request on its way. */

@@ -1,4 +1,4 @@
-/** What is at the other end of a connection, as far as the server tells: by it a client knows what became of changes that are not saved. */
+/** What is at the other end of a connection, as far as the server says: by it a client knows what became of changes that are not saved. */
 
 import { isObject } from "../checks/kinds.ts";
 import { encodeFrame } from "../wire/frame.ts";
@@ -23,7 +23,7 @@ export const WHO_ID = "who";
 /** The frame of the request that asks. */
 export const WHO: Buffer = encodeFrame(JSON.stringify({ op: "stats", id: WHO_ID }));
 
-/** Reads the result of {@link WHO}. A server that tells no instance is not known. */
+/** Reads the result of {@link WHO}. A server that names no instance is not known. */
 export function readIdentity(stats: unknown): Identity | undefined {
   if (!isObject(stats) || typeof stats.instance !== "string") return undefined;
   return { instance: stats.instance, lostSaves: typeof stats.lost_saves === "number" ? stats.lost_saves : 0 };

@@ -12,7 +12,7 @@ export interface Socket {
   terminate(): void;
 }
 
-/** What a socket tells. None of them is called after `close`. */
+/** What a socket reports. None of them is called after `close`. */
 interface SocketEvents {
   /** The chunk belongs to who receives it. */
   data(chunk: Buffer): void;

@@ -53,7 +53,7 @@ export class Unsaved {
     try {
       now = await this.ask();
     } catch (error) {
-      // A server that never told an instance may not know the question. Of every other one the next save has to find out.
+      // A server that never named an instance may not know the question. Of every other one the next save has to find out.
       if (!then) return;
       this.marks.set(name, earlier);
       throw error;

@@ -36,7 +36,7 @@ export interface Fingerprint {
 /** What holds for the whole cache. */
 export interface FingerprintHead {
   repoId: string;
-  /** Resolved root: whoever finds a row of this repository reads its source below it. */
+  /** Resolved root: the source of a row of this repository is read below it. */
   root: string;
   /** Chunking parameters, {@link chunkKey}; others give other rows. */
   params: string;
@@ -118,7 +118,7 @@ export function loadFingerprints(path: string, repoId: string): Fingerprints | u
 }
 
 /**
- * The head alone, for whoever asks about a repository without indexing it: a few kilobytes are read, not the whole
+ * The head alone, for questions about a repository that do not index it: a few kilobytes are read, not the whole
  * cache.
  */
 export function readFingerprintHead(path: string): FingerprintHead | undefined {

@@ -1,5 +1,5 @@
 /**
- * Reads one file of a root without being led anywhere else. A repository is a stranger's: a FIFO or device would hang
+ * Reads one file of a root without being led anywhere else. A repository is untrusted input: a FIFO or device would hang
  * a plain read for ever, a link may leave the root, a file may be replaced between the look and the read. So: open
  * without following and without blocking, ask the open descriptor what it is, and only then read, with a cap.
  */

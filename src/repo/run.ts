@@ -77,7 +77,7 @@ export class IndexRun {
       await this.dropMissing(walk);
       await this.batch.flush();
     } catch (error) {
-      // What is done is kept for the next call; the failure itself is what the caller must hear.
+      // What is done is kept for the next call; the failure itself is what the caller must get.
       if (this.ledger.dirty) await this.ledger.save().catch(() => {});
       throw error;
     }

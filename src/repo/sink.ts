@@ -11,7 +11,7 @@ export interface Row {
 
 /** What indexing needs of a collection. */
 export interface RowSink {
-  /** Changes with each save, whoever saves. */
+  /** Changes with each save of any process. */
   readonly generation: number;
   /** One durable transaction: deletions and upserts become visible together. Unknown ids to delete are ignored. */
   replace(change: { deleteIds: string[]; rows: Row[] }): Promise<{ deleted: number; upserted: number }>;

@@ -69,7 +69,7 @@ function isTopLevel(directory: string): boolean {
   }
 }
 
-/** Why a resolved directory is never a root, whoever names it; undefined where it may be one. */
+/** Why a resolved directory is never a root, even where it is named; undefined where it may be one. */
 function refusal(root: string, env: Env): string | undefined {
   if (root === dirname(root)) return "is the root of the file system, which is not indexed";
   if ([homedir(), env.HOME].some((home) => home && resolved(home) === root)) {

@@ -28,7 +28,7 @@ const ARGS = Buffer.from('"args"');
 const FIELD_LENGTH_MAX = 200;
 
 /**
- * Overwrites each of the words in `args` with 0 and blanks, so that what is left can be parsed, and tells the first. Whether the rest is JSON
+ * Overwrites each of the words in `args` with 0 and blanks, so that what is left can be parsed, and returns the first. Whether the rest is JSON
  * is for the parser to say.
  * @returns undefined where there is none, or where one stands outside of `args`: what is there must be known to answer
  * @throws SyntaxError for a key that is no JSON

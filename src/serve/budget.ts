@@ -28,7 +28,7 @@ export class Budget {
     this.total += change;
     const hasFinished = this.favoured === connection && connection.bufferedBytes <= BUFFERED_SHARE_BYTES;
     if (hasFinished) this.favoured = undefined;
-    // In a turn of its own: whoever reports is in the middle of its own work.
+    // In a turn of its own: the connection that reports is in the middle of its own work.
     if (hasFinished || (wasCrowded && !this.isCrowded)) queueMicrotask(this.hasRoom);
   }
 

@@ -61,7 +61,7 @@ export class Counters {
     counters.times.add(ms, times);
   }
 
-  /** As `stats` tells them. */
+  /** As `stats` answers them. */
   report() {
     const ops = [...this.ops].filter(([, { count }]) => count > 0);
     return {

@@ -1,6 +1,6 @@
 /**
  * The other end of `decoder.ts`, on a thread of its own: parses large frames, judges their arguments and packs rows, so that the event
- * loop answers others meanwhile. What goes back is small or is handed over without a copy: a stranger's JSON never crosses as it came, for
+ * loop answers others meanwhile. What goes back is small or is handed over without a copy: untrusted JSON never crosses as it came, for
  * copying sixty million empty lists to the event loop would stop it for longer than parsing them did here.
  */
 import { errorLine } from "../errors.ts";
@@ -60,7 +60,7 @@ function pack(key: number, schema: Parameters<typeof packPut>[2]): void {
   const held = waiting.get(key);
   waiting.delete(key);
   try {
-    if (!held) throw new Error("the rows were let go of");
+    if (!held) throw new Error("the rows were released already");
     const packed = packRows(held.op, held.args, schema);
     const { vectors, ids, metas, texts, keys } = packed.rows;
     const views = [vectors, ids.bytes, ids.ends, metas.bytes, metas.ends, keys.bytes, keys.ends];

@@ -1,5 +1,5 @@
 /**
- * Large frames are parsed on another thread: 60 MB of JSON numbers keep a thread busy for half a second, in which nobody else would be answered. One thread does
+ * Large frames are parsed on another thread: 60 MB of JSON numbers keep a thread busy for half a second, in which no other client would be answered. One thread does
  * it for all, in turn; it is started with the first large frame.
  */
 import { RuntimeError } from "../errors.ts";
@@ -37,7 +37,7 @@ export interface Decoded {
 /** Rows on the other thread. */
 export interface Held {
   pack(schema: PutSchema): Promise<PackedPut>;
-  /** Lets go of rows that will not be packed; nothing where they were. */
+  /** Releases rows that will not be packed; nothing where they were. */
   drop(): void;
 }
 
@@ -75,7 +75,7 @@ export class Decoder {
     return promise;
   }
 
-  /** Ends the thread; whoever waits for it gets an error. */
+  /** Ends the thread; what waits for it gets an error. */
   stop(): void {
     this.isStopped = true;
     this.worker?.terminate();
@@ -158,7 +158,7 @@ export class Decoder {
     return worker;
   }
 
-  /** Everybody who waits for this thread hears why; the next frame gets another one. */
+  /** Fails everything that waits for this thread with the reason; the next frame gets another one. */
   private fail(worker: Worker | undefined, why: string): void {
     if (worker === undefined || worker !== this.worker) return;
     this.worker = undefined;

@@ -12,7 +12,7 @@ export type Transport = { socketPath: string } | { host: string; port: number; t
 /** A client's socket and what belongs to it; nothing for a client that was turned away. */
 export type Client = Bun.Socket<{ connection: Connection | undefined }>;
 
-/** What is told of a client's socket. */
+/** What a client's socket reports. */
 export interface Handlers {
   open(socket: Client): void;
   data(socket: Client, chunk: Buffer): void;
@@ -27,7 +27,7 @@ export interface Listening {
   /** As `connect` takes it. */
   address: string;
   stopAccepting(): void;
-  /** Lets go of the address. */
+  /** Releases the address. */
   close(): Promise<void>;
 }
 

@@ -37,7 +37,7 @@ export class Outbox {
     return json.length * 3 <= FRAME_BYTES_MAX || Buffer.byteLength(json) <= FRAME_BYTES_MAX;
   }
 
-  /** Adds a frame. Between two calls of `flush` nobody else may add: the scratch buffer is shared. */
+  /** Adds a frame. Between two calls of `flush` no other outbox may add: the scratch buffer is shared. */
   add(json: string): void {
     if (this.isBroken) return;
     if (this.used > 0 && json === this.last && this.used + this.lastBytes <= SCRATCH_BYTES) {

@@ -106,7 +106,7 @@ async function locked<T>(path: string, work: () => Promise<T>): Promise<T> {
     }
     return await work();
   } finally {
-    closeSync(fd); // which lets go of the lock
+    closeSync(fd); // which releases the lock
   }
 }
 

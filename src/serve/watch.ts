@@ -2,7 +2,7 @@
 import { FRAME_PROGRESS_BYTES } from "../limits.ts";
 import type { Limits } from "./limits.ts";
 
-/** What the clock is told of a connection. */
+/** What the clock knows of a connection. */
 export interface Activity {
   isAuthenticated: boolean;
   /** Requests are under way. */
@@ -73,5 +73,5 @@ export class Watch {
   }
 }
 
-/** The reason for a connection that was closed in good order: nobody needs to hear of it. */
+/** The reason for a connection that was closed in good order: it is not reported. */
 export const CLOSED = "closed";

@@ -33,7 +33,7 @@ export class Writer {
 
   /**
    * @param isSaved whether there is a save already
-   * @param onLost told of a save that failed and dropped what was staged
+   * @param onLost called with a save that failed and dropped what was staged
    */
   constructor(
     private readonly name: string,
@@ -103,7 +103,7 @@ export class Writer {
     });
   }
 
-  /** A rewrite of the base: it saves and lets go of the lock by itself. Staged changes are saved first. */
+  /** A rewrite of the base: it saves and releases the lock by itself. Staged changes are saved first. */
   rebuild<T>(watch: Watch | undefined, work: () => Promise<T>): Promise<T> {
     return this.inTurn(async (begin) => {
       await this.flush();

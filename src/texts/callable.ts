@@ -22,7 +22,7 @@ export interface CallableOptions {
   dimension: number;
   /** Changes whenever the same text would get another vector ("1"). */
   modelVersion?: string | undefined;
-  /** Another function for questions, where the model tells them from documents. */
+  /** Another function for questions, where the model treats them other than documents. */
   queries?: EmbedFunction | undefined;
   /** Divide each vector by its length, so that inner products are cosines (false). A vector of zeros stays as it is. */
   normalize?: boolean | undefined;

@@ -7,7 +7,7 @@ import { LatencyBudgetTuner } from "./latency-budget.ts";
 import { checkPlan, type Plan, sealed } from "./plan.ts";
 
 /**
- * Has a tuner plan, and applies the plan unless told not to.
+ * Has a tuner plan, and applies the plan, but for a dry run.
  *
  * @param dryRun true: plan only. false: apply whatever the plan is. undefined: apply where it changes how searches run.
  * @returns the plan; applied, its figures are those measured afterwards

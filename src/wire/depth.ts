@@ -1,4 +1,4 @@
-/** How deep and how rich JSON is, told from its bytes before anything is parsed: 60 MiB of nested arrays stall JSON.parse for seconds and take 1.5 GB. */
+/** How deep and how rich JSON is, counted in its bytes before anything is parsed: 60 MiB of nested arrays stall JSON.parse for seconds and take 1.5 GB. */
 import { JSON_CONTAINERS_MAX, JSON_DEPTH_MAX } from "../limits.ts";
 
 /**

@@ -75,7 +75,7 @@ export class FrameReader {
     this.end = this.start + length;
     this.at = this.end;
     if (this.at === this.chunk.length) {
-      // Whoever takes the body may take its memory: nothing here looks at it again.
+      // The receiver of the body may keep its memory: nothing here looks at it again.
       this.chunk = EMPTY;
       this.at = 0;
     }
