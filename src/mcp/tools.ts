@@ -1,5 +1,5 @@
 /**
- * The 19 tools as a client sees them, in one table. Argument schemas come from `tools.gen.json`, which `generate.ts` makes from
+ * The 19 tools as a client sees them, in one table. Argument schemas come from `tools.gen.json`, which `build/tool-schemas.ts` makes from
  * the schemas that also parse the arguments: listing the tools builds no schema and reads no file.
  *
  * Descriptions are paid for in tokens by every client in every session: what it does, when to use it, what is not obvious about

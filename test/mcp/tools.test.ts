@@ -1,7 +1,7 @@
 /** The table of tools against the schemas and the generated file. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { GENERATED_FILE, generateToolSchemas } from "../../src/mcp/generate.ts";
+import { GENERATED_FILE, generateToolSchemas } from "../../src/build/tool-schemas.ts";
 import { findTool, listTools, TOOLS } from "../../src/mcp/tools.ts";
 import { parseArguments } from "../../src/memory/arguments.ts";
 import { VERBS } from "../../src/memory/requests.ts";
@@ -11,7 +11,7 @@ test("there are exactly 19 tools, one for each verb, in the same order", () => {
   expect(new Set(listTools().map(({ name }) => name)).size).toBe(19);
 });
 
-test("tools.gen.json is what the schemas say (mend it with: bun src/mcp/generate.ts)", () => {
+test("tools.gen.json is what the schemas say (mend it with: bun src/build/tool-schemas.ts)", () => {
   expect(readFileSync(GENERATED_FILE, "utf8")).toBe(generateToolSchemas());
 });
 

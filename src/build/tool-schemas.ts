@@ -1,5 +1,5 @@
 /**
- * Makes `tools.gen.json` from the schemas that parse the arguments: `bun src/mcp/generate.ts`. A test compares the two, so that
+ * Makes `src/mcp/tools.gen.json` from the schemas that parse the arguments: `bun src/build/tool-schemas.ts`. A test compares the two, so that
  * what `tools/list` promises is what `tools/call` accepts.
  */
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { isObject } from "../checks/kinds.ts";
 import { SCHEMAS, VERBS } from "../memory/requests.ts";
 
 /** Where the generated file lies. */
-export const GENERATED_FILE = join(import.meta.dir, "tools.gen.json");
+export const GENERATED_FILE = join(import.meta.dir, "../mcp/tools.gen.json");
 
 /** The text of `tools.gen.json`: one JSON Schema a verb. */
 export function generateToolSchemas(): string {
