@@ -1,47 +1,48 @@
-/** The house stays as ARCHITECTURE.md draws it: imports point down, never up and never sideways. */
+/** The structure is as ARCHITECTURE.md draws it: imports point down, never up and never sideways. */
 import { expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { Glob } from "bun";
 
 const ROOT = join(import.meta.dir, "../..");
 
-/** Rooms from the ground up; rooms on one floor may not import each other. */
-const FLOORS: readonly (readonly string[])[] = [
-  ["ffi"],
-  ["src/runtime", "src/account"],
-  ["src/store"],
-  ["src/repo", "src/tune"],
-  ["src/texts"],
-  ["src/memory", "src/engine"],
-  ["src/wire"],
-  ["src/mcp", "src/serve", "src/remote", "src/authority"],
-  ["src/cli", "src/build"],
-];
+/**
+ * The folders of a picture in ARCHITECTURE.md, from the ground up: a line a floor, its folders parted by dots and followed by what they are
+ * for. Folders on one floor may not import each other.
+ */
+function floorsOf(heading: string): string[][] {
+  const text = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
+  const picture = text.split(`${heading}\n`)[1]?.split("```")[1] ?? "";
+  const floors = picture.split("\n").filter((line) => /^[a-z]/.test(line));
+  return floors.map((line) => line.split(/ {2,}/)[0]!.split(" · ")).reverse();
+}
+
+const FLOORS = floorsOf("# Architecture").map((floor) => floor.map((name) => (name === "ffi" ? name : `src/${name}`)));
 
 /** What everyone may use; these import each other and the ground only. */
-const COMMON = ["src/errors.ts", "src/limits.ts", "src/paths.ts", "src/durable.ts", "src/build-info.ts", "src/checks"];
+const COMMON = ["src/checks", "src/errors.ts", "src/limits.ts", "src/paths.ts", "src/durable.ts", "src/build-info.ts"];
 
 const IMPORT = /(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g;
 
-function roomOf(file: string): string {
+function folderOf(file: string): string {
   if (file.startsWith("ffi/")) return "ffi";
   const parts = file.split("/");
   return parts.length > 2 ? `src/${parts[1]}` : file;
 }
 
-const floorOf = (room: string) => FLOORS.findIndex((rooms) => rooms.includes(room));
+const floorAt = (folder: string) => FLOORS.findIndex((folders) => folders.includes(folder));
 
 /** Why an import is against the drawing; undefined where it is fine. */
 function objection(file: string, target: string): string | undefined {
-  const [from, to] = [roomOf(file), roomOf(target)];
+  const [from, to] = [folderOf(file), folderOf(target)];
   if (from === to || COMMON.includes(to)) {
     return from === "ffi" && to !== "ffi" ? "ffi imports nothing from src" : undefined;
   }
   if (COMMON.includes(from)) return to === "ffi" ? undefined : "the common floor imports only itself and ffi";
   if (from === "src/main.ts") return to === "src/cli" ? undefined : "main.ts imports only cli";
   if (from === "src/sdk.ts") return to === "src/cli" || to === "src/mcp" ? "the SDK is no command" : undefined;
-  const [a, b] = [floorOf(from), floorOf(to)];
-  if (a < 0 || b < 0) return `${a < 0 ? from : to} is no room of the drawing`;
+  const [a, b] = [floorAt(from), floorAt(to)];
+  if (a < 0 || b < 0) return `${a < 0 ? from : to} is no folder of the drawing`;
   if (a === b) return `${from} and ${to} lie on one floor`;
   return a < b ? `${from} lies below ${to}` : undefined;
 }
@@ -81,4 +82,26 @@ test("nothing under the state folders is written with calls that lose data silen
     if (/\b(writeFileSync|appendFileSync|Bun\.write|promises\.writeFile)\s*\(/.test(source)) careless.push(file);
   }
   expect(careless).toEqual([]);
+});
+
+test("ARCHITECTURE.md and CONTRIBUTING.md name every folder, and no file that is not there", () => {
+  const gone: string[] = [];
+  for (const page of ["ARCHITECTURE.md", "CONTRIBUTING.md", "ffi/README.md"]) {
+    const text = readFileSync(join(ROOT, page), "utf8");
+    const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map(([, path]) => join(dirname(page), path!));
+    const named = [...text.matchAll(/`((?:src|ffi|test)\/[\w./-]+)`/g)].map(([, path]) => path!);
+    for (const path of [...links, ...named]) if (!existsSync(join(ROOT, path))) gone.push(`${page} names ${path}`);
+    // In a row about a folder a name of a file is below it.
+    for (const [, folder, row] of text.matchAll(/^\| `((?:src|ffi|test)\/[\w./-]+)` \|(.*)$/gm)) {
+      for (const [, file] of row!.matchAll(/`([\w./-]+\.(?:ts|c|h|py))`/g)) {
+        const places = [folder!, ""].map((place) => join(ROOT, place, file!));
+        if (!places.some((path) => existsSync(path))) gone.push(`${page} names ${folder}/${file}`);
+      }
+    }
+  }
+  expect(gone).toEqual([]);
+  const architecture = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
+  const folders = readdirSync(join(ROOT, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const unnamed = folders.map(({ name }) => `src/${name}`).filter((path) => !architecture.includes(`| \`${path}\` |`));
+  expect(unnamed).toEqual([]);
 });
