@@ -5,7 +5,7 @@
 
 import { shown } from "../checks/names.ts";
 import { RuntimeError } from "../errors.ts";
-import type { Collection } from "../store/collection.ts";
+import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { idsOrNew, putTexts, updateTexts } from "../texts/put.ts";
@@ -36,11 +36,12 @@ export class Memory implements args.Verbs {
     const collection = this.open(a.collection);
     const question = { query: a.query, topK: a.top_k, where: a.where };
     const detail = { metadata: true, text: a.with_text };
+    const textOf = this.texts(collection, a.with_text);
     const { rows } = await searchTexts(collection, this.parts.embedder, question, detail, c.signal);
     const hits = rows.map((row) => ({
       id: row.id,
       metadata: row.metadata,
-      text: this.textOf(collection, row, a.with_text),
+      text: textOf(row),
     }));
     return { collection: a.collection, query: a.query, hits };
   }
@@ -96,12 +97,13 @@ export class Memory implements args.Verbs {
 
   async get(a: args.GetArguments): Promise<payload.GetPayload> {
     const collection = this.open(a.collection);
+    const textOf = this.texts(collection, a.with_text);
     // Metadata is read even where it is not asked for: it says where a repository's text is.
     const rows = collection.get(a.ids, { metadata: true, text: a.with_text }).map((row) => ({
       id: row.id,
       found: row.found,
       metadata: a.with_metadata ? row.metadata : undefined,
-      text: this.textOf(collection, row, a.with_text),
+      text: textOf(row),
     }));
     return { collection: a.collection, rows };
   }
@@ -109,12 +111,13 @@ export class Memory implements args.Verbs {
   async search_lexical(a: args.LexicalSearchArguments): Promise<payload.LexicalSearchPayload> {
     const collection = this.open(a.collection);
     const detail = { metadata: true, text: a.with_text, explain: a.explain };
+    const textOf = this.texts(collection, a.with_text);
     const rows = await collection.searchLexical(a.query, { topK: a.top_k, where: a.where, ...detail });
     const hits = rows.map((row) => ({
       id: row.id,
       score: row.score,
       metadata: row.metadata,
-      text: this.textOf(collection, row, a.with_text),
+      text: textOf(row),
       explain: a.explain ? (row.terms ?? []).map(({ term, share }) => ({ term, score: share })) : undefined,
     }));
     return { collection: a.collection, query: a.query, hits };
@@ -190,8 +193,10 @@ export class Memory implements args.Verbs {
     }
   }
 
-  private textOf(collection: Collection, row: { metadata: unknown; text: string | undefined }, wanted: boolean) {
-    if (!wanted) return undefined;
-    return row.text ?? this.parts.repositories.sourceText(collection.name, row.metadata);
+  /** What reads the texts of a call's rows where they are wanted: as stored, or from the file of a repository. */
+  private texts(collection: Collection, wanted: boolean): (row: Pick<Row, "metadata" | "text">) => string | undefined {
+    if (!wanted) return () => undefined;
+    const sourceOf = this.parts.repositories.sources(collection.name);
+    return (row) => row.text ?? sourceOf(row.metadata);
   }
 }

@@ -52,13 +52,21 @@ export class Repositories {
   /** Brings a collection in step with a directory. */
   async index(a: args.IndexRepoArguments, c: args.CallContext): Promise<payload.IndexRepoPayload> {
     // The root is judged before a collection is made for it.
-    const { root, repoId } = this.workspace(a.path, NAME_PATH);
-    const collection = this.collection(a.collection);
+    const workspace = this.workspace(a.path, NAME_PATH);
+    return this.refresh(workspace, this.collection(a.collection), a, c);
+  }
+
+  private async refresh(
+    workspace: Workspace,
+    collection: Collection,
+    a: Omit<args.IndexRepoArguments, "path">,
+    c: args.CallContext,
+  ): Promise<payload.IndexRepoPayload> {
     const result = await indexRepo({
-      root,
-      collection: a.collection,
+      workspace,
+      collection: collection.name,
       sink: this.sink(collection, c),
-      fingerprintPath: this.fingerprintFile(a.collection, repoId),
+      fingerprintPath: this.fingerprintFile(collection.name, workspace.repoId),
       mode: a.mode,
       windowLines: a.window_lines,
       windowOverlapLines: a.window_overlap_lines,
@@ -78,14 +86,15 @@ export class Repositories {
   /** Refreshes the workspace's rows, then searches them. */
   async search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
     const workspace = this.workspace(undefined, NAME_WORKSPACE);
-    const call = { path: workspace.root, max_seconds: a.max_seconds };
-    const { status, truncated } = await this.index(parseArguments("index_repo", call), c);
     const collection = this.collection(REPO_COLLECTION);
+    const call = parseArguments("index_repo", { max_seconds: a.max_seconds });
+    const { status, truncated } = await this.refresh(workspace, collection, call, c);
+    const textOf = this.sources(REPO_COLLECTION, workspace);
     const rows = await this.ranked(collection, workspace, a, c);
     const hits = rows.map((row) => ({
       id: row.id,
       metadata: row.metadata,
-      text: a.with_text ? this.sourceText(REPO_COLLECTION, row.metadata) : undefined,
+      text: a.with_text ? textOf(row.metadata) : undefined,
     }));
     return { collection: REPO_COLLECTION, query: a.query, index_status: status, truncated, hits };
   }
@@ -110,17 +119,22 @@ export class Repositories {
     return repoStore === store ? undefined : repoStore.find(name);
   }
 
-  /** The lines behind a repository row as they are on disk now; undefined for any other row, or where they are gone. */
-  sourceText(collection: string, metadata: unknown): string | undefined {
-    const m = (metadata ?? {}) as Metadata;
-    if (typeof m.repo_id !== "string" || !/^[0-9a-f]{16}$/.test(m.repo_id) || typeof m.path !== "string")
-      return undefined;
-    const head = readFingerprintHead(this.fingerprintFile(collection, m.repo_id));
-    if (!head) return undefined;
-    const piece = typeof m.piece === "number" ? m.piece : undefined;
-    if (this.options.neverIndexed.some((folder) => isBelow(folder, resolve(head.root, String(m.path)))))
-      return undefined;
-    return readChunk(head.root, m.path, Number(m.start_line), Number(m.end_line), piece);
+  /**
+   * What reads the lines behind rows of a collection as they are on disk now, for one call: a repository's root is read once. It answers
+   * undefined for a row of no repository, or whose lines are gone.
+   * @param known the root that is known already
+   */
+  sources(collection: string, known?: Workspace): (metadata: unknown) => string | undefined {
+    const roots = new Map<string, string | undefined>(known && [[known.repoId, known.root]]);
+    return (metadata) => {
+      const { repo_id, path, piece, start_line, end_line } = (metadata ?? {}) as Metadata;
+      if (typeof repo_id !== "string" || !/^[0-9a-f]{16}$/.test(repo_id) || typeof path !== "string") return undefined;
+      if (!roots.has(repo_id)) roots.set(repo_id, readFingerprintHead(this.fingerprintFile(collection, repo_id))?.root);
+      const root = roots.get(repo_id);
+      if (root === undefined) return undefined;
+      if (this.options.neverIndexed.some((folder) => isBelow(folder, resolve(root, path)))) return undefined;
+      return readChunk(root, path, Number(start_line), Number(end_line), typeof piece === "number" ? piece : undefined);
+    };
   }
 
   /** The repository that a call is about. */

@@ -6,8 +6,8 @@
  * One file a repository: a line of JSON with what holds for all, then one JSON array with a row a file. The head carries a
  * hash of the body; a torn or edited file is as good as none.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
-import { writeDurable } from "../durable.ts";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { readCapped, writeDurable } from "../durable.ts";
 import { CHUNKER_VERSION, type ChunkOptions } from "./chunk.ts";
 import type { FileStamp } from "./read.ts";
 
@@ -90,31 +90,32 @@ export function voidEntry(file: Fingerprint): void {
   file.hash = "";
 }
 
-/** Reads the cache of `repoId`, or undefined if there is none that can be believed. */
-export function loadFingerprints(path: string, repoId: string): Fingerprints | undefined {
+/** What lies in a cache file: the run that wrote it, where its head can be read, and the whole where it can be believed. */
+export interface Loaded {
+  run: string | undefined;
+  fingerprints: Fingerprints | undefined;
+}
+
+/** Reads the cache of `repoId`, once. */
+export function loadFingerprints(path: string, repoId: string): Loaded {
+  const loaded: Loaded = { run: undefined, fingerprints: undefined };
   try {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    let text: string;
-    try {
-      const stat = fstatSync(fd);
-      if (!stat.isFile() || stat.size > CACHE_BYTES_MAX) return undefined;
-      text = readFileSync(fd, "utf8");
-    } finally {
-      closeSync(fd);
-    }
+    const text = new TextDecoder().decode(readCapped(path, CACHE_BYTES_MAX, { noFollow: true }));
     const end = text.indexOf("\n");
     const head = parseHead(text.slice(0, end));
     const body = text.slice(end + 1);
-    if (head === undefined || head.repoId !== repoId || head.body !== bodyHash(body)) return undefined;
+    loaded.run = head?.run;
+    if (head === undefined || head.repoId !== repoId || head.body !== bodyHash(body)) return loaded;
     const files = new Map<string, Fingerprint>();
     for (const [file, text, chunks, stamp, hash] of JSON.parse(body) as [string, 0 | 1, number, string, string][]) {
       files.set(file, { kind: text ? "text" : "binary", chunks, stamp, hash });
     }
     const { format: _format, body: _body, ...known } = head;
-    return { ...known, files };
+    loaded.fingerprints = { ...known, files };
   } catch {
-    return undefined;
+    // No file, or nothing that can be believed: the files and the collection's ids say what is there.
   }
+  return loaded;
 }
 
 /**

@@ -4,7 +4,6 @@ import { Budget } from "./budget.ts";
 import { CHUNK_DEFAULTS, type ChunkOptions, checkChunkOptions } from "./chunk.ts";
 import { IndexRun } from "./run.ts";
 import type { IndexOptions, IndexResult } from "./sink.ts";
-import { resolveWorkspace } from "./workspace.ts";
 
 export { readFingerprintHead } from "./fingerprints.ts";
 export { repoIdOf } from "./identity.ts";
@@ -12,7 +11,7 @@ export type { IndexOptions, IndexResult, RowSink } from "./sink.ts";
 export { readChunk } from "./source.ts";
 export { resolveWorkspace, type Workspace, workspaceHere } from "./workspace.ts";
 
-/** Brings the collection behind `options.sink` in step with `options.root`. @throws ValueError, CancelledError, OSError */
+/** Brings the collection behind `options.sink` in step with `options.workspace`. @throws ValueError, CancelledError, OSError */
 export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
   const chunking: ChunkOptions = {
     mode: options.mode ?? CHUNK_DEFAULTS.mode,
@@ -24,8 +23,7 @@ export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
   checkLimit("max_files", options.maxFiles);
   checkLimit("max_seconds", options.maxSeconds);
   const budget = new Budget(options.maxFiles, options.maxSeconds);
-  const workspace = resolveWorkspace(options.root);
-  return inTurn(options.fingerprintPath, () => new IndexRun(options, chunking, workspace, budget).run());
+  return inTurn(options.fingerprintPath, () => new IndexRun(options, chunking, budget).run());
 }
 
 /** Runs over one cache in this process wait for each other; across processes `Ledger.save` notices the other. */

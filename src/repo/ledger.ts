@@ -51,8 +51,8 @@ export class Ledger {
 
   /** Takes over what the last run left; undefined if that was nothing, or nothing that can be believed. */
   load(): Fingerprints | undefined {
-    this.runOnDisk = readFingerprintHead(this.path)?.run;
-    const previous = loadFingerprints(this.path, this.workspace.repoId);
+    const { run, fingerprints: previous } = loadFingerprints(this.path, this.workspace.repoId);
+    this.runOnDisk = run;
     this.previousStartedMs = previous?.startedMs;
     if (previous) this.files = previous.files;
     return previous;

@@ -25,6 +25,7 @@ import type { Workspace } from "./workspace.ts";
 
 /** One call of `indexRepo`; used once. */
 export class IndexRun {
+  private readonly workspace: Workspace;
   private readonly breather: Breather;
   private readonly batch: Batch;
 
@@ -43,11 +44,11 @@ export class IndexRun {
   constructor(
     private readonly options: IndexOptions,
     private readonly chunking: ChunkOptions,
-    private readonly workspace: Workspace,
     private readonly budget: Budget,
   ) {
     this.breather = new Breather(options.signal);
-    const { sink, fingerprintPath } = options;
+    const { sink, fingerprintPath, workspace } = options;
+    this.workspace = workspace;
     this.ledger = new Ledger(fingerprintPath, workspace, chunkKey(chunking), () => sink.generation);
     this.batch = new Batch(
       sink,

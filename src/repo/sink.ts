@@ -1,6 +1,7 @@
 /** What indexing is given and what it answers: the types that its files share. */
 import type { ChunkMode } from "./chunk.ts";
 import type { SkipCounts } from "./entries.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** One row as the collection takes it. */
 export interface Row {
@@ -20,8 +21,7 @@ export interface RowSink {
 }
 
 export interface IndexOptions {
-  /** The directory as the caller named it. */
-  root: string;
+  workspace: Workspace;
   /** Name of the collection, for the result. */
   collection: string;
   sink: RowSink;

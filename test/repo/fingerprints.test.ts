@@ -32,14 +32,14 @@ describe("the cache on disk", () => {
   test("comes back as it was written, and its head alone", async () => {
     const path = join(temporary(), "cache");
     await saveFingerprints(path, sample());
-    expect(loadFingerprints(path, sample().repoId)).toEqual(sample());
+    expect(loadFingerprints(path, sample().repoId).fingerprints).toEqual(sample());
     expect(readFingerprintHead(path)).toMatchObject({ root: "/srv/code/a repo", tracked: 1, generation: 7 });
   });
 
   test("of another repository it is none", async () => {
     const path = join(temporary(), "cache");
     await saveFingerprints(path, sample());
-    expect(loadFingerprints(path, "fedcba9876543210")).toBeUndefined();
+    expect(loadFingerprints(path, "fedcba9876543210").fingerprints).toBeUndefined();
   });
 
   test("cut or flipped anywhere it is none, and nothing throws", async () => {
@@ -48,17 +48,17 @@ describe("the cache on disk", () => {
     const whole = readFileSync(path);
     for (let at = 0; at < whole.length; at++) {
       writeFileSync(path, whole.subarray(0, at));
-      expect(loadFingerprints(path, sample().repoId)).toBeUndefined();
+      expect(loadFingerprints(path, sample().repoId).fingerprints).toBeUndefined();
     }
     for (let at = whole.indexOf(10) + 1; at < whole.length; at++) {
       const flipped = Buffer.from(whole);
       flipped[at]! ^= 1;
       writeFileSync(path, flipped);
-      expect(loadFingerprints(path, sample().repoId)).toBeUndefined();
+      expect(loadFingerprints(path, sample().repoId).fingerprints).toBeUndefined();
     }
     for (const text of ["", "\n", "null\n[]", "[]\n[]", '{"format":2}\n[]']) {
       writeFileSync(path, text);
-      expect(loadFingerprints(path, sample().repoId)).toBeUndefined();
+      expect(loadFingerprints(path, sample().repoId).fingerprints).toBeUndefined();
       expect(readFingerprintHead(path)).toBeUndefined();
     }
   });
@@ -67,7 +67,7 @@ describe("the cache on disk", () => {
     const directory = temporary();
     await saveFingerprints(join(directory, "real"), sample());
     symlinkSync("real", join(directory, "cache"));
-    expect(loadFingerprints(join(directory, "cache"), sample().repoId)).toBeUndefined();
+    expect(loadFingerprints(join(directory, "cache"), sample().repoId).fingerprints).toBeUndefined();
     expect(readFingerprintHead(join(directory, "cache"))).toBeUndefined();
   });
 });

@@ -32,11 +32,11 @@ function bench(files: Record<string, string | Uint8Array>) {
   const root = rootWith(files);
   const sink = new MemorySink();
   const fingerprintPath = join(temporary(), `repo-${repoIdOf(root)}.fingerprints`);
-  const base = { root, sink, fingerprintPath, collection: "repo_symbols" };
+  const base = { workspace: resolveWorkspace(root), sink, fingerprintPath, collection: "repo_symbols" };
   const run = (options: Partial<IndexOptions> = {}) => indexRepo({ ...base, ...options });
   /** Makes the last run look an hour old, so that no file counts as stamped too shortly before it. */
   const settle = async () => {
-    const cache = loadFingerprints(fingerprintPath, repoIdOf(root))!;
+    const cache = loadFingerprints(fingerprintPath, repoIdOf(root)).fingerprints!;
     await saveFingerprints(fingerprintPath, { ...cache, startedMs: Date.now() + 3_600_000 });
   };
   /** What a collection built from nothing would hold: the oracle of every repair. */
@@ -49,7 +49,7 @@ function bench(files: Record<string, string | Uint8Array>) {
   const expectVoids = () => {
     const replace = sink.replace.bind(sink);
     sink.replace = (change) => {
-      const cache = loadFingerprints(fingerprintPath, repoIdOf(root));
+      const cache = loadFingerprints(fingerprintPath, repoIdOf(root)).fingerprints;
       const pathOf = (id: string) => id.slice(17, id.lastIndexOf(":"));
       for (const path of new Set([...change.rows.map((row) => row.id), ...change.deleteIds].map(pathOf))) {
         const { stamp = "", hash = "" } = cache?.files.get(path) ?? {};
@@ -150,7 +150,7 @@ describe("one run after another", () => {
     const { replaces } = sink;
     expect((await run()).status).toBe("hit");
     expect(sink.replaces).toBe(replaces);
-    const stamp = loadFingerprints(fingerprintPath, repoIdOf(root))!.files.get("a.ts")!.stamp;
+    const stamp = loadFingerprints(fingerprintPath, repoIdOf(root)).fingerprints!.files.get("a.ts")!.stamp;
     expect(stamp).toContain(`:${statSync(join(root, "a.ts"), { bigint: true }).mtimeNs}:`);
   });
 
@@ -159,7 +159,7 @@ describe("one run after another", () => {
     await run();
     put(root, "a.ts", "two\n");
     // As if both edits had fallen into one tick of the clock: the cache remembers the second one's stamp for the first one's text.
-    const cache = loadFingerprints(fingerprintPath, repoIdOf(root))!;
+    const cache = loadFingerprints(fingerprintPath, repoIdOf(root)).fingerprints!;
     const now = statSync(join(root, "a.ts"), { bigint: true });
     cache.files.get("a.ts")!.stamp = `${now.size}:${now.mtimeNs}:${now.ctimeNs}:${now.ino}`;
     await saveFingerprints(fingerprintPath, cache);
@@ -447,8 +447,8 @@ describe("limits", () => {
     const { run, root } = bench({ "a.ts": "1" });
     await expect(run({ maxFiles: -1 })).rejects.toThrow("max_files");
     await expect(run({ maxSeconds: Number.NaN })).rejects.toThrow("max_seconds");
-    await expect(run({ root: "no/such/place" })).rejects.toThrow("'no/such/place'");
-    await expect(run({ root: join(root, "a.ts") })).rejects.toBeInstanceOf(ValueError);
+    expect(() => resolveWorkspace("no/such/place")).toThrow("'no/such/place'");
+    expect(() => resolveWorkspace(join(root, "a.ts"))).toThrow(ValueError);
     await expect(run({ windowLines: 8 })).rejects.toBeInstanceOf(ValueError);
   });
 
@@ -592,7 +592,7 @@ describe("repair", () => {
       // The other one read an older text, and its rows come after ours.
       const stale = { ...change.rows[0]!, text: "a.ts\nstale\n" };
       await replace({ deleteIds: [], rows: [stale] });
-      const cache = loadFingerprints(fingerprintPath, repoIdOf(root))!;
+      const cache = loadFingerprints(fingerprintPath, repoIdOf(root)).fingerprints!;
       await saveFingerprints(fingerprintPath, { ...cache, run: "another", generation: sink.generation });
       return done;
     };
