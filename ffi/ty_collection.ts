@@ -300,7 +300,12 @@ export class NativeCollection {
     return this.workers.submit(Op.VERIFY, this.handle, undefined, watch);
   }
 
-  /** Lets go of everything; unsaved changes are dropped. */
+  /** Copies the saved state into an empty directory, between `begin` and `rollback`. */
+  copy(dir: string, watch?: Watch): Promise<void> {
+    return this.workers.submit(Op.COPY, this.handle, new Words(1).pointer(0, cString(dir)), watch);
+  }
+
+  /** Closes the collection; unsaved changes are dropped. */
   close(): void {
     if (this.pointer === undefined) return;
     this.c.ty_collection_close(this.pointer);

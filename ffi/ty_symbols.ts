@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** `TY_ABI_VERSION` these declarations were written for. */
-export const TY_ABI_VERSION = 4;
+export const TY_ABI_VERSION = 5;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {
@@ -17,6 +17,7 @@ export const Op = {
   SEARCH_LEXICAL: 8,
   VERIFY: 9,
   SEARCH_MANY: 10,
+  COPY: 11,
 } as const;
 
 const p = FFIType.ptr;

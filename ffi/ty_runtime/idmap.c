@@ -222,6 +222,11 @@ static bool titles(const uint8_t head[TY_NPY_HEADER], uint64_t width, uint64_t r
   return memcmp(head, want, TY_NPY_HEADER) == 0;
 }
 
+void ty_id_map_head(const ty_collection *c, uint8_t *head) {
+  uint64_t rows = c->next_row - c->store->first_row, width = width_of(c->store->files.id_map.bytes, rows);
+  if (width > 0) header(head, width, rows);
+}
+
 ty_status ty_id_map_check(const ty_collection *c, ty_error *err) {
   ty_os *os = &c->env->os;
   const ty_file *file = &c->store->files.id_map;

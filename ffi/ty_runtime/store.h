@@ -301,6 +301,8 @@ ty_status ty_id_map_append(ty_collection *c, uint64_t first_at, ty_file *out, ty
 /* Writes the whole map anew; `id` yields the id of the i-th row number. */
 ty_status ty_id_map_write(const ty_collection *c, uint64_t rows, ty_slice (*id)(const void *ctx, uint64_t i),
                           const void *ctx, ty_file *out, ty_error *err);
+/* Writes the header of the map that the saved state names over the one in `head`, TY_NPY_HEADER bytes. */
+void ty_id_map_head(const ty_collection *c, uint8_t *head);
 ty_status ty_id_map_check(const ty_collection *c, ty_error *err);
 
 /* ---- State: load.c ---- */

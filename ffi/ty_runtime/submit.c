@@ -26,6 +26,7 @@ static ty_status call(const job *j) {
   case TY_OP_SEARCH_LEXICAL: return ty_search_lexical(j->c, j->args, j->err);
   case TY_OP_VERIFY: return ty_verify(j->c, j->progress, j->err);
   case TY_OP_SEARCH_MANY: return ty_search_many(j->c, j->args, j->progress, j->err);
+  case TY_OP_COPY: return ty_copy(j->c, j->args, j->progress, j->err);
   default: return ty_fail(j->err, TY_INVALID, "there is no operation %u", j->op);
   }
 }
@@ -42,7 +43,7 @@ static void run(ty_work *work) {
 
 ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
                     ty_done_fn done, uint32_t token) {
-  if (op < TY_OP_PUT || op > TY_OP_SEARCH_MANY) return ty_fail(err, TY_INVALID, "there is no operation %u", op);
+  if (op < TY_OP_PUT || op > TY_OP_COPY) return ty_fail(err, TY_INVALID, "there is no operation %u", op);
   job *j = malloc(sizeof *j);
   if (j == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a job");
   *j = (job){

@@ -23,7 +23,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 4u
+#define TY_ABI_VERSION 5u
 TY_API uint32_t ty_abi_version(void);
 
 typedef enum ty_status {
@@ -357,6 +357,14 @@ TY_API ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_er
 /* Reads every byte of the saved files and compares checksums. */
 TY_API ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err);
 
+/* Copies the saved state into a directory that is there and has none of its names: files of mode 0600, synced, the
+ * manifest last, the directory synced. Needs a ty_begin, without a change since: other writers wait meanwhile. On
+ * failure or cancel what was copied so far stays, without a manifest: removing it is the caller's. */
+typedef struct ty_copy_args {
+  const char *dir; /* NUL-terminated */
+} ty_copy_args;
+TY_API ty_status ty_copy(ty_collection *c, const ty_copy_args *args, ty_progress *progress, ty_error *err);
+
 /* ---- Off the caller's thread
  * ----------------------------------------------------------------------------------------- Runs the named call on a
  * worker with the same args and calls `done(token, status)` from that worker. args, progress and err stay alive until
@@ -371,7 +379,8 @@ enum {
   TY_OP_SEARCH,
   TY_OP_SEARCH_LEXICAL,
   TY_OP_VERIFY,
-  TY_OP_SEARCH_MANY
+  TY_OP_SEARCH_MANY,
+  TY_OP_COPY
 };
 typedef void (*ty_done_fn)(uint32_t token, int32_t status);
 TY_API ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,

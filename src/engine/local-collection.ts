@@ -232,9 +232,7 @@ export class LocalCollection implements CollectionApi {
   async snapshot(dir: string, watch: Watch = {}): Promise<void> {
     checkString("dir", dir);
     const { inner, storeAt } = this;
-    await cancellable(this.name, watch.signal, () =>
-      snapshot(inner, { from: this.store.dir, to: dir, storeAt, watch }),
-    );
+    await cancellable(this.name, watch.signal, () => snapshot(inner, { to: dir, storeAt, watch }));
   }
 
   private get inner(): Collection {

@@ -289,6 +289,15 @@ export class Collection {
     return this.writer.inTurn(() => this.native.verify(watch));
   }
 
+  /**
+   * Saves what is staged and copies the saved state into an empty directory. Writers wait meanwhile, questions do not. What is there after a
+   * failure has no manifest and is the caller's to remove.
+   */
+  async copy(dir: string, watch?: Watch): Promise<void> {
+    await this.writer.save();
+    await this.writer.rebuild(watch, () => this.native.copy(dir, watch));
+  }
+
   /** Waits for changes and questions under way, then lets go of everything; what is staged and not saved is dropped. */
   async close(): Promise<void> {
     await this.writer.settled();

@@ -151,7 +151,7 @@ test("a damaged source gives no copy, and nothing is left behind", async () => {
   truncateSync(join(dir, "c", "id_map.npy"), 100);
   const short = await c.snapshot(target).catch((failure) => failure);
   expect(short).toBeInstanceOf(OSError);
-  expect(short.message).toMatch(/'id_map.npy' ends at 100/);
+  expect(short.message).toMatch(/id_map.npy ends at offset 100/);
   expect(leftIn(target)).toEqual([]);
 });
 

@@ -727,6 +727,7 @@ static void test_adopt(void) {
 #include "store_ask.h"
 #include "store_bytes.h"
 #include "store_first.h"
+#include "store_copy.h"
 #include "store_spill.h"
 
 int main(int argc, char **argv) {
@@ -745,6 +746,7 @@ int main(int argc, char **argv) {
   test_reserved();
   test_find_without_memory();
   test_first_save();
+  test_copy();
   test_foreign_slabs();
   test_made_anew();
   test_foreign();
