@@ -206,7 +206,10 @@ export async function withLock<T>(path: string, action: () => Promise<T> | T, wa
     const deadline = performance.now() + waitMs;
     while (!tryLock(fd)) {
       if (performance.now() > deadline) {
-        throw new TimeoutError(`another process has held '${basename(path)}' for ${waitMs / 1000} s; try again`);
+        throw new TimeoutError(
+          `another process has held '${basename(path)}' for ${waitMs / 1000} s; try again`,
+          "locked",
+        );
       }
       await Bun.sleep(20);
     }
@@ -223,7 +226,10 @@ export function diskError(error: unknown, verb: string, path: string): SvcError 
   const { code } = error as NodeJS.ErrnoException;
   // Node's text is "ENOSPC: no space left on device, open '/whole/path'": the part before the comma is what we may say.
   const said = /^([A-Z0-9]+: [^,]+),/.exec(message)?.[1] ?? code ?? "input/output error";
-  return new OSError(`cannot ${verb} '${basename(path)}': ${said}${diskRemedy(code)}`);
+  return new OSError(
+    `cannot ${verb} '${basename(path)}': ${said}${diskRemedy(code)}`,
+    code === "ENOSPC" ? "disk_full" : "io",
+  );
 }
 
 /** What to do about a cause, as the end of a sentence; empty where we cannot know. @param code a system error's name, as in `ENOSPC` */

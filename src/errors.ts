@@ -6,71 +6,86 @@
  * file that the caller did not name.
  */
 
-/** The closed list of types that may appear before the colon. */
-export const ERROR_TYPES = [
-  "ValueError",
-  "TypeError",
-  "KeyError",
-  "PermissionError",
-  "RuntimeError",
-  "OSError",
-  "TimeoutError",
-  "CancelledError",
-] as const;
+/**
+ * The closed list of types that may appear before the colon, each with its reasons. Type and reason are the `code` of an error, as in
+ * `KeyError.id_exists`: programs switch on it, never on the sentence. The first reason is that of errors that need no other.
+ */
+export const ERROR_REASONS = {
+  ValueError: ["invalid_value", "no_collection", "no_row", "collection_differs", "unknown_name", "limit"],
+  TypeError: ["wrong_type"],
+  KeyError: ["id_exists"],
+  PermissionError: ["denied", "not_logged_in", "license_invalid", "license_expired", "secret_exposed", "unauthorized"],
+  RuntimeError: ["internal", "runtime_missing", "runtime_invalid", "no_lexical_index", "unavailable"],
+  OSError: ["io", "disk_full", "damaged", "other_version", "disconnected", "outcome_unknown", "changes_lost"],
+  TimeoutError: ["timed_out", "locked"],
+  CancelledError: ["cancelled"],
+} as const;
 
 /** One of the eight types that callers can switch on exhaustively. */
-export type ErrorType = (typeof ERROR_TYPES)[number];
+export type ErrorType = keyof typeof ERROR_REASONS;
 
-/** What all of our failures have in common: a stable `type` and a sentence. */
-export abstract class SvcError extends Error {
-  abstract readonly type: ErrorType;
+/** Why, as far as a program may want to know. */
+export type Reason<T extends ErrorType> = (typeof ERROR_REASONS)[T][number];
+
+/** What all of our failures have in common: a stable `type` and `code`, and a sentence. */
+export abstract class SvcError<T extends ErrorType = ErrorType> extends Error {
+  abstract readonly type: T;
+
+  /** @param reason why, where it is not the type's first */
+  constructor(
+    message: string,
+    readonly reason?: Reason<T>,
+  ) {
+    super(message);
+  }
+
+  override get name(): string {
+    return this.type;
+  }
+
+  /** `<type>.<reason>`, of the table above. */
+  get code(): string {
+    return `${this.type}.${this.reason ?? ERROR_REASONS[this.type][0]}`;
+  }
 }
 
 /** A value outside its domain, a collection that does not exist, a limit exceeded. */
-export class ValueError extends SvcError {
-  override readonly name = "ValueError";
+export class ValueError extends SvcError<"ValueError"> {
   readonly type = "ValueError";
 }
 
 /** An argument of the wrong JSON type. Not the language's own TypeError, which is a bug of ours and never reaches a caller. */
-export class ArgumentTypeError extends SvcError {
-  override readonly name = "TypeError";
+export class ArgumentTypeError extends SvcError<"TypeError"> {
   readonly type = "TypeError";
 }
 
 /** `add` of an id that exists already, or stands twice in one call; nothing of the batch was written. */
-export class KeyError extends SvcError {
-  override readonly name = "KeyError";
+export class KeyError extends SvcError<"KeyError"> {
   readonly type = "KeyError";
 }
 
 /** Not logged in, a licence that is invalid or expired, a secret file that others can read. */
-export class PermissionError extends SvcError {
-  override readonly name = "PermissionError";
+export class PermissionError extends SvcError<"PermissionError"> {
   readonly type = "PermissionError";
 }
 
 /** The native runtime is missing or not verified, or an index was asked for that was never built. */
-export class RuntimeError extends SvcError {
-  override readonly name = "RuntimeError";
+export class RuntimeError extends SvcError<"RuntimeError"> {
   readonly type = "RuntimeError";
 }
 
 /** The disk said no. The state on disk is the last saved one. */
-export class OSError extends SvcError {
-  override readonly name = "OSError";
+export class OSError extends SvcError<"OSError"> {
   readonly type = "OSError";
 }
 
 /** A lock, a connection or a deadline that did not come in time. */
-export class TimeoutError extends SvcError {
-  override readonly name = "TimeoutError";
+export class TimeoutError extends SvcError<"TimeoutError"> {
   readonly type = "TimeoutError";
 }
 
 /** The caller asked to stop; the last saved state stands. */
-export class CancelledError extends SvcError {
-  override readonly name = "CancelledError";
+export class CancelledError extends SvcError<"CancelledError"> {
   readonly type = "CancelledError";
 }
 
@@ -85,4 +100,9 @@ export function errorLine(error: unknown): string {
   }
   const message = error instanceof Error ? error.message : String(error);
   return `RuntimeError: internal error: ${message}`;
+}
+
+/** The code that travels beside the line: that of a reason which the type alone does not say; undefined otherwise. */
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof SvcError && error.reason !== undefined ? error.code : undefined;
 }

@@ -140,7 +140,8 @@ export class Channel {
     this.isOpening = true;
     try {
       for (let tries = 0; this.waiting.length > 0; tries++) {
-        if (tries === SENDS_MAX) throw new OSError(`${this.options.address.text} closes every connection at once`);
+        if (tries === SENDS_MAX)
+          throw new OSError(`${this.options.address.text} closes every connection at once`, "disconnected");
         const connection = await this.connect();
         if (connection.isOver) continue;
         // Its callers have given up meanwhile, and no other one waits for it.
@@ -179,11 +180,13 @@ export class Channel {
     if (!call.frame) {
       return new OSError(
         `the connection to ${text} was lost behind '${call.op}' (${why}); whether it was applied is not known: look before you repeat it`,
+        "outcome_unknown",
       );
     }
     if (call.sends < SENDS_MAX) return undefined;
     return new OSError(
       `the connection to ${text} was lost ${call.sends} times before '${call.op}' was answered (${why}); it changed nothing`,
+      "disconnected",
     );
   }
 

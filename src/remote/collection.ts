@@ -182,7 +182,10 @@ function jsonArguments(args: Record<string, unknown>): Argument[] {
 /** The same error, with how far the call came. */
 function ofLaterPart(error: unknown, op: string, done: number, count: number): unknown {
   if (!(error instanceof SvcError)) return error;
-  const Class = error.constructor as new (message: string) => SvcError;
+  const Class = error.constructor as new (message: string, reason?: string) => SvcError;
   const state = op === "delete" ? "were deleted" : "are in";
-  return new Class(`${error.message} (the call travelled in parts: the first ${done} of ${count} rows ${state})`);
+  return new Class(
+    `${error.message} (the call travelled in parts: the first ${done} of ${count} rows ${state})`,
+    error.reason,
+  );
 }

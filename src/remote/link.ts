@@ -4,7 +4,7 @@
  */
 import { OSError, PermissionError, type SvcError, TimeoutError } from "../errors.ts";
 import { FrameReader } from "../wire/frame.ts";
-import { AUTH_FIRST, errorFromLine, type Reply, UNAUTHORIZED } from "../wire/protocol.ts";
+import { AUTH_FIRST, errorFrom, type Fault, type Reply, UNAUTHORIZED } from "../wire/protocol.ts";
 import type { Address } from "./address.ts";
 import { encodeRequest } from "./encode.ts";
 import { type Peer, readIdentity, WHO, WHO_ID } from "./peer.ts";
@@ -235,7 +235,7 @@ export class Connection {
   }
 
   private accept(reply: Reply): void {
-    const failure = reply.ok ? undefined : this.toError(reply.error);
+    const failure = reply.ok ? undefined : this.toError(reply);
     if (this.unsent === 0) {
       this.acceptUnasked(failure);
       return;
@@ -257,11 +257,11 @@ export class Connection {
     this.lose("it sent a reply to nothing", this.hasAnswered ? undefined : failure);
   }
 
-  private toError(line: string): SvcError {
-    if (line === AUTH_FIRST && !this.hasToken) {
-      return new PermissionError(`${this.address.text} wants a token: give it to connect as { token }`);
+  private toError(fault: Fault): SvcError {
+    if (fault.error === AUTH_FIRST && !this.hasToken) {
+      return new PermissionError(`${this.address.text} wants a token: give it to connect as { token }`, "unauthorized");
     }
-    return errorFromLine(line);
+    return errorFrom(fault);
   }
 
   private shift(): Call {

@@ -11,7 +11,8 @@ export function parseReply(body: Buffer): Reply {
   if (typeof reply === "object" && reply !== null) {
     if (reply.ok === true) return { ok: true, result: reply.result };
     if (reply.ok === false && typeof reply.error === "string") {
-      return { ok: false, error: reply.error, id: reply.id as Reply["id"] };
+      const code = typeof reply.code === "string" ? reply.code : undefined;
+      return { ok: false, error: reply.error, code, id: reply.id as Reply["id"] };
     }
   }
   throw new RuntimeError("it has neither a result nor an error");

@@ -39,7 +39,7 @@ export function openSocket(address: Address, timeoutMs: number, events: SocketEv
   }, timeoutMs);
   const failed = (error: unknown) => {
     clearTimeout(timer);
-    reject(new OSError(explain(address, error)));
+    reject(new OSError(explain(address, error), "disconnected"));
   };
   const closed = (why: string) => {
     if (isOpen) events.close(why);

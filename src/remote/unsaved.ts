@@ -61,11 +61,13 @@ export class Unsaved {
     if (now?.instance !== then?.instance) {
       throw new OSError(
         `the server was started anew behind changes of collection ${shown(name)} that were not saved yet: they are lost unless it ended in good order; look which rows are there before you go on`,
+        "changes_lost",
       );
     }
     if (now && then && now.lostSaves > then.lostSaves) {
       throw new OSError(
         `a save failed behind changes of collection ${shown(name)} that were not saved yet, and dropped unsaved changes: look which rows are there before you go on`,
+        "changes_lost",
       );
     }
   }

@@ -3,10 +3,9 @@
  * loop answers others meanwhile. What goes back is small or is handed over without a copy: untrusted JSON never crosses as it came, for
  * copying sixty million empty lists to the event loop would stop it for longer than parsing them did here.
  */
-import { errorLine } from "../errors.ts";
 import { REQUEST_ID_LENGTH_MAX } from "../limits.ts";
 import { parseBy } from "../memory/arguments.ts";
-import { isOp, type Request } from "../wire/protocol.ts";
+import { faultOf, isOp, type Request } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import type { FromDecoder, ToDecoder } from "./decoder.ts";
 import { parseRequest, RefusedRequest } from "./parse.ts";
@@ -31,7 +30,7 @@ function parse(key: number, body: Buffer): void {
     request = parseRequest(body);
   } catch (error) {
     if (error instanceof RefusedRequest) {
-      send({ key, kind: "refused", request: headOf(error.request), line: errorLine(error.refusal) });
+      send({ key, kind: "refused", request: headOf(error.request), fault: faultOf(error.refusal) });
     } else send({ key, kind: "bad", reason: (error as Error).message });
     return;
   }
@@ -52,7 +51,7 @@ function parse(key: number, body: Buffer): void {
     if (vector) parsed.vector = vector;
     send({ key, kind: "request", request: { ...head, args: parsed } }, vector ? [vector.buffer as ArrayBuffer] : []);
   } catch (error) {
-    send({ key, kind: "refused", request: head, line: errorLine(error) });
+    send({ key, kind: "refused", request: head, fault: faultOf(error) });
   }
 }
 
@@ -67,7 +66,7 @@ function pack(key: number, schema: Parameters<typeof packPut>[2]): void {
     if (texts) views.push(texts.bytes, texts.ends);
     send({ key, kind: "packed", packed }, [...new Set(views.map((view) => view.buffer as ArrayBuffer))]);
   } catch (error) {
-    send({ key, kind: "unpackable", line: errorLine(error) });
+    send({ key, kind: "unpackable", fault: faultOf(error) });
   }
 }
 

@@ -3,7 +3,7 @@
  * it for all, in turn; it is started with the first large frame.
  */
 import { RuntimeError } from "../errors.ts";
-import { errorFromLine, type Request } from "../wire/protocol.ts";
+import { errorFrom, type Fault, type Request } from "../wire/protocol.ts";
 import { BadRequest } from "./parse.ts";
 import type { PackedPut, PutSchema } from "./put.ts";
 
@@ -19,11 +19,11 @@ export type ToDecoder =
 /** Messages back. */
 export type FromDecoder =
   | { kind: "bad"; key: number; reason: string }
-  | { kind: "refused"; key: number; request: Request; line: string }
+  | { kind: "refused"; key: number; request: Request; fault: Fault }
   | { kind: "request"; key: number; request: Request }
   | { kind: "held"; key: number; request: Request }
   | { kind: "packed"; key: number; packed: PackedPut }
-  | { kind: "unpackable"; key: number; line: string };
+  | { kind: "unpackable"; key: number; fault: Fault };
 
 /** A request. */
 export interface Decoded {
@@ -111,7 +111,7 @@ export class Decoder {
       case "request":
         return { request: answer.request };
       case "refused":
-        return { request: answer.request, refusal: errorFromLine(answer.line) };
+        return { request: answer.request, refusal: errorFrom(answer.fault) };
       case "held":
         return { request: answer.request, held: this.held(key) };
       default:
@@ -126,7 +126,7 @@ export class Decoder {
         isHeld = false;
         const { dim, keyName, filterColumns } = schema;
         const answer = await this.ask({ kind: "pack", key, schema: { dim, keyName, filterColumns } }, []);
-        if (answer.kind === "unpackable") throw errorFromLine(answer.line);
+        if (answer.kind === "unpackable") throw errorFrom(answer.fault);
         if (answer.kind !== "packed") throw new RuntimeError("internal error: the decoder is out of step");
         return answer.packed;
       },

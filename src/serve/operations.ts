@@ -118,6 +118,7 @@ function saving(op: "save" | "compact", work: (collection: LocalCollection) => P
     if (before > known) {
       throw new OSError(
         `an earlier save of collection '${name}' failed, and changes that were acknowledged before it are lost: look which rows are there, and make them again. What came behind it is saved`,
+        "changes_lost",
       );
     }
     return null;

@@ -1,7 +1,7 @@
 /** Results and failures as the JSON of a reply. */
-import { errorLine, ValueError } from "../errors.ts";
+import { ValueError } from "../errors.ts";
 import { FRAME_BYTES_MAX, REQUEST_ID_LENGTH_MAX } from "../limits.ts";
-import type { Request } from "../wire/protocol.ts";
+import { faultOf, type Request } from "../wire/protocol.ts";
 import { Outbox } from "./outbox.ts";
 import { RawJson } from "./raw-json.ts";
 
@@ -17,7 +17,9 @@ export function success(result: unknown, id: Id): string {
 }
 
 export function failure(error: unknown, id: Id): string {
-  return `{"ok":false,"error":${JSON.stringify(errorLine(error))}${idPart(id)}}`;
+  const { error: line, code } = faultOf(error);
+  const codePart = code === undefined ? "" : `,"code":"${code}"`;
+  return `{"ok":false,"error":${JSON.stringify(line)}${codePart}${idPart(id)}}`;
 }
 
 /** Whether a reply, as made here, says that the request was carried out. */

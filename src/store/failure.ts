@@ -20,9 +20,12 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     case Status.KEY_EXISTS:
       return new KeyError(message);
     case Status.STATE:
-      return new RuntimeError(message);
+      return new RuntimeError(message, "no_lexical_index");
     case Status.BUSY:
-      return new TimeoutError(`collection '${name}' is being written by somebody else: ${message}; try again later`);
+      return new TimeoutError(
+        `collection '${name}' is being written by somebody else: ${message}; try again later`,
+        "locked",
+      );
     case Status.CANCELLED:
       return new CancelledError(`the call was cancelled${stands || `; collection '${name}' stands as last saved`}`);
     case Status.IO:
@@ -35,7 +38,7 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     case Status.NO_MEMORY:
       return new OSError(`out of memory${stands}`);
     case Status.ABI:
-      return new RuntimeError(`${message}: run 'svc runtime install' again`);
+      return new RuntimeError(`${message}: run 'svc runtime install' again`, "runtime_invalid");
     default:
       return new ValueError(message);
   }
@@ -45,6 +48,7 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
 export function damaged(name: string, what: string): OSError {
   return new OSError(
     `collection '${name}' is damaged: ${what}; restore it from a copy or an export, or move its folder away to start anew`,
+    "damaged",
   );
 }
 

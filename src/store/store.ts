@@ -94,7 +94,7 @@ export class Store {
   /** The collection of that name; a ValueError where there is none. */
   open(name: string): Collection {
     const found = this.find(name);
-    if (!found) throw new ValueError(`collection ${shown(name)} does not exist (create it first)`);
+    if (!found) throw new ValueError(`collection ${shown(name)} does not exist (create it first)`, "no_collection");
     return found;
   }
 

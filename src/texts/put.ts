@@ -64,6 +64,7 @@ export async function putUpdate(
     const some = missing.slice(0, 3).join(", ");
     throw new ValueError(
       `cannot update ${missing.length} of ${stored.length} ids, among them ${some}: they are not in collection '${collection.name}' (an upsert adds them)`,
+      "no_row",
     );
   }
   const { keyName } = collection.schema;

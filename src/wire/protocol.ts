@@ -2,9 +2,14 @@
 import {
   ArgumentTypeError,
   CancelledError,
+  ERROR_REASONS,
+  type ErrorType,
+  errorCode,
+  errorLine,
   KeyError,
   OSError,
   PermissionError,
+  type Reason,
   RuntimeError,
   type SvcError,
   TimeoutError,
@@ -48,14 +53,25 @@ export interface Request {
 /** What the server answers. */
 export type Reply =
   | { ok: true; result: unknown; id?: string | number | null }
-  | { ok: false; error: string; id?: string | number | null };
+  | ({ ok: false; id?: string | number | null } & Fault);
+
+/** A failure as it travels: `<Type>: <message>`, and its code where the type does not say the reason. */
+export interface Fault {
+  error: string;
+  code?: string | undefined;
+}
+
+/** A failure of any kind as it travels. */
+export function faultOf(error: unknown): Fault {
+  return { error: errorLine(error), code: errorCode(error) };
+}
 
 /** The errors without a type; the connection is closed behind each. */
 export const BAD_REQUEST = "bad request";
 export const UNAUTHORIZED = "unauthorized";
 export const AUTH_FIRST = "unauthorized: send auth first";
 
-const CLASSES: Record<string, new (message: string) => SvcError> = {
+const CLASSES: { [T in ErrorType]: new (message: string, reason?: Reason<T>) => SvcError<T> } = {
   ValueError,
   TypeError: ArgumentTypeError,
   KeyError,
@@ -66,12 +82,15 @@ const CLASSES: Record<string, new (message: string) => SvcError> = {
   CancelledError,
 };
 
-/** The error that a reply's line stands for: the class that a local call would have thrown. */
-export function errorFromLine(line: string): SvcError {
-  if (line.startsWith(UNAUTHORIZED)) return new PermissionError(`${line}: the server did not accept the token`);
+/** The error that a failed reply stands for: the class that a local call would have thrown, with its code. */
+export function errorFrom({ error: line, code = "" }: Fault): SvcError {
+  if (line.startsWith(UNAUTHORIZED)) {
+    return new PermissionError(`${line}: the server did not accept the token`, "unauthorized");
+  }
   if (line.startsWith(BAD_REQUEST)) return new ValueError("the server did not accept the request: bad request");
   const colon = line.indexOf(": ");
-  const type = line.slice(0, Math.max(colon, 0));
-  const known = Object.hasOwn(CLASSES, type) ? CLASSES[type] : undefined;
-  return known ? new known(line.slice(colon + 2)) : new RuntimeError(line);
+  const type = line.slice(0, Math.max(colon, 0)) as ErrorType;
+  if (!Object.hasOwn(CLASSES, type)) return new RuntimeError(line);
+  const reason = ERROR_REASONS[type].find((known) => code === `${type}.${known}`);
+  return new (CLASSES[type] as new (message: string, reason?: string) => SvcError)(line.slice(colon + 2), reason);
 }

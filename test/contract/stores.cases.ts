@@ -24,6 +24,7 @@ export const STORES: Cases = {
 
   async "a collection that does not exist is a ValueError"({ store }) {
     await fails(store.openCollection("nowhere"), "ValueError", "'nowhere' does not exist");
+    expect(await store.openCollection("nowhere").catch(({ code }) => code)).toBe("ValueError.no_collection");
   },
 
   async "others open what was saved"({ store, other }) {

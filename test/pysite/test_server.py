@@ -55,6 +55,7 @@ class ServerTest(unittest.TestCase):
         with self.assertRaises(ValueError) as caught:
             self.client.open_collection(name)
         self.assertIsInstance(caught.exception, svc.RemoteError)
+        self.assertEqual(caught.exception.code, "ValueError.no_collection")
         rows = self.client.create_collection(name, 2, filter_columns=["kind"])
         self.assertEqual(rows.name, name)
         self.assertNotIn(name, self.client.collections())

@@ -1,6 +1,6 @@
 /** Requests that chance has spoiled: each is answered once or ends its own connection, and the server stays. */
 import { expect, test } from "bun:test";
-import { ERROR_TYPES } from "../../src/errors.ts";
+import { ERROR_REASONS } from "../../src/errors.ts";
 import { random } from "../fixture.ts";
 import { type Answer, ask, frame, Honest, type Raw, TestServer, within } from "./raw.ts";
 
@@ -172,7 +172,7 @@ function isRequest(bytes: Buffer): boolean {
   }
 }
 
-const LINE = new RegExp(`^(${ERROR_TYPES.join("|")}): [^\\n]+$`);
+const LINE = new RegExp(`^(${Object.keys(ERROR_REASONS).join("|")}): [^\\n]+$`);
 
 function check(reply: Answer): string | undefined {
   if (reply?.ok === true) return "result" in reply ? undefined : "no result";

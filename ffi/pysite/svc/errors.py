@@ -6,11 +6,16 @@ ValueError`` and ``except svc.RemoteError`` both catch it. What this side finds 
 
 from __future__ import annotations
 
-from typing import Dict, Type
+from typing import Any, Dict, Type
 
 
 class RemoteError(Exception):
-    """An error that the server reported. Always an instance of the built-in class of its type as well."""
+    """An error that the server reported. Always an instance of the built-in class of its type as well.
+
+    ``code`` is ``<type>.<reason>``, as in ``"TimeoutError.locked"``: stable, where the sentence is not. Empty where the class says it all.
+    """
+
+    code: str = ""
 
 
 class OutcomeUnknownError(OSError):
@@ -72,8 +77,16 @@ _CLASSES: Dict[str, Type[RemoteError]] = {
 }
 
 
-def error_from_line(line: str) -> RemoteError:
-    """The exception for a reply's ``error``: one line ``<Type>: <message>``, or one of the three lines without a type."""
+def error_from_reply(reply: Dict[str, Any]) -> RemoteError:
+    """The exception for a failed reply, with its code."""
+    error = _error_from_line(reply["error"])
+    code = reply.get("code")
+    error.code = code if isinstance(code, str) else ""
+    return error
+
+
+def _error_from_line(line: str) -> RemoteError:
+    """One line ``<Type>: <message>``, or one of the three lines without a type."""
     if line == "unauthorized" or line.startswith("unauthorized:"):
         return RemotePermissionError(f"{line}: connect with the token that the server was started with")
     if line == "bad request":

@@ -9,7 +9,7 @@ import weakref
 from typing import Any, Dict, NamedTuple, NoReturn, Optional, Tuple, Type, Union
 
 from .address import Address
-from .errors import OutcomeUnknownError, RemoteOSError, error_from_line
+from .errors import OutcomeUnknownError, RemoteOSError, error_from_reply
 from .wire import Connection, MalformedReply, Stalled, json_bytes, parse_reply, request_frame
 
 #: Operations that change nothing: asking twice is asking once.
@@ -196,7 +196,7 @@ class Session:
         # An error without the request's id is about the connection, which the server closes behind it.
         if "id" not in reply or reply["error"].startswith("unauthorized"):
             self._drop()
-        raise error_from_line(reply["error"])
+        raise error_from_reply(reply)
 
     def _trade(self, connection: Connection, frame: bytes, wait: Optional[float]) -> bytes:
         try:
