@@ -23,7 +23,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-import { fullSync, tryLock } from "../ffi/libc.ts";
+import { fullSync, tryLock } from "../ffi/system/calls.ts";
 import { OSError, PermissionError, SvcError, TimeoutError, ValueError } from "./errors.ts";
 import { LOCK_WAIT_MS } from "./limits.ts";
 import { svcHome } from "./paths.ts";

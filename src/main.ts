@@ -42,18 +42,6 @@ const ROOT: Group = {
   },
 };
 
-/**
- * Bun's crash reporter uploads by default on macOS, and this program opens no connection that its user did not ask for. The reporter
- * reads C's environment, which `process.env` does not reach, so it is told through libc.
- */
-async function silenceCrashReports(): Promise<void> {
-  const { dlopen, FFIType } = await import("bun:ffi");
-  const { symbols } = dlopen("libSystem.B.dylib", {
-    setenv: { args: [FFIType.cstring, FFIType.cstring, FFIType.i32], returns: FFIType.i32 },
-  });
-  symbols.setenv(Buffer.from("BUN_ENABLE_CRASH_REPORTING\0"), Buffer.from("0\0"), 1);
-}
-
-if (process.platform === "darwin") await silenceCrashReports();
+if (process.platform === "darwin") (await import("../ffi/system/calls.ts")).silenceCrashReports();
 // Every writer has flushed by now; what still holds the event loop, such as a stdin nobody closed, must not hold the process.
 process.exit(await run(ROOT, process.argv.slice(2)));

@@ -5,11 +5,11 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuildOptions, build } from "../build.ts";
-import { LIBRARIES } from "../src/build/native.ts";
+import { LIBRARIES } from "../src/build/compile.ts";
 import { createdTime, defaultRelease, releaseKey } from "../src/build/release.ts";
 import { PLATFORM_TAGS, platformTag } from "../src/paths.ts";
 import { BundleReader } from "../src/runtime/bundle.ts";
-import { parseManifest } from "../src/runtime/manifest.ts";
+import { parseManifest } from "../src/runtime/bundle-manifest.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-build-"));
 const cache = join(import.meta.dir, "../.build/test");

@@ -1,8 +1,8 @@
 /** The native libraries of this checkout, mapped once a process. A build with nothing changed costs milliseconds. */
 import { join } from "node:path";
-import { buildNative } from "../src/build/native.ts";
+import { buildNative } from "../src/build/compile.ts";
 import { platformTag } from "../src/paths.ts";
-import { type Native, openNative } from "../src/runtime/native.ts";
+import { type Native, openNative } from "../src/runtime/libraries.ts";
 
 const ROOT = join(import.meta.dir, "..");
 

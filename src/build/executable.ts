@@ -18,7 +18,7 @@ import {
 import { dirname, join } from "node:path";
 import { type BuildInfo, EMBEDDED_BUNDLE } from "../build-info.ts";
 import { type PlatformTag, platformTag } from "../paths.ts";
-import { BuildError, hash } from "./native.ts";
+import { BuildError, hash } from "./compile.ts";
 
 const FLAGS = [
   "--compile",

@@ -9,8 +9,14 @@ import { join, relative } from "node:path";
 import { makeDirectory, readSecret, writeDurable } from "../durable.ts";
 import type { PlatformTag } from "../paths.ts";
 import { type BundleEntry, MANIFEST_NAME, packBundle, SIGNATURE_NAME } from "../runtime/bundle.ts";
-import { type ArtifactRole, libraryName, MANIFEST_FORMAT, type RuntimeManifest, sha256 } from "../runtime/manifest.ts";
-import { BuildError } from "./native.ts";
+import {
+  type ArtifactRole,
+  libraryName,
+  MANIFEST_FORMAT,
+  type RuntimeManifest,
+  sha256,
+} from "../runtime/bundle-manifest.ts";
+import { BuildError } from "./compile.ts";
 
 const KEY_BITS = 3072;
 

@@ -3,10 +3,10 @@
  * answers `tools/list` never imports this file.
  */
 import { buildInfo } from "../build-info.ts";
-import { verifiedNative } from "../engine/native.ts";
 import { openMemory } from "../memory/open.ts";
 import type { Verbs } from "../memory/requests.ts";
 import { type Env, memoryPath, svcHome } from "../paths.ts";
+import { verifiedNative } from "../runtime/libraries.ts";
 import { optimiseForWork } from "./jit.ts";
 
 export interface GateOptions {

@@ -1,6 +1,6 @@
 /** `svc serve`: the memory for other processes and hosts. */
 import { statSync } from "node:fs";
-import { keepHeapSmall } from "../../ffi/libc.ts";
+import { keepHeapSmall } from "../../ffi/system/calls.ts";
 import { buildInfo } from "../build-info.ts";
 import { errorLine, OSError } from "../errors.ts";
 import { memoryPath, svcHome } from "../paths.ts";
@@ -110,7 +110,7 @@ export default command({
     const [{ LocalStore }, { serve }, { verifiedNative }, { optimiseForWork }] = await Promise.all([
       import("../engine/local-store.ts"),
       import("../serve/server.ts"),
-      import("../engine/native.ts"),
+      import("../runtime/libraries.ts"),
       import("./jit.ts"),
     ]);
     optimiseForWork();

@@ -5,13 +5,13 @@ import { toPartitionKey } from "../checks/accepted.ts";
 import { kindOf } from "../checks/kinds.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
 import { type Env, memoryPath } from "../paths.ts";
-import type { Native } from "../runtime/native.ts";
+import type { Native } from "../runtime/libraries.ts";
+import { verifiedNative } from "../runtime/libraries.ts";
 import { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { type EmbedderSource, Embedders } from "../texts/embedders.ts";
 import type { CreateOptions, StoreApi } from "./api.ts";
 import { LocalCollection } from "./local-collection.ts";
-import { verifiedNative } from "./native.ts";
 import { checkString, checkStrings } from "./rows.ts";
 
 /** How to open a memory directory. */

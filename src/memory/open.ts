@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { diskError } from "../durable.ts";
-import type { Native } from "../runtime/native.ts";
+import type { Native } from "../runtime/libraries.ts";
 import { Store } from "../store/store.ts";
 import { MultigramEmbedder } from "../texts/kernel.ts";
 import { Memory } from "./memory.ts";

@@ -9,7 +9,7 @@
 import { createGunzip, gzipSync } from "node:zlib";
 import { RuntimeError } from "../errors.ts";
 import { BUNDLE_BYTES_MAX, RUNTIME_MANIFEST_BYTES_MAX, RUNTIME_SIGNATURE_BYTES_MAX } from "../limits.ts";
-import { type Artifact, fits, type RuntimeManifest } from "./manifest.ts";
+import { type Artifact, fits, type RuntimeManifest } from "./bundle-manifest.ts";
 
 /** The first two entries, in this order. */
 export const MANIFEST_NAME = "telys_manifest.json";

@@ -5,14 +5,14 @@
  */
 import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { exchangePaths } from "../../ffi/libc.ts";
+import { exchangePaths } from "../../ffi/system/calls.ts";
 import { diskError, makeDirectory, syncDirectory, withLock, writeNew } from "../durable.ts";
 import { PermissionError, RuntimeError, ValueError } from "../errors.ts";
 import { type Env, type PlatformTag, runtimePaths } from "../paths.ts";
 import { type ReleaseAnchor, releaseAnchor, requireSignature } from "./anchor.ts";
 import { BundleReader, MANIFEST_NAME, SIGNATURE_NAME } from "./bundle.ts";
+import { parseManifest, type RuntimeManifest, sha256 } from "./bundle-manifest.ts";
 import { type LicenseCheck, openSigned, requirePlatform } from "./load.ts";
-import { parseManifest, type RuntimeManifest, sha256 } from "./manifest.ts";
 import { permissionFaults } from "./permissions.ts";
 import { type AbiVersions, stagedFaults } from "./verify.ts";
 

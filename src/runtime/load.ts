@@ -3,24 +3,26 @@
  * it is checked, the manifest's signature, the licence, and each library is read once; the bytes that were hashed are the bytes
  * that are mapped. The licence is the login's, from the caller; the copy of it beside the libraries has no say.
  */
-import { type MappedBytes, mapVerified } from "../../ffi/open.ts";
+import { type MappedBytes, mapVerified } from "../../ffi/system/map.ts";
 import { readCapped } from "../durable.ts";
 import { PermissionError, RuntimeError, SvcError } from "../errors.ts";
 import { RUNTIME_MANIFEST_BYTES_MAX, RUNTIME_SIGNATURE_BYTES_MAX } from "../limits.ts";
 import { type Env, type PlatformTag, platformTag, runtimePaths } from "../paths.ts";
 import { type ReleaseAnchor, releaseAnchor, requireSignature } from "./anchor.ts";
-import { type Artifact, fits, libraryArtifact, parseManifest, type RuntimeManifest } from "./manifest.ts";
+import { type Artifact, fits, libraryArtifact, parseManifest, type RuntimeManifest } from "./bundle-manifest.ts";
 import { permissionFaults } from "./permissions.ts";
 
 /** What says whether a licence is good, from the account layer; it throws PermissionError where it is not. */
 export type LicenseCheck = (jwt: string) => Promise<unknown>;
 
-/** Two libraries ready for `dlopen`. */
-export interface VerifiedBytes {
-  /** Path of libame_kernel for dlopen. */
+/** What `dlopen` is given for each library. */
+export interface LibraryPaths {
   kernelPath: string;
-  /** Path of libty_runtime for dlopen. */
   runtimePath: string;
+}
+
+/** Two libraries ready for `dlopen`. */
+export interface MappedLibraries extends LibraryPaths {
   /** Version and release of the install, from its signed manifest. */
   version: string;
   release: number;
@@ -47,7 +49,7 @@ export async function loadVerified(options: {
   /** As signed: the one of this machine's login. */
   license: string;
   checkLicense: LicenseCheck;
-}): Promise<VerifiedBytes> {
+}): Promise<MappedLibraries> {
   const { home, env, license, checkLicense } = options;
   const tag = requirePlatform();
   const paths = runtimePaths(home, tag);

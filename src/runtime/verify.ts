@@ -4,14 +4,14 @@
  */
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
-import { abiVersion } from "../../ffi/open.ts";
+import { abiVersion } from "../../ffi/system/map.ts";
 import { buildInfo } from "../build-info.ts";
 import { checkSecretFile, diskError } from "../durable.ts";
 import { errorLine, PermissionError, RuntimeError } from "../errors.ts";
 import { type Env, type PlatformTag, platformTag, runtimePaths } from "../paths.ts";
 import { type ReleaseAnchor, releaseAnchor } from "./anchor.ts";
+import { type Artifact, libraryArtifact, type RuntimeManifest } from "./bundle-manifest.ts";
 import { mapArtifact, openSigned, readArtifact, requirePlatform } from "./load.ts";
-import { type Artifact, libraryArtifact, type RuntimeManifest } from "./manifest.ts";
 import { permissionFaults } from "./permissions.ts";
 
 /** One question and its answer. `name` is stable and may be relied on; `detail` is a sentence. */

@@ -4,7 +4,7 @@
  */
 import { closeSync, lstatSync, openSync, realpathSync, renameSync, rmSync, type Stats, unlinkSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { tryLock } from "../../ffi/libc.ts";
+import { tryLock } from "../../ffi/system/calls.ts";
 import { diskError, makeDirectory } from "../durable.ts";
 import { OSError, PermissionError, TimeoutError, ValueError } from "../errors.ts";
 

@@ -1,7 +1,7 @@
 /** The C tests, linked with the objects that ship. Under sanitizers they run with `npm run test:native`. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { buildProgram } from "../../src/build/native.ts";
+import { buildProgram } from "../../src/build/compile.ts";
 import { platformTag } from "../../src/paths.ts";
 
 const ROOT = join(import.meta.dir, "../..");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { functionWords, levelOf, TIERS } from "../../ffi/ame_kernel/prior/make.ts";
 import { SOURCES } from "../../ffi/ame_kernel/prior/sources.ts";
 import { header, LEVELS, readLevels } from "../../ffi/ame_kernel/prior/table.ts";
-import { buildProgram } from "../../src/build/native.ts";
+import { buildProgram } from "../../src/build/compile.ts";
 import { platformTag } from "../../src/paths.ts";
 
 const ROOT = join(import.meta.dir, "../..");

@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { nativeSources } from "../../src/build/native.ts";
+import { nativeSources } from "../../src/build/compile.ts";
 import { platformTag } from "../../src/paths.ts";
 
 const ROOT = join(import.meta.dir, "../..");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { RuntimeError } from "../../src/errors.ts";
 import { type BundleEntry, BundleReader, packBundle } from "../../src/runtime/bundle.ts";
-import { type RuntimeManifest, sha256 } from "../../src/runtime/manifest.ts";
+import { type RuntimeManifest, sha256 } from "../../src/runtime/bundle-manifest.ts";
 import { flipped } from "./fixture.ts";
 
 const bytes = (length: number, fill = 7) => new Uint8Array(length).fill(fill);

@@ -3,12 +3,12 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildNative } from "../../src/build/native.ts";
+import { buildNative } from "../../src/build/compile.ts";
 import { PermissionError } from "../../src/errors.ts";
 import { type PlatformTag, platformTag, runtimePaths } from "../../src/paths.ts";
 import { type BundleEntry, MANIFEST_NAME, packBundle, SIGNATURE_NAME } from "../../src/runtime/bundle.ts";
+import { libraryName, sha256 } from "../../src/runtime/bundle-manifest.ts";
 import { type InstallOptions, installRuntime } from "../../src/runtime/install.ts";
-import { libraryName, sha256 } from "../../src/runtime/manifest.ts";
 import { type VerifyOptions, type VerifyReport, verifyInstalled } from "../../src/runtime/verify.ts";
 
 export const tag: PlatformTag = platformTag()!;

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { abiVersion, mapVerified } from "../../ffi/open.ts";
+import { abiVersion, mapVerified } from "../../ffi/system/map.ts";
 import { PermissionError } from "../../src/errors.ts";
 import { loadVerified } from "../../src/runtime/load.ts";
 import * as f from "./fixture.ts";

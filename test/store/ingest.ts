@@ -1,5 +1,5 @@
 /** A process that adds rows to a new collection, in calls of some rows each, saves, and ends: its memory is what a test looks at. */
-import { keepHeapSmall } from "../../ffi/libc.ts";
+import { keepHeapSmall } from "../../ffi/system/calls.ts";
 import { Put } from "../../src/store/writer.ts";
 import { openStore } from "../fixture.ts";
 

@@ -1,5 +1,5 @@
 /** `svc mem import`: JSON lines into a collection, in batches; a batch is written whole or not at all. */
-import { keepHeapSmall } from "../../../ffi/libc.ts";
+import { keepHeapSmall } from "../../../ffi/system/calls.ts";
 import { toId } from "../../checks/accepted.ts";
 import { isObject } from "../../checks/kinds.ts";
 import { CancelledError, SvcError, ValueError } from "../../errors.ts";

@@ -1,5 +1,5 @@
 /** A process of this project's engine. */
-import { keepHeapSmall } from "../../../ffi/libc.ts";
+import { keepHeapSmall } from "../../../ffi/system/calls.ts";
 import { carryOut } from "./job.ts";
 import { ours } from "./ours.ts";
 import { embedding } from "./ours-embed.ts";

@@ -1,9 +1,9 @@
 /**
- * The handful of system calls that node:fs does not offer, opened from libc when first needed: sealed memory files, `flock`,
- * the exchange of two directories in one step, and the sync that reaches the medium on macOS.
+ * The door into the C library: the system calls that node:fs lacks, opened when first needed. Sealed memory files, `flock`, the
+ * exchange of two directories in one step, the sync that reaches the medium on macOS, and the limits of the C library's heap.
  *
  * None of these functions reports `errno`: between two calls the JavaScript engine may make system calls of its own, so what
- * `errno` holds afterwards is not reliably ours. Callers get success or not, and none of them needs more.
+ * `errno` holds afterwards may be theirs. Callers get success or not, and none of them needs more.
  */
 import { dlopen, FFIType } from "bun:ffi";
 
@@ -47,6 +47,7 @@ function openMac() {
     fcntl: { args: [i32, i32], returns: i32 },
     flock: { args: [i32, i32], returns: i32 },
     renamex_np: { args: [ptr, ptr, u32], returns: i32 },
+    setenv: { args: [ptr, ptr, i32], returns: i32 },
   }).symbols;
 }
 
@@ -115,4 +116,12 @@ export function keepHeapSmall(): void {
   if (isMac) return;
   onLinux().mallopt(M_ARENA_MAX, 1);
   onLinux().mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+}
+
+/**
+ * Stops Bun's crash reporter, which uploads by default on macOS (elsewhere there is nothing to do): this program opens no connection
+ * that its user did not ask for. The reporter reads C's environment, which `process.env` does not reach.
+ */
+export function silenceCrashReports(): void {
+  if (isMac) onMac().setenv(cString("BUN_ENABLE_CRASH_REPORTING"), cString("0"), 1);
 }

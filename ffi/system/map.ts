@@ -10,7 +10,7 @@ import { dlopen, FFIType } from "bun:ffi";
 import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { memoryFile, sealMemoryFile } from "./libc.ts";
+import { memoryFile, sealMemoryFile } from "./calls.ts";
 
 /** Bytes that the dynamic loader can be pointed at. */
 export interface MappedBytes {
