@@ -1,32 +1,13 @@
-/**
- * Was the one login done, and does its licence hold? The gate in front of every tool, and the way out again.
- */
+/** Was the login done, and is its licence good? The check in front of every tool, and `svc logout`. */
 import { unlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { diskError, syncDirectory } from "../durable.ts";
 import { PermissionError } from "../errors.ts";
 import { accountPaths, type Env } from "../paths.ts";
-import { type BuildTrust, licenseAnchor } from "./anchors.ts";
-import { readClock } from "./clock.ts";
 import { readDevice } from "./device.ts";
 import { secretText } from "./files.ts";
-import { type License, verifyLicense } from "./license.ts";
-import { NOT_LOGGED_IN, storedLicense } from "./license-check.ts";
-
-/** What a login left behind, found good. */
-export interface Login {
-  readonly license: License;
-  /** The licence as signed, for whoever checks it again: the runtime when it is installed and loaded. */
-  readonly jwt: string;
-  /** Sentences worth showing once; none of them stops anything. */
-  readonly warnings: readonly string[];
-}
-
-/** For tests: the present in seconds, and the build whose trust counts. */
-export interface LoginCheck {
-  readonly now?: number;
-  readonly build?: BuildTrust;
-}
+import type { License } from "./license.ts";
+import { type CheckOptions, checkLicense, NOT_LOGGED_IN, storedLicense } from "./license-check.ts";
 
 /** The secrets that requests to an authority carry; each from the environment first, then from its file. */
 export interface Credentials {
@@ -37,9 +18,16 @@ export interface Credentials {
 /**
  * Checks that `svc login` was done on this machine and that its licence is good. Works offline, takes a few milliseconds.
  * `SVC_TOKEN` and `SVC_API_KEY` stand in for their files; the licence, the device id and the device key have no stand-in.
+ *
+ * @param options.known a licence that this process has verified: where the stored one has the same bytes, that was enough
+ * @returns the login's licence; its warnings are worth showing once, none of them stops anything
  * @throws PermissionError if not logged in, if a file is damaged or others can read it, if the licence is refused.
  */
-export async function requireLogin(home: string, env: Env = process.env, options: LoginCheck = {}): Promise<Login> {
+export async function requireLogin(
+  home: string,
+  env: Env = process.env,
+  options: CheckOptions & { readonly known?: License } = {},
+): Promise<License> {
   const jwt = storedLicense(home);
   if (jwt === undefined) throw new PermissionError(NOT_LOGGED_IN);
   const device = readDevice(home);
@@ -47,15 +35,9 @@ export async function requireLogin(home: string, env: Env = process.env, options
   const { token, apiKey } = readCredentials(home, env);
   if (apiKey === undefined) throw incomplete("api_key is missing");
   if (token === undefined && !env.SVC_API_KEY) throw incomplete("token is missing");
-  const anchor = licenseAnchor(home, env, options.build);
-  const clock = readClock(home, options.now);
-  const license = await verifyLicense(jwt, {
-    publicKeyPem: anchor.publicKeyPem,
-    deviceThumbprint: device.thumbprint,
-    now: clock.now,
-    latest: clock.latest,
-  });
-  return { license, jwt, warnings: [...license.warnings, ...(clock.warning ? [clock.warning] : [])] };
+  const { known } = options;
+  if (known?.jwt === jwt && known.deviceThumbprint === device.thumbprint) return known;
+  return checkLicense(home, env, jwt, { ...options, device });
 }
 
 /**

@@ -1,17 +1,22 @@
-/**
- * The licence of this machine's login, and the check that loading, installing and verifying the runtime are handed: the account
- * layer's knowledge in three functions.
- */
+/** Is a licence good on this machine, now? The one of the login, or one that a caller has. */
 import { PermissionError, ValueError } from "../errors.ts";
 import { accountPaths, type Env } from "../paths.ts";
-import { licenseAnchor } from "./anchors.ts";
+import { type BuildTrust, licenseAnchor } from "./anchors.ts";
 import { readClock } from "./clock.ts";
-import { readDevice } from "./device.ts";
+import { type DeviceIdentity, readDevice } from "./device.ts";
 import { secretText } from "./files.ts";
 import { type License, verifyLicense } from "./license.ts";
 
 /** The one sentence for a machine where no login was done. */
 export const NOT_LOGGED_IN = "not logged in: run 'svc login' once";
+
+export interface CheckOptions {
+  /** This machine's identity, where the caller has read it. */
+  readonly device?: DeviceIdentity;
+  /** For tests: the present in seconds, and the build whose trust counts. */
+  readonly now?: number;
+  readonly build?: BuildTrust;
+}
 
 /**
  * `login_license.jwt` as signed, not verified; `undefined` where there is none.
@@ -32,20 +37,18 @@ export function storedLicense(home: string): string | undefined {
 export async function checkStoredLicense(home: string, env: Env): Promise<License> {
   const jwt = storedLicense(home);
   if (jwt === undefined) throw new PermissionError(NOT_LOGGED_IN);
-  return licenseCheck(home, env)(jwt);
+  return checkLicense(home, env, jwt);
 }
 
-/** Says whether a licence is good on this machine, now. */
-export function licenseCheck(home: string, env: Env): (jwt: string) => Promise<License> {
-  return async (jwt) => {
-    const device = readDevice(home);
-    if (!device) throw new PermissionError("this machine has no device key yet: run 'svc login' once");
-    const clock = readClock(home);
-    return verifyLicense(jwt, {
-      publicKeyPem: licenseAnchor(home, env).publicKeyPem,
-      deviceThumbprint: device.thumbprint,
-      now: clock.now,
-      latest: clock.latest,
-    });
-  };
+/**
+ * Checks a licence against this machine's device, anchor and clock; a clock that went back is among the warnings.
+ * @throws PermissionError where it is not good; ValueError where the anchor cannot be used
+ */
+export async function checkLicense(home: string, env: Env, jwt: string, options: CheckOptions = {}): Promise<License> {
+  const device = options.device ?? readDevice(home);
+  if (!device) throw new PermissionError("this machine has no device key yet: run 'svc login' once");
+  const { publicKeyPem } = licenseAnchor(home, env, options.build);
+  const { now, latest, warning } = readClock(home, options.now);
+  const license = await verifyLicense(jwt, { publicKeyPem, deviceThumbprint: device.thumbprint, now, latest });
+  return warning === undefined ? license : { ...license, warnings: [...license.warnings, warning] };
 }

@@ -13,8 +13,13 @@ export const LICENSE_VERSION = 2;
 /** Clocks of two machines may differ by this much, in `nbf` and `iat`. */
 export const CLOCK_SKEW_SECONDS = 300;
 
-/** A licence that was found good. Times are in seconds since 1970. */
+declare const verified: unique symbol;
+
+/** A licence that was found good; only `verifyLicense` makes one. Times are in seconds since 1970. */
 export interface License {
+  readonly [verified]: true;
+  /** As signed. */
+  readonly jwt: string;
   readonly id: string | undefined;
   readonly account: string | undefined;
   readonly tier: string;
@@ -55,12 +60,13 @@ export async function verifyLicense(jwt: string, options: VerifyOptions): Promis
   const bound = isRecord(claims.cnf) ? claims.cnf.jkt : undefined;
   if (bound !== options.deviceThumbprint) throw refused("it was issued to another device");
   return {
+    jwt,
     id: textOrUndefined(claims.jti),
     account: textOrUndefined(claims.sub),
     ...product,
     deviceThumbprint: options.deviceThumbprint,
     ...times,
-  };
+  } as License;
 }
 
 /**

@@ -1,5 +1,6 @@
 /**
- * `svc login`, once per machine: a token, an API key, a registered device, a licence. Knows addresses, not who answers there.
+ * `svc login`, once per machine: a token, an API key, a registered device, a licence. It is given
+ * addresses; a local authority and a remote one are the same to it.
  * The five files are written 0600, the device key first and the licence last, so that a licence on disk means all of them are.
  */
 import { writeDurable } from "../durable.ts";
@@ -32,7 +33,6 @@ export interface LoginOptions extends Pick<DeviceFlowOptions, "onCode" | "signal
 export interface LoginResult {
   readonly deviceId: string;
   readonly license: License;
-  readonly jwt: string;
   readonly apiKey: string;
 }
 
@@ -70,7 +70,7 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
   writeDurable(paths.apiKey, `${apiKey}\n`);
   resetClock(home, options.now);
   writeDurable(paths.license, `${jwt}\n`);
-  return { deviceId: device.id, license, jwt, apiKey };
+  return { deviceId: device.id, license, apiKey };
 }
 
 /** A secret handed to us, or `undefined` if empty. It becomes a header, so it must be printable; the message never quotes it. */

@@ -2,7 +2,9 @@
  * `svc login`: once per machine. Starts the local authority where no other is configured and hands its address to the account layer,
  * which knows only an address; then installs the runtime and checks it.
  */
+import { requireLogin } from "../account/credentials.ts";
 import { configuredEndpoints, type Endpoints } from "../account/endpoints.ts";
+import type { License } from "../account/license.ts";
 import { type DeviceCode, type LoginResult, login } from "../account/login.ts";
 import type { RunningAuthority } from "../authority/server.ts";
 import { errorLine, RuntimeError } from "../errors.ts";
@@ -40,8 +42,8 @@ export default command({
     });
     for (const warning of result.license.warnings) note(`note: ${warning}`);
     if (!args.json) print(`logged in with a ${result.license.tier} licence until ${day(result.license.expiresAt)}`);
-    await renewCopy(env, result.jwt);
-    const installed = args.install ? await installAndVerify(env, signal) : undefined;
+    await renewCopy(env, result.license.jwt);
+    const installed = args.install ? await installAndVerify(env, result.license, signal) : undefined;
     if (args.json) return printJson(asJson(result, installed));
     if (installed) print(`${describeInstall(installed)}; verified`);
     else print("the runtime was left as it is: 'svc runtime install' installs it");
@@ -78,7 +80,7 @@ function showCode({ userCode, verificationUri, verificationUriComplete }: Device
   note("waiting for the confirmation; Ctrl-C stops");
 }
 
-/** The licence beside the libraries follows the login's. Nothing is decided by it, so that a failure is no more than worth a word. */
+/** The licence beside the libraries follows the login's. Nothing is decided by it, so that a failure is only noted. */
 async function renewCopy(env: Env, jwt: string): Promise<void> {
   const { renewLicenseCopy } = await import("../runtime/license-copy.ts");
   try {
@@ -88,16 +90,20 @@ async function renewCopy(env: Env, jwt: string): Promise<void> {
   }
 }
 
-/** @throws RuntimeError naming the first check that failed */
-async function installAndVerify(env: Env, signal: AbortSignal): Promise<Provisioned> {
-  const installed = await provision({ env, signal, keepNewer: true });
-  const { verifyAll } = await import("./runtime-verify.ts");
-  const failed = (await verifyAll(env)).checks.find(({ ok }) => !ok);
+/**
+ * Installs the runtime once the login is whole. What this process installs it verifies on the way; one that is kept is verified here.
+ * @throws PermissionError where a tool call would refuse the login; RuntimeError naming the first check that the kept one failed
+ */
+async function installAndVerify(env: Env, known: License, signal: AbortSignal): Promise<Provisioned> {
+  const home = svcHome(env);
+  const license = await requireLogin(home, env, { known });
+  const installed = await provision({ env, signal, license, keepNewer: true });
+  if (!installed.declined) return installed;
+  const { verifyInstalled } = await import("../runtime/verify.ts");
+  const failed = (await verifyInstalled({ home, env })).checks.find(({ ok }) => !ok);
   if (!failed) return installed;
-  const said = `${failed.name} failed: ${failed.detail}`;
-  if (!installed.declined) throw new RuntimeError(`the runtime was installed but ${said}`);
   const otherwise = "if that cannot be mended, 'svc runtime install --allow-downgrade' replaces it";
-  throw new RuntimeError(`the newer runtime was kept but ${said}; ${otherwise}`);
+  throw new RuntimeError(`the newer runtime was kept but ${failed.name} failed: ${failed.detail}; ${otherwise}`);
 }
 
 function asJson({ deviceId, license }: LoginResult, installed: Provisioned | undefined) {

@@ -1,15 +1,15 @@
 /** From a bundle, wherever it comes from, to an install: what `svc login` and `svc runtime install` share. */
-import { readCredentials, requireLogin } from "../account/credentials.ts";
+import { readCredentials } from "../account/credentials.ts";
 import { configuredEndpoints } from "../account/endpoints.ts";
-import { licenseCheck } from "../account/license-check.ts";
+import type { License } from "../account/license.ts";
 import { fetchBundle } from "../account/packages.ts";
 import { buildInfo, embeddedBundle } from "../build-info.ts";
 import { readCapped } from "../durable.ts";
 import { RuntimeError, ValueError } from "../errors.ts";
-import { BUNDLE_BYTES_MAX, SECRET_BYTES_MAX } from "../limits.ts";
+import { BUNDLE_BYTES_MAX } from "../limits.ts";
 import { type Env, svcHome } from "../paths.ts";
-import { type InstallResult, installRuntime, keptInstall } from "../runtime/install.ts";
-import { requirePlatform } from "../runtime/load.ts";
+import { type InstallResult, installRuntime } from "../runtime/install.ts";
+import { requirePlatform } from "../runtime/signed.ts";
 import { startProgress } from "./progress.ts";
 
 export interface ProvisionOptions {
@@ -17,8 +17,7 @@ export interface ProvisionOptions {
   readonly signal: AbortSignal;
   /** A bundle on disk; absent: the packages server where one is configured, else the embedded bundle. */
   readonly file?: string;
-  /** A file with the licence; absent: the one of this machine's login. */
-  readonly license?: string;
+  readonly license: License;
   readonly version?: string;
   readonly allowDowngrade?: boolean;
   /** Keep an install that is newer than the bundle. */
@@ -32,27 +31,22 @@ export interface Provisioned extends InstallResult {
 
 /**
  * Finds the bundle and installs it.
- * @throws PermissionError if not logged in and no licence is given; and what finding and installing throw
+ * @throws what finding and installing throw
  */
 export async function provision(options: ProvisionOptions): Promise<Provisioned> {
-  const { env, version, allowDowngrade, keepNewer } = options;
+  const { env, license, version, allowDowngrade, keepNewer } = options;
   const home = svcHome(env);
-  const license = options.license === undefined ? (await requireLogin(home, env)).jwt : licenseFile(options.license);
   const { bytes, source } = await obtainBundle(options, home);
   options.signal.throwIfAborted();
-  if (keepNewer && source === "embedded") {
-    // The release of the embedded bundle is known without its signature, which a key in SVC_RELEASE_PUBKEY would not fit.
-    const kept = await keptInstall(home, env, buildInfo());
-    if (kept) return { ...kept, source };
-  }
   const result = await installRuntime({
     home,
     env,
     bundle: bytes,
     license,
-    checkLicense: licenseCheck(home, env),
     allowDowngrade,
     keepNewer,
+    // The embedded bundle's signature does not fit a key in SVC_RELEASE_PUBKEY.
+    offered: source === "embedded" ? buildInfo() : undefined,
     version,
     provenance: source,
   });
@@ -77,7 +71,7 @@ async function obtainBundle(options: ProvisionOptions, home: string): Promise<{ 
       packages,
       version: options.version ?? buildInfo().version,
       tag: requirePlatform(),
-      // The key that this machine's own authority gave is no business of somebody else's server.
+      // The key that this machine's own authority gave is not sent to another server.
       apiKey: configured ? readCredentials(home, env).apiKey : env.SVC_API_KEY,
       signal,
       onProgress: (received, total) => progress.update(received, total),
@@ -88,11 +82,8 @@ async function obtainBundle(options: ProvisionOptions, home: string): Promise<{ 
   }
 }
 
-function licenseFile(path: string): string {
-  return new TextDecoder().decode(named("--license", path, SECRET_BYTES_MAX)).trim();
-}
-
-function named(flag: string, path: string, bytesMax: number): Uint8Array {
+/** The bytes of a file that a flag names. @throws ValueError where there is none, or it is too large */
+export function named(flag: string, path: string, bytesMax: number): Uint8Array {
   const bytes = readCapped(path, bytesMax);
   if (!bytes) throw new ValueError(`${flag}: there is no file '${path}'`);
   return bytes;

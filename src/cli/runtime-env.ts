@@ -2,7 +2,7 @@
 import { lstatSync } from "node:fs";
 import { checkStoredLicense } from "../account/license-check.ts";
 import { runtimePaths, svcHome } from "../paths.ts";
-import { requirePlatform } from "../runtime/load.ts";
+import { requirePlatform } from "../runtime/signed.ts";
 import { verifyInstalled } from "../runtime/verify.ts";
 import { command } from "./command.ts";
 import { note, print, printJson } from "./output.ts";

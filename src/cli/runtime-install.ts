@@ -1,7 +1,12 @@
 /** `svc runtime install`. */
+import { requireLogin } from "../account/credentials.ts";
+import type { License } from "../account/license.ts";
+import { checkLicense } from "../account/license-check.ts";
+import { SECRET_BYTES_MAX } from "../limits.ts";
+import { type Env, svcHome } from "../paths.ts";
 import { command } from "./command.ts";
 import { note, print, printJson } from "./output.ts";
-import { type Provisioned, provision } from "./provision.ts";
+import { named, type Provisioned, provision } from "./provision.ts";
 
 export default command({
   summary: "install the runtime for this machine",
@@ -25,8 +30,8 @@ export default command({
     const installed = await provision({
       env,
       signal,
+      license: await licenseFor(env, args.license),
       file: args.file,
-      license: args.license,
       version: args.version,
       allowDowngrade: args["allow-downgrade"],
     });
@@ -35,6 +40,14 @@ export default command({
     note("check it at any time with 'svc runtime verify'");
   },
 });
+
+/** The verified licence: of the file, else of this machine's login. */
+function licenseFor(env: Env, file: string | undefined): Promise<License> {
+  const home = svcHome(env);
+  if (file === undefined) return requireLogin(home, env);
+  const jwt = new TextDecoder().decode(named("--license", file, SECRET_BYTES_MAX)).trim();
+  return checkLicense(home, env, jwt);
+}
 
 /** One line about an install, or about a newer one that was kept. */
 export function describeInstall(outcome: Provisioned): string {

@@ -6,7 +6,7 @@ import { RUNTIME_MANIFEST_BYTES_MAX } from "../limits.ts";
 import { type Env, runtimePaths, svcHome } from "../paths.ts";
 import { releaseAnchor } from "../runtime/anchor.ts";
 import type { InstalledRecord } from "../runtime/install.ts";
-import { openSigned, requirePlatform } from "../runtime/load.ts";
+import { readSigned, requirePlatform } from "../runtime/signed.ts";
 import { command } from "./command.ts";
 import { oneLine, print, printJson } from "./output.ts";
 
@@ -38,7 +38,7 @@ async function readStatus(home: string, env: Env) {
   const { dir, installed } = runtimePaths(home, platform);
   const runtime = { version: null as string | null, release: null as number | null, problem: null as string | null };
   try {
-    const { manifest } = await openSigned(dir, platform, releaseAnchor(env));
+    const { manifest } = await readSigned(dir, platform, releaseAnchor(env));
     runtime.version = manifest.version;
     runtime.release = manifest.release;
   } catch (error) {
@@ -47,7 +47,7 @@ async function readStatus(home: string, env: Env) {
   const record = runtime.version === null ? undefined : readRecord(installed);
   const login = { tier: null as string | null, expires_at: null as string | null, problem: null as string | null };
   try {
-    const { license } = await requireLogin(home, env);
+    const license = await requireLogin(home, env);
     login.tier = license.tier;
     login.expires_at = day(license.expiresAt);
   } catch (error) {

@@ -1,6 +1,7 @@
 /** `svc runtime verify`. */
 import { type LicenseAnchor, licenseAnchor } from "../account/anchors.ts";
 import { requireLogin } from "../account/credentials.ts";
+import type { License } from "../account/license.ts";
 import { checkStoredLicense } from "../account/license-check.ts";
 import { type Env, svcHome } from "../paths.ts";
 import { type VerifyReport, verifyInstalled } from "../runtime/verify.ts";
@@ -23,11 +24,14 @@ export default command({
   },
 });
 
-/** What stands between a tool call and the libraries: the install, the licence, the login. */
-export function verifyAll(env: Env): Promise<VerifyReport> {
+/** All that a tool call needs: the install, the licence, the login. The login's licence is the one that was checked before it. */
+function verifyAll(env: Env): Promise<VerifyReport> {
   const home = svcHome(env);
-  const checkLicense = () => checkStoredLicense(home, env);
-  return verifyInstalled({ home, env, checkLicense, checkLogin: () => requireLogin(home, env) });
+  let known: License | undefined;
+  const checkLicense = async () => {
+    known = await checkStoredLicense(home, env);
+  };
+  return verifyInstalled({ home, env, checkLicense, checkLogin: () => requireLogin(home, env, { known }) });
 }
 
 /** The report as lines; a key that replaces a built-in one is always said. */

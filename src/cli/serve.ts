@@ -167,11 +167,11 @@ async function requireLicense(
   env: Record<string, string | undefined>,
   given: string | undefined,
 ): Promise<void> {
-  const { licenseCheck, storedLicense } = await import("../account/license-check.ts");
+  const { checkLicense, storedLicense } = await import("../account/license-check.ts");
   const { PermissionError } = await import("../errors.ts");
   const jwt = given ?? storedLicense(home);
   if (!jwt) throw new PermissionError("--require-license: there is no licence: run 'svc login', or set SVC_LICENSE");
-  await licenseCheck(home, env)(jwt);
+  await checkLicense(home, env, jwt);
 }
 
 /** This very command line, without --supervise: how the child is started. From source the script comes first. */

@@ -38,26 +38,18 @@ export function releaseAnchor(env: Env): ReleaseAnchor {
 }
 
 /**
- * Whether a manifest was signed by the release key.
- * @throws ValueError where the key is no RSA public key of at least 2048 bits
+ * Checks that a manifest was signed by the release key.
+ * @throws RuntimeError where it was not; ValueError where the key is no RSA public key of at least 2048 bits
  */
-export async function signatureFits(
-  manifest: Uint8Array,
-  signature: Uint8Array,
-  anchor: ReleaseAnchor,
-): Promise<boolean> {
-  const key = await importKey(anchor);
-  if (signature.length === 0 || signature.length > RUNTIME_SIGNATURE_BYTES_MAX) return false;
-  return crypto.subtle.verify("RSASSA-PKCS1-v1_5", key, asBuffer(signature), asBuffer(manifest));
-}
-
-/** Like `signatureFits`, for those who cannot go on without it. @throws RuntimeError */
 export async function requireSignature(
   manifest: Uint8Array,
   signature: Uint8Array,
   anchor: ReleaseAnchor,
 ): Promise<void> {
-  if (await signatureFits(manifest, signature, anchor)) return;
+  const key = await importKey(anchor);
+  const possible = signature.length > 0 && signature.length <= RUNTIME_SIGNATURE_BYTES_MAX;
+  if (possible && (await crypto.subtle.verify("RSASSA-PKCS1-v1_5", key, asBuffer(signature), asBuffer(manifest))))
+    return;
   const whose = anchor.override ? `the key in ${anchor.override}` : "the release key of this svc";
   throw new RuntimeError(`telys_manifest.sig does not fit telys_manifest.json under ${whose}`);
 }

@@ -72,11 +72,6 @@ export function libraryArtifact(manifest: RuntimeManifest, role: "kernel" | "run
   return manifest.artifacts.find((artifact) => artifact.role === role)!;
 }
 
-/** Whether bytes have the size and the SHA-256 that the manifest gives an artifact. */
-export function fits(artifact: Artifact, bytes: Uint8Array): boolean {
-  return bytes.length === artifact.size_bytes && sha256(bytes) === artifact.sha256;
-}
-
 /** SHA-256 in lower-case hex. */
 export function sha256(bytes: Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");

@@ -1,6 +1,5 @@
 /**
- * A bundle is a tar.gz from a stranger until its signature was checked, so the reader is small and says no to whatever it does
- * not need: regular files only, plain ustar (POSIX.1-1988 section 10.1.1), no links, no extensions, no prefix, each header's
+ * A bundle is untrusted input until its signature was checked, so the reader is small and refuses whatever it does not need: regular files only, plain ustar (POSIX.1-1988 section 10.1.1), no links, no extensions, no prefix, each header's
  * checksum right, the manifest first, its signature second, then exactly the files that the manifest names, in any order.
  *
  * It is read as a stream: before the signature was checked at most the two head entries are unpacked, so that a small file which
@@ -9,7 +8,8 @@
 import { createGunzip, gzipSync } from "node:zlib";
 import { RuntimeError } from "../errors.ts";
 import { BUNDLE_BYTES_MAX, RUNTIME_MANIFEST_BYTES_MAX, RUNTIME_SIGNATURE_BYTES_MAX } from "../limits.ts";
-import { type Artifact, fits, type RuntimeManifest } from "./bundle-manifest.ts";
+import type { RuntimeManifest } from "./bundle-manifest.ts";
+import { type VerifiedArtifact, verifyArtifact } from "./signed.ts";
 
 /** The first two entries, in this order. */
 export const MANIFEST_NAME = "telys_manifest.json";
@@ -48,22 +48,23 @@ export class BundleReader {
    * Each artifact with bytes whose size and hash are the manifest's.
    * @throws RuntimeError at the first that is not, is missing, stands twice, or is not named
    */
-  async *artifacts(manifest: RuntimeManifest): AsyncGenerator<{ artifact: Artifact; bytes: Uint8Array }> {
+  async *artifacts(manifest: RuntimeManifest): AsyncGenerator<VerifiedArtifact> {
     const expected = new Map(manifest.artifacts.map((artifact) => [artifact.name, artifact]));
     for (;;) {
       const entry = await this.#entry((name) => expected.get(name)?.size_bytes);
       if (!entry) break;
       const artifact = expected.get(entry.name)!;
       expected.delete(entry.name);
-      if (!fits(artifact, entry.bytes)) throw broken(`${artifact.name} is not what the manifest says`);
-      yield { artifact, bytes: entry.bytes };
+      const found = verifyArtifact(artifact, entry.bytes);
+      if (!found) throw broken(`${artifact.name} is not what the manifest says`);
+      yield found;
     }
     const missing = expected.keys().next().value;
     if (missing !== undefined) throw broken(`${missing} is missing`);
     await this.#source.expectSilence();
   }
 
-  /** Lets go of the decompressor. */
+  /** Frees the decompressor. */
   close(): void {
     this.#source.close();
   }

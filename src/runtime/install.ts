@@ -1,34 +1,36 @@
 /**
- * Puts a signed runtime in place. The order is the protection: size before reading, signature before parsing, hash before
- * writing, licence before promoting. Everything is staged beside its destination, made durable, checked again as it lies on
- * the disk, and exchanged with the old install in one step; whatever fails, the old install stands.
+ * Puts a signed runtime in place. The order is the protection: licence before anything, size before reading, signature before parsing,
+ * hash and ABI before writing. Everything is staged beside its destination, made durable, read back and compared, and exchanged with
+ * the old install in one step; whatever fails, the old install stands.
  */
 import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { exchangePaths } from "../../ffi/system/calls.ts";
-import { diskError, makeDirectory, syncDirectory, withLock, writeNew } from "../durable.ts";
-import { PermissionError, RuntimeError, ValueError } from "../errors.ts";
+import type { License } from "../account/license.ts";
+import { buildInfo } from "../build-info.ts";
+import { diskError, makeDirectory, readCapped, syncDirectory, withLock, writeNew } from "../durable.ts";
+import { OSError, PermissionError, RuntimeError, ValueError } from "../errors.ts";
 import { type Env, type PlatformTag, runtimePaths } from "../paths.ts";
-import { type ReleaseAnchor, releaseAnchor, requireSignature } from "./anchor.ts";
+import { type ReleaseAnchor, releaseAnchor } from "./anchor.ts";
 import { BundleReader, MANIFEST_NAME, SIGNATURE_NAME } from "./bundle.ts";
-import { parseManifest, type RuntimeManifest, sha256 } from "./bundle-manifest.ts";
-import { type LicenseCheck, openSigned, requirePlatform } from "./load.ts";
+import { type RuntimeManifest, sha256 } from "./bundle-manifest.ts";
+import { type AbiVersions, requireAbi } from "./load.ts";
 import { permissionFaults } from "./permissions.ts";
-import { type AbiVersions, stagedFaults } from "./verify.ts";
+import { readSigned, requirePlatform, type SignedManifest, type VerifiedArtifact, verifyManifest } from "./signed.ts";
 
 export interface InstallOptions {
   home: string;
   env: Env;
-  /** The tar.gz, not yet believed in any respect. */
+  /** The tar.gz, untrusted. */
   bundle: Uint8Array;
-  /** The licence, of which a copy is stored beside the libraries, mode 0600. */
-  license: string;
-  /** Throws where the licence is not good for this machine. */
-  checkLicense: LicenseCheck;
+  /** A verified licence, of which a copy is stored beside the libraries, mode 0600. */
+  license: License;
   /** Lets a bundle of an older release replace a newer one. */
   allowDowngrade?: boolean;
   /** Keeps a newer install, and says so in the answer, where it would be a ValueError otherwise. */
   keepNewer?: boolean;
+  /** The bundle's release where that is known without opening it: one that is not wanted need not fit the release key either. */
+  offered?: Release;
   /** The version that the bundle must have. */
   version?: string;
   /** Where the bundle came from, for installed.json: "embedded", "file", an origin. */
@@ -66,53 +68,43 @@ export interface InstalledRecord {
  * Installs a bundle for this machine.
  *
  * @throws RuntimeError where the bundle or its signature cannot be used; ValueError where it is of another version, or older than
- *   what is installed; PermissionError where others can write to its place; what `checkLicense` throws; OSError where the disk fails. The old install stands in every case.
+ *   what is installed; PermissionError where others can write to its place; OSError where the disk fails. The old install stands in
+ *   every case.
  */
 export async function installRuntime(options: InstallOptions): Promise<InstallResult> {
+  const { home, env, keepNewer = false, offered } = options;
   const tag = requirePlatform();
-  const anchor = releaseAnchor(options.env);
-  const { dir } = runtimePaths(options.home, tag);
+  const anchor = releaseAnchor(env);
+  const { dir } = runtimePaths(home, tag);
+  const before = await installed(dir, tag, anchor);
+  if (keepNewer && offered && isOlder(offered, before)) return kept(before, offered);
   const reader = new BundleReader(options.bundle);
   try {
     const head = await reader.head();
-    await requireSignature(head.manifest, head.signature, anchor);
-    const manifest = parseManifest(head.manifest);
+    const signed = await verifyManifest(head.manifest, head.signature, anchor, before);
+    const { manifest } = signed;
     refuseMisfit(manifest, tag, options.version);
-    await options.checkLicense(options.license);
     makeDirectory(dirname(dir));
-    const fault = permissionFaults(options.home, [dirname(dir)])[0];
+    const fault = permissionFaults(home, [dirname(dir)])[0];
     if (fault) throw new PermissionError(`the native runtime is not installed: ${fault}`);
     return await withLock(join(dirname(dir), ".lock"), async () => {
       tidy(dir);
-      const replaced = await installedRelease(dir, tag, anchor);
-      if (options.keepNewer && isOlder(manifest, replaced)) return keep(replaced, manifest, tag, anchor);
-      refuseDowngrade(manifest, replaced, options.allowDowngrade ?? false);
+      // Read again: another process may have installed until the lock was ours.
+      const old = await installed(dir, tag, anchor, before);
+      if (keepNewer && isOlder(manifest, old)) return kept(old, manifest);
+      refuseDowngrade(manifest, old, options.allowDowngrade ?? false);
       const staging = join(dirname(dir), `${STAGING_PREFIX}${crypto.randomUUID()}`);
       try {
-        await stage(staging, reader, head, manifest, options, anchor);
-        const fault = (await stagedFaults(staging, tag, anchor, options.abi))[0];
-        if (fault) throw new RuntimeError(`the bundle was not installed: ${fault.name}: ${fault.detail}`);
+        await stage(staging, reader, signed, options);
         promote(staging, dir);
       } finally {
         rmSync(staging, { recursive: true, force: true });
       }
-      const { version, release } = manifest;
-      return { version, release, platform: tag, replaced, anchor: anchor.override ?? "built-in" };
+      return { ...result(signed), replaced: old ? releaseOf(old.manifest) : null };
     });
   } finally {
     reader.close();
   }
-}
-
-/**
- * What an install with `keepNewer` would answer for an offer of this release, by the signed manifest of what is there; `undefined`
- * where the offer is not older. Writes nothing.
- */
-export async function keptInstall(home: string, env: Env, offered: Release): Promise<InstallResult | undefined> {
-  const tag = requirePlatform();
-  const anchor = releaseAnchor(env);
-  const there = await installedRelease(runtimePaths(home, tag).dir, tag, anchor);
-  return isOlder(offered, there) ? keep(there, offered, tag, anchor) : undefined;
 }
 
 /**
@@ -160,29 +152,28 @@ export function promote(
 export const STAGING_PREFIX = ".staging-";
 const ASIDE_SUFFIX = ".old";
 
+/** Writes what an install consists of into a new folder. Of the bundle's files only verified bytes reach the disk. */
 async function stage(
   staging: string,
   reader: BundleReader,
-  head: { manifest: Uint8Array; signature: Uint8Array },
-  manifest: RuntimeManifest,
+  { manifest, bytes, signature, anchor }: SignedManifest,
   options: InstallOptions,
-  anchor: ReleaseAnchor,
 ): Promise<void> {
   makeDirectory(staging);
   const folders = new Set([staging]);
-  writeNew(join(staging, MANIFEST_NAME), head.manifest, 0o644);
-  writeNew(join(staging, SIGNATURE_NAME), head.signature, 0o644);
-  for await (const { artifact, bytes } of reader.artifacts(manifest)) {
-    const path = join(staging, artifact.name);
+  writeCompared(join(staging, MANIFEST_NAME), bytes);
+  writeCompared(join(staging, SIGNATURE_NAME), signature);
+  for await (const verified of reader.artifacts(manifest)) {
+    refuseOtherAbi(verified, options.abi ?? buildInfo().abi);
+    const path = join(staging, verified.artifact.name);
     makeDirectory(dirname(path));
     folders.add(dirname(path));
-    writeNew(path, bytes, 0o644);
+    writeCompared(path, verified.bytes);
   }
   const encoder = new TextEncoder();
-  writeNew(join(staging, "license.jwt"), encoder.encode(options.license), 0o600);
+  writeNew(join(staging, "license.jwt"), encoder.encode(options.license.jwt), 0o600);
   const record: InstalledRecord = {
-    version: manifest.version,
-    release: manifest.release,
+    ...releaseOf(manifest),
     provenance: {
       source: options.provenance ?? "bundle",
       bundle_sha256: sha256(options.bundle),
@@ -194,6 +185,25 @@ async function stage(
   for (const folder of folders) syncDirectory(folder);
 }
 
+function refuseOtherAbi(library: VerifiedArtifact, abi: AbiVersions): void {
+  if (library.artifact.role === "pysite") return;
+  try {
+    requireAbi(library, abi);
+  } catch (error) {
+    const said = (error as Error).message;
+    throw new RuntimeError(`the bundle was not installed: abi ${library.artifact.name}: ${said}`);
+  }
+}
+
+/** Writes a new file and compares what lies on the disk then. @throws OSError */
+function writeCompared(path: string, bytes: Uint8Array): void {
+  writeNew(path, bytes, 0o644);
+  const written = readCapped(path, bytes.length, { noFollow: true });
+  if (!written || Buffer.compare(written, bytes) !== 0) {
+    throw new OSError(`cannot write '${basename(path)}': the disk holds other bytes than were written`);
+  }
+}
+
 function refuseMisfit(manifest: RuntimeManifest, tag: PlatformTag, version: string | undefined): void {
   if (manifest.platform !== tag) {
     throw new ValueError(`the bundle is for ${manifest.platform}; this machine is ${tag}`);
@@ -203,19 +213,27 @@ function refuseMisfit(manifest: RuntimeManifest, tag: PlatformTag, version: stri
   }
 }
 
-function isOlder(offered: Release, there: Release | null): there is Release {
-  return there !== null && offered.release < there.release;
+function releaseOf({ version, release }: Release): Release {
+  return { version, release };
 }
 
-function keep(there: Release, offered: Release, platform: PlatformTag, anchor: ReleaseAnchor): InstallResult {
-  const declined = { version: offered.version, release: offered.release };
-  return { ...there, platform, replaced: null, declined, anchor: anchor.override ?? "built-in" };
+function result({ manifest, anchor }: SignedManifest) {
+  return { ...releaseOf(manifest), platform: manifest.platform, anchor: anchor.override ?? ("built-in" as const) };
 }
 
-function refuseDowngrade(manifest: RuntimeManifest, old: Release | null, allowed: boolean): void {
-  if (allowed || !isOlder(manifest, old)) return;
+function kept(there: SignedManifest, offered: Release): InstallResult {
+  return { ...result(there), replaced: null, declined: releaseOf(offered) };
+}
+
+function isOlder(offered: Release, there: SignedManifest | undefined): there is SignedManifest {
+  return there !== undefined && offered.release < there.manifest.release;
+}
+
+function refuseDowngrade(offered: Release, there: SignedManifest | undefined, allowed: boolean): void {
+  if (allowed || !isOlder(offered, there)) return;
+  const { version, release } = there.manifest;
   throw new ValueError(
-    `release ${manifest.release} (${manifest.version}) is older than the installed ${old.release} (${old.version}); ` +
+    `release ${offered.release} (${offered.version}) is older than the installed ${release} (${version}); ` +
       "'--allow-downgrade' installs it all the same",
   );
 }
@@ -224,18 +242,18 @@ function refuseDowngrade(manifest: RuntimeManifest, old: Release | null, allowed
  * What is installed, by its signed manifest only. An install that does not verify counts as none: replacing it is what mends it,
  * and a number in installed.json that anyone could write must not stand in the way.
  */
-async function installedRelease(dir: string, tag: PlatformTag, anchor: ReleaseAnchor): Promise<Release | null> {
-  try {
-    const { manifest } = await openSigned(dir, tag, anchor);
-    return { version: manifest.version, release: manifest.release };
-  } catch {
-    return null;
-  }
+async function installed(
+  dir: string,
+  tag: PlatformTag,
+  anchor: ReleaseAnchor,
+  known?: SignedManifest,
+): Promise<SignedManifest | undefined> {
+  return readSigned(dir, tag, anchor, known).catch(() => undefined);
 }
 
 /**
- * Clears away what a killed install left; the lock is ours, so none of it is in use. An install that was set aside and has no
- * successor yet goes back to its place.
+ * Removes what a killed install left; the caller holds the lock, so that none of it is in use. An install that was set aside and has
+ * no successor yet goes back to its place.
  */
 export function tidy(dir: string): void {
   for (const name of readdirSync(dirname(dir))) {

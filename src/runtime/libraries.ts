@@ -40,11 +40,9 @@ export function verifiedNative(options: NativeOptions = {}): Promise<Native> {
 }
 
 async function openVerified(home: string, { env = process.env, warn }: NativeOptions): Promise<Native> {
-  const login = await requireLogin(home, env);
-  for (const warning of login.warnings) warn?.(warning);
-  // It is the licence that has just been verified: once a process is enough.
-  const checkLicense = async () => login.license;
-  const mapped = await loadVerified({ home, env, license: login.jwt, checkLicense });
+  const license = await requireLogin(home, env);
+  for (const warning of license.warnings) warn?.(warning);
+  const mapped = await loadVerified({ home, env, license });
   try {
     return openNative(mapped);
   } finally {

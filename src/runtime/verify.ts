@@ -1,18 +1,15 @@
-/**
- * Is the install what was signed, would it load, and is there a login? `svc runtime verify` prints this report; an install runs
- * the checks of signed files on the staged ones before it promotes them.
- */
+/** Is the install what was signed, would it load, and is there a login? `svc runtime verify` prints this report. */
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
-import { abiVersion } from "../../ffi/system/map.ts";
 import { buildInfo } from "../build-info.ts";
 import { checkSecretFile, diskError } from "../durable.ts";
 import { errorLine, PermissionError, RuntimeError } from "../errors.ts";
 import { type Env, type PlatformTag, platformTag, runtimePaths } from "../paths.ts";
 import { type ReleaseAnchor, releaseAnchor } from "./anchor.ts";
-import { type Artifact, libraryArtifact, type RuntimeManifest } from "./bundle-manifest.ts";
-import { mapArtifact, openSigned, readArtifact, requirePlatform } from "./load.ts";
+import type { RuntimeManifest } from "./bundle-manifest.ts";
+import { type AbiVersions, requireAbi } from "./load.ts";
 import { permissionFaults } from "./permissions.ts";
+import { readArtifact, readSigned, requirePlatform } from "./signed.ts";
 
 /** One question and its answer. `name` is stable and may be relied on; `detail` is a sentence. */
 export interface VerifyCheck {
@@ -35,12 +32,6 @@ export interface VerifyReport {
   /** Which key was believed: "built-in", or the variable that replaces it. */
   anchor: "built-in" | "SVC_RELEASE_PUBKEY" | "SVC_RELEASE_PUBKEY_FILE";
   checks: VerifyCheck[];
-}
-
-/** The ABI versions an executable expects of the two libraries. */
-export interface AbiVersions {
-  kernel: number;
-  runtime: number;
 }
 
 export interface VerifyOptions {
@@ -86,67 +77,35 @@ export async function verifyInstalled(options: VerifyOptions): Promise<VerifyRep
   return report;
 }
 
-/**
- * The checks that need no installed place: signature, hashes, stray files, ABI. An install makes them on its staged files.
- * @returns the checks that failed
- */
-export async function stagedFaults(
-  dir: string,
-  tag: PlatformTag,
-  anchor: ReleaseAnchor,
-  abi?: AbiVersions,
-): Promise<VerifyCheck[]> {
-  const checks: VerifyCheck[] = [];
-  await checkSigned(dir, tag, anchor, abi, { version: null, release: null }, (name, outcome, detail) =>
-    checks.push({ name, ok: outcome.error === undefined, detail: outcome.error ?? detail }),
-  );
-  return checks.filter(({ ok }) => !ok);
-}
-
+/** Signature, hashes, stray files, ABI; each library is read and hashed once, and those bytes are asked for their ABI version. */
 async function checkSigned(
   dir: string,
   tag: PlatformTag,
   anchor: ReleaseAnchor,
   abi: AbiVersions | undefined,
-  found: { version: string | null; release: number | null },
+  report: VerifyReport,
   add: (name: string, outcome: Outcome<unknown>, detail: string) => void,
 ): Promise<void> {
-  const signed = await attemptAsync(() => openSigned(dir, tag, anchor));
+  const signed = await attemptAsync(() => readSigned(dir, tag, anchor));
   const key = anchor.override
     ? `the key in ${anchor.override} (it replaces the built-in one)`
     : "the built-in release key";
   add("signature", signed, `telys_manifest.json is signed by ${key}`);
-  const install = signed.value;
-  if (install === undefined) return; // without a signature nothing that the manifest says is worth a check
-  found.version = install.manifest.version;
-  found.release = install.manifest.release;
-  for (const artifact of install.manifest.artifacts) {
-    add(
-      `hash ${artifact.name}`,
-      attempt(() => readArtifact(install, artifact)),
-      `sha256 ${artifact.sha256}`,
-    );
+  if (signed.value === undefined) return; // without a signature nothing that the manifest says is worth a check
+  const { manifest } = signed.value;
+  report.version = manifest.version;
+  report.release = manifest.release;
+  const answers: [string, Outcome<number>][] = [];
+  for (const artifact of manifest.artifacts) {
+    const read = attempt(() => readArtifact(dir, artifact));
+    add(`hash ${artifact.name}`, read, `sha256 ${artifact.sha256}`);
+    if (artifact.role === "pysite") continue;
+    const { value, error } = read;
+    answers.push([artifact.name, value ? attempt(() => requireAbi(value, abi ?? buildInfo().abi)) : { error }]);
   }
-  const listed = attempt(() => requireListed(dir, install.manifest));
+  const listed = attempt(() => requireListed(dir, manifest));
   add("unlisted files", listed, "none");
-  for (const role of ["kernel", "runtime"] as const) {
-    const artifact = libraryArtifact(install.manifest, role);
-    const answered = attempt(() => askAbi(role, artifact, (abi ?? buildInfo().abi)[role]));
-    add(`abi ${artifact.name}`, answered, `version ${answered.value}`);
-  }
-
-  function askAbi(role: "kernel" | "runtime", artifact: Artifact, expected: number): number {
-    const mapped = mapArtifact(install!, artifact);
-    try {
-      const found = abiVersion(mapped.path, role === "kernel" ? "ame_abi_version" : "ty_abi_version");
-      if (found === expected) return found;
-      throw new Error(
-        `it answers with ABI version ${found}; this svc expects ${expected}: run 'svc runtime install' again`,
-      );
-    } finally {
-      mapped.close();
-    }
-  }
+  for (const [name, answered] of answers) add(`abi ${name}`, answered, `version ${answered.value}`);
 }
 
 /** The install of this machine's platform. @throws RuntimeError where there is none; OSError where that cannot be told */

@@ -45,11 +45,11 @@ describe("a login against the local authority", () => {
     expect(codes[0]?.userCode).toMatch(/^[B-Z]{4}-[B-Z]{4}$/);
     expect(codes[0]?.verificationUriComplete).toBe(`${authority.url}/device?user_code=${codes[0]?.userCode}`);
 
-    const { license, jwt, warnings } = await check(home);
+    const license = await check(home);
     expect(license).toMatchObject({ tier: "community", account: "local" });
     expect(license.features.length).toBeGreaterThan(0);
-    expect(warnings).toEqual([]);
-    expect(jwt).toBe(result.jwt);
+    expect(license.warnings).toEqual([]);
+    expect(license.jwt).toBe(result.license.jwt);
     // The ledger keeps digests: none of the secrets can be read there.
     const ledger = readFileSync(authorityPaths(home).ledger).toString("latin1");
     for (const secret of [read(accountPaths(home).token), read(accountPaths(home).apiKey)]) {

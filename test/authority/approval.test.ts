@@ -72,7 +72,7 @@ describe("a login through the page", () => {
       }, 20);
     };
     await login({ home, env: {}, endpoints: facesOf(url), onCode, build: LOCAL_BUILD });
-    expect((await requireLogin(home, {}, { build: LOCAL_BUILD })).license.tier).toBe("community");
+    expect((await requireLogin(home, {}, { build: LOCAL_BUILD })).tier).toBe("community");
     // Decided once, decided for good.
     const late = await browser.post(`${url}/device`, { ...browser.fields, decision: "deny" });
     expect(late.status).toBe(409);
@@ -267,7 +267,7 @@ describe("an authority for an organisation", () => {
     };
     const env = { SVC_LICENSE_PUBKEY: LICENSE_PUBLIC_PEM };
     await login({ home: client, env, endpoints: facesOf(url), onCode, build: LOCAL_BUILD });
-    expect((await requireLogin(client, env, { build: LOCAL_BUILD })).license.account).toBe("ada@example.org");
+    expect((await requireLogin(client, env, { build: LOCAL_BUILD })).account).toBe("ada@example.org");
     // Without its key this machine has no reason to believe that authority.
     const error = await failure(() => requireLogin(client, {}, { build: LOCAL_BUILD }));
     expect(error.message).toContain("no key here");

@@ -1,4 +1,7 @@
-/** Loaded before main.ts: a build without a bundle and with a release key that nobody holds, so that no test needs `npm run build`. */
+/**
+ * Loaded before main.ts: a build with a release key that nobody holds, and with no bundle but the one that FAKE_BUNDLE names, so that no
+ * test needs `npm run build`.
+ */
 import { generateKeyPairSync } from "node:crypto";
 import { plugin } from "bun";
 
@@ -9,7 +12,8 @@ const info = {
   releasePublicKey: key,
   licensePublicKey: null,
   authority: null,
-  abi: { kernel: 1, runtime: 1 },
+  // Those of the libraries in test/runtime/fixture.ts.
+  abi: { kernel: 7, runtime: 9 },
   platform: "linux-x86_64",
 };
 
@@ -18,7 +22,7 @@ plugin({
   setup(build) {
     build.onLoad({ filter: /src\/build-info\.ts$/ }, () => ({
       contents: `export const EMBEDDED_BUNDLE = "none"; export const buildInfo = () => (${JSON.stringify(info)});
-        export const embeddedBundle = async () => undefined;`,
+        export const embeddedBundle = async () => process.env.FAKE_BUNDLE && Bun.file(process.env.FAKE_BUNDLE).bytes();`,
       loader: "js",
     }));
   },

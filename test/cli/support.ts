@@ -55,5 +55,7 @@ export function temporaryFolder(): { path: string } & Disposable {
 export const FAKE_GATE = join(import.meta.dir, "fake-gate.ts");
 /** A build for those who need its facts and must not wait for `npm run build`. */
 export const FAKE_BUILD = join(import.meta.dir, "fake-build.ts");
+/** A hook that appends every verification to the file in CHECKS_LOG. */
+export const CHECK_LOG = join(import.meta.dir, "check-log.ts");
 /** A hook that appends every module that was loaded to the file in MODULES_LOG. */
 export const MODULE_LOG = join(import.meta.dir, "module-log.ts");

@@ -3,13 +3,14 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type License, verifyLicense } from "../../src/account/license.ts";
 import { buildNative } from "../../src/build/compile.ts";
-import { PermissionError } from "../../src/errors.ts";
 import { type PlatformTag, platformTag, runtimePaths } from "../../src/paths.ts";
 import { type BundleEntry, MANIFEST_NAME, packBundle, SIGNATURE_NAME } from "../../src/runtime/bundle.ts";
 import { libraryName, sha256 } from "../../src/runtime/bundle-manifest.ts";
 import { type InstallOptions, installRuntime } from "../../src/runtime/install.ts";
 import { type VerifyOptions, type VerifyReport, verifyInstalled } from "../../src/runtime/verify.ts";
+import { goodClaims, LICENSE_PUBLIC_PEM, signed } from "../account/helpers.ts";
 
 export const tag: PlatformTag = platformTag()!;
 export const kernelName: string = libraryName("kernel", tag);
@@ -20,12 +21,13 @@ export const publicPem: string = keys.publicKey.export({ type: "spki", format: "
 /** The environment of a svc that believes the fixture's key. */
 export const env = { SVC_RELEASE_PUBKEY: publicPem };
 export const abi = { kernel: 7, runtime: 9 };
-export const LICENSE = "good.license.token";
 
-/** The account layer's part: one licence is good. */
-export async function checkLicense(jwt: string): Promise<void> {
-  if (jwt !== LICENSE) throw new PermissionError("the licence is not good");
-}
+const DEVICE = `ed25519:${"A".repeat(43)}`;
+/** A good licence, for a device that has no home here. */
+export const license: License = await verifyLicense(await signed(goodClaims(DEVICE)), {
+  publicKeyPem: LICENSE_PUBLIC_PEM,
+  deviceThumbprint: DEVICE,
+});
 
 /** The bytes of both libraries; they answer with the ABI versions above. */
 export async function libraries(kernelAbi = abi.kernel): Promise<{ kernel: Uint8Array; runtime: Uint8Array }> {
@@ -90,12 +92,12 @@ export function tempHome(): { home: string; remove: () => void } {
 }
 
 export function install(home: string, bundle: Uint8Array, more: Partial<InstallOptions> = {}) {
-  return installRuntime({ home, env, bundle, license: LICENSE, checkLicense, abi, ...more });
+  return installRuntime({ home, env, bundle, license, abi, ...more });
 }
 
-/** The report about a home whose login has the good licence. */
+/** The report about a home whose login has a good licence. */
 export function verify(home: string, more: Partial<VerifyOptions> = {}): Promise<VerifyReport> {
-  return verifyInstalled({ home, env, checkLicense: () => checkLicense(LICENSE), abi, ...more });
+  return verifyInstalled({ home, env, checkLicense: async () => license, abi, ...more });
 }
 
 /** The names of the checks that failed. */

@@ -48,7 +48,7 @@ test("takes the place of a link and of nothing; what the link named is untouched
   symlinkSync(target, paths().license);
   await renewLicenseCopy(home, "renewed");
   expect(copy()).toBe("renewed");
-  expect(readFileSync(target, "utf8")).toBe(f.LICENSE);
+  expect(readFileSync(target, "utf8")).toBe(f.license.jwt);
   rmSync(paths().license);
   await renewLicenseCopy(home, "again");
   expect(copy()).toBe("again");
@@ -68,7 +68,7 @@ test("is not written where nothing is installed, nor through a folder that is a 
   renameSync(dir, elsewhere);
   symlinkSync(elsewhere, dir);
   await renewLicenseCopy(home, "renewed");
-  expect(readFileSync(join(elsewhere, "license.jwt"), "utf8")).toBe(f.LICENSE);
+  expect(readFileSync(join(elsewhere, "license.jwt"), "utf8")).toBe(f.license.jwt);
   const empty = f.tempHome();
   try {
     await renewLicenseCopy(empty.home, "renewed");
@@ -94,6 +94,6 @@ test("fails with what stands, without a path, where it cannot be written or othe
 test("waits for an install under way, and follows it", async () => {
   const installing = f.install(home, f.makeBundle(libs, { release: 6 }));
   await Promise.all([installing, renewLicenseCopy(home, "renewed"), renewLicenseCopy(home, "renewed")]);
-  expect(["renewed", f.LICENSE]).toContain(copy());
+  expect(["renewed", f.license.jwt]).toContain(copy());
   expect(f.failed(await f.verify(home))).toEqual([]);
 });

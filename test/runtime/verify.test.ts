@@ -32,7 +32,7 @@ beforeEach(async () => {
 afterEach(() => remove());
 
 const verify = (env: Record<string, string> = f.env) => f.verify(home, { env });
-const load = (license = f.LICENSE) => loadVerified({ home, env: f.env, license, checkLicense: f.checkLicense });
+const load = () => loadVerified({ home, env: f.env, license: f.license });
 const { failed } = f;
 const paths = () => f.pathsOf(home);
 /** Moves a file away and puts a link in its place, to where it lies then or elsewhere. */
@@ -103,12 +103,6 @@ test("a copy of the licence that others can reach is named with the chmod that m
   expect(detail).not.toContain(home);
 });
 
-test("a load takes the licence that it is given, and refuses one that is not good", async () => {
-  await expect(load("copied")).rejects.toThrow("the licence is not good");
-  writeFileSync(paths().license, "copied", { mode: 0o600 });
-  (await load()).close();
-});
-
 test("the licence that is judged is the login's", async () => {
   const refuse = async () => {
     throw new PermissionError("the login's is not good");
@@ -130,8 +124,7 @@ test("nothing installed", async () => {
   try {
     const report = await f.verify(empty.home);
     expect(report).toMatchObject({ ok: false, installed: false, version: null });
-    const { LICENSE: license, checkLicense } = f;
-    await expect(loadVerified({ home: empty.home, env: f.env, license, checkLicense })).rejects.toThrow(
+    await expect(loadVerified({ home: empty.home, env: f.env, license: f.license })).rejects.toThrow(
       "the native runtime is not installed: run 'svc runtime install'",
     );
   } finally {

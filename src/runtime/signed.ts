@@ -1,0 +1,113 @@
+/**
+ * What may be believed of a bundle or an install: a manifest whose signature is good, and bytes that have a hash of the manifest. Each
+ * is a type that only its check makes, so that what was checked is passed on, and the same bytes are not checked again.
+ */
+import { readCapped } from "../durable.ts";
+import { RuntimeError, SvcError } from "../errors.ts";
+import { RUNTIME_MANIFEST_BYTES_MAX, RUNTIME_SIGNATURE_BYTES_MAX } from "../limits.ts";
+import { type PlatformTag, platformTag } from "../paths.ts";
+import { type ReleaseAnchor, requireSignature } from "./anchor.ts";
+import { type Artifact, parseManifest, type RuntimeManifest, sha256 } from "./bundle-manifest.ts";
+
+declare const verified: unique symbol;
+
+/** A manifest whose signature was found good; only `verifyManifest` makes one. */
+export interface SignedManifest {
+  readonly [verified]: "signature";
+  readonly manifest: RuntimeManifest;
+  /** The exact bytes that were signed, their signature, and the key that it fits. */
+  readonly bytes: Uint8Array;
+  readonly signature: Uint8Array;
+  readonly anchor: ReleaseAnchor;
+}
+
+/** Bytes that were found to have the size and the hash that a manifest gives an artifact; only `verifyArtifact` makes them. */
+export interface VerifiedArtifact {
+  readonly [verified]: "hash";
+  readonly artifact: Artifact;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Checks a manifest's signature, then reads it.
+ * @param known one that this process has verified: where it has the same bytes and the same key, that was enough
+ * @throws RuntimeError where the signature does not fit or the manifest cannot be used; ValueError for an anchor that is no key
+ */
+export async function verifyManifest(
+  bytes: Uint8Array,
+  signature: Uint8Array,
+  anchor: ReleaseAnchor,
+  known?: SignedManifest,
+): Promise<SignedManifest> {
+  if (
+    known?.anchor.pem === anchor.pem &&
+    Buffer.compare(known.bytes, bytes) === 0 &&
+    Buffer.compare(known.signature, signature) === 0
+  ) {
+    return known;
+  }
+  await requireSignature(bytes, signature, anchor);
+  return { manifest: parseManifest(bytes), bytes, signature, anchor } as SignedManifest;
+}
+
+/** An artifact's bytes as such where they have its size and hash, else undefined. */
+export function verifyArtifact(artifact: Artifact, bytes: Uint8Array): VerifiedArtifact | undefined {
+  const fits = bytes.length === artifact.size_bytes && sha256(bytes) === artifact.sha256;
+  return fits ? ({ artifact, bytes } as VerifiedArtifact) : undefined;
+}
+
+/** This machine's platform. @throws RuntimeError where no runtime is built for it */
+export function requirePlatform(): PlatformTag {
+  const tag = platformTag();
+  if (!tag) throw new RuntimeError(`there is no native runtime for ${process.platform} on ${process.arch}`);
+  return tag;
+}
+
+/**
+ * The manifest of the install in `dir`, read and verified.
+ * @param known as for `verifyManifest`
+ * @throws RuntimeError where nothing is installed, or it is not signed or of another platform
+ */
+export async function readSigned(
+  dir: string,
+  tag: PlatformTag,
+  anchor: ReleaseAnchor,
+  known?: SignedManifest,
+): Promise<SignedManifest> {
+  const bytes = readPart(dir, "telys_manifest.json", RUNTIME_MANIFEST_BYTES_MAX);
+  const signature = readPart(dir, "telys_manifest.sig", RUNTIME_SIGNATURE_BYTES_MAX);
+  if (!bytes && !signature) throw new RuntimeError("the native runtime is not installed: run 'svc runtime install'");
+  if (!bytes || !signature) throw notVerified(`telys_manifest.${bytes ? "sig" : "json"} is missing`);
+  let signed: SignedManifest;
+  try {
+    signed = await verifyManifest(bytes, signature, anchor, known);
+  } catch (error) {
+    throw error instanceof RuntimeError ? notVerified(error.message) : error;
+  }
+  const { platform } = signed.manifest;
+  if (platform !== tag) throw notVerified(`telys_manifest.json is for ${platform}, not ${tag}`);
+  return signed;
+}
+
+/** The bytes of an installed artifact, read once, if they are what was signed. @throws RuntimeError naming the file */
+export function readArtifact(dir: string, artifact: Artifact): VerifiedArtifact {
+  const bytes = readPart(dir, artifact.name, artifact.size_bytes);
+  if (!bytes) throw notVerified(`${artifact.name} is missing`);
+  const found = verifyArtifact(artifact, bytes);
+  if (!found) throw notVerified(`${artifact.name} is not the file that was signed`);
+  return found;
+}
+
+/** A file of the install, never through a link; one that is too large or no regular file is not what was signed either. */
+function readPart(dir: string, name: string, maxBytes: number): Uint8Array | undefined {
+  try {
+    return readCapped(`${dir}/${name}`, maxBytes, { noFollow: true });
+  } catch (error) {
+    if (error instanceof SvcError) throw notVerified(error.message);
+    throw error;
+  }
+}
+
+function notVerified(what: string): RuntimeError {
+  return new RuntimeError(`the native runtime is not verified: ${what}; run 'svc runtime install' again`);
+}

@@ -1,0 +1,57 @@
+/** What a process verifies: a licence, a manifest and each file of the runtime once, however many steps ask for them. */
+import { expect, test } from "bun:test";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import * as f from "../runtime/fixture.ts";
+import { CHECK_LOG, FAKE_BUILD, svc, temporaryFolder } from "./support.ts";
+
+test("the same bytes are verified once in a process", async () => {
+  using folder = temporaryFolder();
+  const at = (name: string) => join(folder.path, name);
+  const libs = await f.libraries();
+  const extra = [{ name: "pysite/svc/__init__.py", bytes: Buffer.from("x = 1\n") }];
+  writeFileSync(at("bundle"), f.makeBundle(libs, { release: 1, version: "9.9.9", extra }));
+  const env = { ...f.env, SVC_HOME: at("home"), FAKE_BUNDLE: at("bundle"), CHECKS_LOG: at("checks") };
+  /** The lengths of what was signed, sorted, and of what was hashed; the bundle, which is hashed for the record, left out. */
+  const checksOf = async (...words: string[]) => {
+    rmSync(at("checks"), { force: true });
+    expect(await svc(words, { env, preload: [FAKE_BUILD, CHECK_LOG] })).toMatchObject({ code: 0 });
+    const lines = readFileSync(at("checks"), "utf8").trimEnd().split("\n");
+    expect(lines.toSorted()).toEqual([...new Set(lines)].sort());
+    const lengths = (check: string) =>
+      lines
+        .map((line) => line.split(" "))
+        .filter(([name]) => name === check)
+        .map(([, length]) => Number(length))
+        .filter((length) => length !== Bun.file(at("bundle")).size)
+        .sort((a, b) => a - b);
+    return { signed: lengths("signature"), hashed: lengths("hash") };
+  };
+  const hashed = [6, libs.kernel.length, libs.runtime.length].sort((a, b) => a - b);
+  for (const words of [
+    ["login", "--yes"],
+    ["login", "--yes"],
+    ["runtime", "verify"],
+    ["runtime", "install"],
+  ]) {
+    const checks = await checksOf(...words);
+    expect(checks).toEqual({ signed: [expect.any(Number), expect.any(Number)], hashed });
+    // One of the two signatures is the manifest's, the other the licence's.
+    expect(checks.signed).toContain(Bun.file(f.pathsOf(at("home")).manifest).size);
+  }
+});
+
+test("a licence that is not good installs nothing", async () => {
+  using folder = temporaryFolder();
+  const at = (name: string) => join(folder.path, name);
+  writeFileSync(at("bundle"), f.makeBundle(await f.libraries()));
+  writeFileSync(at("license.jwt"), f.license.jwt);
+  const options = { env: { ...f.env, SVC_HOME: at("home"), FAKE_BUNDLE: at("bundle") }, preload: [FAKE_BUILD] };
+  expect(await svc(["login", "--yes", "--no-install"], options)).toMatchObject({ code: 0 });
+  const { code, stderr } = await svc(["runtime", "install", "--license", at("license.jwt")], options);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining("PermissionError: the licence is refused"),
+  });
+  expect(existsSync(at("home/runtime"))).toBe(false);
+});
