@@ -20,7 +20,7 @@ const ANSWER_BYTES = 64 * 1024;
 const RECORD_BYTES = 160;
 const MANY_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Watches a long call: `signal` stops it, `onProgress` is told how far it is about ten times a second. */
+/** Watches a long call: `signal` stops it, `onProgress` is called about ten times a second. */
 export interface Watch {
   signal?: AbortSignal | undefined;
   onProgress?: ((done: number, total: number) => void) | undefined;

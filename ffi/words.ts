@@ -1,6 +1,6 @@
 /**
  * Argument structs for C. Every field of ours is 8 bytes wide, so a struct is an array of 64-bit words; this class fills one and keeps
- * what its pointers point at alive until it is let go.
+ * what its pointers point at alive until it is released.
  */
 import { ptr } from "bun:ffi";
 

@@ -16,7 +16,7 @@ import { memoryFile, sealMemoryFile } from "./calls.ts";
 export interface MappedBytes {
   /** What to hand to `dlopen`. Valid until `close`. */
   readonly path: string;
-  /** Lets go of the file behind the path. Call it after `dlopen`: what has been loaded stays loaded. Safe to call twice. */
+  /** Closes the file behind the path. Call it after `dlopen`: what has been loaded stays loaded. Safe to call twice. */
   close(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Whose licences this machine believes: the LICENSE key, from the first place that names one. */
+/** Which key licences are checked with on this machine: the LICENSE key, from the first place that names one. */
 import { type BuildInfo, buildInfo } from "../build-info.ts";
 import { readCapped } from "../durable.ts";
 import { PermissionError, ValueError } from "../errors.ts";
@@ -21,11 +21,8 @@ export type BuildTrust = Pick<BuildInfo, "licensePublicKey" | "authority">;
  * @throws PermissionError where there is none yet; ValueError if the file named in the environment cannot be read.
  */
 export function licenseAnchor(home: string, env: Env, build?: BuildTrust): LicenseAnchor {
-  const given = env.SVC_LICENSE_PUBKEY;
-  // One-line environments (.env files, CI secrets) carry a PEM with its line ends written as \n.
-  if (given) return { publicKeyPem: given.replaceAll("\\n", "\n"), source: "SVC_LICENSE_PUBKEY" };
-  const file = env.SVC_LICENSE_PUBKEY_FILE;
-  if (file) return { publicKeyPem: namedFile(file), source: "SVC_LICENSE_PUBKEY_FILE" };
+  const given = keyInEnvironment(env, "SVC_LICENSE_PUBKEY");
+  if (given) return { publicKeyPem: given.pem, source: given.source };
   const built = (build ?? buildInfo()).licensePublicKey;
   if (built !== null) return { publicKeyPem: built, source: "built-in" };
   const local = secretText(home, authorityPaths(home).licensePublicKey);
@@ -34,8 +31,21 @@ export function licenseAnchor(home: string, env: Env, build?: BuildTrust): Licen
   return { publicKeyPem: local, source: "local authority" };
 }
 
-function namedFile(path: string): string {
+/**
+ * A public key that replaces a built-in one: the PEM in the variable `name`, else the file that `name`_FILE names.
+ * @throws ValueError where that file cannot be read
+ */
+export function keyInEnvironment<N extends "SVC_LICENSE_PUBKEY" | "SVC_RELEASE_PUBKEY">(
+  env: Env,
+  name: N,
+): { pem: string; source: N | `${N}_FILE` } | undefined {
+  // One-line environments (.env files, CI secrets) carry a PEM with its line ends written as \n.
+  const pem = env[name]?.replaceAll("\\n", "\n");
+  if (pem) return { pem, source: name };
+  const source = `${name}_FILE` as const;
+  const path = env[source];
+  if (!path) return undefined;
   const bytes = readCapped(path, SECRET_BYTES_MAX);
-  if (bytes === undefined) throw new ValueError(`SVC_LICENSE_PUBKEY_FILE: there is no file '${path}'`);
-  return new TextDecoder().decode(bytes);
+  if (bytes === undefined) throw new ValueError(`${source}: there is no file '${path}'`);
+  return { pem: new TextDecoder().decode(bytes), source };
 }

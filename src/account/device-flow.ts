@@ -14,7 +14,7 @@ export interface DeviceCode {
 
 export interface DeviceFlowOptions {
   readonly accounts: string;
-  /** Told the code once, before the first poll; whoever opens a browser here must not wait for it. */
+  /** Called with the code once; the first poll waits until it returns, so that it must not wait for a browser. */
   readonly onCode?: (code: DeviceCode) => void | Promise<void>;
   readonly signal?: AbortSignal;
   /** Waits between polls; replaced in tests. */
@@ -32,7 +32,7 @@ const SLOW_DOWN_SECONDS = 5;
 
 /**
  * Runs the whole grant and returns the access token.
- * @throws PermissionError if the request was declined; TimeoutError if nobody decided in time; CancelledError; and what httpRequest throws.
+ * @throws PermissionError if the request was declined; TimeoutError if there was no decision in time; CancelledError; and what httpRequest throws.
  */
 export async function authorizeDevice(options: DeviceFlowOptions): Promise<string> {
   const { accounts, signal, sleep = pause } = options;
@@ -40,7 +40,7 @@ export async function authorizeDevice(options: DeviceFlowOptions): Promise<strin
   const deadline = performance.now() + begun.code.expiresInSeconds * 1000;
   await options.onCode?.(begun.code);
   let interval = begun.intervalSeconds;
-  // The first poll comes at once: where the approval was given with the code, nobody waits.
+  // The first poll comes at once: the approval may have been given with the code.
   for (;;) {
     const outcome = await poll(accounts, begun.deviceCode, signal);
     if (typeof outcome === "object") return outcome.token;

@@ -18,7 +18,7 @@ export function ensurePrivateDirectory(path: string, name: string): void {
 }
 
 /**
- * Creates a secret file with O_EXCL semantics: whoever comes second gets `false` and finds the first one's file, whole.
+ * Creates a secret file with O_EXCL semantics: the second of two callers gets `false` and finds the first one's file, whole.
  * A hard link does it, because a plain O_EXCL open shows the file before its bytes are there, and a kill in between
  * would leave a key that is neither absent nor usable.
  */

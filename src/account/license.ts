@@ -186,6 +186,7 @@ function quoted(value: unknown): string {
   return (JSON.stringify(value) ?? "nothing").replace(/[^\x20-\x7e]/g, "?").slice(0, 60);
 }
 
-function day(seconds: number): string {
+/** The date of a moment given in seconds since 1970. */
+export function day(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }

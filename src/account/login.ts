@@ -14,10 +14,6 @@ import { type Endpoints, secureBase } from "./endpoints.ts";
 import { type License, verifyLicense } from "./license.ts";
 import { onboard, registerDevice } from "./registration.ts";
 
-export type { DeviceCode } from "./device-flow.ts";
-export { configuredEndpoints, type Endpoints } from "./endpoints.ts";
-export { fetchBundle } from "./packages.ts";
-
 export interface LoginOptions extends Pick<DeviceFlowOptions, "onCode" | "signal" | "sleep"> {
   readonly home: string;
   readonly env: Env;

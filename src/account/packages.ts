@@ -1,4 +1,4 @@
-/** Fetching a runtime bundle. Its bytes are believed by nobody until the runtime's own checks have seen them. */
+/** Fetching a runtime bundle. Its bytes are untrusted until the runtime has checked them. */
 import { PermissionError, RuntimeError } from "../errors.ts";
 import { BUNDLE_BYTES_MAX } from "../limits.ts";
 import type { PlatformTag } from "../paths.ts";

@@ -1,5 +1,5 @@
 /**
- * Libraries to a signed bundle. The RELEASE key signs the exact bytes of the manifest; whoever holds it decides what every install
+ * Libraries to a signed bundle. The RELEASE key signs the exact bytes of the manifest; its holder decides what every install
  * will load. A checkout makes itself a development key once (`.keys/release.pem`, 0600, never committed); a real release hands
  * its key over in SVC_RELEASE_KEY or SVC_RELEASE_KEY_FILE.
  */

@@ -1,6 +1,6 @@
 /**
- * The one way to the memory, for `svc mcp` and `svc mem` alike: logged in, runtime verified, then opened. Whoever only shows help or
- * answers `tools/list` never imports this file.
+ * The way to the memory for `svc mcp` and `svc mem`: login checked, runtime verified, memory opened. Help and `tools/list` do not
+ * import this file.
  */
 import { buildInfo } from "../build-info.ts";
 import { openMemory } from "../memory/open.ts";
@@ -17,11 +17,11 @@ export interface GateOptions {
   readonly workspace?: string;
   /** False: what is indexed of a repository lives only as long as this process. */
   readonly persistentIndex?: boolean;
-  /** Told what a person should know though nothing fails: a licence about to expire, a clock gone back. */
+  /** Gets the warnings of a login that is good: a licence in its days of grace, a clock gone back. */
   readonly warn?: (line: string) => void;
 }
 
-/** The verbs, and the way to let go of what they hold. */
+/** The verbs, and `close`, which frees what they hold. */
 export type OpenVerbs = Verbs & { close(): Promise<void> };
 
 /**

@@ -3,9 +3,10 @@
  * which knows only an address; then installs the runtime and checks it.
  */
 import { requireLogin } from "../account/credentials.ts";
+import type { DeviceCode } from "../account/device-flow.ts";
 import { configuredEndpoints, type Endpoints } from "../account/endpoints.ts";
-import type { License } from "../account/license.ts";
-import { type DeviceCode, type LoginResult, login } from "../account/login.ts";
+import { day, type License } from "../account/license.ts";
+import { type LoginResult, login } from "../account/login.ts";
 import type { RunningAuthority } from "../authority/server.ts";
 import { errorLine, RuntimeError } from "../errors.ts";
 import { type Env, svcHome } from "../paths.ts";
@@ -120,9 +121,4 @@ function asJson({ deviceId, license }: LoginResult, installed: Provisioned | und
 /** Where a newer runtime was kept, it did not come from the bundle: `declined` is what was offered instead. */
 function keptJson({ declined, source }: Provisioned) {
   return { source: declined ? null : source, kept: declined !== undefined, declined: declined ?? null };
-}
-
-/** The date of a moment given in seconds since 1970. */
-function day(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().slice(0, 10);
 }

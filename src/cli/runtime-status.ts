@@ -1,5 +1,6 @@
 /** `svc runtime status`: what is installed, without hashing it. */
 import { requireLogin } from "../account/credentials.ts";
+import { day } from "../account/license.ts";
 import { readCapped } from "../durable.ts";
 import { errorLine } from "../errors.ts";
 import { RUNTIME_MANIFEST_BYTES_MAX } from "../limits.ts";
@@ -72,9 +73,4 @@ function readRecord(path: string): Partial<InstalledRecord> | undefined {
 
 function problem(error: unknown): string {
   return oneLine(errorLine(error).replace(/^[A-Za-z]+: /, ""));
-}
-
-/** The date of a moment given in seconds since 1970. */
-function day(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().slice(0, 10);
 }

@@ -4,8 +4,8 @@
  *
  * WebCrypto does it without an import: `node:crypto` would cost more than the verification.
  */
+import { keyInEnvironment } from "../account/anchors.ts";
 import { buildInfo } from "../build-info.ts";
-import { readCapped } from "../durable.ts";
 import { RuntimeError, ValueError } from "../errors.ts";
 import { RUNTIME_SIGNATURE_BYTES_MAX } from "../limits.ts";
 import type { Env } from "../paths.ts";
@@ -25,16 +25,8 @@ export interface ReleaseAnchor {
  * @throws ValueError where the file named in the environment cannot be used
  */
 export function releaseAnchor(env: Env): ReleaseAnchor {
-  if (env.SVC_RELEASE_PUBKEY) {
-    // Some environments can only hold one line: "\n" written out is accepted for a line break.
-    return { pem: env.SVC_RELEASE_PUBKEY.replaceAll("\\n", "\n"), override: "SVC_RELEASE_PUBKEY" };
-  }
-  if (env.SVC_RELEASE_PUBKEY_FILE) {
-    const bytes = readCapped(env.SVC_RELEASE_PUBKEY_FILE, 64 * 1024);
-    if (!bytes) throw new ValueError("SVC_RELEASE_PUBKEY_FILE names a file that does not exist");
-    return { pem: new TextDecoder().decode(bytes), override: "SVC_RELEASE_PUBKEY_FILE" };
-  }
-  return { pem: buildInfo().releasePublicKey, override: null };
+  const given = keyInEnvironment(env, "SVC_RELEASE_PUBKEY");
+  return given ? { pem: given.pem, override: given.source } : { pem: buildInfo().releasePublicKey, override: null };
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * The licence beside the libraries, `runtime/<tag>/license.jwt`: a copy of the login's, which nothing reads. An install writes it,
- * and a login that leaves the install in place writes it again, so that the two do not contradict each other.
+ * and a login that leaves the install in place writes it again, so that the two agree.
  */
 import { lstatSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -26,7 +26,7 @@ export async function renewLicenseCopy(home: string, license: string): Promise<v
   // The lock of an install: an exchange of folders meanwhile would carry the new copy away with the old install.
   await withLock(join(parent, ".lock"), () => {
     tidy(dir);
-    // Beside the install and not in it, where a file that a killed login left would be one that nobody signed.
+    // Beside the install and not in it, where `runtime verify` would call a file that a killed login left unlisted.
     const staged = join(parent, `${STAGING_PREFIX}${crypto.randomUUID()}`);
     try {
       writeNew(staged, new TextEncoder().encode(license), 0o600);

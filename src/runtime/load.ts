@@ -1,10 +1,11 @@
 /**
- * Which verified native build does this process map? Nothing under SVC_HOME/runtime is believed because it is there: the folders on
- * the way to it are checked, the manifest's signature, the licence, and each library is read once; the bytes that were hashed are the
- * bytes that are mapped. The licence is the login's; the copy of it beside the libraries decides nothing.
+ * Which verified native build does this process map? Everything under SVC_HOME/runtime is untrusted: the folders on the way to it
+ * are checked and the manifest's signature, and each library is read once; the bytes that were hashed are the bytes that are mapped.
+ * The licence is the login's; the copy of it beside the libraries decides nothing.
  */
 import { abiVersion, type MappedBytes, mapVerified } from "../../ffi/system/map.ts";
 import type { License } from "../account/license.ts";
+import type { BuildInfo } from "../build-info.ts";
 import { PermissionError, RuntimeError } from "../errors.ts";
 import { type Env, runtimePaths } from "../paths.ts";
 import { releaseAnchor } from "./anchor.ts";
@@ -20,18 +21,12 @@ export interface LibraryPaths {
 
 /** Two libraries ready for `dlopen`. */
 export interface MappedLibraries extends LibraryPaths {
-  /** Version and release of the install, from its signed manifest. */
-  version: string;
-  release: number;
   /** Closes the mapped files. Call it after both were opened; the libraries stay loaded. */
   close(): void;
 }
 
 /** The ABI versions an executable expects of the two libraries. */
-export interface AbiVersions {
-  kernel: number;
-  runtime: number;
-}
+export type AbiVersions = BuildInfo["abi"];
 
 /**
  * Reads and hashes the installed libraries and makes those bytes loadable.
@@ -50,12 +45,11 @@ export async function loadVerified(options: { home: string; env: Env; license: L
   const kernel = mapArtifact(readArtifact(paths.dir, libraryArtifact(manifest, "kernel")));
   try {
     const runtime = mapArtifact(readArtifact(paths.dir, libraryArtifact(manifest, "runtime")));
-    const { version, release } = manifest;
     const close = () => {
       kernel.close();
       runtime.close();
     };
-    return { kernelPath: kernel.path, runtimePath: runtime.path, version, release, close };
+    return { kernelPath: kernel.path, runtimePath: runtime.path, close };
   } catch (error) {
     kernel.close();
     throw error;

@@ -1,6 +1,6 @@
 /**
- * What may be believed of a bundle or an install: a manifest whose signature is good, and bytes that have a hash of the manifest. Each
- * is a type that only its check makes, so that what was checked is passed on, and the same bytes are not checked again.
+ * What is trusted of a bundle or an install: a manifest whose signature is good, and bytes that have a hash of the manifest. Each is
+ * a type that only its check makes, so that what was checked is passed on, and the same bytes are not checked again.
  */
 import { readCapped } from "../durable.ts";
 import { RuntimeError, SvcError } from "../errors.ts";

@@ -29,7 +29,7 @@ export interface VerifyReport {
   /** From the manifest; null where its signature does not fit. */
   version: string | null;
   release: number | null;
-  /** Which key was believed: "built-in", or the variable that replaces it. */
+  /** Which key the signature was checked with: "built-in", or the variable that replaces it. */
   anchor: "built-in" | "SVC_RELEASE_PUBKEY" | "SVC_RELEASE_PUBKEY_FILE";
   checks: VerifyCheck[];
 }
@@ -142,8 +142,8 @@ function requireClosed(dir: string, copy: string, home: string): void {
 const OWN_FILES = ["telys_manifest.json", "telys_manifest.sig", "license.jwt", "installed.json"];
 
 /**
- * Refuses a file that neither the manifest names nor an install writes: under pysite it would be importable by every Python program that
- * uses the install, elsewhere nobody knows what it is for. Python's own `__pycache__` is let be.
+ * Refuses a file that neither the manifest names nor an install writes: under pysite every Python program that uses the install could
+ * import it. Python's own `__pycache__` is left alone.
  * @throws RuntimeError
  */
 function requireListed(dir: string, manifest: RuntimeManifest): void {

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { logout, requireLogin } from "../../src/account/credentials.ts";
-import { type DeviceCode, fetchBundle, type LoginOptions, login } from "../../src/account/login.ts";
+import type { DeviceCode } from "../../src/account/device-flow.ts";
+import { type LoginOptions, login } from "../../src/account/login.ts";
+import { fetchBundle } from "../../src/account/packages.ts";
 import { CancelledError, OSError, PermissionError, RuntimeError, TimeoutError, ValueError } from "../../src/errors.ts";
 import { accountPaths, authorityPaths } from "../../src/paths.ts";
 import {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { requireLogin } from "../../src/account/credentials.ts";
-import { type DeviceCode, login } from "../../src/account/login.ts";
+import type { DeviceCode } from "../../src/account/device-flow.ts";
+import { login } from "../../src/account/login.ts";
 import { startAuthority } from "../../src/authority/server.ts";
 import { PermissionError, ValueError } from "../../src/errors.ts";
 import { authorityPaths } from "../../src/paths.ts";
