@@ -13,6 +13,7 @@ export const Status = {
   BUFFER: 10,
   ABI: 11,
   LARGE: 12,
+  VERSION: 13,
 } as const;
 
 /** One of the codes above. */

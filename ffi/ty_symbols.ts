@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** `TY_ABI_VERSION` these declarations were written for. */
-export const TY_ABI_VERSION = 5;
+export const TY_ABI_VERSION = 6;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {

@@ -1,5 +1,5 @@
 /** The native libraries of this checkout and scratch memories for tests. Built once; a build with nothing changed costs milliseconds. */
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArguments } from "../src/memory/arguments.ts";
@@ -18,6 +18,12 @@ export const native = openBuiltNative;
 /** A directory of its own; `npm test` removes what tests leave. */
 export function scratchDir(): string {
   return mkdtempSync(join(tmpdir(), "svc-test-"));
+}
+
+/** What is in a directory, byte for byte; the lock names whoever wrote last. */
+export function contents(dir: string): Record<string, string> {
+  const files = readdirSync(dir).filter((name) => name !== ".lock");
+  return Object.fromEntries(files.sort().map((name) => [name, readFileSync(join(dir, name)).toString("base64")]));
 }
 
 /** A store on a directory; several on one directory behave like several processes. */

@@ -118,7 +118,7 @@ static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
   free(fresh);
 }
 
-ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out, ty_error *err) {
+ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   const ty_rebase *r = plan->rebase;
   const ty_collection *c = r->c;
   base_writer w = {.plan = plan,
@@ -128,10 +128,10 @@ ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out
   ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
   float *anchor = malloc((size_t)c->dim * 3 * sizeof *anchor);
   ty_status status = TY_OK;
-  if (spans == NULL || anchor == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", name);
+  if (spans == NULL || anchor == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing a base");
   if (status == TY_OK) status = ty_coding_choose(r, anchor, &w.coding, err);
   if (status == TY_OK)
-    status = ty_slab_create(&w.slab, c, name, TY_SLAB_BASE, plan->generation, plan->generation,
+    status = ty_slab_create(&w.slab, c, TY_SLAB_BASE, plan->generation, plan->generation,
                             TY_SECTION_SQUARES + 3 * c->columns, err);
   if (status != TY_OK) {
     free(spans);

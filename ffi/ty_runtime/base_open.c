@@ -115,16 +115,16 @@ static void spans(base_reader *r, uint32_t count) {
   if (next != r->rows) damaged(r, "its partitions do not cover its rows");
 }
 
-/* Whatever an anchor says, a wrong one would only lead bounds astray; but one that is not finite is no anchor. */
+/* A wrong anchor would only make bounds wrong; but one that is not finite is no anchor. Of int4 the codes are the rows.
+ */
 static void coding(base_reader *r) {
   const ty_collection *c = r->c;
-  if (!has_section(r, TY_SECTION_CODING)) return;
   ty_slice bytes = section(r, TY_SECTION_CODING, 0, 0, true);
   if (r->status != TY_OK) return;
   const ty_coding_head *head = (const ty_coding_head *)(const void *)bytes.data;
   uint64_t floats = bytes.bytes < sizeof *head ? 0 : (bytes.bytes - sizeof *head) / sizeof(float);
   if (bytes.bytes < sizeof *head || !ty_all_zero(head->reserved, sizeof head->reserved) || head->anchored > 1 ||
-      head->rotated > 1 || c->dtype == TY_INT4 ||
+      head->rotated > 1 || (c->dtype == TY_INT4 && (head->anchored || head->rotated)) ||
       bytes.bytes != sizeof *head + head->anchored * 2 * (uint64_t)c->dim * sizeof(float)) {
     damaged(r, "the coding of its blocks is malformed");
     return;
@@ -135,10 +135,10 @@ static void coding(base_reader *r) {
   r->c->base.coding = (ty_coding){anchor, anchor == NULL ? NULL : anchor + c->dim, head->rotated != 0};
 }
 
-/* More than the rows can hold would be somebody else's figures. */
+/* None may be larger than so many rows can make it. */
 static void squares(base_reader *r) {
   const ty_collection *c = r->c;
-  if (c->metric != TY_INNER_PRODUCT || !has_section(r, TY_SECTION_SQUARES)) return;
+  if (c->metric != TY_INNER_PRODUCT) return;
   const uint64_t *sums =
       (const uint64_t *)(const void *)section(r, TY_SECTION_SQUARES, c->dim, sizeof *sums, true).data;
   for (uint32_t i = 0; i < c->dim && r->status == TY_OK; i++) {
@@ -151,8 +151,7 @@ static void squares(base_reader *r) {
 static void columns_of_vectors(base_reader *r) {
   const ty_collection *c = r->c;
   ty_segment *b = &r->c->base;
-  if (c->dtype != TY_F32 || has_section(r, TY_SECTION_BLOCKS))
-    b->blocks = section(r, TY_SECTION_BLOCKS, ty_block_count(r->rows), AME_BLOCK_BYTES(c->dim), false).data;
+  b->blocks = section(r, TY_SECTION_BLOCKS, ty_block_count(r->rows), AME_BLOCK_BYTES(c->dim), false).data;
   if (c->dtype != TY_INT4) {
     b->codes = (const int8_t *)section(r, TY_SECTION_CODES, r->rows, AME_CODE_STRIDE(c->dim), false).data;
     b->info = (const ame_code_info *)(const void *)section(r, TY_SECTION_INFO, r->rows, sizeof *b->info, true).data;
@@ -161,7 +160,7 @@ static void columns_of_vectors(base_reader *r) {
     b->vectors = section(r, TY_SECTION_VECTORS, r->rows, ty_vector_bytes(c), false).data;
 }
 
-ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err) {
+ty_status ty_base_open(ty_collection *c, ty_error *err) {
   base_reader r = {.c = c, .err = err};
   ty_segment *b = &c->base;
   *b = (ty_segment){.is_base = true};
@@ -170,8 +169,8 @@ ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err) {
   ty_slice shape_bytes = section(&r, TY_SECTION_SHAPE, 1, sizeof(ty_shape), true);
   if (r.status != TY_OK) return r.status;
   const ty_shape *shape = (const ty_shape *)(const void *)shape_bytes.data;
-  if (r.slab.header->generation > generation || shape->rows > TY_ROWS_MAX || shape->first_row > (uint64_t)1 << 62 ||
-      shape->spans > shape->rows || shape->metric > TY_L2)
+  if (shape->rows > TY_ROWS_MAX || shape->first_row > (uint64_t)1 << 62 || shape->spans > shape->rows ||
+      shape->metric > TY_L2)
     damaged(&r, "its shape cannot be");
   if (shape->dim != c->dim || shape->columns != c->columns || shape->lexical != c->lexical || shape->dtype != c->dtype)
     damaged(&r, "its shape is not the manifest's");
@@ -185,7 +184,7 @@ ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err) {
   columns_of_vectors(&r);
   squares(&r);
   b->row = (const uint64_t *)(const void *)section(&r, TY_SECTION_ROW, r.rows, sizeof *b->row, true).data;
-  b->birth = b->row; /* in a base a row is as old as its number says; older writers had a section for it */
+  b->birth = b->row; /* in a base a row is as old as its number says */
   for (uint64_t i = 0; i < r.rows && r.status == TY_OK; i++) {
     if (b->row[i] - shape->first_row >= r.rows) damaged(&r, "a row's number is out of range");
   }

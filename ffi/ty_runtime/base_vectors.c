@@ -47,9 +47,8 @@ static void put_vector(base_writer *w, ty_ref r) {
   ty_slab_append(&w->slab, stored == NULL ? row : stored, bytes);
 }
 
-/* How the blocks are coded, where that is not plainly. */
+/* How the blocks are coded. */
 static void put_coding(base_writer *w) {
-  if (w->coding.anchor == NULL && !w->coding.rotated) return;
   ty_coding_head head = {.anchored = w->coding.anchor != NULL, .rotated = w->coding.rotated};
   ty_slab_section_start(&w->slab, TY_SECTION_CODING);
   ty_slab_append(&w->slab, &head, sizeof head);
@@ -71,7 +70,7 @@ static void put_blocks(base_writer *w) {
   for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
     ty_ref r = w->r->rows[i];
     if (i % AME_BLOCK_ROWS == 0) ty_block_clear(block, c->dim);
-    if (r.segment->blocks != NULL && copied) {
+    if (copied) {
       ty_block_copy(block, i % AME_BLOCK_ROWS, r.segment->blocks, r.at, c->dim);
     } else {
       ame_i4_info info;

@@ -50,20 +50,11 @@ static ty_status damaged(ty_error *err, const ty_file *file, const char *what, u
   return ty_fail(err, TY_CORRUPT, "%s: %s at offset %llu", file->name, what, (unsigned long long)offset);
 }
 
-ty_status ty_delta_check_header(const ty_collection *c, const ty_file *file, ty_error *err) {
-  if (file->bytes < sizeof(ty_delta_header)) return damaged(err, file, "no room for a header", file->bytes);
-  const ty_delta_header *h = (const ty_delta_header *)(const void *)file->map;
-  if (h->magic != TY_DELTA_MAGIC) return damaged(err, file, "not a delta", 0);
-  if (h->version != TY_DELTA_VERSION)
-    return ty_fail(err, TY_CORRUPT, "%s is of version %u, this runtime reads %u", file->name, h->version,
-                   TY_DELTA_VERSION);
-  if (h->crc != c->env->kernel->crc32c(0, h, sizeof *h - sizeof h->crc))
-    return damaged(err, file, "the header does not match its checksum", 0);
-  if (!ty_all_zero(h->reserved, sizeof h->reserved)) return damaged(err, file, "a reserved field is not zero", 0);
-  const ty_slab_header *base = (const ty_slab_header *)(const void *)c->store->files.base.map;
-  if (h->dim != c->dim || h->columns != c->columns || h->base_generation != base->generation)
-    return damaged(err, file, "it belongs to another base", 0);
-  return TY_OK;
+ty_status ty_delta_open(const ty_collection *c, ty_file *file, ty_error *err) {
+  ty_status status = ty_file_map(c, file, ty_room_ahead(file->bytes), err);
+  if (status == TY_OK) status = ty_slab_check(c, file, TY_SLAB_DELTA, err);
+  if (status == TY_OK && ty_crc_mapped(c, 0, file->map, file->bytes) != file->crc) status = ty_wrong_sum(file, err);
+  return status;
 }
 
 /* What a row is brought in through: memory for one. */
@@ -128,7 +119,7 @@ static ty_status replay_delete(ty_collection *c, const ty_file *file, uint64_t o
 
 ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, ty_error *err) {
   const ame_kernel *k = c->env->kernel;
-  uint64_t at = from == 0 ? sizeof(ty_delta_header) : from, to = file->bytes;
+  uint64_t at = from == 0 ? sizeof(ty_slab_header) : from, to = file->bytes;
   uint64_t first = c->delta.count;
   replay r = {.decoded = malloc((size_t)c->dim * sizeof(float))};
   if (r.decoded == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
@@ -250,12 +241,12 @@ static int write_block(ty_collection *c, int fd, ty_file *file, uint64_t generat
 static int write_header(ty_collection *c, int fd, ty_file *file, uint64_t generation) {
   const ame_kernel *k = c->env->kernel;
   const ty_slab_header *base = (const ty_slab_header *)(const void *)c->store->files.base.map;
-  ty_delta_header h = {.magic = TY_DELTA_MAGIC,
-                       .version = TY_DELTA_VERSION,
-                       .columns = c->columns,
-                       .dim = c->dim,
-                       .generation = generation,
-                       .base_generation = base->generation};
+  ty_slab_header h = {.magic = TY_SLAB_MAGIC,
+                      .version = TY_SLAB_VERSION,
+                      .kind = TY_SLAB_DELTA,
+                      .bytes = sizeof h,
+                      .generation = generation,
+                      .base_generation = base->generation};
   h.crc = k->crc32c(0, &h, sizeof h - sizeof h.crc);
   file->crc = k->crc32c(0, &h, sizeof h);
   file->bytes = sizeof h;
@@ -270,7 +261,7 @@ ty_status ty_delta_append(ty_collection *c, uint64_t generation, ty_files *files
     return ty_fail(err, TY_IO, "too many delta files: compact the collection");
   ty_file file = {0};
   if (w->fresh) {
-    snprintf(file.name, sizeof file.name, "delta-%016llx.slab", (unsigned long long)generation);
+    ty_slab_name(file.name, TY_SLAB_DELTA, generation);
     ty_status status = ty_file_create(c, file.name, &w->fd, err);
     if (status != TY_OK) return status;
   } else {

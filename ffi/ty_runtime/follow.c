@@ -57,9 +57,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
     if (i >= known) {
       *file = want->deltas[i];
       have->delta_count = i + 1;
-      status = ty_file_map(c, file, ty_room_ahead(file->bytes), err);
-      if (status == TY_OK && ty_crc_mapped(c, 0, file->map, file->bytes) != file->crc) status = ty_wrong_sum(file, err);
-      if (status == TY_OK) status = ty_delta_check_header(c, file, err);
+      status = ty_delta_open(c, file, err);
     } else {
       status = ty_file_still(c, file, want->deltas[i].bytes, err);
       if (status != TY_OK) break;

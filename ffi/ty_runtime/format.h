@@ -25,20 +25,21 @@
 #define TY_TEXT_MAX ((uint64_t)64 << 20)
 #define TY_KEY_MAX  ((uint64_t)64 << 10)
 
-/* ---- Slabs: sealed files of sections -------------------------------------------------------------------------------
- */
+/* ---- Slabs: a header, then sections or (deltas) blocks -------------------------------------------------------------
+ * One version counts every change of any file's bytes, the manifest's too; there is no reader of another one. In all
+ * versions magic, version and crc stand where they stand here. */
 #define TY_SLAB_MAGIC   0x3142414c53435653ull /* "SVCSLAB1" */
-#define TY_SLAB_VERSION 1u
-enum { TY_SLAB_BASE = 1, TY_SLAB_IVF = 2, TY_SLAB_LEXICAL = 3 };
+#define TY_SLAB_VERSION 2u
+enum { TY_SLAB_BASE = 1, TY_SLAB_IVF, TY_SLAB_LEXICAL, TY_SLAB_DELTA };
 
 typedef struct ty_slab_header {
   uint64_t magic;
   uint32_t version;
   uint32_t kind;
-  uint32_t sections;        /* entries of the table that follows this header */
-  uint32_t table_crc;       /* of that table */
-  uint64_t bytes;           /* of the file */
-  uint64_t generation;      /* of the save that made it */
+  uint32_t sections;        /* entries of the table that follows this header; of a delta 0 */
+  uint32_t table_crc;       /* of that table; of a delta 0 */
+  uint64_t bytes;           /* of the file; of a delta, which grows, those of this header */
+  uint64_t generation;      /* of the save that made it, as in its name */
   uint64_t base_generation; /* of the base it belongs to; of a base: its own */
   uint8_t reserved[12];
   uint32_t crc; /* of the 60 bytes before */
@@ -63,7 +64,6 @@ enum {
   TY_SECTION_INFO,
   TY_SECTION_VECTORS, /* missing from f32 bases whose codes are their rows */
   TY_SECTION_ROW,
-  TY_SECTION_BIRTH,
   TY_SECTION_SPANS,
   TY_SECTION_ID_ENDS,
   TY_SECTION_IDS,
@@ -74,9 +74,9 @@ enum {
   TY_SECTION_TERMS_ENDS,
   TY_SECTION_TERMS,
   TY_SECTION_PRESENCE,
-  TY_SECTION_BLOCKS,   /* missing from f32 bases of before there were any */
-  TY_SECTION_CODING,   /* missing where blocks are of the rows as they are */
-  TY_SECTION_SQUARES,  /* missing where the metric is not the inner product, and from older bases */
+  TY_SECTION_BLOCKS,
+  TY_SECTION_CODING,
+  TY_SECTION_SQUARES,  /* with the inner product only */
   TY_SECTION_KEYS = 32 /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
 };
 /* The one section of an IVF or lexical slab. */
@@ -106,21 +106,6 @@ _Static_assert(sizeof(ty_coding_head) == 64, "coding");
 
 /* ---- Deltas: append-only files of blocks ---------------------------------------------------------------------------
  */
-#define TY_DELTA_MAGIC   0x31544c4544435653ull /* "SVCDELT1" */
-#define TY_DELTA_VERSION 1u
-
-typedef struct ty_delta_header {
-  uint64_t magic;
-  uint32_t version;
-  uint32_t columns;
-  uint64_t dim;
-  uint64_t generation; /* of the save that made the file */
-  uint64_t base_generation;
-  uint8_t reserved[20];
-  uint32_t crc; /* of the 60 bytes before */
-} ty_delta_header;
-_Static_assert(sizeof(ty_delta_header) == 64, "delta header");
-
 /* One block is one save. */
 #define TY_BLOCK_MAGIC 0x4b4c4254u /* "TBLK" */
 typedef struct ty_block_header {

@@ -101,8 +101,7 @@ typedef struct ty_segment {
   uint64_t count;
   uint64_t live;
   /* Screening. For L2 the bias of every summary is -||x||^2 / 2 of the decoded row, else 0. */
-  const uint8_t *blocks; /* AME_BLOCK_BYTES(dim) for each sixteen rows by position, 64-byte aligned; NULL: a base of
-                            before there were any */
+  const uint8_t *blocks; /* AME_BLOCK_BYTES(dim) for each sixteen rows by position, 64-byte aligned */
   ty_coding coding;      /* of the base's blocks and of the delta's; kept in the base */
   /* Columns, `count` entries each. */
   const int8_t *codes;       /* AME_CODE_STRIDE(dim) bytes a row, 64-byte aligned; NULL where dtype is int4 */
@@ -116,7 +115,7 @@ typedef struct ty_segment {
                              form, which of f32 the codes are where they say every row of the base bit for bit */
   const uint64_t *id_ends, *meta_ends, *text_ends, *terms_ends; /* cumulative, count entries */
   const uint8_t *ids, *metas, *texts, *terms;
-  const uint64_t *squares; /* sums over all rows, dim of them: weights.h; NULL: an older base, or no inner products */
+  const uint64_t *squares; /* sums over all rows, dim of them: weights.h; NULL where the metric has none */
   const uint8_t *presence; /* by row: bit 0 has metadata, bit 1 has text */
   /* Delta only. */
   ty_payload *payload;
@@ -143,26 +142,22 @@ typedef struct ty_span {
   uint64_t first, count;
 } ty_span;
 
-/* ---- Terms
- * ----------------------------------------------------------------------------------------------------------- A row's
- * tokens as stored, where its text is not: a byte 0, a byte of the version of tokenising (ame_kernel.h, token_version),
+/* ---- Terms ----
+ * A row's tokens as stored, where its text is not: a byte of the version of tokenising (ame_kernel.h, token_version),
  * number of distinct terms, number of tokens (LEB128 each), then bits (bits.h) for each term in ascending order of
  * hash: the hash less the smallest that can follow the one before, Rice with ty_terms_parameter; tf, gamma. A row
- * without a term has no bytes. Older ones, of version 1, have no first two bytes, and for each term the difference of
- * the hash from the one before (the first from 0) and tf, all LEB128. */
-#define TY_TERMS_RICE 0u
-#define TY_TERM_MOST  16u                       /* bytes of one term at most */
-#define TY_TF_MAX     (1u << 30)                /* of a term in a row, which has 64 MiB of text at most */
+ * without a term has no bytes. */
+#define TY_TERM_MOST 16u                        /* bytes of one term at most */
+#define TY_TF_MAX    (1u << 30)                 /* of a term in a row, which has 64 MiB of text at most */
 unsigned ty_terms_parameter(uint64_t distinct); /* near the best for hashes, which are spread evenly */
 typedef struct ty_term_reader {
   const uint8_t *at, *end;
   uint64_t distinct, tokens, seen;
-  uint64_t bit; /* from `at`, with `rice` */
+  uint64_t bit; /* from `at` */
   uint32_t hash;
   uint32_t tf;
-  uint32_t version;
+  uint32_t version; /* 0: no terms */
   unsigned parameter;
-  bool rice;
 } ty_term_reader;
 bool ty_terms_open(ty_term_reader *r, ty_slice terms); /* false: malformed; an empty slice is zero terms */
 bool ty_terms_next(ty_term_reader *r);                 /* false at the end or where malformed (then seen < distinct) */
@@ -325,8 +320,7 @@ void ty_rebase_progress(const ty_rebase *r, ty_phase phase, uint64_t done, uint6
 ty_status ty_ivf_train(ty_rebase *r, ty_error *err);
 /* Once the new base exists (as `base`, mapped): finds each partition's reach on held-out rows. */
 ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err);
-/* Serialises for ivf-*.slab; and opens such bytes, checking everything against the base it belongs to. *out is NULL
- * with TY_OK for bytes of the format before: the collection is then one without an index. */
+/* Serialises for ivf-*.slab; and opens such bytes, checking everything against the base it belongs to. */
 ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_error *err);
 ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_span *spans, uint32_t span_count,
                       ty_slice bytes, ty_ivf **out, ty_error *err);
@@ -336,9 +330,9 @@ void ty_ivf_free(ty_ivf *ivf);
  * it. */
 double ty_ivf_drift(const ty_ivf_part *part);
 
-/* Opens the inverted index of lexical-*.slab. One of another format or another way of tokenising, or damaged, is no
- * failure: the collection is one whose questions by word are refused, with a sentence that says what to do, until an
- * index is built. lexical_build.h writes one. */
+/* Opens the inverted index of lexical-*.slab. One of another way of tokenising, or damaged, is no failure: lexical
+ * questions are then refused, with a sentence that says what to do, until an index is built. lexical_build.h writes
+ * one. */
 ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_slice bytes, ty_lexical **out,
                           ty_error *err);
 /* The same for bytes that could not even be found: `why` is what was wrong with the file. */

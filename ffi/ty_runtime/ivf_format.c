@@ -1,21 +1,16 @@
 /* The bytes of an IVF index. All integers little-endian, offsets from the start of the bytes, sections 64-byte aligned:
  *
  *   offset  size  field
- *        0     8  magic "TYIVF002"
- *        8     4  dim
- *       12     4  parts
- *       16     8  min_rows
- *       24     8  target_recall, f64
- *       32     8  total bytes
- *       40    24  zero
+ *        0     4  dim
+ *        4     4  parts
+ *        8     8  min_rows
+ *       16     8  target_recall, f64
+ *       24    40  zero
  *       64  64*p  for each part: span u32, nlist u32, nprobe u32, zero u32, offset u64, reach f64, reach_alone f64,
- * built_square f64, calibrated_square f64, calibrated_rows u64
+ *                 built_square f64, calibrated_square f64, calibrated_rows u64
  *
  *   and at a part's offset, each aligned: nlist * dim f32 centroids, nlist f32 half norms, nlist f32 rms, nlist f32
- * most, nlist ame_code_info, nlist * AME_CODE_STRIDE(dim) i8 codes of the centroids, nlist + 1 u64 list starts.
- *
- * "TYIVF001" had neither radii nor codes. Such an index is not read: the collection answers exactly until the next
- * build.
+ *   most, nlist ame_code_info, nlist * AME_CODE_STRIDE(dim) i8 codes of the centroids, nlist + 1 u64 list starts.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -23,16 +18,11 @@
 
 #include "ivf.h"
 
-static const char magic[8] = {'T', 'Y', 'I', 'V', 'F', '0', '0', '2'};
-static const char magic_before[8] = {'T', 'Y', 'I', 'V', 'F', '0', '0', '1'};
-
 typedef struct ivf_header {
-  char magic[8];
   uint32_t dim, parts;
   uint64_t min_rows;
   double target_recall;
-  uint64_t total;
-  uint64_t zero[3];
+  uint64_t zero[5];
 } ivf_header;
 
 typedef struct ivf_entry {
@@ -63,9 +53,6 @@ ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_erro
   uint64_t start = out->bytes;
   uint64_t offset = align64(sizeof(ivf_header) + (uint64_t)ivf->count * sizeof(ivf_entry));
   ivf_header header = {.dim = dim, .parts = ivf->count, .min_rows = ivf->min_rows, .target_recall = ivf->target_recall};
-  memcpy(header.magic, magic, sizeof magic);
-  header.total = offset;
-  for (uint32_t i = 0; i < ivf->count; i++) header.total += part_bytes(ivf->parts[i].nlist, dim);
   ty_buffer_append(out, &header, sizeof header);
   for (uint32_t i = 0; i < ivf->count; i++) {
     const ty_ivf_part *p = &ivf->parts[i];
@@ -93,7 +80,7 @@ ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_erro
       ty_buffer_align(out, 64);
     }
   }
-  if (out->failed || out->bytes - start != header.total)
+  if (out->failed || out->bytes - start != offset)
     return ty_fail(err, TY_NO_MEMORY, "not enough memory to write the IVF index");
   return TY_OK;
 }
@@ -148,13 +135,11 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
   ivf_header header;
   if (bytes.bytes < sizeof header) return corrupt(err, 0, "it is too short");
   memcpy(&header, bytes.data, sizeof header);
-  if (memcmp(header.magic, magic_before, sizeof magic) == 0) return TY_OK;
-  if (memcmp(header.magic, magic, sizeof magic) != 0) return corrupt(err, 0, "it does not start as one");
-  if (header.dim != c->dim) return corrupt(err, 8, "it is of another dimension");
-  if (header.parts > span_count) return corrupt(err, 12, "it has more parts than the base has partitions");
+  if (header.dim != c->dim) return corrupt(err, 0, "it is of another dimension");
+  if (header.parts > span_count) return corrupt(err, 4, "it has more parts than the base has partitions");
   if (!(header.target_recall > 0 && header.target_recall <= 1))
-    return corrupt(err, 24, "its target recall is outside of (0, 1]");
-  if (header.total != bytes.bytes) return corrupt(err, 32, "its length is not the recorded one");
+    return corrupt(err, 16, "its target recall is outside of (0, 1]");
+  if (!ty_all_zero(header.zero, sizeof header.zero)) return corrupt(err, 24, "a reserved field is not zero");
   uint64_t expected = align64(sizeof header + (uint64_t)header.parts * sizeof(ivf_entry));
   if (expected > bytes.bytes) return corrupt(err, 64, "it is too short for its parts");
 
@@ -179,7 +164,8 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
     ivf_entry e;
     uint64_t at = sizeof header + (uint64_t)i * sizeof e;
     memcpy(&e, data + at, sizeof e);
-    if (e.span >= span_count) status = corrupt(err, at, "a part names a partition that does not exist");
+    if (e.zero != 0) status = corrupt(err, at + 12, "a reserved field is not zero");
+    else if (e.span >= span_count) status = corrupt(err, at, "a part names a partition that does not exist");
     else if (e.nlist == 0 || e.nprobe == 0 || e.nprobe > e.nlist)
       status = corrupt(err, at + 4, "a part's number of lists is impossible");
     else if (!(e.reach >= 0 && e.reach_alone >= e.reach))

@@ -72,9 +72,8 @@ static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
   bool has_text, whole = ty_terms_open(&reader, ty_row_terms(row.segment, row.at));
   ty_slice text = ty_row_text(row.segment, row.at, &has_text);
   b->length = 0;
-  /* As ty_tally_row, but the tokens go to the runs as they come, which sort and count them anyway. Stored terms of a
-   * row that has its text as well are the delta's, and of old bases: they save the tokenising unless that has changed.
-   */
+  /* As ty_tally_row, but the tokens go to the runs as they come, which sort and count them anyway. A row of the delta
+   * may have both text and terms: these save the tokenising unless that has changed. */
   if (ty_terms_are_of_text(&reader, has_text, k)) {
     k->token_hashes(ty_token_cache(&b->cache, &b->texts), text.data, (size_t)text.bytes, take_hash, b);
   } else {
@@ -115,7 +114,6 @@ static ty_status build(ty_lexical_builder *b) {
   const ty_rebase *r = b->r;
   const ame_kernel *k = r->c->env->kernel;
   ty_lexical_head head = {.k1 = r->k1, .b = r->b, .docs = r->count, .version = k->token_version()};
-  memcpy(head.magic, TY_LEXICAL_MAGIC, sizeof head.magic);
   ty_lexical_layout place;
   ty_status status = read_rows(b);
   if (status != TY_OK) return status;

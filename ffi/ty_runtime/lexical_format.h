@@ -31,14 +31,11 @@
 
 #include "internal.h"
 
-#define TY_LEXICAL_MAGIC     "TYLEX002"
-#define TY_LEXICAL_MAGIC_OLD "TYLEX001" /* k1 and b stand at the same place */
 typedef struct ty_lexical_head {
-  char magic[8];
   double k1, b;
   uint64_t docs;
   uint32_t version; /* of tokenising */
-  uint8_t reserved[28];
+  uint8_t reserved[36];
 } ty_lexical_head;
 _Static_assert(sizeof(ty_lexical_head) == 64, "lexical head");
 

@@ -35,21 +35,19 @@ static const char *read_image(ty_lexical *x, const ame_kernel *k, uint64_t rows,
   x->trouble = TY_CORRUPT;
   if (bytes.bytes < sizeof head + sizeof foot) return "it is too short";
   memcpy(&head, bytes.data, sizeof head);
-  bool old = memcmp(head.magic, TY_LEXICAL_MAGIC_OLD, sizeof head.magic) == 0;
-  if (!old && memcmp(head.magic, TY_LEXICAL_MAGIC, sizeof head.magic) != 0) return "it does not start as one";
   memcpy(&foot, bytes.data + bytes.bytes - sizeof foot, sizeof foot);
   uint32_t crc = k->crc32c(k->crc32c(0, &head, sizeof head), &foot, sizeof foot - sizeof foot.crc);
-  if (!old && crc != foot.crc) return "its head does not match its checksum";
-  if (!old && !(ty_all_zero(head.reserved, sizeof head.reserved) && ty_all_zero(foot.reserved, sizeof foot.reserved)))
+  if (crc != foot.crc) return "its head does not match its checksum";
+  if (!ty_all_zero(head.reserved, sizeof head.reserved) || !ty_all_zero(foot.reserved, sizeof foot.reserved))
     return "a reserved field is not zero";
   if (!(head.k1 >= 0 && head.k1 <= TY_LEXICAL_K1_MAX) || !(head.b >= 0 && head.b <= 1))
     return "k1 or b is out of range";
   x->known = true;
   x->k1 = head.k1;
   x->b = head.b;
-  if (old || head.version != k->token_version()) {
+  if (head.version != k->token_version()) {
     x->trouble = TY_STATE;
-    return "it was built by another version of svc";
+    return "it was built by another way of tokenising";
   }
   if (head.docs != rows) return "it is over another number of rows than the base";
   if (!ty_lexical_place(head.docs, &foot, &place) || place.total != bytes.bytes || (uintptr_t)bytes.data % 4 != 0)

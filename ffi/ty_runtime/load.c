@@ -111,11 +111,7 @@ static ty_status open_index(ty_collection *t, ty_file *file, uint32_t kind, bool
   ty_slab slab;
   ty_status status = ty_file_map(t, file, 0, err);
   if (status == TY_OK) status = ty_slab_open(t, file, kind, &slab, err);
-  if (status != TY_OK) return status;
-  const ty_slab_header *base = (const ty_slab_header *)(const void *)t->store->files.base.map;
-  if (slab.header->base_generation != base->generation)
-    return ty_fail(err, TY_CORRUPT, "%s belongs to another base", file->name);
-  return ty_slab_get(t, &slab, TY_SECTION_INDEX, UINT64_MAX, check, out, err);
+  return status == TY_OK ? ty_slab_get(t, &slab, TY_SECTION_INDEX, UINT64_MAX, check, out, err) : status;
 }
 
 ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error *err) {
@@ -171,13 +167,11 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
   ty_status status = ty_adopt_schema(t, &m->schema, err);
   if (status == TY_OK) status = ty_files_copy(&s->files, &m->files, err);
   if (status == TY_OK) status = ty_file_map(t, &s->files.base, 0, err);
-  if (status == TY_OK) status = ty_base_open(t, m->generation, err);
+  if (status == TY_OK) status = ty_base_open(t, err);
   if (status == TY_OK) status = ty_open_indexes(t, owner, err);
   for (uint32_t i = 0; i < s->files.delta_count && status == TY_OK; i++) {
     ty_file *file = &s->files.deltas[i];
-    status = ty_file_map(t, file, ty_room_ahead(file->bytes), err);
-    if (status == TY_OK && ty_crc_mapped(t, 0, file->map, file->bytes) != file->crc) status = ty_wrong_sum(file, err);
-    if (status == TY_OK) status = ty_delta_check_header(t, file, err);
+    status = ty_delta_open(t, file, err);
     if (status == TY_OK) status = reserve_for(t, m, file, err);
     if (status == TY_OK) status = ty_delta_replay(t, file, 0, err);
   }

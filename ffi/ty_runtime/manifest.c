@@ -165,12 +165,16 @@ ty_status ty_schema_agree(const ty_schema *mine, const ty_schema *theirs, ty_err
 
 /* ---- Files ----------------------------------------------------------------------------------------------------------
  */
-static bool has_affixes(const char *name, const char *prefix, const char *suffix) {
-  size_t n = strlen(name), p = strlen(prefix), s = strlen(suffix);
-  return n > p + s && memcmp(name, prefix, p) == 0 && strcmp(name + n - s, suffix) == 0;
+/* Whether a name is that of a slab of this kind which a save up to the manifest's made. */
+static bool is_slab_of(const ty_saved *m, const char *name, uint32_t kind) {
+  char expected[64];
+  const char *dash = strchr(name, '-');
+  uint64_t generation = dash == NULL ? 0 : strtoull(dash + 1, NULL, 16);
+  ty_slab_name(expected, kind, generation);
+  return generation <= m->generation && strcmp(name, expected) == 0;
 }
 
-/* One element of `files` into its place by the name's prefix. */
+/* One element of `files` into its place by its name. */
 static ty_status read_file(ty_slice value, ty_saved *m, ty_error *err) {
   ty_json_walk walk;
   ty_slice key, member, name = {0}, bytes = {0}, crc = {0};
@@ -197,7 +201,7 @@ static ty_status read_file(ty_slice value, ty_saved *m, ty_error *err) {
       file.bytes > (uint64_t)1 << 60)
     return ty_fail(err, TY_CORRUPT, "%s: bytes or crc32c of %s is no such number", TY_MANIFEST_NAME, file.name);
   file.crc = (uint32_t)sum;
-  if (has_affixes(file.name, "delta-", ".slab")) {
+  if (is_slab_of(m, file.name, TY_SLAB_DELTA)) {
     for (uint32_t i = 0; i < m->files.delta_count; i++) {
       if (strcmp(m->files.deltas[i].name, file.name) == 0)
         return ty_fail(err, TY_CORRUPT, "%s: %s stands twice", TY_MANIFEST_NAME, file.name);
@@ -208,11 +212,11 @@ static ty_status read_file(ty_slice value, ty_saved *m, ty_error *err) {
     m->files.deltas[m->files.delta_count++] = file;
     return TY_OK;
   }
-  ty_file *to = has_affixes(file.name, "base-", ".slab")      ? &m->files.base
-                : has_affixes(file.name, "ivf-", ".slab")     ? &m->files.ivf
-                : has_affixes(file.name, "lexical-", ".slab") ? &m->files.lexical
-                : strcmp(file.name, TY_ID_MAP_NAME) == 0      ? &m->files.id_map
-                                                              : NULL;
+  ty_file *to = is_slab_of(m, file.name, TY_SLAB_BASE)      ? &m->files.base
+                : is_slab_of(m, file.name, TY_SLAB_IVF)     ? &m->files.ivf
+                : is_slab_of(m, file.name, TY_SLAB_LEXICAL) ? &m->files.lexical
+                : strcmp(file.name, TY_ID_MAP_NAME) == 0    ? &m->files.id_map
+                                                            : NULL;
   if (to == NULL || to->name[0] != 0)
     return ty_fail(err, TY_CORRUPT, "%s: %s is no file of a collection or has a twin", TY_MANIFEST_NAME, file.name);
   *to = file;

@@ -113,14 +113,8 @@ static ty_slice id_by_birth(const void *ctx, uint64_t i) {
   return ty_row_id(row.segment, row.at);
 }
 
-static void name_file(char out[64], const char *role, uint64_t generation) {
-  snprintf(out, 64, "%s-%016llx.slab", role, (unsigned long long)generation);
-}
-
-static ty_status start_index(rebase *w, const char *role, uint32_t kind, ty_slab_writer *slab, ty_error *err) {
-  char name[64];
-  name_file(name, role, w->plan.generation);
-  ty_status status = ty_slab_create(slab, w->c, name, kind, w->plan.generation, w->plan.generation, 1, err);
+static ty_status start_index(rebase *w, uint32_t kind, ty_slab_writer *slab, ty_error *err) {
+  ty_status status = ty_slab_create(slab, w->c, kind, w->plan.generation, w->plan.generation, 1, err);
   if (status == TY_OK) ty_slab_section_start(slab, TY_SECTION_INDEX);
   return status;
 }
@@ -130,7 +124,7 @@ static ty_status write_ivf(rebase *w, ty_file *out, ty_error *err) {
   ty_slab_writer slab;
   ty_status status = ty_ivf_calibrate(&w->r, &w->t->base, err);
   if (status == TY_OK) status = ty_ivf_encode(w->r.ivf, w->t->dim, &bytes, err);
-  if (status == TY_OK) status = start_index(w, "ivf", TY_SLAB_IVF, &slab, err);
+  if (status == TY_OK) status = start_index(w, TY_SLAB_IVF, &slab, err);
   if (status == TY_OK) {
     ty_slab_append(&slab, bytes.data, bytes.bytes);
     ty_slab_section_end(&slab);
@@ -149,7 +143,7 @@ static bool append(void *context, const void *data, uint64_t bytes) {
 /* It is written as it is made: it may be larger than memory. */
 static ty_status write_lexical(rebase *w, ty_file *out, ty_error *err) {
   ty_slab_writer slab;
-  ty_status status = start_index(w, "lexical", TY_SLAB_LEXICAL, &slab, err);
+  ty_status status = start_index(w, TY_SLAB_LEXICAL, &slab, err);
   if (status != TY_OK) return status;
   status = ty_lexical_encode(&w->r, &(ty_lexical_sink){append, &slab}, err);
   ty_slab_section_end(&slab);
@@ -160,13 +154,11 @@ static ty_status write_lexical(rebase *w, ty_file *out, ty_error *err) {
 static ty_status write_files(rebase *w, ty_error *err) {
   ty_collection *t = w->t;
   ty_files *files = &t->store->files;
-  char name[64];
-  name_file(name, "base", w->plan.generation);
   ty_status status = TY_OK;
   if (w->r.want_ivf) status = ty_ivf_train(&w->r, err);
-  if (status == TY_OK) status = ty_base_write(&w->plan, name, &files->base, err);
+  if (status == TY_OK) status = ty_base_write(&w->plan, &files->base, err);
   if (status == TY_OK) status = ty_file_map(t, &files->base, 0, err);
-  if (status == TY_OK) status = ty_base_open(t, w->plan.generation, err);
+  if (status == TY_OK) status = ty_base_open(t, err);
   if (status == TY_OK && w->r.ivf != NULL) status = write_ivf(w, &files->ivf, err);
   if (status == TY_OK && w->r.want_lexical) status = write_lexical(w, &files->lexical, err);
   if (status == TY_OK) status = ty_open_indexes(t, w->c, err);

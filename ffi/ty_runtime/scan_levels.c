@@ -154,7 +154,7 @@ static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first
 }
 
 void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
-  bool screens = segment->blocks != NULL && (s->screen[segment->is_base ? 0 : 1].proved || segment->codes == NULL);
+  bool screens = s->screen[segment->is_base ? 0 : 1].proved || segment->codes == NULL;
   if (screens && ty_filter_live_only(s->filter, segment)) {
     s->counts.screened += n;
     first_level(s, segment, first, n, NULL, 0);

@@ -1,6 +1,6 @@
-/* Sealed files of sections: written once from front to back, then only mapped.
+/* The header of every slab, and sealed files of sections: written once from front to back, then only mapped.
  *
- * Checksums are known only once their bytes have gone by, so header and table are written last, into the hole left for
+ * Checksums are known only after their bytes were written, so header and table are written last, into the hole left for
  * them. A file that was not finished has no magic number.
  */
 #include <stdio.h>
@@ -10,10 +10,15 @@
 
 _Static_assert(TY_WRITE_PIECE % TY_ALIGN == 0, "buffer flushes stay aligned");
 
-ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, const char *name, uint32_t kind,
-                         uint64_t generation, uint64_t base_generation, uint32_t sections, ty_error *err) {
+void ty_slab_name(char out[64], uint32_t kind, uint64_t generation) {
+  static const char *const roles[] = {"base", "ivf", "lexical", "delta"};
+  snprintf(out, 64, "%s-%016llx.slab", roles[kind - TY_SLAB_BASE], (unsigned long long)generation);
+}
+
+ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, uint32_t kind, uint64_t generation,
+                         uint64_t base_generation, uint32_t sections, ty_error *err) {
   *w = (ty_slab_writer){.c = c, .fd = -1, .capacity = sections, .err = err};
-  snprintf(w->name, sizeof w->name, "%s", name);
+  ty_slab_name(w->name, kind, generation);
   w->header = (ty_slab_header){.magic = TY_SLAB_MAGIC,
                                .version = TY_SLAB_VERSION,
                                .kind = kind,
@@ -23,8 +28,8 @@ ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, const char *
   w->sections = calloc(sections, sizeof *w->sections);
   w->buffer = malloc(TY_WRITE_PIECE);
   if (w->sections == NULL || w->buffer == NULL)
-    w->status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", name);
-  else w->status = ty_file_create(c, name, &w->fd, err);
+    w->status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", w->name);
+  else w->status = ty_file_create(c, w->name, &w->fd, err);
   if (w->status == TY_OK) return TY_OK;
   free(w->sections);
   free(w->buffer);
@@ -104,19 +109,32 @@ static ty_status damaged(ty_error *err, const ty_file *file, const char *what, u
   return ty_fail(err, TY_CORRUPT, "%s: %s at offset %llu", file->name, what, (unsigned long long)offset);
 }
 
+ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t kind, ty_error *err) {
+  if (file->bytes < sizeof(ty_slab_header)) return damaged(err, file, "no room for a header", file->bytes);
+  const ty_slab_header *h = (const ty_slab_header *)(const void *)file->map;
+  const ty_file *base = kind == TY_SLAB_BASE ? file : &c->store->files.base;
+  bool sound = h->crc == c->env->kernel->crc32c(0, h, sizeof *h - sizeof h->crc), delta = kind == TY_SLAB_DELTA;
+  char name[64];
+  if (h->magic != TY_SLAB_MAGIC) return damaged(err, file, "not a slab", 0);
+  if (h->version != TY_SLAB_VERSION) /* said of a damaged header too: which of both it is nobody knows then */
+    return ty_fail(err, sound ? TY_VERSION : TY_CORRUPT, "%s is of format version %u, and this program's is %u",
+                   file->name, h->version, TY_SLAB_VERSION);
+  if (!sound) return damaged(err, file, "the header does not match its checksum", 0);
+  if (!ty_all_zero(h->reserved, sizeof h->reserved)) return damaged(err, file, "a reserved field is not zero", 0);
+  ty_slab_name(name, kind, h->generation);
+  if (h->kind != kind || strcmp(name, file->name) != 0 || h->bytes != (delta ? sizeof *h : file->bytes) ||
+      (h->sections == 0) != delta || h->sections > TY_SLAB_SECTIONS_MAX || (delta && h->table_crc != 0))
+    return damaged(err, file, "the header is not of this file", 0);
+  if (h->base_generation != ((const ty_slab_header *)(const void *)base->map)->generation)
+    return damaged(err, file, "it belongs to another base", 0);
+  return TY_OK;
+}
+
 ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kind, ty_slab *out, ty_error *err) {
   const ame_kernel *k = c->env->kernel;
-  if (file->bytes < sizeof(ty_slab_header)) return damaged(err, file, "no room for a header", file->bytes);
-  const ty_slab_header *h = (const ty_slab_header *)file->map;
-  if (h->magic != TY_SLAB_MAGIC) return damaged(err, file, "not a slab", 0);
-  if (h->version != TY_SLAB_VERSION)
-    return ty_fail(err, TY_CORRUPT, "%s is of version %u, this runtime reads %u", file->name, h->version,
-                   TY_SLAB_VERSION);
-  if (h->crc != k->crc32c(0, h, sizeof *h - sizeof h->crc))
-    return damaged(err, file, "the header does not match its checksum", 0);
-  if (!ty_all_zero(h->reserved, sizeof h->reserved)) return damaged(err, file, "a reserved field is not zero", 0);
-  if (h->kind != kind || h->bytes != file->bytes || h->sections == 0 || h->sections > TY_SLAB_SECTIONS_MAX)
-    return damaged(err, file, "the header is not of this file", 0);
+  ty_status status = ty_slab_check(c, file, kind, err);
+  if (status != TY_OK) return status;
+  const ty_slab_header *h = (const ty_slab_header *)(const void *)file->map;
   uint64_t table = h->sections * sizeof(ty_slab_section), end = sizeof *h + table;
   const ty_slab_section *sections = (const ty_slab_section *)(file->map + sizeof *h);
   if (end > file->bytes) return damaged(err, file, "no room for the section table", sizeof *h);

@@ -236,8 +236,10 @@ typedef struct ty_slab_writer {
   ty_status status; /* sticky, with `err` filled */
   ty_error *err;
 } ty_slab_writer;
-ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, const char *name, uint32_t kind,
-                         uint64_t generation, uint64_t base_generation, uint32_t sections, ty_error *err);
+/* The name of a slab: its kind's role and the generation of the save that makes it. */
+void ty_slab_name(char out[64], uint32_t kind, uint64_t generation);
+ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, uint32_t kind, uint64_t generation,
+                         uint64_t base_generation, uint32_t sections, ty_error *err);
 void ty_slab_section_start(ty_slab_writer *w, uint32_t id);
 void ty_slab_append(ty_slab_writer *w, const void *data, uint64_t bytes);
 void ty_slab_section_end(ty_slab_writer *w);
@@ -250,6 +252,10 @@ typedef struct ty_slab {
   const ty_slab_section *sections;
   const ty_file *file;
 } ty_slab;
+/* The one check of a mapped slab's header, of any kind. TY_VERSION where it is sound and of another version, TY_CORRUPT
+ * where it is not what a writer of this version made for this file and the collection's mapped base. */
+ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t kind, ty_error *err);
+/* The same and the section table; not for deltas. */
 ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kind, ty_slab *out, ty_error *err);
 /* A section; with `bytes` other than UINT64_MAX it must be exactly as long. `check` compares its checksum. */
 ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check,
@@ -263,15 +269,16 @@ typedef struct ty_base_plan {
   const ty_place *rank; /* by old place */
   uint64_t first_row, generation;
 } ty_base_plan;
-ty_status ty_base_write(const ty_base_plan *plan, const char *name, ty_file *out, ty_error *err);
+ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err);
 /* Fills base, spans, dictionaries, first and next row of `c` from its mapped store->base. */
-ty_status ty_base_open(ty_collection *c, uint64_t generation, ty_error *err);
+ty_status ty_base_open(ty_collection *c, ty_error *err);
 
+/* Maps a delta and checks its header and the checksum of its committed bytes. */
+ty_status ty_delta_open(const ty_collection *c, ty_file *file, ty_error *err);
 /* Applies the blocks of a mapped delta from an offset on to its committed end. The bytes have passed their checksum. */
 ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, ty_error *err);
 /* Points the rows from delta position `at` on, which were saved in the block at `from`, to the mapping. */
 void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint64_t at);
-ty_status ty_delta_check_header(const ty_collection *c, const ty_file *file, ty_error *err);
 /* Writes the unsaved operations as one block, to the last of `files` or as a fresh one at its end. The file's record
  * there gets its new size and checksum; a fresh one's is not mapped. Its sync is begun and may go on beside;
  * ty_delta_finish waits for it and closes. After a successful ty_delta_append it is called exactly once, also where the

@@ -104,9 +104,8 @@ ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, ty_bu
     bytes = malloc((size_t)(32 + TY_TERM_MOST * n));
   }
   if (bytes != NULL) {
-    bytes[0] = TY_TERMS_RICE;
-    bytes[1] = (uint8_t)k->token_version();
-    uint64_t head = 2 + ty_leb_put(bytes + 2, n);
+    bytes[0] = (uint8_t)k->token_version();
+    uint64_t head = 1 + ty_leb_put(bytes + 1, n);
     head += ty_leb_put(bytes + head, t->tokens);
     ty_bits_out b = {.data = bytes + head};
     unsigned parameter = ty_terms_parameter(n);

@@ -11,42 +11,26 @@ unsigned ty_terms_parameter(uint64_t distinct) {
 
 bool ty_terms_open(ty_term_reader *r, ty_slice terms) {
   memset(r, 0, sizeof *r);
-  r->version = 1;
   if (terms.bytes == 0) return true;
-  r->at = terms.data;
+  r->version = terms.data[0];
+  r->at = terms.data + 1;
   r->end = terms.data + terms.bytes;
-  r->rice = terms.bytes >= 2 && terms.data[0] == TY_TERMS_RICE && terms.data[1] != 0;
-  if (r->rice) {
-    r->version = terms.data[1];
-    r->at += 2;
-  }
-  if (!ty_leb_get(&r->at, r->end, &r->distinct) || !ty_leb_get(&r->at, r->end, &r->tokens)) return false;
+  if (r->version == 0 || !ty_leb_get(&r->at, r->end, &r->distinct) || !ty_leb_get(&r->at, r->end, &r->tokens))
+    return false;
   uint64_t left = (uint64_t)(r->end - r->at);
   r->parameter = ty_terms_parameter(r->distinct);
   /* So many bits at least for each term, and each term at least once: what breaks this would only waste a caller's
    * memory. */
-  uint64_t most = r->rice ? left * 8 / (2 + r->parameter) : left / 2;
-  return r->distinct <= most && r->tokens >= r->distinct && r->tokens <= INT32_MAX;
+  return r->distinct <= left * 8 / (2 + r->parameter) && r->tokens >= r->distinct && r->tokens <= INT32_MAX;
 }
 
-static bool next_rice(ty_term_reader *r) {
+bool ty_terms_next(ty_term_reader *r) {
+  if (r->seen >= r->distinct) return false;
   ty_bits b = {.data = r->at, .bytes = (uint64_t)(r->end - r->at), .at = r->bit};
   uint64_t hash = (r->seen == 0 ? 0 : (uint64_t)r->hash + 1) + ty_bits_rice(&b, r->parameter), tf = ty_bits_gamma(&b);
   if (!ty_bits_good(&b) || hash > UINT32_MAX || tf == 0 || tf > TY_TF_MAX) return false;
   r->bit = b.at;
   r->hash = (uint32_t)hash;
-  r->tf = (uint32_t)tf;
-  r->seen++;
-  return true;
-}
-
-bool ty_terms_next(ty_term_reader *r) {
-  if (r->seen >= r->distinct) return false;
-  if (r->rice) return next_rice(r);
-  uint64_t step, tf;
-  if (!ty_leb_get(&r->at, r->end, &step) || !ty_leb_get(&r->at, r->end, &tf)) return false;
-  if ((step == 0 && r->seen != 0) || step > UINT32_MAX - r->hash || tf == 0 || tf > TY_TF_MAX) return false;
-  r->hash += (uint32_t)step;
   r->tf = (uint32_t)tf;
   r->seen++;
   return true;

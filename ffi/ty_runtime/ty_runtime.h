@@ -23,7 +23,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 5u
+#define TY_ABI_VERSION 6u
 TY_API uint32_t ty_abi_version(void);
 
 typedef enum ty_status {
@@ -40,7 +40,8 @@ typedef enum ty_status {
   TY_NO_MEMORY = 9,
   TY_BUFFER = 10, /* out_capacity is too small: out_bytes says how much is needed; ask again */
   TY_ABI = 11,    /* the kernel table is of another version */
-  TY_LARGE = 12   /* the question would read more than most_bytes; nothing was read */
+  TY_LARGE = 12,  /* the question would read more than most_bytes; nothing was read */
+  TY_VERSION = 13 /* a file is of another version of the format: the message names it and both versions */
 } ty_status;
 
 typedef struct ty_error {
@@ -257,8 +258,8 @@ typedef struct ty_lexical_search_args {
   uint64_t out_count;
 } ty_lexical_search_args;
 /* The top_k live rows that hold any query term, by BM25 over the live rows, best first. TY_STATE before
- * ty_build_lexical, and where the index was built by another version; TY_CORRUPT where it is damaged: ty_build_lexical
- * makes it anew, and other questions are answered all the same. */
+ * ty_build_lexical, and where the index was built by another way of tokenising; TY_CORRUPT where it is damaged:
+ * ty_build_lexical makes it anew, and other questions are answered all the same. */
 TY_API ty_status ty_search_lexical(ty_collection *c, ty_lexical_search_args *args, ty_error *err);
 
 typedef struct ty_get_args {

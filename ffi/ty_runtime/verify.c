@@ -45,9 +45,9 @@ static ty_status check_slab(check *k, const ty_file *file, uint32_t kind) {
 /* Block by block first, so that damage is named by the block it lies in. */
 static ty_status check_delta(check *k, const ty_file *file) {
   const ame_kernel *kernel = k->c->env->kernel;
-  ty_status status = ty_delta_check_header(k->c, file, k->err);
-  uint32_t whole = status == TY_OK ? kernel->crc32c(0, file->map, sizeof(ty_delta_header)) : 0;
-  for (uint64_t at = sizeof(ty_delta_header); at < file->bytes && status == TY_OK;) {
+  ty_status status = ty_slab_check(k->c, file, TY_SLAB_DELTA, k->err);
+  uint32_t whole = status == TY_OK ? kernel->crc32c(0, file->map, sizeof(ty_slab_header)) : 0;
+  for (uint64_t at = sizeof(ty_slab_header); at < file->bytes && status == TY_OK;) {
     const ty_block_header *b = (const ty_block_header *)(const void *)(file->map + at);
     uint32_t crc = 0;
     bool good = file->bytes - at >= sizeof *b && b->magic == TY_BLOCK_MAGIC &&

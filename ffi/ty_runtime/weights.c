@@ -72,7 +72,7 @@ void ty_weights_note(ty_weights *w, ty_weights_change change) {
 /* floor(min(x^2, 1) * 2^31). The square of a float is exact in double, and above 2^21 a double is a multiple of 2^-31:
  * the sum rounds the square to one, which its bits count, and where that was upwards it is one too many. Converting to
  * an integer gives the same at 1.2 times the cost, or at four times where it is to 64 bits. NaN, which only a
- * stranger's file holds, counts as the largest. */
+ * forged file holds, counts as the largest. */
 static inline uint64_t share_of(float x) {
   const double lift = 0x1p21;
   double square = (double)x * (double)x;
@@ -105,7 +105,7 @@ static void count_row(const ty_collection *c, part *p, const ty_segment *s, uint
   ty_touched(c, s->is_base ? TY_OF_BASE : TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
 }
 
-/* Memory for what a segment holds. Where the base brings its sums, all its rows are counted. */
+/* Memory for what a segment holds. The base's file has the sums of all its rows. */
 static ty_status prepare(const ty_collection *c, part *p, const ty_segment *s, ty_error *err) {
   if (p->sums == NULL) p->sums = calloc(c->dim, sizeof *p->sums);
   if (p->dead == NULL || s->count > p->capacity) {

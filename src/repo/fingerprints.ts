@@ -4,7 +4,7 @@
  * collection's ids.
  *
  * One file a repository: a line of JSON with what holds for all, then one JSON array with a row a file. The head carries a
- * hash of the body; a torn or edited file is as good as none.
+ * hash of the body; a torn or edited file, or one of another format, is as good as none.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { readCapped, writeDurable } from "../durable.ts";

@@ -35,6 +35,10 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
       // An index can be made anew from the rows, and its message says how.
       if (message.includes("svc_build_lexical")) return new OSError(`collection '${name}': ${message}`);
       return damaged(name, message);
+    case Status.VERSION:
+      return new OSError(
+        `collection '${name}': ${message}; export it with the release that wrote it, and import it with this one`,
+      );
     case Status.NO_MEMORY:
       return new OSError(`out of memory${stands}`);
     case Status.ABI:

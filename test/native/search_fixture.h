@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../ffi/ty_runtime/block.h"
 #include "../../ffi/ty_runtime/ivf.h"
 #include "../../ffi/ty_runtime/lexical.h"
 #include "../../ffi/ty_runtime/lexical_build.h"
@@ -119,6 +120,28 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
   }
 }
 
+/* What ty_base_write adds to the fixture's columns: screening blocks, and the bias of L2. */
+static void add_blocks(fixture *f, ty_segment *s) {
+  const ame_kernel *k = f->env.kernel;
+  uint32_t dim = f->c.dim;
+  uint64_t bytes = AME_BLOCK_BYTES(dim), blocks = ty_block_count(s->count);
+  uint8_t *out_blocks = keep(f, aligned_alloc(64, (size_t)((blocks + 1) * bytes)));
+  uint8_t *codes = malloc(AME_I4_BYTES(dim));
+  ame_code_info *info = (ame_code_info *)(uintptr_t)s->info;
+  for (uint64_t b = 0; b < blocks; b++) ty_block_clear(out_blocks + b * bytes, dim);
+  for (uint64_t i = 0; i < s->count; i++) {
+    const float *row = ty_row_vector(&f->c, s, i, NULL);
+    ame_i4_info level;
+    double squares = 0;
+    for (uint32_t d = 0; d < dim; d++) squares += (double)row[d] * (double)row[d];
+    if (f->c.metric == TY_L2) info[i].bias = (float)(-squares / 2);
+    k->quantize_i4(row, 1, dim, codes, &level);
+    ty_block_put(out_blocks, dim, i, codes, &level, info[i].bias);
+  }
+  free(codes);
+  s->blocks = out_blocks;
+}
+
 /* Takes a copy of the rows. Keys are codes: 1 .. 8 in both columns, with the value "k<code>". */
 static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base, uint64_t delta) {
   fixture *f = calloc(1, sizeof *f);
@@ -148,6 +171,8 @@ static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base,
   f->c.base.is_base = true;
   fill_segment(f, &f->c.base, f->rows, base);
   fill_segment(f, &f->c.delta, f->rows + base, delta);
+  add_blocks(f, &f->c.base);
+  add_blocks(f, &f->c.delta);
   f->c.spans = keep(f, calloc(16, sizeof *f->c.spans));
   for (uint64_t i = 0; i < base; i++) {
     if (i == 0 || f->rows[i].keys[0] != f->rows[i - 1].keys[0]) {

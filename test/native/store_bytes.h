@@ -47,12 +47,13 @@ static void check_reserved(const char *dir, const file *f, uint64_t at, uint64_t
                   (unsigned long long)(at + i));
 }
 
-static void test_reserved(void) {
-  char dir[320];
+/* A collection with a file of every kind, which are read into `files`. */
+static void make_all_kinds(char dir[320]) {
   fresh_dir(dir);
   model m = {0};
   ty_collection *c = open_new(env, dir);
   ty_lexical_args lexical = {1.2, 0.75};
+  ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
   static batch b;
   b.n = 0;
   for (uint32_t i = 0; i < IDS; i++) batch_add(&b, i, 1 + i);
@@ -61,12 +62,19 @@ static void test_reserved(void) {
   ty_put_args args = batch_args(&b, TY_ADD);
   CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
   CHECK(ty_build_lexical(c, &lexical, NULL, &err) == TY_OK);
+  CHECK(ty_begin(c, &err) == TY_OK && ty_build_ivf(c, &ivf, NULL, &err) == TY_OK && ivf.built > 0);
   put_versions(c, &m, 5, 3, 50);
   CHECK(ty_save(c, &err) == TY_OK);
   ty_collection_close(c);
   read_files(dir);
-  const file *base = by_prefix("base-"), *delta = by_prefix("delta-"), *words = by_prefix("lexical-");
-  CHECK(base != NULL && delta != NULL && words != NULL);
+}
+
+static void test_reserved(void) {
+  char dir[320];
+  make_all_kinds(dir);
+  const file *base = by_prefix("base-"), *delta = by_prefix("delta-"), *words = by_prefix("lexical-"),
+             *lists = by_prefix("ivf-");
+  CHECK(base != NULL && delta != NULL && words != NULL && lists != NULL);
   check_reserved(dir, base, offsetof(ty_slab_header, reserved), 12);
   check_reserved(dir, base, sizeof(ty_slab_header) + offsetof(ty_slab_section, reserved), 8);
   ty_slab_header head;
@@ -80,14 +88,82 @@ static void test_reserved(void) {
     check_reserved(dir, base, section.offset + offsetof(ty_coding_head, reserved), 56);
   }
   CHECK(coded);
-  check_reserved(dir, delta, offsetof(ty_delta_header, reserved), 20);
-  check_reserved(dir, delta, sizeof(ty_delta_header) + offsetof(ty_block_header, reserved), 20);
-  check_reserved(dir, delta, sizeof(ty_delta_header) + sizeof(ty_block_header) + offsetof(ty_operation, reserved), 4);
+  check_reserved(dir, delta, offsetof(ty_slab_header, reserved), 12);
+  check_reserved(dir, delta, offsetof(ty_slab_header, table_crc), 4);
+  check_reserved(dir, delta, sizeof(ty_slab_header) + offsetof(ty_block_header, reserved), 20);
+  check_reserved(dir, delta, sizeof(ty_slab_header) + sizeof(ty_block_header) + offsetof(ty_operation, reserved), 4);
   ty_slab_section section;
   memcpy(&section, words->data + sizeof head, sizeof section);
-  check_reserved(dir, words, section.offset + offsetof(ty_lexical_head, reserved), 28);
+  check_reserved(dir, words, section.offset + offsetof(ty_lexical_head, reserved), 36);
   check_reserved(dir, words,
                  section.offset + section.bytes - sizeof(ty_lexical_foot) + offsetof(ty_lexical_foot, reserved), 28);
+  memcpy(&section, lists->data + sizeof head, sizeof section);
+  check_reserved(dir, lists, section.offset + 24, 40);
+  check_reserved(dir, lists, section.offset + 64 + 12, 4); /* of the first part */
+  for (int i = 0; i < file_count; i++) free(files[i].data);
+}
+
+/* ---- Other versions -------------------------------------------------------------------------------------------------
+ */
+/* Writes over the start of a file that may be mapped. */
+static void patch_file(const char *dir, const char *name, const uint8_t *data, size_t bytes) {
+  char path[640];
+  snprintf(path, sizeof path, "%s/%s", dir, name);
+  FILE *out = fopen(path, "r+b");
+  CHECK(out != NULL && fwrite(data, 1, bytes, out) == bytes);
+  fclose(out);
+}
+
+/* Whether the directory has what `files` says, byte for byte, but for this file, which is `data`, and the manifest. */
+static bool untouched(const char *dir, const file *changed, const uint8_t *data) {
+  static uint8_t now[1 << 20];
+  bool same = true;
+  for (int i = 0; i < file_count; i++) {
+    char path[640];
+    snprintf(path, sizeof path, "%s/%s", dir, files[i].name);
+    FILE *in = fopen(path, "rb");
+    size_t bytes = in == NULL ? 0 : fread(now, 1, sizeof now, in);
+    if (in != NULL) fclose(in);
+    if (strcmp(files[i].name, TY_MANIFEST_NAME) == 0) continue;
+    same &= bytes == files[i].bytes && memcmp(now, &files[i] == changed ? data : files[i].data, bytes) == 0;
+  }
+  return same;
+}
+
+static bool names_both(const file *f, uint32_t version) {
+  char said[128];
+  snprintf(said, sizeof said, "%s is of format version %u, and this program's is %u", f->name, version,
+           TY_SLAB_VERSION);
+  return strcmp(err.message, said) == 0;
+}
+
+/* A file of any kind that is of another version: the collection is not opened, and nothing is touched. One that is only
+ * damaged where the version stands is damage. */
+static void test_versions(void) {
+  static const char *const kinds[] = {"base-", "delta-", "ivf-", "lexical-"};
+  static const uint32_t versions[] = {0, TY_SLAB_VERSION - 1, TY_SLAB_VERSION + 1, UINT32_MAX};
+  static uint8_t data[1 << 20];
+  char dir[320];
+  make_all_kinds(dir);
+  for (int i = 0; i < 16; i++) {
+    const file *f = by_prefix(kinds[i / 4]);
+    uint32_t version = versions[i % 4];
+    ty_collection *c = open_saved(env, dir), *other = NULL;
+    memcpy(data, f->data, f->bytes);
+    memcpy(data + offsetof(ty_slab_header, version), &version, sizeof version);
+    patch_file(dir, f->name, data, sizeof(ty_slab_header));
+    ty_status damaged = ty_collection_open(env, dir, &other, &err);
+    CHECK(damaged == (i / 4 == 3 ? TY_OK : TY_CORRUPT) && (damaged == TY_OK || names_both(f, version)));
+    ty_collection_close(other);
+    CHECK(ty_verify(c, NULL, &err) == TY_CORRUPT && names_both(f, version));
+    mend(dir, f, data);
+    patch_file(dir, f->name, data, f->bytes);
+    CHECK(ty_verify(c, NULL, &err) == TY_VERSION && names_both(f, version));
+    ty_collection_close(c);
+    CHECK(ty_collection_open(env, dir, &other, &err) == TY_VERSION && names_both(f, version) && other == NULL);
+    CHECK(untouched(dir, f, data));
+    for (int k = 0; k < file_count; k++) write_file(dir, files[k].name, files[k].data, files[k].bytes);
+  }
   for (int i = 0; i < file_count; i++) free(files[i].data);
 }
 

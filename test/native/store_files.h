@@ -51,7 +51,7 @@ static void mend(const char *dir, const file *f, uint8_t *data) {
   const ame_kernel *kernel = ame_kernel_table();
   uint32_t crc = 0;
   if (strncmp(f->name, "delta-", 6) == 0) {
-    ty_delta_header *h = (ty_delta_header *)(void *)data;
+    ty_slab_header *h = (ty_slab_header *)(void *)data;
     h->crc = kernel->crc32c(0, h, sizeof *h - 4);
     for (size_t at = sizeof *h; at + sizeof(ty_block_header) <= f->bytes;) {
       ty_block_header *b = (ty_block_header *)(void *)(data + at);

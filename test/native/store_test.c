@@ -744,6 +744,7 @@ int main(int argc, char **argv) {
     test_failures(what, ENOSPC, 1);
   }
   test_reserved();
+  test_versions();
   test_find_without_memory();
   test_first_save();
   test_copy();

@@ -1,21 +1,15 @@
 /** A collection's directory is removed under a held change, and perhaps made anew by somebody else: the change fails and hits nothing. */
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { OSError } from "../../src/errors.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import { Put } from "../../src/store/writer.ts";
-import { openStore, random, unitVectors } from "../fixture.ts";
+import { contents, openStore, random, unitVectors } from "../fixture.ts";
 
 const DIM = 8;
 const rows = (...ids: string[]) => ({ ids, vectors: unitVectors(ids.length, DIM, random(ids.length)), texts: ids });
 const stage = (collection: Collection, ...ids: string[]) => collection.stage((t) => t.put(Put.ADD, rows(...ids)));
-
-/** What is in a directory, byte for byte; the lock names whoever wrote last. */
-function contents(dir: string): Record<string, string> {
-  const files = readdirSync(dir).filter((name) => !name.includes("lock"));
-  return Object.fromEntries(files.sort().map((name) => [name, readFileSync(join(dir, name)).toString("hex")]));
-}
 
 const ENDS: Record<string, (collection: Collection) => Promise<unknown>> = {
   save: (collection) => collection.save(),

@@ -1,19 +1,13 @@
 /** A collection without its manifest is damaged, and its name is not free: nothing that is asked of it writes over its rows. */
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OSError } from "../../src/errors.ts";
-import { openStore, scratchDir, TestMemory } from "../fixture.ts";
+import { contents, openStore, scratchDir, TestMemory } from "../fixture.ts";
 
 const MARKER = ".first-save";
 const DAMAGED =
   /^collection 'notes' is damaged: its rows are there and collection\.json is missing; restore it from a copy or an export, or move its folder away to start anew$/;
-
-/** What is in a folder, byte for byte, but for the lock. */
-function contents(dir: string): Record<string, string> {
-  const files = readdirSync(dir).filter((name) => name !== ".lock");
-  return Object.fromEntries(files.sort().map((name) => [name, readFileSync(join(dir, name)).toString("base64")]));
-}
 
 /** The failure of a call. */
 function failure(call: () => Promise<unknown>): Promise<unknown> {

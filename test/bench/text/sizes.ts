@@ -3,7 +3,7 @@ import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /** Sections of a base that hold the rows' terms: see ffi/ty_runtime/FORMAT.md. */
-const TERMS = [14, 15];
+const TERMS = [13, 14];
 const HEADER = 64;
 const ENTRY = 32;
 
