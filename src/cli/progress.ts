@@ -1,4 +1,4 @@
-/** One line of progress on stderr, for a person who waits; nothing at all where nobody watches. */
+/** One line of progress on stderr, for a person who waits; nothing where stderr is no terminal. */
 import { isTerminal, redraw } from "./output.ts";
 
 /** Ten times a second is smooth; more would cost the work it reports on. */

@@ -1,6 +1,6 @@
 /**
- * `svc serve --supervise`: runs the server as a child and starts it again when it crashed. The child's stdin is a pipe that nobody writes
- * to: when this process dies, however it dies, the child reads its end and ends in order.
+ * `svc serve --supervise`: runs the server as a child and starts it again when it crashed. The child's stdin is a pipe
+ * without data: when this process dies, however it dies, the child reads its end and ends in order.
  */
 import type { Log } from "../serve/log.ts";
 import { EXIT } from "./command.ts";
@@ -34,11 +34,13 @@ export async function supervise(
       stdout: "pipe",
       stderr: "inherit",
     });
-    // Not a signal: Ctrl-C in a terminal, or a service manager, has sent the child one already, and a second one means "at once".
+    // Not a signal: Ctrl-C in a terminal, or a service manager, has sent the child one already, and a second one means
+    // "at once".
     const end = () => void child.stdin.end();
     signal.addEventListener("abort", end, { once: true });
     if (signal.aborted) end();
-    // The first line says that it listens: it is passed on once, and tells a crash from a command line that can never work.
+    // The first line says that it listens: it is passed on once, and tells a crash from a command line that can never
+    // work.
     for await (const chunk of child.stdout) {
       if (!hasListened) print(new TextDecoder().decode(chunk).trimEnd());
       hasListened = true;
