@@ -1,15 +1,17 @@
-/** `svc authority serve`: device authorization with a web page, keys, devices, licences and bundles, for more than one machine. */
+/**
+ * `svc authority serve`: device authorization with a web page, keys, devices, licences and bundles, for more than one
+ * machine.
+ */
 import { readFileSync } from "node:fs";
 import { startAuthority } from "../authority/server.ts";
 import { buildInfo, embeddedBundle } from "../build-info.ts";
 import { OSError } from "../errors.ts";
 import { platformTag, svcHome } from "../paths.ts";
-import { command, UsageError } from "./command.ts";
-import { numberFlag } from "./flags.ts";
+import { command, number, string, UsageError } from "./command.ts";
 import { note, print, printJson } from "./output.ts";
+import { checkPort } from "./serve-flags.ts";
 
 export default command({
-  summary: "run the control plane until interrupted",
   details:
     "Serves accounts, API and packages under one address. Its LICENSE key and ledger are kept under SVC_HOME/authority.\n" +
     "Machines log in to it with SVC_ACCOUNTS_URL set to its address and SVC_LICENSE_PUBKEY_FILE to its public key.",
@@ -19,23 +21,19 @@ export default command({
     "svc authority serve --port 8470 --public-url https://svc.example.org",
   ],
   args: {
-    host: { type: "string", valueHint: "HOST", description: "address to listen on (127.0.0.1)" },
-    port: { type: "string", valueHint: "PORT", description: "port to listen on; 0 takes a free one (0)" },
-    "tls-cert": { type: "string", valueHint: "FILE", description: "certificate in PEM; needed beyond loopback" },
-    "tls-key": { type: "string", valueHint: "FILE", description: "its private key in PEM" },
-    "public-url": { type: "string", valueHint: "URL", description: "address of an https proxy in front" },
-    bundles: {
-      type: "string",
-      valueHint: "DIR",
-      description: "runtime bundles as <version>/<tag>.bundle; without it the embedded one is offered",
-    },
+    host: string("HOST", "address to listen on (127.0.0.1)"),
+    port: number("PORT", "port to listen on; 0 takes a free one (0)"),
+    "tls-cert": string("FILE", "certificate in PEM; needed beyond loopback"),
+    "tls-key": string("FILE", "its private key in PEM"),
+    "public-url": string("URL", "address of an https proxy in front"),
+    bundles: string("DIR", "runtime bundles as <version>/<tag>.bundle; without it the embedded one is offered"),
     json: { type: "boolean", description: "print one JSON object once it listens" },
   },
   async run({ args, env, signal }) {
     const running = await startAuthority({
       home: svcHome(env),
       hostname: args.host,
-      port: port(args.port),
+      port: checkPort(args.port),
       tls: tls(args["tls-cert"], args["tls-key"]),
       publicUrl: args["public-url"],
       bundle: args.bundles ?? ownBundle,
@@ -46,8 +44,7 @@ export default command({
       else print(`listening on ${url}`);
       note(`machines log in with SVC_ACCOUNTS_URL=${url}`);
       note("and SVC_LICENSE_PUBKEY_FILE naming a copy of authority/license_key.pub.pem under SVC_HOME");
-      if (asksApprovalCode)
-        note("whoever approves a login types the code kept in authority/approval_code under SVC_HOME");
+      if (asksApprovalCode) note("approving a login takes the code kept in authority/approval_code under SVC_HOME");
       await interrupted(signal);
     } finally {
       await running.stop();
@@ -56,12 +53,6 @@ export default command({
 });
 
 // ---------------------------------------------------------------------------------------------------------------------
-
-function port(value: string | undefined): number | undefined {
-  const number = numberFlag("port", value);
-  if (number === undefined || (Number.isInteger(number) && number >= 0 && number <= 65_535)) return number;
-  throw new UsageError(`--port: '${value}' is not a port`);
-}
 
 function tls(cert: string | undefined, key: string | undefined): { cert: string; key: string } | undefined {
   if (cert === undefined && key === undefined) return undefined;

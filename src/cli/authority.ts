@@ -1,15 +1,10 @@
 /** `svc authority`: the control plane for an organisation. */
-import type { Group } from "./command.ts";
+import { group } from "./citty.ts";
 
-const group: Group = {
+export default group("svc authority", {
   summary: "the control plane as a server, for an organisation",
   examples: ["svc authority serve --port 8470"],
   commands: {
-    serve: {
-      summary: "run the control plane until interrupted",
-      load: async () => (await import("./authority-serve.ts")).default,
-    },
+    serve: ["run the control plane until interrupted", async () => (await import("./authority-serve.ts")).default],
   },
-};
-
-export default group;
+});

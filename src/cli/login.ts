@@ -17,7 +17,6 @@ import { type Provisioned, provision } from "./provision.ts";
 import { describeInstall } from "./runtime-install.ts";
 
 export default command({
-  summary: "log this machine in, once, and install the native runtime",
   details:
     "Signs this machine in (a code is shown, to be confirmed in the browser), stores the free community licence, then installs\n" +
     "and verifies the native runtime; one that is newer than what svc brings is kept. Afterwards everything works offline.\n" +
@@ -29,8 +28,18 @@ export default command({
       valueHint: "TOKEN",
       description: "an access token obtained elsewhere; SVC_TOKEN keeps it out of the process list",
     },
-    browser: { type: "boolean", default: true, description: "only print the address, open no browser" },
-    install: { type: "boolean", default: true, description: "log in only, leave the runtime as it is" },
+    browser: {
+      type: "boolean",
+      default: true,
+      description: "open the browser",
+      negativeDescription: "only print the address, open no browser",
+    },
+    install: {
+      type: "boolean",
+      default: true,
+      description: "install the runtime",
+      negativeDescription: "log in only, leave the runtime as it is",
+    },
     yes: { type: "boolean", description: "approve at once, without a browser (this machine's own authority only)" },
     json: { type: "boolean", description: "print one JSON object" },
   },

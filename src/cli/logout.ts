@@ -5,7 +5,6 @@ import { command } from "./command.ts";
 import { print, printJson } from "./output.ts";
 
 export default command({
-  summary: "remove this machine's login; the memory stays",
   details:
     "Removes the licence, the API key, the token, the device id and the device key. The memory, the runtime and the local\n" +
     "authority stay; 'svc login' makes the memory usable again.",

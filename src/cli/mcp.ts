@@ -1,14 +1,16 @@
-/** `svc mcp`: the stdio server. Only the protocol is loaded here; the gate and all behind it come with the first tool call. */
+/**
+ * `svc mcp`: the stdio server. Only the protocol is loaded here; the gate and all behind it come with the first tool
+ * call.
+ */
 import { join } from "node:path";
 import { buildInfo } from "../build-info.ts";
 import { serveMcp } from "../mcp/server.ts";
 import { memoryPath } from "../paths.ts";
-import { command, EXIT } from "./command.ts";
+import { command, EXIT, MEMORY_PATH, string } from "./command.ts";
 import type { OpenVerbs } from "./gate.ts";
 import { note } from "./output.ts";
 
 export default command({
-  summary: "serve the memory to an agent over stdin and stdout (MCP)",
   details:
     "Runs in the foreground, prints nothing and waits for a client, which normally starts it by itself. Ends when stdin ends.\n" +
     "Tools need a login ('svc login', once); listing them does not.",
@@ -18,24 +20,19 @@ export default command({
     "svc mcp --monitor-log /tmp/mcp.jsonl",
   ],
   args: {
-    path: {
-      type: "string",
-      valueHint: "DIR",
-      description: "memory directory (SVC_MEMORY_PATH, else memory in SVC_HOME)",
-    },
-    workspace: {
-      type: "string",
-      valueHint: "DIR",
-      description:
-        "repository of svc_repo_search (SVC_MCP_WORKSPACE, else the git work tree around the working directory)",
-    },
+    path: MEMORY_PATH,
+    workspace: string(
+      "DIR",
+      "repository of svc_repo_search (SVC_MCP_WORKSPACE, else the git work tree around the working directory)",
+    ),
     "persistent-index": {
       type: "boolean",
       default: true,
-      description: "keep the repository's index for this process only, nothing of it on disk",
+      description: "keep the repository's index on disk",
+      negativeDescription: "keep the repository's index for this process only, nothing of it on disk",
     },
     monitor: { type: "boolean", description: "append every message to mcp-monitor.jsonl in the memory directory" },
-    "monitor-log": { type: "string", valueHint: "FILE", description: "append every message to this file" },
+    "monitor-log": string("FILE", "append every message to this file"),
   },
   async run({ args, env, signal }) {
     let opened: OpenVerbs | undefined;

@@ -1,7 +1,12 @@
 /** `svc mem`: the memory from the terminal. Each verb goes through the same arguments and the same gate as its tool. */
-import type { Group } from "./command.ts";
+import { group } from "./citty.ts";
 
-const group: Group = {
+const write = () => import("./mem/write.ts");
+const read = () => import("./mem/read.ts");
+const maintain = () => import("./mem/maintain.ts");
+const repo = () => import("./mem/repo.ts");
+
+export default group("svc mem", {
   summary: "the memory from the terminal",
   details:
     "The collection comes first, then the text, the query or the ids. Texts also come from stdin and files. Every verb takes\n" +
@@ -12,50 +17,24 @@ const group: Group = {
     "svc mem export notes > notes.jsonl",
   ],
   commands: {
-    add: {
-      summary: "add texts; makes the collection if absent",
-      load: async () => (await import("./mem/write.ts")).add,
-    },
-    upsert: { summary: "add texts or replace them by id", load: async () => (await import("./mem/write.ts")).upsert },
-    update: { summary: "replace the texts of existing ids", load: async () => (await import("./mem/write.ts")).update },
-    get: { summary: "look rows up by id", load: async () => (await import("./mem/read.ts")).get },
-    search: { summary: "search by meaning, or by word", load: async () => (await import("./mem/search.ts")).search },
-    list: { summary: "list the collections", load: async () => (await import("./mem/read.ts")).list },
-    create: { summary: "make an empty collection", load: async () => (await import("./mem/write.ts")).create },
-    delete: { summary: "delete rows by id", load: async () => (await import("./mem/write.ts")).remove },
-    ids: { summary: "list the live ids", load: async () => (await import("./mem/read.ts")).ids },
-    count: { summary: "count the live rows", load: async () => (await import("./mem/read.ts")).count },
-    stats: { summary: "show a collection's figures", load: async () => (await import("./mem/read.ts")).stats },
-    compact: {
-      summary: "drop deleted and superseded rows from disk",
-      load: async () => (await import("./mem/maintain.ts")).compact,
-    },
-    "build-ivf": {
-      summary: "build the indexes for large collections",
-      load: async () => (await import("./mem/maintain.ts")).buildIvf,
-    },
-    "build-lexical": {
-      summary: "build the index for search by word",
-      load: async () => (await import("./mem/maintain.ts")).buildLexical,
-    },
-    tune: {
-      summary: "measure a collection and plan its indexes",
-      load: async () => (await import("./mem/maintain.ts")).tune,
-    },
-    index: { summary: "index the text files of a repository", load: async () => (await import("./mem/repo.ts")).index },
-    "repo-search": {
-      summary: "search a repository, indexing it afresh",
-      load: async () => (await import("./mem/repo.ts")).repoSearch,
-    },
-    export: {
-      summary: "write a collection as JSON lines",
-      load: async () => (await import("./mem/export.ts")).default,
-    },
-    import: {
-      summary: "read JSON lines into a collection",
-      load: async () => (await import("./mem/import.ts")).default,
-    },
+    add: ["add texts; makes the collection if absent", async () => (await write()).add],
+    upsert: ["add texts or replace them by id", async () => (await write()).upsert],
+    update: ["replace the texts of existing ids", async () => (await write()).update],
+    get: ["look rows up by id", async () => (await read()).get],
+    search: ["search by meaning, or by word", async () => (await read()).search],
+    list: ["list the collections", async () => (await read()).list],
+    create: ["make an empty collection", async () => (await write()).create],
+    delete: ["delete rows by id", async () => (await write()).remove],
+    ids: ["list the live ids", async () => (await read()).ids],
+    count: ["count the live rows", async () => (await read()).count],
+    stats: ["show a collection's figures", async () => (await read()).stats],
+    compact: ["drop deleted and superseded rows from disk", async () => (await maintain()).compact],
+    "build-ivf": ["build the indexes for large collections", async () => (await maintain()).buildIvf],
+    "build-lexical": ["build the index for search by word", async () => (await maintain()).buildLexical],
+    tune: ["measure a collection and plan its indexes", async () => (await maintain()).tune],
+    index: ["index the text files of a repository", async () => (await repo()).index],
+    "repo-search": ["search a repository, indexing it afresh", async () => (await repo()).repoSearch],
+    export: ["write a collection as JSON lines", async () => (await import("./mem/export.ts")).default],
+    import: ["read JSON lines into a collection", async () => (await import("./mem/import.ts")).default],
   },
-};
-
-export default group;
+});

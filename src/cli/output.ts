@@ -1,17 +1,17 @@
 /**
  * The only printer. Results go to stdout, everything else to stderr.
  *
- * It writes with `writeSync` in a loop: `process.stdout` alone costs 12–15 ms of a start, `console.log` swallows a broken pipe, and an
- * exit right after a large asynchronous write loses what was not yet sent. A synchronous write is also the back-pressure: an
- * export never runs ahead of whoever reads it.
+ * It writes with `writeSync` in a loop: `process.stdout` alone costs 12–15 ms of a start, `console.log` swallows a
+ * broken pipe, and an exit right after a large asynchronous write loses what was not yet sent. A synchronous write is
+ * also the back-pressure: an export never runs ahead of its reader.
  */
 import { fstatSync, statSync, writeSync } from "node:fs";
 import { errorLine, OSError } from "../errors.ts";
 
-/** Whoever read our stdout has closed it (`svc mem ids notes | head -1`): no failure, only the end of the work. */
+/** The reader of stdout has closed it (`svc mem ids notes | head -1`): no failure, only the end of the work. */
 export class BrokenPipe extends Error {}
 
-/** Prints a result and a line break on stdout. @throws BrokenPipe when nobody reads any more; OSError */
+/** Prints a result and a line break on stdout. @throws BrokenPipe when its reader has closed it; OSError */
 export function print(text: string): void {
   write(1, `${text}\n`);
 }
@@ -21,12 +21,12 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value));
 }
 
-/** Prints a remark on stderr: what was done, what to do next. A closed stderr is nobody's failure. */
+/** Prints a remark on stderr: what was done, what to do next. A closed stderr is no failure. */
 export function note(text: string): void {
   try {
     write(2, `${text}\n`);
   } catch {
-    // Nobody listens; there is no other place to say it.
+    // There is no other place to say it.
   }
 }
 
@@ -45,8 +45,8 @@ export function redraw(text: string): void {
 }
 
 /**
- * Whether a descriptor is a terminal. Importing `node:tty` for it costs 8 ms; a character device that is not /dev/null is a terminal
- * for every purpose here.
+ * Whether a descriptor is a terminal. Importing `node:tty` for it costs 8 ms; a character device that is not /dev/null
+ * is a terminal for every purpose here.
  */
 export function isTerminal(fd: 0 | 1 | 2): boolean {
   try {
@@ -57,16 +57,21 @@ export function isTerminal(fd: 0 | 1 | 2): boolean {
   }
 }
 
+/** Whether stdout is a terminal that wants colours. */
+export function hasColours(): boolean {
+  colours ??= isTerminal(1) && !process.env.NO_COLOR && process.env.TERM !== "dumb";
+  return colours;
+}
+
 /** Wraps text in an SGR style where stdout is a terminal that wants colours, and leaves it alone everywhere else. */
 export function style(name: "bold" | "dim", text: string): string {
-  colours ??= isTerminal(1) && !process.env.NO_COLOR && process.env.TERM !== "dumb";
-  if (!colours) return text;
+  if (!hasColours()) return text;
   return name === "bold" ? `\x1b[1m${text}\x1b[22m` : `\x1b[2m${text}\x1b[22m`;
 }
 
 /**
- * Makes stored text safe to show: control characters, which could move the cursor or rename the window of whoever reads a stranger's
- * document, become visible escapes. Line breaks and tabs stay.
+ * Makes untrusted text safe to show: control characters, which could move the cursor or rename the window, become
+ * visible escapes. Line breaks and tabs stay.
  */
 export function visible(text: string): string {
   return text.replace(CONTROL, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`);

@@ -8,7 +8,6 @@ import { command } from "./command.ts";
 import { note, print, printJson } from "./output.ts";
 
 export default command({
-  summary: "print the shell line that puts the Python client on the Python path",
   details: "Prints nothing, and exits with 0, where there is no verified install or it brings no Python client.",
   examples: ['eval "$(svc runtime env)"', "svc runtime env --json"],
   args: { json: { type: "boolean", description: "print one JSON object" } },

@@ -9,7 +9,6 @@ import { note, print, printJson } from "./output.ts";
 import { named, type Provisioned, provision } from "./provision.ts";
 
 export default command({
-  summary: "install the runtime for this machine",
   details:
     "Installs the bundle that --file names; without it the one from the packages server, where SVC_PACKAGES_URL or this build\n" +
     "names one; otherwise the bundle that came with this executable. Signature, hashes and licence are checked first, and the\n" +

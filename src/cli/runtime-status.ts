@@ -12,7 +12,6 @@ import { command } from "./command.ts";
 import { oneLine, print, printJson } from "./output.ts";
 
 export default command({
-  summary: "show what is installed",
   details: "Reads the manifest, its signature and the login; 'svc runtime verify' also reads and hashes every file.",
   examples: ["svc runtime status", "svc runtime status --json"],
   args: { json: { type: "boolean", description: "print one JSON object" } },

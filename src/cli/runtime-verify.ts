@@ -9,7 +9,6 @@ import { command, EXIT } from "./command.ts";
 import { print, printJson } from "./output.ts";
 
 export default command({
-  summary: "check signature, hashes, permissions and ABI of the install, the licence and the login",
   details:
     "Prints one line a check. The exit code is 0 if all are ok, so that the tools would run, and 1 otherwise. SVC_TOKEN and\n" +
     "SVC_API_KEY count for the login as they do for the tools. With --json it is one object, whatever is wrong.",

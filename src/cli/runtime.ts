@@ -1,24 +1,19 @@
 /** `svc runtime`: the signed native runtime. */
-import type { Group } from "./command.ts";
+import { group } from "./citty.ts";
 
-const group: Group = {
+export default group("svc runtime", {
   summary: "install and check the signed native runtime",
   examples: ["svc runtime install", "svc runtime verify", 'eval "$(svc runtime env)"'],
   commands: {
-    install: {
-      summary: "install the runtime for this machine",
-      load: async () => (await import("./runtime-install.ts")).default,
-    },
-    verify: {
-      summary: "check signature, hashes, permissions and ABI of the install, the licence and the login",
-      load: async () => (await import("./runtime-verify.ts")).default,
-    },
-    status: { summary: "show what is installed", load: async () => (await import("./runtime-status.ts")).default },
-    env: {
-      summary: "print the shell line that puts the Python client on the Python path",
-      load: async () => (await import("./runtime-env.ts")).default,
-    },
+    install: ["install the runtime for this machine", async () => (await import("./runtime-install.ts")).default],
+    verify: [
+      "check signature, hashes, permissions and ABI of the install, the licence and the login",
+      async () => (await import("./runtime-verify.ts")).default,
+    ],
+    status: ["show what is installed", async () => (await import("./runtime-status.ts")).default],
+    env: [
+      "print the shell line that puts the Python client on the Python path",
+      async () => (await import("./runtime-env.ts")).default,
+    ],
   },
-};
-
-export default group;
+});

@@ -2,9 +2,9 @@
 import type { Log, LogEvent } from "../serve/log.ts";
 import { note, oneLine } from "./output.ts";
 
-/** A log that prints in the format. */
-export function serveLog(format: "text" | "json"): Log {
-  return format === "json" ? (event) => note(jsonLine(event)) : (event) => note(textLine(event));
+/** A log that prints. */
+export function serveLog(asJson: boolean): Log {
+  return asJson ? (event) => note(jsonLine(event)) : (event) => note(textLine(event));
 }
 
 function jsonLine({ level, event, message, fields }: LogEvent): string {

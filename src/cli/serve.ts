@@ -4,14 +4,13 @@ import { keepHeapSmall } from "../../ffi/system/calls.ts";
 import { buildInfo } from "../build-info.ts";
 import { errorLine, OSError } from "../errors.ts";
 import { memoryPath, svcHome } from "../paths.ts";
-import { asUsage, command, EXIT, UsageError } from "./command.ts";
+import { asUsage, command, EXIT, MEMORY_PATH, number, string, strings, UsageError } from "./command.ts";
 import { BrokenPipe, note, print, printJson } from "./output.ts";
-import { limitsOf, seconds, transportOf } from "./serve-flags.ts";
+import { LIMIT_FLAGS, limitsOf, seconds, transportOf } from "./serve-flags.ts";
 import { serveLog } from "./serve-log.ts";
 import { SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
 
 export default command({
-  summary: "serve the memory to other processes and hosts over a socket",
   details:
     "Clients: connect() of the TypeScript SDK, svc.connect() in Python, or anything that speaks src/wire/PROTOCOL.md.\n" +
     "Changes are in memory until a client saves, the save interval passes, or the server ends in order (Ctrl-C, SIGTERM).\n" +
@@ -23,76 +22,28 @@ export default command({
     "svc serve --socket ./svc.sock --supervise --log-format json",
   ],
   args: {
-    path: {
-      type: "string",
-      valueHint: "DIR",
-      description: "memory directory (SVC_MEMORY_PATH, else memory in SVC_HOME)",
-    },
-    socket: { type: "string", valueHint: "PATH", description: "Unix socket to listen on; mode 0600, no token" },
-    host: { type: "string", valueHint: "HOST", description: "address to listen on; needs --port and a token" },
-    port: { type: "string", valueHint: "PORT", description: "port to listen on; 0 takes a free one" },
-    "access-token": {
-      type: "string",
-      valueHint: "TOKEN",
-      description: "bearer token of clients; SVC_ACCESS_TOKEN keeps it out of the list of processes",
-    },
-    license: { type: "string", valueHint: "JWT", description: "licence that --require-license checks (SVC_LICENSE)" },
+    path: MEMORY_PATH,
+    socket: string("PATH", "Unix socket to listen on; mode 0600, no token"),
+    host: string("HOST", "address to listen on; needs --port and a token"),
+    port: number("PORT", "port to listen on; 0 takes a free one"),
+    "access-token": string("TOKEN", "bearer token of clients; SVC_ACCESS_TOKEN keeps it out of the list of processes"),
+    license: string("JWT", "licence that --require-license checks (SVC_LICENSE)"),
     "require-license": { type: "boolean", description: "check the licence before serving, offline" },
-    "save-interval": {
-      type: "string",
-      valueHint: "SECONDS",
-      description: "save what is unsaved this often; 0 leaves it to the clients (0)",
-    },
-    embedder: {
-      type: "string",
-      valueHint: "NAME=URL#MODEL",
-      description: "a further embedder, behind an OpenAI-compatible address of this machine",
-    },
+    "save-interval": number("SECONDS", "save what is unsaved this often; 0 leaves it to the clients (0)"),
+    embedder: strings("NAME=URL#MODEL", "a further embedder, behind an OpenAI-compatible address of this machine"),
     supervise: { type: "boolean", description: "start the server again when it crashed, with growing pauses" },
-    "log-format": { type: "string", valueHint: "text|json", description: "how lines on stderr look (text)" },
-    "max-connections": { type: "string", valueHint: "N", description: "connections at once (2048)" },
-    "max-unauthenticated": {
-      type: "string",
-      valueHint: "N",
-      description: "of them, before auth; the oldest makes way (128)",
-    },
-    "max-in-flight": {
-      type: "string",
-      valueHint: "N",
-      description: "requests of one connection under way at once (8)",
-    },
-    "max-buffered": { type: "string", valueHint: "MIB", description: "memory for frames of all connections (1024)" },
-    "auth-timeout": { type: "string", valueHint: "SECONDS", description: "time to authenticate (30)" },
-    "frame-timeout": {
-      type: "string",
-      valueHint: "SECONDS",
-      description: "time in which an unfinished frame must grow by 1 MiB (30)",
-    },
-    "reader-timeout": {
-      type: "string",
-      valueHint: "SECONDS",
-      description: "time that a client may leave replies unread (30)",
-    },
-    "idle-timeout": {
-      type: "string",
-      valueHint: "SECONDS",
-      description: "time that a connection may be silent; 0: for ever (3600 on TCP, 0 on a Unix socket)",
-    },
+    "log-format": { type: "enum", options: ["text", "json"], description: "how lines on stderr look (text)" },
+    ...LIMIT_FLAGS,
     json: { type: "boolean", description: "print one JSON object once it listens" },
   },
-  repeatable: ["embedder"],
-  async run({ args, all, env, signal, patient }) {
-    const logFormat = args["log-format"] ?? "text";
-    if (logFormat !== "text" && logFormat !== "json") {
-      throw new UsageError(`--log-format: '${logFormat}' is neither text nor json`);
-    }
+  async run({ args, env, signal, patient }) {
     const accessToken = args["access-token"] ?? env.SVC_ACCESS_TOKEN;
     const transport = transportOf(args.socket, args.host, args.port, accessToken);
-    const limits = limitsOf((flag) => args[flag as keyof typeof args] as string | undefined);
+    const limits = limitsOf(args);
     const saveIntervalS = seconds("save-interval", args["save-interval"], 0) ?? 0;
     const { openEndpoint, parseEndpoint } = await import("../serve/endpoint-embedder.ts");
-    const endpoints = all("embedder").map((text) => asUsage(() => parseEndpoint(text)));
-    const log = serveLog(logFormat);
+    const endpoints = args.embedder.map((text) => asUsage(() => parseEndpoint(text)));
+    const log = serveLog(args["log-format"] === "json");
     if (args["access-token"] !== undefined) {
       log({
         level: "warn",
@@ -128,7 +79,8 @@ export default command({
       signal.addEventListener("abort", () => resolve(undefined), { once: true });
       if (signal.aborted) resolve(undefined);
       if (env[SUPERVISED] !== undefined) whenOrphaned(() => resolve(undefined));
-      // A fault of ours must not cost what clients have not saved: end in order, and be started again by whoever supervises.
+      // A fault of ours must not cost what clients have not saved: end in order, and be started again by the
+      // supervisor.
       process.on("uncaughtException", resolve);
       process.on("unhandledRejection", resolve);
     });
@@ -152,7 +104,7 @@ function checkFolder(path: string): void {
     throw new OSError(`'${path}' is there and is no directory: give --path another one`);
 }
 
-/** Says where it listens. Nobody has to read it. */
+/** Says where it listens. A closed stdout is no failure. */
 function greet(asJson: boolean, address: string): void {
   try {
     if (asJson) printJson({ address });

@@ -4,7 +4,6 @@ import { command } from "./command.ts";
 import { print, printJson } from "./output.ts";
 
 export default command({
-  summary: "show the version",
   details: "Prints the version of svc, the release of the native runtime that it brings, and the platform.",
   examples: ["svc version", "svc version --json"],
   args: { json: { type: "boolean", description: "print one JSON object" } },

@@ -3,36 +3,41 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import authority from "../../src/cli/authority.ts";
-import { type Command, flagName, type Group, isGroup } from "../../src/cli/command.ts";
-import { renderHelp } from "../../src/cli/help.ts";
-import login from "../../src/cli/login.ts";
-import logout from "../../src/cli/logout.ts";
-import mcp from "../../src/cli/mcp.ts";
+import { group, type Node, renderPage } from "../../src/cli/citty.ts";
 import mem from "../../src/cli/mem.ts";
 import runtime from "../../src/cli/runtime.ts";
-import version from "../../src/cli/version.ts";
 import { svc, temporaryFolder } from "./support.ts";
 
-const ROOT = { mcp, mem, login, logout, runtime, authority, version };
+const ROOT = group("svc", {
+  summary: "all of it",
+  examples: ["svc login"],
+  commands: {
+    mcp: ["", async () => (await import("../../src/cli/mcp.ts")).default],
+    serve: ["", async () => (await import("../../src/cli/serve.ts")).default],
+    mem,
+    login: ["", async () => (await import("../../src/cli/login.ts")).default],
+    logout: ["", async () => (await import("../../src/cli/logout.ts")).default],
+    runtime,
+    authority,
+    version: ["", async () => (await import("../../src/cli/version.ts")).default],
+  },
+});
 
 /** All pages below a node, by the words that lead there. */
-async function pages(path: string[], node: Command | Group): Promise<[string, Command | Group, string][]> {
-  const own: [string, Command | Group, string] = [path.join(" "), node, renderHelp(path, node)];
-  if (!isGroup(node)) return [own];
-  const members = Object.entries(node.commands).map(async ([name, member]) =>
-    pages([...path, name], await member.load()),
-  );
-  return [own, ...(await Promise.all(members)).flat()];
+async function pages(node: Node): Promise<[string, Node, string][]> {
+  const below = await Promise.all(Object.values(node.subCommands ?? {}).map(pages));
+  return [[node.meta.name, node, await renderPage(node)], ...below.flat()];
 }
 
-const ALL = (await Promise.all(Object.entries(ROOT).map(([name, node]) => pages(["svc", name], node)))).flat();
+const ALL = await pages(ROOT);
 
 describe("help", () => {
   test("there is a page for every command of this release", () => {
-    const names = ALL.filter(([, node]) => !isGroup(node)).map(([name]) => name);
+    const names = ALL.filter(([, node]) => !node.subCommands).map(([name]) => name);
     expect(names.sort()).toEqual(
       [
         "svc mcp",
+        "svc serve",
         "svc login",
         "svc logout",
         "svc version",
@@ -48,32 +53,29 @@ describe("help", () => {
     );
   });
 
-  test.each(ALL)("%s documents its flags and gives an example", (name, node, page) => {
-    expect(page).toContain("--help");
-    expect(node.examples.length).toBeGreaterThan(0);
-    for (const example of node.examples) {
-      expect(page).toContain(example);
-      expect(example).toContain(isGroup(node) ? "svc" : name);
+  test.each(ALL)("%s documents its flags and gives an example", async (name, node, page) => {
+    const { details, examples } = await node.about();
+    expect(page).toContain("-h, --help ");
+    expect(page).toContain(details ?? "");
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) {
+      expect(page).toContain(`\n  ${example}`);
+      expect(example).toContain(node.subCommands ? "svc" : name);
     }
-    if (isGroup(node)) {
-      for (const command of Object.keys(node.commands)) expect(page).toContain(`  ${command}`);
-      return;
-    }
-    for (const [flag, definition] of Object.entries(node.args)) {
+    for (const [word, { meta }] of Object.entries(node.subCommands ?? {}))
+      expect(page).toMatch(new RegExp(`^ +${word}( |$).*${RegExp.escape(meta.description)}$`, "m"));
+    for (const [flag, definition] of Object.entries(await node.args())) {
       expect(definition.description).toBeTruthy();
-      expect(page).toContain(definition.type === "positional" ? flag : flagName(flag, definition));
+      const line = page.split("\n").find((each) => each.includes(definition.description!))!;
+      expect(line).toContain(definition.type === "positional" ? flag.toUpperCase() : `--${flag}`);
+      if (definition.repeatable) expect(line).toMatch(definition.type === "positional" ? /\.\.\./ : /may be repeated$/);
+      if (definition.type === "boolean" && definition.default) expect(page).toMatch(new RegExp(` --no-${flag} +\\w`));
     }
+    expect(page).not.toMatch(/[^\S\n]$/m);
   });
 
-  test("a member's summary is the command's own", async () => {
-    for (const group of [mem, runtime, authority]) {
-      for (const member of Object.values(group.commands)) expect((await member.load()).summary).toBe(member.summary);
-    }
-  });
-
-  test("every svc mem verb takes --path", () => {
-    for (const [name, node] of ALL)
-      if (name.startsWith("svc mem ")) expect(Object.keys((node as Command).args)).toContain("path");
+  test("every svc mem verb takes --path", async () => {
+    for (const node of Object.values(mem.subCommands!)) expect(Object.keys(await node.args())).toContain("path");
   });
 
   test("goes to stdout with exit code 0 and touches nothing", async () => {
@@ -87,7 +89,7 @@ describe("help", () => {
     ]) {
       const { code, stdout, stderr } = await svc(words, { env: { SVC_HOME: home } });
       expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: "" });
-      expect(stdout).toContain("Usage:");
+      expect(stdout).toContain("USAGE svc");
       expect(stdout).not.toContain("\x1b");
     }
     expect(existsSync(home)).toBe(false);
@@ -97,7 +99,7 @@ describe("help", () => {
     for (const words of [[], ["mem"], ["runtime"]]) {
       const { code, stdout, stderr } = await svc(words);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toContain("Commands:");
+      expect(stderr).toContain("COMMANDS");
     }
   });
 });

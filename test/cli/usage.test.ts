@@ -1,20 +1,24 @@
 /** What is not understood is refused with exit code 2 and one line on stderr, before anything is tried. */
 import { describe, expect, test } from "bun:test";
-import { command } from "../../src/cli/command.ts";
-import { readFlags } from "../../src/cli/flags.ts";
-import { nearest } from "../../src/cli/suggest.ts";
+import { runCommand } from "citty";
+import { group, nearest, reach, refuseMisread } from "../../src/cli/citty.ts";
+import { command, number, string, strings, type Values } from "../../src/cli/command.ts";
 import { FAKE_BUILD, FAKE_GATE, svc } from "./support.ts";
 
 describe("a command line that is wrong", () => {
   const CASES: [string[], string][] = [
-    [["serach"], "unknown command 'serach'"],
-    [["versoin"], "unknown command 'versoin', did you mean 'version'?; see 'svc --help'"],
-    [["mem", "serch", "notes", "x"], "unknown command 'serch', did you mean 'search'?; see 'svc mem --help'"],
-    [["constructor"], "unknown command 'constructor'"],
-    [["--nonsense"], "unknown flag '--nonsense'"],
+    [["serach"], "Unknown command serach; see 'svc --help'"],
+    [["versoin"], "Unknown command versoin, did you mean 'version'?; see 'svc --help'"],
+    [["mem", "serch", "notes", "x"], "Unknown command serch, did you mean 'search'?; see 'svc mem --help'"],
+    [["constructor"], "Unknown command constructor"],
+    [["mem", "serach", "--help"], "Unknown command serach, did you mean 'search'?; see 'svc mem --help'"],
+    [["mem", "__proto__"], "Unknown command __proto__"],
+    [["mem", "--path", "x", "list"], "unknown flag '--path'"],
+    [["--nonsense"], "unknown flag '--nonsense'; see 'svc --help'"],
+    [["-x"], "unknown flag '-x'; see 'svc --help'"],
     [["version", "--jsno"], "unknown flag '--jsno', did you mean '--json'?; see 'svc version --help'"],
     [["version", "extra"], "unexpected argument 'extra'"],
-    [["mem", "count"], "<collection> is missing"],
+    [["mem", "count"], "Missing required positional argument: COLLECTION; see 'svc mem count --help'"],
     [["mem", "count", "notes", "--wehre", "scope=x"], "unknown flag '--wehre', did you mean '--where'?"],
     [["mem", "search", "notes", "x", "--topK", "3"], "unknown flag '--topK', did you mean '--top-k'?"],
     [["mem", "search", "notes", "x", "--top-k", "three"], "--top-k: 'three' is not a number"],
@@ -32,6 +36,10 @@ describe("a command line that is wrong", () => {
     [["mem", "add", "notes", "x", "--metadata", "{scope}"], "--metadata: '{scope}' is not JSON"],
     [["mem", "add", "notes", "x", "--ids", "a,b"], "'ids' has 2 entries but 'texts' has 1 entry"],
     [["mem", "delete", "notes"], "no id"],
+    [
+      ["mem", "index", "--mode", "lines"],
+      "argument: --mode (lines). Expected one of: windowed, file; see 'svc mem index",
+    ],
     [["login", "--json=maybe"], "--json takes no value, or true or false"],
     [["authority", "serve", "--port", "99999"], "--port: '99999' is not a port"],
   ];
@@ -85,84 +93,74 @@ describe("exit codes", () => {
 });
 
 describe("flags", () => {
-  const sample = command({
-    summary: "a sample",
-    examples: [],
-    args: {
-      name: { type: "positional" },
-      path: { type: "string" },
-      id: { type: "string" },
-      json: { type: "boolean" },
-      browser: { type: "boolean", default: true },
-    },
-    repeatable: ["id"],
-    rest: { name: "more", description: "" },
-    async run() {},
-  });
+  const ARGS = {
+    name: { type: "positional" },
+    more: { type: "positional", required: false, repeatable: true },
+    path: string("DIR", ""),
+    "top-k": number("N", ""),
+    id: strings("ID", ""),
+    json: { type: "boolean" },
+    "keep-it": { type: "boolean", default: true },
+  } as const;
 
-  // One line is one truth: what was typed, what citty is handed.
-  const READINGS: [string[], string[]][] = [
-    [["a"], ["--", "a"]],
-    [
-      ["a", "--path", "p"],
-      ["--path=p", "--", "a"],
-    ],
-    [
-      ["--path=p", "a"],
-      ["--path=p", "--", "a"],
-    ],
-    [
-      ["a", "--path=--no-browser"],
-      ["--path=--no-browser", "--", "a"],
-    ],
-    [
-      ["a", "--path", "-"],
-      ["--path=-", "--", "a"],
-    ],
-    [
-      ["a", "--json"],
-      ["--json", "--", "a"],
-    ],
-    [
-      ["a", "--json=false"],
-      ["--no-json", "--", "a"],
-    ],
-    [
-      ["a", "--no-browser"],
-      ["--no-browser", "--", "a"],
-    ],
-    [
-      ["a", "--browser"],
-      ["--browser", "--", "a"],
-    ],
-    [
-      ["a", "--browser=false"],
-      ["--no-browser", "--", "a"],
-    ],
-    [
-      ["a", "--", "--json", "-x"],
-      ["--", "a", "--json", "-x"],
-    ],
-    [
-      ["a", "-", "b"],
-      ["--", "a", "-", "b"],
-    ],
-    [
-      ["a", "--id", "x", "b", "--id=y"],
-      ["--id=y", "--", "a", "b"],
-    ],
+  /** What a command is handed for the words behind its name. */
+  async function read(words: string[]): Promise<Values<typeof ARGS>> {
+    const handed: Values<typeof ARGS>[] = [];
+    const sample = command({ examples: [], args: ARGS, run: async ({ args }) => void handed.push(args) });
+    const root = group("test", { summary: "", examples: [], commands: { sample: ["a sample", async () => sample] } });
+    await refuseMisread(reach(root, ["sample", ...words]));
+    await runCommand(root, { rawArgs: ["sample", ...words] });
+    return handed[0]!;
+  }
+
+  const NOTHING = {
+    name: "a",
+    more: [],
+    path: undefined,
+    "top-k": undefined,
+    id: [],
+    json: undefined,
+    "keep-it": true,
+  };
+  const READINGS: [string[], Partial<Values<typeof ARGS>>][] = [
+    [["a"], {}],
+    [["a", "--path", "p"], { path: "p" }],
+    [["--path=p", "a"], { path: "p" }],
+    [["a", "--path=--no-keep-it"], { path: "--no-keep-it" }],
+    [["a", "--path=--no-such"], { path: "--no-such" }],
+    [["a", "--path=a=b\nc"], { path: "a=b\nc" }],
+    [["a", "--path", "-"], { path: "-" }],
+    [["a", "--path", "-x"], { path: "-x" }],
+    [["a", "--top-k", "-1.5"], { "top-k": -1.5 }],
+    [["a", "--json"], { json: true }],
+    [["a", "--json=false"], { json: false }],
+    [["--json", "a", "b"], { json: true, more: ["b"] }],
+    [["a", "--no-keep-it"], { "keep-it": false }],
+    [["a", "--keep-it"], { "keep-it": true }],
+    [["a", "--keep-it=false"], { "keep-it": false }],
+    [["a", "--", "--json", "-x", "--no-keep-it"], { more: ["--json", "-x", "--no-keep-it"] }],
+    [["a", "-", "b"], { more: ["-", "b"] }],
+    [["a", "--id", "x", "b", "--id=y", "--id="], { id: ["x", "y", ""], more: ["b"] }],
   ];
-  test.each(READINGS)("%p", (typed, canonical) => {
-    expect(readFlags(sample, typed).canonical).toEqual(canonical);
+  test.each(READINGS)("%p", async (words, given) => {
+    expect(await read(words)).toEqual({ ...NOTHING, ...given });
   });
 
-  test("every value of a repeated flag is kept", () => {
-    expect(readFlags(sample, ["a", "--id", "x", "--id=y"]).values.get("id")).toEqual(["x", "y"]);
-  });
-
-  const REFUSED = [["a", "--no-json"], ["a", "--no-path"], ["a", "--no-browser=true"], ["a", "--__proto__", "x"], []];
-  test.each(REFUSED.map((words) => [words]))("%p is refused", (words) => {
-    expect(() => readFlags(sample, words)).toThrow();
+  const REFUSED = [
+    ["a", "--no-json"],
+    ["a", "--no-path"],
+    ["a", "--no-keep-it=true"],
+    ["a", "--keepIt"],
+    ["a", "--path", "--no-keep-it"],
+    ["a", "--path="],
+    ["a", "--top-k", "1", "--top-k", "2"],
+    ["a", "--top-k", "1x"],
+    ["a", "--__proto__", "x"],
+    ["a", "-json"],
+    [],
+  ];
+  test.each(REFUSED.map((words) => [words]))("%p is refused", async (words) => {
+    await expect(read(words)).rejects.toThrow();
   });
 });
 

@@ -3,32 +3,30 @@ import { CancelledError } from "../../errors.ts";
 import { command } from "../command.ts";
 import { note, print } from "../output.ts";
 import { startProgress } from "../progress.ts";
-import { readWhere, WHERE_FLAG } from "./input.ts";
+import { COLLECTION, readWhere, WHERE } from "./flags.ts";
 import { counted } from "./render.ts";
-import { COLLECTION, COMMON, prepare, siteOf, withMemory } from "./verb.ts";
+import { COMMON, prepare, withMemory } from "./verb.ts";
 
 const PAGE_ROWS = 200;
 
 export default command({
-  summary: "write a collection as JSON lines",
   details:
     'Prints one line a row: {"id": …, "metadata": …, "text": …}, in the order in which rows were added. The rows are those that\n' +
     "live when it starts; one that is deleted meanwhile is left out.",
   examples: ["svc mem export notes > notes.jsonl", "svc mem export notes --where scope=ops | gzip > ops.jsonl.gz"],
   args: {
     collection: COLLECTION,
-    ...WHERE_FLAG,
-    path: COMMON.path,
-    json: { ...COMMON.json, description: "what it does anyway" },
+    where: WHERE,
+    ...COMMON,
+    json: { type: "boolean", description: "what it does anyway" },
   },
-  repeatable: ["where"],
   async run(invocation) {
-    const { collection } = invocation.args;
-    const list = prepare("ids", { collection, where: readWhere(invocation.all("where")) });
+    const { collection, where } = invocation.args;
+    const list = prepare("ids", { collection, where: readWhere(where) });
     const progress = startProgress(`exporting ${collection}`);
     let exported = 0;
     try {
-      await withMemory(siteOf(invocation), async (verbs, context) => {
+      await withMemory(invocation, async (verbs, context) => {
         // All ids at once: a page that begins after an id would lose its place when another process deletes that row.
         const { ids } = await list(verbs, context);
         for (let start = 0; start < ids.length; start += PAGE_ROWS) {
@@ -41,7 +39,7 @@ export default command({
           if (lines.length > 0) print(lines.join("\n"));
           exported += lines.length;
           progress.update(start + rows.length, ids.length);
-          // Printing is synchronous: without this breath Ctrl-C would be heard only at the end.
+          // Printing is synchronous: without this turn of the event loop Ctrl-C would have effect only at the end.
           await new Promise(setImmediate);
         }
       });

@@ -9,22 +9,21 @@ import { isTooDeep } from "../../wire/depth.ts";
 import { command, UsageError } from "../command.ts";
 import { isTerminal } from "../output.ts";
 import { startProgress } from "../progress.ts";
+import { COLLECTION, SCHEMA_FLAGS, schemaArguments } from "./flags.ts";
 import { readChunks, sourceName } from "./input.ts";
 import { counted } from "./render.ts";
-import { SCHEMA_FLAGS, schemaArguments } from "./schema-flags.ts";
-import { answer, COLLECTION, COMMON, prepare, siteOf, withMemory } from "./verb.ts";
+import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
 const BATCH_ROWS = 500;
 /** A batch of long texts is written earlier, to bound what is held in memory. */
 const BATCH_BYTES = 32 * 1024 * 1024;
 /**
- * Rows since the last compaction are coded anew by every process that opens the collection. After this many, or half of those before where that
- * is more, they are folded into the base, which is only mapped.
+ * Every process that opens the collection codes the rows since the last compaction again. After this many, or half as
+ * many as there were where that is more, the import compacts.
  */
 const FOLD_ROWS = 50_000;
 
 export default command({
-  summary: "read JSON lines into a collection",
   details:
     'Each line is {"text": …, "id": …, "metadata": …}; id and metadata may be absent, and an id may be an integer. A row whose id\n' +
     "exists is replaced. Rows are written in batches of 500: at a bad line it stops, names the line, and says how many rows were imported\n" +
@@ -36,11 +35,10 @@ export default command({
     ...SCHEMA_FLAGS,
     ...COMMON,
   },
-  repeatable: ["filter-column"],
   async run(invocation) {
     const { args, signal } = invocation;
     const { collection } = args;
-    const schema = schemaArguments(invocation);
+    const schema = schemaArguments(args);
     const create = prepare("create_collection", { name: collection, ...schema });
     const source = args.file ?? "-";
     if (args.file === undefined && isTerminal(0))
@@ -51,7 +49,7 @@ export default command({
     let folded = 0;
     try {
       keepHeapSmall();
-      await withMemory(siteOf(invocation), async (verbs, context) => {
+      await withMemory(invocation, async (verbs, context) => {
         isOpen = true;
         // In memory until the first batch is saved; one that is there already must agree.
         if (Object.values(schema).some((value) => value !== undefined)) await create(verbs, context);

@@ -1,36 +1,24 @@
 /** `svc mem compact|build-ivf|build-lexical|tune`. */
-import { UsageError } from "../command.ts";
-import { numberFlag } from "../flags.ts";
+import { number, UsageError } from "../command.ts";
+import { COLLECTION } from "./flags.ts";
 import { counted, renderFields } from "./render.ts";
-import { COLLECTION, verbCommand } from "./verb.ts";
+import { verbCommand } from "./verb.ts";
 
 export const compact = verbCommand("compact", {
-  summary: "drop deleted and superseded rows from disk",
   details: "Rewrites the collection's base. What questions answer does not change; their cost and the size on disk do.",
   examples: ["svc mem compact notes"],
   args: { collection: COLLECTION },
-  toArguments: ({ args: { collection } }) => ({ collection }),
   render: ({ compacted }) => `compacted ${compacted}`,
 });
 
 export const buildIvf = verbCommand("build_ivf", {
-  summary: "build the indexes for large collections",
   details: "Afterwards a search looks only where hits are likely, calibrated so that it finds the given share of them.",
   examples: ["svc mem build-ivf notes", "svc mem build-ivf notes --min-rows 5000 --target-recall 0.95"],
   args: {
     collection: COLLECTION,
-    "min-rows": { type: "string", valueHint: "N", description: "partitions with fewer rows stay exact (20000)" },
-    "target-recall": {
-      type: "string",
-      valueHint: "R",
-      description: "share of the true hits to find, at most 1 (0.98)",
-    },
+    "min-rows": number("N", "partitions with fewer rows stay exact (20000)"),
+    "target-recall": number("R", "share of the true hits to find, at most 1 (0.98)"),
   },
-  toArguments: ({ args }) => ({
-    collection: args.collection,
-    min_rows: numberFlag("min-rows", args["min-rows"]),
-    target_recall: numberFlag("target-recall", args["target-recall"]),
-  }),
   render({ ivf_built, min_rows, target_recall, partitions, largest_partition }) {
     if (largest_partition === 0) return `${ivf_built} has no rows: nothing was built`;
     if (largest_partition < min_rows) {
@@ -43,20 +31,17 @@ export const buildIvf = verbCommand("build_ivf", {
 });
 
 export const buildLexical = verbCommand("build_lexical", {
-  summary: "build the index for search by word",
   details: "The collection must have been created with --lexical. Rows added later are found without building again.",
   examples: ["svc mem build-lexical docs", "svc mem build-lexical docs --k1 1.2 --b 0.75"],
   args: {
     collection: COLLECTION,
-    k1: { type: "string", valueHint: "X", description: "BM25 term saturation (the measured default)" },
-    b: { type: "string", valueHint: "X", description: "BM25 length normalisation, 0 to 1 (the measured default)" },
+    k1: number("X", "BM25 term saturation (the measured default)"),
+    b: number("X", "BM25 length normalisation, 0 to 1 (the measured default)"),
   },
-  toArguments: ({ args: { collection, k1, b } }) => ({ collection, k1: numberFlag("k1", k1), b: numberFlag("b", b) }),
   render: ({ lexical_built, k1, b }) => `built the lexical index of ${lexical_built} (k1 ${k1}, b ${b})`,
 });
 
 export const tune = verbCommand("tune", {
-  summary: "measure a collection and plan its indexes",
   details: "The plan is applied where it gains; --dry-run only plans, --apply always applies.",
   examples: ["svc mem tune notes --dry-run", "svc mem tune notes --apply --json"],
   args: {

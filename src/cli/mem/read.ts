@@ -1,22 +1,27 @@
-/** `svc mem get|list|ids|count|stats`. */
-import { numberFlag } from "../flags.ts";
-import { readIds, readWhere, TEXT_FLAGS, WHERE_FLAG } from "./input.ts";
-import { renderFields, renderRows, showId } from "./render.ts";
-import { COLLECTION, verbCommand } from "./verb.ts";
+/** `svc mem get|search|list|ids|count|stats`. */
+import { number, string, UsageError } from "../command.ts";
+import { COLLECTION, ID_ARGS, readIds, toolArguments, WHERE, WITH_TEXT } from "./flags.ts";
+import { renderFields, renderHits, renderRows, showId } from "./render.ts";
+import { verbCommand } from "./verb.ts";
 
 export const get = verbCommand("get", {
-  summary: "look rows up by id",
   details: "Prints the rows in the order asked, with metadata and text; an id that is not there is marked so.",
   examples: ["svc mem get notes deploy retro", "svc mem ids notes --limit 10 | svc mem get notes - --json"],
   args: {
-    collection: COLLECTION,
-    id: TEXT_FLAGS.id,
-    ids: TEXT_FLAGS.ids,
-    "with-metadata": { type: "boolean", default: true, description: "leave the metadata out" },
-    "with-text": { type: "boolean", default: true, description: "leave the texts out" },
+    ...ID_ARGS,
+    "with-metadata": {
+      type: "boolean",
+      default: true,
+      description: "show the metadata",
+      negativeDescription: "leave the metadata out",
+    },
+    "with-text": {
+      type: "boolean",
+      default: true,
+      description: "show the texts",
+      negativeDescription: "leave the texts out",
+    },
   },
-  repeatable: ["id"],
-  rest: { name: "id", description: "ids to look up; - reads one a line from stdin" },
   async toArguments(invocation) {
     const { collection, "with-metadata": with_metadata, "with-text": with_text } = invocation.args;
     return { collection, ids: await readIds(invocation), with_metadata, with_text };
@@ -25,45 +30,61 @@ export const get = verbCommand("get", {
   render: ({ rows }) => renderRows(rows),
 });
 
+/** Two tools behind one verb: at a terminal the question is the same. */
+export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" : "search"), {
+  details:
+    "Prints the hits best first. Where the collection has an index by word, both rankings are joined; --lexical asks that index\n" +
+    "alone. With --json the texts are left out unless --with-text is given.",
+  examples: [
+    'svc mem search notes "blue green deploy" --top-k 3 --where scope=ops',
+    'svc mem search docs "EPIPE" --lexical --explain',
+  ],
+  args: {
+    collection: COLLECTION,
+    query: { type: "positional", description: "what to look for, in plain words" },
+    "top-k": number("N", "at most so many hits (5)"),
+    where: WHERE,
+    "with-text": WITH_TEXT,
+    lexical: { type: "boolean", description: "search by word only; needs svc mem build-lexical" },
+    explain: { type: "boolean", description: "with --lexical: what each word contributed" },
+  },
+  toArguments({ args: { lexical, ...args } }) {
+    if (args.explain && !lexical) throw new UsageError("--explain belongs to --lexical");
+    const explain = lexical ? args.explain : undefined;
+    // A list of bare ids would say nothing to a person.
+    return { ...toolArguments(args), explain, with_text: args.json ? args["with-text"] : true };
+  },
+  render: ({ hits }) => renderHits(hits),
+  nothing: "no hits",
+});
+
 export const list = verbCommand("list_collections", {
-  summary: "list the collections",
   examples: ["svc mem list", "svc mem list --path ./memory --json"],
   args: {},
-  toArguments: () => ({}),
   render: ({ collections }) => collections.map(showId).join("\n"),
   nothing: "no collections yet: svc mem add <collection> <text> makes one",
 });
 
 export const ids = verbCommand("ids", {
-  summary: "list the live ids",
   details: "One id a line, in the order in which they were added.",
   examples: ["svc mem ids notes", "svc mem ids notes --where scope=ops --limit 100 --after deploy"],
   args: {
     collection: COLLECTION,
-    ...WHERE_FLAG,
-    limit: { type: "string", valueHint: "N", description: "at most so many (all)" },
-    after: { type: "string", valueHint: "ID", description: "continue after this id" },
-  },
-  repeatable: ["where"],
-  toArguments({ args: { collection, limit, after }, all }) {
-    return { collection, where: readWhere(all("where")), limit: numberFlag("limit", limit), after };
+    where: WHERE,
+    limit: number("N", "at most so many (all)"),
+    after: string("ID", "continue after this id"),
   },
   render: (payload) => payload.ids.map(showId).join("\n"),
 });
 
 export const count = verbCommand("count", {
-  summary: "count the live rows",
   examples: ["svc mem count notes", "svc mem count notes --where scope=ops"],
-  args: { collection: COLLECTION, ...WHERE_FLAG },
-  repeatable: ["where"],
-  toArguments: ({ args: { collection }, all }) => ({ collection, where: readWhere(all("where")) }),
+  args: { collection: COLLECTION, where: WHERE },
   render: (payload) => String(payload.count),
 });
 
 export const stats = verbCommand("stats", {
-  summary: "show a collection's figures",
   examples: ["svc mem stats notes", "svc mem stats notes --json"],
   args: { collection: COLLECTION },
-  toArguments: ({ args: { collection } }) => ({ collection }),
   render: (payload) => renderFields(payload.stats),
 });

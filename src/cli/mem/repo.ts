@@ -1,58 +1,46 @@
-/** `svc mem index|repo-search`. Here `--path` is the memory, as everywhere, so that the repository is an argument of its own. */
+/**
+ * `svc mem index|repo-search`. Here `--path` is the memory, as everywhere, so that the repository is an argument of its
+ * own.
+ */
 import { resolve } from "node:path";
 import type { IndexRepoPayload } from "../../memory/requests.ts";
-import { command } from "../command.ts";
-import { numberFlag } from "../flags.ts";
+import { number, string } from "../command.ts";
 import { note } from "../output.ts";
+import { toolArguments, WITH_TEXT } from "./flags.ts";
 import { counted, renderHits } from "./render.ts";
-import { answer, COMMON, callVerb, siteOf, verbCommand } from "./verb.ts";
+import { verbCommand } from "./verb.ts";
+
+const ROOT = "root of the repository (SVC_MCP_WORKSPACE, else the git work tree around the working directory)";
 
 export const index = verbCommand("index_repo", {
-  summary: "index the text files of a repository",
   details:
     "Walks the folder (.gitignore is honoured), cuts each text file into pieces and stores them. Running it again only reads what\n" +
     "changed. Binaries, and files that hold credentials by their name, are skipped and counted. Without a folder it is the git work tree\n" +
     "around the working directory. / and the home directory are never indexed.",
   examples: ["svc mem index", "svc mem index ~/projects/app --collection app --mode file"],
   args: {
-    root: {
-      type: "positional",
-      required: false,
-      description: "root of the repository (SVC_MCP_WORKSPACE, else the git work tree around the working directory)",
-    },
-    collection: { type: "string", valueHint: "NAME", description: "collection to index into (repo_symbols)" },
+    root: { type: "positional", required: false, description: ROOT },
+    collection: string("NAME", "collection to index into (repo_symbols)"),
     mode: {
-      type: "string",
-      valueHint: "MODE",
+      type: "enum",
+      options: ["windowed", "file"],
       description: "windowed: overlapping windows of lines; file: whole files",
     },
-    "window-lines": { type: "string", valueHint: "N", description: "lines in a window (48)" },
-    "window-overlap-lines": { type: "string", valueHint: "N", description: "lines that neighbours share (8)" },
-    "max-file-bytes": { type: "string", valueHint: "N", description: "skip larger files; 0: only those above 64 MiB" },
-    "max-files": {
-      type: "string",
-      valueHint: "N",
-      description: "stop after so many new or changed files; 0: no limit",
-    },
-    "max-seconds": { type: "string", valueHint: "N", description: "stop after so long; 0: no limit" },
+    "window-lines": number("N", "lines in a window (48)"),
+    "window-overlap-lines": number("N", "lines that neighbours share (8)"),
+    "max-file-bytes": number("N", "skip larger files; 0: only those above 64 MiB"),
+    "max-files": number("N", "stop after so many new or changed files; 0: no limit"),
+    "max-seconds": number("N", "stop after so long; 0: no limit"),
     force: { type: "boolean", description: "index every file again, changed or not" },
   },
-  toArguments: ({ args }) => ({
-    path: args.root === undefined ? undefined : resolve(args.root),
-    collection: args.collection,
-    mode: args.mode,
-    window_lines: numberFlag("window-lines", args["window-lines"]),
-    window_overlap_lines: numberFlag("window-overlap-lines", args["window-overlap-lines"]),
-    max_file_bytes: numberFlag("max-file-bytes", args["max-file-bytes"]),
-    max_files: numberFlag("max-files", args["max-files"]),
-    max_seconds: numberFlag("max-seconds", args["max-seconds"]),
-    force: args.force,
+  toArguments: ({ args: { root, ...args } }) => ({
+    ...toolArguments(args),
+    path: root === undefined ? undefined : resolve(root),
   }),
   render: renderIndex,
 });
 
-export const repoSearch = command({
-  summary: "search a repository, indexing it afresh",
+export const repoSearch = verbCommand("repo_search", {
   details: "Brings the index of the workspace up to date, then searches it.",
   examples: [
     'svc mem repo-search "where is the licence checked"',
@@ -60,37 +48,18 @@ export const repoSearch = command({
   ],
   args: {
     query: { type: "positional", description: "what to look for, in plain words" },
-    workspace: {
-      type: "string",
-      valueHint: "DIR",
-      description: "root of the repository (SVC_MCP_WORKSPACE, else the git work tree around the working directory)",
-    },
-    "top-k": { type: "string", valueHint: "N", description: "at most so many hits (5)" },
-    "path-hint": { type: "string", valueHint: "PATH", description: "only this file, or only below this folder of it" },
-    "with-text": { type: "boolean", description: "with --json: the texts too" },
-    "max-seconds": {
-      type: "string",
-      valueHint: "N",
-      description: "stop indexing after so long and search what is indexed; 0: no limit",
-    },
-    ...COMMON,
+    workspace: string("DIR", ROOT),
+    "top-k": number("N", "at most so many hits (5)"),
+    "path-hint": string("PATH", "only this file, or only below this folder of it"),
+    "with-text": WITH_TEXT,
+    "max-seconds": number("N", "stop indexing after so long and search what is indexed; 0: no limit"),
   },
-  async run(invocation) {
-    const { args } = invocation;
-    const json = args.json === true;
-    const raw = {
-      query: args.query,
-      top_k: numberFlag("top-k", args["top-k"]),
-      path_hint: args["path-hint"],
-      with_text: json ? args["with-text"] : true,
-      max_seconds: numberFlag("max-seconds", args["max-seconds"]),
-    };
-    const workspace = args.workspace === undefined ? undefined : resolve(args.workspace);
-    const payload = await callVerb("repo_search", raw, { ...siteOf(invocation), workspace });
-    if (!json && payload.truncated) note("not every file was looked at in time: the next call goes on");
-    if (!json && payload.hits.length === 0) return note("no hits");
-    answer(payload, json, ({ hits }) => renderHits(hits));
+  toArguments: ({ args }) => ({ ...toolArguments(args), with_text: args.json ? args["with-text"] : true }),
+  render({ hits, truncated }) {
+    if (truncated) note("not every file was looked at in time: the next call goes on");
+    return renderHits(hits);
   },
+  nothing: "no hits",
 });
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -1,14 +1,10 @@
 /** `svc mem add|upsert|update|delete|create`. */
 import { command } from "../command.ts";
-import { flagIds, readIds, readMetadata, readTexts, TEXT_FLAGS, TEXT_REPEATABLE } from "./input.ts";
+import { ID_ARGS, PARTITION_BY, readIds, SCHEMA_FLAGS, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
 import { counted, showId } from "./render.ts";
-import { PARTITION_BY, SCHEMA_FLAGS, schemaArguments } from "./schema-flags.ts";
-import { answer, COLLECTION, COMMON, prepare, siteOf, verbCommand, withMemory } from "./verb.ts";
-
-const TEXTS = { name: "text", description: "each argument is one text; - takes one from stdin" };
+import { answer, COMMON, prepare, verbCommand, withMemory } from "./verb.ts";
 
 export const add = verbCommand("add", {
-  summary: "add texts; makes the collection if absent",
   details:
     "Texts are arguments, files or stdin: a whole file or stdin is one text, with --lines each of its lines is. Without ids a\n" +
     "new one is made for each text and printed. An id that exists is a KeyError, and nothing is written.",
@@ -17,62 +13,41 @@ export const add = verbCommand("add", {
     'svc mem add notes --file runbook.md --id runbook --metadata \'{"scope":"ops"}\'',
     "git log --oneline | svc mem add commits --lines",
   ],
-  args: { collection: COLLECTION, ...TEXT_FLAGS },
-  repeatable: TEXT_REPEATABLE,
-  rest: TEXTS,
-  async toArguments(invocation) {
-    const texts = await readTexts(invocation);
-    const metadata = readMetadata(invocation.all("metadata"), texts.length);
-    return { collection: invocation.args.collection, texts, ids: flagIds(invocation), metadata };
-  },
+  args: TEXT_ARGS,
+  toArguments: textArguments,
   join: (all) => ({ ...all[0]!, added: sum(all.map((p) => p.added)), ids: joined(all.map((p) => p.ids)) }),
   render: ({ added, collection, ids }) => withIds(`added ${counted(added, "text")} to ${collection}`, ids),
 });
 
 export const upsert = verbCommand("upsert", {
-  summary: "add texts or replace them by id",
   details: "Without ids it does what add does. An id that stands twice in one call: the last one wins.",
   examples: [
     'svc mem upsert notes "we deploy canaries now" --id deploy',
     "svc mem upsert notes --file a.md --file b.md --ids a,b",
   ],
-  args: { collection: COLLECTION, ...TEXT_FLAGS, "partition-by": PARTITION_BY },
-  repeatable: TEXT_REPEATABLE,
-  rest: TEXTS,
+  args: { ...TEXT_ARGS, "partition-by": PARTITION_BY },
   async toArguments(invocation) {
-    const { collection, "partition-by": partition_by } = invocation.args;
-    const texts = await readTexts(invocation);
-    const metadata = readMetadata(invocation.all("metadata"), texts.length);
-    return { collection, texts, ids: flagIds(invocation) ?? null, metadata, partition_by };
+    const given = await textArguments(invocation);
+    return { ...given, ids: given.ids ?? null, partition_by: invocation.args["partition-by"] };
   },
   join: (all) => ({ ...all[0]!, upserted: sum(all.map((p) => p.upserted)), ids: joined(all.map((p) => p.ids)) }),
   render: ({ upserted, collection, ids }) => withIds(`upserted ${counted(upserted, "text")} in ${collection}`, ids),
 });
 
 export const update = verbCommand("update", {
-  summary: "replace the texts of existing ids",
   details:
     "Metadata that is not given stays. An id that is unknown or deleted is a ValueError, and nothing is written.",
   examples: ['svc mem update notes "retro is on Monday" --id retro'],
-  args: { collection: COLLECTION, ...TEXT_FLAGS },
-  repeatable: TEXT_REPEATABLE,
-  rest: TEXTS,
-  async toArguments(invocation) {
-    const texts = await readTexts(invocation);
-    const metadata = readMetadata(invocation.all("metadata"), texts.length);
-    return { collection: invocation.args.collection, texts, ids: flagIds(invocation), metadata };
-  },
+  args: TEXT_ARGS,
+  toArguments: textArguments,
   join: (all) => ({ ...all[0]!, updated: sum(all.map((p) => p.updated)) }),
   render: ({ updated, collection }) => `updated ${counted(updated, "text")} in ${collection}`,
 });
 
 export const remove = verbCommand("delete", {
-  summary: "delete rows by id",
   details: "They are gone from every question at once; their bytes go with the next compact. Unknown ids are ignored.",
   examples: ["svc mem delete notes deploy retro", "svc mem ids notes --where scope=old | svc mem delete notes -"],
-  args: { collection: COLLECTION, id: TEXT_FLAGS.id, ids: TEXT_FLAGS.ids },
-  repeatable: ["id"],
-  rest: { name: "id", description: "ids to delete; - reads one a line from stdin" },
+  args: ID_ARGS,
   async toArguments(invocation) {
     return { collection: invocation.args.collection, ids: await readIds(invocation) };
   },
@@ -80,9 +55,10 @@ export const remove = verbCommand("delete", {
   render: ({ deleted, collection }) => `deleted ${counted(deleted, "row")} from ${collection}`,
 });
 
-/** The tool keeps a new collection in memory until something is written; a process that ends here has to save it itself. */
+/**
+ * The tool keeps a new collection in memory until something is written; a process that ends here has to save it itself.
+ */
 export const create = command({
-  summary: "make an empty collection",
   details: "Repeating it is safe as long as the schema is the same; another schema is a ValueError.",
   examples: ["svc mem create notes", "svc mem create docs --lexical --filter-column language --partition-by project"],
   args: {
@@ -90,19 +66,18 @@ export const create = command({
     ...SCHEMA_FLAGS,
     ...COMMON,
   },
-  repeatable: ["filter-column"],
   async run(invocation) {
-    const { args } = invocation;
-    const call = prepare("create_collection", { name: args.name, ...schemaArguments(invocation) });
+    const { name, json } = invocation.args;
+    const call = prepare("create_collection", { name, ...schemaArguments(invocation.args) });
     // A delete of nothing saves like any other change, and costs least.
-    const save = prepare("delete", { collection: args.name, ids: [] });
-    const payload = await withMemory(siteOf(invocation), async (verbs, context) => {
+    const save = prepare("delete", { collection: name, ids: [] });
+    const payload = await withMemory(invocation, async (verbs, context) => {
       const { collections } = await verbs.list_collections({}, context);
       const created = await call(verbs, context);
       if (!collections.includes(created.created)) await save(verbs, context);
       return created;
     });
-    answer(payload, args.json === true, ({ created, dim, partition_by }) => {
+    answer(payload, json === true, ({ created, dim, partition_by }) => {
       return `created ${created} (dimension ${dim}, partitioned by ${partition_by})`;
     });
   },

@@ -1,0 +1,34 @@
+/** Ctrl-C and SIGTERM: the process's, and so the running command's. */
+import { CancelledError } from "../errors.ts";
+import { EXIT, type Invocation } from "./command.ts";
+import { note } from "./output.ts";
+
+/** So many signals end a command that would lose something. */
+const SIGNALS_MAX = 4;
+
+const controller = new AbortController();
+let count = 0;
+let loss: string | undefined;
+
+/** What a command gets of it. */
+export const interruption: Pick<Invocation, "signal" | "patient"> = {
+  signal: controller.signal,
+  patient(why) {
+    loss = why;
+  },
+};
+
+/**
+ * Takes the signals over. The first one asks, the second ends: what is on disk is the last saved state at any moment,
+ * so that ending is safe. A command that would lose something says so and waits for more of them.
+ */
+export function listenForInterrupts(): void {
+  const interrupt = () => {
+    count++;
+    if (count === 1) controller.abort(new CancelledError("interrupted"));
+    else if (loss === undefined || count >= SIGNALS_MAX) process.exit(EXIT.interrupted);
+    else note(`svc: ${loss} (${SIGNALS_MAX - count} more to end at once)`);
+  };
+  process.on("SIGINT", interrupt);
+  process.on("SIGTERM", interrupt);
+}

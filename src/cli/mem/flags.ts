@@ -1,0 +1,160 @@
+/** What `svc mem` takes on a command line, and the arguments of the tools that it becomes. */
+import { type Args, string, strings, UsageError, type Values } from "../command.ts";
+import { isTerminal } from "../output.ts";
+import { readSource } from "./input.ts";
+
+/** The positional that nearly every verb begins with. */
+export const COLLECTION = { type: "positional", description: "name of the collection" } as const;
+
+const ID_FLAGS = {
+  id: strings("ID", "id of a row, in the order of the rows"),
+  ids: string("ID,ID", "the same, with commas between"),
+} as const satisfies Args;
+
+/** Of the verbs that take ids. */
+export const ID_ARGS = {
+  collection: COLLECTION,
+  "row-id": {
+    type: "positional",
+    required: false,
+    repeatable: true,
+    description: "ids of the rows; - reads one a line from stdin",
+  },
+  ...ID_FLAGS,
+} as const satisfies Args;
+
+/** Of the verbs that take texts. */
+export const TEXT_ARGS = {
+  collection: COLLECTION,
+  text: {
+    type: "positional",
+    required: false,
+    repeatable: true,
+    description: "each argument is one text; - takes one from stdin",
+  },
+  file: strings("FILE", "take the text from a file"),
+  lines: { type: "boolean", description: "files and stdin hold one text a line" },
+  ...ID_FLAGS,
+  metadata: strings("JSON", "an object for every text, or an array with one a text"),
+} as const satisfies Args;
+
+/** Of the verbs that filter. */
+export const WHERE = strings(
+  "COLUMN=VALUE",
+  'only rows whose column equals the value; numbers, true, false and null as in JSON, "1" for the text 1',
+);
+
+/** Of the verbs that search. */
+export const WITH_TEXT = { type: "boolean", description: "with --json: the texts too" } as const;
+
+/** The column that rows of a new collection are grouped by. */
+export const PARTITION_BY = string(
+  "COLUMN",
+  "metadata column that rows are grouped by, where the collection is made by this call (scope)",
+);
+
+/** Everything that is fixed when a collection is made. */
+export const SCHEMA_FLAGS = {
+  "partition-by": PARTITION_BY,
+  "filter-column": strings("COLUMN", "a further metadata column that --where may name"),
+  "filter-columns": string("A,B", "the same, with commas between"),
+  lexical: { type: "boolean", description: "allow an index for search by word (svc mem build-lexical)" },
+} as const satisfies Args;
+
+/** What is written, as arguments of the tool: each under its own name, but for the flags that are no arguments. */
+export function toolArguments(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { path, json, workspace, where, ...named } = args;
+  const renamed = Object.entries(named).map(([name, value]) => [name.replaceAll("-", "_"), value]);
+  return { ...Object.fromEntries(renamed), where: readWhere(where as readonly string[] | undefined) };
+}
+
+/** SCHEMA_FLAGS as arguments of create_collection. */
+export function schemaArguments(args: Values<typeof SCHEMA_FLAGS>) {
+  const filter_columns = [...args["filter-column"], ...listed(args["filter-columns"])];
+  return {
+    partition_by: args["partition-by"],
+    filter_columns: filter_columns.length > 0 ? filter_columns : undefined,
+    lexical: args.lexical,
+  };
+}
+
+/**
+ * TEXT_ARGS as arguments of a tool; the texts are arguments, files, `-` for stdin, and stdin too where nothing else is
+ * given.
+ */
+export async function textArguments({ args, signal }: Written<typeof TEXT_ARGS>) {
+  const split = args.lines === true;
+  const words = [...args.text];
+  if (words.length === 0 && args.file.length === 0) {
+    if (isTerminal(0)) throw new UsageError("no text: give it as an argument, with --file, or on stdin");
+    words.push("-");
+  }
+  const texts: string[] = [];
+  for (const word of words) texts.push(...(word === "-" ? await readSource("-", split, signal) : [word]));
+  for (const file of args.file) texts.push(...(await readSource(file, split, signal)));
+  const ids = flagIds(args);
+  const metadata = readMetadata(args.metadata, texts.length);
+  return { collection: args.collection, texts, ids: ids.length > 0 ? ids : undefined, metadata };
+}
+
+/** The ids in ID_ARGS: arguments, then flags; `-` reads one a line from stdin. */
+export async function readIds({ args, signal }: Written<typeof ID_ARGS>): Promise<string[]> {
+  const ids: string[] = [];
+  for (const word of args["row-id"]) ids.push(...(word === "-" ? await readSource("-", true, signal) : [word]));
+  ids.push(...flagIds(args));
+  if (ids.length === 0) throw new UsageError("no id: give ids as arguments, or - to read one a line from stdin");
+  return ids;
+}
+
+/** The filter as a tool takes it. More than one column is passed on, to be refused with the tool's own words. */
+export function readWhere(values: readonly string[] = []): Record<string, unknown> | undefined {
+  if (values.length === 0) return undefined;
+  const pairs = values.map((value): [string, unknown] => {
+    const equals = value.indexOf("=");
+    if (equals < 1) throw new UsageError(`--where: '${value}' is not COLUMN=VALUE`);
+    return [value.slice(0, equals), scalar(value.slice(equals + 1))];
+  });
+  const columns = new Set(pairs.map(([column]) => column));
+  if (columns.size < pairs.length) throw new UsageError("--where names a column twice");
+  return Object.fromEntries(pairs);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** The part of an invocation that reads a command line to its end. */
+interface Written<T extends Args> {
+  readonly args: Values<T>;
+  readonly signal: AbortSignal;
+}
+
+function listed(value: string | undefined): string[] {
+  return value?.split(",").map((part) => part.trim()) ?? [];
+}
+
+function flagIds({ id, ids }: Values<typeof ID_FLAGS>): string[] {
+  return [...id, ...listed(ids)];
+}
+
+/** One metadata object a text: the only one given goes to every text. */
+function readMetadata(values: readonly string[], texts: number): unknown[] | undefined {
+  if (values.length === 0) return undefined;
+  const parsed = values.map((value): unknown => {
+    try {
+      return JSON.parse(value);
+    } catch {
+      throw new UsageError(`--metadata: '${value.slice(0, 80)}' is not JSON`);
+    }
+  });
+  if (parsed.length > 1) return parsed;
+  return Array.isArray(parsed[0]) ? parsed[0] : Array.from({ length: texts }, () => parsed[0]);
+}
+
+/** `1`, `true`, `null` and `"1"` are JSON; everything else is the text as it stands. */
+function scalar(written: string): unknown {
+  if (!/^(?:-?\d|true$|false$|null$|".*"$)/s.test(written)) return written;
+  try {
+    return JSON.parse(written);
+  } catch {
+    return written;
+  }
+}
