@@ -260,12 +260,14 @@ function refuseShared(stat: Stats, path: string, home: string): void {
   if (uid !== undefined && stat.uid !== uid && stat.uid !== 0) {
     throw new PermissionError(
       `the secret file '${basename(path)}' belongs to another user; remove it and log in again`,
+      "secret_exposed",
     );
   }
   if ((stat.mode & 0o077) !== 0) {
     const mode = (stat.mode & 0o777).toString(8);
     throw new PermissionError(
       `others can reach the secret file '${basename(path)}' (mode ${mode}): run chmod 600 ${shellPath(path, home)}`,
+      "secret_exposed",
     );
   }
 }

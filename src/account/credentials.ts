@@ -29,7 +29,7 @@ export async function requireLogin(
   options: CheckOptions & { readonly known?: License } = {},
 ): Promise<License> {
   const jwt = storedLicense(home);
-  if (jwt === undefined) throw new PermissionError(NOT_LOGGED_IN);
+  if (jwt === undefined) throw new PermissionError(NOT_LOGGED_IN, "not_logged_in");
   const device = readDevice(home);
   if (device === undefined) throw incomplete("the device key or id is missing");
   const { token, apiKey } = readCredentials(home, env);

@@ -36,7 +36,7 @@ export function storedLicense(home: string): string | undefined {
 /** Checks the licence of this machine's login. @throws PermissionError where there is none or it is not good */
 export async function checkStoredLicense(home: string, env: Env): Promise<License> {
   const jwt = storedLicense(home);
-  if (jwt === undefined) throw new PermissionError(NOT_LOGGED_IN);
+  if (jwt === undefined) throw new PermissionError(NOT_LOGGED_IN, "not_logged_in");
   return checkLicense(home, env, jwt);
 }
 

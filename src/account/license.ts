@@ -131,7 +131,10 @@ function checkTimes(claims: Claims, options: VerifyOptions): Pick<License, "expi
   const usableUntil = exp + graceDays * 86_400;
   if (now >= usableUntil) {
     const grace = graceDays > 0 ? ` and its ${graceDays} days of grace ended on ${day(usableUntil)}` : "";
-    throw new PermissionError(`the licence expired on ${day(exp)}${grace}: run 'svc login' to renew it`);
+    throw new PermissionError(
+      `the licence expired on ${day(exp)}${grace}: run 'svc login' to renew it`,
+      "license_expired",
+    );
   }
   const warnings =
     now >= exp
@@ -156,7 +159,7 @@ function checkProduct(claims: Claims): Pick<License, "tier" | "features"> {
 }
 
 function refused(reason: string): PermissionError {
-  return new PermissionError(`the licence is refused: ${reason}. Run 'svc login' to get a new one`);
+  return new PermissionError(`the licence is refused: ${reason}. Run 'svc login' to get a new one`, "license_invalid");
 }
 
 function parseRecord(bytes: Uint8Array): Claims | undefined {

@@ -76,7 +76,8 @@ export async function readSigned(
 ): Promise<SignedManifest> {
   const bytes = readPart(dir, "telys_manifest.json", RUNTIME_MANIFEST_BYTES_MAX);
   const signature = readPart(dir, "telys_manifest.sig", RUNTIME_SIGNATURE_BYTES_MAX);
-  if (!bytes && !signature) throw new RuntimeError("the native runtime is not installed: run 'svc runtime install'");
+  if (!bytes && !signature)
+    throw new RuntimeError("the native runtime is not installed: run 'svc runtime install'", "runtime_missing");
   if (!bytes || !signature) throw notVerified(`telys_manifest.${bytes ? "sig" : "json"} is missing`);
   let signed: SignedManifest;
   try {
@@ -109,5 +110,8 @@ function readPart(dir: string, name: string, maxBytes: number): Uint8Array | und
 }
 
 function notVerified(what: string): RuntimeError {
-  return new RuntimeError(`the native runtime is not verified: ${what}; run 'svc runtime install' again`);
+  return new RuntimeError(
+    `the native runtime is not verified: ${what}; run 'svc runtime install' again`,
+    "runtime_invalid",
+  );
 }

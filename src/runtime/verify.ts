@@ -120,7 +120,8 @@ function findInstall(home: string) {
   } catch (error) {
     throw diskError(error, "examine", paths.dir);
   }
-  if (!present) throw new RuntimeError("the native runtime is not installed: run 'svc runtime install'");
+  if (!present)
+    throw new RuntimeError("the native runtime is not installed: run 'svc runtime install'", "runtime_missing");
   return { tag, ...paths };
 }
 

@@ -30,7 +30,7 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
       return new CancelledError(`the call was cancelled${stands || `; collection '${name}' stands as last saved`}`);
     case Status.IO:
       // Without a system error it was the collection's directory that went away: then nothing stands as it was.
-      return new OSError(error.errno > 0 ? `${message}${remedy(error)}${stands}` : message);
+      return error.errno > 0 ? diskFailure(message, getSystemErrorName(-error.errno), stands) : new OSError(message);
     case Status.CORRUPT:
       // An index can be made anew from the rows, and its message says how.
       if (message.includes("svc_build_lexical")) return new OSError(`collection '${name}': ${message}`);
@@ -38,6 +38,7 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     case Status.VERSION:
       return new OSError(
         `collection '${name}': ${message}; export it with the release that wrote it, and import it with this one`,
+        "other_version",
       );
     case Status.NO_MEMORY:
       return new OSError(`out of memory${stands}`);
@@ -56,6 +57,6 @@ export function damaged(name: string, what: string): OSError {
   );
 }
 
-function remedy({ errno }: NativeError): string {
-  return errno > 0 ? diskRemedy(getSystemErrorName(-errno)) : "";
+function diskFailure(message: string, code: string, stands: string): OSError {
+  return new OSError(`${message}${diskRemedy(code)}${stands}`, code === "ENOSPC" ? "disk_full" : "io");
 }

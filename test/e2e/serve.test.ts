@@ -524,6 +524,7 @@ test("svc mcp and svc mem see what the server saved, and a write of theirs waits
   expect(refused).toEqual({
     ok: false,
     error: expect.stringMatching(new RegExp(`^TimeoutError: .*${process.pid}`)),
+    code: "TimeoutError.locked",
     id: 1,
   });
   expect(await waiting.next()).toEqual({ ok: true, result: [], id: 2 });
