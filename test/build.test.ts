@@ -25,7 +25,7 @@ beforeAll(() => {
     writeFileSync(join(root, "ffi", folder, versionScript), `{ global: ${prefix}_*; local: *; };\n`);
   }
   for (const isa of ["avx2", "avx512", "neon"]) {
-    writeFileSync(join(root, `ffi/ame_kernel/isa_${isa}.c`), `int path_${isa}(void) { return 1; }\n`);
+    writeFileSync(join(root, `ffi/ame_kernel/${isa}.c`), `int path_${isa}(void) { return 1; }\n`);
   }
   mkdirSync(join(root, "ffi/pysite/svc"), { recursive: true });
   writeFileSync(join(root, "ffi/pysite/svc/__init__.py"), "x = 1\n");

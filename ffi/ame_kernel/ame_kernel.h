@@ -26,9 +26,7 @@
 #define AME_ABI_VERSION 3u
 AME_API uint32_t ame_abi_version(void);
 
-/* ---- CPU paths
- * ------------------------------------------------------------------------------------------------------- "scalar" is
- * the truth that the others must agree with. The best supported one is chosen at first use. */
+/* CPU paths. "scalar" is the truth that the others must agree with. The best supported one is chosen at first use. */
 AME_API uint32_t ame_isa_count(void);
 AME_API const char *ame_isa_name(
     uint32_t index); /* "scalar", "avx2", "avx512", "neon", "neon_dot"; NULL beyond the count */
@@ -38,10 +36,8 @@ AME_API const char *ame_isa_active(void);
  * active path then stays). Not to be called while other threads compute. */
 AME_API int32_t ame_isa_force(const char *name);
 
-/* ---- Vectors
- * --------------------------------------------------------------------------------------------------------- Rows are
- * f32, row-major, contiguous (`dim` floats a row). Codes are int8 in [-127, 127], `stride` bytes a row where stride =
- * AME_CODE_STRIDE(dim); the pad bytes are zero. */
+/* Vectors. Rows are f32, row-major, contiguous (`dim` floats a row). Codes are int8 in [-127, 127], `stride` bytes a
+ * row where stride = AME_CODE_STRIDE(dim); the pad bytes are zero. */
 #define AME_CODE_STRIDE(dim) ((((size_t)(dim)) + 63u) & ~(size_t)63u)
 
 /* A row's screening summary: x_hat = scale * codes approximates x. */
@@ -52,8 +48,7 @@ typedef struct ame_code_info {
   float bias;  /* 0; its owner may put a term here that is added to every inner product with the row */
 } ame_code_info;
 
-/* ---- Four bits a dimension: screening blocks
- * ------------------------------------------------------------------------- A row x is approximated by x^_i = offset +
+/* Screening blocks, four bits a dimension. A row x is approximated by x^_i = offset +
  * scale * (2 * code_i - 15) with codes 0 .. 15: sixteen levels whose scale and offset are the least-squares fit to the
  * row, so that e = x - x^ is orthogonal to x^ up to rounding. That makes the bound of an inner product tighter than
  * Cauchy-Schwarz alone: only the part of the query across x^ meets e,
@@ -73,7 +68,7 @@ typedef struct ame_code_info {
 #define AME_I4_LEAST 0x1p-50f
 #define AME_I4_MOST  0x1p50f
 
-/* How often `rounding`, below, goes into err; isa_i4.h says what for. */
+/* How often `rounding`, below, goes into err; isa/i4.h says what for. */
 #define AME_I4_ROUNDINGS 64
 
 /* With rounding = 2^-19 * (|offset| * sqrt(dim) + |scale| * sqrt(sum of (2 code - 15)^2)).
@@ -91,7 +86,7 @@ typedef struct ame_i4_info {
  *   across = min(sqrt(max(length^2 - (m / norm)^2, length^2 / 256)), max(rest, length / 16)),
  * where m = <q^, x^>. A fit of scale and offset leaves an error that is orthogonal to x^ and to the vector of ones, so
  * that it meets neither that part of the question which lies along x^ nor its mean. The floors and what err is larger
- * than ||x - x^|| absorb all rounding of this arithmetic in f32 (isa_i4.h). */
+ * than ||x - x^|| absorb all rounding of this arithmetic in f32 (isa/i4.h). */
 typedef struct ame_i4_query {
   const int8_t *codes; /* AME_CODE_STRIDE(dim) bytes */
   int32_t sum;         /* of the codes */
@@ -141,7 +136,7 @@ typedef struct ame_token_cache {
 } ame_token_cache;
 typedef void (*ame_token_hash_fn)(void *ctx, uint32_t hash);
 
-/* ---- Text ---- */
+/* Text. */
 #define AME_MODEL_MULTIGRAM 0u
 #define AME_MODEL_BIGRAM    1u
 #define AME_ROLE_DOCUMENT   0u
@@ -152,8 +147,8 @@ AME_API uint32_t ame_embed_dim(uint32_t model);
 /* Version of a model's vectors: any change that moves one bit of any vector raises it. */
 AME_API uint32_t ame_embed_version(uint32_t model);
 /* Embeds n texts: text i is bytes[ends[i-1] .. ends[i]) with ends[-1] = 0. Writes n x dim floats, each row of unit
- * length (a text without any feature gets the zero row). Deterministic to the bit on every CPU path and platform: sums
- * are taken in integers. Returns 0, or 1 for an unknown model, an unknown role, or ends that are not ascending. */
+ * length (a text without any feature gets the zero row). Deterministic to the bit on every CPU path and platform.
+ * Returns 0, or 1 for an unknown model, an unknown role, or ends that are not ascending. */
 AME_API int32_t ame_embed(uint32_t model, uint32_t role, const uint8_t *bytes, const uint64_t *ends, uint64_t n,
                           float *out);
 
@@ -162,7 +157,6 @@ AME_API int32_t ame_embed(uint32_t model, uint32_t role, const uint8_t *bytes, c
  * Deterministic everywhere. */
 AME_API void ame_tokenize(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx);
 
-/* ---- The table ---- */
 typedef struct ame_kernel {
   uint32_t abi;  /* AME_ABI_VERSION */
   uint32_t size; /* sizeof(ame_kernel) */

@@ -1,6 +1,9 @@
 /* The table. It is constant, so that its pointer stays valid for ever: an entry that depends on the CPU path looks the
  * path up at each call, which costs one load and one indirect call (about 2 ns) for a whole batch of rows. */
-#include "kernel.h"
+#include "embed/prior.h"
+#include "isa/isa.h"
+#include "search/steps.h"
+#include "text/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,7 +40,7 @@ static void sq_l2(const float *q, const float *rows, size_t n, size_t dim, float
 }
 
 /* The norm is taken in double: no finite row overflows it, and no row but the zero row comes out as 0. */
-void kernel_normalize(float *rows, size_t n, size_t dim) {
+static void normalize(float *rows, size_t n, size_t dim) {
   for (size_t i = 0; i < n; i++) {
     float *row = rows + i * dim;
     double lane[4] = {0, 0, 0, 0};
@@ -55,7 +58,7 @@ void kernel_normalize(float *rows, size_t n, size_t dim) {
 
 /* A float is finite unless its exponent is all ones. Read as integers, because a compiler may assume floats to be
  * finite. */
-uint32_t kernel_all_finite(const float *x, size_t n) {
+static uint32_t all_finite(const float *x, size_t n) {
   for (size_t i = 0; i < n;) {
     size_t end = n - i > 1024 ? i + 1024 : n;
     uint32_t bad = 0;
@@ -82,8 +85,8 @@ static const ame_kernel table = {
     .f16_to_f32 = f16_to_f32,
     .sq_l2 = sq_l2,
     .rotate = rotate,
-    .normalize = kernel_normalize,
-    .all_finite = kernel_all_finite,
+    .normalize = normalize,
+    .all_finite = all_finite,
     .kmeans_half_norms = kernel_kmeans_half_norms,
     .kmeans_assign = kernel_kmeans_assign,
     .kmeans_seed = kernel_kmeans_seed,

@@ -4,8 +4,9 @@
  * in which nothing changed reads a few hundred kilobytes and starts no compiler.
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { libraryExtension, type PlatformTag } from "../paths.ts";
+import { madeHeaders } from "./tables.ts";
 
 /** The two libraries and their folders under `ffi`. */
 export const LIBRARIES = [
@@ -28,14 +29,14 @@ const NEON_DOT = ["-mcpu=generic+dotprod+crc"];
 
 /** Files of one CPU path get that CPU's instructions; no other file does, so that every library starts on every CPU. */
 const ISA_FLAGS: Record<string, { arch: "x86_64" | "arm64"; flags: string[] }> = {
-  "isa_avx2.c": { arch: "x86_64", flags: AVX2 },
-  "isa_avx2_i4.c": { arch: "x86_64", flags: AVX2 },
-  "isa_avx512.c": { arch: "x86_64", flags: AVX512 },
-  "isa_avx512_i4.c": { arch: "x86_64", flags: AVX512 },
-  "isa_neon.c": { arch: "arm64", flags: [] },
-  "isa_neon_i4.c": { arch: "arm64", flags: [] },
-  "isa_neon_dot.c": { arch: "arm64", flags: NEON_DOT },
-  "isa_neon_dot_i4.c": { arch: "arm64", flags: NEON_DOT },
+  "avx2.c": { arch: "x86_64", flags: AVX2 },
+  "avx2_i4.c": { arch: "x86_64", flags: AVX2 },
+  "avx512.c": { arch: "x86_64", flags: AVX512 },
+  "avx512_i4.c": { arch: "x86_64", flags: AVX512 },
+  "neon.c": { arch: "arm64", flags: [] },
+  "neon_i4.c": { arch: "arm64", flags: [] },
+  "neon_dot.c": { arch: "arm64", flags: NEON_DOT },
+  "neon_dot_i4.c": { arch: "arm64", flags: NEON_DOT },
 };
 
 /** Compilers at a time: each takes a core and some hundred megabytes. */
@@ -90,7 +91,8 @@ export async function buildProgram(options: NativeOptions, source: string): Prom
     .filter((name) => name.endsWith(".h"))
     .sort()
     .map((name) => readFileSync(join(folder, name)));
-  const flags = [...compileFlags(tag), "-g", `-I${dirname(source)}`, "-lm", "-lpthread"];
+  const includes = [...includesOf(LIBRARIES, options), `-I${dirname(source)}`];
+  const flags = [...compileFlags(tag), "-g", ...includes, "-lm", "-lpthread"];
   const key = hash(readFileSync(join(root, source)), ...beside, ...objects.map((path) => basename(path)), ...flags);
   const program = join(cache, tag, "programs", `${basename(source, ".c")}-${key}`);
   if (!existsSync(program)) {
@@ -103,11 +105,14 @@ export async function buildProgram(options: NativeOptions, source: string): Prom
   return program;
 }
 
-/** Sources of both libraries for this kind of CPU with the extra flags of each: for builds with another compiler. */
-export function nativeSources(root: string, tag: PlatformTag): { source: string; flags: string[] }[] {
-  const options = { root, cache: "", tag };
-  const all = LIBRARIES.flatMap((library) => planLibrary(library, "", options).objects);
-  return all.map(({ source }) => ({ source, flags: ISA_FLAGS[basename(source)]?.flags ?? [] }));
+/** Sources of both libraries for this kind of CPU with the include folders and extra flags of each: for another compiler. */
+export function nativeSources(options: NativeOptions): { source: string; flags: string[] }[] {
+  return LIBRARIES.flatMap((library) =>
+    planLibrary(library, "", options).objects.map(({ source }) => ({
+      source,
+      flags: [...includesOf([library], options), ...(ISA_FLAGS[basename(source)]?.flags ?? [])],
+    })),
+  );
 }
 
 interface ObjectPlan {
@@ -126,10 +131,11 @@ function planLibrary(library: Library, headers: string, options: NativeOptions):
   const { root, cache, tag } = options;
   const folder = join(root, "ffi", library.folder);
   const arch = tag === "linux-x86_64" ? "x86_64" : "arm64";
+  const includes = includesOf([library], options);
   const objects = filesOf(folder, /\.c$/)
     .filter((file) => (ISA_FLAGS[basename(file)]?.arch ?? arch) === arch)
     .map((file) => {
-      const flags = [...compileFlags(tag), ...(ISA_FLAGS[basename(file)]?.flags ?? [])];
+      const flags = [...compileFlags(tag), ...includes, ...(ISA_FLAGS[basename(file)]?.flags ?? [])];
       const key = hash(readFileSync(join(folder, file)), headers, ...flags);
       const path = join(cache, tag, library.folder, `${file.slice(0, -2).replaceAll("/", "-")}-${key}.o`);
       return { source: `ffi/${library.folder}/${file}`, flags, path };
@@ -144,7 +150,6 @@ function planLibrary(library: Library, headers: string, options: NativeOptions):
  * `-fno-math-errno`: nobody reads errno of a square root, and with it loops over square roots are not vectorised.
  */
 function compileFlags(tag: PlatformTag): string[] {
-  const includes = LIBRARIES.map(({ folder }) => `-Iffi/${folder}`);
   const system = tag === "macos-arm64" ? ["-D_DARWIN_C_SOURCE"] : ["-D_GNU_SOURCE"];
   const language = [
     "-std=c11",
@@ -156,7 +161,15 @@ function compileFlags(tag: PlatformTag): string[] {
     "-ffp-contract=off",
     "-fno-math-errno",
   ];
-  return ["-target", ZIG_TARGET[tag], ...language, ...system, ...includes];
+  return ["-target", ZIG_TARGET[tag], ...language, ...system];
+}
+
+/** Headers are named from the root of their library; the runtime uses the kernel's too, and its own come first. */
+export function includesOf(libraries: readonly Library[], { root, cache }: NativeOptions): string[] {
+  const folders = new Set([...libraries.map(({ folder }) => folder), "ame_kernel"]);
+  return [...[...folders].map((folder) => `ffi/${folder}`), relative(root, madeHeaders(cache))].map(
+    (path) => `-I${path}`,
+  );
 }
 
 async function compile(object: ObjectPlan, options: NativeOptions): Promise<void> {
@@ -249,8 +262,7 @@ export function zigPath(): string {
 function filesOf(folder: string, name: RegExp): string[] {
   if (!existsSync(folder)) return [];
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  // `prior` holds the tools that make a table, no part of a library.
-  return files.filter((file) => name.test(file) && !file.startsWith("prior/")).sort();
+  return files.filter((file) => name.test(file)).sort();
 }
 
 function hashHeaders(root: string): string {

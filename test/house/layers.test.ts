@@ -1,4 +1,4 @@
-/** The structure is as ARCHITECTURE.md draws it: imports point down, never up and never sideways. */
+/** The structure is as ARCHITECTURE.md draws it: imports and includes point down, never up and never sideways. */
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -66,6 +66,47 @@ test("native code is reached through ffi only", async () => {
     if ((await Bun.file(join(ROOT, file)).text()).includes('"bun:ffi"')) around.push(file);
   }
   expect(around).toEqual([]);
+});
+
+/**
+ * The folders of the libraries in C, from the ground up; folders on one floor may not include each other. Headers at a library's
+ * root lie below them all, its other files above.
+ */
+const C_FLOORS: Record<string, readonly (readonly string[])[]> = {
+  ame_kernel: [
+    ["isa", "text"],
+    ["embed", "search"],
+  ],
+};
+
+/** Why a file of a library may not include a header, both named from the library's root; undefined where it may. */
+function includeObjection(floors: readonly (readonly string[])[], file: string, target: string): string | undefined {
+  const folderOf = (path: string) => (path.includes("/") ? path.split("/")[0]! : "");
+  const [from, to] = [folderOf(file), folderOf(target)];
+  if (from === to || to === "") return undefined;
+  const [a, b] = [from, to].map((folder) => floors.findIndex((folders) => folders.includes(folder)));
+  if (b === -1 || (from !== "" && a === -1)) return `${b === -1 ? to : from} is no folder of the drawing`;
+  if (from === "") return file.endsWith(".h") ? "headers at the root use no folder" : undefined;
+  return a! > b! ? undefined : `${from} does not lie above ${to}`;
+}
+
+test("includes point down", async () => {
+  const broken: string[] = [];
+  for (const [library, floors] of Object.entries(C_FLOORS)) {
+    const root = join(ROOT, "ffi", library);
+    for await (const file of new Glob("**/*.{c,h}").scan(root)) {
+      const source = await Bun.file(join(root, file)).text();
+      for (const [, target] of source.matchAll(/^#include "([^"]+)"/gm)) {
+        const beside = join(root, dirname(file), target!);
+        const why =
+          !target!.includes("/") && dirname(file) !== "." && (await Bun.file(beside).exists())
+            ? "a header is named from the library's root"
+            : includeObjection(floors, file, target!);
+        if (why) broken.push(`${library}/${file} includes ${target}: ${why}`);
+      }
+    }
+  }
+  expect(broken).toEqual([]);
 });
 
 /** Files that run while building, never in the executable. */

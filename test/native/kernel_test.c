@@ -1,7 +1,7 @@
 /* libame_kernel against its header: every CPU path that runs here against the scalar one, the scalar one against
  * arithmetic in long double, and text against tables that say what a word becomes. */
-#include "../../ffi/ame_kernel/crc32c_table.h"
-#include "../../ffi/ame_kernel/prior.h"
+#include "embed/prior.h"
+#include "isa/crc32c_table.h"
 #include "kernel_common.h"
 
 static const size_t lengths[] = {0,  1,  2,  3,  7,   8,   9,   15,  16,  17,   31,  32,

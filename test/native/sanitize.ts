@@ -4,10 +4,11 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { nativeSources } from "../../src/build/compile.ts";
+import { includesOf, LIBRARIES, nativeSources } from "../../src/build/compile.ts";
 import { platformTag } from "../../src/paths.ts";
 
 const ROOT = join(import.meta.dir, "../..");
+const OPTIONS = { root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! };
 /** The programs and what each is run with; the fuzz drivers take a seed and a number of rounds and print the seed. */
 const TESTS = [
   ["kernel_test"],
@@ -47,14 +48,14 @@ async function run(command: string[]): Promise<boolean> {
 
 /** Compiles both libraries under a sanitizer, two files at a time. */
 async function objects(sanitizer: (typeof RUNS)[number], common: string[], out: string): Promise<string[] | undefined> {
-  const queue = nativeSources(ROOT, platformTag()!);
+  const queue = nativeSources(OPTIONS);
   const paths: string[] = [];
   let ok = true;
   const worker = async () => {
     for (let next = queue.pop(); next && ok; next = queue.pop()) {
       const path = join(out, `${next.source.replaceAll("/", "-")}.o`); // two files may share a name
       paths.push(path);
-      ok = (await run([compiler!, ...common, ...sanitizer.flags, ...next.flags, "-c", next.source, "-o", path])) && ok;
+      ok = (await run([compiler!, ...next.flags, ...common, ...sanitizer.flags, "-c", next.source, "-o", path])) && ok;
     }
   };
   await Promise.all([worker(), worker()]);
@@ -65,7 +66,7 @@ let failed = 0;
 for (const sanitizer of RUNS) {
   const out = join(ROOT, ".build/sanitize", sanitizer.name);
   mkdirSync(out, { recursive: true });
-  const includes = ["-Iffi/ame_kernel", "-Iffi/ty_runtime", "-Itest/native"];
+  const includes = [...includesOf(LIBRARIES, OPTIONS), "-Itest/native"];
   const common = ["-std=c11", "-D_GNU_SOURCE", "-DSTANDALONE", "-O1", "-g", "-ffp-contract=off", ...includes];
   const linked = await objects(sanitizer, common, out);
   for (const [name, ...args] of [...TESTS, ...(sanitizer.fuzz ? FUZZERS : [])]) {

@@ -1,0 +1,108 @@
+/* The vector functions that each CPU path provides, and the choice of the path. Uses no other folder; everything else
+ * in the kernel is written once, above this table.
+ *
+ * Contracts are those of ame_kernel.h; what is said here is only what that header does not promise to others:
+ *  - A row's result never depends on its place in a batch: blocks of four rows and the remainder add in the same order.
+ * A filtered search therefore scores a row with the same bits as a full one.
+ *  - All but the inner products of floats are equal to the bit on every path: they fix an order of lanes and never fuse
+ * a multiply with an add whose product was rounded.
+ */
+#ifndef AME_ISA_H
+#define AME_ISA_H
+
+#include <string.h>
+
+#include "ame_kernel.h"
+#include "exact.h"
+
+/* The four-bit and half-precision functions of a path, and the rotation that may go before: files of their own,
+ * *_i4.c. */
+typedef struct isa_i4_path {
+  void (*quantize_i4)(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info);
+  void (*rotate)(float *rows, size_t n, size_t dim);
+  void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+                    uint16_t *survivors, float *middle, float *half);
+  void (*f16_to_f32)(const uint16_t *x, size_t n, float *out);
+} isa_i4_path;
+
+typedef struct isa_path {
+  const char *name;
+  uint32_t (*supported)(void);
+  void (*dot_f32)(const float *q, const float *rows, size_t n, size_t dim, float *out);
+  /* out[i * k + j] = <q[i], rows j> for four queries at once: k-means is bound by arithmetic, not by memory, and a tile
+   * of 4 x 2 loads six registers for eight multiply-adds. The pointers may repeat. */
+  void (*dot_f32_tile)(const float *const q[4], const float *rows, size_t k, size_t dim, float *out);
+  /* out[i] = ||q - row i||^2, sixteen lanes of f32. */
+  void (*sq_l2)(const float *q, const float *rows, size_t n, size_t dim, float *out);
+  void (*dot_i8)(const int8_t *q, const int8_t *codes, size_t n, size_t stride, int32_t *out);
+  void (*quantize_i8)(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info);
+  uint32_t (*crc32c)(uint32_t crc, const void *data, size_t bytes);
+  const isa_i4_path *i4;
+} isa_path;
+
+extern const isa_path isa_scalar;
+extern const isa_i4_path isa_scalar_i4;
+#if defined(__x86_64__)
+extern const isa_path isa_avx2;
+extern const isa_path isa_avx512;
+extern const isa_i4_path isa_avx2_i4, isa_avx512_i4;
+/* Detection is compiled in isa.c, without any path's flags: a compiler may use AVX-512 in any function of a file that
+ * is built for it, and did so in the very function that asks whether there is AVX-512. */
+uint32_t cpu_has_avx2(void);
+uint32_t cpu_has_avx512(void);
+#endif
+#if defined(__aarch64__)
+extern const isa_path isa_neon, isa_neon_dot;
+extern const isa_i4_path isa_neon_i4, isa_neon_dot_i4;
+uint32_t cpu_has_neon_dot(void);
+#endif
+
+/* The active path, chosen at first use. */
+const isa_path *isa_active(void);
+
+/* Entries of the kernel's table that are the same on every path, and one that asks for it. */
+void kernel_dequantize_i4(const uint8_t *codes, const ame_i4_info *info, size_t dim, float *out);
+void kernel_f32_to_f16(const float *x, size_t n, uint16_t *out);
+uint32_t kernel_crc32c(uint32_t crc, const void *data, size_t bytes);
+
+#define ISA_INLINE static inline __attribute__((always_inline, unused))
+
+/* half.c; the tail of every path. */
+void isa_scalar_f16_to_f32(const uint16_t *x, size_t n, float *out);
+
+#define ISA_L2_LANES   16
+#define ISA_CODE_LANES 8
+
+/* The smallest float that is not below v >= 0; beyond the largest float it is infinity. */
+ISA_INLINE float isa_round_up(double v) {
+  float f = (float)v;
+  if ((double)f < v) {
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    bits++;
+    memcpy(&f, &bits, sizeof f);
+  }
+  return f;
+}
+
+ISA_INLINE float isa_sum16(const float *lane) {
+  float s[8];
+  for (int i = 0; i < 8; i++) s[i] = lane[i] + lane[i + 8];
+  for (int i = 0; i < 4; i++) s[i] = s[i] + s[i + 4];
+  return (s[0] + s[2]) + (s[1] + s[3]);
+}
+
+/* What a path needs before and after it quantises a row. */
+typedef struct isa_scale {
+  float scale;
+  double step;    /* the same, as it multiplies codes */
+  double inverse; /* 127 / max: in double it is finite for the smallest denormal too */
+} isa_scale;
+
+isa_scale isa_scale_of(float max);
+/* Codes of elements [from, dim), the lanes of the squared error and the sum of squared codes: the tail of every path,
+ * and with from = 0 the whole of the scalar one. from is a multiple of ISA_CODE_LANES. */
+int64_t isa_quantize_tail(const float *row, size_t from, size_t dim, isa_scale s, int8_t *codes, double *lane);
+ame_code_info isa_code_info(isa_scale s, const double *lane, int64_t squares);
+
+#endif

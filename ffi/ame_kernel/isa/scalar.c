@@ -1,0 +1,138 @@
+/* The scalar path: the truth that the others are judged by. It adds inner products in double, so that a difference
+ * found in a test is the other path's. */
+#include "isa/isa.h"
+
+#include "isa/crc32c_table.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint32_t supported(void) { return 1; }
+
+static float dot_one(const float *q, const float *row, size_t dim) {
+  double s[4] = {0, 0, 0, 0};
+  size_t j = 0;
+  for (; j + 4 <= dim; j += 4) {
+    for (int l = 0; l < 4; l++) s[l] += (double)q[j + (size_t)l] * (double)row[j + (size_t)l];
+  }
+  for (; j < dim; j++) s[0] += (double)q[j] * (double)row[j];
+  return (float)((s[0] + s[2]) + (s[1] + s[3]));
+}
+
+static void dot_f32(const float *q, const float *rows, size_t n, size_t dim, float *out) {
+  for (size_t i = 0; i < n; i++) out[i] = dot_one(q, rows + i * dim, dim);
+}
+
+static void dot_f32_tile(const float *const q[4], const float *rows, size_t k, size_t dim, float *out) {
+  for (size_t i = 0; i < 4; i++) dot_f32(q[i], rows, k, dim, out + i * k);
+}
+
+static void sq_l2(const float *q, const float *rows, size_t n, size_t dim, float *out) {
+  for (size_t i = 0; i < n; i++) {
+    const float *row = rows + i * dim;
+    float lane[ISA_L2_LANES] = {0};
+    for (size_t j = 0; j < dim; j++) {
+      float d = q[j] - row[j];
+      float dd = d * d;
+      lane[j % ISA_L2_LANES] += dd;
+    }
+    out[i] = isa_sum16(lane);
+  }
+}
+
+static void dot_i8(const int8_t *q, const int8_t *codes, size_t n, size_t stride, int32_t *out) {
+  for (size_t i = 0; i < n; i++) {
+    const int8_t *c = codes + i * stride;
+    int32_t s = 0; /* 131,072 x 127 x 127 fits */
+    for (size_t j = 0; j < stride; j++) s += (int32_t)q[j] * (int32_t)c[j];
+    out[i] = s;
+  }
+}
+
+isa_scale isa_scale_of(float max) {
+  isa_scale s = {0, 0, 0};
+  s.scale = max / 127.0f;
+  s.step = (double)s.scale;
+  /* A maximum so small that its 127th part is no longer a float has codes 0, scale 0 and itself as error. */
+  if (s.scale > 0) s.inverse = 127.0 / (double)max;
+  return s;
+}
+
+/* In blocks with the lane as inner index. Written with lane[j % 8], clang 17 lost lanes 0 and 1 on AArch64 when it
+ * inlined this across files (zig cc turns LTO on by itself when it compiles and links in one command): build with
+ * -fno-lto. */
+int64_t isa_quantize_tail(const float *row, size_t from, size_t dim, isa_scale s, int8_t *codes, double *lane) {
+  int64_t squares = 0;
+  for (; from < dim; from += ISA_CODE_LANES) {
+    size_t width = dim - from < ISA_CODE_LANES ? dim - from : ISA_CODE_LANES;
+    for (size_t l = 0; l < width; l++) {
+      double x = (double)row[from + l];
+      double t = x * s.inverse; /* |t| <= 127 (1 + 2^-51), so that the code is at most 127 */
+      /* Only a damaged file has rows that are not finite: their code is 0, and the error of the row is not a number. */
+      int32_t c = fabs(t) <= 128 ? (int32_t)(t + copysign(0.5, t)) : 0;
+      codes[from + l] = (int8_t)c;
+      squares += (int64_t)c * c;
+      double d = x - s.step * (double)c;
+      double dd = d * d;
+      lane[l] += dd;
+    }
+  }
+  return squares;
+}
+
+/* Why `err` is an upper bound. step * c has at most 24 + 7 bits, so it is exact in double, and so d = x - step * c has
+ * one rounding, d^2 two: each computed square is at least the true one times (1 - 2^-53)^3. A float is a multiple of
+ * 2^-149, and so is step * c: a d that is not 0 has d^2 >= 2^-298, far from underflow. The sum of dim <= 2^20 such
+ * squares passes through at most 2^17 + 3 additions on any one way to the result, each losing at most 2^-53 of it; the
+ * root halves the relative error and adds one rounding. All of it is below 2^-35, and the factor 1 + 2^-30 pays for it,
+ * its own rounding included. The conversion to float then rounds up. `norm`: the sum of squared codes is an exact
+ * integer; root, product and factor are three roundings of 2^-53. */
+ame_code_info isa_code_info(isa_scale s, const double *lane, int64_t squares) {
+  const double slack = 1.0 + 0x1p-30;
+  double a = (lane[0] + lane[4]) + (lane[2] + lane[6]);
+  double b = (lane[1] + lane[5]) + (lane[3] + lane[7]);
+  ame_code_info info;
+  info.scale = s.scale;
+  info.err = isa_round_up(sqrt(a + b) * slack);
+  info.norm = isa_round_up(s.step * sqrt((double)squares) * slack);
+  info.bias = 0;
+  return info;
+}
+
+static void quantize_i8(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info) {
+  size_t stride = AME_CODE_STRIDE(dim);
+  for (size_t i = 0; i < n; i++) {
+    const float *row = rows + i * dim;
+    int8_t *c = codes + i * stride;
+    float max = 0;
+    for (size_t j = 0; j < dim; j++) {
+      float a = fabsf(row[j]);
+      if (a > max) max = a;
+    }
+    double lane[ISA_CODE_LANES] = {0};
+    isa_scale s = isa_scale_of(max);
+    int64_t squares = isa_quantize_tail(row, 0, dim, s, c, lane);
+    memset(c + dim, 0, stride - dim);
+    info[i] = isa_code_info(s, lane, squares);
+  }
+}
+
+/* Slicing by eight (Kounavis and Berry, 2005): eight table reads for eight bytes, without the chain between bytes. */
+static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) {
+  const uint8_t *p = data;
+  uint32_t c = ~crc;
+  for (; bytes >= 8; bytes -= 8, p += 8) {
+    uint32_t low, high;
+    memcpy(&low, p, 4);
+    memcpy(&high, p + 4, 4);
+    low ^= c;
+    c = crc32c_table[7][low & 255] ^ crc32c_table[6][(low >> 8) & 255] ^ crc32c_table[5][(low >> 16) & 255] ^
+        crc32c_table[4][low >> 24] ^ crc32c_table[3][high & 255] ^ crc32c_table[2][(high >> 8) & 255] ^
+        crc32c_table[1][(high >> 16) & 255] ^ crc32c_table[0][high >> 24];
+  }
+  for (; bytes; bytes--, p++) c = (c >> 8) ^ crc32c_table[0][(c ^ *p) & 255];
+  return ~c;
+}
+
+const isa_path isa_scalar = {"scalar", supported,   dot_f32, dot_f32_tile,  sq_l2,
+                             dot_i8,   quantize_i8, crc32c,  &isa_scalar_i4};
