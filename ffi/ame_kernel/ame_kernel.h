@@ -26,7 +26,8 @@
 #define AME_ABI_VERSION 3u
 AME_API uint32_t ame_abi_version(void);
 
-/* CPU paths. "scalar" is the truth that the others must agree with. The best supported one is chosen at first use. */
+/* CPU paths. "scalar" is the reference that the others must agree with. The best supported one is chosen at first use.
+ */
 AME_API uint32_t ame_isa_count(void);
 AME_API const char *ame_isa_name(
     uint32_t index); /* "scalar", "avx2", "avx512", "neon", "neon_dot"; NULL beyond the count */

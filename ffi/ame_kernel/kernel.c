@@ -23,17 +23,19 @@ static void quantize_i8(const float *rows, size_t n, size_t dim, int8_t *codes, 
 }
 
 static void quantize_i4(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info) {
-  isa_active()->i4->quantize_i4(rows, n, dim, codes, info);
+  isa_active()->quantize_i4(rows, n, dim, codes, info);
 }
 
-static void rotate(float *rows, size_t n, size_t dim) { isa_active()->i4->rotate(rows, n, dim); }
+static void rotate(float *rows, size_t n, size_t dim) { isa_active()->rotate(rows, n, dim); }
 
 static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
                       uint16_t *survivors, float *middle, float *half) {
-  isa_active()->i4->screen_i4(q, blocks, n, dim, threshold, survivors, middle, half);
+  isa_active()->screen_i4(q, blocks, n, dim, threshold, survivors, middle, half);
 }
 
-static void f16_to_f32(const uint16_t *x, size_t n, float *out) { isa_active()->i4->f16_to_f32(x, n, out); }
+static void f16_to_f32(const uint16_t *x, size_t n, float *out) { isa_active()->f16_to_f32(x, n, out); }
+
+static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) { return isa_active()->crc32c(crc, data, bytes); }
 
 static void sq_l2(const float *q, const float *rows, size_t n, size_t dim, float *out) {
   isa_active()->sq_l2(q, rows, n, dim, out);
@@ -98,7 +100,7 @@ static const ame_kernel table = {
     .unpack = kernel_unpack,
     .ascend = kernel_ascend,
     .select = kernel_select,
-    .crc32c = kernel_crc32c,
+    .crc32c = crc32c,
     .hash64 = kernel_hash64,
     .embed = ame_embed,
     .tokenize = ame_tokenize,

@@ -30,13 +30,9 @@ const NEON_DOT = ["-mcpu=generic+dotprod+crc"];
 /** Files of one CPU path get that CPU's instructions; no other file does, so that every library starts on every CPU. */
 const ISA_FLAGS: Record<string, { arch: "x86_64" | "arm64"; flags: string[] }> = {
   "avx2.c": { arch: "x86_64", flags: AVX2 },
-  "avx2_i4.c": { arch: "x86_64", flags: AVX2 },
   "avx512.c": { arch: "x86_64", flags: AVX512 },
-  "avx512_i4.c": { arch: "x86_64", flags: AVX512 },
   "neon.c": { arch: "arm64", flags: [] },
-  "neon_i4.c": { arch: "arm64", flags: [] },
   "neon_dot.c": { arch: "arm64", flags: NEON_DOT },
-  "neon_dot_i4.c": { arch: "arm64", flags: NEON_DOT },
 };
 
 /** Compilers at a time: each takes a core and some hundred megabytes. */

@@ -1,106 +1,54 @@
-/* AVX2 and FMA, for x86-64 since about 2013. Built with -mavx2 -mfma -mf16c; runs only where isa.c has found them. */
-#include "isa/isa.h"
+/* AVX2, FMA and F16C, for x86-64 since about 2013. Built with their flags; runs only where isa.c has found them. */
+#include "isa/i4.h"
+#include "isa/quantize_i4.h"
+#include "isa/rotate.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
-#include <string.h>
 
-/* The first `left` of eight lanes, for masked loads: they never touch memory beyond the row. */
-ISA_INLINE __m256i tail_mask(size_t left) {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)left), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+typedef __m256 lanes;
+typedef __m256i counts;
+#define LANES 8
+#define TILE  2
+
+ISA_INLINE lanes all(float x) { return _mm256_set1_ps(x); }
+ISA_INLINE lanes load(const float *x) { return _mm256_loadu_ps(x); }
+ISA_INLINE lanes load_some(const float *x, size_t left) {
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_maskload_ps(x, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)left), lane));
 }
+ISA_INLINE lanes load_halves(const uint16_t *x) {
+  return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)x));
+}
+ISA_INLINE lanes fused(lanes a, lanes b, lanes sum) { return _mm256_fmadd_ps(a, b, sum); }
+ISA_INLINE lanes absolute(lanes v) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v); }
+ISA_INLINE lanes larger(lanes a, lanes b) { return _mm256_max_ps(a, b); }
+ISA_INLINE lanes smaller(lanes a, lanes b) { return _mm256_min_ps(a, b); }
+ISA_INLINE lanes above(lanes v, float least) { return _mm256_max_ps(v, _mm256_set1_ps(least)); }
+ISA_INLINE lanes root(lanes v) { return _mm256_sqrt_ps(v); }
 
-ISA_INLINE float sum8(__m256 v) {
+ISA_INLINE float total(lanes v) {
   __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
   s = _mm_add_ps(s, _mm_movehl_ps(s, s));
   return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 1)));
 }
 
-/* `count` rows (1 or 4) against one query, two accumulators each: eight chains hide the latency of the multiply-add. */
-ISA_INLINE void dot_block(const float *q, const float *rows, size_t dim, int count, float *out) {
-  __m256 a[4], b[4];
-  for (int r = 0; r < count; r++) a[r] = b[r] = _mm256_setzero_ps();
-  size_t j = 0;
-  for (; j + 16 <= dim; j += 16) {
-    __m256 q0 = _mm256_loadu_ps(q + j), q1 = _mm256_loadu_ps(q + j + 8);
-    for (int r = 0; r < count; r++) {
-      const float *x = rows + (size_t)r * dim + j;
-      a[r] = _mm256_fmadd_ps(q0, _mm256_loadu_ps(x), a[r]);
-      b[r] = _mm256_fmadd_ps(q1, _mm256_loadu_ps(x + 8), b[r]);
-    }
-  }
-  for (; j < dim; j += 8) {
-    __m256i m = tail_mask(dim - j);
-    __m256 q0 = _mm256_maskload_ps(q + j, m);
-    for (int r = 0; r < count; r++) {
-      a[r] = _mm256_fmadd_ps(q0, _mm256_maskload_ps(rows + (size_t)r * dim + j, m), a[r]);
-    }
-  }
-  for (int r = 0; r < count; r++) out[r] = sum8(_mm256_add_ps(a[r], b[r]));
+ISA_INLINE float largest(lanes v) {
+  float lane[LANES], max = 0;
+  _mm256_storeu_ps(lane, v);
+  for (int i = 0; i < LANES; i++) max = lane[i] > max ? lane[i] : max;
+  return max;
 }
 
-static void dot_f32(const float *q, const float *rows, size_t n, size_t dim, float *out) {
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4) dot_block(q, rows + i * dim, dim, 4, out + i);
-  for (; i < n; i++) dot_block(q, rows + i * dim, dim, 1, out + i);
+ISA_INLINE uint32_t not_below(lanes v, float least) {
+  return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(v, _mm256_set1_ps(least), _CMP_NLT_UQ));
 }
 
-ISA_INLINE void tile_block(const float *const q[4], const float *rows, size_t dim, int count, float *out, size_t k) {
-  __m256 acc[4][2];
-  for (int i = 0; i < 4; i++) {
-    for (int r = 0; r < count; r++) acc[i][r] = _mm256_setzero_ps();
-  }
-  size_t j = 0;
-  for (; j + 8 <= dim; j += 8) {
-    __m256 x[2];
-    for (int r = 0; r < count; r++) x[r] = _mm256_loadu_ps(rows + (size_t)r * dim + j);
-    for (int i = 0; i < 4; i++) {
-      __m256 v = _mm256_loadu_ps(q[i] + j);
-      for (int r = 0; r < count; r++) acc[i][r] = _mm256_fmadd_ps(v, x[r], acc[i][r]);
-    }
-  }
-  if (j < dim) {
-    __m256i m = tail_mask(dim - j);
-    for (int i = 0; i < 4; i++) {
-      __m256 v = _mm256_maskload_ps(q[i] + j, m);
-      for (int r = 0; r < count; r++) {
-        acc[i][r] = _mm256_fmadd_ps(v, _mm256_maskload_ps(rows + (size_t)r * dim + j, m), acc[i][r]);
-      }
-    }
-  }
-  for (int i = 0; i < 4; i++) {
-    for (int r = 0; r < count; r++) out[(size_t)i * k + (size_t)r] = sum8(acc[i][r]);
-  }
-}
-
-static void dot_f32_tile(const float *const q[4], const float *rows, size_t k, size_t dim, float *out) {
-  size_t j = 0;
-  for (; j + 2 <= k; j += 2) tile_block(q, rows + j * dim, dim, 2, out + j, k);
-  if (j < k) tile_block(q, rows + j * dim, dim, 1, out + j, k);
-}
-
-static void sq_l2(const float *q, const float *rows, size_t n, size_t dim, float *out) {
-  for (size_t i = 0; i < n; i++) {
-    const float *row = rows + i * dim;
-    __m256 acc[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
-    size_t j = 0;
-    for (; j + 16 <= dim; j += 16) {
-      __m256 d0 = _mm256_sub_ps(_mm256_loadu_ps(q + j), _mm256_loadu_ps(row + j));
-      __m256 d1 = _mm256_sub_ps(_mm256_loadu_ps(q + j + 8), _mm256_loadu_ps(row + j + 8));
-      acc[0] = _mm256_add_ps(acc[0], _mm256_mul_ps(d0, d0));
-      acc[1] = _mm256_add_ps(acc[1], _mm256_mul_ps(d1, d1));
-    }
-    for (int h = 0; j < dim; j += 8, h++) {
-      __m256i m = tail_mask(dim - j);
-      __m256 d = _mm256_sub_ps(_mm256_maskload_ps(q + j, m), _mm256_maskload_ps(row + j, m));
-      acc[h] = _mm256_add_ps(acc[h], _mm256_mul_ps(d, d));
-    }
-    float lane[ISA_L2_LANES];
-    _mm256_storeu_ps(lane, acc[0]);
-    _mm256_storeu_ps(lane + 8, acc[1]);
-    out[i] = isa_sum16(lane);
-  }
+ISA_INLINE int32_t sum_of(__m256i x) {
+  __m128i s = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+  s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
+  return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
 }
 
 /* maddubs multiplies unsigned by signed bytes: |q| by the code with q's sign. Two products are at most 2 x 127 x 127 =
@@ -118,30 +66,7 @@ ISA_INLINE void dot_i8_block(const int8_t *q, const int8_t *codes, size_t stride
       acc[r] = _mm256_add_epi32(acc[r], _mm256_madd_epi16(pairs, ones));
     }
   }
-  for (int r = 0; r < count; r++) {
-    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(acc[r]), _mm256_extracti128_si256(acc[r], 1));
-    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
-    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1));
-    out[r] = _mm_cvtsi128_si32(s);
-  }
-}
-
-static void dot_i8(const int8_t *q, const int8_t *codes, size_t n, size_t stride, int32_t *out) {
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4) dot_i8_block(q, codes + i * stride, stride, 4, out + i);
-  for (; i < n; i++) dot_i8_block(q, codes + i * stride, stride, 1, out + i);
-}
-
-static float max_abs(const float *row, size_t dim) {
-  const __m256 sign = _mm256_set1_ps(-0.0f);
-  __m256 m = _mm256_setzero_ps();
-  size_t j = 0;
-  for (; j + 8 <= dim; j += 8) m = _mm256_max_ps(m, _mm256_andnot_ps(sign, _mm256_loadu_ps(row + j)));
-  if (j < dim) m = _mm256_max_ps(m, _mm256_andnot_ps(sign, _mm256_maskload_ps(row + j, tail_mask(dim - j))));
-  float lane[8], max = 0;
-  _mm256_storeu_ps(lane, m);
-  for (int i = 0; i < 8; i++) max = lane[i] > max ? lane[i] : max;
-  return max;
+  for (int r = 0; r < count; r++) out[r] = sum_of(acc[r]);
 }
 
 /* Four codes as int32, and their squared errors added to acc. Every step is the scalar one, lane by lane. */
@@ -156,34 +81,24 @@ ISA_INLINE __m128i code4(__m128 x32, __m256d inverse, __m256d step, __m256d *acc
   return c;
 }
 
-static void quantize_i8(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info) {
-  size_t stride = AME_CODE_STRIDE(dim);
-  for (size_t i = 0; i < n; i++) {
-    const float *row = rows + i * dim;
-    int8_t *out = codes + i * stride;
-    isa_scale s = isa_scale_of(max_abs(row, dim));
-    __m256d inverse = _mm256_set1_pd(s.inverse), step = _mm256_set1_pd(s.step);
-    __m256d acc[2] = {_mm256_setzero_pd(), _mm256_setzero_pd()};
-    __m128i squares = _mm_setzero_si128();
-    size_t j = 0;
-    for (; j + 8 <= dim; j += 8) {
-      __m256 x = _mm256_loadu_ps(row + j);
-      __m128i c0 = code4(_mm256_castps256_ps128(x), inverse, step, &acc[0]);
-      __m128i c1 = code4(_mm256_extractf128_ps(x, 1), inverse, step, &acc[1]);
-      __m128i c = _mm_packs_epi32(c0, c1);
-      squares = _mm_add_epi32(squares, _mm_madd_epi16(c, c));
-      _mm_storel_epi64((__m128i *)(out + j), _mm_packs_epi16(c, c));
-    }
-    double lane[ISA_CODE_LANES];
-    int32_t part[4];
-    _mm256_storeu_pd(lane, acc[0]);
-    _mm256_storeu_pd(lane + 4, acc[1]);
-    _mm_storeu_si128((__m128i *)part, squares);
-    int64_t sum = (int64_t)part[0] + part[1] + part[2] + part[3];
-    sum += isa_quantize_tail(row, j, dim, s, out, lane);
-    memset(out + dim, 0, stride - dim);
-    info[i] = isa_code_info(s, lane, sum);
+static size_t code_row(const float *row, size_t dim, isa_scale s, int8_t *codes, double *lane, int64_t *squares) {
+  __m256d inverse = _mm256_set1_pd(s.inverse), step = _mm256_set1_pd(s.step);
+  __m256d acc[2] = {_mm256_setzero_pd(), _mm256_setzero_pd()};
+  __m128i sum = _mm_setzero_si128();
+  size_t j = 0;
+  for (; j + 8 <= dim; j += 8) {
+    __m256 x = load(row + j);
+    __m128i c0 = code4(_mm256_castps256_ps128(x), inverse, step, &acc[0]);
+    __m128i c1 = code4(_mm256_extractf128_ps(x, 1), inverse, step, &acc[1]);
+    __m128i c = _mm_packs_epi32(c0, c1);
+    sum = _mm_add_epi32(sum, _mm_madd_epi16(c, c));
+    _mm_storel_epi64((__m128i *)(codes + j), _mm_packs_epi16(c, c));
   }
+  int32_t part[4];
+  memcpy(lane, acc, sizeof acc);
+  memcpy(part, &sum, sizeof part);
+  for (int l = 0; l < 4; l++) *squares += part[l];
+  return j;
 }
 
 /* clang counts the instruction as a feature of its own, which -mavx2 does not switch on; every CPU with AVX2 has it. */
@@ -200,8 +115,55 @@ __attribute__((target("crc32"))) static uint32_t crc32c(uint32_t crc, const void
   return ~low;
 }
 
-const isa_path isa_avx2 = {"avx2", cpu_has_avx2, dot_f32, dot_f32_tile, sq_l2,
-                           dot_i8, quantize_i8,  crc32c,  &isa_avx2_i4};
+static void i4_count(const int16_t *z, size_t padded, i4_grid grid, int32_t out[3]) {
+  const __m256i first = _mm256_set1_epi16((short)grid.first), per = _mm256_set1_epi16((short)grid.per);
+  const __m256i most = _mm256_set1_epi16(4095), one = _mm256_set1_epi16(1);
+  __m256i sum = _mm256_setzero_si256(), squares = sum, cross = sum;
+  for (size_t j = 0; j < padded; j += 16) {
+    __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(z + j));
+    __m256i f = _mm256_mulhi_epu16(_mm256_subs_epu16(x, first), per);
+    f = _mm256_srli_epi16(_mm256_min_epi16(f, most), 8);
+    sum = _mm256_add_epi32(sum, _mm256_madd_epi16(f, one));
+    squares = _mm256_add_epi32(squares, _mm256_madd_epi16(f, f));
+    cross = _mm256_add_epi32(cross, _mm256_madd_epi16(f, x));
+  }
+  out[0] = sum_of(sum);
+  out[1] = sum_of(squares);
+  out[2] = sum_of(cross);
+}
+
+/* Adds the products of `count` groups (at most 4) to the sums of rows 0 .. 7 and 8 .. 15. A pair of products is at most
+ * 2 * 15 * 127 = 3,810: the eight pairs of four groups stay below 2^15. */
+ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, __m256i dot[2]) {
+  const __m256i mask = _mm256_set1_epi8(0x0f), ones = _mm256_set1_epi16(1);
+  __m256i pairs[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+  for (int g = 0; g < count; g++) {
+    __m256i low = _mm256_set1_epi32(i4_four(q + 8 * g)), high = _mm256_set1_epi32(i4_four(q + 8 * g + 4));
+    for (int h = 0; h < 2; h++) {
+      __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(groups + 64 * g + 32 * h));
+      __m256i a = _mm256_maddubs_epi16(_mm256_and_si256(x, mask), low);
+      __m256i b = _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(x, 4), mask), high);
+      pairs[h] = _mm256_add_epi16(pairs[h], _mm256_add_epi16(a, b));
+    }
+  }
+  for (int h = 0; h < 2; h++) dot[h] = _mm256_add_epi32(dot[h], _mm256_madd_epi16(pairs[h], ones));
+}
+
+ISA_INLINE void dots(const int8_t *q, const uint8_t *block, size_t groups, counts dot[2]) {
+  dot[0] = dot[1] = _mm256_setzero_si256();
+  size_t g = 0;
+  for (; g + 4 <= groups; g += 4) add_groups(q + 8 * g, block + 64 * g, 4, dot);
+  for (; g < groups; g++) add_groups(q + 8 * g, block + 64 * g, 1, dot);
+}
+
+ISA_INLINE lanes steps(counts dot, int32_t sum15) {
+  return _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_add_epi32(dot, dot), _mm256_set1_epi32(sum15)));
+}
+
+#include "isa/rows.h"
+#include "isa/screen_i4.h"
+
+const isa_path isa_avx2 = ISA_PATH("avx2", cpu_has_avx2);
 
 #else
 typedef int isa_avx2_is_x86_only;

@@ -1,82 +1,36 @@
 /* AVX-512 with VNNI. Built with -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni; runs only where isa.c has
  * found all of them. Tails are masked: a masked lane is not read. */
-#include "isa/isa.h"
+#include "isa/i4.h"
+#include "isa/quantize_i4.h"
+#include "isa/rotate.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
-#include <string.h>
 
-/* The first min(left, 16) lanes. */
-ISA_INLINE __mmask16 tail_mask(size_t left) { return left >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1u); }
+typedef __m512 lanes;
+typedef __m512i counts;
+#define LANES 16
+#define TILE  4 /* thirty-two registers allow 4 x 4 */
 
-ISA_INLINE void dot_block(const float *q, const float *rows, size_t dim, int count, float *out) {
-  __m512 a[4], b[4];
-  for (int r = 0; r < count; r++) a[r] = b[r] = _mm512_setzero_ps();
-  size_t j = 0;
-  for (; j + 32 <= dim; j += 32) {
-    __m512 q0 = _mm512_loadu_ps(q + j), q1 = _mm512_loadu_ps(q + j + 16);
-    for (int r = 0; r < count; r++) {
-      const float *x = rows + (size_t)r * dim + j;
-      a[r] = _mm512_fmadd_ps(q0, _mm512_loadu_ps(x), a[r]);
-      b[r] = _mm512_fmadd_ps(q1, _mm512_loadu_ps(x + 16), b[r]);
-    }
-  }
-  for (; j < dim; j += 16) {
-    __mmask16 m = tail_mask(dim - j);
-    __m512 q0 = _mm512_maskz_loadu_ps(m, q + j);
-    for (int r = 0; r < count; r++) {
-      a[r] = _mm512_fmadd_ps(q0, _mm512_maskz_loadu_ps(m, rows + (size_t)r * dim + j), a[r]);
-    }
-  }
-  for (int r = 0; r < count; r++) out[r] = _mm512_reduce_add_ps(_mm512_add_ps(a[r], b[r]));
+ISA_INLINE lanes all(float x) { return _mm512_set1_ps(x); }
+ISA_INLINE lanes load(const float *x) { return _mm512_loadu_ps(x); }
+ISA_INLINE lanes load_some(const float *x, size_t left) {
+  return _mm512_maskz_loadu_ps(left >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1u), x);
 }
-
-static void dot_f32(const float *q, const float *rows, size_t n, size_t dim, float *out) {
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4) dot_block(q, rows + i * dim, dim, 4, out + i);
-  for (; i < n; i++) dot_block(q, rows + i * dim, dim, 1, out + i);
+ISA_INLINE lanes load_halves(const uint16_t *x) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)x));
 }
-
-ISA_INLINE void tile_block(const float *const q[4], const float *rows, size_t dim, int count, float *out, size_t k) {
-  __m512 acc[4][4];
-  for (int i = 0; i < 4; i++) {
-    for (int r = 0; r < count; r++) acc[i][r] = _mm512_setzero_ps();
-  }
-  for (size_t j = 0; j < dim; j += 16) {
-    __mmask16 m = tail_mask(dim - j);
-    __m512 x[4];
-    for (int r = 0; r < count; r++) x[r] = _mm512_maskz_loadu_ps(m, rows + (size_t)r * dim + j);
-    for (int i = 0; i < 4; i++) {
-      __m512 v = _mm512_maskz_loadu_ps(m, q[i] + j);
-      for (int r = 0; r < count; r++) acc[i][r] = _mm512_fmadd_ps(v, x[r], acc[i][r]);
-    }
-  }
-  for (int i = 0; i < 4; i++) {
-    for (int r = 0; r < count; r++) out[(size_t)i * k + (size_t)r] = _mm512_reduce_add_ps(acc[i][r]);
-  }
-}
-
-/* Thirty-two registers allow a tile of 4 x 4. */
-static void dot_f32_tile(const float *const q[4], const float *rows, size_t k, size_t dim, float *out) {
-  size_t j = 0;
-  for (; j + 4 <= k; j += 4) tile_block(q, rows + j * dim, dim, 4, out + j, k);
-  for (; j < k; j++) tile_block(q, rows + j * dim, dim, 1, out + j, k);
-}
-
-static void sq_l2(const float *q, const float *rows, size_t n, size_t dim, float *out) {
-  for (size_t i = 0; i < n; i++) {
-    const float *row = rows + i * dim;
-    __m512 acc = _mm512_setzero_ps();
-    for (size_t j = 0; j < dim; j += 16) {
-      __mmask16 m = tail_mask(dim - j);
-      __m512 d = _mm512_sub_ps(_mm512_maskz_loadu_ps(m, q + j), _mm512_maskz_loadu_ps(m, row + j));
-      acc = _mm512_add_ps(acc, _mm512_mul_ps(d, d));
-    }
-    float lane[ISA_L2_LANES];
-    _mm512_storeu_ps(lane, acc);
-    out[i] = isa_sum16(lane);
-  }
+ISA_INLINE lanes fused(lanes a, lanes b, lanes sum) { return _mm512_fmadd_ps(a, b, sum); }
+ISA_INLINE lanes absolute(lanes v) { return _mm512_abs_ps(v); }
+ISA_INLINE lanes larger(lanes a, lanes b) { return _mm512_max_ps(a, b); }
+ISA_INLINE lanes smaller(lanes a, lanes b) { return _mm512_min_ps(a, b); }
+ISA_INLINE lanes above(lanes v, float least) { return _mm512_max_ps(v, _mm512_set1_ps(least)); }
+ISA_INLINE lanes root(lanes v) { return _mm512_sqrt_ps(v); }
+ISA_INLINE float total(lanes v) { return _mm512_reduce_add_ps(v); }
+ISA_INLINE float largest(lanes v) { return _mm512_reduce_max_ps(v); }
+ISA_INLINE uint32_t not_below(lanes v, float least) {
+  return _mm512_cmp_ps_mask(v, _mm512_set1_ps(least), _CMP_NLT_UQ);
 }
 
 /* dpbusd multiplies unsigned by signed bytes and adds four products to a 32-bit lane without saturation: |q| by the
@@ -97,54 +51,82 @@ ISA_INLINE void dot_i8_block(const int8_t *q, const int8_t *codes, size_t stride
   for (int r = 0; r < count; r++) out[r] = _mm512_reduce_add_epi32(acc[r]);
 }
 
-static void dot_i8(const int8_t *q, const int8_t *codes, size_t n, size_t stride, int32_t *out) {
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4) dot_i8_block(q, codes + i * stride, stride, 4, out + i);
-  for (; i < n; i++) dot_i8_block(q, codes + i * stride, stride, 1, out + i);
-}
-
-static float max_abs(const float *row, size_t dim) {
-  __m512 m = _mm512_setzero_ps();
-  for (size_t j = 0; j < dim; j += 16)
-    m = _mm512_max_ps(m, _mm512_abs_ps(_mm512_maskz_loadu_ps(tail_mask(dim - j), row + j)));
-  return _mm512_reduce_max_ps(m);
-}
-
-static void quantize_i8(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info) {
-  size_t stride = AME_CODE_STRIDE(dim);
+static size_t code_row(const float *row, size_t dim, isa_scale s, int8_t *codes, double *lane, int64_t *squares) {
   const __m512d sign = _mm512_set1_pd(-0.0), half = _mm512_set1_pd(0.5);
-  for (size_t i = 0; i < n; i++) {
-    const float *row = rows + i * dim;
-    int8_t *out = codes + i * stride;
-    isa_scale s = isa_scale_of(max_abs(row, dim));
-    __m512d inverse = _mm512_set1_pd(s.inverse), step = _mm512_set1_pd(s.step), acc = _mm512_setzero_pd();
-    __m256i squares = _mm256_setzero_si256();
-    size_t j = 0;
-    for (; j + 8 <= dim; j += 8) {
-      __m512d x = _mm512_cvtps_pd(_mm256_loadu_ps(row + j));
-      __m512d t = _mm512_mul_pd(x, inverse);
-      __m256i c = _mm512_cvttpd_epi32(_mm512_add_pd(t, _mm512_or_pd(_mm512_and_pd(t, sign), half)));
-      __m512d d = _mm512_sub_pd(x, _mm512_mul_pd(step, _mm512_cvtepi32_pd(c)));
-      acc = _mm512_add_pd(acc, _mm512_mul_pd(d, d));
-      squares = _mm256_add_epi32(squares, _mm256_mullo_epi32(c, c));
-      _mm_storel_epi64((__m128i *)(out + j), _mm256_cvtepi32_epi8(c));
-    }
-    double lane[ISA_CODE_LANES];
-    int32_t part[8];
-    _mm512_storeu_pd(lane, acc);
-    _mm256_storeu_si256((__m256i *)part, squares);
-    int64_t sum = 0;
-    for (int l = 0; l < 8; l++) sum += part[l];
-    sum += isa_quantize_tail(row, j, dim, s, out, lane);
-    memset(out + dim, 0, stride - dim);
-    info[i] = isa_code_info(s, lane, sum);
+  __m512d inverse = _mm512_set1_pd(s.inverse), step = _mm512_set1_pd(s.step), acc = _mm512_setzero_pd();
+  __m256i sum = _mm256_setzero_si256();
+  size_t j = 0;
+  for (; j + 8 <= dim; j += 8) {
+    __m512d x = _mm512_cvtps_pd(_mm256_loadu_ps(row + j));
+    __m512d t = _mm512_mul_pd(x, inverse);
+    __m256i c = _mm512_cvttpd_epi32(_mm512_add_pd(t, _mm512_or_pd(_mm512_and_pd(t, sign), half)));
+    __m512d d = _mm512_sub_pd(x, _mm512_mul_pd(step, _mm512_cvtepi32_pd(c)));
+    acc = _mm512_add_pd(acc, _mm512_mul_pd(d, d));
+    sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(c, c));
+    _mm_storel_epi64((__m128i *)(codes + j), _mm256_cvtepi32_epi8(c));
   }
+  int32_t part[8];
+  memcpy(lane, &acc, sizeof acc);
+  memcpy(part, &sum, sizeof part);
+  for (int l = 0; l < 8; l++) *squares += part[l];
+  return j;
 }
 
 static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) { return isa_avx2.crc32c(crc, data, bytes); }
 
-const isa_path isa_avx512 = {"avx512", cpu_has_avx512, dot_f32, dot_f32_tile,  sq_l2,
-                             dot_i8,   quantize_i8,    crc32c,  &isa_avx512_i4};
+static void i4_count(const int16_t *z, size_t padded, i4_grid grid, int32_t out[3]) {
+  const __m512i first = _mm512_set1_epi16((short)grid.first), per = _mm512_set1_epi16((short)grid.per);
+  const __m512i most = _mm512_set1_epi16(4095), one = _mm512_set1_epi16(1);
+  __m512i sum = _mm512_setzero_si512(), squares = sum, cross = sum;
+  for (size_t j = 0; j < padded; j += 32) {
+    __m512i x = _mm512_loadu_si512(z + j);
+    __m512i f = _mm512_mulhi_epu16(_mm512_subs_epu16(x, first), per);
+    f = _mm512_srli_epi16(_mm512_min_epi16(f, most), 8);
+    sum = _mm512_dpwssd_epi32(sum, f, one);
+    squares = _mm512_dpwssd_epi32(squares, f, f);
+    cross = _mm512_dpwssd_epi32(cross, f, x);
+  }
+  out[0] = _mm512_reduce_add_epi32(sum);
+  out[1] = _mm512_reduce_add_epi32(squares);
+  out[2] = _mm512_reduce_add_epi32(cross);
+}
+
+/* Inner products of sixteen rows. The high codes stay where they are, sixteen times too large: their sum is apart and
+ * is divided at the end, exactly (at most 240 * 127 * 65,536 < 2^31).
+ *
+ * One block after the other, so that memory sees one stream, and no prefetch: 100,000 x 384 take 0.39 ms from the L3
+ * cache like this, 0.41 to 0.54 with a prefetch 1 to 16 KB ahead, and 0.87 against 1.08 from memory. Four sums of each
+ * kind are no faster than two. */
+ISA_INLINE void dots(const int8_t *q, const uint8_t *block, size_t groups, counts dot[1]) {
+  const __m512i low_mask = _mm512_set1_epi8(0x0f), high_mask = _mm512_set1_epi8((char)0xf0);
+  __m512i low[2], high[2];
+  for (int h = 0; h < 2; h++) low[h] = high[h] = _mm512_setzero_si512();
+  size_t g = 0;
+  for (; g + 2 <= groups; g += 2) {
+    for (size_t h = 0; h < 2; h++) {
+      __m512i x = _mm512_loadu_si512(block + 64 * (g + h));
+      low[h] = _mm512_dpbusd_epi32(low[h], _mm512_and_si512(x, low_mask), _mm512_set1_epi32(i4_four(q + 8 * (g + h))));
+      high[h] =
+          _mm512_dpbusd_epi32(high[h], _mm512_and_si512(x, high_mask), _mm512_set1_epi32(i4_four(q + 8 * (g + h) + 4)));
+    }
+  }
+  if (g < groups) {
+    __m512i x = _mm512_loadu_si512(block + 64 * g);
+    low[0] = _mm512_dpbusd_epi32(low[0], _mm512_and_si512(x, low_mask), _mm512_set1_epi32(i4_four(q + 8 * g)));
+    high[0] = _mm512_dpbusd_epi32(high[0], _mm512_and_si512(x, high_mask), _mm512_set1_epi32(i4_four(q + 8 * g + 4)));
+  }
+  high[0] = _mm512_srai_epi32(_mm512_add_epi32(high[0], high[1]), 4);
+  dot[0] = _mm512_add_epi32(_mm512_add_epi32(low[0], low[1]), high[0]);
+}
+
+ISA_INLINE lanes steps(counts dot, int32_t sum15) {
+  return _mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_add_epi32(dot, dot), _mm512_set1_epi32(sum15)));
+}
+
+#include "isa/rows.h"
+#include "isa/screen_i4.h"
+
+const isa_path isa_avx512 = ISA_PATH("avx512", cpu_has_avx512);
 
 #else
 typedef int isa_avx512_is_x86_only;

@@ -1,4 +1,4 @@
-/* Four-bit screening: what every path shares. Each path does the scalar one's operations (scalar_i4.c) in the same
+/* Four-bit screening: what every path shares. Each path does the scalar one's operations (scalar.c) in the same
  * order and fuses nothing, so that the bounds are equal to the bit everywhere.
  *
  * Why the bound holds as computed. Let u = 2^-24, L = length, R = `rounding` of ame_kernel.h, and e = x - x^ for the
@@ -43,6 +43,13 @@ ISA_INLINE i4_screen i4_screen_of(const ame_i4_query *q, float threshold) {
   s.threshold = threshold;
   s.sum15 = 15 * q->sum;
   return s;
+}
+
+/* Four query bytes as one number, for every lane. */
+ISA_INLINE int32_t i4_four(const int8_t *q) {
+  int32_t v;
+  memcpy(&v, q, sizeof v);
+  return v;
 }
 
 #endif

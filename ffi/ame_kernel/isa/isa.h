@@ -15,16 +15,6 @@
 #include "ame_kernel.h"
 #include "exact.h"
 
-/* The four-bit and half-precision functions of a path, and the rotation that may go before: files of their own,
- * *_i4.c. */
-typedef struct isa_i4_path {
-  void (*quantize_i4)(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info);
-  void (*rotate)(float *rows, size_t n, size_t dim);
-  void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
-                    uint16_t *survivors, float *middle, float *half);
-  void (*f16_to_f32)(const uint16_t *x, size_t n, float *out);
-} isa_i4_path;
-
 typedef struct isa_path {
   const char *name;
   uint32_t (*supported)(void);
@@ -37,15 +27,22 @@ typedef struct isa_path {
   void (*dot_i8)(const int8_t *q, const int8_t *codes, size_t n, size_t stride, int32_t *out);
   void (*quantize_i8)(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info);
   uint32_t (*crc32c)(uint32_t crc, const void *data, size_t bytes);
-  const isa_i4_path *i4;
+  void (*quantize_i4)(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info);
+  void (*rotate)(float *rows, size_t n, size_t dim);
+  void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+                    uint16_t *survivors, float *middle, float *half);
+  void (*f16_to_f32)(const uint16_t *x, size_t n, float *out);
 } isa_path;
 
+/* The path of a file that has all of these by their names. */
+#define ISA_PATH(name, supported)                                                                                      \
+  {name,        supported, dot_f32,     dot_f32_tile, sq_l2,     dot_i8,                                               \
+   quantize_i8, crc32c,    quantize_i4, rotate,       screen_i4, f16_to_f32}
+
 extern const isa_path isa_scalar;
-extern const isa_i4_path isa_scalar_i4;
 #if defined(__x86_64__)
 extern const isa_path isa_avx2;
 extern const isa_path isa_avx512;
-extern const isa_i4_path isa_avx2_i4, isa_avx512_i4;
 /* Detection is compiled in isa.c, without any path's flags: a compiler may use AVX-512 in any function of a file that
  * is built for it, and did so in the very function that asks whether there is AVX-512. */
 uint32_t cpu_has_avx2(void);
@@ -53,17 +50,15 @@ uint32_t cpu_has_avx512(void);
 #endif
 #if defined(__aarch64__)
 extern const isa_path isa_neon, isa_neon_dot;
-extern const isa_i4_path isa_neon_i4, isa_neon_dot_i4;
 uint32_t cpu_has_neon_dot(void);
 #endif
 
 /* The active path, chosen at first use. */
 const isa_path *isa_active(void);
 
-/* Entries of the kernel's table that are the same on every path, and one that asks for it. */
+/* Entries of the kernel's table that are the same on every path. */
 void kernel_dequantize_i4(const uint8_t *codes, const ame_i4_info *info, size_t dim, float *out);
 void kernel_f32_to_f16(const float *x, size_t n, uint16_t *out);
-uint32_t kernel_crc32c(uint32_t crc, const void *data, size_t bytes);
 
 #define ISA_INLINE static inline __attribute__((always_inline, unused))
 
@@ -104,5 +99,25 @@ isa_scale isa_scale_of(float max);
  * and with from = 0 the whole of the scalar one. from is a multiple of ISA_CODE_LANES. */
 int64_t isa_quantize_tail(const float *row, size_t from, size_t dim, isa_scale s, int8_t *codes, double *lane);
 ame_code_info isa_code_info(isa_scale s, const double *lane, int64_t squares);
+
+/* quantize_i8 of every path. `max_abs` is the largest absolute value of a row; `code_row` writes codes, lanes and sum
+ * of squares of the front of a row and says how many elements that is, a multiple of ISA_CODE_LANES. */
+ISA_INLINE void isa_quantize_i8(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info,
+                                float (*max_abs)(const float *row, size_t dim),
+                                size_t (*code_row)(const float *row, size_t dim, isa_scale s, int8_t *codes,
+                                                   double *lane, int64_t *squares)) {
+  const size_t stride = AME_CODE_STRIDE(dim);
+  for (size_t i = 0; i < n; i++) {
+    const float *row = rows + i * dim;
+    int8_t *out = codes + i * stride;
+    const isa_scale s = isa_scale_of(max_abs(row, dim));
+    double lane[ISA_CODE_LANES] = {0};
+    int64_t squares = 0;
+    const size_t done = code_row(row, dim, s, out, lane, &squares);
+    squares += isa_quantize_tail(row, done, dim, s, out, lane);
+    memset(out + dim, 0, stride - dim);
+    info[i] = isa_code_info(s, lane, squares);
+  }
+}
 
 #endif

@@ -5,7 +5,7 @@
 
 static uint32_t supported(void) { return 1; }
 
-const isa_path isa_neon = NEON_PATH("neon", supported, &isa_neon_i4);
+const isa_path isa_neon = ISA_PATH("neon", supported);
 
 #else
 typedef int isa_neon_is_aarch64_only;

@@ -1,101 +1,43 @@
-/* Vectors with NEON: this one source is compiled into neon.c for every AArch64 CPU and into neon_dot.c for
- * those with the int8 product instruction, which have the CRC one as well. Without it bytes are multiplied into 16
- * bits. */
+/* NEON: this one source is compiled into neon.c for every AArch64 CPU and into neon_dot.c for those with the int8
+ * product instruction, which have the CRC one as well. Without it bytes are multiplied into 16 bits. */
 #ifndef AME_ISA_NEON_H
 #define AME_ISA_NEON_H
 
-#include "isa/isa.h"
+#include "isa/i4.h"
+#include "isa/quantize_i4.h"
+#include "isa/rotate.h"
 
 #include <arm_neon.h>
-#include <string.h>
 #if defined(__ARM_FEATURE_CRC32)
 #include <arm_acle.h>
 #endif
 
-/* Up to four floats, the rest zero. */
-ISA_INLINE float32x4_t load_tail(const float *x, size_t left) {
+typedef float32x4_t lanes;
+typedef int32x4_t counts;
+#define LANES 4
+#define TILE  4
+
+ISA_INLINE lanes all(float x) { return vdupq_n_f32(x); }
+ISA_INLINE lanes load(const float *x) { return vld1q_f32(x); }
+ISA_INLINE lanes load_some(const float *x, size_t left) {
   float t[4] = {0, 0, 0, 0};
   memcpy(t, x, (left < 4 ? left : 4) * sizeof(float));
   return vld1q_f32(t);
 }
-
-ISA_INLINE void dot_block(const float *q, const float *rows, size_t dim, int count, float *out) {
-  float32x4_t a[4], b[4];
-  for (int r = 0; r < count; r++) a[r] = b[r] = vdupq_n_f32(0);
-  size_t j = 0;
-  for (; j + 8 <= dim; j += 8) {
-    float32x4_t q0 = vld1q_f32(q + j), q1 = vld1q_f32(q + j + 4);
-    for (int r = 0; r < count; r++) {
-      const float *x = rows + (size_t)r * dim + j;
-      a[r] = vfmaq_f32(a[r], q0, vld1q_f32(x));
-      b[r] = vfmaq_f32(b[r], q1, vld1q_f32(x + 4));
-    }
-  }
-  for (; j < dim; j += 4) {
-    float32x4_t q0 = load_tail(q + j, dim - j);
-    for (int r = 0; r < count; r++) a[r] = vfmaq_f32(a[r], q0, load_tail(rows + (size_t)r * dim + j, dim - j));
-  }
-  for (int r = 0; r < count; r++) out[r] = vaddvq_f32(vaddq_f32(a[r], b[r]));
+ISA_INLINE lanes load_halves(const uint16_t *x) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x))); }
+ISA_INLINE lanes fused(lanes a, lanes b, lanes sum) { return vfmaq_f32(sum, a, b); }
+ISA_INLINE lanes absolute(lanes v) { return vabsq_f32(v); }
+ISA_INLINE lanes larger(lanes a, lanes b) { return vmaxq_f32(a, b); }
+ISA_INLINE lanes smaller(lanes a, lanes b) { return vminq_f32(a, b); }
+ISA_INLINE lanes above(lanes v, float least) {
+  return vbslq_f32(vcgtq_f32(v, vdupq_n_f32(least)), v, vdupq_n_f32(least));
 }
-
-static void dot_f32(const float *q, const float *rows, size_t n, size_t dim, float *out) {
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4) dot_block(q, rows + i * dim, dim, 4, out + i);
-  for (; i < n; i++) dot_block(q, rows + i * dim, dim, 1, out + i);
-}
-
-ISA_INLINE void tile_block(const float *const q[4], const float *rows, size_t dim, int count, float *out, size_t k) {
-  float32x4_t acc[4][4];
-  for (int i = 0; i < 4; i++) {
-    for (int r = 0; r < count; r++) acc[i][r] = vdupq_n_f32(0);
-  }
-  size_t j = 0;
-  for (; j + 4 <= dim; j += 4) {
-    float32x4_t x[4];
-    for (int r = 0; r < count; r++) x[r] = vld1q_f32(rows + (size_t)r * dim + j);
-    for (int i = 0; i < 4; i++) {
-      float32x4_t v = vld1q_f32(q[i] + j);
-      for (int r = 0; r < count; r++) acc[i][r] = vfmaq_f32(acc[i][r], v, x[r]);
-    }
-  }
-  if (j < dim) {
-    for (int i = 0; i < 4; i++) {
-      float32x4_t v = load_tail(q[i] + j, dim - j);
-      for (int r = 0; r < count; r++)
-        acc[i][r] = vfmaq_f32(acc[i][r], v, load_tail(rows + (size_t)r * dim + j, dim - j));
-    }
-  }
-  for (int i = 0; i < 4; i++) {
-    for (int r = 0; r < count; r++) out[(size_t)i * k + (size_t)r] = vaddvq_f32(acc[i][r]);
-  }
-}
-
-static void dot_f32_tile(const float *const q[4], const float *rows, size_t k, size_t dim, float *out) {
-  size_t j = 0;
-  for (; j + 4 <= k; j += 4) tile_block(q, rows + j * dim, dim, 4, out + j, k);
-  for (; j < k; j++) tile_block(q, rows + j * dim, dim, 1, out + j, k);
-}
-
-static void sq_l2(const float *q, const float *rows, size_t n, size_t dim, float *out) {
-  for (size_t i = 0; i < n; i++) {
-    const float *row = rows + i * dim;
-    float32x4_t acc[4];
-    for (int h = 0; h < 4; h++) acc[h] = vdupq_n_f32(0);
-    size_t j = 0;
-    for (; j + 16 <= dim; j += 16) {
-      for (int h = 0; h < 4; h++) {
-        float32x4_t d = vsubq_f32(vld1q_f32(q + j + 4 * h), vld1q_f32(row + j + 4 * h));
-        acc[h] = vaddq_f32(acc[h], vmulq_f32(d, d));
-      }
-    }
-    for (int h = 0; j < dim; j += 4, h++) {
-      float32x4_t d = vsubq_f32(load_tail(q + j, dim - j), load_tail(row + j, dim - j));
-      acc[h] = vaddq_f32(acc[h], vmulq_f32(d, d));
-    }
-    float lane[ISA_L2_LANES];
-    for (int h = 0; h < 4; h++) vst1q_f32(lane + 4 * h, acc[h]);
-    out[i] = isa_sum16(lane);
-  }
+ISA_INLINE lanes root(lanes v) { return vsqrtq_f32(v); }
+ISA_INLINE float total(lanes v) { return vaddvq_f32(v); }
+ISA_INLINE float largest(lanes v) { return vmaxvq_f32(v); }
+ISA_INLINE uint32_t not_below(lanes v, float least) {
+  static const uint32_t bits[4] = {1, 2, 4, 8};
+  return vaddvq_u32(vbicq_u32(vld1q_u32(bits), vcltq_f32(v, vdupq_n_f32(least))));
 }
 
 ISA_INLINE int32x4_t dot16(int32x4_t acc, int8x16_t a, int8x16_t b) {
@@ -123,19 +65,6 @@ ISA_INLINE void dot_i8_block(const int8_t *q, const int8_t *codes, size_t stride
   for (int r = 0; r < count; r++) out[r] = vaddvq_s32(vaddq_s32(a[r], b[r]));
 }
 
-static void dot_i8(const int8_t *q, const int8_t *codes, size_t n, size_t stride, int32_t *out) {
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4) dot_i8_block(q, codes + i * stride, stride, 4, out + i);
-  for (; i < n; i++) dot_i8_block(q, codes + i * stride, stride, 1, out + i);
-}
-
-static float max_abs(const float *row, size_t dim) {
-  float32x4_t m = vdupq_n_f32(0);
-  for (size_t j = 0; j + 4 <= dim; j += 4) m = vmaxq_f32(m, vabsq_f32(vld1q_f32(row + j)));
-  if (dim % 4) m = vmaxq_f32(m, vabsq_f32(load_tail(row + dim - dim % 4, dim % 4)));
-  return vmaxvq_f32(m);
-}
-
 /* Two codes as int64, and their squared errors added to acc. Every step is the scalar one, lane by lane. */
 ISA_INLINE int64x2_t code2(float64x2_t x, float64x2_t inverse, float64x2_t step, float64x2_t *acc) {
   const uint64x2_t sign = vdupq_n_u64((uint64_t)1 << 63);
@@ -147,33 +76,24 @@ ISA_INLINE int64x2_t code2(float64x2_t x, float64x2_t inverse, float64x2_t step,
   return c;
 }
 
-static void quantize_i8(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info) {
-  size_t stride = AME_CODE_STRIDE(dim);
-  for (size_t i = 0; i < n; i++) {
-    const float *row = rows + i * dim;
-    int8_t *out = codes + i * stride;
-    isa_scale s = isa_scale_of(max_abs(row, dim));
-    float64x2_t inverse = vdupq_n_f64(s.inverse), step = vdupq_n_f64(s.step);
-    float64x2_t acc[4];
-    for (int h = 0; h < 4; h++) acc[h] = vdupq_n_f64(0);
-    int32x4_t squares = vdupq_n_s32(0);
-    size_t j = 0;
-    for (; j + 8 <= dim; j += 8) {
-      float32x4_t x0 = vld1q_f32(row + j), x1 = vld1q_f32(row + j + 4);
-      int32x4_t c0 = vcombine_s32(vmovn_s64(code2(vcvt_f64_f32(vget_low_f32(x0)), inverse, step, &acc[0])),
-                                  vmovn_s64(code2(vcvt_high_f64_f32(x0), inverse, step, &acc[1])));
-      int32x4_t c1 = vcombine_s32(vmovn_s64(code2(vcvt_f64_f32(vget_low_f32(x1)), inverse, step, &acc[2])),
-                                  vmovn_s64(code2(vcvt_high_f64_f32(x1), inverse, step, &acc[3])));
-      squares = vmlaq_s32(vmlaq_s32(squares, c0, c0), c1, c1);
-      vst1_s8(out + j, vmovn_s16(vcombine_s16(vmovn_s32(c0), vmovn_s32(c1))));
-    }
-    double lane[ISA_CODE_LANES];
-    for (int h = 0; h < 4; h++) vst1q_f64(lane + 2 * h, acc[h]);
-    int64_t sum = vaddlvq_s32(squares);
-    sum += isa_quantize_tail(row, j, dim, s, out, lane);
-    memset(out + dim, 0, stride - dim);
-    info[i] = isa_code_info(s, lane, sum);
+static size_t code_row(const float *row, size_t dim, isa_scale s, int8_t *codes, double *lane, int64_t *squares) {
+  float64x2_t inverse = vdupq_n_f64(s.inverse), step = vdupq_n_f64(s.step);
+  float64x2_t acc[4];
+  for (int h = 0; h < 4; h++) acc[h] = vdupq_n_f64(0);
+  int32x4_t sum = vdupq_n_s32(0);
+  size_t j = 0;
+  for (; j + 8 <= dim; j += 8) {
+    float32x4_t x0 = load(row + j), x1 = load(row + j + 4);
+    int32x4_t c0 = vcombine_s32(vmovn_s64(code2(vcvt_f64_f32(vget_low_f32(x0)), inverse, step, &acc[0])),
+                                vmovn_s64(code2(vcvt_high_f64_f32(x0), inverse, step, &acc[1])));
+    int32x4_t c1 = vcombine_s32(vmovn_s64(code2(vcvt_f64_f32(vget_low_f32(x1)), inverse, step, &acc[2])),
+                                vmovn_s64(code2(vcvt_high_f64_f32(x1), inverse, step, &acc[3])));
+    sum = vmlaq_s32(vmlaq_s32(sum, c0, c0), c1, c1);
+    vst1_s8(codes + j, vmovn_s16(vcombine_s16(vmovn_s32(c0), vmovn_s32(c1))));
   }
+  memcpy(lane, acc, sizeof acc);
+  *squares = vaddlvq_s32(sum);
+  return j;
 }
 
 static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) {
@@ -192,7 +112,76 @@ static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) {
 #endif
 }
 
-/* The path of the file that includes this. */
-#define NEON_PATH(name, supported, i4) {name, supported, dot_f32, dot_f32_tile, sq_l2, dot_i8, quantize_i8, crc32c, i4}
+ISA_INLINE int32x4_t add_products(int32x4_t sum, int16x8_t a, int16x8_t b) {
+  return vmlal_high_s16(vmlal_s16(sum, vget_low_s16(a), vget_low_s16(b)), a, b);
+}
+
+static void i4_count(const int16_t *z, size_t padded, i4_grid grid, int32_t out[3]) {
+  const uint16x8_t first = vdupq_n_u16(grid.first), per = vdupq_n_u16(grid.per), most = vdupq_n_u16(4095);
+  int32x4_t sum = vdupq_n_s32(0), squares = sum, cross = sum;
+  for (size_t j = 0; j < padded; j += 8) {
+    int16x8_t x = vld1q_s16(z + j);
+    uint16x8_t above = vqsubq_u16(vreinterpretq_u16_s16(x), first);
+    uint32x4_t low = vmull_u16(vget_low_u16(above), vget_low_u16(per)), high = vmull_high_u16(above, per);
+    uint16x8_t t = vuzp2q_u16(vreinterpretq_u16_u32(low), vreinterpretq_u16_u32(high));
+    int16x8_t f = vreinterpretq_s16_u16(vshrq_n_u16(vminq_u16(t, most), 8));
+    sum = vpadalq_s16(sum, f);
+    squares = add_products(squares, f, f);
+    cross = add_products(cross, f, x);
+  }
+  out[0] = vaddvq_s32(sum);
+  out[1] = vaddvq_s32(squares);
+  out[2] = vaddvq_s32(cross);
+}
+
+ISA_INLINE int8x16_t four(const int8_t *q) { return vreinterpretq_s8_s32(vdupq_n_s32(i4_four(q))); }
+
+/* Adds the products of `count` groups (at most 8) to the sums of rows 4h .. 4h + 3. */
+ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, int32x4_t dot[4]) {
+  const uint8x16_t mask = vdupq_n_u8(15);
+#if defined(__ARM_FEATURE_DOTPROD)
+  /* Sums of their own for the high codes: a product waits for the sum before it, and one group has two products a
+   * row. */
+  int32x4_t upper[4];
+  for (int h = 0; h < 4; h++) upper[h] = vdupq_n_s32(0);
+  for (int g = 0; g < count; g++) {
+    int8x16_t a = four(q + 8 * g), b = four(q + 8 * g + 4);
+    for (int h = 0; h < 4; h++) {
+      uint8x16_t x = vld1q_u8(groups + 64 * g + 16 * h);
+      dot[h] = vdotq_s32(dot[h], vreinterpretq_s8_u8(vandq_u8(x, mask)), a);
+      upper[h] = vdotq_s32(upper[h], vreinterpretq_s8_u8(vshrq_n_u8(x, 4)), b);
+    }
+  }
+  for (int h = 0; h < 4; h++) dot[h] = vaddq_s32(dot[h], upper[h]);
+#else
+  /* A product is at most 15 * 127 = 1,905: the sixteen of eight groups stay below 2^15. */
+  int16x8_t left[4], right[4];
+  for (int h = 0; h < 4; h++) left[h] = right[h] = vdupq_n_s16(0);
+  for (int g = 0; g < count; g++) {
+    int8x16_t a = four(q + 8 * g), b = four(q + 8 * g + 4);
+    for (int h = 0; h < 4; h++) {
+      uint8x16_t x = vld1q_u8(groups + 64 * g + 16 * h);
+      int8x16_t low = vreinterpretq_s8_u8(vandq_u8(x, mask)), high = vreinterpretq_s8_u8(vshrq_n_u8(x, 4));
+      left[h] = vmlal_s8(vmlal_s8(left[h], vget_low_s8(low), vget_low_s8(a)), vget_low_s8(high), vget_low_s8(b));
+      right[h] = vmlal_high_s8(vmlal_high_s8(right[h], low, a), high, b);
+    }
+  }
+  for (int h = 0; h < 4; h++) dot[h] = vaddq_s32(dot[h], vpaddq_s32(vpaddlq_s16(left[h]), vpaddlq_s16(right[h])));
+#endif
+}
+
+ISA_INLINE void dots(const int8_t *q, const uint8_t *block, size_t groups, counts dot[4]) {
+  for (int h = 0; h < 4; h++) dot[h] = vdupq_n_s32(0);
+  size_t g = 0;
+  for (; g + 8 <= groups; g += 8) add_groups(q + 8 * g, block + 64 * g, 8, dot);
+  for (; g < groups; g++) add_groups(q + 8 * g, block + 64 * g, 1, dot);
+}
+
+ISA_INLINE lanes steps(counts dot, int32_t sum15) {
+  return vcvtq_f32_s32(vsubq_s32(vaddq_s32(dot, dot), vdupq_n_s32(sum15)));
+}
+
+#include "isa/rows.h"
+#include "isa/screen_i4.h"
 
 #endif

@@ -136,7 +136,7 @@ ISA_INLINE ame_i4_info i4_quantize_row(i4_row *r, uint8_t *codes) {
   return info;
 }
 
-ISA_INLINE void i4_quantize(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info) {
+static void quantize_i4(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info) {
   i4_row r;
   r.dim = dim;
   for (size_t i = 0; i < n; i++) {

@@ -142,7 +142,7 @@ ISA_INLINE void rotate_part(float *x, size_t n, uint64_t step) {
   rotate_transform(x, n);
 }
 
-ISA_INLINE void rotate_rows(float *rows, size_t n, size_t dim) {
+static void rotate(float *rows, size_t n, size_t dim) {
   size_t width = 1;
   while (2 * width <= dim) width *= 2;
   for (size_t i = 0; dim && i < n; i++) {

@@ -1,11 +1,9 @@
-/* The scalar path: the truth that the others are judged by. It adds inner products in double, so that a difference
+/* The scalar path: the reference for the others. It adds inner products in double, so that a difference
  * found in a test is the other path's. */
-#include "isa/isa.h"
-
 #include "isa/crc32c_table.h"
-
-#include <math.h>
-#include <string.h>
+#include "isa/i4.h"
+#include "isa/quantize_i4.h"
+#include "isa/rotate.h"
 
 static uint32_t supported(void) { return 1; }
 
@@ -99,22 +97,20 @@ ame_code_info isa_code_info(isa_scale s, const double *lane, int64_t squares) {
   return info;
 }
 
+static float max_abs(const float *row, size_t dim) {
+  float max = 0;
+  for (size_t j = 0; j < dim; j++) max = fabsf(row[j]) > max ? fabsf(row[j]) : max;
+  return max;
+}
+
+/* All of a row is left to isa_quantize_tail. */
+static size_t code_row(const float *row, size_t dim, isa_scale s, int8_t *codes, double *lane, int64_t *squares) {
+  (void)row, (void)dim, (void)s, (void)codes, (void)lane, (void)squares;
+  return 0;
+}
+
 static void quantize_i8(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info) {
-  size_t stride = AME_CODE_STRIDE(dim);
-  for (size_t i = 0; i < n; i++) {
-    const float *row = rows + i * dim;
-    int8_t *c = codes + i * stride;
-    float max = 0;
-    for (size_t j = 0; j < dim; j++) {
-      float a = fabsf(row[j]);
-      if (a > max) max = a;
-    }
-    double lane[ISA_CODE_LANES] = {0};
-    isa_scale s = isa_scale_of(max);
-    int64_t squares = isa_quantize_tail(row, 0, dim, s, c, lane);
-    memset(c + dim, 0, stride - dim);
-    info[i] = isa_code_info(s, lane, squares);
-  }
+  isa_quantize_i8(rows, n, dim, codes, info, max_abs, code_row);
 }
 
 /* Slicing by eight (Kounavis and Berry, 2005): eight table reads for eight bytes, without the chain between bytes. */
@@ -134,5 +130,76 @@ static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) {
   return ~c;
 }
 
-const isa_path isa_scalar = {"scalar", supported,   dot_f32, dot_f32_tile,  sq_l2,
-                             dot_i8,   quantize_i8, crc32c,  &isa_scalar_i4};
+static void i4_count(const int16_t *z, size_t padded, i4_grid grid, int32_t out[3]) {
+  int32_t sum = 0, squares = 0, cross = 0;
+  for (size_t j = 0; j < padded; j++) {
+    int32_t f = i4_code(z[j], grid);
+    sum += f;
+    squares += f * f;
+    cross += f * z[j];
+  }
+  out[0] = sum;
+  out[1] = squares;
+  out[2] = cross;
+}
+
+static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+                      uint16_t *survivors, float *middle, float *half) {
+  const size_t groups = (dim + 7) / 8;
+  const i4_screen s = i4_screen_of(q, threshold);
+  for (size_t i = 0; i < n; i++, middle += AME_BLOCK_ROWS, half += AME_BLOCK_ROWS) {
+    const uint8_t *block = blocks + i * AME_BLOCK_BYTES(dim);
+    int32_t dot[AME_BLOCK_ROWS] = {0};
+    for (size_t g = 0; g < groups; g++) {
+      const int8_t *low = q->codes + 8 * g, *high = low + 4;
+      const uint8_t *group = block + 64 * g;
+      for (size_t r = 0; r < AME_BLOCK_ROWS; r++) {
+        for (size_t b = 0; b < 4; b++) {
+          uint8_t x = group[4 * r + b];
+          dot[r] += low[b] * (x & 15) + high[b] * (x >> 4);
+        }
+      }
+    }
+    float columns[5 * AME_BLOCK_ROWS], m[AME_BLOCK_ROWS], h[AME_BLOCK_ROWS];
+    memcpy(columns, block + 64 * groups, sizeof columns);
+    uint32_t mask = 0;
+    for (size_t r = 0; r < AME_BLOCK_ROWS; r++) {
+      const float *c = columns + r;
+      float product = s.scale * (c[I4_OFFSET] * s.sum + c[I4_SCALE] * (float)(2 * dot[r] - s.sum15));
+      float along = product / c[I4_NORM];
+      float square = s.square - along * along;
+      float across = sqrtf(square > s.floor ? square : s.floor);
+      across = across < s.rest ? across : s.rest;
+      m[r] = product + c[I4_BIAS];
+      h[r] = (c[I4_ERR] * (across + s.per_err) + c[I4_NORM] * s.per_norm) + fabsf(c[I4_BIAS]) * s.per_bias;
+      mask |= (m[r] + h[r] < s.threshold ? 0u : 1u) << r;
+    }
+    survivors[i] = (uint16_t)mask;
+    if (!mask) continue;
+    memcpy(middle, m, sizeof m);
+    memcpy(half, h, sizeof h);
+  }
+}
+
+ISA_INLINE void group_of(const uint8_t *codes, float scale, float offset, float *out) {
+  for (size_t b = 0; b < 4; b++) {
+    float low = scale * (float)((codes[b] & 15) * 2 - 15), high = scale * (float)((codes[b] >> 4) * 2 - 15);
+    out[b] = offset + low;
+    out[4 + b] = offset + high;
+  }
+}
+
+/* Group by group and without a branch inside, so that compilers make vector code of it. */
+void kernel_dequantize_i4(const uint8_t *codes, const ame_i4_info *info, size_t dim, float *out) {
+  const float scale = info->scale, offset = info->offset;
+  size_t j = 0;
+  for (; j + 8 <= dim; j += 8) group_of(codes + j / 2, scale, offset, out + j);
+  if (j == dim) return;
+  float last[8];
+  group_of(codes + j / 2, scale, offset, last);
+  memcpy(out + j, last, (dim - j) * sizeof(float));
+}
+
+static void f16_to_f32(const uint16_t *x, size_t n, float *out) { isa_scalar_f16_to_f32(x, n, out); }
+
+const isa_path isa_scalar = ISA_PATH("scalar", supported);

@@ -1,0 +1,74 @@
+/* Four-bit screening on the paths that have vector registers. A path's file includes this after it has defined, beside
+ * the lanes, load and absolute of rows.h,
+ *
+ *   counts                      a register of 32-bit sums of LANES rows
+ *   all(x)                      x in every lane
+ *   above(v, least)             the larger of both, `least` where v is not a number
+ *   root(v), smaller(a, b)      of each lane
+ *   not_below(v, least)         bit l: lane l is not below `least`, or is not a number
+ *   dots(q, block, groups, dot) inner products of a block's codes, LANES rows in each of dot[SHARES]
+ *   steps(dot, sum15)           2 dot - sum15, as floats */
+#ifndef AME_SCREEN_I4_H
+#define AME_SCREEN_I4_H
+
+#include "isa/i4.h"
+
+#define SHARES ((int)AME_BLOCK_ROWS / LANES)
+
+/* What the bounds of LANES rows are made of. */
+typedef struct share {
+  lanes product, middle, err, norm, rest, size;
+} share;
+
+ISA_INLINE share share_of(const i4_screen *s, const float *columns, lanes step) {
+  share r;
+  lanes bias = load(columns + I4_BIAS);
+  r.err = load(columns + I4_ERR);
+  r.norm = load(columns + I4_NORM);
+  r.product = all(s->scale) * (load(columns + I4_OFFSET) * all(s->sum) + load(columns + I4_SCALE) * step);
+  r.middle = r.product + bias;
+  r.rest = r.norm * all(s->per_norm);
+  r.size = absolute(bias) * all(s->per_bias);
+  return r;
+}
+
+ISA_INLINE lanes half_of(const i4_screen *s, const share *r, lanes across) {
+  return r->err * (across + all(s->per_err)) + r->rest + r->size;
+}
+
+static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+                      uint16_t *survivors, float *middle, float *half) {
+  const size_t groups = (dim + 7) / 8, bytes = AME_BLOCK_BYTES(dim);
+  const i4_screen s = i4_screen_of(q, threshold);
+  for (size_t i = 0; i < n; i++) {
+    const uint8_t *block = blocks + i * bytes;
+    const float *columns = (const float *)(const void *)(block + 64 * groups);
+    counts dot[SHARES];
+    dots(q->codes, block, groups, dot);
+    share r[SHARES];
+    uint32_t mask = 0;
+    for (int h = 0; h < SHARES; h++) {
+      r[h] = share_of(&s, columns + LANES * h, steps(dot[h], s.sum15));
+      /* With rest in place of across the width is not below the true one, in f32 either: every step is monotone. So the
+       * root and the division are only for blocks in which a row passes this. */
+      mask |= not_below(r[h].middle + half_of(&s, &r[h], all(s.rest)), s.threshold);
+    }
+    if (mask) {
+      lanes width[SHARES];
+      mask = 0;
+      for (int h = 0; h < SHARES; h++) {
+        lanes along = r[h].product / r[h].norm;
+        lanes across = root(above(all(s.square) - along * along, s.floor));
+        width[h] = half_of(&s, &r[h], smaller(across, all(s.rest)));
+        mask |= not_below(r[h].middle + width[h], s.threshold) << LANES * h;
+      }
+      for (int h = 0; mask && h < SHARES; h++) {
+        memcpy(middle + i * AME_BLOCK_ROWS + LANES * h, &r[h].middle, sizeof(lanes));
+        memcpy(half + i * AME_BLOCK_ROWS + LANES * h, &width[h], sizeof(lanes));
+      }
+    }
+    survivors[i] = (uint16_t)mask;
+  }
+}
+
+#endif
