@@ -1,7 +1,7 @@
 /**
- * C to shared libraries, for all three platforms from any of them. `zig cc` brings compiler, linker and the C library's stubs, so
- * that no system package is needed. Every object and library is cached under a name that hashes all that went into it: a build
- * in which nothing changed reads a few hundred kilobytes and starts no compiler.
+ * C to shared libraries, for all three platforms from any of them. `zig cc` brings compiler, linker and the C library's
+ * stubs, so that no system package is needed. Every object and library is cached under a name that hashes all that went
+ * into it: a build in which nothing changed reads a few hundred kilobytes and starts no compiler.
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
@@ -72,7 +72,8 @@ export async function buildNative(options: NativeOptions): Promise<NativeLibrari
 }
 
 /**
- * Links a C program with the very objects that the libraries are made of, hidden functions included. For tests; returns the program's path.
+ * Links a C program with the very objects that the libraries are made of, hidden functions included. For tests; returns
+ * the program's path.
  * @throws BuildError with the compiler's own words
  */
 export async function buildProgram(options: NativeOptions, source: string): Promise<string> {
@@ -101,7 +102,10 @@ export async function buildProgram(options: NativeOptions, source: string): Prom
   return program;
 }
 
-/** Sources of both libraries for this kind of CPU with the include folders and extra flags of each: for another compiler. */
+/**
+ * Sources of both libraries for this kind of CPU with the include folders and extra flags of each: for another
+ * compiler.
+ */
 export function nativeSources(options: NativeOptions): { source: string; flags: string[] }[] {
   return LIBRARIES.flatMap((library) =>
     planLibrary(library, "", options).objects.map(({ source }) => ({
@@ -141,9 +145,9 @@ function planLibrary(library: Library, headers: string, options: NativeOptions):
 }
 
 /**
- * `-ffp-contract=off`: without it the compiler fuses a*b+c on arm64 and not on x86-64, and the same text would have another vector
- * there. Intrinsics that ask for a fused operation are not affected.
- * `-fno-math-errno`: nobody reads errno of a square root, and with it loops over square roots are not vectorised.
+ * `-ffp-contract=off`: without it the compiler fuses a*b+c on arm64 and not on x86-64, and the same text would have
+ * another vector there. Intrinsics that ask for a fused operation are not affected. `-fno-math-errno`: nobody reads
+ * errno of a square root, and with it loops over square roots are not vectorised.
  */
 function compileFlags(tag: PlatformTag): string[] {
   const system = tag === "macos-arm64" ? ["-D_DARWIN_C_SOURCE"] : ["-D_GNU_SOURCE"];
@@ -170,7 +174,8 @@ export function includesOf(libraries: readonly Library[], { root, cache }: Nativ
 
 async function compile(object: ObjectPlan, options: NativeOptions): Promise<void> {
   mkdirSync(dirname(object.path), { recursive: true });
-  // Relative names and the prefix map keep the checkout's place out of the object: the same source gives the same bytes.
+  // Relative names and the prefix map keep the checkout's place out of the object: the same source gives the same
+  // bytes.
   const flags = [...object.flags, `-ffile-prefix-map=${options.root}=.`];
   await produce(object.path, (path) => zig(options, ["cc", ...flags, "-c", object.source, "-o", path]));
 }

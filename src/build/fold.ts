@@ -3,9 +3,9 @@
  *
  *   bun src/build/fold.ts
  *
- * What tokens are is a stored format, so the tables are those of Unicode 14 for ever and stay in git. They follow from the
- * runtime's own Unicode functions, with what came after Unicode 14 taken for unassigned; a runtime whose version is not
- * UNICODE may know more, and must not make them.
+ * What tokens are is a stored format, so the tables are those of Unicode 14 for ever and stay in git. They follow from
+ * the runtime's own Unicode functions, with what came after Unicode 14 taken for unassigned; a runtime whose version is
+ * not UNICODE may know more, and must not make them.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,9 @@ const NEWER =
   11f12-11f3a 11f3e-11f5a 13439-13455 13460-143fa 16100-16139 16d40-16d79 16ea0-16eb8 16ebb-16ed3 1cc00-1ccfc
   1d2c0-1d2d3 1e4d0-1e4f9 1e5d0-1e5fa 1e6c0-1e6de 1e6e0-1e6f5 1e6fe-1e6ff`);
 
-/** Scripts whose words are not told apart by spaces, or badly: Thai, Lao, Myanmar, Khmer, Hangul, Han, kana, Bopomofo. */
+/**
+ * Scripts whose words are not told apart by spaces, or badly: Thai, Lao, Myanmar, Khmer, Hangul, Han, kana, Bopomofo.
+ */
 const UNSPACED = ranges(`0e00-0eff 1000-109f 1100-11ff 1780-17ff 3005-3007 3021-3029 3040-318f 31a0-31bf 31f0-31ff
   3400-4dbf 4e00-9fff a960-a97f aa60-aa7f ac00-d7ff f900-faff ff66-ff9f 20000-3ffff`);
 

@@ -7,8 +7,8 @@ import { Glob } from "bun";
 const ROOT = join(import.meta.dir, "../..");
 
 /**
- * The folders of a picture in ARCHITECTURE.md, from the ground up: a line a floor, its folders parted by dots and followed by what they are
- * for. Folders on one floor may not import each other.
+ * The folders of a picture in ARCHITECTURE.md, from the ground up: a line a floor, its folders parted by dots and
+ * followed by what they are for. Folders on one floor may not import each other.
  */
 function floorsOf(heading: string): string[][] {
   const text = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
@@ -69,8 +69,8 @@ test("native code is reached through ffi only", async () => {
 });
 
 /**
- * The folders of the libraries in C, from the ground up; folders on one floor may not include each other. Headers at a library's
- * root lie below them all, its other files above.
+ * The folders of the libraries in C, from the ground up; folders on one floor may not include each other. Headers at a
+ * library's root lie below them all, its other files above.
  */
 const C_FLOORS: Record<string, readonly (readonly string[])[]> = {
   ame_kernel: [

@@ -1,4 +1,7 @@
-/** The tables by which letters fold are what their script makes: tokens and vectors that are stored depend on each entry. */
+/**
+ * The tables by which letters fold are what their script makes: tokens and vectors that are stored depend on each
+ * entry.
+ */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** The table of common terms is what its sources in the project say it is. What needs the counted texts is in prior/README.md. */
+/**
+ * The table of common terms is what its sources in the project say it is. What needs the counted texts is in
+ * prior/README.md.
+ */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * `npm run test:native`: the C tests and the fuzz drivers under AddressSanitizer with UndefinedBehaviorSanitizer, and the tests under
- * ThreadSanitizer, with the system's compiler (the one from npm has no sanitizer libraries).
+ * `npm run test:native`: the C tests and the fuzz drivers under AddressSanitizer with UndefinedBehaviorSanitizer, and
+ * the tests under ThreadSanitizer, with the system's compiler (the one from npm has no sanitizer libraries).
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Paragraphs to pieces of one length: a term is common where it is in many pieces, which is only to be said of like pieces. */
+/**
+ * Paragraphs to pieces of one length: a term is common where it is in many pieces, which is only to be said of like
+ * pieces.
+ */
 
 /** Words of a piece. */
 const TARGET = 200;

@@ -103,7 +103,10 @@ BurntSushi/ripgrep  3fce3b5bb0236da2df6d99672afb8a719642eca7  MIT OR Unlicense  
 preactjs/preact  f6c6cda581e1123095c56f9fc232b82fc518e426  MIT  LICENSE
 `);
 
-/** Endings of code. Tables, copies of others' code and what a program wrote would tell nothing about how code is written. */
+/**
+ * Endings of code. Tables, copies of others' code and what a program wrote would tell nothing about how code is
+ * written.
+ */
 const CODE_FILES =
   /\.(tsx?|m?js|jsx|vue|py|rs|go|java|kt|c|h|cpp|hpp|cc|cs|rb|php|swift|z?sh|sql|s?css|html|ya?ml|toml)$/;
 const NO_CODE =

@@ -24,10 +24,16 @@ const LANGUAGE_SHARE = 0.7;
 const PIECES_MIN = 3;
 /** A source with fewer pieces is no witness of whether a word of another one is common. */
 const WITNESS_MIN = 50;
-/** A share counts up to this many times that of a witness. Two honest sources differ by less in nearly all of their words. */
+/**
+ * A share counts up to this many times that of a witness. Two honest sources differ by less in nearly all of their
+ * words.
+ */
 const TIMES_MAX = 10;
 const SHARE_MAX = 0.98;
-/** A share of one in a thousand weighs 1. The power was found by experiment: common terms weigh more than their logarithm says. */
+/**
+ * A share of one in a thousand weighs 1. The power was found by experiment: common terms weigh more than their
+ * logarithm says.
+ */
 const SHARE_OF_ONE = 1000;
 const POWER = 0.35;
 /** What a word of the hand-written list weighs at most, by tier. */
@@ -82,9 +88,9 @@ function bounded(term: string, sources: Counts[], of: Counts): number {
 }
 
 /**
- * In which share of a group's pieces each term occurs. No source counts for more than TIMES_MAX times what another one says, and
- * for nothing where no other one has the term: else the name of whatever it is about would be a common word of the language.
- * What a source lost that way is `own` to it: its name, a tab, the term.
+ * In which share of a group's pieces each term occurs. No source counts for more than TIMES_MAX times what another one
+ * says, and for nothing where no other one has the term: else the name of whatever it is about would be a common word
+ * of the language. What a source lost that way is `own` to it: its name, a tab, the term.
  */
 function shares(sources: Counts[], own: Set<string>): Map<string, number> {
   const total = sources.reduce((sum, { pieces }) => sum + pieces, 0);

@@ -84,7 +84,9 @@ function utterances(json: string): string[] {
   return dialogues.map(({ utterances }) => squeeze((utterances ?? []).map(({ text }) => text ?? "").join("\n")));
 }
 
-/** Requests sorted by what they want, twenty of different kinds to a paragraph: a card is dealt from each pile in turn. */
+/**
+ * Requests sorted by what they want, twenty of different kinds to a paragraph: a card is dealt from each pile in turn.
+ */
 function intents(json: string): string[] {
   const data = JSON.parse(json) as Record<string, [request: string, intent: string][]>;
   const piles = new Map<string, string[]>();

@@ -3,8 +3,9 @@
  *
  *   bun src/build/prior/pieces.ts CLONES OUT
  *
- * CLONES holds a clone of each repository as owner+name, bare or not. OUT gets a file for each group (a kind of English, or
- * another language) and source, named group.source.pieces; count.c says what is in it. The same clones give the same bytes.
+ * CLONES holds a clone of each repository as owner+name, bare or not. OUT gets a file for each group (a kind of
+ * English, or another language) and source, named group.source.pieces; count.c says what is in it. The same clones give
+ * the same bytes.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The texts that are counted, as data. Each is in the public domain or under a licence that lets anyone count its words and say
- * what came out: MIT, Apache-2.0, BSD, CC0, CC BY. No text is in the project, only how common words are.
+ * The texts that are counted, as data. Each is in the public domain or under a licence that lets anyone count its words
+ * and say what came out: MIT, Apache-2.0, BSD, CC0, CC BY. No text is in the project, only how common words are.
  */
 import { FAMILIES } from "./families.ts";
 

@@ -6,7 +6,9 @@
 
 const BUCKETS = 2048;
 const WIDTH = 8;
-/** Level l stands for the weight (l + 1) / PARTS; the level after the last would be no weight at all, and has no entry. */
+/**
+ * Level l stands for the weight (l + 1) / PARTS; the level after the last would be no weight at all, and has no entry.
+ */
 export const PARTS = 17;
 export const LEVELS = 16;
 
@@ -62,8 +64,8 @@ function entry([term, level]: Level): Entry {
 }
 
 /**
- * Two terms of one fingerprint that share a bucket cannot be told apart there. The lower level wins, and stays in the shared
- * bucket, where a look-up of the other one finds it too.
+ * Two terms of one fingerprint that share a bucket cannot be told apart there. The lower level wins, and stays in the
+ * shared bucket, where a look-up of the other one finds it too.
  */
 function withoutTwins(entries: Entry[]): { kept: Entry[]; lost: string[] } {
   const taken = new Map<number, Entry>();
@@ -85,7 +87,9 @@ function withoutTwins(entries: Entry[]): { kept: Entry[]; lost: string[] } {
 
 const STEPS_MAX = 2000;
 
-/** Each entry into the emptier one of its two buckets; from two full ones another entry has to move to its other bucket. */
+/**
+ * Each entry into the emptier one of its two buckets; from two full ones another entry has to move to its other bucket.
+ */
 function place(entries: Entry[]): Entry[][] {
   const table: Entry[][] = Array.from({ length: BUCKETS }, () => []);
   for (const one of entries) for (const bucket of one.pinned) table[bucket]!.push(one);
@@ -116,11 +120,15 @@ function hexFloat(value: number): string {
 }
 
 const HEAD = `/* Weights of common terms: what stands in for inverse document frequencies, which a stateless embedder cannot know.
- * Made by src/build/prior/table.ts from prior.tsv; what was counted, and how to count anew, is in the README there. An entry is
- * fingerprint << 4 | level, a row is a bucket: prior.c says where a term is looked up. A change of one entry changes vectors. */
+ * Made by src/build/prior/table.ts from prior.tsv; what was counted, and how to count anew, is in the README there. An
+ * entry is fingerprint << 4 | level, a row is a bucket: prior.c says where a term is looked up. A change of one entry
+ * changes vectors. */
 `;
 
-/** The table as a C header, and the terms that have no entry of their own in it. @throws Error where too many terms are kept */
+/**
+ * The table as a C header, and the terms that have no entry of their own in it. @throws Error where too many terms are
+ * kept
+ */
 export function header(levels: Level[]): { text: string; lost: string[] } {
   const byLevel = levels.map(entry).sort((a, b) => a.level - b.level || (a.term < b.term ? -1 : 1));
   const { kept, lost } = withoutTwins(byLevel);
