@@ -295,7 +295,7 @@ export class NativeCollection {
     return decodePartitions(answer, words.number(3));
   }
 
-  /** Reads every saved byte and compares checksums. */
+  /** Reads every saved byte and compares checksums; checks that what is in memory holds together. */
   verify(watch?: Watch): Promise<void> {
     return this.workers.submit(Op.VERIFY, this.handle, undefined, watch);
   }

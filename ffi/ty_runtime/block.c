@@ -43,6 +43,12 @@ void ty_block_levels(const uint8_t *blocks, uint32_t dim, uint64_t at, float *sc
   memcpy(offset, from + LINE, sizeof *offset);
 }
 
+void ty_block_summary(const uint8_t *blocks, uint32_t dim, uint64_t at, ame_i4_info *info, float *bias) {
+  const uint8_t *from = blocks + start_of(dim, at) + groups_of(dim) * LINE;
+  float *const columns[COLUMNS] = {&info->scale, &info->offset, &info->err, &info->norm, bias};
+  for (uint32_t i = 0; i < COLUMNS; i++) memcpy(columns[i], from + i * LINE, PIECE);
+}
+
 void ty_block_codes(const uint8_t *blocks, uint32_t dim, uint64_t at, uint64_t first, uint64_t count, uint8_t *out) {
   const uint8_t *from = blocks + start_of(dim, at) + first * LINE;
   for (uint64_t g = 0; g < count; g++) memcpy(out + g * PIECE, from + g * LINE, PIECE);

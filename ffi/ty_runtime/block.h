@@ -18,6 +18,8 @@ void ty_block_put(uint8_t *blocks, uint32_t dim, uint64_t at, const uint8_t *cod
 void ty_block_copy(uint8_t *to, uint64_t to_at, const uint8_t *from, uint64_t from_at, uint32_t dim);
 /* A row's scale and offset. */
 void ty_block_levels(const uint8_t *blocks, uint32_t dim, uint64_t at, float *scale, float *offset);
+/* All that ty_block_put took of a row but its codes. */
+void ty_block_summary(const uint8_t *blocks, uint32_t dim, uint64_t at, ame_i4_info *info, float *bias);
 /* The codes of `count` groups of eight dimensions from group `first` on, 4 bytes a group. */
 void ty_block_codes(const uint8_t *blocks, uint32_t dim, uint64_t at, uint64_t first, uint64_t count, uint8_t *out);
 

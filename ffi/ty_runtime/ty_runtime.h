@@ -355,7 +355,8 @@ typedef struct ty_partitions_args {
 } ty_partitions_args;
 TY_API ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *err);
 
-/* Reads every byte of the saved files and compares checksums. */
+/* Reads every byte of the saved files and compares checksums, and checks that what is in memory holds together: counts,
+ * tables, partitions, indexes and statistics of the rows they are about. TY_CORRUPT names what is wrong. */
 TY_API ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err);
 
 /* Copies the saved state into a directory that is there and has none of its names: files of mode 0600, synced, the

@@ -1,8 +1,10 @@
 /* Reads every committed byte and compares checksums. The files are read afresh and not through the mappings that
- * questions use, so that what is checked is what another process would open. */
+ * questions use, so that what is checked is what another process would open. Then the open collection is held against
+ * its invariants. */
 #include <string.h>
 #include <time.h>
 #include "store.h"
+#include "validate.h"
 
 #define STEP       TY_RESIDENT_MOST /* 3 ms; what is read does not stay resident */
 #define TRIES      5u
@@ -113,7 +115,7 @@ static ty_status check_files(check *k) {
   return status == TY_OK ? check_id_map(k) : status;
 }
 
-ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err) {
+static ty_status check_saved(ty_collection *c, ty_progress *progress, ty_error *err) {
   for (uint64_t tries = 1;; tries++) {
     ty_collection *t = NULL;
     ty_status status = ty_enter(c, err);
@@ -133,4 +135,9 @@ ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err) {
     ty_leave(c);
     if (!moved) return status;
   }
+}
+
+ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err) {
+  ty_status status = check_saved(c, progress, err);
+  return status == TY_OK ? ty_validate(c, err) : status;
 }

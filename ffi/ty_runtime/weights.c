@@ -194,6 +194,18 @@ done:
   return status;
 }
 
+bool ty_weights_agree(const ty_collection *c, const ty_segment *s, const uint64_t *live) {
+  ty_weights *w = c->weights;
+  const part *p = s->is_base ? &w->base : &w->delta;
+  pthread_mutex_lock(&w->lock);
+  bool good = w->stale || w->delta.rows != c->delta.count ||
+              (p->rows == s->count && p->counted == s->live &&
+               (s->count == 0 || memcmp(p->dead, s->dead, (size_t)s->count) == 0) &&
+               memcmp(p->sums, live, c->dim * sizeof *live) == 0);
+  pthread_mutex_unlock(&w->lock);
+  return good;
+}
+
 /* Sums are at most 2^62 and factors at most 2^80, a question's elements below 2^128: no square overflows a double, and
  * none that is not 0 vanishes. */
 void ty_weights_apply(const ty_collection *c, float *query) {

@@ -36,6 +36,9 @@ void ty_weights_note(ty_weights *w, ty_weights_change change);
 ty_status ty_weights_sync(const ty_collection *c, ty_error *err);
 /* How many rows that has to count, about; UINT64_MAX where another thread is at it. */
 uint64_t ty_weights_pending(const ty_collection *c);
+/* False where what is counted of a segment, the base or the delta, is not `live`, dim sums over its live rows. True
+ * where the next sync brings it in step. */
+bool ty_weights_agree(const ty_collection *c, const ty_segment *s, const uint64_t *live);
 /* Weighs a question in place and scales it to unit length. A zero question stays, and so does any where no live row
  * holds anything. After a sync, on any number of threads. */
 void ty_weights_apply(const ty_collection *c, float *query);

@@ -284,7 +284,7 @@ export class Collection {
     return this.ask(() => this.native.partitions().map(plain));
   }
 
-  /** Reads every saved byte and compares checksums; an OSError names what is damaged. */
+  /** Reads every saved byte and compares checksums, and checks that what is in memory holds together; an OSError names what is damaged. */
   verify(watch?: Watch): Promise<void> {
     return this.writer.inTurn(() => this.native.verify(watch));
   }

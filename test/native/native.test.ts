@@ -15,6 +15,7 @@ const PROGRAMS = [
   "store_test",
   "store_test - spill",
   "types_test",
+  "validate_test",
   "weights_test",
 ];
 

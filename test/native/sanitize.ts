@@ -18,6 +18,7 @@ const TESTS = [
   ["store_test"],
   ["store_test", "-", "spill"],
   ["types_test"],
+  ["validate_test"],
   ["weights_test"],
 ] as const;
 const FUZZERS = [

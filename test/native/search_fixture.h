@@ -13,6 +13,7 @@
 #include "../../ffi/ty_runtime/lexical_runs.h"
 #include "../../ffi/ty_runtime/scan.h"
 #include "../../ffi/ty_runtime/store.h"
+#include "../../ffi/ty_runtime/validate.h"
 
 typedef struct model_row { /* what the naive answers are computed from */
   uint64_t row;

@@ -582,6 +582,7 @@ static void test_long_question(uint64_t seed) {
     before = record.score;
     at += record_bytes(&record);
   }
+  CHECK_MESSAGE(ty_validate_lexical(&f->c, &err) == TY_OK, "%s", err.message);
   ty_buffer_free(&query);
   ty_buffer_free(&bytes);
   free(r.rows);
@@ -693,6 +694,7 @@ static void ask_both(ty_collection *c, const float *query, const char *words, an
   ty_lexical_search_args words_args = lexical_args(words, 50);
   CHECK_MESSAGE(ty_search_lexical(c, &words_args, &err) == TY_OK, "lexical: %s", err.message);
   read_answer(lexical, words_args.out_count);
+  CHECK_MESSAGE(ty_validate(c, &err) == TY_OK, "%s", err.message);
 }
 
 /* Writes into the newest file of a role, from its end where `at` is negative; what was there comes back in `bytes`.
@@ -830,10 +832,12 @@ static void test_store(uint64_t seed) {
   CHECK(memcmp(lexical[0].scores, lexical[1].scores, sizeof lexical->scores) == 0);
   ty_search_args probing = search_args(query, 10, 0, "b", 0);
   CHECK(ty_search(c, &probing, &err) == TY_OK && probing.out_count == 10);
+  CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "verify: %s", err.message);
   ty_collection_close(c);
   CHECK_MESSAGE(ty_collection_open(env, dir, &c, &err) == TY_OK, "open: %s", err.message);
   ask_both(c, query, words, &dense[0], &lexical[0]);
   CHECK(memcmp(&dense[0], &dense[1], sizeof *dense) == 0 && memcmp(&lexical[0], &lexical[1], sizeof *lexical) == 0);
+  CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "verify: %s", err.message);
   ty_collection_close(c);
   test_damaged_file(env, dir);
   ty_env_close(env);

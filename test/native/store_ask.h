@@ -39,8 +39,8 @@ static void test_follow_is_bounded(void) {
   CHECK(ty_collection_open(env, dir, &none, &err) == TY_BUSY && none == NULL);
   env->os.open = unmoved.open;
   CHECK(model_equal(a, &m));
-  ty_collection_close(a);
-  ty_collection_close(b);
+  close_checked(a);
+  close_checked(b);
 }
 
 /* ---- Questions that are too large for a thread ----------------------------------------------------------------------
@@ -131,7 +131,7 @@ static void test_bounded_questions(void) {
   CHECK(lexical_within(c, "nowhere", 7, 100 * 32) == TY_LARGE); /* new rows have to be counted first */
   CHECK(lexical_within(c, "nowhere", 7, 0) == TY_OK);
   CHECK(lexical_within(c, "nowhere", 7, 100 * 32) == TY_OK);
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 #endif

@@ -36,7 +36,7 @@ static ty_status opened_with(const char *dir, const file *f, uint64_t at) {
                                     .out_capacity = sizeof answer};
     status = ty_search_lexical(c, &words, &err); /* what is wrong with an index is told where it is asked */
   }
-  ty_collection_close(c);
+  close_checked(c);
   for (int i = 0; i < file_count; i++) write_file(dir, files[i].name, files[i].data, files[i].bytes);
   return status;
 }
@@ -65,7 +65,7 @@ static void make_all_kinds(char dir[320]) {
   CHECK(ty_begin(c, &err) == TY_OK && ty_build_ivf(c, &ivf, NULL, &err) == TY_OK && ivf.built > 0);
   put_versions(c, &m, 5, 3, 50);
   CHECK(ty_save(c, &err) == TY_OK);
-  ty_collection_close(c);
+  close_checked(c);
   read_files(dir);
 }
 
@@ -181,7 +181,7 @@ static void test_find_without_memory(void) {
   ty_collection *c = open_new(env, dir);
   put_versions(c, &m, 0, 5, 1);
   CHECK(ty_save(c, &err) == TY_OK);
-  ty_collection_close(c);
+  close_checked(c);
   c = open_saved(env, dir);
   uint64_t end = content_id(2, id), live = c->base.live;
   ty_ref row;
@@ -200,7 +200,7 @@ static void test_find_without_memory(void) {
   CHECK(ty_delete(c, &gone, &err) == TY_OK && gone.removed == 1);
   m.version[2] = 0;
   CHECK(ty_save(c, &err) == TY_OK && saved_equal(env, dir, &m));
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 #endif

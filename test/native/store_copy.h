@@ -60,9 +60,9 @@ static void test_copy(void) {
                 err.message);
   ty_collection *copy = open_saved(env, to);
   CHECK(ty_verify(copy, NULL, &err) == TY_OK && model_equal(copy, &m));
-  ty_collection_close(copy);
+  close_checked(copy);
   CHECK(fingerprint(dir) == before);
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 #endif

@@ -106,7 +106,7 @@ static void check_damaged(const char *dir) {
         strstr(err.message, "collection.json is missing") != NULL);
   c = open_new(env, dir);
   CHECK(ty_begin(c, &err) == TY_CORRUPT);
-  ty_collection_close(c);
+  close_checked(c);
   CHECK(fingerprint(dir) == before);
 }
 
@@ -118,7 +118,7 @@ static void check_free(const char *dir) {
   put_versions(c, &m, 3, 7, 500);
   CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "%s", err.message);
   CHECK(saved_equal(env, dir, &m) && !has(dir, ".first-save"));
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 static void test_first_save(void) {
@@ -154,7 +154,7 @@ static void test_first_save(void) {
     ty_collection *next = open_saved(env, dir);
     CHECK(ty_begin(next, &err) == TY_OK);
     ty_rollback(next);
-    ty_collection_close(next);
+    close_checked(next);
     lose_manifest(dir);
     check_damaged(dir);
   }

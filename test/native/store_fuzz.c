@@ -53,6 +53,7 @@ static void ask(ty_collection *c) {
   ty_stats(c, &stats, &err);
   ty_partitions_args partitions = {.out = out, .out_capacity = sizeof out};
   ty_partitions(c, &partitions, &err);
+  ty_validate(c, &err);
 }
 
 /* Opens what stands in the directory. 1 where the damage was told, or does no harm. */
@@ -188,7 +189,7 @@ static void torn_tail(const char *dir, model *m) {
   CHECK(access(path, F_OK) != 0);
   snprintf(path, sizeof path, "%s/repo-1.fingerprints", dir);
   CHECK(access(path, F_OK) == 0);
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 /* One collection with everything in it. */
@@ -208,10 +209,12 @@ static void fuzz(uint64_t tries) {
     random_changes(c, &m, 5);
     CHECK(ty_save(c, &err) == TY_OK);
   }
-  ty_collection_close(c);
+  close_checked(c);
   read_files(dir);
+  model_damaged = true;
   damage(dir, &m, tries);
   numbers(dir, tries / 4);
+  model_damaged = false;
   torn_tail(dir, &m);
   for (int i = 0; i < file_count; i++) free(files[i].data);
 }

@@ -49,5 +49,5 @@ static void test_spill(void) {
   ty_rollback(c);
   put_versions(c, &m, 0, 3, 1);
   CHECK(ty_save(c, &err) == TY_OK && spill_names(dir) == 0 && saved_equal(env, dir, &m));
-  ty_collection_close(c);
+  close_checked(c);
 }

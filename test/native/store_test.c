@@ -99,7 +99,7 @@ static void test_semantics(void) {
   ty_stats_args stats;
   CHECK(ty_stats(c, &stats, &err) == TY_OK && stats.values[TY_STAT_GENERATION] == 3 &&
         stats.values[TY_STAT_UNSAVED_ROWS] == 0);
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 static void test_empty(void) {
@@ -121,7 +121,7 @@ static void test_empty(void) {
   CHECK(ty_begin(c, &err) == TY_OK);
   random_changes(c, &m, 5);
   CHECK(ty_save(c, &err) == TY_OK && saved_equal(env, dir, &m) && ty_verify(c, NULL, &err) == TY_OK);
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 /* Saves, roll-backs, rewrites and reopenings in random order; a second handle follows all of it. */
@@ -167,8 +167,8 @@ static void test_random(uint64_t seed) {
       follower = other;
     }
   }
-  ty_collection_close(c);
-  ty_collection_close(follower);
+  close_checked(c);
+  close_checked(follower);
 }
 
 /* ---- Failures -------------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ static void test_failures(int what, int code, uint32_t sticky) {
   CHECK(ty_begin(c, &err) == TY_OK && finish(c, COMPACT) == TY_OK);
   CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "verify: %s", err.message);
   CHECK(saved_equal(env, dir, &m));
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 /* ---- Readers beside a rewrite ---------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ static void *read_on(void *arg) {
       r->asked++;
     }
   }
-  ty_collection_close(own);
+  close_checked(own);
   return NULL;
 }
 
@@ -297,7 +297,7 @@ static void *verify_on(void *arg) {
     if (ty_verify(own, NULL, &e) != TY_OK) r->wrong++, fprintf(stderr, "verify beside a writer: %s\n", e.message);
     r->verified++;
   }
-  ty_collection_close(own);
+  close_checked(own);
   return NULL;
 }
 
@@ -327,7 +327,7 @@ static void test_readers(void) {
   CHECK(checker.wrong == 0 && checker.verified > 0);
   CHECK_MESSAGE(r.wrong == 0 && r.asked > 10, "%d of %d questions went wrong", r.wrong, r.asked);
   CHECK(model_equal(c, &m));
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 /* ---- Files that are others than they were ---------------------------------------------------------------------------
@@ -383,11 +383,11 @@ static void test_made_anew(void) {
       CHECK_MESSAGE(ty_save(old[1], &err) == TY_OK, "%s", err.message);
       CHECK(model_equal(old[1], &m) && model_equal(old[0], &m) && saved_equal(env, dir, &m));
     }
-    ty_collection_close(c);
+    close_checked(c);
     if (round == 0) remove_tree(dir);
   }
-  ty_collection_close(old[0]);
-  ty_collection_close(old[1]);
+  close_checked(old[0]);
+  close_checked(old[1]);
 }
 
 /* Names, sizes, inodes and times of a directory's files but the lock's, whose holder may change, as one number; 0
@@ -430,7 +430,7 @@ static void make_anew(foreign *f) {
     ty_error e;
     CHECK(ty_save(c, &e) == TY_OK);
   }
-  ty_collection_close(c);
+  close_checked(c);
   f->print = fingerprint(f->dir);
 }
 
@@ -558,7 +558,7 @@ static void test_copied_over(void) {
   put_versions(c, &m, 6, 30, 21);
   CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "%s", err.message);
   CHECK(model_equal(c, &m) && saved_equal(env, dir, &m) && ty_verify(c, NULL, &err) == TY_OK);
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 /* What a full disk took of a save is given back: there may be nothing else to delete and compact in. */
@@ -593,7 +593,7 @@ static void test_tail_cut(void) {
     CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "call %llu: %s", (unsigned long long)n, err.message);
   }
   CHECK(saved_equal(env, dir, &m));
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 /* A save or compaction fails in one process after it put its id map into place; the other one had compared the map
@@ -619,8 +619,8 @@ static void test_id_map_of_another(int what) {
     CHECK_MESSAGE(ty_save(a, &err) == TY_OK, "%s", err.message);
     CHECK_MESSAGE(ty_verify(a, NULL, &err) == TY_OK, "call %llu: %s", (unsigned long long)n, err.message);
     CHECK(model_equal(a, &m) && model_equal(b, &m));
-    ty_collection_close(a);
-    ty_collection_close(b);
+    close_checked(a);
+    close_checked(b);
     remove_tree(dir);
     if (status == TY_OK && calls < n) break;
   }
@@ -634,7 +634,7 @@ static void test_damaged_source(void) {
   ty_collection *c = open_new(env, dir);
   put_versions(c, &m, 0, 6, 1);
   CHECK(ty_save(c, &err) == TY_OK);
-  ty_collection_close(c);
+  close_checked(c);
   uint64_t bytes = find_files(dir, "base-", path), at = 0;
   FILE *f = fopen(path, "r+b");
   CHECK(fread(answer, 1, bytes, f) == bytes);
@@ -678,7 +678,7 @@ static void test_submit(void) {
   while (done_count < 1) usleep(100);
   for (int i = 1; i < 6; i++) CHECK(ty_submit(own, TY_OP_SAVE, c, NULL, NULL, &errors[i], on_done, 8) == TY_OK);
   while (done_count < 6) usleep(100);
-  ty_collection_close(c);
+  close_checked(c);
   ty_env_close(own);
 }
 
@@ -697,7 +697,7 @@ static void test_close_waits(void) {
   CHECK(ty_save(c, &err) == TY_OK);
   ty_error errors[8];
   for (int i = 0; i < 8; i++) CHECK(ty_submit(env, TY_OP_VERIFY, c, NULL, NULL, &errors[i], on_answer, 1) == TY_OK);
-  ty_collection_close(c);
+  close_checked(c);
   for (int i = 0; i < 10000 && answered < 8; i++) usleep(100);
   CHECK(answered == 8);
 }
@@ -719,8 +719,8 @@ static void test_adopt(void) {
   random_changes(b, &m, 9);
   CHECK(ty_save(b, &err) == TY_OK && model_equal(a, &m));
   CHECK(ty_begin(d, &err) == TY_INVALID && strstr(err.message, "dim") != NULL);
-  ty_collection_close(a);
-  ty_collection_close(b);
+  close_checked(a);
+  close_checked(b);
   ty_collection_close(d);
 }
 

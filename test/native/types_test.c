@@ -49,7 +49,7 @@ static void test_life(uint64_t seed) {
     CHECK(ty_sample(c, &some, &err) == TY_OK && some.out_count == c->base.live + c->delta.live);
   }
   CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "verify: %s", err.message);
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 /* ---- Exactness on many rows -----------------------------------------------------------------------------------------
@@ -181,14 +181,14 @@ static void test_exact(uint64_t seed) {
   check_wide(c, rows, "in a base");
   CHECK_MESSAGE(put_wide(c, rows, MANY - 900, 900) == TY_OK, "%s", err.message);
   check_wide(c, rows, "in base and delta");
-  ty_collection_close(c);
+  close_checked(c);
   c = open_saved(env, dir);
   check_wide(c, rows, "opened again");
   ty_compact_args compact;
   CHECK(ty_begin(c, &err) == TY_OK && ty_compact(c, &compact, NULL, &err) == TY_OK && compact.reclaimed_rows == 200);
   check_wide(c, rows, "compacted");
   if (model_is("f32") && !model_is("cosine")) CHECK((c->base.vectors == NULL) == (model_codes == ALL_CODES));
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 /* ---- Files that are made to fit again -------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ static void test_without_section(void) {
     CHECK(ty_begin(c, &err) == TY_OK);
     random_changes(c, &m, 30);
     CHECK(ty_save(c, &err) == TY_OK);
-    ty_collection_close(c);
+    close_checked(c);
     strip_section(dir, sections[i / 4]);
     snprintf(said, sizeof said, "no section %u", sections[i / 4]);
     CHECK(ty_collection_open(env, dir, &c, &err) == TY_CORRUPT && strstr(err.message, said) != NULL);
@@ -354,13 +354,13 @@ static void test_one_ordinary_row(void) {
     delete_one(c, 20);
     compact_now(c);
     CHECK(c->base.vectors == NULL && c->base.count == 8 && c->store->files.base.bytes == small);
-    ty_collection_close(c);
+    close_checked(c);
     c = open_saved(env, dir);
     CHECK(c->base.vectors == NULL);
     for (uint32_t i = 0; i < 8; i++) check_vector(c, i, rows[i]);
     CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "%s", err.message);
   }
-  ty_collection_close(c);
+  close_checked(c);
   model_codes = NO_CODES;
 }
 
@@ -376,7 +376,7 @@ static void small_delta(const char *dir, model *m) {
   model_put(m, 1, 7);
   ty_put_args args = batch_args(&b, TY_ADD);
   CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK && ty_save(c, &err) == TY_OK);
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 static void patch_delta(const char *dir, uint64_t at, const void *data, uint64_t bytes) {
@@ -415,7 +415,7 @@ static void test_malformed(void) {
     ty_status status = ty_collection_open(env, dir, &c, &err);
     CHECK_MESSAGE(status == TY_CORRUPT && strstr(err.message, "a row's vector is malformed at offset 128") != NULL,
                   "case %d: status %d, %s", (int)i, (int)status, err.message);
-    if (status == TY_OK) ty_collection_close(c);
+    if (status == TY_OK) close_checked(c);
   }
   /* Levels beyond what the bound is proved for, though finite: the row is found by looking at it. */
   char dir[320];
@@ -434,7 +434,7 @@ static void test_malformed(void) {
                            .out = answer,
                            .out_capacity = sizeof answer};
   CHECK(ty_search(c, &search, &err) == TY_OK && search.out_count == 1 && search.scored_rows == 1);
-  ty_collection_close(c);
+  close_checked(c);
 }
 
 /* A manifest with another type than the files were written in. */
@@ -453,7 +453,7 @@ static void test_other_type(void) {
       ty_status status = ty_collection_open(env, dir, &c, &err);
       CHECK_MESSAGE(status == (i == k ? TY_OK : TY_CORRUPT), "%s as %s: %d, %s", dtypes[i], dtypes[k], (int)status,
                     err.message);
-      if (status == TY_OK) ty_collection_close(c);
+      if (status == TY_OK) close_checked(c);
     }
   }
   model_dtype = "f32";
@@ -483,7 +483,7 @@ static void test_metric_of_the_base(void) {
   CHECK(ty_begin(theirs, &err) == TY_OK && ty_save(theirs, &err) == TY_OK);
   CHECK(ty_begin(mine, &err) == TY_INVALID && strstr(err.message, "another metric") != NULL);
   ty_collection_close(mine);
-  ty_collection_close(theirs);
+  close_checked(theirs);
   model_metric = "inner_product";
 }
 
@@ -526,9 +526,9 @@ static void test_too_large(void) {
       CHECK_MESSAGE(status == TY_INVALID && strstr(err.message, cases[i].message) != NULL && c->delta.live == 0,
                     "case %d: %d, %s", (int)i, (int)status, err.message);
     CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "%s", err.message);
-    ty_collection_close(c);
+    close_checked(c);
     c = open_saved(env, dir);
-    ty_collection_close(c);
+    close_checked(c);
   }
 }
 

@@ -171,14 +171,14 @@ static void test_life(uint64_t seed) {
     if (rng() % 2) CHECK_MESSAGE(weighs(other, &m), "%s, step %d: the other handle", model_dtype, i);
     if (rng() % 6 == 0) check_rewrite(rng() % 2 ? a : b, &m, (int)(rng() % 2));
     if (rng() % 6 == 0) {
-      ty_collection_close(b);
+      close_checked(b);
       b = open_saved(env, dir);
     }
   }
   CHECK(weighs(a, &m) && weighs(b, &m));
   CHECK_MESSAGE(ty_verify(a, NULL, &err) == TY_OK, "%s", err.message);
-  ty_collection_close(a);
-  ty_collection_close(b);
+  close_checked(a);
+  close_checked(b);
 }
 
 /* ---- Edges ----------------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ static void test_edges(void) {
   CHECK(ask(c, huge, 1, &h) == TY_OK && h.count == 2 && isfinite(h.scores[0]) && isfinite(h.scores[1]) &&
         h.scores[0] > 0);
   CHECK(ask(c, query, 0, &plain) == TY_OK && ask(c, query, 1, &h) == TY_OK && h.scores[0] != plain.scores[0]);
-  ty_collection_close(c);
+  close_checked(c);
   const char *const others[] = {"cosine", "l2"};
   for (int i = 0; i < 2; i++) {
     model m = {0};
@@ -220,7 +220,7 @@ static void test_edges(void) {
     random_changes(c, &m, 10);
     CHECK(ty_save(c, &err) == TY_OK && c->base.squares == NULL);
     CHECK(ask(c, query, 1, &h) == TY_INVALID && ask(c, query, 0, &h) == TY_OK);
-    ty_collection_close(c);
+    close_checked(c);
   }
   model_metric = "inner_product";
 }
@@ -284,7 +284,7 @@ static void test_wrong_sums(void) {
   CHECK(ty_save(c, &err) == TY_OK && base_sums_are(c, &m));
   snprintf(base, sizeof base, "%s", c->store->files.base.name);
   uint64_t rows = c->base.count;
-  ty_collection_close(c);
+  close_checked(c);
   /* More than rows can hold. */
   patch_base(dir, base, rows * TY_WEIGHTS_ONE + 1);
   CHECK(ty_collection_open(env, dir, &c, &err) == TY_CORRUPT && strstr(err.message, "sums of squares") != NULL);
@@ -344,8 +344,8 @@ static void test_beside(void) {
   atomic_store(&stop, 1);
   for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
   CHECK(atomic_load(&bad) == 0 && weighs(c, &m) && weighs(reader, &m));
-  ty_collection_close(reader);
-  ty_collection_close(c);
+  close_checked(reader);
+  close_checked(c);
 }
 
 int main(int argc, char **argv) {
