@@ -6,14 +6,25 @@ import { parseArguments } from "../src/memory/arguments.ts";
 import { Memory } from "../src/memory/memory.ts";
 import { Repositories } from "../src/memory/repositories.ts";
 import type { CallContext, VerbName } from "../src/memory/requests.ts";
+import type { Native } from "../src/runtime/libraries.ts";
 import { Store } from "../src/store/store.ts";
 import { MultigramEmbedder } from "../src/texts/kernel.ts";
-import { openBuiltNative } from "./native.ts";
+import { checkCollections } from "./complete-check.ts";
+import { builtLibraries, openBuiltNative } from "./native.ts";
 
 const ROOT = join(import.meta.dir, "..");
 
-/** The libraries of this checkout. */
-export const native = openBuiltNative;
+let checked: Promise<Native> | undefined;
+
+/** The libraries of this checkout. In a test every collection is checked when it is closed and at the test's end. */
+export function native(): Promise<Native> {
+  checked ??= Promise.all([openBuiltNative(), builtLibraries()]).then(([opened, { runtime }]) => {
+    // A process that a test started has no such end.
+    if (Bun.main.endsWith(".test.ts")) checkCollections(opened.env, runtime);
+    return opened;
+  });
+  return checked;
+}
 
 /** A directory of its own; `npm test` removes what tests leave. */
 export function scratchDir(): string {

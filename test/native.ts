@@ -6,12 +6,17 @@ import { type Native, openNative } from "../src/runtime/libraries.ts";
 
 const ROOT = join(import.meta.dir, "..");
 
+let built: ReturnType<typeof buildNative> | undefined;
 let opened: Promise<Native> | undefined;
+
+/** Builds what changed. */
+export function builtLibraries(): ReturnType<typeof buildNative> {
+  built ??= buildNative({ root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! });
+  return built;
+}
 
 /** Builds what changed and opens it, without the trust path: tests of that have their own. */
 export function openBuiltNative(): Promise<Native> {
-  opened ??= buildNative({ root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! }).then((built) =>
-    openNative({ kernelPath: built.kernel, runtimePath: built.runtime }),
-  );
+  opened ??= builtLibraries().then(({ kernel, runtime }) => openNative({ kernelPath: kernel, runtimePath: runtime }));
   return opened;
 }

@@ -16,6 +16,7 @@ import { join } from "node:path";
 import type { LocalCollection } from "../../src/engine/local-collection.ts";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { CancelledError, OSError, ValueError } from "../../src/errors.ts";
+import { damaged } from "../complete-check.ts";
 import { openStore, random, scratchDir, unitVectors } from "../fixture.ts";
 import { localStore } from "./fixture.ts";
 
@@ -143,6 +144,8 @@ test("a damaged source gives no copy, and nothing is left behind", async () => {
   const vector = (await c.get(["row 7"], { withVector: true }))[0]!.vector!;
   bytes[bytes.indexOf(Buffer.from(vector.buffer))]! ^= 0xff;
   writeFileSync(path, bytes);
+  damaged(dir);
+  damaged(target);
   const error = await c.snapshot(target).catch((failure) => failure);
   expect(error).toBeInstanceOf(OSError);
   expect(error.message).toContain(base);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { KeyError, ValueError } from "../../src/errors.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
+import { damaged } from "../complete-check.ts";
 import { openStore, random, unitVectors } from "../fixture.ts";
 
 const DIM = 16;
@@ -237,6 +238,7 @@ describe("upkeep", () => {
     const at = bytes.indexOf(Buffer.from(notes.get(["b"], { vector: true })[0]!.vector!.buffer));
     bytes[at]! ^= 0xff;
     writeFileSync(path, bytes);
+    damaged(store.dir);
     const other = await openStore(store.dir);
     const check = async () => other.open("notes").verify();
     await expect(check()).rejects.toThrow(new RegExp(`damaged: .*${name}`));

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OSError, ValueError } from "../../src/errors.ts";
+import { damaged } from "../complete-check.ts";
 import { openStore, random, TestMemory, unitVectors } from "../fixture.ts";
 
 const DIM = 8;
@@ -29,6 +30,7 @@ test.each([
   expect(at).toBeGreaterThan(0);
   slab.write(bytes, at);
   writeFileSync(path, slab);
+  damaged(store.dir);
 
   const again = (await openStore(store.dir)).open("notes");
   const query = unitVectors(1, DIM, random(2));

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OSError } from "../../src/errors.ts";
+import { damaged } from "../complete-check.ts";
 import { contents, openStore, scratchDir, TestMemory } from "../fixture.ts";
 
 const MARKER = ".first-save";
@@ -60,6 +61,7 @@ test("a collection that was created and not saved does not take a damaged one's 
   const theirs = await openStore(mine.dir);
   await theirs.create("notes", { dim: 4 }).add({ ids: ["theirs"], vectors: new Float32Array(4) });
   rmSync(join(mine.dir, "notes/collection.json"));
+  damaged(mine.dir);
   const before = contents(join(mine.dir, "notes"));
   const error = (await failure(() => created.add({ ids: ["mine"], vectors: new Float32Array(4) }))) as Error;
   expect(error).toBeInstanceOf(OSError);

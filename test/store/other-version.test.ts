@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OSError } from "../../src/errors.ts";
+import { damaged } from "../complete-check.ts";
 import { localStore } from "../engine/fixture.ts";
 import { contents, random, scratchDir, unitVectors } from "../fixture.ts";
 
@@ -38,6 +39,7 @@ test.each(["base", "delta", "ivf", "lexical"])("another version of the %s slab",
   slab.writeUInt32LE(ours - 1, 8);
   slab.writeUInt32LE(crc32c(slab.subarray(0, 60)), 60);
   writeFileSync(join(dir, name), slab);
+  damaged(memory);
   const before = contents(dir);
 
   const again = await localStore(memory);

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beginWithin } from "../../src/store/lock.ts";
+import { damaged } from "../complete-check.ts";
 import { native, openStore, random, scratchDir, unitVectors } from "../fixture.ts";
 
 const DIM = 8;
@@ -106,6 +107,7 @@ test("rows whose manifest is missing are damage, never a free name", async () =>
   await collection.add(one("first"));
   await collection.compact();
   rmSync(join(store.dir, "c/collection.json"));
+  damaged(store.dir);
   const other = await openStore(store.dir);
   expect(() => other.open("c")).toThrow(/damaged.*collection\.json is missing/);
   expect(() => other.create("c", { dim: DIM })).toThrow(/damaged/);

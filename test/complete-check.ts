@@ -1,0 +1,89 @@
+/**
+ * Every test ends with the complete check of what it stored. A collection that a test opened is verified before it is closed, saved or not,
+ * and at the test's end once more as the disk has it: checksums, and the invariants of what is in memory.
+ */
+import { dlopen, FFIType, type Pointer } from "bun:ffi";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Status } from "../ffi/status.ts";
+import type { NativeCollection } from "../ffi/ty_collection.ts";
+import type { Environment } from "../ffi/ty_runtime.ts";
+import { newError, toError } from "../ffi/ty_symbols.ts";
+
+/** What is open, by its folder. */
+const open = new Map<NativeCollection, string>();
+/** Folders of collections that were opened since the last test ended. */
+const folders = new Set<string>();
+const damagedFolders: string[] = [];
+const failures: string[] = [];
+let openSaved: ((dir: string) => NativeCollection) | undefined;
+let verify: (collection: Pointer) => string | undefined;
+
+/** The folder, or what lies in it, is damaged on purpose: it is not checked from now on. */
+export function damaged(folder: string): void {
+  damagedFolders.push(folder);
+}
+
+/** Has every collection of the environment checked; `runtimePath` is the library that it was opened from. */
+export function checkCollections(env: Environment, runtimePath: string): void {
+  const { symbols } = dlopen(runtimePath, {
+    ty_verify: { args: [FFIType.ptr, FFIType.ptr, FFIType.ptr], returns: FFIType.i32 },
+  });
+  verify = (collection) => {
+    const error = newError();
+    const code = symbols.ty_verify(collection, null, error);
+    // Its folder is gone, or holds another collection by now: this one is nowhere.
+    const isNowhere = code === Status.NOT_FOUND || code === Status.INVALID;
+    return code === Status.OK || isNowhere ? undefined : toError(code, error).message;
+  };
+  const [create, reopen] = [env.newCollection.bind(env), env.openCollection.bind(env)];
+  openSaved = reopen;
+  env.newCollection = (dir, schema) => noted(create(dir, schema), dir);
+  env.openCollection = (dir) => noted(reopen(dir), dir);
+}
+
+function noted(collection: NativeCollection, dir: string): NativeCollection {
+  const close = collection.close.bind(collection);
+  open.set(collection, dir);
+  folders.add(dir);
+  collection.close = () => {
+    check(collection, dir, "before it was closed");
+    open.delete(collection);
+    close();
+  };
+  return collection;
+}
+
+function check(collection: NativeCollection, dir: string, when: string): void {
+  const { pointer } = collection as unknown as { pointer: Pointer | undefined };
+  if (pointer === undefined || isDamaged(dir)) return;
+  const said = verify(pointer);
+  if (said !== undefined) fail(`${dir}, ${when}: ${said}`, dir);
+}
+
+/** Told once: tests that come after it are not to blame. */
+function fail(sentence: string, dir: string): void {
+  failures.push(sentence);
+  damaged(dir);
+}
+
+function isDamaged(dir: string): boolean {
+  return damagedFolders.some((folder) => dir.startsWith(folder));
+}
+
+/** What is wrong with the collections of the test that ended, as the disk has them and as they were when they were closed. */
+export function endOfTest(): string[] {
+  for (const [collection, dir] of open) check(collection, dir, "still open at the end");
+  for (const dir of folders) {
+    if (isDamaged(dir) || !existsSync(join(dir, "collection.json"))) continue;
+    try {
+      const saved = openSaved!(dir);
+      check(saved, dir, "as saved");
+      saved.close();
+    } catch (error) {
+      fail(`${dir}, as saved: ${(error as Error).message}`, dir);
+    }
+  }
+  folders.clear();
+  return failures.splice(0);
+}
