@@ -42,6 +42,7 @@ uint32_t ty_bag_add(ty_bag *b, uint32_t hash) {
   uint32_t number = ty_bag_find(b, hash);
   if (number != TY_NO_TERM) return number;
   if (b->count == b->capacity && !bag_grow(b)) return TY_NO_TERM;
+  TY_ASSERT(b->count < b->capacity && b->table_size >= 2 * b->capacity);
   uint32_t i = bag_slot(b, hash);
   while (b->table[i] != 0) i = (i + 1) & (b->table_size - 1);
   b->hash[b->count] = hash;

@@ -31,6 +31,7 @@ void base_column(base_writer *w, uint32_t id, base_row_fn append) {
 
 static void put_row(base_writer *w, ty_ref r) {
   uint64_t row = w->plan->first_row + w->plan->rank[ty_place_of(w->r->c, r)];
+  TY_ASSERT(row - w->plan->first_row < w->r->count);
   ty_slab_append(&w->slab, &row, sizeof row);
 }
 static ty_slice meta_of(ty_ref r) {

@@ -50,6 +50,7 @@ void ty_block_summary(const uint8_t *blocks, uint32_t dim, uint64_t at, ame_i4_i
 }
 
 void ty_block_codes(const uint8_t *blocks, uint32_t dim, uint64_t at, uint64_t first, uint64_t count, uint8_t *out) {
+  TY_ASSERT(first + count <= groups_of(dim));
   const uint8_t *from = blocks + start_of(dim, at) + first * LINE;
   for (uint64_t g = 0; g < count; g++) memcpy(out + g * PIECE, from + g * LINE, PIECE);
 }

@@ -25,6 +25,7 @@ static ty_status sync_parent(const ty_collection *c, ty_error *err) {
 }
 
 ty_status ty_commit(ty_collection *c, ty_next *next, ty_error *err) {
+  TY_ASSERT(c->store->lock_fd >= 0 && next->generation == c->generation + 1 && next->live <= next->total);
   ty_buffer text = {0};
   ty_status status =
       ty_manifest_text(next->schema_of, next->files, next->generation, next->live, next->total, &text, err);
@@ -152,6 +153,7 @@ ty_status ty_begin(ty_collection *c, ty_error *err) {
         if (c->generation > 0 && !s->marker_gone) ty_first_end(c);
         ty_mark(c);
         s->changed = false;
+        TY_ASSERT(s->lock_fd >= 0 && s->ops == 0 && s->killed_count == 0 && s->kept_rows == c->delta.count);
         atomic_store(&s->writing, true);
       }
       pthread_rwlock_unlock(&c->lock);
@@ -174,6 +176,7 @@ void ty_change_leave(ty_collection *c) { pthread_mutex_unlock(&c->store->change)
 ty_status ty_change_end(ty_collection *c, ty_status status, bool unknown) {
   struct ty_store *s = c->store;
   pthread_rwlock_wrlock(&c->lock);
+  TY_ASSERT(atomic_load(&s->writing) && s->lock_fd >= 0);
   if (status != TY_OK) ty_undo_locked(c);
   if (unknown) s->stamp = (ty_stamp){0};
   s->changed = false;

@@ -51,6 +51,7 @@ static void *work(void *argument) {
   const hand *h = argument;
   job *j = h->job;
   while (!atomic_load_explicit(&j->stop, memory_order_relaxed)) {
+    TY_ASSERT(h->worker < j->crew->threads && j->crew->threads <= TY_CREW_MAX);
     uint64_t task = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
     if (task >= j->n) break;
     ty_error error;

@@ -39,6 +39,8 @@ ty_status ty_delete(ty_collection *c, ty_delete_args *args, ty_error *err) {
     ty_kill(c, places[i]);
     args->removed++;
   }
+  TY_ASSERT_EXCLUSIVE(c);
+  TY_ASSERT(args->removed <= count && c->store->chunk_count > 0);
   c->store->ops += args->removed;
   c->store->chunks[c->store->chunk_count - 1].used -= (count - args->removed) * sizeof(ty_operation);
   c->store->changed = true;

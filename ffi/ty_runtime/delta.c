@@ -165,6 +165,7 @@ void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint6
     const uint8_t *data = s->chunks[i].memory.data;
     for (uint64_t offset = i == 0 ? sizeof(ty_block_header) : 0; offset < s->chunks[i].used;) {
       const ty_operation *op = (const ty_operation *)(const void *)(data + offset);
+      TY_ASSERT(op->bytes >= sizeof *op && op->bytes <= s->chunks[i].used - offset && at <= c->delta.count);
       if (op->kind == TY_OPERATION_PUT) c->delta.payload[at++] = payload_of(c, op, to + offset);
       offset += op->bytes;
       ty_touched(c, TY_OF_DELTA, sizeof(ty_payload), TY_RESIDENT_MOST);
@@ -172,6 +173,7 @@ void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint6
     }
     to += s->chunks[i].used;
   }
+  TY_ASSERT(at == c->delta.count);
 }
 
 /* ---- Mapping --------------------------------------------------------------------------------------------------------
@@ -212,6 +214,7 @@ static int write_block(ty_collection *c, int fd, ty_file *file, uint64_t generat
   struct ty_store *s = c->store;
   const ame_kernel *k = c->env->kernel;
   ty_os *os = &c->env->os;
+  TY_ASSERT(atomic_load(&s->writing) && s->chunk_count > 0 && s->ops > 0);
   ty_block_header *b = s->chunks[0].memory.data;
   *b = (ty_block_header){
       .magic = TY_BLOCK_MAGIC, .ops = s->ops, .generation = generation, .first_row = s->kept_next_row};
@@ -222,6 +225,7 @@ static int write_block(ty_collection *c, int fd, ty_file *file, uint64_t generat
     b->payload_bytes += chunk->used - skip;
     ty_spill_let_go(c, &chunk->memory);
   }
+  TY_ASSERT(b->payload_bytes > 0 && b->payload_bytes % TY_ALIGN == 0 && file->bytes % TY_ALIGN == 0);
   b->crc = k->crc32c(0, b, sizeof *b - sizeof b->crc);
   for (uint32_t i = 0; i < s->chunk_count; i++) {
     const ty_chunk *chunk = &s->chunks[i];

@@ -47,6 +47,7 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_erro
   fresh.capacity = m->capacity < 32 ? 32 : m->capacity * 2;
   if (fresh.capacity < need) fresh.capacity = need;
   fresh.capacity = ty_block_count(fresh.capacity) * AME_BLOCK_ROWS;
+  TY_ASSERT(fresh.capacity >= need && fresh.capacity > m->capacity);
   bool grown = s->keys != NULL || keys != NULL;
   for (int i = 0; i < TY_DELTA_COLUMNS && grown; i++) {
     uint64_t bytes = column_bytes(c, i, fresh.capacity);
@@ -73,6 +74,9 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_erro
 void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i) {
   ty_segment *s = &c->delta;
   uint64_t at = s->count, stride = AME_CODE_STRIDE(c->dim);
+  TY_ASSERT(at < c->store->delta.capacity);
+  TY_ASSERT(row->row == c->next_row && row->birth <= row->row);
+  TY_ASSERT(at == 0 || s->row[at - 1] < row->row);
   uint8_t *blocks = (uint8_t *)(uintptr_t)s->blocks;
   if (at % AME_BLOCK_ROWS == 0) ty_block_clear(blocks + at / AME_BLOCK_ROWS * AME_BLOCK_BYTES(c->dim), c->dim);
   ty_block_put(blocks, c->dim, at, coded->i4 + i * AME_I4_BYTES(c->dim), &coded->i4_info[i], coded->bias[i]);

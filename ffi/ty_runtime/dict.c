@@ -16,6 +16,7 @@ static bool equal(ty_slice a, ty_slice b) {
 /* The slot that holds the value, or the empty one where it belongs. */
 static uint32_t slot_of(const ty_dict *d, const ame_kernel *k, ty_slice value) {
   uint32_t mask = d->table_size - 1;
+  TY_ASSERT(d->table_size > d->count && (d->table_size & mask) == 0);
   uint32_t slot = (uint32_t)k->hash64(value.data, (size_t)value.bytes, 0) & mask;
   while (d->table[slot] != 0 && !equal(ty_dict_value(d, d->table[slot] - 1), value)) slot = (slot + 1) & mask;
   return slot;
@@ -72,17 +73,22 @@ uint32_t ty_dict_intern(ty_dict *d, const ame_kernel *k, ty_slice value) {
     return TY_NO_CODE;
   }
   uint32_t code = d->count++;
+  TY_ASSERT(code > 0 && d->count <= d->capacity && d->bytes.bytes > d->ends[code - 1]);
   d->ends[code] = d->bytes.bytes;
   d->table[slot] = code + 1;
   return code;
 }
 
 void ty_dict_count(ty_dict *d, uint32_t code, uint64_t rows) {
+  TY_ASSERT(code < d->count);
   d->held += d->live[code] == 0 && rows > 0;
   d->live[code] += rows;
 }
 
-void ty_dict_uncount(ty_dict *d, uint32_t code) { d->held -= --d->live[code] == 0; }
+void ty_dict_uncount(ty_dict *d, uint32_t code) {
+  TY_ASSERT(code < d->count && d->live[code] > 0 && d->held > 0);
+  d->held -= --d->live[code] == 0;
+}
 
 void ty_dict_free(ty_dict *d) {
   ty_buffer_free(&d->bytes);

@@ -50,6 +50,7 @@ static const uint32_t *compared(const ty_filter *f, const ty_segment *s) {
 bool ty_filter_live_only(const ty_filter *f, const ty_segment *s) { return !f->none && compared(f, s) == NULL; }
 
 bool ty_filter_allows(const ty_filter *f, const ty_segment *s, uint64_t at) {
+  TY_ASSERT(at < s->count);
   if (f->none || s->dead[at]) return false;
   if (s->is_base && (at < f->first || at - f->first >= f->count)) return false;
   const uint32_t *codes = compared(f, s);
@@ -58,6 +59,7 @@ bool ty_filter_allows(const ty_filter *f, const ty_segment *s, uint64_t at) {
 
 uint32_t ty_filter_select(const ty_filter *f, const ty_segment *s, uint64_t first, uint32_t n, uint16_t *offsets) {
   if (f->none) return 0;
+  TY_ASSERT(first + n <= s->count);
   const uint8_t *dead = s->dead + first;
   const uint32_t *codes = compared(f, s);
   uint32_t found = 0;

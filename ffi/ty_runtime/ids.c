@@ -19,6 +19,8 @@ static uint32_t tag_of(const ty_collection *c, ty_slice id) {
 static void insert(struct ty_store *s, uint32_t tag, uint32_t place_plus_1) {
   ty_id_slot *table = s->id_table.data;
   uint64_t mask = s->id_table_size - 1, slot = tag & mask;
+  TY_ASSERT(s->id_table_used < s->id_table_size && (s->id_table_size & mask) == 0);
+  TY_ASSERT(place_plus_1 != 0 && place_plus_1 != TY_SLOT_GONE);
   while (table[slot].place != 0 && table[slot].place != TY_SLOT_GONE) slot = (slot + 1) & mask;
   if (table[slot].place == 0) s->id_table_used++;
   table[slot] = (ty_id_slot){tag, place_plus_1};
@@ -103,6 +105,7 @@ ty_status ty_find(const ty_collection *c, ty_slice id, ty_ref *out, bool *found,
     ty_ref r = ty_ref_of(c, entry.place - 1);
     ty_slice own = ty_row_id(r.segment, r.at);
     if (own.bytes != id.bytes || memcmp(own.data, id.data, (size_t)id.bytes) != 0) continue;
+    TY_ASSERT(!r.segment->dead[r.at]);
     *out = r;
     *found = true;
     break;
@@ -131,6 +134,7 @@ static void id_died(ty_collection *c, ty_place place) {
     table[slot].place = TY_SLOT_GONE;
     return;
   }
+  TY_ASSERT(false);
 }
 
 /* ---- By birth: births are dense from the base's first row on, so a plain array serves -------------------------------
@@ -151,6 +155,7 @@ static bool build_order(const ty_collection *c) {
   memset(order, 0, (size_t)s->order_size * sizeof *order);
   for (uint64_t i = 0; i < ty_total_rows(c); i++) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
+    TY_ASSERT(r.segment->birth[r.at] - s->first_row < s->order_size);
     if (!r.segment->dead[r.at]) order[r.segment->birth[r.at] - s->first_row] = (ty_place)i + 1;
   }
   return true;
@@ -178,6 +183,7 @@ void ty_derived_died(ty_collection *c, ty_place place) {
   if (!atomic_load(&s->order_ready)) return;
   ty_ref r = ty_ref_of(c, place);
   uint64_t slot = r.segment->birth[r.at] - s->first_row;
+  TY_ASSERT(slot < s->order_size);
   if (slot < s->order_size && ty_order(c)[slot] == place + 1) ((ty_place *)s->order.data)[slot] = 0;
 }
 
@@ -221,6 +227,7 @@ bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out) {
   const ty_place *base_at = s->base_at.data;
   if (base_at != NULL) {
     *out = base_at[row - s->first_row];
+    TY_ASSERT(*out < c->base.count);
     return c->base.row[*out] == row;
   }
   for (uint64_t at = 0; at < c->base.count; at++) { /* without memory for the table: slowly */

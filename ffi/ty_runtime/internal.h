@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include "os.h"
+#include "ty_assert.h"
 #include "ty_runtime.h"
 
 typedef struct ty_collection ty_collection;

@@ -61,10 +61,13 @@ static void reorder(const assigning *a, const ty_ivf_held *held, ty_ref *sorted,
   ty_ref *rows = a->b->r->rows + span->first;
   uint64_t next_held = 0;
   for (uint64_t i = 0; i < span->count; i++) {
+    TY_ASSERT(a->assign[i] < nlist);
     uint64_t position = list_starts[a->assign[i]]++;
+    TY_ASSERT(position - span->first < span->count);
     sorted[position - span->first] = rows[i];
     if (next_held < held->count && held->rows[next_held] == i) held_positions[next_held++] = position;
   }
+  TY_ASSERT(next_held == held->count);
   memcpy(rows, sorted, (size_t)span->count * sizeof *rows);
   memmove(list_starts + 1, list_starts, (size_t)nlist * sizeof *list_starts);
   list_starts[0] = span->first;

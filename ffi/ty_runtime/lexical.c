@@ -62,6 +62,7 @@ static uint32_t changed_term(ty_lexical *x, uint32_t hash) {
 }
 
 static bool list_add(ty_list *l, uint32_t doc, uint32_t tf) {
+  TY_ASSERT(doc >= l->next && l->used <= l->capacity);
   if (l->capacity - l->used < TY_STREAM_MOST) {
     uint32_t capacity = l->capacity == 0 ? 16 : l->capacity + l->capacity / 2;
     uint8_t *grown = capacity < l->capacity ? NULL : realloc(l->bytes, capacity);
@@ -90,6 +91,7 @@ static ty_status account(ty_lexical *x, const ame_kernel *k, const ty_segment *s
     else change->added += sign;
     if (post && !list_add(&change->list, (uint32_t)at, (uint32_t)t->items[i])) return no_memory(err);
   }
+  TY_ASSERT(sign > 0 || *docs > 0);
   *docs += (uint64_t)(int64_t)sign;
   *tokens += (uint64_t)((int64_t)t->tokens * sign);
   if (post) x->delta_lengths[at] = (uint32_t)t->tokens;

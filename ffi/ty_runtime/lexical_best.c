@@ -17,6 +17,7 @@ static void sink_item(ty_ranked *items, uint64_t count, ty_ranked moving) {
 }
 
 void ty_best_offer(ty_best *b, const ty_ranked *one) {
+  TY_ASSERT(b->count <= b->k);
   if (b->count == b->k) {
     if (better(one, &b->items[0])) sink_item(b->items, b->count, *one);
     return;
@@ -31,6 +32,7 @@ void ty_best_sort(ty_best *b) {
   for (uint64_t end = b->count; end > 1; end--) {
     ty_ranked last = b->items[end - 1];
     b->items[end - 1] = b->items[0];
+    TY_ASSERT(end == b->count || !better(&b->items[end], &b->items[end - 1]));
     sink_item(b->items, end - 1, last);
   }
 }

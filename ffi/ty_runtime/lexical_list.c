@@ -102,6 +102,7 @@ ty_status ty_cursor_seek(ty_cursor *c, uint64_t doc, ty_error *err) {
 
 /* Where the block's bytes are. */
 static bool block_bytes(const ty_cursor *c, const uint8_t **block, uint64_t *bytes) {
+  TY_ASSERT(c->directory != NULL && c->block < c->blocks);
   const uint8_t *ends = c->directory + 4ull * c->blocks;
   uint64_t start = c->block == 0 ? 0 : ty_load32(ends + 4ull * (c->block - 1)), end = ty_load32(ends + 4ull * c->block);
   if (start > end || end > (uint64_t)(c->end - c->list)) return false;
@@ -148,6 +149,7 @@ ty_status ty_cursor_parts(ty_cursor *c, ty_error *err) {
 }
 
 uint32_t ty_cursor_lower(const ty_cursor *c, uint64_t doc) {
+  TY_ASSERT(c->from <= c->count);
   const uint32_t *docs = c->p->docs + c->from;
   uint32_t n = c->count - c->from, base = 0;
   while (n > 0) {

@@ -86,6 +86,7 @@ ty_status ty_builder_term(void *context, uint32_t hash) {
       uint8_t stream[TY_BLOCK_DOCS * TY_STREAM_MOST];
       uint64_t bytes = 0, next = b->next;
       for (uint32_t i = 0; i < b->count; i++) {
+        TY_ASSERT(b->docs[i] >= next && b->tfs[i] > 0);
         bytes += ty_stream_put(stream + bytes, b->docs[i] - next, b->tfs[i]);
         next = (uint64_t)b->docs[i] + 1;
       }

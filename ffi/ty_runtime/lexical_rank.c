@@ -72,6 +72,7 @@ static ty_status open_window(ranking *r, uint64_t end, uint64_t *all, bool *any)
   if (!*any) return status;
   r->low = first > r->low ? first : r->low;
   r->high = end - r->low < WINDOW ? end : r->low + WINDOW;
+  TY_ASSERT(r->low < r->high && r->high <= end && r->high - r->low <= WINDOW);
   for (uint32_t i = 0; i < r->count && status == TY_OK; i++) {
     /* Insertion: the order hardly changes from one window to the next. */
     ty_cursor *c = r->order[i];

@@ -95,6 +95,7 @@ static uint8_t *chunk_room(ty_runs *r, uint64_t bytes, bool last) {
   }
   uint8_t *at = (uint8_t *)r->chunks[n - 1].data + r->used[n - 1];
   r->used[n - 1] += bytes;
+  TY_ASSERT(r->used[n - 1] <= r->chunks[n - 1].bytes);
   return at;
 }
 
@@ -111,6 +112,7 @@ static void lay_aside(ty_runs *r, bool last) {
   uint64_t *sorted = (uint64_t *)(void *)r->scratch;
   sort_items(r->items, sorted, r->count);
   uint64_t n = collapse(sorted, r->count, r->items), bytes = squeeze(r->items, n, r->scratch);
+  TY_ASSERT(bytes <= r->capacity * SQUEEZED);
   uint8_t *at = chunk_room(r, bytes, last);
   r->failed = at == NULL;
   if (r->failed) return;
@@ -142,6 +144,7 @@ static bool room(ty_runs *r) {
 }
 
 void ty_runs_row(ty_runs *r, uint64_t row) {
+  TY_ASSERT(row >= r->row);
   r->row = row;
   if (r->count == 0) r->first_row = row;
   if (((row - r->first_row) >> ROW_BITS) != 0) lay_aside(r, false);
@@ -149,6 +152,7 @@ void ty_runs_row(ty_runs *r, uint64_t row) {
 
 void ty_runs_add(ty_runs *r, uint32_t hash, uint32_t tf) {
   while (tf > 0 && !r->failed && room(r)) {
+    TY_ASSERT(r->count < r->capacity && (r->row - r->first_row) >> ROW_BITS == 0);
     uint32_t part = tf < TF_MOST ? tf : TF_MOST;
     r->items[r->count++] = (uint64_t)hash << 32 | (r->row - r->first_row) << TF_BITS | (part - 1);
     tf -= part;
@@ -214,6 +218,7 @@ ty_status ty_runs_merge(ty_runs *r, const ty_runs_sink *sink, ty_error *err) {
       if (!next_group(&r->runs[0])) r->runs[0] = r->runs[--count];
       if (count > 0) sink_run(r->runs, count, 0);
     }
+    TY_ASSERT(count == 0 || r->runs[0].hash > hash);
     status = sink->term(sink->ctx, hash);
     if (read >= TY_RESIDENT_MOST) {
       for (uint32_t i = 0; i < r->chunk_count; i++) ty_spill_let_go(r->c, &r->chunks[i]);

@@ -26,6 +26,7 @@ static void *worker(void *arg) {
   for (;;) {
     while (p->first == NULL && !p->closing) pthread_cond_wait(&p->wake, &p->lock);
     ty_work *next = p->first;
+    TY_ASSERT((p->first == NULL) == (p->last == NULL));
     if (next == NULL) break;
     p->first = next->next;
     if (p->first == NULL) p->last = NULL;
@@ -87,6 +88,7 @@ bool ty_side_sync(ty_env *env, int fd) {
 int ty_side_wait(ty_env *env) {
   struct ty_pool *p = env->pool;
   pthread_mutex_lock(&p->lock);
+  TY_ASSERT(p->side_taken);
   while (p->side_pending) pthread_cond_wait(&p->side_done, &p->lock);
   p->side_taken = false;
   int result = p->side_result;

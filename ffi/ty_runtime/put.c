@@ -57,6 +57,7 @@ static ty_status resolve(put_call *p, ty_error *err) {
       p->last[p->table[slot] - 1] = i;
       continue;
     }
+    TY_ASSERT(p->rows < n && p->rows * 2 < p->table_size);
     p->table[slot] = (uint32_t)p->rows + 1;
     p->victim[p->rows] = live ? ty_place_of(c, old) + 1 : 0;
     p->last[p->rows++] = i;
@@ -130,6 +131,7 @@ static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_tal
     memcpy(at + l.key_lengths + k * sizeof length, &length, sizeof length);
   }
   if (op.keys_bytes > 0) memcpy(at + l.keys, a->keys + key_start, op.keys_bytes);
+  TY_ASSERT(end <= op.bytes && op.bytes % TY_ALIGN == 0);
   memset(at + end, 0, (size_t)(op.bytes - end));
   p->op[row] = (ty_operation *)(void *)at;
   c->store->ops++;
@@ -189,9 +191,12 @@ static ty_status code_keys(put_call *p, uint32_t *key_codes, ty_error *err) {
 static void apply(put_call *p, const uint32_t *key_codes) {
   ty_collection *c = p->c;
   uint64_t first = c->delta.count;
+  TY_ASSERT_EXCLUSIVE(c);
+  TY_ASSERT(first + p->rows <= c->store->delta.capacity);
   for (uint64_t row = 0; row < p->rows; row++) {
     const ty_operation *op = p->op[row];
     const uint8_t *at = (const uint8_t *)op;
+    TY_ASSERT(op->row == c->next_row);
     ty_put_layout l = ty_put_place(c, op);
     ty_new_row fresh = {.row = op->row,
                         .birth = op->birth,

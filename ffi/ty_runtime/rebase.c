@@ -99,8 +99,10 @@ static ty_status gather(rebase *w, ty_error *err) {
   }
   for (uint64_t i = 0; i < live; i++) {
     ty_ref row = ty_ref_of(c, w->by_birth[i]);
+    TY_ASSERT(starts[row.segment->keys[0][row.at]] < live && !row.segment->dead[row.at]);
     w->r.rows[starts[row.segment->keys[0][row.at]]++] = row;
   }
+  TY_ASSERT(w->r.span_count <= codes && (live == 0 || w->r.span_count > 0));
   w->r.count = live;
 done:
   free(starts);
@@ -265,6 +267,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
                     .k1 = wish->k1,
                     .b = wish->b};
   ty_next next = {.generation = c->generation + 1, .first = c->generation == 0};
+  TY_ASSERT(atomic_load(&c->store->writing) && c->store->lock_fd >= 0);
   ty_status status = ty_lock_still(c, err);
   if (progress != NULL) __atomic_store_n(&progress->done, 0, __ATOMIC_RELAXED);
   ty_rebase_progress(&w.r, TY_PHASE_CHECK, 0, 1);

@@ -31,6 +31,7 @@ uint64_t ty_resident_build(const ty_collection *c) {
 }
 
 void ty_touched(const ty_collection *c, unsigned kinds, uint64_t bytes, uint64_t most) {
+  TY_ASSERT(kinds != 0 && kinds >> TY_KINDS == 0);
   for (unsigned i = 0; i < TY_KINDS; i++) {
     _Atomic uint64_t *touched = &c->store->touched[i];
     if ((kinds >> i & 1) == 0) continue;

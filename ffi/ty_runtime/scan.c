@@ -47,6 +47,8 @@ void ty_scanner_close(ty_scanner *s) {
 
 ty_status ty_scanner_feed(ty_scanner *s, const ty_range *range, ty_error *err) {
   if (s->bounds.wanted == 0 || s->filter->none) return TY_OK;
+  TY_ASSERT(range->segment == s->base || range->segment == s->delta);
+  TY_ASSERT(range->count <= range->segment->count && range->first <= range->segment->count - range->count);
   for (uint64_t done = 0; done < range->count;) {
     uint64_t left = range->count - done, n = (uint64_t)s->chunk * AME_BLOCK_ROWS;
     if (n > left) n = left;
@@ -127,6 +129,7 @@ ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_
   *out = NULL;
   *count = 0;
   if (s->bounds.wanted == 0 || s->filter->none) return TY_OK;
+  TY_ASSERT(bounds_hold(&s->bounds));
   if (!scan_refine(s)) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the candidates of a search");
   candidates_drop(&s->candidates, s->bounds.threshold);
   uint64_t n = s->candidates.count, wanted = s->bounds.wanted < n ? s->bounds.wanted : n;
@@ -141,9 +144,11 @@ ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_
   ame_topk best = {hits, wanted, 0};
   if (is_crowded(s, wanted)) score_in_place(s, &best);
   else score_candidates(s, &best);
+  TY_ASSERT(best.count <= wanted);
   s->k->topk_sort(&best);
   for (uint64_t i = 0; i < best.count; i++) {
     uint64_t at = s->candidates.items[hits[i].position].at;
+    TY_ASSERT(hits[i].position < n && (i == 0 || !(hits[i - 1].score < hits[i].score)));
     (*out)[i] = (ty_scored){scan_ref(s, at), hits[i].row, hits[i].score};
   }
   *count = best.count;

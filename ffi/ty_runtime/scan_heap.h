@@ -37,6 +37,13 @@ static inline void bounds_offer(scan_bounds *b, double value) {
   b->threshold = heap[0];
 }
 
+/* Whether no bound is below the one above it, and the threshold is the smallest once there are as many as wanted. */
+static inline bool bounds_hold(const scan_bounds *b) {
+  bool good = b->count <= b->wanted && (b->count < b->wanted ? b->threshold == -INFINITY : b->threshold == b->items[0]);
+  for (uint64_t i = 1; i < b->count; i++) good &= b->items[(i - 1) / 2] <= b->items[i];
+  return good;
+}
+
 typedef struct scan_candidate {
   double upper;
   uint64_t at; /* position; the top bit marks the delta */

@@ -107,6 +107,7 @@ static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first
   uint32_t survivors = 0;
   uint64_t block = first / AME_BLOCK_ROWS, block_bytes = AME_BLOCK_BYTES(s->dim);
   uint32_t skip = (uint32_t)(first % AME_BLOCK_ROWS), blocks = (skip + n + AME_BLOCK_ROWS - 1) / AME_BLOCK_ROWS;
+  TY_ASSERT(blocks <= CHUNK_BLOCKS + 1);
   int which = segment->is_base ? 0 : 1;
   s->k->screen_i4(&s->screen[which].query, segment->blocks + block * block_bytes, blocks, s->dim,
                   screen_threshold(s, which), found.survivors, found.middle, found.half);
@@ -154,6 +155,8 @@ static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first
 }
 
 void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
+  TY_ASSERT(n > 0 && n <= CHUNK_ROWS && first + n <= segment->count);
+  TY_ASSERT(s->candidates.capacity - s->candidates.count >= n && s->coarse.capacity - s->coarse.count >= n);
   bool screens = s->screen[segment->is_base ? 0 : 1].proved || segment->codes == NULL;
   if (screens && ty_filter_live_only(s->filter, segment)) {
     s->counts.screened += n;

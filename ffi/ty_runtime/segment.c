@@ -7,24 +7,29 @@
 static ty_slice cut(const uint8_t *bytes, const uint64_t *ends, uint64_t at) {
   if (ends == NULL) return (ty_slice){NULL, 0};
   uint64_t start = at == 0 ? 0 : ends[at - 1];
+  TY_ASSERT(start <= ends[at]);
   return (ty_slice){bytes + start, ends[at] - start};
 }
 
 ty_slice ty_row_id(const ty_segment *s, uint64_t at) {
+  TY_ASSERT(at < s->count);
   return s->is_base ? cut(s->ids, s->id_ends, at) : s->payload[at].id;
 }
 
 ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present) {
+  TY_ASSERT(at < s->count);
   *present = s->is_base ? (s->presence[at] & TY_HAS_META) != 0 : s->payload[at].has_meta != 0;
   return s->is_base ? cut(s->metas, s->meta_ends, at) : s->payload[at].meta;
 }
 
 ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present) {
+  TY_ASSERT(at < s->count);
   *present = s->is_base ? (s->presence[at] & TY_HAS_TEXT) != 0 : s->payload[at].has_text != 0;
   return s->is_base ? cut(s->texts, s->text_ends, at) : s->payload[at].text;
 }
 
 ty_slice ty_row_terms(const ty_segment *s, uint64_t at) {
+  TY_ASSERT(at < s->count);
   return s->is_base ? cut(s->terms, s->terms_ends, at) : s->payload[at].terms;
 }
 
@@ -34,6 +39,7 @@ ty_slice ty_row_terms(const ty_segment *s, uint64_t at) {
  * too: the caller learns how much is needed. */
 static uint8_t *take(ty_answer *a, uint64_t bytes) {
   uint64_t padded = (bytes + 7) & ~(uint64_t)7;
+  TY_ASSERT(a->bytes % 8 == 0 && (a->capacity == 0 || (uintptr_t)a->out % 8 == 0));
   uint8_t *at = a->bytes + padded <= a->capacity && padded > 0 ? a->out + a->bytes : NULL;
   if (at != NULL) memset(at + bytes, 0, (size_t)(padded - bytes));
   a->bytes += padded;

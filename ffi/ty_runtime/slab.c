@@ -59,8 +59,10 @@ static void put(ty_slab_writer *w, const void *data, uint64_t bytes) {
 
 void ty_slab_section_start(ty_slab_writer *w, uint32_t id) {
   static const uint8_t zero[TY_ALIGN];
+  TY_ASSERT(w->header.sections < w->capacity && w->buffered < TY_WRITE_PIECE);
   uint64_t at = w->offset + w->buffered;
   put(w, zero, ty_align_up(at) - at);
+  TY_ASSERT(w->status != TY_OK || (w->offset + w->buffered) % TY_ALIGN == 0);
   w->sections[w->header.sections] = (ty_slab_section){.id = id, .offset = w->offset + w->buffered};
   w->crc = 0;
 }
@@ -73,6 +75,7 @@ void ty_slab_append(ty_slab_writer *w, const void *data, uint64_t bytes) {
 
 void ty_slab_section_end(ty_slab_writer *w) {
   ty_slab_section *section = &w->sections[w->header.sections++];
+  TY_ASSERT(w->header.sections <= w->capacity && section->offset <= w->offset + w->buffered);
   section->bytes = w->offset + w->buffered - section->offset;
   section->crc = w->crc;
 }

@@ -55,6 +55,7 @@ bool ty_spill_copy(const ty_collection *c, const ty_spill *from, uint64_t used, 
   if (bytes > SIZE_MAX / 2) return false;
   bytes = bytes == 0 ? TY_ALIGN : ty_align_up(bytes);
   if (!(bytes > c->env->spill_from && open_file(c, bytes, out)) && !open_memory(bytes, out)) return false;
+  TY_ASSERT(used <= from->bytes && used <= out->bytes && (uintptr_t)out->data % TY_ALIGN == 0);
   for (uint64_t at = 0, n; at < used; at += n) {
     n = used - at < TY_RESIDENT_MOST ? used - at : TY_RESIDENT_MOST;
     memcpy((uint8_t *)out->data + at, (uint8_t *)from->data + at, (size_t)n);

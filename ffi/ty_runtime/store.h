@@ -189,9 +189,11 @@ void ty_delta_free(ty_collection *c);
 static inline const ty_place *ty_order(const ty_collection *c) { return c->store->order.data; }
 static inline uint64_t ty_total_rows(const ty_collection *c) { return c->base.count + c->delta.count; }
 static inline ty_ref ty_ref_of(const ty_collection *c, ty_place p) {
+  TY_ASSERT(p < ty_total_rows(c));
   return p < c->base.count ? (ty_ref){&c->base, p} : (ty_ref){&c->delta, p - c->base.count};
 }
 static inline ty_place ty_place_of(const ty_collection *c, ty_ref r) {
+  TY_ASSERT((r.segment == &c->base || r.segment == &c->delta) && r.at < r.segment->count);
   return (ty_place)(r.segment->is_base ? r.at : c->base.count + r.at);
 }
 

@@ -35,6 +35,7 @@ static void run(ty_work *work) {
   job *j = (job *)work;
   ty_status status = call(j);
   pthread_mutex_lock(&j->c->submitted_lock);
+  TY_ASSERT(j->c->submitted > 0);
   if (--j->c->submitted == 0) pthread_cond_broadcast(&j->c->submitted_none);
   pthread_mutex_unlock(&j->c->submitted_lock); /* from here on the collection may be gone */
   j->done(j->token, (int32_t)status);

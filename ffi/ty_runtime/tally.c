@@ -24,6 +24,7 @@ static void collapse(ty_tally *t) {
     uint64_t hash = t->items[i] >> 32, tf = 0;
     for (; i < t->count && t->items[i] >> 32 == hash; i++) tf += (uint32_t)t->items[i];
     t->failed |= tf > TY_TF_MAX;
+    TY_ASSERT(kept == 0 || t->items[kept - 1] >> 32 < hash);
     t->items[kept++] = hash << 32 | (uint32_t)tf;
   }
   t->count = kept;
@@ -112,6 +113,7 @@ ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, ty_bu
     uint64_t next = 0; /* the smallest hash that can follow */
     for (uint64_t i = 0; i < n; i++) {
       uint64_t hash = t->items[i] >> 32;
+      TY_ASSERT(hash >= next && (uint32_t)t->items[i] > 0);
       ty_bits_put_rice(&b, (uint32_t)(hash - next), parameter);
       ty_bits_put_gamma(&b, (uint32_t)t->items[i]);
       next = hash + 1;

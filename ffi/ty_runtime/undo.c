@@ -41,6 +41,7 @@ ty_status ty_chunk_take(ty_collection *c, uint64_t bytes, uint8_t **out, ty_erro
   }
   *out = (uint8_t *)last->memory.data + last->used;
   last->used += bytes;
+  TY_ASSERT(last->used <= last->memory.bytes && last->used % TY_ALIGN == 0);
   return TY_OK;
 no_memory:
   return ty_fail(err, TY_NO_MEMORY, "out of memory for %llu bytes of unsaved rows", (unsigned long long)bytes);
@@ -53,6 +54,7 @@ ty_chunk_mark ty_chunk_mark_take(const ty_collection *c) {
 
 void ty_chunk_mark_restore(ty_collection *c, ty_chunk_mark mark) {
   struct ty_store *s = c->store;
+  TY_ASSERT(mark.count <= s->chunk_count && mark.ops <= s->ops);
   while (s->chunk_count > mark.count) ty_spill_free(c, &s->chunks[--s->chunk_count].memory);
   if (mark.count > 0) s->chunks[mark.count - 1].used = mark.used;
   s->ops = mark.ops;
@@ -71,11 +73,13 @@ ty_status ty_kill_reserve(ty_collection *c, uint64_t more, ty_error *err) {
 }
 
 static void uncount(ty_collection *c, ty_segment *s, uint64_t at) {
+  TY_ASSERT(s->live > 0);
   s->live--;
   for (uint32_t k = 0; k < c->columns; k++) ty_dict_uncount(&c->dicts[k], s->keys[k][at]);
 }
 
 static void revive(ty_collection *c, ty_segment *s, uint64_t at) {
+  TY_ASSERT(s->dead[at] && s->live < s->count);
   s->dead[at] = 0;
   s->live++;
   for (uint32_t k = 0; k < c->columns; k++) ty_dict_count(&c->dicts[k], s->keys[k][at], 1);
@@ -85,6 +89,8 @@ void ty_kill(ty_collection *c, ty_place place) {
   ty_derived_died(c, place);
   ty_segment *segment = place < c->base.count ? &c->base : &c->delta;
   uint64_t at = place < c->base.count ? place : place - c->base.count;
+  TY_ASSERT(at < segment->count && !segment->dead[at]);
+  TY_ASSERT(c->store->killed_count < c->store->killed_capacity);
   segment->dead[at] = 1;
   uncount(c, segment, at);
   c->store->killed[c->store->killed_count++] = place;
@@ -103,6 +109,8 @@ void ty_mark(ty_collection *c) {
 
 void ty_undo_locked(ty_collection *c) {
   struct ty_store *s = c->store;
+  TY_ASSERT_EXCLUSIVE(c);
+  TY_ASSERT(s->kept_rows <= c->delta.count && s->kept_next_row <= c->next_row);
   bool moved = s->killed_count > 0 || c->delta.count != s->kept_rows;
   for (uint64_t i = 0; i < s->killed_count; i++) {
     ty_place place = s->killed[i];

@@ -64,6 +64,7 @@ static void decode_block(const ty_collection *c, const uint8_t *blocks, uint64_t
 }
 
 const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t at, float *scratch) {
+  TY_ASSERT(at < s->count);
   if (!s->is_base) return ty_vector_decode(c, s->payload[at].vector, scratch);
   if (s->vectors != NULL) return ty_vector_decode(c, s->vectors + at * ty_vector_bytes(c), scratch);
   if (c->dtype == TY_INT4) decode_block(c, s->blocks, at, scratch);
@@ -72,6 +73,7 @@ const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t
 }
 
 bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at) {
+  TY_ASSERT(c->dtype == TY_F32 && at < s->count);
   if (s->is_base && s->vectors == NULL) return true;
   const int8_t *codes = s->codes + at * AME_CODE_STRIDE(c->dim);
   const uint8_t *row = s->is_base ? s->vectors + at * ty_vector_bytes(c) : s->payload[at].vector;
@@ -193,6 +195,7 @@ static bool store_i4(ty_coder *w, uint64_t n, uint64_t *bad) {
 }
 
 bool ty_coder_store(ty_coder *w, uint64_t n, uint64_t *bad) {
+  TY_ASSERT(n <= w->room);
   const ty_collection *c = w->c;
   bool good = true;
   *bad = 0;

@@ -100,6 +100,7 @@ static ty_status no_memory(ty_error *err) {
 
 static void count_row(const ty_collection *c, part *p, const ty_segment *s, uint64_t at, bool off) {
   ty_weights_count(p->sums, ty_row_vector(c, s, at, c->weights->row), c->dim, off);
+  TY_ASSERT(!off || p->counted > 0);
   p->counted += off ? (uint64_t)-1 : 1;
   /* Not of unsaved operations, which are the change's own. */
   ty_touched(c, s->is_base ? TY_OF_BASE : TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
@@ -136,6 +137,7 @@ static void follow(const ty_collection *c, part *p, const ty_segment *s) {
       p->dead[i] = dead;
     }
   }
+  TY_ASSERT(s->count <= p->capacity && p->counted <= p->rows);
   for (; p->rows < s->count; p->rows++) {
     p->dead[p->rows] = s->dead[p->rows] != 0;
     if (s->dead[p->rows] == 0) count_row(c, p, s, p->rows, false);

@@ -62,27 +62,22 @@ export class BuildError extends Error {}
 
 /** Compiles and links both libraries for one platform. @throws BuildError with the compiler's own words */
 export async function buildNative(options: NativeOptions): Promise<NativeLibraries> {
-  const headers = hashHeaders(options.root);
-  const plans = LIBRARIES.map((library) => planLibrary(library, headers, options));
-  const missing = plans.flatMap(({ objects }) => objects).filter(({ path }) => !existsSync(path));
-  await inParallel(missing, (object) => compile(object, options));
+  const plans = planAll(options, "shipped");
+  const compiled = await compileAll(plans, options);
   const [kernel, runtime] = await Promise.all(plans.map((plan) => link(plan, options)));
-  for (const { objects } of plans) removeStale(objects);
-  return { kernel: kernel!, runtime: runtime!, compiled: missing.length };
+  return { kernel: kernel!, runtime: runtime!, compiled };
 }
 
 /**
- * Links a C program with the very objects that the libraries are made of, hidden functions included. For tests; returns
- * the program's path.
+ * Links a C program with what the libraries are made of, hidden functions included, compiled as it ships but for the
+ * runtime's asserts, which are on. For tests; returns the program's path.
  * @throws BuildError with the compiler's own words
  */
 export async function buildProgram(options: NativeOptions, source: string): Promise<string> {
-  await buildNative(options);
   const { root, cache, tag } = options;
-  const headers = hashHeaders(root);
-  const objects = LIBRARIES.flatMap((library) => planLibrary(library, headers, options).objects).map(
-    ({ path }) => path,
-  );
+  const plans = planAll(options, "asserting");
+  await compileAll(plans, options);
+  const objects = plans.flatMap((plan) => plan.objects.map(({ path }) => path));
   const folder = join(root, dirname(source));
   const beside = readdirSync(folder)
     .filter((name) => name.endsWith(".h"))
@@ -108,7 +103,7 @@ export async function buildProgram(options: NativeOptions, source: string): Prom
  */
 export function nativeSources(options: NativeOptions): { source: string; flags: string[] }[] {
   return LIBRARIES.flatMap((library) =>
-    planLibrary(library, "", options).objects.map(({ source }) => ({
+    planLibrary(library, "", options, "shipped").objects.map(({ source }) => ({
       source,
       flags: [...includesOf([library], options), ...(ISA_FLAGS[basename(source)]?.flags ?? [])],
     })),
@@ -127,8 +122,19 @@ interface LibraryPlan {
   versionScript: string;
 }
 
-function planLibrary(library: Library, headers: string, options: NativeOptions): LibraryPlan {
+/** As they ship, or with ffi/ty_runtime/ty_assert.h switched on. */
+type Variant = "shipped" | "asserting";
+
+function planAll(options: NativeOptions, variant: Variant): LibraryPlan[] {
+  const headers = hashHeaders(options.root);
+  return LIBRARIES.map((library) => planLibrary(library, headers, options, variant));
+}
+
+function planLibrary(library: Library, headers: string, options: NativeOptions, variant: Variant): LibraryPlan {
   const { root, cache, tag } = options;
+  // The kernel has no asserts: its objects serve both.
+  const asserts = variant === "asserting" && library.folder === "ty_runtime";
+  const place = join(cache, tag, asserts ? `${library.folder}-asserting` : library.folder);
   const folder = join(root, "ffi", library.folder);
   const arch = tag === "linux-x86_64" ? "x86_64" : "arm64";
   const includes = includesOf([library], options);
@@ -136,8 +142,9 @@ function planLibrary(library: Library, headers: string, options: NativeOptions):
     .filter((file) => (ISA_FLAGS[basename(file)]?.arch ?? arch) === arch)
     .map((file) => {
       const flags = [...compileFlags(tag), ...includes, ...(ISA_FLAGS[basename(file)]?.flags ?? [])];
+      if (asserts) flags.push("-DTY_ASSERTS");
       const key = hash(readFileSync(join(folder, file)), headers, ...flags);
-      const path = join(cache, tag, library.folder, `${file.slice(0, -2).replaceAll("/", "-")}-${key}.o`);
+      const path = join(place, `${file.slice(0, -2).replaceAll("/", "-")}-${key}.o`);
       return { source: `ffi/${library.folder}/${file}`, flags, path };
     });
   if (objects.length === 0) throw new BuildError(`ffi/${library.folder} holds no C file for ${tag}`);
@@ -170,6 +177,14 @@ export function includesOf(libraries: readonly Library[], { root, cache }: Nativ
   return [...[...folders].map((folder) => `ffi/${folder}`), relative(root, madeHeaders(cache))].map(
     (path) => `-I${path}`,
   );
+}
+
+/** Compiles what is not there yet; returns how many files that were. */
+async function compileAll(plans: LibraryPlan[], options: NativeOptions): Promise<number> {
+  const missing = plans.flatMap(({ objects }) => objects).filter(({ path }) => !existsSync(path));
+  await inParallel(missing, (object) => compile(object, options));
+  for (const { objects } of plans) removeStale(objects);
+  return missing.length;
 }
 
 async function compile(object: ObjectPlan, options: NativeOptions): Promise<void> {

@@ -1,4 +1,4 @@
-/** The C tests, linked with the objects that ship. Under sanitizers they run with `npm run test:native`. */
+/** The C tests, linked with what ships, its asserts switched on. Under sanitizers they run with `npm run test:native`. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { buildProgram } from "../../src/build/compile.ts";

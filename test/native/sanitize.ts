@@ -68,7 +68,16 @@ for (const sanitizer of RUNS) {
   const out = join(ROOT, ".build/sanitize", sanitizer.name);
   mkdirSync(out, { recursive: true });
   const includes = [...includesOf(LIBRARIES, OPTIONS), "-Itest/native"];
-  const common = ["-std=c11", "-D_GNU_SOURCE", "-DSTANDALONE", "-O1", "-g", "-ffp-contract=off", ...includes];
+  const common = [
+    "-std=c11",
+    "-D_GNU_SOURCE",
+    "-DSTANDALONE",
+    "-DTY_ASSERTS",
+    "-O1",
+    "-g",
+    "-ffp-contract=off",
+    ...includes,
+  ];
   const linked = await objects(sanitizer, common, out);
   for (const [name, ...args] of [...TESTS, ...(sanitizer.fuzz ? FUZZERS : [])]) {
     const program = join(out, name);

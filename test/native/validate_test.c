@@ -1,5 +1,7 @@
 /* That the validator of an open collection sees what it is there for: each invariant is broken in memory, named by the
  * failure, and mended. */
+#include <signal.h>
+#include <sys/wait.h>
 #include "../../ffi/ty_runtime/ivf.h"
 #include "../../ffi/ty_runtime/lexical.h"
 #include "../../ffi/ty_runtime/store.h"
@@ -158,9 +160,23 @@ static void test_each(uint64_t seed) {
   close_checked(c);
 }
 
+/* These programs are built with the asserts on: one that does not hold ends the process. */
+static void test_asserts(void) {
+  int how = 0;
+  pid_t child = fork();
+  if (child == 0) {
+    ty_dict none = {0};
+    fclose(stderr);
+    ty_dict_uncount(&none, 0);
+    _exit(0);
+  }
+  CHECK(child > 0 && waitpid(child, &how, 0) == child && WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT);
+}
+
 int main(int argc, char **argv) {
   uint64_t seed;
   if (!program_begin(argc, argv, "validate-test", 1, &seed, &env)) return 2;
   for (uint64_t i = 0; i < 4; i++) test_each(seed + i);
+  test_asserts();
   return program_end(env);
 }
