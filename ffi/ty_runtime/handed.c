@@ -42,8 +42,8 @@ ty_status ty_check_put(const ty_collection *c, const ty_put_args *a, ty_error *e
   if (status == TY_OK && !c->env->kernel->all_finite(a->vectors, (size_t)floats)) {
     uint64_t at = 0;
     while (c->env->kernel->all_finite(a->vectors + at, 1)) at++;
-    status = ty_fail(err, TY_INVALID, "vectors[%llu][%llu] is NaN or infinite; a vector holds finite numbers",
-                     (unsigned long long)(at / c->dim), (unsigned long long)(at % c->dim));
+    status = ty_fail(err, TY_INVALID, "vectors[%llu][%llu] " TY_NOT_FINITE, (unsigned long long)(at / c->dim),
+                     (unsigned long long)(at % c->dim));
   }
   return status;
 }

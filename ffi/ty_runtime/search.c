@@ -1,4 +1,5 @@
 /* ty_search: which runs of rows a question reads, and the answer packed. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -102,8 +103,11 @@ ty_status ty_search_entered(ty_collection *c, ty_search_args *args, ty_error *er
   }
   if (args->weighted > 1)
     return ty_fail(err, TY_INVALID, "weighted must be 0 or 1, not %llu", (unsigned long long)args->weighted);
-  if (!c->env->kernel->all_finite(args->query, c->dim))
-    return ty_fail(err, TY_INVALID, "the query vector holds NaN or Infinity");
+  if (!c->env->kernel->all_finite(args->query, c->dim)) {
+    uint32_t at = 0;
+    while (c->env->kernel->all_finite(args->query + at, 1)) at++;
+    return ty_fail(err, TY_INVALID, "vector[%" PRIu32 "] " TY_NOT_FINITE, at);
+  }
   ty_filter filter;
   ty_scored *hits = NULL;
   uint64_t count = 0;

@@ -108,8 +108,7 @@ static ty_status check(const ty_collection *c, const ty_search_many_args *a, ty_
   if (c->env->kernel->all_finite(a->queries, (size_t)floats)) return TY_OK;
   uint64_t at = 0;
   while (c->env->kernel->all_finite(a->queries + at, 1)) at++;
-  return ty_fail(err, TY_INVALID, "vectors[%" PRIu64 "][%" PRIu64 "] is NaN or infinite; a vector holds finite numbers",
-                 at / c->dim, at % c->dim);
+  return ty_fail(err, TY_INVALID, "vectors[%" PRIu64 "][%" PRIu64 "] " TY_NOT_FINITE, at / c->dim, at % c->dim);
 }
 
 static void pack(many *m) {

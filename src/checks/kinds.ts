@@ -1,13 +1,51 @@
-/** What a value of unknown origin is, for checks and for messages. */
+/** What a value is, and how a message names and shows it. */
+import { ArgumentTypeError } from "../errors.ts";
 
 /** A JSON object, not an array and not null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What came, in words. */
-export function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (Array.isArray(value)) return "an array";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+/** UTF-16 units of a string that a message shows. */
+const SHOWN_MAX = 80;
+
+/** A string in quotes, shortened and on one line. */
+export function shown(text: string): string {
+  const short = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX - 3)}...` : text;
+  return `'${JSON.stringify(short).slice(1, -1)}'`;
+}
+
+/** What came, in words: "the string 'x'", "7", "null", "an array", "nothing" for undefined. */
+export function describe(value: unknown): string {
+  switch (typeof value) {
+    case "string":
+      return `the string ${shown(value)}`;
+    case "undefined":
+      return "nothing";
+    case "object":
+      return value === null ? "null" : Array.isArray(value) ? "an array" : "an object";
+    case "function":
+    case "symbol":
+      return `a ${typeof value}`;
+    case "bigint":
+      return `a bigint`;
+    default:
+      return String(value);
+  }
+}
+
+/** The name of a member of what is called `name`: `where.kind`, `metadata[0]['a b']`. */
+export function member(name: string, key: string): string {
+  return /^[\p{L}_][\p{L}\p{N}_-]{0,60}$/u.test(key) ? `${name}.${key}` : `${name}[${shown(key)}]`;
+}
+
+/** The error for a value of another kind than `wanted`, which is said with its article: "a string". */
+export function wrongType(name: string, wanted: string, value: unknown): ArgumentTypeError {
+  return new ArgumentTypeError(`${name} must be ${wanted}, got ${describe(value)}`);
+}
+
+/** @throws TypeError for what is neither true nor false */
+export function readFlag(value: unknown, name: string): boolean {
+  if (typeof value === "boolean") return value;
+  throw wrongType(name, "true or false", value);
 }

@@ -1,19 +1,13 @@
-/** Which collection names and external ids are safe. */
-
+/** Which names of collections and columns are safe. */
 import { ValueError } from "../errors.ts";
-import { ID_BYTES_MAX, NAME_BYTES_MAX } from "../limits.ts";
+import { COLUMN_BYTES_MAX, NAME_BYTES_MAX } from "../limits.ts";
+import { shown, wrongType } from "./kinds.ts";
 
 /** Control characters, including NUL and DEL: they hide in terminals and break tools that list files. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-export const CONTROL = /[\u0000-\u001f\u007f]/;
+const CONTROL = /[\u0000-\u001f\u007f]/;
 
-/** Shows a name in a message without letting it break the line. */
-export function shown(name: string): string {
-  const short = name.length > 80 ? `${name.slice(0, 77)}...` : name;
-  return `'${JSON.stringify(short).slice(1, -1)}'`;
-}
-
-/** Refuses a collection name that is not one safe path component on every platform. */
+/** Refuses a collection name that is not one safe path component on every platform. @throws ValueError */
 export function checkName(name: string): string {
   const refuse = (why: string) => new ValueError(`collection name ${shown(name)} ${why}`);
   if (name.length === 0) throw refuse("is empty: give it a name of 1 to 128 bytes");
@@ -27,12 +21,24 @@ export function checkName(name: string): string {
   return name;
 }
 
-/** Refuses an external id beyond the limits; `at` is its place in the call. */
-export function checkId(id: string, at: number): void {
-  const bytes = Buffer.byteLength(id);
-  if (bytes === 0) throw new ValueError(`ids[${at}] is empty: an id has 1 to ${ID_BYTES_MAX} bytes`);
-  if (bytes > ID_BYTES_MAX)
-    throw new ValueError(`ids[${at}] has ${bytes} bytes of UTF-8; the limit is ${ID_BYTES_MAX}`);
-  if (id.includes("\0")) throw new ValueError(`ids[${at}] holds a NUL character, which an id cannot`);
-  if (!id.isWellFormed()) throw new ValueError(`ids[${at}] holds half of a surrogate pair, which UTF-8 cannot hold`);
+/** Refuses a column's name that is empty, too long, or holds what hides in terminals. @throws ValueError */
+export function checkColumn(name: string): void {
+  const bytes = Buffer.byteLength(name);
+  if (bytes > 0 && bytes <= COLUMN_BYTES_MAX && name.isWellFormed() && !CONTROL.test(name)) return;
+  throw new ValueError(
+    `column name ${shown(name)} must have 1 to ${COLUMN_BYTES_MAX} bytes of UTF-8 and no control character`,
+  );
+}
+
+/**
+ * The partition key: a name, or a list of one, which stands for it.
+ * @throws ValueError for a list of another length; TypeError for anything else
+ */
+export function readPartitionKey(value: unknown, name: string): string {
+  if (Array.isArray(value) && value.length !== 1) {
+    throw new ValueError(`${name} is a list of ${value.length}; rows are grouped by one column: give one name`);
+  }
+  const column: unknown = Array.isArray(value) ? value[0] : value;
+  if (typeof column === "string") return column;
+  throw wrongType(Array.isArray(value) ? `${name}[0]` : name, "a string", column);
 }

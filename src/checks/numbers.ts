@@ -1,12 +1,73 @@
-/** Numbers that callers give. */
+/** Numbers that callers give: the domain of each, said once for schemas, checks and messages. */
 import { ArgumentTypeError, ValueError } from "../errors.ts";
-import { kindOf } from "./kinds.ts";
+import { DIM_MAX, TOP_K_MAX } from "../limits.ts";
+import { describe } from "./kinds.ts";
+
+/** Which numbers are allowed; integers are those that a double holds exactly, numbers are finite. */
+export interface Domain {
+  readonly integer?: true;
+  readonly min?: number;
+  /** Instead of `min`, where that itself is excluded. */
+  readonly above?: number;
+  readonly max?: number;
+}
+
+/** Numbers in a vector. */
+export const DIM: Domain = { integer: true, min: 1, max: DIM_MAX };
+/** Hits that are asked for. */
+export const TOP_K: Domain = { integer: true, min: 1, max: TOP_K_MAX };
+/** A recall that is asked for. */
+export const RECALL: Domain = { above: 0, max: 1 };
+/** BM25's saturation and its length normalisation. */
+export const K1: Domain = { min: 0 };
+export const B: Domain = { min: 0, max: 1 };
+/** A count that may be none, and one that may not. */
+export const COUNT: Domain = { integer: true, min: 0 };
+export const POSITIVE: Domain = { integer: true, min: 1 };
+/** A stretch of time. */
+export const SECONDS: Domain = { min: 0 };
+
+/** @throws TypeError for what is no number, or has a fraction where an integer is wanted; ValueError outside the domain */
+export function readNumber(value: unknown, name: string, domain: Domain): number {
+  const hasFraction = domain.integer === true && Number.isFinite(value) && !Number.isInteger(value);
+  if (typeof value === "number" && !hasFraction && isWithin(value, domain)) return value;
+  const Refusal = typeof value !== "number" || hasFraction ? ArgumentTypeError : ValueError;
+  throw new Refusal(`${name} must be ${wordsOf(domain)}, got ${describe(value)}`);
+}
+
+/**
+ * How many hits are asked for: 10 where nothing is said, and the nearest bound where the number lies outside them, infinities included.
+ * @throws TypeError for what is no number, or one with a fraction; ValueError for NaN
+ */
+export function clampTopK(value: unknown, name: string): number {
+  if (value === undefined || value === null) return 10;
+  const isWhole = Number.isInteger(value) || Math.abs(Number(value)) === Number.POSITIVE_INFINITY;
+  const asked = typeof value === "number" && isWhole ? Math.max(1, Math.min(value, TOP_K_MAX)) : value;
+  return readNumber(asked, name, TOP_K);
+}
 
 /** The recall that was asked for, if any. @throws TypeError for what is no number; ValueError outside (0, 1] */
 export function recallOf({ targetRecall }: { targetRecall?: number | undefined }): number | undefined {
-  const asked: unknown = targetRecall ?? undefined;
-  if (asked === undefined) return undefined;
-  if (typeof asked !== "number") throw new ArgumentTypeError(`targetRecall must be a number, got ${kindOf(asked)}`);
-  if (!(asked > 0 && asked <= 1)) throw new ValueError(`targetRecall is ${asked}; it is above 0 and at most 1`);
-  return asked;
+  return targetRecall === undefined || targetRecall === null
+    ? undefined
+    : readNumber(targetRecall, "targetRecall", RECALL);
+}
+
+/** Refuses a number that JSON, or who reads it, would change. @throws ValueError */
+export function checkKept(value: number, name: string): void {
+  if (!Number.isFinite(value)) throw new ValueError(`${name} is ${value}; JSON has no such number`);
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new ValueError(`${name} is ${value}, beyond 2^53, where integers lose digits: write it as a string`);
+  }
+}
+
+function isWithin(value: number, { integer, min = Number.NEGATIVE_INFINITY, above, max }: Domain): boolean {
+  if (above === undefined ? value < min : value <= above) return false;
+  return integer ? Number.isSafeInteger(value) && value <= (max ?? value) : value <= (max ?? Number.MAX_VALUE);
+}
+
+function wordsOf({ integer, min, above, max }: Domain): string {
+  const kind = integer ? "an integer" : "a number";
+  if (above !== undefined) return `${kind} above ${above}${max === undefined ? "" : ` and at most ${max}`}`;
+  return max === undefined ? `${kind} of at least ${min}` : `${kind} from ${min} to ${max}`;
 }

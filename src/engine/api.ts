@@ -2,10 +2,10 @@
  * What a program can do with a collection, wherever it lives: `LocalCollection` in this process and `RemoteCollection` behind a socket both
  * satisfy it, and one shared contract test runs against both.
  */
-import type { Id } from "../checks/accepted.ts";
+import type { Id } from "../checks/ids.ts";
 import type { Metadata, Where } from "../checks/values.ts";
 
-export type { Id } from "../checks/accepted.ts";
+export type { Id } from "../checks/ids.ts";
 export type { FilterValue, Metadata, Where } from "../checks/values.ts";
 
 /** One vector: `dim` finite numbers. Stored as the collection's element type says, which is single precision unless another was asked for. */

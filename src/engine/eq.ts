@@ -1,5 +1,8 @@
 /** Filters and composite keys, as small values. */
-import { ArgumentTypeError, ValueError } from "../errors.ts";
+import { member } from "../checks/kinds.ts";
+import { readString } from "../checks/strings.ts";
+import { readFilterValue } from "../checks/where.ts";
+import { ValueError } from "../errors.ts";
 import type { FilterValue, Where } from "./api.ts";
 
 /**
@@ -8,13 +11,12 @@ import type { FilterValue, Where } from "./api.ts";
  * @throws ValueError for a value that is an array or an object, which equals nothing
  */
 export function Eq(column: string, value: FilterValue): Where {
-  if (typeof column !== "string") throw new ArgumentTypeError(`the column of Eq is ${typeof column}, not a string`);
-  if (value === undefined || (typeof value === "object" && value !== null)) {
-    throw new ValueError(`the value of Eq('${column}') must be a string, a number, true, false or null`);
-  }
+  readString(column, "the column of Eq");
+  if (value === undefined)
+    throw new ValueError(`${member("where", column)} is left out: give null for rows without a value`);
   // Without a prototype a column may be called anything, `__proto__` included.
   const where = Object.create(null) as Record<string, FilterValue>;
-  where[column] = value;
+  where[column] = readFilterValue(value, member("where", column));
   return Object.freeze(where);
 }
 

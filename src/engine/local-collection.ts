@@ -1,15 +1,20 @@
 /** One collection in this process, as a program uses it: vectors or texts, changes in memory until saved. */
-import { toId } from "../checks/accepted.ts";
-import { kindOf } from "../checks/kinds.ts";
-import { recallOf } from "../checks/numbers.ts";
-import { ArgumentTypeError, ValueError } from "../errors.ts";
+import { optional } from "../checks/create-options.ts";
+import { readId, readIds } from "../checks/ids.ts";
+import { readMetadata } from "../checks/metadata.ts";
+import { clampTopK, POSITIVE, readNumber, recallOf } from "../checks/numbers.ts";
+import { checkBesides, readBesides } from "../checks/rows.ts";
+import { readString } from "../checks/strings.ts";
+import { readTexts } from "../checks/texts.ts";
+import { readMatrix } from "../checks/vectors.ts";
+import { readWhere } from "../checks/where.ts";
 import type { Collection } from "../store/collection.ts";
-import type { PackedRows, Rows } from "../store/pack.ts";
+import { type PackedRows, packRows, type Rows } from "../store/pack.ts";
 import type { Schema } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import type { Embedders } from "../texts/embedders.ts";
-import { putUpdate } from "../texts/put.ts";
+import { putUpdate, toRows } from "../texts/put.ts";
 import { searchTexts } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
 import { applyTuning, buildIvf, buildLexical, cancellable, tuneCollection } from "../texts/upkeep.ts";
@@ -30,8 +35,7 @@ import type {
   UpdateOptions,
   Watch,
 } from "./options.ts";
-import { getRows, searchVector, searchVectors, searchWords, textResult, topKOf } from "./reading.ts";
-import { checkString, checkStrings, toIdList, toMatrix, toRows } from "./rows.ts";
+import { getRows, searchVector, searchVectors, searchWords, textResult } from "./reading.ts";
 import { snapshot } from "./snapshot.ts";
 
 export type { LocalSearchOptions } from "./options.ts";
@@ -70,7 +74,7 @@ export class LocalCollection implements CollectionApi {
 
   /** Whether an id is live. */
   has(id: Id): boolean {
-    return this.inner.get([toId(id, "id")], {})[0]!.found;
+    return this.inner.get([readId(id, "id")], {})[0]!.found;
   }
 
   add(vectors: Vectors, options: LocalRowOptions = {}): Promise<string[]> {
@@ -94,12 +98,10 @@ export class LocalCollection implements CollectionApi {
    * @throws ValueError for an id that is not live; nothing changes
    */
   async updateTexts(texts: readonly string[], options: UpdateOptions): Promise<number> {
-    const { inner } = this;
-    checkStrings("texts", texts);
-    const ids = toIdList(options.ids);
-    toRows(new Float32Array(0), texts.length, inner.schema.keyName, options);
+    const metadata = optional(options.metadata, "metadata", readMetadata);
+    const rows = { texts: readTexts(texts), ids: readIds(options.ids), metadata };
+    checkBesides(rows, texts.length);
     const vectors = await this.embed(texts, options.signal);
-    const rows = { texts, ids, metadata: options.metadata };
     const current = this.inner; // another object may stand for the name by now
     return current.stage((t) => putUpdate(t, current, rows, vectors, options), options.signal);
   }
@@ -110,12 +112,17 @@ export class LocalCollection implements CollectionApi {
   }
 
   /** Embeds texts for rows that are checked and packed already, but for their vectors, and puts them. */
-  async putPackedTexts(mode: "add" | "upsert", texts: readonly string[], rows: PackedRows): Promise<void> {
-    await this.put(mode, { ...rows, vectors: await this.embed(texts, undefined) });
+  async putPackedTexts(
+    mode: "add" | "upsert",
+    texts: readonly string[],
+    rows: PackedRows,
+    watch?: Watch,
+  ): Promise<void> {
+    await this.put(mode, { ...rows, vectors: await this.embed(texts, watch?.signal) }, watch);
   }
 
   async delete(ids: readonly Id[], watch?: Watch): Promise<number> {
-    const names = toIdList(ids);
+    const names = readIds(ids);
     return this.inner.stage((t) => t.delete(names), watch?.signal);
   }
 
@@ -137,21 +144,19 @@ export class LocalCollection implements CollectionApi {
    * @throws ValueError for questions that may find more than two million hits together
    */
   async searchMany(vectors: Vectors, options: ManySearchOptions = {}): Promise<SearchResult[]> {
-    const { threads = 0, signal } = options;
-    if (typeof threads !== "number") throw new ArgumentTypeError(`threads must be a number, got ${kindOf(threads)}`);
-    if (options.threads !== undefined && (!Number.isInteger(threads) || threads < 1)) {
-      throw new ValueError(`threads is ${threads}; it is a whole number from 1`);
-    }
+    const { signal } = options;
+    const threads = options.threads === undefined ? 0 : readNumber(options.threads, "threads", POSITIVE);
     return cancellable(this.name, signal, () => searchVectors(this.inner, vectors, options, threads));
   }
 
   async searchText(text: string, options: TextSearchOptions = {}): Promise<SearchResult> {
-    checkString("text", text);
+    readString(text, "text");
     const { inner } = this;
-    const { where, withMetadata, signal } = options;
+    const { withMetadata, signal } = options;
+    const where = readWhere(options.where);
     const targetRecall = recallOf(options);
     const embedder = await this.embedders.attached(this.name, inner.schema.embedderProfile);
-    const question = { query: text, topK: topKOf(options), where, targetRecall };
+    const question = { query: text, topK: clampTopK(options.topK, "topK"), where, targetRecall };
     return cancellable(this.name, signal, async () =>
       textResult(await searchTexts(inner, embedder, question, { metadata: withMetadata }, signal), options),
     );
@@ -171,12 +176,12 @@ export class LocalCollection implements CollectionApi {
   }
 
   async ids(where?: Where): Promise<string[]> {
-    return this.inner.ids({ where });
+    return this.inner.ids({ where: readWhere(where) });
   }
 
   /** How many live rows match; all of them without `where`. */
   async count(where?: Where): Promise<number> {
-    return this.inner.count(where);
+    return this.inner.count(readWhere(where));
   }
 
   async stats(): Promise<CollectionStats> {
@@ -230,7 +235,7 @@ export class LocalCollection implements CollectionApi {
    * @throws ValueError where that has something of this name; OSError
    */
   async snapshot(dir: string, watch: Watch = {}): Promise<void> {
-    checkString("dir", dir);
+    readString(dir, "dir");
     const { inner, storeAt } = this;
     await cancellable(this.name, watch.signal, () => snapshot(inner, { to: dir, storeAt, watch }));
   }
@@ -241,8 +246,8 @@ export class LocalCollection implements CollectionApi {
 
   private async putVectors(mode: "add" | "upsert", vectors: Vectors, options: LocalRowOptions): Promise<string[]> {
     const { dim, keyName } = this.schema;
-    const matrix = toMatrix(vectors, dim);
-    const rows = toRows(matrix, matrix.length / dim, keyName, options);
+    const { floats, count } = readMatrix(vectors, "vectors", dim);
+    const rows = { ...toRows(readBesides(options, count), count, keyName), vectors: floats };
     await this.put(mode, rows, options);
     return [...rows.ids];
   }
@@ -252,10 +257,10 @@ export class LocalCollection implements CollectionApi {
     texts: readonly string[],
     options: LocalRowOptions,
   ): Promise<string[]> {
-    checkStrings("texts", texts);
-    const rows = toRows(new Float32Array(0), texts.length, this.schema.keyName, options);
-    const vectors = await this.embed(texts, options.signal);
-    await this.put(mode, { ...rows, vectors, texts }, options);
+    const { keyName, filterColumns } = this.schema;
+    const besides = readBesides(options, readTexts(texts).length);
+    const rows = toRows(besides, texts.length, keyName);
+    await this.putPackedTexts(mode, texts, packRows({ ...rows, texts }, filterColumns), options);
     return [...rows.ids];
   }
 

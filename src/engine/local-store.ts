@@ -1,9 +1,10 @@
 /** A memory directory in this process: what the SDK opens and `svc serve` serves. */
 import type { Kernel } from "../../ffi/ame_kernel.ts";
 import { buildInfo } from "../build-info.ts";
-import { toPartitionKey } from "../checks/accepted.ts";
-import { kindOf } from "../checks/kinds.ts";
-import { ArgumentTypeError, ValueError } from "../errors.ts";
+import { optional, readCreateOptions } from "../checks/create-options.ts";
+import { readFlag, wrongType } from "../checks/kinds.ts";
+import { readString } from "../checks/strings.ts";
+import { ValueError } from "../errors.ts";
 import { type Env, memoryPath } from "../paths.ts";
 import type { Native } from "../runtime/libraries.ts";
 import { verifiedNative } from "../runtime/libraries.ts";
@@ -12,7 +13,6 @@ import type { Embedder } from "../texts/embedder.ts";
 import { type EmbedderSource, Embedders } from "../texts/embedders.ts";
 import type { CreateOptions, StoreApi } from "./api.ts";
 import { LocalCollection } from "./local-collection.ts";
-import { checkString, checkStrings } from "./rows.ts";
 
 /** How to open a memory directory. */
 export interface OpenOptions {
@@ -69,22 +69,13 @@ export class LocalStore implements StoreApi<LocalCollection> {
    * another type
    */
   async createCollection(name: string, options: LocalCreateOptions): Promise<LocalCollection> {
-    checkString("name", name);
-    const partitionBy = toPartitionKey(options.partitionBy, "partitionBy") as string | undefined;
-    checkTypes({ ...options, partitionBy });
+    readString(name, "name");
+    const given = { ...readCreateOptions(options), lexical: optional(options.lexical, "lexical", readFlag) };
     const embedder = await this.embedderOf(options.embedder);
     // Beside an embedder dim is a hint: callers write down a number that only the kernel knows.
-    const dim = embedder?.profile.dimension ?? options.dim ?? undefined;
+    const dim = embedder?.profile.dimension ?? given.dim;
     if (dim === undefined) throw new ValueError("a new collection needs dim, or an embedder that knows it");
-    this.store.create(name, {
-      dim,
-      dtype: options.dtype,
-      metric: options.metric,
-      partitionBy,
-      filterColumns: options.filterColumns,
-      lexical: options.lexical,
-      embedderProfile: embedder?.profile ?? null,
-    });
+    this.store.create(name, { ...given, dim, embedderProfile: embedder?.profile ?? null });
     return this.handle(name);
   }
 
@@ -95,7 +86,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
 
   /** The same without a promise. @throws ValueError for a collection that does not exist */
   collection(name: string): LocalCollection {
-    checkString("name", name);
+    readString(name, "name");
     this.store.open(name);
     return this.handle(name);
   }
@@ -150,24 +141,8 @@ export class LocalStore implements StoreApi<LocalCollection> {
   private async embedderOf(given: string | Embedder | undefined): Promise<Embedder | undefined> {
     if (given === undefined || given === null) return undefined;
     if (typeof given === "string") return this.embedders.named(given);
+    if (typeof given !== "object") throw wrongType("embedder", "a name or an embedder", given);
     this.embedders.adopt(given);
     return given;
   }
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-
-/** Programs without types hand in anything. What is null counts as left out. */
-function checkTypes(options: LocalCreateOptions): void {
-  const { dim, dtype, metric, partitionBy, filterColumns, embedder, lexical } = options;
-  checkType("dim", dim, "number");
-  for (const [what, value] of Object.entries({ dtype, metric, partitionBy })) checkType(what, value, "string");
-  checkType("lexical", lexical, "boolean");
-  if (filterColumns !== undefined && filterColumns !== null) checkStrings("filterColumns", filterColumns);
-  if (typeof embedder !== "string") checkType("embedder", embedder, "object", "a name or an embedder");
-}
-
-function checkType(what: string, value: unknown, type: string, wanted = `a ${type}`): void {
-  if (value === undefined || value === null || typeof value === type) return;
-  throw new ArgumentTypeError(`${what} must be ${wanted}, got ${kindOf(value)}`);
 }

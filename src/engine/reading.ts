@@ -1,8 +1,10 @@
 /** Questions to a collection: options in, results out. */
 
-import { recallOf } from "../checks/numbers.ts";
-import { ArgumentTypeError } from "../errors.ts";
-import { TOP_K_MAX } from "../limits.ts";
+import { readIds } from "../checks/ids.ts";
+import { clampTopK, recallOf } from "../checks/numbers.ts";
+import { readString } from "../checks/strings.ts";
+import { readMatrix, readVector } from "../checks/vectors.ts";
+import { readWhere } from "../checks/where.ts";
 import type { Collection, Row, SearchAnswer } from "../store/collection.ts";
 import type { TextAnswer } from "../texts/search.ts";
 import type { Explanation, Id, SearchOptions, SearchResult, Vector, Vectors } from "./api.ts";
@@ -14,9 +16,6 @@ import type {
   LocalSearchOptions,
   ManySearchOptions,
 } from "./options.ts";
-import { checkString, toIdList, toMatrix, toQuery } from "./rows.ts";
-
-const TOP_K = 10;
 
 /** The rows nearest to a vector. */
 export async function searchVector(
@@ -24,9 +23,9 @@ export async function searchVector(
   vector: Vector | readonly [Vector],
   options: LocalSearchOptions,
 ): Promise<SearchResult> {
-  const answer = await collection.search(toQuery(vector, collection.schema.dim), {
-    topK: topKOf(options),
-    where: options.where,
+  const answer = await collection.search(readVector(vector, "vector", collection.schema.dim), {
+    topK: clampTopK(options.topK, "topK"),
+    where: readWhere(options.where),
     metadata: options.withMetadata,
     targetRecall: recallOf(options),
   });
@@ -41,12 +40,13 @@ export async function searchVectors(
   threads: number,
 ): Promise<SearchResult[]> {
   const question = {
-    topK: topKOf(options),
-    where: options.where,
+    topK: clampTopK(options.topK, "topK"),
+    where: readWhere(options.where),
     metadata: options.withMetadata,
     targetRecall: recallOf(options),
   };
-  const answers = await collection.searchMany(toMatrix(vectors, collection.schema.dim), question, threads, options);
+  const { floats } = readMatrix(vectors, "vectors", collection.schema.dim);
+  const answers = await collection.searchMany(floats, question, threads, options);
   return answers.map((answer) => toResult(answer.rows, options, () => explainDense(answer)));
 }
 
@@ -56,10 +56,11 @@ export async function searchWords(
   query: string,
   options: LexicalSearchOptions,
 ): Promise<LexicalResult> {
-  checkString("query", query);
-  const { where, explain, withMetadata, withText } = options;
+  readString(query, "query");
+  const { explain, withMetadata, withText } = options;
+  const where = readWhere(options.where);
   const detail = { metadata: withMetadata, text: withText, explain };
-  const rows = await collection.searchLexical(query, { topK: topKOf(options), where, ...detail });
+  const rows = await collection.searchLexical(query, { topK: clampTopK(options.topK, "topK"), where, ...detail });
   const result: LexicalResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
   if (withMetadata) result.metadata = rows.map((row) => row.metadata ?? null);
   if (withText) result.texts = rows.map((row) => row.text ?? null);
@@ -71,7 +72,7 @@ export async function searchWords(
 
 /** Rows by id, in the order asked. */
 export function getRows(collection: Collection, ids: readonly Id[], options: GetOptions): GotRow[] {
-  const names = toIdList(ids);
+  const names = readIds(ids);
   const { withMetadata = true, withText = true, withVector = false } = options;
   return collection.get(names, { metadata: withMetadata, text: withText, vector: withVector }).map((row) => {
     const got: GotRow = { id: row.id, found: row.found };
@@ -80,13 +81,6 @@ export function getRows(collection: Collection, ids: readonly Id[], options: Get
     if (row.vector !== undefined) got.vector = row.vector;
     return got;
   });
-}
-
-/** How many hits were asked for, within the bounds. @throws TypeError for what is no integer */
-export function topKOf({ topK }: { topK?: number | undefined }): number {
-  const asked = topK ?? TOP_K;
-  if (!Number.isInteger(asked)) throw new ArgumentTypeError(`topK must be an integer, got ${asked}`);
-  return Math.min(Math.max(asked, 1), TOP_K_MAX);
 }
 
 /** The answer to a text with what was asked for beside ids and scores. */

@@ -4,7 +4,7 @@
  */
 import { mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { shown } from "../checks/names.ts";
+import { shown } from "../checks/kinds.ts";
 import { diskError, makeDirectory, syncDirectory } from "../durable.ts";
 import { ValueError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";

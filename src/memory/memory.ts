@@ -3,12 +3,12 @@
  * payload that travels.
  */
 
-import { shown } from "../checks/names.ts";
+import { shown } from "../checks/kinds.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
-import { idsOrNew, putTexts, updateTexts } from "../texts/put.ts";
+import { idsOrNew, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { searchTexts } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
@@ -175,7 +175,7 @@ export class Memory implements args.Verbs {
   /** A put into a collection that is created where absent; a put that fails leaves no empty collection behind. */
   private async put(
     mode: "add" | "upsert",
-    a: { collection: string; texts: string[]; metadata?: (payload.Metadata | null)[] | undefined },
+    a: { collection: string; texts: readonly string[]; metadata?: TextRows["metadata"] },
     ids: readonly string[],
     partitionBy: string,
     c: args.CallContext,

@@ -1,7 +1,7 @@
 /** The repository verbs: a directory of source, kept as rows of one collection that are never staler than the question. */
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
-import { shown } from "../checks/names.ts";
+import { shown } from "../checks/kinds.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
 import {
@@ -160,7 +160,7 @@ export class Repositories {
     a: args.RepoSearchArguments,
     c: args.CallContext,
   ) {
-    const where = { [REPO_KEY]: repoId };
+    const where = { column: REPO_KEY, value: repoId };
     const hint = a.path_hint && relativeHint(root, a.path_hint);
     const total = collection.count(where);
     const inside = (row: Row) => {
@@ -237,7 +237,7 @@ export class Repositories {
           return { deleted, upserted: inserted + replaced };
         }, c.signal);
       },
-      idsOf: async (repoId) => collection.ids({ where: { [REPO_KEY]: repoId } }),
+      idsOf: async (repoId) => collection.ids({ where: { column: REPO_KEY, value: repoId } }),
     };
   }
 }

@@ -7,42 +7,54 @@
  */
 import * as z from "zod/mini";
 import type { Watch } from "../../ffi/ty_collection.ts";
-import { isObject } from "../checks/kinds.ts";
-import type { Where } from "../checks/values.ts";
-import { FILTER_COLUMNS_MAX, ROWS_PER_CALL_MAX, TOP_K_MAX } from "../limits.ts";
+import { readId, readIds } from "../checks/ids.ts";
+import { readMetadata } from "../checks/metadata.ts";
+import { readPartitionKey } from "../checks/names.ts";
+import { B, COUNT, K1, POSITIVE, RECALL, SECONDS, TOP_K } from "../checks/numbers.ts";
+import { readChoice, readString, readStrings } from "../checks/strings.ts";
+import { readTexts } from "../checks/texts.ts";
+import { readWhere } from "../checks/where.ts";
+import { ValueError } from "../errors.ts";
+import { FILTER_COLUMNS_MAX, ROWS_PER_CALL_MAX } from "../limits.ts";
 import type * as payload from "./payloads.ts";
+import { flag, judged, number, string } from "./schema.ts";
 
 export type * from "./payloads.ts";
 
-// Metadata and filters are passed through as they came. zod's own records would copy them, and drop a `__proto__` key.
-const jsonObject = <T>(description: string, bounds: { maxProperties?: number } = {}) =>
-  z.custom<T>(isObject, { params: { expected: "object" } }).check(z.meta({ type: "object", ...bounds, description }));
+const CHUNK_MODES = ["windowed", "file"] as const;
+const CALL = { max: ROWS_PER_CALL_MAX };
+const strings = { type: "array", items: { type: "string" } };
+const rows = { ...strings, maxItems: ROWS_PER_CALL_MAX };
 
-const string = (description: string) => z.string().check(z.describe(description));
-const nonEmpty = (description: string) => z.string().check(z.minLength(1), z.describe(description));
-const flag = (fallback: boolean, description: string) =>
-  z._default(z.boolean().check(z.describe(description)), fallback);
-const integer = (min: number, description: string) => z.int().check(z.minimum(min), z.describe(description));
-const rows = <T extends z.ZodMiniType>(item: T, description: string) =>
-  z.array(item).check(z.maxLength(ROWS_PER_CALL_MAX), z.describe(description));
-
+const switched = (fallback: boolean, description: string) => z._default(flag(description), fallback);
 const collection = () => string("Name of the collection.");
 const query = () => string("What to look for, in plain words.");
-const top_k = () =>
-  z._default(z.int().check(z.minimum(1), z.maximum(TOP_K_MAX), z.describe("Maximum number of hits.")), 5);
-const where = () =>
-  z.optional(
-    jsonObject<Where>('Equality filter with one key, as in {"scope": "work"}; the column must be filterable.', {
-      maxProperties: 1,
-    }),
-  );
-const with_text = () => flag(false, "Also return each hit's text.");
+const top_k = () => z._default(number(TOP_K, "Maximum number of hits."), 5);
+const where = () => {
+  const description = 'Equality filter with one key, as in {"scope": "work"}; the column must be filterable.';
+  return z.optional(judged(readWhere, { type: "object", maxProperties: 1, description }));
+};
+const with_text = () => switched(false, "Also return each hit's text.");
 const texts = () =>
-  z.array(z.string()).check(z.minLength(1), z.maxLength(ROWS_PER_CALL_MAX), z.describe("The documents."));
-const ids = (description: string) => rows(z.string(), description);
-const metadata = (description: string) =>
-  z.optional(rows(z.nullable(jsonObject<payload.Metadata>("Any JSON object.")), description));
-const partition_by = (description: string) => z._default(string(description), "scope");
+  judged((value, name) => readTexts(value, name, { ...CALL, min: 1 }), {
+    ...rows,
+    minItems: 1,
+    description: "The documents.",
+  });
+const ids = (description: string) => judged((value, name) => readIds(value, name, CALL), { ...rows, description });
+const metadata = (description: string) => {
+  const items = { type: "object", description: "Any JSON object." };
+  const json = { type: "array", items, maxItems: ROWS_PER_CALL_MAX, description };
+  return z.optional(judged((value, name) => readMetadata(value, name, CALL), json));
+};
+const partition_by = (description: string) =>
+  z._default(judged(readPartitionKey, { type: "string", description }), "scope");
+
+/** A path that is not empty: an empty one would be the working directory. @throws ValueError */
+function readPath(value: unknown, name: string): string {
+  if (value === "") throw new ValueError(`${name} is empty: name a directory, or leave it out`);
+  return readString(value, name);
+}
 
 /** One schema a verb, built on first use and kept. */
 export const SCHEMAS = {
@@ -68,12 +80,14 @@ export const SCHEMAS = {
       name: string("Name of the new collection."),
       partition_by: partition_by("Metadata column that rows are grouped by; always filterable."),
       filter_columns: z._default(
-        z
-          .array(z.string())
-          .check(z.maxLength(FILTER_COLUMNS_MAX), z.describe("Further metadata columns that `where` may name.")),
+        judged((value, name) => readStrings(value, name, { max: FILTER_COLUMNS_MAX }), {
+          ...strings,
+          maxItems: FILTER_COLUMNS_MAX,
+          description: "Further metadata columns that `where` may name.",
+        }),
         [],
       ),
-      lexical: flag(false, "Allow a BM25 index (svc_build_lexical, svc_search_lexical)."),
+      lexical: switched(false, "Allow a BM25 index (svc_build_lexical, svc_search_lexical)."),
     }),
   ),
   list_collections: once(() => z.strictObject({})),
@@ -102,8 +116,10 @@ export const SCHEMAS = {
     z.strictObject({
       collection: collection(),
       where: where(),
-      limit: z.optional(integer(1, "Maximum number of ids; omitted: all.")),
-      after: z.optional(string("Continue after this id, the last of the page before.")),
+      limit: z.optional(number(POSITIVE, "Maximum number of ids; omitted: all.")),
+      after: z.optional(
+        judged(readId, { type: "string", description: "Continue after this id, the last of the page before." }),
+      ),
     }),
   ),
   count: once(() => z.strictObject({ collection: collection(), where: where() })),
@@ -111,8 +127,8 @@ export const SCHEMAS = {
     z.strictObject({
       collection: collection(),
       ids: ids("Ids to look up; rows come in this order."),
-      with_metadata: flag(true, "Return metadata."),
-      with_text: flag(true, "Return texts."),
+      with_metadata: switched(true, "Return metadata."),
+      with_text: switched(true, "Return texts."),
     }),
   ),
   search_lexical: once(() =>
@@ -121,7 +137,7 @@ export const SCHEMAS = {
       query: query(),
       top_k: top_k(),
       where: where(),
-      explain: flag(false, "Also return what each term contributed."),
+      explain: switched(false, "Also return what each term contributed."),
       with_text: with_text(),
     }),
   ),
@@ -129,17 +145,12 @@ export const SCHEMAS = {
   build_ivf: once(() =>
     z.strictObject({
       collection: collection(),
-      min_rows: z._default(integer(0, "Partitions with fewer rows stay exact."), 20_000),
+      min_rows: z._default(number(COUNT, "Partitions with fewer rows stay exact."), 20_000),
       target_recall: z._default(
-        z
-          .number()
-          .check(
-            z.gt(0),
-            z.maximum(1),
-            z.describe(
-              "Recall floor that the index is calibrated to, above 0 and at most 1, on rows that it was not made from. It holds for questions that are like the rows.",
-            ),
-          ),
+        number(
+          RECALL,
+          "Recall floor that the index is calibrated to, above 0 and at most 1, on rows that it was not made from. It holds for questions that are like the rows.",
+        ),
         0.98,
       ),
     }),
@@ -147,42 +158,41 @@ export const SCHEMAS = {
   build_lexical: once(() =>
     z.strictObject({
       collection: collection(),
-      k1: z.optional(
-        z.number().check(z.minimum(0), z.describe("BM25 term saturation; omitted: the measured default.")),
-      ),
-      b: z.optional(
-        z
-          .number()
-          .check(z.minimum(0), z.maximum(1), z.describe("BM25 length normalisation; omitted: the measured default.")),
-      ),
+      k1: z.optional(number(K1, "BM25 term saturation; omitted: the measured default.")),
+      b: z.optional(number(B, "BM25 length normalisation; omitted: the measured default.")),
     }),
   ),
   tune: once(() =>
     z.strictObject({
       collection: collection(),
-      dry_run: z.optional(
-        z.boolean().check(z.describe("true: plan only; false: always apply; omitted: applied where it gains.")),
-      ),
+      dry_run: z.optional(flag("true: plan only; false: always apply; omitted: applied where it gains.")),
     }),
   ),
   index_repo: once(() =>
     z.strictObject({
       path: z.optional(
-        nonEmpty(
-          "Root of the repository; omitted: the configured workspace, else the git work tree around the working directory.",
-        ),
+        judged(readPath, {
+          type: "string",
+          minLength: 1,
+          description:
+            "Root of the repository; omitted: the configured workspace, else the git work tree around the working directory.",
+        }),
       ),
       collection: z._default(string("Collection to index into."), "repo_symbols"),
       mode: z._default(
-        z.enum(["windowed", "file"]).check(z.describe("Overlapping windows of lines, or one chunk a file.")),
+        judged((value, name) => readChoice(value, name, CHUNK_MODES), {
+          type: "string",
+          enum: CHUNK_MODES,
+          description: "Overlapping windows of lines, or one chunk a file.",
+        }),
         "windowed",
       ),
-      window_lines: z._default(integer(1, "Lines in a window."), 48),
-      window_overlap_lines: z._default(integer(0, "Lines shared by neighbouring windows."), 8),
-      max_file_bytes: z._default(integer(0, "Skip larger files; 0: only those above 64 MiB."), 0),
-      max_files: z._default(integer(0, "Stop after so many new or changed files; 0: no limit."), 0),
-      max_seconds: z._default(z.number().check(z.minimum(0), z.describe("Stop after so long; 0: no limit.")), 0),
-      force: flag(false, "Index every file again, changed or not."),
+      window_lines: z._default(number(POSITIVE, "Lines in a window."), 48),
+      window_overlap_lines: z._default(number(COUNT, "Lines shared by neighbouring windows."), 8),
+      max_file_bytes: z._default(number(COUNT, "Skip larger files; 0: only those above 64 MiB."), 0),
+      max_files: z._default(number(COUNT, "Stop after so many new or changed files; 0: no limit."), 0),
+      max_seconds: z._default(number(SECONDS, "Stop after so long; 0: no limit."), 0),
+      force: switched(false, "Index every file again, changed or not."),
     }),
   ),
   repo_search: once(() =>
@@ -192,14 +202,10 @@ export const SCHEMAS = {
       path_hint: z.optional(string("Only this file, or only below this directory (relative to the root).")),
       with_text: with_text(),
       max_seconds: z._default(
-        z
-          .number()
-          .check(
-            z.minimum(0),
-            z.describe(
-              "Stop bringing the index up to date after so long, and answer from it with truncated: true; 0: no limit.",
-            ),
-          ),
+        number(
+          SECONDS,
+          "Stop bringing the index up to date after so long, and answer from it with truncated: true; 0: no limit.",
+        ),
         0,
       ),
     }),

@@ -1,5 +1,6 @@
 /** Where a server is: the forms of an address that `connect` takes. */
 import { isIPv6 } from "node:net";
+import { shown } from "../checks/kinds.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
 
 /** A place to connect to. `text` is its full form, as messages show it. */
@@ -46,14 +47,10 @@ function tcpAddress(hostAndPort: string, text: string): Address {
   const host = v6 ?? name;
   if (host === undefined || (v6 !== undefined && !isIPv6(v6))) throw notAnAddress(text);
   const port = Number(digits);
-  if (port < 1 || port > 65_535) throw new ValueError(`the port of '${shown(text)}' must be 1 to 65535`);
+  if (port < 1 || port > 65_535) throw new ValueError(`the port of ${shown(text)} must be 1 to 65535`);
   return { kind: "tcp", host, port, text: v6 === undefined ? `tcp://${host}:${port}` : `tcp://[${host}]:${port}` };
 }
 
 function notAnAddress(text: string): ValueError {
-  return new ValueError(`'${shown(text)}' is no address; one is ${FORMS}`);
-}
-
-function shown(text: string): string {
-  return text.length > 120 ? `${text.slice(0, 117)}...` : text.replace(/\p{Cc}/gu, " ");
+  return new ValueError(`${shown(text)} is no address; one is ${FORMS}`);
 }

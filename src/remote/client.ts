@@ -1,14 +1,16 @@
 /** The client of `svc serve`: a memory directory behind a socket. */
-import { toPartitionKey } from "../checks/accepted.ts";
+import { optional, readCreateOptions } from "../checks/create-options.ts";
 import { isObject } from "../checks/kinds.ts";
+import { readNumber } from "../checks/numbers.ts";
+import { readString } from "../checks/strings.ts";
 import type { CreateOptions, StoreApi } from "../engine/api.ts";
-import { ValueError } from "../errors.ts";
+import { ArgumentTypeError, ValueError } from "../errors.ts";
 import { CONNECT_TIMEOUT_MS, UNAUTHENTICATED_BYTES_MAX } from "../limits.ts";
 import { parseAddress } from "./address.ts";
 import { Channel } from "./channel.ts";
 import { RemoteCollection } from "./collection.ts";
 import { encodeRequest } from "./encode.ts";
-import { checkList, checkString, expectResult } from "./values.ts";
+import { expectResult } from "./reply.ts";
 
 /** How to connect. */
 export interface ConnectOptions {
@@ -57,26 +59,18 @@ export class RemoteTelys implements StoreApi<RemoteCollection> {
 
   createCollection(name: string, options: CreateOptions): Promise<RemoteCollection> {
     return this.channel.run(async () => {
-      checkString("the collection's name", name);
-      const { dim, filterColumns, dtype, metric, embedder } = options;
-      if (filterColumns) checkList("filterColumns", filterColumns);
-      const partition_by = toPartitionKey(options.partitionBy, "partitionBy");
-      await this.ask("create_collection", name, {
-        dim,
-        partition_by,
-        filter_columns: filterColumns,
-        dtype,
-        metric,
-        embedder,
-      });
+      readString(name, "name");
+      const { partitionBy: partition_by, filterColumns: filter_columns, ...given } = readCreateOptions(options);
+      const embedder = optional(options.embedder, "embedder", readString);
+      await this.ask("create_collection", name, { ...given, partition_by, filter_columns, embedder });
       // Beside an embedder dim is a hint: the server is asked for the real one when it is needed.
-      return new RemoteCollection(this.channel, name, embedder ? undefined : (dim ?? undefined));
+      return new RemoteCollection(this.channel, name, embedder === undefined ? given.dim : undefined);
     });
   }
 
   openCollection(name: string): Promise<RemoteCollection> {
     return this.channel.run(async () => {
-      checkString("the collection's name", name);
+      readString(name, "name");
       await this.ask("open_collection", name);
       return new RemoteCollection(this.channel, name);
     });
@@ -114,13 +108,12 @@ export class RemoteTelys implements StoreApi<RemoteCollection> {
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
 function checkTimeout(name: string, ms: number): void {
-  if (typeof ms === "number" && ms > 0 && ms <= TIMEOUT_MS_MAX) return;
-  throw new ValueError(`${name} is ${ms}; it must be above 0 and at most ${TIMEOUT_MS_MAX} milliseconds`);
+  readNumber(ms, name, { above: 0, max: TIMEOUT_MS_MAX });
 }
 
 /** Its bytes are named, never the token. */
 function checkToken(token: string): void {
-  checkString("token", token);
+  if (typeof token !== "string") throw new ArgumentTypeError(`token must be a string, got a ${typeof token}`);
   const bytes = encodeRequest("auth", undefined, { token }).length;
   if (token === "" || bytes > UNAUTHENTICATED_BYTES_MAX) {
     throw new ValueError(

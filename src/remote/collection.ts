@@ -1,6 +1,11 @@
 /** A collection behind a socket. */
 
+import { checkDistinct, readIds } from "../checks/ids.ts";
 import { isObject } from "../checks/kinds.ts";
+import { clampTopK } from "../checks/numbers.ts";
+import { readString } from "../checks/strings.ts";
+import { readVector } from "../checks/vectors.ts";
+import { readWhere } from "../checks/where.ts";
 import type {
   CollectionApi,
   CollectionStats,
@@ -15,9 +20,8 @@ import type {
 import { SvcError } from "../errors.ts";
 import type { Channel } from "./channel.ts";
 import { type Argument, encodeArguments, encodeRequest, vectorPieces } from "./encode.ts";
-import { readQuery } from "./matrix.ts";
-import { checkDistinct, needsDim, type Rows, stringColumn, textRows, toParts, vectorRows } from "./parts.ts";
-import { checkString, expectResult, idList, searchArguments, whereArgument } from "./values.ts";
+import { needsDim, type Rows, stringColumn, textRows, toParts, vectorRows } from "./parts.ts";
+import { expectResult } from "./reply.ts";
 
 /** Bytes of rows that one request carries; a call with more travels in several. */
 const PART_BYTES_MAX = 64 * 1024 * 1024;
@@ -51,7 +55,7 @@ export class RemoteCollection implements CollectionApi {
   addTexts(texts: readonly string[], options: RowOptions = {}): Promise<string[]> {
     return this.channel.run(async () => {
       const rows = textRows(texts, options);
-      checkDistinct(rows);
+      checkDistinct(rows.ids);
       return this.write("add_texts", rows);
     });
   }
@@ -62,15 +66,14 @@ export class RemoteCollection implements CollectionApi {
 
   search(vector: Vector | readonly [Vector], options: SearchOptions = {}): Promise<SearchResult> {
     return this.find("search", () => {
-      const floats = readQuery(vector);
-      return [["vector", ...vectorPieces(floats)], ...jsonArguments(searchArguments(options))];
+      const pieces = vectorPieces(readVector(vector, "vector"));
+      return [["vector", ...pieces], ...jsonArguments(searchArguments(options))];
     });
   }
 
   searchText(text: string, options: SearchOptions = {}): Promise<SearchResult> {
     return this.find("search_text", () => {
-      checkString("text", text);
-      return jsonArguments({ text, ...searchArguments(options) });
+      return jsonArguments({ text: readString(text, "text"), ...searchArguments(options) });
     });
   }
 
@@ -82,9 +85,10 @@ export class RemoteCollection implements CollectionApi {
 
   delete(ids: readonly Id[]): Promise<number> {
     return this.channel.run(async () => {
-      const names = idList(ids);
+      const names = readIds(ids);
       let deleted = 0;
-      await this.sendParts("delete", { count: names.length, columns: [stringColumn("ids", names)] }, (result) => {
+      const rows = { count: names.length, columns: [stringColumn("ids", names)], ids: names };
+      await this.sendParts("delete", rows, (result) => {
         deleted += expectResult<number>("delete", result, Number.isSafeInteger);
       });
       return deleted;
@@ -146,7 +150,7 @@ export class RemoteCollection implements CollectionApi {
       // Nothing is awaited where it need not be: what is called next must not come first.
       const dim = needsDim(vectors, options) ? (this.dim ?? (await this.askDim())) : undefined;
       const rows = vectorRows(vectors, options, dim);
-      if (op === "add") checkDistinct(rows);
+      if (op === "add") checkDistinct(rows.ids);
       return this.write(op, rows);
     });
   }
@@ -172,6 +176,25 @@ export class RemoteCollection implements CollectionApi {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+
+/** How to search, as it travels. JSON has no infinity: `topK` is clamped here. */
+function searchArguments({ topK, where, explain, withMetadata }: SearchOptions): Record<string, unknown> {
+  return {
+    top_k: topK === undefined || topK === null ? undefined : clampTopK(topK, "topK"),
+    where: whereArgument(where),
+    explain: explain || undefined,
+    with_metadata: withMetadata || undefined,
+  };
+}
+
+/** A filter as it travels: without a prototype, its column may be called anything, `__proto__` included. */
+function whereArgument(where: Where | undefined): Record<string, unknown> | undefined {
+  const condition = readWhere(where);
+  if (!condition) return undefined;
+  const travels = Object.create(null) as Record<string, unknown>;
+  travels[condition.column] = condition.value;
+  return travels;
+}
 
 function jsonArguments(args: Record<string, unknown>): Argument[] {
   return Object.entries(args)

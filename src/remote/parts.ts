@@ -3,13 +3,12 @@
  * known before the first part goes out, so that no half is written for a reason that was there from the beginning.
  */
 
-import { kindOf } from "../checks/kinds.ts";
-import type { Metadata, RowOptions, Vectors } from "../engine/api.ts";
-import { ArgumentTypeError, KeyError, ValueError } from "../errors.ts";
-import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX, TEXT_BYTES_MAX } from "../limits.ts";
+import { encodeMetadata } from "../checks/metadata.ts";
+import { readBesides } from "../checks/rows.ts";
+import { readTexts } from "../checks/texts.ts";
+import { checkFinite, readMatrix } from "../checks/vectors.ts";
+import type { RowOptions, Vectors } from "../engine/api.ts";
 import { type Argument, base64Bytes, matrixPieces } from "./encode.ts";
-import { readMatrix } from "./matrix.ts";
-import { checkList, checkStrings, idList, shown } from "./values.ts";
 
 /** Rows `from` to before `to` of a call, as the arguments of a request. */
 export interface Part {
@@ -24,8 +23,8 @@ export interface Rows {
   /** Row by row; with `vectors` only. */
   floats?: Float32Array;
   columns: Column[];
-  /** Where the caller gave some. */
-  ids?: readonly string[];
+  /** Those that the caller gave. */
+  ids: readonly string[];
 }
 
 /** One argument, row by row. */
@@ -52,40 +51,24 @@ export function stringColumn(name: string, strings: readonly string[]): Column {
   };
 }
 
-/** Whether only the dimension says how many rows these are. */
-export function needsDim(vectors: Vectors, options: RowOptions): boolean {
-  return vectors instanceof Float32Array && vectors.length > 0 && !options.ids;
+/** Whether only the dimension says how many rows these are, or which of them is wrong. */
+export function needsDim(vectors: Vectors, { ids }: RowOptions): boolean {
+  if (vectors instanceof Float32Array) return vectors.length > 0 && (!ids?.length || vectors.length % ids.length > 0);
+  return Array.isArray(vectors) && vectors.some((row) => row?.length !== vectors[0]?.length);
 }
 
 /** Rows of vectors. `dim` is the collection's, where {@link needsDim}. */
 export function vectorRows(vectors: Vectors, options: RowOptions, dim?: number): Rows {
-  const { floats, count } = readMatrix(vectors, dim, options.ids?.length);
-  return { count, floats, ...optionColumns(options, count, "vectors") };
+  const { floats, count } = readMatrix(vectors, "vectors", dim, options.ids?.length);
+  checkFinite(floats, "vectors", floats.length / count);
+  return { count, floats, ...optionColumns(options, count) };
 }
 
 /** Rows of texts. */
 export function textRows(texts: readonly string[], options: RowOptions): Rows {
-  checkStrings("texts", texts);
-  texts.forEach((text, i) => {
-    // At most three bytes a UTF-16 unit: most texts need no count.
-    if (text.length * 3 <= TEXT_BYTES_MAX) return;
-    const bytes = Buffer.byteLength(text);
-    if (bytes <= TEXT_BYTES_MAX) return;
-    throw new ValueError(`texts[${i}] has ${bytes} bytes of UTF-8; the limit is ${TEXT_BYTES_MAX}: store it in parts`);
-  });
-  const { columns, ids } = optionColumns(options, texts.length, "texts");
+  readTexts(texts);
+  const { columns, ids } = optionColumns(options, texts.length);
   return { count: texts.length, columns: [stringColumn("texts", texts), ...columns], ids };
-}
-
-/** Refuses ids that stand twice in one call. */
-export function checkDistinct({ ids }: Rows): void {
-  if (!ids || new Set(ids).size === ids.length) return;
-  const seen = new Set<string>();
-  const twice = new Set<string>();
-  for (const id of ids) (seen.has(id) ? twice : seen).add(id);
-  const named = [...twice].slice(0, 3).map(shown).join(", ") + (twice.size > 3 ? ` and ${twice.size - 3} more` : "");
-  const what = twice.size === 1 ? "this id stands" : "these ids stand";
-  throw new KeyError(`${what} twice in the call, nothing was added: ${named}`);
 }
 
 /** The rows in parts of at most `bytesMax` bytes of arguments, but at least one row; one part where there are no rows. */
@@ -133,65 +116,14 @@ export function* toParts({ count, floats, columns }: Rows, bytesMax: number): Ge
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-function optionColumns(
-  { ids: given, metadata }: RowOptions,
-  count: number,
-  rows: string,
-): Pick<Rows, "columns" | "ids"> {
+function optionColumns(options: RowOptions, count: number): { columns: Column[]; ids: readonly string[] } {
+  const { ids, metadata } = readBesides(options, count);
   const columns: Column[] = [];
-  const ids = given ? idList(given) : undefined;
-  if (ids) {
-    checkCount("ids", ids, count, rows);
-    columns.push(stringColumn("ids", ids));
-  }
+  if (ids) columns.push(stringColumn("ids", ids));
   if (metadata) {
-    checkList("metadata", metadata);
-    checkCount("metadata", metadata, count, rows);
-    const jsons = Array.from(metadata, metadataJson);
+    const jsons = Array.from(metadata, (row, i) => (row ? encodeMetadata(row, `metadata[${i}]`) : "null"));
     const list = `[${jsons.join(",")}]`;
     columns.push({ name: "metadata", json: (row) => jsons[row]!, list: () => list, bytesBound: list.length * 3 });
   }
-  return { columns, ids };
-}
-
-function checkCount(name: string, list: readonly unknown[], count: number, rows: string): void {
-  if (list.length === count) return;
-  throw new ValueError(`${name} has ${list.length} entries and ${rows} has ${count} rows; give one for each row`);
-}
-
-function metadataJson(metadata: Metadata | null | undefined, at: number): string {
-  if (metadata === null || metadata === undefined) return "null";
-  if (typeof metadata !== "object" || Array.isArray(metadata)) {
-    throw new ArgumentTypeError(`metadata[${at}] must be an object or null, got ${kindOf(metadata)}`);
-  }
-  checkValues(metadata, `metadata[${at}]`, 1);
-  const json = JSON.stringify(metadata);
-  if (json.length * 3 > METADATA_BYTES_MAX) {
-    const bytes = Buffer.byteLength(json);
-    if (bytes > METADATA_BYTES_MAX) {
-      throw new ValueError(`metadata[${at}] has ${bytes} bytes as JSON; the limit is ${METADATA_BYTES_MAX}`);
-    }
-  }
-  return json;
-}
-
-/** Refuses what JSON would turn into something else without a word, and what is nested too deep. */
-function checkValues(parent: object, where: string, depth: number): void {
-  if (depth > METADATA_DEPTH_MAX) throw new ValueError(`${where} is nested deeper than ${METADATA_DEPTH_MAX} levels`);
-  for (const key of Object.keys(parent)) {
-    const value = (parent as Record<string, unknown>)[key];
-    if (typeof value === "string" || value === null) continue;
-    if (typeof value === "number" && Number.isFinite(value) && (Number.isSafeInteger(value) || value % 1 !== 0))
-      continue;
-    const at = Array.isArray(parent) ? `${where}[${key}]` : `${where}.${key}`;
-    if (typeof value === "number") throw notExact(at, value);
-    if (typeof value === "bigint")
-      throw new ArgumentTypeError(`${at} is a bigint, which JSON does not have: store it as a string`);
-    if (typeof value === "object") checkValues(value, at, depth + 1);
-  }
-}
-
-function notExact(at: string, value: number): ValueError {
-  if (!Number.isFinite(value)) return new ValueError(`${at} is ${value}; JSON has no such number`);
-  return new ValueError(`${at} is ${value}, beyond 2^53, where integers lose digits: store it as a string`);
+  return { columns, ids: ids ?? [] };
 }

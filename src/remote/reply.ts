@@ -1,5 +1,5 @@
 /** Replies as they come: the bytes of a frame become a result or an error's line. */
-import { RuntimeError } from "../errors.ts";
+import { OSError, RuntimeError } from "../errors.ts";
 import type { Reply } from "../wire/protocol.ts";
 
 /** Strict: a replaced byte in an id would be another id. */
@@ -16,4 +16,12 @@ export function parseReply(body: Buffer): Reply {
     }
   }
   throw new RuntimeError("it has neither a result nor an error");
+}
+
+/** The result of a reply, if it has the form that PROTOCOL.md promises. @throws OSError */
+export function expectResult<T>(op: string, result: unknown, has: (result: unknown) => boolean): T {
+  if (has(result)) return result as T;
+  throw new OSError(
+    `the server answered '${op}' in another form than the protocol has; are client and server of one version?`,
+  );
 }

@@ -3,11 +3,11 @@
  * word must not tell its caller that they are saved when they are lost. A server tells the connections that it has by itself; what is
  * found here is what happened behind the loss of a connection.
  */
+import { shown } from "../checks/kinds.ts";
 import { OSError } from "../errors.ts";
 import type { Channel } from "./channel.ts";
 import type { OnReply } from "./link.ts";
 import { type Identity, type Peer, readIdentity, WHO } from "./peer.ts";
-import { shown } from "./values.ts";
 
 /** What one channel changed and did not save. */
 export class Unsaved {

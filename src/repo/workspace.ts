@@ -2,7 +2,7 @@
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { shown } from "../checks/names.ts";
+import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import type { Env } from "../paths.ts";
 import { repoIdOf } from "./identity.ts";

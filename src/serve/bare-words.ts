@@ -3,7 +3,7 @@
  * `json`) write them all the same. Only a frame that is not JSON is looked at, byte by byte: outside of strings no word of JSON has a
  * capital N or I, and in UTF-8 no part of a longer character looks like one.
  */
-import { shown } from "../checks/names.ts";
+import { member } from "../checks/kinds.ts";
 import { stringEnd } from "../wire/depth.ts";
 
 /** The first such word of a frame. */
@@ -111,13 +111,8 @@ function fieldOf(body: Buffer, levels: readonly Level[]): string {
   // The outermost object is the request.
   for (const { isArray, index, keyStart, keyEnd } of levels.slice(1)) {
     if (isArray) field += `[${index}]`;
-    else field += step(JSON.parse(body.toString("utf8", keyStart, keyEnd)) as string, field === "");
+    else field = member(field, JSON.parse(body.toString("utf8", keyStart, keyEnd)) as string);
   }
   if (field.length > FIELD_LENGTH_MAX) field = `${field.slice(0, FIELD_LENGTH_MAX).toWellFormed()}…`;
-  return field || "args";
-}
-
-function step(key: string, isFirst: boolean): string {
-  if (!/^[\p{L}_][\p{L}\p{N}_-]{0,60}$/u.test(key)) return `[${shown(key)}]`;
-  return isFirst ? key : `.${key}`;
+  return field.replace(/^\./, "") || "args";
 }

@@ -4,7 +4,7 @@
  * copying sixty million empty lists to the event loop would stop it for longer than parsing them did here.
  */
 import { REQUEST_ID_LENGTH_MAX } from "../limits.ts";
-import { parseBy } from "../memory/arguments.ts";
+import { parseBy } from "../memory/schema.ts";
 import { faultOf, isOp, type Request } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import type { FromDecoder, ToDecoder } from "./decoder.ts";

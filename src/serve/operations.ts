@@ -1,9 +1,11 @@
 /** What each operation of wire/PROTOCOL.md does with the store. A connection has parsed the frame; what comes back is the reply's result. */
+import { shown } from "../checks/kinds.ts";
+import { readString } from "../checks/strings.ts";
 import type { SearchOptions } from "../engine/api.ts";
 import type { LocalCollection } from "../engine/local-collection.ts";
 import type { LocalStore } from "../engine/local-store.ts";
 import { ArgumentTypeError, OSError, ValueError } from "../errors.ts";
-import { parseBy } from "../memory/arguments.ts";
+import { parseBy } from "../memory/schema.ts";
 import { OPS, type Op } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import type { Decoded } from "./decoder.ts";
@@ -39,8 +41,7 @@ export function isRead(op: string): boolean {
 export function operation(op: string): Operation {
   const found = BY_NAME.get(op);
   if (found) return found;
-  const short = op.length > 60 ? `${op.slice(0, 60)}…` : op;
-  throw new ValueError(`unknown op '${short.toWellFormed()}'`);
+  throw new ValueError(`unknown op ${shown(op)}`);
 }
 
 const READ = true;
@@ -157,9 +158,8 @@ function read<O extends Op>(op: O, args: unknown): ArgumentsOf<O> {
 }
 
 function nameOf({ op, collection }: Decoded["request"]): string {
-  if (typeof collection === "string") return collection;
-  const came = collection === undefined || collection === null ? "nothing" : typeof collection;
-  throw new ArgumentTypeError(`op '${op}' needs 'collection', the name of one, beside 'args'; got ${came}`);
+  if (collection !== undefined && collection !== null) return readString(collection, "collection");
+  throw new ArgumentTypeError(`op '${op}' needs 'collection', the name of one, beside 'args'`);
 }
 
 /** Of a large frame the decoder has read it already. */

@@ -1,7 +1,8 @@
 /** The rows of a put, from JSON to what the native side takes. Runs on the event loop for small frames, in the decoder for large ones. */
-import { toRows } from "../engine/rows.ts";
-import { parseBy } from "../memory/arguments.ts";
+import { checkBesides } from "../checks/rows.ts";
+import { parseBy } from "../memory/schema.ts";
 import { type PackedRows, packRows } from "../store/pack.ts";
+import { toRows } from "../texts/put.ts";
 import { readMatrix } from "../wire/vectors.ts";
 import { ARGUMENTS } from "./schemas.ts";
 
@@ -17,7 +18,7 @@ export interface PackedPut {
   rows: PackedRows;
   idsJson: string;
   /** Of rows that still need their vectors. */
-  texts?: string[];
+  texts?: readonly string[];
 }
 
 /** The operations whose rows are packed. */
@@ -27,16 +28,16 @@ export type PutOp = (typeof PUTS)[number];
 /** @throws ValueError, TypeError naming the argument that is wrong */
 export function packPut(op: "add" | "upsert", args: unknown, schema: PutSchema): PackedPut {
   const { vectors, ids, metadata } = parseBy(ARGUMENTS[op], `op '${op}'`, args);
-  const matrix = readMatrix(vectors, schema.dim, "vectors");
-  const rows = toRows(matrix, matrix.length / schema.dim, schema.keyName, { ids, metadata });
-  return { rows: packRows(rows, schema.dim, schema.filterColumns), idsJson: JSON.stringify(rows.ids) };
+  const { floats, count } = readMatrix(vectors, schema.dim, "vectors");
+  const rows = toRows(checkBesides({ ids, metadata }, count), count, schema.keyName);
+  const packed = packRows({ ...rows, vectors: floats }, schema.filterColumns);
+  return { rows: packed, idsJson: JSON.stringify(rows.ids) };
 }
 
 /** The same for texts; the vectors are left to whoever has the embedder. @throws ValueError, TypeError */
 export function packTexts(op: "add_texts" | "upsert_texts", args: unknown, schema: PutSchema): PackedPut {
   const { texts, ids, metadata } = parseBy(ARGUMENTS[op], `op '${op}'`, args);
-  const rows = toRows(new Float32Array(0), texts.length, schema.keyName, { ids, metadata });
-  // Packed as rows without numbers: dimension 0 asks for none.
-  const packed = packRows({ ...rows, texts }, 0, schema.filterColumns);
+  const rows = toRows(checkBesides({ ids, metadata }, texts.length), texts.length, schema.keyName);
+  const packed = packRows({ ...rows, texts }, schema.filterColumns);
   return { rows: packed, idsJson: JSON.stringify(rows.ids), texts };
 }

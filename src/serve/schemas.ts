@@ -1,38 +1,55 @@
 /** The arguments of the operations in wire/PROTOCOL.md. Vectors pass as they came: `wire/vectors.ts` reads them. */
 import * as z from "zod/mini";
+import { readIds } from "../checks/ids.ts";
 import { isObject } from "../checks/kinds.ts";
-import type { FilterValue, Metadata } from "../checks/values.ts";
+import { readMetadata } from "../checks/metadata.ts";
+import { readPartitionKey } from "../checks/names.ts";
+import { clampTopK } from "../checks/numbers.ts";
+import { readStrings } from "../checks/strings.ts";
+import { readTexts } from "../checks/texts.ts";
+import type { Where } from "../checks/values.ts";
+import { readWhere } from "../checks/where.ts";
+import { flag, judged, string } from "../memory/schema.ts";
 import type { Op } from "../wire/protocol.ts";
 
-const object = <T>() => z.custom<T>(isObject, { params: { expected: "object" } });
-const anything = () => z.custom<unknown>((value) => value !== undefined, { params: { expected: "a vector" } });
-const where = () => z.optional(object<Record<string, FilterValue>>());
-const ids = () => z.optional(z.array(z.string()));
-const metadata = () => z.optional(z.array(z.nullable(object<Metadata>())));
+const anything = () => judged<unknown>((value) => value);
+/** Judged here, so that nothing large crosses from the decoder's thread. */
+const where = () =>
+  z.optional(
+    judged((value, name) => {
+      readWhere(value, name);
+      return value as Where;
+    }),
+  );
+const ids = () => judged((value, name) => readIds(value, name));
+const besides = {
+  ids: z.optional(ids()),
+  metadata: z.optional(judged((value, name) => readMetadata(value, name))),
+};
 
 const none = z.strictObject({});
-const vectors = z.strictObject({ vectors: anything(), ids: ids(), metadata: metadata() });
-const texts = z.strictObject({ texts: z.array(z.string()), ids: ids(), metadata: metadata() });
+const vectors = z.strictObject({ vectors: anything(), ...besides });
+const texts = z.strictObject({ texts: judged((value, name) => readTexts(value, name)), ...besides });
 const how = {
-  // Any whole number, for it is clamped: what a client calls "all" may be beyond 2^53.
-  top_k: z._default(z.number().check(z.refine(Number.isInteger, { params: { expected: "int" } })), 10),
+  top_k: z._default(judged(clampTopK), 10),
   where: where(),
-  explain: z._default(z.boolean(), false),
-  with_metadata: z._default(z.boolean(), false),
+  explain: z._default(flag(), false),
+  with_metadata: z._default(flag(), false),
 };
 
 /** By operation. A process that serves needs nearly all of them, so they are built at once. */
 export const ARGUMENTS = {
-  auth: z.strictObject({ token: z.string() }),
+  auth: z.strictObject({ token: string() }),
   ping: none,
   collections: none,
   create_collection: z.strictObject({
-    dim: z.optional(z.int()),
-    partition_by: z.optional(z.string()),
-    filter_columns: z.optional(z.array(z.string())),
-    dtype: z.optional(z.string()),
-    metric: z.optional(z.string()),
-    embedder: z.optional(z.string()),
+    // Beside an embedder any number: what else it may be, the store says.
+    dim: z.optional(judged<number>((value) => value as number)),
+    partition_by: z.optional(judged(readPartitionKey)),
+    filter_columns: z.optional(judged((value, name) => readStrings(value, name))),
+    dtype: z.optional(string()),
+    metric: z.optional(string()),
+    embedder: z.optional(string()),
   }),
   open_collection: none,
   add: vectors,
@@ -40,9 +57,9 @@ export const ARGUMENTS = {
   add_texts: texts,
   upsert_texts: texts,
   search: z.strictObject({ vector: anything(), ...how }),
-  search_text: z.strictObject({ text: z.string(), ...how }),
+  search_text: z.strictObject({ text: string(), ...how }),
   ids: z.strictObject({ where: where() }),
-  delete: z.strictObject({ ids: z.array(z.string()) }),
+  delete: z.strictObject({ ids: ids() }),
   compact: none,
   save: none,
   stats: none,
@@ -60,7 +77,7 @@ export function plainSearch(args: unknown): ArgumentsOf<"search"> | undefined {
   for (const name in args) {
     const value = args[name];
     if (name === "vector") continue;
-    if (name === "top_k" && Number.isInteger(value)) plain.top_k = value as number;
+    if (name === "top_k" && Number.isInteger(value)) plain.top_k = clampTopK(value, name);
     else if ((name === "explain" || name === "with_metadata") && typeof value === "boolean") plain[name] = value;
     else return undefined;
   }

@@ -12,9 +12,10 @@ import {
   With,
 } from "../../ffi/ty_collection.ts";
 import { packStrings } from "../../ffi/words.ts";
-import { isObject } from "../checks/kinds.ts";
-import { shown } from "../checks/names.ts";
+import { isObject, shown } from "../checks/kinds.ts";
 import type { FilterValue, Metadata } from "../checks/values.ts";
+import { checkDim } from "../checks/vectors.ts";
+import type { Condition } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
 import { MANY_HITS_MAX } from "../limits.ts";
 import { damaged, fromNative } from "./failure.ts";
@@ -49,7 +50,7 @@ export interface Row {
 /** A condition and a bound on a search. */
 export interface SearchOptions extends Detail {
   topK: number;
-  where?: Metadata | undefined;
+  where?: Condition | undefined;
   /** 1 is exact; below 1 an IVF index may be used; absent: the collection's default. */
   targetRecall?: number | undefined;
   /**
@@ -192,11 +193,7 @@ export class Collection {
 
   /** The best live rows for `query` by the collection's metric. */
   async search(query: Float32Array, options: SearchOptions): Promise<SearchAnswer> {
-    if (query.length !== this.schema.dim) {
-      throw new ValueError(
-        `the query has ${query.length} numbers; collection '${this.name}' has dim ${this.schema.dim}`,
-      );
-    }
+    checkDim(query.length, "vector", this.schema.dim);
     const filter = toFilter(options.where, this.schema.filterColumns);
     try {
       const { topK, targetRecall = 0, weighted = false } = options;
@@ -259,16 +256,14 @@ export class Collection {
 
   /** Ids of live rows in insertion order; `after` and `limit` page through them. */
   ids(
-    options: { where?: Metadata | undefined; after?: string | undefined; limit?: number | undefined } = {},
+    options: { where?: Condition | undefined; after?: string | undefined; limit?: number | undefined } = {},
   ): string[] {
     const filter = toFilter(options.where, this.schema.filterColumns);
-    if (options.after === "")
-      throw new ValueError("'after' is empty: give the last id of the page before, or leave it out");
     return this.ask(() => this.native.ids(filter, options.after, options.limit ?? 0, 0).map((row) => row.id));
   }
 
   /** How many live rows match. */
-  count(where?: Metadata): number {
+  count(where?: Condition): number {
     const filter = toFilter(where, this.schema.filterColumns);
     return this.ask(() => this.native.count(filter));
   }

@@ -3,11 +3,10 @@
  * typed, so that `1` equals `1.0` but neither `"1"` nor `true`.
  */
 import type { NativeFilter } from "../../ffi/ty_collection.ts";
-import { filtersNothing } from "../checks/accepted.ts";
-import { isObject, kindOf } from "../checks/kinds.ts";
-import { shown } from "../checks/names.ts";
-import type { FilterValue, Metadata } from "../checks/values.ts";
-import { ArgumentTypeError, ValueError } from "../errors.ts";
+import { shown } from "../checks/kinds.ts";
+import type { FilterValue } from "../checks/values.ts";
+import type { Condition } from "../checks/where.ts";
+import { ValueError } from "../errors.ts";
 
 const encoder = new TextEncoder();
 const NOTHING = new Uint8Array(0);
@@ -53,32 +52,15 @@ export function decodeKey(key: Uint8Array): FilterValue | undefined {
   }
 }
 
-/** The condition in a `where` object against a collection's filter columns; undefined where nothing is asked, as null and {} say too. */
-export function toFilter(where: Metadata | null | undefined, columns: readonly string[]): NativeFilter | undefined {
-  if (where === undefined || where === null) return undefined;
-  if (!isObject(where)) throw new ArgumentTypeError(`where must be an object with one key, got ${kindOf(where)}`);
-  if (filtersNothing(where)) return undefined;
-  const keys = Object.keys(where);
-  const column = keys[0];
-  if (column === undefined || keys.length > 1) {
-    throw new ValueError(
-      `where has ${keys.length} keys (${keys.map(shown).join(", ")}); it takes one: store a composite value in one column to combine`,
-    );
-  }
+/** A condition against a collection's filter columns. @throws ValueError for another column */
+export function toFilter(condition: Condition | undefined, columns: readonly string[]): NativeFilter | undefined {
+  if (condition === undefined) return undefined;
+  const { column, value } = condition;
   const index = columns.indexOf(column);
   if (index < 0) {
     throw new ValueError(
       `column ${shown(column)} is not a filter column of this collection; it has ${columns.map(shown).join(", ")}`,
     );
   }
-  const key = encodeKey(where[column]);
-  if (key.byteLength === 0) {
-    throw new ValueError(
-      `where.${column} is an array or an object; equality takes a string, number, true, false or null`,
-    );
-  }
-  if (typeof where[column] === "number" && !Number.isFinite(where[column])) {
-    throw new ValueError(`where.${column} is ${where[column]}; JSON has no such number`);
-  }
-  return { column: index, key };
+  return { column: index, key: encodeKey(value) };
 }

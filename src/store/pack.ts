@@ -1,16 +1,15 @@
-/** Checks rows against the limits and packs them as the native side takes them. */
+/** Rows in the form that the native side takes. */
 
 import type { NativeRows as PackedRows } from "../../ffi/ty_collection.ts";
 import { packBytes, packStrings } from "../../ffi/words.ts";
-import { checkId } from "../checks/names.ts";
+import { encodeMetadata } from "../checks/metadata.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
-import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX, TEXT_BYTES_MAX } from "../limits.ts";
 import { encodeKey } from "./filter.ts";
 
 export type { PackedRows };
 
-/** Rows to store, one entry of each list a row. */
+/** Rows to store, one entry of each list a row. Ids and texts have passed `readIds` and `readTexts`. */
 export interface Rows {
   ids: readonly string[];
   /** Row-major, `ids.length` × dim finite floats. */
@@ -24,20 +23,11 @@ export interface Rows {
 }
 
 /**
- * Refuses what the limits forbid and packs the rest. That vectors are finite is checked by the native side, which reads them anyway.
- * Metadata without a filter column's value counts as null there.
+ * Packs rows, whose metadata is judged on the way. Metadata without a filter column's value counts as null there.
+ * @throws what `encodeMetadata` throws
  */
-export function packRows(rows: Rows, dim: number, columns: readonly string[]): PackedRows {
+export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
   const count = rows.ids.length;
-  rows.ids.forEach(checkId);
-  checkLength("metadata", rows.metadata, count);
-  checkLength("texts", rows.texts, count);
-  if (rows.vectors.length !== count * dim) {
-    throw new ValueError(
-      `vectors hold ${rows.vectors.length} numbers; ${count} rows of dimension ${dim} take ${count * dim}`,
-    );
-  }
-  rows.texts?.forEach(checkText);
   const keys: Uint8Array[] = [];
   const metas: (string | undefined)[] = [];
   for (let i = 0; i < count; i++) {
@@ -46,7 +36,7 @@ export function packRows(rows: Rows, dim: number, columns: readonly string[]): P
       const fallback = at === 0 ? rows.defaultPartition : undefined;
       keys.push(encodeKey(metadata && Object.hasOwn(metadata, column) ? metadata[column] : fallback));
     });
-    metas.push(metadata && encodeMetadata(metadata, i));
+    metas.push(metadata && encodeMetadata(metadata, `metadata[${i}]`));
   }
   return {
     count,
@@ -60,63 +50,21 @@ export function packRows(rows: Rows, dim: number, columns: readonly string[]): P
 }
 
 /**
- * Rows that were packed elsewhere, perhaps for a collection that was made anew since: the native side reads as many numbers and keys as
- * the schema says, whether they are there or not.
+ * Refuses rows that do not fit the schema, perhaps of a collection that was made anew since they were packed: the native side reads as many
+ * numbers, keys and texts as there must be, whether they are there or not.
  */
 export function checkPacked(rows: PackedRows, dim: number, columns: number): PackedRows {
-  if (rows.vectors.length !== rows.count * dim) {
+  const { count, vectors, keys, metas, texts } = rows;
+  if (vectors.length !== count * dim) {
     throw new ValueError(
-      `vectors hold ${rows.vectors.length} numbers; ${rows.count} rows of dimension ${dim} take ${rows.count * dim}`,
+      `vectors hold ${vectors.length} numbers; ${count} rows of dimension ${dim} take ${count * dim}`,
     );
   }
-  if (rows.keys.ends.length !== rows.count * columns) {
+  if (keys.ends.length !== count * columns) {
     throw new ValueError("the collection's filter columns have changed meanwhile: open it again");
   }
+  if (metas.ends.length !== count || (texts && texts.ends.length !== count)) {
+    throw new ValueError(`metadata and texts must have an entry for each of ${count} rows`);
+  }
   return rows;
-}
-
-function checkLength(name: string, list: readonly unknown[] | undefined, count: number): void {
-  if (list && list.length !== count) {
-    throw new ValueError(`${name} has ${list.length} entries and ids has ${count}; give one for each row`);
-  }
-}
-
-function checkText(text: string, at: number): void {
-  if (!text.isWellFormed()) {
-    throw new ValueError(`texts[${at}] is not valid Unicode: it holds half of a surrogate pair, remove it`);
-  }
-  // At most three bytes a UTF-16 unit: most texts need no count.
-  if (text.length * 3 <= TEXT_BYTES_MAX) return;
-  const bytes = Buffer.byteLength(text);
-  if (bytes > TEXT_BYTES_MAX) {
-    throw new ValueError(`texts[${at}] has ${bytes} bytes of UTF-8; the limit is ${TEXT_BYTES_MAX}: store it in parts`);
-  }
-}
-
-/** A row's metadata as JSON, refused where JSON would change it or the limits forbid it. */
-export function encodeMetadata(metadata: Metadata, at: number): string {
-  checkValue(metadata, `metadata[${at}]`, 1);
-  const json = JSON.stringify(metadata);
-  const bytes = Buffer.byteLength(json);
-  if (bytes > METADATA_BYTES_MAX) {
-    throw new ValueError(`metadata[${at}] has ${bytes} bytes as JSON; the limit is ${METADATA_BYTES_MAX}`);
-  }
-  return json;
-}
-
-function checkValue(value: unknown, where: string, depth: number): void {
-  if (typeof value === "number") {
-    if (!Number.isFinite(value)) throw new ValueError(`${where} is ${value}; JSON has no such number`);
-    if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-      throw new ValueError(`${where} is ${value}, beyond 2^53, where integers lose digits: store it as a string`);
-    }
-    return;
-  }
-  if (value === null || typeof value !== "object") return;
-  if (depth > METADATA_DEPTH_MAX) {
-    throw new ValueError(`${where} is nested deeper than ${METADATA_DEPTH_MAX} levels`);
-  }
-  for (const key of Object.keys(value)) {
-    checkValue((value as Metadata)[key], Array.isArray(value) ? `${where}[${key}]` : `${where}.${key}`, depth + 1);
-  }
 }

@@ -1,8 +1,10 @@
 /** The typed view of `collection.json`. The native side writes it and is the only judge of its file list; here its keys get types. */
 
-import { CONTROL, shown } from "../checks/names.ts";
+import { checkColumn } from "../checks/names.ts";
+import { DIM, readNumber } from "../checks/numbers.ts";
+import { readChoice } from "../checks/strings.ts";
 import { OSError, ValueError } from "../errors.ts";
-import { COLUMN_BYTES_MAX, DIM_MAX, FILTER_COLUMNS_MAX } from "../limits.ts";
+import { FILTER_COLUMNS_MAX } from "../limits.ts";
 
 /** Element types that a collection may store. */
 export const DTYPES = ["f32", "f16", "int8", "int4"] as const;
@@ -56,41 +58,21 @@ export const DEFAULT_PARTITION_KEY = "scope";
 export function completeSchema(input: SchemaInput): Schema {
   const keyName = input.partitionBy ?? DEFAULT_PARTITION_KEY;
   const filterColumns = [...new Set([keyName, ...(input.filterColumns ?? [])])];
-  const { dim } = input;
-  if (!Number.isInteger(dim) || dim < 1 || dim > DIM_MAX) {
-    throw new ValueError(`dim is ${dim}; it is a whole number from 1 to ${DIM_MAX}`);
-  }
+  const dim = readNumber(input.dim, "dim", DIM);
   if (filterColumns.length > FILTER_COLUMNS_MAX) {
     throw new ValueError(
       `filter_columns has ${filterColumns.length} with the partition key; the limit is ${FILTER_COLUMNS_MAX}`,
     );
   }
-  for (const column of filterColumns) {
-    if (
-      column.length === 0 ||
-      Buffer.byteLength(column) > COLUMN_BYTES_MAX ||
-      !column.isWellFormed() ||
-      CONTROL.test(column)
-    ) {
-      throw new ValueError(
-        `column name ${shown(column)} must have 1 to ${COLUMN_BYTES_MAX} bytes of UTF-8 and no control character`,
-      );
-    }
-  }
-  const dtype = oneOf(DTYPES, "dtype", input.dtype ?? "f32");
+  filterColumns.forEach(checkColumn);
+  const dtype = readChoice(input.dtype ?? "f32", "dtype", DTYPES);
   const embedderProfile = input.embedderProfile ?? null;
   const own = metricOf(embedderProfile);
-  const metric = oneOf(METRICS, "metric", input.metric ?? own);
+  const metric = readChoice(input.metric ?? own, "metric", METRICS);
   if (embedderProfile && metric !== own) {
     throw new ValueError(`metric is '${metric}' and the embedder's vectors are compared by '${own}': leave metric out`);
   }
   return { dim, dtype, metric, keyName, filterColumns, lexical: input.lexical ?? false, embedderProfile };
-}
-
-function oneOf<T extends string>(allowed: readonly T[], what: string, value: string): T {
-  const found = allowed.find((one) => one === value);
-  if (found === undefined) throw new ValueError(`${what} ${shown(value)} is not one of ${allowed.join(", ")}`);
-  return found;
 }
 
 /**

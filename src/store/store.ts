@@ -3,7 +3,8 @@ import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { Environment } from "../../ffi/ty_runtime.ts";
-import { checkName, shown } from "../checks/names.ts";
+import { shown } from "../checks/kinds.ts";
+import { checkName } from "../checks/names.ts";
 import { makeDurableDirectory } from "../durable.ts";
 import { OSError, RuntimeError, ValueError } from "../errors.ts";
 import { Collection, type CollectionOptions } from "./collection.ts";

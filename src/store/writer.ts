@@ -185,8 +185,8 @@ export class Writer {
     const { dim, filterColumns } = this.schema;
     return {
       put: async (mode, rows, watch) => {
-        const packed =
-          "keys" in rows ? checkPacked(rows, dim, filterColumns.length) : packRows(rows, dim, filterColumns);
+        const packed = "keys" in rows ? rows : packRows(rows, filterColumns);
+        checkPacked(packed, dim, filterColumns.length);
         const put = await this.native.put(mode, packed, watch);
         count(put.inserted + put.replaced);
         return put;

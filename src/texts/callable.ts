@@ -1,8 +1,10 @@
 /** An embedder out of a function of somebody's own: a model in this process, or one behind an address. */
 
-import { kindOf } from "../checks/kinds.ts";
-import { ArgumentTypeError, ValueError } from "../errors.ts";
-import { DIM_MAX } from "../limits.ts";
+import { shown, wrongType } from "../checks/kinds.ts";
+import { DIM, readNumber } from "../checks/numbers.ts";
+import { readString } from "../checks/strings.ts";
+import { checkFinite, readMatrix } from "../checks/vectors.ts";
+import { ValueError } from "../errors.ts";
 import type { Embedder, EmbedderProfile } from "./embedder.ts";
 
 /** What a function may answer: one vector a text, or all of them as one matrix row by row. */
@@ -34,20 +36,17 @@ export class CallableEmbedder implements Embedder {
   private readonly queries: EmbedFunction;
   private readonly normalize: boolean;
 
-  /** @throws ValueError for an empty model id or version, or a dimension outside its range; TypeError for what is no function */
+  /** @throws ValueError for an empty model id or version, or a dimension outside its range; TypeError for what is of another type */
   constructor(
     private readonly documents: EmbedFunction,
     { modelId, dimension, modelVersion = "1", queries = documents, normalize = false }: CallableOptions,
   ) {
     for (const given of [documents, queries]) {
-      if (typeof given !== "function")
-        throw new ArgumentTypeError(`an embedder must be a function, got ${typeof given}`);
+      if (typeof given !== "function") throw wrongType("an embedder", "a function", given);
     }
-    if (typeof modelId !== "string" || modelId === "") throw new ValueError("modelId is empty: name the model");
-    if (typeof modelVersion !== "string" || modelVersion === "") throw new ValueError("modelVersion is empty");
-    if (!Number.isInteger(dimension) || dimension < 1 || dimension > DIM_MAX) {
-      throw new ValueError(`dimension is ${dimension}; it is a whole number from 1 to ${DIM_MAX}`);
-    }
+    if (readString(modelId, "modelId") === "") throw new ValueError("modelId is empty: name the model");
+    if (readString(modelVersion, "modelVersion") === "") throw new ValueError("modelVersion is empty: give it one");
+    readNumber(dimension, "dimension", DIM);
     this.queries = queries;
     this.normalize = normalize;
     this.profile = {
@@ -64,7 +63,7 @@ export class CallableEmbedder implements Embedder {
     };
   }
 
-  /** @returns row by row, `dimension` floats a text. @throws ValueError where the function answered something else */
+  /** @returns row by row, `dimension` floats a text. @throws ValueError, TypeError where the function answered something else */
   embedDocuments(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
     return this.embed(this.documents, texts, signal);
   }
@@ -84,7 +83,7 @@ export class CallableEmbedder implements Embedder {
     const answer = await work(texts, signal);
     signal?.throwIfAborted();
     const { model_id, dimension } = this.profile;
-    const matrix = toMatrix(answer, texts.length, dimension, `embedder '${model_id}'`);
+    const matrix = toMatrix(answer, texts.length, dimension, `embedder ${shown(model_id)}: vectors`);
     if (this.normalize) normalizeRows(matrix, dimension);
     return matrix;
   }
@@ -93,42 +92,14 @@ export class CallableEmbedder implements Embedder {
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** A matrix of our own: what a function answered may be a buffer that it uses again. */
-function toMatrix(answer: EmbeddedTexts, rows: number, dimension: number, who: string): Float32Array {
-  const matrix = new Float32Array(rows * dimension);
-  if (answer instanceof Float32Array) {
-    if (answer.length !== matrix.length) {
-      throw new ValueError(
-        `${who} answered with ${answer.length} numbers; ${rows} texts of dimension ${dimension} take ${matrix.length}`,
-      );
-    }
-    matrix.set(answer);
-  } else {
-    if (!Array.isArray(answer)) {
-      throw new ValueError(`${who} answered with ${kindOf(answer)}; it must be a list of vectors or one Float32Array`);
-    }
-    if (answer.length !== rows) throw new ValueError(`${who} answered with ${answer.length} vectors for ${rows} texts`);
-    answer.forEach((row: unknown, i) => {
-      matrix.set(toRow(row, dimension, `${who}, text ${i},`), i * dimension);
-    });
+function toMatrix(answer: EmbeddedTexts, texts: number, dim: number, name: string): Float32Array {
+  const { floats, count } = readMatrix(answer, name, dim);
+  if (count !== texts) {
+    const rows = count === 1 ? "1 row" : `${count} rows`;
+    throw new ValueError(`${name} has ${rows} for ${texts} texts: answer with one for each text`);
   }
-  const bad = matrix.findIndex((number) => !Number.isFinite(number));
-  if (bad >= 0) {
-    const text = Math.floor(bad / dimension);
-    throw new ValueError(
-      `${who} answered text ${text} with ${matrix[bad]} at place ${bad % dimension}; numbers are finite`,
-    );
-  }
-  return matrix;
-}
-
-function toRow(row: unknown, dimension: number, what: string): Float32Array | number[] {
-  if (!(row instanceof Float32Array) && !Array.isArray(row)) {
-    throw new ValueError(`${what} was answered with ${kindOf(row)}; it must be a vector`);
-  }
-  if (row.length !== dimension) {
-    throw new ValueError(`${what} was answered with ${row.length} numbers; its dimension is ${dimension}`);
-  }
-  return row;
+  checkFinite(floats, name, dim);
+  return floats === answer ? floats.slice() : floats;
 }
 
 function normalizeRows(matrix: Float32Array, dimension: number): void {

@@ -1,6 +1,6 @@
 /** Which embedder belongs to a name, and to a collection's stored profile. */
 import type { Kernel } from "../../ffi/ame_kernel.ts";
-import { shown } from "../checks/names.ts";
+import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import { type Embedder, type EmbedderProfile, spaceId } from "./embedder.ts";
 import { BigramEmbedder, MultigramEmbedder } from "./kernel.ts";

@@ -1,18 +1,19 @@
 /** Texts into a collection of texts: an embedder makes their vectors. */
 import { Put, type Watch } from "../../ffi/ty_collection.ts";
+import type { Besides } from "../checks/rows.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
 import type { Collection, Transaction } from "../store/collection.ts";
+import { packRows, type Rows } from "../store/pack.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
 
 /** What a row gets for the partition key when its metadata has none. */
 export const DEFAULT_PARTITION = "default";
 
-/** Texts as a caller gives them: ids and metadata side by side with them. */
-export interface TextRows {
+/** Texts that are checked, ids and metadata side by side with them. */
+export interface TextRows extends Besides {
   texts: readonly string[];
   ids: readonly string[];
-  metadata?: readonly (Metadata | null | undefined)[] | undefined;
 }
 
 /** The ids of a call, or new ones: UUIDv7, so that they sort by age. */
@@ -20,7 +21,20 @@ export function idsOrNew(ids: readonly string[] | null | undefined, count: numbe
   return ids ?? Array.from({ length: count }, () => Bun.randomUUIDv7());
 }
 
-/** Adds or replaces texts; embedding comes first, so that the lock is held for the write only. */
+/** Rows without their vectors: ids where none were given, the partition key where metadata lacks it. */
+export function toRows({ ids, metadata }: Besides, count: number, keyName: string): Rows {
+  return {
+    ids: idsOrNew(ids, count),
+    vectors: new Float32Array(0),
+    metadata: Array.from({ length: count }, (_, i) => partitioned(metadata?.[i], keyName)),
+    defaultPartition: DEFAULT_PARTITION,
+  };
+}
+
+/**
+ * Adds or replaces texts. Rows are packed, and so judged, before the embedder does its work; that comes before the lock is taken, so that it is
+ * held for the write only.
+ */
 export async function putTexts(
   collection: Collection,
   embedder: Embedder,
@@ -29,9 +43,10 @@ export async function putTexts(
   watch: Watch,
 ): Promise<{ inserted: number; replaced: number }> {
   checkSpace(collection.name, collection.schema.embedderProfile, embedder);
-  const vectors = await embedder.embedDocuments(rows.texts, watch.signal);
-  const metadata = rows.texts.map((_, i) => partitioned(rows.metadata?.[i], collection.schema.keyName));
-  const put = { ids: rows.ids, texts: rows.texts, vectors, metadata, defaultPartition: DEFAULT_PARTITION };
+  const { keyName, filterColumns } = collection.schema;
+  const { texts } = rows;
+  const packed = packRows({ ...toRows(rows, texts.length, keyName), texts }, filterColumns);
+  const put = { ...packed, vectors: await embedder.embedDocuments(texts, watch.signal) };
   return collection.change((t) => t.put(mode === "add" ? Put.ADD : Put.UPSERT, put, watch), watch.signal);
 }
 

@@ -1,6 +1,6 @@
 /** A question in words to a collection of texts. */
 
-import type { Metadata } from "../checks/values.ts";
+import type { Condition } from "../checks/where.ts";
 import type { Collection, Detail, Row, SearchAnswer } from "../store/collection.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
 import { candidateDepth, fuse } from "./fusion.ts";
@@ -23,7 +23,7 @@ export interface TextAnswer {
 export async function searchTexts(
   collection: Collection,
   embedder: Embedder,
-  args: { query: string; topK: number; where?: Metadata | undefined; targetRecall?: number | undefined },
+  args: { query: string; topK: number; where?: Condition | undefined; targetRecall?: number | undefined },
   detail: Detail,
   signal?: AbortSignal,
 ): Promise<TextAnswer> {

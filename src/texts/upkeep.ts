@@ -1,8 +1,8 @@
 /** Indexes of a collection, with their arguments checked. Each build saves: staged changes first, then the index. */
 import type { Watch } from "../../ffi/ty_collection.ts";
-import { shown } from "../checks/names.ts";
-import { recallOf } from "../checks/numbers.ts";
-import { CancelledError, RuntimeError, ValueError } from "../errors.ts";
+import { shown } from "../checks/kinds.ts";
+import { B, COUNT, K1, readNumber, recallOf } from "../checks/numbers.ts";
+import { CancelledError, RuntimeError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Tuner } from "../tune/context.ts";
 import { buildIvf as buildWhereLarge } from "../tune/ivf.ts";
@@ -42,11 +42,8 @@ const IVF_TARGET_RECALL = 0.98;
 
 /** Resolves to how many partitions have an index now. */
 export async function buildIvf(collection: Collection, options: IvfOptions): Promise<number> {
-  const { minRows = IVF_MIN_ROWS } = options;
+  const minRows = readNumber(options.minRows ?? IVF_MIN_ROWS, "minRows", COUNT);
   const targetRecall = recallOf(options) ?? IVF_TARGET_RECALL;
-  if (!Number.isSafeInteger(minRows) || minRows < 0) {
-    throw new ValueError(`minRows is ${minRows}; it is a whole number from 0`);
-  }
   return (await buildWhereLarge(collection, minRows, targetRecall, options)).partitions;
 }
 
@@ -57,9 +54,8 @@ export async function buildLexical(collection: Collection, options: LexicalOptio
       `collection ${shown(collection.name)} was created without a lexical index: create one with lexical true and add its texts there`,
     );
   }
-  const { k1 = BM25.k1, b = BM25.b } = options;
-  if (!(k1 >= 0 && Number.isFinite(k1))) throw new ValueError(`k1 is ${k1}; it is a number from 0`);
-  if (!(b >= 0 && b <= 1)) throw new ValueError(`b is ${b}; it is a number from 0 to 1`);
+  const k1 = readNumber(options.k1 ?? BM25.k1, "k1", K1);
+  const b = readNumber(options.b ?? BM25.b, "b", B);
   await collection.buildLexical(k1, b, options);
 }
 

@@ -1,6 +1,6 @@
 /** Approximate indexes where partitions are large enough for one; where none is, nothing is touched. */
 import type { Watch } from "../../ffi/ty_collection.ts";
-import { shown } from "../checks/names.ts";
+import { shown } from "../checks/kinds.ts";
 import { CancelledError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
 

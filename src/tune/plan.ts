@@ -1,6 +1,6 @@
 /** What a tuner found out about a collection and would do with it. Field names are the tool's, so they are snake_case. */
 
-import { shown } from "../checks/names.ts";
+import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 
 /** An IVF index per partition, or none. */

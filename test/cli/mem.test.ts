@@ -50,7 +50,7 @@ describe("arguments", () => {
     [
       ["search", "notes", "q", "--top-k", "3", "--where", "scope=x", "--with-text"],
       "search",
-      { collection, query: "q", top_k: 3, with_text: true, where: { scope: "x" } },
+      { collection, query: "q", top_k: 3, with_text: true, where: { column: "scope", value: "x" } },
     ],
     [
       ["search", "notes", "q", "--lexical", "--explain"],
@@ -59,7 +59,7 @@ describe("arguments", () => {
     ],
     [["list"], "list_collections", {}],
     [["ids", "notes", "--limit", "2", "--after", "x"], "ids", { collection, limit: 2, after: "x" }],
-    [["count", "notes", "--where", "n=1"], "count", { collection, where: { n: 1 } }],
+    [["count", "notes", "--where", "n=1"], "count", { collection, where: { column: "n", value: 1 } }],
     [["stats", "notes"], "stats", { collection }],
     [["compact", "notes"], "compact", { collection }],
     [["build-ivf", "notes"], "build_ivf", { collection, min_rows: 20_000, target_recall: 0.98 }],
@@ -147,7 +147,7 @@ describe("arguments", () => {
   test.each(WHERE)("--where %s is %p", async (written, value) => {
     expect(await understood(["count", "notes", "--where", written])).toEqual([
       "count",
-      { collection: "notes", where: { s: value } },
+      { collection: "notes", where: { column: "s", value } },
     ]);
   });
 });

@@ -22,7 +22,7 @@ describe("a command line that is wrong", () => {
     [["mem", "count", "notes", "--wehre", "scope=x"], "unknown flag '--wehre', did you mean '--where'?"],
     [["mem", "search", "notes", "x", "--topK", "3"], "unknown flag '--topK', did you mean '--top-k'?"],
     [["mem", "search", "notes", "x", "--top-k", "three"], "--top-k: 'three' is not a number"],
-    [["mem", "search", "notes", "x", "--top-k", "0"], "argument 'top_k' must be at least 1, got 0"],
+    [["mem", "search", "notes", "x", "--top-k", "0"], "--top-k must be an integer from 1 to 100000, got 0"],
     [["mem", "search", "notes", "x", "--top-k"], "--top-k needs a value"],
     [
       ["mem", "search", "notes", "x", "--path", "--json"],
@@ -31,10 +31,10 @@ describe("a command line that is wrong", () => {
     [["mem", "search", "notes", "x", "--path", "a", "--path", "b"], "--path is given twice"],
     [["mem", "search", "notes", "-x"], "unknown flag '-x' (put '--' in front of a text that begins with a dash)"],
     [["mem", "search", "notes", "x", "--where", "scope"], "--where: 'scope' is not COLUMN=VALUE"],
-    [["mem", "search", "notes", "x", "--where", "a=1", "--where", "b=2"], "'where' must have exactly one key"],
+    [["mem", "search", "notes", "x", "--where", "a=1", "--where", "b=2"], "where has 2 keys ('a', 'b'): give one"],
     [["mem", "search", "notes", "x", "--explain"], "--explain belongs to --lexical"],
     [["mem", "add", "notes", "x", "--metadata", "{scope}"], "--metadata: '{scope}' is not JSON"],
-    [["mem", "add", "notes", "x", "--ids", "a,b"], "'ids' has 2 entries but 'texts' has 1 entry"],
+    [["mem", "add", "notes", "x", "--ids", "a,b"], "ids has 2 entries for 1 row: give one for each row"],
     [["mem", "delete", "notes"], "no id"],
     [
       ["mem", "index", "--mode", "lines"],
@@ -54,7 +54,7 @@ describe("a command line that is wrong", () => {
   test("a wrong JSON type is a TypeError", async () => {
     const { code, stderr } = await svc(["mem", "search", "notes", "x", "--top-k", "2.5"], { preload: [FAKE_GATE] });
     expect(code).toBe(2);
-    expect(stderr).toStartWith("svc: TypeError: argument 'top_k' must be an integer");
+    expect(stderr).toStartWith("svc: TypeError: --top-k must be an integer from 1 to 100000, got 2.5");
   });
 });
 

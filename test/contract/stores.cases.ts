@@ -85,7 +85,7 @@ export const STORES: Cases = {
     const refused = (options: CreateOptions, sentence: RegExp | string) =>
       fails(store.createCollection("c", options), "ValueError", sentence);
     await refused({}, "dim");
-    await refused({ dim: 0 }, "dim is 0");
+    await refused({ dim: 0 }, "dim must be an integer from 1 to 65536, got 0");
     await refused({ dim: 65_537 }, "65537");
     await refused({ dim: DIM, dtype: "f64" }, "f64");
     await refused({ dim: DIM, partitionBy: "" }, "column");

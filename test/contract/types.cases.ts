@@ -31,8 +31,8 @@ export const TYPES: Cases = {
 
   async "an unknown element type or metric is a ValueError that names the known ones"({ store }) {
     const create = (options: object) => store.createCollection("c", { dim: DIM, ...options });
-    await fails(create({ dtype: "f64" }), "ValueError", "'f64' is not one of f32, f16, int8, int4");
-    await fails(create({ metric: "dot" }), "ValueError", "'dot' is not one of inner_product, cosine, l2");
+    await fails(create({ dtype: "f64" }), "ValueError", "dtype must be one of f32, f16, int8, int4, got 'f64'");
+    await fails(create({ metric: "dot" }), "ValueError", "metric must be one of inner_product, cosine, l2, got 'dot'");
     await fails(create({ metric: "" }), "ValueError", "inner_product, cosine, l2");
   },
 

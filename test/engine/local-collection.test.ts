@@ -127,8 +127,8 @@ describe("searching by words", () => {
   test("a collection without lexical, and parameters outside their range", async () => {
     const plain = await store.createCollection("plain", { dim: 4 });
     await expect(plain.buildLexical()).rejects.toThrow(/create one with lexical true/);
-    await expect(notes.buildLexical({ k1: -1 })).rejects.toThrow(/k1 is -1/);
-    await expect(notes.buildLexical({ b: 2 })).rejects.toThrow(/b is 2/);
+    await expect(notes.buildLexical({ k1: -1 })).rejects.toThrow(/^k1 must be a number of at least 0, got -1$/);
+    await expect(notes.buildLexical({ b: 2 })).rejects.toThrow(/^b must be a number from 0 to 1, got 2$/);
   });
 });
 
@@ -152,9 +152,11 @@ describe("approximate search", () => {
   });
 
   test("options outside their range are ValueErrors", async () => {
-    await expect(notes.buildIvf({ minRows: -1 })).rejects.toThrow(/minRows is -1/);
-    await expect(notes.buildIvf({ minRows: 1.5 })).rejects.toThrow(/minRows is 1.5/);
-    await expect(notes.buildIvf({ targetRecall: 0 })).rejects.toThrow(/targetRecall is 0/);
+    await expect(notes.buildIvf({ minRows: -1 })).rejects.toThrow(/^minRows must be an integer of at least 0, got -1$/);
+    await expect(notes.buildIvf({ minRows: 1.5 })).rejects.toThrow(
+      /^minRows must be an integer of at least 0, got 1.5$/,
+    );
+    await expect(notes.buildIvf({ targetRecall: 0 })).rejects.toThrow(/^targetRecall must be a number above 0 and at most 1, got 0$/);
     await expect(notes.buildIvf({ targetRecall: 1.01 })).rejects.toThrow(ValueError);
   });
 

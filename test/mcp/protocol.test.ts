@@ -89,7 +89,11 @@ describe("tool calls", () => {
     ],
     ["svc_search", undefined, "TypeError: missing required argument 'collection'"],
     ["svc_search", [], "TypeError: the arguments of svc_search must be an object, got an array"],
-    ["svc_search", { collection: "c", query: "q", top_k: 0 }, "ValueError: argument 'top_k' must be at least 1, got 0"],
+    [
+      "svc_search",
+      { collection: "c", query: "q", top_k: 0 },
+      "ValueError: top_k must be an integer from 1 to 100000, got 0",
+    ],
     ["svc_search", { collection: "c", query: "throw" }, "RuntimeError: internal error: a bug with a stack"],
   ];
 

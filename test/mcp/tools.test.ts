@@ -43,7 +43,7 @@ test("the schemas hold nothing that models stumble over; what it said is accepte
   const upsert = { collection: "c", texts: ["t"], ids: null, metadata: [null] };
   expect(parseArguments("upsert", upsert)).toMatchObject({ ids: null, metadata: [null] });
   const recall = (target_recall: number) => parseArguments("build_ivf", { collection: "c", target_recall });
-  expect(() => recall(0)).toThrow("argument 'target_recall' must be above 0, got 0");
+  expect(() => recall(0)).toThrow("target_recall must be a number above 0 and at most 1, got 0");
   expect(recall(1e-9).target_recall).toBe(1e-9);
 });
 

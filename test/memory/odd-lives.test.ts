@@ -85,7 +85,7 @@ async function expectSame(life: Life, lived: Collection, fresh: Collection): Pro
   const { embedder, pick, text } = life;
   for (let i = 0; i < 6; i++) {
     const query = text();
-    const where = pick(3) === 0 ? { scope: `s${pick(3)}` } : undefined;
+    const where = pick(3) === 0 ? { column: "scope", value: `s${pick(3)}` } : undefined;
     const options = { topK: 1000, where, explain: true };
     expect(told(await lived.searchLexical(query, options))).toEqual(told(await fresh.searchLexical(query, options)));
     const topK = [1, 3, 10][pick(3)]!;

@@ -101,7 +101,7 @@ test("vectors arrive as they were, in every form", async () => {
     await collection.add(vectors, { ids: ["1", "2", "3"] });
     const { vectors: packed } = last().args as { vectors: { shape: number[] } };
     expect(packed.shape).toEqual([3, 2]);
-    expect(readMatrix(packed, 2, "vectors")).toEqual(flat);
+    expect(readMatrix(packed, 2, "vectors").floats).toEqual(flat);
   }
   await collection.search(view.subarray(0, 5));
   expect(readVector((last().args as { vector: unknown }).vector, "vector")).toEqual(flat.subarray(0, 5));
@@ -161,28 +161,26 @@ test("what JSON or single precision would change, and what breaks a limit, is re
   loop.again = loop;
   const any = (value: unknown) => value as never;
   const refused: [string, string, () => Promise<unknown>][] = [
-    ["TypeError", "vectors[0][1] must be a number, got a string", () => collection.add(any([[1, "2"]]))],
+    ["TypeError", "vectors[0][1] must be a number, got the string '2'", () => collection.add(any([[1, "2"]]))],
     ["TypeError", "vectors[1] must be", () => collection.add(any([[1], "2"]))],
     ["TypeError", "vectors must be", () => collection.add(any("x"))],
-    ["ValueError", "vectors[1] has 1 numbers and vectors[0] has 2", () => collection.add([[1, 2], [1]])],
-    ["ValueError", "vectors[0] has 0 numbers", () => collection.add([[]])],
-    ["ValueError", "vectors[0][0] is 1e+39", () => collection.add([[1e39]])],
+    ["ValueError", "vectors[0][0] is NaN or infinite", () => collection.add([[1e39]])],
     [
       "ValueError",
-      "vectors[1] is NaN",
+      "vectors[1][0] is NaN or infinite",
       () => collection.add(Float32Array.of(1, 2, Number.NaN, 4), { ids: ["a", "b"] }),
     ],
-    ["ValueError", "cannot be 3 rows", () => collection.add(new Float32Array(4), { ids: ["a", "b", "c"] })],
-    ["ValueError", "cannot be 0 rows", () => collection.add(new Float32Array(4), { ids: [] })],
-    ["ValueError", "vectors[0] has 70000 numbers", () => collection.add(new Float32Array(70_000), { ids: ["a"] })],
-    ["ValueError", "vector[1] is Infinity", () => collection.search([1, Infinity])],
     ["TypeError", "vector must be", () => collection.search(any({ 0: 1 }))],
-    ["ValueError", "ids has 1 entries and vectors has 2 rows", () => collection.add([[1], [2]], { ids: ["a"] })],
-    ["ValueError", "metadata has 0 entries", () => collection.upsertTexts(["a"], { metadata: [] })],
+    [
+      "ValueError",
+      "ids has 1 entry for 2 rows: give one for each row",
+      () => collection.add([[1], [2]], { ids: ["a"] }),
+    ],
+    ["ValueError", "metadata has 0 entries for 1 row", () => collection.upsertTexts(["a"], { metadata: [] })],
     ["TypeError", "ids[0] must be a string", () => collection.add([[1]], { ids: any([1.5]) })],
     ["ValueError", "ids[0] is an integer beyond 2^53 - 1", () => collection.add([[1]], { ids: [2 ** 53] })],
     ["KeyError", "'7'", () => collection.add([[1], [1]], { ids: [7, "7"] })],
-    ["TypeError", "ids must be a list", () => collection.delete(any("a"))],
+    ["TypeError", "ids must be an array of strings", () => collection.delete(any("a"))],
     ["ValueError", "ids[0] is empty", () => collection.delete([""])],
     ["ValueError", "ids[1] has 514 bytes", () => collection.delete(["a", "é".repeat(257)])],
     ["ValueError", "ids[0] holds a NUL", () => collection.addTexts(["a"], { ids: ["\0"] })],
@@ -197,7 +195,11 @@ test("what JSON or single precision would change, and what breaks a limit, is re
     ],
     ["ValueError", "beyond 2^53", () => collection.addTexts(["a"], { metadata: [{ a: 2 ** 60 }] })],
     ["ValueError", "nested deeper than 16", () => collection.addTexts(["a"], { metadata: [loop] })],
-    ["TypeError", "is a bigint", () => collection.addTexts(["a"], { metadata: [{ a: 1n }] })],
+    [
+      "TypeError",
+      "metadata[0].a is a bigint, which JSON does not have",
+      () => collection.addTexts(["a"], { metadata: [{ a: 1n }] }),
+    ],
     [
       "ValueError",
       "metadata[0] has 65544 bytes",
@@ -205,16 +207,20 @@ test("what JSON or single precision would change, and what breaks a limit, is re
     ],
     [
       "KeyError",
-      "this id stands twice in the call, nothing was added: 'a'",
+      "this id exists already or stands twice in the call, nothing was added: 'a'",
       () => collection.add([[1], [2]], { ids: ["a", "a"] }),
     ],
     [
       "KeyError",
-      "'0', '1', '2' and 7 more",
+      "these ids exist already or stand twice in the call, nothing was added: '0', '1', '2', ...",
       () => collection.addTexts(Array(20).fill("t"), { ids: Array.from({ length: 20 }, (_, i) => `${i % 10}`) }),
     ],
     ["ValueError", "where.a is NaN", () => collection.ids({ a: Number.NaN })],
-    ["TypeError", "topK must be a number, got NaN", () => collection.search([1], { topK: Number.NaN })],
+    [
+      "ValueError",
+      "topK must be an integer from 1 to 100000, got NaN",
+      () => collection.search([1], { topK: Number.NaN }),
+    ],
     ["TypeError", "text must be a string", () => collection.searchText(any(7))],
     ["TypeError", "name must be a string", () => client.openCollection(any(7))],
   ];
@@ -256,7 +262,7 @@ test("a call with many bytes travels in parts, in order and without a gap", asyn
   expect(requests.length).toBeGreaterThan(8);
   expect(requests.flatMap((args) => args.ids)).toEqual(ids);
   expect(requests.flatMap((args) => args.metadata)).toEqual(metadata);
-  expect(requests.flatMap((args) => [...readMatrix(args.vectors, 2, "vectors")])).toEqual([...floats]);
+  expect(requests.flatMap((args) => [...readMatrix(args.vectors, 2, "vectors").floats])).toEqual([...floats]);
 
   first = server.requests.length;
   const texts = ids.map((id) => `${id} "quoted"\n`.repeat(3));

@@ -134,11 +134,11 @@ describe("rows", () => {
   test("filters see typed values, null and missing alike", async () => {
     const metadata = [{ kind: 1 }, { kind: "1" }, { kind: true }, { kind: null }, {}, { kind: [1] }];
     await notes.add(rows(["num", "str", "bool", "null", "none", "arr"], 1, metadata));
-    expect(notes.ids({ where: { kind: 1.0 } })).toEqual(["num"]);
-    expect(notes.ids({ where: { kind: "1" } })).toEqual(["str"]);
-    expect(notes.ids({ where: { kind: true } })).toEqual(["bool"]);
-    expect(notes.ids({ where: { kind: null } })).toEqual(["null", "none"]);
-    expect(notes.count({ kind: "nothing" })).toBe(0);
+    expect(notes.ids({ where: { column: "kind", value: 1.0 } })).toEqual(["num"]);
+    expect(notes.ids({ where: { column: "kind", value: "1" } })).toEqual(["str"]);
+    expect(notes.ids({ where: { column: "kind", value: true } })).toEqual(["bool"]);
+    expect(notes.ids({ where: { column: "kind", value: null } })).toEqual(["null", "none"]);
+    expect(notes.count({ column: "kind", value: "nothing" })).toBe(0);
   });
 
   test("metadata comes back as it went in", async () => {
@@ -189,7 +189,9 @@ describe("searching", () => {
   });
 
   test("a query of the wrong length is a ValueError", async () => {
-    await expect(notes.search(new Float32Array(3), { topK: 1 })).rejects.toThrow(/3 numbers.*dim 16/);
+    await expect(notes.search(new Float32Array(3), { topK: 1 })).rejects.toThrow(
+      /^vector has 3 numbers; the dimension is 16$/,
+    );
   });
 
   test("top_k beyond the rows gives all of them", async () => {

@@ -1,5 +1,6 @@
 /** Whether a question holds up the event loop is decided by its own size, not by that of the question before. */
 import { expect, test } from "bun:test";
+import type { Condition } from "../../src/checks/where.ts";
 import { Store } from "../../src/store/store.ts";
 import { native, random, scratchDir, unitVectors } from "../fixture.ts";
 
@@ -30,13 +31,13 @@ test("small questions are answered at once and large ones elsewhere, in any orde
   await collection.add(rows(SMALL, "small"));
   await collection.buildLexical(1.2, 0.6);
   const query = unitVectors(1, DIM, random(7));
-  const search = (where?: Record<string, string | number>) => isInline(collection.search(query, { topK: 3, where }));
+  const search = (where?: Condition) => isInline(collection.search(query, { topK: 3, where }));
   const byWord = (text: string) => isInline(collection.searchLexical(text, { topK: 3 }));
   for (let round = 0; round < 3; round++) {
     expect(await search()).toBe(false);
-    expect(await search({ scope: "small" })).toBe(true);
-    expect(await search({ scope: "large" })).toBe(false);
-    expect(await search({ kind: 7 })).toBe(true);
+    expect(await search({ column: "scope", value: "small" })).toBe(true);
+    expect(await search({ column: "scope", value: "large" })).toBe(false);
+    expect(await search({ column: "kind", value: 7 })).toBe(true);
     expect(await byWord("common")).toBe(false);
     expect(await byWord("small")).toBe(true);
   }

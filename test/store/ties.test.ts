@@ -57,7 +57,7 @@ for (const [name, rank] of Object.entries(rankings)) {
       const answers: string[][] = [];
       for (const query of queries) {
         for (const topK of [1, 7, 64, ROWS]) {
-          for (const where of [undefined, { scope: "s0" }])
+          for (const where of [undefined, { column: "scope", value: "s0" }])
             answers.push(await rank(collection, query, { topK, where }));
         }
       }

@@ -60,47 +60,47 @@ describe("CallableEmbedder", () => {
     expect(asked).toEqual(["documents", "queries"]);
   });
 
-  test("what a function answers wrongly is a ValueError that names it", async () => {
+  test("what a function answers wrongly is refused by name", async () => {
     const wrong: [unknown, RegExp][] = [
-      [undefined, /answered with undefined/],
-      [{ data: [] }, /answered with an object/],
-      [[[1, 2, 3, 4, 5]], /1 vectors for 2 texts/],
+      [undefined, /vectors must be an array of vectors, got nothing/],
+      [{ data: [] }, /vectors must be an array of vectors, got an object/],
+      [[[1, 2, 3, 4, 5]], /vectors has 1 row for 2 texts/],
       [
         [
           [1, 2, 3, 4, 5],
           [1, 2],
         ],
-        /text 1, was answered with 2 numbers; its dimension is 5/,
+        /vectors\[1\] has 2 numbers; the dimension is 5/,
       ],
-      [[[1, 2, 3, 4, 5], null], /text 1, was answered with null/],
+      [[[1, 2, 3, 4, 5], null], /vectors\[1\] must be an array of numbers, got null/],
       [
         [
           [1, 2, 3, 4, 5],
           [1, 2, Number.NaN, 4, 5],
         ],
-        /text 1 with NaN at place 2/,
+        /vectors\[1\]\[2\] is NaN or infinite/,
       ],
       [
         [
           [1, 2, 3, 4, 5],
           [1, 2, 1e39, 4, 5],
         ],
-        /text 1 with Infinity/,
+        /vectors\[1\]\[2\] is NaN or infinite/,
       ],
       [
         [
           [1, 2, 3, 4, 5],
           [1, 2, "x", 4, 5],
         ],
-        /text 1 with NaN/,
+        /vectors\[1\]\[2\] must be a number, got the string 'x'/,
       ],
-      [new Float32Array(9), /9 numbers; 2 texts of dimension 5 take 10/],
+      [new Float32Array(9), /vectors holds 9 numbers, which is no multiple of the dimension 5/],
     ];
     for (const [answer, sentence] of wrong) {
       const error = await embedder(() => answer as never)
         .embedDocuments(["a", "b"])
         .catch((failure) => failure);
-      expect(error).toBeInstanceOf(ValueError);
+      expect(error).toBeInstanceOf(/must be/.test(error.message) ? ArgumentTypeError : ValueError);
       expect(error.message).toMatch(sentence);
       expect(error.message).toContain("'vowels'");
     }
@@ -112,7 +112,7 @@ describe("CallableEmbedder", () => {
     expect(() => embedder(vowels, { modelId: "" })).toThrow(ValueError);
     expect(() => embedder(vowels, { modelVersion: "" })).toThrow(ValueError);
     for (const dimension of [0, 1.5, 65_537, undefined]) {
-      expect(() => embedder(vowels, { dimension })).toThrow(/dimension is/);
+      expect(() => embedder(vowels, { dimension })).toThrow(/^dimension must be an integer from 1 to 65536, got /);
     }
     const space = (more: object) => spaceId(embedder(vowels, more).profile);
     expect(space({})).toBe(space({ modelVersion: "1" }));

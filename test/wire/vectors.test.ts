@@ -44,7 +44,7 @@ const MATRICES: [string, unknown, number[]][] = [
 ];
 
 test.each(MATRICES)("%s", (_, value, numbers) => {
-  expect([...readMatrix(value, 2, "vectors")]).toEqual(numbers);
+  expect([...readMatrix(value, 2, "vectors").floats]).toEqual(numbers);
 });
 
 const WRONG_MATRICES: [string, unknown, string, RegExp][] = [
@@ -52,22 +52,25 @@ const WRONG_MATRICES: [string, unknown, string, RegExp][] = [
   ["a row that is too long", [[1, 2, 3]], "ValueError", /vectors\[0\] has 3/],
   ["an empty row", [[]], "ValueError", /vectors\[0\] has 0/],
   ["a row in base64 that is too long", [packed(1, 2, 3)], "ValueError", /vectors\[0\] has 3/],
-  ["a number for a row", [1, 2], "TypeError", /vectors\[0\].*a number/],
+  ["a number for a row", [1, 2], "TypeError", /vectors\[0\].*array of numbers, got 1/],
   ["null for a row", [null], "TypeError", /vectors\[0\].*null/],
-  ["a text for a row", ["AAAAAAAAAAA="], "TypeError", /vectors\[0\].*a string/],
-  ["a text in a row", [[1, "2"]], "TypeError", /vectors\[0\]\[1\].*a string/],
+  ["a text for a row", ["AAAAAAAAAAA="], "TypeError", /vectors\[0\].*the string/],
+  ["a text in a row", [[1, "2"]], "TypeError", /vectors\[0\]\[1\].*the string '2'/],
   ["null in a row", [[null, 1]], "TypeError", /vectors\[0\]\[0\].*null/],
   ["a list in a row", [[[1], 2]], "TypeError", /vectors\[0\]\[0\].*an array/],
-  ["true in a row", [[true, 2]], "TypeError", /vectors\[0\]\[0\].*a boolean/],
-  ["a number beyond single precision", [[1, 1e39]], "ValueError", /vectors\[0\]\[1\].*1e\+39/],
-  ["a number of JSON that is infinite", [[JSON.parse("1e999"), 0]], "ValueError", /single precision/],
+  ["true in a row", [[true, 2]], "TypeError", /vectors\[0\]\[0\].*true/],
   ["null for all", null, "TypeError", /null/],
   ["nothing", undefined, "TypeError", /vectors/],
-  ["a number for all", 3, "TypeError", /a number/],
-  ["a text for all", "AAAA", "TypeError", /a string/],
-  ["an object without f32", {}, "TypeError", /an object/],
-  ["f32 of numbers", { f32: [1, 2] }, "TypeError", /an object/],
-  ["a shape of another dimension", { f32: base64(1, 2, 3, 4), shape: [1, 4] }, "ValueError", /rows of 4.*2/],
+  ["a number for all", 3, "TypeError", /array of vectors, got 3/],
+  ["a text for all", "AAAA", "TypeError", /the string 'AAAA'/],
+  ["an object without f32", {}, "TypeError", /vectors\.f32.*nothing/],
+  ["f32 of numbers", { f32: [1, 2] }, "TypeError", /vectors\.f32.*an array/],
+  [
+    "a shape of another dimension",
+    { f32: base64(1, 2, 3, 4), shape: [1, 4] },
+    "ValueError",
+    /vectors\[0\] has 4 numbers; the dimension is 2/,
+  ],
   ["a shape of more rows", { f32: base64(1, 2), shape: [2, 2] }, "ValueError", /2 numbers.*2 x 2/],
   ["a shape of fewer rows", { f32: base64(1, 2, 3, 4), shape: [1, 2] }, "ValueError", /4 numbers.*1 x 2/],
   ["a shape of no rows beside numbers", { f32: base64(1, 2), shape: [0, 2] }, "ValueError", /0 x 2/],

@@ -1,7 +1,10 @@
 /** `svc mem import`: JSON lines into a collection, in batches; a batch is written whole or not at all. */
 import { keepHeapSmall } from "../../../ffi/system/calls.ts";
-import { toId } from "../../checks/accepted.ts";
+import { optional } from "../../checks/create-options.ts";
+import { readId } from "../../checks/ids.ts";
 import { isObject } from "../../checks/kinds.ts";
+import { readObject } from "../../checks/metadata.ts";
+import { readString } from "../../checks/strings.ts";
 import { CancelledError, SvcError, ValueError } from "../../errors.ts";
 import { STDIO_LINE_BYTES_MAX } from "../../limits.ts";
 import { isBlank, type Line, LineSplitter, OversizeLine } from "../../mcp/lines.ts";
@@ -127,7 +130,7 @@ async function* readLines(source: string, signal: AbortSignal): AsyncGenerator<{
   yield* numbered(splitter.finish());
 }
 
-/** @throws ValueError naming the line and what is wrong with it */
+/** @throws ValueError, TypeError naming the line and what is wrong with it */
 function parseRow(line: Uint8Array, where: string) {
   if (isTooDeep(line)) throw new ValueError(`${where}: nested too deeply`);
   let row: unknown;
@@ -143,20 +146,15 @@ function parseRow(line: Uint8Array, where: string) {
   // A field that is not kept would be lost without a word.
   if (unknown !== undefined)
     throw new ValueError(`${where}: unknown field '${unknown}', only id, text and metadata are kept`);
-  if (typeof text !== "string") throw new ValueError(`${where}: 'text' must be a string`);
-  if (metadata !== undefined && metadata !== null && !isObject(metadata)) {
-    throw new ValueError(`${where}: 'metadata' must be an object`);
-  }
-  return { id: idOf(id, where), text, metadata: metadata ?? null };
-}
-
-/** A line that is wrong is a ValueError, whatever is wrong with it. */
-function idOf(id: unknown, where: string): string {
-  if (id === undefined || id === null) return Bun.randomUUIDv7();
   try {
-    return toId(id, "'id'");
+    const given = optional(id, "id", readId);
+    return {
+      id: given ?? Bun.randomUUIDv7(),
+      text: readString(text, "text"),
+      metadata: readObject(metadata, "metadata"),
+    };
   } catch (error) {
-    throw new ValueError(`${where}: ${(error as SvcError).message}`);
+    throw locate(error, where);
   }
 }
 

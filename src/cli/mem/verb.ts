@@ -26,6 +26,9 @@ type PayloadOf<V extends VerbName> = Awaited<ReturnType<Verbs[V]>>;
 /** Arguments with one entry a row. */
 const ROW_LISTS = ["texts", "ids", "metadata"] as const;
 
+/** Arguments that have no flag. */
+const POSITIONALS: ReadonlySet<string> = new Set(["collection", "name", "query", "path"]);
+
 /** Arguments as a tool's client would send them; what is undefined was not given. */
 export type RawArguments = Record<string, unknown>;
 
@@ -101,8 +104,15 @@ type MemoryWork<T> = (verbs: Verbs, context: CallContext) => Promise<T>;
  */
 export function prepare<V extends VerbName>(verb: V, raw: RawArguments): MemoryWork<PayloadOf<V>> {
   const given = Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== undefined));
-  const parsed = asUsage(() => parseArguments(verb, given));
+  // What is a number or a word stands behind a flag; lists come from several places.
+  const called = (name: string) => (typeof given[name] === "object" ? name : flagOf(name));
+  const parsed = asUsage(() => parseArguments(verb, given, called));
   return (verbs, context) => (verbs[verb] as (a: unknown, c: CallContext) => Promise<PayloadOf<V>>)(parsed, context);
+}
+
+/** How the terminal calls an argument of a verb. */
+function flagOf(argument: string): string {
+  return POSITIONALS.has(argument) ? argument : `--${argument.replaceAll("_", "-")}`;
 }
 
 /**

@@ -40,7 +40,8 @@ export function askDense(units: Units, questions: readonly Item[], embedder: Emb
 }
 
 /** The condition that keeps a question within its group. */
-const within = ({ group }: { group?: string | undefined }) => (group === undefined ? undefined : { [KEY]: group });
+const within = ({ group }: { group?: string | undefined }) =>
+  group === undefined ? undefined : { column: KEY, value: group };
 
 async function fromTexts(collection: Collection, embedder: Embedder, question: Item, topK: number): Promise<Row[]> {
   const asked = { query: question.text, topK, where: within(question) };

@@ -1,0 +1,33 @@
+/** Lists, and how many entries they have. */
+import { ValueError } from "../errors.ts";
+import { wrongType } from "./kinds.ts";
+
+/** How many entries a list may have. */
+export interface ListBounds {
+  min?: number;
+  max?: number;
+}
+
+/**
+ * A list, whose entries nobody has looked at yet: a list that is too long earns one refusal instead of millions.
+ * @param wanted what it should have been, with its article
+ * @throws TypeError for what is no array; ValueError for too few or too many entries
+ */
+export function readList(value: unknown, name: string, wanted: string, { min = 0, max }: ListBounds = {}): unknown[] {
+  if (!Array.isArray(value)) throw wrongType(name, wanted, value);
+  if (value.length < min) throw new ValueError(`${name} is empty: give at least ${min}`);
+  if (max !== undefined && value.length > max) {
+    throw new ValueError(`${name} has ${value.length} entries; the limit is ${max} in one call: split it`);
+  }
+  return value;
+}
+
+/** @throws ValueError unless a list, where there is one, has an entry for each row */
+export function checkLength(list: readonly unknown[] | null | undefined, name: string, rows: number): void {
+  if (!list || list.length === rows) return;
+  const [entries, of] = [
+    list.length === 1 ? "1 entry" : `${list.length} entries`,
+    rows === 1 ? "1 row" : `${rows} rows`,
+  ];
+  throw new ValueError(`${name} has ${entries} for ${of}: give one for each row`);
+}

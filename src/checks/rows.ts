@@ -1,0 +1,33 @@
+/** What comes side by side with rows: ids and metadata. */
+import { optional } from "./create-options.ts";
+import { type Id, readIds } from "./ids.ts";
+import { checkLength } from "./lists.ts";
+import { readMetadata } from "./metadata.ts";
+import type { Metadata } from "./values.ts";
+
+/** Ids and metadata as a caller gives them; null counts as left out. */
+export interface GivenBesides {
+  ids?: readonly Id[] | null | undefined;
+  metadata?: readonly (Metadata | null | undefined)[] | null | undefined;
+}
+
+/** The same, checked. */
+export interface Besides {
+  ids?: readonly string[] | null | undefined;
+  metadata?: readonly (Metadata | null | undefined)[] | null | undefined;
+}
+
+/** @throws what `readIds`, `readMetadata` and `checkBesides` throw */
+export function readBesides({ ids, metadata }: GivenBesides, rows: number): Besides {
+  return checkBesides(
+    { ids: optional(ids, "ids", readIds), metadata: optional(metadata, "metadata", readMetadata) },
+    rows,
+  );
+}
+
+/** @throws ValueError unless each list has an entry for each row */
+export function checkBesides(besides: Besides, rows: number): Besides {
+  checkLength(besides.ids, "ids", rows);
+  checkLength(besides.metadata, "metadata", rows);
+  return besides;
+}

@@ -1,0 +1,52 @@
+/** The one filter there is: a column equals a value. */
+import { ValueError } from "../errors.ts";
+import { describe, isObject, member, shown, wrongType } from "./kinds.ts";
+import { checkKept } from "./numbers.ts";
+import { checkWellFormed } from "./strings.ts";
+import type { FilterValue } from "./values.ts";
+
+/** What a filter asks for. */
+export interface Condition {
+  column: string;
+  value: FilterValue;
+}
+
+/** Columns that a message names. */
+const COLUMNS_SHOWN = 8;
+
+/**
+ * The condition in a filter; undefined for none, which null and an object without a key say as well.
+ * @throws TypeError for what is no object; ValueError for several keys, or a value that equals nothing or cannot be kept
+ */
+export function readWhere(where: unknown, name = "where"): Condition | undefined {
+  if (where === undefined || where === null) return undefined;
+  if (!isObject(where)) throw wrongType(name, 'an object with one key, as in {"scope": "work"}', where);
+  const columns = Object.keys(where);
+  if (columns.length === 0 && isPlain(where)) return undefined;
+  if (columns.length !== 1) {
+    const named =
+      columns.slice(0, COLUMNS_SHOWN).map(shown).join(", ") + (columns.length > COLUMNS_SHOWN ? ", ..." : "");
+    throw new ValueError(
+      `${name} has ${columns.length} keys (${named}): give one; to combine conditions, store a composite value in one column`,
+    );
+  }
+  const column = columns[0]!;
+  checkWellFormed(column, `a key of ${name}`);
+  return { column, value: readFilterValue(where[column], member(name, column)) };
+}
+
+/** A value to compare with. One that is missing asks for rows without a value, as null does. @throws ValueError */
+export function readFilterValue(value: unknown, name: string): FilterValue {
+  if (typeof value === "string") checkWellFormed(value, name);
+  else if (typeof value === "number") checkKept(value, name);
+  else if (value !== undefined && value !== null && typeof value !== "boolean") {
+    throw new ValueError(`${name} must be a string, a number, true, false or null, got ${describe(value)}`);
+  }
+  return value ?? null;
+}
+
+/** Whether an object without keys says that nothing is filtered. A Map or an instance of a class does not: a filter was meant. */
+function isPlain(where: object): boolean {
+  const prototype = Object.getPrototypeOf(where);
+  return prototype === null || prototype === Object.prototype;
+}
