@@ -58,7 +58,7 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
     const { kernel, runtime, compiled } = await buildNative({ root, cache, tag });
     step(`native ${tag}`, compiled === 0 ? "nothing changed" : `${compiled} compiled`);
     abi ??= { kernel: abiVersion(kernel, "ame_abi_version"), runtime: abiVersion(runtime, "ty_abi_version") };
-    const pysite = join(root, "ffi", "pysite");
+    const pysite = join(root, "src", "pysite");
     const bundle = makeBundle({ tag, version, release, created, kernel, runtime, pysite, key });
     put(bundlePath(root, tag), bundle);
     step(`bundle ${tag}`, `${Math.ceil(bundle.length / 1024)} KiB, release ${release}`);

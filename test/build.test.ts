@@ -27,8 +27,8 @@ beforeAll(() => {
   for (const isa of ["avx2", "avx512", "neon"]) {
     writeFileSync(join(root, `ffi/ame_kernel/${isa}.c`), `int path_${isa}(void) { return 1; }\n`);
   }
-  mkdirSync(join(root, "ffi/pysite/svc"), { recursive: true });
-  writeFileSync(join(root, "ffi/pysite/svc/__init__.py"), "x = 1\n");
+  mkdirSync(join(root, "src/pysite/svc"), { recursive: true });
+  writeFileSync(join(root, "src/pysite/svc/__init__.py"), "x = 1\n");
   writeFileSync(join(root, "package.json"), '{ "version": "1.2.3" }');
   // zig's own caches are the expensive part of a first link; they depend on the compiler only.
   mkdirSync(join(cache, "zig"), { recursive: true });

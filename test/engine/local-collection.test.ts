@@ -156,7 +156,9 @@ describe("approximate search", () => {
     await expect(notes.buildIvf({ minRows: 1.5 })).rejects.toThrow(
       /^minRows must be an integer of at least 0, got 1.5$/,
     );
-    await expect(notes.buildIvf({ targetRecall: 0 })).rejects.toThrow(/^targetRecall must be a number above 0 and at most 1, got 0$/);
+    await expect(notes.buildIvf({ targetRecall: 0 })).rejects.toThrow(
+      /^targetRecall must be a number above 0 and at most 1, got 0$/,
+    );
     await expect(notes.buildIvf({ targetRecall: 1.01 })).rejects.toThrow(ValueError);
   });
 

@@ -43,7 +43,7 @@ async function unittest(pattern: string, env: Record<string, string> = {}): Prom
   const { SVC_TEST_ADDRESS: _, SVC_TEST_TOKEN: __, ...inherited } = process.env;
   const child = Bun.spawn([PYTHON!, "-m", "unittest", "discover", "-s", "test/pysite", "-p", pattern], {
     cwd: ROOT,
-    env: { ...inherited, PYTHONPATH: "ffi/pysite", PYTHONDONTWRITEBYTECODE: "1", ...env },
+    env: { ...inherited, PYTHONPATH: "src/pysite", PYTHONDONTWRITEBYTECODE: "1", ...env },
     stdout: "pipe",
     stderr: "pipe",
   });

@@ -52,15 +52,12 @@ class ArgumentsTest(unittest.TestCase):
             for wrong in ({"dim": 1.5}, {"dim": "3"}, {"filter_columns": "ab"}, {"filter_columns": 7}, {"embedder": object()}):
                 with self.subTest(wrong), self.assertRaises(TypeError):
                     client.create_collection("e", **wrong)
-            for wrong, kind in (([], ValueError), (["a", "b"], ValueError), ([7], TypeError)):
-                with self.subTest(wrong), self.assertRaises(kind):
-                    client.create_collection("e", 3, partition_by=wrong)
             for act in (client.create_collection, client.open_collection, client.__getitem__):
                 with self.assertRaises(TypeError):
                     act(7)
             self.assertRaises(ValueError, client.open_collection, "\ud800")
         self.assertEqual(seen[0]["args"], {"dim": 3, "partition_by": "scope", "filter_columns": [], "dtype": "f32"})
-        expected = {"partition_by": "p", "filter_columns": ["a", "b"], "dtype": "f32", "metric": "l2", "embedder": "bigram"}
+        expected = {"partition_by": ["p"], "filter_columns": ["a", "b"], "dtype": "f32", "metric": "l2", "embedder": "bigram"}
         self.assertEqual((seen[1]["collection"], seen[1]["args"]), ("d", expected))
 
     def test_search(self):
@@ -100,10 +97,11 @@ class ArgumentsTest(unittest.TestCase):
                 (lambda: rows.add([[1.0]], metadata=["a"]), TypeError),
                 (lambda: rows.add([[1.0]], metadata=[{"a": object()}]), TypeError),
                 (lambda: rows.add([[1.0]], metadata=[{"a": float("nan")}]), ValueError),
-                (lambda: rows.add([[1.0]], metadata=[{"a": "\ud800"}]), ValueError),
                 (lambda: rows.add_texts("text"), TypeError),
                 (lambda: rows.add_texts(["a"], ids=["a", "b"]), ValueError),
-                (lambda: rows.ids(where={"a": 1, "b": 2}), ValueError),
+                (lambda: rows.ids(where=["a"]), TypeError),
+                (lambda: rows.ids(where={1: 2}), TypeError),
+                (lambda: rows.ids(where={"a": float("nan")}), ValueError),
             ):
                 with self.assertRaises(kind):
                     act()
@@ -115,7 +113,7 @@ class ArgumentsTest(unittest.TestCase):
             for add in (lambda ids: rows.add([[1.0]] * 3, ids), lambda ids: rows.add_texts(["x"] * 3, ids)):
                 with self.assertRaises(KeyError) as caught:
                     add(["a", "b", "a"])
-                self.assertRegex(str(caught.exception), "^ids stand twice in the call: 'a'; nothing was added")
+                self.assertRegex(str(caught.exception), "^this id exists already or stands twice in the call, nothing was added: 'a'$")
                 self.assertNotIsInstance(caught.exception, svc.RemoteError)
             rows.upsert([[1.0]] * 2, ["a", "a"])
 
@@ -235,7 +233,7 @@ class BatchesTest(unittest.TestCase):
 
     def test_replies_stay_small_too(self):
         # A row of one number is smaller than the id that the server makes for it.
-        parts = [stop - start for start, stop, _ in requests({"vectors": matrix([[1.0]] * 500, None)}, 500)]
+        parts = [stop - start for start, stop, _ in requests({"vectors": matrix([[1.0]] * 500, None, lambda: 1)}, 500)]
         self.assertEqual(sum(parts), 500)
         self.assertLessEqual(max(parts) * 40, 6000)
 

@@ -73,6 +73,9 @@ class ServerTest(unittest.TestCase):
         for options in ({"dim": 0}, {"dim": 65537}, {}, {"dim": 2, "dtype": "f99"}, {"embedder": "no such embedder"}):
             with self.subTest(options), self.assertRaises(ValueError):
                 self.client.create_collection("py-" + uuid.uuid4().hex, **options)
+        for wrong, kind in (([], ValueError), (["a", "b"], ValueError), ([7], TypeError)):
+            with self.subTest(wrong), self.assertRaises(kind):
+                self.client.create_collection("py-" + uuid.uuid4().hex, 3, partition_by=wrong)
 
     def test_rows(self):
         rows = self.vectors(filter_columns=["kind"])

@@ -6,7 +6,8 @@ import struct
 import unittest
 from array import array
 
-from svc.vectors import matrix, texts_json, vector_json
+from svc.vectors import matrix as matrix_of
+from svc.vectors import texts_json, vector_json
 
 try:
     import numpy
@@ -15,6 +16,10 @@ except ImportError:
 
 ROWS = [[0.5, -1.0, 2.0], [3.0, 0.25, -0.0]]
 FLAT = [number for row in ROWS for number in row]
+
+
+def matrix(vectors, rows, dim=2):
+    return matrix_of(vectors, rows, lambda: dim)
 
 
 def numbers(packed):
@@ -65,15 +70,18 @@ class MatrixTest(unittest.TestCase):
         self.assertEqual(sent([[1, True, 2**40]]), ([1, 3], [1.0, 1.0, float(2**40)]))
 
     def test_ragged_rows(self):
-        for vectors in ([[1, 2], [3]], [[1], [2, 3]], [[], [1]], [[1, 2], array("f", [1])], [[1, 2], iter([1])]):
-            with self.subTest(repr(vectors)), self.assertRaisesRegex(ValueError, r"vectors\[1\] has"):
+        for vectors in ([[1, 2], [3]], [[1, 2], array("f", [1])], [[1, 2], iter([1])]):
+            with self.subTest(repr(vectors)), self.assertRaisesRegex(ValueError, r"^vectors\[1\] has 1 numbers; the dimension is 2$"):
+                matrix(vectors, None)
+        for vectors in ([[1], [2, 3]], [[], [1]], [[1, 2, 3], [1]]):
+            with self.subTest(repr(vectors)), self.assertRaisesRegex(ValueError, r"^vectors\[0\] has \d numbers; the dimension is 2$"):
                 matrix(vectors, None)
 
     def test_not_finite(self):
         nan, inf = float("nan"), float("inf")
         for bad in (nan, inf, -inf, 1e39, -3.5e38):
             for vectors in ([[1, 2], [3, bad]], array("d", [1, 2, 3, bad]), iter([iter([1, 2]), array("f", [3, bad])])):
-                with self.subTest(bad), self.assertRaisesRegex(ValueError, r"vectors\[1\]\[1\] is (nan|-?inf)"):
+                with self.subTest(bad), self.assertRaisesRegex(ValueError, r"vectors\[1\]\[1\] is NaN or infinite"):
                     matrix(vectors, 2)
         # Infinities that would cancel out, and finite numbers whose sum single precision could not hold.
         with self.assertRaisesRegex(ValueError, r"vectors\[0\]\[0\]"):
@@ -116,8 +124,6 @@ class VectorTest(unittest.TestCase):
         for value in ("ab", None, 1, ROWS, b"abcd", {0: 1.0}):
             with self.subTest(repr(value)), self.assertRaises(TypeError):
                 vector_json(value)
-        with self.assertRaisesRegex(ValueError, r"vector\[1\] is inf"):
-            vector_json([0, float("inf")])
         with self.assertRaisesRegex(ValueError, "shape"):
             vector_json(memoryview(bytes(16)).cast("f", (2, 2)))
 

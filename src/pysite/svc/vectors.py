@@ -10,8 +10,9 @@ import base64
 import math
 import sys
 from array import array
-from typing import Any, Iterable, List, Optional, Tuple, Union
+from typing import Any, Callable, Iterable, List, Optional, Tuple, Union
 
+from .checks import items, string, wrong_type
 from .wire import json_bytes
 
 Vector = Iterable[float]
@@ -20,6 +21,8 @@ Query = Union[Vector, Iterable[Vector]]
 #: Rows of vectors, or a flat buffer with one row behind the other.
 Vectors = Union[Iterable[Iterable[float]], Iterable[float]]
 
+#: Behind the name of a number.
+NOT_FINITE = "is NaN or infinite; a vector holds numbers that are finite in single precision"
 _FLOAT_FORMATS = ("f", "@f", "=f", "<f" if sys.byteorder == "little" else ">f")
 
 
@@ -48,25 +51,25 @@ class Matrix:
 
 
 def vector_json(vector: Query) -> bytes:
-    """One vector as an argument of a request. Raises TypeError or ValueError for what is none."""
-    one_row = isinstance(vector, (list, tuple)) and len(vector) == 1 and hasattr(vector[0], "__iter__")
-    name = "vector[0]" if one_row else "vector"
-    floats, shape = _floats(vector[0] if one_row else vector, name)  # type: ignore[index]
+    """One vector as an argument of a request; whether it is finite the server says. Raises TypeError or ValueError for what is none."""
+    one_row = isinstance(vector, (list, tuple)) and len(vector) == 1 and isinstance(vector[0], Iterable)
+    name = "vector"
+    floats, shape = _floats(vector[0] if one_row and not isinstance(vector[0], str) else vector, name)  # type: ignore[index]
     if len(shape) == 2 and shape[0] == 1 and not one_row:
         shape = shape[1:]
     if len(shape) != 1:
         raise ValueError(f"{name} has the shape {shape}; a search takes one vector, of the shape (dim,) or (1, dim)")
-    _check_finite(floats, name, None)
     if sys.byteorder == "big":
         floats.byteswap()
     return b'{"f32":"%b"}' % base64.b64encode(floats)
 
 
-def matrix(vectors: Vectors, rows: Optional[int]) -> Matrix:
-    """Rows of vectors. ``rows``: how many a flat buffer holds, one where it is None."""
+def matrix(vectors: Vectors, rows: Optional[int], ask_dim: Callable[[], int]) -> Matrix:
+    """Rows of vectors. ``rows``: how many a flat buffer holds, one where it is None. ``ask_dim``: the collection's dimension, asked
+    for where it has to be named."""
     found = _buffer(vectors, "vectors")
     if found is None:
-        return _from_rows(_iterate(vectors, "vectors"))
+        return _from_rows(_iterate(vectors, "vectors", "an array of vectors"), ask_dim)
     floats, shape = found
     if len(shape) == 2:
         count, dim = shape
@@ -74,20 +77,25 @@ def matrix(vectors: Vectors, rows: Optional[int]) -> Matrix:
         count = 1 if rows is None else rows
         dim = len(floats) // count if count else 0
         if count * dim != len(floats):
-            raise ValueError(f"vectors is flat and holds {len(floats)} numbers, which do not make {count} rows of one length")
+            raise _not_so_many(len(floats), ask_dim())
     else:
         raise ValueError(f"vectors has the shape {shape}; it must be (rows, dim)")
     _check_finite(floats, "vectors", dim)
     return Matrix(floats, count, dim)
 
 
-def _from_rows(rows: Iterable[Any]) -> Matrix:
+def _not_so_many(numbers: int, dim: int) -> Exception:
+    """Why a flat buffer is not one row for each entry beside it."""
+    if numbers % dim:
+        return ValueError(f"vectors holds {numbers} numbers, which is no multiple of the dimension {dim}")
+    return ValueError(f"vectors holds {numbers} numbers: give an entry of ids and metadata for each of {numbers // dim} rows")
+
+
+def _from_rows(rows: Iterable[Any], ask_dim: Callable[[], int]) -> Matrix:
     floats = array("f")
     count = dim = 0
     for row in rows:
         name = f"vectors[{count}]"
-        if isinstance(row, (int, float)):
-            raise TypeError(f"{name} is a number; vectors must be a list of rows, as in [[0.1, 0.2], [0.3, 0.4]]")
         before = len(floats)
         if isinstance(row, (list, tuple)):
             _extend(floats, row, name)
@@ -98,7 +106,9 @@ def _from_rows(rows: Iterable[Any]) -> Matrix:
             floats += added
         length = len(floats) - before
         if count and length != dim:
-            raise ValueError(f"{name} has {length} numbers and vectors[0] has {dim}; all rows must have the same length")
+            wanted = ask_dim()
+            wrong = f"{name} has {length}" if dim == wanted else f"vectors[0] has {dim}"
+            raise ValueError(f"{wrong} numbers; the dimension is {wanted}")
         dim = length
         count += 1
     _check_finite(floats, "vectors", dim)
@@ -115,19 +125,22 @@ def _floats(value: Any, name: str) -> Tuple[array[float], Tuple[int, ...]]:
     return floats, (len(floats),)
 
 
-def _iterate(value: Any, name: str) -> Iterable[Any]:
+def _iterate(value: Any, name: str, wanted: str = "an array of numbers") -> Iterable[Any]:
     if isinstance(value, (str, dict, set, frozenset)) or not hasattr(value, "__iter__"):
-        raise TypeError(f"{name} must hold numbers in an order; a {type(value).__name__} does not")
+        raise wrong_type(name, wanted, value)
     return value  # type: ignore[no-any-return]
 
 
 def _extend(floats: array[float], numbers: Iterable[Any], name: str) -> None:
+    before = len(floats)
+    given = numbers if isinstance(numbers, (list, tuple)) else list(numbers)
     try:
-        floats.extend(numbers)
-    except TypeError as error:
-        raise TypeError(f"{name} must hold numbers only: {error}") from None
-    except OverflowError:
-        raise ValueError(f"{name} holds a number that single precision cannot hold") from None
+        floats.extend(given)
+    except (TypeError, OverflowError) as error:
+        at = len(floats) - before
+        if isinstance(error, TypeError):
+            raise wrong_type(f"{name}[{at}]", "a number", given[at]) from None
+        raise ValueError(f"{name}[{at}] {NOT_FINITE}") from None
 
 
 def _buffer(value: Any, name: str) -> Optional[Tuple[array[float], Tuple[int, ...]]]:
@@ -171,7 +184,7 @@ def _from_numpy(value: Any, name: str) -> Tuple[array[float], Tuple[int, ...]]:
     return array("f", packed.tobytes()), tuple(numbers.shape)
 
 
-def _check_finite(floats: array[float], name: str, dim: Optional[int]) -> None:
+def _check_finite(floats: array[float], name: str, dim: int) -> None:
     # A sum in double precision of finite single-precision numbers is finite, and one NaN or infinity in it stays: it is the fastest look
     # at every number that the standard library has.
     if "numpy" in sys.modules and len(floats) > 4096:
@@ -182,18 +195,11 @@ def _check_finite(floats: array[float], name: str, dim: Optional[int]) -> None:
         finite = math.isfinite(sum(floats))
     if finite:
         return
-    at, number = next((i, number) for i, number in enumerate(floats) if not math.isfinite(number))
-    where = f"{name}[{at}]" if dim is None else f"{name}[{at // dim}][{at % dim}]"
-    raise ValueError(f"{where} is {number} in single precision; every number must be finite there")
+    at = next(i for i, number in enumerate(floats) if not math.isfinite(number))
+    raise ValueError(f"{name}[{at // dim}][{at % dim}] {NOT_FINITE}")
 
 
 def texts_json(texts: Iterable[str]) -> List[bytes]:
     """Each text as JSON. Raises TypeError for what is no text."""
-    if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
-        raise TypeError(f"texts must be a list of strings, not {type(texts).__name__}")
-    pieces = []
-    for index, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(f"texts[{index}] must be a string, not {type(text).__name__}")
-        pieces.append(json_bytes(text, f"texts[{index}]"))
-    return pieces
+    names = ((f"texts[{index}]", text) for index, text in enumerate(items(texts, "texts")))
+    return [json_bytes(string(text, name), name) for name, text in names]

@@ -8,6 +8,8 @@ import struct
 import time
 from typing import Any, Dict, Optional
 
+from .checks import unsendable
+
 #: Largest body of a frame, in bytes, in both directions.
 FRAME_BYTES_MAX = 256 * 1024 * 1024
 _HEADER = struct.Struct(">I")
@@ -118,7 +120,7 @@ def request_frame(op: str, collection: Optional[str], args: Dict[str, bytes], nu
     """A request with its header. The arguments are JSON already. Raises ValueError for one that is larger than a frame may be."""
     head = b'{"op":%b,"id":%d' % (json_bytes(op, "op"), number)
     if collection is not None:
-        head += b',"collection":' + json_bytes(collection, "the collection's name")
+        head += b',"collection":' + json_bytes(collection, "name")
     parts = [b"", head, b',"args":{']
     for index, (name, value) in enumerate(args.items()):
         parts += [b',"' if index else b'"', name.encode(), b'":', value]
@@ -146,15 +148,24 @@ def parse_reply(body: bytes) -> Dict[str, Any]:
 def json_bytes(value: object, what: str) -> bytes:
     """JSON in UTF-8. ``what`` is how messages call the value. Raises ValueError or TypeError for what JSON cannot say."""
     try:
-        return _ENCODER.encode(value).encode("utf-8")
+        return _encoded(_ENCODER, value, what).encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError(f"{what} holds half of a surrogate pair, which UTF-8 cannot say") from None
-    except RecursionError:
-        raise ValueError(f"{what} is nested too deep") from None
-    except ValueError:
-        raise ValueError(f"{what} holds NaN, an infinity or itself, which JSON cannot say") from None
-    except TypeError as error:
-        raise TypeError(f"{what} cannot be sent as JSON: {error}") from None
+        raise ValueError(f"{what} holds half of a surrogate pair, which UTF-8 cannot hold: remove it") from None
+
+
+def escaped_bytes(value: object, what: str) -> bytes:
+    """The same, where the server judges what strings hold: halves of surrogate pairs travel escaped."""
+    try:
+        return _encoded(_ENCODER, value, what).encode("utf-8")
+    except UnicodeEncodeError:
+        return _encoded(_ASCII_ENCODER, value, what).encode("ascii")
+
+
+def _encoded(encoder: json.JSONEncoder, value: object, what: str) -> str:
+    try:
+        return encoder.encode(value)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise unsendable(value, what) or TypeError(f"{what} cannot be sent as JSON: {error}") from None
 
 
 def _plain(value: Any) -> object:
@@ -169,3 +180,4 @@ def _refuse(constant: str) -> object:
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+_ASCII_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_plain)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TypedDict
 
 from .batches import Column, Id, Pieces, id_column, id_list, metadata_list, refuse_repeats, requests, told
+from .checks import length, string
+from .checks import top_k as checked_top_k
 from .filters import Where, where_json
 from .session import Session
 from .vectors import Query, Vectors, matrix, texts_json, vector_json
@@ -115,9 +116,7 @@ class RemoteCollection:
         with_metadata: bool = False,
     ) -> SearchResult:
         """The rows that ``text`` means, by the collection's embedder and, where it has one, its lexical index. See :meth:`search`."""
-        if not isinstance(text, str):
-            raise TypeError(f"text must be a string, not {type(text).__name__}")
-        return self._search("search_text", "text", json_bytes(text, "text"), top_k, where, explain, with_metadata)
+        return self._search("search_text", "text", json_bytes(string(text, "text"), "text"), top_k, where, explain, with_metadata)
 
     def ids(self, where: Optional[Where] = None) -> List[str]:
         """Ids of the live rows, in the order they were first added. Raises ValueError where the list is larger than a reply may be."""
@@ -155,7 +154,7 @@ class RemoteCollection:
         names = None if ids is None else id_list(ids)
         pieces = None if metadata is None else metadata_list(metadata)
         beside = names if names is not None else pieces
-        rows = matrix(vectors, None if beside is None else len(beside))
+        rows = matrix(vectors, None if beside is None else len(beside), lambda: int(self.stats()["dim"]))
         return self._put(op, "vectors", rows, rows.rows, names, pieces)
 
     def _put_texts(self, op: str, texts: Iterable[str], ids: Optional[Iterable[Id]], metadata: Optional[Metadata]) -> List[str]:
@@ -168,9 +167,8 @@ class RemoteCollection:
         self, op: str, kind: str, column: Column, rows: int, ids: Optional[List[str]], metadata: Optional[List[bytes]]
     ) -> List[str]:
         columns: Dict[str, Column] = {kind: column}
-        for name, values in (("ids", ids), ("metadata", metadata)):
-            if values is not None and len(values) != rows:
-                raise ValueError(f"{name} has {len(values)} elements for {rows} rows; it needs one for each row")
+        length(ids, "ids", rows)
+        length(metadata, "metadata", rows)
         if ids is not None:
             if op.startswith("add"):
                 refuse_repeats(ids)
@@ -204,7 +202,7 @@ class RemoteCollection:
     def _search(
         self, op: str, kind: str, question: bytes, top_k: int, where: Optional[Where], explain: bool, with_metadata: bool
     ) -> SearchResult:
-        args = {kind: question, "top_k": b"%d" % operator.index(top_k)}
+        args = {kind: question, "top_k": b"%d" % checked_top_k(top_k)}
         filtered = where_json(where)
         if filtered is not None:
             args["where"] = filtered

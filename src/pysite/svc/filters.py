@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Mapping, Optional, Union
 
-from .wire import json_bytes
+from .checks import number, string, wrong_type
+from .wire import escaped_bytes
 
 #: What a column can be compared with. None matches rows that have no value there.
 FilterValue = Union[str, int, float, bool, None]
@@ -28,22 +30,18 @@ Where = Union[Eq, Mapping[str, FilterValue]]
 
 
 def where_json(where: Optional[Where]) -> Optional[bytes]:
-    """A filter as it travels. Raises TypeError or ValueError for what is none."""
-    if where is None or (isinstance(where, Mapping) and not where):
+    """A filter as it travels; what it may ask for is the server's to judge. Raises TypeError for what is none."""
+    if where is None:
         return None
     if isinstance(where, Eq):
-        column, value = where.column, where.value
-    elif isinstance(where, Mapping):
-        if len(where) != 1:
-            raise ValueError(f"where must have exactly one key, got {len(where)}: store a svc.scope_key(...) to filter by several")
-        ((column, value),) = where.items()
-    else:
-        raise TypeError(f"where must be a svc.Eq or a dict with one key, not {type(where).__name__}")
-    if not isinstance(column, str):
-        raise TypeError(f"the column of where must be a string, not {type(column).__name__}")
-    if isinstance(value, (list, tuple, dict, set)):
-        raise ValueError(f"where[{column!r}] must be a string, a number, True, False or None, not a {type(value).__name__}")
-    return json_bytes({column: value}, "where")
+        where = {where.column: where.value}
+    elif not isinstance(where, Mapping):
+        raise wrong_type("where", 'an object with one key, as in {"scope": "work"}', where)
+    if not where:
+        return None
+    for column in where:
+        string(column, "a key of where")
+    return escaped_bytes(dict(where), "where")
 
 
 def scope_key(*parts: Union[str, int, float, bool]) -> str:
@@ -64,19 +62,19 @@ def _written(part: object) -> str:
         return str(int(part))
     if isinstance(part, float):
         return _number(float(part))
-    raise TypeError(f"a part of a scope key must be a string, a number or a boolean, not {type(part).__name__}")
+    raise wrong_type("a part of a scope key", "a string, a number, true or false", part)
 
 
 def _number(value: float) -> str:
     """A float as JavaScript writes it: the same shortest digits as Python's, with an exponent only below 1e-6 and from 1e21."""
-    if value != value or value in (float("inf"), float("-inf")):
-        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    if not math.isfinite(value):
+        return number(value)
     if value == 0:
         return "0"
-    number = Decimal(repr(value)).normalize()
-    exponent = number.adjusted()
+    decimal = Decimal(repr(value)).normalize()
+    exponent = decimal.adjusted()
     if -7 < exponent < 21:
-        return format(number, "f")
-    digits = "".join(map(str, number.as_tuple().digits))
+        return format(decimal, "f")
+    digits = "".join(map(str, decimal.as_tuple().digits))
     fraction = f".{digits[1:]}" if len(digits) > 1 else ""
     return f"{'-' if value < 0 else ''}{digits[0]}{fraction}e{exponent:+d}"

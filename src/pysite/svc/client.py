@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import operator
 from types import TracebackType
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Type, Union
 
 from .address import parse_address
+from .checks import integer, items, string
 from .collection import RemoteCollection
 from .session import Session, check_token
 from .wire import json_bytes
+
+_DIM_MAX = 65_536
 
 
 def connect(address: str, token: Optional[str] = None, timeout: Optional[float] = 30.0) -> "RemoteTelys":
@@ -86,13 +88,11 @@ class RemoteTelys:
 
         Raises ValueError for a value outside its domain, and where a collection of the name exists that differs.
         """
-        _check_name(name)
-        if isinstance(filter_columns, (str, bytes)):
-            raise TypeError(f"filter_columns must be a list of strings, as in [{filter_columns!r}]")
+        string(name, "name")
         values: Dict[str, Any] = {
-            "dim": None if dim is None else operator.index(dim),
-            "partition_by": _one_column(partition_by),
-            "filter_columns": list(filter_columns),
+            "dim": None if dim is None else integer(dim, "dim", _DIM_MAX),
+            "partition_by": partition_by,
+            "filter_columns": items(filter_columns, "filter_columns"),
             "dtype": dtype,
             "metric": metric,
             "embedder": embedder,
@@ -103,7 +103,7 @@ class RemoteTelys:
 
     def open_collection(self, name: str) -> RemoteCollection:
         """A collection that exists. Raises ValueError where it does not."""
-        _check_name(name)
+        string(name, "name")
         self._session.call("open_collection", dict, name)
         return RemoteCollection(self._session, name)
 
@@ -118,19 +118,3 @@ class RemoteTelys:
     def close(self) -> None:
         """Ends the connection. What was not saved stays in the server's memory. Closing twice is fine."""
         self._session.close()
-
-
-def _one_column(partition_by: object) -> object:
-    """The partition key: a list of one name stands for the name."""
-    if not isinstance(partition_by, (list, tuple)):
-        return partition_by
-    if len(partition_by) != 1:
-        raise ValueError(f"partition_by has {len(partition_by)} names; rows are grouped by one column: give one name")
-    if not isinstance(partition_by[0], str):
-        raise TypeError(f"partition_by[0] must be a string, not {type(partition_by[0]).__name__}")
-    return partition_by[0]
-
-
-def _check_name(name: str) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"a collection's name must be a string, not {type(name).__name__}")

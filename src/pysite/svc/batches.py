@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
+from collections import Counter
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Protocol, Tuple, Union
 
+from .checks import describe, items, shown, wrong_type
 from .errors import DuplicateIdError
-from .wire import json_bytes
+from .wire import escaped_bytes, json_bytes
 
 #: Size that a request's body stays below, unless a single row is larger.
 BODY_BYTES = 64 * 1024 * 1024
@@ -67,9 +70,8 @@ def told(error: Exception, done: int, rows: int, change: str, ids: List[str]) ->
 
 def id_list(ids: Iterable[Id]) -> List[str]:
     """Ids as a list of strings. Raises TypeError for what is none, as a single string is; ValueError for an integer beyond 2**53 - 1."""
-    if isinstance(ids, (str, bytes)) or not hasattr(ids, "__iter__"):
-        raise TypeError(f"ids must be a list of strings, not {type(ids).__name__}")
-    return [name if isinstance(name, str) else _written(name, f"ids[{index}]") for index, name in enumerate(ids)]
+    names = items(ids, "ids")
+    return [name if isinstance(name, str) else _written(name, f"ids[{index}]") for index, name in enumerate(names)]
 
 
 def _written(number: Any, what: str) -> str:
@@ -78,11 +80,13 @@ def _written(number: Any, what: str) -> str:
         value = None if isinstance(number, bool) else operator.index(number)
     except TypeError:
         value = None
+    if isinstance(number, float) and math.isinf(number):
+        value = _ID_MAX + 1
     if value is None:
-        came = repr(number) if isinstance(number, (bool, float)) else type(number).__name__
-        raise TypeError(f"{what} must be a string, or an integer that stands for one, not {came}")
+        raise wrong_type(what, "a string, or an integer that stands for one", number)
     if abs(value) > _ID_MAX:
-        raise ValueError(f"{what} is an integer beyond 2**53 - 1 in size: give it as a string")
+        came = describe(number) if abs(value) < 10**20 else "one of more than 20 digits"
+        raise ValueError(f"{what} is an integer beyond 2^53 - 1, which arrived as {came}: send it as a string")
     return str(value)
 
 
@@ -92,27 +96,20 @@ def id_column(ids: List[str]) -> Pieces:
 
 def refuse_repeats(ids: List[str]) -> None:
     """Raises KeyError for ids that stand twice: in two requests the server would not see that they belong to one call."""
-    if len(set(ids)) == len(ids):
+    repeated = [name for name, count in Counter(ids).items() if count > 1] if len(set(ids)) < len(ids) else []
+    if not repeated:
         return
-    seen = set()  # type: ignore[var-annotated]
-    repeated = []
-    for name in ids:
-        if name in seen and name not in repeated:
-            repeated.append(name)
-            if len(repeated) == 3:
-                break
-        seen.add(name)
-    names = ", ".join(map(repr, repeated))
-    raise DuplicateIdError(f"ids stand twice in the call: {names}; nothing was added. upsert takes the last of each")
+    named = ", ".join(map(shown, repeated[:3])) + (", ..." if len(repeated) > 3 else "")
+    which = "this id exists already or stands" if len(repeated) == 1 else "these ids exist already or stand"
+    raise DuplicateIdError(f"{which} twice in the call, nothing was added: {named}")
 
 
 def metadata_list(metadata: Iterable[Optional[Mapping[str, Any]]]) -> List[bytes]:
     """Each row's metadata as JSON. Raises TypeError for what is neither a dict nor None."""
-    if isinstance(metadata, (str, bytes, Mapping)) or not hasattr(metadata, "__iter__"):
-        raise TypeError(f"metadata must be a list with a dict or None for each row, not {type(metadata).__name__}")
     pieces = []
-    for index, row in enumerate(metadata):
+    for index, row in enumerate(items(metadata, "metadata", "an array with one object or null for each row")):
+        name = f"metadata[{index}]"
         if row is not None and not isinstance(row, Mapping):
-            raise TypeError(f"metadata[{index}] must be a dict or None, not {type(row).__name__}")
-        pieces.append(b"null" if row is None else json_bytes(dict(row), f"metadata[{index}]"))
+            raise wrong_type(name, "an object or null", row)
+        pieces.append(b"null" if row is None else escaped_bytes(dict(row), name))
     return pieces
