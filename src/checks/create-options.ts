@@ -14,7 +14,9 @@ export function readCreateOptions(options: {
   const { dim, dtype, metric, partitionBy, filterColumns } = options;
   return {
     // Beside an embedder it may be any number.
-    dim: optional(dim, "dim", (value, name) => (typeof value === "number" ? value : readNumber(value, name, DIM))),
+    dim: optional(dim, "dim", (value, name) =>
+      Number.isFinite(value) ? (value as number) : readNumber(value, name, DIM),
+    ),
     dtype: optional(dtype, "dtype", readString),
     metric: optional(metric, "metric", readString),
     partitionBy: optional(partitionBy, "partitionBy", readPartitionKey),

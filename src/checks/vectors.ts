@@ -21,8 +21,9 @@ export function isOneRow(value: unknown): value is readonly [object] {
  */
 export function readVector(value: unknown, name: string, dim?: number): Float32Array {
   const vector = listOf(isOneRow(value) ? value[0] : value, name);
-  checkDim(vector.length, name, dim);
-  return vector instanceof Float32Array ? vector : copyRow(vector, new Float32Array(vector.length), 0, name);
+  const floats = vector instanceof Float32Array ? vector : copyRow(vector, new Float32Array(vector.length), 0, name);
+  checkDim(floats.length, name, dim);
+  return floats;
 }
 
 /**

@@ -82,6 +82,7 @@ function headOf({ op, collection, id }: Request): Request {
 /** A value as it is where it is a short one; of anything else only what it is. */
 function small(value: unknown): unknown {
   if (typeof value === "string") return value.slice(0, 2 * REQUEST_ID_LENGTH_MAX);
+  if (Array.isArray(value)) return [];
   return typeof value === "object" && value !== null ? {} : value;
 }
 
