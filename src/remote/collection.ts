@@ -4,7 +4,7 @@ import { checkDistinct, readIds } from "../checks/ids.ts";
 import { isObject } from "../checks/kinds.ts";
 import { clampTopK } from "../checks/numbers.ts";
 import { readString } from "../checks/strings.ts";
-import { readVector } from "../checks/vectors.ts";
+import { checkFinite, readVector } from "../checks/vectors.ts";
 import { readWhere } from "../checks/where.ts";
 import type {
   CollectionApi,
@@ -19,7 +19,7 @@ import type {
 } from "../engine/api.ts";
 import { SvcError } from "../errors.ts";
 import type { Channel } from "./channel.ts";
-import { type Argument, encodeArguments, encodeRequest, vectorPieces } from "./encode.ts";
+import { type Argument, base64Bytes, encodeArguments, encodeRequest, vectorPieces } from "./encode.ts";
 import { needsDim, type Rows, stringColumn, textRows, toParts, vectorRows } from "./parts.ts";
 import { expectResult } from "./reply.ts";
 
@@ -151,6 +151,10 @@ export class RemoteCollection implements CollectionApi {
       const dim = needsDim(vectors, options) ? (this.dim ?? (await this.askDim())) : undefined;
       const rows = vectorRows(vectors, options, dim);
       if (op === "add") checkDistinct(rows.ids);
+      // The server looks at every number, but not at those of a later part before it has written the first.
+      if (rows.floats && base64Bytes(rows.floats.byteLength) > this.partBytesMax) {
+        checkFinite(rows.floats, "vectors", rows.floats.length / rows.count);
+      }
       return this.write(op, rows);
     });
   }

@@ -6,7 +6,7 @@
 import { encodeMetadata } from "../checks/metadata.ts";
 import { readBesides } from "../checks/rows.ts";
 import { readTexts } from "../checks/texts.ts";
-import { checkFinite, readMatrix } from "../checks/vectors.ts";
+import { readMatrix } from "../checks/vectors.ts";
 import type { RowOptions, Vectors } from "../engine/api.ts";
 import { type Argument, base64Bytes, matrixPieces } from "./encode.ts";
 
@@ -60,7 +60,6 @@ export function needsDim(vectors: Vectors, { ids }: RowOptions): boolean {
 /** Rows of vectors. `dim` is the collection's, where {@link needsDim}. */
 export function vectorRows(vectors: Vectors, options: RowOptions, dim?: number): Rows {
   const { floats, count } = readMatrix(vectors, "vectors", dim, options.ids?.length);
-  checkFinite(floats, "vectors", floats.length / count);
   return { count, floats, ...optionColumns(options, count) };
 }
 

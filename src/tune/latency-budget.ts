@@ -2,7 +2,7 @@
  * The tuner that is built in. Decides by measurement whether a collection wants an IVF index: exact search as long as it keeps within a
  * latency budget, since it is never wrong; a calibrated index beyond.
  */
-import { ValueError } from "../errors.ts";
+import { RECALL, readNumber } from "../checks/numbers.ts";
 import type { Tuner, TuningContext } from "./context.ts";
 import type { Expected, Plan } from "./plan.ts";
 
@@ -26,16 +26,10 @@ export class LatencyBudgetTuner implements Tuner {
   private readonly budgetMs: number;
   private readonly recallFloor: number;
 
-  /** @throws ValueError for a budget or a floor outside its range */
+  /** @throws ValueError for a budget or a floor outside its range; TypeError for what is no number */
   constructor({ budgetMs = LATENCY_BUDGET_MS, recallFloor = RECALL_FLOOR }: LatencyBudgetOptions = {}) {
-    if (!(budgetMs > 0 && Number.isFinite(budgetMs))) {
-      throw new ValueError(`budgetMs is ${budgetMs}; it is a number of milliseconds above 0`);
-    }
-    if (!(recallFloor > 0 && recallFloor <= 1)) {
-      throw new ValueError(`recallFloor is ${recallFloor}; it is above 0 and at most 1`);
-    }
-    this.budgetMs = budgetMs;
-    this.recallFloor = recallFloor;
+    this.budgetMs = readNumber(budgetMs, "budgetMs", { above: 0 });
+    this.recallFloor = readNumber(recallFloor, "recallFloor", RECALL);
   }
 
   async plan(context: TuningContext): Promise<Plan> {

@@ -75,8 +75,10 @@ describe("the tuner that is built in", () => {
     expect(applied.ivf.partitions[0]!.nlist).toBeGreaterThan(1);
     expect(applied.plan_id).not.toBe(dry.plan_id);
     expect(await big.stats()).toMatchObject({ ivf_partitions: 1, default_target_recall: 0.9 });
-    expect(() => new LatencyBudgetTuner({ budgetMs: 0 })).toThrow(/budgetMs is 0/);
-    expect(() => new LatencyBudgetTuner({ recallFloor: 1.1 })).toThrow(/recallFloor is 1.1/);
+    expect(() => new LatencyBudgetTuner({ budgetMs: 0 })).toThrow(/^budgetMs must be a number above 0, got 0$/);
+    expect(() => new LatencyBudgetTuner({ recallFloor: 1.1 })).toThrow(
+      /^recallFloor must be a number above 0 and at most 1, got 1.1$/,
+    );
   });
 });
 
