@@ -26,7 +26,8 @@ export function readId(value: unknown, name: string): string {
   checkWellFormed(value, name);
   // At most three bytes a UTF-16 unit: most ids need no count.
   const bytes = value.length * 3 <= ID_BYTES_MAX ? 0 : Buffer.byteLength(value);
-  if (bytes > ID_BYTES_MAX) throw new ValueError(`${name} has ${bytes} bytes of UTF-8; the limit is ${ID_BYTES_MAX}`);
+  if (bytes > ID_BYTES_MAX)
+    throw new ValueError(`${name} has ${bytes} bytes of UTF-8; the limit is ${ID_BYTES_MAX}`, "limit");
   return value;
 }
 

@@ -17,7 +17,7 @@ export function readList(value: unknown, name: string, wanted: string, { min = 0
   if (!Array.isArray(value)) throw wrongType(name, wanted, value);
   if (value.length < min) throw new ValueError(`${name} is empty: give at least ${min}`);
   if (max !== undefined && value.length > max) {
-    throw new ValueError(`${name} has ${value.length} entries; the limit is ${max} in one call: split it`);
+    throw new ValueError(`${name} has ${value.length} entries; the limit is ${max} in one call: split it`, "limit");
   }
   return value;
 }

@@ -34,13 +34,14 @@ export function encodeMetadata(metadata: Metadata, name: string): string {
   // At most three bytes a UTF-16 unit: most need no count.
   const bytes = json.length * 3 <= METADATA_BYTES_MAX ? 0 : Buffer.byteLength(json);
   if (bytes > METADATA_BYTES_MAX) {
-    throw new ValueError(`${name} has ${bytes} bytes as JSON; the limit is ${METADATA_BYTES_MAX}`);
+    throw new ValueError(`${name} has ${bytes} bytes as JSON; the limit is ${METADATA_BYTES_MAX}`, "limit");
   }
   return json;
 }
 
 function checkMembers(parent: object, name: string, depth: number): void {
-  if (depth > METADATA_DEPTH_MAX) throw new ValueError(`${name} is nested deeper than ${METADATA_DEPTH_MAX} levels`);
+  if (depth > METADATA_DEPTH_MAX)
+    throw new ValueError(`${name} is nested deeper than ${METADATA_DEPTH_MAX} levels`, "limit");
   for (const key of Object.keys(parent)) {
     const value: unknown = (parent as Record<string, unknown>)[key];
     if (typeof value === "string" || value === null || typeof value === "boolean" || value === undefined) continue;

@@ -9,9 +9,10 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /** Refuses a collection name that is not one safe path component on every platform. @throws ValueError */
 export function checkName(name: string): string {
-  const refuse = (why: string) => new ValueError(`collection name ${shown(name)} ${why}`);
+  const refuse = (why: string, reason?: "limit") => new ValueError(`collection name ${shown(name)} ${why}`, reason);
   if (name.length === 0) throw refuse("is empty: give it a name of 1 to 128 bytes");
-  if (Buffer.byteLength(name) > NAME_BYTES_MAX) throw refuse(`is longer than ${NAME_BYTES_MAX} bytes of UTF-8`);
+  if (Buffer.byteLength(name) > NAME_BYTES_MAX)
+    throw refuse(`is longer than ${NAME_BYTES_MAX} bytes of UTF-8`, "limit");
   if (!name.isWellFormed()) throw refuse("holds half of a surrogate pair, which no file name can hold");
   if (name.startsWith(".")) throw refuse("starts with a dot: choose another first character");
   if (/[/\\]/.test(name)) throw refuse("holds a path separator: a name is one path component");

@@ -14,6 +14,7 @@ export function readTexts(value: unknown, name = "texts", bounds?: ListBounds): 
     if (bytes <= TEXT_BYTES_MAX) continue;
     throw new ValueError(
       `${name}[${i}] has ${bytes} bytes of UTF-8; the limit is ${TEXT_BYTES_MAX}: store it in parts`,
+      "limit",
     );
   }
   return texts;

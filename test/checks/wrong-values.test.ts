@@ -7,21 +7,17 @@ const TIMEOUT_MS = 120_000;
 
 describe.each(DOORS)("%s (%s)", (transport, _, open) => {
   const lack = missing(transport);
-  if (lack) {
-    test.skip(`not tried: ${lack}`, () => {});
-    return;
-  }
   let door: Door;
   beforeAll(async () => {
-    door = await open();
+    if (!lack) door = await open();
   }, TIMEOUT_MS);
-  afterAll(() => door.close());
+  afterAll(() => door?.close());
 
   for (const kind of Object.keys(ARGUMENTS) as Kind[]) {
     const rows = WRONG_VALUES.filter((row) => row.kind === kind && excluded(transport, row) === undefined);
     if (rows.length === 0) continue;
-    test(
-      `${rows.length} wrong values of ${kind}`,
+    test.skipIf(lack !== undefined)(
+      `${rows.length} wrong values of ${kind}${lack ? `: ${lack}` : ""}`,
       async () => {
         const before = await door.look();
         const said: string[] = [];

@@ -331,7 +331,8 @@ test.each(REFUSED)("%s, in a small frame and in a large one", async (_, request,
   for (const reply of [replies[1], replies[3]]) {
     const { code, ...line } = reply;
     expect(line).toEqual({ ok: false, error: expect.stringMatching(error), id: reply.id });
-    expect(code).toBe(/does not exist/.test(line.error) ? "ValueError.no_collection" : undefined);
+    const reason = /does not exist/.test(line.error) ? "no_collection" : /the limit is/.test(line.error) && "limit";
+    expect(code).toBe(reason ? `ValueError.${reason}` : undefined);
     expect(reply.error).not.toContain("\n");
     expect(reply.error).not.toContain("internal");
   }
