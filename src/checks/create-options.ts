@@ -3,7 +3,10 @@ import { readPartitionKey } from "./names.ts";
 import { DIM, readNumber } from "./numbers.ts";
 import { readString, readStrings } from "./strings.ts";
 
-/** Types only; null counts as left out. Which names, words and dimensions there may be is judged where the collection is made. @throws TypeError */
+/**
+ * Types only; null counts as left out. Which names, words and dimensions there may be is judged where the collection is
+ * made. @throws TypeError
+ */
 export function readCreateOptions(options: {
   dim?: unknown;
   dtype?: unknown;

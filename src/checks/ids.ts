@@ -5,13 +5,16 @@ import { shown, wrongType } from "./kinds.ts";
 import { type ListBounds, readList } from "./lists.ts";
 import { checkWellFormed } from "./strings.ts";
 
-/** An external id as a caller may give it. An integer stands for its decimal string: 7 and "7" are one id. It is stored and returned as a string. */
+/**
+ * An external id as a caller may give it. An integer stands for its decimal string: 7 and "7" are one id. It is stored
+ * and returned as a string.
+ */
 export type Id = string | number;
 
 /**
  * The id that a value is, or stands for.
- * @throws TypeError for what is neither a string nor an integer; ValueError for an integer beyond ±(2^53 - 1), an empty string, one of more
- * than 512 bytes of UTF-8, one with a NUL or half of a surrogate pair
+ * @throws TypeError for what is neither a string nor an integer; ValueError for an integer beyond ±(2^53 - 1), an empty
+ * string, one of more than 512 bytes of UTF-8, one with a NUL or half of a surrogate pair
  */
 export function readId(value: unknown, name: string): string {
   // -0 is written "0".

@@ -26,7 +26,8 @@ export function readObject(value: unknown, name: string): Metadata | null {
 
 /**
  * A row's metadata as JSON.
- * @throws ValueError for a number that JSON would change, too many bytes or levels; TypeError for what JSON does not have
+ * @throws ValueError for a number that JSON would change, too many bytes or levels; TypeError for what JSON does not
+ * have
  */
 export function encodeMetadata(metadata: Metadata, name: string): string {
   checkMembers(metadata, name, 1);

@@ -27,7 +27,9 @@ export const POSITIVE: Domain = { integer: true, min: 1 };
 /** A stretch of time. */
 export const SECONDS: Domain = { min: 0 };
 
-/** @throws TypeError for what is no number, or has a fraction where an integer is wanted; ValueError outside the domain */
+/**
+ * @throws TypeError for what is no number, or has a fraction where an integer is wanted; ValueError outside the domain
+ */
 export function readNumber(value: unknown, name: string, domain: Domain): number {
   const hasFraction = domain.integer === true && Number.isFinite(value) && !Number.isInteger(value);
   if (typeof value === "number" && !hasFraction && isWithin(value, domain)) return value;
@@ -36,7 +38,8 @@ export function readNumber(value: unknown, name: string, domain: Domain): number
 }
 
 /**
- * How many hits are asked for: 10 where nothing is said, and the nearest bound where the number lies outside them, infinities included.
+ * How many hits are asked for: 10 where nothing is said, and the nearest bound where the number lies outside them,
+ * infinities included.
  * @throws TypeError for what is no number, or one with a fraction; ValueError for NaN
  */
 export function clampTopK(value: unknown, name: string): number {

@@ -10,7 +10,9 @@ export function readString(value: unknown, name: string): string {
   return value;
 }
 
-/** Half of a surrogate pair would become U+FFFD on its way to the disk, and two ids might become one. @throws ValueError */
+/**
+ * Half of a surrogate pair would become U+FFFD on its way to the disk, and two ids might become one. @throws ValueError
+ */
 export function checkWellFormed(text: string, name: string): void {
   if (text.isWellFormed()) return;
   throw new ValueError(`${name} holds half of a surrogate pair, which UTF-8 cannot hold: remove it`);

@@ -16,7 +16,8 @@ const COLUMNS_SHOWN = 8;
 
 /**
  * The condition in a filter; undefined for none, which null and an object without a key say as well.
- * @throws TypeError for what is no object; ValueError for several keys, or a value that equals nothing or cannot be kept
+ * @throws TypeError for what is no object; ValueError for several keys, or a value that equals nothing or cannot be
+ * kept
  */
 export function readWhere(where: unknown, name = "where"): Condition | undefined {
   if (where === undefined || where === null) return undefined;
@@ -45,7 +46,10 @@ export function readFilterValue(value: unknown, name: string): FilterValue {
   return value ?? null;
 }
 
-/** Whether an object without keys says that nothing is filtered. A Map or an instance of a class does not: a filter was meant. */
+/**
+ * Whether an object without keys says that nothing is filtered. A Map or an instance of a class does not: a filter was
+ * meant.
+ */
 function isPlain(where: object): boolean {
   const prototype = Object.getPrototypeOf(where);
   return prototype === null || prototype === Object.prototype;

@@ -1,5 +1,6 @@
 /**
- * The arguments of the 19 verbs, said once: names, types, defaults, bounds and the sentence that a client shows.
+ * The arguments of the 19 verbs: names, defaults, the function that reads each, and its JSON Schema with the
+ * description that a client shows.
  * `arguments.ts` parses with them, `mcp/tools.gen.json` is generated from them.
  *
  * Each schema is built when its verb is first called: 19 of them cost several milliseconds, which neither `initialize` nor

@@ -1,6 +1,7 @@
 /**
- * Arguments in JSON: what becomes of a value is decided by the functions of `checks/`; what its JSON Schema says stands beside it. Every
- * refusal names the argument, what came and what is wanted, and behind `parseBy` nobody checks types again.
+ * Arguments in JSON: what becomes of a value is decided by the functions of `checks/`; what its JSON Schema says stands
+ * beside it. Every refusal names the argument, what came and what is wanted, and behind `parseBy` nobody checks types
+ * again.
  */
 import * as z from "zod/mini";
 import { isObject, readFlag, shown, wrongType } from "../checks/kinds.ts";
@@ -35,7 +36,8 @@ export const number = (domain: Domain, description: string) => {
  *
  * @param owner what messages say the arguments belong to
  * @param called how messages call an argument
- * @throws ValueError for an unknown argument or a value outside its domain; TypeError for a value of a wrong type or a missing argument
+ * @throws ValueError for an unknown argument or a value outside its domain; TypeError for a value of a wrong type or a
+ * missing argument
  */
 export function parseBy<S extends z.ZodMiniObject>(
   schema: S,

@@ -1,6 +1,7 @@
 /**
- * The rows of one call: checked as a local collection checks them, and cut into parts that fit a request. All that can be known here is
- * known before the first part goes out, so that no half is written for a reason that was there from the beginning.
+ * The rows of one call: checked as a local collection checks them, and cut into parts that fit a request. All that can
+ * be known here is known before the first part goes out, so that no half is written for a reason that was there from
+ * the beginning.
  */
 
 import { encodeMetadata } from "../checks/metadata.ts";
@@ -70,7 +71,9 @@ export function textRows(texts: readonly string[], options: RowOptions): Rows {
   return { count: texts.length, columns: [stringColumn("texts", texts), ...columns], ids };
 }
 
-/** The rows in parts of at most `bytesMax` bytes of arguments, but at least one row; one part where there are no rows. */
+/**
+ * The rows in parts of at most `bytesMax` bytes of arguments, but at least one row; one part where there are no rows.
+ */
 export function* toParts({ count, floats, columns }: Rows, bytesMax: number): Generator<Part> {
   const dim = floats && count > 0 ? floats.length / count : 0;
   const vectorBytes = base64Bytes(dim * 4);

@@ -1,4 +1,7 @@
-/** The rows of a put, from JSON to what the native side takes. Runs on the event loop for small frames, in the decoder for large ones. */
+/**
+ * The rows of a put, from JSON to what the native side takes. Runs on the event loop for small frames, in the decoder
+ * for large ones.
+ */
 import { checkBesides } from "../checks/rows.ts";
 import { parseBy } from "../memory/schema.ts";
 import { type PackedRows, packRows } from "../store/pack.ts";
@@ -34,7 +37,7 @@ export function packPut(op: "add" | "upsert", args: unknown, schema: PutSchema):
   return { rows: packed, idsJson: JSON.stringify(rows.ids) };
 }
 
-/** The same for texts; the vectors are left to whoever has the embedder. @throws ValueError, TypeError */
+/** The same for texts; the vectors are added where the embedder is. @throws ValueError, TypeError */
 export function packTexts(op: "add_texts" | "upsert_texts", args: unknown, schema: PutSchema): PackedPut {
   const { texts, ids, metadata } = parseBy(ARGUMENTS[op], `op '${op}'`, args);
   const rows = toRows(checkBesides({ ids, metadata }, texts.length), texts.length, schema.keyName);

@@ -1,6 +1,6 @@
 /**
- * The only filter: one column equals one value. Values travel to the native side as byte strings that are equal exactly when the values are:
- * typed, so that `1` equals `1.0` but neither `"1"` nor `true`.
+ * The only filter: one column equals one value. Values travel to the native side as byte strings that are equal exactly
+ * when the values are: typed, so that `1` equals `1.0` but neither `"1"` nor `true`.
  */
 import type { NativeFilter } from "../../ffi/ty_collection.ts";
 import { shown } from "../checks/kinds.ts";
@@ -12,8 +12,8 @@ const encoder = new TextEncoder();
 const NOTHING = new Uint8Array(0);
 
 /**
- * A metadata value as a key: a letter for its type, then its bytes. `null` and a missing value are one key. An array or object is
- * the empty key, which never matches.
+ * A metadata value as a key: a letter for its type, then its bytes. `null` and a missing value are one key. An array or
+ * object is the empty key, which never matches.
  */
 export function encodeKey(value: unknown): Uint8Array {
   switch (typeof value) {

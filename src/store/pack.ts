@@ -50,8 +50,8 @@ export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
 }
 
 /**
- * Refuses rows that do not fit the schema, perhaps of a collection that was made anew since they were packed: the native side reads as many
- * numbers, keys and texts as there must be, whether they are there or not.
+ * Refuses rows that do not fit the schema, perhaps of a collection that was made anew since they were packed: the
+ * native side reads as many numbers, keys and texts as there must be, whether they are there or not.
  */
 export function checkPacked(rows: PackedRows, dim: number, columns: number): PackedRows {
   const { count, vectors, keys, metas, texts } = rows;

@@ -1,4 +1,4 @@
-/** An embedder out of a function of somebody's own: a model in this process, or one behind an address. */
+/** An embedder out of a caller's function: a model in this process, or one behind an address. */
 
 import { shown, wrongType } from "../checks/kinds.ts";
 import { DIM, readNumber } from "../checks/numbers.ts";
@@ -11,8 +11,9 @@ import type { Embedder, EmbedderProfile } from "./embedder.ts";
 export type EmbeddedTexts = Float32Array | readonly (Float32Array | readonly number[])[];
 
 /**
- * Turns texts into vectors, one of `dimension` finite numbers a text, in their order. It gets all texts of a call at once, whole, and
- * never none; a model that takes fewer or shorter ones has to be asked several times, or for the beginning. `signal` is aborted when the caller cancels.
+ * Turns texts into vectors, one of `dimension` finite numbers a text, in their order. It gets all texts of a call at
+ * once, whole, and never none; a model that takes fewer or shorter ones has to be asked several times, or for the
+ * beginning. `signal` is aborted when the caller cancels.
  */
 export type EmbedFunction = (texts: readonly string[], signal?: AbortSignal) => Promise<EmbeddedTexts> | EmbeddedTexts;
 
@@ -30,13 +31,18 @@ export interface CallableOptions {
   normalize?: boolean | undefined;
 }
 
-/** An `Embedder` around a function. What the function throws reaches the caller unchanged, and nothing is written then. */
+/**
+ * An `Embedder` around a function. What the function throws reaches the caller unchanged, and nothing is written then.
+ */
 export class CallableEmbedder implements Embedder {
   readonly profile: EmbedderProfile;
   private readonly queries: EmbedFunction;
   private readonly normalize: boolean;
 
-  /** @throws ValueError for an empty model id or version, or a dimension outside its range; TypeError for what is of another type */
+  /**
+   * @throws ValueError for an empty model id or version, or a dimension outside its range; TypeError for what is of
+   * another type
+   */
   constructor(
     private readonly documents: EmbedFunction,
     { modelId, dimension, modelVersion = "1", queries = documents, normalize = false }: CallableOptions,
@@ -63,7 +69,10 @@ export class CallableEmbedder implements Embedder {
     };
   }
 
-  /** @returns row by row, `dimension` floats a text. @throws ValueError, TypeError where the function answered something else */
+  /**
+   * @returns row by row, `dimension` floats a text. @throws ValueError, TypeError where the function answered something
+   * else
+   */
   embedDocuments(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
     return this.embed(this.documents, texts, signal);
   }

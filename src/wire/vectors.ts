@@ -1,4 +1,7 @@
-/** Vectors as they travel: lists of numbers, or `{"f32": "<base64>"}` of little-endian single precision with, for a matrix, its shape. */
+/**
+ * Vectors as they travel: lists of numbers, or `{"f32": "<base64>"}` of little-endian single precision with, for a
+ * matrix, its shape.
+ */
 import { isObject, wrongType } from "../checks/kinds.ts";
 import * as checks from "../checks/vectors.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
@@ -62,7 +65,10 @@ function readPacked({ f32, shape }: Record<string, unknown>, name: string): Pack
   return { f32, shape: [shape[0], shape[1]] };
 }
 
-/** Node's decoder is twenty times faster than `Uint8Array.fromBase64` and passes over strange characters: its length tells. */
+/**
+ * Node's decoder is twenty times faster than `Uint8Array.fromBase64` and passes over strange characters: its length
+ * tells.
+ */
 function unpack(f32: string, name: string): Float32Array {
   const padding = f32.endsWith("==") ? 2 : f32.endsWith("=") ? 1 : 0;
   const expected = (f32.length / 4) * 3 - padding;

@@ -1,4 +1,7 @@
-/** The ways in, each with a collection of vectors `c` and one of texts `t`, both with one row, `seed`: a wrong value goes in, an error's line comes back. */
+/**
+ * The ways in, each with a collection of vectors `c` and one of texts `t`, both with one row, `seed`: a wrong value
+ * goes in, an error's line comes back.
+ */
 import { join } from "node:path";
 import type { CollectionApi, StoreApi } from "../../src/engine/api.ts";
 import { LocalCollection } from "../../src/engine/local-collection.ts";

@@ -1,4 +1,7 @@
-/** The table of wrong values, sent through every transport that can carry them: one type, one sentence, and nothing is written. */
+/**
+ * The table of wrong values, sent through every transport that can carry them: one type, one sentence, and nothing is
+ * written.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { DOORS, type Door, missing } from "./doors.ts";
 import { ARGUMENTS, excluded, expected, type Kind, TRANSPORTS, WRONG_VALUES } from "./wrong-values.ts";

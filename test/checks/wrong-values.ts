@@ -1,6 +1,6 @@
 /**
- * Every wrong value that a caller may give, and the one sentence that each has, whichever way it comes. A row that a transport cannot carry
- * says why; whatever no rule and no row excludes is sent.
+ * Every wrong value that a caller may give, and the one sentence that each has, whichever way it comes. A row that a
+ * transport cannot carry says why; whatever no rule and no row excludes is sent.
  */
 import type { ErrorType } from "../../src/errors.ts";
 

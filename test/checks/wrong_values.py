@@ -1,4 +1,7 @@
-"""Gives the Python client one wrong value a line, and writes the error of each: a JSON list of kind, argument and expression in, a line out."""
+"""Gives the Python client one wrong value a line, and writes the error of each.
+
+A JSON list of kind, argument and expression comes in, the error's line goes out as JSON.
+"""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in the sentences that the server has for it. What only the server can tell is left to it."""
+"""What is wrong with a value, in the server's own sentences. What only the server can tell is left to it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,10 @@ def length(values: Optional[Sequence[object]], name: str, rows: int) -> None:
 
 
 def integer(value: Any, name: str, most: int) -> int:
-    """An integer, of numpy too. Raises TypeError for what is none, ValueError for NaN and infinities; the range is the server's to judge."""
+    """An integer, of numpy too; its range is the server's to judge.
+
+    Raises TypeError for what is none, ValueError for NaN and infinities.
+    """
     try:
         if not isinstance(value, bool):
             return operator.index(value)
