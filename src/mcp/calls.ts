@@ -3,7 +3,7 @@
  * Whatever goes wrong in a tool is an answer with `isError`; the protocol's own errors are for requests that are no tool call.
  */
 import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
-import { CancelledError, errorCode, errorLine, ValueError } from "../errors.ts";
+import { CancelledError, errorLine, ValueError } from "../errors.ts";
 import { ANSWER_CHARACTERS_MAX } from "../limits.ts";
 import type { CallContext, Verbs } from "../memory/requests.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
@@ -71,9 +71,7 @@ export class Calls {
       if (!tool) throw new ValueError(`unknown tool '${name.slice(0, QUOTED_NAME_LENGTH_MAX).toWellFormed()}'`);
       return { content: [{ type: "text", text: await this.perform(tool, raw, signal, sink) }], isError: false };
     } catch (error) {
-      const code = errorCode(error);
-      const answer: CallToolResult = { content: [{ type: "text", text: errorLine(error) }], isError: true };
-      return code === undefined ? answer : { ...answer, _meta: { "svc/code": code } };
+      return { content: [{ type: "text", text: errorLine(error) }], isError: true };
     }
   }
 

@@ -21,15 +21,6 @@ beforeAll(async () => {
   env = await signedIn();
 });
 
-test("a failure carries its code where the type does not say why", async () => {
-  const session = await Session.open(env);
-  const ask = (collection: string) =>
-    session.client.callTool({ name: "svc_search", arguments: { collection, query: "anything", top_k: 1 } });
-  expect(await ask("nowhere")).toMatchObject({ isError: true, _meta: { "svc/code": "ValueError.no_collection" } });
-  expect(Object.keys(await ask("."))).toEqual(["content", "isError"]);
-  await session.close();
-});
-
 describe("with an empty home", () => {
   test("initialize and tools/list answer, and nothing is made", async () => {
     const empty = emptyHome();
