@@ -1,7 +1,7 @@
 /**
  * Arguments in JSON: what becomes of a value is decided by the functions of `checks/`; what its JSON Schema says stands
- * beside it. Every refusal names the argument, what came and what is wanted, and behind `parseBy` nobody checks types
- * again.
+ * beside it. zod declares: names, types, defaults, what is published. Its own parser would judge each value a second
+ * time, with sentences that no other transport has. Behind `parseBy` nothing checks types again.
  */
 import * as z from "zod/mini";
 import { isObject, readFlag, shown, wrongType } from "../checks/kinds.ts";
