@@ -37,6 +37,8 @@ const ISA_FLAGS: Record<string, { arch: "x86_64" | "arm64"; flags: string[] }> =
 
 /** Compilers at a time: each takes a core and some hundred megabytes. */
 const PARALLEL_MAX = 2;
+/** Other orders of objects in which a linker that crashed is tried again. */
+const TURNS_MOST = 4;
 const STALE_MS = 3 * 24 * 3600 * 1000;
 
 export interface NativeOptions {
@@ -59,6 +61,9 @@ export interface NativeLibraries {
 
 /** A compiler or linker that said no, with what it said. */
 export class BuildError extends Error {}
+
+/** A compiler or linker that was ended by a signal. */
+class Crash extends BuildError {}
 
 /** Compiles and links both libraries for one platform. @throws BuildError with the compiler's own words */
 export async function buildNative(options: NativeOptions): Promise<NativeLibraries> {
@@ -227,12 +232,36 @@ async function link(plan: LibraryPlan, options: NativeOptions): Promise<string> 
   if (!existsSync(linked)) {
     await produce(linked, (path) =>
       isMac
-        ? zig(options, ["build-lib", "-target", ZIG_TARGET[tag], ...macho, ...install, ...inputs, `-femit-bin=${path}`])
+        ? inTurns(inputs, (order) =>
+            zig(options, [
+              "build-lib",
+              "-target",
+              ZIG_TARGET[tag],
+              ...macho,
+              ...install,
+              ...order,
+              `-femit-bin=${path}`,
+            ]),
+          )
         : zig(options, ["cc", "-target", ZIG_TARGET[tag], ...inputs, ...elf, script, "-o", path]),
     );
   }
   await produce(stable, async (path) => copyFileSync(linked, path));
   return stable;
+}
+
+/**
+ * zig's linker for macOS writes past a buffer of its own for one order of objects in some ten, and its allocator ends it
+ * then: the next order begins with the second object. What is linked does not depend on the order.
+ */
+async function inTurns(inputs: string[], make: (order: string[]) => Promise<void>): Promise<void> {
+  for (let turn = 0; ; turn++) {
+    try {
+      return await make([...inputs.slice(turn), ...inputs.slice(0, turn)]);
+    } catch (error) {
+      if (!(error instanceof Crash) || turn === TURNS_MOST) throw error;
+    }
+  }
 }
 
 /** Makes a file under a name of its own first: another build may be at work in the same cache. */
@@ -262,7 +291,10 @@ async function zig(options: NativeOptions, args: string[]): Promise<void> {
     stderr: "pipe",
   });
   const said = await new Response(child.stderr).text();
-  if ((await child.exited) !== 0) throw new BuildError(said.trim() || "zig failed without a word");
+  if ((await child.exited) !== 0) {
+    if (child.signalCode !== null) throw new Crash(said.trim() || `zig ended by ${child.signalCode}`);
+    throw new BuildError(said.trim() || "zig failed without a word");
+  }
   if (said.trim()) console.error(said.trim());
 }
 
