@@ -16,8 +16,8 @@ bool base_go_on(base_writer *w, uint64_t i) {
   ty_read_row(w->r->c, rows[i], written - w->told + apart, w->most);
   w->told = written;
   if (w->slab.status == TY_OK && ++w->done % 1024 == 0) {
-    ty_rebase_progress(w->r, TY_PHASE_WRITE, w->done, w->total);
-    if (ty_cancelled(w->r->progress))
+    ty_phases_set(&w->r->phases, TY_PHASE_WRITE, w->done, w->total);
+    if (ty_cancelled(w->r->phases.progress))
       w->slab.status = ty_fail(w->slab.err, TY_CANCELLED, "cancelled; the last saved state stands");
   }
   return w->slab.status == TY_OK;
@@ -122,10 +122,7 @@ static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
 ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   const ty_rebase *r = plan->rebase;
   const ty_collection *c = r->c;
-  base_writer w = {.plan = plan,
-                   .r = r,
-                   .total = r->count * ROW_SECTIONS,
-                   .most = r->want_ivf ? ty_resident_build(c) : TY_RESIDENT_MOST};
+  base_writer w = {.plan = plan, .r = r, .total = r->count * ROW_SECTIONS, .most = r->most};
   ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
   float *anchor = malloc((size_t)c->dim * 3 * sizeof *anchor);
   ty_status status = TY_OK;

@@ -15,7 +15,7 @@ static bool codes_are_rows(base_writer *w) {
     ty_ref r = w->r->rows[i];
     if (!ty_row_is_codes(c, r.segment, r.at)) return false;
     if (!r.segment->is_base || r.segment->vectors != NULL) ty_read_row(c, r, bytes, w->most);
-    if (i % 1024 == 0 && ty_cancelled(w->r->progress)) return false; /* the next section tells */
+    if (i % 1024 == 0 && ty_cancelled(w->r->phases.progress)) return false; /* the next section tells */
   }
   return true;
 }

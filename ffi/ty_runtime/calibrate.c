@@ -245,7 +245,7 @@ ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err) 
   calibration m = {.r = r, .base = base};
   uint64_t longest = 0, indexed = 0;
   bool measured = false;
-  ty_crew_for(&m.crew, r, TY_PHASE_CALIBRATE);
+  ty_crew_for(&m.crew, r->ivf_threads, &r->phases, TY_PHASE_CALIBRATE);
   for (uint32_t i = 0; i < r->ivf->count; i++) {
     const ty_ivf_part *part = &r->ivf->parts[i];
     if (part->nlist > m.most_lists) m.most_lists = part->nlist;

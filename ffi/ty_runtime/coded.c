@@ -19,7 +19,7 @@ ty_status ty_coded_open(ty_coded *out, const ty_collection *c, uint64_t n, ty_er
   *out = (ty_coded){.c = c, .scratch = malloc((size_t)c->dim * sizeof *out->scratch)};
   for (uint32_t i = 0; i < (i8 ? TY_CODED_ARRAYS : TY_CODED_ARRAYS - 2) && good; i++) {
     uint64_t bytes;
-    good = ty_mul(n, widths[i], &bytes) && ty_spill_grow(c, &out->memory[i], 0, bytes);
+    good = ty_mul(n, widths[i], &bytes) && ty_spill_grow(ty_dir_of(c), &out->memory[i], 0, bytes);
   }
   if (!good || out->scratch == NULL) {
     ty_coded_free(out);
@@ -34,13 +34,13 @@ ty_status ty_coded_open(ty_coded *out, const ty_collection *c, uint64_t n, ty_er
 }
 
 void ty_coded_free(ty_coded *x) {
-  for (uint32_t i = 0; i < TY_CODED_ARRAYS && x->c != NULL; i++) ty_spill_free(x->c, &x->memory[i]);
+  for (uint32_t i = 0; i < TY_CODED_ARRAYS && x->c != NULL; i++) ty_spill_free(x->c->env, &x->memory[i]);
   free(x->scratch);
   *x = (ty_coded){0};
 }
 
 void ty_coded_let_go(const ty_coded *x) {
-  for (uint32_t i = 0; i < TY_CODED_ARRAYS; i++) ty_spill_let_go(x->c, &x->memory[i]);
+  for (uint32_t i = 0; i < TY_CODED_ARRAYS; i++) ty_spill_let_go(x->c->env, &x->memory[i]);
 }
 
 /* The smallest float that is not below a value of at least 0. */

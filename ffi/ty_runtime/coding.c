@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "resident.h"
-
 /* Rows that the anchor is the mean of, and rows whose error is looked at: one in so many, from end to end. */
 #define MEAN_ROWS  4096u
 #define TRIAL_ROWS 128u

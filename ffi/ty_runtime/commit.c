@@ -66,7 +66,7 @@ static int look_named(ty_os *os, int fd, const char *path) {
 
 static int look_lock(const ty_collection *c) {
   char path[TY_PATH_MAX];
-  ty_path(c, TY_LOCK_NAME, path);
+  ty_path(c->dir, TY_LOCK_NAME, path);
   return look_named(&c->env->os, c->store->lock_fd, path);
 }
 
@@ -98,7 +98,7 @@ static ty_status lock_take(ty_collection *c, ty_error *err) {
     if (result < 0 && result != -EEXIST) return ty_fail_io(err, result, "create", "the collection's directory");
   }
   char path[TY_PATH_MAX];
-  ty_path(c, TY_LOCK_NAME, path);
+  ty_path(c->dir, TY_LOCK_NAME, path);
   int fd = os->open(os, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (fd == -ENOENT) return ty_fail(err, TY_NOT_FOUND, "the collection's directory is gone");
   if (fd < 0) return ty_fail_io(err, fd, "open", TY_LOCK_NAME);

@@ -4,7 +4,6 @@
  * failed. The manifest comes last, so that a directory that has one has everything.
  */
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "store.h"
@@ -21,13 +20,9 @@ typedef struct copying {
   ty_error *err;
 } copying;
 
-static void path_in(const copying *k, const char *name, char out[TY_PATH_MAX]) {
-  snprintf(out, TY_PATH_MAX, "%s/%s", k->dir, name);
-}
-
 static int create(const copying *k, const char *name) {
   char path[TY_PATH_MAX];
-  path_in(k, name, path);
+  ty_path(k->dir, name, path);
   return k->c->env->os.open(&k->c->env->os, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 }
 
@@ -65,7 +60,7 @@ static ty_status copy_file(copying *k, const ty_file *file) {
   ty_os *os = &k->c->env->os;
   char path[TY_PATH_MAX];
   if (file->name[0] == 0) return TY_OK;
-  ty_path(k->c, file->name, path);
+  ty_path(k->c->dir, file->name, path);
   int from = os->open(os, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
   if (from < 0) return ty_fail_io(k->err, from, "open", file->name);
   int to = -1, result = 0;
@@ -90,7 +85,7 @@ static ty_status copy_manifest(const copying *k) {
   if (status == TY_OK) {
     int result = c->env->os.pwrite(&c->env->os, to, text.data, (size_t)text.bytes, 0);
     status = finish(k, to, result, TY_MANIFEST_NAME);
-    path_in(k, TY_MANIFEST_NAME, path);
+    ty_path(k->dir, TY_MANIFEST_NAME, path);
     if (status != TY_OK) c->env->os.unlink(&c->env->os, path);
   }
   ty_buffer_free(&text);

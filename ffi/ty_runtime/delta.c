@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "pool.h"
+#include "work/pool.h"
 #include "store.h"
 
 bool ty_operation_size(const ty_collection *c, ty_operation *op) {
@@ -53,7 +53,8 @@ static ty_status damaged(ty_error *err, const ty_file *file, const char *what, u
 ty_status ty_delta_open(const ty_collection *c, ty_file *file, ty_error *err) {
   ty_status status = ty_file_map(c, file, ty_room_ahead(file->bytes), err);
   if (status == TY_OK) status = ty_slab_check(c, file, TY_SLAB_DELTA, err);
-  if (status == TY_OK && ty_crc_mapped(c, 0, file->map, file->bytes) != file->crc) status = ty_wrong_sum(file, err);
+  if (status == TY_OK && ty_crc_mapped(c->env, 0, file->map, file->bytes) != file->crc)
+    status = ty_wrong_sum(file, err);
   return status;
 }
 
@@ -146,7 +147,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
       }
       status = op.kind == TY_OPERATION_PUT ? replay_put(c, file, at, &r, err) : replay_delete(c, file, at, err);
       at += bytes;
-      ty_touched(c, TY_OF_DELTA, bytes, TY_RESIDENT_MOST);
+      ty_touched(c->resident, TY_OF_DELTA, bytes, TY_RESIDENT_MOST);
     }
     if (status == TY_OK && ops != b->ops)
       status = damaged(err, file, "a block has another number of operations than it says", at);
@@ -168,8 +169,8 @@ void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint6
       TY_ASSERT(op->bytes >= sizeof *op && op->bytes <= s->chunks[i].used - offset && at <= c->delta.count);
       if (op->kind == TY_OPERATION_PUT) c->delta.payload[at++] = payload_of(c, op, to + offset);
       offset += op->bytes;
-      ty_touched(c, TY_OF_DELTA, sizeof(ty_payload), TY_RESIDENT_MOST);
-      ty_touched(c, TY_OF_OPERATIONS, op->bytes, TY_RESIDENT_MOST);
+      ty_touched(c->resident, TY_OF_DELTA, sizeof(ty_payload), TY_RESIDENT_MOST);
+      ty_touched(c->resident, TY_OF_OPERATIONS, op->bytes, TY_RESIDENT_MOST);
     }
     to += s->chunks[i].used;
   }
@@ -223,7 +224,7 @@ static int write_block(ty_collection *c, int fd, ty_file *file, uint64_t generat
     uint64_t skip = i == 0 ? sizeof *b : 0;
     b->payload_crc = k->crc32c(b->payload_crc, (uint8_t *)chunk->memory.data + skip, (size_t)(chunk->used - skip));
     b->payload_bytes += chunk->used - skip;
-    ty_spill_let_go(c, &chunk->memory);
+    ty_spill_let_go(c->env, &chunk->memory);
   }
   TY_ASSERT(b->payload_bytes > 0 && b->payload_bytes % TY_ALIGN == 0 && file->bytes % TY_ALIGN == 0);
   b->crc = k->crc32c(0, b, sizeof *b - sizeof b->crc);
@@ -237,7 +238,7 @@ static int write_block(ty_collection *c, int fd, ty_file *file, uint64_t generat
       file->crc = k->crc32c(file->crc, piece, (size_t)n);
       file->bytes += n;
     }
-    ty_spill_let_go(c, &chunk->memory);
+    ty_spill_let_go(c->env, &chunk->memory);
   }
   return 0;
 }
@@ -271,7 +272,7 @@ ty_status ty_delta_append(ty_collection *c, uint64_t generation, ty_files *files
   } else {
     file = files->deltas[files->delta_count - 1];
     char path[TY_PATH_MAX];
-    ty_path(c, file.name, path);
+    ty_path(c->dir, file.name, path);
     w->fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
     if (w->fd < 0) return ty_fail_io(err, w->fd, "open", file.name);
     /* What is written here is read back through the mapping. */

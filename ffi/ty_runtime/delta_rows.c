@@ -20,7 +20,7 @@ static uint64_t column_bytes(const ty_collection *c, int column, uint64_t rows) 
 }
 
 static void columns_free(const ty_collection *c, ty_delta_memory *m) {
-  for (int i = 0; i < TY_DELTA_COLUMNS; i++) ty_spill_free(c, &m->columns[i]);
+  for (int i = 0; i < TY_DELTA_COLUMNS; i++) ty_spill_free(c->env, &m->columns[i]);
   m->capacity = 0;
 }
 
@@ -51,7 +51,8 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_erro
   bool grown = s->keys != NULL || keys != NULL;
   for (int i = 0; i < TY_DELTA_COLUMNS && grown; i++) {
     uint64_t bytes = column_bytes(c, i, fresh.capacity);
-    if (bytes > 0) grown = ty_spill_copy(c, &m->columns[i], column_bytes(c, i, s->count), bytes, &fresh.columns[i]);
+    if (bytes > 0)
+      grown = ty_spill_copy(ty_dir_of(c), &m->columns[i], column_bytes(c, i, s->count), bytes, &fresh.columns[i]);
   }
   if (!grown) {
     columns_free(c, &fresh);
@@ -94,7 +95,8 @@ void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *code
   s->payload[at] = row->payload;
   s->count++;
   s->live++;
-  ty_touched(c, TY_OF_DELTA, stride + AME_BLOCK_BYTES(c->dim) / AME_BLOCK_ROWS + sizeof row->payload, TY_RESIDENT_MOST);
+  ty_touched(c->resident, TY_OF_DELTA, stride + AME_BLOCK_BYTES(c->dim) / AME_BLOCK_ROWS + sizeof row->payload,
+             TY_RESIDENT_MOST);
 }
 
 void ty_delta_free(ty_collection *c) {

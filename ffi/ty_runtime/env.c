@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lexical_runs.h"
-#include "pool.h"
-#include "spill.h"
+#include "work/pool.h"
 #include "store.h"
 
 uint32_t ty_abi_version(void) { return TY_ABI_VERSION; }

@@ -7,16 +7,11 @@
 #include <unistd.h>
 #include "store.h"
 
-/* The directory's length was checked when the collection was made, names are shorter than 96. */
-void ty_path(const ty_collection *c, const char *name, char out[TY_PATH_MAX]) {
-  snprintf(out, TY_PATH_MAX, "%s/%s", c->dir, name);
-}
-
 /* A link or a FIFO under one of our names is not ours: O_NONBLOCK keeps the open from waiting for a FIFO's other end.
  */
 static int open_read(const ty_collection *c, const char *name) {
   char path[TY_PATH_MAX];
-  ty_path(c, name, path);
+  ty_path(c->dir, name, path);
   return c->env->os.open(&c->env->os, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 }
 
@@ -57,7 +52,7 @@ void ty_file_unmap(const ty_collection *c, ty_file *file) {
 ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err) {
   ty_os *os = &c->env->os;
   char path[TY_PATH_MAX];
-  ty_path(c, name, path);
+  ty_path(c->dir, name, path);
   /* In a foreign directory the name is no leftover. */
   ty_status status = ty_lock_still(c, err);
   if (status != TY_OK) return status;
@@ -104,7 +99,7 @@ ty_status ty_file_still(const ty_collection *c, const ty_file *file, uint64_t by
 void ty_file_cut(const ty_collection *c, const ty_file *file) {
   ty_os *os = &c->env->os;
   char path[TY_PATH_MAX];
-  ty_path(c, file->name, path);
+  ty_path(c->dir, file->name, path);
   int fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
   if (fd < 0) return;
   if (ty_file_same(c, file, fd, file->bytes, NULL) == TY_OK) (void)os->truncate(os, fd, file->bytes);
@@ -139,8 +134,8 @@ ty_status ty_file_replace(const ty_collection *c, const char *name, const void *
   ty_os *os = &c->env->os;
   char temporary[96], from[TY_PATH_MAX], to[TY_PATH_MAX];
   snprintf(temporary, sizeof temporary, "%s.tmp-%ld", name, (long)getpid());
-  ty_path(c, temporary, from);
-  ty_path(c, name, to);
+  ty_path(c->dir, temporary, from);
+  ty_path(c->dir, name, to);
   int fd;
   ty_status status = ty_file_create(c, temporary, &fd, err);
   if (status != TY_OK) return status;
@@ -164,6 +159,6 @@ ty_status ty_file_replace(const ty_collection *c, const char *name, const void *
 
 void ty_file_remove(const ty_collection *c, const char *name) {
   char path[TY_PATH_MAX];
-  ty_path(c, name, path);
+  ty_path(c->dir, name, path);
   if (ty_lock_still(c, NULL) == TY_OK) c->env->os.unlink(&c->env->os, path);
 }

@@ -71,7 +71,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
       status = ty_delta_remap(c, file, longer.bytes, err);
       if (status != TY_OK) break;
       kept = *file;
-      uint32_t crc = ty_crc_mapped(c, file->crc, file->map + from, longer.bytes - from);
+      uint32_t crc = ty_crc_mapped(c->env, file->crc, file->map + from, longer.bytes - from);
       if (crc != want->deltas[i].crc) status = ty_wrong_sum(&want->deltas[i], err);
       file->bytes = longer.bytes;
       file->crc = want->deltas[i].crc;

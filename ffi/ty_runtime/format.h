@@ -6,16 +6,12 @@
 #ifndef TY_FORMAT_H
 #define TY_FORMAT_H
 
-#include "ty_runtime.h"
-
-#define TY_ALIGN                                                                                                       \
-  64u /* of sections, blocks, operations and vectors: a cache line, and what the kernel's loads like best */
+#include "os/fail.h"
 
 #define TY_MANIFEST_NAME "collection.json"
 #define TY_LOCK_NAME     ".lock"
 #define TY_FIRST_NAME    ".first-save"
 #define TY_ID_MAP_NAME   "id_map.npy"
-#define TY_SPILL_NAME    "spill"
 #define TY_MANIFEST_MAX  ((uint64_t)16 << 20)
 #define TY_FILES_MAX     4096u
 #define TY_ROWS_MAX      0x7fffffffu /* base and delta together: positions are kept in 32 bits in memory */
@@ -143,7 +139,5 @@ _Static_assert(sizeof(ty_operation) == 64, "operation");
 #define TY_NPY_HEADER     128u
 #define TY_NPY_WIDTH_MIN  32u
 #define TY_NPY_WIDTH_STEP 16u
-
-static inline uint64_t ty_align_up(uint64_t n) { return (n + (TY_ALIGN - 1)) & ~(uint64_t)(TY_ALIGN - 1); }
 
 #endif

@@ -52,7 +52,7 @@ typedef struct id_reader {
 static ty_slice next_id(id_reader *r, uint64_t i) {
   ty_slice s = r->id(r->ctx, i);
   uint64_t apart = (uint64_t)((uintptr_t)s.data - (uintptr_t)r->before);
-  ty_touched(r->c, TY_OF_BASE | TY_OF_DELTA | TY_OF_OPERATIONS, apart < TY_SCATTERED ? apart : TY_SCATTERED,
+  ty_touched(r->c->resident, TY_OF_BASE | TY_OF_DELTA | TY_OF_OPERATIONS, apart < TY_SCATTERED ? apart : TY_SCATTERED,
              TY_RESIDENT_MOST);
   r->before = s.data;
   return s;
@@ -94,8 +94,8 @@ ty_status ty_id_map_write(const ty_collection *c, uint64_t rows, id_fn id, const
   }
   uint64_t width = width_for(longest);
   snprintf(temporary, sizeof temporary, TY_ID_MAP_NAME ".tmp-%ld", (long)getpid());
-  ty_path(c, temporary, from);
-  ty_path(c, TY_ID_MAP_NAME, to);
+  ty_path(c->dir, temporary, from);
+  ty_path(c->dir, TY_ID_MAP_NAME, to);
   int fd;
   ty_status status = ty_file_create(c, temporary, &fd, err);
   if (status != TY_OK) return status;
@@ -168,7 +168,7 @@ static bool append(ty_collection *c, uint64_t first_at, ty_file *file) {
   }
   if (width == 0) return false;
   char path[TY_PATH_MAX];
-  ty_path(c, TY_ID_MAP_NAME, path);
+  ty_path(c->dir, TY_ID_MAP_NAME, path);
   int fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
   if (fd < 0) return false;
   bool good = os->size(os, fd, &size) >= 0 && size >= file->bytes;
@@ -231,7 +231,7 @@ ty_status ty_id_map_check(const ty_collection *c, ty_error *err) {
   ty_os *os = &c->env->os;
   const ty_file *file = &c->store->files.id_map;
   char path[TY_PATH_MAX];
-  ty_path(c, TY_ID_MAP_NAME, path);
+  ty_path(c->dir, TY_ID_MAP_NAME, path);
   int fd = os->open(os, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
   if (fd < 0) return ty_fail_io(err, fd, "open", TY_ID_MAP_NAME);
   uint8_t head[TY_NPY_HEADER];

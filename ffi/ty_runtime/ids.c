@@ -32,7 +32,7 @@ static bool fresh_table(const ty_collection *c) {
   uint64_t size = 64;
   while (size * 3 / 4 < (c->base.live + c->delta.live) * 3 / 2 + 16) size *= 2;
   ty_spill table = {0};
-  if (!ty_spill_grow(c, &table, 0, size * sizeof(ty_id_slot))) return false;
+  if (!ty_spill_grow(ty_dir_of(c), &table, 0, size * sizeof(ty_id_slot))) return false;
   s->id_table = table;
   s->id_table_size = size;
   s->id_table_used = 0;
@@ -43,7 +43,7 @@ static bool build_ids(const ty_collection *c) {
   struct ty_store *s = c->store;
   ty_spill old = s->id_table;
   if (!fresh_table(c)) return false;
-  ty_spill_free(c, &old);
+  ty_spill_free(c->env, &old);
   for (uint64_t i = 0; i < ty_total_rows(c); i++) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
     if (r.segment->dead[r.at]) continue;
@@ -51,9 +51,9 @@ static bool build_ids(const ty_collection *c) {
     insert(s, tag_of(c, id), (ty_place)i + 1);
     /* A base's ids lie side by side, a delta's among all else of their rows. The table fills up at random: whoever lets
      * go of it early has nearly every page of it mapped once more for each row. */
-    if (r.segment->is_base) ty_touched(c, TY_OF_BASE, id.bytes, TY_RESIDENT_MOST);
-    else ty_touched(c, TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
-    ty_touched(c, TY_OF_DERIVED, sizeof(ty_id_slot), TY_RESIDENT_MOST);
+    if (r.segment->is_base) ty_touched(c->resident, TY_OF_BASE, id.bytes, TY_RESIDENT_MOST);
+    else ty_touched(c->resident, TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
+    ty_touched(c->resident, TY_OF_DERIVED, sizeof(ty_id_slot), TY_RESIDENT_MOST);
   }
   return true;
 }
@@ -66,10 +66,10 @@ static bool grow_ids(const ty_collection *c) {
   if (!fresh_table(c)) return false;
   for (uint64_t i = 0; i < size; i++) {
     if (slots[i].place != 0 && slots[i].place != TY_SLOT_GONE) insert(s, slots[i].tag, slots[i].place);
-    ty_touched(c, TY_OF_DERIVED, sizeof *slots * 2, TY_RESIDENT_MOST);
-    if ((i + 1) * sizeof *slots % TY_RESIDENT_MOST == 0) ty_spill_let_go(c, &old);
+    ty_touched(c->resident, TY_OF_DERIVED, sizeof *slots * 2, TY_RESIDENT_MOST);
+    if ((i + 1) * sizeof *slots % TY_RESIDENT_MOST == 0) ty_spill_let_go(c->env, &old);
   }
-  ty_spill_free(c, &old);
+  ty_spill_free(c->env, &old);
   return true;
 }
 
@@ -121,7 +121,7 @@ static void id_added(ty_collection *c, ty_place place) {
   }
   ty_ref r = ty_ref_of(c, place);
   insert(s, tag_of(c, ty_row_id(r.segment, r.at)), place + 1);
-  ty_touched(c, TY_OF_DERIVED, TY_SCATTERED_WRITE, TY_RESIDENT_MOST);
+  ty_touched(c->resident, TY_OF_DERIVED, TY_SCATTERED_WRITE, TY_RESIDENT_MOST);
 }
 
 static void id_died(ty_collection *c, ty_place place) {
@@ -143,7 +143,8 @@ static bool grow_order(const ty_collection *c, uint64_t size) {
   struct ty_store *s = c->store;
   if (size <= s->order_size) return true;
   uint64_t capacity = s->order_size * 2 > size ? s->order_size * 2 : size;
-  if (!ty_spill_grow(c, &s->order, s->order_size * sizeof(ty_place), capacity * sizeof(ty_place))) return false;
+  if (!ty_spill_grow(ty_dir_of(c), &s->order, s->order_size * sizeof(ty_place), capacity * sizeof(ty_place)))
+    return false;
   s->order_size = capacity;
   return true;
 }
@@ -191,9 +192,9 @@ void ty_derived_drop(ty_collection *c) {
   struct ty_store *s = c->store;
   atomic_store(&s->ids_ready, false);
   atomic_store(&s->order_ready, false);
-  ty_spill_free(c, &s->id_table);
-  ty_spill_free(c, &s->order);
-  ty_spill_free(c, &s->base_at);
+  ty_spill_free(c->env, &s->id_table);
+  ty_spill_free(c->env, &s->order);
+  ty_spill_free(c->env, &s->base_at);
   s->id_table_size = s->id_table_used = s->order_size = 0;
 }
 
@@ -203,7 +204,7 @@ void ty_derived_drop(ty_collection *c) {
 static void build_base_at(ty_collection *c) {
   struct ty_store *s = c->store;
   pthread_mutex_lock(&s->derive); /* a question that builds another table may be letting go of this one */
-  if (ty_spill_grow(c, &s->base_at, 0, c->base.count * sizeof(ty_place))) {
+  if (ty_spill_grow(ty_dir_of(c), &s->base_at, 0, c->base.count * sizeof(ty_place))) {
     ty_place *base_at = s->base_at.data;
     for (uint64_t at = 0; at < c->base.count; at++) base_at[c->base.row[at] - s->first_row] = (ty_place)at;
   }

@@ -10,42 +10,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include "os.h"
-#include "ty_assert.h"
-#include "ty_runtime.h"
+#include "os/assert.h"
+#include "os/buffer.h"
+#include "os/env.h"
+#include "os/fail.h"
+#include "os/resident.h"
+#include "os/spill.h"
+#include "work/work.h"
 
 typedef struct ty_collection ty_collection;
-
-typedef struct ty_slice {
-  const uint8_t *data;
-  uint64_t bytes;
-} ty_slice;
-
-/* ---- Failure ---- */
-/* Fills err (cutting the message to fit on a character boundary) and returns status. */
-ty_status ty_fail(ty_error *err, ty_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Behind the name of a number of a vector; src/checks/vectors.ts says the same. */
-#define TY_NOT_FINITE "is NaN or infinite; a vector holds numbers that are finite in single precision"
-/* For a negative result of the os table: TY_IO with the errno's text, `what` (a verb) and a file's name. */
-ty_status ty_fail_io(ty_error *err, int negative_errno, const char *what, const char *name);
-/* Checked sizes: false on overflow. */
-bool ty_mul(uint64_t a, uint64_t b, uint64_t *out);
-bool ty_add(uint64_t a, uint64_t b, uint64_t *out);
-/* Of reserved bytes: what is not zero there is of a later writer, which means something by it. */
-bool ty_all_zero(const void *bytes, uint64_t n);
-/* True when the caller of a long operation asked to stop. */
-bool ty_cancelled(const ty_progress *progress);
-void ty_progress_set(ty_progress *progress, uint64_t done, uint64_t total);
-
-/* ---- A growing byte buffer ---- */
-typedef struct ty_buffer {
-  uint8_t *data;
-  uint64_t bytes, capacity;
-  bool failed; /* sticky: memory ran out; checked once at the end */
-} ty_buffer;
-void ty_buffer_append(ty_buffer *b, const void *data, uint64_t bytes);
-void ty_buffer_align(ty_buffer *b, uint64_t alignment); /* zero bytes up to a multiple */
-void ty_buffer_free(ty_buffer *b);
 
 /* ---- Filter columns
  * -------------------------------------------------------------------------------------------------- A column's encoded
@@ -220,14 +193,6 @@ typedef struct ty_weights ty_weights;
 /* ---- The collection ---- */
 #define TY_MAX_COLUMNS 32u
 
-struct ty_env {
-  const ame_kernel *kernel;
-  ty_os os;
-  uint64_t spill_from, spill_leave; /* see TY_SPILL_FROM */
-  uint64_t run_memory, run_chunk;   /* see TY_RUN_MEMORY */
-  struct ty_pool *pool;
-};
-
 struct ty_collection {
   ty_env *env;
   char *dir;
@@ -252,6 +217,7 @@ struct ty_collection {
   ty_ivf *ivf;               /* NULL: none */
   ty_lexical *lexical_index; /* NULL: not built */
   ty_weights *weights;
+  ty_resident *resident;
   struct ty_store *store; /* files, lock, id table, unsaved blocks: known to the storage files only (store.h) */
   pthread_mutex_t submitted_lock;
   pthread_cond_t submitted_none;
@@ -259,11 +225,18 @@ struct ty_collection {
   _Atomic uint64_t searches;
 };
 
+static inline ty_dir ty_dir_of(const ty_collection *c) { return (ty_dir){c->env, c->dir}; }
+
 /* A live row named by segment and position. */
 typedef struct ty_ref {
   const ty_segment *segment;
   uint64_t at;
 } ty_ref;
+
+/* ty_touched of a rewrite, which made `bytes` resident to read a part of a row. */
+static inline void ty_read_row(const ty_collection *c, ty_ref row, uint64_t bytes, uint64_t most) {
+  ty_touched(c->resident, row.segment->is_base ? TY_OF_BASE : TY_OF_DELTA | TY_OF_OPERATIONS, bytes, most);
+}
 
 /* Looks an external id up among the live rows: `found` tells. TY_NO_MEMORY where the table for it could not be built.
  */
@@ -291,7 +264,8 @@ typedef struct ty_rebase {
   uint64_t count;
   ty_span *spans; /* partitions of `rows`: first and count index into rows */
   uint32_t span_count;
-  ty_progress *progress;
+  ty_phases phases;
+  uint64_t most; /* resident of what is read: TY_RESIDENT_MOST, or the bound for building an index */
   /* IVF: what is wanted, and what ty_ivf_train made of it. */
   bool want_ivf, retrain_ivf; /* keep: reassign to the existing centroids, reach kept unless the rows changed much;
                                  retrain: k-means and calibration */
@@ -304,19 +278,6 @@ typedef struct ty_rebase {
   bool want_lexical;
   double k1, b;
 } ty_rebase;
-
-/* A rewrite tells one progress for all that it does: the phases it has follow each other, each with a fixed share of
- * the whole, so that done / total never falls. `done` of `total` is of the phase. Threads may tell in any order. */
-typedef enum ty_phase {
-  TY_PHASE_CHECK,
-  TY_PHASE_TRAIN,
-  TY_PHASE_WRITE,
-  TY_PHASE_CALIBRATE,
-  TY_PHASE_LEXICAL,
-  TY_PHASE_COMMIT,
-  TY_PHASES
-} ty_phase;
-void ty_rebase_progress(const ty_rebase *r, ty_phase phase, uint64_t done, uint64_t total);
 
 /* Trains or reassigns, and reorders r->rows within each partition by list. Leaves r->ivf NULL where no partition is
  * large enough. */

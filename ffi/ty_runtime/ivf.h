@@ -2,7 +2,7 @@
 #ifndef TY_IVF_H
 #define TY_IVF_H
 
-#include "crew.h"
+#include "work/crew.h"
 #include "internal.h"
 #include "scan.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "ivf_near.h"
-#include "spill.h"
 
 #define TASK_PRODUCTS (1ull << 29)
 #define TASK_ROWS_MAX 4096u
@@ -102,9 +101,9 @@ ty_status ty_ivf_assign_part(ty_ivf_builder *b, ty_ivf *ivf, const ty_span *span
   double *sums = malloc((size_t)nlist * sizeof *sums);
   bool fits = rms != NULL && most != NULL && info != NULL && codes != NULL && list_starts != NULL &&
               held_positions != NULL && sums != NULL &&
-              ty_spill_grow(b->r->c, &a.assign_memory, 0, span->count * sizeof *a.assign) &&
-              ty_spill_grow(b->r->c, &a.square_memory, 0, span->count * sizeof *a.square) &&
-              ty_spill_grow(b->r->c, &a.sorted_memory, 0, span->count * sizeof(ty_ref));
+              ty_spill_grow(ty_dir_of(b->r->c), &a.assign_memory, 0, span->count * sizeof *a.assign) &&
+              ty_spill_grow(ty_dir_of(b->r->c), &a.square_memory, 0, span->count * sizeof *a.square) &&
+              ty_spill_grow(ty_dir_of(b->r->c), &a.sorted_memory, 0, span->count * sizeof(ty_ref));
   a.assign = a.assign_memory.data;
   a.square = a.square_memory.data;
   for (uint32_t i = 0; i < b->crew.threads; i++) {
@@ -133,9 +132,9 @@ ty_status ty_ivf_assign_part(ty_ivf_builder *b, ty_ivf *ivf, const ty_span *span
   part->held_count = (uint32_t)held->count;
 done:
   free(sums);
-  ty_spill_free(b->r->c, &a.assign_memory);
-  ty_spill_free(b->r->c, &a.square_memory);
-  ty_spill_free(b->r->c, &a.sorted_memory);
+  ty_spill_free(b->r->c->env, &a.assign_memory);
+  ty_spill_free(b->r->c->env, &a.square_memory);
+  ty_spill_free(b->r->c->env, &a.sorted_memory);
   ty_ivf_near_close(a.near);
   for (uint32_t i = 0; i < b->crew.threads; i++) ty_ivf_asker_close(&a.askers[i]);
   return status;

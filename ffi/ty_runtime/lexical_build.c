@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "lexical_builder.h"
-#include "resident.h"
 #include "tally.h"
 
 #define ROWS_PER_LOOK 256u
@@ -18,7 +17,7 @@ ty_status ty_builder_no_memory(ty_error *err) {
 void *ty_builder_room(ty_lexical_builder *b, ty_growing *g, uint64_t bytes) {
   if (g->memory.data == NULL || g->memory.bytes - g->used < bytes) {
     uint64_t wanted = g->used + g->used / 2 + bytes + 4096;
-    if (!ty_spill_grow(b->r->c, &g->memory, g->used, wanted)) {
+    if (!ty_spill_grow(ty_dir_of(b->r->c), &g->memory, g->used, wanted)) {
       b->failed = true;
       return NULL;
     }
@@ -52,9 +51,9 @@ static void pad(ty_lexical_builder *b, uint64_t bytes) {
 }
 
 ty_status ty_builder_look(ty_lexical_builder *b, double part) {
-  ty_rebase_progress(b->r, TY_PHASE_LEXICAL, (uint64_t)(part * 1e6), 1000000);
+  ty_phases_set(&b->r->phases, TY_PHASE_LEXICAL, (uint64_t)(part * 1e6), 1000000);
   if (b->unwritten) return TY_IO;
-  if (!ty_cancelled(b->r->progress)) return TY_OK;
+  if (!ty_cancelled(b->r->phases.progress)) return TY_OK;
   return ty_fail(b->err, TY_CANCELLED, "the build of the lexical index was cancelled");
 }
 
@@ -152,14 +151,14 @@ ty_status ty_lexical_encode(const ty_rebase *r, const ty_lexical_sink *sink, ty_
   b->r = r;
   b->sink = sink;
   b->err = err;
-  b->most = r->want_ivf ? ty_resident_build(r->c) : TY_RESIDENT_MOST;
+  b->most = r->most;
   ty_runs_open(&b->runs, r->c);
   status = build(b);
   ty_runs_free(&b->runs);
-  ty_spill_free(r->c, &b->lengths.memory);
-  ty_spill_free(r->c, &b->fences.memory);
-  ty_spill_free(r->c, &b->entries.memory);
-  ty_spill_free(r->c, &b->directory.memory);
+  ty_spill_free(r->c->env, &b->lengths.memory);
+  ty_spill_free(r->c->env, &b->fences.memory);
+  ty_spill_free(r->c->env, &b->entries.memory);
+  ty_spill_free(r->c->env, &b->directory.memory);
   free(b->cache);
   free(b);
   return status;

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "resident.h"
-
 #define ROW_BITS    20u
 #define TF_BITS     12u
 #define TF_MOST     ((uint32_t)1 << TF_BITS)
@@ -87,7 +85,7 @@ static uint8_t *chunk_room(ty_runs *r, uint64_t bytes, bool last) {
     uint64_t *used = realloc(r->used, (n + 1) * sizeof *used);
     if (used != NULL) r->used = used;
     if (chunks == NULL || used == NULL ||
-        !ty_spill_grow(r->c, &fresh, 0, last || bytes > r->c->env->run_chunk ? bytes : r->c->env->run_chunk))
+        !ty_spill_grow(ty_dir_of(r->c), &fresh, 0, last || bytes > r->c->env->run_chunk ? bytes : r->c->env->run_chunk))
       return NULL;
     r->chunks[n] = fresh;
     r->used[n] = 0;
@@ -117,7 +115,7 @@ static void lay_aside(ty_runs *r, bool last) {
   r->failed = at == NULL;
   if (r->failed) return;
   memcpy(at, r->scratch, (size_t)bytes);
-  ty_spill_let_go(r->c, &r->chunks[r->chunk_count - 1]);
+  ty_spill_let_go(r->c->env, &r->chunks[r->chunk_count - 1]);
   r->runs[r->run_count] = (ty_run){.at = at, .end = at + bytes, .first_row = r->first_row, .number = r->run_count};
   r->run_count++;
   r->count = 0;
@@ -221,7 +219,7 @@ ty_status ty_runs_merge(ty_runs *r, const ty_runs_sink *sink, ty_error *err) {
     TY_ASSERT(count == 0 || r->runs[0].hash > hash);
     status = sink->term(sink->ctx, hash);
     if (read >= TY_RESIDENT_MOST) {
-      for (uint32_t i = 0; i < r->chunk_count; i++) ty_spill_let_go(r->c, &r->chunks[i]);
+      for (uint32_t i = 0; i < r->chunk_count; i++) ty_spill_let_go(r->c->env, &r->chunks[i]);
       read = 0;
     }
   }
@@ -229,7 +227,7 @@ ty_status ty_runs_merge(ty_runs *r, const ty_runs_sink *sink, ty_error *err) {
 }
 
 void ty_runs_free(ty_runs *r) {
-  for (uint32_t i = 0; i < r->chunk_count; i++) ty_spill_free(r->c, &r->chunks[i]);
+  for (uint32_t i = 0; i < r->chunk_count; i++) ty_spill_free(r->c->env, &r->chunks[i]);
   free(r->chunks);
   free(r->used);
   free(r->runs);

@@ -6,7 +6,7 @@
 #ifndef TY_LEXICAL_RUNS_H
 #define TY_LEXICAL_RUNS_H
 
-#include "spill.h"
+#include "internal.h"
 
 /* Of items, and one and a half times that to sort and squeeze them; ty_env_open sets it, tests set another. More would
  * mean fewer runs to merge, which takes no less time. */

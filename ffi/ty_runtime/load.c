@@ -20,6 +20,30 @@ static void lock_init(pthread_rwlock_t *lock) {
   pthread_rwlock_init(lock, NULL);
 }
 
+static void let_go_file(const ty_collection *c, const ty_file *file) {
+  if (file->map != NULL) c->env->os.let_go(&c->env->os, file->map, (size_t)file->mapped);
+}
+
+/* What ty_touched calls. */
+static void let_go(void *owner, unsigned kind) {
+  const ty_collection *c = owner;
+  struct ty_store *s = c->store;
+  switch (kind) {
+  case TY_OF_BASE: let_go_file(c, &s->files.base); break;
+  case TY_OF_DELTA:
+    for (int i = 0; i < TY_DELTA_COLUMNS; i++) ty_spill_let_go(c->env, &s->delta.columns[i]);
+    for (uint32_t i = 0; i < s->files.delta_count; i++) let_go_file(c, &s->files.deltas[i]);
+    break;
+  case TY_OF_OPERATIONS:
+    for (uint32_t i = 0; i < s->chunk_count; i++) ty_spill_let_go(c->env, &s->chunks[i].memory);
+    break;
+  default:
+    ty_spill_let_go(c->env, &s->id_table);
+    ty_spill_let_go(c->env, &s->order);
+    ty_spill_let_go(c->env, &s->base_at);
+  }
+}
+
 ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *err) {
   size_t length = strlen(dir);
   if (length == 0 || length > TY_PATH_MAX - 128)
@@ -43,6 +67,8 @@ ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *
   c->env = env;
   c->dir = copy;
   c->store = s;
+  s->resident = (ty_resident){.let_go = let_go, .owner = c};
+  c->resident = &s->resident;
   c->weights = weights;
   c->base.is_base = true;
   s->manifest_path = path;

@@ -77,7 +77,7 @@ static ty_status resolve(put_call *p, ty_error *err) {
 
 /* One row was written or read once more: those of a large call, and of a large change, lie in files. */
 static void passed(put_call *p, uint64_t bytes) {
-  ty_touched(p->c, TY_OF_OPERATIONS, bytes, TY_RESIDENT_MOST);
+  ty_touched(p->c->resident, TY_OF_OPERATIONS, bytes, TY_RESIDENT_MOST);
   p->resident += AME_CODE_STRIDE(p->c->dim) + AME_I4_BYTES(p->c->dim);
   if (p->resident < TY_RESIDENT_MOST) return;
   p->resident = 0;

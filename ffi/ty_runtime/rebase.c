@@ -32,30 +32,6 @@ ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
   return wish;
 }
 
-/* Shares of the phases, about as long as they take: 100,000 x 384 rows are trained in 0.75 s, written in 0.4 and
- * calibrated in 0.15, 60,000 x 784 images in 0.35, 0.6 and 0.35. */
-static const uint64_t phase_shares[TY_PHASES] = {1, 5, 4, 2, 2, 1};
-#define SHARE_STEPS 1000000u
-
-void ty_rebase_progress(const ty_rebase *r, ty_phase phase, uint64_t done, uint64_t total) {
-  ty_progress *progress = r->progress;
-  uint64_t before = 0, all = 0;
-  if (progress == NULL) return;
-  for (int i = 0; i < TY_PHASES; i++) {
-    if ((i == TY_PHASE_TRAIN || i == TY_PHASE_CALIBRATE) && !r->want_ivf) continue;
-    if (i == TY_PHASE_LEXICAL && !r->want_lexical) continue;
-    before += i < (int)phase ? phase_shares[i] * SHARE_STEPS : 0;
-    all += phase_shares[i] * SHARE_STEPS;
-  }
-  double part = total == 0 || done >= total ? 1 : (double)done / (double)total;
-  uint64_t now = before + (uint64_t)(part * (double)(phase_shares[phase] * SHARE_STEPS));
-  uint64_t told = __atomic_load_n(&progress->done, __ATOMIC_RELAXED);
-  __atomic_store_n(&progress->total, all, __ATOMIC_RELAXED);
-  while (told < now &&
-         !__atomic_compare_exchange_n(&progress->done, &told, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-    continue;
-}
-
 /* Rows by birth, their ranks, and from both the order (partition, birth) by a counting sort over the partitions' codes.
  */
 static ty_status gather(rebase *w, ty_error *err) {
@@ -67,9 +43,9 @@ static ty_status gather(rebase *w, ty_error *err) {
   uint64_t *starts = calloc((size_t)codes + 1, sizeof *starts);
   w->r.spans = malloc(((size_t)codes + 1) * sizeof *w->r.spans);
   if (starts == NULL || w->r.spans == NULL ||
-      !ty_spill_grow(c, &w->rank_memory, 0, ty_total_rows(c) * sizeof *w->rank) ||
-      !ty_spill_grow(c, &w->by_birth_memory, 0, live * sizeof *w->by_birth) ||
-      !ty_spill_grow(c, &w->rows_memory, 0, live * sizeof *w->r.rows)) {
+      !ty_spill_grow(ty_dir_of(c), &w->rank_memory, 0, ty_total_rows(c) * sizeof *w->rank) ||
+      !ty_spill_grow(ty_dir_of(c), &w->by_birth_memory, 0, live * sizeof *w->by_birth) ||
+      !ty_spill_grow(ty_dir_of(c), &w->rows_memory, 0, live * sizeof *w->r.rows)) {
     status = ty_fail(err, TY_NO_MEMORY, "out of memory to order %llu rows", (unsigned long long)live);
     goto done;
   }
@@ -164,11 +140,11 @@ static ty_status write_files(rebase *w, ty_error *err) {
   if (status == TY_OK && w->r.ivf != NULL) status = write_ivf(w, &files->ivf, err);
   if (status == TY_OK && w->r.want_lexical) status = write_lexical(w, &files->lexical, err);
   if (status == TY_OK) status = ty_open_indexes(t, w->c, err);
-  if (status == TY_OK && ty_cancelled(w->r.progress))
+  if (status == TY_OK && ty_cancelled(w->r.phases.progress))
     status = ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
   if (status == TY_OK) {
     w->id_map_moved = true;
-    ty_rebase_progress(&w->r, TY_PHASE_COMMIT, 0, 1);
+    ty_phases_set(&w->r.phases, TY_PHASE_COMMIT, 0, 1);
     status = ty_id_map_write(w->c, w->r.count, id_by_birth, w, &files->id_map, err);
   }
   if (status == TY_OK) status = ty_file_sync_dir(w->c, w->c->dir, err);
@@ -235,11 +211,19 @@ static ty_status check_source(rebase *w, ty_error *err) {
   if (w->c->generation == 0) return TY_OK;
   ty_status status = ty_slab_open(w->c, file, TY_SLAB_BASE, &slab, err);
   for (uint32_t i = 0; status == TY_OK && i < slab.header->sections; i++) {
-    if (ty_cancelled(w->r.progress)) return ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
+    if (ty_cancelled(w->r.phases.progress)) return ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
     status = ty_slab_get(w->c, &slab, slab.sections[i].id, UINT64_MAX, true, &bytes, err);
-    ty_rebase_progress(&w->r, TY_PHASE_CHECK, i + 1, slab.header->sections);
+    ty_phases_set(&w->r.phases, TY_PHASE_CHECK, i + 1, slab.header->sections);
   }
   return status;
+}
+
+/* How much of the rows stays resident where an index is built or kept. */
+static uint64_t resident_build(const ty_collection *c) {
+  const ty_files *files = &c->store->files;
+  uint64_t bytes = files->base.bytes;
+  for (uint32_t i = 0; i < files->delta_count; i++) bytes += files->deltas[i].bytes;
+  return bytes <= TY_RESIDENT_FILES ? UINT64_MAX : TY_RESIDENT_BUILD;
 }
 
 static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
@@ -258,7 +242,11 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
                         ty_error *err) {
   rebase w = {.c = c};
   w.r = (ty_rebase){.c = c,
-                    .progress = progress,
+                    .phases = {.progress = progress,
+                               .skips = {[TY_PHASE_TRAIN] = !wish->ivf,
+                                         [TY_PHASE_CALIBRATE] = !wish->ivf,
+                                         [TY_PHASE_LEXICAL] = !wish->lexical}},
+                    .most = wish->ivf ? resident_build(c) : TY_RESIDENT_MOST,
                     .want_ivf = wish->ivf,
                     .retrain_ivf = wish->retrain,
                     .ivf_min_rows = wish->ivf_min_rows,
@@ -270,7 +258,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
   TY_ASSERT(atomic_load(&c->store->writing) && c->store->lock_fd >= 0);
   ty_status status = ty_lock_still(c, err);
   if (progress != NULL) __atomic_store_n(&progress->done, 0, __ATOMIC_RELAXED);
-  ty_rebase_progress(&w.r, TY_PHASE_CHECK, 0, 1);
+  ty_phases_set(&w.r.phases, TY_PHASE_CHECK, 0, 1);
   if (status == TY_OK) status = prepare(&w, wish, err);
   if (status == TY_OK && next.first) status = ty_first_begin(c, err);
   if (status == TY_OK) {
@@ -299,7 +287,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
     pthread_rwlock_unlock(&c->lock);
     if (next.first) ty_first_end(c);
     clear_away(c);
-    ty_rebase_progress(&w.r, TY_PHASE_COMMIT, 1, 1);
+    ty_phases_set(&w.r.phases, TY_PHASE_COMMIT, 1, 1);
   } else {
     if (w.id_map_moved) c->store->id_map_checked = false;
     if (ty_lock_lost(c, err)) {
@@ -315,9 +303,9 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
   }
   ty_ivf_free(w.r.ivf);
   ty_shell_free(w.t);
-  ty_spill_free(c, &w.rank_memory);
-  ty_spill_free(c, &w.by_birth_memory);
-  ty_spill_free(c, &w.rows_memory);
+  ty_spill_free(c->env, &w.rank_memory);
+  ty_spill_free(c->env, &w.by_birth_memory);
+  ty_spill_free(c->env, &w.rows_memory);
   free(w.r.spans);
   return status;
 }

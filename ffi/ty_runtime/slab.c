@@ -164,7 +164,7 @@ ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, 
     if (s->id != id) continue;
     if (bytes != UINT64_MAX && s->bytes != bytes)
       return damaged(err, slab->file, "a section is not as long as it must be", s->offset);
-    if (check && ty_crc_mapped(c, 0, slab->file->map + s->offset, s->bytes) != s->crc)
+    if (check && ty_crc_mapped(c->env, 0, slab->file->map + s->offset, s->bytes) != s->crc)
       return damaged(err, slab->file, "bytes do not match their checksum", s->offset);
     *out = (ty_slice){slab->file->map + s->offset, s->bytes};
     return TY_OK;

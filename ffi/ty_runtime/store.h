@@ -11,8 +11,6 @@
 #include "format.h"
 #include "internal.h"
 #include "json.h"
-#include "resident.h"
-#include "spill.h"
 #include "vector.h"
 
 /* ---- The manifest: manifest.c ---- */
@@ -129,7 +127,7 @@ struct ty_store {
   ty_place *killed;                  /* rows that died, so that they can be revived */
   uint64_t killed_count, killed_capacity;
   ty_delta_memory delta;
-  _Atomic uint64_t touched[TY_KINDS]; /* bytes of each kind since they were let go: resident.h */
+  ty_resident resident;
 
   /* Derived, built at the first need under `derive`, kept up to date under the exclusive lock. */
   pthread_mutex_t derive;
@@ -142,8 +140,6 @@ struct ty_store {
 };
 
 /* ---- Files: file.c ---- */
-#define TY_PATH_MAX 4096u
-void ty_path(const ty_collection *c, const char *name, char out[TY_PATH_MAX]);
 /* How much of it for a delta: as long again, so that the mapping moves seldom. */
 #define TY_RESERVE_MIN ((uint64_t)4 << 20)
 static inline uint64_t ty_room_ahead(uint64_t bytes) { return bytes > TY_RESERVE_MIN ? bytes : TY_RESERVE_MIN; }

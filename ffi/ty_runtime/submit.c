@@ -1,6 +1,7 @@
 /* Calls off the caller's thread: which function an operation names. A job is a whole call; workers take no part in a
  * question's own parallelism. */
-#include "pool.h"
+#include "internal.h"
+#include "work/pool.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@
 
 void ty_chunks_free(ty_collection *c) {
   struct ty_store *s = c->store;
-  for (uint32_t i = 0; i < s->chunk_count; i++) ty_spill_free(c, &s->chunks[i].memory);
+  for (uint32_t i = 0; i < s->chunk_count; i++) ty_spill_free(c->env, &s->chunks[i].memory);
   s->chunk_count = 0;
   s->ops = 0;
 }
@@ -34,7 +34,8 @@ ty_status ty_chunk_take(ty_collection *c, uint64_t bytes, uint8_t **out, ty_erro
     /* Doubling with the number of chunks keeps their number small for a large ingest. */
     uint64_t least = CHUNK_MIN << (s->chunk_count < CHUNK_DOUBLINGS ? s->chunk_count : CHUNK_DOUBLINGS);
     ty_chunk fresh = {.used = head};
-    if (!ty_add(bytes, head, &capacity) || !ty_spill_grow(c, &fresh.memory, 0, capacity < least ? least : capacity))
+    if (!ty_add(bytes, head, &capacity) ||
+        !ty_spill_grow(ty_dir_of(c), &fresh.memory, 0, capacity < least ? least : capacity))
       goto no_memory;
     s->chunks[s->chunk_count++] = fresh;
     last = &s->chunks[s->chunk_count - 1];
@@ -55,7 +56,7 @@ ty_chunk_mark ty_chunk_mark_take(const ty_collection *c) {
 void ty_chunk_mark_restore(ty_collection *c, ty_chunk_mark mark) {
   struct ty_store *s = c->store;
   TY_ASSERT(mark.count <= s->chunk_count && mark.ops <= s->ops);
-  while (s->chunk_count > mark.count) ty_spill_free(c, &s->chunks[--s->chunk_count].memory);
+  while (s->chunk_count > mark.count) ty_spill_free(c->env, &s->chunks[--s->chunk_count].memory);
   if (mark.count > 0) s->chunks[mark.count - 1].used = mark.used;
   s->ops = mark.ops;
 }

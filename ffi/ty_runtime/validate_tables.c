@@ -33,7 +33,7 @@ static ty_status check_id_table(const ty_collection *c, ty_error *err) {
     if (status != TY_OK) return status;
     TY_HOLD(found && out.segment == r.segment && out.at == r.at, "row %" PRIu64 " is not found by its id",
             r.segment->row[r.at]);
-    ty_touched(c, r.segment->is_base ? TY_OF_BASE : TY_OF_DELTA, TY_SCATTERED, TY_RESIDENT_MOST);
+    ty_touched(c->resident, r.segment->is_base ? TY_OF_BASE : TY_OF_DELTA, TY_SCATTERED, TY_RESIDENT_MOST);
   }
   return TY_OK;
 }
@@ -53,7 +53,7 @@ static ty_status check_distinct(const ty_collection *c, uint32_t *slots, uint64_
               r.segment->row[r.at]);
     }
     slots[slot] = (uint32_t)i + 1;
-    ty_touched(c, r.segment->is_base ? TY_OF_BASE : TY_OF_DELTA, id.bytes, TY_RESIDENT_MOST);
+    ty_touched(c->resident, r.segment->is_base ? TY_OF_BASE : TY_OF_DELTA, id.bytes, TY_RESIDENT_MOST);
   }
   return TY_OK;
 }

@@ -94,7 +94,7 @@ static ty_status check_segment(const rows *r, const ty_segment *s, ty_error *err
     if (status != TY_OK) return status;
     ty_weights_count(r->all, x, c->dim, false);
     if (!s->dead[at]) ty_weights_count(r->live, x, c->dim, false);
-    ty_touched(c, s->is_base ? TY_OF_BASE : TY_OF_DELTA, ty_vector_bytes(c) + AME_CODE_STRIDE(c->dim),
+    ty_touched(c->resident, s->is_base ? TY_OF_BASE : TY_OF_DELTA, ty_vector_bytes(c) + AME_CODE_STRIDE(c->dim),
                TY_RESIDENT_MOST);
   }
   if (!ty_validate_all(c)) return TY_OK;
@@ -123,7 +123,7 @@ static ty_status check_part(const rows *r, const ty_ivf_part *p, ty_error *err) 
       for (uint32_t i = 0; i < c->dim; i++)
         apart += ((double)x[i] - (double)centroid[i]) * ((double)x[i] - (double)centroid[i]);
       TY_HOLD(sqrt(apart) <= (double)p->most[l], "row %" PRIu64 " lies outside of its list", c->base.row[at]);
-      ty_touched(c, TY_OF_BASE, ty_vector_bytes(c), TY_RESIDENT_MOST);
+      ty_touched(c->resident, TY_OF_BASE, ty_vector_bytes(c), TY_RESIDENT_MOST);
     }
   }
   return TY_OK;

@@ -3,7 +3,7 @@
 #ifndef TY_VECTOR_H
 #define TY_VECTOR_H
 
-#include "spill.h"
+#include "internal.h"
 
 #define TY_LEVELS_BYTES 8u /* int4: scale and offset, before the codes */
 

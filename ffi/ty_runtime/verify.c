@@ -23,7 +23,7 @@ static ty_status sum(check *k, const uint8_t *data, uint64_t bytes, uint32_t *cr
   for (uint64_t at = 0; at < bytes; at += STEP) {
     uint64_t n = bytes - at < STEP ? bytes - at : STEP;
     if (ty_cancelled(k->progress)) return ty_fail(k->err, TY_CANCELLED, "cancelled");
-    *crc = ty_crc_mapped(k->c, *crc, data + at, n);
+    *crc = ty_crc_mapped(k->c->env, *crc, data + at, n);
     k->done += n;
     ty_progress_set(k->progress, k->done, k->total);
   }
@@ -57,7 +57,7 @@ static ty_status check_delta(check *k, const ty_file *file) {
                 b->payload_bytes <= file->bytes - at - sizeof *b;
     if (good) {
       status = sum(k, file->map + at + sizeof *b, b->payload_bytes, &crc);
-      whole = ty_crc_mapped(k->c, whole, file->map + at, sizeof *b + b->payload_bytes);
+      whole = ty_crc_mapped(k->c->env, whole, file->map + at, sizeof *b + b->payload_bytes);
       good = crc == b->payload_crc;
     }
     if (status == TY_OK && !good)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "resident.h"
 #include "vector.h"
 
 /* Rows that the mean over all dimensions counts for in each of them, and how often that mean is added to a dimension's.
@@ -103,7 +102,7 @@ static void count_row(const ty_collection *c, part *p, const ty_segment *s, uint
   TY_ASSERT(!off || p->counted > 0);
   p->counted += off ? (uint64_t)-1 : 1;
   /* Not of unsaved operations, which are the change's own. */
-  ty_touched(c, s->is_base ? TY_OF_BASE : TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
+  ty_touched(c->resident, s->is_base ? TY_OF_BASE : TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
 }
 
 /* Memory for what a segment holds. The base's file has the sums of all its rows. */

@@ -127,7 +127,7 @@ interface LibraryPlan {
   versionScript: string;
 }
 
-/** As they ship, or with ffi/ty_runtime/ty_assert.h switched on. */
+/** As they ship, or with ffi/ty_runtime/os/assert.h switched on. */
 type Variant = "shipped" | "asserting";
 
 function planAll(options: NativeOptions, variant: Variant): LibraryPlan[] {

@@ -27,7 +27,8 @@ typedef struct fixture {
   ty_env env;
   ty_collection c;
   struct ty_store store; /* without a file */
-  model_row *rows;       /* base first, by position, then the delta */
+  ty_resident resident;
+  model_row *rows; /* base first, by position, then the delta */
   uint64_t count;
   void *memory[160];
   uint32_t memory_count;
@@ -143,6 +144,8 @@ static void add_blocks(fixture *f, ty_segment *s) {
   s->blocks = out_blocks;
 }
 
+static void no_let_go(void *owner, unsigned kind) { (void)owner, (void)kind; }
+
 /* Takes a copy of the rows. Keys are codes: 1 .. 8 in both columns, with the value "k<code>". */
 static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base, uint64_t delta) {
   fixture *f = calloc(1, sizeof *f);
@@ -153,6 +156,8 @@ static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base,
   ty_os_init(&f->env.os);
   f->c.env = &f->env;
   f->c.store = &f->store;
+  f->resident.let_go = no_let_go;
+  f->c.resident = &f->resident;
   f->c.dim = dim;
   f->c.columns = 2;
   f->c.lexical = true;
@@ -214,7 +219,7 @@ static ty_status fixture_encode(const ty_rebase *r, ty_buffer *out, ty_error *er
 
 /* The live rows as a rebase would gather them. */
 static ty_rebase fixture_rebase(fixture *f, ty_span *spans) {
-  ty_rebase r = {.c = &f->c, .spans = spans};
+  ty_rebase r = {.c = &f->c, .spans = spans, .most = UINT64_MAX};
   model_row *order = malloc((size_t)(f->count + 1) * sizeof *order);
   r.rows = malloc((size_t)(f->count + 1) * sizeof *r.rows);
   for (uint64_t i = 0; i < f->count; i++) {

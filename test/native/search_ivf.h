@@ -144,7 +144,7 @@ static void test_nearest(uint64_t seed, uint32_t dim, int set, uint32_t nlist) {
   ty_error err;
   double told = 0, least = 0;
   b.k->kmeans_half_norms(centroids, nlist, dim, half_norms);
-  ty_crew_for(&b.crew, &r, TY_PHASE_TRAIN);
+  ty_crew_for(&b.crew, r.ivf_threads, &r.phases, TY_PHASE_TRAIN);
   CHECK(ty_ivf_near_open(&b, &spans[0], centroids, half_norms, nlist, &near, &err) == TY_OK &&
         ty_ivf_asker_open(&b, &asker));
   for (uint64_t at = 0; at < n; at += TY_IVF_NEAR_ROWS) {
@@ -261,7 +261,7 @@ static void test_partitions(uint64_t seed, int set, ty_metric metric, double tar
   free(rows);
   x.r = fixture_rebase(x.f, x.spans);
   x.r.ivf_min_rows = 200;
-  x.r.progress = &progress;
+  x.r.phases.progress = &progress;
   use_ivf(x.f, &x.r, target);
   CHECK(x.f->c.ivf != NULL && x.f->c.ivf->count == PARTITIONS && progress.done <= progress.total && progress.total > 0);
   double recall = recall_of(&x, set, 300, 10, TY_NO_FILTER, target, &probed, &seed);
@@ -417,7 +417,7 @@ static void test_build(uint64_t seed) {
     r.want_ivf = r.retrain_ivf = true;
     r.ivf_min_rows = 1000;
     r.ivf_target_recall = 0.9;
-    r.progress = &c.progress;
+    r.phases.progress = &c.progress;
     if (later == 1 && pthread_create(&thread, NULL, cancel_soon, &c) != 0) abort();
     ty_status status = ty_ivf_train(&r, &err);
     c.over = true;
@@ -429,7 +429,7 @@ static void test_build(uint64_t seed) {
     free(r.rows);
   }
   ty_progress stop = {0, 0, 1};
-  x.r.progress = &stop;
+  x.r.phases.progress = &stop;
   CHECK(ty_ivf_calibrate(&x.r, &f->c.base, &err) == TY_CANCELLED);
   case_close(&x);
 }

@@ -422,9 +422,9 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t delta, uint64_t rou
   r.b = b;
   ty_buffer bytes = {0};
   ty_progress stop = {0, 0, 1};
-  r.progress = &stop;
+  r.phases.progress = &stop;
   CHECK(fixture_encode(&r, &bytes, &err) == TY_CANCELLED);
-  r.progress = NULL;
+  r.phases.progress = NULL;
   bytes.bytes = 0;
   CHECK(fixture_encode(&r, &bytes, &err) == TY_OK);
   ty_slice slice = {bytes.data, bytes.bytes};

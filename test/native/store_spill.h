@@ -21,14 +21,14 @@ static uint64_t spill_once(ty_collection *c, const char *dir, uint64_t n) {
   const uint64_t used = 3000, sizes[] = {used, 70000, 500000};
   ty_spill s = {0};
   ty_test_fail(env, n, EIO, 0);
-  CHECK(ty_spill_grow(c, &s, 0, sizes[0]) && !s.in_file);
+  CHECK(ty_spill_grow(ty_dir_of(c), &s, 0, sizes[0]) && !s.in_file);
   for (uint64_t i = 0; i < used; i++) ((uint8_t *)s.data)[i] = (uint8_t)(i * 7 + 1);
-  for (int i = 1; i < 3; i++) CHECK(ty_spill_grow(c, &s, used, sizes[i]) && spill_holds(&s, used, sizes[i]));
+  for (int i = 1; i < 3; i++) CHECK(ty_spill_grow(ty_dir_of(c), &s, used, sizes[i]) && spill_holds(&s, used, sizes[i]));
   CHECK(n > 0 || s.in_file);
-  ty_spill_let_go(c, &s);
+  ty_spill_let_go(c->env, &s);
   CHECK(spill_holds(&s, used, sizes[2]));
   CHECK(n > 0 || spill_names(dir) == 0);
-  ty_spill_free(c, &s);
+  ty_spill_free(c->env, &s);
   CHECK(s.data == NULL && !s.in_file);
   return ty_test_fail(env, 0, 0, 0);
 }

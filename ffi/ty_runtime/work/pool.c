@@ -1,9 +1,13 @@
 /* A queue of work, first come first served, and the threads that do it. What runs, runs with no lock held, so it may
  * push again. */
-#include "pool.h"
+#include "work/pool.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+
+#include "os/assert.h"
+#include "os/fail.h"
 
 struct ty_pool {
   pthread_mutex_t lock;

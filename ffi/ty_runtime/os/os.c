@@ -2,7 +2,7 @@
  *
  * Results are -errno, never errno itself: a caller cannot lose the cause to a clean-up call that runs in between.
  */
-#include "os.h"
+#include "os/os.h"
 
 #include <dirent.h>
 #include <errno.h>

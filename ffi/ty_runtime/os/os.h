@@ -1,4 +1,13 @@
-/* Every system call of the runtime, behind one table, so that a test can fail any of them. */
+/* os: the system as the runtime sees it. The lowest folder: it uses none of the others, and knows of a collection only
+ * its directory.
+ *
+ *   os.h        every system call, behind one table, so that a test can fail any of them
+ *   env.h       what a process has once; a collection's directory and the paths of its files
+ *   fail.h      errors, and sizes that are checked for overflow
+ *   buffer.h    runs of bytes, and a buffer that grows
+ *   spill.h     arrays that grow with the rows, in memory or in a file
+ *   resident.h  which pages of files stay in memory
+ */
 #ifndef TY_OS_H
 #define TY_OS_H
 

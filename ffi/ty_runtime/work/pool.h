@@ -2,7 +2,8 @@
 #ifndef TY_POOL_H
 #define TY_POOL_H
 
-#include "internal.h"
+#include <stdbool.h>
+#include "os/env.h"
 
 /* One piece of work; the first member of whatever `run` needs. Whoever pushed it owns it, and may free it in `run`. */
 typedef struct ty_work {

@@ -1,4 +1,4 @@
-#include "spill.h"
+#include "os/spill.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "resident.h"
-#include "store.h"
+#include "os/assert.h"
+#include "os/fail.h"
+#include "os/resident.h"
 
 /* Two handles of one process, or processes of two containers with one process id, may come for the same name: O_EXCL
  * makes the second try another. */
@@ -16,14 +17,14 @@
 
 /* A file that has lost its name, or a negative errno. O_TMPFILE would save the name, but not every file system has it.
  */
-static int open_nameless(const ty_collection *c) {
+static int open_nameless(ty_dir dir) {
   static _Atomic uint32_t counter;
-  ty_os *os = &c->env->os;
+  ty_os *os = &dir.env->os;
   int fd = -EEXIST;
   for (uint32_t i = 0; i < NAMES_TRIED && fd == -EEXIST; i++) {
     char name[64], path[TY_PATH_MAX];
     snprintf(name, sizeof name, TY_SPILL_NAME ".tmp-%ld-%u", (long)getpid(), atomic_fetch_add(&counter, 1));
-    ty_path(c, name, path);
+    ty_path(dir.path, name, path);
     fd = os->open(os, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd >= 0) (void)os->unlink(os, path); /* one that stays is removed by the next rewrite */
   }
@@ -32,12 +33,12 @@ static int open_nameless(const ty_collection *c) {
 
 /* The descriptor goes at once: a process with many large collections would else run out of them. A file that grew would
  * need it; copying it into a longer one, which has twice the room, costs each byte one more write on average. */
-static bool open_file(const ty_collection *c, uint64_t bytes, ty_spill *out) {
-  ty_os *os = &c->env->os;
-  int fd = open_nameless(c);
+static bool open_file(ty_dir dir, uint64_t bytes, ty_spill *out) {
+  ty_os *os = &dir.env->os;
+  int fd = open_nameless(dir);
   void *data = NULL;
   if (fd < 0) return false;
-  bool good = os->room(os, fd, bytes, c->env->spill_leave) >= 0 && os->map_write(os, fd, (size_t)bytes, &data) >= 0;
+  bool good = os->room(os, fd, bytes, dir.env->spill_leave) >= 0 && os->map_write(os, fd, (size_t)bytes, &data) >= 0;
   os->close(os, fd);
   if (good) *out = (ty_spill){data, bytes, true};
   return good;
@@ -51,36 +52,36 @@ static bool open_memory(uint64_t bytes, ty_spill *out) {
   return true;
 }
 
-bool ty_spill_copy(const ty_collection *c, const ty_spill *from, uint64_t used, uint64_t bytes, ty_spill *out) {
+bool ty_spill_copy(ty_dir dir, const ty_spill *from, uint64_t used, uint64_t bytes, ty_spill *out) {
   if (bytes > SIZE_MAX / 2) return false;
   bytes = bytes == 0 ? TY_ALIGN : ty_align_up(bytes);
-  if (!(bytes > c->env->spill_from && open_file(c, bytes, out)) && !open_memory(bytes, out)) return false;
+  if (!(bytes > dir.env->spill_from && open_file(dir, bytes, out)) && !open_memory(bytes, out)) return false;
   TY_ASSERT(used <= from->bytes && used <= out->bytes && (uintptr_t)out->data % TY_ALIGN == 0);
   for (uint64_t at = 0, n; at < used; at += n) {
     n = used - at < TY_RESIDENT_MOST ? used - at : TY_RESIDENT_MOST;
     memcpy((uint8_t *)out->data + at, (uint8_t *)from->data + at, (size_t)n);
-    ty_spill_let_go(c, from);
-    ty_spill_let_go(c, out);
+    ty_spill_let_go(dir.env, from);
+    ty_spill_let_go(dir.env, out);
   }
   return true;
 }
 
-bool ty_spill_grow(const ty_collection *c, ty_spill *s, uint64_t used, uint64_t bytes) {
+bool ty_spill_grow(ty_dir dir, ty_spill *s, uint64_t used, uint64_t bytes) {
   ty_spill fresh;
   if (s->data != NULL && bytes <= s->bytes) return true;
-  if (!ty_spill_copy(c, s, used, bytes, &fresh)) return false;
-  ty_spill_free(c, s);
+  if (!ty_spill_copy(dir, s, used, bytes, &fresh)) return false;
+  ty_spill_free(dir.env, s);
   *s = fresh;
   return true;
 }
 
-void ty_spill_free(const ty_collection *c, ty_spill *s) {
-  ty_os *os = &c->env->os;
+void ty_spill_free(ty_env *env, ty_spill *s) {
+  ty_os *os = &env->os;
   if (s->in_file) os->unmap(os, s->data, (size_t)s->bytes);
   else free(s->data);
   *s = (ty_spill){0};
 }
 
-void ty_spill_let_go(const ty_collection *c, const ty_spill *s) {
-  if (s->in_file) c->env->os.let_go(&c->env->os, s->data, (size_t)s->bytes);
+void ty_spill_let_go(ty_env *env, const ty_spill *s) {
+  if (s->in_file) env->os.let_go(&env->os, s->data, (size_t)s->bytes);
 }

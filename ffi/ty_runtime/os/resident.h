@@ -10,7 +10,8 @@
 #ifndef TY_RESIDENT_H
 #define TY_RESIDENT_H
 
-#include "internal.h"
+#include <stdatomic.h>
+#include "os/env.h"
 
 /* Resident at most, about, of each kind. Less would make questions beside it bring their pages back more often. */
 #define TY_RESIDENT_MOST ((uint64_t)16 << 20)
@@ -19,7 +20,6 @@
  * of TY_RESIDENT_FILES together are not let go at all. */
 #define TY_RESIDENT_BUILD ((uint64_t)64 << 20)
 #define TY_RESIDENT_FILES ((uint64_t)512 << 20)
-uint64_t ty_resident_build(const ty_collection *c); /* the bound for `most` below */
 /* Of reading what does not come next, and of writing so. A fault of reading maps sixteen pages, of which two are
  * counted: eight times the bound may be resident. */
 #define TY_SCATTERED       ((uint64_t)8 << 10)
@@ -29,12 +29,17 @@ uint64_t ty_resident_build(const ty_collection *c); /* the bound for `most` belo
  * change's own thread and those that work for it may name; tables by id and by birth, of whoever holds `derive` or the
  * exclusive lock. */
 enum { TY_OF_BASE = 1, TY_OF_DELTA = 2, TY_OF_OPERATIONS = 4, TY_OF_DERIVED = 8, TY_KINDS = 4 };
-/* Tells that so many more bytes of these kinds are resident; kinds that came to `most` are let go. For the change's own
+/* Bytes of each kind that became resident since they were let go, and how to let go of a kind (1 << i). */
+typedef struct ty_resident {
+  _Atomic uint64_t touched[TY_KINDS];
+  void (*let_go)(void *owner, unsigned kind);
+  void *owner;
+} ty_resident;
+
+/* Counts so many more bytes of these kinds as resident; kinds that came to `most` are let go. For the change's own
  * thread, or under the lock. */
-void ty_touched(const ty_collection *c, unsigned kinds, uint64_t bytes, uint64_t most);
-/* The same of a rewrite, which made `bytes` resident to read a part of a row. */
-void ty_read_row(const ty_collection *c, ty_ref row, uint64_t bytes, uint64_t most);
+void ty_touched(ty_resident *r, unsigned kinds, uint64_t bytes, uint64_t most);
 /* The checksum of mapped bytes, which do not stay resident where they are many. */
-uint32_t ty_crc_mapped(const ty_collection *c, uint32_t crc, const uint8_t *data, uint64_t bytes);
+uint32_t ty_crc_mapped(ty_env *env, uint32_t crc, const uint8_t *data, uint64_t bytes);
 
 #endif

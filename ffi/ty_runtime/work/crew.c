@@ -2,30 +2,34 @@
  * for others that may be busy with calls of the same kind is a deadlock with one worker. Starting and joining three
  * threads takes 0.06 ms, and the build of an index does it some twenty times.
  */
+#include "work/crew.h"
+
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include "crew.h"
+#include "os/assert.h"
+#include "os/fail.h"
 
 void ty_crew_init(ty_crew *crew, uint32_t threads, ty_progress *progress) {
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   if (threads == 0) threads = online < 1 ? 1 : online > TY_CREW_MAX ? TY_CREW_MAX : (uint32_t)online;
   crew->threads = threads > TY_CREW_MAX ? TY_CREW_MAX : threads;
   crew->progress = progress;
-  crew->r = NULL;
+  crew->phases = NULL;
   atomic_store_explicit(&crew->done, 0, memory_order_relaxed);
   crew->total = 0;
 }
 
-void ty_crew_for(ty_crew *crew, const ty_rebase *r, ty_phase phase) {
-  ty_crew_init(crew, r->ivf_threads, r->progress);
-  crew->r = r;
+void ty_crew_for(ty_crew *crew, uint32_t threads, const ty_phases *phases, ty_phase phase) {
+  ty_crew_init(crew, threads, phases->progress);
+  crew->phases = phases;
   crew->phase = phase;
 }
 
 void ty_crew_step(ty_crew *crew, uint64_t done) {
   uint64_t sum = done + atomic_fetch_add_explicit(&crew->done, done, memory_order_relaxed);
-  if (crew->r != NULL) ty_rebase_progress(crew->r, crew->phase, sum, crew->total);
+  if (crew->phases != NULL) ty_phases_set(crew->phases, crew->phase, sum, crew->total);
   else ty_progress_set(crew->progress, sum < crew->total ? sum : crew->total, crew->total);
 }
 

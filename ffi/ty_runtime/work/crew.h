@@ -2,22 +2,23 @@
 #ifndef TY_CREW_H
 #define TY_CREW_H
 
-#include "internal.h"
+#include <stdatomic.h>
+#include "work/work.h"
 
 #define TY_CREW_MAX 4u
 
 typedef struct ty_crew {
   uint32_t threads; /* 1 .. TY_CREW_MAX */
   ty_progress *progress;
-  const ty_rebase *r; /* the rewrite that this is a phase of; NULL for other work */
+  const ty_phases *phases; /* of the rewrite that this is a phase of; NULL for other work */
   ty_phase phase;
   _Atomic uint64_t done;
   uint64_t total;
 } ty_crew;
 
 void ty_crew_init(ty_crew *crew, uint32_t threads, ty_progress *progress);
-/* For a phase of a rewrite. */
-void ty_crew_for(ty_crew *crew, const ty_rebase *r, ty_phase phase);
+/* For a phase of a rewrite, whose `phases` live as long as the crew. */
+void ty_crew_for(ty_crew *crew, uint32_t threads, const ty_phases *phases, ty_phase phase);
 /* Counts work as done; tells the caller's ty_progress. */
 void ty_crew_step(ty_crew *crew, uint64_t done);
 

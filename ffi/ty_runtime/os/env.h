@@ -1,0 +1,26 @@
+/* What a process has once: the environment that collections are opened in. */
+#ifndef TY_ENV_H
+#define TY_ENV_H
+
+#include "os/os.h"
+#include "ty_runtime.h"
+
+struct ty_env {
+  const ame_kernel *kernel;
+  ty_os os;
+  uint64_t spill_from, spill_leave; /* see TY_SPILL_FROM and TY_SPILL_LEAVE */
+  uint64_t run_memory, run_chunk;   /* see TY_RUN_MEMORY */
+  struct ty_pool *pool;
+};
+
+/* A collection's directory, and what it is reached through. */
+typedef struct ty_dir {
+  ty_env *env;
+  const char *path; /* at most TY_PATH_MAX - 128 bytes */
+} ty_dir;
+
+#define TY_PATH_MAX 4096u
+/* The path of a file in a directory; names are shorter than 96 bytes. */
+void ty_path(const char *dir, const char *name, char out[TY_PATH_MAX]);
+
+#endif

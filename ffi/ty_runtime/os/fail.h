@@ -1,0 +1,25 @@
+/* Failure, and sizes that are checked. */
+#ifndef TY_FAIL_H
+#define TY_FAIL_H
+
+#include <stdbool.h>
+#include "ty_runtime.h"
+
+/* Fills err (cutting the message to fit on a character boundary) and returns status. */
+ty_status ty_fail(ty_error *err, ty_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Behind the name of a number of a vector; src/checks/vectors.ts says the same. */
+#define TY_NOT_FINITE "is NaN or infinite; a vector holds numbers that are finite in single precision"
+/* For a negative result of the os table: TY_IO with the errno's text, `what` (a verb) and a file's name. */
+ty_status ty_fail_io(ty_error *err, int negative_errno, const char *what, const char *name);
+/* Checked sizes: false on overflow. */
+bool ty_mul(uint64_t a, uint64_t b, uint64_t *out);
+bool ty_add(uint64_t a, uint64_t b, uint64_t *out);
+/* For reserved bytes: one that is not zero was written by a later version, which means something by it. */
+bool ty_all_zero(const void *bytes, uint64_t n);
+
+/* Sections, blocks, operations and vectors begin at multiples of it, on disk and in memory: a cache line, and what the
+ * kernel's loads like best. */
+#define TY_ALIGN 64u
+static inline uint64_t ty_align_up(uint64_t n) { return (n + (TY_ALIGN - 1)) & ~(uint64_t)(TY_ALIGN - 1); }
+
+#endif
