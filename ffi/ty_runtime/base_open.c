@@ -4,9 +4,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "block.h"
+#include "rows/block.h"
 #include "store.h"
-#include "weights.h"
+#include "rows/weights.h"
 
 typedef struct base_reader {
   ty_collection *c;

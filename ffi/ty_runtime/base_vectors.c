@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base_writer.h"
-#include "block.h"
-#include "weights.h"
+#include "rows/block.h"
+#include "rows/weights.h"
 
 /* Whether the base needs no vectors beside the codes: one row that its codes do not say, and all are stored. Other rows
  * than the text embedder's fail at the first. */

@@ -2,7 +2,7 @@
 #ifndef TY_BASE_WRITER_H
 #define TY_BASE_WRITER_H
 
-#include "coding.h"
+#include "rows/coding.h"
 #include "store.h"
 
 typedef struct base_writer {

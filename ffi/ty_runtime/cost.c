@@ -1,6 +1,6 @@
 #include "cost.h"
 
-#include "weights.h"
+#include "rows/weights.h"
 
 /* A row that is weighed takes 2 us, one whose terms are counted some 10, a posting 1 ns. */
 #define BYTES_PER_WEIGHED ((uint64_t)64 << 10)

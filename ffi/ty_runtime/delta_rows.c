@@ -1,7 +1,7 @@
 /* The rows of a delta in memory: columns side by side that grow with it. */
 #include <stdlib.h>
 #include <string.h>
-#include "block.h"
+#include "rows/block.h"
 #include "store.h"
 
 /* Of so many rows; 0 where the collection has no such column. */

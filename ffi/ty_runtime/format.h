@@ -7,6 +7,7 @@
 #define TY_FORMAT_H
 
 #include "os/fail.h"
+#include "rows/segment.h"
 
 #define TY_MANIFEST_NAME "collection.json"
 #define TY_LOCK_NAME     ".lock"
@@ -96,9 +97,6 @@ typedef struct ty_coding_head {
   uint64_t reserved[7];
 } ty_coding_head;
 _Static_assert(sizeof(ty_coding_head) == 64, "coding");
-
-#define TY_HAS_META 1u
-#define TY_HAS_TEXT 2u
 
 /* ---- Deltas: append-only files of blocks ---------------------------------------------------------------------------
  */

@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "bits.h"
+#include "rows/bits.h"
 #include "lexical_format.h"
 
 #define LIST_BITS      48u

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "store.h"
-#include "weights.h"
+#include "rows/weights.h"
 
 /* glibc lets readers pass a waiting writer unless told otherwise: under steady questions a save would wait for ever.
  * Nobody takes the lock twice, so readers can safely wait their turn. */

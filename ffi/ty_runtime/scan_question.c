@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coding.h"
+#include "rows/coding.h"
 #include "scan_state.h"
 
 /* The next float above a double. */

@@ -5,7 +5,7 @@
 
 #include "cost.h"
 #include "ivf.h"
-#include "weights.h"
+#include "rows/weights.h"
 
 /* A question for fewer answers than the reach was calibrated with still reads as if it asked for this many: the reach
  * of a list is measured against the last of ten answers, and the first alone is a higher bar, at which more lists look

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ivf.h"
-#include "weights.h"
+#include "rows/weights.h"
 
 /* Questions in one pass, and rows that all of them look at before the next ones: 2,048 rows of 384 dimensions are 416
  * KiB of blocks, which stay in the L2 cache. */

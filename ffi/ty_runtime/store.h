@@ -1,9 +1,5 @@
 /* What the storage files share and nobody else sees: files, the lock, unsaved operations, derived tables.
  *
- * Who may touch what. A change (begin .. save) belongs to one thread at a time, by `change`; that thread alone writes
- * and may read everything without the collection's lock. Questions read under the lock, shared; a change takes it
- * exclusively for the moment in which it touches what questions read. Following another process's save happens under
- * the exclusive lock, and only while no change is under way.
  */
 #ifndef TY_STORE_H
 #define TY_STORE_H
@@ -11,7 +7,7 @@
 #include "format.h"
 #include "internal.h"
 #include "json.h"
-#include "vector.h"
+#include "rows/vector.h"
 
 /* ---- The manifest: manifest.c ---- */
 /* The schema's keys in their order; the manifest repeats them with id_map between filter_columns and telys_version. */
@@ -91,9 +87,6 @@ typedef struct ty_delta_memory {
   uint64_t capacity; /* rows that all of them have room for */
   ty_spill columns[TY_DELTA_COLUMNS];
 } ty_delta_memory;
-
-/* A place in either segment as one number: base positions first, delta positions behind them. */
-typedef uint32_t ty_place;
 
 typedef struct ty_id_slot {
   uint32_t tag; /* upper half of the id's hash, by which a slot has its place and most strangers are told apart without
@@ -183,16 +176,6 @@ void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *code
 void ty_delta_free(ty_collection *c);
 /* By birth - first_row, order_size of them. */
 static inline const ty_place *ty_order(const ty_collection *c) { return c->store->order.data; }
-static inline uint64_t ty_total_rows(const ty_collection *c) { return c->base.count + c->delta.count; }
-static inline ty_ref ty_ref_of(const ty_collection *c, ty_place p) {
-  TY_ASSERT(p < ty_total_rows(c));
-  return p < c->base.count ? (ty_ref){&c->base, p} : (ty_ref){&c->delta, p - c->base.count};
-}
-static inline ty_place ty_place_of(const ty_collection *c, ty_ref r) {
-  TY_ASSERT((r.segment == &c->base || r.segment == &c->delta) && r.at < r.segment->count);
-  return (ty_place)(r.segment->is_base ? r.at : c->base.count + r.at);
-}
-
 /* ---- Derived tables: ids.c ---- */
 ty_status ty_ids_need(const ty_collection *c, ty_error *err);
 ty_status ty_order_need(const ty_collection *c, ty_error *err);

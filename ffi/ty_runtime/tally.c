@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bits.h"
+#include "rows/bits.h"
 #include "lexical.h"
 
 #define FIRST_CAPACITY 512u

@@ -1,7 +1,7 @@
 /* Reading a row's terms as they are kept: see "Terms" in internal.h. Writing them is in tally.c. */
 #include <string.h>
 
-#include "bits.h"
+#include "rows/bits.h"
 #include "lexical.h"
 
 unsigned ty_terms_parameter(uint64_t distinct) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "store.h"
-#include "weights.h"
+#include "rows/weights.h"
 
 #define CHUNK_MIN       ((uint64_t)256 << 10)
 #define CHUNK_DOUBLINGS 7u /* to 32 MiB, which lie in files: what is smaller, 32 MB together, does not */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block.h"
-#include "coding.h"
-#include "weights.h"
+#include "rows/block.h"
+#include "rows/coding.h"
+#include "rows/weights.h"
 
 /* Lengths below are sums in double; a bound in f32 is rounded up by far more. */
 #define ROUNDED (1 + 0x1p-40)

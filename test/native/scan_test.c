@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../ffi/ty_runtime/coding.h"
+#include "../../ffi/ty_runtime/rows/coding.h"
 #include "../../ffi/ty_runtime/ivf.h"
 #include "../../ffi/ty_runtime/scan.h"
 #include "check.h"

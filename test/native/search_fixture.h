@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../ffi/ty_runtime/block.h"
+#include "../../ffi/ty_runtime/rows/block.h"
 #include "../../ffi/ty_runtime/ivf.h"
 #include "../../ffi/ty_runtime/lexical.h"
 #include "../../ffi/ty_runtime/lexical_build.h"

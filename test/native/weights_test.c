@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "../../ffi/ty_runtime/store.h"
-#include "../../ffi/ty_runtime/weights.h"
+#include "../../ffi/ty_runtime/rows/weights.h"
 #include "store_model.h"
 
 static ty_env *env;

@@ -10,7 +10,7 @@
 #ifndef TY_CODING_H
 #define TY_CODING_H
 
-#include "internal.h"
+#include "rows/rewrite.h"
 
 /* Codes n rows (decoded, dim floats each) into AME_I4_BYTES(dim) bytes and a summary each. `scratch` is dim floats. */
 void ty_coding_quantize(const ame_kernel *k, const ty_coding *coding, uint32_t dim, const float *rows, uint64_t n,

@@ -1,7 +1,9 @@
 /* Rows into screening blocks and out of them again. */
-#include "block.h"
+#include "rows/block.h"
 
 #include <string.h>
+
+#include "os/assert.h"
 
 #define PIECE     4u /* bytes of a row in each line of 64: a group of eight codes, or one float */
 #define LINE      (PIECE * AME_BLOCK_ROWS)

@@ -1,8 +1,11 @@
-#include "coding.h"
+#include "rows/coding.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "os/fail.h"
+#include "rows/vector.h"
 
 /* Rows that the anchor is the mean of, and rows whose error is looked at: one in so many, from end to end. */
 #define MEAN_ROWS  4096u

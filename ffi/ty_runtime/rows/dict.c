@@ -1,7 +1,8 @@
 /* Filter values as small codes: two rows match when their codes do, so a filter costs one compare a row. */
 #include <stdlib.h>
 #include <string.h>
-#include "internal.h"
+#include "os/assert.h"
+#include "rows/dict.h"
 
 ty_slice ty_dict_value(const ty_dict *d, uint32_t code) {
   if (code == 0 || code >= d->count) return (ty_slice){NULL, 0};

@@ -7,7 +7,8 @@
 #ifndef TY_BLOCK_H
 #define TY_BLOCK_H
 
-#include "internal.h"
+#include <stdint.h>
+#include "ame_kernel.h"
 
 /* Sixteen zero rows: what stands in the places that no row has yet. */
 void ty_block_clear(uint8_t *block, uint32_t dim);

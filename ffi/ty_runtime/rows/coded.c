@@ -3,13 +3,15 @@
  * What is stored is what a row is. So bounds are about the decoded row: where the codes are the row themselves, all
  * that is left for a bound to cover is the rounding of the decoding.
  */
-#include "vector.h"
+#include "rows/coded.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "coding.h"
+#include "os/fail.h"
+#include "rows/coding.h"
+#include "rows/vector.h"
 
 ty_status ty_coded_open(ty_coded *out, const ty_collection *c, uint64_t n, ty_error *err) {
   bool i8 = c->dtype != TY_INT4;

@@ -13,7 +13,7 @@
 #ifndef TY_WEIGHTS_H
 #define TY_WEIGHTS_H
 
-#include "internal.h"
+#include "rows/collection.h"
 
 /* An element's share is floor(min(x^2, 1) * TY_WEIGHTS_ONE): 2^31 rows of the largest stay below 2^62. */
 #define TY_WEIGHTS_ONE 0x80000000u
@@ -42,5 +42,9 @@ bool ty_weights_agree(const ty_collection *c, const ty_segment *s, const uint64_
 /* Weighs a question in place and scales it to unit length. A zero question stays, and so does any where no live row
  * holds anything. After a sync, on any number of threads. */
 void ty_weights_apply(const ty_collection *c, float *query);
+
+/* A question as it is compared with rows: of a cosine collection scaled to unit length in `scratch` (dim floats),
+ * weighted there (after ty_weights_sync), or `query` itself. */
+const float *ty_query_prepare(const ty_collection *c, const float *query, bool weighted, float *scratch);
 
 #endif

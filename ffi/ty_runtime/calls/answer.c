@@ -1,40 +1,10 @@
-/* Rows of a base or a delta: reading their parts. */
-#include <stdlib.h>
+#include "calls/answer.h"
+
 #include <string.h>
-#include "store.h"
 
-/* Without ends no row has any. */
-static ty_slice cut(const uint8_t *bytes, const uint64_t *ends, uint64_t at) {
-  if (ends == NULL) return (ty_slice){NULL, 0};
-  uint64_t start = at == 0 ? 0 : ends[at - 1];
-  TY_ASSERT(start <= ends[at]);
-  return (ty_slice){bytes + start, ends[at] - start};
-}
+#include "os/fail.h"
+#include "rows/vector.h"
 
-ty_slice ty_row_id(const ty_segment *s, uint64_t at) {
-  TY_ASSERT(at < s->count);
-  return s->is_base ? cut(s->ids, s->id_ends, at) : s->payload[at].id;
-}
-
-ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present) {
-  TY_ASSERT(at < s->count);
-  *present = s->is_base ? (s->presence[at] & TY_HAS_META) != 0 : s->payload[at].has_meta != 0;
-  return s->is_base ? cut(s->metas, s->meta_ends, at) : s->payload[at].meta;
-}
-
-ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present) {
-  TY_ASSERT(at < s->count);
-  *present = s->is_base ? (s->presence[at] & TY_HAS_TEXT) != 0 : s->payload[at].has_text != 0;
-  return s->is_base ? cut(s->texts, s->text_ends, at) : s->payload[at].text;
-}
-
-ty_slice ty_row_terms(const ty_segment *s, uint64_t at) {
-  TY_ASSERT(at < s->count);
-  return s->is_base ? cut(s->terms, s->terms_ends, at) : s->payload[at].terms;
-}
-
-/* ---- Answers --------------------------------------------------------------------------------------------------------
- */
 /* Room for so many bytes and zeros up to a multiple of 8; NULL where they do not fit. They are counted past the end
  * too: the caller learns how much is needed. */
 static uint8_t *take(ty_answer *a, uint64_t bytes) {

@@ -1,28 +1,15 @@
-/* Vectors on their way in: from floats to the stored form, and from the stored form to what screens a row. internal.h
- * has the way out. */
+/* The stored forms of a vector: written from floats, and read. */
 #ifndef TY_VECTOR_H
 #define TY_VECTOR_H
 
-#include "internal.h"
+#include "rows/collection.h"
 
 #define TY_LEVELS_BYTES 8u /* int4: scale and offset, before the codes */
 
-#define TY_CODED_ARRAYS 5u
-/* What screens some rows, side by side, before they have their places in a segment. */
-typedef struct ty_coded {
-  int8_t *codes;       /* AME_CODE_STRIDE(dim) bytes a row; NULL where dtype is int4, as is info */
-  ame_code_info *info; /* with the bias */
-  uint8_t *i4;         /* AME_I4_BYTES(dim) a row */
-  ame_i4_info *i4_info;
-  float *bias;
-  float *scratch; /* dim floats */
-  const ty_collection *c;
-  ty_spill memory[TY_CODED_ARRAYS]; /* what all but `scratch` lie in */
-} ty_coded;
-/* coded.c. Room for n rows. On failure nothing is held. */
-ty_status ty_coded_open(ty_coded *out, const ty_collection *c, uint64_t n, ty_error *err);
-void ty_coded_free(ty_coded *x);
-void ty_coded_let_go(const ty_coded *x); /* of what is resident of many rows */
+/* The row's decoded vector: in place where f32 is stored as such, else in `scratch` (dim floats). */
+const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t at, float *scratch);
+/* Bytes of a vector in the stored form. */
+uint64_t ty_vector_bytes(const ty_collection *c);
 
 /* Memory to bring some rows at a time, as many as the CPU's cache holds well, into their stored form. */
 #define TY_CODER_ROWS 64u
@@ -52,8 +39,4 @@ bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at);
 void ty_codes_decode(const int8_t *codes, float scale, uint32_t dim, float *out);
 /* Whether a stored form from a file is one that we would write, and `decoded`, what it stands for, finite. */
 bool ty_vector_good(const ty_collection *c, const uint8_t *stored, const float *decoded);
-/* coded.c. Fills `to` from its row `first` on with what screens n rows, given as stored and decoded. */
-void ty_vector_screen(const ty_collection *c, const uint8_t *stored, const float *decoded, uint64_t n,
-                      const ty_coded *to, uint64_t first);
-
 #endif

@@ -1,12 +1,12 @@
 /* The stored forms of a vector: how long they are, how they are made, and how they are read. */
-#include "vector.h"
+#include "rows/vector.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "block.h"
-#include "weights.h"
+#include "os/fail.h"
+#include "rows/block.h"
 
 #define CODER_FLOATS   32768u /* 128 KiB of rows at a time: with their codes they stay in the L2 cache */
 #define GROUPS_AT_ONCE 64u    /* groups of eight codes taken out of a block in one go */
@@ -86,14 +86,6 @@ bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at) {
     apart |= ours ^ stored;
   }
   return apart == 0;
-}
-
-const float *ty_query_prepare(const ty_collection *c, const float *query, bool weighted, float *scratch) {
-  if (c->metric != TY_COSINE && !weighted) return query;
-  memcpy(scratch, query, (size_t)c->dim * sizeof *scratch);
-  if (weighted) ty_weights_apply(c, scratch);
-  else c->env->kernel->normalize(scratch, 1, c->dim);
-  return scratch;
 }
 
 bool ty_vector_good(const ty_collection *c, const uint8_t *stored, const float *decoded) {

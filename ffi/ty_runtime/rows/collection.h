@@ -1,0 +1,100 @@
+/* rows: the rows of an open collection in memory, and the forms of a vector. Uses os, and work for the phases of a
+ * rewrite.
+ *
+ *   collection.h  an open collection; what higher folders own of it is opaque here
+ *   segment.h     the base and the delta, column by column
+ *   dict.h        the values of a filter column
+ *   vector.h      stored forms of a vector, written and read
+ *   coded.h       what screens a row: codes, bounds and biases
+ *   coding.h      what is done to rows before they are coded in four bits
+ *   block.h       the screening blocks of sixteen rows
+ *   weights.h     weighted questions
+ *   rewrite.h     the rows of a base that is being written
+ *
+ * A collection is a base (sealed, mapped, rows in the order partition, IVF list, insertion) and a delta (rows since the
+ * base, in the order they were written).
+ *
+ * Who may touch what. A change (begin .. save) belongs to one thread at a time, by `change`; that thread alone writes
+ * and may read everything without the collection's lock. Questions read under the lock, shared; a change takes it
+ * exclusively for the moment in which it touches what questions read. Following another process's save happens under
+ * the exclusive lock, and only while no change is under way.
+ */
+#ifndef TY_COLLECTION_H
+#define TY_COLLECTION_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include "os/assert.h"
+#include "os/env.h"
+#include "os/resident.h"
+#include "rows/dict.h"
+#include "rows/segment.h"
+
+#define TY_MAX_COLUMNS 32u
+
+/* The stored form of a row's vector. What is stored is what a row is: answers, scores and exactness speak of the
+ * decoded vector. */
+typedef enum ty_dtype {
+  TY_F32,  /* dim floats */
+  TY_F16,  /* dim halves */
+  TY_INT8, /* f32 scale, then dim codes: scale * code, rounded to f32 */
+  TY_INT4  /* f32 scale, f32 offset, then AME_I4_BYTES(dim): see ame_i4_info */
+} ty_dtype;
+
+/* How rows are ranked. Larger is better everywhere: a score is the inner product, the cosine, or the negative squared
+ * distance. Rows of a cosine collection are scaled to unit length when they are put, questions when they are asked; the
+ * rest is inner product. */
+typedef enum ty_metric { TY_INNER_PRODUCT, TY_COSINE, TY_L2 } ty_metric;
+
+typedef struct ty_ivf ty_ivf;
+typedef struct ty_lexical ty_lexical; /* the base's inverted index, the delta's, and the statistics of live rows */
+typedef struct ty_weights ty_weights;
+
+struct ty_collection {
+  ty_env *env;
+  char *dir;
+  pthread_rwlock_t lock; /* shared by questions; exclusive where the fields below change */
+
+  /* Schema: fixed after creation. Of a saved collection the base says what the metric is. */
+  uint32_t dim;
+  ty_dtype dtype;
+  ty_metric metric;
+  uint32_t columns; /* at least 1 */
+  bool lexical;     /* the schema's flag: tokens are retained */
+  ty_buffer schema; /* the schema's JSON as given: raw slices of it are written back into each manifest */
+  double default_target_recall;
+
+  /* State as last saved or followed, plus unsaved changes. */
+  uint64_t generation; /* 0: never saved */
+  uint64_t next_row;   /* the next internal row number */
+  ty_segment base, delta;
+  ty_span *spans; /* of the base, by partition */
+  uint32_t span_count;
+  ty_dict dicts[TY_MAX_COLUMNS];
+  ty_ivf *ivf;               /* NULL: none */
+  ty_lexical *lexical_index; /* NULL: not built */
+  ty_weights *weights;
+  ty_resident *resident;
+  struct ty_store *store; /* files, lock, id table, unsaved operations: store.h */
+  pthread_mutex_t submitted_lock;
+  pthread_cond_t submitted_none;
+  uint64_t submitted; /* calls handed to ty_submit that have not returned: closing waits for them */
+  _Atomic uint64_t searches;
+};
+
+static inline ty_dir ty_dir_of(const ty_collection *c) { return (ty_dir){c->env, c->dir}; }
+static inline uint64_t ty_total_rows(const ty_collection *c) { return c->base.count + c->delta.count; }
+static inline ty_ref ty_ref_of(const ty_collection *c, ty_place p) {
+  TY_ASSERT(p < ty_total_rows(c));
+  return p < c->base.count ? (ty_ref){&c->base, p} : (ty_ref){&c->delta, p - c->base.count};
+}
+static inline ty_place ty_place_of(const ty_collection *c, ty_ref r) {
+  TY_ASSERT((r.segment == &c->base || r.segment == &c->delta) && r.at < r.segment->count);
+  return (ty_place)(r.segment->is_base ? r.at : c->base.count + r.at);
+}
+/* ty_touched of a rewrite, which made `bytes` resident to read a part of a row. */
+static inline void ty_read_row(const ty_collection *c, ty_ref row, uint64_t bytes, uint64_t most) {
+  ty_touched(c->resident, row.segment->is_base ? TY_OF_BASE : TY_OF_DELTA | TY_OF_OPERATIONS, bytes, most);
+}
+
+#endif

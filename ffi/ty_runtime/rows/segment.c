@@ -1,0 +1,33 @@
+/* Rows of a base or a delta: reading their parts. */
+#include "os/assert.h"
+#include "rows/segment.h"
+
+/* Without ends no row has any. */
+static ty_slice cut(const uint8_t *bytes, const uint64_t *ends, uint64_t at) {
+  if (ends == NULL) return (ty_slice){NULL, 0};
+  uint64_t start = at == 0 ? 0 : ends[at - 1];
+  TY_ASSERT(start <= ends[at]);
+  return (ty_slice){bytes + start, ends[at] - start};
+}
+
+ty_slice ty_row_id(const ty_segment *s, uint64_t at) {
+  TY_ASSERT(at < s->count);
+  return s->is_base ? cut(s->ids, s->id_ends, at) : s->payload[at].id;
+}
+
+ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present) {
+  TY_ASSERT(at < s->count);
+  *present = s->is_base ? (s->presence[at] & TY_HAS_META) != 0 : s->payload[at].has_meta != 0;
+  return s->is_base ? cut(s->metas, s->meta_ends, at) : s->payload[at].meta;
+}
+
+ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present) {
+  TY_ASSERT(at < s->count);
+  *present = s->is_base ? (s->presence[at] & TY_HAS_TEXT) != 0 : s->payload[at].has_text != 0;
+  return s->is_base ? cut(s->texts, s->text_ends, at) : s->payload[at].text;
+}
+
+ty_slice ty_row_terms(const ty_segment *s, uint64_t at) {
+  TY_ASSERT(at < s->count);
+  return s->is_base ? cut(s->terms, s->terms_ends, at) : s->payload[at].terms;
+}
