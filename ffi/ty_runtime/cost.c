@@ -1,5 +1,7 @@
 #include "cost.h"
 
+#include "ivf/ivf.h"
+#include "os/fail.h"
 #include "rows/weights.h"
 
 /* A row that is weighed takes 2 us, one whose terms are counted some 10, a posting 1 ns. */

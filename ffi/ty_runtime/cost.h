@@ -3,7 +3,7 @@
 #ifndef TY_COST_H
 #define TY_COST_H
 
-#include "lexical_question.h"
+#include "lexical/question.h"
 
 /* All in bytes of 8-bit codes, of which a core screens about 30 in a nanosecond. More than is read, never much less.
  * Callers have entered the question; a mutex that another thread holds counts as much work. */

@@ -1,7 +1,7 @@
 /* What a process has once, and the opening and closing of collections. */
 #include <stdlib.h>
 #include <string.h>
-#include "lexical_runs.h"
+#include "lexical/runs.h"
 #include "work/pool.h"
 #include "store.h"
 

@@ -2,7 +2,7 @@
 #ifndef TY_HANDED_H
 #define TY_HANDED_H
 
-#include "internal.h"
+#include "rows/collection.h"
 
 /* The i-th of a run of strings. */
 static inline ty_slice ty_nth(const uint8_t *bytes, const uint64_t *ends, uint64_t i) {

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "os/fail.h"
+
 static const uint8_t *space(const uint8_t *p, const uint8_t *end) {
   while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')) p++;
   return p;

@@ -3,7 +3,7 @@
 #ifndef TY_JSON_H
 #define TY_JSON_H
 
-#include "internal.h"
+#include "os/buffer.h"
 
 #define TY_JSON_DEPTH 64u
 

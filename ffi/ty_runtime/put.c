@@ -9,7 +9,7 @@
 #include <string.h>
 #include "handed.h"
 #include "store.h"
-#include "tally.h"
+#include "lexical/tally.h"
 
 typedef struct put_call {
   ty_collection *c;

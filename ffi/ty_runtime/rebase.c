@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lexical_build.h"
+#include "lexical/lexical.h"
 #include "store.h"
 
 typedef struct rebase {

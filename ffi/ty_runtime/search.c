@@ -3,9 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "calls/search.h"
 #include "cost.h"
-#include "ivf.h"
+#include "ivf/ivf.h"
 #include "rows/weights.h"
+#include "store.h"
 
 /* A question for fewer answers than the reach was calibrated with still reads as if it asked for this many: the reach
  * of a list is measured against the last of ten answers, and the first alone is a higher bar, at which more lists look

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ivf.h"
+#include "calls/search.h"
+#include "ivf/ivf.h"
 #include "rows/weights.h"
+#include "store.h"
+#include "work/crew.h"
 
 /* Questions in one pass, and rows that all of them look at before the next ones: 2,048 rows of 384 dimensions are 416
  * KiB of blocks, which stay in the L2 cache. */

@@ -5,9 +5,35 @@
 #define TY_STORE_H
 
 #include "format.h"
-#include "internal.h"
+#include "calls/answer.h"
+#include "ivf/ivf.h"
+#include "lexical/lexical.h"
+#include "os/fail.h"
+#include "os/spill.h"
+#include "rows/coded.h"
+#include "rows/rewrite.h"
 #include "json.h"
 #include "rows/vector.h"
+
+/* ---- A mapped file ---- */
+typedef struct ty_file {
+  char name[64];  /* in the collection's directory; empty: none */
+  uint64_t bytes; /* committed */
+  uint32_t crc;   /* of the committed bytes: for slabs of their header and section table, which hold the sections' own;
+                     for the   delta of every committed byte; for id_map.npy of what follows its header */
+  const uint8_t *map; /* at least `bytes` long */
+  uint64_t mapped;
+  uint64_t device,
+      inode; /* of what is mapped: its name may come to stand for another file, and that one may be longer */
+} ty_file;
+
+/* Looks an external id up among the live rows: `found` tells. TY_NO_MEMORY where the table for it could not be built.
+ */
+ty_status ty_find(const ty_collection *c, ty_slice id, ty_ref *out, bool *found, ty_error *err);
+/* Enters a question: follows other processes' saves where no change is under way, then takes the lock shared. ty_leave
+ * lets go. */
+ty_status ty_enter(ty_collection *c, ty_error *err);
+void ty_leave(ty_collection *c);
 
 /* ---- The manifest: manifest.c ---- */
 /* The schema's keys in their order; the manifest repeats them with id_map between filter_columns and telys_version. */

@@ -1,9 +1,12 @@
 /* Calls off the caller's thread: which function an operation names. A job is a whole call; workers take no part in a
  * question's own parallelism. */
-#include "internal.h"
 #include "work/pool.h"
 
 #include <stdlib.h>
+
+#include "os/assert.h"
+#include "os/fail.h"
+#include "rows/collection.h"
 
 typedef struct job {
   ty_work work; /* first: a job is found by it */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lexical.h"
+#include "lexical/index.h"
 
 /* Rows that hold a term. */
 typedef struct holders {

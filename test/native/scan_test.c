@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "../../ffi/ty_runtime/rows/coding.h"
-#include "../../ffi/ty_runtime/ivf.h"
-#include "../../ffi/ty_runtime/scan.h"
+#include "../../ffi/ty_runtime/ivf/builder.h"
+#include "../../ffi/ty_runtime/scan/scanner.h"
 #include "check.h"
 
 typedef struct world {

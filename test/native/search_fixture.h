@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "../../ffi/ty_runtime/rows/block.h"
-#include "../../ffi/ty_runtime/ivf.h"
-#include "../../ffi/ty_runtime/lexical.h"
-#include "../../ffi/ty_runtime/lexical_build.h"
-#include "../../ffi/ty_runtime/lexical_runs.h"
-#include "../../ffi/ty_runtime/scan.h"
+#include "../../ffi/ty_runtime/calls/search.h"
+#include "../../ffi/ty_runtime/ivf/builder.h"
+#include "../../ffi/ty_runtime/lexical/index.h"
+#include "../../ffi/ty_runtime/lexical/runs.h"
+#include "../../ffi/ty_runtime/scan/scanner.h"
 #include "../../ffi/ty_runtime/store.h"
 #include "../../ffi/ty_runtime/validate.h"
 

@@ -2,7 +2,7 @@
  * search_test.c. */
 #include <stddef.h>
 
-#include "../../ffi/ty_runtime/ivf_near.h"
+#include "../../ffi/ty_runtime/ivf/near.h"
 
 #define CENTRES 64u
 static uint32_t centres_drawn = CENTRES; /* from which rows are made */

@@ -2,7 +2,7 @@
 #ifndef STORE_BYTES_H
 #define STORE_BYTES_H
 
-#include "../../ffi/ty_runtime/lexical_format.h"
+#include "../../ffi/ty_runtime/lexical/format.h"
 #include "../../ffi/ty_runtime/store.h"
 #include "store_files.h"
 

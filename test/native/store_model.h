@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "../../ffi/ty_runtime/internal.h"
+#include "../../ffi/ty_runtime/store.h"
 #include "../../ffi/ty_runtime/validate.h"
 #include "check.h"
 

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "../../ffi/ty_runtime/format.h"
-#include "../../ffi/ty_runtime/internal.h"
+#include "../../ffi/ty_runtime/store.h"
 #include "store_model.h"
 
 /* More system calls than any operation makes. */

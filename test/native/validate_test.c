@@ -2,8 +2,8 @@
  * failure, and mended. */
 #include <signal.h>
 #include <sys/wait.h>
-#include "../../ffi/ty_runtime/ivf.h"
-#include "../../ffi/ty_runtime/lexical.h"
+#include "../../ffi/ty_runtime/ivf/builder.h"
+#include "../../ffi/ty_runtime/lexical/index.h"
 #include "../../ffi/ty_runtime/store.h"
 #include "store_model.h"
 

@@ -1,0 +1,106 @@
+/* Streams of bits, the lowest of a byte first, with the codes of the lexical index: Elias gamma and Rice (Witten,
+ * Moffat and Bell, "Managing Gigabytes", 1999, ch. 3). Reading past the end yields zeros and is remembered: whoever
+ * reads checks ty_bits_good once, after a number of reads that the stream does not decide.
+ */
+#ifndef TY_BITS_H
+#define TY_BITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- Reading ---- */
+typedef struct ty_bits {
+  const uint8_t *data;
+  uint64_t bytes;
+  uint64_t at; /* in bits; beyond the end once something was read there */
+} ty_bits;
+
+/* Long runs of zeros end in this many, and the number follows as it is: a stream cannot make a reader count for long.
+ */
+#define TY_RICE_ESCAPE 24u
+#define TY_GAMMA_MOST  40u
+
+static inline bool ty_bits_good(const ty_bits *b) { return b->at <= b->bytes * 8; }
+
+/* At least 57 bits. */
+static inline uint64_t ty_bits_peek(const ty_bits *b) {
+  uint64_t byte = b->at >> 3, v = 0;
+  if (byte + sizeof v <= b->bytes) memcpy(&v, b->data + byte, sizeof v);
+  else if (byte < b->bytes) memcpy(&v, b->data + byte, (size_t)(b->bytes - byte));
+  return v >> (b->at & 7);
+}
+
+static inline uint64_t ty_bits_get(ty_bits *b, unsigned n) { /* n up to 48 */
+  uint64_t v = ty_bits_peek(b) & (((uint64_t)1 << n) - 1);
+  b->at += n;
+  return v;
+}
+
+/* At least 1; 0 where it cannot be one. */
+static inline uint64_t ty_bits_gamma(ty_bits *b) {
+  uint64_t v = ty_bits_peek(b);
+  unsigned zeros = v == 0 ? 64 : (unsigned)__builtin_ctzll(v);
+  if (zeros > TY_GAMMA_MOST) {
+    b->at = UINT64_MAX / 2;
+    return 0;
+  }
+  b->at += zeros + 1;
+  return (uint64_t)1 << zeros | ty_bits_get(b, zeros);
+}
+
+static inline uint64_t ty_bits_rice(ty_bits *b, unsigned k) { /* k up to 32 */
+  uint64_t v = ty_bits_peek(b);
+  unsigned zeros = v == 0 ? 64 : (unsigned)__builtin_ctzll(v);
+  if (zeros >= TY_RICE_ESCAPE) {
+    b->at += TY_RICE_ESCAPE;
+    return ty_bits_get(b, 32);
+  }
+  b->at += zeros + 1;
+  return (uint64_t)zeros << k | ty_bits_get(b, k);
+}
+
+/* ---- Writing, to memory that has room ---- */
+typedef struct ty_bits_out {
+  uint8_t *data;
+  uint64_t bytes; /* whole ones so far */
+  uint64_t held;
+  unsigned count; /* bits held, below 8 between calls */
+} ty_bits_out;
+
+static inline void ty_bits_put(ty_bits_out *b, uint64_t value, unsigned n) { /* n up to 48 */
+  b->held |= value << b->count;
+  for (b->count += n; b->count >= 8; b->count -= 8) {
+    b->data[b->bytes++] = (uint8_t)b->held;
+    b->held >>= 8;
+  }
+}
+
+static inline void ty_bits_put_gamma(ty_bits_out *b, uint64_t value) { /* 1 .. 2^40 */
+  unsigned top = 63 - (unsigned)__builtin_clzll(value);
+  ty_bits_put(b, (uint64_t)1 << top, top + 1);
+  ty_bits_put(b, value & (((uint64_t)1 << top) - 1), top);
+}
+
+static inline void ty_bits_put_rice(ty_bits_out *b, uint32_t value, unsigned k) {
+  uint64_t high = (uint64_t)value >> k;
+  if (high >= TY_RICE_ESCAPE) {
+    ty_bits_put(b, 0, TY_RICE_ESCAPE);
+    ty_bits_put(b, value, 32);
+    return;
+  }
+  ty_bits_put(b, (uint64_t)1 << high, (unsigned)high + 1);
+  ty_bits_put(b, value & (((uint64_t)1 << k) - 1), k);
+}
+
+/* Fills the last byte up; returns the bytes in all. */
+static inline uint64_t ty_bits_end(ty_bits_out *b) {
+  if (b->count > 0) ty_bits_put(b, 0, 8 - b->count);
+  return b->bytes;
+}
+
+/* ---- LEB128 ---- */
+uint64_t ty_leb_put(uint8_t *out, uint64_t value); /* up to 10 bytes; returns how many */
+bool ty_leb_get(const uint8_t **at, const uint8_t *end, uint64_t *value);
+
+#endif

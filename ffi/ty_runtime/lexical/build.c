@@ -1,0 +1,166 @@
+/* Writing the stored form, front to back: see format.h. One pass over the rows gives their lengths and, in
+ * runs, their postings; then the lists are written while the runs are merged. Nothing is held that grows with the rows
+ * but the lengths and the dictionary, in files where they are large (spill.h), and the directory of one list.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "lexical/builder.h"
+#include "lexical/tally.h"
+#include "os/fail.h"
+
+#define ROWS_PER_LOOK 256u
+
+ty_status ty_builder_no_memory(ty_error *err) {
+  return ty_fail(err, TY_NO_MEMORY, "not enough memory to build the lexical index");
+}
+
+void *ty_builder_room(ty_lexical_builder *b, ty_growing *g, uint64_t bytes) {
+  if (g->memory.data == NULL || g->memory.bytes - g->used < bytes) {
+    uint64_t wanted = g->used + g->used / 2 + bytes + 4096;
+    if (!ty_spill_grow(ty_dir_of(b->r->c), &g->memory, g->used, wanted)) {
+      b->failed = true;
+      return NULL;
+    }
+  }
+  void *at = (uint8_t *)g->memory.data + g->used;
+  g->used += bytes;
+  return at;
+}
+
+static void hand_on(ty_lexical_builder *b, const void *data, uint64_t bytes) {
+  if (!b->unwritten && !b->sink->put(b->sink->ctx, data, bytes)) b->unwritten = true;
+}
+
+void ty_builder_put(ty_lexical_builder *b, const void *data, uint64_t bytes) {
+  if (bytes == 0) return;
+  if (bytes > TY_BUILD_OUT - b->held) {
+    hand_on(b, b->out, b->held);
+    b->held = 0;
+  }
+  if (bytes > TY_BUILD_OUT) {
+    hand_on(b, data, bytes);
+    return;
+  }
+  memcpy(b->out + b->held, data, (size_t)bytes);
+  b->held += bytes;
+}
+
+static void pad(ty_lexical_builder *b, uint64_t bytes) {
+  static const uint8_t zeros[64];
+  ty_builder_put(b, zeros, bytes);
+}
+
+ty_status ty_builder_look(ty_lexical_builder *b, double part) {
+  ty_phases_set(&b->r->phases, TY_PHASE_LEXICAL, (uint64_t)(part * 1e6), 1000000);
+  if (b->unwritten) return TY_IO;
+  if (!ty_cancelled(b->r->phases.progress)) return TY_OK;
+  return ty_fail(b->err, TY_CANCELLED, "the build of the lexical index was cancelled");
+}
+
+/* ---- The rows ---- */
+
+static void take_hash(void *context, uint32_t hash) {
+  ty_lexical_builder *b = context;
+  b->length++;
+  ty_runs_add(&b->runs, hash, 1);
+}
+
+static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
+  const ame_kernel *k = b->r->c->env->kernel;
+  ty_term_reader reader;
+  bool has_text, whole = ty_terms_open(&reader, ty_row_terms(row.segment, row.at));
+  ty_slice text = ty_row_text(row.segment, row.at, &has_text);
+  b->length = 0;
+  /* As ty_tally_row, but the tokens go to the runs as they come, which sort and count them anyway. A row of the delta
+   * may have both text and terms: these save the tokenising unless that has changed. */
+  if (ty_terms_are_of_text(&reader, has_text, k)) {
+    k->token_hashes(ty_token_cache(&b->cache, &b->texts), text.data, (size_t)text.bytes, take_hash, b);
+  } else {
+    while (whole && ty_terms_next(&reader)) {
+      ty_runs_add(&b->runs, reader.hash, reader.tf);
+      b->length += reader.tf;
+      if (b->length > reader.tokens) break; /* and so of a damaged row no more is added than it says */
+    }
+    if (!whole || reader.seen != reader.distinct || b->length != reader.tokens)
+      return ty_fail(b->err, TY_CORRUPT, "the stored terms of row %" PRIu64 " are damaged", row.segment->row[row.at]);
+  }
+  uint64_t apart = row.segment == b->before.segment && row.at == b->before.at + 1 ? 0 : TY_SCATTERED;
+  ty_read_row(b->r->c, row, apart + (has_text ? text.bytes : reader.distinct * sizeof(uint32_t)), b->most);
+  b->before = row;
+  if (b->length > INT32_MAX) return ty_fail(b->err, TY_INVALID, "a text has too many terms");
+  return b->runs.failed ? ty_builder_no_memory(b->err) : TY_OK;
+}
+
+static ty_status read_rows(ty_lexical_builder *b) {
+  const ty_rebase *r = b->r;
+  ty_status status = TY_OK;
+  uint32_t *lengths = ty_builder_room(b, &b->lengths, r->count * sizeof *lengths);
+  if (lengths == NULL) return ty_builder_no_memory(b->err);
+  for (uint64_t at = 0; at < r->count && status == TY_OK; at++) {
+    if (at % ROWS_PER_LOOK == 0) status = ty_builder_look(b, TY_BUILD_ROWS_SHARE * (double)at / (double)r->count);
+    if (status != TY_OK) break;
+    ty_runs_row(&b->runs, at);
+    status = read_row(b, r->rows[at]);
+    lengths[at] = (uint32_t)b->length;
+    b->foot.tokens += b->length;
+  }
+  return status;
+}
+
+/* ---- The whole ---- */
+
+static ty_status build(ty_lexical_builder *b) {
+  const ty_rebase *r = b->r;
+  const ame_kernel *k = r->c->env->kernel;
+  ty_lexical_head head = {.k1 = r->k1, .b = r->b, .docs = r->count, .version = k->token_version()};
+  ty_lexical_layout place;
+  ty_status status = read_rows(b);
+  if (status != TY_OK) return status;
+  b->norms = ty_lexical_norms(r->k1, r->b, ty_mean_length(b->foot.tokens, r->count));
+  b->norms.weight = 0x1p24f;
+  ty_builder_put(b, &head, sizeof head);
+  status = ty_runs_merge(&b->runs, &(ty_runs_sink){ty_builder_posting, ty_builder_term, b}, b->err);
+  if (status != TY_OK) return status;
+  ty_builder_end(b);
+  if (b->failed) return ty_builder_no_memory(b->err);
+  b->foot.entries_bytes = b->entries.used;
+  if (!ty_lexical_place(r->count, &b->foot, &place))
+    return ty_fail(b->err, TY_INVALID, "the rows are too many for a lexical index");
+  pad(b, place.lengths - sizeof head - b->foot.lists_bytes);
+  ty_builder_put(b, ty_builder_lengths(b), b->lengths.used);
+  ty_builder_put(b, b->fences.memory.data, b->fences.used);
+  ty_builder_put(b, b->entries.memory.data, b->entries.used);
+  pad(b, place.foot - place.entries - b->entries.used);
+  b->foot.crc = k->crc32c(k->crc32c(0, &head, sizeof head), &b->foot, sizeof b->foot - sizeof b->foot.crc);
+  ty_builder_put(b, &b->foot, sizeof b->foot);
+  hand_on(b, b->out, b->held);
+  return b->unwritten ? TY_IO : TY_OK;
+}
+
+ty_status ty_lexical_check(double k1, double b, ty_error *err) {
+  if (!(k1 >= 0 && k1 <= TY_LEXICAL_K1_MAX))
+    return ty_fail(err, TY_INVALID, "k1 must be in [0, %.0f], not %g", TY_LEXICAL_K1_MAX, k1);
+  return b >= 0 && b <= 1 ? TY_OK : ty_fail(err, TY_INVALID, "b must be in [0, 1], not %g", b);
+}
+
+ty_status ty_lexical_encode(const ty_rebase *r, const ty_lexical_sink *sink, ty_error *err) {
+  ty_status status = ty_lexical_check(r->k1, r->b, err);
+  if (status != TY_OK) return status;
+  ty_lexical_builder *b = calloc(1, sizeof *b);
+  if (b == NULL) return ty_builder_no_memory(err);
+  b->r = r;
+  b->sink = sink;
+  b->err = err;
+  b->most = r->most;
+  ty_runs_open(&b->runs, r->c);
+  status = build(b);
+  ty_runs_free(&b->runs);
+  ty_spill_free(r->c->env, &b->lengths.memory);
+  ty_spill_free(r->c->env, &b->fences.memory);
+  ty_spill_free(r->c->env, &b->entries.memory);
+  ty_spill_free(r->c->env, &b->directory.memory);
+  free(b->cache);
+  free(b);
+  return status;
+}

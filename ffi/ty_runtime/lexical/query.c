@@ -1,0 +1,83 @@
+/* A lexical question's terms, and what each is worth. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "lexical/question.h"
+
+/* The sum of all terms' weights is brought below 2^SUM_BITS: with what rounding up adds, a row's sum fits 31 bits. */
+#define SUM_BITS 30
+/* k3 of Okapi BM25 (Robertson and Zaragoza 2009, eq. 3.17): a question that says a word twice does not mean it twice as
+ * much. */
+#define QUERY_SATURATION 5.0
+/* A part may be above its weight by what f32 rounds up: six operations, each by 2^-24 of the result at most. */
+#define ROUNDING (1 + 0x1p-20)
+
+static void take_token(void *context, uint32_t hash, const uint8_t *term, size_t term_bytes) {
+  question *q = context;
+  if (q->failed) return;
+  uint32_t number = ty_bag_add(&q->bag, hash);
+  if (number == TY_NO_TERM || q->text.failed) {
+    q->failed = true;
+    return;
+  }
+  if (number < q->count) {
+    q->terms[number].count++;
+    return;
+  }
+  if (q->count == q->capacity) {
+    uint32_t capacity = q->bag.capacity;
+    query_term *grown = realloc(q->terms, (size_t)capacity * sizeof *grown);
+    if (grown == NULL) {
+      q->failed = true;
+      return;
+    }
+    q->terms = grown;
+    q->capacity = capacity;
+  }
+  q->terms[q->count++] =
+      (query_term){.hash = hash, .count = 1, .text_bytes = (uint32_t)term_bytes, .text = q->text.bytes};
+  ty_buffer_append(&q->text, term, term_bytes);
+}
+
+bool ty_question_read(question *q, ty_slice query) {
+  q->c->env->kernel->tokenize(query.data, (size_t)query.bytes, take_token, q);
+  return !q->failed && !q->text.failed;
+}
+
+ty_status ty_question_prepare(question *q, ty_error *err) {
+  const ty_lexical *x = q->x;
+  uint32_t kept = 0;
+  double n = (double)ty_lexical_docs(x), mean = ty_lexical_mean(x), all = 0;
+  for (uint32_t i = 0; i < q->count; i++) {
+    query_term t = q->terms[i];
+    if (!ty_dict_look(&x->image, t.hash, &t.stored)) return ty_lexical_damaged(err, "dictionary");
+    t.added = ty_bag_find(&x->changed, t.hash);
+    int64_t df = (int64_t)t.stored.df;
+    if (t.added != TY_NO_TERM) df += x->change[t.added].added - x->change[t.added].died;
+    if (df <= 0) continue;
+    double held = (double)df < n ? (double)df : n;
+    t.idf = log(1 + (n - held + 0.5) / (held + 0.5));
+    t.part = ty_lexical_norms(x->k1, x->b, mean);
+    double said = t.count * (QUERY_SATURATION + 1) / (t.count + QUERY_SATURATION);
+    double worth = (double)q->c->env->kernel->term_worth(q->text.data + t.text, t.text_bytes);
+    t.part.weight = (float)(t.idf * said * worth * (x->k1 + 1));
+    all += (double)t.part.weight;
+    q->terms[kept++] = t;
+  }
+  q->count = kept;
+  q->scale = all > 0 ? SUM_BITS - 1 - ilogb(all) : 0;
+  double built = ty_mean_length(x->image.tokens, x->image.docs);
+  q->drift = (mean > built ? mean / built : 1) * ROUNDING;
+  for (uint32_t i = 0; i < kept; i++) {
+    query_term *t = &q->terms[i];
+    t->part.weight = ldexpf(t->part.weight, q->scale);
+    t->most = (uint32_t)((double)t->part.weight * ROUNDING) + 2;
+  }
+  return TY_OK;
+}
+
+void ty_question_free(question *q) {
+  free(q->terms);
+  ty_bag_free(&q->bag);
+  ty_buffer_free(&q->text);
+}

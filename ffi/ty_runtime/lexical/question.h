@@ -1,0 +1,111 @@
+/* One lexical question on its way: its terms, its lists, its ranking. */
+#ifndef TY_LEXICAL_QUESTION_H
+#define TY_LEXICAL_QUESTION_H
+
+#include "lexical/index.h"
+#include "scan/filter.h"
+
+typedef struct query_term {
+  uint32_t hash;
+  uint32_t count; /* how often the query says it */
+  uint32_t added; /* number among the changed terms; TY_NO_TERM: none */
+  uint32_t text_bytes;
+  uint64_t text;        /* offset in question.text */
+  ty_dict_entry stored; /* df 0: the stored index does not have it */
+  double idf;
+  ame_bm25 part; /* what a posting is worth, in units of 2^-scale */
+  uint32_t most; /* no part is more */
+} query_term;
+
+typedef struct question {
+  const ty_collection *c;
+  ty_lexical *x;
+  ty_bag bag; /* numbers are indices in `terms` until those are chosen from */
+  query_term *terms;
+  uint32_t count, capacity;
+  ty_buffer text;
+  bool failed;
+  int scale;    /* a score is the whole number times 2^-scale */
+  double drift; /* what stored bounds are multiplied by: format.h */
+} question;
+
+/* query.c */
+bool ty_question_read(question *q, ty_slice query); /* false: memory ran out */
+/* Keeps the terms that live rows hold, with what they are worth. TY_CORRUPT where the dictionary is damaged. */
+ty_status ty_question_prepare(question *q, ty_error *err);
+void ty_question_free(question *q);
+
+/* ---- A list as it is read: cursor.c ---- */
+typedef struct ty_postings {
+  uint32_t docs[TY_BLOCK_DOCS], tfs[TY_BLOCK_DOCS], parts[TY_BLOCK_DOCS];
+} ty_postings;
+
+/* Stands at a block, which is unpacked as far as was asked for, or behind the last one (`ended`). */
+typedef struct ty_cursor {
+  const query_term *term;
+  const ame_kernel *k;
+  const uint32_t *lengths;         /* by position */
+  const uint8_t *list, *directory; /* directory NULL: a stream alone */
+  const uint8_t *at, *end;         /* of the stream */
+  uint64_t limit;                  /* positions are below */
+  uint64_t next;                   /* of a stream: the smallest position that can follow */
+  double bound;                    /* a stored bound times this is one of parts */
+  uint32_t blocks, block;          /* with the rest */
+  uint32_t rest;                   /* postings in the rest */
+  uint32_t count;                  /* postings that are unpacked of this block; 0: none */
+  uint32_t from;                   /* those before were used up */
+  uint32_t last;                   /* of a stream: the last position that is unpacked */
+  bool has_tfs, has_parts, ended;
+  ty_postings *p;
+} ty_cursor;
+
+/* The term's list in the stored index, or in the delta. */
+ty_status ty_cursor_open(ty_cursor *c, const question *q, const query_term *t, bool delta, ty_postings *memory,
+                         ty_error *err);
+/* To the block that can hold `doc` or what comes after it; never back. */
+ty_status ty_cursor_seek(ty_cursor *c, uint64_t doc, ty_error *err);
+ty_status ty_cursor_next(ty_cursor *c, ty_error *err); /* to the next block */
+ty_status ty_cursor_docs(ty_cursor *c, ty_error *err);
+ty_status ty_cursor_parts(ty_cursor *c, ty_error *err); /* of all postings of the block */
+uint32_t ty_cursor_lower(const ty_cursor *c,
+                         uint64_t doc); /* the first posting of the unpacked block that is not before `doc` */
+/* The tf at a position, 0 where the list does not have it. The list stands at the block already. */
+ty_status ty_cursor_find(ty_cursor *c, uint64_t doc, uint32_t *tf, ty_error *err);
+uint32_t ty_cursor_part(const ty_cursor *c, uint32_t doc, uint32_t tf); /* of one posting */
+static inline uint32_t ty_cursor_last(const ty_cursor *c) {             /* of the block */
+  return c->directory == NULL ? c->last : ty_load32(c->directory + 4ull * c->block);
+}
+/* No position of the block is smaller. */
+static inline uint64_t ty_cursor_first(const ty_cursor *c) {
+  if (c->count > 0) return c->from < c->count ? c->p->docs[c->from] : (uint64_t)ty_cursor_last(c) + 1;
+  return c->block == 0 ? 0 : (uint64_t)ty_load32(c->directory + 4ull * (c->block - 1)) + 1;
+}
+/* What no part of a block is above. */
+static inline uint32_t ty_cursor_bound(const ty_cursor *c, uint32_t block) {
+  if (c->directory == NULL) return c->term->most;
+  double bound = c->bound * c->directory[8ull * c->blocks + block] + 2;
+  return bound < c->term->most ? (uint32_t)bound : c->term->most;
+}
+
+/* ---- The best rows so far: best.c ---- */
+typedef struct ty_ranked {
+  uint64_t birth;
+  uint32_t score;
+  uint32_t at : 31;
+  uint32_t delta : 1;
+} ty_ranked;
+
+/* A heap with the worst at items[0]; afterwards, best first. */
+typedef struct ty_best {
+  ty_ranked *items;
+  uint64_t k, count;
+} ty_best;
+/* A row with less cannot come in; one with as much may, by its birth. */
+static inline uint32_t ty_best_need(const ty_best *b) { return b->count == b->k ? b->items[0].score : 1; }
+void ty_best_offer(ty_best *b, const ty_ranked *one);
+void ty_best_sort(ty_best *b);
+
+/* rank.c: the best top_k rows, in memory that is the caller's to free. */
+ty_status ty_question_rank(const question *q, const ty_filter *filter, uint64_t top_k, ty_best *out, ty_error *err);
+
+#endif

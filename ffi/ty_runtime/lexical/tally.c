@@ -1,0 +1,128 @@
+#include "lexical/tally.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lexical/bits.h"
+#include "lexical/index.h"
+#include "os/fail.h"
+
+#define FIRST_CAPACITY 512u
+/* Texts after which a cache of words pays: it is 384 KiB that come from the system, page by page. */
+#define TEXTS_BEFORE_CACHE 16u
+
+ame_token_cache *ty_token_cache(ame_token_cache **cache, uint32_t *texts) {
+  if (*cache == NULL && (*texts)++ == TEXTS_BEFORE_CACHE) *cache = calloc(1, sizeof **cache);
+  return *cache;
+}
+
+/* Sorts what came and adds up equal terms. */
+static void collapse(ty_tally *t) {
+  ty_sort_by_hash(t->items, t->scratch, t->count);
+  uint64_t kept = 0;
+  for (uint64_t i = 0; i < t->count;) {
+    uint64_t hash = t->items[i] >> 32, tf = 0;
+    for (; i < t->count && t->items[i] >> 32 == hash; i++) tf += (uint32_t)t->items[i];
+    t->failed |= tf > TY_TF_MAX;
+    TY_ASSERT(kept == 0 || t->items[kept - 1] >> 32 < hash);
+    t->items[kept++] = hash << 32 | (uint32_t)tf;
+  }
+  t->count = kept;
+}
+
+/* Room for one more. A long text of few words is added up again and again instead of held token by token. */
+static bool room(ty_tally *t) {
+  if (t->count < t->capacity) return true;
+  if (t->count > 0) collapse(t);
+  if (t->failed || (t->capacity > 0 && t->count <= t->capacity / 2)) return !t->failed;
+  uint64_t capacity = t->capacity == 0 ? FIRST_CAPACITY : 2 * t->capacity;
+  uint64_t *items = capacity <= SIZE_MAX / 16 ? realloc(t->items, (size_t)capacity * sizeof *items) : NULL;
+  if (items != NULL) t->items = items;
+  uint64_t *scratch = items == NULL ? NULL : malloc((size_t)capacity * sizeof *scratch);
+  if (scratch == NULL) {
+    t->failed = true;
+    return false;
+  }
+  free(t->scratch);
+  t->scratch = scratch;
+  t->capacity = capacity;
+  return true;
+}
+
+void ty_tally_term(ty_tally *t, uint32_t hash, uint32_t tf) {
+  if (t->failed || !room(t)) return;
+  t->items[t->count++] = (uint64_t)hash << 32 | tf;
+  t->tokens += tf;
+}
+
+static void take_hash(void *context, uint32_t hash) { ty_tally_term(context, hash, 1); }
+
+void ty_tally_text(ty_tally *t, const ame_kernel *k, ty_slice text) {
+  k->token_hashes(ty_token_cache(&t->cache, &t->texts), text.data, (size_t)text.bytes, take_hash, t);
+}
+
+bool ty_tally_end(ty_tally *t) {
+  if (!t->failed && t->count > 0) collapse(t);
+  return !t->failed && t->tokens <= INT32_MAX;
+}
+
+void ty_tally_clear(ty_tally *t) {
+  t->count = t->tokens = 0;
+  t->failed = false;
+}
+
+void ty_tally_free(ty_tally *t) {
+  free(t->items);
+  free(t->scratch);
+  free(t->cache);
+  memset(t, 0, sizeof *t);
+}
+
+ty_status ty_tally_row(ty_tally *t, const ame_kernel *k, ty_ref row, ty_error *err) {
+  ty_tally_clear(t);
+  ty_term_reader reader;
+  bool has_text, whole = ty_terms_open(&reader, ty_row_terms(row.segment, row.at));
+  ty_slice text = ty_row_text(row.segment, row.at, &has_text);
+  if (ty_terms_are_of_text(&reader, has_text, k)) {
+    ty_tally_text(t, k, text);
+  } else {
+    while (whole && ty_terms_next(&reader)) ty_tally_term(t, reader.hash, reader.tf);
+    if (!whole || reader.seen != reader.distinct || (t->tokens != reader.tokens && !t->failed))
+      return ty_fail(err, TY_CORRUPT, "the stored terms of row %" PRIu64 " are damaged", row.segment->row[row.at]);
+  }
+  if (ty_tally_end(t)) return TY_OK;
+  return ty_fail(err, TY_NO_MEMORY, "not enough memory for the terms of row %" PRIu64, row.segment->row[row.at]);
+}
+
+ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, ty_buffer *out, ty_error *err) {
+  ty_tally_clear(t);
+  ty_tally_text(t, k, text);
+  uint64_t n = t->count;
+  uint8_t *bytes = NULL;
+  bool good = ty_tally_end(t);
+  if (good) {
+    n = t->count;
+    bytes = malloc((size_t)(32 + TY_TERM_MOST * n));
+  }
+  if (bytes != NULL) {
+    bytes[0] = (uint8_t)k->token_version();
+    uint64_t head = 1 + ty_leb_put(bytes + 1, n);
+    head += ty_leb_put(bytes + head, t->tokens);
+    ty_bits_out b = {.data = bytes + head};
+    unsigned parameter = ty_terms_parameter(n);
+    uint64_t next = 0; /* the smallest hash that can follow */
+    for (uint64_t i = 0; i < n; i++) {
+      uint64_t hash = t->items[i] >> 32;
+      TY_ASSERT(hash >= next && (uint32_t)t->items[i] > 0);
+      ty_bits_put_rice(&b, (uint32_t)(hash - next), parameter);
+      ty_bits_put_gamma(&b, (uint32_t)t->items[i]);
+      next = hash + 1;
+    }
+    ty_buffer_append(out, bytes, n == 0 ? 0 : head + ty_bits_end(&b)); /* a text without a term has none, in no bytes */
+  }
+  good = bytes != NULL && !out->failed;
+  free(bytes);
+  if (good) return TY_OK;
+  return ty_fail(err, TY_NO_MEMORY, "not enough memory for the terms of a text of %" PRIu64 " bytes", text.bytes);
+}

@@ -1,0 +1,41 @@
+/* How often a text has each term: what a row's terms are made of, and what a deleted row's share of the statistics is.
+ */
+#ifndef TY_TALLY_H
+#define TY_TALLY_H
+
+#include "lexical/terms.h"
+#include "rows/segment.h"
+#include "ty_runtime.h"
+
+typedef struct ty_tally {
+  uint64_t *items; /* hash << 32 | tf; after ty_tally_end ascending, each hash once */
+  uint64_t *scratch;
+  uint64_t count, capacity;
+  uint64_t tokens;
+  bool failed; /* memory ran out */
+  uint32_t texts;
+  ame_token_cache *cache; /* of the words so far, once it is worth its memory; NULL: none */
+} ty_tally;
+
+void ty_tally_text(ty_tally *t, const ame_kernel *k, ty_slice text); /* adds the text's tokens */
+void ty_tally_term(ty_tally *t, uint32_t hash, uint32_t tf);
+/* Sorts and counts. False where memory ran out or a count leaves its range. */
+bool ty_tally_end(ty_tally *t);
+void ty_tally_clear(ty_tally *t); /* for the next text */
+void ty_tally_free(ty_tally *t);
+
+/* The words' cache of whoever tokenises many texts: made with the first few, kept in *cache. NULL where it is not worth
+ * it, or memory is short. */
+ame_token_cache *ty_token_cache(ame_token_cache **cache, uint32_t *texts);
+
+/* Whether a row's terms are to be made of its text: it has one, and no stored terms of today's way of tokenising. */
+static inline bool ty_terms_are_of_text(const ty_term_reader *stored, bool has_text, const ame_kernel *k) {
+  return has_text && (stored->distinct == 0 || stored->version != k->token_version());
+}
+/* A row's terms, sorted and counted: the stored ones, or where it has a text and no stored ones of today's way of
+ * tokenising, those of the text. */
+ty_status ty_tally_row(ty_tally *t, const ame_kernel *k, ty_ref row, ty_error *err);
+/* Appends a text's terms in the stored form: see terms.h. */
+ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, ty_buffer *out, ty_error *err);
+
+#endif

@@ -1,0 +1,37 @@
+/* Reading a row's terms as they are kept: see terms.h. Writing them is in tally.c. */
+#include <string.h>
+
+#include "lexical/bits.h"
+#include "lexical/index.h"
+
+unsigned ty_terms_parameter(uint64_t distinct) {
+  unsigned top = distinct <= 1 ? 0 : 63 - (unsigned)__builtin_clzll(distinct);
+  return top > 31 ? 0 : 31 - top;
+}
+
+bool ty_terms_open(ty_term_reader *r, ty_slice terms) {
+  memset(r, 0, sizeof *r);
+  if (terms.bytes == 0) return true;
+  r->version = terms.data[0];
+  r->at = terms.data + 1;
+  r->end = terms.data + terms.bytes;
+  if (r->version == 0 || !ty_leb_get(&r->at, r->end, &r->distinct) || !ty_leb_get(&r->at, r->end, &r->tokens))
+    return false;
+  uint64_t left = (uint64_t)(r->end - r->at);
+  r->parameter = ty_terms_parameter(r->distinct);
+  /* So many bits at least for each term, and each term at least once: what breaks this would only waste a caller's
+   * memory. */
+  return r->distinct <= left * 8 / (2 + r->parameter) && r->tokens >= r->distinct && r->tokens <= INT32_MAX;
+}
+
+bool ty_terms_next(ty_term_reader *r) {
+  if (r->seen >= r->distinct) return false;
+  ty_bits b = {.data = r->at, .bytes = (uint64_t)(r->end - r->at), .at = r->bit};
+  uint64_t hash = (r->seen == 0 ? 0 : (uint64_t)r->hash + 1) + ty_bits_rice(&b, r->parameter), tf = ty_bits_gamma(&b);
+  if (!ty_bits_good(&b) || hash > UINT32_MAX || tf == 0 || tf > TY_TF_MAX) return false;
+  r->bit = b.at;
+  r->hash = (uint32_t)hash;
+  r->tf = (uint32_t)tf;
+  r->seen++;
+  return true;
+}

@@ -1,0 +1,196 @@
+/* How the bounds work. A row x is stored beside codes with x = x^ + e, x^ = scale * codes, |e| <= err, |x^| <= norm;
+ * the query likewise, q = q^ + d, |d| <= err_q. Then
+ *
+ *   <q, x> = <q^, x^> + <d, x^> + <q, e>,   so   |<q, x> - <q^, x^>| <= err_q * norm + |q| * err (Cauchy-Schwarz),
+ *
+ * where <q^, x^> is a product of two scales and an integer that the kernel computes exactly. The score that ranks is
+ * not <q, x> but its f32 sum, off by at most dim * 2^-22 * |q| * |x| (the kernel's contract; the textbook bound of any
+ * summation order is a quarter of it), with |x| <= norm + err, plus what is lost among the denormals, less than 2^-149
+ * a product. Add the rounding of the bound's own arithmetic in doubles and no row can score outside of [lower, upper].
+ *
+ * There are two such levels. The 4-bit blocks are read from end to end (ame_kernel.h has their bound, which is
+ * Cauchy-Schwarz for the part of the query across x^ only); rows that survive are bounded again by their 8-bit codes. A
+ * row whose upper bound is below the k-th best lower bound seen so far is out for good. Of the survivors only those
+ * whose estimate itself reaches that threshold get their 8-bit bound at once: an estimate is off by a twentieth of what
+ * the bound allows for, so these raise the threshold, while the others mostly fall behind it before their turn comes at
+ * the end (100,000 x 384 clustered rows: 3,800 survivors on the way, 100 at the end). What is left is scored in f32,
+ * the most promising first, until the next one's upper bound is below the k-th best score. Rows stored in four bits are
+ * their own 4-bit codes: they have one level.
+ *
+ * Everything is said of inner products. For L2 the score -|q - x|^2 = 2 (<q, x> - |x|^2 / 2) - |q|^2 grows with <q, x>
+ * + bias, where bias = -|x|^2 / 2 is kept with the codes; what bounds call a value is then (score + |q|^2) / 2.
+ *
+ * Every figure that could overflow is a double: squares of f32 reach 1e77 and dimensions 65,536, far from 1e308. A
+ * summary that is infinite itself (a row of 1e38s) yields the bounds -inf and +inf, that is: score it.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "scan/inside.h"
+
+/* Notes a row between two bounds; NaN and infinite widths mean that nothing is known. `least` and `most` are what is
+ * known otherwise: where all rows have much in common, codes of the rest are finer in four bits than those of the whole
+ * in eight. */
+static inline void note(ty_scanner *s, uint64_t at, double middle, double half, double least, double most) {
+  bool known = half <= DBL_MAX && fabs(middle) <= DBL_MAX; /* false for infinity and for inf * 0 */
+  double low = known ? middle - half : -INFINITY, high = known ? middle + half : INFINITY;
+  if (low < least) low = least;
+  if (high > most) high = most;
+  if (low > s->value_most) low = s->value_most;
+  if (high < s->value_least) high = s->value_least;
+  if (high < s->bounds.threshold) return;
+  s->candidates.items[s->candidates.count++] = (scan_candidate){high, at};
+  bounds_offer(&s->bounds, low);
+}
+
+static inline void note_i8(ty_scanner *s, uint64_t at, const ame_code_info *x, int32_t dot, double least, double most) {
+  double middle = s->scale * (double)x->scale * (double)dot;
+  double half = s->per_norm * (double)x->norm + s->per_err * (double)x->err + s->slack;
+  if (s->c->metric == TY_L2) {
+    middle += (double)x->bias;
+    half += fabs((double)x->bias) * 0x1p-22;
+    half += (fabs(s->squared - 2 * middle) + 2 * half) * s->l2_rounding;
+  }
+  note(s, at, middle, half, least, most);
+}
+
+/* Bounds a whole chunk by its 8-bit codes, in one call to the kernel. */
+static void second_level_whole(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n,
+                               const uint16_t *offsets, uint32_t selected) {
+  int32_t dots[CHUNK_ROWS];
+  uint64_t mark = segment->is_base ? 0 : DELTA_BIT;
+  s->k->dot_i8(s->query_codes, segment->codes + first * s->stride, n, s->stride, dots);
+  for (uint32_t i = 0; i < selected; i++)
+    note_i8(s, (first + offsets[i]) | mark, segment->info + first + offsets[i], dots[offsets[i]], -INFINITY, INFINITY);
+}
+
+static void prefetch_codes(const ty_scanner *s, const ty_segment *segment, uint64_t at) {
+  const int8_t *codes = segment->codes + at * s->stride;
+  for (uint64_t line = 0; line < s->stride && line < 1024; line += 64) __builtin_prefetch(codes + line);
+  __builtin_prefetch(segment->info + at);
+}
+
+/* Bounds some rows of a chunk by their 8-bit codes. All are asked of the memory before the first is looked at:
+ * scattered rows would otherwise wait for it one by one. To look at them only after the next chunk was screened gained
+ * nothing. `known` may be NULL. */
+static void second_level(ty_scanner *s, const ty_segment *segment, uint64_t first, const uint16_t *offsets,
+                         uint32_t selected, const scan_range *known) {
+  uint64_t mark = segment->is_base ? 0 : DELTA_BIT;
+  for (uint32_t i = 0; i < selected; i++) prefetch_codes(s, segment, first + offsets[i]);
+  for (uint32_t i = 0; i < selected; i++) {
+    uint64_t at = first + offsets[i];
+    int32_t dot;
+    s->k->dot_i8(s->query_codes, segment->codes + at * s->stride, 1, s->stride, &dot);
+    note_i8(s, at | mark, segment->info + at, dot, known == NULL ? -INFINITY : known[i].least,
+            known == NULL ? INFINITY : known[i].most);
+  }
+}
+
+typedef struct screened {
+  uint16_t survivors[CHUNK_BLOCKS + 1];
+  float middle[(CHUNK_BLOCKS + 1) * AME_BLOCK_ROWS], half[(CHUNK_BLOCKS + 1) * AME_BLOCK_ROWS];
+} screened;
+
+/* What the 4-bit bounds are compared with. L2: a row's squared distance d is rounded by l2_rounding * d, and d <= 2
+ * |q|^2 + 4 |bias|; the second part is in per_bias, the first one in the anchor's slack. */
+static float screen_threshold(const ty_scanner *s, int which) {
+  if (!s->screen[which].proved) return -INFINITY;
+  return nextafterf((float)(s->bounds.threshold - s->screen[which].value - s->screen[which].slack), -INFINITY);
+}
+
+/* One chunk of at most CHUNK_ROWS rows, from anywhere in a block to anywhere in another. `wanted` names the rows, or is
+ * NULL where all live ones are: whether a row is live is then asked of the few that survive. */
+static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, const uint16_t *wanted,
+                        uint32_t wanted_count) {
+  screened found;
+  uint16_t offsets[CHUNK_ROWS];
+  uint32_t survivors = 0;
+  uint64_t block = first / AME_BLOCK_ROWS, block_bytes = AME_BLOCK_BYTES(s->dim);
+  uint32_t skip = (uint32_t)(first % AME_BLOCK_ROWS), blocks = (skip + n + AME_BLOCK_ROWS - 1) / AME_BLOCK_ROWS;
+  TY_ASSERT(blocks <= CHUNK_BLOCKS + 1);
+  int which = segment->is_base ? 0 : 1;
+  s->k->screen_i4(&s->screen[which].query, segment->blocks + block * block_bytes, blocks, s->dim,
+                  screen_threshold(s, which), found.survivors, found.middle, found.half);
+  if (wanted == NULL) {
+    for (uint32_t b = 0; b < blocks; b++) {
+      for (uint32_t bits = found.survivors[b]; bits != 0; bits &= bits - 1) {
+        uint32_t at =
+            b * AME_BLOCK_ROWS + (uint32_t)__builtin_ctz(bits); /* counted from the start of the first block */
+        if (at < skip || at - skip >= n || segment->dead[first + (at - skip)]) continue;
+        offsets[survivors++] = (uint16_t)(at - skip);
+      }
+    }
+  } else {
+    for (uint32_t i = 0; i < wanted_count; i++) {
+      uint32_t at = skip + wanted[i];
+      offsets[survivors] = wanted[i];
+      survivors += (found.survivors[at / AME_BLOCK_ROWS] >> (at % AME_BLOCK_ROWS)) & 1u;
+    }
+  }
+  uint64_t mark = segment->is_base ? 0 : DELTA_BIT;
+  double value = s->screen[which].value, slack = s->screen[which].proved ? s->screen[which].slack : INFINITY;
+  if (segment->codes == NULL) {
+    for (uint32_t i = 0; i < survivors; i++) {
+      uint32_t at = skip + offsets[i];
+      note(s, (first + offsets[i]) | mark, value + (double)found.middle[at], (double)found.half[at] + slack, -INFINITY,
+           INFINITY);
+    }
+    return;
+  }
+  uint32_t promising = 0;
+  scan_range known[CHUNK_ROWS];
+  for (uint32_t i = 0; i < survivors; i++) {
+    uint32_t at = skip + offsets[i];
+    double middle = value + (double)found.middle[at], half = (double)found.half[at] + slack, upper = middle + half;
+    if (middle < s->bounds.threshold && upper <= DBL_MAX) {
+      if (upper < s->value_least) upper = s->value_least;
+      s->coarse.items[s->coarse.count++] = (scan_candidate){upper, (first + offsets[i]) | mark};
+    } else {
+      bool bounded = half <= DBL_MAX && fabs(middle) <= DBL_MAX;
+      known[promising] = bounded ? (scan_range){middle - half, upper} : (scan_range){-INFINITY, INFINITY};
+      offsets[promising++] = offsets[i];
+    }
+  }
+  second_level(s, segment, first, offsets, promising, known);
+}
+
+void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
+  TY_ASSERT(n > 0 && n <= CHUNK_ROWS && first + n <= segment->count);
+  TY_ASSERT(s->candidates.capacity - s->candidates.count >= n && s->coarse.capacity - s->coarse.count >= n);
+  bool screens = s->screen[segment->is_base ? 0 : 1].proved || segment->codes == NULL;
+  if (screens && ty_filter_live_only(s->filter, segment)) {
+    s->counts.screened += n;
+    first_level(s, segment, first, n, NULL, 0);
+    return;
+  }
+  uint16_t offsets[CHUNK_ROWS];
+  uint32_t selected = ty_filter_select(s->filter, segment, first, n, offsets);
+  s->counts.screened += selected;
+  if (selected == 0) return;
+  /* A block costs what two scattered rows cost: for few rows their 8-bit codes are read at once. */
+  if (screens && (segment->codes == NULL || selected > n / 8)) first_level(s, segment, first, n, offsets, selected);
+  else if (selected > n - n / 8) second_level_whole(s, segment, first, n, offsets, selected);
+  else second_level(s, segment, first, offsets, selected, NULL);
+}
+
+bool scan_refine(ty_scanner *s) {
+  enum { AHEAD = 8 };
+  candidates_drop(&s->coarse, s->bounds.threshold);
+  const scan_candidate *coarse = s->coarse.items;
+  uint64_t n = s->coarse.count;
+  if (n == 0) return true;
+  if (!candidates_reserve(&s->candidates, n, s->bounds.threshold)) return false;
+  for (uint64_t i = 0; i < n + AHEAD; i++) {
+    if (i < n && coarse[i].upper >= s->bounds.threshold) {
+      ty_ref ref = scan_ref(s, coarse[i].at);
+      prefetch_codes(s, ref.segment, ref.at);
+    }
+    if (i < AHEAD || coarse[i - AHEAD].upper < s->bounds.threshold) continue;
+    ty_ref ref = scan_ref(s, coarse[i - AHEAD].at);
+    int32_t dot;
+    s->k->dot_i8(s->query_codes, ref.segment->codes + ref.at * s->stride, 1, s->stride, &dot);
+    note_i8(s, coarse[i - AHEAD].at, ref.segment->info + ref.at, dot, -INFINITY, coarse[i - AHEAD].upper);
+  }
+  s->coarse.count = 0;
+  return true;
+}
