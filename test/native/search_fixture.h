@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "../../ffi/ty_runtime/rows/block.h"
-#include "../../ffi/ty_runtime/calls/search.h"
+#include "../../ffi/ty_runtime/rows/vector.h"
+#include "../../ffi/ty_runtime/calls/calls.h"
 #include "../../ffi/ty_runtime/ivf/builder.h"
 #include "../../ffi/ty_runtime/lexical/index.h"
 #include "../../ffi/ty_runtime/lexical/runs.h"
 #include "../../ffi/ty_runtime/scan/scanner.h"
-#include "../../ffi/ty_runtime/store.h"
-#include "../../ffi/ty_runtime/validate.h"
+#include "../../ffi/ty_runtime/validate/validate.h"
 
 typedef struct model_row { /* what the naive answers are computed from */
   uint64_t row;
@@ -26,7 +26,6 @@ typedef struct model_row { /* what the naive answers are computed from */
 typedef struct fixture {
   ty_env env;
   ty_collection c;
-  struct ty_store store; /* without a file */
   ty_resident resident;
   model_row *rows; /* base first, by position, then the delta */
   uint64_t count;
@@ -155,7 +154,6 @@ static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base,
   f->env.run_chunk = TY_RUN_CHUNK;
   ty_os_init(&f->env.os);
   f->c.env = &f->env;
-  f->c.store = &f->store;
   f->resident.let_go = no_let_go;
   f->c.resident = &f->resident;
   f->c.dim = dim;

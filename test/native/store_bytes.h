@@ -3,7 +3,7 @@
 #define STORE_BYTES_H
 
 #include "../../ffi/ty_runtime/lexical/format.h"
-#include "../../ffi/ty_runtime/store.h"
+#include "../../ffi/ty_runtime/state/ids.h"
 #include "store_files.h"
 
 /* ---- Reserved fields ------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 #ifndef STORE_FILES_H
 #define STORE_FILES_H
 
-#include "../../ffi/ty_runtime/format.h"
+#include "../../ffi/ty_runtime/disk/format.h"
 #include "store_model.h"
 
 typedef struct file {

@@ -5,7 +5,7 @@
  * Without mended checksums, damage is also to be detected: by open, by ty_verify, or else the answers are right
  * (padding).
  */
-#include "../../ffi/ty_runtime/format.h"
+#include "../../ffi/ty_runtime/disk/format.h"
 #include "store_files.h"
 
 static ty_env *env;

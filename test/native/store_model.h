@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "../../ffi/ty_runtime/store.h"
-#include "../../ffi/ty_runtime/validate.h"
+#include "../../ffi/ty_runtime/state/state.h"
+#include "../../ffi/ty_runtime/validate/validate.h"
 #include "check.h"
 
 #define DIM  20u

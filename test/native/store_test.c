@@ -2,8 +2,8 @@
  * every system call. */
 #include <pthread.h>
 #include <stdatomic.h>
-#include "../../ffi/ty_runtime/format.h"
-#include "../../ffi/ty_runtime/store.h"
+#include "../../ffi/ty_runtime/disk/format.h"
+#include "../../ffi/ty_runtime/state/state.h"
 #include "store_model.h"
 
 /* More system calls than any operation makes. */

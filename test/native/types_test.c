@@ -2,8 +2,8 @@
  * than the manifest says, and bases that lack a section. */
 #include <math.h>
 
-#include "../../ffi/ty_runtime/format.h"
-#include "../../ffi/ty_runtime/store.h"
+#include "../../ffi/ty_runtime/disk/format.h"
+#include "../../ffi/ty_runtime/state/state.h"
 #include "store_model.h"
 
 static ty_env *env;

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include "../../ffi/ty_runtime/ivf/builder.h"
 #include "../../ffi/ty_runtime/lexical/index.h"
-#include "../../ffi/ty_runtime/store.h"
+#include "../../ffi/ty_runtime/state/ids.h"
 #include "store_model.h"
 
 static ty_env *env;
@@ -54,7 +54,7 @@ static void break_values(ty_collection *c) {
 }
 
 static void break_tables(ty_collection *c) {
-  struct ty_store *s = c->store;
+  struct ty_state *s = c->state;
   ty_id_slot *slots = s->id_table.data;
   ty_place *order = s->order.data, *base_at = s->base_at.data;
   uint64_t used = 0, born = 0, dead = 0;
@@ -105,12 +105,13 @@ static void break_indexes(ty_collection *c) {
 }
 
 static void break_change(ty_collection *c) {
-  struct ty_store *s = c->store;
-  BROKEN(s->ops, s->ops + 1, "unsaved operations");
+  struct ty_store *store = c->store;
+  struct ty_state *s = c->state;
+  BROKEN(store->ops, store->ops + 1, "unsaved operations");
   BROKEN(s->killed_count, s->killed_count - 1, "are noted");
   BROKEN(s->kept_rows, s->kept_rows - 1, "a change remembers");
-  BROKEN(s->lock_fd, -1, "lock");
-  BROKEN(s->chunks[0].used, s->chunks[0].used - 64, "unsaved operation");
+  BROKEN(store->lock_fd, -1, "lock");
+  BROKEN(store->chunks[0].used, store->chunks[0].used - 64, "unsaved operation");
 }
 
 /* A collection with everything in it, and a change under way. */
@@ -145,7 +146,7 @@ static void test_each(uint64_t seed) {
   while (c->delta.live < 4 || c->base.live == c->base.count) random_changes(c, &m, 8);
   CHECK(ty_save(c, &err) == TY_OK && ty_begin(c, &err) == TY_OK);
   do random_changes(c, &m, 8);
-  while (c->store->killed_count == 0 || c->delta.count == c->store->kept_rows || c->base.live == 0);
+  while (c->state->killed_count == 0 || c->delta.count == c->state->kept_rows || c->base.live == 0);
   ty_place place;
   CHECK(ty_place_of_row(c, c->store->first_row, &place)); /* makes the table of row numbers */
   CHECK(model_equal(c, &m));

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <pthread.h>
 
-#include "../../ffi/ty_runtime/store.h"
+#include "../../ffi/ty_runtime/state/state.h"
 #include "../../ffi/ty_runtime/rows/weights.h"
 #include "store_model.h"
 

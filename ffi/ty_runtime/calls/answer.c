@@ -1,4 +1,4 @@
-#include "calls/answer.h"
+#include "calls/calls.h"
 
 #include <string.h>
 

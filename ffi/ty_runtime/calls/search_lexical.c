@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "calls/search.h"
-#include "cost.h"
-#include "store.h"
+#include "calls/calls.h"
+#include "calls/cost.h"
+#include "state/state.h"
 
 /* A query's bytes that are tokenised wherever it was asked: a few hundred microseconds. */
 #define QUERY_BYTES_HERE ((uint64_t)64 << 10)

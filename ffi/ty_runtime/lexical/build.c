@@ -11,51 +11,9 @@
 
 #define ROWS_PER_LOOK 256u
 
-ty_status ty_builder_no_memory(ty_error *err) {
-  return ty_fail(err, TY_NO_MEMORY, "not enough memory to build the lexical index");
-}
-
-void *ty_builder_room(ty_lexical_builder *b, ty_growing *g, uint64_t bytes) {
-  if (g->memory.data == NULL || g->memory.bytes - g->used < bytes) {
-    uint64_t wanted = g->used + g->used / 2 + bytes + 4096;
-    if (!ty_spill_grow(ty_dir_of(b->r->c), &g->memory, g->used, wanted)) {
-      b->failed = true;
-      return NULL;
-    }
-  }
-  void *at = (uint8_t *)g->memory.data + g->used;
-  g->used += bytes;
-  return at;
-}
-
-static void hand_on(ty_lexical_builder *b, const void *data, uint64_t bytes) {
-  if (!b->unwritten && !b->sink->put(b->sink->ctx, data, bytes)) b->unwritten = true;
-}
-
-void ty_builder_put(ty_lexical_builder *b, const void *data, uint64_t bytes) {
-  if (bytes == 0) return;
-  if (bytes > TY_BUILD_OUT - b->held) {
-    hand_on(b, b->out, b->held);
-    b->held = 0;
-  }
-  if (bytes > TY_BUILD_OUT) {
-    hand_on(b, data, bytes);
-    return;
-  }
-  memcpy(b->out + b->held, data, (size_t)bytes);
-  b->held += bytes;
-}
-
 static void pad(ty_lexical_builder *b, uint64_t bytes) {
   static const uint8_t zeros[64];
   ty_builder_put(b, zeros, bytes);
-}
-
-ty_status ty_builder_look(ty_lexical_builder *b, double part) {
-  ty_phases_set(&b->r->phases, TY_PHASE_LEXICAL, (uint64_t)(part * 1e6), 1000000);
-  if (b->unwritten) return TY_IO;
-  if (!ty_cancelled(b->r->phases.progress)) return TY_OK;
-  return ty_fail(b->err, TY_CANCELLED, "the build of the lexical index was cancelled");
 }
 
 /* ---- The rows ---- */
@@ -134,7 +92,7 @@ static ty_status build(ty_lexical_builder *b) {
   pad(b, place.foot - place.entries - b->entries.used);
   b->foot.crc = k->crc32c(k->crc32c(0, &head, sizeof head), &b->foot, sizeof b->foot - sizeof b->foot.crc);
   ty_builder_put(b, &b->foot, sizeof b->foot);
-  hand_on(b, b->out, b->held);
+  ty_builder_flush(b);
   return b->unwritten ? TY_IO : TY_OK;
 }
 

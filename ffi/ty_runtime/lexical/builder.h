@@ -44,7 +44,8 @@ typedef struct ty_lexical_builder {
 
 /* Room for so many bytes at the end; NULL, and `failed`, where memory ran out. */
 void *ty_builder_room(ty_lexical_builder *b, ty_growing *g, uint64_t bytes);
-void ty_builder_put(ty_lexical_builder *b, const void *data, uint64_t bytes); /* to the sink */
+void ty_builder_put(ty_lexical_builder *b, const void *data, uint64_t bytes); /* to the sink, some at a time */
+void ty_builder_flush(ty_lexical_builder *b);                                 /* all of it */
 ty_status ty_builder_look(ty_lexical_builder *b, double part); /* progress, cancel and the sink's failure */
 ty_status ty_builder_no_memory(ty_error *err);
 static inline const uint32_t *ty_builder_lengths(const ty_lexical_builder *b) { return b->lengths.memory.data; }

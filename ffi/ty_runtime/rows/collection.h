@@ -75,7 +75,8 @@ struct ty_collection {
   ty_lexical *lexical_index; /* NULL: not built */
   ty_weights *weights;
   ty_resident *resident;
-  struct ty_store *store; /* files, lock, id table, unsaved operations: store.h */
+  struct ty_store *store; /* its files: disk/disk.h */
+  struct ty_state *state; /* changes, and tables over the rows: state/state.h */
   pthread_mutex_t submitted_lock;
   pthread_cond_t submitted_none;
   uint64_t submitted; /* calls handed to ty_submit that have not returned: closing waits for them */

@@ -1,0 +1,66 @@
+/* Begin, save, roll back, and look for what others saved. */
+#include "disk/lock.h"
+#include "state/commit.h"
+#include "state/load.h"
+#include "state/rebase.h"
+#include "state/state.h"
+#include "state/undo.h"
+
+ty_status ty_begin(ty_collection *c, ty_error *err) {
+  struct ty_state *s = c->state;
+  pthread_mutex_lock(&s->change);
+  ty_status status = TY_OK;
+  if (atomic_load(&s->writing)) status = ty_fail(err, TY_STATE, "a change is under way on this handle already");
+  if (status == TY_OK) {
+    status = ty_lock_take(c, err);
+    if (status == TY_OK) {
+      pthread_rwlock_wrlock(&c->lock);
+      status = ty_follow(c, true, err);
+      if (status == TY_OK) {
+        if (c->generation > 0 && !c->store->marker_gone) ty_first_end(c);
+        ty_mark(c);
+        s->changed = false;
+        TY_ASSERT(c->store->lock_fd >= 0 && c->store->ops == 0 && s->killed_count == 0 &&
+                  s->kept_rows == c->delta.count);
+        atomic_store(&s->writing, true);
+      }
+      pthread_rwlock_unlock(&c->lock);
+      if (status != TY_OK) ty_lock_drop(c);
+    }
+  }
+  pthread_mutex_unlock(&s->change);
+  return status;
+}
+
+ty_status ty_save(ty_collection *c, ty_error *err) {
+  ty_status status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  bool unknown = false;
+  /* A change may have been held for minutes. */
+  status = ty_lock_still(c, err);
+  if (status != TY_OK) {
+    unknown = true;
+  } else if (c->generation == 0) {
+    ty_rebase_wish keep = ty_rebase_keep(c);
+    status = ty_rebase_run(c, &keep, NULL, &unknown, err);
+  } else if (c->state->changed) {
+    status = ty_save_changes(c, &unknown, err);
+  }
+  return ty_change_end(c, status, unknown);
+}
+
+void ty_rollback(ty_collection *c) {
+  pthread_mutex_lock(&c->state->change);
+  if (!atomic_load(&c->state->writing)) {
+    pthread_mutex_unlock(&c->state->change);
+    return;
+  }
+  ty_change_end(c, TY_CANCELLED, false);
+}
+
+ty_status ty_refresh(ty_collection *c, ty_error *err) {
+  if (atomic_load(&c->state->writing)) return ty_fail(err, TY_STATE, "a change is under way: save or roll back first");
+  ty_status status = ty_enter(c, err);
+  if (status == TY_OK) ty_leave(c);
+  return status;
+}

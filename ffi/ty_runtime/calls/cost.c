@@ -1,0 +1,70 @@
+#include "calls/cost.h"
+
+#include "ivf/ivf.h"
+#include "os/fail.h"
+#include "rows/weights.h"
+
+/* A row that is weighed takes 2 us, one whose terms are counted some 10, a posting 1 ns. */
+#define BYTES_PER_WEIGHED ((uint64_t)64 << 10)
+#define BYTES_PER_COUNTED ((uint64_t)256 << 10)
+#define BYTES_PER_POSTING 32u
+
+static uint64_t times(uint64_t n, uint64_t bytes) {
+  uint64_t out;
+  return ty_mul(n, bytes, &out) ? out : UINT64_MAX;
+}
+
+static uint64_t plus(uint64_t a, uint64_t b) {
+  uint64_t out;
+  return ty_add(a, b, &out) ? out : UINT64_MAX;
+}
+
+/* Of the base's rows `first` .. `end`: those of parts that are read by lists count for the share that is read on
+ * average. */
+static uint64_t base_rows(const ty_collection *c, uint64_t first, uint64_t end, bool near) {
+  uint64_t rows = end - first;
+  for (uint32_t i = 0; near && c->ivf != NULL && i < c->ivf->count; i++) {
+    const ty_ivf_part *part = &c->ivf->parts[i];
+    uint64_t from = part->list_starts[0], to = part->list_starts[part->nlist];
+    if (from < first || to > end || part->nlist == 0) continue;
+    rows -= (to - from) - (uint64_t)((double)(to - from) * part->nprobe / part->nlist);
+  }
+  return rows;
+}
+
+uint64_t ty_search_cost(const ty_collection *c, const ty_filter *filter, bool near, bool weighted) {
+  uint64_t cost = weighted ? times(ty_weights_pending(c), BYTES_PER_WEIGHED) : 0, rows, compared = c->delta.count;
+  if (filter->none) return cost;
+  if (filter->all) {
+    rows = base_rows(c, filter->first, filter->first + filter->count, near) + c->delta.count;
+    compared = 0;
+  } else {
+    uint64_t live = c->dicts[filter->column].live[filter->code];
+    rows = live;
+    if (filter->column == 0)
+      rows = base_rows(c, filter->first, filter->first + filter->count, near) + (live < compared ? live : compared);
+    else compared += c->base.count;
+  }
+  return plus(cost, plus(times(rows, c->dim), times(compared, sizeof(uint32_t))));
+}
+
+uint64_t ty_lexical_sync_cost(ty_lexical *x, const ty_collection *c) {
+  return times(ty_lexical_pending(x, c), BYTES_PER_COUNTED);
+}
+
+uint64_t ty_question_cost(const question *q, const ty_filter *filter) {
+  const ty_collection *c = q->c;
+  double share = c->base.count == 0 ? 0 : (double)filter->count / (double)c->base.count, postings = 0;
+  for (uint32_t i = 0; i < q->count && !filter->none; i++) {
+    const query_term *t = &q->terms[i];
+    postings += (double)t->stored.df * share;
+    if (t->added != TY_NO_TERM) postings += (double)q->x->change[t->added].added;
+  }
+  return times((uint64_t)postings, BYTES_PER_POSTING);
+}
+
+ty_status ty_cost_check(uint64_t cost, uint64_t most, ty_error *err) {
+  if (most == 0 || cost <= most) return TY_OK;
+  return ty_fail(err, TY_LARGE, "the question reads more than %llu bytes: ask it on a worker",
+                 (unsigned long long)most);
+}

@@ -1,0 +1,87 @@
+/* What a process has once, and the opening and closing of collections. */
+#include <stdlib.h>
+#include <string.h>
+#include "lexical/runs.h"
+#include "state/load.h"
+#include "state/state.h"
+#include "work/pool.h"
+
+uint32_t ty_abi_version(void) { return TY_ABI_VERSION; }
+
+ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, ty_error *err) {
+  *out = NULL;
+  if (kernel == NULL || kernel->abi != AME_ABI_VERSION || kernel->size != sizeof(ame_kernel))
+    return ty_fail(err, TY_ABI, "the kernel's table is of version %u and %u bytes, expected were %u and %u",
+                   kernel == NULL ? 0 : kernel->abi, kernel == NULL ? 0 : kernel->size, AME_ABI_VERSION,
+                   (unsigned)sizeof(ame_kernel));
+  if (threads < 1 || threads > 256) return ty_fail(err, TY_INVALID, "%u threads: allowed are 1 to 256", threads);
+  ty_env *env = calloc(1, sizeof *env);
+  if (env == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for an environment");
+  env->kernel = kernel;
+  ty_os_init(&env->os);
+  env->spill_from = TY_SPILL_FROM;
+  env->spill_leave = TY_SPILL_LEAVE;
+  env->run_memory = TY_RUN_MEMORY;
+  env->run_chunk = TY_RUN_CHUNK;
+  ty_status status = ty_pool_open(threads, &env->pool, err);
+  if (status != TY_OK) {
+    free(env);
+    return status;
+  }
+  *out = env;
+  return TY_OK;
+}
+
+void ty_env_close(ty_env *env) {
+  if (env == NULL) return;
+  ty_pool_close(env->pool);
+  free(env);
+}
+
+ty_status ty_collection_new(ty_env *env, const char *dir, const uint8_t *schema, uint64_t schema_bytes,
+                            ty_collection **out, ty_error *err) {
+  *out = NULL;
+  ty_schema parsed;
+  ty_collection *c = NULL;
+  ty_status status = ty_schema_read((ty_slice){schema, schema_bytes}, &parsed, err);
+  if (status == TY_OK) status = ty_shell(env, dir, &c, err);
+  if (status == TY_OK) status = ty_adopt_schema(c, &parsed, err);
+  if (status != TY_OK) {
+    ty_shell_free(c);
+    return status;
+  }
+  *out = c;
+  return TY_OK;
+}
+
+ty_status ty_collection_open(ty_env *env, const char *dir, ty_collection **out, ty_error *err) {
+  *out = NULL;
+  ty_collection *c = NULL;
+  ty_status status = ty_shell(env, dir, &c, err);
+  if (status == TY_OK) status = ty_follow(c, false, err);
+  if (status != TY_OK) {
+    ty_shell_free(c);
+    return status;
+  }
+  *out = c;
+  return TY_OK;
+}
+
+void ty_collection_close(ty_collection *c) {
+  if (c == NULL) return;
+  pthread_mutex_lock(&c->submitted_lock);
+  while (c->submitted > 0) pthread_cond_wait(&c->submitted_none, &c->submitted_lock);
+  pthread_mutex_unlock(&c->submitted_lock);
+  ty_rollback(c);
+  ty_shell_free(c);
+}
+
+uint64_t ty_test_fail(ty_env *env, uint64_t nth, int32_t sys_errno, uint32_t sticky) {
+  ty_os *os = &env->os;
+  __atomic_store_n(&os->fail_nth, 0, __ATOMIC_RELAXED);
+  uint64_t calls = __atomic_exchange_n(&os->calls, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&os->fail_errno, sys_errno, __ATOMIC_RELAXED);
+  __atomic_store_n(&os->fail_sticky, sticky, __ATOMIC_RELAXED);
+  __atomic_store_n(&os->fail_nth, nth, __ATOMIC_RELAXED);
+  return calls;
+}

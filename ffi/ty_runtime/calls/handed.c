@@ -1,0 +1,49 @@
+#include "calls/handed.h"
+
+#include <string.h>
+
+#include "state/state.h"
+
+static ty_status check_ends(const uint8_t *bytes, const uint64_t *ends, uint64_t n, uint64_t least, uint64_t most,
+                            const char *what, ty_error *err) {
+  if (n > 0 && ends == NULL) return ty_fail(err, TY_INVALID, "the %s are missing", what);
+  uint64_t before = 0;
+  for (uint64_t i = 0; i < n; i++) {
+    if (ends[i] < before)
+      return ty_fail(err, TY_INVALID, "the ends of the %s are not ascending at row %llu", what, (unsigned long long)i);
+    if (ends[i] - before < least || ends[i] - before > most)
+      return ty_fail(err, TY_INVALID, "one of the %s has %llu bytes, allowed are %llu to %llu", what,
+                     (unsigned long long)(ends[i] - before), (unsigned long long)least, (unsigned long long)most);
+    before = ends[i];
+  }
+  if (before > 0 && bytes == NULL) return ty_fail(err, TY_INVALID, "the %s are missing", what);
+  return TY_OK;
+}
+
+ty_status ty_check_ids(const uint8_t *ids, const uint64_t *ends, uint64_t n, ty_error *err) {
+  ty_status status = check_ends(ids, ends, n, 1, TY_ID_MAX, "ids", err);
+  if (status == TY_OK && n > 0 && memchr(ids, 0, (size_t)ends[n - 1]) != NULL)
+    return ty_fail(err, TY_INVALID, "an id holds a NUL");
+  return status;
+}
+
+ty_status ty_check_put(const ty_collection *c, const ty_put_args *a, ty_error *err) {
+  uint64_t floats, keys;
+  if (a->mode > TY_UPDATE) return ty_fail(err, TY_INVALID, "an unknown mode of put");
+  if (a->n > TY_ROWS_MAX || !ty_mul(a->n, c->dim, &floats) || !ty_mul(a->n, c->columns, &keys))
+    return ty_fail(err, TY_INVALID, "too many rows in one call");
+  if (a->n > 0 && a->vectors == NULL) return ty_fail(err, TY_INVALID, "the vectors are missing");
+  ty_status status = ty_check_ids(a->ids, a->id_ends, a->n, err);
+  if (status == TY_OK && (a->metas != NULL || a->meta_ends != NULL))
+    status = check_ends(a->metas, a->meta_ends, a->n, 0, TY_META_MAX, "metadata", err);
+  if (status == TY_OK && (a->texts != NULL || a->text_ends != NULL))
+    status = check_ends(a->texts, a->text_ends, a->n, 0, TY_TEXT_MAX, "texts", err);
+  if (status == TY_OK) status = check_ends(a->keys, a->key_ends, keys, 0, TY_KEY_MAX, "filter values", err);
+  if (status == TY_OK && !c->env->kernel->all_finite(a->vectors, (size_t)floats)) {
+    uint64_t at = 0;
+    while (c->env->kernel->all_finite(a->vectors + at, 1)) at++;
+    status = ty_fail(err, TY_INVALID, "vectors[%llu][%llu] " TY_NOT_FINITE, (unsigned long long)(at / c->dim),
+                     (unsigned long long)(at % c->dim));
+  }
+  return status;
+}

@@ -1,0 +1,51 @@
+/* The long operations: compaction and the building of indexes. Each is one rewrite of the base with another wish. */
+#include "ivf/ivf.h"
+#include "lexical/lexical.h"
+#include "state/rebase.h"
+#include "state/state.h"
+
+ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progress, ty_error *err) {
+  ty_status status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  bool unknown = false;
+  uint64_t total = ty_total_rows(c), live = c->base.live + c->delta.live;
+  ty_rebase_wish wish = ty_rebase_keep(c);
+  status = ty_rebase_run(c, &wish, progress, &unknown, err);
+  args->reclaimed_rows = status == TY_OK ? total - live : 0;
+  args->live_rows = status == TY_OK ? live : 0;
+  return ty_change_end(c, status, unknown);
+}
+
+ty_status ty_build_ivf(ty_collection *c, ty_ivf_args *args, ty_progress *progress, ty_error *err) {
+  args->built = 0;
+  ty_status status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  bool unknown = false;
+  if (!(args->target_recall > 0 && args->target_recall <= 1)) {
+    status = ty_fail(err, TY_INVALID, "target_recall is not in (0, 1]");
+  } else {
+    ty_rebase_wish wish = ty_rebase_keep(c);
+    wish.ivf = wish.retrain = true;
+    wish.ivf_min_rows = args->min_rows;
+    wish.ivf_target_recall = args->target_recall;
+    status = ty_rebase_run(c, &wish, progress, &unknown, err);
+    if (status == TY_OK) args->built = c->ivf == NULL ? 0 : c->ivf->count;
+  }
+  return ty_change_end(c, status, unknown);
+}
+
+ty_status ty_build_lexical(ty_collection *c, ty_lexical_args *args, ty_progress *progress, ty_error *err) {
+  ty_status status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  bool unknown = false;
+  if (!c->lexical) {
+    status = ty_fail(err, TY_STATE, "the collection was created without lexical search");
+  } else if ((status = ty_lexical_check(args->k1, args->b, err)) == TY_OK) {
+    ty_rebase_wish wish = ty_rebase_keep(c);
+    wish.lexical = true;
+    wish.k1 = args->k1;
+    wish.b = args->b;
+    status = ty_rebase_run(c, &wish, progress, &unknown, err);
+  }
+  return ty_change_end(c, status, unknown);
+}

@@ -1,0 +1,149 @@
+/* Questions that score nothing: by id, in order, counts, samples, the manifest. */
+#include <stdlib.h>
+#include <string.h>
+#include "calls/calls.h"
+#include "calls/handed.h"
+#include "disk/manifest.h"
+#include "rows/vector.h"
+#include "state/ids.h"
+#include "state/state.h"
+
+/* The code a filter asks for. `any` where there is no filter; a value that no row has is TY_NO_CODE. */
+typedef struct ty_eq {
+  bool any;
+  uint32_t column, code;
+} ty_eq;
+
+static ty_status read_filter(const ty_collection *c, uint64_t column, const uint8_t *key, uint64_t key_bytes,
+                             ty_eq *out, ty_error *err) {
+  *out = (ty_eq){.any = column == TY_NO_FILTER};
+  if (out->any) return TY_OK;
+  if (column >= c->columns)
+    return ty_fail(err, TY_INVALID, "there is no filter column %llu", (unsigned long long)column);
+  out->column = (uint32_t)column;
+  out->code = ty_dict_find(&c->dicts[column], c->env->kernel, (ty_slice){key, key_bytes});
+  if (out->code == 0) out->code = TY_NO_CODE; /* the empty key never matches */
+  return TY_OK;
+}
+
+static bool passes(const ty_eq *f, ty_ref r) { return f->any || r.segment->keys[f->column][r.at] == f->code; }
+
+static void answer_missing(ty_answer *a, ty_slice id) {
+  ty_record record = {.id_bytes = (uint32_t)id.bytes, .meta_bytes = TY_ABSENT, .text_bytes = TY_ABSENT};
+  uint64_t padded = (id.bytes + 7) & ~(uint64_t)7;
+  if (a->bytes + sizeof record + padded <= a->capacity) {
+    memcpy(a->out + a->bytes, &record, sizeof record);
+    memset(a->out + a->bytes + sizeof record, 0, (size_t)padded);
+    if (id.bytes > 0) memcpy(a->out + a->bytes + sizeof record, id.data, (size_t)id.bytes);
+  }
+  a->bytes += sizeof record + padded;
+  a->count++;
+}
+
+ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
+  args->out_bytes = 0;
+  uint64_t before = 0;
+  for (uint64_t i = 0; i < args->n; before = args->id_ends[i++]) {
+    if (args->id_ends[i] < before || args->id_ends[i] - before > UINT32_MAX)
+      return ty_fail(err, TY_INVALID, "the ends of the ids are not ascending");
+  }
+  ty_status status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
+  for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
+    ty_slice id = ty_nth(args->ids, args->id_ends, i);
+    ty_ref row;
+    bool found;
+    status = ty_find(c, id, &row, &found, err);
+    if (found) ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
+    else answer_missing(&answer, id);
+  }
+  ty_leave(c);
+  args->out_bytes = answer.bytes;
+  return status == TY_OK ? ty_answer_end(&answer, err) : status;
+}
+
+ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
+  args->out_bytes = args->out_count = 0;
+  ty_status status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
+  ty_eq filter;
+  uint64_t slot = 0;
+  status = read_filter(c, args->column, args->key, args->key_bytes, &filter, err);
+  if (status == TY_OK) status = ty_order_need(c, err);
+  if (status == TY_OK && args->after != NULL) {
+    ty_ref after;
+    bool found = false;
+    status = ty_find(c, (ty_slice){args->after, args->after_bytes}, &after, &found, err);
+    if (status == TY_OK && !found)
+      status = ty_fail(err, TY_INVALID, "the id to go on after is not live: '%.*s'; start again from the first page",
+                       (int)(args->after_bytes < 64 ? args->after_bytes : 64), args->after);
+    else if (status == TY_OK) slot = after.segment->birth[after.at] - c->store->first_row + 1;
+  }
+  bool none = !filter.any && filter.code == TY_NO_CODE;
+  for (; status == TY_OK && !none && slot < c->state->order_size && (args->limit == 0 || answer.count < args->limit);
+       slot++) {
+    if (ty_order(c)[slot] == 0) continue;
+    ty_ref row = ty_ref_of(c, ty_order(c)[slot] - 1);
+    if (passes(&filter, row)) ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
+  }
+  ty_leave(c);
+  args->out_bytes = answer.bytes;
+  args->out_count = answer.count;
+  return status == TY_OK ? ty_answer_end(&answer, err) : status;
+}
+
+ty_status ty_count(ty_collection *c, ty_count_args *args, ty_error *err) {
+  args->count = 0;
+  ty_status status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  ty_eq filter;
+  status = read_filter(c, args->column, args->key, args->key_bytes, &filter, err);
+  if (status == TY_OK && filter.any) args->count = c->base.live + c->delta.live;
+  else if (status == TY_OK && filter.code != TY_NO_CODE) args->count = c->dicts[filter.column].live[filter.code];
+  ty_leave(c);
+  return status;
+}
+
+static uint64_t splitmix(uint64_t *state) {
+  uint64_t z = *state += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+/* Selection sampling (Knuth, volume 2, algorithm S): one pass, each subset equally likely. */
+ty_status ty_sample(ty_collection *c, ty_sample_args *args, ty_error *err) {
+  args->out_count = 0;
+  ty_status status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  uint64_t left = c->base.live + c->delta.live, want = args->n < left ? args->n : left, state = args->seed;
+  for (uint64_t i = 0; i < ty_total_rows(c) && args->out_count < want; i++) {
+    ty_ref r = ty_ref_of(c, (ty_place)i);
+    if (r.segment->dead[r.at]) continue;
+    if (splitmix(&state) % left-- >= want - args->out_count) continue;
+    float *to = args->out + args->out_count++ * c->dim;
+    const float *row = ty_row_vector(c, r.segment, r.at, to);
+    if (row != to) memcpy(to, row, (size_t)c->dim * sizeof *to);
+  }
+  ty_leave(c);
+  return TY_OK;
+}
+
+ty_status ty_manifest(ty_collection *c, ty_manifest_args *args, ty_error *err) {
+  args->out_bytes = 0;
+  ty_status status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  ty_buffer text = {0};
+  status =
+      ty_manifest_text(c, &c->store->files, c->generation, c->base.live + c->delta.live, ty_total_rows(c), &text, err);
+  ty_leave(c);
+  if (status == TY_OK) {
+    args->out_bytes = text.bytes;
+    if (text.bytes <= args->out_capacity) memcpy(args->out, text.data, (size_t)text.bytes);
+    else status = ty_fail(err, TY_BUFFER, "the manifest needs %llu bytes", (unsigned long long)text.bytes);
+  }
+  ty_buffer_free(&text);
+  return status;
+}

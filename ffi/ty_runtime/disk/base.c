@@ -1,0 +1,144 @@
+/* The base: written once in one pass over the rows for each section, then mapped and read in place. What is of the
+ * vectors is in base_vectors.c. */
+#include <stdlib.h>
+#include <string.h>
+#include "disk/base_writer.h"
+
+/* Sections with an entry a row that tell `go_on`, at most: an int4 base has fewer, and one whose codes are its rows. */
+#define ROW_SECTIONS 15u
+
+static void put_row(base_writer *w, ty_ref r) {
+  uint64_t row = w->plan->first_row + w->plan->rank[ty_place_of(w->r->c, r)];
+  TY_ASSERT(row - w->plan->first_row < w->r->count);
+  ty_slab_append(&w->slab, &row, sizeof row);
+}
+static ty_slice meta_of(ty_ref r) {
+  bool present;
+  ty_slice s = ty_row_meta(r.segment, r.at, &present);
+  return present ? s : (ty_slice){NULL, 0};
+}
+static ty_slice text_of(ty_ref r) {
+  bool present;
+  ty_slice s = ty_row_text(r.segment, r.at, &present);
+  return present ? s : (ty_slice){NULL, 0};
+}
+static ty_slice id_of(ty_ref r) { return ty_row_id(r.segment, r.at); }
+/* Where the text is stored terms are made of it when they are needed, which is seldom: they take more room than the
+ * index. */
+static ty_slice terms_of(ty_ref r) {
+  bool has_text;
+  ty_row_text(r.segment, r.at, &has_text);
+  return has_text ? (ty_slice){NULL, 0} : ty_row_terms(r.segment, r.at);
+}
+static void put_presence(base_writer *w, ty_ref r) {
+  bool meta, text;
+  ty_row_meta(r.segment, r.at, &meta);
+  ty_row_text(r.segment, r.at, &text);
+  uint8_t bits = (uint8_t)((meta ? TY_HAS_META : 0) | (text ? TY_HAS_TEXT : 0));
+  ty_slab_append(&w->slab, &bits, 1);
+}
+
+/* Where each row's bytes end, and the bytes; neither where no row has any: eight bytes a row for nothing. */
+static void put_strings(base_writer *w, uint32_t ends_id, uint32_t bytes_id, ty_slice (*of)(ty_ref)) {
+  uint64_t first = 0, end = 0;
+  while (first < w->r->count && of(w->r->rows[first]).bytes == 0) first++;
+  if (first == w->r->count) return;
+  ty_slab_section_start(&w->slab, ends_id);
+  for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
+    end += of(w->r->rows[i]).bytes;
+    ty_slab_append(&w->slab, &end, sizeof end);
+  }
+  ty_slab_section_end(&w->slab);
+  ty_slab_section_start(&w->slab, bytes_id);
+  for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
+    ty_slice s = of(w->r->rows[i]);
+    ty_slab_append(&w->slab, s.data, s.bytes);
+  }
+  ty_slab_section_end(&w->slab);
+}
+
+/* A column's codes, renumbered over the values that live rows have; the order of codes stays. `spans` (column 0 only)
+ * are renumbered too. */
+static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
+  const ty_collection *c = w->r->c;
+  const ty_dict *d = &c->dicts[column_index];
+  uint32_t *fresh = calloc((size_t)d->count + 1, sizeof *fresh);
+  if (fresh == NULL) {
+    if (w->slab.status == TY_OK)
+      w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+    return;
+  }
+  for (uint64_t i = 0; i < w->r->count; i++) fresh[w->r->rows[i].segment->keys[column_index][w->r->rows[i].at]] = 1;
+  fresh[0] = 0;
+  for (uint32_t code = 1, next = 1; code < d->count; code++) fresh[code] = fresh[code] ? next++ : 0;
+  uint32_t section = TY_SECTION_KEYS + 3 * column_index;
+  ty_slab_section_start(&w->slab, section);
+  for (uint64_t i = 0; i < w->r->count; i++) {
+    ty_ref r = w->r->rows[i];
+    ty_slab_append(&w->slab, &fresh[r.segment->keys[column_index][r.at]], sizeof *fresh);
+  }
+  ty_slab_section_end(&w->slab);
+  ty_slab_section_start(&w->slab, section + 1);
+  uint64_t end = 0;
+  ty_slab_append(&w->slab, &end, sizeof end); /* code 0, the empty key */
+  for (uint32_t code = 1; code < d->count; code++) {
+    if (fresh[code] == 0) continue;
+    end += ty_dict_value(d, code).bytes;
+    ty_slab_append(&w->slab, &end, sizeof end);
+  }
+  ty_slab_section_end(&w->slab);
+  ty_slab_section_start(&w->slab, section + 2);
+  for (uint32_t code = 1; code < d->count; code++) {
+    ty_slice value = ty_dict_value(d, code);
+    if (fresh[code] != 0) ty_slab_append(&w->slab, value.data, value.bytes);
+  }
+  ty_slab_section_end(&w->slab);
+  for (uint32_t i = 0; spans != NULL && i < w->r->span_count; i++) spans[i].key = fresh[spans[i].key];
+  free(fresh);
+}
+
+ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
+  const ty_rebase *r = plan->rebase;
+  const ty_collection *c = r->c;
+  base_writer w = {.plan = plan, .r = r, .total = r->count * ROW_SECTIONS, .most = r->most};
+  ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
+  float *anchor = malloc((size_t)c->dim * 3 * sizeof *anchor);
+  ty_status status = TY_OK;
+  if (spans == NULL || anchor == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing a base");
+  if (status == TY_OK) status = ty_coding_choose(r, anchor, &w.coding, err);
+  if (status == TY_OK)
+    status = ty_slab_create(&w.slab, c, TY_SLAB_BASE, plan->generation, plan->generation,
+                            TY_SECTION_SQUARES + 3 * c->columns, err);
+  if (status != TY_OK) {
+    free(spans);
+    free(anchor);
+    return status;
+  }
+  for (uint32_t i = 0; i < r->span_count; i++)
+    spans[i] = (ty_span){r->spans[i].key, 0, r->spans[i].first, r->spans[i].count};
+  ty_shape shape = {.rows = r->count,
+                    .first_row = plan->first_row,
+                    .dim = c->dim,
+                    .columns = c->columns,
+                    .spans = r->span_count,
+                    .lexical = c->lexical,
+                    .dtype = c->dtype,
+                    .metric = c->metric};
+  ty_slab_section_start(&w.slab, TY_SECTION_SHAPE);
+  ty_slab_append(&w.slab, &shape, sizeof shape);
+  ty_slab_section_end(&w.slab);
+  base_put_vectors(&w);
+  base_column(&w, TY_SECTION_ROW, put_row);
+  for (uint32_t i = 0; i < c->columns; i++) put_keys(&w, i, i == 0 ? spans : NULL);
+  ty_slab_section_start(&w.slab, TY_SECTION_SPANS);
+  ty_slab_append(&w.slab, spans, r->span_count * sizeof *spans);
+  ty_slab_section_end(&w.slab);
+  put_strings(&w, TY_SECTION_ID_ENDS, TY_SECTION_IDS, id_of);
+  put_strings(&w, TY_SECTION_META_ENDS, TY_SECTION_METAS, meta_of);
+  put_strings(&w, TY_SECTION_TEXT_ENDS, TY_SECTION_TEXTS, text_of);
+  put_strings(&w, TY_SECTION_TERMS_ENDS, TY_SECTION_TERMS, terms_of);
+  base_column(&w, TY_SECTION_PRESENCE, put_presence);
+  free(spans);
+  free(anchor);
+  return ty_slab_finish(&w.slab, out);
+}

@@ -1,0 +1,215 @@
+/* Opening a base. Its small sections are checksummed and every bound that a reader relies on is checked; the large ones
+ * (vectors, codes, blocks, texts, metadata, terms) hold nothing that could lead a read astray and are checksummed by
+ * ty_verify only: a collection is mapped, not read.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "disk/base.h"
+#include "disk/disk.h"
+#include "disk/slab.h"
+#include "rows/block.h"
+#include "rows/vector.h"
+#include "rows/weights.h"
+
+typedef struct base_reader {
+  ty_collection *c;
+  ty_slab slab;
+  uint64_t rows;
+  ty_error *err;
+  ty_status status; /* sticky */
+} base_reader;
+
+static void damaged(base_reader *r, const char *what) {
+  if (r->status == TY_OK) r->status = ty_fail(r->err, TY_CORRUPT, "%s: %s", r->slab.file->name, what);
+}
+
+static bool has_section(const base_reader *r, uint32_t id) {
+  for (uint32_t i = 0; i < r->slab.header->sections; i++) {
+    if (r->slab.sections[i].id == id) return true;
+  }
+  return false;
+}
+
+/* A section of `width` bytes for each of `count`, or of any length where width is 0. */
+static ty_slice section(base_reader *r, uint32_t id, uint64_t count, uint64_t width, bool check) {
+  ty_slice out = {NULL, 0};
+  uint64_t bytes = UINT64_MAX;
+  if (r->status != TY_OK) return out;
+  if (width > 0 && !ty_mul(count, width, &bytes)) damaged(r, "its shape is too large");
+  else r->status = ty_slab_get(r->c, &r->slab, id, bytes, check, &out, r->err);
+  return out;
+}
+
+/* Cumulative ends over a section of bytes: ascending, the last one the section's length, no entry longer than
+ * `longest`. NULL where the base has no such section: no row has any bytes. */
+static const uint64_t *ends(base_reader *r, uint32_t id, ty_slice bytes, uint64_t shortest, uint64_t longest) {
+  if (r->status == TY_OK && r->rows > 0 && shortest > 0 && !has_section(r, id)) damaged(r, "its rows have no ids");
+  if (r->status == TY_OK && !has_section(r, id) && bytes.bytes == 0) return NULL;
+  const uint64_t *e = (const uint64_t *)(const void *)section(r, id, r->rows, sizeof *e, true).data;
+  uint64_t before = 0;
+  for (uint64_t i = 0; i < r->rows && r->status == TY_OK; i++) {
+    if (e[i] < before || e[i] - before < shortest || e[i] - before > longest)
+      damaged(r, "the ends of its strings are out of order");
+    before = e[i];
+  }
+  if (before != bytes.bytes) damaged(r, "its strings do not end where their section does");
+  return e;
+}
+
+/* The bytes of the rows' strings; none where the base has no such section. */
+static ty_slice strings(base_reader *r, uint32_t id, bool check) {
+  return r->status == TY_OK && !has_section(r, id) ? (ty_slice){NULL, 0} : section(r, id, 0, 0, check);
+}
+
+static const uint32_t *keys(base_reader *r, uint32_t index) {
+  uint32_t id = TY_SECTION_KEYS + 3 * index;
+  const uint32_t *codes = (const uint32_t *)(const void *)section(r, id, r->rows, sizeof *codes, true).data;
+  ty_slice end_bytes = section(r, id + 1, 0, 0, true), bytes = section(r, id + 2, 0, 0, true);
+  if (r->status != TY_OK) return codes;
+  const uint64_t *e = (const uint64_t *)(const void *)end_bytes.data;
+  uint64_t count = end_bytes.bytes / sizeof *e;
+  if (end_bytes.bytes % sizeof *e != 0 || count == 0 || count > TY_ROWS_MAX || e[0] != 0 || e[count - 1] != bytes.bytes)
+    damaged(r, "a dictionary is malformed");
+  ty_dict *d = &r->c->dicts[index];
+  for (uint64_t i = 0; i < count && r->status == TY_OK; i++) {
+    uint64_t start = i == 0 ? 0 : e[i - 1];
+    if (e[i] < start || e[i] > bytes.bytes) {
+      damaged(r, "a dictionary is malformed");
+      break;
+    }
+    uint32_t code = ty_dict_intern(d, r->c->env->kernel, (ty_slice){bytes.data + start, e[i] - start});
+    if (code == TY_NO_CODE) r->status = ty_fail(r->err, TY_NO_MEMORY, "out of memory opening %s", r->slab.file->name);
+    else if (code != i) damaged(r, "a dictionary names a value twice");
+  }
+  for (uint64_t i = 0; i < r->rows && r->status == TY_OK; i++) {
+    if (codes[i] >= count) damaged(r, "a row has a value that no dictionary knows");
+    else if (index > 0) /* of the partition key the spans tell */ ty_dict_count(d, codes[i], 1);
+  }
+  return codes;
+}
+
+static void spans(base_reader *r, uint32_t count) {
+  ty_slice bytes = section(r, TY_SECTION_SPANS, count, sizeof(ty_span), true);
+  if (r->status != TY_OK) return;
+  ty_span *s = malloc((size_t)bytes.bytes + 1);
+  r->c->spans = s;
+  if (s == NULL) {
+    r->status = ty_fail(r->err, TY_NO_MEMORY, "out of memory opening %s", r->slab.file->name);
+    return;
+  }
+  memcpy(s, bytes.data, (size_t)bytes.bytes);
+  r->c->span_count = count;
+  uint64_t next = 0;
+  for (uint32_t i = 0; i < count && r->status == TY_OK; i++) {
+    if (s[i].first != next || s[i].count == 0 || s[i].count > r->rows - next || s[i].pad != 0 ||
+        (i > 0 && s[i].key <= s[i - 1].key)) {
+      damaged(r, "its partitions are out of order");
+      return;
+    }
+    next += s[i].count;
+    for (uint64_t at = s[i].first; at < next; at++) {
+      if (r->c->base.keys[0][at] != s[i].key) {
+        damaged(r, "a row lies in another partition than its own");
+        return;
+      }
+    }
+    ty_dict_count(&r->c->dicts[0], s[i].key, s[i].count);
+  }
+  if (next != r->rows) damaged(r, "its partitions do not cover its rows");
+}
+
+/* A wrong anchor would only make bounds wrong; but one that is not finite is no anchor. Of int4 the codes are the rows.
+ */
+static void coding(base_reader *r) {
+  const ty_collection *c = r->c;
+  ty_slice bytes = section(r, TY_SECTION_CODING, 0, 0, true);
+  if (r->status != TY_OK) return;
+  const ty_coding_head *head = (const ty_coding_head *)(const void *)bytes.data;
+  uint64_t floats = bytes.bytes < sizeof *head ? 0 : (bytes.bytes - sizeof *head) / sizeof(float);
+  if (bytes.bytes < sizeof *head || !ty_all_zero(head->reserved, sizeof head->reserved) || head->anchored > 1 ||
+      head->rotated > 1 || (c->dtype == TY_INT4 && (head->anchored || head->rotated)) ||
+      bytes.bytes != sizeof *head + head->anchored * 2 * (uint64_t)c->dim * sizeof(float)) {
+    damaged(r, "the coding of its blocks is malformed");
+    return;
+  }
+  const float *anchor = head->anchored ? (const float *)(const void *)(bytes.data + sizeof *head) : NULL;
+  if (anchor != NULL && !c->env->kernel->all_finite(anchor, (size_t)floats))
+    damaged(r, "the coding of its blocks is not finite");
+  r->c->base.coding = (ty_coding){anchor, anchor == NULL ? NULL : anchor + c->dim, head->rotated != 0};
+}
+
+/* None may be larger than so many rows can make it. */
+static void squares(base_reader *r) {
+  const ty_collection *c = r->c;
+  if (c->metric != TY_INNER_PRODUCT) return;
+  const uint64_t *sums =
+      (const uint64_t *)(const void *)section(r, TY_SECTION_SQUARES, c->dim, sizeof *sums, true).data;
+  for (uint32_t i = 0; i < c->dim && r->status == TY_OK; i++) {
+    if (sums[i] > r->rows * TY_WEIGHTS_ONE) damaged(r, "its sums of squares are larger than its rows can be");
+  }
+  r->c->base.squares = sums;
+}
+
+/* What rows are screened and scored by. */
+static void columns_of_vectors(base_reader *r) {
+  const ty_collection *c = r->c;
+  ty_segment *b = &r->c->base;
+  b->blocks = section(r, TY_SECTION_BLOCKS, ty_block_count(r->rows), AME_BLOCK_BYTES(c->dim), false).data;
+  if (c->dtype != TY_INT4) {
+    b->codes = (const int8_t *)section(r, TY_SECTION_CODES, r->rows, AME_CODE_STRIDE(c->dim), false).data;
+    b->info = (const ame_code_info *)(const void *)section(r, TY_SECTION_INFO, r->rows, sizeof *b->info, true).data;
+  }
+  if (c->dtype == TY_F16 || (c->dtype == TY_F32 && has_section(r, TY_SECTION_VECTORS)))
+    b->vectors = section(r, TY_SECTION_VECTORS, r->rows, ty_vector_bytes(c), false).data;
+}
+
+ty_status ty_base_open(ty_collection *c, ty_error *err) {
+  base_reader r = {.c = c, .err = err};
+  ty_segment *b = &c->base;
+  *b = (ty_segment){.is_base = true};
+  ty_status status = ty_slab_open(c, &c->store->files.base, TY_SLAB_BASE, &r.slab, err);
+  if (status != TY_OK) return status;
+  ty_slice shape_bytes = section(&r, TY_SECTION_SHAPE, 1, sizeof(ty_shape), true);
+  if (r.status != TY_OK) return r.status;
+  const ty_shape *shape = (const ty_shape *)(const void *)shape_bytes.data;
+  if (shape->rows > TY_ROWS_MAX || shape->first_row > (uint64_t)1 << 62 || shape->spans > shape->rows ||
+      shape->metric > TY_L2)
+    damaged(&r, "its shape cannot be");
+  if (shape->dim != c->dim || shape->columns != c->columns || shape->lexical != c->lexical || shape->dtype != c->dtype)
+    damaged(&r, "its shape is not the manifest's");
+  if (r.status != TY_OK) return r.status;
+  r.rows = b->count = b->live = shape->rows;
+  c->metric = (ty_metric)shape->metric;
+  c->store->first_row = shape->first_row;
+  c->next_row = shape->first_row + shape->rows;
+
+  coding(&r);
+  columns_of_vectors(&r);
+  squares(&r);
+  b->row = (const uint64_t *)(const void *)section(&r, TY_SECTION_ROW, r.rows, sizeof *b->row, true).data;
+  b->birth = b->row; /* in a base a row is as old as its number says */
+  for (uint64_t i = 0; i < r.rows && r.status == TY_OK; i++) {
+    if (b->row[i] - shape->first_row >= r.rows) damaged(&r, "a row's number is out of range");
+  }
+  b->keys = calloc(c->columns, sizeof *b->keys);
+  b->dead = calloc((size_t)r.rows + 1, 1);
+  if (b->keys == NULL || b->dead == NULL)
+    return ty_fail(err, TY_NO_MEMORY, "out of memory opening %s", r.slab.file->name);
+  for (uint32_t i = 0; i < c->columns && r.status == TY_OK; i++) b->keys[i] = keys(&r, i);
+  spans(&r, (uint32_t)shape->spans);
+  ty_slice ids = strings(&r, TY_SECTION_IDS, true), metas = strings(&r, TY_SECTION_METAS, false);
+  ty_slice texts = strings(&r, TY_SECTION_TEXTS, false), terms = strings(&r, TY_SECTION_TERMS, false);
+  b->ids = ids.data;
+  b->metas = metas.data;
+  b->texts = texts.data;
+  b->terms = terms.data;
+  b->id_ends = ends(&r, TY_SECTION_ID_ENDS, ids, 1, TY_ID_MAX);
+  b->meta_ends = ends(&r, TY_SECTION_META_ENDS, metas, 0, TY_META_MAX);
+  b->text_ends = ends(&r, TY_SECTION_TEXT_ENDS, texts, 0, TY_TEXT_MAX);
+  b->terms_ends = ends(&r, TY_SECTION_TERMS_ENDS, terms, 0, UINT32_MAX);
+  b->presence = section(&r, TY_SECTION_PRESENCE, r.rows, 1, true).data;
+  /* What was read to be checked is not what questions read: they make resident what they touch. A failure only leaves
+   * it resident. */
+  if (r.status == TY_OK) c->env->os.let_go(&c->env->os, c->store->files.base.map, (size_t)c->store->files.base.mapped);
+  return r.status;
+}

@@ -1,0 +1,25 @@
+#include "disk/base_writer.h"
+
+#include "rows/vector.h"
+
+bool base_go_on(base_writer *w, uint64_t i) {
+  const ty_ref *rows = w->r->rows;
+  bool next = i > 0 && rows[i].segment == rows[i - 1].segment && rows[i].at == rows[i - 1].at + 1;
+  /* Of a delta's row all parts lie side by side: reading one makes what is between it and the next row's resident. */
+  uint64_t apart = !next ? TY_SCATTERED : rows[i].segment->is_base ? 0 : ty_vector_bytes(w->r->c);
+  uint64_t written = w->slab.offset + w->slab.buffered;
+  ty_read_row(w->r->c, rows[i], written - w->told + apart, w->most);
+  w->told = written;
+  if (w->slab.status == TY_OK && ++w->done % 1024 == 0) {
+    ty_phases_set(&w->r->phases, TY_PHASE_WRITE, w->done, w->total);
+    if (ty_cancelled(w->r->phases.progress))
+      w->slab.status = ty_fail(w->slab.err, TY_CANCELLED, "cancelled; the last saved state stands");
+  }
+  return w->slab.status == TY_OK;
+}
+
+void base_column(base_writer *w, uint32_t id, base_row_fn append) {
+  ty_slab_section_start(&w->slab, id);
+  for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) append(w, w->r->rows[i]);
+  ty_slab_section_end(&w->slab);
+}

@@ -1,0 +1,194 @@
+/* Files of a collection's directory: mapping, creating, replacing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "disk/file.h"
+#include "disk/lock.h"
+
+/* A link or a FIFO under one of our names is not ours: O_NONBLOCK keeps the open from waiting for a FIFO's other end.
+ */
+static int open_read(const ty_collection *c, const char *name) {
+  char path[TY_PATH_MAX];
+  ty_path(c->dir, name, path);
+  return c->env->os.open(&c->env->os, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+}
+
+ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err) {
+  ty_os *os = &c->env->os;
+  uint64_t length;
+  ty_stamp found;
+  if (file->bytes == 0 || !ty_add(file->bytes, reserve, &length) || length > SIZE_MAX / 2)
+    return ty_fail(err, TY_CORRUPT, "%s: %s has an impossible size", TY_MANIFEST_NAME, file->name);
+  int fd = open_read(c, file->name);
+  if (fd < 0) return ty_fail_io(err, fd, "open", file->name);
+  ty_status status = TY_OK;
+  void *address = NULL;
+  int result = os->look(os, fd, &found);
+  if (result < 0) {
+    status = ty_fail_io(err, result, "read the size of", file->name);
+  } else if (found.size < file->bytes) {
+    status = ty_fail(err, TY_CORRUPT, "%s ends at offset %llu of %llu committed bytes", file->name,
+                     (unsigned long long)found.size, (unsigned long long)file->bytes);
+  } else if ((result = os->map(os, fd, (size_t)length, &address)) < 0) {
+    status = ty_fail_io(err, result, "map", file->name);
+  }
+  os->close(os, fd);
+  if (status != TY_OK) return status;
+  file->map = address;
+  file->mapped = length;
+  file->device = found.device;
+  file->inode = found.inode;
+  return TY_OK;
+}
+
+void ty_file_unmap(const ty_collection *c, ty_file *file) {
+  if (file->map != NULL) c->env->os.unmap(&c->env->os, (void *)(uintptr_t)file->map, (size_t)file->mapped);
+  file->map = NULL;
+  file->mapped = 0;
+}
+
+ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err) {
+  ty_os *os = &c->env->os;
+  char path[TY_PATH_MAX];
+  ty_path(c->dir, name, path);
+  /* In a foreign directory the name is no leftover. */
+  ty_status status = ty_lock_still(c, err);
+  if (status != TY_OK) return status;
+  int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
+  int result = os->open(os, path, flags, 0600);
+  if (result == -EEXIST) {
+    result = os->unlink(os, path);
+    if (result == 0 || result == -ENOENT) result = os->open(os, path, flags, 0600);
+  }
+  if (result < 0) return ty_fail_io(err, result, "create", name);
+  *fd = result;
+  return TY_OK;
+}
+
+ty_status ty_file_sync_dir(const ty_collection *c, const char *dir, ty_error *err) {
+  ty_os *os = &c->env->os;
+  int fd = os->open(os, dir, O_RDONLY | O_DIRECTORY, 0);
+  if (fd < 0) return ty_fail_io(err, fd, "open", "the collection's directory");
+  int result = os->sync_dir(os, fd);
+  os->close(os, fd);
+  return result < 0 ? ty_fail_io(err, result, "sync", "the collection's directory") : TY_OK;
+}
+
+ty_status ty_file_same(const ty_collection *c, const ty_file *file, int fd, uint64_t bytes, ty_error *err) {
+  ty_stamp found;
+  int result = c->env->os.look(&c->env->os, fd, &found);
+  if (result < 0) return ty_fail_io(err, result, "read the size of", file->name);
+  if (found.device != file->device || found.inode != file->inode)
+    return ty_fail(err, TY_CORRUPT, "%s is another file than the one that was opened", file->name);
+  if (found.size < bytes)
+    return ty_fail(err, TY_CORRUPT, "%s ends at offset %llu of %llu committed bytes", file->name,
+                   (unsigned long long)found.size, (unsigned long long)bytes);
+  return TY_OK;
+}
+
+ty_status ty_file_still(const ty_collection *c, const ty_file *file, uint64_t bytes, ty_error *err) {
+  int fd = open_read(c, file->name);
+  if (fd < 0) return ty_fail_io(err, fd, "open", file->name);
+  ty_status status = ty_file_same(c, file, fd, bytes, err);
+  c->env->os.close(&c->env->os, fd);
+  return status;
+}
+
+void ty_file_cut(const ty_collection *c, const ty_file *file) {
+  ty_os *os = &c->env->os;
+  char path[TY_PATH_MAX];
+  ty_path(c->dir, file->name, path);
+  int fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+  if (fd < 0) return;
+  if (ty_file_same(c, file, fd, file->bytes, NULL) == TY_OK) (void)os->truncate(os, fd, file->bytes);
+  os->close(os, fd);
+}
+
+ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit, ty_buffer *out, ty_error *err) {
+  ty_os *os = &c->env->os;
+  int fd = open_read(c, name);
+  if (fd < 0) return ty_fail_io(err, fd, "open", name);
+  uint64_t size = 0;
+  ty_status status = TY_OK;
+  int64_t got = os->size(os, fd, &size);
+  if (got < 0) {
+    status = ty_fail_io(err, (int)got, "read the size of", name);
+  } else if (size > limit) {
+    status = ty_fail(err, TY_CORRUPT, "%s is larger than %llu bytes", name, (unsigned long long)limit);
+  } else if ((out->data = malloc((size_t)size + 1)) == NULL) {
+    status = ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", name);
+  } else {
+    out->capacity = size + 1;
+    got = os->pread(os, fd, out->data, (size_t)size, 0);
+    if (got < 0) status = ty_fail_io(err, (int)got, "read", name);
+    else out->bytes = (uint64_t)got;
+  }
+  os->close(os, fd);
+  return status;
+}
+
+ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes,
+                          ty_before_fn before, void *ctx, bool *renamed, ty_error *err) {
+  ty_os *os = &c->env->os;
+  char temporary[96], from[TY_PATH_MAX], to[TY_PATH_MAX];
+  snprintf(temporary, sizeof temporary, "%s.tmp-%ld", name, (long)getpid());
+  ty_path(c->dir, temporary, from);
+  ty_path(c->dir, name, to);
+  int fd;
+  ty_status status = ty_file_create(c, temporary, &fd, err);
+  if (status != TY_OK) return status;
+  int result = os->pwrite(os, fd, data, (size_t)bytes, 0);
+  const char *what = "write";
+  if (result >= 0) result = os->sync(os, fd), what = "sync";
+  int closed = os->close(os, fd);
+  if (result >= 0) result = closed, what = result < 0 ? "close" : what;
+  if (result < 0) status = ty_fail_io(err, result, what, temporary);
+  if (status == TY_OK && before != NULL) status = before(ctx, err);
+  if (status == TY_OK) status = ty_lock_still(c, err); /* the syncs may have taken long */
+  if (status == TY_OK) {
+    *renamed = true;
+    result = os->rename(os, from, to);
+    if (result >= 0) return TY_OK;
+    status = ty_fail_io(err, result, "rename", temporary);
+  }
+  ty_file_remove(c, temporary); /* its pages may be lost: never used again */
+  return status;
+}
+
+void ty_file_remove(const ty_collection *c, const char *name) {
+  char path[TY_PATH_MAX];
+  ty_path(c->dir, name, path);
+  if (ty_lock_still(c, NULL) == TY_OK) c->env->os.unlink(&c->env->os, path);
+}
+
+ty_status ty_wrong_sum(const ty_file *file, ty_error *err) {
+  return ty_fail(err, TY_CORRUPT, "%s: its %llu committed bytes do not match their checksum", file->name,
+                 (unsigned long long)file->bytes);
+}
+
+void ty_files_unmap(const ty_collection *c, ty_files *files) {
+  ty_file_unmap(c, &files->base);
+  ty_file_unmap(c, &files->ivf);
+  ty_file_unmap(c, &files->lexical);
+  for (uint32_t i = 0; i < files->delta_count; i++) ty_file_unmap(c, &files->deltas[i]);
+  free(files->deltas);
+  *files = (ty_files){0};
+}
+
+ty_status ty_files_copy(ty_files *to, const ty_files *from, ty_error *err) {
+  *to = *from;
+  to->base.map = to->ivf.map = to->lexical.map = NULL;
+  to->deltas = NULL;
+  if (from->delta_count == 0) return TY_OK;
+  to->deltas = malloc(from->delta_count * sizeof *to->deltas);
+  if (to->deltas == NULL) {
+    *to = (ty_files){0};
+    return ty_fail(err, TY_NO_MEMORY, "out of memory for %s", TY_MANIFEST_NAME);
+  }
+  memcpy(to->deltas, from->deltas, from->delta_count * sizeof *to->deltas);
+  for (uint32_t i = 0; i < to->delta_count; i++) to->deltas[i].map = NULL;
+  return TY_OK;
+}

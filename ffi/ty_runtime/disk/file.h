@@ -1,0 +1,62 @@
+/* Files of a collection's directory: mapped, created, replaced. Those that change the directory are for the holder
+ * of the writer's lock. */
+#ifndef TY_FILE_H
+#define TY_FILE_H
+
+#include "disk/format.h"
+#include "rows/collection.h"
+
+/* A mapped file. */
+typedef struct ty_file {
+  char name[64];  /* in the collection's directory; empty: none */
+  uint64_t bytes; /* committed */
+  uint32_t crc;   /* of the committed bytes: for slabs of their header and section table, which hold the sections' own;
+                     for the   delta of every committed byte; for id_map.npy of what follows its header */
+  const uint8_t *map; /* at least `bytes` long */
+  uint64_t mapped;
+  uint64_t device,
+      inode; /* of what is mapped: its name may come to stand for another file, and that one may be longer */
+} ty_file;
+
+/* The files of one state; a name that is empty means none. */
+typedef struct ty_files {
+  ty_file base, ivf, lexical, id_map; /* id_map is never mapped */
+  ty_file *deltas;                    /* in order */
+  uint32_t delta_count;
+} ty_files;
+
+/* How much address space is reserved behind a delta: as long again, so that the mapping moves seldom. */
+#define TY_RESERVE_MIN ((uint64_t)4 << 20)
+static inline uint64_t ty_room_ahead(uint64_t bytes) { return bytes > TY_RESERVE_MIN ? bytes : TY_RESERVE_MIN; }
+/* Maps at least `bytes` of a file that must have as many; `reserve` more of address space for what will be appended. */
+ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err);
+void ty_file_unmap(const ty_collection *c, ty_file *file);
+/* The page cache keeps a file in pieces as large as its writes, and a fault maps a whole piece: with writes of 4 MiB a
+ * hundred scattered rows made 82 MB resident, with these 6 MB. Writing takes no longer. */
+#define TY_WRITE_PIECE ((uint64_t)64 << 10)
+/* Creates a file under a fresh name (a leftover that no manifest names makes way), under the writer's lock. */
+ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err);
+ty_status ty_file_sync_dir(const ty_collection *c, const char *dir, ty_error *err);
+ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit, ty_buffer *out, ty_error *err);
+/* Writes a whole small file durably: temporary name, sync, `before` (may be NULL), rename. The directory is not synced.
+ * `renamed` is set once the rename was tried: from then on the name may stand for either. */
+typedef ty_status (*ty_before_fn)(void *ctx, ty_error *err);
+ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes,
+                          ty_before_fn before, void *ctx, bool *renamed, ty_error *err);
+/* TY_CORRUPT where an open descriptor, or what the name stands for now, is not the mapped file or has not `bytes`:
+ * reading on through the mapping would end in a SIGBUS. A directory that was removed and made anew, or restored from a
+ * copy, has other files under the same names. */
+ty_status ty_file_same(const ty_collection *c, const ty_file *file, int fd, uint64_t bytes, ty_error *err);
+ty_status ty_file_still(const ty_collection *c, const ty_file *file, uint64_t bytes, ty_error *err);
+/* Cuts off what lies behind the committed bytes of a mapped file, under the writer's lock; failures are passed over. */
+void ty_file_cut(const ty_collection *c, const ty_file *file);
+/* Removes a file of ours, under the writer's lock; where that is lost the name may be another's file, which stays. */
+void ty_file_remove(const ty_collection *c, const char *name);
+
+/* TY_CORRUPT: its committed bytes do not match their checksum. */
+ty_status ty_wrong_sum(const ty_file *file, ty_error *err);
+/* Copies the records of files, none of them mapped. */
+ty_status ty_files_copy(ty_files *to, const ty_files *from, ty_error *err);
+void ty_files_unmap(const ty_collection *c, ty_files *files); /* all of them, and frees the list of deltas */
+
+#endif

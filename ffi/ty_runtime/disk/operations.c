@@ -1,0 +1,93 @@
+#include "disk/operations.h"
+
+#include <stdlib.h>
+
+#include "os/fail.h"
+#include "rows/vector.h"
+
+#define CHUNK_MIN       ((uint64_t)256 << 10)
+#define CHUNK_DOUBLINGS 7u /* to 32 MiB, which lie in files: what is smaller, 32 MB together, does not */
+
+bool ty_operation_size(const ty_collection *c, ty_operation *op) {
+  op->bytes = sizeof *op;
+  if (op->kind == TY_OPERATION_DELETE) return true;
+  if (op->id_bytes < 1 || op->id_bytes > TY_ID_MAX || op->meta_bytes > TY_META_MAX || op->text_bytes > TY_TEXT_MAX ||
+      op->keys_bytes > TY_KEY_MAX * TY_MAX_COLUMNS)
+    return false;
+  uint64_t bytes = op->bytes + ty_vector_bytes(c) + op->id_bytes + op->meta_bytes + op->text_bytes + op->terms_bytes +
+                   (uint64_t)c->columns * sizeof(uint32_t) + op->keys_bytes;
+  op->bytes = ty_align_up(bytes);
+  return true;
+}
+
+ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op) {
+  ty_put_layout p = {.vector = sizeof *op};
+  p.id = p.vector + ty_vector_bytes(c);
+  p.meta = p.id + op->id_bytes;
+  p.text = p.meta + op->meta_bytes;
+  p.terms = p.text + op->text_bytes;
+  p.key_lengths = p.terms + op->terms_bytes;
+  p.keys = p.key_lengths + (uint64_t)c->columns * sizeof(uint32_t);
+  return p;
+}
+
+ty_payload ty_put_payload(const ty_collection *c, const ty_operation *op, const uint8_t *at) {
+  ty_put_layout p = ty_put_place(c, op);
+  return (ty_payload){.vector = at + p.vector,
+                      .id = {at + p.id, op->id_bytes},
+                      .meta = {at + p.meta, op->meta_bytes},
+                      .text = {at + p.text, op->text_bytes},
+                      .terms = {at + p.terms, op->terms_bytes},
+                      .has_meta = (op->flags & TY_HAS_META) != 0,
+                      .has_text = (op->flags & TY_HAS_TEXT) != 0};
+}
+
+void ty_chunks_free(ty_collection *c) {
+  struct ty_store *s = c->store;
+  for (uint32_t i = 0; i < s->chunk_count; i++) ty_spill_free(c->env, &s->chunks[i].memory);
+  s->chunk_count = 0;
+  s->ops = 0;
+}
+
+ty_status ty_chunk_take(ty_collection *c, uint64_t bytes, uint8_t **out, ty_error *err) {
+  struct ty_store *s = c->store;
+  ty_chunk *last = s->chunk_count > 0 ? &s->chunks[s->chunk_count - 1] : NULL;
+  if (last == NULL || last->memory.bytes - last->used < bytes) {
+    if (s->chunk_count == s->chunk_capacity) {
+      uint32_t capacity = s->chunk_capacity < 8 ? 8 : s->chunk_capacity * 2;
+      ty_chunk *chunks = realloc(s->chunks, capacity * sizeof *chunks);
+      if (chunks == NULL) goto no_memory;
+      s->chunks = chunks;
+      s->chunk_capacity = capacity;
+    }
+    /* The first chunk begins with room for the block's header, so that a small save is one write. */
+    uint64_t head = s->chunk_count == 0 ? sizeof(ty_block_header) : 0, capacity;
+    /* Doubling with the number of chunks keeps their number small for a large ingest. */
+    uint64_t least = CHUNK_MIN << (s->chunk_count < CHUNK_DOUBLINGS ? s->chunk_count : CHUNK_DOUBLINGS);
+    ty_chunk fresh = {.used = head};
+    if (!ty_add(bytes, head, &capacity) ||
+        !ty_spill_grow(ty_dir_of(c), &fresh.memory, 0, capacity < least ? least : capacity))
+      goto no_memory;
+    s->chunks[s->chunk_count++] = fresh;
+    last = &s->chunks[s->chunk_count - 1];
+  }
+  *out = (uint8_t *)last->memory.data + last->used;
+  last->used += bytes;
+  TY_ASSERT(last->used <= last->memory.bytes && last->used % TY_ALIGN == 0);
+  return TY_OK;
+no_memory:
+  return ty_fail(err, TY_NO_MEMORY, "out of memory for %llu bytes of unsaved rows", (unsigned long long)bytes);
+}
+
+ty_chunk_mark ty_chunk_mark_take(const ty_collection *c) {
+  const struct ty_store *s = c->store;
+  return (ty_chunk_mark){s->chunk_count, s->chunk_count > 0 ? s->chunks[s->chunk_count - 1].used : 0, s->ops};
+}
+
+void ty_chunk_mark_restore(ty_collection *c, ty_chunk_mark mark) {
+  struct ty_store *s = c->store;
+  TY_ASSERT(mark.count <= s->chunk_count && mark.ops <= s->ops);
+  while (s->chunk_count > mark.count) ty_spill_free(c->env, &s->chunks[--s->chunk_count].memory);
+  if (mark.count > 0) s->chunks[mark.count - 1].used = mark.used;
+  s->ops = mark.ops;
+}

@@ -1,0 +1,174 @@
+/* The header of every slab, and sealed files of sections: written once from front to back, then only mapped.
+ *
+ * Checksums are known only after their bytes were written, so header and table are written last, into the hole left for
+ * them. A file that was not finished has no magic number.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "disk/disk.h"
+#include "disk/slab.h"
+
+_Static_assert(TY_WRITE_PIECE % TY_ALIGN == 0, "buffer flushes stay aligned");
+
+void ty_slab_name(char out[64], uint32_t kind, uint64_t generation) {
+  static const char *const roles[] = {"base", "ivf", "lexical", "delta"};
+  snprintf(out, 64, "%s-%016llx.slab", roles[kind - TY_SLAB_BASE], (unsigned long long)generation);
+}
+
+ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, uint32_t kind, uint64_t generation,
+                         uint64_t base_generation, uint32_t sections, ty_error *err) {
+  *w = (ty_slab_writer){.c = c, .fd = -1, .capacity = sections, .err = err};
+  ty_slab_name(w->name, kind, generation);
+  w->header = (ty_slab_header){.magic = TY_SLAB_MAGIC,
+                               .version = TY_SLAB_VERSION,
+                               .kind = kind,
+                               .generation = generation,
+                               .base_generation = base_generation};
+  w->offset = ty_align_up(sizeof w->header + sections * sizeof *w->sections);
+  w->sections = calloc(sections, sizeof *w->sections);
+  w->buffer = malloc(TY_WRITE_PIECE);
+  if (w->sections == NULL || w->buffer == NULL)
+    w->status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", w->name);
+  else w->status = ty_file_create(c, w->name, &w->fd, err);
+  if (w->status == TY_OK) return TY_OK;
+  free(w->sections);
+  free(w->buffer);
+  return w->status;
+}
+
+static void flush(ty_slab_writer *w) {
+  if (w->status != TY_OK || w->buffered == 0) return;
+  ty_os *os = &w->c->env->os;
+  int result = os->pwrite(os, w->fd, w->buffer, (size_t)w->buffered, w->offset);
+  if (result < 0) w->status = ty_fail_io(w->err, result, "write", w->name);
+  w->offset += w->buffered;
+  w->buffered = 0;
+}
+
+static void put(ty_slab_writer *w, const void *data, uint64_t bytes) {
+  const uint8_t *p = data;
+  while (bytes > 0 && w->status == TY_OK) {
+    uint64_t n = TY_WRITE_PIECE - w->buffered < bytes ? TY_WRITE_PIECE - w->buffered : bytes;
+    memcpy(w->buffer + w->buffered, p, (size_t)n);
+    w->buffered += n;
+    p += n;
+    bytes -= n;
+    if (w->buffered == TY_WRITE_PIECE) flush(w);
+  }
+}
+
+void ty_slab_section_start(ty_slab_writer *w, uint32_t id) {
+  static const uint8_t zero[TY_ALIGN];
+  TY_ASSERT(w->header.sections < w->capacity && w->buffered < TY_WRITE_PIECE);
+  uint64_t at = w->offset + w->buffered;
+  put(w, zero, ty_align_up(at) - at);
+  TY_ASSERT(w->status != TY_OK || (w->offset + w->buffered) % TY_ALIGN == 0);
+  w->sections[w->header.sections] = (ty_slab_section){.id = id, .offset = w->offset + w->buffered};
+  w->crc = 0;
+}
+
+void ty_slab_append(ty_slab_writer *w, const void *data, uint64_t bytes) {
+  if (bytes == 0 || w->status != TY_OK) return;
+  w->crc = w->c->env->kernel->crc32c(w->crc, data, (size_t)bytes);
+  put(w, data, bytes);
+}
+
+void ty_slab_section_end(ty_slab_writer *w) {
+  ty_slab_section *section = &w->sections[w->header.sections++];
+  TY_ASSERT(w->header.sections <= w->capacity && section->offset <= w->offset + w->buffered);
+  section->bytes = w->offset + w->buffered - section->offset;
+  section->crc = w->crc;
+}
+
+ty_status ty_slab_finish(ty_slab_writer *w, ty_file *out) {
+  ty_os *os = &w->c->env->os;
+  const ame_kernel *k = w->c->env->kernel;
+  flush(w);
+  w->header.bytes = w->offset;
+  uint64_t table = w->header.sections * sizeof *w->sections;
+  w->header.table_crc = k->crc32c(0, w->sections, (size_t)table);
+  w->header.crc = k->crc32c(0, &w->header, sizeof w->header - sizeof w->header.crc);
+  uint8_t *head = w->buffer; /* it is empty now */
+  memcpy(head, &w->header, sizeof w->header);
+  memcpy(head + sizeof w->header, w->sections, (size_t)table);
+  int result = 0;
+  if (w->status == TY_OK && (result = os->pwrite(os, w->fd, head, (size_t)(sizeof w->header + table), 0)) < 0)
+    w->status = ty_fail_io(w->err, result, "write", w->name);
+  if (w->status == TY_OK && (result = os->sync(os, w->fd)) < 0) w->status = ty_fail_io(w->err, result, "sync", w->name);
+  result = os->close(os, w->fd);
+  if (w->status == TY_OK && result < 0) w->status = ty_fail_io(w->err, result, "close", w->name);
+  if (w->status == TY_OK) {
+    *out = (ty_file){.bytes = w->header.bytes, .crc = k->crc32c(0, head, (size_t)(sizeof w->header + table))};
+    memcpy(out->name, w->name, sizeof out->name);
+  } else {
+    ty_file_remove(w->c, w->name);
+  }
+  free(w->sections);
+  free(w->buffer);
+  return w->status;
+}
+
+static ty_status damaged(ty_error *err, const ty_file *file, const char *what, uint64_t offset) {
+  return ty_fail(err, TY_CORRUPT, "%s: %s at offset %llu", file->name, what, (unsigned long long)offset);
+}
+
+ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t kind, ty_error *err) {
+  if (file->bytes < sizeof(ty_slab_header)) return damaged(err, file, "no room for a header", file->bytes);
+  const ty_slab_header *h = (const ty_slab_header *)(const void *)file->map;
+  const ty_file *base = kind == TY_SLAB_BASE ? file : &c->store->files.base;
+  bool sound = h->crc == c->env->kernel->crc32c(0, h, sizeof *h - sizeof h->crc), delta = kind == TY_SLAB_DELTA;
+  char name[64];
+  if (h->magic != TY_SLAB_MAGIC) return damaged(err, file, "not a slab", 0);
+  if (h->version != TY_SLAB_VERSION) /* said of a damaged header too: which of both it is nobody knows then */
+    return ty_fail(err, sound ? TY_VERSION : TY_CORRUPT, "%s is of format version %u, and this program's is %u",
+                   file->name, h->version, TY_SLAB_VERSION);
+  if (!sound) return damaged(err, file, "the header does not match its checksum", 0);
+  if (!ty_all_zero(h->reserved, sizeof h->reserved)) return damaged(err, file, "a reserved field is not zero", 0);
+  ty_slab_name(name, kind, h->generation);
+  if (h->kind != kind || strcmp(name, file->name) != 0 || h->bytes != (delta ? sizeof *h : file->bytes) ||
+      (h->sections == 0) != delta || h->sections > TY_SLAB_SECTIONS_MAX || (delta && h->table_crc != 0))
+    return damaged(err, file, "the header is not of this file", 0);
+  if (h->base_generation != ((const ty_slab_header *)(const void *)base->map)->generation)
+    return damaged(err, file, "it belongs to another base", 0);
+  return TY_OK;
+}
+
+ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kind, ty_slab *out, ty_error *err) {
+  const ame_kernel *k = c->env->kernel;
+  ty_status status = ty_slab_check(c, file, kind, err);
+  if (status != TY_OK) return status;
+  const ty_slab_header *h = (const ty_slab_header *)(const void *)file->map;
+  uint64_t table = h->sections * sizeof(ty_slab_section), end = sizeof *h + table;
+  const ty_slab_section *sections = (const ty_slab_section *)(file->map + sizeof *h);
+  if (end > file->bytes) return damaged(err, file, "no room for the section table", sizeof *h);
+  if (h->table_crc != k->crc32c(0, sections, (size_t)table))
+    return damaged(err, file, "the section table does not match its checksum", sizeof *h);
+  if (file->crc != k->crc32c(0, file->map, (size_t)end))
+    return damaged(err, file, "the header is not the one the manifest names", 0);
+  for (uint32_t i = 0; i < h->sections; i++) {
+    uint64_t stop;
+    if (sections[i].offset % TY_ALIGN != 0 || sections[i].offset < end ||
+        !ty_add(sections[i].offset, sections[i].bytes, &stop) || stop > file->bytes)
+      return damaged(err, file, "a section lies outside the file", sizeof *h + i * sizeof *sections);
+    if (sections[i].reserved != 0)
+      return damaged(err, file, "a reserved field is not zero", sizeof *h + i * sizeof *sections);
+  }
+  *out = (ty_slab){h, sections, file};
+  return TY_OK;
+}
+
+ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check,
+                      ty_slice *out, ty_error *err) {
+  for (uint32_t i = 0; i < slab->header->sections; i++) {
+    const ty_slab_section *s = &slab->sections[i];
+    if (s->id != id) continue;
+    if (bytes != UINT64_MAX && s->bytes != bytes)
+      return damaged(err, slab->file, "a section is not as long as it must be", s->offset);
+    if (check && ty_crc_mapped(c->env, 0, slab->file->map + s->offset, s->bytes) != s->crc)
+      return damaged(err, slab->file, "bytes do not match their checksum", s->offset);
+    *out = (ty_slice){slab->file->map + s->offset, s->bytes};
+    return TY_OK;
+  }
+  return ty_fail(err, TY_CORRUPT, "%s has no section %u", slab->file->name, id);
+}

@@ -1,0 +1,46 @@
+/* Sealed files of sections. */
+#ifndef TY_SLAB_H
+#define TY_SLAB_H
+
+#include "disk/file.h"
+
+typedef struct ty_slab_writer {
+  const ty_collection *c;
+  char name[64];
+  int fd;
+  ty_slab_header header;
+  ty_slab_section *sections;
+  uint32_t capacity;
+  uint64_t offset; /* of the first byte in the buffer */
+  uint8_t *buffer;
+  uint64_t buffered;
+  uint32_t crc;     /* of the open section so far */
+  ty_status status; /* sticky, with `err` filled */
+  ty_error *err;
+} ty_slab_writer;
+/* The name of a slab: its kind's role and the generation of the save that makes it. */
+void ty_slab_name(char out[64], uint32_t kind, uint64_t generation);
+ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, uint32_t kind, uint64_t generation,
+                         uint64_t base_generation, uint32_t sections, ty_error *err);
+void ty_slab_section_start(ty_slab_writer *w, uint32_t id);
+void ty_slab_append(ty_slab_writer *w, const void *data, uint64_t bytes);
+void ty_slab_section_end(ty_slab_writer *w);
+/* Writes header and table, syncs and closes; on failure, of this or anything before, removes the file. */
+ty_status ty_slab_finish(ty_slab_writer *w, ty_file *out);
+
+/* A mapped slab whose header and section table are known to be good. */
+typedef struct ty_slab {
+  const ty_slab_header *header;
+  const ty_slab_section *sections;
+  const ty_file *file;
+} ty_slab;
+/* The one check of a mapped slab's header, of any kind. TY_VERSION where it is sound and of another version, TY_CORRUPT
+ * where it is not what a writer of this version made for this file and the collection's mapped base. */
+ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t kind, ty_error *err);
+/* The same and the section table; not for deltas. */
+ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kind, ty_slab *out, ty_error *err);
+/* A section; with `bytes` other than UINT64_MAX it must be exactly as long. `check` compares its checksum. */
+ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check,
+                      ty_slice *out, ty_error *err);
+
+#endif

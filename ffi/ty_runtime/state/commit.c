@@ -1,0 +1,38 @@
+#include "state/commit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "disk/disk.h"
+#include "disk/lock.h"
+
+static ty_status sync_parent(const ty_collection *c, ty_error *err) {
+  char parent[TY_PATH_MAX];
+  snprintf(parent, sizeof parent, "%s", c->dir);
+  size_t n = strlen(parent);
+  while (n > 1 && parent[n - 1] == '/') parent[--n] = 0;
+  char *slash = strrchr(parent, '/');
+  if (slash == NULL) snprintf(parent, sizeof parent, ".");
+  else slash[slash == parent ? 1 : 0] = 0;
+  return ty_file_sync_dir(c, parent, err);
+}
+
+ty_status ty_commit(ty_collection *c, ty_next *next, ty_error *err) {
+  TY_ASSERT(c->store->lock_fd >= 0 && next->generation == c->generation + 1 && next->live <= next->total);
+  ty_buffer text = {0};
+  ty_status status =
+      ty_manifest_text(next->schema_of, next->files, next->generation, next->live, next->total, &text, err);
+  if (status == TY_OK && next->first) status = sync_parent(c, err);
+  if (status == TY_OK)
+    status = ty_file_replace(c, TY_MANIFEST_NAME, text.data, text.bytes, next->before, next->before_ctx, &next->unknown,
+                             err);
+  if (status == TY_OK) status = ty_file_sync_dir(c, c->dir, err);
+  next->bytes = text.bytes;
+  ty_buffer_free(&text);
+  if (status != TY_OK) return status;
+  next->unknown = false;
+  /* Where the directory went since the rename, the stamp may be of another's manifest, which is not in memory. */
+  if (c->env->os.stamp(&c->env->os, c->store->manifest_path, &next->stamp) < 0 || ty_lock_still(c, NULL) != TY_OK)
+    next->stamp = (ty_stamp){0};
+  return TY_OK;
+}

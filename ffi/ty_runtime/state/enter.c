@@ -1,0 +1,53 @@
+/* Who comes in: questions, which look whether another process has saved, and the calls of a change. */
+#include <errno.h>
+#include <string.h>
+#include "disk/lock.h"
+#include "state/load.h"
+#include "state/state.h"
+#include "state/undo.h"
+
+/* Whether the manifest is another than the one in memory. A failure to look counts as one: following reports it. */
+static bool moved(ty_collection *c) {
+  ty_stamp stamp;
+  if (atomic_load(&c->state->writing)) return false;
+  int result = c->env->os.stamp(&c->env->os, c->store->manifest_path, &stamp);
+  if (result == -ENOENT && c->generation == 0) return false;
+  return result < 0 || memcmp(&stamp, &c->store->stamp, sizeof stamp) != 0;
+}
+
+ty_status ty_enter(ty_collection *c, ty_error *err) {
+  pthread_rwlock_rdlock(&c->lock);
+  if (!moved(c)) return TY_OK;
+  pthread_rwlock_unlock(&c->lock);
+  pthread_rwlock_wrlock(&c->lock);
+  ty_status status = atomic_load(&c->state->writing) ? TY_OK : ty_follow(c, true, err);
+  pthread_rwlock_unlock(&c->lock);
+  if (status != TY_OK) return status;
+  pthread_rwlock_rdlock(&c->lock);
+  return TY_OK;
+}
+
+void ty_leave(ty_collection *c) { pthread_rwlock_unlock(&c->lock); }
+
+ty_status ty_change_enter(ty_collection *c, ty_error *err) {
+  pthread_mutex_lock(&c->state->change);
+  if (atomic_load(&c->state->writing)) return TY_OK;
+  pthread_mutex_unlock(&c->state->change);
+  return ty_fail(err, TY_STATE, "no change is under way: begin comes first");
+}
+
+void ty_change_leave(ty_collection *c) { pthread_mutex_unlock(&c->state->change); }
+
+ty_status ty_change_end(ty_collection *c, ty_status status, bool unknown) {
+  struct ty_state *s = c->state;
+  pthread_rwlock_wrlock(&c->lock);
+  TY_ASSERT(atomic_load(&s->writing) && c->store->lock_fd >= 0);
+  if (status != TY_OK) ty_undo_locked(c);
+  if (unknown) c->store->stamp = (ty_stamp){0};
+  s->changed = false;
+  atomic_store(&s->writing, false);
+  pthread_rwlock_unlock(&c->lock);
+  ty_lock_drop(c);
+  pthread_mutex_unlock(&s->change);
+  return status;
+}

@@ -1,0 +1,155 @@
+/* From one manifest to the next.
+ *
+ * A new state is built beside the old one and exchanged for it whole, so a file that turns out to be missing or damaged
+ * leaves the old state answering. Only the tail of a delta is applied in place, and undone where it does not fit.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "disk/delta.h"
+#include "state/load.h"
+#include "state/replay.h"
+#include "state/undo.h"
+
+/* A try fails only where a writer replaced what it had begun to open, and a rewrite takes many times as long as an
+ * opening. There is no pause between tries: the caller has the lock exclusively, and mostly is an event loop. */
+#define TRIES 20
+
+static bool same_file(const ty_file *a, const ty_file *b) {
+  return strcmp(a->name, b->name) == 0 && a->bytes == b->bytes && a->crc == b->crc;
+}
+
+/* Whether both end with the same delta. */
+static bool same_last(const ty_files *a, const ty_files *b) {
+  return a->delta_count > 0 && b->delta_count > 0 &&
+         strcmp(a->deltas[a->delta_count - 1].name, b->deltas[b->delta_count - 1].name) == 0;
+}
+
+/* Whether the manifest only adds to what is loaded: the same base and indexes, deltas that are equal but for the last,
+ * which may be longer, and fresh ones behind it. */
+static bool extends(const ty_collection *c, const ty_saved *m) {
+  const ty_files *have = &c->store->files, *want = &m->files;
+  if (c->generation == 0 || m->generation < c->generation || !same_file(&have->base, &want->base) ||
+      !same_file(&have->ivf, &want->ivf) || !same_file(&have->lexical, &want->lexical) ||
+      want->delta_count < have->delta_count)
+    return false;
+  for (uint32_t i = 0; i < have->delta_count; i++) {
+    const ty_file *a = &have->deltas[i], *b = &want->deltas[i];
+    if (i + 1 < have->delta_count ? !same_file(a, b) : strcmp(a->name, b->name) != 0 || b->bytes < a->bytes)
+      return false;
+  }
+  return true;
+}
+
+/* Applies what the manifest adds. On failure everything is as it was. */
+static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err) {
+  ty_files *have = &c->store->files;
+  const ty_files *want = &m->files;
+  ty_status status = TY_OK;
+  uint32_t known = have->delta_count;
+  if (want->delta_count > known) {
+    ty_file *deltas = realloc(have->deltas, want->delta_count * sizeof *deltas);
+    if (deltas == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for %s", TY_MANIFEST_NAME);
+    have->deltas = deltas;
+  }
+  ty_file kept = known > 0 ? have->deltas[known - 1] : (ty_file){0};
+  ty_mark(c);
+  for (uint32_t i = known > 0 ? known - 1 : 0; i < want->delta_count && status == TY_OK; i++) {
+    uint64_t from = 0;
+    ty_file *file = &have->deltas[i];
+    if (i >= known) {
+      *file = want->deltas[i];
+      have->delta_count = i + 1;
+      status = ty_delta_open(c, file, err);
+    } else {
+      status = ty_file_still(c, file, want->deltas[i].bytes, err);
+      if (status != TY_OK) break;
+      if (want->deltas[i].bytes == file->bytes) {
+        if (want->deltas[i].crc != file->crc) status = ty_wrong_sum(file, err);
+        continue;
+      }
+      from = file->bytes;
+      ty_file longer = *file;
+      longer.bytes = want->deltas[i].bytes;
+      status = ty_delta_remap(c, file, longer.bytes, err);
+      if (status != TY_OK) break;
+      kept = *file;
+      uint32_t crc = ty_crc_mapped(c->env, file->crc, file->map + from, longer.bytes - from);
+      if (crc != want->deltas[i].crc) status = ty_wrong_sum(&want->deltas[i], err);
+      file->bytes = longer.bytes;
+      file->crc = want->deltas[i].crc;
+    }
+    if (status == TY_OK) status = ty_delta_replay(c, file, from, err);
+  }
+  if (status == TY_OK && (ty_total_rows(c) != m->total_rows || c->base.live + c->delta.live != m->live_rows))
+    status = ty_fail(err, TY_CORRUPT, "%s: its counts of rows are not those of its files", TY_MANIFEST_NAME);
+  if (status == TY_OK) status = ty_adopt_schema(c, &m->schema, err);
+  if (status != TY_OK) {
+    ty_undo_locked(c);
+    for (uint32_t i = known; i < have->delta_count; i++) ty_file_unmap(c, &have->deltas[i]);
+    have->delta_count = known;
+    if (known > 0) have->deltas[known - 1].bytes = kept.bytes, have->deltas[known - 1].crc = kept.crc;
+    return status;
+  }
+  have->id_map = want->id_map;
+  c->generation = m->generation;
+  c->store->manifest_bytes = m->text.bytes;
+  ty_mark(c);
+  return TY_OK;
+}
+
+static ty_status follow_once(ty_collection *c, ty_saved *m, ty_error *err) {
+  if (c->schema.bytes > 0) {
+    ty_schema mine;
+    ty_status status = ty_schema_read((ty_slice){c->schema.data, c->schema.bytes}, &mine, err);
+    if (status == TY_OK) status = ty_schema_agree(&mine, &m->schema, err);
+    if (status != TY_OK) return status;
+  }
+  if (extends(c, m) && follow_tail(c, m, err) == TY_OK) return TY_OK;
+  ty_collection *t;
+  ty_status status = ty_shell(c->env, c->dir, &t, err);
+  if (status != TY_OK) return status;
+  if (c->dim == 0) status = ty_adopt_schema(c, &m->schema, err);
+  if (status == TY_OK) status = ty_load(t, c, m, err);
+  if (status == TY_OK) {
+    ty_swap_state(c, t);
+    c->store->id_map_checked = false;
+    /* Read anew or not: to a delta whose sync failed nothing is appended. `t` has what was before. */
+    if (!same_last(&c->store->files, &t->store->files)) c->store->abandon_delta = false;
+    t->columns = c->columns; /* what t holds now is freed by it */
+  }
+  ty_shell_free(t);
+  return status;
+}
+
+ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err) {
+  ty_os *os = &c->env->os;
+  ty_status status = TY_OK;
+  for (int i = 0; i < TRIES; i++) {
+    ty_stamp stamp, again;
+    int result = os->stamp(os, c->store->manifest_path, &stamp);
+    if (result == -ENOENT || result == -ENOTDIR) {
+      status = ty_first_check(c, err);
+      if (status != TY_OK && os->stamp(os, c->store->manifest_path, &again) == 0) continue; /* it has come */
+      if (status != TY_OK || (missing_ok && c->generation == 0)) return status;
+      return ty_fail(err, TY_NOT_FOUND, "there is no %s", TY_MANIFEST_NAME);
+    }
+    if (result < 0) return ty_fail_io(err, result, "look at", TY_MANIFEST_NAME);
+    if (memcmp(&stamp, &c->store->stamp, sizeof stamp) == 0) return TY_OK;
+    ty_buffer text = {0};
+    ty_saved m = {0};
+    status = ty_file_read(c, TY_MANIFEST_NAME, TY_MANIFEST_MAX, &text, err);
+    if (status == TY_OK) status = ty_saved_read(&text, &m, err);
+    if (status == TY_OK) status = follow_once(c, &m, err);
+    ty_buffer_free(&text);
+    ty_saved_free(&m);
+    if (status == TY_OK) {
+      c->store->stamp = stamp; /* of before the read: a save in between is seen at the next look */
+      return TY_OK;
+    }
+    if (status != TY_IO && status != TY_CORRUPT && status != TY_NOT_FOUND) return status;
+    /* A writer may have moved on under our hands. If it did not, the failure is real. */
+    if (os->stamp(os, c->store->manifest_path, &again) < 0 || memcmp(&stamp, &again, sizeof stamp) == 0) return status;
+  }
+  return ty_fail(err, TY_BUSY, "its files were replaced %d times while they were being opened", TRIES);
+}

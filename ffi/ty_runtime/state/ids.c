@@ -1,0 +1,241 @@
+/* Two tables over the live rows: by external id, and by order of insertion. Neither is stored: both are built when
+ * first asked for and then follow every change.
+ *
+ * A table that cannot grow for want of memory is dropped and built anew at the next need, so that keeping one up to
+ * date never fails.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "rows/vector.h"
+#include "state/ids.h"
+
+/* ---- By id: open addressing, linear probing, at most 3/4 in use
+ * ------------------------------------------------------ */
+static uint32_t tag_of(const ty_collection *c, ty_slice id) {
+  return (uint32_t)(c->env->kernel->hash64(id.data, (size_t)id.bytes, 0x7479) >> 32);
+}
+
+/* A slot's place in the table comes from the very bits that it keeps, so that a table grows without a look at the ids,
+ * which lie all over the files. What is left of them still tells most other ids apart. */
+static void insert(struct ty_state *s, uint32_t tag, uint32_t place_plus_1) {
+  ty_id_slot *table = s->id_table.data;
+  uint64_t mask = s->id_table_size - 1, slot = tag & mask;
+  TY_ASSERT(s->id_table_used < s->id_table_size && (s->id_table_size & mask) == 0);
+  TY_ASSERT(place_plus_1 != 0 && place_plus_1 != TY_SLOT_GONE);
+  while (table[slot].place != 0 && table[slot].place != TY_SLOT_GONE) slot = (slot + 1) & mask;
+  if (table[slot].place == 0) s->id_table_used++;
+  table[slot] = (ty_id_slot){tag, place_plus_1};
+}
+
+/* An empty table of a size fit for the live rows and half as many to come. The old one is the caller's to free. */
+static bool fresh_table(const ty_collection *c) {
+  struct ty_state *s = c->state;
+  uint64_t size = 64;
+  while (size * 3 / 4 < (c->base.live + c->delta.live) * 3 / 2 + 16) size *= 2;
+  ty_spill table = {0};
+  if (!ty_spill_grow(ty_dir_of(c), &table, 0, size * sizeof(ty_id_slot))) return false;
+  s->id_table = table;
+  s->id_table_size = size;
+  s->id_table_used = 0;
+  return true;
+}
+
+static bool build_ids(const ty_collection *c) {
+  struct ty_state *s = c->state;
+  ty_spill old = s->id_table;
+  if (!fresh_table(c)) return false;
+  ty_spill_free(c->env, &old);
+  for (uint64_t i = 0; i < ty_total_rows(c); i++) {
+    ty_ref r = ty_ref_of(c, (ty_place)i);
+    if (r.segment->dead[r.at]) continue;
+    ty_slice id = ty_row_id(r.segment, r.at);
+    insert(s, tag_of(c, id), (ty_place)i + 1);
+    /* A base's ids lie side by side, a delta's among all else of their rows. The table fills up at random: whoever lets
+     * go of it early has nearly every page of it mapped once more for each row. */
+    if (r.segment->is_base) ty_touched(c->resident, TY_OF_BASE, id.bytes, TY_RESIDENT_MOST);
+    else ty_touched(c->resident, TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
+    ty_touched(c->resident, TY_OF_DERIVED, sizeof(ty_id_slot), TY_RESIDENT_MOST);
+  }
+  return true;
+}
+
+static bool grow_ids(const ty_collection *c) {
+  struct ty_state *s = c->state;
+  ty_spill old = s->id_table;
+  const ty_id_slot *slots = old.data;
+  uint64_t size = s->id_table_size;
+  if (!fresh_table(c)) return false;
+  for (uint64_t i = 0; i < size; i++) {
+    if (slots[i].place != 0 && slots[i].place != TY_SLOT_GONE) insert(s, slots[i].tag, slots[i].place);
+    ty_touched(c->resident, TY_OF_DERIVED, sizeof *slots * 2, TY_RESIDENT_MOST);
+    if ((i + 1) * sizeof *slots % TY_RESIDENT_MOST == 0) ty_spill_let_go(c->env, &old);
+  }
+  ty_spill_free(c->env, &old);
+  return true;
+}
+
+static ty_status need(const ty_collection *c, _Atomic bool *ready, bool (*build)(const ty_collection *),
+                      ty_error *err) {
+  if (atomic_load_explicit(ready, memory_order_acquire)) return TY_OK;
+  bool built = true;
+  pthread_mutex_lock(&c->state->derive);
+  if (!atomic_load_explicit(ready, memory_order_relaxed)) {
+    built = build(c);
+    atomic_store_explicit(ready, built, memory_order_release);
+  }
+  pthread_mutex_unlock(&c->state->derive);
+  return built ? TY_OK
+               : ty_fail(err, TY_NO_MEMORY, "out of memory for a table of %llu rows",
+                         (unsigned long long)ty_total_rows(c));
+}
+
+ty_status ty_ids_need(const ty_collection *c, ty_error *err) { return need(c, &c->state->ids_ready, build_ids, err); }
+
+ty_status ty_find(const ty_collection *c, ty_slice id, ty_ref *out, bool *found, ty_error *err) {
+  struct ty_state *s = c->state;
+  *found = false;
+  if (id.bytes == 0) return TY_OK;
+  ty_status status = ty_ids_need(c, err);
+  if (status != TY_OK) return status;
+  const ty_id_slot *table = s->id_table.data;
+  uint32_t tag = tag_of(c, id);
+  uint64_t mask = s->id_table_size - 1;
+  for (uint64_t slot = tag & mask; table[slot].place != 0; slot = (slot + 1) & mask) {
+    ty_id_slot entry = table[slot];
+    if (entry.place == TY_SLOT_GONE || entry.tag != tag) continue;
+    ty_ref r = ty_ref_of(c, entry.place - 1);
+    ty_slice own = ty_row_id(r.segment, r.at);
+    if (own.bytes != id.bytes || memcmp(own.data, id.data, (size_t)id.bytes) != 0) continue;
+    TY_ASSERT(!r.segment->dead[r.at]);
+    *out = r;
+    *found = true;
+    break;
+  }
+  return TY_OK;
+}
+
+static void id_added(ty_collection *c, ty_place place) {
+  struct ty_state *s = c->state;
+  if ((s->id_table_used + 1) * 4 > s->id_table_size * 3 && !grow_ids(c)) {
+    atomic_store(&s->ids_ready, false);
+    return;
+  }
+  ty_ref r = ty_ref_of(c, place);
+  insert(s, tag_of(c, ty_row_id(r.segment, r.at)), place + 1);
+  ty_touched(c->resident, TY_OF_DERIVED, TY_SCATTERED_WRITE, TY_RESIDENT_MOST);
+}
+
+static void id_died(ty_collection *c, ty_place place) {
+  struct ty_state *s = c->state;
+  ty_ref r = ty_ref_of(c, place);
+  ty_id_slot *table = s->id_table.data;
+  uint64_t mask = s->id_table_size - 1;
+  for (uint64_t slot = tag_of(c, ty_row_id(r.segment, r.at)) & mask; table[slot].place != 0; slot = (slot + 1) & mask) {
+    if (table[slot].place != place + 1) continue;
+    table[slot].place = TY_SLOT_GONE;
+    return;
+  }
+  TY_ASSERT(false);
+}
+
+/* ---- By birth: births are dense from the base's first row on, so a plain array serves -------------------------------
+ */
+static bool grow_order(const ty_collection *c, uint64_t size) {
+  struct ty_state *s = c->state;
+  if (size <= s->order_size) return true;
+  uint64_t capacity = s->order_size * 2 > size ? s->order_size * 2 : size;
+  if (!ty_spill_grow(ty_dir_of(c), &s->order, s->order_size * sizeof(ty_place), capacity * sizeof(ty_place)))
+    return false;
+  s->order_size = capacity;
+  return true;
+}
+
+static bool build_order(const ty_collection *c) {
+  struct ty_state *s = c->state;
+  if (!grow_order(c, c->next_row - c->store->first_row + 64)) return false;
+  ty_place *order = s->order.data;
+  memset(order, 0, (size_t)s->order_size * sizeof *order);
+  for (uint64_t i = 0; i < ty_total_rows(c); i++) {
+    ty_ref r = ty_ref_of(c, (ty_place)i);
+    TY_ASSERT(r.segment->birth[r.at] - c->store->first_row < s->order_size);
+    if (!r.segment->dead[r.at]) order[r.segment->birth[r.at] - c->store->first_row] = (ty_place)i + 1;
+  }
+  return true;
+}
+
+ty_status ty_order_need(const ty_collection *c, ty_error *err) {
+  return need(c, &c->state->order_ready, build_order, err);
+}
+
+/* ---- Following changes: under the exclusive lock --------------------------------------------------------------------
+ */
+void ty_derived_added(ty_collection *c, ty_place place) {
+  struct ty_state *s = c->state;
+  if (atomic_load(&s->ids_ready)) id_added(c, place);
+  if (!atomic_load(&s->order_ready)) return;
+  ty_ref r = ty_ref_of(c, place);
+  uint64_t slot = r.segment->birth[r.at] - c->store->first_row;
+  if (!grow_order(c, slot + 1)) atomic_store(&s->order_ready, false);
+  else ((ty_place *)s->order.data)[slot] = place + 1;
+}
+
+void ty_derived_died(ty_collection *c, ty_place place) {
+  struct ty_state *s = c->state;
+  if (atomic_load(&s->ids_ready)) id_died(c, place);
+  if (!atomic_load(&s->order_ready)) return;
+  ty_ref r = ty_ref_of(c, place);
+  uint64_t slot = r.segment->birth[r.at] - c->store->first_row;
+  TY_ASSERT(slot < s->order_size);
+  if (slot < s->order_size && ty_order(c)[slot] == place + 1) ((ty_place *)s->order.data)[slot] = 0;
+}
+
+void ty_derived_drop(ty_collection *c) {
+  struct ty_state *s = c->state;
+  atomic_store(&s->ids_ready, false);
+  atomic_store(&s->order_ready, false);
+  ty_spill_free(c->env, &s->id_table);
+  ty_spill_free(c->env, &s->order);
+  ty_spill_free(c->env, &s->base_at);
+  s->id_table_size = s->id_table_used = s->order_size = 0;
+}
+
+/* ---- By row number: replay asks, and a map of ids that is written anew ----------------------------------------------
+ */
+/* Without memory for it there is none. */
+static void build_base_at(ty_collection *c) {
+  struct ty_state *s = c->state;
+  pthread_mutex_lock(&s->derive); /* a question that builds another table may be letting go of this one */
+  if (ty_spill_grow(ty_dir_of(c), &s->base_at, 0, c->base.count * sizeof(ty_place))) {
+    ty_place *base_at = s->base_at.data;
+    for (uint64_t at = 0; at < c->base.count; at++) base_at[c->base.row[at] - c->store->first_row] = (ty_place)at;
+  }
+  pthread_mutex_unlock(&s->derive);
+}
+
+bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out) {
+  struct ty_state *s = c->state;
+  uint64_t low = 0, high = c->delta.count;
+  while (low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    if (c->delta.row[middle] < row) low = middle + 1;
+    else high = middle;
+  }
+  if (low < c->delta.count && c->delta.row[low] == row) {
+    *out = (ty_place)(c->base.count + low);
+    return true;
+  }
+  if (row < c->store->first_row || row - c->store->first_row >= c->base.count) return false;
+  if (s->base_at.data == NULL) build_base_at(c);
+  const ty_place *base_at = s->base_at.data;
+  if (base_at != NULL) {
+    *out = base_at[row - c->store->first_row];
+    TY_ASSERT(*out < c->base.count);
+    return c->base.row[*out] == row;
+  }
+  for (uint64_t at = 0; at < c->base.count; at++) { /* without memory for the table: slowly */
+    if (c->base.row[at] != row) continue;
+    *out = (ty_place)at;
+    return true;
+  }
+  return false;
+}

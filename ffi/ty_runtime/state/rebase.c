@@ -1,0 +1,227 @@
+/* Rewriting the base: the live rows in the order partition, IVF list, insertion, under fresh names; then the manifest;
+ * then the old files go. The first save is the same with nothing to throw away.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "disk/base.h"
+#include "disk/disk.h"
+#include "disk/idmap.h"
+#include "disk/json.h"
+#include "disk/lock.h"
+#include "disk/slab.h"
+#include "ivf/ivf.h"
+#include "lexical/lexical.h"
+#include "state/commit.h"
+#include "state/gather.h"
+#include "state/load.h"
+#include "state/rebase.h"
+#include "state/state.h"
+
+typedef struct rebase {
+  ty_collection *c;
+  ty_collection *t; /* the state to come */
+  ty_rebase r;
+  ty_base_plan plan;
+  ty_gathered gathered;
+  bool id_map_moved;
+} rebase;
+
+ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
+  ty_rebase_wish wish = {0};
+  uint64_t terms;
+  if (c->ivf != NULL) {
+    wish.ivf = true;
+    wish.ivf_min_rows = c->ivf->min_rows;
+    wish.ivf_target_recall = c->ivf->target_recall;
+  }
+  if (c->lexical_index != NULL) {
+    /* One that cannot be read any more is made anew, if it still tells with what. */
+    wish.lexical = ty_lexical_parameters(c->lexical_index, &wish.k1, &wish.b, &terms);
+  }
+  return wish;
+}
+
+static ty_slice id_by_birth(const void *ctx, uint64_t i) {
+  const rebase *w = ctx;
+  ty_ref row = ty_ref_of(w->c, w->gathered.by_birth[i]);
+  return ty_row_id(row.segment, row.at);
+}
+
+static ty_status start_index(rebase *w, uint32_t kind, ty_slab_writer *slab, ty_error *err) {
+  ty_status status = ty_slab_create(slab, w->c, kind, w->plan.generation, w->plan.generation, 1, err);
+  if (status == TY_OK) ty_slab_section_start(slab, TY_SECTION_INDEX);
+  return status;
+}
+
+static ty_status write_ivf(rebase *w, ty_file *out, ty_error *err) {
+  ty_buffer bytes = {0};
+  ty_slab_writer slab;
+  ty_status status = ty_ivf_calibrate(&w->r, &w->t->base, err);
+  if (status == TY_OK) status = ty_ivf_encode(w->r.ivf, w->t->dim, &bytes, err);
+  if (status == TY_OK) status = start_index(w, TY_SLAB_IVF, &slab, err);
+  if (status == TY_OK) {
+    ty_slab_append(&slab, bytes.data, bytes.bytes);
+    ty_slab_section_end(&slab);
+    status = ty_slab_finish(&slab, out);
+  }
+  ty_buffer_free(&bytes);
+  return status;
+}
+
+static bool append(void *context, const void *data, uint64_t bytes) {
+  ty_slab_writer *slab = context;
+  ty_slab_append(slab, data, bytes);
+  return slab->status == TY_OK;
+}
+
+/* It is written as it is made: it may be larger than memory. */
+static ty_status write_lexical(rebase *w, ty_file *out, ty_error *err) {
+  ty_slab_writer slab;
+  ty_status status = start_index(w, TY_SLAB_LEXICAL, &slab, err);
+  if (status != TY_OK) return status;
+  status = ty_lexical_encode(&w->r, &(ty_lexical_sink){append, &slab}, err);
+  ty_slab_section_end(&slab);
+  if (slab.status == TY_OK) slab.status = status;
+  return ty_slab_finish(&slab, out);
+}
+
+static ty_status write_files(rebase *w, ty_error *err) {
+  ty_collection *t = w->t;
+  ty_files *files = &t->store->files;
+  ty_status status = TY_OK;
+  if (w->r.want_ivf) status = ty_ivf_train(&w->r, err);
+  if (status == TY_OK) status = ty_base_write(&w->plan, &files->base, err);
+  if (status == TY_OK) status = ty_file_map(t, &files->base, 0, err);
+  if (status == TY_OK) status = ty_base_open(t, err);
+  if (status == TY_OK && w->r.ivf != NULL) status = write_ivf(w, &files->ivf, err);
+  if (status == TY_OK && w->r.want_lexical) status = write_lexical(w, &files->lexical, err);
+  if (status == TY_OK) status = ty_open_indexes(t, w->c, err);
+  if (status == TY_OK && ty_cancelled(w->r.phases.progress))
+    status = ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
+  if (status == TY_OK) {
+    w->id_map_moved = true;
+    ty_phases_set(&w->r.phases, TY_PHASE_COMMIT, 0, 1);
+    status = ty_id_map_write(w->c, &(ty_id_list){w->r.count, id_by_birth, w}, &files->id_map, err);
+  }
+  if (status == TY_OK) status = ty_file_sync_dir(w->c, w->c->dir, err);
+  return status;
+}
+
+static ty_status set_recall(ty_collection *t, double recall, ty_error *err) {
+  char text[40];
+  int n = 0;
+  for (int digits = 1; digits <= 17; digits++) { /* the shortest that reads back the same */
+    n = snprintf(text, sizeof text, "%.*g", digits, recall);
+    for (char *p = text; *p != 0; p++) *p = *p == ',' ? '.' : *p;
+    double back;
+    if (ty_json_double((ty_slice){(uint8_t *)text, (uint64_t)n}, &back) && back == recall) break;
+  }
+  return ty_schema_set(t, TY_KEY_DEFAULT_TARGET_RECALL, (ty_slice){(uint8_t *)text, (uint64_t)n}, err);
+}
+
+/* Opening checks the small sections of a base only. What is copied gets a checksum that fits whatever it is, so damage
+ * in the large ones is told now or never. */
+static ty_status check_source(rebase *w, ty_error *err) {
+  const ty_file *file = &w->c->store->files.base;
+  ty_slab slab;
+  ty_slice bytes;
+  if (w->c->generation == 0) return TY_OK;
+  ty_status status = ty_slab_open(w->c, file, TY_SLAB_BASE, &slab, err);
+  for (uint32_t i = 0; status == TY_OK && i < slab.header->sections; i++) {
+    if (ty_cancelled(w->r.phases.progress)) return ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
+    status = ty_slab_get(w->c, &slab, slab.sections[i].id, UINT64_MAX, true, &bytes, err);
+    ty_phases_set(&w->r.phases, TY_PHASE_CHECK, i + 1, slab.header->sections);
+  }
+  return status;
+}
+
+/* How much of the rows stays resident where an index is built or kept. */
+static uint64_t resident_build(const ty_collection *c) {
+  const ty_files *files = &c->store->files;
+  uint64_t bytes = files->base.bytes;
+  for (uint32_t i = 0; i < files->delta_count; i++) bytes += files->deltas[i].bytes;
+  return bytes <= TY_RESIDENT_FILES ? UINT64_MAX : TY_RESIDENT_BUILD;
+}
+
+static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
+  ty_collection *c = w->c;
+  ty_schema schema;
+  ty_status status = ty_shell(c->env, c->dir, &w->t, err);
+  if (status == TY_OK) status = ty_schema_read((ty_slice){c->schema.data, c->schema.bytes}, &schema, err);
+  if (status == TY_OK) status = ty_adopt_schema(w->t, &schema, err);
+  if (status == TY_OK && wish->retrain) status = set_recall(w->t, wish->ivf_target_recall, err);
+  if (status == TY_OK) status = check_source(w, err);
+  if (status == TY_OK) status = ty_gather(c, &w->r, &w->gathered, err);
+  return status;
+}
+
+ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progress *progress, bool *unknown,
+                        ty_error *err) {
+  rebase w = {.c = c};
+  w.r = (ty_rebase){.c = c,
+                    .phases = {.progress = progress,
+                               .skips = {[TY_PHASE_TRAIN] = !wish->ivf,
+                                         [TY_PHASE_CALIBRATE] = !wish->ivf,
+                                         [TY_PHASE_LEXICAL] = !wish->lexical}},
+                    .most = wish->ivf ? resident_build(c) : TY_RESIDENT_MOST,
+                    .want_ivf = wish->ivf,
+                    .retrain_ivf = wish->retrain,
+                    .ivf_min_rows = wish->ivf_min_rows,
+                    .ivf_target_recall = wish->ivf_target_recall,
+                    .want_lexical = wish->lexical,
+                    .k1 = wish->k1,
+                    .b = wish->b};
+  ty_next next = {.generation = c->generation + 1, .first = c->generation == 0};
+  TY_ASSERT(atomic_load(&c->state->writing) && c->store->lock_fd >= 0);
+  ty_status status = ty_lock_still(c, err);
+  if (progress != NULL) __atomic_store_n(&progress->done, 0, __ATOMIC_RELAXED);
+  ty_phases_set(&w.r.phases, TY_PHASE_CHECK, 0, 1);
+  if (status == TY_OK) status = prepare(&w, wish, err);
+  if (status == TY_OK && next.first) status = ty_first_begin(c, err);
+  if (status == TY_OK) {
+    /* Numbers that nobody has seen may be given again; all others are never reused. */
+    w.plan = (ty_base_plan){.rebase = &w.r,
+                            .rank = w.gathered.rank,
+                            .first_row = c->generation == 0 ? 0 : c->next_row,
+                            .generation = next.generation};
+    status = write_files(&w, err);
+  }
+  if (status == TY_OK) {
+    next.schema_of = w.t;
+    next.files = &w.t->store->files;
+    next.live = next.total = w.r.count;
+    status = ty_commit(c, &next, err);
+    *unknown = next.unknown;
+  }
+  if (status == TY_OK) {
+    pthread_rwlock_wrlock(&c->lock);
+    w.t->generation = next.generation;
+    w.t->store->manifest_bytes = next.bytes;
+    ty_swap_state(c, w.t);
+    c->store->stamp = next.stamp;
+    c->store->id_map_checked = true;
+    c->store->abandon_delta = false;
+    pthread_rwlock_unlock(&c->lock);
+    if (next.first) ty_first_end(c);
+    ty_clear_away(c);
+    ty_phases_set(&w.r.phases, TY_PHASE_COMMIT, 1, 1);
+  } else {
+    if (w.id_map_moved) c->store->id_map_checked = false;
+    if (ty_lock_lost(c, err)) {
+      /* The names that were fresh here may be another's files there. */
+      status = TY_IO;
+      *unknown = true;
+    } else if (w.t != NULL && !next.unknown) {
+      const ty_files *files = &w.t->store->files;
+      if (files->base.name[0] != 0) ty_file_remove(c, files->base.name);
+      if (files->ivf.name[0] != 0) ty_file_remove(c, files->ivf.name);
+      if (files->lexical.name[0] != 0) ty_file_remove(c, files->lexical.name);
+    }
+  }
+  ty_ivf_free(w.r.ivf);
+  ty_shell_free(w.t);
+  ty_gathered_free(c, &w.gathered);
+  free(w.r.spans);
+  return status;
+}

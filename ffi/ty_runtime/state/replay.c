@@ -1,0 +1,164 @@
+/* From the operations of a delta to its rows. */
+#include "state/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk/operations.h"
+#include "lexical/lexical.h"
+#include "rows/vector.h"
+#include "state/ids.h"
+#include "state/undo.h"
+
+static ty_status damaged(ty_error *err, const ty_file *file, const char *what, uint64_t offset) {
+  return ty_fail(err, TY_CORRUPT, "%s: %s at offset %llu", file->name, what, (unsigned long long)offset);
+}
+
+/* What a row is brought in through: memory for one. */
+typedef struct replay {
+  ty_coded coded;
+  float *decoded;
+} replay;
+
+static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offset, const replay *r, ty_error *err) {
+  const uint8_t *at = file->map + offset;
+  const ty_operation *op = (const ty_operation *)(const void *)at;
+  const ame_kernel *k = c->env->kernel;
+  if (op->row != c->next_row || (op->flags & ~(TY_HAS_META | TY_HAS_TEXT)) != 0 ||
+      (!(op->flags & TY_HAS_META) && op->meta_bytes > 0) || (!(op->flags & TY_HAS_TEXT) && op->text_bytes > 0))
+    return damaged(err, file, "a row is malformed", offset);
+  ty_place victim = 0;
+  uint64_t birth = op->row;
+  if (op->replaced != TY_NO_ROW) {
+    if (!ty_place_of_row(c, op->replaced, &victim))
+      return damaged(err, file, "a row replaces one that does not exist", offset);
+    ty_ref old = ty_ref_of(c, victim);
+    if (old.segment->dead[old.at]) return damaged(err, file, "a row replaces one that is gone", offset);
+    birth = old.segment->birth[old.at];
+  }
+  if (op->birth != birth) return damaged(err, file, "a row's birth is not its own", offset);
+  ty_put_layout p = ty_put_place(c, op);
+  uint32_t key_codes[TY_MAX_COLUMNS];
+  uint64_t key = p.keys, keys_end = p.keys + op->keys_bytes;
+  ty_status status = ty_delta_reserve(c, 1, true, err);
+  if (status == TY_OK) status = ty_kill_reserve(c, 1, err);
+  if (status != TY_OK) return status;
+  for (uint32_t i = 0; i < c->columns; i++) {
+    uint32_t length;
+    memcpy(&length, at + p.key_lengths + i * sizeof length, sizeof length);
+    if (length > keys_end - key) return damaged(err, file, "a row's filter values are malformed", offset);
+    key_codes[i] = ty_dict_intern(&c->dicts[i], k, (ty_slice){at + key, length});
+    if (key_codes[i] == TY_NO_CODE) return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
+    key += length;
+  }
+  if (key != keys_end) return damaged(err, file, "a row's filter values are malformed", offset);
+  ty_new_row row = {.row = op->row, .birth = birth, .codes = key_codes, .payload = ty_put_payload(c, op, at)};
+  const float *decoded = ty_vector_decode(c, row.payload.vector, r->decoded);
+  if (!ty_vector_good(c, row.payload.vector, decoded)) return damaged(err, file, "a row's vector is malformed", offset);
+  ty_vector_screen(c, row.payload.vector, decoded, 1, &r->coded, 0);
+  if (op->replaced != TY_NO_ROW) ty_kill(c, victim);
+  ty_delta_push(c, &row, &r->coded, 0);
+  c->next_row++;
+  ty_derived_added(c, (ty_place)(c->base.count + c->delta.count - 1));
+  return TY_OK;
+}
+
+static ty_status replay_delete(ty_collection *c, const ty_file *file, uint64_t offset, ty_error *err) {
+  const ty_operation *op = (const ty_operation *)(const void *)(file->map + offset);
+  ty_place victim;
+  if (!ty_place_of_row(c, op->row, &victim)) return damaged(err, file, "a row is deleted that does not exist", offset);
+  ty_ref old = ty_ref_of(c, victim);
+  if (old.segment->dead[old.at]) return damaged(err, file, "a row is deleted twice", offset);
+  ty_status status = ty_kill_reserve(c, 1, err);
+  if (status == TY_OK) ty_kill(c, victim);
+  return status;
+}
+
+ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, ty_error *err) {
+  const ame_kernel *k = c->env->kernel;
+  uint64_t at = from == 0 ? sizeof(ty_slab_header) : from, to = file->bytes;
+  uint64_t first = c->delta.count;
+  replay r = {.decoded = malloc((size_t)c->dim * sizeof(float))};
+  if (r.decoded == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
+  ty_status status = ty_coded_open(&r.coded, c, 1, err);
+  while (at < to && status == TY_OK) {
+    const ty_block_header *b = (const ty_block_header *)(const void *)(file->map + at);
+    if (at % TY_ALIGN != 0 || to - at < sizeof *b || b->magic != TY_BLOCK_MAGIC ||
+        b->crc != k->crc32c(0, b, sizeof *b - sizeof b->crc) || b->payload_bytes % TY_ALIGN != 0 ||
+        b->payload_bytes > to - at - sizeof *b || b->first_row != c->next_row ||
+        !ty_all_zero(b->reserved, sizeof b->reserved)) {
+      status = damaged(err, file, "a block is malformed", at);
+      break;
+    }
+    at += sizeof *b;
+    uint64_t end = at + b->payload_bytes, ops = 0;
+    for (; at < end && status == TY_OK; ops++) {
+      ty_operation op; /* both sides are 64-byte aligned, so there is room for a header */
+      memcpy(&op, file->map + at, sizeof op);
+      uint64_t bytes = op.bytes;
+      if ((op.kind != TY_OPERATION_PUT && op.kind != TY_OPERATION_DELETE) || !ty_operation_size(c, &op) ||
+          op.bytes != bytes || bytes > end - at || op.reserved != 0) {
+        status = damaged(err, file, "an operation is malformed", at);
+        break;
+      }
+      status = op.kind == TY_OPERATION_PUT ? replay_put(c, file, at, &r, err) : replay_delete(c, file, at, err);
+      at += bytes;
+      ty_touched(c->resident, TY_OF_DELTA, bytes, TY_RESIDENT_MOST);
+    }
+    if (status == TY_OK && ops != b->ops)
+      status = damaged(err, file, "a block has another number of operations than it says", at);
+  }
+  ty_coded_free(&r.coded);
+  free(r.decoded);
+  if (c->lexical_index != NULL && c->delta.count > first) ty_lexical_added(c->lexical_index, first);
+  return status;
+}
+
+/* The operations are still in memory as well: the mapping need not be touched, which would make all of it resident. */
+void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint64_t at) {
+  const struct ty_store *s = c->store;
+  const uint8_t *to = file->map + from;
+  for (uint32_t i = 0; i < s->chunk_count; i++) {
+    const uint8_t *data = s->chunks[i].memory.data;
+    for (uint64_t offset = i == 0 ? sizeof(ty_block_header) : 0; offset < s->chunks[i].used;) {
+      const ty_operation *op = (const ty_operation *)(const void *)(data + offset);
+      TY_ASSERT(op->bytes >= sizeof *op && op->bytes <= s->chunks[i].used - offset && at <= c->delta.count);
+      if (op->kind == TY_OPERATION_PUT) c->delta.payload[at++] = ty_put_payload(c, op, to + offset);
+      offset += op->bytes;
+      ty_touched(c->resident, TY_OF_DELTA, sizeof(ty_payload), TY_RESIDENT_MOST);
+      ty_touched(c->resident, TY_OF_OPERATIONS, op->bytes, TY_RESIDENT_MOST);
+    }
+    to += s->chunks[i].used;
+  }
+  TY_ASSERT(at == c->delta.count);
+}
+
+static void shift(ty_slice *s, const uint8_t *from, const uint8_t *to) {
+  if (s->data != NULL) s->data = to + (s->data - from);
+}
+
+ty_status ty_delta_remap(ty_collection *c, ty_file *file, uint64_t bytes, ty_error *err) {
+  if (file->map != NULL && bytes <= file->mapped) return TY_OK;
+  ty_file fresh = *file;
+  fresh.map = NULL;
+  ty_status status = ty_file_map(c, &fresh, bytes - fresh.bytes + ty_room_ahead(bytes), err);
+  if (status != TY_OK) return status;
+  if (file->map != NULL && (fresh.device != file->device || fresh.inode != file->inode)) {
+    ty_file_unmap(c, &fresh);
+    return ty_fail(err, TY_CORRUPT, "%s is another file than the one that was opened", file->name);
+  }
+  uint64_t length = file->map == NULL ? 0 : file->mapped;
+  for (uint64_t i = 0; i < c->delta.count && length > 0; i++) {
+    ty_payload *p = &c->delta.payload[i];
+    const uint8_t *vector = p->vector;
+    if ((uintptr_t)vector - (uintptr_t)file->map >= length) continue;
+    p->vector = fresh.map + (vector - file->map);
+    shift(&p->id, file->map, fresh.map);
+    shift(&p->meta, file->map, fresh.map);
+    shift(&p->text, file->map, fresh.map);
+    shift(&p->terms, file->map, fresh.map);
+  }
+  ty_file_unmap(c, file);
+  *file = fresh;
+  return TY_OK;
+}

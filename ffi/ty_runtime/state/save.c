@@ -1,0 +1,133 @@
+/* Saving what changed: append the block and begin its sync, append to the id map, write the manifest beside the old
+ * one, sync, wait for both, rename, sync the directory. The rename is the commit point. Whatever fails before it leaves
+ * the old state; whatever fails at it or behind it leaves a disk that may say either, so then memory goes back to the
+ * old state and the next look at the directory decides.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "disk/delta.h"
+#include "disk/idmap.h"
+#include "disk/lock.h"
+#include "state/commit.h"
+#include "state/ids.h"
+#include "state/replay.h"
+#include "state/undo.h"
+
+/* The id of the row with number first_row + i, as written, dead or not. */
+static ty_slice id_of_row(const void *ctx, uint64_t i) {
+  ty_collection *c = (ty_collection *)(uintptr_t)ctx;
+  ty_place place;
+  if (!ty_place_of_row(c, c->store->first_row + i, &place)) return (ty_slice){NULL, 0};
+  ty_ref r = ty_ref_of(c, place);
+  return ty_row_id(r.segment, r.at);
+}
+
+/* The same of a row that came with this change. */
+static ty_slice id_of_new(const void *ctx, uint64_t i) {
+  const ty_collection *c = ctx;
+  return ty_row_id(&c->delta, c->state->kept_rows + (i - (c->state->kept_next_row - c->store->first_row)));
+}
+
+/* Brings the id map to the rows as they stand: appends those that came, or writes it whole. */
+static ty_status append_ids(ty_collection *c, ty_file *out, ty_error *err) {
+  if (c->state->kept_rows == c->delta.count) return TY_OK;
+  /* A foreign map of as many rows looks like ours. */
+  ty_status status = ty_lock_still(c, err);
+  if (status != TY_OK) return status;
+  ty_file appended = *out;
+  uint64_t first_row = c->store->first_row;
+  ty_id_list ids = {.rows = c->next_row - first_row, .id = id_of_new, .ctx = c};
+  if (ty_id_map_append(c, &ids, c->state->kept_next_row - first_row, &appended)) {
+    *out = appended;
+    return TY_OK;
+  }
+  ids.id = id_of_row;
+  status = ty_id_map_write(c, &ids, out, err);
+  if (status == TY_OK) c->store->id_map_checked = true;
+  return status;
+}
+
+static ty_status map_last(ty_collection *c, ty_files *next, bool fresh, ty_error *err) {
+  ty_file *file = &next->deltas[next->delta_count - 1];
+  if (fresh) return ty_file_map(c, file, ty_room_ahead(0), err);
+  ty_file *have = &c->store->files.deltas[next->delta_count - 1];
+  ty_status status = TY_OK;
+  if (file->bytes > have->mapped) {
+    pthread_rwlock_wrlock(&c->lock);
+    status = ty_delta_remap(c, have, file->bytes, err);
+    pthread_rwlock_unlock(&c->lock);
+  }
+  file->map = have->map;
+  file->mapped = have->mapped;
+  return status;
+}
+
+/* What a save waits for before the rename. */
+typedef struct pending {
+  ty_delta_write write;
+  bool open;
+} pending;
+
+static ty_status finish_write(void *ctx, ty_error *err) {
+  pending *p = ctx;
+  if (!p->open) return TY_OK;
+  p->open = false;
+  return ty_delta_finish(&p->write, err);
+}
+
+ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
+  struct ty_store *s = c->store;
+  uint32_t known = s->files.delta_count;
+  ty_files files = s->files;
+  pending p = {
+      .write = {.c = c, .generation = c->generation + 1, .first_row = c->state->kept_next_row, .files = &files}};
+  files.deltas = malloc((known + 1) * sizeof *files.deltas);
+  if (files.deltas == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a save");
+  if (known > 0) memcpy(files.deltas, s->files.deltas, known * sizeof *files.deltas);
+  ty_next next = {.schema_of = c,
+                  .files = &files,
+                  .generation = c->generation + 1,
+                  .live = c->base.live + c->delta.live,
+                  .total = ty_total_rows(c),
+                  .before = finish_write,
+                  .before_ctx = &p};
+  ty_status status = TY_OK;
+  if (s->ops > 0) {
+    status = ty_delta_append(&p.write, err);
+    p.open = status == TY_OK;
+    if (status == TY_OK) status = append_ids(c, &files.id_map, err);
+    if (status == TY_OK) status = map_last(c, &files, files.delta_count > known, err);
+  }
+  /* The delta's sync goes on while the new manifest is written and synced; the rename waits for both. */
+  if (status == TY_OK) status = ty_commit(c, &next, err);
+  finish_write(&p, NULL); /* where something else failed first */
+  /* A delta that is another file than before: the next look must read everything anew, whatever the manifest's stamp
+   * says. */
+  *unknown = next.unknown || status == TY_CORRUPT;
+  if (status != TY_OK) {
+    s->id_map_checked = false;
+    bool gone = ty_lock_lost(c, err);
+    if (gone) status = TY_IO, *unknown = true;
+    if (files.delta_count > known) {
+      ty_file_unmap(c, &files.deltas[known]);
+      if (!gone && !next.unknown) ty_file_remove(c, files.deltas[known].name);
+    } else if (s->ops > 0 && known > 0 && !gone && !next.unknown) {
+      /* The tail that no manifest names took the room of a full disk: without it there is some to delete and compact
+       * in. */
+      ty_file_cut(c, &s->files.deltas[known - 1]);
+    }
+    free(files.deltas);
+    return status;
+  }
+  pthread_rwlock_wrlock(&c->lock);
+  free(s->files.deltas);
+  s->files = files;
+  if (files.delta_count > known) s->abandon_delta = false;
+  if (s->ops > 0) ty_delta_settle(c, &s->files.deltas[files.delta_count - 1], p.write.from, c->state->kept_rows);
+  c->generation = next.generation;
+  s->stamp = next.stamp;
+  s->manifest_bytes = next.bytes;
+  ty_mark(c);
+  pthread_rwlock_unlock(&c->lock);
+  return TY_OK;
+}

@@ -1,0 +1,16 @@
+/* What the validator says of an invariant that does not hold. */
+#include "validate/validate.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+ty_status ty_invalid(ty_error *err, const char *format, ...) {
+  char what[256];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(what, sizeof what, format, args);
+  va_end(args);
+  return ty_fail(err, TY_CORRUPT, "the open collection does not hold together: %s", what);
+}
+
+ty_status ty_invalid_memory(ty_error *err) { return ty_fail(err, TY_NO_MEMORY, "out of memory to check the rows"); }

@@ -1,0 +1,173 @@
+/* Segments, row numbers, dictionaries and partitions. */
+#include "validate/validate.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "ivf/ivf.h"
+
+/* ---- Rows ---- */
+static const char *name_of(const ty_segment *s) { return s->is_base ? "base" : "delta"; }
+
+static ty_status check_segment(const ty_collection *c, const ty_segment *s, ty_error *err) {
+  const char *name = name_of(s);
+  uint64_t live = 0;
+  TY_HOLD(s->live <= s->count, "the %s has %" PRIu64 " live of %" PRIu64 " rows", name, s->live, s->count);
+  if (s->count == 0) return TY_OK;
+  TY_HOLD(s->keys != NULL && s->dead != NULL && s->row != NULL && s->birth != NULL, "the %s lacks a column", name);
+  TY_HOLD((s->codes == NULL) == (c->dtype == TY_INT4) && (s->info == NULL) == (c->dtype == TY_INT4),
+          "the %s has codes that its dtype does not have, or none", name);
+  TY_HOLD(s->blocks != NULL, "the %s has no blocks", name);
+  for (uint64_t at = 0; at < s->count; at++) {
+    bool has_meta, has_text;
+    uint64_t metas = ty_row_meta(s, at, &has_meta).bytes, texts = ty_row_text(s, at, &has_text).bytes;
+    TY_HOLD(s->dead[at] <= 1, "row %" PRIu64 " of the %s is marked %u", at, name, s->dead[at]);
+    TY_HOLD(ty_row_id(s, at).bytes > 0, "row %" PRIu64 " of the %s has no id", at, name);
+    TY_HOLD((has_meta || metas == 0) && (has_text || texts == 0),
+            "row %" PRIu64 " of the %s has bytes of what it is said not to have", at, name);
+    live += !s->dead[at];
+  }
+  TY_HOLD(live == s->live, "the %s counts %" PRIu64 " live rows and has %" PRIu64, name, s->live, live);
+  return TY_OK;
+}
+
+/* A base's rows have its first numbers, a delta's the next ones in order; births are of rows that there were. */
+static ty_status check_numbers(const ty_collection *c, uint8_t *seen, uint8_t *born, ty_error *err) {
+  uint64_t first = c->store->first_row, n = c->base.count;
+  for (uint64_t at = 0; at < n; at++) {
+    uint64_t row = c->base.row[at] - first;
+    TY_HOLD(row < n && !seen[row], "row number %" PRIu64 " of the base is out of range or there twice", row + first);
+    TY_HOLD(c->base.birth[at] == c->base.row[at], "row %" PRIu64 " of the base is older than its number", row + first);
+    seen[row] = 1;
+    born[row] = !c->base.dead[at];
+  }
+  for (uint64_t at = 0; at < c->delta.count; at++) {
+    uint64_t birth = c->delta.birth[at] - first;
+    TY_HOLD(c->delta.row[at] == first + n + at, "row %" PRIu64 " of the delta has number %" PRIu64, at,
+            c->delta.row[at]);
+    TY_HOLD(birth <= n + at, "row %" PRIu64 " of the delta was born after it came", at);
+    if (c->delta.dead[at]) continue;
+    TY_HOLD(!born[birth], "two live rows share birth %" PRIu64, birth + first);
+    born[birth] = 1;
+  }
+  return TY_OK;
+}
+
+static ty_status check_rows(const ty_collection *c, ty_error *err) {
+  uint64_t total = ty_total_rows(c);
+  TY_HOLD(c->base.is_base && !c->delta.is_base, "a segment is taken for the other one");
+  ty_status status = check_segment(c, &c->base, err);
+  if (status == TY_OK) status = check_segment(c, &c->delta, err);
+  if (status != TY_OK) return status;
+  TY_HOLD(c->delta.count <= c->state->delta.capacity, "the delta has more rows than room");
+  TY_HOLD(c->next_row == c->store->first_row + total, "the next row is %" PRIu64 " and not %" PRIu64, c->next_row,
+          c->store->first_row + total);
+  uint8_t *seen = calloc((size_t)c->base.count + 1, 1), *born = calloc((size_t)total + 1, 1);
+  status = seen == NULL || born == NULL ? ty_invalid_memory(err) : check_numbers(c, seen, born, err);
+  free(seen);
+  free(born);
+  return status;
+}
+
+/* ---- Dictionaries and partitions ---- */
+static ty_status count_codes(const ty_collection *c, const ty_segment *s, uint32_t column, uint64_t *live,
+                             ty_error *err) {
+  for (uint64_t at = 0; at < s->count; at++) {
+    uint32_t code = s->keys[column][at];
+    TY_HOLD(code < c->dicts[column].count, "row %" PRIu64 " of the %s has a value that no dictionary knows", at,
+            name_of(s));
+    live[code] += !s->dead[at];
+  }
+  return TY_OK;
+}
+
+static ty_status check_dict(const ty_collection *c, uint32_t column, uint64_t *live, ty_error *err) {
+  const ty_dict *d = &c->dicts[column];
+  uint32_t held = 0;
+  TY_HOLD(d->count <= d->capacity && (d->table_size & (d->table_size - 1)) == 0 &&
+              (uint64_t)d->count * 2 <= (d->count == 0 ? 0 : d->table_size),
+          "dictionary %u is fuller than it may be", column);
+  ty_status status = count_codes(c, &c->base, column, live, err);
+  if (status == TY_OK) status = count_codes(c, &c->delta, column, live, err);
+  if (status != TY_OK) return status;
+  for (uint32_t code = 0; code < d->count; code++) {
+    uint64_t start = code == 0 ? 0 : d->ends[code - 1], end = d->ends[code];
+    TY_HOLD(code == 0 ? end == 0 : start < end && end <= d->bytes.bytes,
+            "value %u of dictionary %u lies outside of its bytes", code, column);
+    TY_HOLD(ty_dict_find(d, c->env->kernel, ty_dict_value(d, code)) == code,
+            "value %u of dictionary %u is not found by its bytes", code, column);
+    TY_HOLD(d->live[code] == live[code],
+            "value %u of dictionary %u is said to be of %" PRIu64 " live rows, not %" PRIu64, code, column,
+            d->live[code], live[code]);
+    held += live[code] > 0;
+  }
+  TY_HOLD(d->held == held, "dictionary %u says %u of its values are held, not %u", column, d->held, held);
+  return TY_OK;
+}
+
+static ty_status check_dicts(const ty_collection *c, ty_error *err) {
+  TY_HOLD(c->columns >= 1 && c->columns <= TY_MAX_COLUMNS, "there are %u filter columns", c->columns);
+  ty_status status = TY_OK;
+  for (uint32_t i = 0; i < c->columns && status == TY_OK; i++) {
+    uint64_t *live = calloc((size_t)c->dicts[i].count + 1, sizeof *live);
+    status = live == NULL ? ty_invalid_memory(err) : check_dict(c, i, live, err);
+    free(live);
+  }
+  return status;
+}
+
+/* In a span, and in a list where it has lists, rows stand in the order in which they came. */
+static ty_status check_order_in(const ty_collection *c, uint64_t from, uint64_t to, ty_error *err) {
+  for (uint64_t at = from + 1; at < to; at++)
+    TY_HOLD(c->base.row[at - 1] < c->base.row[at], "row %" PRIu64 " of the base stands before an older one", at - 1);
+  return TY_OK;
+}
+
+static ty_status check_spans(const ty_collection *c, ty_error *err) {
+  uint64_t next = 0;
+  uint32_t part = 0;
+  for (uint32_t i = 0; i < c->span_count; i++) {
+    const ty_span *s = &c->spans[i];
+    TY_HOLD(s->first == next && s->count > 0 && s->count <= c->base.count - next,
+            "partition %u of the base does not begin where the one before it ends", i);
+    TY_HOLD(i == 0 || c->spans[i - 1].key < s->key, "partition %u of the base has a smaller key than the one before",
+            i);
+    next += s->count;
+    for (uint64_t at = s->first; at < next; at++)
+      TY_HOLD(c->base.keys[0][at] == s->key, "row %" PRIu64 " of the base is not of its partition", at);
+    const ty_ivf_part *p = c->ivf != NULL && part < c->ivf->count ? &c->ivf->parts[part] : NULL;
+    uint32_t lists = p != NULL && p->span == i ? p->nlist : 0;
+    part += lists > 0;
+    for (uint32_t l = 0; l < lists; l++)
+      TY_HOLD(p->list_starts[l] <= p->list_starts[l + 1], "list %u of partition %u ends before it begins", l, i);
+    TY_HOLD(lists == 0 || (p->list_starts[0] == s->first && p->list_starts[lists] == next && p->nprobe >= 1 &&
+                           p->nprobe <= lists && p->reach >= 0 && p->reach_alone >= p->reach),
+            "the lists of partition %u do not cover it, or more are read than there are", i);
+    ty_status status = TY_OK;
+    for (uint32_t l = 0; l < lists && status == TY_OK; l++)
+      status = check_order_in(c, p->list_starts[l], p->list_starts[l + 1], err);
+    if (lists == 0) status = check_order_in(c, s->first, next, err);
+    if (status != TY_OK) return status;
+  }
+  TY_HOLD(next == c->base.count, "the partitions hold %" PRIu64 " of %" PRIu64 " rows of the base", next,
+          c->base.count);
+  TY_HOLD(c->ivf == NULL || part == c->ivf->count, "a part of the IVF index belongs to no partition");
+  return TY_OK;
+}
+
+ty_status ty_validate_entered(const ty_collection *c, ty_error *err) {
+  static ty_status (*const checks[])(const ty_collection *, ty_error *) = {
+      check_rows,        check_dicts,         check_spans,        ty_validate_tables,
+      ty_validate_saved, ty_validate_vectors, ty_validate_lexical};
+  ty_status status = TY_OK;
+  for (size_t i = 0; i < sizeof checks / sizeof *checks && status == TY_OK; i++) status = checks[i](c, err);
+  return status;
+}
+
+ty_status ty_validate(ty_collection *c, ty_error *err) {
+  ty_status status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  status = ty_validate_entered(c, err);
+  ty_leave(c);
+  return status;
+}

@@ -1,0 +1,154 @@
+/* What screens a row is held against the row: codes, the bounds of their errors, the radius of its list; and sums over
+ * rows against the rows. */
+#include "validate/validate.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ivf/ivf.h"
+#include "rows/block.h"
+#include "rows/coding.h"
+#include "rows/vector.h"
+#include "rows/weights.h"
+
+/* Lengths below are sums in double; a bound in f32 is rounded up by far more. */
+#define ROUNDED (1 + 0x1p-40)
+
+typedef struct rows {
+  const ty_collection *c;
+  float *row, *turned;  /* dim each */
+  uint8_t *codes;       /* AME_I4_BYTES(dim) */
+  uint64_t *all, *live; /* dim sums over a segment's rows */
+} rows;
+
+/* |x - x^| and |x^|, of which the latter is first + scale * code for each element. */
+typedef struct lengths {
+  double apart, coded;
+} lengths;
+
+static lengths of_i8(const float *x, const int8_t *codes, float scale, uint32_t dim) {
+  lengths l = {0};
+  for (uint32_t i = 0; i < dim; i++) {
+    double said = (double)scale * codes[i];
+    l.apart += ((double)x[i] - said) * ((double)x[i] - said);
+    l.coded += said * said;
+  }
+  return (lengths){sqrt(l.apart), sqrt(l.coded)};
+}
+
+static lengths of_i4(const float *x, const uint8_t *codes, const ame_i4_info *info, uint32_t dim) {
+  lengths l = {0};
+  for (uint32_t i = 0; i < dim; i++) {
+    int code = codes[i / 8 * 4 + i % 4] >> (i % 8 < 4 ? 0 : 4) & 15;
+    double said = (double)info->offset + (double)info->scale * (2 * code - 15);
+    l.apart += ((double)x[i] - said) * ((double)x[i] - said);
+    l.coded += said * said;
+  }
+  return (lengths){sqrt(l.apart), sqrt(l.coded)};
+}
+
+static bool bounds(lengths l, float err, float norm) {
+  return l.apart <= (double)err * ROUNDED && l.coded <= (double)norm * ROUNDED;
+}
+
+static bool near(double is, double said) { return fabs(is - said) <= fabs(is) * 0x1p-20 + 0x1p-120 || is == said; }
+
+static ty_status check_codes(const rows *r, const ty_segment *s, uint64_t at, const float *x, ty_error *err) {
+  const ty_collection *c = r->c;
+  uint64_t number = s->row[at];
+  double squares = 0;
+  for (uint32_t i = 0; i < c->dim; i++) squares += (double)x[i] * (double)x[i];
+  double bias = c->metric == TY_L2 ? (double)(float)(-0.5 * squares) : 0;
+  TY_HOLD(c->metric != TY_COSINE || squares == 0 || fabs(squares - 1) < 0x1p-8, "row %" PRIu64 " is not of unit length",
+          number);
+  if (s->codes != NULL) {
+    lengths l = of_i8(x, s->codes + at * AME_CODE_STRIDE(c->dim), s->info[at].scale, c->dim);
+    TY_HOLD(bounds(l, s->info[at].err, s->info[at].norm) && near(bias, (double)s->info[at].bias),
+            "the 8-bit codes of row %" PRIu64 " are farther from it than they say", number);
+  }
+  ame_i4_info info;
+  float said;
+  ty_block_summary(s->blocks, c->dim, at, &info, &said);
+  ty_block_codes(s->blocks, c->dim, at, 0, AME_I4_BYTES(c->dim) / 4, r->codes);
+  TY_HOLD(near(bias, (double)said), "the bias of row %" PRIu64 " is not its length's", number);
+  if (isinf(info.err)) return TY_OK; /* no bound excludes it */
+  memcpy(r->turned, x, c->dim * sizeof *x);
+  if (c->dtype != TY_INT4) {
+    const ty_coding *coding = &c->base.coding;
+    for (uint32_t i = 0; coding->anchor != NULL && i < c->dim; i++) r->turned[i] -= coding->anchor[i];
+    ty_coding_turn(c->env->kernel, coding, c->dim, r->turned);
+  }
+  TY_HOLD(bounds(of_i4(r->turned, r->codes, &info, c->dim), info.err, info.norm),
+          "the 4-bit codes of row %" PRIu64 " are farther from it than they say", number);
+  return TY_OK;
+}
+
+static ty_status check_segment(const rows *r, const ty_segment *s, ty_error *err) {
+  const ty_collection *c = r->c;
+  memset(r->all, 0, c->dim * sizeof *r->all);
+  memset(r->live, 0, c->dim * sizeof *r->live);
+  for (uint64_t at = 0; at < s->count; at += ty_validate_step(s)) {
+    const float *x = ty_row_vector(c, s, at, r->row);
+    TY_HOLD(c->env->kernel->all_finite(x, c->dim), "row %" PRIu64 " is not finite", s->row[at]);
+    ty_status status = check_codes(r, s, at, x, err);
+    if (status != TY_OK) return status;
+    ty_weights_count(r->all, x, c->dim, false);
+    if (!s->dead[at]) ty_weights_count(r->live, x, c->dim, false);
+    ty_touched(c->resident, s->is_base ? TY_OF_BASE : TY_OF_DELTA, ty_vector_bytes(c) + AME_CODE_STRIDE(c->dim),
+               TY_RESIDENT_MOST);
+  }
+  if (!ty_validate_all(c)) return TY_OK;
+  TY_HOLD(s->squares == NULL || s->count == 0 || memcmp(s->squares, r->all, c->dim * sizeof *r->all) == 0,
+          "the base's sums of squares are not those of its rows");
+  TY_HOLD(ty_weights_agree(c, s, r->live), "questions are weighted by other sums than those of the live rows");
+  return TY_OK;
+}
+
+/* Rows of the sample in a list lie within its radius; the centroid's codes and half norm are its own. */
+static ty_status check_part(const rows *r, const ty_ivf_part *p, ty_error *err) {
+  const ty_collection *c = r->c;
+  uint64_t step = ty_validate_step(&c->base);
+  for (uint32_t l = 0; l < p->nlist; l++) {
+    const float *centroid = p->centroids + (uint64_t)l * c->dim;
+    double squares = 0;
+    for (uint32_t i = 0; i < c->dim; i++) squares += (double)centroid[i] * (double)centroid[i];
+    TY_HOLD(near(squares / 2, (double)p->half_norms[l]) || isinf(p->half_norms[l]),
+            "half norm %u is not its centroid's", l);
+    TY_HOLD(bounds(of_i8(centroid, p->codes + l * AME_CODE_STRIDE(c->dim), p->info[l].scale, c->dim), p->info[l].err,
+                   p->info[l].norm),
+            "the codes of centroid %u are farther from it than they say", l);
+    for (uint64_t at = (p->list_starts[l] + step - 1) / step * step; at < p->list_starts[l + 1]; at += step) {
+      const float *x = ty_row_vector(c, &c->base, at, r->row);
+      double apart = 0;
+      for (uint32_t i = 0; i < c->dim; i++)
+        apart += ((double)x[i] - (double)centroid[i]) * ((double)x[i] - (double)centroid[i]);
+      TY_HOLD(sqrt(apart) <= (double)p->most[l], "row %" PRIu64 " lies outside of its list", c->base.row[at]);
+      ty_touched(c->resident, TY_OF_BASE, ty_vector_bytes(c), TY_RESIDENT_MOST);
+    }
+  }
+  return TY_OK;
+}
+
+ty_status ty_validate_vectors(const ty_collection *c, ty_error *err) {
+  rows r = {.c = c,
+            .row = malloc(c->dim * sizeof(float)),
+            .turned = malloc(c->dim * sizeof(float)),
+            .codes = malloc(AME_I4_BYTES(c->dim)),
+            .all = malloc(c->dim * sizeof(uint64_t)),
+            .live = malloc(c->dim * sizeof(uint64_t))};
+  ty_status status = TY_OK;
+  if (r.row == NULL || r.turned == NULL || r.codes == NULL || r.all == NULL || r.live == NULL)
+    status = ty_invalid_memory(err);
+  if (status == TY_OK) status = check_segment(&r, &c->base, err);
+  if (status == TY_OK) status = check_segment(&r, &c->delta, err);
+  for (uint32_t i = 0; c->ivf != NULL && i < c->ivf->count && status == TY_OK; i++)
+    status = check_part(&r, &c->ivf->parts[i], err);
+  free(r.row);
+  free(r.turned);
+  free(r.codes);
+  free(r.all);
+  free(r.live);
+  return status;
+}
