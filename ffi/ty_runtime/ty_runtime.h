@@ -216,7 +216,7 @@ typedef struct ty_search_args {
  * stored row, the cosine (0 for a zero row), or the negative squared distance.
  *
  * Weighted, the question's elements are divided each by the mean square of the live rows' elements there (smoothed:
- * weights.c), and the question is scaled to unit length, before it is asked; a zero question stays. Rows of hashed
+ * rows/weights.c), and the question is scaled to unit length, before it is asked; a zero question stays. Rows of hashed
  * features are found better so: what most rows hold says little. TY_INVALID for a metric other than the inner product.
  */
 TY_API ty_status ty_search(ty_collection *c, ty_search_args *args, ty_error *err);

@@ -24,7 +24,7 @@ ty_status ty_search_entered(ty_collection *c, ty_search_args *args, ty_error *er
  * `args`. May run on several threads at a time. */
 ty_status ty_search_hits(const ty_collection *c, ty_search_args *args, const float *query, const ty_filter *filter,
                          double target, ty_scored **hits, uint64_t *count, ty_error *err);
-/* A score as it is told: rounding may take a cosine beyond 1 by a few units of its last place. */
+/* A score as it is answered: rounding may take a cosine beyond 1 by a few units of its last place. */
 static inline double ty_shown_score(const ty_collection *c, float score) {
   if (c->metric != TY_COSINE) return (double)score;
   return score > 1 ? 1 : score < -1 ? -1 : (double)score;

@@ -1,9 +1,7 @@
 /* What a process has once, and the opening and closing of collections. */
 #include <stdlib.h>
-#include <string.h>
 #include "lexical/runs.h"
 #include "state/load.h"
-#include "state/state.h"
 #include "work/pool.h"
 
 uint32_t ty_abi_version(void) { return TY_ABI_VERSION; }

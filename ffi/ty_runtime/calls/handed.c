@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "state/state.h"
+#include "disk/format.h"
 
 static ty_status check_ends(const uint8_t *bytes, const uint64_t *ends, uint64_t n, uint64_t least, uint64_t most,
                             const char *what, ty_error *err) {

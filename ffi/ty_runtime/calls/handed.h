@@ -11,6 +11,8 @@ static inline ty_slice ty_nth(const uint8_t *bytes, const uint64_t *ends, uint64
   return (ty_slice){bytes == NULL ? NULL : bytes + start, ends[i] - start};
 }
 
+/* Behind the name of a number of a vector; src/checks/vectors.ts says the same. */
+#define TY_NOT_FINITE "is NaN or infinite; a vector holds numbers that are finite in single precision"
 /* TY_INVALID with the value that is wrong. */
 ty_status ty_check_ids(const uint8_t *ids, const uint64_t *ends, uint64_t n, ty_error *err);
 ty_status ty_check_put(const ty_collection *c, const ty_put_args *a, ty_error *err);

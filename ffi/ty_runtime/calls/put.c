@@ -200,19 +200,11 @@ static void apply(put_call *p, const uint32_t *key_codes) {
   TY_ASSERT(first + p->rows <= c->state->delta.capacity);
   for (uint64_t row = 0; row < p->rows; row++) {
     const ty_operation *op = p->op[row];
-    const uint8_t *at = (const uint8_t *)op;
     TY_ASSERT(op->row == c->next_row);
-    ty_put_layout l = ty_put_place(c, op);
     ty_new_row fresh = {.row = op->row,
                         .birth = op->birth,
                         .codes = key_codes + row * c->columns,
-                        .payload = {.vector = at + l.vector,
-                                    .id = {at + l.id, op->id_bytes},
-                                    .meta = {at + l.meta, op->meta_bytes},
-                                    .text = {at + l.text, op->text_bytes},
-                                    .terms = {at + l.terms, op->terms_bytes},
-                                    .has_meta = (op->flags & TY_HAS_META) != 0,
-                                    .has_text = (op->flags & TY_HAS_TEXT) != 0}};
+                        .payload = ty_put_payload(c, op, (const uint8_t *)op)};
     if (p->victim[row] != 0) {
       ty_kill(c, p->victim[row] - 1);
       p->args->replaced++;

@@ -1,5 +1,4 @@
 /* Questions that score nothing: by id, in order, counts, samples, the manifest. */
-#include <stdlib.h>
 #include <string.h>
 #include "calls/calls.h"
 #include "calls/handed.h"

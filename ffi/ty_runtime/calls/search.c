@@ -5,6 +5,7 @@
 
 #include "calls/calls.h"
 #include "calls/cost.h"
+#include "calls/handed.h"
 #include "ivf/ivf.h"
 #include "rows/weights.h"
 #include "state/state.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "calls/calls.h"
-#include "ivf/ivf.h"
+#include "calls/handed.h"
 #include "rows/weights.h"
 #include "state/state.h"
 #include "work/crew.h"

@@ -1,10 +1,10 @@
 /* The base: written once in one pass over the rows for each section, then mapped and read in place. What is of the
  * vectors is in base_vectors.c. */
 #include <stdlib.h>
-#include <string.h>
 #include "disk/base_writer.h"
 
-/* Sections with an entry a row that tell `go_on`, at most: an int4 base has fewer, and one whose codes are its rows. */
+/* Sections with an entry a row that call base_go_on, at most: an int4 base has fewer, and one whose codes are its rows.
+ */
 #define ROW_SECTIONS 15u
 
 static void put_row(base_writer *w, ty_ref r) {

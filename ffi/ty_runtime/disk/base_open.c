@@ -83,7 +83,7 @@ static const uint32_t *keys(base_reader *r, uint32_t index) {
   }
   for (uint64_t i = 0; i < r->rows && r->status == TY_OK; i++) {
     if (codes[i] >= count) damaged(r, "a row has a value that no dictionary knows");
-    else if (index > 0) /* of the partition key the spans tell */ ty_dict_count(d, codes[i], 1);
+    else if (index > 0) /* spans() counts the partition key */ ty_dict_count(d, codes[i], 1);
   }
   return codes;
 }

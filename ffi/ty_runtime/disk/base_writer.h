@@ -16,13 +16,13 @@ typedef struct base_writer {
   uint64_t told;     /* bytes written at the row before */
   uint64_t most;     /* resident of what is read */
   float *row;        /* while vectors are written: scratch, dim floats */
-  uint64_t *squares; /* and the sums over all rows: weights.h */
+  uint64_t *squares; /* and the sums over all rows: rows/weights.h */
   uint32_t
       counted; /* the section that stores the rows, whose writing counts them; 0 where no question can be weighted */
 } base_writer;
 
 typedef void (*base_row_fn)(base_writer *w, ty_ref row);
-/* Told before each row of a section: false where writing is to end. */
+/* Called before each row of a section: false where writing is to end. */
 bool base_go_on(base_writer *w, uint64_t i);
 /* One section of one entry a row. */
 void base_column(base_writer *w, uint32_t id, base_row_fn append);

@@ -3,8 +3,6 @@
  * Whatever lies there already is the torn tail of a save that no manifest ever named, and is written over.
  */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "disk/delta.h"
 #include "disk/slab.h"

@@ -164,6 +164,10 @@ void ty_file_remove(const ty_collection *c, const char *name) {
   if (ty_lock_still(c, NULL) == TY_OK) c->env->os.unlink(&c->env->os, path);
 }
 
+ty_status ty_damaged(const ty_file *file, const char *what, uint64_t offset, ty_error *err) {
+  return ty_fail(err, TY_CORRUPT, "%s: %s at offset %llu", file->name, what, (unsigned long long)offset);
+}
+
 ty_status ty_wrong_sum(const ty_file *file, ty_error *err) {
   return ty_fail(err, TY_CORRUPT, "%s: its %llu committed bytes do not match their checksum", file->name,
                  (unsigned long long)file->bytes);

@@ -11,11 +11,10 @@ typedef struct ty_file {
   char name[64];  /* in the collection's directory; empty: none */
   uint64_t bytes; /* committed */
   uint32_t crc;   /* of the committed bytes: for slabs of their header and section table, which hold the sections' own;
-                     for the   delta of every committed byte; for id_map.npy of what follows its header */
+                     for deltas of every committed byte; for id_map.npy of what follows its header */
   const uint8_t *map; /* at least `bytes` long */
   uint64_t mapped;
-  uint64_t device,
-      inode; /* of what is mapped: its name may come to stand for another file, and that one may be longer */
+  uint64_t device, inode; /* of what is mapped: its name may come to stand for another file, which may be longer */
 } ty_file;
 
 /* The files of one state; a name that is empty means none. */
@@ -53,6 +52,8 @@ void ty_file_cut(const ty_collection *c, const ty_file *file);
 /* Removes a file of ours, under the writer's lock; where that is lost the name may be another's file, which stays. */
 void ty_file_remove(const ty_collection *c, const char *name);
 
+/* TY_CORRUPT: `what` is wrong with a file at an offset. */
+ty_status ty_damaged(const ty_file *file, const char *what, uint64_t offset, ty_error *err);
 /* TY_CORRUPT: its committed bytes do not match their checksum. */
 ty_status ty_wrong_sum(const ty_file *file, ty_error *err);
 /* Copies the records of files, none of them mapped. */

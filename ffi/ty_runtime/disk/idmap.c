@@ -1,7 +1,7 @@
 /* id_map.npy: the external ids by row number, for numpy. A checked copy of what the segments say, never read back.
  *
  * Its header names the number of rows and so is the one place that a save writes over. Appended bytes are not synced:
- * after a power cut the copy may be behind, which its checksum in the manifest tells, and the next writer writes it
+ * after a power cut the copy may be behind, which its checksum in the manifest shows, and the next writer writes it
  * anew.
  */
 #include <fcntl.h>

@@ -16,7 +16,8 @@ static long holder(const ty_collection *c, int fd) {
 }
 
 /* 0 where the name still stands for the open file. Where the directory was removed (and perhaps made anew) meanwhile it
- * does not, and the lock keeps nobody out: -ENOENT. The open file keeps its inode, so no other can have the same. */
+ * does not, and the lock excludes no other writer: -ENOENT. The open file keeps its inode, so no other can have the
+ * same. */
 static int look_named(ty_os *os, int fd, const char *path) {
   ty_stamp held, named;
   int result = os->look(os, fd, &held);
@@ -31,7 +32,7 @@ static int look_lock(const ty_collection *c) {
   return look_named(&c->env->os, c->store->lock_fd, path);
 }
 
-/* No system call failed, so there is no errno to tell. */
+/* No system call failed, so there is no errno. */
 static ty_status lost(ty_error *err) {
   return ty_fail(err, TY_IO, "the collection's directory was removed or made anew: nothing was saved");
 }

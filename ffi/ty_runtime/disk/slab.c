@@ -109,28 +109,24 @@ ty_status ty_slab_finish(ty_slab_writer *w, ty_file *out) {
   return w->status;
 }
 
-static ty_status damaged(ty_error *err, const ty_file *file, const char *what, uint64_t offset) {
-  return ty_fail(err, TY_CORRUPT, "%s: %s at offset %llu", file->name, what, (unsigned long long)offset);
-}
-
 ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t kind, ty_error *err) {
-  if (file->bytes < sizeof(ty_slab_header)) return damaged(err, file, "no room for a header", file->bytes);
+  if (file->bytes < sizeof(ty_slab_header)) return ty_damaged(file, "no room for a header", file->bytes, err);
   const ty_slab_header *h = (const ty_slab_header *)(const void *)file->map;
   const ty_file *base = kind == TY_SLAB_BASE ? file : &c->store->files.base;
   bool sound = h->crc == c->env->kernel->crc32c(0, h, sizeof *h - sizeof h->crc), delta = kind == TY_SLAB_DELTA;
   char name[64];
-  if (h->magic != TY_SLAB_MAGIC) return damaged(err, file, "not a slab", 0);
+  if (h->magic != TY_SLAB_MAGIC) return ty_damaged(file, "not a slab", 0, err);
   if (h->version != TY_SLAB_VERSION) /* said of a damaged header too: which of both it is nobody knows then */
     return ty_fail(err, sound ? TY_VERSION : TY_CORRUPT, "%s is of format version %u, and this program's is %u",
                    file->name, h->version, TY_SLAB_VERSION);
-  if (!sound) return damaged(err, file, "the header does not match its checksum", 0);
-  if (!ty_all_zero(h->reserved, sizeof h->reserved)) return damaged(err, file, "a reserved field is not zero", 0);
+  if (!sound) return ty_damaged(file, "the header does not match its checksum", 0, err);
+  if (!ty_all_zero(h->reserved, sizeof h->reserved)) return ty_damaged(file, "a reserved field is not zero", 0, err);
   ty_slab_name(name, kind, h->generation);
   if (h->kind != kind || strcmp(name, file->name) != 0 || h->bytes != (delta ? sizeof *h : file->bytes) ||
       (h->sections == 0) != delta || h->sections > TY_SLAB_SECTIONS_MAX || (delta && h->table_crc != 0))
-    return damaged(err, file, "the header is not of this file", 0);
+    return ty_damaged(file, "the header is not of this file", 0, err);
   if (h->base_generation != ((const ty_slab_header *)(const void *)base->map)->generation)
-    return damaged(err, file, "it belongs to another base", 0);
+    return ty_damaged(file, "it belongs to another base", 0, err);
   return TY_OK;
 }
 
@@ -141,18 +137,18 @@ ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kin
   const ty_slab_header *h = (const ty_slab_header *)(const void *)file->map;
   uint64_t table = h->sections * sizeof(ty_slab_section), end = sizeof *h + table;
   const ty_slab_section *sections = (const ty_slab_section *)(file->map + sizeof *h);
-  if (end > file->bytes) return damaged(err, file, "no room for the section table", sizeof *h);
+  if (end > file->bytes) return ty_damaged(file, "no room for the section table", sizeof *h, err);
   if (h->table_crc != k->crc32c(0, sections, (size_t)table))
-    return damaged(err, file, "the section table does not match its checksum", sizeof *h);
+    return ty_damaged(file, "the section table does not match its checksum", sizeof *h, err);
   if (file->crc != k->crc32c(0, file->map, (size_t)end))
-    return damaged(err, file, "the header is not the one the manifest names", 0);
+    return ty_damaged(file, "the header is not the one the manifest names", 0, err);
   for (uint32_t i = 0; i < h->sections; i++) {
     uint64_t stop;
     if (sections[i].offset % TY_ALIGN != 0 || sections[i].offset < end ||
         !ty_add(sections[i].offset, sections[i].bytes, &stop) || stop > file->bytes)
-      return damaged(err, file, "a section lies outside the file", sizeof *h + i * sizeof *sections);
+      return ty_damaged(file, "a section lies outside the file", sizeof *h + i * sizeof *sections, err);
     if (sections[i].reserved != 0)
-      return damaged(err, file, "a reserved field is not zero", sizeof *h + i * sizeof *sections);
+      return ty_damaged(file, "a reserved field is not zero", sizeof *h + i * sizeof *sections, err);
   }
   *out = (ty_slab){h, sections, file};
   return TY_OK;
@@ -164,9 +160,9 @@ ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, 
     const ty_slab_section *s = &slab->sections[i];
     if (s->id != id) continue;
     if (bytes != UINT64_MAX && s->bytes != bytes)
-      return damaged(err, slab->file, "a section is not as long as it must be", s->offset);
+      return ty_damaged(slab->file, "a section is not as long as it must be", s->offset, err);
     if (check && ty_crc_mapped(c->env, 0, slab->file->map + s->offset, s->bytes) != s->crc)
-      return damaged(err, slab->file, "bytes do not match their checksum", s->offset);
+      return ty_damaged(slab->file, "bytes do not match their checksum", s->offset, err);
     *out = (ty_slice){slab->file->map + s->offset, s->bytes};
     return TY_OK;
   }

@@ -1,4 +1,4 @@
-/* Sealed files of sections. */
+/* The header of every slab, and sealed files of sections. */
 #ifndef TY_SLAB_H
 #define TY_SLAB_H
 

@@ -5,8 +5,7 @@
 #include "ivf/ivf.h"
 #include "work/crew.h"
 
-/* A ty_ivf with room for `parts` parts; every ty_ivf is made by this, because ty_ivf_free also frees what hangs on it.
- */
+/* A ty_ivf with room for `parts` parts; every ty_ivf is made by this, because ty_ivf_free also frees its memory. */
 ty_ivf *ty_ivf_new(uint32_t parts);
 /* Memory that lives as long as the index, 64-byte aligned; NULL when there is none left. */
 void *ty_ivf_memory(ty_ivf *ivf, uint64_t bytes);
@@ -37,8 +36,7 @@ uint32_t ty_ivf_lists_for(uint64_t rows);
 uint64_t ty_ivf_train_work(uint64_t rows, uint64_t dim);
 /* Rows that one task assigns: 2^29 multiplications where each is compared with all centroids. */
 uint64_t ty_ivf_task_rows(uint64_t nlist, uint64_t dim);
-/* Base vectors are mapped unread, so that a damaged one, whose checksum a stranger made fit, is met here first:
- * TY_CORRUPT. */
+/* Base vectors are mapped unread, so that a forged one, with a checksum that fits, is found here first: TY_CORRUPT. */
 ty_status ty_ivf_not_finite(ty_error *err);
 /* k-means over a sample of the span. Fills centroids and half_norms; held->rows is the caller's to free(), also on
  * failure. */

@@ -13,8 +13,9 @@
  * rows and texts of 1,024 dimensions it is the rows as they are that need more, and cut ones cost nothing but their
  * calibration. On texts of 256 dimensions they do not: 693 real questions at target 0.95 find 0.89 with the reach of
  * whole rows, 0.98 with that of cut ones. A sixteenth of the coordinates needs no more than a quarter. Weighted
- * questions (weights.h) need no kind of their own: runs of words to 45,000 to 90,000 passages of manuals, documents and
- * code found with them what they found without, to 0.002, and at least 0.98 and 0.99 at targets 0.9 and 0.95. */
+ * questions (rows/weights.h) need no kind of their own: runs of words to 45,000 to 90,000 passages of manuals,
+ * documents and code found with them what they found without, to 0.002, and at least 0.98 and 0.99 at targets 0.9 and
+ * 0.95. */
 #define CUT_SHARE 4u
 #define CUT_MIN   32u
 /* The third kind is a row less most of its centroid: a short question holds what sets a text apart, and little of what

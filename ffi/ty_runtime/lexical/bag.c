@@ -1,8 +1,10 @@
 /* A set of term hashes, and the sort that terms go through. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lexical/index.h"
+#include "lexical/bag.h"
+#include "os/assert.h"
 
 /* Hashes are mixed already; the multiplication only guards against sets chosen to collide in the low bits. */
 static uint32_t bag_slot(const ty_bag *b, uint32_t hash) {

@@ -1,6 +1,6 @@
 /* Streams of bits, the lowest of a byte first, with the codes of the lexical index: Elias gamma and Rice (Witten,
- * Moffat and Bell, "Managing Gigabytes", 1999, ch. 3). Reading past the end yields zeros and is remembered: whoever
- * reads checks ty_bits_good once, after a number of reads that the stream does not decide.
+ * Moffat and Bell, "Managing Gigabytes", 1999, ch. 3). Reading past the end yields zeros and is remembered: readers
+ * check ty_bits_good once, after a number of reads that the stream does not decide.
  */
 #ifndef TY_BITS_H
 #define TY_BITS_H

@@ -1,6 +1,6 @@
 /* Writing the stored form, front to back: see format.h. One pass over the rows gives their lengths and, in
  * runs, their postings; then the lists are written while the runs are merged. Nothing is held that grows with the rows
- * but the lengths and the dictionary, in files where they are large (spill.h), and the directory of one list.
+ * but the lengths and the dictionary, in files where they are large (os/spill.h), and the directory of one list.
  */
 #include <inttypes.h>
 #include <stdlib.h>

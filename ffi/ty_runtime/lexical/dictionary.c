@@ -8,7 +8,6 @@
  *   one bit. 1: one row has the term; its position follows, in as many bits as docs - 1 has, and its tf, gamma
  *            0: df - 1 and the bytes of the list, gamma both; lists of a block lie one behind the other
  */
-#include <string.h>
 
 #include "lexical/bits.h"
 #include "lexical/format.h"

@@ -56,7 +56,7 @@ struct ty_lexical {
 
 static inline uint64_t ty_lexical_docs(const ty_lexical *x) { return x->base_docs + x->delta_docs; }
 double ty_lexical_mean(const ty_lexical *x);
-/* Brings the statistics in step with the segments. Takes and lets go of x->lock. */
+/* Brings the statistics in step with the segments. Takes and releases x->lock. */
 ty_status ty_lexical_sync(ty_lexical *x, const ty_collection *c, ty_error *err);
 /* How many rows that has to count, about; UINT64_MAX where another thread is at it. */
 uint64_t ty_lexical_pending(ty_lexical *x, const ty_collection *c);

@@ -1,5 +1,4 @@
 /* Writing the lists, term by term as the runs are merged, and the dictionary's entries with them. */
-#include <stdlib.h>
 
 #include "lexical/builder.h"
 #include "os/fail.h"

@@ -1,7 +1,6 @@
 /* Opening a stored lexical index: its head and foot are checked, what lies between is where it is used, so that opening
  * reads two pages and not the whole index.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 

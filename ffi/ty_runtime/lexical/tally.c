@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lexical/bag.h"
 #include "lexical/bits.h"
-#include "lexical/index.h"
+#include "os/assert.h"
 #include "os/fail.h"
 
 #define FIRST_CAPACITY 512u

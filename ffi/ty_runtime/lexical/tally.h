@@ -24,7 +24,7 @@ bool ty_tally_end(ty_tally *t);
 void ty_tally_clear(ty_tally *t); /* for the next text */
 void ty_tally_free(ty_tally *t);
 
-/* The words' cache of whoever tokenises many texts: made with the first few, kept in *cache. NULL where it is not worth
+/* The words' cache for tokenising many texts: made with the first few, kept in *cache. NULL where it is not worth
  * it, or memory is short. */
 ame_token_cache *ty_token_cache(ame_token_cache **cache, uint32_t *texts);
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "lexical/bits.h"
-#include "lexical/index.h"
+#include "lexical/terms.h"
 
 unsigned ty_terms_parameter(uint64_t distinct) {
   unsigned top = distinct <= 1 ? 0 : 63 - (unsigned)__builtin_clzll(distinct);

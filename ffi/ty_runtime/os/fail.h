@@ -7,8 +7,6 @@
 
 /* Fills err (cutting the message to fit on a character boundary) and returns status. */
 ty_status ty_fail(ty_error *err, ty_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Behind the name of a number of a vector; src/checks/vectors.ts says the same. */
-#define TY_NOT_FINITE "is NaN or infinite; a vector holds numbers that are finite in single precision"
 /* For a negative result of the os table: TY_IO with the errno's text, `what` (a verb) and a file's name. */
 ty_status ty_fail_io(ty_error *err, int negative_errno, const char *what, const char *name);
 /* Checked sizes: false on overflow. */

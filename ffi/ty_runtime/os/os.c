@@ -36,7 +36,7 @@ static int os_open(ty_os *os, const char *path, int flags, int mode) {
   return fd < 0 ? -errno : fd;
 }
 
-/* The descriptor is gone either way, injected or not: closing twice would close somebody else's file. */
+/* The descriptor is gone either way, injected or not: closing twice would close another file. */
 static int os_close(ty_os *os, int fd) {
   int failure = gate(os);
   int result = close(fd);

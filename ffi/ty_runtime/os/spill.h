@@ -1,10 +1,10 @@
 /* Arrays that grow with the rows: in memory while they are small, beyond that in a file without a name in the
  * collection's directory.
  *
- * An ingest would else need memory for every row until the next rewrite of the base. The pages of a file can be let go:
- * the system writes them out where it needs the room and brings them back where they are read. A file system without
- * room, or one that cannot set room aside, is no failure: the array stays in memory then. Nothing of it is synced or
- * ever read by another process, and a killed one leaves nothing behind.
+ * An ingest would else need memory for every row until the next rewrite of the base. The pages of a file can be
+ * evicted: the system writes them out where it needs the room and brings them back where they are read. A file system
+ * without room, or one that cannot set room aside, is no failure: the array stays in memory then. Nothing of it is
+ * synced or ever read by another process, and a killed one leaves nothing behind.
  */
 #ifndef TY_SPILL_H
 #define TY_SPILL_H
@@ -32,7 +32,7 @@ bool ty_spill_grow(ty_dir dir, ty_spill *s, uint64_t used, uint64_t bytes);
 /* The same in a fresh array; the other one stays. */
 bool ty_spill_copy(ty_dir dir, const ty_spill *from, uint64_t used, uint64_t bytes, ty_spill *out);
 void ty_spill_free(ty_env *env, ty_spill *s);
-/* Lets go of the pages that are in a file. Others may read and write it meanwhile. */
+/* Evicts the pages that are in a file. Other threads may read and write it meanwhile. */
 void ty_spill_let_go(ty_env *env, const ty_spill *s);
 
 #endif

@@ -60,7 +60,7 @@ static ame_code_info info_of_i8(const int8_t *codes, float scale, uint32_t dim) 
 }
 
 /* An element is offset + scale * (2 code - 15), rounded twice: together the row is off by less than `rounding`, which
- * ame_kernel.h defines. A row beyond the range that the bound is proved for, which only a stranger's file can hold, is
+ * ame_kernel.h defines. A row beyond the range that the bound is proved for, which only a forged file can hold, is
  * one that no bound excludes. */
 static ame_i4_info info_of_i4(const uint8_t *codes, float scale, float offset, uint32_t dim, float largest) {
   int32_t sum = 0, sum_of_squares = 0; /* at most 15^2 * 65,536; codes beyond dim are 0 and add nothing */

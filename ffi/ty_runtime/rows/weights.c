@@ -1,5 +1,5 @@
-/* The statistics behind weighted questions: kept in step like the lexical index's (lexical.c). Changes only leave a
- * note; the next weighted question compares its own account of each row, counted or not, with what the segments say
+/* The statistics behind weighted questions: kept in step like the lexical index's (lexical/sync.c). Changes only leave
+ * a note; the next weighted question compares its own account of each row, counted or not, with what the segments say
  * now. */
 #include "rows/weights.h"
 

@@ -31,8 +31,8 @@ void ty_weights_free(ty_weights *w);
 typedef enum ty_weights_change { TY_WEIGHTS_DIED, TY_WEIGHTS_DELTA, TY_WEIGHTS_ALL } ty_weights_change;
 void ty_weights_note(ty_weights *w, ty_weights_change change);
 
-/* Brings the weights in step with the segments; takes and lets go of a mutex of their own. TY_INVALID where the metric
- * is not the inner product: a weighted question has no meaning there. For whoever has entered a question. */
+/* Brings the weights in step with the segments; takes and releases a mutex of their own. TY_INVALID where the metric
+ * is not the inner product: a weighted question has no meaning there. For a caller that has entered a question. */
 ty_status ty_weights_sync(const ty_collection *c, ty_error *err);
 /* How many rows that has to count, about; UINT64_MAX where another thread is at it. */
 uint64_t ty_weights_pending(const ty_collection *c);

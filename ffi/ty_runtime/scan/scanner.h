@@ -1,5 +1,8 @@
-/* The screening scan: the best rows over some runs of rows, exact to the last bit of the kernel's f32 score, while
- * nearly all rows are looked at through their 4-bit codes only.
+/* scan: the best rows over some runs of rows, exact to the last bit of the kernel's f32 score, while nearly all rows
+ * are looked at through their 4-bit codes only. Uses os and rows.
+ *
+ *   scanner.h  a question's scan; inside.h, heap.h: its inside
+ *   filter.h   which rows a question may see
  *
  * A scanner is opened for one question, fed runs of rows in any order and number, and asked for its answer. Between
  * runs it says how good the k-th best row so far is at least, so that a caller can leave out runs that cannot hold a

@@ -64,7 +64,7 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_erro
   if (keys != NULL) s->keys = keys;
   attach(s, m, c->columns);
   if (!locked) pthread_rwlock_unlock(&c->lock);
-  columns_free(c, &old); /* whoever read there did so under the lock */
+  columns_free(c, &old); /* they are read under the lock only */
   return TY_OK;
 }
 

@@ -4,7 +4,6 @@
  * A table that cannot grow for want of memory is dropped and built anew at the next need, so that keeping one up to
  * date never fails.
  */
-#include <stdlib.h>
 #include <string.h>
 #include "rows/vector.h"
 #include "state/ids.h"
@@ -50,8 +49,8 @@ static bool build_ids(const ty_collection *c) {
     if (r.segment->dead[r.at]) continue;
     ty_slice id = ty_row_id(r.segment, r.at);
     insert(s, tag_of(c, id), (ty_place)i + 1);
-    /* A base's ids lie side by side, a delta's among all else of their rows. The table fills up at random: whoever lets
-     * go of it early has nearly every page of it mapped once more for each row. */
+    /* A base's ids lie side by side, a delta's among all else of their rows. The table fills up at random: evicted
+     * early, nearly every page of it is mapped once more for each row. */
     if (r.segment->is_base) ty_touched(c->resident, TY_OF_BASE, id.bytes, TY_RESIDENT_MOST);
     else ty_touched(c->resident, TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
     ty_touched(c->resident, TY_OF_DERIVED, sizeof(ty_id_slot), TY_RESIDENT_MOST);

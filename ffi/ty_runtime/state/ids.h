@@ -5,13 +5,15 @@
 
 #include "state/state.h"
 
-/* Looks an external id up among the live rows: `found` tells. TY_NO_MEMORY where the table for it could not be built.
- */
+/* Looks an external id up among the live rows; `found`: it is there. TY_NO_MEMORY where the table for it could not be
+ * built. */
 ty_status ty_find(const ty_collection *c, ty_slice id, ty_ref *out, bool *found, ty_error *err);
 /* Places by birth - first_row, order_size of them; after ty_order_need. */
 static inline const ty_place *ty_order(const ty_collection *c) { return c->state->order.data; }
+/* Build what is not there yet. */
 ty_status ty_ids_need(const ty_collection *c, ty_error *err);
 ty_status ty_order_need(const ty_collection *c, ty_error *err);
+/* A row came (it is in the delta), is about to die; everything is another. */
 void ty_derived_added(ty_collection *c, ty_place place);
 void ty_derived_died(ty_collection *c, ty_place place);
 void ty_derived_drop(ty_collection *c);

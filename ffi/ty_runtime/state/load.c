@@ -40,7 +40,7 @@ ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error
  * file can hold them. */
 static ty_status reserve_for(ty_collection *t, const ty_saved *m, const ty_file *file, ty_error *err) {
   uint64_t most = file->bytes / (sizeof(ty_operation) + ty_vector_bytes(t)), said = m->total_rows - ty_total_rows(t);
-  if (m->total_rows < ty_total_rows(t)) return TY_OK; /* it is damaged, which the end of the reading tells */
+  if (m->total_rows < ty_total_rows(t)) return TY_OK; /* it is damaged, which ty_load finds in the end */
   return ty_delta_reserve(t, said < most ? said : most, true, err);
 }
 

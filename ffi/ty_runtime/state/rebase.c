@@ -36,7 +36,7 @@ ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
     wish.ivf_target_recall = c->ivf->target_recall;
   }
   if (c->lexical_index != NULL) {
-    /* One that cannot be read any more is made anew, if it still tells with what. */
+    /* One that cannot be read any more is made anew, if its parameters can be read. */
     wish.lexical = ty_lexical_parameters(c->lexical_index, &wish.k1, &wish.b, &terms);
   }
   return wish;
@@ -121,7 +121,7 @@ static ty_status set_recall(ty_collection *t, double recall, ty_error *err) {
 }
 
 /* Opening checks the small sections of a base only. What is copied gets a checksum that fits whatever it is, so damage
- * in the large ones is told now or never. */
+ * in the large ones is found now or never. */
 static ty_status check_source(rebase *w, ty_error *err) {
   const ty_file *file = &w->c->store->files.base;
   ty_slab slab;
@@ -180,7 +180,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
   if (status == TY_OK) status = prepare(&w, wish, err);
   if (status == TY_OK && next.first) status = ty_first_begin(c, err);
   if (status == TY_OK) {
-    /* Numbers that nobody has seen may be given again; all others are never reused. */
+    /* Numbers that were never saved may be given again; all others are never reused. */
     w.plan = (ty_base_plan){.rebase = &w.r,
                             .rank = w.gathered.rank,
                             .first_row = c->generation == 0 ? 0 : c->next_row,

@@ -10,10 +10,6 @@
 #include "state/ids.h"
 #include "state/undo.h"
 
-static ty_status damaged(ty_error *err, const ty_file *file, const char *what, uint64_t offset) {
-  return ty_fail(err, TY_CORRUPT, "%s: %s at offset %llu", file->name, what, (unsigned long long)offset);
-}
-
 /* What a row is brought in through: memory for one. */
 typedef struct replay {
   ty_coded coded;
@@ -26,17 +22,17 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
   const ame_kernel *k = c->env->kernel;
   if (op->row != c->next_row || (op->flags & ~(TY_HAS_META | TY_HAS_TEXT)) != 0 ||
       (!(op->flags & TY_HAS_META) && op->meta_bytes > 0) || (!(op->flags & TY_HAS_TEXT) && op->text_bytes > 0))
-    return damaged(err, file, "a row is malformed", offset);
+    return ty_damaged(file, "a row is malformed", offset, err);
   ty_place victim = 0;
   uint64_t birth = op->row;
   if (op->replaced != TY_NO_ROW) {
     if (!ty_place_of_row(c, op->replaced, &victim))
-      return damaged(err, file, "a row replaces one that does not exist", offset);
+      return ty_damaged(file, "a row replaces one that does not exist", offset, err);
     ty_ref old = ty_ref_of(c, victim);
-    if (old.segment->dead[old.at]) return damaged(err, file, "a row replaces one that is gone", offset);
+    if (old.segment->dead[old.at]) return ty_damaged(file, "a row replaces one that is gone", offset, err);
     birth = old.segment->birth[old.at];
   }
-  if (op->birth != birth) return damaged(err, file, "a row's birth is not its own", offset);
+  if (op->birth != birth) return ty_damaged(file, "a row's birth is not its own", offset, err);
   ty_put_layout p = ty_put_place(c, op);
   uint32_t key_codes[TY_MAX_COLUMNS];
   uint64_t key = p.keys, keys_end = p.keys + op->keys_bytes;
@@ -46,15 +42,16 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
   for (uint32_t i = 0; i < c->columns; i++) {
     uint32_t length;
     memcpy(&length, at + p.key_lengths + i * sizeof length, sizeof length);
-    if (length > keys_end - key) return damaged(err, file, "a row's filter values are malformed", offset);
+    if (length > keys_end - key) return ty_damaged(file, "a row's filter values are malformed", offset, err);
     key_codes[i] = ty_dict_intern(&c->dicts[i], k, (ty_slice){at + key, length});
     if (key_codes[i] == TY_NO_CODE) return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
     key += length;
   }
-  if (key != keys_end) return damaged(err, file, "a row's filter values are malformed", offset);
+  if (key != keys_end) return ty_damaged(file, "a row's filter values are malformed", offset, err);
   ty_new_row row = {.row = op->row, .birth = birth, .codes = key_codes, .payload = ty_put_payload(c, op, at)};
   const float *decoded = ty_vector_decode(c, row.payload.vector, r->decoded);
-  if (!ty_vector_good(c, row.payload.vector, decoded)) return damaged(err, file, "a row's vector is malformed", offset);
+  if (!ty_vector_good(c, row.payload.vector, decoded))
+    return ty_damaged(file, "a row's vector is malformed", offset, err);
   ty_vector_screen(c, row.payload.vector, decoded, 1, &r->coded, 0);
   if (op->replaced != TY_NO_ROW) ty_kill(c, victim);
   ty_delta_push(c, &row, &r->coded, 0);
@@ -66,9 +63,10 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
 static ty_status replay_delete(ty_collection *c, const ty_file *file, uint64_t offset, ty_error *err) {
   const ty_operation *op = (const ty_operation *)(const void *)(file->map + offset);
   ty_place victim;
-  if (!ty_place_of_row(c, op->row, &victim)) return damaged(err, file, "a row is deleted that does not exist", offset);
+  if (!ty_place_of_row(c, op->row, &victim))
+    return ty_damaged(file, "a row is deleted that does not exist", offset, err);
   ty_ref old = ty_ref_of(c, victim);
-  if (old.segment->dead[old.at]) return damaged(err, file, "a row is deleted twice", offset);
+  if (old.segment->dead[old.at]) return ty_damaged(file, "a row is deleted twice", offset, err);
   ty_status status = ty_kill_reserve(c, 1, err);
   if (status == TY_OK) ty_kill(c, victim);
   return status;
@@ -87,7 +85,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
         b->crc != k->crc32c(0, b, sizeof *b - sizeof b->crc) || b->payload_bytes % TY_ALIGN != 0 ||
         b->payload_bytes > to - at - sizeof *b || b->first_row != c->next_row ||
         !ty_all_zero(b->reserved, sizeof b->reserved)) {
-      status = damaged(err, file, "a block is malformed", at);
+      status = ty_damaged(file, "a block is malformed", at, err);
       break;
     }
     at += sizeof *b;
@@ -98,7 +96,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
       uint64_t bytes = op.bytes;
       if ((op.kind != TY_OPERATION_PUT && op.kind != TY_OPERATION_DELETE) || !ty_operation_size(c, &op) ||
           op.bytes != bytes || bytes > end - at || op.reserved != 0) {
-        status = damaged(err, file, "an operation is malformed", at);
+        status = ty_damaged(file, "an operation is malformed", at, err);
         break;
       }
       status = op.kind == TY_OPERATION_PUT ? replay_put(c, file, at, &r, err) : replay_delete(c, file, at, err);
@@ -106,7 +104,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
       ty_touched(c->resident, TY_OF_DELTA, bytes, TY_RESIDENT_MOST);
     }
     if (status == TY_OK && ops != b->ops)
-      status = damaged(err, file, "a block has another number of operations than it says", at);
+      status = ty_damaged(file, "a block has another number of operations than it says", at, err);
   }
   ty_coded_free(&r.coded);
   free(r.decoded);

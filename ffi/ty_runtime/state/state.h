@@ -44,14 +44,14 @@ struct ty_state {
 };
 
 /* Enters a question: follows other processes' saves where no change is under way, then takes the lock shared. ty_leave
- * lets go. */
+ * releases it. */
 ty_status ty_enter(ty_collection *c, ty_error *err);
 void ty_leave(ty_collection *c);
 
 /* A changing call: takes `change` and makes sure that a change is under way. On failure nothing is held. */
 ty_status ty_change_enter(ty_collection *c, ty_error *err);
 void ty_change_leave(ty_collection *c);
-/* Ends the change with what became of it: undoes on failure, lets go of the writer's lock and of `change`. */
+/* Ends the change with what became of it: undoes on failure, releases the writer's lock and `change`. */
 ty_status ty_change_end(ty_collection *c, ty_status status, bool unknown);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct ty_crew {
 void ty_crew_init(ty_crew *crew, uint32_t threads, ty_progress *progress);
 /* For a phase of a rewrite, whose `phases` live as long as the crew. */
 void ty_crew_for(ty_crew *crew, uint32_t threads, const ty_phases *phases, ty_phase phase);
-/* Counts work as done; tells the caller's ty_progress. */
+/* Counts work as done, also in the caller's ty_progress. */
 void ty_crew_step(ty_crew *crew, uint64_t done);
 
 /* `worker` is below crew->threads: it names scratch memory. What a task computes must depend on neither it nor the

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include "os/env.h"
 
-/* One piece of work; the first member of whatever `run` needs. Whoever pushed it owns it, and may free it in `run`. */
+/* One piece of work; the first member of whatever `run` needs. The caller of ty_pool_push owns it, and may free it in
+ * `run`. */
 typedef struct ty_work {
   struct ty_work *next;
   void (*run)(struct ty_work *work);
