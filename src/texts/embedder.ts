@@ -19,7 +19,7 @@ export interface EmbedderProfile {
 export interface Embedder {
   readonly profile: EmbedderProfile;
   /**
-   * Whether a collection weighs this embedder's questions by what its rows hold, dimension by dimension (ffi/ty_runtime/weights.h). For hashed
+   * Whether a collection weighs this embedder's questions by what its rows hold, dimension by dimension (ffi/ty_runtime/rows/weights.h). For hashed
    * features, where what most texts have tells nothing: mean nDCG@10 rises from .646 to .659 on eight sets, on 21 others from .558 to .583. Trained models have learned
    * as much, and have it off.
    */

@@ -60,53 +60,131 @@ test("imports point down", async () => {
   expect(broken).toEqual([]);
 });
 
+/** A library in C. Headers at its root lie below all folders, other files there above. */
+interface Library {
+  root: string;
+  /** Its folders from the ground up; those on one floor do not use each other. */
+  floors: readonly (readonly string[])[];
+  /** Folders on different floors that do not use each other either. */
+  apart: readonly (readonly [string, string])[];
+  /** Headers that are not its files: all that it uses of the other library, and those that the build makes. */
+  foreign: readonly string[];
+  /** The folder that defines all that the headers at the root declare, which no other one calls, if there is one. */
+  top?: string;
+  /** A header of each folder that says what it is for and what it uses. */
+  pages: readonly string[];
+}
+
+const LIBRARIES: readonly Library[] = [
+  {
+    root: "ffi/ame_kernel",
+    floors: [
+      ["isa", "text"],
+      ["embed", "search"],
+    ],
+    apart: [],
+    foreign: ["embed/prior_table.h", "isa/crc32c_table.h"],
+    pages: ["isa/isa.h", "text/text.h", "embed/embed.h", "search/steps.h"],
+  },
+  {
+    root: "ffi/ty_runtime",
+    floors: floorsOf("## The runtime in C"),
+    apart: [["disk", "scan"]],
+    foreign: ["ame_kernel.h"],
+    top: "calls",
+    pages: [
+      "os/os.h",
+      "work/work.h",
+      "rows/collection.h",
+      "scan/scanner.h",
+      "disk/disk.h",
+      "ivf/ivf.h",
+      "lexical/lexical.h",
+      "state/state.h",
+      "validate/validate.h",
+      "calls/calls.h",
+    ],
+  },
+];
+
+const INCLUDE = /^#include "([^"]+)"/gm;
+const uncommented = (source: string) => source.replace(/\/\*[\s\S]*?\*\//g, " ");
+
+/** The C files of a library by their path in it. */
+function sourcesOf({ root }: Library): Map<string, string> {
+  const files = [...new Glob("**/*.{c,h}").scanSync(join(ROOT, root))].sort();
+  return new Map(files.map((file) => [file, readFileSync(join(ROOT, root, file), "utf8")]));
+}
+
+for (const library of LIBRARIES) {
+  const { root, floors, apart, foreign, top, pages } = library;
+  const sources = sourcesOf(library);
+  const floorIn = (folder: string) => floors.findIndex((folders) => folders.includes(folder));
+
+  /** Why an include is against the drawing; undefined where it is fine. */
+  const refusal = (file: string, target: string): string | undefined => {
+    if (foreign.includes(target)) return undefined;
+    if (!sources.has(target)) return `is no header of ${root}, spelled from there`;
+    const [from, to] = [dirname(file), dirname(target)];
+    if (from === to || to === ".") return undefined;
+    if (from === ".") return file.endsWith(".h") ? "lies in a folder, above the root" : undefined;
+    const [a, b] = [floorIn(from), floorIn(to)];
+    if (a < 0 || b < 0) return `${a < 0 ? from : to} is no folder of the drawing`;
+    if (a === b || apart.some((pair) => pair.includes(from) && pair.includes(to))) return "lies beside it";
+    return a < b ? "lies above it" : undefined;
+  };
+
+  test(`headers that ${root} includes lie below`, () => {
+    const broken: string[] = [];
+    for (const [file, source] of sources) {
+      for (const [, target] of source.matchAll(INCLUDE)) {
+        const why = refusal(file, target!);
+        if (why) broken.push(`${file} includes ${target}: ${why}`);
+      }
+    }
+    expect(floors.length).toBeGreaterThan(1);
+    expect(broken).toEqual([]);
+  });
+
+  test(`what ${root} calls is declared in headers`, () => {
+    const broken: string[] = [];
+    const roots = [...sources].filter(([file]) => dirname(file) === "." && file.endsWith(".h"));
+    const declared = roots.flatMap(([, source]) =>
+      [...uncommented(source).matchAll(/\b(\w+)\(/g)].map(([, name]) => name!),
+    );
+    const outer = new RegExp(`\\b(${declared.filter((name) => /^[a-z]+_/.test(name)).join("|")})\\(`);
+    for (const [file, source] of sources) {
+      const code = uncommented(source);
+      const own =
+        file.endsWith(".c") &&
+        /^(?:extern\b.*|(?!static\b|typedef\b|_Static)[a-z]\w*[ \w*]*[ *]\w+\([^;{}]*\);)/m.exec(code);
+      if (own) broken.push(`${file} declares by itself: ${own[0]}`);
+      const call = top !== undefined && dirname(file) !== top && dirname(file) !== "." && outer.exec(code);
+      if (call) broken.push(`${file} calls ${call[1]}, which is defined in ${top}`);
+    }
+    expect(declared.length).toBeGreaterThan(0);
+    expect(broken).toEqual([]);
+  });
+
+  test(`every folder of ${root} has a page`, () => {
+    const folders = [...new Set([...sources.keys()].map((file) => dirname(file)))].filter((folder) => folder !== ".");
+    expect(floors.flat().sort()).toEqual(folders.sort());
+    expect(pages.filter((page) => !sources.get(page)?.startsWith("/* "))).toEqual([]);
+    expect(pages.map((page) => dirname(page)).sort()).toEqual(folders.sort());
+  });
+}
+
+test("no header has the same path in both libraries", () => {
+  const both = ["ffi/ame_kernel", "ffi/ty_runtime"].map((root) => [...new Glob("**/*.h").scanSync(join(ROOT, root))]);
+  expect(both[0]!.filter((file) => both[1]!.includes(file))).toEqual([]);
+});
+
 test("native code is reached through ffi only", async () => {
   const around: string[] = [];
   for await (const file of new Glob("src/**/*.ts").scan(ROOT)) {
     if ((await Bun.file(join(ROOT, file)).text()).includes('"bun:ffi"')) around.push(file);
   }
   expect(around).toEqual([]);
-});
-
-/**
- * The folders of the libraries in C, from the ground up; folders on one floor may not include each other. Headers at a
- * library's root lie below them all, its other files above.
- */
-const C_FLOORS: Record<string, readonly (readonly string[])[]> = {
-  ame_kernel: [
-    ["isa", "text"],
-    ["embed", "search"],
-  ],
-};
-
-/** Why a file of a library may not include a header, both named from the library's root; undefined where it may. */
-function includeObjection(floors: readonly (readonly string[])[], file: string, target: string): string | undefined {
-  const folderOf = (path: string) => (path.includes("/") ? path.split("/")[0]! : "");
-  const [from, to] = [folderOf(file), folderOf(target)];
-  if (from === to || to === "") return undefined;
-  const [a, b] = [from, to].map((folder) => floors.findIndex((folders) => folders.includes(folder)));
-  if (b === -1 || (from !== "" && a === -1)) return `${b === -1 ? to : from} is no folder of the drawing`;
-  if (from === "") return file.endsWith(".h") ? "headers at the root use no folder" : undefined;
-  return a! > b! ? undefined : `${from} does not lie above ${to}`;
-}
-
-test("includes point down", async () => {
-  const broken: string[] = [];
-  for (const [library, floors] of Object.entries(C_FLOORS)) {
-    const root = join(ROOT, "ffi", library);
-    for await (const file of new Glob("**/*.{c,h}").scan(root)) {
-      const source = await Bun.file(join(root, file)).text();
-      for (const [, target] of source.matchAll(/^#include "([^"]+)"/gm)) {
-        const beside = join(root, dirname(file), target!);
-        const why =
-          !target!.includes("/") && dirname(file) !== "." && (await Bun.file(beside).exists())
-            ? "a header is named from the library's root"
-            : includeObjection(floors, file, target!);
-        if (why) broken.push(`${library}/${file} includes ${target}: ${why}`);
-      }
-    }
-  }
-  expect(broken).toEqual([]);
 });
 
 /** Files that run while building, never in the executable. */

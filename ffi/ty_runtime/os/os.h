@@ -3,6 +3,7 @@
  *
  *   os.h        every system call, behind one table, so that a test can fail any of them
  *   env.h       what a process has once; a collection's directory and the paths of its files
+ *   assert.h    what the code takes for granted
  *   fail.h      errors, and sizes that are checked for overflow
  *   buffer.h    runs of bytes, and a buffer that grows
  *   spill.h     arrays that grow with the rows, in memory or in a file
