@@ -1,7 +1,7 @@
 /**
- * `NaN`, `Infinity` and `-Infinity` in the arguments of a request: JSON has no such numbers, and the encoders of some languages (Python's
- * `json`) write them all the same. Only a frame that is not JSON is looked at, byte by byte: outside of strings no word of JSON has a
- * capital N or I, and in UTF-8 no part of a longer character looks like one.
+ * `NaN`, `Infinity` and `-Infinity` in the arguments of a request: JSON has no such numbers, but some encoders
+ * (Python's `json`) write them. Only a frame that is not JSON is scanned, byte by byte: outside of strings no word of
+ * JSON has a capital N or I, and no byte of a multi-byte UTF-8 character equals one.
  */
 import { member } from "../checks/kinds.ts";
 import { stringEnd } from "../wire/depth.ts";
@@ -13,7 +13,7 @@ export interface BareWord {
   field: string;
 }
 
-/** An array or object that is open: which entry is being read. A key is known by its place, quotes included. */
+/** An open array or object and the entry being read. A key is kept as its offsets in the frame, quotes included. */
 interface Level {
   isArray: boolean;
   index: number;
@@ -28,9 +28,9 @@ const ARGS = Buffer.from('"args"');
 const FIELD_LENGTH_MAX = 200;
 
 /**
- * Overwrites each of the words in `args` with 0 and blanks, so that what is left can be parsed, and returns the first. Whether the rest is JSON
- * is for the parser to say.
- * @returns undefined where there is none, or where one stands outside of `args`: what is there must be known to answer
+ * Overwrites each of the words in `args` with 0 and blanks, so that the rest can be parsed, and returns the first. Does
+ * not check that the rest is JSON.
+ * @returns undefined for none, or for one outside of `args`: the other fields are needed for a reply
  * @throws SyntaxError for a key that is no JSON
  */
 export function overwriteBareWords(body: Buffer): BareWord | undefined {
@@ -71,10 +71,10 @@ export function overwriteBareWords(body: Buffer): BareWord | undefined {
       case 0x4e: // N
       case 0x49: {
         const word = body[at] === 0x4e ? NAN : INFINITY;
-        const isSigned = word === INFINITY && body[at - 1] === 0x2d; // nobody writes -NaN
+        const isSigned = word === INFINITY && body[at - 1] === 0x2d; // no encoder writes -NaN
         if (!isInArgs || !isWord(body, at, word) || !mayPrecede(body[at - (isSigned ? 2 : 1)])) return undefined;
         first ??= { word: `${isSigned ? "-" : ""}${word.toString("latin1")}`, field: fieldOf(body, levels) };
-        // Behind the 0 there is a blank, so that nothing runs into it.
+        // A blank follows the 0, so that no digit joins it.
         body[at] = 0x30;
         for (const end = at + word.length - 1; at < end; ) body[++at] = 0x20;
       }

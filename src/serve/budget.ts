@@ -1,38 +1,38 @@
 /**
- * Memory for all connections together. Where they keep too much, those that keep more than a small share stop reading, all but one: were
- * all of them stopped in the middle of a frame, none would ever make room.
+ * Memory for all connections together. Beyond the limit, connections that hold more than a small share stop reading,
+ * except one: with all of them stopped in the middle of a frame, none would ever free memory.
  */
 import { BUFFERED_SHARE_BYTES } from "../limits.ts";
 import type { Connection } from "./connection.ts";
 
 export class Budget {
   private total = 0;
-  /** The one that reads on until its frame is complete. */
+  /** The connection that reads on until its frame is complete. */
   private favoured: Connection | undefined;
   private favouredAt = 0;
 
-  /** @param hasRoom called, in a turn of its own, when connections that stopped may look again */
+  /** @param hasRoom called in a microtask when paused connections may check `mayRead` again */
   constructor(
     private readonly bytesMax: number,
     private readonly hasRoom: () => void,
   ) {}
 
-  /** Bytes kept for all connections. */
+  /** Bytes held for all connections. */
   get bytes(): number {
     return this.total;
   }
 
-  /** A connection keeps so many bytes more, or less, than it said before. */
+  /** A connection holds `change` bytes more than it reported before; less where negative. */
   changed(connection: Connection, change: number): void {
     const wasCrowded = this.isCrowded;
     this.total += change;
     const hasFinished = this.favoured === connection && connection.bufferedBytes <= BUFFERED_SHARE_BYTES;
     if (hasFinished) this.favoured = undefined;
-    // In a turn of its own: the connection that reports is in the middle of its own work.
+    // In a microtask: the connection that reports is in the middle of its own work.
     if (hasFinished || (wasCrowded && !this.isCrowded)) queueMicrotask(this.hasRoom);
   }
 
-  /** Whether a connection that keeps more than its share may read on. */
+  /** Whether a connection that holds more than its share may read on. */
   mayRead(connection: Connection): boolean {
     if (!this.isCrowded) return true;
     const now = performance.now();
@@ -43,11 +43,11 @@ export class Budget {
     return this.favoured === connection;
   }
 
-  /** Whether all connections together keep more than they may. */
+  /** Whether all connections together hold more than the limit. */
   get isCrowded(): boolean {
     return this.total > this.bytesMax;
   }
 }
 
-/** How long one reads on before another gets its turn: a client that sends slowly must not keep the rest waiting. */
+/** How long one connection is favoured before another: a client that sends slowly must not block the rest. */
 const FAVOUR_MS = 30_000;

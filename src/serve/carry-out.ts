@@ -1,4 +1,4 @@
-/** A request to its reply. */
+/** Turns a request into its reply. */
 import { CancelledError, RuntimeError } from "../errors.ts";
 import { BUFFERED_SHARE_BYTES } from "../limits.ts";
 import type { Budget } from "./budget.ts";
@@ -8,7 +8,7 @@ import { checkId, failure, success } from "./reply.ts";
 
 /**
  * Carries a request out. Never throws, and its promise never rejects.
- * @param isRefused something before it has ended the connection meanwhile
+ * @param isRefused an earlier request ended the connection
  * @returns the reply's JSON; a promise only where the operation needs one
  */
 export function carryOut(
@@ -19,7 +19,7 @@ export function carryOut(
 ): string | Promise<string> {
   const { op, id } = decoded.request;
   try {
-    if (isRefused) throw new CancelledError("something before it ended the connection");
+    if (isRefused) throw new CancelledError("an earlier request ended the connection");
     if (decoded.refusal) throw decoded.refusal;
     checkId(id);
     const result = operation(op).run(decoded, context);
@@ -34,8 +34,8 @@ export function carryOut(
   }
 }
 
-/** Where all connections together keep too much, a large reply is not kept as well: what it was to say can be asked again. */
+/** Drops a large reply where all connections together hold too much: the request can be repeated. */
 function kept(json: string, budget: Budget): string {
   if (json.length <= BUFFERED_SHARE_BYTES || !budget.isCrowded) return json;
-  throw new RuntimeError("the server holds too much for clients that do not read their replies: ask again later");
+  throw new RuntimeError("the server holds too much for clients that do not read their replies: try again later");
 }

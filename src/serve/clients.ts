@@ -1,4 +1,4 @@
-/** The clients of a server: who is let in, who makes way, who is dropped. */
+/** The clients of a server: accepting, refusing and dropping connections. */
 import { encodeFrame } from "../wire/frame.ts";
 import { Connection } from "./connection.ts";
 import { type Client, type Handlers, wireOf } from "./listen.ts";
@@ -6,16 +6,16 @@ import type { Log } from "./log.ts";
 import type { Session } from "./session.ts";
 import { CLOSED } from "./watch.ts";
 
-/** How long a connection that was refused may read why, and how many may do so at once. */
+/** How long a refused connection may read the reason, and how many may do so at once. */
 const TURN_AWAY_MS = 500;
 const TURNED_AWAY_MAX = 256;
 
-/** How long after too many have come the oldest of those that did not authenticate make way. */
+/** How long after their limit is exceeded the oldest unauthenticated connections are dropped. */
 const THIN_MS = 100;
 
 export class Clients {
   private readonly connections = new Map<Connection, Client>();
-  /** In the order in which they came. */
+  /** In the order of their arrival. */
   private readonly unauthenticated = new Set<Connection>();
   private turnedAway = 0;
   private thinning: Timer | undefined;
@@ -33,7 +33,7 @@ export class Clients {
     return this.unauthenticated.size;
   }
 
-  /** What the sockets are given. */
+  /** The sockets' event handlers. */
   readonly handlers: Handlers = {
     open: (socket: Client) => this.open(socket),
     data: (socket: Client, chunk: Buffer) => socket.data?.connection?.data(chunk, now()),
@@ -62,15 +62,17 @@ export class Clients {
     });
   }
 
-  /** A connection failed by a fault of ours. */
+  /** A connection failed by an error of the server. */
   broken(connection: Connection, error: unknown): void {
     const message = `internal error: ${error instanceof Error ? error.message : String(error)}`;
     this.log({ level: "error", event: "internal_error", message });
-    // The client must not wait for an answer that nobody writes.
+    // The client must not wait for a reply that will not come.
     this.drop(connection, message);
   }
 
-  /** Answers what has arrived and takes nothing more; waits for clients to read, so many seconds at most. */
+  /**
+   * Answers the requests that have arrived, accepts none, and waits up to `seconds` for clients to read the replies.
+   */
   async finish(seconds: number): Promise<void> {
     clearTimeout(this.thinning);
     const time = now();
@@ -103,7 +105,10 @@ export class Clients {
       this.thinning ??= setTimeout(() => this.thin(), THIN_MS);
   }
 
-  /** The oldest make way. Not at once: of many that come together the honest ones have a token under way, and are not among them for long. */
+  /**
+   * Drops the oldest unauthenticated connections; after a delay, since a legitimate client's token is already under
+   * way.
+   */
   private thin(): void {
     this.thinning = undefined;
     const surplus = this.unauthenticated.size - this.session.limits.unauthenticatedMax;
@@ -112,7 +117,7 @@ export class Clients {
     }
   }
 
-  /** Says why and closes; what comes meanwhile is read and forgotten, for a reset would overtake the reason. */
+  /** Sends the reason and closes. Input is read and discarded meanwhile: a reset would overtake the reason. */
   private turnAway(socket: Client, reason: Buffer): void {
     if (this.turnedAway >= TURNED_AWAY_MAX) {
       socket.terminate();
@@ -153,7 +158,7 @@ export class Clients {
     socket.terminate();
   }
 
-  /** Looks at the clock for each of them. */
+  /** Drops the connections that exceed a time limit. */
   check(): void {
     const time = now();
     for (const connection of [...this.connections.keys()]) {
@@ -162,13 +167,13 @@ export class Clients {
     }
   }
 
-  /** There is room again: those that stopped reading look whether they may go on. */
+  /** There is memory again: paused connections check whether they may read on. */
   wake(): void {
     for (const connection of [...this.connections.keys()]) connection.wake();
   }
 }
 
-/** Seconds of a clock that only goes forward. */
+/** Seconds of a monotonic clock. */
 function now(): number {
   return performance.now() / 1000;
 }

@@ -1,6 +1,6 @@
 /**
- * One client: bytes to requests, results to replies in order, and the bounds that keep one client from harming others. It knows no socket
- * but a `Wire`, and no clock but `check`, which the server calls about once a second.
+ * One client: bytes to requests, results to replies in order, and the bounds that keep one client from harming others.
+ * Its socket is a `Wire`, its clock the calls of `check`, about one a second.
  */
 import { BUFFERED_SHARE_BYTES, FRAME_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, UNSENT_BYTES_MAX } from "../limits.ts";
 import { FrameError, FrameReader } from "../wire/frame.ts";
@@ -36,22 +36,22 @@ export class Connection {
   private readonly context: OperationContext;
   private readonly replies: Replies;
   private frames = 0;
-  /** Bytes of frames that are with the decoder. */
+  /** Bytes of frames that the decoder has. */
   private decoding = 0;
   /** Bytes that the session counts for this connection. */
   private counted = 0;
   private reportedBytes = 0;
   private isPaused = false;
   private isPumping = false;
-  /** No further request is read: the reply that closes the connection is under way. */
+  /** No further request is read: the reply that closes the connection is being sent. */
   private isClosing = false;
-  /** The client sends nothing more; what it sent is still answered. */
+  /** The client sends nothing more; its requests are still answered. */
   private hasEnded = false;
-  /** The server takes nothing more. */
+  /** The server accepts no more requests. */
   private isEnding = false;
   /** Whether a request that has arrived in full may wait unread. */
   private hasBacklog = false;
-  /** A large frame turned out to be no request: what was read behind it meanwhile is not carried out. */
+  /** A large frame turned out to be no request: requests read behind it are not carried out. */
   private isRefused = false;
   private isGone = false;
 
@@ -69,12 +69,12 @@ export class Connection {
     this.reader = new FrameReader(this.isAuthenticated ? FRAME_BYTES_MAX : UNAUTHENTICATED_BYTES_MAX);
   }
 
-  /** Bytes that are kept for this connection. */
+  /** Bytes held for this connection. */
   get bufferedBytes(): number {
     return this.counted;
   }
 
-  /** Whether everything that was asked is answered and handed to the kernel. */
+  /** Whether every request is answered and the replies are handed to the kernel. */
   get isDrained(): boolean {
     return !this.hasBacklog && this.replies.waiting === 0 && this.outbox.unsentBytes === 0;
   }
@@ -83,7 +83,7 @@ export class Connection {
   data(chunk: Buffer, now: number): void {
     this.session.counters.bytesIn += chunk.length;
     this.watch.heard(now);
-    if (this.isClosing || this.isEnding) return; // read and forgotten, so that the reply is not lost to a reset
+    if (this.isClosing || this.isEnding) return; // discarded, not left unread: a reset would lose the reply
     this.reader.push(chunk);
     this.pump();
   }
@@ -109,15 +109,15 @@ export class Connection {
     this.pump();
   }
 
-  /** The server ends: what has arrived in full is answered, and nothing further is read. */
+  /** The server stops: requests that have arrived in full are answered, no more are read. */
   end(now: number): void {
     this.isEnding = true;
     this.ended(now);
   }
 
   /**
-   * Looks at the clock, and reads on where others were the reason for a pause.
-   * @returns why the connection must go; undefined where all is well
+   * Checks the time limits, and resumes reading where the budget was the reason for a pause.
+   * @returns why the connection must be dropped; undefined where all is well
    */
   check(now: number): string | undefined {
     this.wake();
@@ -132,27 +132,27 @@ export class Connection {
     });
   }
 
-  /** Reads on where others were the reason for a pause. */
+  /** Resumes reading where the budget was the reason for a pause. */
   wake(): void {
     if (this.isPaused) this.pump();
   }
 
   // -------------------------------------------------------------------------------------------------------------------
 
-  /** Reads requests as long as there is room for them, then sends what is answered. */
+  /** Reads requests as long as there is room for them, then sends the replies that are due. */
   private pump(): void {
     if (this.isPumping || this.isGone) return;
     this.isPumping = true;
     this.replies.beginTurn();
     try {
       do {
-        this.replies.collect(); // what is due makes room
+        this.replies.collect(); // frees places for further requests
         do this.hasBacklog = !this.isClosing && this.isFull();
         while (!this.isClosing && !this.hasBacklog && this.takeFrame());
       } while (this.hasBacklog && this.replies.isDue);
       this.send();
     } catch (error) {
-      // Half of a turn's replies may stand in memory that all connections share: nothing of it goes out any more.
+      // Half of a turn's replies may be in the buffer that all connections share: none of it is sent any more.
       this.gone();
       this.session.clients.broken(this, error);
     } finally {
@@ -187,19 +187,22 @@ export class Connection {
     else this.authenticate(decoded);
   }
 
-  /** A large frame: parsed elsewhere, while its place in the order is kept. It counts as a write, for what it is is not known yet. */
+  /**
+   * A large frame: parsed on the decoder's thread while its place is kept. It counts as a write: its op is not known
+   * yet.
+   */
   private decode(body: Buffer): void {
     const place = this.replies.place("decode");
     const bytes = body.length;
     const decoding = this.session.decoder.decode(body, () => !this.isGone && !this.isRefused);
-    decoding.catch(() => {}); // looked at below, when its turn has come
+    decoding.catch(() => {}); // handled below, in its turn
     this.decoding += bytes;
     this.lanes
       .change(async () => {
         const decoded = await decoding
           .then((answer) => this.refuseAuth(answer))
           .catch((error) => {
-            // Before the next in line gets its turn.
+            // Before the next request in order starts.
             this.isRefused ||= error instanceof BadRequest;
             throw error;
           });
@@ -236,7 +239,7 @@ export class Connection {
     this.start(decoded);
   }
 
-  /** Carries a request out; one that is answered at once, with nothing before it, takes no detour over a promise. */
+  /** Carries a request out; one that is answered at once, with none waiting, takes no detour over a promise. */
   private start(decoded: Decoded): void {
     const { op } = decoded.request;
     const json = isRead(op)
@@ -258,10 +261,10 @@ export class Connection {
   private fill(place: Place, json: string): void {
     if (this.isGone) return;
     this.replies.fill(place, json);
-    this.pump(); // inside the loop that reads, that sends for all at its end
+    this.pump(); // no effect while pump runs: it sends at its end
   }
 
-  /** Says one last thing and closes. What was asked before is still answered. */
+  /** Sends an error as the last reply and closes. Earlier requests are still answered. */
   private refuse(error: string, why: string, place?: Place): void {
     if (this.isClosing) return;
     place ??= this.replies.place(error);
@@ -296,7 +299,7 @@ export class Connection {
 
   private pauseOrResume(): void {
     if (this.isGone) return;
-    // One that waits for its client has no use for the favour of reading on.
+    // A connection that waits for its client cannot use the permission to read on.
     const isFull = this.isFull();
     const isOverShare = !isFull && this.counted > BUFFERED_SHARE_BYTES && !this.session.budget.mayRead(this);
     const wanted = !this.isClosing && (isFull || isOverShare);
@@ -307,8 +310,9 @@ export class Connection {
   }
 
   private account(): void {
-    // Frames that are with the decoder count until they are done with, whether somebody still waits for them or not.
-    const own = this.reader.bufferedBytes + this.outbox.unsentBytes + this.replies.heldUnits + this.replies.askedBytes;
+    // Frames at the decoder count until it is done with them, even when the connection is gone.
+    const own =
+      this.reader.bufferedBytes + this.outbox.unsentBytes + this.replies.heldUnits + this.replies.unansweredBytes;
     const bytes = this.decoding + (this.isGone ? 0 : own);
     if (bytes === this.counted) return;
     const change = bytes - this.counted;
@@ -316,7 +320,7 @@ export class Connection {
     this.session.budget.changed(this, change);
   }
 
-  /** A token is small: an auth that had to be decoded elsewhere holds none. */
+  /** A token is small: an auth large enough for the decoder holds none. */
   private refuseAuth(decoded: Decoded): Decoded {
     if (this.session.token && decoded.request.op === "auth") throw new BadRequest("an auth of that size");
     return decoded;

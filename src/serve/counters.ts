@@ -1,4 +1,4 @@
-/** What the server counts: for its `stats`, in fixed memory however long it runs. */
+/** The server's counters, for `stats`: in fixed memory however long it runs. */
 import { OPS } from "../wire/protocol.ts";
 
 /** Buckets per doubling: a quantile is within 1/16 of the truth. */
@@ -46,7 +46,7 @@ export class Counters {
   private readonly ops = new Map<string, OpCounters>();
 
   constructor() {
-    // The known ones only: a client must not make the map grow.
+    // Known ops only: a client must not make the map grow.
     for (const op of OPS) this.ops.set(op, { count: 0, errors: 0, times: new Histogram() });
   }
 
@@ -61,7 +61,7 @@ export class Counters {
     counters.times.add(ms, times);
   }
 
-  /** As `stats` answers them. */
+  /** The counters in the form of `stats`. */
   report() {
     const ops = [...this.ops].filter(([, { count }]) => count > 0);
     return {

@@ -1,7 +1,7 @@
 /**
- * The other end of `decoder.ts`, on a thread of its own: parses large frames, judges their arguments and packs rows, so that the event
- * loop answers others meanwhile. What goes back is small or is handed over without a copy: untrusted JSON never crosses as it came, for
- * copying sixty million empty lists to the event loop would stop it for longer than parsing them did here.
+ * The thread of `decoder.ts`: parses large frames, validates their arguments and packs rows, so that the event loop
+ * answers other clients meanwhile. Results are small or transferred without a copy. Untrusted JSON never crosses as
+ * parsed: copying sixty million empty lists would block the event loop for longer than parsing them does here.
  */
 import { REQUEST_ID_LENGTH_MAX } from "../limits.ts";
 import { parseBy } from "../memory/schema.ts";
@@ -74,12 +74,12 @@ function packRows(op: PutOp, args: unknown, schema: Parameters<typeof packPut>[2
   return op === "add" || op === "upsert" ? packPut(op, args, schema) : packTexts(op, args, schema);
 }
 
-/** A request without its arguments. Where its fields are of the wrong type, what is said of them needs no more than their beginning. */
+/** A request without its arguments; of fields of a wrong type or length only what their error message needs. */
 function headOf({ op, collection, id }: Request): Request {
   return { op: op.slice(0, 200), collection: small(collection), id: small(id) } as Request;
 }
 
-/** A value as it is where it is a short one; of anything else only what it is. */
+/** A short value itself, the beginning of a long string, `{}` for any object. */
 function small(value: unknown): unknown {
   if (typeof value === "string") return value.slice(0, 2 * REQUEST_ID_LENGTH_MAX);
   if (Array.isArray(value)) return [];

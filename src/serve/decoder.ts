@@ -1,13 +1,15 @@
 /**
- * Large frames are parsed on another thread: 60 MB of JSON numbers keep a thread busy for half a second, in which no other client would be answered. One thread does
- * it for all, in turn; it is started with the first large frame.
+ * Large frames are parsed on another thread: 60 MB of JSON numbers take half a second, in which no other client would
+ * be answered. One thread parses for all connections, in turn; it is started with the first large frame.
  */
 import { RuntimeError } from "../errors.ts";
 import { errorFrom, type Fault, type Request } from "../wire/protocol.ts";
 import { BadRequest } from "./parse.ts";
 import type { PackedPut, PutSchema } from "./put.ts";
 
-/** Frames of more bytes than this are worth the way to another thread, about 50 µs; parsing them here takes up to half a millisecond. */
+/**
+ * Larger frames are worth the hand-over to the thread, about 50 µs; frames up to this parse inline in at most 0.5 ms.
+ */
 export const DECODE_INLINE_BYTES = 128 * 1024;
 
 /** Messages to the thread. */
@@ -25,19 +27,19 @@ export type FromDecoder =
   | { kind: "packed"; key: number; packed: PackedPut }
   | { kind: "unpackable"; key: number; fault: Fault };
 
-/** A request. */
+/** A parsed request. */
 export interface Decoded {
   request: Request;
   /** The rows of a large put, which stay on the other thread until they are packed or dropped. */
   held?: Held;
-  /** Why the arguments are refused, where that is known already. */
+  /** Why the arguments are refused, where parsing found out. */
   refusal?: Error;
 }
 
 /** Rows on the other thread. */
 export interface Held {
   pack(schema: PutSchema): Promise<PackedPut>;
-  /** Releases rows that will not be packed; nothing where they were. */
+  /** Releases rows that will not be packed; no effect after `pack`. */
   drop(): void;
 }
 
@@ -58,15 +60,15 @@ export class Decoder {
   private worker: Worker | undefined;
   private isStopped = false;
   private readonly waiting = new Map<number, Waiting>();
-  /** Frames in line. One at a time is with the thread, so that those nobody waits for any more are never parsed. */
+  /** Queued frames. The thread gets one at a time, so that frames of closed connections are never parsed. */
   private readonly line: Frame[] = [];
   private isParsing = false;
   private lastKey = 0;
 
   /**
    * Parses a frame's body, whose memory goes to the other thread.
-   * @param isWanted asked when its turn has come
-   * @throws BadRequest; RuntimeError where nobody wants it any more
+   * @param isWanted called when its turn has come
+   * @throws BadRequest; RuntimeError where it is no longer wanted
    */
   decode(body: Buffer, isWanted: () => boolean): Promise<Decoded> {
     const { promise, resolve, reject } = Promise.withResolvers<Decoded>();
@@ -75,7 +77,7 @@ export class Decoder {
     return promise;
   }
 
-  /** Ends the thread; what waits for it gets an error. */
+  /** Ends the thread; pending calls are rejected. */
   stop(): void {
     this.isStopped = true;
     this.worker?.terminate();
@@ -94,7 +96,7 @@ export class Decoder {
 
   private async parse(body: Buffer): Promise<Decoded> {
     const key = ++this.lastKey;
-    // A body that fills its memory to the end is handed over; where others lie behind it in the same chunk, it is copied.
+    // A body that fills its buffer is transferred; where other frames follow in the same buffer, it is copied.
     const isAlone = body.byteOffset <= 64 && body.byteOffset + body.length === body.buffer.byteLength;
     const own = isAlone ? body : Buffer.from(new Uint8Array(body).buffer);
     const frame = {
@@ -104,7 +106,7 @@ export class Decoder {
       start: own.byteOffset,
       bytes: own.length,
     } as const;
-    const answer = await this.ask(frame, [frame.buffer]);
+    const answer = await this.request(frame, [frame.buffer]);
     switch (answer.kind) {
       case "bad":
         throw new BadRequest(answer.reason);
@@ -125,7 +127,7 @@ export class Decoder {
       pack: async (schema) => {
         isHeld = false;
         const { dim, keyName, filterColumns } = schema;
-        const answer = await this.ask({ kind: "pack", key, schema: { dim, keyName, filterColumns } }, []);
+        const answer = await this.request({ kind: "pack", key, schema: { dim, keyName, filterColumns } }, []);
         if (answer.kind === "unpackable") throw errorFrom(answer.fault);
         if (answer.kind !== "packed") throw new RuntimeError("internal error: the decoder is out of step");
         return answer.packed;
@@ -137,7 +139,7 @@ export class Decoder {
     };
   }
 
-  private ask(message: ToDecoder, transfer: ArrayBuffer[]): Promise<FromDecoder> {
+  private request(message: ToDecoder, transfer: ArrayBuffer[]): Promise<FromDecoder> {
     if (this.isStopped) return Promise.reject(new RuntimeError("the server is ending"));
     return new Promise((resolve, reject) => {
       this.waiting.set(message.key, { resolve, reject });
@@ -158,7 +160,7 @@ export class Decoder {
     return worker;
   }
 
-  /** Fails everything that waits for this thread with the reason; the next frame gets another one. */
+  /** Rejects all that wait for this thread with the reason; the next frame starts another thread. */
   private fail(worker: Worker | undefined, why: string): void {
     if (worker === undefined || worker !== this.worker) return;
     this.worker = undefined;
@@ -167,7 +169,7 @@ export class Decoder {
   }
 }
 
-/** In the executable the thread's file is an entry of its own, beside main. */
+/** In the executable the thread's file is a second entry, beside main. */
 function workerPath(): string {
   return Bun.isStandaloneExecutable ? "./serve/decode-worker.ts" : new URL("./decode-worker.ts", import.meta.url).href;
 }

@@ -1,6 +1,6 @@
 /**
- * An embedder behind an OpenAI-compatible address on this machine (`POST <base>/embeddings`), for operators who run a model of their own. It is the
- * only thing that `svc serve` connects to, and only where it was named.
+ * An embedder behind an OpenAI-compatible endpoint on this machine (`POST <base>/embeddings`), for operators who run
+ * their own model. `svc serve` connects to nothing else, and to this only where it is configured.
  */
 import { isLoopback, secureBase } from "../account/endpoints.ts";
 import { httpRequest, jsonObject } from "../account/http.ts";
@@ -8,21 +8,21 @@ import { PermissionError, RuntimeError, ValueError } from "../errors.ts";
 import { DIM_MAX } from "../limits.ts";
 import type { Embedder, EmbedderProfile } from "../texts/embedder.ts";
 
-/** Texts in one request: what such servers take without trouble. */
+/** Texts in one request; such servers accept that many. */
 const BATCH = 64;
-/** Bytes of an answer: 64 vectors of the largest dimension as JSON numbers, with room. */
+/** Bytes of a response: 64 vectors of the largest dimension as JSON numbers, with room to spare. */
 const ANSWER_BYTES_MAX = 128 * 1024 * 1024;
 const TIMEOUT_MS = 120_000;
 const PEER = "the embedding endpoint";
 
-/** An operator's wish: `name=http://127.0.0.1:11434/v1#model`. */
+/** An endpoint as configured: `name=http://127.0.0.1:11434/v1#model`. */
 export interface EndpointSpec {
   name: string;
   base: string;
   model: string;
 }
 
-/** Reads `name=url#model`. @throws ValueError for anything else; PermissionError for an address that is not this machine */
+/** Parses `name=url#model`. @throws ValueError for other text; PermissionError for an address beyond this machine */
 export function parseEndpoint(text: string): EndpointSpec {
   const match = /^([^=\s]+)=([^#\s]+)#(\S+)$/.exec(text);
   if (!match)
@@ -37,9 +37,12 @@ export function parseEndpoint(text: string): EndpointSpec {
   return { name, base, model };
 }
 
-/** Asks the endpoint for one vector, to learn the dimension. @throws OSError, RuntimeError where it does not answer as it should */
+/**
+ * Requests one vector, for the dimension. @throws OSError, RuntimeError where the endpoint fails or its response is
+ * invalid
+ */
 export async function openEndpoint(spec: EndpointSpec): Promise<Embedder> {
-  const [probe] = await ask(spec, ["dimension"]);
+  const [probe] = await request(spec, ["dimension"]);
   const dimension = probe!.length;
   if (dimension < 1 || dimension > DIM_MAX)
     throw new RuntimeError(`${PEER} '${spec.name}' makes vectors of ${dimension}`);
@@ -58,7 +61,7 @@ export async function openEndpoint(spec: EndpointSpec): Promise<Embedder> {
   const embed = async (texts: readonly string[], signal?: AbortSignal) => {
     const matrix = new Float32Array(texts.length * dimension);
     for (let at = 0; at < texts.length; at += BATCH) {
-      const vectors = await ask(spec, texts.slice(at, at + BATCH), signal);
+      const vectors = await request(spec, texts.slice(at, at + BATCH), signal);
       vectors.forEach((vector, i) => {
         if (vector.length !== dimension) {
           throw new RuntimeError(
@@ -75,7 +78,7 @@ export async function openEndpoint(spec: EndpointSpec): Promise<Embedder> {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-async function ask(
+async function request(
   { name, base, model }: EndpointSpec,
   texts: readonly string[],
   signal?: AbortSignal,
@@ -88,25 +91,25 @@ async function ask(
     timeoutMs: TIMEOUT_MS,
     signal,
   });
-  const strange = (what: string) => new RuntimeError(`${PEER} '${name}' ${what}`);
-  if (answer.status !== 200) throw strange(`answered ${answer.status}: is model '${model}' there?`);
+  const invalid = (what: string) => new RuntimeError(`${PEER} '${name}' ${what}`);
+  if (answer.status !== 200) throw invalid(`answered ${answer.status}: is model '${model}' there?`);
   const { data } = jsonObject(answer, PEER);
   if (!Array.isArray(data) || data.length !== texts.length)
-    throw strange(`did not answer with ${texts.length} vectors`);
+    throw invalid(`did not answer with ${texts.length} vectors`);
   const vectors: Float32Array[] = new Array(texts.length);
   data.forEach((item: { index?: unknown; embedding?: unknown } | null, i) => {
     const index = typeof item?.index === "number" ? item.index : i;
     const embedding = item?.embedding;
-    if (!Array.isArray(embedding) || !(index in texts)) throw strange("answered with something else than vectors");
+    if (!Array.isArray(embedding) || !(index in texts)) throw invalid("answered with something else than vectors");
     vectors[index] = Float32Array.from(embedding as number[]);
   });
   for (let i = 0; i < texts.length; i++) {
-    if (!vectors[i]?.every(Number.isFinite)) throw strange("answered with something else than finite numbers");
+    if (!vectors[i]?.every(Number.isFinite)) throw invalid("answered with something else than finite numbers");
   }
   return vectors;
 }
 
-/** To unit length, so that the inner product is the cosine; a vector of zeros stays. */
+/** The vector at unit length, so that the inner product is the cosine; a zero vector unchanged. */
 function normalised(vector: Float32Array): Float32Array {
   let sum = 0;
   for (const x of vector) sum += x * x;

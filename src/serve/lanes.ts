@@ -1,6 +1,6 @@
 /**
- * The order of one connection's requests: reads run beside each other, a write waits for everything before it, and everything behind it
- * waits for the write. Replies keep the order of the requests by themselves; this is about their effects.
+ * The order of one connection's requests: reads run concurrently, a write waits for everything before it, and
+ * everything behind it waits for the write. This orders their effects; `replies.ts` orders the replies.
  */
 export class Lanes {
   /** Reads under way since the last write. */

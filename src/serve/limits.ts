@@ -1,4 +1,4 @@
-/** The bounds of a server that its operator can move; the defaults have their reasons beside them in limits.ts of the common floor. */
+/** A server's bounds that its operator can set; src/limits.ts has the defaults and their reasons. */
 import {
   AUTH_TIMEOUT_S,
   BUFFERED_BYTES_MAX,
@@ -10,7 +10,7 @@ import {
   UNAUTHENTICATED_MAX,
 } from "../limits.ts";
 
-/** What holds where the operator says nothing. */
+/** The bounds of an operator who sets none. */
 export function defaultLimits(isTcp: boolean) {
   return {
     connectionsMax: CONNECTIONS_MAX,

@@ -9,7 +9,7 @@ import { checkSocketPath, leaveSocketPath, socketIdentity, takeSocketPath } from
 /** The one transport of a server. */
 export type Transport = { socketPath: string } | { host: string; port: number; token: string };
 
-/** A client's socket and what belongs to it; nothing for a client that was turned away. */
+/** A client's socket with its connection; undefined for a refused client. */
 export type Client = Bun.Socket<{ connection: Connection | undefined }>;
 
 /** What a client's socket reports. */
@@ -24,14 +24,14 @@ export interface Handlers {
 
 /** A server that listens. */
 export interface Listening {
-  /** As `connect` takes it. */
+  /** In the form that `connect` takes. */
   address: string;
   stopAccepting(): void;
   /** Releases the address. */
   close(): Promise<void>;
 }
 
-/** How long a TCP connection is silent before the system asks whether the other machine is still there. */
+/** How long a TCP connection is silent before the system probes whether its peer is alive. */
 const KEEP_ALIVE_MS = 60_000;
 
 /** @throws ValueError for no transport, or both; PermissionError for TCP without a token */
@@ -96,11 +96,11 @@ async function listenTcp(host: string, port: number, handlers: Handlers, log: Lo
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     handlers.open(socket);
   };
-  // Exclusive, because otherwise another server could take half of the connections without a word.
+  // Exclusive: otherwise another server could silently take half of the connections.
   const options = { hostname: host, port, exclusive: true, allowHalfOpen: true, socket: { ...handlers, open } };
   const listener = attempt(`${host}:${port}`, () => Bun.listen(options));
   if (!isLoopback(host)) {
-    const message = `${host} can be reached from other machines, and token and data travel unencrypted: use a tunnel, or a network you trust`;
+    const message = `${host} can be reached from other machines, unencrypted: use a tunnel, or a network you trust`;
     log({ level: "warn", event: "beyond_loopback", message, fields: { host } });
   }
   return {

@@ -1,11 +1,11 @@
-/** What the server says about itself: events with fields. Where they go and how they look is the caller's business. */
+/** The server's log: events with fields. The caller chooses destination and format. */
 
 export type Level = "info" | "warn" | "error";
 
-/** Something that happened. Fields never hold a token, a text or a vector. */
+/** An event. Fields never hold a token, a text or a vector. */
 export interface LogEvent {
   level: Level;
-  /** What happened, in snake_case, for programs. */
+  /** Its kind, in snake_case, for programs. */
   event: string;
   /** The same as a sentence, for people. */
   message: string;

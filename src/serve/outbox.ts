@@ -1,22 +1,22 @@
-/** What one connection still has to send. Replies go out in one write for each turn; what the kernel does not take waits here for a slow reader. */
+/** Unsent replies of one connection: one write for each turn; bytes that the kernel does not take wait here. */
 import { FRAME_BYTES_MAX } from "../limits.ts";
 import { HEADER_BYTES } from "../wire/frame.ts";
 
-/** Where replies of one turn are put together, for all connections in turn: an idle one keeps nothing. */
+/** Where the replies of one turn are encoded, shared by all connections: an idle one holds no memory. */
 const SCRATCH_BYTES = 256 * 1024;
 const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
 
 /** The half of a socket that takes bytes. */
 export interface Sink {
-  /** How many of the bytes were taken; negative where the other side is gone. */
+  /** @returns how many of the bytes were taken; negative where the peer is gone */
   write(bytes: Buffer): number;
 }
 
 /** Frames on their way to one client. */
 export class Outbox {
-  /** Behind the scratch buffer: replies of this turn. */
+  /** Bytes of the scratch buffer that this turn's replies fill. */
   private used = 0;
-  /** The reply that was put there last, and what it took. */
+  /** The last reply in the scratch buffer, and the bytes of its frame. */
   private last = "";
   private lastBytes = 0;
   private waiting: Buffer[] = [];
@@ -27,7 +27,7 @@ export class Outbox {
 
   constructor(private readonly sink: Sink) {}
 
-  /** Bytes that the client has not made room for. */
+  /** Bytes that the kernel has not taken yet. */
   get unsentBytes(): number {
     return this.waitingBytes;
   }
@@ -41,7 +41,7 @@ export class Outbox {
   add(json: string): void {
     if (this.isBroken) return;
     if (this.used > 0 && json === this.last && this.used + this.lastBytes <= SCRATCH_BYTES) {
-      // The same reply again, as to many pings in one packet: what was just encoded is copied.
+      // The same reply again, as to many pings in one packet: the encoded bytes are copied.
       scratch.copyWithin(this.used, this.used - this.lastBytes, this.used);
       this.used += this.lastBytes;
       return;
@@ -73,7 +73,7 @@ export class Outbox {
     this.push(turn, true);
   }
 
-  /** Goes on where the kernel has room again. */
+  /** Writes on when the kernel has room again. */
   drain(): void {
     while (this.waiting.length > 0) {
       const [first] = this.waiting as [Buffer];

@@ -1,4 +1,4 @@
-/** A frame's bytes to a request. The bounds hold before anything is parsed. */
+/** Parses a frame's bytes into a request. The bounds are checked before JSON is parsed. */
 import { isUtf8 } from "node:buffer";
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
@@ -7,10 +7,10 @@ import { isTooDeep } from "../wire/depth.ts";
 import type { Request } from "../wire/protocol.ts";
 import { overwriteBareWords } from "./bare-words.ts";
 
-/** Not a request: nothing that follows on the connection can be trusted. */
+/** Not a request: no later byte of the connection can be trusted. */
 export class BadRequest extends Error {}
 
-/** A request that is known, up to its arguments, and cannot be carried out: it is answered in its turn. */
+/** A valid request with invalid arguments: it is answered with an error, in its turn. */
 export class RefusedRequest extends Error {
   constructor(
     readonly request: Request,
@@ -21,12 +21,12 @@ export class RefusedRequest extends Error {
 }
 
 /**
- * @throws BadRequest unless the body is UTF-8, JSON of bounded depth, and an object with a string `op`; RefusedRequest where nothing but NaN
- * or infinities in its `args` keeps it from being JSON. The body may be overwritten then
+ * @throws BadRequest unless the body is UTF-8, JSON of bounded depth, and an object with a string `op`; RefusedRequest
+ *   where only NaN or infinities in its `args` keep it from being JSON. The body may be overwritten then
  */
 export function parseRequest(bytes: Buffer, start = 0, end = bytes.length): Request {
   const text = bytes.toString("utf8", start, end);
-  // Bytes that are no UTF-8 decode to U+FFFD; only a text that holds one is looked at twice.
+  // Bytes that are no UTF-8 decode to U+FFFD; only a text that holds one is checked again.
   if (text.includes("\ufffd") && !isUtf8(bytes.subarray(start, end))) throw new BadRequest("the frame is not UTF-8");
   if (end - start > JSON_DEPTH_MAX && isTooDeep(bytes.subarray(start, end)))
     throw new BadRequest("JSON that is nested too deep, or of too many parts");
@@ -61,15 +61,15 @@ function refusalOf(body: Buffer): BadRequest | RefusedRequest {
 const REMEMBERED_BYTES_MAX = 64;
 
 /**
- * The last request without arguments and id, by its bytes. Health checks and polls send the same few bytes over and over, often many
- * in one packet; comparing them costs a tenth of parsing them.
+ * The last request without arguments and id, by its bytes. Health checks and polls repeat the same few bytes, often
+ * many in one packet; comparing them costs a tenth of parsing them.
  */
 export class RepeatedRequest {
   private readonly bytes = Buffer.allocUnsafeSlow(REMEMBERED_BYTES_MAX);
   private length = 0;
   private request: Request | undefined;
 
-  /** As `parseRequest`; the same object for the same bytes, so nobody may change it. @throws BadRequest */
+  /** As `parseRequest`; the same frozen object for the same bytes. @throws BadRequest, RefusedRequest */
   parse(bytes: Buffer, start: number, end: number): Request {
     if (this.request && this.isSame(bytes, start, end)) return this.request;
     const request = parseRequest(bytes, start, end);

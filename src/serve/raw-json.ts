@@ -6,7 +6,7 @@ export class RawJson {
     readonly reply?: string,
   ) {}
 
-  /** A result that is always the same: its reply is put together once. */
+  /** A result that is always the same: its reply is encoded once. */
   static constant(json: string): RawJson {
     return new RawJson(json, `{"ok":true,"result":${json}}`);
   }

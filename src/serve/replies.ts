@@ -5,23 +5,25 @@ import { isSuccess } from "./reply.ts";
 
 /** A reply's place in the order. */
 export interface Place {
-  /** What it is counted under; of a large frame known only when it is parsed. */
+  /** The op it is counted under; for a large frame known once it is parsed. */
   op: string;
   /** When the request was read. */
   readonly since: number;
-  /** Bytes of the request, which are kept until it is answered. */
+  /** Bytes of the request, held until it is answered. */
   readonly bytes: number;
   json: string | undefined;
 }
 
 export class Replies {
-  /** Not sent yet. */
+  /** Replies not sent yet, in order. */
   private places: Place[] = [];
-  /** Requests of one kind that were answered at once since `turnAt`: looking at the clock for each would cost as much as answering it. */
+  /**
+   * Requests of one op answered at once since `turnAt`: reading the clock for each would cost as much as answering it.
+   */
   private turn = { op: "", isOk: true, times: 0 };
   private turnAt = 0;
   private held = 0;
-  private asked = 0;
+  private requestBytes = 0;
 
   constructor(
     private readonly outbox: Outbox,
@@ -39,15 +41,15 @@ export class Replies {
   }
 
   /** Bytes of the requests that are not answered yet. */
-  get askedBytes(): number {
-    return this.asked;
+  get unansweredBytes(): number {
+    return this.requestBytes;
   }
 
   /** Keeps a place for a reply to come. */
   place(op: string, bytes = 0): Place {
     const place = { op, since: performance.now(), bytes, json: undefined };
     this.places.push(place);
-    this.asked += bytes;
+    this.requestBytes += bytes;
     return place;
   }
 
@@ -66,7 +68,7 @@ export class Replies {
 
   /** Fills a place. It is sent with the next `send`, when everything before it is filled. */
   fill(place: Place, json: string): void {
-    if (!this.places.includes(place)) return; // cut off meanwhile
+    if (!this.places.includes(place)) return; // removed by endWith or clear
     place.json = json;
     this.held += json.length;
     this.counters.answered(place.op, performance.now() - place.since, isSuccess(json));
@@ -76,7 +78,7 @@ export class Replies {
   endWith(place: Place): void {
     this.places.length = this.places.indexOf(place) + 1;
     this.held = this.places.reduce((sum, { json }) => sum + (json?.length ?? 0), 0);
-    this.asked = this.places.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.requestBytes = this.places.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** A turn of the event loop begins. */
@@ -84,35 +86,35 @@ export class Replies {
     this.turnAt = performance.now();
   }
 
-  /** Whether the first reply that is waited for is there. */
+  /** Whether the first reply can be sent. */
   get isDue(): boolean {
     return this.places[0]?.json !== undefined;
   }
 
-  /** Hands what is due to the outbox, in order. */
+  /** Hands the replies that are due to the outbox, in order. */
   collect(): void {
     const { places } = this;
     let due = 0;
     for (; due < places.length && places[due]!.json !== undefined; due++) {
       this.held -= places[due]!.json!.length;
-      this.asked -= places[due]!.bytes;
+      this.requestBytes -= places[due]!.bytes;
       this.outbox.add(places[due]!.json!);
     }
     if (due > 0) places.splice(0, due);
   }
 
-  /** Hands what is due to the kernel. */
+  /** Hands the replies that are due to the kernel. */
   send(): void {
     this.collect();
     this.outbox.flush();
     this.endTurn();
   }
 
-  /** Nobody is there any more. */
+  /** Discards all replies: the client is gone. */
   clear(): void {
     this.places = [];
     this.held = 0;
-    this.asked = 0;
+    this.requestBytes = 0;
   }
 
   private endTurn(): void {

@@ -13,7 +13,7 @@ export function success(result: unknown, id: Id): string {
   const json = result instanceof RawJson ? result.json : (JSON.stringify(result) ?? "null");
   const reply = `{"ok":true,"result":${json}${idPart(id)}}`;
   if (Outbox.fits(reply)) return reply;
-  throw new ValueError(`the answer has more than ${FRAME_BYTES_MAX} bytes: ask with where, or for fewer rows`);
+  throw new ValueError(`the answer has more than ${FRAME_BYTES_MAX} bytes: filter with where, or ask for fewer rows`);
 }
 
 export function failure(error: unknown, id: Id): string {
@@ -22,19 +22,20 @@ export function failure(error: unknown, id: Id): string {
   return `{"ok":false,"error":${JSON.stringify(line)}${codePart}${idPart(id)}}`;
 }
 
-/** Whether a reply, as made here, says that the request was carried out. */
+/** Whether a reply, as made here, reports success. */
 export function isSuccess(reply: string): boolean {
   return reply.startsWith('{"ok":true');
 }
 
 /**
- * An integer beyond 2^53 has lost digits already: echoed, it would be another request's.
+ * An integer beyond 2^53 has lost digits: echoed, it could match another request.
  * @throws ValueError
  */
 export function checkId(id: unknown): void {
   if (id === undefined || isId(id)) return;
   throw new ValueError(
-    `the id of a request is a string of at most ${REQUEST_ID_LENGTH_MAX} characters, an integer of at most 2^53 - 1, or null`,
+    `the id of a request is a string of at most ${REQUEST_ID_LENGTH_MAX} characters, ` +
+      "an integer of at most 2^53 - 1, or null",
   );
 }
 

@@ -15,28 +15,28 @@ import { RepeatedRequest } from "./parse.ts";
 import type { Session } from "./session.ts";
 import { AccessToken } from "./token.ts";
 
-/** Either a Unix socket, or a TCP address with a token. */
+/** A store, and a Unix socket or a TCP address with a token. */
 export interface ServeOptions {
-  /** The collections to serve. The server saves what is unsaved when it stops, and leaves closing the store to its owner. */
+  /** The collections to serve. The server saves unsaved changes when it stops; its caller closes the store. */
   store: LocalStore;
   /** Path of the Unix socket: mode 0600, trusted, no token. */
   socketPath?: string | undefined;
   host?: string | undefined;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   port?: number | undefined;
   /** Bearer token of TCP connections. */
   accessToken?: string | undefined;
-  /** Seconds between two saves of everything that is unsaved; 0, the default, saves only when a client says so. */
+  /** Seconds between two saves of all unsaved changes; 0, the default, saves only on a client's request. */
   saveIntervalS?: number | undefined;
   limits?: Partial<Limits> | undefined;
   log?: Log | undefined;
 }
 
 export interface RunningServer {
-  /** How clients reach it, as `connect` takes it. */
+  /** The address for clients, in the form that `connect` takes. */
   readonly address: string;
   /**
-   * Accepts no more, finishes what is under way, saves every collection, removes the socket's file.
+   * Accepts no more connections, finishes running requests, saves every collection, removes the socket's file.
    * @returns the collections that could not be saved
    */
   stop(): Promise<Map<string, unknown>>;
@@ -44,7 +44,8 @@ export interface RunningServer {
 
 /**
  * Starts serving.
- * @throws ValueError for no transport, or both; PermissionError for TCP without a token; OSError where the address is taken
+ * @throws ValueError for no transport, or both; PermissionError for TCP without a token; OSError where the address is
+ * taken
  */
 export async function serve(options: ServeOptions): Promise<RunningServer> {
   const transport = checkTransport(options);

@@ -1,4 +1,4 @@
-/** What a connection is given by its server. */
+/** What a connection uses of its server. */
 import type { LocalStore } from "../engine/local-store.ts";
 import type { Budget } from "./budget.ts";
 import type { Clients } from "./clients.ts";
@@ -14,7 +14,7 @@ export interface Session {
   readonly counters: Counters;
   readonly decoder: Decoder;
   readonly repeated: RepeatedRequest;
-  /** Undefined where a connection is trusted without one. */
+  /** Undefined where connections need no token. */
   readonly token: AccessToken | undefined;
   readonly budget: Budget;
   serverStats(): Record<string, unknown>;

@@ -1,6 +1,6 @@
 /**
- * The file of a Unix socket: in a folder where only we can put or replace it, mode 0600 from its first moment, and never taken from a
- * server that still answers.
+ * The file of a Unix socket: in a folder that only this user can change, mode 0600 from its creation, and never taken
+ * from a server that still answers.
  */
 import { closeSync, lstatSync, openSync, realpathSync, renameSync, rmSync, type Stats, unlinkSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -17,15 +17,16 @@ const LOCK_WAIT_MS = 5000;
 /** A place where a server may listen. */
 export interface SocketFile {
   path: string;
-  /** Where the file is made, beside it. */
+  /** The path at which the socket is created before it is renamed. */
   temporary: string;
-  /** Others could put a file of the same name here while no server runs. */
+  /** Other users could create a file of this name while no server runs. */
   isShared: boolean;
 }
 
 /**
  * Finds out whether a server may listen at `path`. Its folder is created, 0700, where it is missing.
- * @throws ValueError for a path that is too long; PermissionError for a folder that others can change; OSError where something else is there
+ * @throws ValueError for a path that is too long; PermissionError for a folder that others can change; OSError for a
+ *   file that is no socket
  */
 export function checkSocketPath(path: string): SocketFile {
   const absolute = resolve(path);
@@ -44,19 +45,19 @@ export function checkSocketPath(path: string): SocketFile {
   const isShared = (stat.mode & OTHERS_WRITE) !== 0 && !isPrivateGroup(stat);
   if (!isOurs || (isShared && !(stat.mode & STICKY))) {
     throw new PermissionError(
-      `others can change the folder of the socket '${path}': make one of your own (mkdir -m 700) and put the socket there`,
+      `others can change the folder of the socket '${path}': put it into a folder of your own (mkdir -m 700)`,
     );
   }
   const found = lstatSync(absolute, { throwIfNoEntry: false });
-  if (found && !found.isSocket()) throw new OSError(`'${path}' is there and is no socket: it is not replaced`);
+  if (found && !found.isSocket()) throw new OSError(`'${path}' exists and is no socket: it is not replaced`);
   return { path: join(real, basename(absolute)), temporary: join(real, temporary), isShared };
 }
 
 /**
- * Listens at a socket's path. A file that a dead server left is replaced; two servers that start at once take turns, by a lock of the folder that is held
- * for this moment only.
- * @param listen is given another name in the same folder: the file is moved into place afterwards. Bun removes the name that it listened at when it
- *   stops, and by then that must not be somebody else's socket.
+ * Listens at a socket's path. The file of a dead server is replaced; servers that start at once take turns, by a lock
+ * of the folder that is held only meanwhile.
+ * @param listen called with a temporary path in the same folder; the file is renamed afterwards. Bun removes the path
+ *   it listened at when it stops, and by then `path` may be another server's socket.
  * @throws OSError where a server answers there
  */
 export async function takeSocketPath<T>({ path, temporary }: SocketFile, listen: (path: string) => T): Promise<T> {
@@ -65,7 +66,7 @@ export async function takeSocketPath<T>({ path, temporary }: SocketFile, listen:
       throw new OSError(`another server answers at '${path}': stop it, or choose another socket`);
     }
     clear(temporary, path);
-    // bind(2) makes the file with the mode that the umask leaves; a chmod behind it would come too late.
+    // bind(2) creates the file with the mode that the umask leaves; a later chmod would come too late.
     const umask = process.umask(0o177);
     let listening: T;
     try {
@@ -82,13 +83,13 @@ export async function takeSocketPath<T>({ path, temporary }: SocketFile, listen:
   });
 }
 
-/** Which file a path stands for, so that only our own is removed in the end. */
+/** Device and inode of a path's file, so that only our own is removed in the end. */
 export function socketIdentity(path: string): string | undefined {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   return stat && `${stat.dev}:${stat.ino}`;
 }
 
-/** Removes the socket's file if it is still the one that was made. Where its folder is gone there is nothing to do. */
+/** Removes the socket's file if it still has this identity. No effect where its folder is gone. */
 export async function leaveSocketPath(path: string, identity: string | undefined): Promise<void> {
   if (identity === undefined || socketIdentity(path) !== identity) return;
   await locked(path, async () => {
@@ -110,7 +111,7 @@ async function locked<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Of a process with our number that died before its socket was in place. */
+/** Removes the file of a process with our number that died before its rename. */
 function clear(temporary: string, path: string): void {
   try {
     rmSync(temporary, { force: true });
@@ -119,7 +120,7 @@ function clear(temporary: string, path: string): void {
   }
 }
 
-/** Whether somebody accepts connections. A full queue of them counts as well. */
+/** Whether a server accepts connections; one with a full backlog counts. */
 async function answers(path: string): Promise<boolean> {
   try {
     const socket = await Bun.connect({ unix: path, socket: { data() {} } });
@@ -131,7 +132,7 @@ async function answers(path: string): Promise<boolean> {
   }
 }
 
-/** Writable by the group only, and the group is the one that bears our own number. */
+/** Whether only the group can write beside the owner, and it is this user's own group. */
 function isPrivateGroup(stat: Stats): boolean {
   return (stat.mode & 0o002) === 0 && stat.gid === process.getgid?.() && stat.gid === process.getuid?.();
 }

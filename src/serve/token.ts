@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { AUTH_FIRST, type Request, UNAUTHORIZED } from "../wire/protocol.ts";
 
-/** Compares without telling by its duration how much of a guess was right, or how long the token is. */
+/** Compares in a time that reveals neither how much of a guess was right nor the token's length. */
 export class AccessToken {
   private readonly digest: Buffer;
 
@@ -17,15 +17,15 @@ export class AccessToken {
 }
 
 /**
- * Judges an `auth`, or whatever came in its place.
- * @param token undefined where a connection is trusted without one
- * @returns how it is refused; undefined where it is good
+ * Checks an `auth`, or the request that came in its place.
+ * @param token undefined where connections need none
+ * @returns the refusal; undefined where it is accepted
  */
 export function judge(
   { op, args }: Request,
   token: AccessToken | undefined,
 ): { error: string; why: string } | undefined {
-  if (op !== "auth") return { error: AUTH_FIRST, why: "it sent something before auth" };
+  if (op !== "auth") return { error: AUTH_FIRST, why: "it sent another request before auth" };
   const guess = args && typeof args === "object" ? args.token : undefined;
   return token && !token.matches(guess) ? { error: UNAUTHORIZED, why: "a wrong token" } : undefined;
 }

@@ -1,13 +1,13 @@
-/** The clock of one connection: how long it may take to authenticate, to finish a frame, to read its replies, to say nothing. */
+/** The time limits of one connection: to authenticate, to finish a frame, to read its replies, to be idle. */
 import { FRAME_PROGRESS_BYTES } from "../limits.ts";
 import type { Limits } from "./limits.ts";
 
-/** What the clock knows of a connection. */
+/** The state of a connection that its time limits depend on. */
 export interface Activity {
   isAuthenticated: boolean;
   /** Requests are under way. */
   isBusy: boolean;
-  /** Everything that was asked is answered and handed to the kernel. */
+  /** Every request is answered and the replies are handed to the kernel. */
   isDrained: boolean;
   /** Frames that have arrived in full so far. */
   frames: number;
@@ -17,17 +17,17 @@ export interface Activity {
   sentBytes: number;
 }
 
-/** How long a connection that is being closed may still read what it was sent, in seconds. */
+/** How long a closing connection may still read its replies, in seconds. */
 const LINGER_S = 2;
 
-/** Times are seconds of a clock that only goes forward. */
+/** Times are seconds of a monotonic clock. */
 export class Watch {
   /** Since when the connection is being closed. */
   closingAt: number | undefined;
   private heardAt: number;
   private sentAt: number;
   private sentBytes = 0;
-  /** The unfinished frame: since when it is watched, and how much of it was there then. */
+  /** The unfinished frame: since when it is watched, and its bytes at that time. */
   private unfinished: { since: number; bytes: number; frames: number } | undefined;
 
   constructor(
@@ -43,7 +43,7 @@ export class Watch {
     this.heardAt = now;
   }
 
-  /** Why the connection must go; undefined where all is well. */
+  /** Why the connection must be dropped; undefined where all is well. */
   check(now: number, activity: Activity): string | undefined {
     const { authTimeoutS, idleTimeoutS } = this.limits;
     if (this.closingAt !== undefined && activity.isDrained && now - this.closingAt > LINGER_S) return CLOSED;
@@ -73,5 +73,5 @@ export class Watch {
   }
 }
 
-/** The reason for a connection that was closed in good order: it is not reported. */
+/** The reason of a regular close, which is not reported. */
 export const CLOSED = "closed";
