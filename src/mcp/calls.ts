@@ -1,6 +1,6 @@
 /**
- * The tool calls in flight. They run side by side, each with a signal of its own; the verbs order what must be ordered.
- * Whatever goes wrong in a tool is an answer with `isError`; the protocol's own errors are for requests that are no tool call.
+ * The tool calls in flight. They run concurrently, each with its own signal; the verbs order what must be ordered.
+ * A tool's failure is a result with `isError`; protocol errors are for requests that are no tool call.
  */
 import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { CancelledError, errorLine, ValueError } from "../errors.ts";
@@ -9,7 +9,7 @@ import type { CallContext, Verbs } from "../memory/requests.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
 import { findTool, type ToolEntry } from "./tools.ts";
 
-/** Characters of an unknown tool's name that are quoted back. */
+/** Characters of an unknown tool's name that an error quotes. */
 const QUOTED_NAME_LENGTH_MAX = 100;
 
 export class Calls {
@@ -17,14 +17,14 @@ export class Calls {
   private opening: Promise<Verbs> | undefined;
   private isStopping = false;
 
-  /** @param open the verbs behind their gate; asked again as long as it throws */
+  /** @param open opens the verbs (login, verified runtime); called again while it throws */
   constructor(private readonly open: () => Promise<Verbs>) {}
 
   /**
    * Runs one tool.
    * @param signal aborted by the client's `notifications/cancelled`
-   * @param sink where progress goes, if the client asked for any
-   * @throws a protocol error where the request is not a tool call at all
+   * @param sink where progress goes, if the client requested it
+   * @throws a protocol error where the request is no tool call
    */
   async run(
     params: Record<string, unknown> | undefined,
@@ -53,18 +53,18 @@ export class Calls {
   async settled(): Promise<void> {
     do {
       await Promise.all(this.running.values());
-      // The SDK sends an answer, and starts a handler, some microtasks after it could have.
+      // The SDK sends a result, and starts a handler, some microtasks later.
       await new Promise(setImmediate);
     } while (this.running.size > 0);
   }
 
-  /** Aborts every call in flight, and those that were read but have not begun. */
+  /** Aborts every call in flight, and those read but not begun. */
   cancelAll(): void {
     this.isStopping = true;
     for (const controller of this.running.keys()) controller.abort();
   }
 
-  /** One text block, whatever happens. */
+  /** Performs the call; failures become a result as well. Always one text block. */
   private async answer(name: string, raw: unknown, signal: AbortSignal, sink?: ProgressSink): Promise<CallToolResult> {
     try {
       const tool = findTool(name);
@@ -77,7 +77,7 @@ export class Calls {
 
   private async perform(tool: ToolEntry, raw: unknown, signal: AbortSignal, sink?: ProgressSink): Promise<string> {
     const verbs = await this.verbs();
-    // Loaded with the first call: parsing is nothing that `initialize` should wait for.
+    // Loaded with the first call: `initialize` must not wait for it.
     const { parseArguments } = await import("../memory/arguments.ts");
     const parsed = parseArguments(tool.verb, raw);
     if (signal.aborted) throw new CancelledError("the call was cancelled before it began; nothing was written");
@@ -91,7 +91,7 @@ export class Calls {
     }
   }
 
-  /** Opened once; calls that come together wait for the same opening, and a failed one is tried again by the next call. */
+  /** Opened once; concurrent calls wait for the same opening, and the call after a failure tries again. */
   private verbs(): Promise<Verbs> {
     this.opening ??= this.open().catch((error) => {
       this.opening = undefined;
@@ -101,13 +101,13 @@ export class Calls {
   }
 }
 
-/** A payload as the text block of its answer. @throws ValueError where it is larger than a message may be */
+/** A payload as the text of its result. @throws ValueError where it exceeds a message's limit */
 function answerText(payload: unknown): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(payload);
   } catch (error) {
-    // Beyond the longest string that the engine makes.
+    // Longer than the engine's longest string.
     if (!(error instanceof RangeError)) throw error;
   }
   if (text === undefined || text.length > ANSWER_CHARACTERS_MAX) {
@@ -118,7 +118,7 @@ function answerText(payload: unknown): string {
   return text;
 }
 
-/** What the SDK answers with as a JSON-RPC error. Its own McpError puts its name and the code into the sentence once more. */
+/** An error that the SDK sends as a JSON-RPC error. Its McpError would repeat its name and the code in the message. */
 export function protocolError(code: ErrorCode, message: string): Error {
   return Object.assign(new Error(message), { code });
 }

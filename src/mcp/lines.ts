@@ -1,15 +1,16 @@
 /**
- * Bytes into lines, and lines into JSON, with bounds that hold before anything is parsed. The danger it removes: 60 MiB of
- * nested arrays stall JSON.parse for seconds and take 1.5 GB, and a line that never ends would be buffered until memory is gone.
+ * Splits bytes into lines and finds ids without parsing, with bounds that hold before JSON is parsed: 60 MiB of nested
+ * arrays stall JSON.parse for seconds and take 1.5 GB, and a line without an end would be buffered until memory is
+ * exhausted.
  */
 import { stringEnd } from "../wire/depth.ts";
 
 const NEWLINE = 0x0a;
 
-/** Bytes kept of either end of a line that is skipped. */
+/** Bytes kept of either end of a skipped line. */
 const ENDS_BYTES = 512;
 
-/** A line beyond the limit. Only its ends were kept: they tell whom to answer. */
+/** A line beyond the limit. Only its ends are kept: they may hold the message's id. */
 export class OversizeLine {
   constructor(
     readonly head: Uint8Array,
@@ -45,7 +46,7 @@ export class LineSplitter {
     }
   }
 
-  /** What stands after the last newline when the stream has ended. */
+  /** The rest after the last newline, at the stream's end. */
   *finish(): Generator<Line> {
     if (this.skipping) yield this.skipping;
     else if (this.bytes > 0) yield this.complete(new Uint8Array(0));
@@ -78,15 +79,15 @@ export class LineSplitter {
   }
 }
 
-/** True if nothing but spaces, tabs and a carriage return stands in the line. */
+/** Whether the line holds only spaces, tabs and carriage returns. */
 export function isBlank(line: Uint8Array): boolean {
   for (const byte of line) if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false;
   return true;
 }
 
 /**
- * The `id` of a JSON-RPC message that is not going to be parsed, so that its sender is answered and does not wait; null where none can be
- * read. Looks only at names that stand directly in the outermost object.
+ * The `id` of a JSON-RPC message that is not parsed, for an error reply; null where none can be read. Considers only
+ * names directly in the outermost object.
  */
 export function topLevelId(line: Uint8Array): string | number | null {
   let depth = 0;
@@ -124,8 +125,8 @@ function scalarAt(line: Uint8Array, start: number): string | number | null {
 }
 
 /**
- * The id of a message of which only the ends are known: many clients write it first, some last. At the end it must be followed by one
- * closing brace and nothing else, so that the id of something inside is not taken for it.
+ * The id of a message of which only the ends are known: many clients write it first, some last. At the end, one closing
+ * brace and nothing else must follow it, so that the id of a nested object does not match.
  */
 export function idOfOversize({ head, tail }: OversizeLine): string | number | null {
   const first = topLevelId(head);

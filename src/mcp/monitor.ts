@@ -1,6 +1,6 @@
 /**
  * `svc mcp --monitor`: every message in both directions as JSON lines, to see what a client really sends.
- * An answer never waits for it: entries are written behind the scenes, in order, and dropped with a note if the disk lags.
+ * Replies never wait for it: entries are written asynchronously, in order, and dropped with a note if the disk lags.
  */
 import { closeSync, constants, fchmodSync, mkdirSync, openSync, write } from "node:fs";
 import { basename, dirname } from "node:path";
@@ -27,7 +27,7 @@ export class Monitor {
   ) {}
 
   /**
-   * Opens the log, making it and its folder where they do not exist.
+   * Opens the log, creating it and its folder where absent.
    * @param warn called once, if writing fails later on; the server goes on without the log
    * @throws OSError if it cannot be opened
    */
@@ -46,9 +46,9 @@ export class Monitor {
   }
 
   /**
-   * Notes a message.
-   * @param json the message's own JSON on one line; undefined for input that is none
-   * @param text what came instead
+   * Records a message.
+   * @param json the message's own JSON on one line; undefined for input that is not JSON
+   * @param text that input, or a description of it
    */
   record(direction: Direction, json: string | undefined, text?: string): void {
     if (this.pendingBytes > PENDING_BYTES_MAX) {
@@ -63,7 +63,7 @@ export class Monitor {
     this.writing ??= this.writeAll();
   }
 
-  /** Writes what is pending and closes the file. */
+  /** Writes pending entries and closes the file. */
   async close(): Promise<void> {
     await this.writing;
     closeSync(this.fd);
@@ -76,7 +76,7 @@ export class Monitor {
   }
 
   private async writeAll(): Promise<void> {
-    // One turn of the event loop later, so that the answer goes first and entries of one turn share a write.
+    // One turn of the event loop later, so that the reply goes first and entries of one turn share a write.
     await new Promise(setImmediate);
     try {
       while (this.pending.length > 0) {
@@ -103,11 +103,11 @@ function writeSome(fd: number, bytes: Uint8Array): Promise<number> {
 
 function entry(direction: Direction, json: string | undefined, text = ""): string {
   const head = `{"time":"${new Date().toISOString()}","direction":"${direction}"`;
-  // A JSON line may end in a carriage return; inside an entry it is only white space.
+  // A JSON line may end in a carriage return.
   const whole = json !== undefined && `${head},"message":${json.trim()}}\n`;
   if (whole && Buffer.byteLength(whole) <= MONITOR_ENTRY_BYTES_MAX) return whole;
   const shown = json ?? text;
-  // Escaping can make a character six bytes long: cut so far that the entry fits whatever the text holds.
+  // Escaping can make a character six bytes long: an eighth fits with any text.
   const cut = shown.slice(0, MONITOR_ENTRY_BYTES_MAX / 8).toWellFormed();
   const truncated = cut.length < shown.length ? `,"truncated":true,"length":${shown.length}` : "";
   return `${head},"text":${JSON.stringify(cut)}${truncated}}\n`;

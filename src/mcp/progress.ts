@@ -1,6 +1,6 @@
-/** Progress for a client that asked for it: about ten notifications a second, always rising, none after the answer. */
+/** Progress for a client that requested it: about ten notifications a second, always rising, none after the result. */
 
-/** The parameters of `notifications/progress` but for its token. */
+/** The parameters of `notifications/progress` without its token. */
 export interface Progress {
   progress: number;
   total?: number;
@@ -10,10 +10,10 @@ export interface Progress {
 /** Sends one notification; resolves when it has been written. */
 export type ProgressSink = (progress: Progress) => Promise<void>;
 
-/** The least time between two notifications of one call; the last one, with everything done, is never held back. */
+/** The least time between two notifications of one call; the last one, with everything done, is never delayed. */
 export const PROGRESS_INTERVAL_MS = 100;
 
-/** A verb may report as often as it likes. `end` is called when its answer is ready. */
+/** Limits the rate: a verb may report at any rate. Call `end` when its result is ready. */
 export function throttle(sink: ProgressSink) {
   let sent = Number.NEGATIVE_INFINITY;
   let sentAt = Number.NEGATIVE_INFINITY;
@@ -21,7 +21,7 @@ export function throttle(sink: ProgressSink) {
   let isOver = false;
   return {
     report(done: number, total: number, message?: string): void {
-      // The protocol wants progress to rise; and behind a client that does not read, notifications must not pile up.
+      // The protocol requires rising progress; and notifications must not pile up for a client that does not read.
       if (isOver || isSending || !(done > sent)) return;
       const now = performance.now();
       const isLast = total > 0 && done >= total;

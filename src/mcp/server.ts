@@ -1,8 +1,9 @@
 /**
- * The MCP server: JSON-RPC on stdio in front of the verbs. It knows the protocol and nothing about storage.
+ * The MCP server: JSON-RPC on stdio in front of the verbs. Protocol only, no storage.
  *
- * `initialize`, `ping` and `tools/list` answer before any file has been opened: the verbs, which need a login and a verified
- * runtime, are asked for when the first tool is called. A tool that fails is an answer (`isError`), never a protocol error.
+ * `initialize`, `ping` and `tools/list` are answered before any file has been opened: the verbs, which need a login and
+ * a verified runtime, are opened with the first tool call. A tool that fails is a result (`isError`), never a protocol
+ * error.
  */
 import { fstatSync } from "node:fs";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
@@ -18,38 +19,38 @@ import { Monitor } from "./monitor.ts";
 import { listTools } from "./tools.ts";
 import { type EndReason, StdioTransport } from "./transport.ts";
 
-/** The newest protocol version that is spoken here; a client that asks for a newer one is answered with this. */
+/** The newest protocol version supported; also the reply to a client that requests a newer one. */
 export const PROTOCOL_VERSION = "2025-06-18";
 
 /**
- * How long calls in flight have to end by themselves once stdin has closed. A client that closed it waits for us to be gone, and the whole
- * ending may take a second: what is longer, an index build say, is aborted and leaves the last saved state.
+ * How long calls in flight have to end by themselves once stdin has closed. The client then waits for this process to
+ * exit, within a second altogether: longer calls, such as an index build, are aborted and leave the last saved state.
  */
 const CALLS_AFTER_EOF_MS_MAX = 700;
-/** How long aborted calls may take to stop. What they leave on disk is whole at any moment. */
+/** How long aborted calls may take to stop. The state on disk is consistent at any moment. */
 const CANCELLED_CALLS_MS_MAX = 5_000;
-/** How often a server whose stdin has ended looks whether anyone is left to answer to. */
+/** How often a server whose stdin has ended checks whether its parent still runs. */
 const PARENT_POLL_MS = 200;
 
 export interface McpOptions {
-  /** The verbs behind their gate (login, verified runtime). Asked at the first tool call, and again while it throws. */
+  /** Opens the verbs (login, verified runtime). Called at the first tool call, and again while it throws. */
   verbs: () => Promise<Verbs>;
   /** Our version, for `serverInfo`. */
   version: string;
   /** File to append every message to. */
   monitorLog?: string;
-  /** Called with what a person at the terminal should know; nothing is printed here. */
+  /** Called with warnings for the user; nothing is printed here. */
   warn?: (line: string) => void;
-  /** Aborted to stop as at SIGTERM: no further request is read, calls are cancelled, their answers still go out. */
+  /** Aborted to stop as at SIGTERM: no further request is read, calls are cancelled, their results are still sent. */
   signal?: AbortSignal;
   /** Instead of stdin and stdout, for tests. */
   transport?: StdioTransport;
 }
 
 /**
- * Serves one client until its end of stdin closes, it stops reading, or `signal` aborts. Calls in flight at the end of stdin have most
- * of a second to finish and deliver their answers, then they are cancelled, which lets a save finish; where nobody is left to read
- * answers they are cancelled at once.
+ * Serves one client until it closes stdin, stops reading, or `signal` aborts. Calls in flight at the end of stdin have
+ * most of a second to finish and send their results, then they are cancelled, which lets a save finish; where no reader
+ * is left they are cancelled at once.
  *
  * @throws OSError if the monitor log cannot be opened
  */
@@ -69,7 +70,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   await monitor?.close();
 }
 
-/** Lets the calls in flight end and their answers out, as far as someone is there to read them. */
+/** Waits for calls in flight and for their results to be sent, as long as there is a reader. */
 async function drain(
   reason: EndReason,
   transport: StdioTransport,
@@ -80,9 +81,9 @@ async function drain(
   const delivered = calls.settled().then(() => transport.flush());
   const abandoned = Promise.withResolvers<void>();
   const isFile = writesToFile();
-  // The process that started us being gone means, after the end of stdin, that nobody waits for an answer: a client that was killed
-  // must not leave an index build running. What goes to a file is read later. The timer also keeps this process alive, as a
-  // native call under way does not.
+  // After the end of stdin, an ended parent means that no client waits for results: a killed client must not leave an
+  // index build running. Output to a file is read later. The timer also keeps this process alive, which a running
+  // native call does not.
   const poll = setInterval(() => {
     if (!isFile && process.ppid !== parent) abandoned.resolve();
   }, PARENT_POLL_MS);
@@ -112,23 +113,23 @@ function makeServer(version: string, calls: Calls): Server {
   };
   const server = new Server(serverInfo, { capabilities, jsonSchemaValidator });
 
-  // The SDK itself would agree to versions newer than the one that is specified for us, and answer a malformed request with zod's
-  // own report as an internal error.
+  // The SDK's own handler accepts versions newer than PROTOCOL_VERSION, and answers a malformed request with zod's
+  // report as an internal error.
   server.removeRequestHandler("initialize");
   const initialize = (request: { params?: object | undefined }): ServerResult => {
-    // Who the client is decides nothing here, and some do not say it, or only in part.
+    // clientInfo is not used, and some clients omit it or parts of it.
     const params = { ...request.params, clientInfo: { name: "", version: "" } };
     const parsed = InitializeRequestSchema.safeParse({ ...request, params });
     if (!parsed.success) {
       throw protocolError(ErrorCode.InvalidParams, "initialize needs params.protocolVersion and params.capabilities");
     }
-    const asked = parsed.data.params.protocolVersion;
-    const older = SUPPORTED_PROTOCOL_VERSIONS.includes(asked) && asked < PROTOCOL_VERSION;
-    return { protocolVersion: older ? asked : PROTOCOL_VERSION, capabilities, serverInfo };
+    const requested = parsed.data.params.protocolVersion;
+    const isOlder = SUPPORTED_PROTOCOL_VERSIONS.includes(requested) && requested < PROTOCOL_VERSION;
+    return { protocolVersion: isOlder ? requested : PROTOCOL_VERSION, capabilities, serverInfo };
   };
 
-  // Not setRequestHandler: the SDK's parsing of tools/call drops a `__proto__` argument without a word, where we refuse it by name,
-  // and checks every answer against a schema once more.
+  // Not setRequestHandler: the SDK's parsing of tools/call silently drops a `__proto__` argument, which we refuse by
+  // name, and validates every result against a schema again.
   server.fallbackRequestHandler = async (request, extra): Promise<ServerResult> => {
     if (request.method === "initialize") return initialize(request);
     if (request.method === "tools/list") return { tools: listTools() };

@@ -1,9 +1,11 @@
 /**
- * The 19 tools as a client sees them, in one table. Argument schemas come from `tools.gen.json`, which `build/tool-schemas.ts` makes from
- * the schemas that also parse the arguments: listing the tools builds no schema and reads no file.
+ * The 19 tools as a client sees them, in one table. Argument schemas come from `tools.gen.json`, which
+ * `build/tool-schemas.ts` generates from the schemas that also parse the arguments: listing the tools builds no schema
+ * and reads no file.
  *
- * Descriptions are paid for in tokens by every client in every session: what it does, when to use it, what is not obvious about
- * the arguments (each has its own sentence in the schema), and how it fails. Login and runtime failures are common to all.
+ * A description costs every client tokens in every session. It has what the tool does, when to use it, what is not
+ * obvious about the arguments (the schema describes each), and how it fails. Login and runtime failures are common to
+ * all.
  */
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import type { VerbName } from "../memory/requests.ts";
@@ -14,7 +16,7 @@ export interface ToolEntry {
   verb: VerbName;
   title: string;
   description: string;
-  /** Asked for progress, it reports some. */
+  /** Whether it reports progress on request. */
   progress: boolean;
   annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: false };
 }
@@ -22,9 +24,9 @@ export interface ToolEntry {
 const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const;
 /** Writes something new; the same call again writes more, or fails. */
 const ADD = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false } as const;
-/** Writes, loses nothing, and again changes nothing. */
+/** Writes and loses nothing; the same call again changes nothing. */
 const BUILD = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const;
-/** What was stored before is gone afterwards. */
+/** Deletes or replaces stored rows. */
 const REPLACE = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false } as const;
 
 const NO_COLLECTION = "ValueError if the collection does not exist";
@@ -39,7 +41,7 @@ function tool(
   return { verb, title, description, annotations, progress };
 }
 
-/** Every tool, in the order in which it is listed. */
+/** Every tool, in the order of `tools/list`. */
 export const TOOLS: readonly ToolEntry[] = [
   tool(
     "search",
@@ -170,7 +172,7 @@ const PREFIX = "svc_";
 
 const byName = new Map(TOOLS.map((entry) => [PREFIX + entry.verb, entry]));
 
-/** The tool of that name; a Map, so that `constructor` is no tool. */
+/** The tool of that name. Looked up in a Map, so that `constructor` is no tool. */
 export function findTool(name: string): ToolEntry | undefined {
   return byName.get(name);
 }

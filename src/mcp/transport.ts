@@ -1,8 +1,9 @@
 /**
  * JSON-RPC over stdin and stdout, one message a line, for the SDK's `Server`.
  *
- * Not the SDK's own transport: `process.stdin` and `process.stdout` cost 12–15 ms at start, it stops at the first line above
- * 10 MiB, and it is silent where JSON-RPC wants an error. Every line that is no message is answered here and the server lives on.
+ * Not the SDK's own transport: its `process.stdin` and `process.stdout` cost 12–15 ms at start, it stops at the first
+ * line above 10 MiB, and it is silent where JSON-RPC requires an error. Here every line that is no message is answered
+ * and the server runs on.
  */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import {
@@ -18,13 +19,15 @@ import { isTooDeep } from "../wire/depth.ts";
 import { idOfOversize, isBlank, type Line, LineSplitter, OversizeLine, topLevelId } from "./lines.ts";
 import type { Monitor } from "./monitor.ts";
 
-/** Bytes of answers waiting for a slow reader at which no further request is read. */
+/** Bytes of unsent replies beyond which no further request is read. */
 const QUEUED_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Why the connection ended: the client closed its end of stdin, stopped reading our stdout, or the server was stopped. */
+/**
+ * Why the connection ended: the client closed its end of stdin, stopped reading our stdout, or the server was stopped.
+ */
 export type EndReason = "eof" | "broken" | "closed";
 
-/** What the transport reads from and writes to; stdin and stdout unless a test says otherwise. */
+/** The transport's streams: stdin and stdout, or others in tests. */
 export interface StdioOptions {
   monitor?: Monitor;
   input?: ReadableStream<Uint8Array>;
@@ -32,13 +35,13 @@ export interface StdioOptions {
   lineBytesMax?: number;
 }
 
-/** What is used of a stream's reader. */
+/** The part of a stream's reader that is used. */
 interface ByteReader {
   read(): Promise<{ done: boolean; value?: Uint8Array }>;
   cancel(): Promise<void>;
 }
 
-/** A Bun-native stdio transport. `ended` says when no further message can come or go; who owns the server drains and closes it. */
+/** A Bun-native stdio transport. When `ended` resolves, the server's owner drains and closes it. */
 export class StdioTransport implements Transport {
   onmessage?: Transport["onmessage"];
   onclose?: () => void;
@@ -83,7 +86,10 @@ export class StdioTransport implements Transport {
     void this.readAll(this.reader);
   }
 
-  /** Queues a message behind those before it; resolves when it has been handed to the system. Never rejects: a client that left is no error of the call. */
+  /**
+   * Queues a message; resolves when it is handed to the system. Never rejects: a client that left is no error of the
+   * call.
+   */
   async send(message: JSONRPCMessage): Promise<void> {
     const line = JSON.stringify(message);
     this.monitor?.record("out", line);
@@ -92,7 +98,7 @@ export class StdioTransport implements Transport {
     await this.writing;
   }
 
-  /** Resolves when everything sent so far has been written, or can no longer be. */
+  /** Resolves when all messages sent so far are written, or the output is broken. */
   async flush(): Promise<void> {
     let last: Promise<void>;
     do {
@@ -101,13 +107,13 @@ export class StdioTransport implements Transport {
     } while (last !== this.writing);
   }
 
-  /** Reads nothing further; answers still go out. */
+  /** Stops reading; replies are still sent. */
   stop(reason: EndReason = "closed"): void {
     this.end(reason);
     this.reader?.cancel().catch(() => {});
   }
 
-  /** Ends both directions. What is queued is not waited for: {@link flush} first. */
+  /** Ends both directions. Does not wait for queued messages: {@link flush} first. */
   async close(): Promise<void> {
     if (this.isClosed) return;
     this.isClosed = true;
@@ -133,11 +139,13 @@ export class StdioTransport implements Transport {
   private async write(line: string): Promise<void> {
     try {
       if (this.isBroken) return;
-      // Each message is awaited before the next: unawaited writes were measured to pile up in memory behind a slow reader.
+      // Each message is awaited before the next: unawaited writes were measured to pile up in memory behind a slow
+      // reader.
       await this.output.write(`${line}\n`);
       await this.output.flush();
     } catch {
-      // EPIPE or a full disk behind a redirect. It cannot be reported; after the first failure Bun's writer reports success.
+      // EPIPE or a full disk behind a redirect. It cannot be reported; after the first failure Bun's writer reports
+      // success.
       this.isBroken = true;
       this.breakOutput();
       this.stop("broken");
@@ -186,7 +194,9 @@ export class StdioTransport implements Transport {
     }
   }
 
-  /** Hands a message to the server, or answers why it is none. The SDK would drop it without a word and its sender would wait. */
+  /**
+   * Hands a message to the server, or replies why it is none: the SDK would silently drop it and its sender would wait.
+   */
   private dispatch(message: unknown): void {
     if (Array.isArray(message)) {
       this.refuse(
@@ -208,12 +218,12 @@ export class StdioTransport implements Transport {
   }
 
   private refuse(code: number, message: string, id: string | number | null = null): void {
-    // The SDK's type has no null id, which JSON-RPC asks for where the id could not be read.
+    // The SDK's type has no null id, which JSON-RPC requires where the id could not be read.
     void this.send({ jsonrpc: "2.0", id, error: { code, message } } as JSONRPCMessage);
   }
 }
 
-/** The id to answer to, where the message has a usable one. */
+/** The id for the reply, where the message has a usable one. */
 function idOf(message: unknown): string | number | null {
   const id =
     typeof message === "object" && message !== null && Object.hasOwn(message, "id") && (message as { id: unknown }).id;
