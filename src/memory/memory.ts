@@ -1,6 +1,6 @@
 /**
- * The 19 verbs over one memory directory. The caller (the MCP server, the terminal) has parsed the arguments; what comes back is the
- * payload that travels.
+ * The 19 verbs over one memory directory. The caller (the MCP server, the terminal) has parsed the arguments; a verb
+ * returns its payload.
  */
 
 import { shown } from "../checks/kinds.ts";
@@ -19,7 +19,7 @@ import type { Repositories } from "./repositories.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
 
-/** What a memory is made of; `openMemory` puts it together. */
+/** The parts of a memory, as `openMemory` assembles them. */
 export interface MemoryParts {
   store: Store;
   embedder: Embedder;
@@ -98,7 +98,7 @@ export class Memory implements args.Verbs {
   async get(a: args.GetArguments): Promise<payload.GetPayload> {
     const collection = this.open(a.collection);
     const textOf = this.texts(collection, a.with_text);
-    // Metadata is read even where it is not asked for: it says where a repository's text is.
+    // Metadata is read even where it is not requested: it locates a repository's text.
     const rows = collection.get(a.ids, { metadata: true, text: a.with_text }).map((row) => ({
       id: row.id,
       found: row.found,
@@ -138,7 +138,8 @@ export class Memory implements args.Verbs {
     const collection = this.open(a.collection);
     if (!collection.schema.lexical) {
       throw new RuntimeError(
-        `collection ${shown(a.collection)} was created without a lexical index: create one with lexical true and add its texts there`,
+        `collection ${shown(a.collection)} was created without a lexical index: ` +
+          "create one with lexical true and add its texts there",
       );
     }
     const { k1 = BM25.k1, b = BM25.b } = a;
@@ -162,7 +163,7 @@ export class Memory implements args.Verbs {
     return this.parts.repositories.info();
   }
 
-  /** Finishes changes under way and closes everything. */
+  /** Finishes running changes and closes everything. */
   async close(): Promise<void> {
     await this.parts.store.close();
     await this.parts.dispose();
@@ -193,7 +194,7 @@ export class Memory implements args.Verbs {
     }
   }
 
-  /** What reads the texts of a call's rows where they are wanted: as stored, or from the file of a repository. */
+  /** A reader of rows' texts for one call, where requested: as stored, or from the repository's file. */
   private texts(collection: Collection, wanted: boolean): (row: Pick<Row, "metadata" | "text">) => string | undefined {
     if (!wanted) return () => undefined;
     const sourceOf = this.parts.repositories.sources(collection.name);

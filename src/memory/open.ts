@@ -1,4 +1,4 @@
-/** Puts a memory together: native libraries, store, embedder, repositories. */
+/** Assembles a memory: native libraries, store, embedder, repositories. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,23 +9,23 @@ import { MultigramEmbedder } from "../texts/kernel.ts";
 import { Memory } from "./memory.ts";
 import { Repositories } from "./repositories.ts";
 
-/** Where a memory is, and what it needs of its surroundings. */
+/** A memory's directory and dependencies. */
 export interface MemoryOptions {
   /** The memory directory. */
   path: string;
   /** The verified libraries, mapped. */
   native: Native;
-  /** Root of the repository that the repository verbs are about; absent: the git work tree that holds the working directory. */
+  /** Root of the repository for the repository verbs; absent: the git work tree around the working directory. */
   workspace?: string | undefined;
-  /** False: the repository's rows live in a folder that goes with this process. */
+  /** False: the repository's rows are in a folder that is removed with this process. */
   persistentIndex?: boolean | undefined;
-  /** Root of all state: whatever of it lies in a repository is never indexed. */
+  /** Root of all state, which is never indexed, even inside a repository. */
   home: string;
   /** Version of this program, written into manifests. */
   version: string;
 }
 
-/** A folder for what goes with this process. */
+/** A temporary folder, removed with this process. */
 function scratchDirectory(): string {
   try {
     return mkdtempSync(join(tmpdir(), "svc-repo-"));

@@ -1,6 +1,6 @@
 /**
- * What each verb answers with: the JSON that a tool's one text block holds and `svc mem … --json` prints.
- * Field names are the protocol's, so they are snake_case; an optional field is left out, never null.
+ * The result of each verb: the JSON in a tool's one text block, and what `svc mem … --json` prints.
+ * Field names are the protocol's, so they are snake_case; an optional field is omitted, never null.
  */
 
 import type { Metadata } from "../checks/values.ts";
@@ -21,7 +21,7 @@ export interface SearchHit {
   text?: string;
 }
 
-/** A hit by word: the score is always there. */
+/** A hit of a lexical search, always with its score. */
 export interface LexicalHit extends SearchHit {
   score: number;
   /** Only with `explain`. */
@@ -44,7 +44,7 @@ export interface AddPayload {
   /** Number of rows. */
   added: number;
   collection: string;
-  /** In the order of the texts; only where the caller gave none, who could not know them otherwise. */
+  /** The generated ids, in the order of the texts; only where the caller passed none. */
   ids?: string[];
 }
 
@@ -56,7 +56,7 @@ export interface CreateCollectionPayload {
 }
 
 export interface ListCollectionsPayload {
-  /** Names, sorted; only what has been saved. */
+  /** Names of saved collections, sorted. */
   collections: string[];
 }
 
@@ -66,10 +66,10 @@ export interface StatsPayload {
 }
 
 export interface UpsertPayload {
-  /** Number of rows that are live now: an id that stands twice in one call counts once. */
+  /** Number of rows that are live now: an id that occurs twice in one call counts once. */
   upserted: number;
   collection: string;
-  /** Only where the caller gave none. */
+  /** The generated ids; only where the caller passed none. */
   ids?: string[];
 }
 
@@ -79,7 +79,7 @@ export interface UpdatePayload {
 }
 
 export interface DeletePayload {
-  /** Rows that were live and now are not. */
+  /** Number of rows that were live before. */
   deleted: number;
   collection: string;
 }
@@ -103,7 +103,7 @@ export interface GetRow {
 
 export interface GetPayload {
   collection: string;
-  /** In the order asked. */
+  /** In the order of the requested ids. */
   rows: GetRow[];
 }
 
@@ -117,7 +117,7 @@ export interface BuildIvfPayload {
   ivf_built: string;
   min_rows: number;
   target_recall: number;
-  /** Partitions that have an index now; 0 where nothing was built and nothing was there. */
+  /** Partitions that have an index now, old or new. */
   partitions: number;
   /** Rows of the largest partition: with fewer than `min_rows`, or none, nothing was built. */
   largest_partition: number;
@@ -135,14 +135,14 @@ export interface TunePayload {
   plan: Plan;
 }
 
-/** What indexing a directory came to. */
+/** The result of indexing a directory. */
 export type IndexRepoPayload = IndexResult;
 
 export interface RepoSearchPayload {
   collection: string;
   query: string;
   index_status: IndexResult["status"];
-  /** Present if the time was over before every file was looked at: the hits are of what is indexed. */
+  /** Present if the time limit ended indexing early: the hits are of the files indexed so far. */
   truncated?: true | undefined;
   hits: SearchHit[];
 }

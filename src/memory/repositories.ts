@@ -1,4 +1,4 @@
-/** The repository verbs: a directory of source, kept as rows of one collection that are never staler than the question. */
+/** The repository verbs: a source directory as rows of one collection, refreshed before each query. */
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
 import { shown } from "../checks/kinds.ts";
@@ -23,25 +23,25 @@ import type * as payload from "./payloads.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
 
-/** The collection that `svc_repo_search` keeps. */
+/** The collection of `svc_repo_search`. */
 export const REPO_COLLECTION = "repo_symbols";
 const REPO_KEY = "repo_id";
 const REPO_COLUMNS = ["repo_id", "path", "language"];
 
-/** What a caller can do who named no repository, in an error. */
+/** The remedies in the error for a missing repository. */
 const NAME_PATH = "pass the path of the repository";
 const NAME_WORKSPACE = "name the repository with --workspace or SVC_MCP_WORKSPACE";
 
-/** What the repository verbs need. */
+/** The dependencies of the repository verbs. */
 export interface RepositoriesOptions {
   store: Store;
-  /** Where repository collections live: the memory's own store, or one that goes with the process. */
+  /** The store of repository collections: the memory's own, or one that is removed with the process. */
   repoStore: Store;
   embedder: Embedder;
-  /** The repository that was named for all calls; undefined: the git work tree that holds the working directory. */
+  /** The configured repository; undefined: the git work tree around the working directory. */
   workspace: string | undefined;
   persistent: boolean;
-  /** Folders that are left out wherever they lie: the memory itself, and the secrets of this program. */
+  /** Folders that are never indexed, wherever they lie: the memory itself, and this program's secrets. */
   neverIndexed: readonly string[];
 }
 
@@ -49,9 +49,9 @@ export interface RepositoriesOptions {
 export class Repositories {
   constructor(private readonly options: RepositoriesOptions) {}
 
-  /** Brings a collection in step with a directory. */
+  /** Updates a collection to a directory's current files. */
   async index(a: args.IndexRepoArguments, c: args.CallContext): Promise<payload.IndexRepoPayload> {
-    // The root is judged before a collection is made for it.
+    // The root is checked before a collection is created for it.
     const workspace = this.workspace(a.path, NAME_PATH);
     return this.refresh(workspace, this.collection(a.collection), a, c);
   }
@@ -99,7 +99,7 @@ export class Repositories {
     return { collection: REPO_COLLECTION, query: a.query, index_status: status, truncated, hits };
   }
 
-  /** What would be searched and what of it is indexed, without indexing. */
+  /** The workspace and how much of it is indexed, without indexing. */
   info(): payload.WorkspaceInfoPayload {
     const { persistent } = this.options;
     const workspace = this.workspaceOrNone();
@@ -113,16 +113,16 @@ export class Repositories {
     };
   }
 
-  /** A repository collection that lives apart from the memory; undefined where repositories are kept in it. */
+  /** A collection of a separate repository store; undefined where repositories are in the memory's own store. */
   findApart(name: string): Collection | undefined {
     const { store, repoStore } = this.options;
     return repoStore === store ? undefined : repoStore.find(name);
   }
 
   /**
-   * What reads the lines behind rows of a collection as they are on disk now, for one call: a repository's root is read once. It answers
-   * undefined for a row of no repository, or whose lines are gone.
-   * @param known the root that is known already
+   * A reader, for one call, of rows' lines as they are on disk now: each repository's root is looked up once. It
+   * returns undefined for a row of no repository, or whose lines are gone.
+   * @param known a workspace that needs no look-up
    */
   sources(collection: string, known?: Workspace): (metadata: unknown) => string | undefined {
     const roots = new Map<string, string | undefined>(known && [[known.repoId, known.root]]);
@@ -137,13 +137,15 @@ export class Repositories {
     };
   }
 
-  /** The repository that a call is about. */
+  /**
+   * The repository of a call: the named one, the configured one, or the current work tree. @throws ValueError for none
+   */
   private workspace(named: string | undefined, remedy: string): Workspace {
     const given = named ?? this.options.workspace;
     return given === undefined ? workspaceHere(remedy) : resolveWorkspace(given);
   }
 
-  /** The same; undefined where none was named and there is none. */
+  /** The workspace; undefined where none is configured and the working directory is in none. */
   private workspaceOrNone(): Workspace | undefined {
     try {
       return this.workspace(undefined, NAME_WORKSPACE);
@@ -153,7 +155,7 @@ export class Repositories {
     }
   }
 
-  /** Hits of one repository, narrowed to a path where one is asked: more candidates are drawn until enough of them lie there. */
+  /** Hits of one repository; with a path hint, top-k is raised until enough of them lie below that path. */
   private async ranked(
     collection: Collection,
     { root, repoId }: Workspace,
@@ -176,8 +178,8 @@ export class Repositories {
   }
 
   /**
-   * The collection of that name; none where it was `repo_symbols` of an earlier version of the embedder. That is made from files, which an
-   * export, the way out for others, has no texts of: each repository is indexed anew when it is asked for the next time.
+   * The collection of that name. `repo_symbols` of an earlier embedder version is discarded: an export, the remedy for
+   * other collections, lacks its texts, and each repository is indexed anew at its next query.
    */
   private current(name: string): Collection | undefined {
     const { repoStore, embedder } = this.options;
@@ -197,7 +199,8 @@ export class Repositories {
     if (existing) {
       if (existing.schema.keyName !== REPO_KEY) {
         throw new ValueError(
-          `collection ${shown(name)} is partitioned by '${existing.schema.keyName}', a repository needs '${REPO_KEY}': choose another collection`,
+          `collection ${shown(name)} is partitioned by '${existing.schema.keyName}', ` +
+            `a repository needs '${REPO_KEY}': choose another collection`,
         );
       }
       checkSpace(name, existing.schema.embedderProfile, embedder);
@@ -205,7 +208,7 @@ export class Repositories {
     }
     return repoStore.create(name, {
       dim: embedder.profile.dimension,
-      // Four bits a dimension rank as well as 32 do.
+      // 4 bits a dimension rank as well as 32.
       dtype: "int4",
       partitionBy: REPO_KEY,
       filterColumns: REPO_COLUMNS,
@@ -231,7 +234,7 @@ export class Repositories {
           const deleted = deleteIds.length > 0 ? await t.delete(deleteIds) : 0;
           if (rows.length === 0) return { deleted, upserted: 0 };
           const ids = rows.map((row) => row.id);
-          // The text stays where it is, in the source file; its words are kept for the lexical index.
+          // The text stays in the source file; its terms are kept for the lexical index.
           const put = { ids, vectors, texts, metadata: rows.map((row) => row.metadata), dropText: true };
           const { inserted, replaced } = await t.put(Put.UPSERT, put, { signal: c.signal });
           return { deleted, upserted: inserted + replaced };
@@ -242,7 +245,7 @@ export class Repositories {
   }
 }
 
-/** A path hint relative to the root, as rows name their paths; agents often pass absolute ones. */
+/** A path hint relative to the root, as in rows' metadata; agents often pass absolute ones. */
 function relativeHint(root: string, hint: string): string {
   const inside = relative(root, resolve(root, hint)).replaceAll(sep, "/");
   if (inside === ".." || inside.startsWith("../") || isAbsolute(inside)) {

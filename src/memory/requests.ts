@@ -3,8 +3,8 @@
  * description that a client shows.
  * `arguments.ts` parses with them, `mcp/tools.gen.json` is generated from them.
  *
- * Each schema is built when its verb is first called: 19 of them cost several milliseconds, which neither `initialize` nor
- * `tools/list` may wait for. zod/mini is used because it builds them in a third of the time.
+ * Each schema is built when its verb is first called: all 19 take several milliseconds, for which neither `initialize`
+ * nor `tools/list` may wait. zod/mini builds them in a third of zod's time.
  */
 import * as z from "zod/mini";
 import type { Watch } from "../../ffi/ty_collection.ts";
@@ -217,7 +217,7 @@ export const SCHEMAS = {
 /** The verbs: the tools' names without `svc_`. */
 export type VerbName = keyof typeof SCHEMAS;
 
-/** The verbs as a list, in the order in which tools are listed. Building no schema. */
+/** The verbs, in the order of `tools/list`. Builds no schema. */
 export const VERBS = Object.keys(SCHEMAS) as VerbName[];
 
 /** A verb's arguments after parsing: defaults applied, null where optional removed. */
@@ -243,15 +243,15 @@ export type IndexRepoArguments = ArgumentsOf<"index_repo">;
 export type RepoSearchArguments = ArgumentsOf<"repo_search">;
 export type WorkspaceInfoArguments = ArgumentsOf<"workspace_info">;
 
-/** What accompanies a call, over any transport. */
+/** A call's cancellation and progress, over any transport. */
 export interface CallContext {
   /** Aborted when the caller cancels; the verb then throws a CancelledError and leaves the last saved state. */
   signal?: AbortSignal;
-  /** Called as often as the verb likes; the listener throttles. A `total` of 0 means unknown. */
+  /** Called at any rate; the listener throttles. A `total` of 0 means unknown. */
   progress?: (done: number, total: number, message?: string) => void;
 }
 
-/** The part of a call's context that the store watches. */
+/** A call's context as the store takes it. */
 export function watch({ signal, progress }: CallContext): Watch {
   return { signal, onProgress: progress };
 }
