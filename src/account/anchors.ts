@@ -1,4 +1,4 @@
-/** Which key licences are checked with on this machine: the LICENSE key, from the first place that names one. */
+/** The LICENSE public key that checks licences on this machine, from the first source that has one. */
 import { type BuildInfo, buildInfo } from "../build-info.ts";
 import { readCapped } from "../durable.ts";
 import { PermissionError, ValueError } from "../errors.ts";
@@ -6,19 +6,19 @@ import { SECRET_BYTES_MAX } from "../limits.ts";
 import { authorityPaths, type Env } from "../paths.ts";
 import { secretText } from "./files.ts";
 
-/** A LICENSE public key and where it comes from; `runtime verify` says so when it replaces the built-in one. */
+/** A LICENSE public key and its source; `runtime verify` reports a source other than the built-in one. */
 export interface LicenseAnchor {
   readonly publicKeyPem: string;
   readonly source: "SVC_LICENSE_PUBKEY" | "SVC_LICENSE_PUBKEY_FILE" | "built-in" | "local authority";
 }
 
-/** What of a build decides whom it trusts; given by tests, else the running build's. */
+/** A build's trust anchors: the running build's, or a test's. */
 export type BuildTrust = Pick<BuildInfo, "licensePublicKey" | "authority">;
 
 /**
- * `SVC_LICENSE_PUBKEY`, else the file `SVC_LICENSE_PUBKEY_FILE` names, else the key built into this executable, else the local
- * authority's. A build with a key of its own never falls back to the local one.
- * @throws PermissionError where there is none yet; ValueError if the file named in the environment cannot be read.
+ * `SVC_LICENSE_PUBKEY`, else the file `SVC_LICENSE_PUBKEY_FILE` names, else the key built into this executable, else
+ * the local authority's. A build with a key of its own never falls back to the local one.
+ * @throws PermissionError where there is none yet; ValueError if the environment's file cannot be read.
  */
 export function licenseAnchor(home: string, env: Env, build?: BuildTrust): LicenseAnchor {
   const given = keyInEnvironment(env, "SVC_LICENSE_PUBKEY");

@@ -1,6 +1,6 @@
 /**
- * The latest time this machine has seen, so that a clock that goes back is noticed. Noticed, no more: a dead battery or a
- * restored snapshot must never stand between people and their own data.
+ * The latest time this machine has seen, so that a clock set back is noticed. It only causes a warning: a dead battery
+ * or a restored snapshot must never lock users out of their own data.
  */
 import { readCapped, writeDurable } from "../durable.ts";
 import { accountPaths } from "../paths.ts";
@@ -8,27 +8,28 @@ import { accountPaths } from "../paths.ts";
 /** A reading of the clock against its high-water mark, in seconds since 1970. */
 export interface ClockReading {
   readonly now: number;
-  /** The latest time seen, never before `now`. What a licence says about its beginning is judged by this one. */
+  /** The latest time seen, never before `now`. A licence's beginning is compared with this one. */
   readonly latest: number;
   readonly warning?: string;
 }
 
-/** Going back by less than this is a time zone, a leap or a correction by NTP, and not worth a word. */
+/** A step back by less is a time zone, a leap or a correction by NTP, and causes no warning. */
 const BACK_SECONDS_MAX = 24 * 3600;
-/** The mark moves once an hour, so that a tool call does not pay for a sync. */
+/** The mark moves once an hour, so that most tool calls need no sync. */
 const MARK_STEP_SECONDS = 3600;
 
-/** Reads the clock and moves the mark forward. Never fails: without a mark, or where none can be written, `now` is all there is. */
+/** Reads the clock and moves the mark forward. Never fails: without a readable mark `latest` is `now`. */
 export function readClock(home: string, now: number = Date.now() / 1000): ClockReading {
   const mark = readMark(home);
   if (mark === undefined || now >= mark + MARK_STEP_SECONDS) writeMark(home, now);
   if (mark === undefined || now >= mark - BACK_SECONDS_MAX) return { now, latest: Math.max(now, mark ?? now) };
   const days = Math.floor((mark - now) / 86_400);
-  const warning = `the clock is ${days} ${days === 1 ? "day" : "days"} behind the latest time seen here: set it, or run 'svc login' if it is right`;
+  const span = `${days} ${days === 1 ? "day" : "days"}`;
+  const warning = `the clock is ${span} behind the latest time seen here: set it, or run 'svc login' if it is right`;
   return { now, latest: mark, warning };
 }
 
-/** A login vouches for the present time: the mark moves to it, backwards too. */
+/** Sets the mark to the present time, backwards too: a login confirms the clock. */
 export function resetClock(home: string, now: number = Date.now() / 1000): void {
   writeMark(home, now);
 }
@@ -46,6 +47,6 @@ function writeMark(home: string, now: number): void {
   try {
     writeDurable(accountPaths(home).clock, `${Math.floor(now)}\n`, 0o600);
   } catch {
-    // A read-only SVC_HOME is a legitimate way to run; the mark only serves a warning.
+    // SVC_HOME may be read-only; the mark only serves a warning.
   }
 }

@@ -1,4 +1,4 @@
-/** Was the login done, and is its licence good? The check in front of every tool, and `svc logout`. */
+/** The check of login and licence before every tool, and `svc logout`. */
 import { unlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { diskError, syncDirectory } from "../durable.ts";
@@ -9,18 +9,19 @@ import { secretText } from "./files.ts";
 import type { License } from "./license.ts";
 import { type CheckOptions, checkLicense, NOT_LOGGED_IN, storedLicense } from "./license-check.ts";
 
-/** The secrets that requests to an authority carry; each from the environment first, then from its file. */
+/** The secrets of requests to an authority; each from the environment, else from its file. */
 export interface Credentials {
   readonly token: string | undefined;
   readonly apiKey: string | undefined;
 }
 
 /**
- * Checks that `svc login` was done on this machine and that its licence is good. Works offline, takes a few milliseconds.
- * `SVC_TOKEN` and `SVC_API_KEY` stand in for their files; the licence, the device id and the device key have no stand-in.
+ * Checks that `svc login` was done on this machine and that its licence is good. Works offline, takes a few
+ * milliseconds. `SVC_TOKEN` and `SVC_API_KEY` replace their files; the licence, the device id and the device key have
+ * no replacement.
  *
- * @param options.known a licence that this process has verified: where the stored one has the same bytes, that was enough
- * @returns the login's licence; its warnings are worth showing once, none of them stops anything
+ * @param options.known a licence that this process has verified: returned where the stored one has the same bytes
+ * @returns the login's licence; its warnings are for showing once and stop nothing
  * @throws PermissionError if not logged in, if a file is damaged or others can read it, if the licence is refused.
  */
 export async function requireLogin(
@@ -41,8 +42,8 @@ export async function requireLogin(
 }
 
 /**
- * The token and the API key, as far as there are any.
- * @throws PermissionError if others can read one of the files, with the `chmod` that mends it.
+ * The token and the API key, each where present.
+ * @throws PermissionError if others can read one of the files, with the `chmod` that fixes it.
  */
 export function readCredentials(home: string, env: Env = process.env): Credentials {
   const paths = accountPaths(home);
@@ -53,7 +54,7 @@ export function readCredentials(home: string, env: Env = process.env): Credentia
 }
 
 /**
- * Takes the login back: the licence first, the device key last, so that an interrupted logout can be
+ * Removes the login: the licence first, the device key last, so that an interrupted logout can be
  * repeated and never leaves a licence that looks usable. Memory, runtime and authority stay.
  * @returns the names of the files that were removed, relative to `SVC_HOME`.
  */

@@ -1,13 +1,15 @@
-/** The device authorization grant (RFC 8628) from the device's side: a code to show, then asking until someone decided. */
+/**
+ * The device authorization grant (RFC 8628), device side: a code to show, then polling until it is approved or denied.
+ */
 import { CancelledError, OSError, PermissionError, RuntimeError, TimeoutError, ValueError } from "../errors.ts";
 import { isLoopback } from "./endpoints.ts";
 import { type HttpAnswer, httpRequest, jsonObject, printableField } from "./http.ts";
 
-/** What the person at the terminal must see (RFC 8628 §3.2, §3.3). */
+/** The code and address to show to the user (RFC 8628 §3.2, §3.3). */
 export interface DeviceCode {
   readonly userCode: string;
   readonly verificationUri: string;
-  /** With the code filled in, for opening a browser. The code must still be shown, to be compared. */
+  /** With the code filled in, for opening a browser. The code must still be shown, for comparison. */
   readonly verificationUriComplete: string;
   readonly expiresInSeconds: number;
 }
@@ -26,13 +28,14 @@ export const CLIENT_ID = "svc";
 export const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
 const PEER = "the accounts server";
-/** RFC 8628 §3.2: the interval where the server names none; §3.5: what `slow_down` adds. */
+/** RFC 8628 §3.2: the interval where the server sends none; §3.5: the increment of `slow_down`. */
 const INTERVAL_SECONDS_DEFAULT = 5;
 const SLOW_DOWN_SECONDS = 5;
 
 /**
  * Runs the whole grant and returns the access token.
- * @throws PermissionError if the request was declined; TimeoutError if there was no decision in time; CancelledError; and what httpRequest throws.
+ * @throws PermissionError if the request was declined; TimeoutError if the code expired; CancelledError; and what
+ * httpRequest throws.
  */
 export async function authorizeDevice(options: DeviceFlowOptions): Promise<string> {
   const { accounts, signal, sleep = pause } = options;
@@ -40,12 +43,12 @@ export async function authorizeDevice(options: DeviceFlowOptions): Promise<strin
   const deadline = performance.now() + begun.code.expiresInSeconds * 1000;
   await options.onCode?.(begun.code);
   let interval = begun.intervalSeconds;
-  // The first poll comes at once: the approval may have been given with the code.
+  // The first poll is immediate: the authority may approve every code.
   for (;;) {
     const outcome = await poll(accounts, begun.deviceCode, signal);
     if (typeof outcome === "object") return outcome.token;
     if (outcome === "slow_down") interval += SLOW_DOWN_SECONDS;
-    // RFC 8628 §3.5: after a connection that failed, ask more and more rarely.
+    // RFC 8628 §3.5: exponential backoff after a failed connection.
     if (outcome === "unreachable") interval = Math.max(1, interval * 2);
     if (performance.now() + interval * 1000 >= deadline) throw expired();
     await sleep(interval * 1000, signal);
@@ -122,7 +125,7 @@ async function poll(accounts: string, deviceCode: string, signal: AbortSignal | 
   }
 }
 
-/** An address goes to the system's opener, which would as well start a program for another scheme: https, or http on loopback. */
+/** Accepts https, and http on loopback: for other schemes the system's opener could start a program. */
 function browserAddress(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname))) return url.href;

@@ -1,9 +1,9 @@
 /**
- * Which machine this is: a random id and an Ed25519 key (RFC 8032), both made once. Licences are bound to the key's
- * thumbprint, so a licence copied to another machine is worth nothing there.
+ * This machine's identity: a random id and an Ed25519 key (RFC 8032), both made once. Licences are bound to the key's
+ * thumbprint, so a licence copied to another machine is invalid there.
  *
- * Reading the identity takes node:crypto only; @noble/ed25519 costs 29–54 ms for its first signature and is imported when
- * a login makes or uses the key, never when a server starts.
+ * Reading the identity takes node:crypto only; @noble/ed25519 costs 29–54 ms for its first signature and is imported
+ * when a login makes or uses the key, never when a server starts.
  */
 import { createHash, createHmac, createPrivateKey, type KeyObject, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
@@ -11,7 +11,7 @@ import { PermissionError } from "../errors.ts";
 import { accountPaths } from "../paths.ts";
 import { createOnce, ensurePrivateDirectory, secretText } from "./files.ts";
 
-/** What may be said aloud about this machine. */
+/** The public part of this machine's identity. */
 export interface DeviceIdentity {
   /** A uuid4 as 32 hex digits. */
   readonly id: string;
@@ -21,11 +21,13 @@ export interface DeviceIdentity {
   readonly publicKey: Uint8Array;
 }
 
-/** This machine with its private key at hand. */
+/** This machine's identity with its private key. */
 export interface Device extends DeviceIdentity {
   /** Ed25519 over the message, 64 bytes (RFC 8032 §5.1.6). */
   sign(message: Uint8Array): Promise<Uint8Array>;
-  /** The host's name under a salt that only this device can derive: the same machine twice is recognised, its name is not. */
+  /**
+   * The host name, hashed with a salt that only this device can derive: it identifies the machine and hides the name.
+   */
   readonly hostHash: string;
 }
 
@@ -57,7 +59,7 @@ export async function ensureDevice(home: string): Promise<Device> {
 }
 
 /**
- * The identity as it lies on disk, or `undefined` where the key or the id is missing.
+ * The identity on disk, or `undefined` where the key or the id is missing.
  * @throws PermissionError if a file is damaged or others can read it.
  */
 export function readDevice(home: string): DeviceIdentity | undefined {
@@ -69,14 +71,14 @@ export function readDevice(home: string): DeviceIdentity | undefined {
   return { id: checkedId(id), publicKey, thumbprint: keyThumbprint(publicKey) };
 }
 
-/** The name under which licences know a device key, in the manner of RFC 7638 and RFC 9449's `jkt`. */
+/** The thumbprint that licences hold for a device key, in the manner of RFC 7638 and RFC 9449's `jkt`. */
 export function keyThumbprint(rawPublicKey: Uint8Array): string {
   return `ed25519:${createHash("sha256").update(rawPublicKey).digest("base64url")}`;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** What precedes the 32 bytes of the seed in the PKCS #8 form of an Ed25519 key (RFC 8410 §7). */
+/** The bytes before the 32-byte seed in the PKCS #8 form of an Ed25519 key (RFC 8410 §7). */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 
 async function newKeyPem(): Promise<string> {

@@ -1,9 +1,9 @@
-/** Where an authority is, and which addresses may carry a secret at all. */
+/** An authority's addresses, and which addresses may be sent a secret. */
 import { buildInfo } from "../build-info.ts";
 import { PermissionError, ValueError } from "../errors.ts";
 import type { Env } from "../paths.ts";
 
-/** The three faces of an authority, as base addresses. Without `packages` the bundle embedded in the executable is installed. */
+/** The three base addresses of an authority. Without `packages` the bundle embedded in the executable is installed. */
 export interface Endpoints {
   readonly accounts: string;
   readonly api: string;
@@ -11,10 +11,10 @@ export interface Endpoints {
 }
 
 /**
- * The remote authority that the environment or the build names; `undefined` means the built-in local one.
- * `SVC_API_URL` may be left out where it equals `SVC_ACCOUNTS_URL`.
- * @throws ValueError if only the api or packages address is given; PermissionError if a build made for one authority is
- * pointed at another.
+ * The remote authority of the environment or the build; `undefined` means the built-in local one.
+ * `SVC_API_URL` may be omitted where it equals `SVC_ACCOUNTS_URL`.
+ * @throws ValueError if only the api or packages address is given; PermissionError if the environment names another
+ *   authority than the build's.
  */
 export function configuredEndpoints(env: Env, built: string | null = buildInfo().authority): Endpoints | undefined {
   const { SVC_ACCOUNTS_URL: accounts, SVC_API_URL: api, SVC_PACKAGES_URL: packages } = env;
@@ -38,7 +38,8 @@ export function configuredEndpoints(env: Env, built: string | null = buildInfo()
 }
 
 /**
- * Parses a base address and refuses, before any traffic, what would show a secret to the network: plain http is for loopback only.
+ * Parses a base address and refuses, before any traffic, one that would expose a secret: plain http is for loopback
+ * only.
  * @throws ValueError naming `what` if it is no http(s) address; PermissionError for plain http elsewhere.
  */
 export function secureBase(address: string, what: string): URL {
@@ -59,7 +60,7 @@ export function secureBase(address: string, what: string): URL {
   return url;
 }
 
-/** Whether a host name, as `URL` writes it, is this machine. `localhost` is by RFC 6761 §6.3; 127.0.0.0/8 and ::1 by number. */
+/** Whether a host name, as `URL` writes it, is this machine: `localhost` (RFC 6761 §6.3), 127.0.0.0/8 or ::1. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 }

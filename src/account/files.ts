@@ -1,4 +1,4 @@
-/** Small private files under `SVC_HOME`, over durable.ts: made exactly once, read as text, only where others cannot. */
+/** Small private files under `SVC_HOME`: created exactly once, and read as text only if no other user can read them. */
 import { randomBytes } from "node:crypto";
 import { linkSync, statSync, unlinkSync } from "node:fs";
 import { dirname } from "node:path";
@@ -7,8 +7,8 @@ import { PermissionError } from "../errors.ts";
 import { SECRET_BYTES_MAX } from "../limits.ts";
 
 /**
- * Makes a directory 0700, with its parents.
- * @throws PermissionError if it was there and others can write in it: they could put their own keys in the place of ours.
+ * Creates a directory 0700, with its parents.
+ * @throws PermissionError if it exists and others can write in it: they could replace keys with their own.
  */
 export function ensurePrivateDirectory(path: string, name: string): void {
   makeDirectory(path);
@@ -18,9 +18,9 @@ export function ensurePrivateDirectory(path: string, name: string): void {
 }
 
 /**
- * Creates a secret file with O_EXCL semantics: the second of two callers gets `false` and finds the first one's file, whole.
- * A hard link does it, because a plain O_EXCL open shows the file before its bytes are there, and a kill in between
- * would leave a key that is neither absent nor usable.
+ * Creates a secret file with O_EXCL semantics: the second of two callers gets `false` and finds the first one's
+ * complete file. By a hard link: after a plain O_EXCL open the file is visible before its bytes, and a kill in between
+ * would leave an unusable key.
  */
 export function createOnce(path: string, text: string): boolean {
   const staged = `${path}.${randomBytes(6).toString("hex")}.new`;
@@ -39,7 +39,7 @@ export function createOnce(path: string, text: string): boolean {
 
 /**
  * A small secret file as text, trimmed; `undefined` where there is none.
- * @throws PermissionError if others can read it; the message has the `chmod` that mends it.
+ * @throws PermissionError if others can read it; the message has the `chmod` that fixes it.
  */
 export function secretText(home: string, path: string): string | undefined {
   const bytes = readSecret(path, SECRET_BYTES_MAX, home);

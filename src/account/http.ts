@@ -1,6 +1,6 @@
 /**
- * The only door through which a login talks to a network. It holds what every request needs: capped answers, no redirect to
- * another origin, no plain http beyond loopback, a deadline, and messages that never hold a secret.
+ * All HTTP of a login. Every request has a capped response, no redirect to another origin, no plain http beyond
+ * loopback, a deadline, and error messages without secrets.
  */
 import {
   CancelledError,
@@ -15,14 +15,14 @@ import { AUTHORITY_RESPONSE_BYTES_MAX } from "../limits.ts";
 import { isLoopback, secureBase } from "./endpoints.ts";
 
 export interface HttpRequest {
-  /** What we talk to, for messages: "the accounts server". */
+  /** The peer's name in messages: "the accounts server". */
   readonly peer: string;
   readonly method?: "GET" | "POST";
-  /** Sent as application/x-www-form-urlencoded, as OAuth wants it. */
+  /** Sent as application/x-www-form-urlencoded, as OAuth requires. */
   readonly form?: Record<string, string>;
   readonly json?: unknown;
   readonly bearer?: string;
-  /** Bytes of the answer after any decompression. */
+  /** Limit on the response's bytes, after any decompression. */
   readonly bytesMax?: number;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -38,9 +38,9 @@ const REDIRECTS_MAX = 3;
 const TIMEOUT_MS = 30_000;
 
 /**
- * One request to `base` + `path`. Any HTTP status is an answer; what it means is the caller's business.
- * @throws PermissionError for plain http beyond loopback and for a redirect to another origin; ValueError for an answer beyond the
- * cap; OSError if the peer cannot be reached; TimeoutError; CancelledError.
+ * One request to `base` + `path`. Responses of any HTTP status are returned.
+ * @throws PermissionError for plain http beyond loopback and for a redirect to another origin; ValueError for a
+ * response beyond the cap; OSError if the peer cannot be reached; TimeoutError; CancelledError.
  */
 export async function httpRequest(base: string, path: string, request: HttpRequest): Promise<HttpAnswer> {
   const root = secureBase(base, request.peer);
@@ -58,7 +58,7 @@ export async function httpRequest(base: string, path: string, request: HttpReque
         throw new PermissionError(`${request.peer} at ${root.origin} redirects to another origin, refused`);
       }
       if (hops === REDIRECTS_MAX) throw new RuntimeError(`${request.peer} at ${root.origin} redirects without end`);
-      // Only 307 and 308 promise to keep the method (RFC 9110 §15.4); a POST that would become a GET has lost its meaning.
+      // Only 307 and 308 keep the method (RFC 9110 §15.4); a POST must not become a GET.
       if (method === "POST" && response.status !== 307 && response.status !== 308) {
         throw new RuntimeError(`${request.peer} at ${root.origin} answered a POST with redirect ${response.status}`);
       }
@@ -74,7 +74,7 @@ export async function httpRequest(base: string, path: string, request: HttpReque
 }
 
 /**
- * The answer's body as a JSON object, its values untrusted.
+ * The response's body as a JSON object, its values untrusted.
  * @throws RuntimeError if it is anything else.
  */
 export function jsonObject(answer: HttpAnswer, peer: string): Record<string, unknown> {
@@ -82,13 +82,13 @@ export function jsonObject(answer: HttpAnswer, peer: string): Record<string, unk
     const value: unknown = JSON.parse(new TextDecoder().decode(answer.body));
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
-    // Said below, in our words: the parser's would quote the answer.
+    // The error below: the parser's own would quote the response.
   }
   throw new RuntimeError(`${peer} answered ${answer.status} with something that is not a JSON object`);
 }
 
 /**
- * A field that must be short printable ASCII: a token, a code, an address. Nothing else is stored, sent or shown.
+ * A field that must be short printable ASCII, such as a token, a code or an address: it is stored, sent or shown.
  * @throws RuntimeError naming the field, never its value.
  */
 export function printableField(body: Record<string, unknown>, field: string, peer: string, lengthMax = 8192): string {
@@ -119,8 +119,8 @@ async function send(url: URL, method: "GET" | "POST", request: HttpRequest, sign
 }
 
 /**
- * Bun's fetch sends even loopback requests through HTTP_PROXY, tokens and all, and has no option against it. It decides when it
- * is called, so NO_PROXY need only stand for that moment.
+ * Bun's fetch sends even loopback requests, with their tokens, through HTTP_PROXY, and has no option against it. It
+ * reads NO_PROXY when it is called, so the variable is set only for the call.
  */
 function withoutProxy<T>(start: () => T): T {
   const saved = { NO_PROXY: process.env.NO_PROXY, no_proxy: process.env.no_proxy };
@@ -153,7 +153,7 @@ async function readBody(response: Response, request: HttpRequest): Promise<Uint8
   }
   const chunks: Uint8Array[] = [];
   let received = 0;
-  // Counted as it arrives: an announced length can be absent or a lie. Leaving the loop cancels the stream.
+  // Counted as it arrives: an announced length can be absent or wrong. Leaving the loop cancels the stream.
   for await (const chunk of response.body ?? []) {
     received += chunk.byteLength;
     if (received > bytesMax) throw tooLong;

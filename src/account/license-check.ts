@@ -1,4 +1,4 @@
-/** Is a licence good on this machine, now? The one of the login, or one that a caller has. */
+/** Whether a licence is valid on this machine, now: the login's, or one that the caller passes. */
 import { PermissionError, ValueError } from "../errors.ts";
 import { accountPaths, type Env } from "../paths.ts";
 import { type BuildTrust, licenseAnchor } from "./anchors.ts";
@@ -7,7 +7,7 @@ import { type DeviceIdentity, readDevice } from "./device.ts";
 import { secretText } from "./files.ts";
 import { type License, verifyLicense } from "./license.ts";
 
-/** The one sentence for a machine where no login was done. */
+/** The message where no login was done. */
 export const NOT_LOGGED_IN = "not logged in: run 'svc login' once";
 
 export interface CheckOptions {
@@ -20,20 +20,20 @@ export interface CheckOptions {
 
 /**
  * `login_license.jwt` as signed, not verified; `undefined` where there is none.
- * @throws PermissionError if it is no file of a licence's size, or if others can read it; OSError
+ * @throws PermissionError if it is larger than a licence can be, or if others can read it; OSError
  */
 export function storedLicense(home: string): string | undefined {
   try {
     return secretText(home, accountPaths(home).license);
   } catch (error) {
-    // A crash can leave a file of any length behind, and a login replaces it like every other licence that is not good.
+    // A crash can leave a file of any length; a login replaces it like every other invalid licence.
     if (error instanceof ValueError)
       throw new PermissionError(`the licence is damaged, ${error.message}: run 'svc login'`);
     throw error;
   }
 }
 
-/** Checks the licence of this machine's login. @throws PermissionError where there is none or it is not good */
+/** Checks the licence of this machine's login. @throws PermissionError where there is none or it is invalid */
 export async function checkStoredLicense(home: string, env: Env): Promise<License> {
   const jwt = storedLicense(home);
   if (jwt === undefined) throw new PermissionError(NOT_LOGGED_IN, "not_logged_in");
@@ -41,8 +41,8 @@ export async function checkStoredLicense(home: string, env: Env): Promise<Licens
 }
 
 /**
- * Checks a licence against this machine's device, anchor and clock; a clock that went back is among the warnings.
- * @throws PermissionError where it is not good; ValueError where the anchor cannot be used
+ * Checks a licence against this machine's device, anchor and clock; a clock set back causes a warning.
+ * @throws PermissionError where it is invalid; ValueError where the anchor cannot be used
  */
 export async function checkLicense(home: string, env: Env, jwt: string, options: CheckOptions = {}): Promise<License> {
   const device = options.device ?? readDevice(home);

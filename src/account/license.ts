@@ -1,12 +1,12 @@
 /**
- * Is this licence good, here and now? Checked offline, each claim with its own sentence. The rules are RFC 7519 (JWT) under
- * the advice of RFC 8725: one algorithm that the token cannot choose, every expected claim required.
+ * Verifies a licence offline, each claim with its own error. The rules are RFC 7519 (JWT) and the advice of RFC 8725:
+ * one algorithm that the token cannot choose, every expected claim required.
  */
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { PermissionError, ValueError } from "../errors.ts";
 import { SECRET_BYTES_MAX } from "../limits.ts";
 
-/** Who issues licences, and for what; the authority writes these and only these. */
+/** Issuer, audience and version of licences: the authority writes only these. */
 export const LICENSE_ISSUER = "svc-authority";
 export const LICENSE_AUDIENCE = "svc-runtime";
 export const LICENSE_VERSION = 2;
@@ -15,7 +15,7 @@ export const CLOCK_SKEW_SECONDS = 300;
 
 declare const verified: unique symbol;
 
-/** A licence that was found good; only `verifyLicense` makes one. Times are in seconds since 1970. */
+/** A verified licence; only `verifyLicense` makes one. Times are in seconds since 1970. */
 export interface License {
   readonly [verified]: true;
   /** As signed. */
@@ -28,7 +28,7 @@ export interface License {
   readonly expiresAt: number;
   /** The end of the days of grace: from here on it is refused. */
   readonly usableUntil: number;
-  /** Sentences worth showing once, such as that the grace is running. */
+  /** Warnings to show once, such as that the licence is in its days of grace. */
   readonly warnings: readonly string[];
 }
 
@@ -39,14 +39,14 @@ export interface VerifyOptions {
   readonly deviceThumbprint: string;
   /** The present, in seconds. */
   readonly now?: number;
-  /** The latest time seen (clock.ts): `nbf` and `iat` are judged by it, so that a clock gone back does not make a licence "not yet valid". */
+  /** The latest time seen (clock.ts), for `nbf` and `iat`: a clock set back does not make a licence "not yet valid". */
   readonly latest?: number;
 }
 
 /**
- * Verifies a licence: RS256 and nothing else (no `none`, no negotiation, no `crit`), issuer, audience, version, times, products,
- * and the binding to this device (`cnf.jkt`, RFC 7800 §3.1).
- * @throws PermissionError with the reason and the command that mends it; ValueError if the public key itself is unusable.
+ * Verifies a licence: RS256 and nothing else (no `none`, no negotiation, no `crit`), issuer, audience, version, times,
+ * products, and the binding to this device (`cnf.jkt`, RFC 7800 §3.1).
+ * @throws PermissionError with the reason and the remedy; ValueError if the public key itself is unusable.
  */
 export async function verifyLicense(jwt: string, options: VerifyOptions): Promise<License> {
   const claims = await signedClaims(jwt, licensePublicKey(options.publicKeyPem));
@@ -92,13 +92,13 @@ export function licensePublicKey(pem: string): KeyObject {
 
 type Claims = Record<string, unknown>;
 
-/** The payload, once its signature has proved that it is worth parsing. */
+/** The payload, parsed only after its signature is verified. */
 async function signedClaims(jwt: string, key: KeyObject): Promise<Claims> {
   if (jwt.length > SECRET_BYTES_MAX) throw refused(`it is longer than ${SECRET_BYTES_MAX} bytes`);
   const header = protectedHeader(jwt);
   if (header.alg !== "RS256") throw refused(`it is signed with ${quoted(header.alg)}, only RS256 is accepted`);
   if (header.crit !== undefined) throw refused("its header asks for extensions ('crit'), none is accepted");
-  // Imported here, not above: a server must not pay for it before the first tool call.
+  // Imported here: a server must not load it before the first tool call.
   const { compactVerify } = await import("jose/jws/compact/verify");
   let payload: Uint8Array;
   try {
@@ -175,7 +175,7 @@ function isRecord(value: unknown): value is Claims {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A time or a span as JSON may hold it: finite, not negative, and before the year 10000. */
+/** A time or duration in seconds: finite, not negative, and before the year 10000. */
 function isTime(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value < 253_402_300_800;
 }
@@ -184,12 +184,12 @@ function textOrUndefined(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** A claim's value for a message: short, and escaped as JSON so that a hostile one cannot draw on the terminal. */
+/** A claim's value for a message: short, and escaped, so that an untrusted one cannot control the terminal. */
 function quoted(value: unknown): string {
   return (JSON.stringify(value) ?? "nothing").replace(/[^\x20-\x7e]/g, "?").slice(0, 60);
 }
 
-/** The date of a moment given in seconds since 1970. */
+/** The date of a time in seconds since 1970. */
 export function day(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }

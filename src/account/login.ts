@@ -1,7 +1,7 @@
 /**
- * `svc login`, once per machine: a token, an API key, a registered device, a licence. It is given
- * addresses; a local authority and a remote one are the same to it.
- * The five files are written 0600, the device key first and the licence last, so that a licence on disk means all of them are.
+ * `svc login`, once per machine: a token, an API key, a registered device, a licence. The same for a local and a remote
+ * authority: both are addresses. The five files are written 0600, the device key first and the licence last, so that a
+ * licence on disk implies the others.
  */
 import { writeDurable } from "../durable.ts";
 import { ValueError } from "../errors.ts";
@@ -33,15 +33,15 @@ export interface LoginResult {
 }
 
 /**
- * Logs this machine in. Repeating it is safe: the device stays the same, token, API key and licence are renewed. Until the new
- * licence has been verified nothing of an earlier login is replaced.
- * `SVC_API_KEY` takes the place of the key that onboarding gives, and of the token.
+ * Logs this machine in. Repeating it is safe: the device stays the same, token, API key and licence are renewed.
+ * Nothing of an earlier login is replaced before the new licence is verified. `SVC_API_KEY` replaces the key from
+ * onboarding, and the token.
  * @throws PermissionError if declined, refused, or if the licence does not verify; TimeoutError if the code expired;
  * CancelledError; ValueError for an unusable address or token; OSError if a server cannot be reached or the disk fails.
  */
 export async function login(options: LoginOptions): Promise<LoginResult> {
   const { home, env, endpoints, signal } = options;
-  // All addresses are judged before the first byte is sent to any of them.
+  // All addresses are checked before the first byte is sent to any of them.
   secureBase(endpoints.accounts, "the accounts server");
   secureBase(endpoints.api, "the api server");
   if (endpoints.packages) secureBase(endpoints.packages, "the packages server");
@@ -69,7 +69,10 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
   return { deviceId: device.id, license, apiKey };
 }
 
-/** A secret handed to us, or `undefined` if empty. It becomes a header, so it must be printable; the message never quotes it. */
+/**
+ * A secret of the caller, or `undefined` if empty. It becomes a header, so it must be printable; the error never quotes
+ * it.
+ */
 function givenSecret(value: string | undefined, name: string): string | undefined {
   const trimmed = value?.trim();
   if (!trimmed) return undefined;

@@ -1,4 +1,4 @@
-/** Fetching a runtime bundle. Its bytes are untrusted until the runtime has checked them. */
+/** Downloads a runtime bundle. Its bytes are untrusted until the runtime has verified them. */
 import { PermissionError, RuntimeError } from "../errors.ts";
 import { BUNDLE_BYTES_MAX } from "../limits.ts";
 import type { PlatformTag } from "../paths.ts";
@@ -20,7 +20,8 @@ const TIMEOUT_MS = 15 * 60_000;
 
 /**
  * `<packages>/runtime/<version>/<tag>.bundle`, whole, at most 1 GiB.
- * @throws RuntimeError if there is no such bundle; PermissionError if the API key is refused; and what httpRequest throws.
+ * @throws RuntimeError if there is no such bundle; PermissionError if the API key is refused; and what httpRequest
+ * throws.
  */
 export async function fetchBundle(request: BundleRequest): Promise<Uint8Array> {
   const { packages, version, tag, apiKey, signal, onProgress } = request;

@@ -1,4 +1,4 @@
-/** What follows the token: an API key, the device's registration, the licence. */
+/** The requests after the token: an API key, the device's registration, the licence. */
 import { PermissionError, RuntimeError } from "../errors.ts";
 import { platformTag } from "../paths.ts";
 import type { Device } from "./device.ts";
@@ -7,7 +7,7 @@ import { type HttpAnswer, httpRequest, jsonObject, printableField } from "./http
 const PEER = "the api server";
 
 /**
- * Trades the access token for this device's API key. Repeated, it replaces the key.
+ * Exchanges the access token for this device's API key. A repetition replaces the key.
  * @throws PermissionError if the token is refused; and what httpRequest throws.
  */
 export async function onboard(api: string, token: string, device: Device, signal?: AbortSignal): Promise<string> {
@@ -18,8 +18,8 @@ export async function onboard(api: string, token: string, device: Device, signal
 }
 
 /**
- * Registers the device and returns its licence, not yet verified. The device proves that it holds its key by signing the
- * server's nonce, which the server gave to this id and this thumbprint and takes once.
+ * Registers the device and returns its licence, not yet verified. The device proves possession of its key by signing
+ * the server's nonce, which is valid once, for this id and this thumbprint.
  * @throws PermissionError if the API key or the device is refused; and what httpRequest throws.
  */
 export async function registerDevice(
@@ -29,8 +29,8 @@ export async function registerDevice(
   signal?: AbortSignal,
 ): Promise<string> {
   const identity = { device_id: device.id, key_thumbprint: device.thumbprint };
-  const asked = await post(api, "/v1/device/nonce", apiKey, identity, signal);
-  const nonce = printableField(accepted(asked), "nonce", PEER, 256);
+  const issued = await post(api, "/v1/device/nonce", apiKey, identity, signal);
+  const nonce = printableField(accepted(issued), "nonce", PEER, 256);
   const signature = await device.sign(new TextEncoder().encode(nonce));
   const answer = await post(
     api,

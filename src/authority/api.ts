@@ -1,4 +1,6 @@
-/** What a token opens: an API key, the registration of a device, its licence, and the runtime's bundles. */
+/**
+ * The endpoints behind a token or API key: onboarding, registration of a device, its licence, the runtime's bundles.
+ */
 import { createPublicKey, randomBytes, verify } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +13,7 @@ const NONCE_SECONDS = 300;
 const DEVICE_ID = /^[0-9a-f]{32}$/;
 const THUMBPRINT = /^ed25519:[\w-]{43}$/;
 
-/** POST /v1/svc/onboard with the access token: this device's API key; an earlier one of the device ends. */
+/** POST /v1/svc/onboard with the access token: this device's API key, which replaces an earlier one. */
 export async function onboard(authority: Authority, call: Call): Promise<Response> {
   const now = authority.now();
   const token = bearerOf(call.request);
@@ -38,7 +40,7 @@ export async function deviceNonce(authority: Authority, call: Call): Promise<Res
   return answerJson(200, { nonce, expires_in: NONCE_SECONDS });
 }
 
-/** POST /v1/device/register with the API key: checks that the device holds its key, then licenses it. */
+/** POST /v1/device/register with the API key: checks the device's proof of its key, then licenses it. */
 export async function deviceRegister(authority: Authority, call: Call): Promise<Response> {
   const owner = ownerOf(authority, call);
   if (owner === undefined) return unauthorized();
@@ -55,7 +57,7 @@ export async function deviceRegister(authority: Authority, call: Call): Promise<
   }
   const now = authority.now();
   const { ledger } = authority;
-  // The nonce goes first: taken once, whatever the rest turns out to be.
+  // The nonce is consumed first, whether or not the rest is valid.
   if (!ledger.takeNonce(nonce, deviceId, thumbprint, now)) return answerError(400, "invalid_nonce");
   if (keyThumbprint(Buffer.from(publicKey, "base64url")) !== thumbprint || !signedBy(publicKey, nonce, signature)) {
     return answerError(403, "invalid_signature");
@@ -68,7 +70,7 @@ export async function deviceRegister(authority: Authority, call: Call): Promise<
 /** GET /runtime/<version>/<tag>.bundle with the API key. */
 export async function runtimeBundle(authority: Authority, call: Call): Promise<Response> {
   if (ownerOf(authority, call) === undefined) return unauthorized();
-  // One path component each, and no dot in front: nothing here can climb out of the directory.
+  // One path component each, without a leading dot: no path leaves the directory.
   const match = /^\/runtime\/([0-9A-Za-z][0-9A-Za-z.+-]{0,63})\/([a-z0-9_-]{1,40})\.bundle$/.exec(call.url.pathname);
   const [, version, tag] = match ?? [];
   if (version === undefined || !isPlatformTag(tag)) return answerError(404, "not_found");

@@ -1,4 +1,4 @@
-/** The device authorization grant (RFC 8628) from the server's side, and the page on which a person decides. */
+/** The device authorization grant (RFC 8628), server side, with the approval page. */
 import { createHash, createHmac, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
 import { CLIENT_ID, DEVICE_GRANT } from "../account/device-flow.ts";
 import { type Authority, answerError, answerHtml, answerJson, type Call, formOf } from "./context.ts";
@@ -6,7 +6,7 @@ import { confirmPage, decidedPage, enterCodePage, PAGE_POLICY, problemPage } fro
 
 /** RFC 8628 §6.1: consonants without vowels spell no words; twenty of them, eight times, are 34 bits. */
 const USER_CODE_ALPHABET = "BCDFGHJKLMNPQRSTVWXZ";
-/** Codes that may be open at once: beyond it, someone is filling the ledger. */
+/** Codes that may be open at once: more would be an attempt to fill the ledger. */
 const OPEN_CODES_MAX = 1000;
 const TOKEN_DAYS = 90;
 /** The account of the user of this machine. */
@@ -66,7 +66,7 @@ export async function deviceToken(authority: Authority, call: Call): Promise<Res
   }
 }
 
-/** GET /device: asks for the code, or shows it with the two buttons. */
+/** GET /device: the form for the code, or the code with the two buttons. */
 export function approvalPage(authority: Authority, call: Call): Response {
   const typed = call.url.searchParams.get("user_code");
   if (typed === null || typed.trim() === "") return html(200, enterCodePage());
@@ -80,10 +80,10 @@ export function approvalPage(authority: Authority, call: Call): Response {
       enterCodePage("That code is not known, has expired, or has been used. Check it, or run 'svc login' again."),
     );
   }
-  return askToConfirm(authority, call, userCode);
+  return confirmation(authority, call, userCode);
 }
 
-/** POST /device: the decision. Only the form that this process showed to this browser is believed. */
+/** POST /device: the decision. Only a form that this process sent to this browser is accepted. */
 export async function approvalDecision(authority: Authority, call: Call): Promise<Response> {
   const form = await formOf(call.request);
   if (form === undefined || !fromOwnPage(authority, call))
@@ -101,10 +101,10 @@ export async function approvalDecision(authority: Authority, call: Call): Promis
   if (decision === "approve" && authority.approvalCode !== undefined) {
     account = (form.get("account") ?? "").trim();
     if (!/^[^\p{Cc}\p{Cf}]{1,128}$/u.test(account))
-      return askToConfirm(authority, call, userCode, "Say who the machine is for.");
+      return confirmation(authority, call, userCode, "Say who the machine is for.");
     if (!same(form.get("approval_code") ?? "", authority.approvalCode)) {
       authority.guesses.miss(call.address, authority.now());
-      return askToConfirm(authority, call, userCode, "That approval code is not right.");
+      return confirmation(authority, call, userCode, "That approval code is not right.");
     }
   }
   const approved = decision === "approve";
@@ -123,7 +123,7 @@ function newUserCode(): string {
   return `${letters.slice(0, 4)}-${letters.slice(4)}`;
 }
 
-/** RFC 8628 §6.1: case, spaces and dashes are the typist's affair. */
+/** RFC 8628 §6.1: case, spaces and dashes are ignored. */
 function normalised(typed: string): string {
   const letters = typed
     .slice(0, 64)
@@ -132,7 +132,7 @@ function normalised(typed: string): string {
   return `${letters.slice(0, 4)}-${letters.slice(4)}`;
 }
 
-function askToConfirm(authority: Authority, call: Call, userCode: string, problem?: string): Response {
+function confirmation(authority: Authority, call: Call, userCode: string, problem?: string): Response {
   const kept = cookieOf(call);
   const cookie = kept ?? randomBytes(16).toString("base64url");
   const csrf = formToken(authority, cookie, userCode);
@@ -143,7 +143,7 @@ function askToConfirm(authority: Authority, call: Call, userCode: string, proble
   });
 }
 
-/** The token in the form: only this process can make it, and only for the browser that holds the cookie and for this code. */
+/** The form's token: only this process can make it, for the browser with this cookie and for this code. */
 function formToken(authority: Authority, cookie: string, userCode: string): string {
   return createHmac("sha256", authority.formSecret).update(`${cookie}\n${userCode}`).digest("base64url");
 }
@@ -152,7 +152,7 @@ function cookieOf(call: Call): string | undefined {
   return new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]{22})(?:;|$)`).exec(call.request.headers.get("cookie") ?? "")?.[1];
 }
 
-/** Browsers say where a form comes from; where they do, it must be here. */
+/** Whether the form's origin, where the browser sends one, is this site. */
 function fromOwnPage(authority: Authority, call: Call): boolean {
   const site = call.request.headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin") return false;

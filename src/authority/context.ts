@@ -1,10 +1,10 @@
-/** What every endpoint of the authority shares: its settings, and how it answers. */
+/** Shared by all endpoints of the authority: settings, requests and responses. */
 import type { PlatformTag } from "../paths.ts";
 import type { Ledger } from "./database.ts";
 import type { Guesses } from "./guesses.ts";
 import type { LicenseKey } from "./keys.ts";
 
-/** Where bundles come from: a directory with `<version>/<tag>.bundle`, or a function. */
+/** The source of bundles: a directory with `<version>/<tag>.bundle`, or a function. */
 export type BundleSource =
   | string
   | ((version: string, tag: PlatformTag) => Uint8Array | undefined | Promise<Uint8Array | undefined>);
@@ -13,9 +13,9 @@ export interface Authority {
   readonly ledger: Ledger;
   readonly key: LicenseKey;
   readonly guesses: Guesses;
-  /** `yes` approves every request as it comes: for one's own machine, when nobody need look at a page. */
+  /** `yes` approves every request at once, without the page: for the user's own machine. */
   readonly approve: "browser" | "yes";
-  /** What approvers type where the authority can be reached from beyond this machine; undefined on loopback. */
+  /** The code that approvers must type where other machines can reach the authority; undefined on loopback. */
   readonly approvalCode: string | undefined;
   readonly bundle: BundleSource | undefined;
   readonly codeSeconds: number;
@@ -26,13 +26,13 @@ export interface Authority {
   readonly offlineGraceDays: number;
   /** Binds the tokens of the approval form to this process. */
   readonly formSecret: Uint8Array;
-  /** The address that browsers see, with no slash at its end. */
+  /** The address for browsers, without a trailing slash. */
   readonly publicUrl: () => string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** One request with what was already learnt about it. */
+/** One request, parsed. */
 export interface Call {
   readonly request: Request;
   readonly url: URL;
@@ -40,7 +40,7 @@ export interface Call {
   readonly address: string;
 }
 
-/** Sent with every answer. `same-origin` and not `no-referrer`, which would make browsers send our own form with `Origin: null`. */
+/** Sent with every response. `same-origin`, since with `no-referrer` browsers send our own form with `Origin: null`. */
 const HEADERS: Record<string, string> = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
@@ -83,7 +83,7 @@ export function bearerOf(request: Request): string | undefined {
   return /^Bearer ([\x21-\x7e]{1,8192})$/i.exec(request.headers.get("authorization") ?? "")?.[1];
 }
 
-/** The fields of a form, or undefined if the body is none. Bun has bounded the body already. */
+/** The fields of a form, or undefined if the body is none. Bun has limited the body's size. */
 export async function formOf(request: Request): Promise<URLSearchParams | undefined> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   return type === "application/x-www-form-urlencoded" ? new URLSearchParams(await request.text()) : undefined;

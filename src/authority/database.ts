@@ -1,6 +1,7 @@
 /**
- * What an authority remembers: device codes, tokens, API keys, nonces, devices, licences. Secrets are kept as SHA-256 only,
- * so a stolen ledger opens nothing: each secret has at least 128 random bits, except the user code, which lives for minutes.
+ * An authority's records: device codes, tokens, API keys, nonces, devices, licences. Secrets are kept as SHA-256 only,
+ * so a stolen ledger reveals none: each secret has at least 128 random bits, except the user code, which is valid for
+ * minutes.
  */
 import { Database } from "bun:sqlite";
 import { createHash, timingSafeEqual } from "node:crypto";
@@ -34,7 +35,7 @@ export class Ledger {
     try {
       writeNew(path, new Uint8Array());
     } catch {
-      // It is there already, or opening it fails in a moment with a reason of its own.
+      // It exists, or opening it fails below with its reason.
     }
     try {
       this.#db = new Database(path, { readwrite: true, strict: true });
@@ -51,7 +52,7 @@ export class Ledger {
     this.#db.close();
   }
 
-  /** Codes that are still open, for the cap on them. */
+  /** The number of codes that have not expired, for their limit. */
   openCodes(now: number): number {
     return (
       this.#db.query<{ n: number }, [number]>("SELECT count(*) AS n FROM codes WHERE expires_at > ?").get(now)?.n ?? 0
@@ -64,7 +65,7 @@ export class Ledger {
       .run(digest(deviceCode), digest(userCode), intervalMs, expiresAt);
   }
 
-  /** The state behind a user code that has not expired. */
+  /** The state of a user code that has not expired. */
   codeState(userCode: string, now: number): CodeState | undefined {
     return this.#db
       .query<{ state: CodeState }, [string, number]>("SELECT state FROM codes WHERE user_hash = ? AND expires_at > ?")
@@ -78,8 +79,8 @@ export class Ledger {
   }
 
   /**
-   * One poll (RFC 8628 §3.5). An approved code is given out once. Polling sooner than the interval, with a fifth of it for
-   * the network's jitter, makes the interval 5 s longer.
+   * One poll (RFC 8628 §3.5). An approved code is redeemed once. Polling sooner than the interval, less a fifth for the
+   * network's jitter, makes the interval 5 s longer.
    */
   poll(deviceCode: string, now: number): PollOutcome {
     const hash = digest(deviceCode);
@@ -107,7 +108,7 @@ export class Ledger {
       .run(digest(token), account, expiresAt);
   }
 
-  /** The account behind an access token that has not expired. */
+  /** The account of an access token that has not expired. */
   accountOfToken(token: string, now: number): string | undefined {
     const hash = digest(token);
     const row = this.#db
@@ -118,14 +119,14 @@ export class Ledger {
     return row !== null && sameDigest(row.hash, hash) ? row.account : undefined;
   }
 
-  /** Gives a device its API key; an earlier one of the same account and device ends here. */
+  /** Sets a device's API key, which replaces an earlier one of the same account and device. */
   setApiKey(apiKey: string, account: string, deviceId: string, now: number): void {
     this.#db
       .query("INSERT OR REPLACE INTO api_keys (hash, account, device_id, created_at) VALUES (?, ?, ?, ?)")
       .run(digest(apiKey), account, deviceId, now);
   }
 
-  /** Who holds an API key. */
+  /** The account and device of an API key. */
   ownerOfApiKey(apiKey: string): { account: string; deviceId: string } | undefined {
     const hash = digest(apiKey);
     const row = this.#db
@@ -135,20 +136,20 @@ export class Ledger {
     return { account: row.account, deviceId: row.device_id };
   }
 
-  /** Remembers a nonce for one device id and one key. */
+  /** Stores a nonce for one device id and one key. */
   addNonce(nonce: string, deviceId: string, thumbprint: string, expiresAt: number): void {
     this.#db
       .query("INSERT INTO nonces (hash, device_id, thumbprint, expires_at) VALUES (?, ?, ?, ?)")
       .run(digest(nonce), deviceId, thumbprint, expiresAt);
   }
 
-  /** Takes a nonce: true at most once, and only for the device and key it was given to. */
+  /** Consumes a nonce: true at most once, and only for the device and key it was issued for. */
   takeNonce(nonce: string, deviceId: string, thumbprint: string, now: number): boolean {
     const sql = "DELETE FROM nonces WHERE hash = ? AND device_id = ? AND thumbprint = ? AND expires_at > ?";
     return this.#db.query(sql).run(digest(nonce), deviceId, thumbprint, now).changes === 1;
   }
 
-  /** Registers a device or notes that it was seen again, under whichever account it came. False if its id belongs to another key. */
+  /** Registers a device, or updates its account and when it was seen. False if its id belongs to another key. */
   registerDevice(device: DeviceRecord, now: number): boolean {
     const { deviceId, thumbprint, publicKey, platform, hostHash, account } = device;
     const sql = `INSERT INTO devices (id, thumbprint, public_key, platform, host_hash, account, registered_at, seen_at)
@@ -164,7 +165,7 @@ export class Ledger {
       .run(id, deviceId, tier, issuedAt, expiresAt);
   }
 
-  /** Forgets what has expired; a code ten minutes later, so that a late poll is still answered `expired_token`. */
+  /** Deletes expired entries; codes ten minutes later, so that a late poll is still answered `expired_token`. */
   purge(now: number): void {
     this.#db.query("DELETE FROM codes WHERE expires_at < ?").run(now - 600_000);
     this.#db.query("DELETE FROM tokens WHERE expires_at < ?").run(now);
@@ -184,17 +185,18 @@ interface CodeRow {
 }
 
 const SCHEMA = `
-CREATE TABLE IF NOT EXISTS codes (hash TEXT PRIMARY KEY, user_hash TEXT NOT NULL UNIQUE, state TEXT NOT NULL, account TEXT,
-  interval_ms INTEGER NOT NULL, expires_at INTEGER NOT NULL, polled_at INTEGER) STRICT;
+CREATE TABLE IF NOT EXISTS codes (hash TEXT PRIMARY KEY, user_hash TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
+  account TEXT, interval_ms INTEGER NOT NULL, expires_at INTEGER NOT NULL, polled_at INTEGER) STRICT;
 CREATE TABLE IF NOT EXISTS tokens (hash TEXT PRIMARY KEY, account TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS api_keys (hash TEXT PRIMARY KEY, account TEXT NOT NULL, device_id TEXT NOT NULL,
   created_at INTEGER NOT NULL, UNIQUE (account, device_id)) STRICT;
 CREATE TABLE IF NOT EXISTS nonces (hash TEXT PRIMARY KEY, device_id TEXT NOT NULL, thumbprint TEXT NOT NULL,
   expires_at INTEGER NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS devices (id TEXT PRIMARY KEY, thumbprint TEXT NOT NULL, public_key TEXT NOT NULL, platform TEXT NOT NULL,
-  host_hash TEXT NOT NULL, account TEXT NOT NULL, registered_at INTEGER NOT NULL, seen_at INTEGER NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS licenses (id TEXT PRIMARY KEY, device_id TEXT NOT NULL REFERENCES devices (id), tier TEXT NOT NULL,
-  issued_at INTEGER NOT NULL, expires_at INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS devices (id TEXT PRIMARY KEY, thumbprint TEXT NOT NULL, public_key TEXT NOT NULL,
+  platform TEXT NOT NULL, host_hash TEXT NOT NULL, account TEXT NOT NULL, registered_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS licenses (id TEXT PRIMARY KEY, device_id TEXT NOT NULL REFERENCES devices (id),
+  tier TEXT NOT NULL, issued_at INTEGER NOT NULL, expires_at INTEGER NOT NULL) STRICT;
 PRAGMA user_version = 1;
 `;
 
@@ -202,18 +204,18 @@ function digest(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
-/** The index found the row; this says so again in constant time, and costs nothing. */
+/** Compares in constant time what the index compared before. */
 function sameDigest(a: string, b: string): boolean {
   return timingSafeEqual(Buffer.from(a, "hex"), Buffer.from(b, "hex"));
 }
 
-/** Why a ledger does not open and what mends that: only one that is broken is to be moved away. */
+/** The error for a ledger that does not open, with its remedy: only a corrupt one is to be moved away. */
 function unusable(error: unknown, name: string): OSError {
   const reason = error instanceof Error ? error.message : String(error);
   const code = (error as { code?: string }).code ?? "";
   const isBroken = code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT");
-  // A full disk is an I/O error too where it is the log that cannot grow.
+  // A full disk is reported as an I/O error where the log cannot grow.
   const isDisk = code === "SQLITE_FULL" || code.startsWith("SQLITE_IOERR");
-  const mend = isBroken ? ": move it away and sign in again" : isDisk ? ": check the disk and its free space" : "";
-  return new OSError(`the authority's ${name} cannot be used (${reason})${mend}`);
+  const remedy = isBroken ? ": move it away and sign in again" : isDisk ? ": check the disk and its free space" : "";
+  return new OSError(`the authority's ${name} cannot be used (${reason})${remedy}`);
 }

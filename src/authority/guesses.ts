@@ -1,4 +1,4 @@
-/** Bounds on guessing (RFC 8628 §5.1): so many misses in a window, for one address and for all of them together. */
+/** Bounds on guessing (RFC 8628 §5.1): misses in a window, for each address and for all together. */
 
 export interface GuessLimits {
   readonly perAddress: number;
@@ -6,10 +6,10 @@ export interface GuessLimits {
   readonly windowMs: number;
 }
 
-/** 20 consonants to the 8th are 2.6e10 user codes: at 200 guesses in ten minutes nobody finds one of them while it lives. */
+/** 20 consonants to the 8th are 2.6e10 user codes: 200 guesses in ten minutes do not find one before it expires. */
 const LIMITS: GuessLimits = { perAddress: 20, inAll: 200, windowMs: 600_000 };
 
-/** Counts wrong codes. Right ones never count, so that a user who types the right code is never refused. */
+/** Counts wrong codes; right ones do not count. */
 export class Guesses {
   #windowEnds = 0;
   #inAll = 0;
@@ -30,7 +30,7 @@ export class Guesses {
     this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
   }
 
-  /** A new window forgets the old; the map is bounded because `inAll` misses end a window's guessing. */
+  /** Starts a new window after the old. The map is bounded because `inAll` misses end a window's guessing. */
   #turn(now: number): void {
     if (now < this.#windowEnds) return;
     this.#windowEnds = now + this.limits.windowMs;

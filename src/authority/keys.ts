@@ -1,4 +1,4 @@
-/** The LICENSE key (RS256), made on first use, and the one thing it ever signs. */
+/** The LICENSE key (RS256), made on first use, and the licences it signs. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -16,11 +16,11 @@ import { authorityPaths } from "../paths.ts";
 
 export interface LicenseKey {
   readonly privateKey: KeyObject;
-  /** SPKI in PEM: what `--license-pubkey` builds in, and what a machine that uses the local authority trusts. */
+  /** SPKI in PEM, for `--license-pubkey` and for machines that use the local authority. */
   readonly publicKeyPem: string;
 }
 
-/** What a licence says; the times are in seconds since 1970. */
+/** The content of a licence; times are in seconds since 1970. */
 export interface LicenseGrant {
   readonly account: string;
   readonly deviceThumbprint: string;
@@ -35,7 +35,7 @@ export interface LicenseGrant {
 const MODULUS_BITS = 3072;
 
 /**
- * The key under `SVC_HOME/authority`, made on first use; two processes that make it at once end up with one.
+ * The key under `SVC_HOME/authority`, made on first use; of two made at once, one is kept.
  * @throws PermissionError if the file is damaged or others can read it.
  */
 export async function ensureLicenseKey(home: string, modulusBits: number = MODULUS_BITS): Promise<LicenseKey> {
@@ -75,7 +75,7 @@ export async function signLicense(key: LicenseKey, grant: LicenseGrant): Promise
   return { id, jwt };
 }
 
-/** The code that approvers type where an authority can be reached from beyond this machine; made on first use. */
+/** The code that approvers must type where other machines can reach an authority; made on first use. */
 export function ensureApprovalCode(home: string): string {
   const path = authorityPaths(home).approvalCode;
   const kept = secretText(home, path);
@@ -94,7 +94,7 @@ function parseKey(pem: string): KeyObject {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === "rsa") return key;
   } catch {
-    // Said below.
+    // The error below.
   }
   throw new PermissionError(
     "authority/license_key.pem is damaged: restore it, or remove it and log every machine in again",

@@ -1,6 +1,6 @@
 /**
- * The control plane: device authorization with a web page, API keys, devices, licences, bundles. For one machine it lives on a
- * loopback port as long as a login takes; for an organisation it is `svc authority serve`, with the same endpoints.
+ * The control plane: device authorization with a web page, API keys, devices, licences, bundles. For one machine it
+ * runs on a loopback port during a login; for an organisation as `svc authority serve`, with the same endpoints.
  */
 import { randomBytes } from "node:crypto";
 import { hostname as machineName } from "node:os";
@@ -21,19 +21,19 @@ export interface AuthorityOptions {
   readonly port?: number;
   /** 127.0.0.1 by default. Anything beyond loopback needs `tls`, or a `publicUrl` on https in front of it. */
   readonly hostname?: string;
-  /** `browser` (default) waits for a person on the page; `yes` approves at once and is for loopback only. */
+  /** `browser` (default) waits for approval on the page; `yes` approves at once and is for loopback only. */
   readonly approve?: "browser" | "yes";
   readonly bundle?: BundleSource;
   /** Certificate and private key, PEM. */
   readonly tls?: { readonly cert: string; readonly key: string };
-  /** The address by which browsers and devices reach it, where a proxy stands in front. */
+  /** The address for browsers and devices, where it is behind a proxy. */
   readonly publicUrl?: string;
   readonly tier?: string;
   readonly features?: readonly string[];
   /** Days until a licence expires; ten years, because a login is meant to be needed once. */
   readonly licenseDays?: number;
   readonly offlineGraceDays?: number;
-  /** Seconds that a code lives (600) and seconds between polls (1). */
+  /** Seconds until a code expires (600) and seconds between polls (1). */
   readonly codeSeconds?: number;
   readonly intervalSeconds?: number;
   /** Bits of a LICENSE key made now (3072); tests take fewer. */
@@ -44,13 +44,13 @@ export interface AuthorityOptions {
 }
 
 export interface RunningAuthority {
-  /** Base address of all three faces: accounts, api, packages. */
+  /** Base address of accounts, api and packages. */
   readonly url: string;
   /** The LICENSE key's public half, for `SVC_LICENSE_PUBKEY` or a build's `--license-pubkey`. */
   readonly licensePublicKeyPem: string;
-  /** Whether approvers must type the code kept in `authority/approval_code` under SVC_HOME. */
+  /** Whether approvers must type the code in `authority/approval_code` under SVC_HOME. */
   readonly asksApprovalCode: boolean;
-  /** Lets what is in flight finish, for a second at most, then closes the ledger. */
+  /** Waits for requests in flight, for a second at most, then closes the ledger. */
   stop(): Promise<void>;
 }
 
@@ -59,8 +59,8 @@ const STOP_MS_MAX = 1000;
 
 /**
  * Starts an authority; its LICENSE key and ledger are made under `SVC_HOME/authority` on first use.
- * @throws ValueError for a combination that would give licences to anyone, or tokens to the network; OSError if the port is taken;
- * PermissionError if others can read the authority's secrets.
+ * @throws ValueError for options that would license anyone or expose tokens to the network; OSError if the port is
+ * taken; PermissionError if others can read the authority's secrets.
  */
 export async function startAuthority(options: AuthorityOptions): Promise<RunningAuthority> {
   const { home, hostname = "127.0.0.1", approve = "browser", publicUrl } = options;
@@ -99,7 +99,7 @@ export async function startAuthority(options: AuthorityOptions): Promise<Running
       port: options.port ?? 0,
       tls: options.tls,
       development: false,
-      // Said, because outside development Bun's default shares the port: a second authority would take half of the requests.
+      // Outside development Bun's default shares the port: a second authority would get half of the requests.
       reusePort: false,
       idleTimeout: 30,
       maxRequestBodySize: AUTHORITY_REQUEST_BYTES_MAX,
@@ -141,7 +141,7 @@ const ROUTES: Record<string, Handler> = {
 
 function answer(authority: Authority, request: Request, address: string): Response | Promise<Response> {
   const url = new URL(request.url);
-  // A name that an attacker points at loopback (DNS rebinding) shows in Host; where approvers prove themselves it is harmless.
+  // DNS rebinding (an attacker's name for loopback) shows in Host; with an approval code it is harmless.
   if (authority.approvalCode === undefined && !isLoopback(url.hostname)) return answerError(421, "misdirected_request");
   const call = { request, url, address };
   const handler = ROUTES[`${request.method} ${url.pathname}`];
@@ -151,7 +151,7 @@ function answer(authority: Authority, request: Request, address: string): Respon
   return answerError(known ? 405 : 404, known ? "method_not_allowed" : "not_found");
 }
 
-/** How others write the host. A wildcard address is nobody's name: there it is the machine's own. */
+/** The host in addresses for others: for a wildcard address the machine's name. */
 function hostPart(hostname: string): string {
   if (hostname === "0.0.0.0" || hostname === "::") return machineName();
   return hostname.includes(":") && !hostname.startsWith("[") ? `[${hostname}]` : hostname;

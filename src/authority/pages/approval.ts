@@ -1,18 +1,18 @@
 /**
- * The pages of the approval, as plain HTML without scripts or outside assets. They work without a mouse, in the dark,
- * enlarged, and read aloud; the code is spelled out letter by letter for a screen reader.
+ * The pages of the approval, as plain HTML without scripts or external assets. They work without a mouse, in dark mode,
+ * enlarged, and with a screen reader, for which the code is spelled out letter by letter.
  */
 import { createHash } from "node:crypto";
 
 export interface ConfirmPage {
   readonly userCode: string;
   readonly csrf: string;
-  /** Whether the approver must prove to belong here, and say who the machine is for. */
+  /** Whether the approver must type the approval code and the machine's owner. */
   readonly asksApprover: boolean;
   readonly problem?: string;
 }
 
-/** Asks for the code that the terminal shows. */
+/** The form for the code that the terminal shows. */
 export function enterCodePage(problem?: string): string {
   return page(
     "Connect a device",
@@ -62,30 +62,37 @@ export function decidedPage(approved: boolean): string {
       );
 }
 
-/** Anything that went wrong, in a sentence. */
+/** An error, in a sentence. */
 export function problemPage(problem: string): string {
   return page("Not possible", `<h1>Not possible</h1>${alert(problem)}<p><a href="device">Enter a code</a></p>`);
 }
 
 const STYLE = `
-:root { color-scheme: light dark; --ink: #1c2024; --paper: #fff; --ground: #f3f4f6; --line: #8b929c; --accent: #0b5cad; --on-accent: #fff; --alarm: #a3211b; }
-@media (prefers-color-scheme: dark) { :root { --ink: #eceef0; --paper: #1c2024; --ground: #111316; --line: #7d8590; --accent: #8ec5ff; --on-accent: #0b1a2a; --alarm: #ffa198; } }
+:root { color-scheme: light dark; --ink: #1c2024; --paper: #fff; --ground: #f3f4f6; --line: #8b929c;
+  --accent: #0b5cad; --on-accent: #fff; --alarm: #a3211b; }
+@media (prefers-color-scheme: dark) { :root { --ink: #eceef0; --paper: #1c2024; --ground: #111316; --line: #7d8590;
+  --accent: #8ec5ff; --on-accent: #0b1a2a; --alarm: #ffa198; } }
 * { box-sizing: border-box; }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1rem; background: var(--ground); color: var(--ink); font: 1.0625rem/1.5 system-ui, sans-serif; }
-main { width: 100%; max-width: 27rem; padding: 2rem; background: var(--paper); border-radius: .75rem; box-shadow: 0 1px 3px rgb(0 0 0 / .2); }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1rem;
+  background: var(--ground); color: var(--ink); font: 1.0625rem/1.5 system-ui, sans-serif; }
+main { width: 100%; max-width: 27rem; padding: 2rem; background: var(--paper); border-radius: .75rem;
+  box-shadow: 0 1px 3px rgb(0 0 0 / .2); }
 h1 { margin: 0 0 1rem; font-size: 1.4rem; line-height: 1.25; }
-.code { margin: 1rem 0; padding: .75rem; text-align: center; font: 600 1.75rem/1.2 ui-monospace, monospace; letter-spacing: .08em; border: 1px solid var(--line); border-radius: .5rem; }
+.code { margin: 1rem 0; padding: .75rem; text-align: center; font: 600 1.75rem/1.2 ui-monospace, monospace;
+  letter-spacing: .08em; border: 1px solid var(--line); border-radius: .5rem; }
 .spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .alert { padding: .5rem .75rem; border-left: .25rem solid var(--alarm); color: var(--alarm); }
 label { display: block; margin: 1rem 0 .25rem; font-weight: 600; }
-input { width: 100%; padding: .6rem .75rem; font: inherit; color: inherit; background: transparent; border: 1px solid var(--line); border-radius: .5rem; }
-button { width: 100%; margin-top: .75rem; padding: .7rem 1rem; font: inherit; font-weight: 600; color: inherit; background: transparent; border: 1px solid var(--line); border-radius: .5rem; cursor: pointer; }
+input { width: 100%; padding: .6rem .75rem; font: inherit; color: inherit; background: transparent;
+  border: 1px solid var(--line); border-radius: .5rem; }
+button { width: 100%; margin-top: .75rem; padding: .7rem 1rem; font: inherit; font-weight: 600; color: inherit;
+  background: transparent; border: 1px solid var(--line); border-radius: .5rem; cursor: pointer; }
 button.primary { margin-top: 1.25rem; color: var(--on-accent); background: var(--accent); border-color: var(--accent); }
 a { color: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 `;
 
-/** Nothing but this style and a form to ourselves (CSP level 3). */
+/** Allows only this style and a form to this site (CSP level 3). */
 export const PAGE_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
