@@ -1,8 +1,9 @@
 /**
- * Whose signature counts? The RELEASE key that was compiled in, or the one that the environment puts in its place (rotation, air
- * gap). RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017 section 8.2) over the exact bytes of the manifest; the signature is raw bytes.
+ * The RELEASE key, compiled in or replaced by the environment (rotation, air gap), and the check of its signatures:
+ * RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017 section 8.2) over the exact bytes of the manifest; the signature is raw
+ * bytes.
  *
- * WebCrypto does it without an import: `node:crypto` would cost more than the verification.
+ * WebCrypto needs no import: importing `node:crypto` costs more than the verification.
  */
 import { keyInEnvironment } from "../account/anchors.ts";
 import { buildInfo } from "../build-info.ts";
@@ -10,10 +11,10 @@ import { RuntimeError, ValueError } from "../errors.ts";
 import { RUNTIME_SIGNATURE_BYTES_MAX } from "../limits.ts";
 import type { Env } from "../paths.ts";
 
-/** Below this RSA is breakable; our own keys have 3072. */
+/** Shorter RSA keys are breakable; our own have 3072 bits. */
 const MODULUS_BITS_MIN = 2048;
 
-/** A public key and where it came from. */
+/** A public key and its source. */
 export interface ReleaseAnchor {
   pem: string;
   /** The variable that replaces the built-in key, or null. */
@@ -22,7 +23,7 @@ export interface ReleaseAnchor {
 
 /**
  * The release key in force: SVC_RELEASE_PUBKEY, then SVC_RELEASE_PUBKEY_FILE, then the built-in one.
- * @throws ValueError where the file named in the environment cannot be used
+ * @throws ValueError where the environment's file cannot be used
  */
 export function releaseAnchor(env: Env): ReleaseAnchor {
   const given = keyInEnvironment(env, "SVC_RELEASE_PUBKEY");
@@ -38,12 +39,12 @@ export async function requireSignature(
   signature: Uint8Array,
   anchor: ReleaseAnchor,
 ): Promise<void> {
-  const key = await importKey(anchor);
+  const publicKey = await importKey(anchor);
   const possible = signature.length > 0 && signature.length <= RUNTIME_SIGNATURE_BYTES_MAX;
-  if (possible && (await crypto.subtle.verify("RSASSA-PKCS1-v1_5", key, asBuffer(signature), asBuffer(manifest))))
-    return;
-  const whose = anchor.override ? `the key in ${anchor.override}` : "the release key of this svc";
-  throw new RuntimeError(`telys_manifest.sig does not fit telys_manifest.json under ${whose}`);
+  const [sig, data] = [asBuffer(signature), asBuffer(manifest)];
+  if (possible && (await crypto.subtle.verify("RSASSA-PKCS1-v1_5", publicKey, sig, data))) return;
+  const key = anchor.override ? `the key in ${anchor.override}` : "the release key of this svc";
+  throw new RuntimeError(`telys_manifest.sig does not fit telys_manifest.json under ${key}`);
 }
 
 async function importKey(anchor: ReleaseAnchor): Promise<CryptoKey> {

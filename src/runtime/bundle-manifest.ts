@@ -1,12 +1,12 @@
 /**
- * What does a signed bundle promise? The manifest names every artifact with its size and hash; nothing that it does not name is
- * ever written or loaded. Parse it only after its signature was checked: the parser is strict, but the order is the protection.
+ * The manifest of a signed bundle lists every artifact with its size and hash; no other file is ever written or loaded.
+ * Parse it only after its signature was verified: the parser is strict, but the order is the protection.
  */
 import { RuntimeError } from "../errors.ts";
 import { BUNDLE_BYTES_MAX, RUNTIME_ARTIFACTS_MAX } from "../limits.ts";
 import { libraryExtension, PLATFORM_TAGS, type PlatformTag } from "../paths.ts";
 
-/** The manifest's own format; another number is for another svc. */
+/** The manifest's format; other numbers are for other versions of svc. */
 export const MANIFEST_FORMAT = 1;
 
 /** `kernel` and `runtime` are the two libraries, `pysite` is a file of the Python client. */
@@ -24,7 +24,7 @@ export interface Artifact {
 export interface RuntimeManifest {
   format_version: number;
   version: string;
-  /** Grows with every release; an install never goes back without being told to. */
+  /** Grows with every release; an older one is installed only with `allowDowngrade`. */
   release: number;
   platform: PlatformTag;
   /** UTC, ISO 8601. */
@@ -38,8 +38,8 @@ export function libraryName(role: "kernel" | "runtime", tag: PlatformTag): strin
 }
 
 /**
- * Reads the bytes of a manifest whose signature was found good.
- * @throws RuntimeError naming the first field that is wrong
+ * Parses a manifest whose signature was verified.
+ * @throws RuntimeError naming the first invalid field
  */
 export function parseManifest(bytes: Uint8Array): RuntimeManifest {
   let value: unknown;
@@ -104,7 +104,7 @@ function artifact(value: unknown, platform: PlatformTag, where: string): Artifac
   return { name, sha256, size_bytes: count(fields.size_bytes, 0, BUNDLE_BYTES_MAX, `${where}.size_bytes`), role };
 }
 
-/** `pysite/` and up to eight components, none of which starts with a dot: no way up, no way out, nothing hidden. */
+/** `pysite/` and up to eight components without a leading dot: no parent folder, nothing hidden. */
 const PYSITE_NAME = /^(?=.{1,99}$)pysite(?:\/[A-Za-z0-9_][A-Za-z0-9_.-]*){1,8}$/;
 
 function exactly(value: unknown, keys: string[], where: string): Record<string, unknown> {

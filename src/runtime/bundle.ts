@@ -1,9 +1,10 @@
 /**
- * A bundle is untrusted input until its signature was checked, so the reader is small and refuses whatever it does not need: regular files only, plain ustar (POSIX.1-1988 section 10.1.1), no links, no extensions, no prefix, each header's
- * checksum right, the manifest first, its signature second, then exactly the files that the manifest names, in any order.
+ * A bundle is untrusted input until its signature is verified, so the reader is small and refuses what it does not
+ * need: plain ustar (POSIX.1-1988 section 10.1.1) with regular files only, no links, extensions or prefix, valid
+ * checksums; the manifest first, its signature second, then exactly the files that the manifest lists, in any order.
  *
- * It is read as a stream: before the signature was checked at most the two head entries are unpacked, so that a small file which
- * unpacks to a terabyte costs nothing. A general tar library was the alternative; its features are what an attacker uses.
+ * It is read as a stream: until the signature is verified at most the two head entries are unpacked, so that a small
+ * file which unpacks to a terabyte costs nothing. A general tar library has features that an attacker could use.
  */
 import { createGunzip, gzipSync } from "node:zlib";
 import { RuntimeError } from "../errors.ts";
@@ -16,7 +17,7 @@ export const MANIFEST_NAME = "telys_manifest.json";
 export const SIGNATURE_NAME = "telys_manifest.sig";
 
 const BLOCK = 512;
-/** tar pads its output to 20 blocks; more silence than that at the end is not padding. */
+/** tar pads its output to 20 blocks; more zeros at the end are not padding. */
 const PADDING_MAX = 20 * BLOCK;
 
 /** The bytes of one file of the bundle. */
@@ -25,7 +26,7 @@ export interface BundleEntry {
   bytes: Uint8Array;
 }
 
-/** Reads a bundle front to back. Use: `head`, check the signature, parse the manifest, then `artifacts`. */
+/** Reads a bundle from start to end. Use: `head`, verify the signature, parse the manifest, then `artifacts`. */
 export class BundleReader {
   readonly #source: ByteSource;
 
@@ -36,7 +37,7 @@ export class BundleReader {
     this.#source = new ByteSource(bundle);
   }
 
-  /** The manifest and its signature, both unchecked. @throws RuntimeError */
+  /** The manifest and its signature, both unverified. @throws RuntimeError */
   async head(): Promise<{ manifest: Uint8Array; signature: Uint8Array }> {
     const manifest = await this.#entry((name) => (name === MANIFEST_NAME ? RUNTIME_MANIFEST_BYTES_MAX : undefined));
     const signature = await this.#entry((name) => (name === SIGNATURE_NAME ? RUNTIME_SIGNATURE_BYTES_MAX : undefined));
@@ -45,8 +46,8 @@ export class BundleReader {
   }
 
   /**
-   * Each artifact with bytes whose size and hash are the manifest's.
-   * @throws RuntimeError at the first that is not, is missing, stands twice, or is not named
+   * Each artifact, its size and hash verified.
+   * @throws RuntimeError at the first that differs, is missing, occurs twice, or is not listed
    */
   async *artifacts(manifest: RuntimeManifest): AsyncGenerator<VerifiedArtifact> {
     const expected = new Map(manifest.artifacts.map((artifact) => [artifact.name, artifact]));
@@ -61,7 +62,7 @@ export class BundleReader {
     }
     const missing = expected.keys().next().value;
     if (missing !== undefined) throw broken(`${missing} is missing`);
-    await this.#source.expectSilence();
+    await this.#source.expectEnd();
   }
 
   /** Frees the decompressor. */
@@ -98,7 +99,8 @@ export function packBundle(entries: BundleEntry[]): Uint8Array {
   return packed;
 }
 
-// ustar: name 0–99, mode, uid, gid, size 124–135, mtime, checksum 148–155, type 156, link name, magic 257, …, prefix 345.
+// ustar: name 0–99, mode, uid, gid, size 124–135, mtime, checksum 148–155, type 156, link name, magic 257, …, prefix
+// 345.
 
 function parseHeader(header: Uint8Array): { name: string; size: number } {
   const field = (start: number, end: number) => String.fromCharCode(...header.subarray(start, end));
@@ -137,7 +139,7 @@ function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
-/** The unpacked bytes, taken as they are asked for. */
+/** The unpacked bytes, decompressed on demand. */
 class ByteSource {
   readonly #gunzip = createGunzip({ chunkSize: 64 * 1024 });
   readonly #chunks: AsyncIterator<Buffer>;
@@ -148,7 +150,7 @@ class ByteSource {
     this.#gunzip.end(bundle);
   }
 
-  /** Exactly `count` bytes. What is allocated grows with the bytes that came, not with the number announced. */
+  /** Exactly `count` bytes. Memory grows with the bytes received, not with the number announced. */
   async take(count: number): Promise<Uint8Array> {
     const parts: Uint8Array[] = [];
     for (let missing = count; missing > 0; ) {
@@ -162,7 +164,7 @@ class ByteSource {
   }
 
   /** The end of the archive: zeros up to tar's own padding, then nothing. */
-  async expectSilence(): Promise<void> {
+  async expectEnd(): Promise<void> {
     let padding = 0;
     do {
       padding += this.#rest.length;

@@ -1,7 +1,7 @@
 /**
- * Puts a signed runtime in place. The order is the protection: licence before anything, size before reading, signature before parsing,
- * hash and ABI before writing. Everything is staged beside its destination, made durable, read back and compared, and exchanged with
- * the old install in one step; whatever fails, the old install stands.
+ * Installs a signed runtime. The order is the protection: licence before anything, size before reading, signature
+ * before parsing, hash and ABI before writing. Everything is staged beside its destination, made durable, read back and
+ * compared, and exchanged with the old install in one step; after any failure the old install stands.
  */
 import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -25,11 +25,11 @@ export interface InstallOptions {
   bundle: Uint8Array;
   /** A verified licence, of which a copy is stored beside the libraries, mode 0600. */
   license: License;
-  /** Lets a bundle of an older release replace a newer one. */
+  /** Whether a bundle of an older release may replace a newer one. */
   allowDowngrade?: boolean;
-  /** Keeps a newer install, and says so in the answer, where it would be a ValueError otherwise. */
+  /** Keeps a newer install, with `declined` in the result, instead of a ValueError. */
   keepNewer?: boolean;
-  /** The bundle's release where that is known without opening it: one that is not wanted need not fit the release key either. */
+  /** The bundle's release, where known without opening it: a declined bundle need not have a valid signature. */
   offered?: Release;
   /** The version that the bundle must have. */
   version?: string;
@@ -39,23 +39,23 @@ export interface InstallOptions {
   abi?: AbiVersions;
 }
 
-/** A version and its place in the row of releases. */
+/** A version and its release number. */
 export interface Release {
   version: string;
   release: number;
 }
 
-/** What is installed when it is over. */
+/** The install after the call. */
 export interface InstallResult extends Release {
   platform: PlatformTag;
-  /** What was there before, where that was verified. */
+  /** The previous install, where it verified. */
   replaced: Release | null;
-  /** The bundle that was not installed, because what was there is newer and was kept. */
+  /** The bundle that was not installed because the newer install was kept. */
   declined?: Release;
   anchor: "built-in" | "SVC_RELEASE_PUBKEY" | "SVC_RELEASE_PUBKEY_FILE";
 }
 
-/** The contents of installed.json. It records; nothing is decided by it. */
+/** The contents of installed.json, for information only. */
 export interface InstalledRecord {
   version: string;
   release: number;
@@ -67,9 +67,9 @@ export interface InstalledRecord {
 /**
  * Installs a bundle for this machine.
  *
- * @throws RuntimeError where the bundle or its signature cannot be used; ValueError where it is of another version, or older than
- *   what is installed; PermissionError where others can write to its place; OSError where the disk fails. The old install stands in
- *   every case.
+ * @throws RuntimeError where the bundle or its signature cannot be used; ValueError where it is of another version, or
+ *   older than the install; PermissionError where others can write to the install's folder; OSError where the disk
+ *   fails. The old install stands in every case.
  */
 export async function installRuntime(options: InstallOptions): Promise<InstallResult> {
   const { home, env, keepNewer = false, offered } = options;
@@ -89,7 +89,7 @@ export async function installRuntime(options: InstallOptions): Promise<InstallRe
     if (fault) throw new PermissionError(`the native runtime is not installed: ${fault}`);
     return await withLock(join(dirname(dir), ".lock"), async () => {
       tidy(dir);
-      // Read again: another process may have installed until the lock was ours.
+      // Read again: another process may have installed before the lock was acquired.
       const old = await installed(dir, tag, anchor, before);
       if (keepNewer && isOlder(manifest, old)) return kept(old, manifest);
       refuseDowngrade(manifest, old, options.allowDowngrade ?? false);
@@ -108,10 +108,10 @@ export async function installRuntime(options: InstallOptions): Promise<InstallRe
 }
 
 /**
- * Moves a staged install into place. Where the file system can exchange two names that is one step; elsewhere the old install is
- * set aside first and set back if the new one cannot follow.
+ * Moves a staged install into place, in one step where the file system can exchange two names; elsewhere the old
+ * install is renamed first, and renamed back if the new one fails.
  *
- * @param exchange replaced in tests to take the second way
+ * @param exchange replaced in tests for the second way
  */
 export function promote(
   staging: string,
@@ -148,11 +148,11 @@ export function promote(
   }
 }
 
-/** How names beside the install begin that only last as long as the lock is held. */
+/** Prefix of temporary names beside the install, which exist only while the lock is held. */
 export const STAGING_PREFIX = ".staging-";
 const ASIDE_SUFFIX = ".old";
 
-/** Writes what an install consists of into a new folder. Of the bundle's files only verified bytes reach the disk. */
+/** Writes an install into a new folder. Of the bundle's files only verified bytes reach the disk. */
 async function stage(
   staging: string,
   reader: BundleReader,
@@ -190,12 +190,12 @@ function refuseOtherAbi(library: VerifiedArtifact, abi: AbiVersions): void {
   try {
     requireAbi(library, abi);
   } catch (error) {
-    const said = (error as Error).message;
-    throw new RuntimeError(`the bundle was not installed: abi ${library.artifact.name}: ${said}`);
+    const reason = (error as Error).message;
+    throw new RuntimeError(`the bundle was not installed: abi ${library.artifact.name}: ${reason}`);
   }
 }
 
-/** Writes a new file and compares what lies on the disk then. @throws OSError */
+/** Writes a new file, reads it back and compares. @throws OSError */
 function writeCompared(path: string, bytes: Uint8Array): void {
   writeNew(path, bytes, 0o644);
   const written = readCapped(path, bytes.length, { noFollow: true });
@@ -221,17 +221,17 @@ function result({ manifest, anchor }: SignedManifest) {
   return { ...releaseOf(manifest), platform: manifest.platform, anchor: anchor.override ?? ("built-in" as const) };
 }
 
-function kept(there: SignedManifest, offered: Release): InstallResult {
-  return { ...result(there), replaced: null, declined: releaseOf(offered) };
+function kept(current: SignedManifest, offered: Release): InstallResult {
+  return { ...result(current), replaced: null, declined: releaseOf(offered) };
 }
 
-function isOlder(offered: Release, there: SignedManifest | undefined): there is SignedManifest {
-  return there !== undefined && offered.release < there.manifest.release;
+function isOlder(offered: Release, current: SignedManifest | undefined): current is SignedManifest {
+  return current !== undefined && offered.release < current.manifest.release;
 }
 
-function refuseDowngrade(offered: Release, there: SignedManifest | undefined, allowed: boolean): void {
-  if (allowed || !isOlder(offered, there)) return;
-  const { version, release } = there.manifest;
+function refuseDowngrade(offered: Release, current: SignedManifest | undefined, allowed: boolean): void {
+  if (allowed || !isOlder(offered, current)) return;
+  const { version, release } = current.manifest;
   throw new ValueError(
     `release ${offered.release} (${offered.version}) is older than the installed ${release} (${version}); ` +
       "'--allow-downgrade' installs it all the same",
@@ -239,8 +239,8 @@ function refuseDowngrade(offered: Release, there: SignedManifest | undefined, al
 }
 
 /**
- * What is installed, by its signed manifest only. An install that does not verify counts as none: replacing it is what mends it,
- * and a number in installed.json that anyone could write must not stand in the way.
+ * The install's verified manifest. An install that does not verify counts as none: it is to be replaced, and the
+ * unsigned number in installed.json must not prevent that.
  */
 async function installed(
   dir: string,
@@ -252,8 +252,8 @@ async function installed(
 }
 
 /**
- * Removes what a killed install left; the caller holds the lock, so that none of it is in use. An install that was set aside and has
- * no successor yet goes back to its place.
+ * Removes the files of a killed install; the caller holds the lock, so that none is in use. An install that was renamed
+ * and not yet replaced is renamed back.
  */
 export function tidy(dir: string): void {
   for (const name of readdirSync(dirname(dir))) {

@@ -1,4 +1,4 @@
-/** The two native libraries of this process: the login checked, the install verified, both mapped once for each home. */
+/** The two native libraries: login checked, install verified, both mapped once per process and home. */
 import { availableParallelism } from "node:os";
 import { type Kernel, openKernel } from "../../ffi/ame_kernel.ts";
 import { type Environment, openRuntime } from "../../ffi/ty_runtime.ts";
@@ -14,9 +14,9 @@ export interface Native {
 }
 
 export interface NativeOptions {
-  /** Where SVC_HOME and the trust anchors are looked up; default: the process's own. */
+  /** The environment for SVC_HOME and the trust anchors; default: the process's own. */
   readonly env?: Env | undefined;
-  /** Gets the warnings of a login that is good: a licence in its days of grace, a clock gone back. */
+  /** Called with the warnings of a valid login: a licence in its days of grace, a clock set back. */
   readonly warn?: ((line: string) => void) | undefined;
 }
 
@@ -24,8 +24,8 @@ const opened = new Map<string, Promise<Native>>();
 
 /**
  * The verified libraries, mapped; the same ones for every call of this process with the same home.
- * @throws PermissionError if not logged in or the licence is not good; RuntimeError if the native runtime is missing or is not
- * what was signed; the message says which command mends it
+ * @throws PermissionError if not logged in or the licence is invalid; RuntimeError if the native runtime is missing or
+ *   does not verify; the message has the command that fixes it
  */
 export function verifiedNative(options: NativeOptions = {}): Promise<Native> {
   const home = svcHome(options.env);
@@ -46,12 +46,12 @@ async function openVerified(home: string, { env = process.env, warn }: NativeOpt
   try {
     return openNative(mapped);
   } finally {
-    // What is loaded stays loaded; the files that it came from are not needed any more.
+    // The libraries stay loaded; their files are not needed any more.
     mapped.close();
   }
 }
 
-/** Opens both libraries; one of another ABI version is a RuntimeError that says what to run. */
+/** Opens both libraries. @throws RuntimeError for another ABI version, with the command that fixes it */
 export function openNative(paths: LibraryPaths): Native {
   try {
     const kernel = openKernel(paths.kernelPath);

@@ -1,6 +1,6 @@
 /**
- * The licence beside the libraries, `runtime/<tag>/license.jwt`: a copy of the login's, which nothing reads. An install writes it,
- * and a login that leaves the install in place writes it again, so that the two agree.
+ * The licence beside the libraries, `runtime/<tag>/license.jwt`: a copy of the login's, which nothing reads. An install
+ * writes it, and a login that keeps the install updates it.
  */
 import { lstatSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,9 +11,9 @@ import { STAGING_PREFIX, tidy } from "./install.ts";
 import { permissionFaults } from "./permissions.ts";
 
 /**
- * Replaces the copy, mode 0600, so that a crash leaves the old one or the new one, whole. Where nothing is installed, nothing is written.
- * @throws PermissionError where others can write to its place; TimeoutError while another process installs; OSError. The old copy
- *   stands then.
+ * Replaces the copy atomically, mode 0600. Where nothing is installed, nothing is written.
+ * @throws PermissionError where others can write to its folder; TimeoutError while another process installs; OSError.
+ *   The old copy stands then.
  */
 export async function renewLicenseCopy(home: string, license: string): Promise<void> {
   const tag = platformTag();
@@ -23,10 +23,10 @@ export async function renewLicenseCopy(home: string, license: string): Promise<v
   if (!lstatSync(dir, { throwIfNoEntry: false })?.isDirectory()) return;
   const fault = permissionFaults(home, [dir])[0];
   if (fault) throw new PermissionError(fault);
-  // The lock of an install: an exchange of folders meanwhile would carry the new copy away with the old install.
+  // An install's lock: a concurrent exchange of folders would move the new copy away with the old install.
   await withLock(join(parent, ".lock"), () => {
     tidy(dir);
-    // Beside the install and not in it, where `runtime verify` would call a file that a killed login left unlisted.
+    // Beside the install and not in it, where `runtime verify` would report the file of a killed login as unlisted.
     const staged = join(parent, `${STAGING_PREFIX}${crypto.randomUUID()}`);
     try {
       writeNew(staged, new TextEncoder().encode(license), 0o600);

@@ -1,7 +1,7 @@
 /**
- * Which verified native build does this process map? Everything under SVC_HOME/runtime is untrusted: the folders on the way to it
- * are checked and the manifest's signature, and each library is read once; the bytes that were hashed are the bytes that are mapped.
- * The licence is the login's; the copy of it beside the libraries decides nothing.
+ * Maps the verified native libraries. Everything under SVC_HOME/runtime is untrusted: the permissions of its parent
+ * folders and the manifest's signature are checked, and each library is read once; the bytes that were hashed are the
+ * bytes that are mapped. The licence is the login's; the copy beside the libraries is not read.
  */
 import { abiVersion, type MappedBytes, mapVerified } from "../../ffi/system/map.ts";
 import type { License } from "../account/license.ts";
@@ -13,7 +13,7 @@ import { libraryArtifact } from "./bundle-manifest.ts";
 import { permissionFaults } from "./permissions.ts";
 import { readArtifact, readSigned, requirePlatform, type VerifiedArtifact } from "./signed.ts";
 
-/** What `dlopen` is given for each library. */
+/** The path of each library for `dlopen`. */
 export interface LibraryPaths {
   kernelPath: string;
   runtimePath: string;
@@ -31,9 +31,8 @@ export type AbiVersions = BuildInfo["abi"];
 /**
  * Reads and hashes the installed libraries and makes those bytes loadable.
  *
- * @param options.license no library is mapped without one that was verified
- * @throws RuntimeError where nothing is installed or something is not what was signed; PermissionError where others could have
- *   changed it
+ * @param options.license required, so that no library is mapped without a verified licence
+ * @throws RuntimeError where nothing is installed or a file does not verify; PermissionError where others can change it
  */
 export async function loadVerified(options: { home: string; env: Env; license: License }): Promise<MappedLibraries> {
   const { home, env } = options;
@@ -57,9 +56,9 @@ export async function loadVerified(options: { home: string; env: Env; license: L
 }
 
 /**
- * Loads a library from its verified bytes, asks its ABI version and unloads it again.
+ * Loads a library from its verified bytes, reads its ABI version and unloads it again.
  * @returns the version, which is the one in `expected`
- * @throws RuntimeError where it cannot be loaded or answers with another version
+ * @throws RuntimeError where it cannot be loaded or has another version
  */
 export function requireAbi(library: VerifiedArtifact, expected: AbiVersions): number {
   const role = library.artifact.role === "kernel" ? "kernel" : "runtime";

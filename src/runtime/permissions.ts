@@ -1,10 +1,11 @@
 /**
- * Could someone else have put these files here? Every folder from the root of the file system down to the install must belong to
- * us or to root and be closed to other writers; below SVC_HOME there are no links at all, above it a link counts as what it names.
+ * Whether another user could have written these files. Every folder from the root of the file system down to the
+ * install must belong to this user or to root and be closed to other writers; below SVC_HOME links are refused, above
+ * it they are followed.
  *
- * This is sshd's rule for a home folder, with two concessions above SVC_HOME: a folder like /tmp, open to all but sticky, protects
- * what is in it; and a group that has our own number is the private group that many systems give every user.
- * An attacker with our own user id is out of scope: such a one can replace the executable that checks.
+ * This is sshd's rule for a home folder, with two concessions above SVC_HOME: a sticky folder like /tmp, open to all,
+ * protects its entries; and a group with the user's own number is the private group that many systems give every user.
+ * An attacker with the same user id is out of scope: that one can replace the executable that checks.
  */
 import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -12,15 +13,15 @@ import { shellPath } from "../durable.ts";
 
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
-/** Links that may follow one another on the way to SVC_HOME; Linux gives up at the same number. */
+/** Links followed on the way to SVC_HOME; Linux has the same limit. */
 const LINKS_MAX = 40;
 
 /**
- * Says what is wrong with the way to an install and with what is in it.
+ * Checks the permissions of an install, its files and its parent folders.
  *
  * @param root  SVC_HOME
  * @param paths folders and files under it, absolute; the folders between are examined too
- * @returns one sentence for each fault, each with what mends it; empty where all is well
+ * @returns one sentence for each fault, with its remedy; empty where all is well
  */
 export function permissionFaults(root: string, paths: string[]): string[] {
   const home = resolve(root);
@@ -74,8 +75,8 @@ function parentFaults(home: string): string[] {
     if (!ours(stat) && (isHome || !unmapped(stat))) {
       faults.push(`${name} belongs to another user: set SVC_HOME to a folder of your own`);
     } else if (stat.mode & OTHERS_WRITE && !(stat.mode & STICKY && !isHome) && !privateGroup(stat)) {
-      const mend = isHome ? `run chmod go-w ${shellPath(home, home)}` : "close it to others, or move SVC_HOME";
-      faults.push(`others can write to ${name}: ${mend}`);
+      const remedy = isHome ? `run chmod go-w ${shellPath(home, home)}` : "close it to others, or move SVC_HOME";
+      faults.push(`others can write to ${name}: ${remedy}`);
     }
   }
 }
@@ -84,14 +85,14 @@ function ours(stat: Stats): boolean {
   return stat.uid === 0 || stat.uid === process.getuid?.();
 }
 
-/** Writable by the group only, and the group is the one that bears our own number. */
+/** Whether only the group can write beside the owner, and it is this user's own group. */
 function privateGroup(stat: Stats): boolean {
   return (stat.mode & 0o002) === 0 && stat.gid === process.getgid?.() && stat.gid === process.getuid?.();
 }
 
 /**
- * In a container with user ids of its own, root outside is shown as the overflow id: `/` belongs to "nobody" and nobody in here
- * can act as that user. Believed only above SVC_HOME, and only where such a mapping is really in force.
+ * In a container with its own user ids, the host's root is shown as the overflow id ("nobody"), as which no process
+ * inside can act. Accepted only above SVC_HOME, and only where such a mapping is in force.
  */
 function unmapped(stat: Stats): boolean {
   try {

@@ -1,6 +1,6 @@
 /**
- * What is trusted of a bundle or an install: a manifest whose signature is good, and bytes that have a hash of the manifest. Each is
- * a type that only its check makes, so that what was checked is passed on, and the same bytes are not checked again.
+ * The trusted parts of a bundle or an install: a manifest with a valid signature, and bytes with a hash in the
+ * manifest. Each is a type that only its check makes, so that it is passed on and the same bytes are not checked again.
  */
 import { readCapped } from "../durable.ts";
 import { RuntimeError, SvcError } from "../errors.ts";
@@ -11,17 +11,17 @@ import { type Artifact, parseManifest, type RuntimeManifest, sha256 } from "./bu
 
 declare const verified: unique symbol;
 
-/** A manifest whose signature was found good; only `verifyManifest` makes one. */
+/** A manifest with a verified signature; only `verifyManifest` makes one. */
 export interface SignedManifest {
   readonly [verified]: "signature";
   readonly manifest: RuntimeManifest;
-  /** The exact bytes that were signed, their signature, and the key that it fits. */
+  /** The exact signed bytes, their signature, and the key that verified it. */
   readonly bytes: Uint8Array;
   readonly signature: Uint8Array;
   readonly anchor: ReleaseAnchor;
 }
 
-/** Bytes that were found to have the size and the hash that a manifest gives an artifact; only `verifyArtifact` makes them. */
+/** An artifact's bytes, size and hash verified; only `verifyArtifact` makes one. */
 export interface VerifiedArtifact {
   readonly [verified]: "hash";
   readonly artifact: Artifact;
@@ -29,9 +29,10 @@ export interface VerifiedArtifact {
 }
 
 /**
- * Checks a manifest's signature, then reads it.
- * @param known one that this process has verified: where it has the same bytes and the same key, that was enough
- * @throws RuntimeError where the signature does not fit or the manifest cannot be used; ValueError for an anchor that is no key
+ * Verifies a manifest's signature, then parses it.
+ * @param known one that this process has verified: returned where bytes, signature and key are the same
+ * @throws RuntimeError where the signature does not fit or the manifest cannot be used; ValueError for an anchor that
+ * is no key
  */
 export async function verifyManifest(
   bytes: Uint8Array,
@@ -50,7 +51,7 @@ export async function verifyManifest(
   return { manifest: parseManifest(bytes), bytes, signature, anchor } as SignedManifest;
 }
 
-/** An artifact's bytes as such where they have its size and hash, else undefined. */
+/** Verifies an artifact's size and hash; undefined where they differ. */
 export function verifyArtifact(artifact: Artifact, bytes: Uint8Array): VerifiedArtifact | undefined {
   const fits = bytes.length === artifact.size_bytes && sha256(bytes) === artifact.sha256;
   return fits ? ({ artifact, bytes } as VerifiedArtifact) : undefined;
@@ -90,7 +91,7 @@ export async function readSigned(
   return signed;
 }
 
-/** The bytes of an installed artifact, read once, if they are what was signed. @throws RuntimeError naming the file */
+/** The verified bytes of an installed artifact, read once. @throws RuntimeError naming the file */
 export function readArtifact(dir: string, artifact: Artifact): VerifiedArtifact {
   const bytes = readPart(dir, artifact.name, artifact.size_bytes);
   if (!bytes) throw notVerified(`${artifact.name} is missing`);
@@ -99,7 +100,7 @@ export function readArtifact(dir: string, artifact: Artifact): VerifiedArtifact 
   return found;
 }
 
-/** A file of the install, never through a link; one that is too large or no regular file is not what was signed either. */
+/** A file of the install, never through a link; one that is too large or no regular file does not verify. */
 function readPart(dir: string, name: string, maxBytes: number): Uint8Array | undefined {
   try {
     return readCapped(`${dir}/${name}`, maxBytes, { noFollow: true });

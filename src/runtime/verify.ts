@@ -1,4 +1,4 @@
-/** Is the install what was signed, would it load, and is there a login? `svc runtime verify` prints this report. */
+/** The report of `svc runtime verify`: whether the install verifies and would load, and whether there is a login. */
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { buildInfo } from "../build-info.ts";
@@ -11,25 +11,25 @@ import { type AbiVersions, requireAbi } from "./load.ts";
 import { permissionFaults } from "./permissions.ts";
 import { readArtifact, readSigned, requirePlatform } from "./signed.ts";
 
-/** One question and its answer. `name` is stable and may be relied on; `detail` is a sentence. */
+/** One check and its outcome. `name` is stable; `detail` is a sentence. */
 export interface VerifyCheck {
   name: string;
   ok: boolean;
   detail: string;
 }
 
-/** What was found, for text and for `--json`. */
+/** The outcome of all checks, for text and for `--json`. */
 export interface VerifyReport {
-  /** Every check that was made is ok. */
+  /** Every check is ok. */
   ok: boolean;
-  /** Something is there to be checked. */
+  /** Whether there is an install. */
   installed: boolean;
   /** Null where no runtime is built for this machine. */
   platform: PlatformTag | null;
-  /** From the manifest; null where its signature does not fit. */
+  /** From the manifest; null where its signature is invalid. */
   version: string | null;
   release: number | null;
-  /** Which key the signature was checked with: "built-in", or the variable that replaces it. */
+  /** The key of the signature check: "built-in", or the variable that replaces it. */
   anchor: "built-in" | "SVC_RELEASE_PUBKEY" | "SVC_RELEASE_PUBKEY_FILE";
   checks: VerifyCheck[];
 }
@@ -37,15 +37,15 @@ export interface VerifyReport {
 export interface VerifyOptions {
   home: string;
   env: Env;
-  /** Throws where the licence of this machine's login is not good. Absent: the licence is not among the checks. */
+  /** Throws where the licence of this machine's login is invalid. Absent: not checked. */
   checkLicense?: () => Promise<unknown>;
-  /** Throws where the tools would refuse for want of a login. Absent: the login is not among the checks. */
+  /** Throws where the tools would refuse for lack of a login. Absent: not checked. */
   checkLogin?: () => Promise<unknown>;
   /** Default: those of this build. */
   abi?: AbiVersions;
 }
 
-/** Checks the install, the licence and the login. Whatever is wrong is in the report; it never throws. */
+/** Checks the install, the licence and the login. Never throws: failures are in the report. */
 export async function verifyInstalled(options: VerifyOptions): Promise<VerifyReport> {
   const { home, checkLicense, checkLogin } = options;
   const anchor = attempt(() => releaseAnchor(options.env));
@@ -77,7 +77,9 @@ export async function verifyInstalled(options: VerifyOptions): Promise<VerifyRep
   return report;
 }
 
-/** Signature, hashes, stray files, ABI; each library is read and hashed once, and those bytes are asked for their ABI version. */
+/**
+ * Checks signature, hashes, stray files and ABI; each library is read once, and the hashed bytes are the ones loaded.
+ */
 async function checkSigned(
   dir: string,
   tag: PlatformTag,
@@ -91,7 +93,7 @@ async function checkSigned(
     ? `the key in ${anchor.override} (it replaces the built-in one)`
     : "the built-in release key";
   add("signature", signed, `telys_manifest.json is signed by ${key}`);
-  if (signed.value === undefined) return; // without a signature nothing that the manifest says is worth a check
+  if (signed.value === undefined) return; // an unsigned manifest proves nothing
   const { manifest } = signed.value;
   report.version = manifest.version;
   report.release = manifest.release;
@@ -108,7 +110,9 @@ async function checkSigned(
   for (const [name, answered] of answers) add(`abi ${name}`, answered, `version ${answered.value}`);
 }
 
-/** The install of this machine's platform. @throws RuntimeError where there is none; OSError where that cannot be told */
+/**
+ * The install of this machine's platform. @throws RuntimeError where there is none; OSError where it cannot be examined
+ */
 function findInstall(home: string) {
   const tag = requirePlatform();
   const paths = runtimePaths(home, tag);
@@ -126,9 +130,9 @@ function findInstall(home: string) {
 }
 
 /**
- * The copy of the licence is a secret like the licence itself. Nothing is decided by what it says, so that anything may lie in its
- * place, a link too.
- * @throws PermissionError where others can write to the install or to the way there, or reach the copy
+ * The copy of the licence is a secret like the licence itself. It is never read, so anything else, even a link, may be
+ * in its place.
+ * @throws PermissionError where others can write to the install or its parent folders, or read the copy
  */
 function requireClosed(dir: string, copy: string, home: string): void {
   const faults = permissionFaults(home, [dir, ...everythingIn(dir).filter((path) => path !== copy)]);
@@ -139,12 +143,12 @@ function requireClosed(dir: string, copy: string, home: string): void {
   if (faults.length > 0) throw new PermissionError(faults.join("; "));
 }
 
-/** What an install writes beside the artifacts. */
+/** The files of an install beside the artifacts. */
 const OWN_FILES = ["telys_manifest.json", "telys_manifest.sig", "license.jwt", "installed.json"];
 
 /**
- * Refuses a file that neither the manifest names nor an install writes: under pysite every Python program that uses the install could
- * import it. Python's own `__pycache__` is left alone.
+ * Refuses a file that neither the manifest lists nor an install writes: below pysite any Python program that uses the
+ * install could import it. Python's own `__pycache__` is ignored.
  * @throws RuntimeError
  */
 function requireListed(dir: string, manifest: RuntimeManifest): void {
@@ -189,7 +193,7 @@ async function attemptAsync<T>(action: () => Promise<T>): Promise<Outcome<T>> {
   }
 }
 
-/** The message without its type: a check's name says already what failed. */
+/** The message without its type: the check's name tells what failed. */
 function sentence(error: unknown): string {
   return errorLine(error).replace(/^[A-Za-z]+: (?:internal error: )?/, "");
 }

@@ -1,37 +1,37 @@
-/** What a tuner is given: what a collection is like, a stopwatch on it, and the way to a complete plan. Nothing here changes anything. */
+/** A tuner's context: a collection's figures, measured search times, and complete plans. Read-only. */
 import type { Watch } from "../../ffi/ty_collection.ts";
 import type { Collection } from "../store/collection.ts";
 import { type Expected, type IvfPlan, type Plan, sealed, shortHash } from "./plan.ts";
 
-/** Decides how a collection should be searched. */
+/** Plans how a collection is searched. */
 export interface Tuner {
   /** Written into the manifest (`applied_tuner`) and into every plan. */
   readonly name: string;
-  /** Measures and decides. Must not change the collection: whether the plan is applied is its caller's affair. */
+  /** Measures and decides. Must not change the collection: the caller applies the plan. */
   plan(context: TuningContext): Promise<Plan> | Plan;
 }
 
-/** The part of a plan that a tuner has to think about. */
+/** The part of a plan that a tuner decides. */
 export interface Decision {
   /** The collection's default recall from then on, above 0 and at most 1; 1 is exact. */
   targetRecall: number;
   /** Whether an IVF index is wanted, and from how many rows in a partition. */
   ivf: { enabled: boolean; minRows: number };
-  /** What `measure` answered. */
+  /** The result of `measure`. */
   expected: Expected;
   /** Each step of the decision as a sentence. */
   trace: readonly string[];
-  /** What the tuner was held to, by name. */
+  /** The tuner's constraints, by name. */
   constraints?: Record<string, number>;
-  /** Rows at which an exact search would become too slow; left out where the tuner does not know. */
+  /** Rows at which an exact search would become too slow; omitted where unknown. */
   exactCrossoverRows?: number;
 }
 
 const K = 10;
-const QUESTIONS = 48;
+const QUERIES = 48;
 const SEED = 20_260_101;
 
-/** One look at a collection by one tuner. */
+/** A tuner's view of a collection. */
 export class TuningContext {
   private readonly counters;
 
@@ -63,7 +63,7 @@ export class TuningContext {
     return this.counters.base_rows;
   }
 
-  /** Rows that came since the base was written, dead ones too. */
+  /** Rows added since the base was written, dead ones too. */
   get deltaRows(): number {
     return this.counters.delta_rows;
   }
@@ -74,8 +74,8 @@ export class TuningContext {
   }
 
   /**
-   * The most that rows of a partition have moved from its IVF lists, as a ratio of mean squared distances: 1 for a fresh index, more as
-   * compactions give rows to lists that were not made for them. 0 without an index.
+   * The largest drift of a partition from its IVF index, as a ratio of mean squared distances of rows to their
+   * centroids: 1 for a fresh index, more as compactions assign rows to lists trained without them. 0 without an index.
    */
   get drift(): number {
     return this.inner.partitions().reduce((most, { drift }) => Math.max(most, drift), 0);
@@ -92,14 +92,14 @@ export class TuningContext {
   }
 
   /**
-   * Times 48 searches for ten rows, with the collection's own vectors as questions, and compares their answers with the exact ones.
+   * Times 48 searches with top-k 10, the collection's own vectors as queries, and compares the hits with exact ones.
    * @param targetRecall 1 is exact; below 1 an IVF index that is built is used
    */
   measure(targetRecall: number): Promise<Expected> {
     return measure(this.inner, targetRecall, this.watch);
   }
 
-  /** A whole plan around a decision: what it is of, the partitions and the hashes are filled in. */
+  /** A complete plan from a decision, with names, partitions and hashes filled in. */
   complete({ targetRecall, ivf, expected, trace, constraints, exactCrossoverRows }: Decision): Plan {
     return sealed({
       collection: this.collection,
@@ -125,7 +125,7 @@ export class TuningContext {
 
 async function measure(collection: Collection, targetRecall: number, watch: Watch): Promise<Expected> {
   const dim = collection.schema.dim;
-  const vectors = collection.sample(QUESTIONS, SEED);
+  const vectors = collection.sample(QUERIES, SEED);
   const times: number[] = [];
   let found = 0;
   let wanted = 0;

@@ -1,12 +1,12 @@
-/** Approximate indexes where partitions are large enough for one; where none is, nothing is touched. */
+/** Builds approximate indexes where partitions are large enough; changes nothing where none is. */
 import type { Watch } from "../../ffi/ty_collection.ts";
 import { shown } from "../checks/kinds.ts";
 import { CancelledError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
 
-/** What a build came to. */
+/** The result of a build. */
 export interface IvfBuilt {
-  /** Whether there was a partition to build for. */
+  /** Whether any partition was large enough. */
   built: boolean;
   /** Partitions that have an index now. */
   partitions: number;
@@ -15,9 +15,9 @@ export interface IvfBuilt {
 }
 
 /**
- * Builds an index for each partition of at least `minRows` rows and makes its recall the collection's default. Saves what is staged in any
- * case. Where no partition is large enough the base, its indexes and the default stay as they are: a default below 1 would say of exact
- * answers that they may miss something.
+ * Builds an index for each partition of at least `minRows` rows and makes its recall the collection's default. Saves
+ * staged changes in any case. Where no partition is large enough the base, its indexes and the default stay: a default
+ * below 1 would report exact results as approximate.
  */
 export async function buildIvf(
   collection: Collection,
@@ -30,12 +30,12 @@ export async function buildIvf(
     throw new CancelledError(`the call was cancelled; collection ${shown(collection.name)} stands as last saved`);
   };
   refuseCancelled();
-  // Behind the changes that wait in line, which may be what makes a partition large.
+  // Queued changes first: they may make a partition large enough.
   await collection.save();
   refuseCancelled();
   const partitions = collection.partitions();
   const largest = partitions.reduce((most, { rows }) => Math.max(most, rows), 0);
-  // A partition without rows gets no index, whatever is asked.
+  // A partition without rows gets no index, whatever `minRows` is.
   if (largest < Math.max(1, minRows)) {
     return { built: false, partitions: partitions.filter(({ nlist }) => nlist > 0).length, largest };
   }

@@ -1,18 +1,18 @@
 /**
- * The tuner that is built in. Decides by measurement whether a collection wants an IVF index: exact search as long as it keeps within a
- * latency budget, since it is never wrong; a calibrated index beyond.
+ * The built-in tuner. Decides by measurement whether a collection needs an IVF index: exact search within a latency
+ * budget, since its recall is 1; a calibrated index beyond.
  */
 import { RECALL, readNumber } from "../checks/numbers.ts";
 import type { Tuner, TuningContext } from "./context.ts";
 import type { Expected, Plan } from "./plan.ts";
 
-/** A search that takes longer than this is worth approximating: an agent asks several questions a step. */
+/** A slower search is worth approximating: an agent sends several queries a step. */
 const LATENCY_BUDGET_MS = 10;
 const RECALL_FLOOR = 0.98;
-/** Partitions below this are scanned in well under a millisecond; an index would only cost. */
+/** Smaller partitions are scanned in well under a millisecond; an index would not pay. */
 const IVF_MIN_ROWS = 20_000;
 
-/** What a search may cost, and how much it may miss. */
+/** A search's latency budget and recall floor. */
 export interface LatencyBudgetOptions {
   /** Milliseconds that an exact search may take at the median, above 0 (10). */
   budgetMs?: number | undefined;
@@ -78,18 +78,23 @@ export class LatencyBudgetTuner implements Tuner {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** A delta is read in full by every question, whatever the index: beyond this share of the base it costs more than the lists. */
+/** Every query scans the whole delta, with any index: beyond this share of the base it costs more than the lists. */
 const DELTA_SHARE = 0.1;
-/** Rows this much farther from their centroids, as a ratio of mean squares, are read for nothing too often. A judgement: rows of which half lie in new clusters come to 7.9. */
+/**
+ * Drift (see `TuningContext.drift`) beyond which lists hold too many rows that are read in vain. An estimate: with half
+ * of the rows in new clusters it is 7.9.
+ */
 const DRIFT_MOST = 1.25;
 
-/** What has become of an IVF index since it was built, as advice; undefined where there is none, or all is well. */
+/** Advice on an IVF index that rows have drifted from; undefined where there is no index, or all is well. */
 function driftOf({ drift, baseRows, deltaRows }: TuningContext): string | undefined {
   if (drift === 0) return undefined;
   if (drift >= DRIFT_MOST) {
     const times = Math.round(drift * 100) / 100;
-    return `rows lie ${times} times as far from their IVF lists as when those were made (mean squares): svc_build_ivf makes them anew`;
+    const drifted = `rows lie ${times} times as far from their IVF lists as when those were made (mean squares)`;
+    return `${drifted}: svc_build_ivf makes them anew`;
   }
   if (deltaRows <= baseRows * DELTA_SHARE) return undefined;
-  return `${deltaRows} rows beside the ${baseRows} of the IVF index are read by every question: svc_compact gives them to its lists`;
+  const beside = `${deltaRows} rows beside the ${baseRows} of the IVF index`;
+  return `${beside} are read by every query: svc_compact gives them to its lists`;
 }

@@ -1,4 +1,4 @@
-/** What a tuner found out about a collection and would do with it. Field names are the tool's, so they are snake_case. */
+/** A tuner's findings and plan for a collection. Field names are the tool's, so they are snake_case. */
 
 import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
@@ -13,7 +13,7 @@ export interface IvfPlan {
   partitions: { key: string | number | boolean | null; rows: number; nlist: number; nprobe: number }[];
 }
 
-/** Figures measured on the collection with the plan's index as it stands now. */
+/** Figures measured on the collection with its present index. */
 export interface Expected {
   p50_ms: number;
   p95_ms: number;
@@ -21,9 +21,9 @@ export interface Expected {
   recall_at_k: number;
 }
 
-/** A tuning plan. Applying it needs `collection`, `tuner`, `target_recall` and `ivf`; the rest is there to be read. */
+/** A tuning plan. Applying it needs `collection`, `tuner`, `target_recall` and `ivf`; the rest is for information. */
 export interface Plan {
-  /** Name of the collection that it is for. */
+  /** Name of its collection. */
   collection: string;
   /** Name of the tuner that made it. */
   tuner: string;
@@ -33,24 +33,24 @@ export interface Plan {
   exact_crossover_rows: number;
   ivf: IvfPlan;
   expected: Expected;
-  /** What the tuner was held to: `latency_budget_ms` and `recall_floor` of the one that is built in. */
+  /** The tuner's constraints: `latency_budget_ms` and `recall_floor` of the built-in one. */
   constraints: Record<string, number>;
   /** Each step of the decision as a sentence. */
   decision_trace: string[];
-  /** Identifies what was measured: collection, generation, rows. */
+  /** Identifies the measured state: collection, generation, rows, dimension. */
   workload_hash: string;
   engine: string;
-  /** Stands for everything above. */
+  /** Hash of all fields above. */
   plan_id: string;
 }
 
-/** The plan with the id that belongs to what it says now. */
+/** The plan with the id of its present content. */
 export function sealed({ plan_id: _, ...plan }: Omit<Plan, "plan_id"> & { plan_id?: string }): Plan {
   return { ...plan, plan_id: shortHash(plan) };
 }
 
 /**
- * Refuses a plan that cannot be carried out on a collection: it may come from a tuner of somebody's own, or from a file.
+ * Refuses a plan that cannot be applied to a collection: it may come from a caller's own tuner, or from a file.
  * @throws ValueError that names the field
  */
 export function checkPlan(plan: Plan, collection: string): Plan {
@@ -70,7 +70,8 @@ export function checkPlan(plan: Plan, collection: string): Plan {
   if (!isShare(ivf.target_recall)) throw refuse(`ivf.target_recall is ${ivf.target_recall}; ${A_SHARE}`);
   if (ivf.enabled && plan.target_recall < 1 && plan.target_recall > ivf.target_recall) {
     throw refuse(
-      `target_recall ${plan.target_recall} is above ivf.target_recall ${ivf.target_recall}, so no search would use the index`,
+      `target_recall ${plan.target_recall} is above ivf.target_recall ${ivf.target_recall}, ` +
+        "so no search would use the index",
     );
   }
   const trace: unknown = plan.decision_trace;
@@ -80,7 +81,7 @@ export function checkPlan(plan: Plan, collection: string): Plan {
   return plan;
 }
 
-/** Sixteen hex digits that stand for a value. */
+/** Sixteen hex digits of a value's hash. */
 export function shortHash(value: unknown): string {
   return new Bun.CryptoHasher("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
 }

@@ -1,4 +1,4 @@
-/** From a tuner's plan to a collection that is searched by it. */
+/** Makes a tuner's plan and applies it to a collection. */
 import type { Watch } from "../../ffi/ty_collection.ts";
 import type { Collection } from "../store/collection.ts";
 import { type Tuner, TuningContext } from "./context.ts";
@@ -7,10 +7,10 @@ import { LatencyBudgetTuner } from "./latency-budget.ts";
 import { checkPlan, type Plan, sealed } from "./plan.ts";
 
 /**
- * Has a tuner plan, and applies the plan, but for a dry run.
+ * Calls a tuner and applies its plan, except in a dry run.
  *
- * @param dryRun true: plan only. false: apply whatever the plan is. undefined: apply where it changes how searches run.
- * @returns the plan; applied, its figures are those measured afterwards
+ * @param dryRun true: plan only. false: always apply. undefined: apply where it changes how searches run.
+ * @returns the plan; after applying with the figures measured afterwards
  * @throws ValueError where the tuner's plan cannot be carried out
  */
 export async function tune(
@@ -28,10 +28,10 @@ export async function tune(
 }
 
 /**
- * Builds the index that a plan wants, makes its recall the collection's default and notes the tuner in the manifest. Saves.
+ * Builds a plan's index, makes its recall the collection's default and records the tuner in the manifest. Saves.
  *
- * @returns the plan with what was done, and with partitions and figures as they are afterwards
- * @throws ValueError that says what is wrong with the plan; nothing was changed then
+ * @returns the plan with its applied steps, and with partitions and figures as they are afterwards
+ * @throws ValueError for an invalid plan; nothing was changed then
  */
 export async function applyPlan(collection: Collection, plan: Plan, watch: Watch): Promise<Plan> {
   const { tuner, target_recall, ivf } = checkPlan(plan, collection.name);

@@ -55,7 +55,7 @@ describe("the tuner that is built in", () => {
     const far = unitVectors(1000, DIM, random(7)).map((x) => 4 * x);
     await c.add(far);
     expect(await advice()).toEqual([
-      "1000 rows beside the 2000 of the IVF index are read by every question: svc_compact gives them to its lists",
+      "1000 rows beside the 2000 of the IVF index are read by every query: svc_compact gives them to its lists",
     ]);
     await c.compact();
     const [step] = await advice();
