@@ -1,15 +1,17 @@
-/** Gathers rows and deletions into durable transactions of a bounded size, and tells which files each one settled. */
+/**
+ * Collects rows and deletions into durable transactions of a bounded size, and reports when a file's rows are durable.
+ */
 import type { Row, RowSink } from "./sink.ts";
 
 /**
- * A transaction costs a fixed number of syncs and one new id map, so a repository of 80 MB wants tens of them, not
- * hundreds; memory and the time until a cancel is obeyed want them small.
+ * A transaction costs a fixed number of syncs and one new id map, so a repository of 80 MB needs tens of them, not
+ * hundreds; larger ones cost memory and delay a cancel.
  */
 const BATCH_ROWS_MAX = 2048;
 const BATCH_TEXT_MAX = 4 * 1024 * 1024;
 
 export class Batch {
-  /** As the sink counted them: rows that are new or replaced, and rows that were live and now are not. */
+  /** As the sink counted them: rows that are new or replaced, and live rows that were deleted. */
   upserted = 0;
   deleted = 0;
 
@@ -18,7 +20,7 @@ export class Batch {
   private textLength = 0;
   private settlements: (() => void)[] = [];
 
-  /** `before` runs ahead of the first transaction, `after` behind each. */
+  /** @param before called before each transaction @param after called after each */
   constructor(
     private readonly sink: RowSink,
     private readonly before: () => Promise<void>,
@@ -37,7 +39,7 @@ export class Batch {
     await this.flushIfFull();
   }
 
-  /** `done` is called once everything handed over so far is durable. */
+  /** Calls `done` once every row and deletion added so far is durable. */
   settle(done: () => void): void {
     if (this.isEmpty) done();
     else this.settlements.push(done);

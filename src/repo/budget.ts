@@ -1,16 +1,16 @@
-/** Files that are found before they are read, where there is a deadline: a second's work. */
+/** Files found before they are read, where there is a deadline: a second's work. */
 const ROUND_FILES_MAX = 1000;
 
-/** Paths that are looked at past the deadline for a first file to read: a large tree with nothing to read in it must end, too. */
+/** Paths visited past the deadline in search of a first file to read: a large tree without any must end, too. */
 const LATE_PATHS_MAX = 1000;
 
-/** What a call may take, counted from when this is made, and what it has taken. */
+/** A call's limits on files and time, from its construction, and its progress. */
 export class Budget {
-  /** Files that the walk found to be read. */
+  /** Files to read that the walk found. */
   found = 0;
   /** Files that were tried. */
   tried = 0;
-  /** Files about which something is known by that: all but those that cannot be read for now. */
+  /** Tried files, except those that could not be read this time. */
   settled = 0;
   /** Files that were chunked. */
   chunked = 0;
@@ -38,16 +38,16 @@ export class Budget {
     return this.hasDeadline ? this.deadline - performance.now() : Number.POSITIVE_INFINITY;
   }
 
-  /** Files to find before they are read. Without a limit it is all of them: then fingerprints are voided on disk once only. */
+  /** Files to find before they are read. Without a limit all: then fingerprints are voided on disk only once. */
   get roundFilesMax(): number {
     const files = this.maxFiles > 0 ? this.maxFiles - this.chunked : Number.POSITIVE_INFINITY;
     return this.hasDeadline ? Math.min(files, ROUND_FILES_MAX) : files;
   }
 
   /**
-   * Whether no further path may be looked at. One file at least is read in each call, or a deadline shorter than the walk
-   * would never let it end.
-   * @param waiting files that were found and not yet read
+   * Whether no further path may be visited. Each call reads at least one file: otherwise indexing would never finish
+   * with a deadline shorter than the walk.
+   * @param waiting files found and not yet read
    */
   isSpent(waiting: number): boolean {
     if (this.maxFiles > 0 && this.chunked >= this.maxFiles) return true;

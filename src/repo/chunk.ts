@@ -1,7 +1,6 @@
 /**
- * A file's text as pieces that are each worth finding: windows of lines that overlap, or the file as one. Lines are
- * numbered from 1 and ranges include both ends, as editors and compilers count. `\r\n` is kept: it ends with the `\n`
- * that counts.
+ * Splits a file's text into chunks: overlapping windows of lines, or the file as one. Lines are numbered from 1 and
+ * ranges include both ends, as in editors and compilers. A line ends with `\n`; a `\r` before it is kept.
  */
 import { ValueError } from "../errors.ts";
 
@@ -16,17 +15,18 @@ export interface ChunkOptions {
 
 export const CHUNK_DEFAULTS: ChunkOptions = { mode: "windowed", windowLines: 48, windowOverlapLines: 8 };
 
-/** UTF-8 bytes of text in one chunk. Long windows are cut at lines, a longer line (minified code) into numbered pieces. */
+/**
+ * UTF-8 bytes of text in one chunk. Long windows are cut at lines, a longer line (minified code) into numbered pieces.
+ */
 export const CHUNK_BYTES_MAX = 64 * 1024;
 
 /**
- * Part of what a fingerprint remembers: raise it when the same file would give other chunks, and everything is re-
- * chunked.
+ * Part of every fingerprint: raise it when the same file would give other chunks, and all files are chunked again.
  */
 export const CHUNKER_VERSION = 1;
 
 export interface Chunk {
-  /** The lines as they stand in the file, line ends included. */
+  /** The lines as in the file, line ends included. */
   text: string;
   startLine: number;
   endLine: number;
@@ -34,7 +34,7 @@ export interface Chunk {
   piece?: number;
 }
 
-/** Refuses options that make no sense, naming the argument as callers of `svc_index_repo` write it. */
+/** Checks the options. @throws ValueError with the argument's name in `svc_index_repo` */
 export function checkChunkOptions(options: ChunkOptions): void {
   const { mode, windowLines, windowOverlapLines } = options;
   if (mode !== "windowed" && mode !== "file") throw new ValueError(`mode '${mode}' is not one of 'windowed', 'file'`);
@@ -46,12 +46,13 @@ export function checkChunkOptions(options: ChunkOptions): void {
   }
   if (windowOverlapLines >= windowLines) {
     throw new ValueError(
-      `window_overlap_lines (${windowOverlapLines}) must be less than window_lines (${windowLines}): windows would not advance`,
+      `window_overlap_lines (${windowOverlapLines}) must be less than window_lines (${windowLines}): ` +
+        "windows would not advance",
     );
   }
 }
 
-/** Bytes of a source file as text: a byte order mark is dropped, what is not UTF-8 becomes U+FFFD. */
+/** Bytes of a source file as text: a byte order mark is dropped, invalid UTF-8 becomes U+FFFD. */
 export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder("utf-8").decode(bytes);
 }
@@ -69,17 +70,17 @@ export function splitLines(text: string): string[] {
   return lines;
 }
 
-/** The chunks of a text in order. The options are taken as checked; an empty or blank text has none. */
+/** The chunks of a text in order; none for a blank text. The options must have been checked. */
 export function chunkText(text: string, options: ChunkOptions): Chunk[] {
   const lines = splitLines(text);
-  // Blank lines at the end would make a last window with nothing new to find.
+  // Blank lines at the end would make a last window without new text.
   let count = lines.length;
   while (count > 0 && lines[count - 1]!.trim() === "") count--;
 
   const chunks: Chunk[] = [];
   let from = 0;
   for (let at = 0; at <= count; at++) {
-    // A line too long for a chunk bounds the windows on both sides: inside an overlap it would be repeated with each.
+    // A line too long for a chunk separates windows: inside an overlap it would be repeated.
     const tooLong = at < count && isTooLong(lines[at]!);
     if (at < count && !tooLong) continue;
     chunkRun(lines, from, at, options, chunks);
@@ -99,7 +100,7 @@ export function splitLongLine(line: string): string[] {
   const pieces: string[] = [];
   let start = 0;
   while (start < line.length) {
-    // A third of the bytes in UTF-16 units always fits, and for most text a walk from there is short.
+    // A third of the bytes in UTF-16 units always fits; the rest is filled in steps.
     let end = Math.min(line.length, start + Math.floor(CHUNK_BYTES_MAX / 3));
     let bytes = utf8Length(line.slice(start, end));
     while (end < line.length) {
@@ -127,7 +128,7 @@ function chunkRun(lines: string[], from: number, to: number, options: ChunkOptio
   }
 }
 
-/** One window, cut at lines wherever it would outgrow a chunk. */
+/** One window, cut at lines where it would exceed a chunk. */
 function pushBounded(lines: string[], start: number, end: number, chunks: Chunk[]): void {
   let first = start;
   let bytes = 0;
@@ -144,7 +145,7 @@ function pushBounded(lines: string[], start: number, end: number, chunks: Chunk[
 }
 
 function isTooLong(line: string): boolean {
-  // Three bytes are the most that a UTF-16 unit takes, so nearly every line is answered without counting.
+  // A UTF-16 unit takes at most three bytes, so nearly every line needs no counting.
   return line.length * 3 > CHUNK_BYTES_MAX && utf8Length(line) > CHUNK_BYTES_MAX;
 }
 

@@ -1,4 +1,4 @@
-/** What one path below a root is: a file worth reading, a folder to enter, or something to leave out and count. */
+/** Classifies paths below a root: a file to read, a directory to enter, or an entry to skip and count. */
 import { lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
 import { REPO_FILE_BYTES_MAX } from "../limits.ts";
@@ -12,7 +12,7 @@ export interface WalkFile extends FileStamp {
   path: string;
 }
 
-/** Files left out, by reason. A file that cannot be judged without reading it (`binary`) is counted by the reader. */
+/** Files skipped, by reason. The reader counts those recognised only by reading (`binary`). */
 export interface SkipCounts {
   binary: number;
   secret: number;
@@ -24,17 +24,17 @@ export interface SkipCounts {
 /** The paths below one root, which must be resolved and not `/`. */
 export class Entries {
   readonly skipped: SkipCounts = { binary: 0, secret: 0, too_large: 0, unreadable: 0, outside: 0 };
-  /** Files and directories the system would not show: what was known below them is unknown now, not gone. */
+  /** Files and directories that could not be read: entries below them are unknown, not gone. */
   readonly unreadable: string[] = [];
 
   private readonly bytesMax: number;
   private readonly excluded: Set<string>;
-  /** Device of each directory; null where nothing below is to be looked at. */
+  /** Device of each directory; null where it must not be entered. */
   private readonly devices = new Map<string, number | null>();
 
   /**
    * @param maxFileBytes 0: {@link REPO_FILE_BYTES_MAX}
-   * @param exclude absolute directories to leave out without counting, such as our own memory directory below the root
+   * @param exclude absolute directories to skip without counting, such as our own memory directory below the root
    */
   constructor(
     private readonly root: string,
@@ -47,7 +47,7 @@ export class Entries {
     this.devices.set("", lstatSync(root, { throwIfNoEntry: false })?.dev ?? null);
   }
 
-  /** Judges one path: a file worth reading is answered, anything else counted. Directories are the caller's business. */
+  /** Classifies one path: returns a file to read or "directory", counts anything else as skipped. */
   judge(path: string): WalkFile | "directory" | undefined {
     const full = this.fullPath(path);
     let stat: ReturnType<typeof bigStat>;
@@ -61,7 +61,7 @@ export class Entries {
     if (stat.isDirectory()) return "directory";
     if (isSecret(path)) this.skipped.secret++;
     else if (stat.isSymbolicLink()) {
-      // A link inside the root is a second name of a file that is listed by its first.
+      // A link inside the root is a second name of a file that is listed itself.
       if (this.leadsOutside(full)) this.skipped.outside++;
     } else if (!stat.isFile()) this.skipped.unreadable++;
     else if (stat.size > this.bytesMax) this.skipped.too_large++;
@@ -69,7 +69,10 @@ export class Entries {
     return undefined;
   }
 
-  /** Names in a directory and whether they are directories. Names that are not UTF-8 cannot be part of an id: counted and dropped. */
+  /**
+   * Names in a directory and whether they are directories. Names that are not UTF-8 cannot be in an id: skipped,
+   * counted.
+   */
   list(directory: string): Map<string, boolean> | undefined {
     const full = this.fullPath(directory);
     try {
@@ -84,8 +87,8 @@ export class Entries {
   }
 
   /**
-   * Whether a path is a directory with files in it: not a link in its place (git goes on listing `dir/file` after `dir` was replaced
-   * by one, and `lstat` would follow it), and not below the mount of a pseudo file system.
+   * Whether a path is a directory of files: not a link (git still lists `dir/file` after a link has replaced `dir`, and
+   * `lstat` of the file would follow it), and not below the mount of a pseudo file system.
    */
   isEnterable(directory: string): boolean {
     return this.deviceOf(directory) !== null;
@@ -113,35 +116,35 @@ export class Entries {
         const full = this.fullPath(directory);
         const stat = lstatSync(full, { throwIfNoEntry: false });
         device = stat?.isDirectory() ? stat.dev : null;
-        // Only a mount has another device than the directory it lies in: nothing else is asked what it is.
+        // Only a mount point has another device than its parent: others need no statfs.
         if (device !== around && device !== null && pseudoFileSystem(full)) device = null;
       }
     } catch {
-      // No permission to look: what lies below it will say so itself.
+      // No permission: entries below it will fail by themselves.
     }
     this.devices.set(directory, device);
     return device;
   }
 
-  /** U+FFFD may stand for bytes that are not UTF-8, or for itself: the bytes decide. */
+  /** U+FFFD may replace invalid UTF-8, or be itself in the name: the bytes decide. */
   private dropUndecodable(full: string, named: Map<string, unknown>): void {
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    const honest = new Set<string>();
+    const valid = new Set<string>();
     for (const bytes of readdirSync(full, { encoding: "buffer" })) {
       try {
-        honest.add(decoder.decode(bytes));
+        valid.add(decoder.decode(bytes));
       } catch {
         this.skipped.unreadable++;
       }
     }
-    for (const name of named.keys()) if (!honest.has(name)) named.delete(name);
+    for (const name of named.keys()) if (!valid.has(name)) named.delete(name);
   }
 
   private leadsOutside(link: string): boolean {
     try {
       return this.relative(realpathSync.native(link)) === undefined;
     } catch {
-      // Dangling or a circle: judged by what it says.
+      // Dangling or a cycle: by the link's own text.
       try {
         return this.relative(resolve(dirname(link), readlinkSync(link))) === undefined;
       } catch {
@@ -150,7 +153,7 @@ export class Entries {
     }
   }
 
-  /** Not `path.join`, which normalises and costs a third of a look at a file. */
+  /** Not `path.join`, which normalises and costs a third of an `lstat`. */
   private fullPath(path: string): string {
     return path === "" ? this.root : `${this.root}/${path}`;
   }

@@ -1,10 +1,9 @@
 /**
- * What is remembered of each file between two runs, so that "nothing changed" costs a `stat` walk. It is a cache and
- * never the truth: missing, damaged or out of step with the collection, it is rebuilt from the files and the
- * collection's ids.
+ * A record of each file between two runs, so that finding no change costs a `stat` walk. It is only a cache: missing,
+ * damaged or not matching the collection, it is rebuilt from the files and the collection's ids.
  *
- * One file a repository: a line of JSON with what holds for all, then one JSON array with a row a file. The head carries a
- * hash of the body; a torn or edited file, or one of another format, is as good as none.
+ * One file a repository: a head line of JSON, then one JSON array with a row a file. The head has a hash of the body; a
+ * torn or edited file, or one of another format, counts as missing.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { readCapped, writeDurable } from "../durable.ts";
@@ -13,42 +12,42 @@ import type { FileStamp } from "./read.ts";
 
 const FORMAT = 1;
 
-/** A file system may stamp two edits alike within this time; what was stamped so late before a run is read again. */
+/** Two edits within this time may get the same stamp; files stamped so shortly before a run are read again. */
 const RACY_NS = 2_000_000_000n;
 
-/** Bytes read to find the head: a root and a path below it, 4 KiB together, and everything else. */
+/** Bytes of the longest head: a root and a path below it, 4 KiB together, and everything else. */
 const HEAD_BYTES_MAX = 16 * 1024;
 
-/** Files above this are not ours: a million entries take less. */
+/** Larger files are not ours: a million entries take less. */
 const CACHE_BYTES_MAX = 512 * 1024 * 1024;
 
-/** What is known of one file. */
+/** The record of one file. */
 export interface Fingerprint {
   kind: "text" | "binary";
   /** Live chunks of a text: their numbers are 0 to this, exclusive. */
   chunks: number;
-  /** {@link stampOf} when it was read; `""` when it has to be read again. */
+  /** {@link stampOf} when it was read; `""` if it must be read again. */
   stamp: string;
-  /** Hash of the content; `""` when it has to be chunked again whatever it holds. */
+  /** Hash of the content; `""` if it must be chunked again, changed or not. */
   hash: string;
 }
 
-/** What holds for the whole cache. */
+/** The head of a cache. */
 export interface FingerprintHead {
   repoId: string;
-  /** Resolved root: the source of a row of this repository is read below it. */
+  /** Resolved root, below which rows' sources are read. */
   root: string;
   /** Chunking parameters, {@link chunkKey}; others give other rows. */
   params: string;
-  /** Of the collection, after the last change this cache knows of. */
+  /** The collection's generation after the last change recorded here. */
   generation: number;
-  /** When the walk behind it began. */
+  /** When its walk began. */
   startedMs: number;
   /** The run that wrote it, to notice another process indexing the same root at the same time. */
   run: string;
   /** Text files with rows. */
   tracked: number;
-  /** The last path that was settled, where a limit ended the run before all were. */
+  /** The last path that was settled, where a limit ended the run early. */
   reached?: string;
 }
 
@@ -56,7 +55,7 @@ export interface Fingerprints extends FingerprintHead {
   files: Map<string, Fingerprint>;
 }
 
-/** Everything beside the content that decides which chunks a file gives. */
+/** The chunking parameters as one string: with the content they determine a file's chunks. */
 export function chunkKey(options: ChunkOptions): string {
   const { mode, windowLines, windowOverlapLines } = options;
   return mode === "file"
@@ -64,14 +63,14 @@ export function chunkKey(options: ChunkOptions): string {
     : `v${CHUNKER_VERSION}:windowed:${windowLines}:${windowOverlapLines}`;
 }
 
-/** The four numbers that move with any edit, as one string to compare. */
+/** The four numbers of a stamp, as one string to compare: any edit changes one. */
 export function stampOf(file: FileStamp): string {
   return `${file.size}:${file.mtimeNs}:${file.ctimeNs}:${file.ino}`;
 }
 
 /**
- * Git calls such a file "racily clean": it carries the stamp that was remembered, but was stamped so shortly before or
- * during that run that a second edit could carry it too. The change time counts as well, as a tool may set the
+ * Whether a file is "racily clean", as git calls it: its stamp is unchanged, but so shortly before or during the run
+ * that recorded it that a second edit could have the same. The change time counts as well: a tool may set the
  * modification time back.
  */
 export function isRacy(file: FileStamp, startedMs: number): boolean {
@@ -79,18 +78,18 @@ export function isRacy(file: FileStamp, startedMs: number): boolean {
   return file.mtimeNs >= settledNs || file.ctimeNs >= settledNs;
 }
 
-/** 64 bits of a file's content; not against forgers, who could only make their own file look unchanged. */
+/** 64-bit hash of a file's content; not cryptographic: a forger could only make their own file look unchanged. */
 export function contentHash(bytes: Uint8Array): string {
   return Bun.hash(bytes).toString(36);
 }
 
-/** Makes an entry say no more than that chunks may exist. */
+/** Voids an entry: chunks may exist, but stamp and hash are unknown. */
 export function voidEntry(file: Fingerprint): void {
   file.stamp = "";
   file.hash = "";
 }
 
-/** What lies in a cache file: the run that wrote it, where its head can be read, and the whole where it can be believed. */
+/** A cache file: the run that wrote it, where its head is valid, and the fingerprints where all of it is. */
 export interface Loaded {
   run: string | undefined;
   fingerprints: Fingerprints | undefined;
@@ -113,14 +112,13 @@ export function loadFingerprints(path: string, repoId: string): Loaded {
     const { format: _format, body: _body, ...known } = head;
     loaded.fingerprints = { ...known, files };
   } catch {
-    // No file, or nothing that can be believed: the files and the collection's ids say what is there.
+    // Missing or invalid: rebuilt from the files and the collection's ids.
   }
   return loaded;
 }
 
 /**
- * The head alone, for questions about a repository that do not index it: a few kilobytes are read, not the whole
- * cache.
+ * The head alone, for callers that do not index: a few kilobytes are read, not the whole cache.
  */
 export function readFingerprintHead(path: string): FingerprintHead | undefined {
   try {
@@ -139,7 +137,7 @@ export function readFingerprintHead(path: string): FingerprintHead | undefined {
   }
 }
 
-/** Writes the cache whole or not at all. Its folder must exist. */
+/** Writes the cache atomically. Its folder must exist. */
 export async function saveFingerprints(path: string, fingerprints: Fingerprints): Promise<void> {
   const { files, ...head } = fingerprints;
   const rows = [...files].map(([file, { kind, chunks, stamp, hash }]) => [
@@ -155,7 +153,7 @@ export async function saveFingerprints(path: string, fingerprints: Fingerprints)
 
 type Head = FingerprintHead & { format: number; body: string };
 
-/** The head line, each field judged: the file lies in a directory that others may have touched. */
+/** The head line, each field checked: other programs may have changed the file. */
 function parseHead(line: string): Head | undefined {
   const head = JSON.parse(line) as Partial<Head> | null;
   if (typeof head !== "object" || head?.format !== FORMAT) return undefined;

@@ -1,6 +1,5 @@
 /**
- * How a root and its rows are named. Every id can be said again from the root and the path alone: there is no counter
- * to lose.
+ * Ids of repositories and rows, derived from the root, the path and the chunk number alone, without a stored counter.
  */
 import { ID_BYTES_MAX } from "../limits.ts";
 
@@ -9,16 +8,15 @@ export function repoIdOf(root: string): string {
   return sha1(root).slice(0, 16);
 }
 
-/** Of 512 bytes, what remains for the path beside the repository, two colons and a chunk number of ten digits. */
+/** Bytes for the path in an id of 512, beside the repository, two colons and a chunk number of ten digits. */
 const ID_PATH_BYTES_MAX = ID_BYTES_MAX - 16 - 1 - 1 - 10;
 
 /**
- * A row id without its chunk number: `<repo_id>:<relative path>`. A path that would make an id longer than 512 bytes
- * loses its middle: as much of its start and its end as fits stands around `~<16 hex digits of SHA-1 of the path>~`.
- * The metadata has the path in full.
+ * A row id without its chunk number: `<repo_id>:<relative path>`. In a path that would make an id longer than 512 bytes
+ * `~<16 hex digits of SHA-1 of the path>~` replaces the middle. The metadata has the path in full.
  */
 export function idBase(repoId: string, path: string): string {
-  // Three bytes are the most that a UTF-16 unit takes, so nearly every path is answered without encoding it.
+  // A UTF-16 unit takes at most three bytes, so nearly every path needs no encoding.
   if (path.length * 3 <= ID_PATH_BYTES_MAX) return `${repoId}:${path}`;
   const bytes = Buffer.from(path, "utf8");
   if (bytes.length <= ID_PATH_BYTES_MAX) return `${repoId}:${path}`;
@@ -36,7 +34,7 @@ export function rowId(base: string, chunk: number): string {
   return `${base}:${chunk}`;
 }
 
-/** Takes an id of `repoId` apart again; undefined for an id of another shape, which some other writer made and keeps. */
+/** Parses an id of `repoId`; undefined for an id of another form, which belongs to another writer. */
 export function parseRowId(repoId: string, id: string): { base: string; chunk: number } | undefined {
   const colon = id.lastIndexOf(":");
   const digits = id.slice(colon + 1);

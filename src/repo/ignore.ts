@@ -1,33 +1,32 @@
 /**
- * `.gitignore` files outside a git checkout, at every level. All rules that apply to a directory stand in one list,
- * outermost first, as git reads them: the last match wins, so an inner file can take back what an outer one said.
- * Asking one list per level instead goes wrong where an inner `!bar/` re-opens a directory that an outer `foo/*`
- * closed.
+ * `.gitignore` files outside a git checkout, at every level. All rules for a directory are in one list, outermost
+ * first, as in git: the last match wins, so an inner file can override an outer one. One list per level fails where an
+ * inner `!bar/` re-includes a directory that an outer `foo/*` excludes.
  */
 import ignore, { type Ignore } from "ignore";
 
-/** Build and dependency folders that nobody wrote by hand; a `.gitignore` may take one back with `!dist/`. */
+/** Folders of build output and dependencies; a `.gitignore` may re-include one with `!dist/`. */
 // biome-ignore format: one line a family
 const USUAL_FOLDERS = [
   ".bzr", ".hg", ".jj", ".svn", "CVS",
   "bower_components", "jspm_packages", "node_modules", ".pnpm-store", ".yarn",
   ".eggs", "*.egg-info", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytest_cache", ".ruff_cache", ".tox", ".venv",
   "__pycache__", "__pypackages__", "site-packages", "venv",
-  ".angular", ".astro", ".cache", ".docusaurus", ".next", ".nuxt", ".output", ".parcel-cache", ".svelte-kit", ".turbo", ".vercel",
-  ".nyc_output", "coverage", "htmlcov",
+  ".angular", ".astro", ".cache", ".docusaurus", ".next", ".nuxt", ".output", ".parcel-cache", ".svelte-kit", ".turbo",
+  ".vercel", ".nyc_output", "coverage", "htmlcov",
   ".dart_tool", ".gradle", ".mvn", "DerivedData", "Pods", "build", "dist", "out", "target",
-  ".bundle", "_build", "bazel-*", "cmake-build-*", "elm-stuff", ".stack-work", "dist-newstyle", "vendor", "zig-cache", ".zig-cache",
-  "zig-out", ".serverless", ".terraform", ".vagrant",
+  ".bundle", "_build", "bazel-*", "cmake-build-*", "elm-stuff", ".stack-work", "dist-newstyle", "vendor", "zig-cache",
+  ".zig-cache", "zig-out", ".serverless", ".terraform", ".vagrant",
 ];
 
-/** Never entered, whatever any rule says: git's own database, and our own state with its credentials. */
+/** Never entered, with any rules: git's own database, and our own state with its credentials. */
 export const NEVER_ENTERED: ReadonlySet<string> = new Set([".git", ".svc"]);
 
-/** The rules in force in one directory. Immutable: an inner directory's rules are a copy with its own added. */
+/** The rules for one directory. Immutable: an inner directory's rules are a copy with its own added. */
 export class IgnoreRules {
   private constructor(private readonly rules: Ignore) {}
 
-  /** What applies at the root before any `.gitignore` is read. */
+  /** The rules before any `.gitignore` is read. */
   static usual(): IgnoreRules {
     return new IgnoreRules(emptyRules().add(USUAL_FOLDERS.map((name) => `${name}/`)));
   }
@@ -39,7 +38,7 @@ export class IgnoreRules {
     return added.length === 0 ? this : new IgnoreRules(emptyRules().add(this.rules).add(added));
   }
 
-  /** Whether a path relative to the root is ignored. A directory is asked as such: `build/` does not match a file. */
+  /** Whether a path relative to the root is ignored. `build/` matches a directory and no file. */
   ignores(path: string, isDirectory: boolean): boolean {
     return this.rules.ignores(isDirectory ? `${path}/` : path);
   }
@@ -50,15 +49,15 @@ function emptyRules(): Ignore {
 }
 
 /**
- * One line of `directory/.gitignore`, said from the root. A pattern with a slash before its end is anchored, others
- * float.
+ * A line of `directory/.gitignore` as a pattern from the root. A pattern with a slash before its end is anchored,
+ * others match at any depth.
  */
 function rooted(directory: string, line: string): string | undefined {
   if (line.trim() === "" || line.startsWith("#")) return undefined;
   if (directory === "") return line;
   const negated = line.startsWith("!");
   let body = negated ? line.slice(1) : line;
-  // A leading `\#` or `\!` was only there to stand at the start of the line, where it no longer stands.
+  // A leading `\#` or `\!` needs its escape only at the start of a line.
   if (/^\\[#!]/.test(body)) body = body.slice(1);
   if (body.trim() === "" || body.trim() === "/") return undefined;
   const anchored = body.trimEnd().slice(0, -1).includes("/");

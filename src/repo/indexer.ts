@@ -1,4 +1,4 @@
-/** Files → rows: the public edge of this folder. `run.ts` has the work and the order that makes a crash harmless. */
+/** Indexes files as rows: this folder's interface. `run.ts` does the work, in an order that makes a crash harmless. */
 import { ValueError } from "../errors.ts";
 import { Budget } from "./budget.ts";
 import { CHUNK_DEFAULTS, type ChunkOptions, checkChunkOptions } from "./chunk.ts";
@@ -11,7 +11,10 @@ export type { IndexOptions, IndexResult, RowSink } from "./sink.ts";
 export { readChunk } from "./source.ts";
 export { resolveWorkspace, type Workspace, workspaceHere } from "./workspace.ts";
 
-/** Brings the collection behind `options.sink` in step with `options.workspace`. @throws ValueError, CancelledError, OSError */
+/**
+ * Updates the collection of `options.sink` to the files of `options.workspace`. @throws ValueError, CancelledError,
+ * OSError
+ */
 export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
   const chunking: ChunkOptions = {
     mode: options.mode ?? CHUNK_DEFAULTS.mode,
@@ -26,7 +29,7 @@ export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
   return inTurn(options.fingerprintPath, () => new IndexRun(options, chunking, budget).run());
 }
 
-/** Runs over one cache in this process wait for each other; across processes `Ledger.save` notices the other. */
+/** Runs over one cache in this process wait for each other; `Ledger.save` notices those of other processes. */
 const turns = new Map<string, Promise<unknown>>();
 
 async function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {

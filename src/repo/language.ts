@@ -1,6 +1,8 @@
-/** The language of a file by its name. A label for filters and people, not a parser: what is not in the table is "text". */
+/** The language of a file by its name, as a label for filters and users; "text" where the table has none. */
 
-/** `language: extensions and whole file names`, both in lower case; a name that starts with `=` is a whole file name. */
+/**
+ * `language: extensions and whole file names`, both in lower case; a name that starts with `=` is a whole file name.
+ */
 const TABLE: Record<string, string> = {
   ada: "adb ads",
   asciidoc: "adoc asciidoc",
@@ -106,12 +108,14 @@ for (const [language, keys] of Object.entries(TABLE)) {
   }
 }
 
-/** The language of a `/`-separated path, or `"text"`. A whole name wins over an extension: `CMakeLists.txt` is cmake. */
+/**
+ * The language of a `/`-separated path, or `"text"`. A whole name wins over an extension: `CMakeLists.txt` is cmake.
+ */
 export function languageOf(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
   const whole = byName.get(name);
   if (whole !== undefined) return whole;
-  // `Dockerfile.dev` and `Makefile.am` are known by what stands before the dot.
+  // `Dockerfile.dev` and `Makefile.am` match by the part before the dot.
   const stem = name.slice(0, Math.max(0, name.indexOf(".")));
   const dot = name.lastIndexOf(".");
   const extension = dot > 0 ? byExtension.get(name.slice(dot + 1)) : undefined;

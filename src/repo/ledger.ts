@@ -1,6 +1,5 @@
 /**
- * The fingerprints of a run under way, and when they may be written: before rows change they are voided, after it
- * renewed.
+ * The fingerprints of a running index, and when they are written: voided before rows change, renewed afterwards.
  */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
@@ -15,33 +14,33 @@ import {
 } from "./fingerprints.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** A long first run is made safe against kills this often: what it has done is not done again. */
+/** How often a long run saves its progress, so that after a kill its work is not repeated. */
 const CHECKPOINT_MS = 5_000;
 
 /** A generation that no collection has. */
 const INCOMPLETE = -1;
 
 export class Ledger {
-  /** What the collection holds, file by file; becomes the next cache. A file under way has an empty stamp. */
+  /** The collection's files; becomes the next cache. A file being indexed has an empty stamp. */
   files = new Map<string, Fingerprint>();
   /** Files whose rows this run changes. */
   readonly touched = new Set<string>();
   /** Whether there is anything to write. */
   dirty = false;
-  /** How far this run got, if it did not get to the end. */
+  /** The last path settled, if the run did not get to the end. */
   reached: string | undefined;
-  /** Whether every file was looked at. Until then some stamps may be as young as the run before. */
-  hasLookedAtAll = false;
+  /** Whether every file was visited. Until then some stamps may be of the previous run. */
+  hasVisitedAll = false;
 
   private readonly run = crypto.randomUUID();
   private readonly startedMs = Date.now();
-  /** The run whose cache lies on disk, as far as we know. */
+  /** The run of the cache on disk, as last read or written. */
   private runOnDisk: string | undefined;
   private previousStartedMs: number | undefined;
   private isVoidOnDisk = false;
   private savedAt = performance.now();
 
-  /** Made before the walk begins: the time it is made decides which stamps are too young to be trusted next time. */
+  /** To be constructed before the walk begins: the next run does not trust stamps younger than this time. */
   constructor(
     private readonly path: string,
     private readonly workspace: Workspace,
@@ -49,7 +48,7 @@ export class Ledger {
     private readonly generation: () => number,
   ) {}
 
-  /** Takes over what the last run left; undefined if that was nothing, or nothing that can be believed. */
+  /** Loads the last run's cache; undefined if missing or invalid. */
   load(): Fingerprints | undefined {
     const { run, fingerprints: previous } = loadFingerprints(this.path, this.workspace.repoId);
     this.runOnDisk = run;
@@ -58,14 +57,14 @@ export class Ledger {
     return previous;
   }
 
-  /** The file is to be read again, or is gone: its rows may change. */
+  /** Marks a file that will be read again, or is gone: its rows may change. */
   distrust(file: Fingerprint): void {
     if (file.stamp === "") return;
     file.stamp = "";
     this.isVoidOnDisk = false;
   }
 
-  /** Before rows change: everything that may change is unknown on disk. Without a cache it is so already. */
+  /** Before rows change: voids on disk the entries that may change. Not needed without a cache. */
   async voidOnDisk(): Promise<void> {
     if (this.isVoidOnDisk || this.previousStartedMs === undefined) return;
     await this.save(this.withVoids());
@@ -76,14 +75,14 @@ export class Ledger {
     if (performance.now() - this.savedAt > CHECKPOINT_MS) await this.saveQuietly(false, this.withVoids());
   }
 
-  /** What holds while files that are to be read again may change at any moment. */
+  /** The entries, voided where files will be read again. */
   private withVoids(): Map<string, Fingerprint> {
     const files = new Map<string, Fingerprint>();
     for (const [path, file] of this.files) files.set(path, file.stamp === "" ? { ...file, hash: "" } : file);
     return files;
   }
 
-  /** The rows are durable without the cache; a disk too full for it must not fail a search. */
+  /** Saves, ignoring an OSError: rows are durable without the cache, and a full disk must not fail a search. */
   async saveQuietly(complete: boolean, files = this.files): Promise<void> {
     try {
       await this.save(files, complete);
@@ -93,14 +92,14 @@ export class Ledger {
   }
 
   /**
-   * Writes the cache. Until it is `complete` there may be rows that no entry knows of: the generation says so, and the
-   * next run asks the collection for all ids.
+   * Writes the cache. Unless `complete`, there may be rows without an entry: the generation is INCOMPLETE, and the next
+   * run reads all ids from the collection.
    */
   async save(files = this.files, complete = false): Promise<void> {
-    // A collection that holds nothing yet has no directory, and an index of nothing needs no cache.
+    // An empty collection has no directory yet, and needs no cache.
     if (!existsSync(dirname(this.path))) return;
     if (readFingerprintHead(this.path)?.run !== this.runOnDisk) {
-      // Another process indexed this root meanwhile. Who wrote last is not known file by file, so what we wrote is unknown.
+      // Another process indexed this root meanwhile. Which run wrote a file's rows last is unknown, so ours are voided.
       for (const touched of this.touched) {
         const file = files.get(touched);
         if (file) voidEntry(file);
@@ -112,7 +111,7 @@ export class Ledger {
       ...this.workspace,
       params: this.params,
       generation: complete ? this.generation() : INCOMPLETE,
-      startedMs: this.hasLookedAtAll ? this.startedMs : (this.previousStartedMs ?? this.startedMs),
+      startedMs: this.hasVisitedAll ? this.startedMs : (this.previousStartedMs ?? this.startedMs),
       run: this.run,
       tracked,
       ...(this.reached === undefined ? {} : { reached: this.reached }),

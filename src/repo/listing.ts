@@ -1,10 +1,12 @@
 import type { IgnoreRules } from "./ignore.ts";
 
-/** Paths of one directory or of one answer of git, in the order of their strings. Those that end in a slash are directories to enter. */
+/**
+ * Paths of one directory or of one git listing, in string order. Those that end in a slash are directories to enter.
+ */
 export class Listing {
   private next = 0;
 
-  /** @param rules what is ignored there; absent where git has seen to it */
+  /** @param rules the ignore rules; absent where git has applied them */
   constructor(
     private readonly paths: string[],
     readonly rules?: IgnoreRules,
@@ -12,7 +14,7 @@ export class Listing {
     paths.sort();
   }
 
-  /** The path whose turn it is; undefined at the end. */
+  /** The next path; undefined at the end. */
   get path(): string | undefined {
     return this.paths[this.next];
   }
@@ -21,7 +23,7 @@ export class Listing {
     this.next++;
   }
 
-  /** Puts a path in its place, which must lie ahead. */
+  /** Inserts a path, whose position must lie ahead. */
   insert(path: string): void {
     const at = this.placeOf(path);
     if (this.paths[at] !== path) this.paths.splice(at, 0, path);
@@ -31,9 +33,9 @@ export class Listing {
     this.next = 0;
   }
 
-  /** Passes over what stands before a path, and over the path itself unless it is a directory. */
+  /** Skips all paths before a path, and the path itself unless it is a directory. */
   skipPast(path: string): void {
-    // A directory may be listed as if it were a file, as a submodule is: what is in it stands behind, though its name stands before.
+    // A directory may be listed like a file, as a submodule is: its name sorts before the path, its entries after it.
     for (let length = 1; length < path.length; length++) {
       const before = path.slice(0, length);
       if (!before.endsWith("/") && this.paths[this.placeOf(before)] === before) this.insert(`${before}/`);
@@ -44,7 +46,7 @@ export class Listing {
     if (before?.endsWith("/") && path.startsWith(before)) this.next--;
   }
 
-  /** Where a path stands, or would. */
+  /** The position of a path, or where it would be inserted. */
   private placeOf(path: string): number {
     let [low, high] = [0, this.paths.length];
     while (low < high) {

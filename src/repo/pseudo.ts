@@ -1,10 +1,10 @@
 /**
- * File systems of the kernel's own. What looks like files there are processes, devices and switches: millions of entries,
- * some without end, some that act when they are read. No root may lie on one and no walk enters one.
+ * Pseudo file systems. Their files are processes, devices and switches: millions of entries, some endless, some with
+ * side effects when read. No root may lie on one and no walk enters one.
  */
 import { lstatSync, statfsSync } from "node:fs";
 
-/** By the magic number that `statfs` answers with on Linux (`linux/magic.h`). */
+/** By the magic number of `statfs` on Linux (`linux/magic.h`). */
 const PSEUDO: ReadonlyMap<number, string> = new Map([
   [0x9fa0, "proc"],
   [0x62656572, "sysfs"],
@@ -31,18 +31,18 @@ const PSEUDO: ReadonlyMap<number, string> = new Map([
   [0x6c6f6f70, "binder"],
 ]);
 
-/** Name of the pseudo file system that a directory lies on; undefined where files do, and on other systems than Linux. */
+/** Name of the pseudo file system that a directory lies on; undefined for none, and on other systems than Linux. */
 export function pseudoFileSystem(directory: string): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {
-    // The larger numbers come with a sign on some machines.
+    // The larger numbers are signed on some machines.
     return PSEUDO.get(statfsSync(directory).type >>> 0) ?? (isDevices(directory) ? "devtmpfs" : undefined);
   } catch {
     return undefined;
   }
 }
 
-/** `/dev` has the magic number of a tmpfs, which may well hold files: known by where it is mounted. */
+/** `/dev` has the magic number of a tmpfs, which may hold files, so it is recognised by its mount point. */
 function isDevices(directory: string): boolean {
   if (directory === "/dev") return true;
   const devices = lstatSync("/dev").dev;

@@ -1,13 +1,13 @@
 /**
- * Reads one file of a root without being led anywhere else. A repository is untrusted input: a FIFO or device would hang
- * a plain read for ever, a link may leave the root, a file may be replaced between the look and the read. So: open
- * without following and without blocking, ask the open descriptor what it is, and only then read, with a cap.
+ * Reads one file of a root, never outside of it. A repository is untrusted input: a FIFO or device would block a plain
+ * read for ever, a link may leave the root, a file may be replaced between `lstat` and read. So: open without following
+ * links and without blocking, `fstat` the descriptor, and only then read, with a cap.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { REPO_FILE_BYTES_MAX } from "../limits.ts";
 
-/** What identifies an unchanged file without reading it: any edit moves at least one of the four. */
+/** Identifies an unchanged file without reading it: any edit changes at least one of the four. */
 export interface FileStamp {
   size: number;
   mtimeNs: bigint;
@@ -15,16 +15,16 @@ export interface FileStamp {
   ino: bigint;
 }
 
-/** Why a file was not read. `gone` alone means that its rows may go too. */
+/** Why a file was not read. An `unreadable` one keeps its rows. */
 export type ReadFailure = "gone" | "unreadable" | "outside" | "too_large" | "binary";
 
-/** The bytes with the stamp they were read under (taken before the read: a later edit moves it), or the reason why not. */
+/** The bytes with their stamp (taken before the read: a later edit changes it), or the reason of the failure. */
 export type ReadResult = { bytes: Uint8Array; stamp: FileStamp } | { failure: ReadFailure; stamp?: FileStamp };
 
-/** A file is binary if a NUL stands in its first bytes; git and ripgrep decide likewise. */
+/** A file is binary if its first bytes contain a NUL, as for git and ripgrep. */
 const BINARY_PROBE_BYTES = 8 * 1024;
 
-/** Reads `path` (relative, `/`-separated) below the resolved `root`. `bytesMax` 0 leaves only {@link REPO_FILE_BYTES_MAX}. */
+/** Reads `path` (relative, `/`-separated) below the resolved `root`. `bytesMax` 0: {@link REPO_FILE_BYTES_MAX}. */
 export function readRepoFile(root: string, path: string, bytesMax = 0): ReadResult {
   const full = join(root, path);
   let fd: number;
@@ -33,7 +33,7 @@ export function readRepoFile(root: string, path: string, bytesMax = 0): ReadResu
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === "ENOENT" || code === "ENOTDIR") return { failure: "gone" };
-    // ELOOP: the name is a link by now. The walk judges links; here it is no file of ours any more.
+    // ELOOP: a link has replaced the file. The walk counts links; here the file is gone.
     return { failure: code === "ELOOP" ? "gone" : "unreadable" };
   }
   try {
@@ -55,7 +55,7 @@ export function readRepoFile(root: string, path: string, bytesMax = 0): ReadResu
   }
 }
 
-/** O_NOFOLLOW guards the last component only: a directory above it may be a link by now. */
+/** O_NOFOLLOW covers the last component only: a link may have replaced a directory above it. */
 function isInside(root: string, full: string, opened: { dev: bigint; ino: bigint }): boolean {
   const parent = realpathSync.native(dirname(full));
   if (parent !== root && !parent.startsWith(root.endsWith(sep) ? root : root + sep)) return false;
@@ -63,7 +63,7 @@ function isInside(root: string, full: string, opened: { dev: bigint; ino: bigint
   return now.ino === opened.ino && now.dev === opened.dev;
 }
 
-/** Fills `bytes` from `from` up to `to`; returns where it stopped, which is earlier if the file shrank. */
+/** Fills `bytes` from `from` up to `to`; returns the end of the data, before `to` if the file shrank. */
 function readInto(fd: number, bytes: Uint8Array, from: number, to: number): number {
   let at = from;
   while (at < to) {

@@ -1,12 +1,12 @@
 /**
- * One run: brings a collection in step with a directory, reading only what changed.
+ * One run: updates a collection to a directory's files, reading only those that changed.
  *
- * The order that makes a crash harmless: first the fingerprints of everything about to change are voided on disk, then
- * the rows change, then the new fingerprints are written. Whatever happens in between, the next run finds files it
- * knows nothing about and chunks them again under the same ids.
+ * The order that makes a crash harmless: first the fingerprints of files about to change are voided on disk, then the
+ * rows change, then the new fingerprints are written. After a crash in between, the next run chunks the files without a
+ * fingerprint again under the same ids.
  *
- * A run with limits walks and reads in rounds, so that neither waits for all of the other; what it did not get to is
- * unknown, and the next one begins there.
+ * A run with limits walks and reads in rounds, so that neither waits for all of the other; the next run begins where it
+ * ended.
  */
 import { dirname } from "node:path";
 import { Batch } from "./batch.ts";
@@ -30,15 +30,15 @@ export class IndexRun {
   private readonly batch: Batch;
 
   private readonly ledger: Ledger;
-  /** Live chunk numbers by id base, where the collection had to be asked; kept only for what is not yet settled. */
+  /** Live chunk numbers by id base, read from the collection where the cache does not match it. */
   private live: Map<string, number[]> | undefined;
   private removed = 0;
 
-  /** Every file that the walk came upon. */
+  /** Every file that the walk found. */
   private readonly seen = new Set<string>();
-  /** Files of the round under way that may have changed. */
+  /** Files of the current round that may have changed. */
   private round: WalkFile[] = [];
-  /** The last path with nothing left to do up to it. */
+  /** The last path up to which everything is done. */
   private reached: string | undefined;
 
   constructor(
@@ -78,12 +78,12 @@ export class IndexRun {
       await this.dropMissing(walk);
       await this.batch.flush();
     } catch (error) {
-      // What is done is kept for the next call; the failure itself is what the caller must get.
+      // Progress is saved for the next call; the caller gets the first failure.
       if (this.ledger.dirty) await this.ledger.save().catch(() => {});
       throw error;
     }
     this.ledger.reached = truncated ? this.reached : undefined;
-    // Rows that the collection had to be asked for may belong to files that a limit kept this run from.
+    // Rows read from the collection may belong to files that a limit kept this run from.
     const complete = !truncated || !this.live || this.live.size === 0;
     const isKnown = previous?.generation === options.sink.generation && previous.reached === undefined;
     if (this.ledger.dirty || truncated || !isKnown) await this.ledger.saveQuietly(complete);
@@ -91,9 +91,9 @@ export class IndexRun {
     let binary = 0;
     for (const file of this.ledger.files.values()) if (file.kind === "binary") binary++;
     const { deleted, upserted } = this.batch;
-    const moved = budget.chunked + this.removed + upserted + deleted > 0;
+    const hasChanged = budget.chunked + this.removed + upserted + deleted > 0;
     return {
-      status: fromNothing ? "built" : moved ? "refreshed" : "hit",
+      status: fromNothing ? "built" : hasChanged ? "refreshed" : "hit",
       collection: options.collection,
       repo_id: repoId,
       workspace: root,
@@ -108,9 +108,9 @@ export class IndexRun {
   }
 
   /**
-   * The collection was changed by someone else, or the cache is gone: the ids say what is really there. A file whose
-   * chunks are not exactly those remembered is chunked again. Rows that another writer put under our very ids are not
-   * noticed; `force` replaces them.
+   * Another writer changed the collection, or the cache is missing: compares entries with the collection's ids. A file
+   * whose chunks differ from its entry is chunked again. Rows that another writer put under our ids are not noticed;
+   * `force` replaces them.
    */
   private async reconcile(): Promise<void> {
     const live = new Map<string, number[]>();
@@ -129,7 +129,7 @@ export class IndexRun {
     this.ledger.dirty = true;
   }
 
-  /** Round after round until there is nothing more; false if a limit ended it early. */
+  /** Walks and reads in rounds to the end; false if a limit ended it early. */
   private async walkAndRead(walk: Walk, startedMs: number): Promise<boolean> {
     const { budget } = this;
     const take = (file: WalkFile) => this.consider(file, startedMs);
@@ -141,12 +141,12 @@ export class IndexRun {
       if (!walk.ended && budget.isSpent(0)) return false;
     }
     if (!walk.isComplete) return false;
-    this.ledger.hasLookedAtAll = true;
+    this.ledger.hasVisitedAll = true;
     this.options.onProgress?.(budget.found, budget.found);
     return true;
   }
 
-  /** Puts a file into the round if it may have changed; true if that is enough for a round. */
+  /** Adds a file to the round if it may have changed; true if the round is full. */
   private consider(file: WalkFile, startedMs: number): boolean {
     this.seen.add(file.path);
     const known = this.ledger.files.get(file.path);
@@ -158,12 +158,12 @@ export class IndexRun {
   }
 
   /**
-   * Removes the rows of files that are no longer there or no longer wanted; not of those that merely cannot be seen
-   * now, or that the walk did not get to.
+   * Removes the rows of files that are gone or ignored now; not of those that cannot be read this time, or that the
+   * walk did not reach.
    */
   private async dropMissing(walk: Walk): Promise<void> {
     const gone = [...this.ledger.files.keys()].filter((path) => !this.seen.has(path) && walk.isGone(path));
-    // All of them before the first: rows change on disk whenever the batch is full.
+    // All before the first drop: rows change on disk whenever the batch is full.
     for (const path of gone) this.ledger.distrust(this.ledger.files.get(path)!);
     for (const path of gone) await this.drop(path);
     if (!this.live || !walk.isComplete) return;
@@ -174,7 +174,7 @@ export class IndexRun {
     }
   }
 
-  /** Reads the files of a round; false if the time was over before the last. */
+  /** Reads the files of a round; false if the deadline passed before the last. */
   private async readRound(skipped: SkipCounts): Promise<boolean> {
     const { maxFileBytes, onProgress } = this.options;
     const { budget } = this;
@@ -211,12 +211,12 @@ export class IndexRun {
     const before = this.chunksOf(path, base);
     this.budget.chunked++;
     this.ledger.touched.add(path);
-    // Until all of it is durable the file counts as unknown, with every chunk that may be there.
+    // Until all chunks are durable the entry is void, with every chunk that may exist.
     const reach = before.reduce((most, chunk) => Math.max(most, chunk + 1), chunks.length);
     this.ledger.files.set(path, { kind: "text", chunks: reach, stamp: "", hash: "" });
     for (const [chunk, { text, startLine, endLine, piece }] of chunks.entries()) {
       const lines = { chunk, start_line: startLine, end_line: endLine, ...(piece === undefined ? {} : { piece }) };
-      // The path stands before the text as a title does: much of what a file is about is said in its name alone.
+      // The path precedes the text like a title: a file's name often tells its subject.
       const row: Row = {
         id: rowId(base, chunk),
         text: `${path}\n${text}`,
@@ -228,7 +228,7 @@ export class IndexRun {
     this.batch.settle(() => this.ledger.files.set(path, { ...fresh, chunks: chunks.length }));
   }
 
-  /** A file that the walk listed and that could not be indexed after all. */
+  /** Handles a file that the walk listed but that could not be indexed. */
   private async leaveOut(
     path: string,
     read: Extract<ReadResult, { failure: string }>,
@@ -236,7 +236,7 @@ export class IndexRun {
   ): Promise<void> {
     const { failure, stamp } = read;
     if (failure === "unreadable") {
-      // Its rows stay, if it had any, and it is asked again next time.
+      // Its rows stay, if any, and the next run tries again.
       skipped.unreadable++;
       return;
     }
@@ -248,7 +248,7 @@ export class IndexRun {
     await this.drop(path, binary);
   }
 
-  /** Removes a file's rows; `instead` is remembered in its place. */
+  /** Removes a file's rows; its entry becomes `instead`. */
   private async drop(path: string, instead?: Fingerprint): Promise<void> {
     const known = this.ledger.files.get(path);
     this.ledger.dirty = true;

@@ -1,16 +1,16 @@
 /**
- * Files that hold credentials, known by name alone: an index copies what it reads to another place on disk and hands it to
- * an agent, so such a file is never opened. A template (`.env.example`) counts too: one rule that can be explained in a
- * sentence is worth more than the placeholders in it.
+ * Files that hold credentials, by name alone: an index copies texts to another place on disk and to agents, so such a
+ * file is never opened. A template (`.env.example`) counts too: a simple rule is worth more than its placeholders.
  */
 
 /** File names in lower case; `*` stands for anything. */
 // biome-ignore format: a list of names reads best packed
 const NAMES = [
-  ".env*", "*.env", ".envrc", ".netrc", "_netrc", ".npmrc", ".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf", ".mylogin.cnf",
-  ".git-credentials", ".htpasswd", ".dockercfg", ".boto", ".s3cfg", ".vault-token", ".terraformrc", "*.tfstate", "*.tfstate.*",
-  "*.pem", "*.key", "*.p12", "*.pfx", "*.p8", "*.pkcs12", "*.jks", "*.keystore", "*.bks", "*.ppk", "*.kdb", "*.kdbx", "*.ovpn",
-  "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "ssh_host_*_key", "credentials", "credentials.json",
+  ".env*", "*.env", ".envrc", ".netrc", "_netrc", ".npmrc", ".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf",
+  ".mylogin.cnf", ".git-credentials", ".htpasswd", ".dockercfg", ".boto", ".s3cfg", ".vault-token", ".terraformrc",
+  "*.tfstate", "*.tfstate.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.p8", "*.pkcs12", "*.jks", "*.keystore", "*.bks",
+  "*.ppk", "*.kdb", "*.kdbx", "*.ovpn", "id_rsa*", "id_dsa*",
+  "id_ecdsa*", "id_ed25519*", "ssh_host_*_key", "credentials", "credentials.json",
   "credentials.*.json", "credentials*.json", "*-credentials.json", "*_credentials.json", "service-account*.json",
   "service_account*.json", "serviceaccount*.json", "client_secret*.json", "secrets.json", "secrets.yml", "secrets.yaml",
   "secrets.toml", "secrets.env", "master.key", "login_license.jwt", "kubeconfig",
@@ -19,7 +19,7 @@ const NAMES = [
 /** Directories whose every file counts. */
 const DIRECTORIES = new Set([".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".password-store"]);
 
-/** Names that say it only together with their directory: a `.docker/` may also hold nothing but build recipes. */
+/** Names that count only in their directory: a `.docker/` may also hold only build recipes. */
 const PATHS = [".docker/config.json", ".kube/config", ".config/gh/hosts.yml", ".cargo/credentials.toml"];
 
 const pattern = new RegExp(
@@ -28,8 +28,7 @@ const pattern = new RegExp(
 );
 
 /**
- * Whether a `/`-separated path names credentials. Upper and lower case count the same: some disks do not tell them
- * apart.
+ * Whether a `/`-separated path names credentials. Case is ignored, as on some file systems.
  */
 export function isSecret(path: string): boolean {
   const lower = path.toLowerCase();

@@ -1,16 +1,16 @@
-/** What indexing is given and what it answers: the types that its files share. */
+/** Options and results of indexing, and other types that its files share. */
 import type { ChunkMode } from "./chunk.ts";
 import type { SkipCounts } from "./entries.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** One row as the collection takes it. */
+/** A row for the collection. */
 export interface Row {
   id: string;
   text: string;
   metadata: Record<string, unknown>;
 }
 
-/** What indexing needs of a collection. */
+/** The interface of a collection that indexing needs. */
 export interface RowSink {
   /** Changes with each save of any process. */
   readonly generation: number;
@@ -25,27 +25,27 @@ export interface IndexOptions {
   /** Name of the collection, for the result. */
   collection: string;
   sink: RowSink;
-  /** Where the fingerprints live: a file in the collection's directory. */
+  /** File of the fingerprints, in the collection's directory. */
   fingerprintPath: string;
   mode?: ChunkMode;
   windowLines?: number;
   windowOverlapLines?: number;
-  /** 0: no limit but the one that protects memory (`REPO_FILE_BYTES_MAX`, 64 MiB). */
+  /** 0: only the limit that protects memory (`REPO_FILE_BYTES_MAX`, 64 MiB). */
   maxFileBytes?: number;
-  /** Files to chunk in this call, and to look for; the next call goes on. 0: no limit. */
+  /** Files to find and chunk in this call; the next call continues. 0: no limit. */
   maxFiles?: number;
-  /** Seconds from its start after which this call looks for no further files and reads none; the next call goes on. 0: no limit. */
+  /** Seconds after which this call finds and reads no further files; the next call continues. 0: no limit. */
   maxSeconds?: number;
   /** Chunk everything again. */
   force?: boolean;
-  /** Absolute directories to leave out: the memory directory, if it lies below the root. */
+  /** Absolute directories to skip: the memory directory, if it lies below the root. */
   exclude?: string[];
   signal?: AbortSignal;
-  /** Files looked at, of those that may have changed. */
+  /** Called with the files tried so far, and found so far to be read. */
   onProgress?: (done: number, total: number) => void;
 }
 
-/** What `svc_index_repo` answers. */
+/** The result of `svc_index_repo`. */
 export interface IndexResult {
   /** `built`: from nothing, or all again; `refreshed`: something had changed; `hit`: nothing had. */
   status: "built" | "refreshed" | "hit";
@@ -57,10 +57,10 @@ export interface IndexResult {
   /** Files chunked in this call, new ones included. */
   files_changed: number;
   files_removed: number;
-  /** Rows written and rows that ceased to exist; a chunk that only changed is written, not deleted. */
+  /** Rows written and rows deleted; a changed chunk counts as written only. */
   chunks_added: number;
   chunks_deleted: number;
   files_skipped: SkipCounts;
-  /** Present if a limit stopped this call before every file was looked at; call again to go on. */
+  /** Present if a limit ended this call before every file was visited; call again to continue. */
   truncated?: true;
 }

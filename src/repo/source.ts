@@ -1,13 +1,12 @@
-/** The way back from a row to its source: a collection answers with the lines as they are on disk now. */
+/** Reads the source of a row: the lines as they are on disk now. */
 import { CHUNK_BYTES_MAX, decodeText, splitLines, splitLongLine } from "./chunk.ts";
 import { readRepoFile } from "./read.ts";
 import { isSecret } from "./secrets.ts";
 
 /**
  * Reads lines `startLine` to `endLine` (from 1, both included) of a file below the resolved `root`; `piece` chooses a
- * part of a line too long for one chunk. Undefined if the file or the lines are gone. The path comes out of a row's
- * metadata, which any client may have written: it is held to the same rules as the walk (below the root, no links, no
- * credentials).
+ * part of a line too long for one chunk. Undefined if the file or the lines are gone. The path is untrusted input from
+ * a row's metadata, so the rules of the walk apply (below the root, no links, no credentials).
  */
 export function readChunk(
   root: string,
@@ -26,6 +25,6 @@ export function readChunk(
   if (lines.length === 0) return undefined;
   if (piece !== undefined) return splitLongLine(lines[0]!)[piece];
   const text = lines.join("");
-  // The file may have grown a long line since; an answer stays as small as a chunk.
+  // The file may have a longer line now; the result stays as small as a chunk.
   return Buffer.byteLength(text) > CHUNK_BYTES_MAX ? splitLongLine(text)[0] : text;
 }

@@ -1,10 +1,10 @@
 /**
- * Which files of a root are worth reading. Git answers where the root lies in a checkout, otherwise a walk that honours
- * `.gitignore` files. Nothing is opened here: a walk costs one `lstat` a file, so that asking "has anything changed?"
- * before every search is cheap. What is left out is counted by reason, so that nobody wonders where a file went.
+ * Finds the files of a root to index: by git's listing in a checkout, otherwise by a walk that honours `.gitignore`
+ * files. No source file is opened: a walk costs one `lstat` a file, cheap enough before every search. Skipped files are
+ * counted by reason.
  *
- * Paths come in the order of their strings (a directory stands where `name/` would), so that "how far did it get" is one
- * path: a walk that was cut short goes on behind it the next time.
+ * Paths come in string order (a directory sorts as `name/`), so that one path records the progress: a walk that was cut
+ * short continues after it the next time.
  */
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
@@ -20,34 +20,34 @@ import { workTreeOf } from "./workspace.ts";
 export interface WalkOptions {
   /** 0: `REPO_FILE_BYTES_MAX`. */
   maxFileBytes?: number;
-  /** Absolute directories to leave out without counting, such as our own memory directory below the root. */
+  /** Absolute directories to skip without counting, such as our own memory directory below the root. */
   exclude?: string[];
   signal?: AbortSignal;
   /** Bounds the time that git may take to list the files. */
   budget: Budget;
-  /** How far an earlier walk got: this one begins behind it, and what stands before comes last. */
+  /** The last path of an earlier walk: this one begins after it and wraps around. */
   after?: string;
 }
 
-/** One walk over a root, which must be resolved (no links in it). It is taken in stretches. */
+/** One walk over a root, which must be resolved (no links in it), in one or more calls of `advance`. */
 export class Walk {
-  /** Who said which files belong here. */
+  /** The source of the root's listing. */
   source: "git" | "walk" = "git";
-  /** Every path was looked at. */
+  /** Every path was visited. */
   ended = false;
 
   private readonly entries: Entries;
   private readonly breather: Breather;
-  /** From the root down to the directory under way. */
+  /** From the root down to the current directory. */
   private readonly listings: Listing[] = [];
   private outermost: Listing | undefined;
-  /** The last path that was looked at. */
+  /** The last path visited. */
   private at = "";
-  /** The place where the walk began, as long as it has not come to the last path. */
+  /** The path after which the walk began, until it wraps around. */
   private after: string | undefined;
-  /** The same from then on: the place where it ends. */
+  /** The same path once it has wrapped around: the walk ends there. */
   private turn: string | undefined;
-  /** Git had no time to say which files belong here, so that a file that the walk did not come upon may do so. */
+  /** Git had no time to list the files, so a file that the walk did not find may still belong to the root. */
   private isGuess = false;
 
   private constructor(
@@ -62,7 +62,7 @@ export class Walk {
   static async begin(root: string, options: WalkOptions): Promise<Walk> {
     const walk = new Walk(root, options);
     const listed = await walk.listedByGit("");
-    // Git says nothing about a folder that it ignores as a whole, but a caller that names exactly that folder means it.
+    // Git lists nothing in a folder that it ignores as a whole; a caller that names that folder wants it indexed.
     if (listed && (listed.path !== undefined || walk.skipped.unreadable > 0)) walk.enter(listed);
     else {
       walk.source = "walk";
@@ -77,20 +77,20 @@ export class Walk {
     return this.entries.skipped;
   }
 
-  /** Everything that belongs here was looked at. */
+  /** Every file of the root was visited. */
   get isComplete(): boolean {
     return this.ended && !this.isGuess;
   }
 
-  /** How far it got, for {@link WalkOptions.after}. */
+  /** The last path visited, for {@link WalkOptions.after}. */
   get reached(): string {
     return this.at;
   }
 
   /**
-   * Goes on until there is nothing more.
-   * @param take is handed each file; true ends this stretch
-   * @param isSpent asked before each path; true ends this stretch
+   * Walks on, to the end or until a callback returns true.
+   * @param take called with each file
+   * @param isSpent called before each path
    */
   async advance(take: (file: WalkFile) => boolean, isSpent: () => boolean): Promise<void> {
     while (!this.ended && !isSpent()) {
@@ -106,7 +106,10 @@ export class Walk {
     }
   }
 
-  /** Whether a path that was not among the files is known not to be one: its place was passed, and nothing there was hidden. */
+  /**
+   * Whether a path that the walk did not find is gone: its position was passed, and no directory above it was
+   * unreadable.
+   */
   isGone(path: string): boolean {
     if (this.isGuess || !this.hasPassed(path)) return false;
     return !this.entries.unreadable.some((other) => other === "" || path === other || path.startsWith(`${other}/`));
@@ -118,7 +121,7 @@ export class Walk {
     return path <= this.at && (this.after === undefined || path > this.after);
   }
 
-  /** Judges a path that its listing does not call a directory. */
+  /** Classifies a path that is not listed as a directory. */
   private look(path: string, listing: Listing): WalkFile | undefined {
     const { rules } = listing;
     if (this.entries.isExcluded(path)) return undefined;
@@ -127,23 +130,22 @@ export class Walk {
     } else if (!this.entries.isEnterable(parentOf(path))) return undefined;
     const found = this.entries.judge(path);
     if (found !== "directory") return found;
-    // A submodule, or a file system that does not say what its entries are.
+    // A submodule, or a file system that does not report its entries' types.
     listing.insert(`${path}/`);
     return undefined;
   }
 
-  /** Enters a directory; git is asked about a submodule in turn. */
+  /** Enters a directory; git lists a submodule's files. */
   private async descend(path: string, { rules }: Listing): Promise<undefined> {
     if (NEVER_ENTERED.has(nameOf(path)) || this.entries.isExcluded(path)) return;
-    // Ignored first, so that what nobody wants is not even looked at. The question needs the kind: `!bar/` is about
-    // folders.
+    // Rules first, so that ignored directories cost no lstat. They need the kind: `!bar/` matches directories only.
     if (rules?.ignores(path, true) || !this.entries.isEnterable(path)) return;
     if (rules) {
-      // Git would not look into another project's checkout either, such as an agent's work tree.
+      // Git would not enter another project's checkout either, such as an agent's work tree.
       if (!(this.isGuess && this.hasGit(path))) this.enterDirectory(path, rules);
       return;
     }
-    // One that was never checked out is an empty folder, where git would answer for the repository around it.
+    // A submodule that was never checked out is an empty folder, where git would list the repository around it.
     if (!this.hasGit(path)) return;
     const listed = await this.listedByGit(path);
     if (listed) this.enter(listed);
@@ -159,12 +161,12 @@ export class Walk {
     }
   }
 
-  /** What git lists below a directory, in order; undefined where it has no answer. */
+  /** Git's listing below a directory, in order; undefined where it fails. */
   private async listedByGit(directory: string): Promise<Listing | undefined> {
     this.breather.check();
     const { budget, signal } = this.options;
     const full = join(this.root, directory);
-    // Git would find the same, a process later.
+    // Without a work tree git would fail: no process is needed.
     if (workTreeOf(full) === undefined) return undefined;
     const listed = await gitFiles(full, budget.msLeft, signal);
     this.breather.check();
@@ -177,8 +179,8 @@ export class Walk {
       if (this.breather.due) await this.breather.pause();
       try {
         const path = prefixed(directory, decoder.decode(bytes));
-        // `nested/` is another project's checkout inside this one (an agent's worktree, a clone): git does not look into it,
-        // and neither do we, or every file would be found once for each worktree.
+        // `nested/` is another project's checkout inside this one (an agent's worktree, a clone): skipped as git does,
+        // or every file would be found once for each worktree.
         if (!path.endsWith("/")) paths.add(path);
       } catch {
         this.entries.skipped.unreadable++;
@@ -187,12 +189,12 @@ export class Walk {
     return new Listing([...paths]);
   }
 
-  /** Begins with what the `.gitignore` files leave of a directory. */
+  /** Enters a directory with the rules of its `.gitignore` files. */
   private enterDirectory(directory: string, outer: IgnoreRules): void {
     const names = this.entries.list(directory);
     if (names === undefined) return;
     let rules = outer;
-    // `info/exclude` first: the `.gitignore` beside it speaks later and so wins.
+    // `info/exclude` first: the `.gitignore` beside it comes later and so wins.
     for (const [name, file] of [
       [".git", ".git/info/exclude"],
       [".gitignore", ".gitignore"],
@@ -210,7 +212,7 @@ export class Walk {
     this.listings.push(listing);
   }
 
-  /** Leaves the listings that are done with. A walk that began in the middle goes on at the first path after the last. */
+  /** Leaves finished listings. A walk that began in the middle wraps around to the first path. */
   private turnOrEnd(): void {
     for (;;) {
       const listing = this.listings.at(-1);
@@ -233,7 +235,7 @@ export class Walk {
   }
 }
 
-/** No `.gitignore` written by hand comes near; one that does is not read. */
+/** Larger than any `.gitignore` written by hand; larger ones are not read. */
 const IGNORE_FILE_BYTES_MAX = 1024 * 1024;
 
 function prefixed(directory: string, name: string): string {

@@ -1,4 +1,4 @@
-/** Which directory a call is about: the one that is named, or the git work tree around the working directory. */
+/** The directory of a call: the one that is named, or the git work tree around the working directory. */
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -16,7 +16,7 @@ export interface Workspace {
 
 /**
  * Resolves the directory that a caller names.
- * @throws ValueError quoting the name if there is no such directory, or if it is none that is ever indexed
+ * @throws ValueError quoting the name if there is no such directory, or if it is one that is never indexed
  */
 export function resolveWorkspace(path: string, env: Env = process.env): Workspace {
   let root: string;
@@ -32,10 +32,10 @@ export function resolveWorkspace(path: string, env: Env = process.env): Workspac
 }
 
 /**
- * The git work tree that holds the working directory. Clients start servers anywhere, in `/` for example: what is no work tree
- * is indexed only where someone named it.
- * @param remedy what the caller can do instead, for the error
- * @throws ValueError if there is none, or if it is none that is ever indexed
+ * The git work tree that holds the working directory. Clients start servers anywhere, in `/` for example: other
+ * directories are indexed only if named.
+ * @param remedy the caller's alternative, for the error
+ * @throws ValueError if there is none, or if it is one that is never indexed
  */
 export function workspaceHere(remedy: string, env: Env = process.env): Workspace {
   const here = workingDirectory();
@@ -49,7 +49,7 @@ export function workspaceHere(remedy: string, env: Env = process.env): Workspace
   return { root, repoId: repoIdOf(root) };
 }
 
-/** The top level of the git work tree that holds a resolved directory. No git is asked: there may be none installed. */
+/** The top level of the git work tree that holds a resolved directory. Works without an installed git. */
 export function workTreeOf(directory: string): string | undefined {
   for (let at = directory; ; at = dirname(at)) {
     if (isTopLevel(at)) return at;
@@ -57,7 +57,7 @@ export function workTreeOf(directory: string): string | undefined {
   }
 }
 
-/** `.git` is a folder, which git believes if it has a HEAD; in linked work trees and submodules it is a file. */
+/** `.git` is a folder, valid for git if it has a HEAD; in linked work trees and submodules it is a file. */
 function isTopLevel(directory: string): boolean {
   const marker = join(directory, ".git");
   try {
@@ -69,7 +69,7 @@ function isTopLevel(directory: string): boolean {
   }
 }
 
-/** Why a resolved directory is never a root, even where it is named; undefined where it may be one. */
+/** Why a resolved directory is never a root, even if named; undefined where it may be one. */
 function refusal(root: string, env: Env): string | undefined {
   if (root === dirname(root)) return "is the root of the file system, which is not indexed";
   if ([homedir(), env.HOME].some((home) => home && resolved(home) === root)) {
