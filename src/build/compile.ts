@@ -1,7 +1,7 @@
 /**
- * C to shared libraries, for all three platforms from any of them. `zig cc` brings compiler, linker and the C library's
- * stubs, so that no system package is needed. Every object and library is cached under a name that hashes all that went
- * into it: a build in which nothing changed reads a few hundred kilobytes and starts no compiler.
+ * Compiles C to shared libraries, for all three platforms from any of them. `zig cc` has compiler, linker and the C
+ * library's stubs, so that no system package is needed. Every object and library is cached under a hash of its inputs:
+ * a build without changes reads a few hundred kilobytes and starts no compiler.
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
@@ -15,7 +15,7 @@ export const LIBRARIES = [
 ] as const;
 type Library = (typeof LIBRARIES)[number];
 
-/** glibc 2.17 and macOS 13 are the floors. */
+/** At least glibc 2.17 or macOS 13. */
 const ZIG_TARGET: Record<PlatformTag, string> = {
   "linux-x86_64": "x86_64-linux-gnu.2.17",
   "linux-arm64": "aarch64-linux-gnu.2.17",
@@ -59,13 +59,13 @@ export interface NativeLibraries {
   compiled: number;
 }
 
-/** A compiler or linker that said no, with what it said. */
+/** A failed compiler or linker, with its output. */
 export class BuildError extends Error {}
 
 /** A compiler or linker that was ended by a signal. */
 class Crash extends BuildError {}
 
-/** Compiles and links both libraries for one platform. @throws BuildError with the compiler's own words */
+/** Compiles and links both libraries for one platform. @throws BuildError with the compiler's output */
 export async function buildNative(options: NativeOptions): Promise<NativeLibraries> {
   const plans = planAll(options, "shipped");
   const compiled = await compileAll(plans, options);
@@ -74,9 +74,9 @@ export async function buildNative(options: NativeOptions): Promise<NativeLibrari
 }
 
 /**
- * Links a C program with what the libraries are made of, hidden functions included, compiled as it ships but for the
- * runtime's asserts, which are on. For tests; returns the program's path.
- * @throws BuildError with the compiler's own words
+ * Links a C program with the libraries' objects, hidden functions included, compiled as shipped, except that the
+ * runtime's asserts are on. For tests; returns the program's path.
+ * @throws BuildError with the compiler's output
  */
 export async function buildProgram(options: NativeOptions, source: string): Promise<string> {
   const { root, cache, tag } = options;
@@ -103,7 +103,7 @@ export async function buildProgram(options: NativeOptions, source: string): Prom
 }
 
 /**
- * Sources of both libraries for this kind of CPU with the include folders and extra flags of each: for another
+ * Sources of both libraries for this CPU architecture with the include folders and extra flags of each, for another
  * compiler.
  */
 export function nativeSources(options: NativeOptions): { source: string; flags: string[] }[] {
@@ -158,8 +158,8 @@ function planLibrary(library: Library, headers: string, options: NativeOptions, 
 
 /**
  * `-ffp-contract=off`: without it the compiler fuses a*b+c on arm64 and not on x86-64, and the same text would have
- * another vector there. Intrinsics that ask for a fused operation are not affected. `-fno-math-errno`: nobody reads
- * errno of a square root, and with it loops over square roots are not vectorised.
+ * different vectors. Intrinsics for a fused operation are not affected. `-fno-math-errno`: errno of a square root is
+ * never read, and setting it prevents vectorised loops.
  */
 function compileFlags(tag: PlatformTag): string[] {
   const system = tag === "macos-arm64" ? ["-D_DARWIN_C_SOURCE"] : ["-D_GNU_SOURCE"];
@@ -194,8 +194,7 @@ async function compileAll(plans: LibraryPlan[], options: NativeOptions): Promise
 
 async function compile(object: ObjectPlan, options: NativeOptions): Promise<void> {
   mkdirSync(dirname(object.path), { recursive: true });
-  // Relative names and the prefix map keep the checkout's place out of the object: the same source gives the same
-  // bytes.
+  // Relative names and the prefix map keep the checkout's path out of the object: the same source gives the same bytes.
   const flags = [...object.flags, `-ffile-prefix-map=${options.root}=.`];
   await produce(object.path, (path) => zig(options, ["cc", ...flags, "-c", object.source, "-o", path]));
 }
@@ -264,7 +263,7 @@ async function inTurns(inputs: string[], make: (order: string[]) => Promise<void
   }
 }
 
-/** Makes a file under a name of its own first: another build may be at work in the same cache. */
+/** Makes a file under a temporary name first: another build may use the same cache. */
 async function produce(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
   const temporary = join(dirname(path), `.${process.pid}-${Math.random().toString(36).slice(2)}-${basename(path)}`);
   try {
@@ -272,7 +271,7 @@ async function produce(path: string, make: (temporary: string) => Promise<void>)
     renameSync(temporary, path);
   } finally {
     rmSync(temporary, { force: true });
-    rmSync(`${temporary}.o`, { force: true }); // what `zig build-lib` leaves beside its output
+    rmSync(`${temporary}.o`, { force: true }); // left by `zig build-lib`
   }
 }
 
@@ -290,15 +289,15 @@ async function zig(options: NativeOptions, args: string[]): Promise<void> {
     stdout: "ignore",
     stderr: "pipe",
   });
-  const said = await new Response(child.stderr).text();
+  const output = await new Response(child.stderr).text();
   if ((await child.exited) !== 0) {
-    if (child.signalCode !== null) throw new Crash(said.trim() || `zig ended by ${child.signalCode}`);
-    throw new BuildError(said.trim() || "zig failed without a word");
+    if (child.signalCode !== null) throw new Crash(output.trim() || `zig ended by ${child.signalCode}`);
+    throw new BuildError(output.trim() || "zig failed without output");
   }
-  if (said.trim()) console.error(said.trim());
+  if (output.trim()) console.error(output.trim());
 }
 
-/** The compiler itself; its npm shim is a shell script that costs ten times the start. */
+/** The compiler itself: its npm shim, a shell script, takes ten times as long to start. */
 export function zigPath(): string {
   const name = `zig-${process.platform}-${process.arch}`;
   const path = join(import.meta.dir, "../..", "node_modules", "@oven", name, "zig");
@@ -322,7 +321,7 @@ function hashHeaders(root: string): string {
   return hash(...parts);
 }
 
-/** 20 hex digits over parts, each with its length so that no two lists of parts run into the same bytes. */
+/** 20 hex digits over parts, each with its length, so that different lists of parts never give the same bytes. */
 export function hash(...parts: (string | Uint8Array)[]): string {
   const hasher = new Bun.CryptoHasher("sha256");
   for (const part of parts) hasher.update(`${part.length}:`).update(part);
@@ -339,7 +338,7 @@ async function inParallel<T>(items: T[], work: (item: T) => Promise<void>): Prom
   if (failed) throw failed.reason;
 }
 
-/** Objects of earlier sources, kept for some days so that going back and forth between two states stays quick. */
+/** Removes objects of earlier sources after some days: until then a change back needs no compiler. */
 function removeStale(objects: ObjectPlan[]): void {
   const folder = dirname(objects[0]!.path);
   const current = new Set(objects.map(({ path }) => basename(path)));

@@ -1,7 +1,7 @@
 /**
- * TypeScript and a bundle to one executable file. The flags and what each was measured to be worth stand in the toolchain notes;
- * those that are there for safety: no `.env` and no `bunfig.toml` of the folder it is started in, and no code from strings, which
- * is also what stops `BUN_OPTIONS=--preload` from running somebody else's file inside it.
+ * Compiles TypeScript and a bundle to one executable. The toolchain notes have the flags and what each was measured to
+ * gain; those for safety: no `.env` and no `bunfig.toml` of the working directory, and no code from strings, which also
+ * stops `BUN_OPTIONS=--preload` from running another file inside it.
  */
 import {
   copyFileSync,
@@ -33,14 +33,14 @@ const FLAGS = [
   "--compile-exec-argv=--disallow-code-generation-from-strings=strict",
 ];
 
-/** Bun's names for our platforms: of the compile target, and of the npm package that holds the executable. */
+/** Bun's names for our platforms: the compile target, and the npm package of the executable. */
 const BUN: Record<PlatformTag, { target: string; pack: string }> = {
   "linux-x86_64": { target: "bun-linux-x64", pack: "@oven/bun-linux-x64" },
   "linux-arm64": { target: "bun-linux-arm64", pack: "@oven/bun-linux-aarch64" },
   "macos-arm64": { target: "bun-darwin-arm64", pack: "@oven/bun-darwin-aarch64" },
 };
 
-/** Beside the entry: what runs on threads of its own, each an entry that is started by its path. */
+/** Further entries: files that run on their own threads, each started by its path. */
 const THREADS = ["serve/decode-worker.ts"];
 
 export interface ExecutableOptions {
@@ -56,7 +56,7 @@ export interface ExecutableOptions {
   info: BuildInfo;
 }
 
-/** Compiles the executable unless all that goes into it is as it was. @returns whether it was compiled */
+/** Compiles the executable unless its inputs are unchanged. @returns whether it was compiled */
 export async function buildExecutable(options: ExecutableOptions): Promise<boolean> {
   const { root, cache, output, info } = options;
   const stamp = join(cache, "exe", `${hash(output)}.json`);
@@ -65,7 +65,7 @@ export async function buildExecutable(options: ExecutableOptions): Promise<boole
   const work = join(cache, "exe", `${info.platform}-${process.pid}`);
   mkdirSync(work, { recursive: true });
   try {
-    // A copy, because the asset's base name is what build-info.ts looks for, and another build may replace the original.
+    // A copy: build-info.ts looks for this base name, and another build may replace the original.
     const asset = join(work, EMBEDDED_BUNDLE);
     copyFileSync(options.bundle, asset);
     const built = join(work, "svc"); // one base name always: it is part of the executable's bytes
@@ -138,8 +138,8 @@ function identity(path: string): { size: number; mtime: number } {
 }
 
 /**
- * Bun for another platform, through npm and whatever registry it is configured with, held against the lock file's checksum.
- * Bun's own implicit download ignores that configuration.
+ * Bun for another platform, through npm with its configured registry, checked against the lock file's checksum. Bun's
+ * own implicit download ignores that configuration.
  */
 async function foreignBun(root: string, cache: string, tag: PlatformTag): Promise<string> {
   const { pack } = BUN[tag];
@@ -169,11 +169,11 @@ function checkIntegrity(root: string, pack: string, archive: string): void {
   const expected: string | undefined = lock.packages?.[`node_modules/${pack}`]?.integrity;
   if (!expected) throw new BuildError(`package-lock.json has no checksum for ${pack}`);
   const found = `sha512-${new Bun.CryptoHasher("sha512").update(readFileSync(archive)).digest("base64")}`;
-  if (found !== expected) throw new BuildError(`${pack}@${Bun.version} is not what package-lock.json says`);
+  if (found !== expected) throw new BuildError(`${pack}@${Bun.version} has another checksum than in package-lock.json`);
 }
 
 async function run(command: string[], cwd: string): Promise<void> {
   const child = Bun.spawn(command, { cwd, stdin: "ignore", stdout: "ignore", stderr: "pipe" });
-  const said = await new Response(child.stderr).text();
-  if ((await child.exited) !== 0) throw new BuildError(said.trim() || `${command[0]} failed without a word`);
+  const output = await new Response(child.stderr).text();
+  if ((await child.exited) !== 0) throw new BuildError(output.trim() || `${command[0]} failed without output`);
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run lock`: writes package-lock.json anew from package.json, complete for every platform and without any address in it, so that a clone
- * installs from whichever registry its machine uses.
+ * `npm run lock`: writes package-lock.json anew from package.json, complete for every platform and without addresses,
+ * so that a clone installs from its machine's own registry.
  */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ interface Entry {
 
 const ROOT = join(import.meta.dir, "../..");
 
-// Elsewhere: npm leaves out what an existing node_modules leaves out, the packages of other platforms.
+// In an empty folder: beside an existing node_modules npm omits the packages of other platforms.
 const scratch = mkdtempSync(join(tmpdir(), "svc-lock-"));
 copyFileSync(join(ROOT, "package.json"), join(scratch, "package.json"));
 const npm = Bun.spawnSync(["npm", "install", "--package-lock-only", "--no-audit", "--no-fund"], { cwd: scratch });
@@ -38,8 +38,8 @@ for (const entry of Object.values(lock.packages)) {
   delete entry.funding;
 }
 
-// A registry that mirrors only some platforms leaves the others out of the lock, and `npm ci` then refuses it everywhere. What a package
-// names and the registry lacks is entered with its platform and without a hash.
+// A registry that mirrors only some platforms leaves the others out of the lock, and `npm ci` then refuses it
+// everywhere. Optional dependencies that the registry lacks are entered with their platform and without a hash.
 for (const [path, { optionalDependencies, dev }] of Object.entries(lock.packages)) {
   for (const [name, version] of Object.entries(path === "" ? {} : (optionalDependencies ?? {}))) {
     if (lock.packages[`node_modules/${name}`]) continue;

@@ -1,7 +1,7 @@
 /**
- * Libraries to a signed bundle. The RELEASE key signs the exact bytes of the manifest; its holder decides what every install
- * will load. A checkout makes itself a development key once (`.keys/release.pem`, 0600, never committed); a real release hands
- * its key over in SVC_RELEASE_KEY or SVC_RELEASE_KEY_FILE.
+ * Makes a signed bundle of libraries. The RELEASE key signs the exact bytes of the manifest; its holder decides what
+ * every install will load. A checkout makes a development key once (`.keys/release.pem`, 0600, never committed); a real
+ * release passes its key in SVC_RELEASE_KEY or SVC_RELEASE_KEY_FILE.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -39,7 +39,7 @@ export function releaseKey(root: string, env: Record<string, string | undefined>
   return key;
 }
 
-/** The public half as the executable carries it, SPKI in PEM. */
+/** The public half for the executable, SPKI in PEM. */
 export function publicPem(key: KeyObject): string {
   return createPublicKey(key).export({ type: "spki", format: "pem" }).toString();
 }
@@ -94,7 +94,7 @@ export function defaultRelease(version: string): number {
   return major! * 1_000_000 + minor! * 1_000 + patch!;
 }
 
-/** When the bundle counts as made: SOURCE_DATE_EPOCH, else the time of the commit, else a constant; never the clock. */
+/** The bundle's creation time: SOURCE_DATE_EPOCH, else the time of the commit, else a constant; never the clock. */
 export function createdTime(root: string, env: Record<string, string | undefined> = process.env): string {
   const seconds = Number(env.SOURCE_DATE_EPOCH || commitSeconds(root) || 0);
   if (!Number.isSafeInteger(seconds) || seconds < 0)

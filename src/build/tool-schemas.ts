@@ -1,13 +1,13 @@
 /**
- * Makes `src/mcp/tools.gen.json` from the schemas that parse the arguments: `bun src/build/tool-schemas.ts`. A test compares the two, so that
- * what `tools/list` promises is what `tools/call` accepts.
+ * Makes `src/mcp/tools.gen.json` from the schemas that parse the arguments: `bun src/build/tool-schemas.ts`. A test
+ * compares the two, so that `tools/call` accepts what `tools/list` publishes.
  */
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { isObject } from "../checks/kinds.ts";
 import { SCHEMAS, VERBS } from "../memory/requests.ts";
 
-/** Where the generated file lies. */
+/** Path of the generated file. */
 export const GENERATED_FILE = join(import.meta.dir, "../mcp/tools.gen.json");
 
 /** The text of `tools.gen.json`: one JSON Schema a verb. */
@@ -18,11 +18,11 @@ export function generateToolSchemas(): string {
 
 function inputSchema(verb: (typeof VERBS)[number]): unknown {
   const { $schema: _, ...schema } = z.toJSONSchema(SCHEMAS[verb](), {
-    // As a client sends it: what has a default may be left out.
+    // As a client sends it: arguments with a default are optional.
     io: "input",
     unrepresentable: "any",
     override: ({ jsonSchema }) => {
-      // The bound of every integer in JavaScript says nothing and costs a client tokens.
+      // JavaScript's own bound of integers is no information and costs a client tokens.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
   });
@@ -30,8 +30,9 @@ function inputSchema(verb: (typeof VERBS)[number]): unknown {
 }
 
 /**
- * Without what makes models of some clients write wrong arguments, or no call at all. An argument that may be null is published as what it is
- * otherwise, and an excluded bound as a bound, which its description says is not reached: what is accepted stays as it was.
+ * Removes constructs that make some clients' models write wrong arguments, or no call at all. A nullable argument is
+ * published as its other type, and an exclusive bound as an inclusive one, with the exclusion in its description. The
+ * parser accepts what it did.
  */
 function plain(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(plain);

@@ -1,4 +1,4 @@
-/** Text → vector. Small interface, several embedders: the kernel's own two, and whatever an SDK user brings. */
+/** The interface of embedders, text to vector: the kernel's own two, and those of SDK users. */
 import { ValueError } from "../errors.ts";
 
 /** Identifies a vector space: two embedders with equal profiles make comparable vectors. */
@@ -15,13 +15,13 @@ export interface EmbedderProfile {
   projection_version: string;
 }
 
-/** What a collection with texts needs. Answers are row-major, one row of `profile.dimension` floats a text. */
+/** The embedder of a collection of texts. Matrices are row-major, one row of `profile.dimension` floats a text. */
 export interface Embedder {
   readonly profile: EmbedderProfile;
   /**
-   * Whether a collection weighs this embedder's questions by what its rows hold, dimension by dimension (ffi/ty_runtime/rows/weights.h). For hashed
-   * features, where what most texts have tells nothing: mean nDCG@10 rises from .646 to .659 on eight sets, on 21 others from .558 to .583. Trained models have learned
-   * as much, and have it off.
+   * Whether a collection weighs this embedder's queries by its rows' values in each dimension
+   * (ffi/ty_runtime/rows/weights.h). For hashed features, of which the common ones tell little: mean nDCG@10 rises from
+   * .646 to .659 on eight sets, on 21 others from .558 to .583. Off for trained models, which have learned such weights.
    */
   readonly weightedQueries?: boolean;
   embedDocuments(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array>;
@@ -55,7 +55,7 @@ export function isOlderSpace(stored: object | null, embedder: Embedder): boolean
   return isSame && Number(model_version) < Number(ours.model_version);
 }
 
-/** Refuses to mix vector spaces: a collection's stored profile against the embedder that is about to be used on it. */
+/** Compares a collection's stored profile with an embedder. @throws ValueError for another vector space */
 export function checkSpace(collection: string, stored: object | null, embedder: Embedder): void {
   if (stored === null) {
     throw new ValueError(`collection '${collection}' holds raw vectors without an embedder: search it by vector`);
@@ -63,8 +63,10 @@ export function checkSpace(collection: string, stored: object | null, embedder: 
   const [theirs, ours] = [spaceId(stored as EmbedderProfile), spaceId(embedder.profile)];
   if (theirs === ours) return;
   const { model_id, model_version } = stored as EmbedderProfile;
+  const own = embedder.profile;
   throw new ValueError(
-    `collection '${collection}' was embedded by ${model_id} version ${model_version} (${theirs}), this is ${embedder.profile.model_id} ` +
-      `version ${embedder.profile.model_version} (${ours}): export it with 'svc mem export' and import it into a new collection`,
+    `collection '${collection}' was embedded by ${model_id} version ${model_version} (${theirs}), ` +
+      `this is ${own.model_id} version ${own.model_version} (${ours}): ` +
+      "export it with 'svc mem export' and import it into a new collection",
   );
 }

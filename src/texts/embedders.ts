@@ -1,14 +1,14 @@
-/** Which embedder belongs to a name, and to a collection's stored profile. */
+/** Finds embedders by name, and by a collection's stored profile. */
 import type { Kernel } from "../../ffi/ame_kernel.ts";
 import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import { type Embedder, type EmbedderProfile, spaceId } from "./embedder.ts";
 import { BigramEmbedder, MultigramEmbedder } from "./kernel.ts";
 
-/** An embedder, or how to get one whose profile is known only when it is asked for the first time. */
+/** An embedder, or a function that opens one on first use. */
 export type EmbedderSource = Embedder | (() => Promise<Embedder>);
 
-/** Embedders by name. `multigram` and `bigram` are always there. */
+/** Embedders by name; `multigram` and `bigram` are built in. */
 export class Embedders {
   private readonly sources = new Map<string, EmbedderSource>();
 
@@ -23,7 +23,7 @@ export class Embedders {
     this.sources.set(name, source);
   }
 
-  /** Makes an embedder known to collections that it created, under its model id where that is free. */
+  /** Registers an embedder for the collections that it created, under its model id where that is free. */
   adopt(embedder: Embedder): void {
     const space = spaceId(embedder.profile);
     for (const source of this.sources.values()) {
@@ -43,7 +43,7 @@ export class Embedders {
 
   /**
    * The embedder that made a collection's vectors, by its space id.
-   * @throws ValueError where the collection has none, or none of ours makes such vectors
+   * @throws ValueError where the collection has no embedder, or none with its profile is registered
    */
   async attached(collection: string, profile: object | null): Promise<Embedder> {
     if (profile === null) {
@@ -52,7 +52,7 @@ export class Embedders {
       );
     }
     const wanted = spaceId(profile as EmbedderProfile);
-    // Those that are there already first: asking the others may take a connection.
+    // Open embedders first: opening others may need a connection.
     const sources = [...this.sources].sort(
       ([, a], [, b]) => Number(typeof a === "function") - Number(typeof b === "function"),
     );
@@ -68,8 +68,8 @@ export class Embedders {
     if (failure) throw failure;
     const { model_id, model_version } = profile as EmbedderProfile;
     throw new ValueError(
-      `collection ${shown(collection)} was embedded by ${model_id} version ${model_version} (${wanted}), and no embedder here makes such ` +
-        "vectors: register it, or export the collection and import it into a new one",
+      `collection ${shown(collection)} was embedded by ${model_id} version ${model_version} (${wanted}), ` +
+        "and no embedder here makes such vectors: register it, or export the collection and import it into a new one",
     );
   }
 

@@ -1,4 +1,4 @@
-/** The embedders whose whole work is one kernel call: words, stems and character n-grams, hashed. No model file, no download. */
+/** The embedders of the kernel: words, stems and character n-grams, hashed. No model file, no download. */
 import { type Kernel, Model, type ModelCode, Role, type RoleCode } from "../../ffi/ame_kernel.ts";
 import { TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import type { Embedder, EmbedderProfile } from "./embedder.ts";
@@ -6,7 +6,7 @@ import type { Embedder, EmbedderProfile } from "./embedder.ts";
 /** UTF-16 units embedded between two turns of the event loop: about 5 ms of kernel time. */
 const UNITS_PER_TURN = 256 * 1024;
 
-/** A hashed embedder of the kernel. Its dimension and version come from there, never from here. */
+/** A hashed embedder of the kernel, which defines its dimension and version. */
 class KernelEmbedder implements Embedder {
   readonly profile: EmbedderProfile;
   readonly weightedQueries = true;

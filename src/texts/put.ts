@@ -1,4 +1,4 @@
-/** Texts into a collection of texts: an embedder makes their vectors. */
+/** Puts texts into a collection: an embedder makes their vectors. */
 import { Put, type Watch } from "../../ffi/ty_collection.ts";
 import type { Besides } from "../checks/rows.ts";
 import type { Metadata } from "../checks/values.ts";
@@ -7,10 +7,10 @@ import type { Collection, Transaction } from "../store/collection.ts";
 import { packRows, type Rows } from "../store/pack.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
 
-/** What a row gets for the partition key when its metadata has none. */
+/** The partition of a row whose metadata has no partition key. */
 export const DEFAULT_PARTITION = "default";
 
-/** Texts that are checked, ids and metadata side by side with them. */
+/** Checked texts, with ids and metadata in the same order. */
 export interface TextRows extends Besides {
   texts: readonly string[];
   ids: readonly string[];
@@ -63,7 +63,8 @@ export async function updateTexts(
 }
 
 /**
- * The put of an update: inside a change or a stage, so that nobody changes the metadata between the look at it and the write.
+ * The put of an update, inside a change or a stage, so that no other change comes between reading the metadata and the
+ * write.
  * @throws ValueError for an id that is not live; nothing is written
  */
 export async function putUpdate(
@@ -78,7 +79,8 @@ export async function putUpdate(
   if (missing.length > 0) {
     const some = missing.slice(0, 3).join(", ");
     throw new ValueError(
-      `cannot update ${missing.length} of ${stored.length} ids, among them ${some}: they are not in collection '${collection.name}' (an upsert adds them)`,
+      `cannot update ${missing.length} of ${stored.length} ids, among them ${some}: ` +
+        `they are not in collection '${collection.name}' (an upsert adds them)`,
       "no_row",
     );
   }

@@ -1,7 +1,7 @@
-/** What `svc_stats` and the remote `stats` tell of a collection. */
+/** The result of `svc_stats` and of the remote `stats`. */
 import type { Collection } from "../store/collection.ts";
 
-/** What a collection is, and its runtime counters; field names are the protocol's. */
+/** A collection's settings and runtime counters; field names are the protocol's. */
 export interface CollectionCounters {
   name: string;
   key_name: string;
@@ -10,7 +10,7 @@ export interface CollectionCounters {
   [counter: string]: unknown;
 }
 
-/** Runtime counters, and what the collection is. */
+/** The collection's settings and runtime counters. */
 export function collectionStats(collection: Collection): CollectionCounters {
   const { lexical_k1, lexical_b, lexical_built, ...counters } = collection.stats();
   const manifest = collection.manifest();

@@ -1,27 +1,27 @@
-/** Indexes of a collection, with their arguments checked. Each build saves: staged changes first, then the index. */
+/** Builds indexes of a collection, with checked arguments. Each build saves: staged changes first, then the index. */
 import type { Watch } from "../../ffi/ty_collection.ts";
 import { shown } from "../checks/kinds.ts";
 import { B, COUNT, K1, readNumber, recallOf } from "../checks/numbers.ts";
 import { CancelledError, RuntimeError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Tuner } from "../tune/context.ts";
-import { buildIvf as buildWhereLarge } from "../tune/ivf.ts";
+import { buildIvf as buildPartitions } from "../tune/ivf.ts";
 import type { Plan } from "../tune/plan.ts";
 import { applyPlan, tune } from "../tune/tuner.ts";
 import { BM25 } from "./ranking.ts";
 
-/** How to build an approximate index. */
+/** Options of an approximate index. */
 export interface IvfOptions extends Watch {
   /** Partitions with fewer rows stay exact; a whole number from 0 (20,000). */
   minRows?: number | undefined;
   /**
-   * Recall floor that the index is calibrated to, on rows that it was not made from, above 0 and at most 1 (0.98). It holds for questions
+   * Recall floor that the index is calibrated to, on held-out rows, above 0 and at most 1 (0.98). It holds for queries
    * that are like the rows. It becomes the collection's default.
    */
   targetRecall?: number | undefined;
 }
 
-/** How to build the index for search by words. */
+/** Options of the lexical index. */
 export interface LexicalOptions extends Watch {
   /** Term saturation of BM25, from 0 (1.2). */
   k1?: number | undefined;
@@ -29,11 +29,11 @@ export interface LexicalOptions extends Watch {
   b?: number | undefined;
 }
 
-/** How to tune. */
+/** Options of tuning. */
 export interface TuneOptions extends Watch {
-  /** Who plans (`LatencyBudgetTuner`). */
+  /** The tuner (`LatencyBudgetTuner`). */
   tuner?: Tuner | undefined;
-  /** true: plan only; false: apply whatever the plan is; left out: apply where it changes how searches run. */
+  /** true: plan only; false: always apply; omitted: apply where it changes how searches run. */
   dryRun?: boolean | undefined;
 }
 
@@ -44,14 +44,15 @@ const IVF_TARGET_RECALL = 0.98;
 export async function buildIvf(collection: Collection, options: IvfOptions): Promise<number> {
   const minRows = readNumber(options.minRows ?? IVF_MIN_ROWS, "minRows", COUNT);
   const targetRecall = recallOf(options) ?? IVF_TARGET_RECALL;
-  return (await buildWhereLarge(collection, minRows, targetRecall, options)).partitions;
+  return (await buildPartitions(collection, minRows, targetRecall, options)).partitions;
 }
 
-/** The index for search by words. */
+/** Builds the lexical index. */
 export async function buildLexical(collection: Collection, options: LexicalOptions): Promise<void> {
   if (!collection.schema.lexical) {
     throw new RuntimeError(
-      `collection ${shown(collection.name)} was created without a lexical index: create one with lexical true and add its texts there`,
+      `collection ${shown(collection.name)} was created without a lexical index: ` +
+        "create one with lexical true and add its texts there",
     );
   }
   const k1 = readNumber(options.k1 ?? BM25.k1, "k1", K1);
@@ -59,18 +60,18 @@ export async function buildLexical(collection: Collection, options: LexicalOptio
   await collection.buildLexical(k1, b, options);
 }
 
-/** Plans, and applies as `dryRun` says. What is staged is measured too, and saved where the plan is applied. */
+/** Plans, and applies unless `dryRun`. Staged changes are measured too, and saved where the plan is applied. */
 export function tuneCollection(collection: Collection, options: TuneOptions): Promise<Plan> {
   return cancellable(collection.name, options.signal, () => tune(collection, options.dryRun, options, options.tuner));
 }
 
-/** Carries out a plan. */
+/** Applies a plan. */
 export function applyTuning(collection: Collection, plan: Plan, watch: Watch): Promise<Plan> {
   return cancellable(collection.name, watch.signal, () => applyPlan(collection, plan, watch));
 }
 
 /**
- * Runs what watches a signal by itself, an embedder or a tuner: however it ends once the signal is aborted, the caller meets a CancelledError.
+ * Runs an embedder or a tuner, which watches the signal itself: any failure after an abort becomes a CancelledError.
  */
 export async function cancellable<T>(
   name: string,
