@@ -1,4 +1,4 @@
-/** Native failures become the types that callers know; the sentence is the library's, the remedy ours. */
+/** Maps native failures to our error classes, with the library's message and our remedy. */
 import { getSystemErrorName } from "node:util";
 import { NativeError, Status } from "../../ffi/status.ts";
 import { diskRemedy } from "../durable.ts";
@@ -7,7 +7,7 @@ import { CancelledError, KeyError, OSError, RuntimeError, SvcError, TimeoutError
 /**
  * The error that a caller sees for a failure in collection `name`. Our own errors pass through.
  *
- * @param stands what can be said of the collection after a failed change; empty for a failed question
+ * @param stands the collection's state after a failed change, as the end of a sentence; empty for a failed read
  */
 export function fromNative(error: unknown, name: string, stands = ""): SvcError {
   if (error instanceof SvcError) return error;
@@ -23,16 +23,16 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
       return new RuntimeError(message, "no_lexical_index");
     case Status.BUSY:
       return new TimeoutError(
-        `collection '${name}' is being written by somebody else: ${message}; try again later`,
+        `collection '${name}' is being written by another process: ${message}; try again later`,
         "locked",
       );
     case Status.CANCELLED:
       return new CancelledError(`the call was cancelled${stands || `; collection '${name}' stands as last saved`}`);
     case Status.IO:
-      // Without a system error it was the collection's directory that went away: then nothing stands as it was.
+      // Without a system error the collection's directory is gone, and its last saved state with it.
       return error.errno > 0 ? diskFailure(message, getSystemErrorName(-error.errno), stands) : new OSError(message);
     case Status.CORRUPT:
-      // An index can be made anew from the rows, and its message says how.
+      // An index can be rebuilt from the rows, as its message tells.
       if (message.includes("svc_build_lexical")) return new OSError(`collection '${name}': ${message}`);
       return damaged(name, message);
     case Status.VERSION:
@@ -49,10 +49,11 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
   }
 }
 
-/** What is on disk is not what was written. */
+/** The error for files that differ from what was written. */
 export function damaged(name: string, what: string): OSError {
   return new OSError(
-    `collection '${name}' is damaged: ${what}; restore it from a copy or an export, or move its folder away to start anew`,
+    `collection '${name}' is damaged: ${what}; ` +
+      "restore it from a copy or an export, or move its folder away to start anew",
     "damaged",
   );
 }

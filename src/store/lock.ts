@@ -1,4 +1,4 @@
-/** Waits for the writer's lock without holding up the event loop. */
+/** Waits for the writer's lock without blocking the event loop. */
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { NativeCollection } from "../../ffi/ty_collection.ts";
 import { LOCK_WAIT_MS } from "../limits.ts";
@@ -7,8 +7,8 @@ const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 25;
 
 /**
- * Begins a change, trying again until the lock is free. The native error of the last try is thrown after `waitMs`: it names the holder.
- * A blocking `flock` would stop every other answer of this process, and a lock request queued in the kernel could not be cancelled.
+ * Begins a change, trying again until the lock is free. After `waitMs` throws the last native error, which names the
+ * holder. A blocking `flock` would stop all other calls of this process, and could not be cancelled.
  */
 export async function beginWithin(
   collection: NativeCollection,
@@ -25,7 +25,7 @@ export async function beginWithin(
       const busy = error instanceof NativeError && error.status === Status.BUSY;
       if (!busy || performance.now() >= deadline) throw error;
     }
-    // Half of the pause is chance, so that two waiting writers do not march in step.
+    // Half of the pause is random, so that two waiting writers do not try in step.
     await Bun.sleep(pause / 2 + (Math.random() * pause) / 2);
   }
 }

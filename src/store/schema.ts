@@ -1,4 +1,4 @@
-/** The typed view of `collection.json`. The native side writes it and is the only judge of its file list; here its keys get types. */
+/** Types of `collection.json`. The native side writes it and alone validates its file list. */
 
 import { checkColumn } from "../checks/names.ts";
 import { DIM, readNumber } from "../checks/numbers.ts";
@@ -14,7 +14,7 @@ export type Dtype = (typeof DTYPES)[number];
 export const METRICS = ["inner_product", "cosine", "l2"] as const;
 export type Metric = (typeof METRICS)[number];
 
-/** What is fixed when a collection is created. */
+/** The properties fixed when a collection is created. */
 export interface Schema {
   dim: number;
   dtype: Dtype;
@@ -24,7 +24,7 @@ export interface Schema {
   filterColumns: readonly string[];
   /** Tokens of texts are kept, so that a BM25 index can be built. */
   lexical: boolean;
-  /** Lets the right embedder be attached again; null for raw vectors. */
+  /** Identifies the embedder to attach on open; null for raw vectors. */
   embedderProfile: object | null;
 }
 
@@ -39,11 +39,11 @@ export interface Manifest extends Schema {
   totalRows: number;
 }
 
-/** What a caller says of a new collection; the rest has defaults. */
+/** A caller's schema for a new collection; absent properties have defaults. */
 export interface SchemaInput {
   dim: number;
   dtype?: string | undefined;
-  /** Of a collection with an embedder it is the embedder's own and may be left out. */
+  /** With an embedder it is the embedder's own and may be omitted. */
   metric?: string | undefined;
   partitionBy?: string;
   filterColumns?: readonly string[];
@@ -76,23 +76,25 @@ export function completeSchema(input: SchemaInput): Schema {
 }
 
 /**
- * The metric that an embedder's profile asks for. Its word for it may be any; what is none of ours is the inner product. The native side
- * reads it in the same way.
+ * The metric of an embedder's profile; an unknown name is the inner product, as on the native side.
  */
 function metricOf(profile: object | null): Metric {
   const distance = (profile as { distance?: unknown } | null)?.distance;
   return METRICS.find((metric) => metric === distance) ?? "inner_product";
 }
 
-/** Who made the vectors of a collection without an embedder. The manifest's keys are fixed, so its metric stands in such a profile. */
+/**
+ * Provider in the profile of a collection without an embedder: the manifest's keys are fixed, so a profile holds its
+ * metric.
+ */
 const RAW_VECTORS = "vectors";
 
-/** What the manifest holds as `embedder_profile`. */
+/** The value of `embedder_profile` in the manifest. */
 function storedProfile({ embedderProfile, metric }: Schema): object | null {
   return embedderProfile ?? (metric === "inner_product" ? null : { provider: RAW_VECTORS, distance: metric });
 }
 
-/** The keys of a new collection as the native side takes them. */
+/** The manifest's keys of a new collection, for the native side. */
 export function schemaJson(name: string, schema: Schema, writerVersion: string): string {
   return JSON.stringify({
     name,
@@ -135,22 +137,22 @@ export function parseManifest(text: string): Manifest {
   };
 }
 
-/** Says in one sentence how an existing schema differs from the one asked for; undefined where they agree. */
-export function schemaDifference(existing: Schema, asked: Schema): string | undefined {
+/** How an existing schema differs from a requested one, as a sentence; undefined where they agree. */
+export function schemaDifference(existing: Schema, requested: Schema): string | undefined {
   const pairs: [string, unknown, unknown][] = [
-    ["dim", existing.dim, asked.dim],
-    ["dtype", existing.dtype, asked.dtype],
-    ["metric", existing.metric, asked.metric],
-    ["partition_by", existing.keyName, asked.keyName],
-    ["filter_columns", existing.filterColumns.join(", "), asked.filterColumns.join(", ")],
-    ["lexical", existing.lexical, asked.lexical],
-    ["embedder", embedderName(existing.embedderProfile), embedderName(asked.embedderProfile)],
+    ["dim", existing.dim, requested.dim],
+    ["dtype", existing.dtype, requested.dtype],
+    ["metric", existing.metric, requested.metric],
+    ["partition_by", existing.keyName, requested.keyName],
+    ["filter_columns", existing.filterColumns.join(", "), requested.filterColumns.join(", ")],
+    ["lexical", existing.lexical, requested.lexical],
+    ["embedder", embedderName(existing.embedderProfile), embedderName(requested.embedderProfile)],
   ];
   const different = pairs.find(([, a, b]) => a !== b);
   return different && `its ${different[0]} is ${JSON.stringify(different[1])}, not ${JSON.stringify(different[2])}`;
 }
 
-/** What tells one embedder's vectors from another's, for people. */
+/** An embedder's model and version, for messages. */
 function embedderName(profile: object | null): string | null {
   if (profile === null) return null;
   const { model_id, model_version } = profile as { model_id?: unknown; model_version?: unknown };

@@ -11,27 +11,27 @@ import { Collection, type CollectionOptions } from "./collection.ts";
 import { fromNative } from "./failure.ts";
 import { completeSchema, parseManifest, type SchemaInput, schemaDifference, schemaJson } from "./schema.ts";
 
-/** Questions that are going to read more bytes of codes than this run on a worker: on the event loop they would hold up other answers. */
+/** Queries that scan more bytes of codes than this run on a worker: on the event loop they would delay other calls. */
 const INLINE_SCAN_BYTES = 16 * 1024 * 1024;
 
-/** Directories on their way out; no collection's name begins with a dot. */
+/** Prefix of directories being removed; no collection's name begins with a dot. */
 const DISCARDED = ".discarded-";
 
 /**
- * The collections under one directory. A collection exists on disk once its directory holds `collection.json`; one that was created but never
- * saved exists in this process only. `open` follows other processes: what they saved is found.
+ * The collections under one directory. A collection exists on disk once its directory holds `collection.json`; one that
+ * was created but never saved exists in this process only. `open` finds collections that other processes saved.
  */
 export class Store {
   private readonly collections = new Map<string, Collection>();
   private readonly forgotten = new Set<Collection>();
-  /** By name, and kept when a collection is opened anew. */
+  /** Lost saves by name, kept when a collection is reopened. */
   private readonly lost = new Map<string, number>();
-  /** From the beginning of `close` on. */
+  /** Set when `close` begins. */
   private isClosed = false;
 
   /**
-   * @param writerVersion goes into the manifests that this process writes.
-   * @param inlineScanBytes scans of more bytes of codes run on a worker; few where many ask at once
+   * @param writerVersion written into this process's manifests
+   * @param inlineScanBytes scans of more bytes of codes run on a worker; few where many clients query at once
    */
   constructor(
     readonly dir: string,
@@ -65,12 +65,12 @@ export class Store {
     checkName(name);
     const isSaved = this.hasManifest(name);
     const cached = this.collections.get(name);
-    // What the disk says counts: the directory was removed since, or another process saved a collection that is new here.
-    // One with work to do is kept in any case: a first save is on disk before this process knows of it, and what is staged would be lost
-    // with its object. Where the directory is gone, the save says so.
+    // The disk decides: the directory may be gone, or another process may have saved a collection that is new here. A
+    // busy one is kept in any case: its first save is on disk before `isSaved` is set, and staged changes would be lost
+    // with the object. Where the directory is gone, the save fails.
     if (cached && (cached.isSaved === isSaved || cached.isBusy)) return cached;
     if (cached) this.forget(cached);
-    // A folder without a manifest is opened too: where that was lost, the name is not free but damaged.
+    // A folder without a manifest is opened too: where that was lost, the collection is damaged and its name not free.
     if (!isSaved && !existsSync(join(this.dir, name))) return undefined;
     // On a file system that folds case, another spelling would open the same directory.
     if (isSaved && !this.list().includes(name)) return undefined;
@@ -84,8 +84,8 @@ export class Store {
   }
 
   /**
-   * The collection of that name if it is open and was saved, without a look whether it is still there: a question to it looks anyway, and
-   * its failure is the time to ask `open`.
+   * The collection of that name if it is open and was saved, without checking that it still exists: a query checks
+   * anyway, and after its failure the caller uses `open`.
    */
   opened(name: string): Collection | undefined {
     const cached = this.isClosed ? undefined : this.collections.get(name);
@@ -100,12 +100,12 @@ export class Store {
   }
 
   /**
-   * A new collection, in memory until its first save. Where one of that name exists already it is returned if the schema agrees;
-   * a ValueError says how it differs otherwise.
+   * A new collection, in memory until its first save. An existing one of that name is returned if its schema agrees.
+   * @throws ValueError with the difference between the schemas, or for an invalid one
    */
   create(name: string, input: SchemaInput): Collection {
     const existing = this.find(name);
-    // A caller that cannot say whether words are kept does not object to either.
+    // A caller that does not set `lexical` accepts either.
     const schema = completeSchema({ ...input, lexical: input.lexical ?? existing?.schema.lexical });
     if (existing) {
       const difference = schemaDifference(existing.schema, schema);
@@ -121,14 +121,14 @@ export class Store {
     }
   }
 
-  /** Forgets a collection that was created here and never saved; a change that is still queued on it may save it after all. */
+  /** Forgets a collection that was created here and never saved; a change still in its queue may save it after all. */
   forgetUnsaved(collection: Collection): void {
     if (!collection.isSaved && this.collections.get(collection.name) === collection) this.forget(collection);
   }
 
   /**
-   * Removes a collection with its directory; other processes find it gone. For what is derived and can be made anew. The directory is moved
-   * aside in one step: one that a kill left half removed would be opened as a damaged collection for ever.
+   * Removes a collection with its directory; other processes find it gone. For derived data that can be rebuilt. The
+   * directory is renamed first: one half removed by a kill would be opened as a damaged collection for ever.
    * @throws OSError where the directory cannot be moved
    */
   discard(collection: Collection): void {
@@ -140,43 +140,46 @@ export class Store {
       const { code } = error as NodeJS.ErrnoException;
       if (code === "ENOENT") return;
       throw new OSError(
-        `collection ${shown(collection.name)} cannot be removed (${code}): check the permissions of the memory directory`,
+        `collection ${shown(collection.name)} cannot be removed (${code}): ` +
+          "check the permissions of the memory directory",
       );
     }
-    // Those that an earlier call did not come to remove go too.
+    // With those that an interrupted call left.
     for (const name of readdirSync(this.dir).filter((entry) => entry.startsWith(DISCARDED))) {
       rmSync(join(this.dir, name), { recursive: true, force: true });
     }
   }
 
-  /** The collection of that name as the disk has it, whatever this process has open; undefined where there is none. */
+  /** The collection of that name, opened again unless busy; undefined where there is none. */
   reopen(name: string): Collection | undefined {
     const cached = this.collections.get(name);
     if (cached && !cached.isBusy) this.forget(cached);
     return this.find(name);
   }
 
-  /** Collections of this process with something to save: staged changes, or created and never saved. */
+  /** Collections of this process that need a save: with staged changes, or created and never saved. */
   unsaved(): Collection[] {
     return [...this.collections.values()].filter((collection) => collection.hasStaged || !collection.isSaved);
   }
 
-  /** Saves of staged changes of the collection that failed since this process began; each dropped what was staged. */
+  /** Failed saves of the collection's staged changes since this process began; each dropped those changes. */
   lostSaves(name: string): number {
     return this.lost.get(name) ?? 0;
   }
 
-  /** The same by name, as it is now. */
+  /** A copy of the lost saves of all collections, by name. */
   lostByCollection(): ReadonlyMap<string, number> {
     return new Map(this.lost);
   }
 
-  /** The same over all collections. */
+  /** The sum of lost saves over all collections. */
   get lostSavesTotal(): number {
     return [...this.lost.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Waits for changes under way and closes everything; what is not saved is dropped. What is asked from now on is a RuntimeError. */
+  /**
+   * Waits for running changes and closes everything; unsaved changes are dropped. Further calls throw a RuntimeError.
+   */
   async close(): Promise<void> {
     this.isClosed = true;
     const open = [...this.collections.values(), ...this.forgotten];
@@ -186,8 +189,8 @@ export class Store {
   }
 
   /**
-   * Whether there is a saved collection of that name. Only "there is nothing" counts as absent: taking an unreadable collection for a new
-   * name would end in writing over it.
+   * Whether there is a saved collection of that name. Only ENOENT and ENOTDIR count as absent: an unreadable collection
+   * taken for a free name would be overwritten.
    */
   private hasManifest(name: string): boolean {
     const dir = join(this.dir, name);
@@ -207,7 +210,7 @@ export class Store {
     return false;
   }
 
-  /** A name would be opened anew, and nobody would close it again. */
+  /** A collection opened after `close` would never be closed. */
   private refuseClosed(): void {
     if (this.isClosed) throw new RuntimeError("this store is closed: open the memory directory again");
   }
@@ -219,7 +222,7 @@ export class Store {
 
   private collectionOptions(): CollectionOptions {
     return {
-      // The memory directory comes into being with the first change, readable by its owner only.
+      // The memory directory is created with the first change, readable by its owner only.
       ensureHome: () => makeDurableDirectory(this.dir),
       onLost: (name) => this.lost.set(name, this.lostSaves(name) + 1),
       inlineScanBytes: this.inlineScanBytes,

@@ -1,7 +1,7 @@
 /**
- * Changes of one collection, one behind the other. A change is saved before it is answered, or staged: visible in this process at once,
- * durable with the `save` that ends it. From the first staged change to that save the writer's lock is held, so that another process's
- * write waits and fails with a name instead of being lost.
+ * Queues the changes of one collection. A change is saved before its call returns, or staged: visible in this process
+ * at once, durable with the next `save`. From the first staged change to that save the writer's lock is held, so that
+ * another process's write waits and fails with the holder's name instead of being lost.
  */
 import type { NativeCollection, PutMode, Watch } from "../../ffi/ty_collection.ts";
 import { packStrings } from "../../ffi/words.ts";
@@ -13,10 +13,10 @@ import type { Schema } from "./schema.ts";
 
 export { Put } from "../../ffi/ty_collection.ts";
 
-/** A call that waited in the queue tries for the lock at least this long. */
+/** How long a call that waited in the queue tries for the lock at least. */
 const LEAST_WAIT_MS = 1000;
 
-/** Changes that become visible and durable together; handed to `change` and `stage`. */
+/** Changes that become visible and durable together; the argument of the callbacks of `change` and `stage`. */
 export interface Transaction {
   put(mode: PutMode, rows: Rows | PackedRows, watch?: Watch): Promise<{ inserted: number; replaced: number }>;
   delete(ids: readonly string[]): Promise<number>;
@@ -26,14 +26,14 @@ export interface Transaction {
 /** The writing half of a collection. */
 export class Writer {
   private tail: Promise<unknown> = Promise.resolve();
-  /** Work under way and in line. */
+  /** Number of running and queued calls. */
   private turns = 0;
   /** Rows and ids of staged changes; undefined while nothing is staged and the lock is not held. */
   private staged: number | undefined;
 
   /**
-   * @param isSaved whether there is a save already
-   * @param onLost called with a save that failed and dropped what was staged
+   * @param isSaved whether the collection has been saved
+   * @param onLost called when a save failed and dropped the staged changes
    */
   constructor(
     private readonly name: string,
@@ -44,18 +44,19 @@ export class Writer {
     public isSaved: boolean,
   ) {}
 
-  /** Whether something is staged, under way or in line: then nobody may put another object in this one's place. */
+  /** Whether changes are staged, running or queued: then another object must not replace this one. */
   get isBusy(): boolean {
     return this.turns > 0 || this.hasStaged;
   }
 
-  /** Whether changes wait for a save. */
+  /** Whether staged changes wait for a save. */
   get hasStaged(): boolean {
     return this.staged !== undefined;
   }
 
   /**
-   * Runs `work` with the writer's lock and saves what it changed. When it throws, nothing of it stays. Staged changes are saved first.
+   * Runs `work` with the writer's lock and saves its changes; if it throws they are rolled back. Staged changes are
+   * saved first.
    */
   change<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.inTurn(async (begin) => {
@@ -75,7 +76,8 @@ export class Writer {
   }
 
   /**
-   * Runs `work`, which makes one put or delete, and keeps the lock for the save to come. When it throws, what was staged before stays.
+   * Runs `work`, which makes one put or delete, and keeps the lock until the next save. If it throws, earlier staged
+   * changes stay.
    */
   stage<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const stands = `; collection '${this.name}' stands as it was before the call`;
@@ -93,7 +95,7 @@ export class Writer {
     }, stands);
   }
 
-  /** Makes what is staged durable; a collection that was never saved is saved as it is. */
+  /** Makes staged changes durable; a collection that was never saved is saved as it is. */
   save(): Promise<void> {
     return this.inTurn(async (begin) => {
       if (this.hasStaged) return this.flush();
@@ -119,19 +121,19 @@ export class Writer {
   }
 
   /**
-   * Runs `work` when everything before it has ended.
-   * @param stands what can be said of the collection when it fails
+   * Runs `work` after everything queued before it.
+   * @param stands the collection's state after a failure, as the end of a sentence
    */
   inTurn<T>(
     work: (begin: (signal: AbortSignal | undefined) => Promise<void>) => Promise<T>,
     stands?: string,
   ): Promise<T> {
-    const asked = performance.now();
+    const calledAt = performance.now();
     const begin = (signal: AbortSignal | undefined) => {
-      // Once there is a save, the memory directory is there and durable.
+      // Once the collection is saved, the memory directory exists and is durable.
       if (!this.isSaved) this.ensureHome();
-      // Counted from the call: of many that wait behind one another for a foreign lock, all give up together.
-      const left = Math.max(LEAST_WAIT_MS, LOCK_WAIT_MS - (performance.now() - asked));
+      // Counted from the call: queued calls that wait for another process's lock all time out together.
+      const left = Math.max(LEAST_WAIT_MS, LOCK_WAIT_MS - (performance.now() - calledAt));
       return beginWithin(this.native, signal, left);
     };
     this.turns++;
@@ -148,7 +150,7 @@ export class Writer {
     return turn;
   }
 
-  /** Resolves when everything that was asked has ended. */
+  /** Resolves when every call so far has ended. */
   async settled(): Promise<void> {
     for (let seen: unknown; seen !== this.tail; ) {
       seen = this.tail;
@@ -156,7 +158,7 @@ export class Writer {
     }
   }
 
-  /** Saves what is staged. A save that fails has dropped it: to say less would leave callers believing in it. */
+  /** Saves staged changes. A failed save has dropped them, and its error tells how many. */
   private async flush(): Promise<void> {
     const count = this.staged;
     if (count === undefined) return;
@@ -164,7 +166,8 @@ export class Writer {
       await this.commit();
     } catch (error) {
       this.onLost();
-      const lost = `; ${count} unsaved ${count === 1 ? "change is" : "changes are"} lost, collection '${this.name}' stands as last saved`;
+      const changes = `${count} unsaved ${count === 1 ? "change is" : "changes are"}`;
+      const lost = `; ${changes} lost, collection '${this.name}' stands as last saved`;
       throw fromNative(error, this.name, lost);
     } finally {
       this.staged = undefined;
@@ -176,7 +179,7 @@ export class Writer {
       await this.native.save();
       this.isSaved = true;
     } catch (error) {
-      this.native.rollback(); // where the save did not even begin
+      this.native.rollback(); // where the save did not begin
       throw error;
     }
   }
