@@ -1,15 +1,15 @@
-/** The typed door into libame_kernel (ame_kernel/ame_kernel.h): pure computation, no policy. */
+/** The typed interface of libame_kernel (ame_kernel/ame_kernel.h): pure computation, no policy. */
 import { CString, dlopen, FFIType, type Pointer } from "bun:ffi";
 import { address, packStrings } from "./words.ts";
 
-/** `AME_ABI_VERSION` this door was written for. */
+/** The `AME_ABI_VERSION` of this interface. */
 export const AME_ABI_VERSION = 3;
 
 /** The embedding models of the kernel. */
 export const Model = { MULTIGRAM: 0, BIGRAM: 1 } as const;
 export type ModelCode = (typeof Model)[keyof typeof Model];
 
-/** A stored text and a question may be weighted differently. */
+/** Documents and queries may be weighted differently. */
 export const Role = { DOCUMENT: 0, QUERY: 1 } as const;
 export type RoleCode = (typeof Role)[keyof typeof Role];
 
@@ -31,9 +31,9 @@ const symbols = {
 
 /** An open kernel. It stays mapped until the process ends: other libraries hold its table. */
 export interface Kernel {
-  /** The table that libty_runtime is handed. */
+  /** The kernel's function table, for libty_runtime. */
   readonly table: Pointer;
-  /** CPU paths this library has and this machine runs. */
+  /** The library's CPU paths that this machine supports. */
   isas(): string[];
   /** The path in use. */
   activeIsa(): string;
@@ -41,11 +41,14 @@ export interface Kernel {
   forceIsa(name: string): boolean;
   embedDim(model: ModelCode): number;
   embedVersion(model: ModelCode): number;
-  /** Embeds texts into `texts.length` × `embedDim(model)` floats of unit length, row by row: those of `out` where it is given. */
+  /**
+   * Embeds texts into `texts.length` × `embedDim(model)` floats, row-major, each row of unit length; into `out` where
+   * given.
+   */
   embed(model: ModelCode, role: RoleCode, texts: readonly string[], out?: Float32Array): Float32Array;
 }
 
-/** Maps the library at `path` (a verified one: src/runtime/load.ts) and checks its ABI version; throws a plain Error otherwise. */
+/** Maps the verified library at `path` (src/runtime/load.ts). @throws Error for another ABI version */
 export function openKernel(path: string): Kernel {
   const { symbols: c } = dlopen(path, symbols);
   const abi = c.ame_abi_version();

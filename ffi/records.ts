@@ -1,4 +1,4 @@
-/** Reads the packed answers of libty_runtime: `ty_record`, `ty_term` and `ty_partition` in ty_runtime.h. */
+/** Decodes the packed results of libty_runtime: `ty_record`, `ty_term` and `ty_partition` in ty_runtime.h. */
 
 const ABSENT = 0xffff_ffff;
 const RECORD_BYTES = 48;
@@ -13,10 +13,10 @@ export interface TermShare {
   share: number;
 }
 
-/** One row of an answer; what was not asked for or not stored is undefined. */
+/** One row of a result; parts not requested or not stored are undefined. */
 export interface RowRecord {
   id: string;
-  /** Order of insertion; a row that replaced another has that one's. Compaction keeps the order, not the numbers. */
+  /** Order of insertion; a replacement keeps its predecessor's. Compaction keeps the order, not the numbers. */
   birth: number;
   score: number;
   found: boolean;
@@ -34,7 +34,7 @@ export interface PartitionInfo {
   rows: number;
   nlist: number;
   nprobe: number;
-  /** How much farther rows lie from their lists' centroids than when those were made, as a ratio of mean squares; 0 without an index. */
+  /** Mean squared distance of rows to their lists' centroids, relative to when those were made; 0 without an index. */
   drift: number;
 }
 

@@ -1,4 +1,4 @@
-/** What a native call may answer: `ty_status` in ty_runtime.h. Policy (which of our error classes that becomes) lives in src/store. */
+/** Status codes of native calls: `ty_status` in ty_runtime.h. src/store/failure.ts maps them to error classes. */
 export const Status = {
   OK: 0,
   INVALID: 1,
@@ -19,7 +19,7 @@ export const Status = {
 /** One of the codes above. */
 export type StatusCode = (typeof Status)[keyof typeof Status];
 
-/** A native call failed. `message` is the library's sentence; `errno` the system's number where a system call failed, else 0. */
+/** A failed native call. `message` is the library's; `errno` the system's number where a system call failed, else 0. */
 export class NativeError extends Error {
   override readonly name = "NativeError";
   constructor(

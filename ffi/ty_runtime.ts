@@ -1,4 +1,6 @@
-/** The typed door into libty_runtime (ty_runtime/ty_runtime.h): the environment, its workers, and the way to a collection. */
+/**
+ * The typed interface of libty_runtime (ty_runtime/ty_runtime.h): the environment, its workers, opening collections.
+ */
 import { dlopen, FFIType, JSCallback, type Pointer } from "bun:ffi";
 import { Status } from "./status.ts";
 import { NativeCollection, type Watch, type Workers } from "./ty_collection.ts";
@@ -13,10 +15,10 @@ export function openRuntime(path: string, kernelTable: Pointer, threads: number)
   return new Environment(c, kernelTable, threads);
 }
 
-/** One environment: the worker threads and what they have under way. */
+/** One environment: the worker threads and their pending calls. */
 export class Environment implements Workers {
   readonly handle: Pointer;
-  // The arguments stand here too, so that they live as long as the worker may read them.
+  // With the arguments, so that they stay alive while the worker may read them.
   private readonly waiting = new Map<number, { resolve: (code: number) => void; args: unknown }>();
   private readonly callback: JSCallback;
   private nextToken = 1;
@@ -93,7 +95,7 @@ export class Environment implements Workers {
     };
     watch?.signal?.addEventListener("abort", stop);
     const report = () => {
-      // Nothing is known before the call has begun.
+      // No progress before the call has begun.
       if (progress[1]! > 0n) watch?.onProgress?.(Number(progress[0]), Number(progress[1]));
     };
     const timer = watch?.onProgress && setInterval(report, 100);

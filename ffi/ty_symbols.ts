@@ -1,8 +1,8 @@
-/** The functions of libty_runtime (ty_runtime/ty_runtime.h) as the FFI layer declares them, and how a failure is read. */
+/** FFI declarations of libty_runtime's functions (ty_runtime/ty_runtime.h), and the decoding of its errors. */
 import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
-/** `TY_ABI_VERSION` these declarations were written for. */
+/** The `TY_ABI_VERSION` of these declarations. */
 export const TY_ABI_VERSION = 6;
 
 /** Calls that a worker can run: `TY_OP_*`. */
@@ -24,7 +24,7 @@ const p = FFIType.ptr;
 const status = FFIType.i32;
 const call3 = { args: [p, p, p], returns: status } as const;
 const call2 = { args: [p, p], returns: status } as const;
-/** What `dlopen` is given. */
+/** The declarations for `dlopen`. */
 export const symbols = {
   ty_abi_version: { args: [], returns: FFIType.u32 },
   ty_env_open: { args: [p, FFIType.u32, p, p], returns: status },
@@ -55,7 +55,7 @@ export type Symbols = ReturnType<typeof dlopen<typeof symbols>>["symbols"];
 /** `sizeof(ty_error)`. */
 const ERROR_BYTES = 1024;
 
-/** A `ty_error` for one call. Above 1,000 bytes, so that its address is final. */
+/** A `ty_error` for one call. Above 1,000 bytes, so that its address does not change. */
 export function newError(): Uint8Array {
   return new Uint8Array(new ArrayBuffer(ERROR_BYTES));
 }

@@ -1,6 +1,6 @@
 /**
- * Argument structs for C. Every field of ours is 8 bytes wide, so a struct is an array of 64-bit words; this class fills one and keeps
- * what its pointers point at alive until it is released.
+ * Argument structs for C. Every field of ours is 8 bytes wide, so a struct is an array of 64-bit words; this class
+ * fills one and keeps the memory of its pointers alive until it is released.
  */
 import { ptr } from "bun:ffi";
 
@@ -10,8 +10,8 @@ export type Bytes = Uint8Array | Float32Array | BigUint64Array | Uint32Array;
 /**
  * The address of a view's bytes; 0 for an empty one.
  *
- * A typed array of up to 1,000 bytes lives inside its JavaScript object until somebody touches `.buffer`, which moves it: touching it
- * first makes the address final.
+ * A typed array of up to 1,000 bytes is stored inside its JavaScript object until `.buffer` is first read, which moves
+ * it: reading that first makes the address final.
  */
 export function address(view: Bytes | undefined): number {
   if (view === undefined || view.byteLength === 0) return 0;
@@ -43,7 +43,7 @@ export class Words {
     return this;
   }
 
-  /** Points a field at a view, which stays alive as long as this struct does. */
+  /** Points a field at a view, which is kept alive until `release`. */
   pointer(index: number, view: Bytes | undefined): this {
     this.kept[index] = view;
     this.u64[index] = BigInt(address(view));
@@ -60,7 +60,10 @@ export class Words {
     return this.f64[index]!;
   }
 
-  /** Lets go of what the pointers point at. Called behind the native call, so that nothing is collected during it. */
+  /**
+   * Drops the references to the pointers' views. To be called after the native call, so that none is collected during
+   * it.
+   */
   release(): void {
     this.kept.length = 0;
   }
@@ -68,7 +71,7 @@ export class Words {
 
 const encoder = new TextEncoder();
 
-/** Strings as C takes them: one run of UTF-8 bytes and, for each string, where it ends. */
+/** Strings for C: their concatenated UTF-8 bytes, and each string's end offset. */
 export interface PackedStrings {
   bytes: Uint8Array;
   ends: BigUint64Array;
