@@ -1,5 +1,5 @@
 /**
- * Which build is this? The compiled executable carries the answer as a constant; a checkout reads what `npm run build` left.
+ * Facts of this build: a constant in the compiled executable; a checkout reads the file of `npm run build`.
  * Importing this file opens nothing: `initialize` and `tools/list` must not wait for it.
  */
 import { readFileSync } from "node:fs";
@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { RuntimeError } from "./errors.ts";
 import { type PlatformTag, platformTag } from "./paths.ts";
 
-/** What was fixed when the executable was built. */
+/** Facts fixed when the executable was built. */
 export interface BuildInfo {
   /** Version of the package, as in `1.2.3`. */
   version: string;
-  /** The growing number that the embedded bundle's manifest carries. */
+  /** The embedded bundle's release number, which grows with every release. */
   release: number;
   /** Trust anchor of the runtime manifest, SPKI in PEM. */
   releasePublicKey: string;
@@ -19,13 +19,13 @@ export interface BuildInfo {
   licensePublicKey: string | null;
   /** The only authority this build trusts; null for the built-in local one. */
   authority: string | null;
-  /** What `ame_abi_version` and `ty_abi_version` must answer. */
+  /** The required results of `ame_abi_version` and `ty_abi_version`. */
   abi: { kernel: number; runtime: number };
   /** The platform it was built for. */
   platform: PlatformTag;
 }
 
-/** Put in by build.ts with --define; not there when running from source. */
+/** Defined by build.ts with --define; undefined when running from source. */
 declare const SVC_BUILD_INFO: BuildInfo;
 
 /** The name under which build.ts embeds the bundle. */
@@ -43,8 +43,8 @@ export function buildInfo(): BuildInfo {
 }
 
 /**
- * The bytes of the runtime bundle that came with this build; undefined where none did. They are only ever bytes: opening an
- * embedded library by path would make Bun extract it to a shared temporary folder and trust what lies there.
+ * The bytes of this build's runtime bundle; undefined where it has none. Never opened by path: Bun would extract an
+ * embedded library to a shared temporary folder and trust the file there.
  */
 export async function embeddedBundle(): Promise<Uint8Array | undefined> {
   if (Bun.isStandaloneExecutable) {

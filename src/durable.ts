@@ -1,9 +1,9 @@
 /**
- * Small files that must be whole or absent: credentials, licences, the runtime install.
+ * Small files that must be complete or absent: credentials, licences, the runtime install.
  *
- * The danger it removes: `writeFileSync` and `Bun.write` report success on a full disk and leave the tail of the old file, and
- * none of them syncs. Here bytes are written in a loop to a new file beside the old one, synced, renamed over it, and the folder
- * is synced; whoever reads sees the old bytes or the new ones.
+ * `writeFileSync` and `Bun.write` report success on a full disk, leave the tail of the old file, and do not sync. Here
+ * bytes are written in a loop to a new file beside the old one, synced, renamed over it, and the folder is synced; a
+ * reader gets the old bytes or the new ones.
  *
  * No message names an absolute path: a file under `SVC_HOME` is named by its last component.
  */
@@ -29,10 +29,10 @@ import { LOCK_WAIT_MS } from "./limits.ts";
 import { svcHome } from "./paths.ts";
 
 /**
- * Writes a file so that after a crash at any moment either the old or the new one is there, whole.
+ * Writes a file so that a crash at any moment leaves either the old or the new one, complete.
  *
- * @param mode permission bits, exact whatever the umask says
- * @throws OSError naming the file and what the disk said; the old file stands then. A failed sync is never retried.
+ * @param mode permission bits, regardless of the umask
+ * @throws OSError naming the file and the system's error; the old file stands then. A failed sync is never retried.
  */
 export function writeDurable(path: string, bytes: Uint8Array | string, mode = 0o600): void {
   const content = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
@@ -45,13 +45,13 @@ export function writeDurable(path: string, bytes: Uint8Array | string, mode = 0o
     try {
       unlinkSync(temporary);
     } catch {
-      // It was never made, or has been renamed already.
+      // It was never created, or is renamed already.
     }
     throw diskError(error, "write", path);
   }
 }
 
-/** Creates a file that must not exist yet, with its bytes on the medium. The folder is the caller's to sync. @throws OSError */
+/** Creates a file that must not exist yet, and syncs it. The caller syncs the folder. @throws OSError */
 export function writeNew(path: string, bytes: Uint8Array, mode = 0o600): void {
   try {
     create(path, bytes, mode);
@@ -60,7 +60,7 @@ export function writeNew(path: string, bytes: Uint8Array, mode = 0o600): void {
   }
 }
 
-/** Makes the names in a folder durable: a rename or a new file counts only after this. @throws OSError */
+/** Makes the names in a folder durable: a rename or a new file is durable only after this. @throws OSError */
 export function syncDirectory(path: string): void {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
@@ -74,7 +74,9 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** Creates a folder and its missing parents, each 0700 and durable in the one above it. An existing one is left as it is. */
+/**
+ * Creates a folder and its missing parents, each with `mode` and durable in its parent. An existing one is unchanged.
+ */
 export function makeDirectory(path: string, mode = 0o700): void {
   try {
     mkdirSync(path, { mode });
@@ -86,7 +88,7 @@ export function makeDirectory(path: string, mode = 0o700): void {
     try {
       mkdirSync(path, { mode });
     } catch (again) {
-      // Some places, /proc for one, have a parent and still say that there is none.
+      // Some file systems, such as /proc, report ENOENT although the parent exists.
       if ((again as NodeJS.ErrnoException).code !== "EEXIST") throw diskError(again, "create", path);
     }
   }
@@ -94,8 +96,8 @@ export function makeDirectory(path: string, mode = 0o700): void {
 }
 
 /**
- * The same, and what was there already is durable too, up to the root: another process may have been killed between making a folder and syncing
- * its name, and what is acknowledged below it would be gone after a power cut.
+ * As `makeDirectory`, and syncs existing parents up to the root too: another process may have been killed between
+ * creating a folder and syncing its name, and acknowledged files below it would be lost in a power cut.
  */
 export function makeDurableDirectory(path: string, mode = 0o700): void {
   makeDirectory(path, mode);
@@ -105,7 +107,7 @@ export function makeDurableDirectory(path: string, mode = 0o700): void {
   }
 }
 
-/** A folder that we may not open, or of a file system that syncs no folders, holds nothing that could be made more durable. */
+/** Syncs a folder; ignores one that we may not open, or of a file system that syncs no folders. */
 function syncExisting(folder: string): void {
   let fd: number;
   try {
@@ -123,7 +125,7 @@ function syncExisting(folder: string): void {
   }
 }
 
-/** How a file is read: `noFollow` refuses a link as last component; `inspect` sees the open file's stat before a byte is read. */
+/** `noFollow` refuses a link as last component; `inspect` is called with the open file's stat before a byte is read. */
 export interface ReadOptions {
   noFollow?: boolean;
   inspect?: (stat: Stats) => void;
@@ -157,7 +159,7 @@ export function readCapped(path: string, maxBytes: number, options: ReadOptions 
     let filled = 0;
     while (filled < bytes.length) {
       const count = readSync(fd, bytes, filled, bytes.length - filled, filled);
-      if (count === 0) break; // it shrank while it was read: the bytes that are there are all there is
+      if (count === 0) break; // the file shrank while it was read
       filled += count;
     }
     return filled === bytes.length ? bytes : bytes.slice(0, filled);
@@ -169,16 +171,18 @@ export function readCapped(path: string, maxBytes: number, options: ReadOptions 
 }
 
 /**
- * Reads a secret, refusing one that others could have read: the file that is checked is the file that is read.
+ * Reads a secret, refusing one that others can read: the opened file is the one that is checked.
  *
  * @returns the bytes, or undefined where there is no such file
- * @throws PermissionError with the `chmod` that mends it
+ * @throws PermissionError with the `chmod` that fixes it
  */
 export function readSecret(path: string, maxBytes: number, home: string = svcHome()): Uint8Array | undefined {
   return readCapped(path, maxBytes, { inspect: (stat) => refuseShared(stat, path, home) });
 }
 
-/** Refuses a secret file that others can read or write, or that belongs to someone else; an absent one passes. @throws PermissionError */
+/**
+ * Refuses a secret file that others can read or write, or that another user owns; none is fine. @throws PermissionError
+ */
 export function checkSecretFile(path: string, home: string = svcHome()): void {
   let stat: Stats | undefined;
   try {
@@ -190,8 +194,8 @@ export function checkSecretFile(path: string, home: string = svcHome()): void {
 }
 
 /**
- * Runs `action` while holding the exclusive lock of a file, which is created if need be and never removed: removing it would let
- * two holders lock two files of one name. The lock ends with the process, however that ends.
+ * Runs `action` while holding the exclusive lock of a file, which is created if absent and never removed: after a
+ * removal two processes could lock two files of one name. The lock ends with the process, even if killed.
  *
  * @throws TimeoutError when another process holds it for longer than `waitMs`
  */
@@ -219,20 +223,22 @@ export async function withLock<T>(path: string, action: () => Promise<T> | T, wa
   }
 }
 
-/** A failure of the file system as our own class, naming the last component only. One of ours passes unchanged. */
+/** A file system error as our own class, naming the last component only. Our own errors pass unchanged. */
 export function diskError(error: unknown, verb: string, path: string): SvcError {
   if (error instanceof SvcError) return error;
   const message = error instanceof Error ? error.message : String(error);
   const { code } = error as NodeJS.ErrnoException;
-  // Node's text is "ENOSPC: no space left on device, open '/whole/path'": the part before the comma is what we may say.
-  const said = /^([A-Z0-9]+: [^,]+),/.exec(message)?.[1] ?? code ?? "input/output error";
+  // Node's text is "ENOSPC: no space left on device, open '/whole/path'": only the part before the comma has no path.
+  const cause = /^([A-Z0-9]+: [^,]+),/.exec(message)?.[1] ?? code ?? "input/output error";
   return new OSError(
-    `cannot ${verb} '${basename(path)}': ${said}${diskRemedy(code)}`,
+    `cannot ${verb} '${basename(path)}': ${cause}${diskRemedy(code)}`,
     code === "ENOSPC" ? "disk_full" : "io",
   );
 }
 
-/** What to do about a cause, as the end of a sentence; empty where we cannot know. @param code a system error's name, as in `ENOSPC` */
+/**
+ * The remedy for a system error, as the end of a sentence; empty where unknown. @param code its name, as in `ENOSPC`
+ */
 export function diskRemedy(code: string | undefined): string {
   switch (code) {
     case "ENOSPC":
@@ -248,7 +254,7 @@ export function diskRemedy(code: string | undefined): string {
   }
 }
 
-/** A path under the root as a shell can expand it without our telling where the root is; any other path as the caller named it. */
+/** A path for a shell command: below `home` relative to $SVC_HOME, so that `home` itself is not shown. */
 export function shellPath(path: string, home: string): string {
   const inside = relative(home, path);
   if (inside.startsWith("..")) return `'${path.replaceAll("'", "'\\''")}'`;

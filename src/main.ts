@@ -1,4 +1,4 @@
-/** The executable's entry: which commands there are, and nothing that any of them needs. */
+/** The executable's entry: the tree of commands, without their dependencies. */
 import authority from "./cli/authority.ts";
 import { group } from "./cli/citty.ts";
 import mem from "./cli/mem.ts";
@@ -37,6 +37,5 @@ const ROOT = group("svc", {
 });
 
 if (process.platform === "darwin") (await import("../ffi/system/calls.ts")).silenceCrashReports();
-// Every writer has flushed by now; what still holds the event loop, such as a stdin that is open, must not hold the
-// process.
+// Every writer has flushed by now; an open stdin, for one, must not keep the process alive.
 process.exit(await run(ROOT, process.argv.slice(2)));

@@ -1,8 +1,8 @@
-/** Where things are. The only file that knows names under `SVC_HOME`. */
+/** Paths of all state. The only file with names under `SVC_HOME`. */
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
-/** What the environment says; a parameter everywhere so that tests need not touch the process's own. */
+/** Environment variables; a parameter everywhere, so that tests need not change the process's own. */
 export type Env = Record<string, string | undefined>;
 
 /** Root of all state: `SVC_HOME`, or `~/.svc`. An empty variable counts as unset. */
@@ -15,7 +15,7 @@ export function memoryPath(flag?: string, env: Env = process.env): string {
   return resolve(flag || env.SVC_MEMORY_PATH || join(svcHome(env), "memory"));
 }
 
-/** The files that a login writes, and what the local authority keeps, by role. */
+/** The files of a login, and the local authority's folder, by role. */
 export function accountPaths(home: string) {
   return {
     token: join(home, "token"),
@@ -28,7 +28,7 @@ export function accountPaths(home: string) {
   } as const;
 }
 
-/** What an authority keeps under `SVC_HOME/authority`: the LICENSE key, its public half, the ledger, the code that approvers type. */
+/** An authority's files under `SVC_HOME/authority`: the LICENSE key, its public half, the ledger, the approval code. */
 export function authorityPaths(home: string) {
   const dir = join(home, "authority");
   return {
