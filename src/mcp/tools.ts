@@ -47,57 +47,71 @@ export const TOOLS: readonly ToolEntry[] = [
     "search",
     "Search a collection",
     READ,
-    `Find the stored texts closest to a query, best first, by meaning and (once svc_build_lexical has run) by word. Use it to recall what was stored. Returns ids and metadata; set with_text, or call svc_get, for the texts. ${NO_COLLECTION}, if 'where' has more than one key, or if its column is not filterable.`,
+    "Find the stored texts closest to a query, best first, by meaning and (once svc_build_lexical has run) by " +
+      "word. Use it to recall what was stored. Returns ids and metadata; set with_text, or call svc_get, for the " +
+      `texts. ${NO_COLLECTION}, if 'where' has more than one key, or if its column is not filterable.`,
   ),
   tool(
     "add",
     "Add texts",
     ADD,
-    "Store new texts to be found later; a collection that does not exist is created, partitioned by 'scope'. Put {\"scope\": …} in a row's metadata to filter on it later. Saved when it returns. Omitted ids are generated and returned. KeyError if an id exists already (nothing is written): use svc_upsert to replace.",
+    "Store new texts to be found later; a collection that does not exist is created, partitioned by 'scope'. Put " +
+      '{"scope": …} in a row\'s metadata to filter on it later. Saved when it returns. Omitted ids are generated ' +
+      "and returned. KeyError if an id exists already (nothing is written): use svc_upsert to replace.",
     true,
   ),
   tool(
     "create_collection",
     "Create a collection",
     BUILD,
-    "Create a collection with its own partition key, filter columns or lexical search; otherwise svc_add creates one by itself. It is on disk with the first write to it. An existing collection of the same schema is returned; ValueError if the schema differs or the name is not safe.",
+    "Create a collection with its own partition key, filter columns or lexical search; otherwise svc_add creates " +
+      "one by itself. It is on disk with the first write to it. An existing collection of the same schema is " +
+      "returned; ValueError if the schema differs or the name is not safe.",
   ),
   tool(
     "list_collections",
     "List collections",
     READ,
-    "Names of all saved collections. Use it to find out what memory there is. OSError if the memory directory cannot be read.",
+    "Names of all saved collections. Use it to find out what memory there is. OSError if the memory directory " +
+      "cannot be read.",
   ),
   tool(
     "stats",
     "Collection statistics",
     READ,
-    `Counters and settings of a collection: rows, deleted rows, indexes, sizes. Use it to decide on svc_compact or an index. ${NO_COLLECTION}.`,
+    "Counters and settings of a collection: rows, deleted rows, indexes, sizes. Use it to decide on svc_compact " +
+      `or an index. ${NO_COLLECTION}.`,
   ),
   tool(
     "upsert",
     "Add or replace texts",
     REPLACE,
-    "Store texts under the given ids, replacing rows that exist; the collection is created if absent. Use it for facts that change. The same id twice in one call: the last wins. Saved when it returns. ValueError if the lengths of texts, ids and metadata differ.",
+    "Store texts under the given ids, replacing rows that exist; the collection is created if absent. Use it for " +
+      "facts that change. The same id twice in one call: the last wins. Saved when it returns. ValueError if the " +
+      "lengths of texts, ids and metadata differ.",
     true,
   ),
   tool(
     "update",
     "Replace texts of existing rows",
     REPLACE,
-    "Replace text and vector (and metadata, if given) of rows that exist. Use it to correct what is stored, svc_upsert where a row may be missing. ValueError if the collection does not exist or any id is unknown: nothing is written then.",
+    "Replace text and vector (and metadata, if given) of rows that exist. Use it to correct what is stored, " +
+      "svc_upsert where a row may be missing. ValueError if the collection does not exist or any id is unknown: " +
+      "nothing is written then.",
   ),
   tool(
     "delete",
     "Delete rows",
     REPLACE,
-    `Delete rows by id; they vanish from all answers at once and from disk with svc_compact. Unknown ids are ignored. Returns how many rows were live. ${NO_COLLECTION}.`,
+    "Delete rows by id; they vanish from all answers at once and from disk with svc_compact. Unknown ids are " +
+      `ignored. Returns how many rows were live. ${NO_COLLECTION}.`,
   ),
   tool(
     "ids",
     "List row ids",
     READ,
-    `Ids of live rows in the order they were stored, optionally filtered. Page through large collections with limit and after. ${NO_COLLECTION} or the filter column is not declared.`,
+    "Ids of live rows in the order they were stored, optionally filtered. Page through large collections with " +
+      `limit and after. ${NO_COLLECTION} or the filter column is not declared.`,
   ),
   tool(
     "count",
@@ -109,61 +123,76 @@ export const TOOLS: readonly ToolEntry[] = [
     "get",
     "Get rows by id",
     READ,
-    `Metadata and full text of rows by exact id, in the order asked; an unknown id gives found: false. Use it after a search. ${NO_COLLECTION}.`,
+    "Metadata and full text of rows by exact id, in the order asked; an unknown id gives found: false. Use it " +
+      `after a search. ${NO_COLLECTION}.`,
   ),
   tool(
     "search_lexical",
     "Search by words",
     READ,
-    "Find texts that contain the query's words, ranked by BM25, with scores. Use it for names, codes and exact terms. RuntimeError if the collection was created without lexical: true, or svc_build_lexical has not been run.",
+    "Find texts that contain the query's words, ranked by BM25, with scores. Use it for names, codes and exact " +
+      "terms. RuntimeError if the collection was created without lexical: true, or svc_build_lexical has not been " +
+      "run.",
   ),
   tool(
     "compact",
     "Compact a collection",
     BUILD,
-    `Remove deleted and replaced rows from disk and merge recent writes into the base; answers do not change. Use it after many upserts or deletes. ${NO_COLLECTION}; OSError if the disk is full (the last saved state stays).`,
+    "Remove deleted and replaced rows from disk and merge recent writes into the base; answers do not change. Use " +
+      `it after many upserts or deletes. ${NO_COLLECTION}; OSError if the disk is full (the last saved state stays).`,
     true,
   ),
   tool(
     "build_ivf",
     "Build a vector index",
     BUILD,
-    `Build an approximate index for each partition of at least min_rows rows, calibrated to the recall floor. Use it when searches of a large collection are slow; smaller partitions stay exact, and where none is that large nothing is built: partitions says how many have an index. ${NO_COLLECTION}.`,
+    "Build an approximate index for each partition of at least min_rows rows, calibrated to the recall floor. Use " +
+      "it when searches of a large collection are slow; smaller partitions stay exact, and where none is that large " +
+      `nothing is built: partitions says how many have an index. ${NO_COLLECTION}.`,
     true,
   ),
   tool(
     "build_lexical",
     "Build a word index",
     BUILD,
-    "Build the BM25 index that svc_search_lexical needs and svc_search then uses as well; later writes keep it fresh. RuntimeError if the collection was created without lexical: true.",
+    "Build the BM25 index that svc_search_lexical needs and svc_search then uses as well; later writes keep it " +
+      "fresh. RuntimeError if the collection was created without lexical: true.",
     true,
   ),
   tool(
     "tune",
     "Tune a collection",
     ADD,
-    `Measure a collection, plan its fastest index settings and, unless dry_run is true, apply them. Returns the plan with its reasons. ${NO_COLLECTION}.`,
+    "Measure a collection, plan its fastest index settings and, unless dry_run is true, apply them. Returns the " +
+      `plan with its reasons. ${NO_COLLECTION}.`,
     true,
   ),
   tool(
     "index_repo",
     "Index a repository",
     BUILD,
-    "Read a source tree (honours .gitignore; skips binaries and credentials), cut its text files into chunks and store them. Run again, it reads only what changed, or goes on where a limit stopped it (truncated: true). Use svc_repo_search to query. ValueError if the path is no directory, / or the home directory, if it is omitted outside a git work tree, or if the collection has another partition key.",
+    "Read a source tree (honours .gitignore; skips binaries and credentials), cut its text files into chunks and " +
+      "store them. Run again, it reads only what changed, or goes on where a limit stopped it (truncated: true). " +
+      "Use svc_repo_search to query. ValueError if the path is no directory, / or the home directory, if it is " +
+      "omitted outside a git work tree, or if the collection has another partition key.",
     true,
   ),
   tool(
     "repo_search",
     "Search the repository",
     BUILD,
-    "Search the code and documents of the workspace (the configured one, else the git work tree around the working directory), bringing its index up to date first; truncated: true means that max_seconds cut that short. Use it to find where something is done. Hits name path and lines. ValueError if there is no workspace.",
+    "Search the code and documents of the workspace (the configured one, else the git work tree around the " +
+      "working directory), bringing its index up to date first; truncated: true means that max_seconds cut that " +
+      "short. Use it to find where something is done. Hits name path and lines. ValueError if there is no workspace.",
     true,
   ),
   tool(
     "workspace_info",
     "Workspace information",
     READ,
-    "Which workspace svc_repo_search covers, its repo id, its collection, and how many files are indexed. Use it before svc_repo_search. workspace is null where there is none. ValueError if the configured one is gone, / or the home directory.",
+    "Which workspace svc_repo_search covers, its repo id, its collection, and how many files are indexed. Use it " +
+      "before svc_repo_search. workspace is null where there is none. ValueError if the configured one is gone, / " +
+      "or the home directory.",
   ),
 ];
 

@@ -150,7 +150,8 @@ export const SCHEMAS = {
       target_recall: z._default(
         number(
           RECALL,
-          "Recall floor that the index is calibrated to, above 0 and at most 1, on rows that it was not made from. It holds for questions that are like the rows.",
+          "Recall floor that the index is calibrated to on held-out rows, above 0 and at most 1. " +
+            "It holds for queries that are like the rows.",
         ),
         0.98,
       ),
@@ -176,7 +177,8 @@ export const SCHEMAS = {
           type: "string",
           minLength: 1,
           description:
-            "Root of the repository; omitted: the configured workspace, else the git work tree around the working directory.",
+            "Root of the repository; omitted: the configured workspace, " +
+            "else the git work tree around the working directory.",
         }),
       ),
       collection: z._default(string("Collection to index into."), "repo_symbols"),
