@@ -1,9 +1,13 @@
-/** How deep and how rich JSON is, counted in its bytes before anything is parsed: 60 MiB of nested arrays stall JSON.parse for seconds and take 1.5 GB. */
+/**
+ * Limits on JSON, checked in its bytes before parsing: 60 MiB of nested arrays stall JSON.parse for seconds and take
+ * 1.5 GB.
+ */
 import { JSON_CONTAINERS_MAX, JSON_DEPTH_MAX } from "../limits.ts";
 
 /**
- * True if objects and arrays stand inside one another deeper than `max`, or if there are too many of them to parse. Works on bytes: in UTF-8 no part of a longer character
- * looks like a bracket or a quote. Input that is not JSON may get either answer; the parser refuses it then.
+ * Whether objects and arrays are nested deeper than `max`, or are too many to parse. Works on bytes: no byte of a
+ * multi-byte UTF-8 character equals a bracket or a quote. For input that is not JSON the result is undefined; the
+ * parser refuses it.
  */
 export function isTooDeep(line: Uint8Array, max: number = JSON_DEPTH_MAX): boolean {
   if (line.length <= max) return false;
@@ -11,7 +15,7 @@ export function isTooDeep(line: Uint8Array, max: number = JSON_DEPTH_MAX): boole
   let containers = 0;
   for (let at = 0; at < line.length; at++) {
     switch (line[at]) {
-      case 0x22: // A string: on to its closing quote, whatever stands inside.
+      case 0x22: // A string: skip to its closing quote.
         at = stringEnd(line, at + 1);
         break;
       case 0x5b:
@@ -28,7 +32,7 @@ export function isTooDeep(line: Uint8Array, max: number = JSON_DEPTH_MAX): boole
   return false;
 }
 
-/** Offset of the quote that ends the string, or the length. Found with indexOf, as texts are most of what comes. */
+/** Offset of the quote that ends the string, or the length. By indexOf, as most input is text. */
 export function stringEnd(line: Uint8Array, start: number): number {
   for (let at = line.indexOf(0x22, start); at >= 0; at = line.indexOf(0x22, at + 1)) {
     let backslashes = 0;

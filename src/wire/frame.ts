@@ -1,6 +1,6 @@
 /**
- * Bytes to frames and back: a 4-byte big-endian length, then as many bytes. The danger it removes: a header can announce 256 MiB in four
- * bytes, so memory grows with what has arrived and never with what was announced.
+ * Bytes to frames and back: a 4-byte big-endian length, then as many bytes. A header can announce 256 MiB in four
+ * bytes, so memory grows with the bytes received, never with the announced length.
  */
 import { FRAME_BYTES_MAX } from "../limits.ts";
 
@@ -8,15 +8,15 @@ import { FRAME_BYTES_MAX } from "../limits.ts";
 export const HEADER_BYTES = 4;
 const FIRST_CAPACITY = 1024;
 
-/** A length that is 0 or larger than allowed. Nothing that follows on this connection can be read. */
+/** A length that is 0 or larger than allowed. No later byte of the connection can be read. */
 export class FrameError extends Error {}
 
-/** Cuts a stream of chunks into frames. Hands out views: a body is good until the next `push`. */
+/** Cuts a stream of chunks into frames. Returns views: a body is valid until the next `push`. */
 export class FrameReader {
-  /** Bytes that came and were not handed out. */
+  /** Received bytes that were not returned yet. */
   private chunk: Buffer = EMPTY;
   private at = 0;
-  /** The beginning of a frame whose rest has not come yet, header included. */
+  /** The beginning of an incomplete frame, header included. */
   private held: Buffer = EMPTY;
   private used = 0;
   /** The body that `advance` found. */
@@ -27,17 +27,17 @@ export class FrameReader {
   /** @param bytesMax largest body that is accepted; may be changed between frames */
   constructor(public bytesMax: number = FRAME_BYTES_MAX) {}
 
-  /** Bytes kept for frames that are not handed out yet. */
+  /** Bytes held for frames that were not returned yet. */
   get bufferedBytes(): number {
     return Math.max(this.held.length, this.used) + (this.chunk.length - this.at);
   }
 
-  /** Bytes of the begun frame that are here. */
+  /** Bytes received of the incomplete frame. */
   get partialBytes(): number {
     return this.used;
   }
 
-  /** Forgets everything that was not handed out. */
+  /** Discards everything that was not returned. */
   clear(): void {
     this.chunk = EMPTY;
     this.at = 0;
@@ -46,7 +46,7 @@ export class FrameReader {
     this.bytes = EMPTY;
   }
 
-  /** Takes what arrived. The chunk belongs to the reader from here on. */
+  /** Adds received bytes. The reader owns the chunk from here on. */
   push(chunk: Buffer): void {
     this.chunk = this.at < this.chunk.length ? Buffer.concat([this.chunk.subarray(this.at), chunk]) : chunk;
     this.at = 0;
@@ -61,7 +61,8 @@ export class FrameReader {
   }
 
   /**
-   * The same without a view of its own, which costs as much as parsing a small frame: on true the body is `bytes` from `start` to `end`.
+   * As `next`, without making a view, which costs as much as parsing a small frame: if true, the body is `bytes` from
+   * `start` to `end`.
    * @throws FrameError
    */
   advance(): boolean {
@@ -75,7 +76,7 @@ export class FrameReader {
     this.end = this.start + length;
     this.at = this.end;
     if (this.at === this.chunk.length) {
-      // The receiver of the body may keep its memory: nothing here looks at it again.
+      // The receiver of the body may keep its memory: the reader does not use it again.
       this.chunk = EMPTY;
       this.at = 0;
     }
@@ -100,7 +101,7 @@ export class FrameReader {
     if (left > 0) this.take(left);
     else this.chunk = EMPTY;
     this.at = 0;
-    this.bytes = EMPTY; // a connection that is idle keeps nothing
+    this.bytes = EMPTY; // an idle connection holds no memory
     return false;
   }
 
@@ -109,7 +110,7 @@ export class FrameReader {
     const end = Math.min(this.chunk.length, this.at + total - this.used);
     const size = this.used + end - this.at;
     if (size > this.held.length) {
-      // Doubling, as most of what was announced may never come; the last step is exact.
+      // Doubling, as most of the announced bytes may never come; the last step is exact.
       const needed = this.used >= HEADER_BYTES ? HEADER_BYTES + this.held.readUInt32BE(0) : FIRST_CAPACITY;
       const grown = Buffer.allocUnsafeSlow(
         Math.max(size, Math.min(needed, Math.max(FIRST_CAPACITY, this.held.length * 2))),

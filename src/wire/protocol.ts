@@ -42,7 +42,7 @@ export function isOp(name: string): name is Op {
   return (OPS as readonly string[]).includes(name);
 }
 
-/** What a client sends. */
+/** A client's request. */
 export interface Request {
   op: string;
   collection?: string | null;
@@ -50,18 +50,18 @@ export interface Request {
   id?: string | number | null;
 }
 
-/** What the server answers. */
+/** The server's reply. */
 export type Reply =
   | { ok: true; result: unknown; id?: string | number | null }
   | ({ ok: false; id?: string | number | null } & Fault);
 
-/** A failure as it travels: `<Type>: <message>`, and its code where the type does not say the reason. */
+/** A failure on the wire: `<Type>: <message>`, and its code where the type does not tell the reason. */
 export interface Fault {
   error: string;
   code?: string | undefined;
 }
 
-/** A failure of any kind as it travels. */
+/** Any failure in its wire form. */
 export function faultOf(error: unknown): Fault {
   return { error: errorLine(error), code: errorCode(error) };
 }
@@ -82,7 +82,7 @@ const CLASSES: { [T in ErrorType]: new (message: string, reason?: Reason<T>) => 
   CancelledError,
 };
 
-/** The error that a failed reply stands for: the class that a local call would have thrown, with its code. */
+/** The error of a failed reply: the class that a local call would have thrown, with its code. */
 export function errorFrom({ error: line, code = "" }: Fault): SvcError {
   if (line.startsWith(UNAUTHORIZED)) {
     return new PermissionError(`${line}: the server did not accept the token`, "unauthorized");
