@@ -2,13 +2,14 @@
  * Every failure a caller can see, one class per cause. The class name is the type that travels:
  * an MCP client reads `ValueError: …`, a remote client gets the same class back, the terminal prints the same line.
  *
- * A message names the value that was wrong and what to do. It never holds a secret, a stack trace, or an absolute path of a
- * file that the caller did not name.
+ * A message names the value that was wrong and what to do. It never holds a secret, a stack trace, or an absolute path
+ * of a file that the caller did not name.
  */
 
 /**
- * The closed list of types that may appear before the colon, each with its reasons. Type and reason are the `code` of an error, as in
- * `KeyError.id_exists`: programs switch on it, never on the sentence. The first reason is that of errors that need no other.
+ * The closed list of types that may appear before the colon, each with its reasons. Type and reason are the `code` of
+ * an error, as in `KeyError.id_exists`: programs switch on it, never on the sentence. The first reason is that of
+ * errors that need no other.
  */
 export const ERROR_REASONS = {
   ValueError: ["invalid_value", "no_collection", "no_row", "collection_differs", "unknown_name", "limit"],
@@ -51,7 +52,10 @@ export class ValueError extends SvcError<"ValueError"> {
   readonly type = "ValueError";
 }
 
-/** An argument of the wrong JSON type. Not the language's own TypeError, which is a bug of ours and never reaches a caller. */
+/**
+ * An argument of the wrong JSON type. Not the language's own TypeError, which is a bug of ours and never reaches a
+ * caller.
+ */
 export class ArgumentTypeError extends SvcError<"TypeError"> {
   override readonly name = "TypeError";
   readonly type = "TypeError";
@@ -94,8 +98,8 @@ export class CancelledError extends SvcError<"CancelledError"> {
 }
 
 /**
- * The one line that travels: `<Type>: <message>`. A failure that is not ours is a bug and becomes a RuntimeError without its stack; one of
- * the system's keeps its code and loses its message, which names paths.
+ * The one line that travels: `<Type>: <message>`. A failure that is not ours is a bug and becomes a RuntimeError
+ * without its stack; one of the system's keeps its code and loses its message, which names paths.
  */
 export function errorLine(error: unknown): string {
   if (error instanceof SvcError) return `${error.type}: ${error.message}`;

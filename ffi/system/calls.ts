@@ -1,9 +1,10 @@
 /**
- * The door into the C library: the system calls that node:fs lacks, opened when first needed. Sealed memory files, `flock`, the
- * exchange of two directories in one step, the sync that reaches the medium on macOS, and the limits of the C library's heap.
+ * The interface to the C library: the system calls that node:fs lacks, opened when first needed. Sealed memory files,
+ * `flock`, the exchange of two directories in one step, the sync that reaches the medium on macOS, and the limits of
+ * the C library's heap.
  *
- * None of these functions reports `errno`: between two calls the JavaScript engine may make system calls of its own, so what
- * `errno` holds afterwards may be theirs. Callers get success or not, and none of them needs more.
+ * None of these functions reports `errno`: between two calls the JavaScript engine may make system calls of its own, so
+ * what `errno` holds afterwards may be theirs. Callers get success or not, and none of them needs more.
  */
 import { dlopen, FFIType } from "bun:ffi";
 
@@ -41,7 +42,8 @@ function openLinux() {
   }).symbols;
 }
 
-// fcntl is declared with two arguments: on arm64 macOS variadic arguments travel on the stack, and F_FULLFSYNC takes none.
+// fcntl is declared with two arguments: on arm64 macOS variadic arguments travel on the stack, and F_FULLFSYNC takes
+// none.
 function openMac() {
   return dlopen("libSystem.B.dylib", {
     fcntl: { args: [i32, i32], returns: i32 },
@@ -86,7 +88,10 @@ export function exchangePaths(a: string, b: string): boolean {
   return Number(result) === 0;
 }
 
-/** On macOS `fsync` stops at the drive's cache; only F_FULLFSYNC reaches the medium. False where the file system has none. */
+/**
+ * On macOS `fsync` stops at the drive's cache; only F_FULLFSYNC reaches the medium. False where the file system has
+ * none.
+ */
 export function fullSync(fd: number): boolean {
   return isMac && onMac().fcntl(fd, F_FULLFSYNC) === 0;
 }
@@ -108,9 +113,10 @@ export function sealMemoryFile(fd: number): boolean {
 }
 
 /**
- * Keeps the C library's heap small over a long run (Linux; on macOS there is nothing to do): threads share one heap, and large blocks are
- * given back when they are freed. By itself glibc gives each thread a heap of its own and, once a large block was freed, takes the
- * next ones from the heap, and what one thread takes and another gives back leaves holes in both. To be called before the threads are there.
+ * Keeps the C library's heap small over a long run (Linux; on macOS there is nothing to do): threads share one heap,
+ * and large blocks are given back when they are freed. By itself glibc gives each thread a heap of its own and, once a
+ * large block was freed, takes the next ones from the heap, and what one thread takes and another gives back leaves
+ * holes in both. To be called before the threads are there.
  */
 export function keepHeapSmall(): void {
   if (isMac) return;
@@ -119,8 +125,8 @@ export function keepHeapSmall(): void {
 }
 
 /**
- * Stops Bun's crash reporter, which uploads by default on macOS (elsewhere there is nothing to do): this program opens no connection
- * that its user did not ask for. The reporter reads C's environment, which `process.env` does not reach.
+ * Stops Bun's crash reporter, which uploads by default on macOS (elsewhere there is nothing to do): this program opens
+ * no connection that its user did not ask for. The reporter reads C's environment, which `process.env` does not reach.
  */
 export function silenceCrashReports(): void {
   if (isMac) onMac().setenv(cString("BUN_ENABLE_CRASH_REPORTING"), cString("0"), 1);

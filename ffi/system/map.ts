@@ -1,10 +1,12 @@
 /**
- * Native code is loaded from bytes that were verified, never from a path that someone may change between the check and the load.
+ * Native code is loaded from bytes that were verified, never from a path that someone may change between the check and
+ * the load.
  *
- * On Linux the bytes go into a memory file that is then sealed: no process, our own included, can write, grow or shrink it any
- * more, and the loader reads it through `/proc/self/fd`. macOS has no such file, so there the bytes go into a private folder
- * (0700) under a name that did not exist before, and are unlinked once loaded. A process of the same user could still race that;
- * an attacker with our own user id is out of scope, because such a one can change the executable too.
+ * On Linux the bytes go into a memory file that is then sealed: no process, our own included, can write, grow or shrink
+ * it any more, and the loader reads it through `/proc/self/fd`. macOS has no such file, so there the bytes go into a
+ * private folder (0700) under a name that did not exist before, and are unlinked once loaded. A process of the same
+ * user could still race that; an attacker with our own user id is out of scope, because such a one can change the
+ * executable too.
  */
 import { dlopen, FFIType } from "bun:ffi";
 import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
@@ -62,9 +64,10 @@ function sealedFile(bytes: Uint8Array, name: string): MappedBytes {
 let mapped = 0;
 
 /**
- * `/proc/self/fd/N` spelled as it was never spelled before in this process. The loader of glibc recognises a library that is
- * already loaded by the name it was asked for; descriptor numbers are reused, so the plain spelling would hand out the library
- * that sat behind the same number earlier. "/" and "/." mean nothing to the kernel and write a serial number in binary.
+ * `/proc/self/fd/N` spelled as it was never spelled before in this process. The loader of glibc recognises a library
+ * that is already loaded by the name it was asked for; descriptor numbers are reused, so the plain spelling would hand
+ * out the library that sat behind the same number earlier. "/" and "/." mean nothing to the kernel and write a serial
+ * number in binary.
  */
 function uniquePath(fd: number): string {
   const serial = (mapped++).toString(2).replaceAll("0", "/").replaceAll("1", "/.");

@@ -9,7 +9,7 @@ export interface ListBounds {
 }
 
 /**
- * A list, whose entries nobody has looked at yet: a list that is too long earns one refusal instead of millions.
+ * A list, whose entries are not checked yet: a list that is too long earns one refusal instead of millions.
  * @param wanted what it should have been, with its article
  * @throws TypeError for what is no array; ValueError for too few or too many entries
  */

@@ -32,8 +32,8 @@ export function toRows({ ids, metadata }: Besides, count: number, keyName: strin
 }
 
 /**
- * Adds or replaces texts. Rows are packed, and so judged, before the embedder does its work; that comes before the lock is taken, so that it is
- * held for the write only.
+ * Adds or replaces texts. Rows are packed, and so judged, before the embedder does its work; that comes before the lock
+ * is taken, so that it is held for the write only.
  */
 export async function putTexts(
   collection: Collection,
