@@ -3,8 +3,13 @@
 /** A value that a filter may ask for. */
 export type FilterValue = string | number | boolean | null;
 
-/** Equality with one column: an object with one key, as `Eq("scope", "work")` makes it. One without a key filters nothing. */
+/**
+ * Equality with one column: an object with one key, as `Eq("scope", "work")` makes it. One without a key filters
+ * nothing.
+ */
 export type Where = Readonly<Record<string, FilterValue>>;
 
-/** What is stored beside a row: a JSON object. Keys may be anything, `__proto__` included: read own keys, never merge. */
+/**
+ * What is stored beside a row: a JSON object. Keys may be anything, `__proto__` included: read own keys, never merge.
+ */
 export type Metadata = Record<string, unknown>;

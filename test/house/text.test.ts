@@ -1,4 +1,4 @@
-/** What must never stand in the repository: addresses of package registries, keys, paths of somebody's machine. */
+/** What must never stand in the repository: addresses of package registries, keys, paths of a machine, unclear words. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 
@@ -53,3 +53,56 @@ test.skipIf(files() === undefined)(
     expect(await matches(new RegExp("\\b(test|it|describe)\\.(skip|only|todo)" + "\\("), tests)).toEqual([]);
   },
 );
+
+/** Metaphors and riddles that comments, messages and documents do without, each with the field's words for it. */
+const BETTER: [RegExp, string][] = [
+  [/\bstrangers?\b/i, "untrusted input, another file, another id"],
+  [/\bwhoever\b/i, "the caller, the reader, the holder"],
+  [/\bsomebody\b|(?<!")\bnobody\b/i, "another process, another user, no caller"],
+  [/\blet(s|ting)? go\b/i, "release, close, unmap, evict"],
+  [/\b(is|are|was|were|be|been) told\b(?! apart)/i, "is called with, gets an error"],
+  [/\bwithout a word\b/i, "silently"],
+];
+
+/** Word lists and generated files. */
+const NO_PROSE = /^src\/build\/prior\/|\.gen\.json$/;
+
+/** Path prefixes that are passed over for now. */
+const PENDING = [
+  "ffi/ame_kernel/",
+  "ffi/ty_runtime/",
+  "ffi/ty_collection.ts",
+  "src/pysite/",
+  "src/engine/",
+  "src/remote/",
+  "src/memory/arguments.ts",
+  "src/serve/operations.ts",
+  "src/serve/put.ts",
+  "src/serve/schemas.ts",
+  "src/store/collection.ts",
+  "src/store/filter.ts",
+  "src/store/pack.ts",
+  "src/texts/callable.ts",
+  "src/texts/fusion.ts",
+  "src/texts/search.ts",
+  "src/wire/vectors.ts",
+];
+
+test.skipIf(files() === undefined)("plain words (needs a git checkout)", async () => {
+  const isProse = (name: string) =>
+    /^(src|ffi|docs)\/|^[^/]+\.md$/.test(name) &&
+    !NO_PROSE.test(name) &&
+    !PENDING.some((prefix) => name.startsWith(prefix));
+  const found: string[] = [];
+  for (const name of (files() ?? []).filter(isProse)) {
+    const file = Bun.file(join(ROOT, name));
+    if (!(await file.exists())) continue;
+    // A phrase may be wrapped: lines are joined, without the signs that comments begin them with.
+    const text = (await file.text()).replace(/\s*\n\s*(\*|\/\/|#)?\s*/g, " ");
+    for (const [pattern, better] of BETTER) {
+      const match = pattern.exec(text);
+      if (match) found.push(`${name}: "${text.slice(Math.max(0, match.index - 30), match.index + 40)}": ${better}`);
+    }
+  }
+  expect(found).toEqual([]);
+});

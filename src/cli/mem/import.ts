@@ -143,7 +143,7 @@ function parseRow(line: Uint8Array, where: string) {
   if (!isObject(row)) throw new ValueError(`${where}: not an object`);
   const { id, text, metadata } = row;
   const unknown = Object.keys(row).find((key) => !["id", "text", "metadata"].includes(key));
-  // A field that is not kept would be lost without a word.
+  // A field that is not kept would be silently lost.
   if (unknown !== undefined)
     throw new ValueError(`${where}: unknown field '${unknown}', only id, text and metadata are kept`);
   try {
