@@ -338,7 +338,8 @@ typedef struct ty_stats_args {
 } ty_stats_args;
 TY_API ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err);
 
-/* One per partition of live rows, by first insertion: followed by key_bytes bytes of the encoded key, padded to 8. */
+/* One per partition of live rows, in the order in which their values first came: followed by key_bytes bytes of the
+ * encoded key, padded to 8. */
 typedef struct ty_partition {
   uint64_t rows;
   uint64_t nlist;  /* 0: no IVF index */

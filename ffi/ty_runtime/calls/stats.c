@@ -1,57 +1,23 @@
 /* Counters and partitions. */
-#include <stdlib.h>
 #include <string.h>
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
 #include "state/state.h"
 
-/* Live rows and the earliest birth of each partition, by code. */
-typedef struct tally {
-  uint64_t rows, birth;
-  uint32_t code;
-} tally;
-
-static void add(tally *of, const ty_segment *s) {
-  for (uint64_t at = 0; at < s->count; at++) {
-    if (s->dead[at]) continue;
-    tally *t = &of[s->keys[0][at]];
-    if (t->rows++ == 0 || s->birth[at] < t->birth) t->birth = s->birth[at];
-  }
-}
-
-/* The partitions that have rows, packed to the front; their number in `count`. NULL: out of memory. */
-static tally *tallies(const ty_collection *c, uint64_t *count) {
-  uint32_t codes = c->dicts[0].count > 0 ? c->dicts[0].count : 1;
-  tally *of = calloc(codes, sizeof *of);
-  *count = 0;
-  if (of == NULL) return NULL;
-  add(of, &c->base);
-  add(of, &c->delta);
-  for (uint32_t code = 0; code < codes; code++) {
-    of[code].code = code;
-    if (of[code].rows > 0) of[(*count)++] = of[code];
-  }
-  return of;
-}
-
-static int by_birth(const void *a, const void *b) {
-  const tally *x = a, *y = b;
-  return (x->birth > y->birth) - (x->birth < y->birth);
-}
-
 ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *err) {
   args->out_bytes = args->out_count = 0;
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
-  tally *of = tallies(c, &args->out_count);
-  if (of != NULL) qsort(of, (size_t)args->out_count, sizeof *of, by_birth);
-  for (uint64_t i = 0; of != NULL && i < args->out_count; i++) {
-    ty_slice key = ty_dict_value(&c->dicts[0], of[i].code);
-    ty_partition p = {.rows = of[i].rows, .key_bytes = key.bytes};
-    for (uint32_t j = 0; c->ivf != NULL && j < c->ivf->count; j++) {
-      const ty_ivf_part *part = &c->ivf->parts[j];
-      if (c->spans[part->span].key == of[i].code)
-        p.nlist = part->nlist, p.nprobe = part->nprobe, p.drift = ty_ivf_drift(part);
+  const ty_dict *d = &c->dicts[0];
+  uint32_t parts = c->ivf == NULL ? 0 : c->ivf->count, at = 0; /* both in the order of codes */
+  for (uint32_t code = 0; code < d->count; code++) {
+    if (d->live[code] == 0) continue;
+    ty_slice key = ty_dict_value(d, code);
+    ty_partition p = {.rows = d->live[code], .key_bytes = key.bytes};
+    while (at < parts && c->spans[c->ivf->parts[at].span].key < code) at++;
+    if (at < parts && c->spans[c->ivf->parts[at].span].key == code) {
+      const ty_ivf_part *part = &c->ivf->parts[at];
+      p.nlist = part->nlist, p.nprobe = part->nprobe, p.drift = ty_ivf_drift(part);
     }
     uint64_t padded = (key.bytes + 7) & ~(uint64_t)7;
     if (args->out_bytes + sizeof p + padded <= args->out_capacity) {
@@ -60,14 +26,11 @@ ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *er
       if (key.bytes > 0) memcpy(args->out + args->out_bytes + sizeof p, key.data, (size_t)key.bytes);
     }
     args->out_bytes += sizeof p + padded;
+    args->out_count++;
   }
   ty_leave(c);
-  bool failed = of == NULL;
-  free(of);
-  if (failed) return ty_fail(err, TY_NO_MEMORY, "out of memory to count partitions");
-  if (args->out_bytes > args->out_capacity)
-    return ty_fail(err, TY_BUFFER, "the answer needs %llu bytes", (unsigned long long)args->out_bytes);
-  return TY_OK;
+  if (args->out_bytes <= args->out_capacity) return TY_OK;
+  return ty_fail(err, TY_BUFFER, "the answer needs %llu bytes", (unsigned long long)args->out_bytes);
 }
 
 ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
