@@ -1,5 +1,9 @@
-/** One open collection of libty_runtime: a method per native call, whole questions per call, no policy. Arguments are taken as checked. */
+/**
+ * One open collection of libty_runtime: a method per native call, whole questions per call, no policy. Arguments are
+ * taken as checked.
+ */
 import type { Pointer } from "bun:ffi";
+import type { ModelCode } from "./ame_kernel.ts";
 import { decodePartitions, decodeRecords, type PartitionInfo, type RowRecord } from "./records.ts";
 import { NativeError, Status } from "./status.ts";
 import { newError, Op, type Symbols, toError } from "./ty_symbols.ts";
@@ -12,9 +16,14 @@ export type PutMode = (typeof Put)[keyof typeof Put];
 const PUT_DROP_TEXT = 1;
 
 /** What an answer's records carry beside the id. */
-export const With = { META: 1, TEXT: 2, VECTOR: 4, EXPLAIN: 8 } as const;
+export const With = { META: 1, TEXT: 2, VECTOR: 4, EXPLAIN: 8, SCORES: 16 } as const;
 
+/** What a question's rows are ranked by: BOTH is both rankings fused where there is a lexical index, else VECTOR. */
+export const By = { VECTOR: 1, WORDS: 2, BOTH: 3 } as const;
+
+const encoder = new TextEncoder();
 const NO_FILTER = 0xffff_ffff_ffff_ffffn;
+const NO_MODEL = 0xffff_ffff_ffff_ffffn;
 const ANSWER_BYTES = 64 * 1024;
 /** What a hit mostly takes, for answers to many questions: one that does not fit costs the whole search again. */
 const RECORD_BYTES = 160;
@@ -35,6 +44,43 @@ export interface Workers {
 export interface NativeFilter {
   column: number;
   key: Uint8Array;
+}
+
+/** What every question says. */
+interface Asked {
+  topK: number;
+  filter: NativeFilter | undefined;
+  /** 1 is exact, below 1 an IVF index may answer, 0 stands for the collection's default. */
+  targetRecall: number;
+  /** `With`, added up. */
+  what: number;
+  /** By what the rows hold (weights.h). */
+  weighted: boolean;
+}
+
+/** One question; see `ty_ask_args`. */
+export interface NativeQuestion extends Asked {
+  by: (typeof By)[keyof typeof By];
+  /** Where it is absent, `model` makes it of the text. */
+  vector?: Float32Array | undefined;
+  text?: string | undefined;
+  model?: ModelCode | undefined;
+  /** Bytes of the text that are embedded at most. */
+  embedMost: number;
+  /** Rows whose value in the column is `key`, or begins with it and a slash. */
+  under: NativeFilter | undefined;
+  /** Of the ranking by vector in a fused one, 0 to 1. */
+  denseWeight: number;
+  /** A question that is going to read more bytes of codes (cost.h) is asked on a worker, and the event loop lives. */
+  inlineBytes: number;
+}
+
+/** Several questions by vector, one behind the other in `queries`. */
+export interface NativeQuestions extends Asked {
+  queries: Float32Array;
+  count: number;
+  /** 0: as many as there are cores, at most 4. */
+  threads: number;
 }
 
 /** Rows to put, as the native side takes them. */
@@ -73,7 +119,7 @@ export interface NativeHits {
   probedLists: number;
 }
 
-type Answering = "ty_get" | "ty_ids" | "ty_search" | "ty_search_lexical" | "ty_manifest" | "ty_partitions";
+type Answering = "ty_get" | "ty_ids" | "ty_ask" | "ty_manifest" | "ty_partitions";
 
 /** One open collection. Every method checks that it is still open. */
 export class NativeCollection {
@@ -95,8 +141,8 @@ export class NativeCollection {
   }
 
   /**
-   * Whether the collection is still on disk, following what others saved: one `stat` where nothing changed. During a change it is.
-   * Other failures than its absence are left to the question that comes.
+   * Whether the collection is still on disk, following what others saved: one `stat` where nothing changed. During a
+   * change it is. Other failures than its absence are left to the question that comes.
    */
   isThere(): boolean {
     return this.c.ty_refresh(this.handle, this.error) !== Status.NOT_FOUND;
@@ -141,7 +187,7 @@ export class NativeCollection {
 
   /** Sets one changeable key of the manifest to a JSON value. */
   set(key: "default_target_recall" | "applied_tuner", json: string): void {
-    const bytes = new TextEncoder().encode(json);
+    const bytes = encoder.encode(json);
     this.check(this.c.ty_set(this.handle, cString(key), bytes, bytes.byteLength, this.error));
   }
 
@@ -164,46 +210,36 @@ export class NativeCollection {
     await this.workers.submit(Op.BUILD_LEXICAL, this.handle, new Words(2).double(0, k1).double(1, b), watch);
   }
 
-  /**
-   * The `topK` best rows by the collection's metric, for a `weighted` question by what the rows hold (weights.h). A question that is going to
-   * read more than `inlineBytes` of codes (cost.h) is asked on a worker, and the event loop lives.
-   */
-  async search(
-    query: Float32Array,
-    topK: number,
-    filter: NativeFilter | undefined,
-    targetRecall: number,
-    what: number,
-    weighted: boolean,
-    inlineBytes: number,
-  ): Promise<NativeHits> {
-    const words = new Words(16).pointer(0, query).integer(1, topK);
-    filtered(words, 2, filter).double(5, targetRecall).integer(6, what).integer(7, Number(weighted));
-    return this.answerHereOrOff("ty_search", Op.SEARCH, words, 8, inlineBytes, (answer) => ({
-      rows: decodeRecords(answer, words.number(12)),
-      screenedRows: words.number(13),
-      scoredRows: words.number(14),
-      probedLists: words.number(15),
+  /** The `topK` best rows, of one saved state. */
+  async ask(question: NativeQuestion): Promise<NativeHits & { fused: boolean }> {
+    const { vector, text, filter, under, what } = question;
+    const words = new Words(26).integer(0, question.by).integer(6, question.topK).integer(16, what);
+    if (vector) words.pointer(1, vector);
+    else words.integer(2, question.model ?? NO_MODEL).integer(3, question.embedMost);
+    if (text !== undefined) {
+      const bytes = encoder.encode(text);
+      words.pointer(4, bytes).integer(5, bytes.byteLength);
+    }
+    filtered(words, 7, filter).double(13, question.targetRecall).double(14, question.denseWeight);
+    if (under) filtered(words, 10, under);
+    if (question.weighted) words.integer(15, 1);
+    return this.answerHereOrOff("ty_ask", Op.ASK, words, 17, question.inlineBytes, (answer) => ({
+      rows: decodeRecords(answer, words.number(21), (what & With.SCORES) !== 0),
+      fused: words.number(22) === 1,
+      screenedRows: words.number(23),
+      scoredRows: words.number(24),
+      probedLists: words.number(25),
     }));
   }
 
   /**
-   * Several questions in one pass over the rows, on a worker. `queries` holds them one behind the other; `rows` are all answers one behind the
-   * other, `counts[i]` of them belonging to question i.
+   * Several questions in one pass over the rows, on a worker. `rows` are all answers one behind the other, `counts[i]`
+   * of them belonging to question i.
    */
-  async searchMany(
-    queries: Float32Array,
-    count: number,
-    topK: number,
-    filter: NativeFilter | undefined,
-    targetRecall: number,
-    what: number,
-    weighted: boolean,
-    threads: number,
-    watch?: Watch,
-  ): Promise<NativeHits & { counts: number[] }> {
+  async searchMany(questions: NativeQuestions, watch?: Watch): Promise<NativeHits & { counts: number[] }> {
+    const { count, topK, filter, targetRecall, what, threads, weighted } = questions;
     const counts = new BigUint64Array(count);
-    const words = new Words(17).pointer(0, queries).integer(1, count).integer(2, topK);
+    const words = new Words(17).pointer(0, questions.queries).integer(1, count).integer(2, topK);
     filtered(words, 3, filter).double(6, targetRecall).integer(7, what).integer(8, threads);
     words.integer(9, Number(weighted)).pointer(10, counts);
     const room = Math.min(MANY_BYTES_MAX, count * topK * RECORD_BYTES);
@@ -222,22 +258,6 @@ export class NativeCollection {
     });
   }
 
-  /** The `topK` best rows by BM25; `inlineBytes` as of `search`. */
-  async searchLexical(
-    query: string,
-    topK: number,
-    filter: NativeFilter | undefined,
-    what: number,
-    inlineBytes: number,
-  ): Promise<RowRecord[]> {
-    const bytes = new TextEncoder().encode(query);
-    const words = new Words(12).pointer(0, bytes).integer(1, bytes.byteLength).integer(2, topK);
-    filtered(words, 3, filter).integer(6, what);
-    return this.answerHereOrOff("ty_search_lexical", Op.SEARCH_LEXICAL, words, 7, inlineBytes, (answer) =>
-      decodeRecords(answer, words.number(11)),
-    );
-  }
-
   /** One record per id, in the order asked; `found` tells. */
   get(ids: PackedStrings, what: number): RowRecord[] {
     const count = ids.ends.length;
@@ -247,7 +267,7 @@ export class NativeCollection {
 
   /** Live rows in insertion order. */
   ids(filter: NativeFilter | undefined, after: string | undefined, limit: number, what: number): RowRecord[] {
-    const start = after === undefined ? undefined : new TextEncoder().encode(after);
+    const start = after === undefined ? undefined : encoder.encode(after);
     const words = filtered(new Words(11), 0, filter)
       .pointer(3, start)
       .integer(4, start?.byteLength ?? 0)
@@ -316,7 +336,10 @@ export class NativeCollection {
     if (code !== Status.OK) throw toError(code, this.error);
   }
 
-  /** Asks with the scratch buffer, and once more with a larger one where it was too small. `at` is the index of the field `out`. */
+  /**
+   * Asks with the scratch buffer, and once more with a larger one where it was too small. `at` is the index of the
+   * field `out`.
+   */
   private answer(name: Answering, words: Words, at: number): Uint8Array {
     const answer = this.answerUnlessLarge(name, words, at);
     if (answer === undefined) throw toError(Status.LARGE, this.error);
@@ -340,7 +363,10 @@ export class NativeCollection {
     }
   }
 
-  /** Asks here, and where that would take too long on a worker. `at` is the index of the field `most_bytes`; `out` follows it. */
+  /**
+   * Asks here, and where that would take too long on a worker. `at` is the index of the field `most_bytes`; `out`
+   * follows it.
+   */
   private async answerHereOrOff<T>(
     name: Answering,
     op: number,
@@ -390,6 +416,9 @@ function packed(words: Words, at: number, strings: PackedStrings): Words {
 }
 
 function filtered(words: Words, at: number, filter: NativeFilter | undefined): Words {
-  words.integer(at, filter ? filter.column : NO_FILTER).pointer(at + 1, filter?.key);
-  return words.integer(at + 2, filter?.key.byteLength ?? 0);
+  if (!filter) return words.integer(at, NO_FILTER);
+  return words
+    .integer(at, filter.column)
+    .pointer(at + 1, filter.key)
+    .integer(at + 2, filter.key.byteLength);
 }

@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** The `TY_ABI_VERSION` of these declarations. */
-export const TY_ABI_VERSION = 6;
+export const TY_ABI_VERSION = 7;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {
@@ -13,11 +13,10 @@ export const Op = {
   COMPACT: 4,
   BUILD_IVF: 5,
   BUILD_LEXICAL: 6,
-  SEARCH: 7,
-  SEARCH_LEXICAL: 8,
-  VERIFY: 9,
-  SEARCH_MANY: 10,
-  COPY: 11,
+  ASK: 7,
+  VERIFY: 8,
+  SEARCH_MANY: 9,
+  COPY: 10,
 } as const;
 
 const p = FFIType.ptr;
@@ -36,8 +35,7 @@ export const symbols = {
   ty_begin: call2,
   ty_rollback: { args: [p], returns: FFIType.void },
   ty_set: { args: [p, p, p, FFIType.u64, p], returns: status },
-  ty_search: call3,
-  ty_search_lexical: call3,
+  ty_ask: call3,
   ty_get: call3,
   ty_ids: call3,
   ty_count: call3,

@@ -23,7 +23,7 @@
 #endif
 
 /* Changes with any change of a signature, a struct or a contract below. */
-#define AME_ABI_VERSION 3u
+#define AME_ABI_VERSION 4u
 AME_API uint32_t ame_abi_version(void);
 
 /* CPU paths. "scalar" is the reference that the others must agree with. The best supported one is chosen at first use.
@@ -233,6 +233,7 @@ typedef struct ame_kernel {
   /* A fast 64-bit hash for in-memory tables; never stored. */
   uint64_t (*hash64)(const void *data, size_t bytes, uint64_t seed);
 
+  uint32_t (*embed_dim)(uint32_t model);
   int32_t (*embed)(uint32_t model, uint32_t role, const uint8_t *bytes, const uint64_t *ends, uint64_t n, float *out);
   void (*tokenize)(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx);
   /* The hashes of the same tokens in the same order. `cache` may be NULL. */

@@ -102,6 +102,7 @@ static const ame_kernel table = {
     .select = kernel_select,
     .crc32c = crc32c,
     .hash64 = kernel_hash64,
+    .embed_dim = ame_embed_dim,
     .embed = ame_embed,
     .tokenize = ame_tokenize,
     .token_hashes = kernel_token_hashes,

@@ -23,7 +23,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 6u
+#define TY_ABI_VERSION 7u
 TY_API uint32_t ty_abi_version(void);
 
 typedef enum ty_status {
@@ -40,7 +40,7 @@ typedef enum ty_status {
   TY_NO_MEMORY = 9,
   TY_BUFFER = 10, /* out_capacity is too small: out_bytes says how much is needed; ask again */
   TY_ABI = 11,    /* the kernel table is of another version */
-  TY_LARGE = 12,  /* the question would read more than most_bytes; nothing was read */
+  TY_LARGE = 12,  /* the question would read more than most_bytes; nothing was ranked */
   TY_VERSION = 13 /* a file is of another version of the format: the message names it and both versions */
 } ty_status;
 
@@ -172,7 +172,7 @@ typedef struct ty_record {
   uint32_t meta_bytes;   /* TY_ABSENT: stored without metadata, or not asked for */
   uint32_t text_bytes;   /* TY_ABSENT: no text stored, or not asked for */
   uint32_t vector_bytes; /* 0 where not asked for, else dim * 4: floats, decoded from what is stored */
-  uint32_t extra_bytes;  /* explain: ty_term records; 0 otherwise */
+  uint32_t extra_bytes;  /* ty_scores and ty_term records, where asked for */
   uint32_t found;        /* 0: ty_get of an id that is not live; the record then holds the id only */
 } ty_record;
 
@@ -184,46 +184,75 @@ typedef struct ty_term {
   uint32_t term_bytes;
 } ty_term;
 
+/* What each ranking said of a row; NaN where it did not list it. */
+typedef struct ty_scores {
+  double vector, words;
+} ty_scores;
+
 #define TY_WITH_META    1u
 #define TY_WITH_TEXT    2u
 #define TY_WITH_VECTOR  4u
-#define TY_WITH_EXPLAIN 8u
+#define TY_WITH_EXPLAIN 8u  /* ty_ask by words: ty_term records in the extra bytes */
+#define TY_WITH_SCORES  16u /* ty_ask: ty_scores in the extra bytes, before everything else */
 
 #define TY_NO_FILTER 0xffffffffffffffffull
 
-typedef struct ty_search_args {
-  const float *query; /* dim floats, finite */
+#define TY_BY_VECTOR 1u
+#define TY_BY_WORDS  2u
+#define TY_BY_BOTH   3u
+
+typedef struct ty_ask_args {
+  uint64_t by;         /* TY_BY_... */
+  const float *vector; /* dim floats, finite. NULL: that of the text, by `model` */
+  uint64_t model;      /* AME_MODEL_... of the collection's dimension; read only without a vector */
+  uint64_t embed_most; /* so many leading bytes of the text are embedded at most, cut between characters */
+  const uint8_t *text; /* by words, and for the vector */
+  uint64_t text_bytes;
   uint64_t top_k;     /* at least 1 */
   uint64_t column;    /* index in filter_columns, or TY_NO_FILTER */
   const uint8_t *key; /* the encoded value to match */
   uint64_t key_bytes;
+  /* A second condition: the encoded value in this column is `under`, or begins with `under` and a slash, as the paths
+   * of what lies in a folder. No bytes: none. */
+  uint64_t under_column;
+  const uint8_t *under;
+  uint64_t under_bytes;
   double target_recall; /* 1: exact. Below 1: IVF where one is built. 0: the collection's default */
+  double dense_weight;  /* of the ranking by vector in a fused one, in [0, 1] */
+  uint64_t weighted;    /* 1: as a question of texts' hashed features, see below; else 0 */
   uint64_t what;
-  uint64_t weighted; /* 1: as a question of texts' hashed features, see below; else 0 */
-  /* TY_LARGE at once where more is going to be read, in bytes of 8-bit codes; other work is counted as what takes as
-   * long. 0: no bound. For a thread that must not be held up: it then hands the same question, without the bound, to
-   * ty_submit. */
+  /* TY_LARGE where both rankings are going to read more, in bytes of 8-bit codes; other work is counted as what takes
+   * as long. A text of more than 64 KiB is large in any case. 0: no bound. For a thread that must not be held up: it
+   * then hands the same question, without the bound, to ty_submit. */
   uint64_t most_bytes;
   uint8_t *out; /* 8-byte aligned */
   uint64_t out_capacity;
   uint64_t out_bytes;     /* out, also with TY_BUFFER */
   uint64_t out_count;     /* out */
+  uint64_t fused;         /* out: 1 where both rankings were asked */
   uint64_t screened_rows; /* out: rows whose codes were read */
   uint64_t scored_rows;   /* out: rows scored in f32 */
   uint64_t probed_lists;  /* out: 0 for an exact search */
-} ty_search_args;
-/* The top_k live rows, best first, ties by earlier birth, which compaction keeps. A score is the inner product with the
- * stored row, the cosine (0 for a zero row), or the negative squared distance.
+} ty_ask_args;
+/* The top_k live rows, best first, ties by earlier birth, which compaction keeps, all of one saved state.
  *
- * Weighted, the question's elements are divided each by the mean square of the live rows' elements there (smoothed:
- * rows/weights.c), and the question is scaled to unit length, before it is asked; a zero question stays. Rows of hashed
- * features are found better so: what most rows hold says little. TY_INVALID for a metric other than the inner product.
- */
-TY_API ty_status ty_search(ty_collection *c, ty_search_args *args, ty_error *err);
+ * By vector, a score is the inner product with the stored row, the cosine (0 for a zero row), or the negative squared
+ * distance. Weighted, the question's elements are divided each by the mean square of the live rows' elements there
+ * (smoothed: rows/weights.c), and the question is scaled to unit length, before it is asked; a zero question stays.
+ * Rows of hashed features are found better so: what most rows hold says little. TY_INVALID for a metric other than the
+ * inner product.
+ *
+ * By words, the rows that hold any of the text's terms, by BM25 over the live rows. TY_STATE before ty_build_lexical,
+ * and where the index was built by another way of tokenising; TY_CORRUPT where it is damaged: ty_build_lexical makes it
+ * anew, and other questions are answered all the same.
+ *
+ * By both, the two rankings fused (calls/fuse.h); by vector alone where the collection has no lexical index, or none
+ * that can be opened. */
+TY_API ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err);
 
 /* n questions with everything else the same, all of one saved state, in shared passes over the rows. The answers are
- * those that ty_search gives one by one, one behind the other in `out`; counts[i] says how many records belong to
- * question i. With TY_BUFFER they must be asked again. */
+ * those that ty_ask gives by vector, one by one, one behind the other in `out`; counts[i] says how many records belong
+ * to question i. With TY_BUFFER they must be asked again. */
 typedef struct ty_search_many_args {
   const float *queries; /* n x dim, finite */
   uint64_t n;
@@ -242,25 +271,6 @@ typedef struct ty_search_many_args {
   uint64_t screened_rows, scored_rows, probed_lists; /* out: sums */
 } ty_search_many_args;
 TY_API ty_status ty_search_many(ty_collection *c, ty_search_many_args *args, ty_progress *progress, ty_error *err);
-
-typedef struct ty_lexical_search_args {
-  const uint8_t *query;
-  uint64_t query_bytes;
-  uint64_t top_k;
-  uint64_t column;
-  const uint8_t *key;
-  uint64_t key_bytes;
-  uint64_t what;
-  uint64_t most_bytes; /* as in ty_search_args; a query of more than 64 KiB is large in any case */
-  uint8_t *out;
-  uint64_t out_capacity;
-  uint64_t out_bytes;
-  uint64_t out_count;
-} ty_lexical_search_args;
-/* The top_k live rows that hold any query term, by BM25 over the live rows, best first. TY_STATE before
- * ty_build_lexical, and where the index was built by another way of tokenising; TY_CORRUPT where it is damaged:
- * ty_build_lexical makes it anew, and other questions are answered all the same. */
-TY_API ty_status ty_search_lexical(ty_collection *c, ty_lexical_search_args *args, ty_error *err);
 
 typedef struct ty_get_args {
   uint64_t n;
@@ -379,8 +389,7 @@ enum {
   TY_OP_COMPACT,
   TY_OP_BUILD_IVF,
   TY_OP_BUILD_LEXICAL,
-  TY_OP_SEARCH,
-  TY_OP_SEARCH_LEXICAL,
+  TY_OP_ASK,
   TY_OP_VERIFY,
   TY_OP_SEARCH_MANY,
   TY_OP_COPY

@@ -35,7 +35,7 @@ import type {
   UpdateOptions,
   Watch,
 } from "./options.ts";
-import { getRows, searchVector, searchVectors, searchWords, textResult } from "./reading.ts";
+import { getRows, searchVector, searchVectors, searchWords, toResult } from "./reading.ts";
 import { snapshot } from "./snapshot.ts";
 
 export type { LocalSearchOptions } from "./options.ts";
@@ -156,9 +156,10 @@ export class LocalCollection implements CollectionApi {
     const where = readWhere(options.where);
     const targetRecall = recallOf(options);
     const embedder = await this.embedders.attached(this.name, inner.schema.embedderProfile);
-    const question = { query: text, topK: clampTopK(options.topK, "topK"), where, targetRecall };
+    const topK = clampTopK(options.topK, "topK");
+    const asked = { topK, where, targetRecall, metadata: withMetadata, scores: options.explain };
     return cancellable(this.name, signal, async () =>
-      textResult(await searchTexts(inner, embedder, question, { metadata: withMetadata }, signal), options),
+      toResult(await searchTexts(inner, embedder, text, asked, signal), options),
     );
   }
 

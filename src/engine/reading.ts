@@ -5,8 +5,7 @@ import { clampTopK, recallOf } from "../checks/numbers.ts";
 import { readString } from "../checks/strings.ts";
 import { readMatrix, readVector } from "../checks/vectors.ts";
 import { readWhere } from "../checks/where.ts";
-import type { Collection, Row, SearchAnswer } from "../store/collection.ts";
-import type { TextAnswer } from "../texts/search.ts";
+import type { Collection, SearchAnswer } from "../store/collection.ts";
 import type { Explanation, Id, SearchOptions, SearchResult, Vector, Vectors } from "./api.ts";
 import type {
   GetOptions,
@@ -29,7 +28,7 @@ export async function searchVector(
     metadata: options.withMetadata,
     targetRecall: recallOf(options),
   });
-  return toResult(answer.rows, options, () => explainDense(answer));
+  return toResult(answer, options);
 }
 
 /** The rows nearest to each of several vectors. */
@@ -47,7 +46,7 @@ export async function searchVectors(
   };
   const { floats } = readMatrix(vectors, "vectors", collection.schema.dim);
   const answers = await collection.searchMany(floats, question, threads, options);
-  return answers.map((answer) => toResult(answer.rows, options, () => explainDense(answer)));
+  return answers.map((answer) => toResult(answer, options));
 }
 
 /** The rows that hold the words of a query. */
@@ -83,35 +82,21 @@ export function getRows(collection: Collection, ids: readonly Id[], options: Get
   });
 }
 
-/** The answer to a text with what was asked for beside ids and scores. */
-export function textResult(answer: TextAnswer, options: SearchOptions): SearchResult {
-  return toResult(answer.rows, options, () => explainText(answer));
+/** An answer with what was asked for beside ids and scores. */
+export function toResult(answer: SearchAnswer, options: SearchOptions): SearchResult {
+  const { rows } = answer;
+  const result: SearchResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
+  if (options.withMetadata) result.metadata = rows.map((row) => row.metadata ?? null);
+  if (options.explain) result.explain = explain(answer);
+  return result;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-function toResult(rows: readonly Row[], options: SearchOptions, explain: () => Explanation): SearchResult {
-  const answer: SearchResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
-  if (options.withMetadata) answer.metadata = rows.map((row) => row.metadata ?? null);
-  if (options.explain) answer.explain = explain();
-  return answer;
-}
-
-function explainDense({ screenedRows, scoredRows, probedLists }: SearchAnswer): Explanation {
-  return {
-    mode: probedLists > 0 ? "ivf" : "exact",
-    screened_rows: screenedRows,
-    scored_rows: scoredRows,
-    probed_lists: probedLists,
-  };
-}
-
-function explainText({ rows, dense, lexical }: TextAnswer): Explanation {
-  const explanation = explainDense(dense);
-  if (!lexical) return explanation;
-  const scores = (ranked: readonly Row[]) => {
-    const byId = new Map(ranked.map((row) => [row.id, row.score]));
-    return rows.map((row) => byId.get(row.id) ?? null);
-  };
-  return { ...explanation, mode: "fused", dense_scores: scores(dense.rows), lexical_scores: scores(lexical) };
+function explain({ rows, fused, screenedRows, scoredRows, probedLists }: SearchAnswer): Explanation {
+  const read = { screened_rows: screenedRows, scored_rows: scoredRows, probed_lists: probedLists };
+  if (!fused) return { mode: probedLists > 0 ? "ivf" : "exact", ...read };
+  const scores = (ranking: "vector" | "words") =>
+    rows.map((row) => (row.scores && Number.isFinite(row.scores[ranking]) ? row.scores[ranking] : null));
+  return { mode: "fused", ...read, dense_scores: scores("vector"), lexical_scores: scores("words") };
 }

@@ -34,10 +34,9 @@ export class Memory implements args.Verbs {
 
   async search(a: args.SearchArguments, c: args.CallContext): Promise<payload.SearchPayload> {
     const collection = this.open(a.collection);
-    const question = { query: a.query, topK: a.top_k, where: a.where };
-    const detail = { metadata: true, text: a.with_text };
+    const options = { topK: a.top_k, where: a.where, metadata: true, text: a.with_text };
     const textOf = this.texts(collection, a.with_text);
-    const { rows } = await searchTexts(collection, this.parts.embedder, question, detail, c.signal);
+    const { rows } = await searchTexts(collection, this.parts.embedder, a.query, options, c.signal);
     const hits = rows.map((row) => ({
       id: row.id,
       metadata: row.metadata,

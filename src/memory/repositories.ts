@@ -155,26 +155,17 @@ export class Repositories {
     }
   }
 
-  /** Hits of one repository; with a path hint, top-k is raised until enough of them lie below that path. */
+  /** Hits of one repository; with a path hint, of the files below that path. */
   private async ranked(
     collection: Collection,
     { root, repoId }: Workspace,
     a: args.RepoSearchArguments,
     c: args.CallContext,
-  ) {
-    const where = { column: REPO_KEY, value: repoId };
-    const hint = a.path_hint && relativeHint(root, a.path_hint);
-    const total = collection.count(where);
-    const inside = (row: Row) => {
-      const path = String(row.metadata?.path ?? "");
-      return !hint || path === hint || path.startsWith(`${hint}/`);
-    };
-    for (let depth = hint ? a.top_k * 8 : a.top_k; ; depth *= 4) {
-      const question = { query: a.query, topK: Math.min(depth, Math.max(total, 1)), where };
-      const answer = await searchTexts(collection, this.options.embedder, question, { metadata: true }, c.signal);
-      const rows = answer.rows.filter(inside);
-      if (rows.length >= a.top_k || depth >= total) return rows.slice(0, a.top_k);
-    }
+  ): Promise<Row[]> {
+    const path = a.path_hint && relativeHint(root, a.path_hint);
+    const under = path ? { column: "path", value: path } : undefined;
+    const options = { topK: a.top_k, where: { column: REPO_KEY, value: repoId }, under, metadata: true };
+    return (await searchTexts(collection, this.options.embedder, a.query, options, c.signal)).rows;
   }
 
   /**

@@ -1,9 +1,12 @@
 /**
- * One open collection: the live rows, questions to them, and changes, each saved before it is answered. Changes of one collection are
- * ordered here; the native side keeps other processes' writers out and follows what they saved.
+ * One open collection: the live rows, questions to them, and changes, each saved before it is answered. Changes of one
+ * collection are ordered here; the native side keeps other processes' writers out and follows what they saved.
  */
+
+import type { ModelCode } from "../../ffi/ame_kernel.ts";
 import type { PartitionInfo, RowRecord, TermShare } from "../../ffi/records.ts";
 import {
+  By,
   type NativeCollection,
   type NativeHits,
   type NativeStats,
@@ -17,7 +20,7 @@ import type { FilterValue, Metadata } from "../checks/values.ts";
 import { checkDim } from "../checks/vectors.ts";
 import type { Condition } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
-import { MANY_HITS_MAX } from "../limits.ts";
+import { MANY_HITS_MAX, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import { damaged, fromNative } from "./failure.ts";
 import { decodeKey, toFilter } from "./filter.ts";
 import type { Rows } from "./pack.ts";
@@ -26,43 +29,69 @@ import { type Transaction, Writer } from "./writer.ts";
 
 export type { Transaction } from "./writer.ts";
 
+const BY = { vector: By.VECTOR, words: By.WORDS, both: By.BOTH } as const;
+
 /** What an answer carries beside ids and scores. */
 export interface Detail {
   metadata?: boolean;
   text?: boolean;
   vector?: boolean;
+  /** What each term of the text added, by words. */
   explain?: boolean;
+  /** What each ranking said. */
+  scores?: boolean;
 }
 
 /** One row of an answer. */
 export interface Row {
   id: string;
   found: boolean;
-  /** Order of insertion; a row that replaced another has that one's. Equal scores stand in it. Compaction keeps the order, not the numbers. */
+  /**
+   * Order of insertion; a row that replaced another has that one's. Equal scores stand in it. Compaction keeps the
+   * order, not the numbers.
+   */
   birth: number;
   score: number;
   metadata: Metadata | undefined;
   text: string | undefined;
   vector: Float32Array | undefined;
   terms: TermShare[] | undefined;
+  /** Scores by vector and by words; NaN where that ranking did not list the row. */
+  scores: { vector: number; words: number } | undefined;
 }
 
 /** A condition and a bound on a search. */
 export interface SearchOptions extends Detail {
   topK: number;
   where?: Condition | undefined;
+  /** A second condition: rows whose value in the column is this text, or begins with it and a slash. */
+  under?: { column: string; value: string } | undefined;
   /** 1 is exact; below 1 an IVF index may be used; absent: the collection's default. */
   targetRecall?: number | undefined;
   /**
-   * Weigh the question's dimensions by what the live rows hold, the more the less is in them, and scale it to unit length: for embedders that
-   * say so (`Embedder.weightedQueries`). Of inner-product collections only.
+   * Weigh the question's dimensions by what the live rows hold, the more the less is in them, and scale it to unit
+   * length: for embedders that say so (`Embedder.weightedQueries`). Of inner-product collections only.
    */
   weighted?: boolean | undefined;
+}
+
+/** What is asked with `Collection.ask`. */
+export interface Question {
+  /** What ranks rows: `both` is both rankings fused where a lexical index is built, and by vector alone otherwise. */
+  by: "vector" | "words" | "both";
+  /** Of the collection's dimension; where it is absent, the kernel's `model` embeds the text. */
+  vector?: Float32Array | undefined;
+  model?: ModelCode | undefined;
+  text?: string | undefined;
+  /** How much the ranking by vector counts in a fused one, 0 to 1; the one by words has the rest. */
+  denseWeight?: number | undefined;
 }
 
 /** The best rows and what was read to find them. */
 export interface SearchAnswer {
   rows: Row[];
+  /** Whether both rankings were asked. */
+  fused: boolean;
   screenedRows: number;
   scoredRows: number;
   probedLists: number;
@@ -74,7 +103,10 @@ export interface Partition {
   rows: number;
   nlist: number;
   nprobe: number;
-  /** How much farther rows lie from their lists' centroids than when those were made, as a ratio of mean squares; 0 without an index. */
+  /**
+   * How much farther rows lie from their lists' centroids than when those were made, as a ratio of mean squares; 0
+   * without an index.
+   */
   drift: number;
 }
 
@@ -82,7 +114,7 @@ export interface Partition {
 export interface CollectionOptions {
   /** Makes the memory directory where it is missing. */
   ensureHome(): void;
-  /** Told of a save that failed and dropped what was staged. */
+  /** Called after a save that failed and dropped what was staged. */
   onLost(name: string): void;
   /** Questions that are going to read more bytes of codes than this run on a worker. */
   inlineScanBytes: number;
@@ -107,7 +139,7 @@ export class Collection {
 
   /** The manifest as it stands, other processes' saves included. */
   manifest(): Manifest {
-    return this.ask(() => parseManifest(this.native.manifest()));
+    return this.answered(() => parseManifest(this.native.manifest()));
   }
 
   /** Whether there is a save that this process knows of. Until then the collection exists in its memory only. */
@@ -137,7 +169,7 @@ export class Collection {
 
   /** Runtime counters. */
   stats(): NativeStats {
-    return this.ask(() => this.native.stats());
+    return this.answered(() => this.native.stats());
   }
 
   /** Adds rows under new ids; an id that is live or stands twice is a KeyError and nothing is written. */
@@ -156,22 +188,24 @@ export class Collection {
   }
 
   /**
-   * Runs `work` with the writer's lock and saves what it changed. When it throws, nothing of it stays. Changes queue up behind one
-   * another; questions asked meanwhile see the state before or after a put, never half of one.
+   * Runs `work` with the writer's lock and saves what it changed. When it throws, nothing of it stays. Changes queue up
+   * behind one another; questions asked meanwhile see the state before or after a put, never half of one.
    */
   change<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.writer.change(work, signal);
   }
 
   /**
-   * Runs `work`, which makes one put or delete, without saving: this process sees it at once, others with the next `save`. Whatever else
-   * saves (a change, a rewrite) takes it along.
+   * Runs `work`, which makes one put or delete, without saving: this process sees it at once, others with the next
+   * `save`. Whatever else saves (a change, a rewrite) takes it along.
    */
   stage<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.writer.stage(work, signal);
   }
 
-  /** Makes staged changes durable, and a collection that was never saved with them, so that an empty one is listed too. */
+  /**
+   * Makes staged changes durable, and a collection that was never saved with them, so that an empty one is listed too.
+   */
   save(): Promise<void> {
     return this.writer.save();
   }
@@ -191,25 +225,61 @@ export class Collection {
     return this.writer.rebuild(watch, () => this.native.buildLexical(k1, b, watch));
   }
 
-  /** The best live rows for `query` by the collection's metric. */
-  async search(query: Float32Array, options: SearchOptions): Promise<SearchAnswer> {
-    checkDim(query.length, "vector", this.schema.dim);
-    const filter = toFilter(options.where, this.schema.filterColumns);
+  /**
+   * The best live rows, with what was asked for of each, from one saved state.
+   * @throws RuntimeError for a question by words without an index for it
+   */
+  async ask(question: Question, options: SearchOptions): Promise<SearchAnswer> {
+    const { by, vector, model, text, denseWeight = 0 } = question;
+    const { topK, targetRecall = 0, weighted = false } = options;
+    const { dim, filterColumns } = this.schema;
+    if (vector) checkDim(vector.length, "vector", dim);
+    const filter = toFilter(options.where, filterColumns);
+    const under = toFilter(options.under, filterColumns);
     try {
-      const { topK, targetRecall = 0, weighted = false } = options;
-      const { inlineScanBytes } = this.options;
       const answer = await this.watched(
-        this.native.search(query, topK, filter, targetRecall, toWhat(options), weighted, inlineScanBytes),
+        this.native.ask({
+          by: BY[by],
+          vector,
+          text,
+          model,
+          embedMost: TEXT_EMBED_BYTES_MAX,
+          topK,
+          filter,
+          under,
+          targetRecall,
+          denseWeight,
+          weighted,
+          what: toWhat(options),
+          inlineBytes: this.options.inlineScanBytes,
+        }),
       );
-      return { ...answer, rows: answer.rows.map((row) => this.toRow(row)) };
+      return {
+        rows: answer.rows.map((row) => this.toRow(row)),
+        fused: answer.fused,
+        screenedRows: answer.screenedRows,
+        scoredRows: answer.scoredRows,
+        probedLists: answer.probedLists,
+      };
     } catch (error) {
       throw fromNative(error, this.name);
     }
   }
 
+  /** The best live rows for `vector` by the collection's metric. */
+  search(vector: Float32Array, options: SearchOptions): Promise<SearchAnswer> {
+    return this.ask({ by: "vector", vector }, options);
+  }
+
+  /** The best live rows that hold a word of `text`, by BM25. */
+  async searchLexical(text: string, options: SearchOptions): Promise<Row[]> {
+    return (await this.ask({ by: "words", text }, options)).rows;
+  }
+
   /**
-   * Answers to several questions, row-major in `queries`, in their order: each what `search` would answer, all from one saved state. They share
-   * passes over the rows and are spread over up to `threads` threads (0: as many as there are cores, at most 4).
+   * Answers to several questions, row-major in `queries`, in their order: each what `search` would answer, all from one
+   * saved state. They share passes over the rows and are spread over up to `threads` threads (0: as many as there are
+   * cores, at most 4).
    * @throws ValueError for more than MANY_HITS_MAX hits in all
    */
   async searchMany(queries: Float32Array, options: SearchOptions, threads = 0, watch?: Watch): Promise<SearchAnswer[]> {
@@ -228,7 +298,10 @@ export class Collection {
     const { topK, targetRecall = 0, weighted = false } = options;
     try {
       const answer = await this.watched(
-        this.native.searchMany(queries, count, topK, filter, targetRecall, toWhat(options), weighted, threads, watch),
+        this.native.searchMany(
+          { queries, count, topK, filter, targetRecall, what: toWhat(options), weighted, threads },
+          watch,
+        ),
       );
       return toAnswers(answer, (row) => this.toRow(row));
     } catch (error) {
@@ -236,22 +309,9 @@ export class Collection {
     }
   }
 
-  /** The best live rows that hold a word of `query`, by BM25. */
-  async searchLexical(query: string, options: SearchOptions): Promise<Row[]> {
-    const filter = toFilter(options.where, this.schema.filterColumns);
-    try {
-      const { inlineScanBytes } = this.options;
-      const answer = this.native.searchLexical(query, options.topK, filter, toWhat(options), inlineScanBytes);
-      const rows = await this.watched(answer);
-      return rows.map((row) => this.toRow(row));
-    } catch (error) {
-      throw fromNative(error, this.name);
-    }
-  }
-
   /** One row per id, in the order asked; `found` tells. */
   get(ids: readonly string[], detail: Detail = { metadata: true, text: true }): Row[] {
-    return this.ask(() => this.native.get(packStrings(ids), toWhat(detail)).map((row) => this.toRow(row)));
+    return this.answered(() => this.native.get(packStrings(ids), toWhat(detail)).map((row) => this.toRow(row)));
   }
 
   /** Ids of live rows in insertion order; `after` and `limit` page through them. */
@@ -259,41 +319,44 @@ export class Collection {
     options: { where?: Condition | undefined; after?: string | undefined; limit?: number | undefined } = {},
   ): string[] {
     const filter = toFilter(options.where, this.schema.filterColumns);
-    return this.ask(() => this.native.ids(filter, options.after, options.limit ?? 0, 0).map((row) => row.id));
+    return this.answered(() => this.native.ids(filter, options.after, options.limit ?? 0, 0).map((row) => row.id));
   }
 
   /** How many live rows match. */
   count(where?: Condition): number {
     const filter = toFilter(where, this.schema.filterColumns);
-    return this.ask(() => this.native.count(filter));
+    return this.answered(() => this.native.count(filter));
   }
 
   /** Up to `n` live rows' vectors, row by row, chosen by `seed`. */
   sample(n: number, seed: number): Float32Array {
-    return this.ask(() => this.native.sample(n, this.schema.dim, seed));
+    return this.answered(() => this.native.sample(n, this.schema.dim, seed));
   }
 
   /** Partitions of live rows, with their IVF index where one is built. */
   partitions(): Partition[] {
     const plain = ({ key, ...figures }: PartitionInfo) => ({ key: decodeKey(key), ...figures });
-    return this.ask(() => this.native.partitions().map(plain));
+    return this.answered(() => this.native.partitions().map(plain));
   }
 
-  /** Reads every saved byte and compares checksums, and checks that what is in memory holds together; an OSError names what is damaged. */
+  /**
+   * Reads every saved byte and compares checksums, and checks that what is in memory holds together; an OSError names
+   * what is damaged.
+   */
   verify(watch?: Watch): Promise<void> {
     return this.writer.inTurn(() => this.native.verify(watch));
   }
 
   /**
-   * Saves what is staged and copies the saved state into an empty directory. Writers wait meanwhile, questions do not. What is there after a
-   * failure has no manifest and is the caller's to remove.
+   * Saves what is staged and copies the saved state into an empty directory. Writers wait meanwhile, questions do not.
+   * What is there after a failure has no manifest and is the caller's to remove.
    */
   async copy(dir: string, watch?: Watch): Promise<void> {
     await this.writer.save();
     await this.writer.rebuild(watch, () => this.native.copy(dir, watch));
   }
 
-  /** Waits for changes and questions under way, then lets go of everything; what is staged and not saved is dropped. */
+  /** Waits for changes and questions under way, then closes; what is staged and not saved is dropped. */
   async close(): Promise<void> {
     await this.writer.settled();
     await Promise.allSettled(this.asked);
@@ -301,12 +364,12 @@ export class Collection {
   }
 
   /** Field by field: with a spread, a question for ten rows takes 4 us more. */
-  private toRow({ id, found, birth, score, meta, text, vector, terms }: RowRecord): Row {
+  private toRow({ id, found, birth, score, meta, text, vector, terms, scores }: RowRecord): Row {
     const metadata = meta === undefined ? undefined : this.readMetadata(meta, id);
-    return { id, found, birth, score, metadata, text, vector, terms };
+    return { id, found, birth, score, metadata, text, vector, terms, scores };
   }
 
-  /** Bytes of a base are not checked when it is opened: what a damaged one holds is told here. @throws OSError */
+  /** Bytes of a base are not checked when it is opened: a damaged one fails here. @throws OSError */
   private readMetadata(json: string, id: string): Metadata {
     try {
       const value: unknown = JSON.parse(json);
@@ -326,7 +389,7 @@ export class Collection {
     }
   }
 
-  private ask<T>(question: () => T): T {
+  private answered<T>(question: () => T): T {
     try {
       return question();
     } catch (error) {
@@ -335,7 +398,7 @@ export class Collection {
   }
 }
 
-/** What belongs to each question; what was read is known of all together, and told as a mean. */
+/** What belongs to each question; what was read is known of all together, and given as a mean. */
 function toAnswers(
   { rows, counts, screenedRows, scoredRows, probedLists }: NativeHits & { counts: number[] },
   toRow: (record: RowRecord) => Row,
@@ -346,6 +409,7 @@ function toAnswers(
   const ends = counts.map((count) => (end += count));
   return counts.map((count, i) => ({
     rows: all.slice(ends[i]! - count, ends[i]),
+    fused: false,
     screenedRows: Math.round(screenedRows / n),
     scoredRows: Math.round(scoredRows / n),
     probedLists: Math.round(probedLists / n),
@@ -357,6 +421,7 @@ function toWhat(detail: Detail): number {
     (detail.metadata ? With.META : 0) |
     (detail.text ? With.TEXT : 0) |
     (detail.vector ? With.VECTOR : 0) |
-    (detail.explain ? With.EXPLAIN : 0)
+    (detail.explain ? With.EXPLAIN : 0) |
+    (detail.scores ? With.SCORES : 0)
   );
 }

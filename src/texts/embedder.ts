@@ -1,4 +1,5 @@
 /** The interface of embedders, text to vector: the kernel's own two, and those of SDK users. */
+import type { ModelCode } from "../../ffi/ame_kernel.ts";
 import { ValueError } from "../errors.ts";
 
 /** Identifies a vector space: two embedders with equal profiles make comparable vectors. */
@@ -24,6 +25,8 @@ export interface Embedder {
    * .646 to .659 on eight sets, on 21 others from .558 to .583. Off for trained models, which have learned such weights.
    */
   readonly weightedQueries?: boolean;
+  /** The model, where the kernel embeds queries by itself: a collection is then asked with the text alone. */
+  readonly kernelModel?: ModelCode;
   embedDocuments(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array>;
   embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array>;
 }

@@ -13,19 +13,19 @@ class KernelEmbedder implements Embedder {
 
   constructor(
     private readonly kernel: Kernel,
-    private readonly model: ModelCode,
+    readonly kernelModel: ModelCode,
     modelId: string,
   ) {
     this.profile = {
       provider: "svc",
       model_id: modelId,
-      model_version: String(kernel.embedVersion(model)),
-      dimension: kernel.embedDim(model),
+      model_version: String(kernel.embedVersion(kernelModel)),
+      dimension: kernel.embedDim(kernelModel),
       dtype: "f32",
       normalization: "l2",
       distance: "inner_product",
       pooling: "sum",
-      tokenizer_hash: `${modelId}-${kernel.embedVersion(model)}`,
+      tokenizer_hash: `${modelId}-${kernel.embedVersion(kernelModel)}`,
       projection_version: "1",
     };
   }
@@ -50,7 +50,7 @@ class KernelEmbedder implements Embedder {
         units += text.length;
       }
       const rows = out.subarray(start * dimension, (start + part.length) * dimension);
-      this.kernel.embed(this.model, role, part, rows);
+      this.kernel.embed(this.kernelModel, role, part, rows);
       start += part.length;
       if (start < texts.length) await Bun.sleep(0);
       signal?.throwIfAborted();

@@ -27,7 +27,7 @@ async function filled(embedder: Embedder, texts: string[]): Promise<Collection> 
 }
 
 const ask = async (collection: Collection, embedder: Embedder, query: string) =>
-  (await searchTexts(collection, embedder, { query, topK: 5 }, {})).rows.map(({ id, score }) => ({ id, score }));
+  (await searchTexts(collection, embedder, query, { topK: 5 })).rows.map(({ id, score }) => ({ id, score }));
 
 const plain = async (collection: Collection, embedder: Embedder, weighted?: boolean) => {
   const answer = await collection.search(await embedder.embedQueries([QUESTION]), { topK: 5, weighted });
@@ -45,9 +45,10 @@ describe("a question in words", () => {
     expect(rows).not.toEqual(await plain(collection, ours, false));
     expect(rows.every(({ score }) => Number.isFinite(score))).toBe(true);
     await collection.buildLexical(1.2, 0.75);
-    const args = { query: QUESTION, topK: 5 };
-    const { dense } = await searchTexts(collection, ours, args, {});
-    expect(dense.rows.slice(0, 5).map(({ id, score }) => ({ id, score }))).toEqual(rows);
+    const fused = await searchTexts(collection, ours, QUESTION, { topK: 100, scores: true });
+    expect(fused.fused).toBe(true);
+    const dense = fused.rows.map(({ id, scores }) => ({ id, score: scores!.vector }));
+    expect(dense.toSorted((a, b) => b.score - a.score).slice(0, 5)).toEqual(rows);
   });
 
   test("is asked as it is with an embedder of somebody else's", async () => {

@@ -204,13 +204,13 @@ static double recall_of(ivf_case *x, int set, uint64_t questions, uint64_t k, ui
   for (uint64_t q = 0; q < questions; q++) {
     ty_error err;
     set_row(query, f->c.dim, x->centres, set, seed);
-    ty_search_args args = search_args(query, k, column, column == TY_NO_FILTER ? NULL : "k1", 1);
+    ty_ask_args args = search_args(query, k, column, column == TY_NO_FILTER ? NULL : "k1", 1);
     f->c.ivf = NULL;
-    CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK);
+    CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK);
     uint64_t wanted = answer_rows(want, args.out_count);
     f->c.ivf = ivf;
     args.target_recall = target;
-    CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_count == wanted);
+    CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_count == wanted);
     answer_rows(got, args.out_count);
     *probed += (double)args.probed_lists / (double)questions;
     for (uint64_t i = 0; i < wanted; i++) {
@@ -291,14 +291,14 @@ static void test_same_answer(uint64_t seed, uint32_t dim, int set, ty_metric met
     uint64_t k = ks[q % 4], column = q % 5 == 0 ? 0 : q % 5 == 1 ? 1 : TY_NO_FILTER;
     set_row(query, dim, x.centres, q % 7 == 0 ? ADVERSARIAL : set, &seed);
     if (q % 9 == 0) memcpy(query, x.vectors + test_random(&seed) % f->count * dim, dim * 4ul);
-    ty_search_args args = search_args(query, k, column, column == TY_NO_FILTER ? NULL : "k1", 1);
+    ty_ask_args args = search_args(query, k, column, column == TY_NO_FILTER ? NULL : "k1", 1);
     f->c.ivf = NULL;
-    CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_bytes < 1 << 20);
+    CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_bytes < 1 << 20);
     uint64_t bytes = args.out_bytes;
     memcpy(plain, out, (size_t)bytes);
     all += args.screened_rows;
     f->c.ivf = ivf;
-    CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK);
+    CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK);
     CHECK_MESSAGE(args.out_bytes == bytes && memcmp(plain, out, (size_t)bytes) == 0 && args.probed_lists == 0,
                   "exact with an index: %s dim %u metric %d k %" PRIu64, set_names[set], (unsigned)dim, (int)metric, k);
     screened += args.screened_rows;
@@ -331,8 +331,8 @@ static void test_damage(uint64_t seed) {
     CHECK(status == TY_OK ? damaged != NULL : status == TY_CORRUPT && damaged == NULL);
     f->c.ivf = damaged;
     for (int exact = 0; exact < 2 && damaged != NULL; exact++) {
-      ty_search_args args = search_args(query, 10, TY_NO_FILTER, NULL, exact == 1 ? 1 : 0.5);
-      CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK);
+      ty_ask_args args = search_args(query, 10, TY_NO_FILTER, NULL, exact == 1 ? 1 : 0.5);
+      CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK);
     }
     f->c.ivf = good;
     ty_ivf_free(damaged);
@@ -484,28 +484,28 @@ static void test_planning(uint64_t seed) {
   float query[24];
   set_row(query, 24, x.centres, LOOSE, &seed);
   /* A target above the calibrated one, another column's filter, a partition without an index: all exact. */
-  ty_search_args args = search_args(query, 10, TY_NO_FILTER, NULL, 0.999);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.probed_lists == 0);
+  ty_ask_args args = search_args(query, 10, TY_NO_FILTER, NULL, 0.999);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.probed_lists == 0);
   args = search_args(query, 10, 1, "k1", 0.9);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.probed_lists == 0 && args.out_count == 10);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.probed_lists == 0 && args.out_count == 10);
   args = search_args(query, 10, 0, "k2", 0.9);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.probed_lists == 0 && args.out_count == 10);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.probed_lists == 0 && args.out_count == 10);
   args = search_args(query, 10, 0, "k1", 0.9);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.probed_lists > 0 && args.out_count == 10);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.probed_lists > 0 && args.out_count == 10);
   /* More answers than near lists hold: lists are read until everything is there. */
   args = search_args(query, 9000, TY_NO_FILTER, NULL, 0.9);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_count == 9000);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_count == 9000);
   args = search_args(query, 3000, 0, "k1", 0.9);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_count == 3000);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_count == 3000);
   f->c.default_target_recall = 0.9;
   args = search_args(query, 5, TY_NO_FILTER, NULL, 0);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.probed_lists > 0 && args.out_count == 5);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.probed_lists > 0 && args.out_count == 5);
   /* Nearly all rows die: those that are left are found, wherever they are. */
   for (uint64_t i = 0; i < f->count; i++) {
     if (i % 1000 != 7) fixture_kill(f, i);
   }
   args = search_args(query, 10, TY_NO_FILTER, NULL, 0.9);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_count == 9);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_count == 9);
   case_close(&x);
 }
 
@@ -525,8 +525,8 @@ static void test_small(uint64_t seed) {
       use_ivf(f, &r, 0.9);
       set_row(query, dim, centres, set, &seed);
       ty_error err;
-      ty_search_args args = search_args(query, n, TY_NO_FILTER, NULL, 0.9);
-      CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_count == n);
+      ty_ask_args args = search_args(query, n, TY_NO_FILTER, NULL, 0.9);
+      CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_count == n);
       ty_ivf_free(r.ivf);
       free(r.rows);
       fixture_free(f);

@@ -48,15 +48,16 @@ static uint64_t naive_search(const fixture *f, const float *query, uint64_t colu
   return n;
 }
 
-static ty_search_args search_args(const float *query, uint64_t k, uint64_t column, const char *key, double recall) {
-  return (ty_search_args){.query = query,
-                          .top_k = k,
-                          .column = column,
-                          .key = (const uint8_t *)key,
-                          .key_bytes = key != NULL ? strlen(key) : 0,
-                          .target_recall = recall,
-                          .out = out,
-                          .out_capacity = OUT_BYTES};
+static ty_ask_args search_args(const float *query, uint64_t k, uint64_t column, const char *key, double recall) {
+  return (ty_ask_args){.by = TY_BY_VECTOR,
+                       .vector = query,
+                       .top_k = k,
+                       .column = column,
+                       .key = (const uint8_t *)key,
+                       .key_bytes = key != NULL ? strlen(key) : 0,
+                       .target_recall = recall,
+                       .out = out,
+                       .out_capacity = OUT_BYTES};
 }
 
 static uint64_t record_bytes(const ty_record *r) {
@@ -149,8 +150,8 @@ static void test_exact(uint64_t seed, uint32_t dim, uint64_t base, uint64_t delt
       for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
         if (ks[i] == 0) continue;
         ty_error err;
-        ty_search_args args = search_args(query, ks[i], column, filter == 0 ? NULL : key, 1);
-        bool right = ty_search_entered(&f->c, &args, &err) == TY_OK &&
+        ty_ask_args args = search_args(query, ks[i], column, filter == 0 ? NULL : key, 1);
+        bool right = ty_ask_entered(&f->c, &args, &err) == TY_OK &&
                      same_answer(want, all < ks[i] ? all : ks[i], args.out_count, 0);
         CHECK(right && args.probed_lists == 0 && args.scored_rows <= f->count);
         if (!right)
@@ -170,23 +171,50 @@ static void test_arguments(void) {
   float *vectors, query[4] = {1, 2, 3, 4};
   fixture *f = random_fixture(4, 20, 5, RANDOM, &seed, &vectors);
   ty_error err;
-  ty_search_args args = search_args(query, 0, TY_NO_FILTER, NULL, 1);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_INVALID);
+  ty_ask_args args = search_args(query, 0, TY_NO_FILTER, NULL, 1);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_INVALID);
   args = search_args(query, 1, 2, "k1", 1);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_INVALID);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_INVALID);
   args = search_args(query, 1, TY_NO_FILTER, NULL, NAN);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_INVALID);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_INVALID);
   args = search_args(query, 5, 1, "", 1); /* the empty key never matches */
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_count == 0);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_count == 0);
   args = search_args(query, 5, 1, "unknown", 1);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_OK && args.out_count == 0);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_count == 0);
   args = search_args(query, 5, TY_NO_FILTER, NULL, 1);
   args.out_capacity = 16;
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_BUFFER && args.out_bytes > 16);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_BUFFER && args.out_bytes > 16);
   query[2] = NAN;
   args = search_args(query, 1, TY_NO_FILTER, NULL, 1);
-  CHECK(ty_search_entered(&f->c, &args, &err) == TY_INVALID);
-  CHECK(f->c.searches == 3);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_INVALID);
+  query[2] = 3;
+  const uint64_t no_ranking[] = {0, 4, UINT64_MAX};
+  for (int i = 0; i < 3; i++) {
+    args = search_args(query, 1, TY_NO_FILTER, NULL, 1);
+    args.by = no_ranking[i];
+    CHECK(ty_ask_entered(&f->c, &args, &err) == TY_INVALID);
+  }
+  const uint64_t wrong_model[] = {AME_MODEL_BIGRAM, 77, UINT64_MAX}; /* none of four dimensions */
+  for (int i = 0; i < 3; i++) {
+    args = search_args(NULL, 1, TY_NO_FILTER, NULL, 1);
+    args.model = wrong_model[i];
+    CHECK(ty_ask_entered(&f->c, &args, &err) == TY_INVALID);
+  }
+  args = search_args(query, 1, TY_NO_FILTER, NULL, 1);
+  args.text_bytes = 5;
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_INVALID);
+  args = search_args(query, 1, TY_NO_FILTER, NULL, 1);
+  args.dense_weight = NAN;
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_INVALID);
+  args = search_args(query, 1, TY_NO_FILTER, NULL, 1);
+  args.under_column = 2;
+  args.under = (const uint8_t *)"k1";
+  args.under_bytes = 2;
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_INVALID);
+  args = search_args(query, 1, TY_NO_FILTER, NULL, 1);
+  args.by = TY_BY_BOTH; /* without an index by words: by vector */
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_count == 1 && args.fused == 0);
+  CHECK(f->c.searches == 4);
   fixture_free(f);
   free(vectors);
 }
@@ -286,13 +314,14 @@ static uint64_t naive_bm25(const fixture *f, const char *query, double k1, doubl
   return n;
 }
 
-static ty_lexical_search_args lexical_args(const char *query, uint64_t k) {
-  return (ty_lexical_search_args){.query = (const uint8_t *)query,
-                                  .query_bytes = strlen(query),
-                                  .top_k = k,
-                                  .column = TY_NO_FILTER,
-                                  .out = out,
-                                  .out_capacity = OUT_BYTES};
+static ty_ask_args lexical_args(const char *query, uint64_t k) {
+  return (ty_ask_args){.by = TY_BY_WORDS,
+                       .text = (const uint8_t *)query,
+                       .text_bytes = strlen(query),
+                       .top_k = k,
+                       .column = TY_NO_FILTER,
+                       .out = out,
+                       .out_capacity = OUT_BYTES};
 }
 
 static void check_bm25(fixture *f, const char *query, double k1, double b, naive *want) {
@@ -303,12 +332,12 @@ static void check_bm25(fixture *f, const char *query, double k1, double b, naive
     for (int i = 0; i < 6; i++) {
       uint64_t k = ks[i];
       ty_error err = {0};
-      ty_lexical_search_args args = lexical_args(query, k);
+      ty_ask_args args = lexical_args(query, k);
       args.column = column;
       args.key = (const uint8_t *)"k2";
       args.key_bytes = 2;
       uint64_t wanted = all < k ? all : k;
-      CHECK_MESSAGE(ty_search_lexical_entered(&f->c, &args, &err) == TY_OK, "%s", err.message);
+      CHECK_MESSAGE(ty_ask_entered(&f->c, &args, &err) == TY_OK, "%s", err.message);
       CHECK_MESSAGE(same_answer(want, wanted, args.out_count, 0), "bm25: %s filter %d k %" PRIu64, query, filter, k);
     }
   }
@@ -340,9 +369,9 @@ static void damage_lexical(fixture *f, ty_buffer *bytes, uint64_t *seed) {
         char query[40];
         word(query, w);
         if (w % 3 == 2) strcat(query, " zqaax zqbax zqbbx");
-        ty_lexical_search_args args = lexical_args(query, w % 2 == 0 ? 10 : 5000);
+        ty_ask_args args = lexical_args(query, w % 2 == 0 ? 10 : 5000);
         args.what = w % 4 == 0 ? TY_WITH_EXPLAIN : 0;
-        ty_status status = ty_search_lexical_entered(&f->c, &args, &err);
+        ty_status status = ty_ask_entered(&f->c, &args, &err);
         CHECK(status == TY_OK ||
               ((status == TY_CORRUPT || status == TY_STATE) && strstr(err.message, "svc_build_lexical") != NULL));
       }
@@ -380,9 +409,8 @@ static void test_unusable(fixture *f, ty_buffer *bytes, double k1, double b) {
     bool known = ty_lexical_parameters(x, &got_k1, &got_b, &terms);
     CHECK(known == cases[i].known && (!known || (got_k1 == k1 && got_b == b)));
     f->c.lexical_index = x;
-    ty_lexical_search_args args = lexical_args("zqaax", 5);
-    CHECK(ty_search_lexical_entered(&f->c, &args, &err) == cases[i].status &&
-          strstr(err.message, "svc_build_lexical") != NULL);
+    ty_ask_args args = lexical_args("zqaax", 5);
+    CHECK(ty_ask_entered(&f->c, &args, &err) == cases[i].status && strstr(err.message, "svc_build_lexical") != NULL);
     f->c.lexical_index = good;
     ty_lexical_free(x);
     bytes->data[cases[i].at] ^= cases[i].flip;
@@ -405,10 +433,10 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t delta, uint64_t rou
   f->env.run_memory = f->env.run_chunk = run_memory;
   naive *want = malloc((size_t)(n + 1) * sizeof *want);
   ty_error err = {0};
-  ty_lexical_search_args args = lexical_args("zqaax", 5);
-  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_STATE && strstr(err.message, "svc_build_lexical") != NULL);
+  ty_ask_args args = lexical_args("zqaax", 5);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_STATE && strstr(err.message, "svc_build_lexical") != NULL);
   f->c.lexical = false;
-  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_STATE && strstr(err.message, "lexical true") != NULL);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_STATE && strstr(err.message, "lexical true") != NULL);
   f->c.lexical = true;
 
   /* Built over the base alone: the rebase is over positions, so the delta is hidden for the moment. */
@@ -468,7 +496,7 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t delta, uint64_t rou
   /* What was kept up to date answers as a fresh index does, to the bit. */
   args = lexical_args("zqaax zqabx zqbax", 50);
   args.what = TY_WITH_EXPLAIN;
-  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_OK && args.out_count > 0);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_count > 0);
   uint64_t kept_bytes = args.out_bytes;
   uint8_t *kept = malloc((size_t)kept_bytes);
   memcpy(kept, out, (size_t)kept_bytes);
@@ -483,7 +511,7 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t delta, uint64_t rou
   }
   CHECK(sum == first.score);
   ty_lexical_reset(f->c.lexical_index);
-  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_OK && args.out_bytes == kept_bytes &&
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_bytes == kept_bytes &&
         memcmp(kept, out, (size_t)kept_bytes) == 0);
   /* And as an index over only the live rows does: a compaction changes neither scores nor order. */
   model_row *live = calloc(n, sizeof *live);
@@ -500,12 +528,12 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t delta, uint64_t rou
   CHECK(fixture_encode(&fresh, &fresh_bytes, &err) == TY_OK);
   CHECK(ty_lexical_open(&g->c, &g->c.base, (ty_slice){fresh_bytes.data, fresh_bytes.bytes}, &g->c.lexical_index,
                         &err) == TY_OK);
-  CHECK(ty_search_lexical_entered(&g->c, &args, &err) == TY_OK && args.out_bytes == kept_bytes &&
+  CHECK(ty_ask_entered(&g->c, &args, &err) == TY_OK && args.out_bytes == kept_bytes &&
         memcmp(kept, out, (size_t)kept_bytes) == 0);
   args = lexical_args("nobodysaidthis", 5);
-  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_OK && args.out_count == 0);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_count == 0);
   args = lexical_args("", 5);
-  CHECK(ty_search_lexical_entered(&f->c, &args, &err) == TY_OK && args.out_count == 0);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_count == 0);
   test_unusable(f, &bytes, k1, b);
   if (base < 10000) damage_lexical(f, &bytes, &seed);
   free(kept);
@@ -561,11 +589,11 @@ static void test_long_question(uint64_t seed) {
         ty_lexical_open(&f->c, &f->c.base, (ty_slice){bytes.data, bytes.bytes}, &f->c.lexical_index, &err) == TY_OK);
   f->c.delta = later;
   f->count = ROWS;
-  ty_lexical_search_args args = lexical_args("", 2000);
-  args.query = query.data;
-  args.query_bytes = query.bytes;
+  ty_ask_args args = lexical_args("", 2000);
+  args.text = query.data;
+  args.text_bytes = query.bytes;
   args.what = TY_WITH_EXPLAIN;
-  CHECK_MESSAGE(ty_search_lexical_entered(&f->c, &args, &err) == TY_OK && args.out_count == ROWS, "%s", err.message);
+  CHECK_MESSAGE(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.out_count == ROWS, "%s", err.message);
   double before = INFINITY;
   const uint8_t *at = out;
   for (uint64_t i = 0; i < args.out_count; i++) {
@@ -688,11 +716,11 @@ static void put_rows(ty_collection *c, uint64_t from, uint64_t to, uint64_t *see
 
 static void ask_both(ty_collection *c, const float *query, const char *words, answered *dense, answered *lexical) {
   ty_error err = {0};
-  ty_search_args args = search_args(query, 50, TY_NO_FILTER, NULL, 1);
-  CHECK_MESSAGE(ty_search(c, &args, &err) == TY_OK, "search: %s", err.message);
+  ty_ask_args args = search_args(query, 50, TY_NO_FILTER, NULL, 1);
+  CHECK_MESSAGE(ty_ask(c, &args, &err) == TY_OK, "search: %s", err.message);
   read_answer(dense, args.out_count);
-  ty_lexical_search_args words_args = lexical_args(words, 50);
-  CHECK_MESSAGE(ty_search_lexical(c, &words_args, &err) == TY_OK, "lexical: %s", err.message);
+  ty_ask_args words_args = lexical_args(words, 50);
+  CHECK_MESSAGE(ty_ask(c, &words_args, &err) == TY_OK, "lexical: %s", err.message);
   read_answer(lexical, words_args.out_count);
   CHECK_MESSAGE(ty_validate(c, &err) == TY_OK, "%s", err.message);
 }
@@ -746,18 +774,18 @@ static void test_damaged_file(ty_env *env, const char *dir) {
     CHECK_MESSAGE(ty_collection_open(env, dir, &c, &err) == TY_OK, "open: %s", err.message);
     if (c == NULL) return;
     bool lists = i == 3; /* damage between head and foot is found by the question that reads there */
-    ty_search_args dense = search_args(query, 5, TY_NO_FILTER, NULL, 1);
-    CHECK(ty_search(c, &dense, &err) == TY_OK && dense.out_count == 5);
+    ty_ask_args dense = search_args(query, 5, TY_NO_FILTER, NULL, 1);
+    CHECK(ty_ask(c, &dense, &err) == TY_OK && dense.out_count == 5);
     CHECK(ty_stats(c, &stats, &err) == TY_OK && stats.values[TY_STAT_LEXICAL_BUILT] == lists);
-    ty_lexical_search_args words = lexical_args("zqaax zqadx", 5);
-    ty_status status = ty_search_lexical(c, &words, &err);
+    ty_ask_args words = lexical_args("zqaax zqadx", 5);
+    ty_status status = ty_ask(c, &words, &err);
     CHECK(lists || ((status == TY_STATE || status == TY_CORRUPT) && strstr(err.message, "svc_build_lexical") != NULL));
     CHECK(ty_verify(c, NULL, &err) == TY_CORRUPT);
     ty_compact_args compact;
     CHECK(ty_begin(c, &err) == TY_OK);
     CHECK_MESSAGE(ty_compact(c, &compact, NULL, &err) == TY_OK, "compact: %s", err.message);
     words = lexical_args("zqaax zqadx", 5);
-    status = ty_search_lexical(c, &words, &err);
+    status = ty_ask(c, &words, &err);
     CHECK((status == TY_OK && words.out_count == 5) == cases[i].rewritten);
     CHECK(ty_stats(c, &stats, &err) == TY_OK &&
           (!cases[i].rewritten || (stats.lexical_k1 == 1.2 && stats.lexical_b == 0.75)));
@@ -765,7 +793,7 @@ static void test_damaged_file(ty_env *env, const char *dir) {
     CHECK(ty_begin(c, &err) == TY_OK);
     CHECK_MESSAGE(ty_build_lexical(c, &build, NULL, &err) == TY_OK, "build: %s", err.message);
     words = lexical_args("zqaax zqadx", 5);
-    CHECK(ty_search_lexical(c, &words, &err) == TY_OK && words.out_count == 5 && ty_verify(c, NULL, &err) == TY_OK);
+    CHECK(ty_ask(c, &words, &err) == TY_OK && words.out_count == 5 && ty_verify(c, NULL, &err) == TY_OK);
     ty_collection_close(c);
   }
 }
@@ -792,8 +820,8 @@ static void test_store(uint64_t seed) {
   CHECK(ty_begin(c, &err) == TY_OK);
   put_rows(c, 0, 3000, &seed);
   CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "save: %s", err.message);
-  ty_lexical_search_args early = lexical_args(words, 5);
-  CHECK(ty_search_lexical(c, &early, &err) == TY_STATE);
+  ty_ask_args early = lexical_args(words, 5);
+  CHECK(ty_ask(c, &early, &err) == TY_STATE);
   ty_lexical_args build = {1.2, 0.75};
   CHECK(ty_begin(c, &err) == TY_OK);
   CHECK_MESSAGE(ty_build_lexical(c, &build, NULL, &err) == TY_OK, "build_lexical: %s", err.message);
@@ -830,8 +858,8 @@ static void test_store(uint64_t seed) {
   ask_both(c, query, words, &dense[1], &lexical[1]);
   CHECK(memcmp(dense[0].scores, dense[1].scores, sizeof dense->scores) == 0);
   CHECK(memcmp(lexical[0].scores, lexical[1].scores, sizeof lexical->scores) == 0);
-  ty_search_args probing = search_args(query, 10, 0, "b", 0);
-  CHECK(ty_search(c, &probing, &err) == TY_OK && probing.out_count == 10);
+  ty_ask_args probing = search_args(query, 10, 0, "b", 0);
+  CHECK(ty_ask(c, &probing, &err) == TY_OK && probing.out_count == 10);
   CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "verify: %s", err.message);
   ty_collection_close(c);
   CHECK_MESSAGE(ty_collection_open(env, dir, &c, &err) == TY_OK, "open: %s", err.message);

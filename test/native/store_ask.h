@@ -46,34 +46,40 @@ static void test_follow_is_bounded(void) {
 /* ---- Questions that are too large for a thread ----------------------------------------------------------------------
  */
 typedef struct bound {
-  const char *key; /* of the partition; NULL: all rows */
+  const char *key;   /* of the partition; NULL: all rows */
+  const char *under; /* of the other column; NULL: no such condition */
   uint64_t column, weighted;
 } bound;
 
 static ty_status search_within(ty_collection *c, bound b, uint64_t most) {
   float query[DIM] = {1};
-  ty_search_args args = {.query = query,
-                         .top_k = 3,
-                         .column = b.key == NULL ? TY_NO_FILTER : b.column,
-                         .key = (const uint8_t *)b.key,
-                         .key_bytes = b.key == NULL ? 0 : strlen(b.key),
-                         .target_recall = 1,
-                         .weighted = b.weighted,
-                         .most_bytes = most,
-                         .out = answer,
-                         .out_capacity = sizeof answer};
-  return ty_search(c, &args, &err);
+  ty_ask_args args = {.by = TY_BY_VECTOR,
+                      .vector = query,
+                      .top_k = 3,
+                      .column = b.key == NULL ? TY_NO_FILTER : b.column,
+                      .key = (const uint8_t *)b.key,
+                      .key_bytes = b.key == NULL ? 0 : strlen(b.key),
+                      .under_column = 1,
+                      .under = (const uint8_t *)b.under,
+                      .under_bytes = b.under == NULL ? 0 : strlen(b.under),
+                      .target_recall = 1,
+                      .weighted = b.weighted,
+                      .most_bytes = most,
+                      .out = answer,
+                      .out_capacity = sizeof answer};
+  return ty_ask(c, &args, &err);
 }
 
 static ty_status lexical_within(ty_collection *c, const char *query, uint64_t bytes, uint64_t most) {
-  ty_lexical_search_args args = {.query = (const uint8_t *)query,
-                                 .query_bytes = bytes,
-                                 .top_k = 3,
-                                 .column = TY_NO_FILTER,
-                                 .most_bytes = most,
-                                 .out = answer,
-                                 .out_capacity = sizeof answer};
-  return ty_search_lexical(c, &args, &err);
+  ty_ask_args args = {.by = TY_BY_WORDS,
+                      .text = (const uint8_t *)query,
+                      .text_bytes = bytes,
+                      .top_k = 3,
+                      .column = TY_NO_FILTER,
+                      .most_bytes = most,
+                      .out = answer,
+                      .out_capacity = sizeof answer};
+  return ty_ask(c, &args, &err);
 }
 
 /* The rows that a question reads are those that its bound is held against, whatever was asked before. */
@@ -85,7 +91,7 @@ static void test_bounded_questions(void) {
   put_versions(c, &m, 0, 32, 4); /* p0, p1, p2 and the empty key: 8 rows each */
   CHECK(ty_save(c, &err) == TY_OK);
   const bound all = {0}, part = {.key = "p1"}, none = {.key = "p9"}, other = {.key = "k1", .column = 1},
-              weighted = {.weighted = 1};
+              weighted = {.weighted = 1}, under = {.under = "k1"}, nowhere = {.under = "k"};
   ty_stats_args stats;
   for (int round = 0; round < 2; round++) {                 /* in the base, then with rows in the delta */
     uint64_t delta = round == 0 ? 0 : 4, rows = 32 + delta; /* those of the delta are dead, and read all the same */
@@ -97,6 +103,9 @@ static void test_bounded_questions(void) {
     CHECK(search_within(c, none, 1) == TY_OK);
     CHECK(search_within(c, other, 16 * DIM + 4 * rows) == TY_OK);
     CHECK(search_within(c, other, 16 * DIM - 1) == TY_LARGE);
+    CHECK(search_within(c, under, 16 * DIM + 4 * rows) == TY_OK);
+    CHECK(search_within(c, under, 16 * DIM - 1) == TY_LARGE);
+    CHECK(search_within(c, nowhere, 1) == TY_OK);
     CHECK(ty_stats(c, &stats, &err) == TY_OK);
     uint64_t before = stats.values[TY_STAT_SEARCHES];
     CHECK(search_within(c, all, 1) == TY_LARGE);

@@ -28,13 +28,14 @@ static ty_status opened_with(const char *dir, const file *f, uint64_t at) {
   write_file(dir, f->name, data, f->bytes);
   ty_status status = ty_collection_open(env, dir, &c, &err);
   if (status == TY_OK) {
-    ty_lexical_search_args words = {.query = (const uint8_t *)"text",
-                                    .query_bytes = 4,
-                                    .top_k = 3,
-                                    .column = TY_NO_FILTER,
-                                    .out = answer,
-                                    .out_capacity = sizeof answer};
-    status = ty_search_lexical(c, &words, &err); /* what is wrong with an index is told where it is asked */
+    ty_ask_args words = {.by = TY_BY_WORDS,
+                         .text = (const uint8_t *)"text",
+                         .text_bytes = 4,
+                         .top_k = 3,
+                         .column = TY_NO_FILTER,
+                         .out = answer,
+                         .out_capacity = sizeof answer};
+    status = ty_ask(c, &words, &err); /* what is wrong with an index is told where it is asked */
   }
   close_checked(c);
   for (int i = 0; i < file_count; i++) write_file(dir, files[i].name, files[i].data, files[i].bytes);

@@ -16,35 +16,47 @@ static void ask(ty_collection *c) {
   static uint8_t out[1 << 20] __attribute__((aligned(8)));
   float query[DIM], sample[IDS * DIM];
   content_vector(5, query);
-  ty_search_args exact = {.query = query,
-                          .top_k = 10,
-                          .column = TY_NO_FILTER,
-                          .target_recall = 1,
-                          .what = 7,
-                          .out = out,
-                          .out_capacity = sizeof out};
-  ty_search(c, &exact, &err);
-  ty_search_args probed = {.query = query,
-                           .top_k = 10,
-                           .column = 0,
-                           .key = (const uint8_t *)"p1",
-                           .key_bytes = 2,
-                           .target_recall = 0.5,
-                           .what = 7,
-                           .out = out,
-                           .out_capacity = sizeof out};
-  ty_search(c, &probed, &err);
+  ty_ask_args exact = {.by = TY_BY_VECTOR,
+                       .vector = query,
+                       .top_k = 10,
+                       .column = TY_NO_FILTER,
+                       .target_recall = 1,
+                       .what = 7,
+                       .out = out,
+                       .out_capacity = sizeof out};
+  ty_ask(c, &exact, &err);
+  ty_ask_args probed = {.by = TY_BY_VECTOR,
+                        .vector = query,
+                        .top_k = 10,
+                        .column = 0,
+                        .key = (const uint8_t *)"p1",
+                        .key_bytes = 2,
+                        .target_recall = 0.5,
+                        .what = 7,
+                        .out = out,
+                        .out_capacity = sizeof out};
+  ty_ask(c, &probed, &err);
   probed.weighted = exact.weighted = 1;
-  ty_search(c, &exact, &err);
-  ty_search(c, &probed, &err);
-  ty_lexical_search_args words = {.query = (const uint8_t *)"text version words",
-                                  .query_bytes = 18,
-                                  .top_k = 10,
-                                  .column = TY_NO_FILTER,
-                                  .what = 15,
-                                  .out = out,
-                                  .out_capacity = sizeof out};
-  ty_search_lexical(c, &words, &err);
+  ty_ask(c, &exact, &err);
+  ty_ask(c, &probed, &err);
+  ty_ask_args words = {.by = TY_BY_WORDS,
+                       .text = (const uint8_t *)"text version words",
+                       .text_bytes = 18,
+                       .top_k = 10,
+                       .column = TY_NO_FILTER,
+                       .what = 15,
+                       .out = out,
+                       .out_capacity = sizeof out};
+  ty_ask(c, &words, &err);
+  ty_ask_args both = words;
+  both.by = TY_BY_BOTH;
+  both.vector = query;
+  both.dense_weight = 0.3;
+  both.what = 31;
+  both.under = (const uint8_t *)"k1";
+  both.under_bytes = 2;
+  both.under_column = 1;
+  ty_ask(c, &both, &err);
   ty_ids_args ids = {.column = TY_NO_FILTER, .what = 7, .out = out, .out_capacity = sizeof out};
   ty_ids(c, &ids, &err);
   ty_sample_args some = {.n = IDS, .seed = 1, .out = sample};

@@ -259,13 +259,14 @@ static int search_equal(ty_collection *c, const model *m) {
     for (; at > 0 && scores[at - 1] < score; at--) scores[at] = scores[at - 1];
     scores[at] = score;
   }
-  ty_search_args search = {.query = query,
-                           .top_k = 7,
-                           .column = TY_NO_FILTER,
-                           .target_recall = 1,
-                           .out = answer,
-                           .out_capacity = sizeof answer};
-  if (ty_search(c, &search, &err) != TY_OK || search.out_count != (live < 7 ? live : 7)) return 0;
+  ty_ask_args search = {.by = TY_BY_VECTOR,
+                        .vector = query,
+                        .top_k = 7,
+                        .column = TY_NO_FILTER,
+                        .target_recall = 1,
+                        .out = answer,
+                        .out_capacity = sizeof answer};
+  if (ty_ask(c, &search, &err) != TY_OK || search.out_count != (live < 7 ? live : 7)) return 0;
   uint64_t at = 0;
   for (uint32_t i = 0; i < search.out_count; i++) {
     ty_record r;

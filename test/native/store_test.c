@@ -273,14 +273,15 @@ static void *read_on(void *arg) {
       float query[DIM];
       uint8_t out[4096] __attribute__((aligned(8)));
       content_vector(3, query);
-      ty_search_args search = {.query = query,
-                               .top_k = 3,
-                               .column = TY_NO_FILTER,
-                               .target_recall = 1,
-                               .out = out,
-                               .out_capacity = sizeof out,
-                               .what = TY_WITH_META};
-      if (ty_search(i ? own : r->shared, &search, &e) != TY_OK || search.out_count != 3) r->wrong++;
+      ty_ask_args search = {.by = TY_BY_VECTOR,
+                            .vector = query,
+                            .top_k = 3,
+                            .column = TY_NO_FILTER,
+                            .target_recall = 1,
+                            .out = out,
+                            .out_capacity = sizeof out,
+                            .what = TY_WITH_META};
+      if (ty_ask(i ? own : r->shared, &search, &e) != TY_OK || search.out_count != 3) r->wrong++;
       r->asked++;
     }
   }

@@ -143,13 +143,14 @@ static void check_wide(ty_collection *c, const float *rows, const char *when) {
       if (model_is("cosine")) scores[i] = fminf(1, fmaxf(-1, scores[i]));
     }
     qsort(scores, n, sizeof *scores, descending);
-    ty_search_args search = {.query = asked,
-                             .top_k = 10,
-                             .column = TY_NO_FILTER,
-                             .target_recall = 1,
-                             .out = answer,
-                             .out_capacity = sizeof answer};
-    CHECK_MESSAGE(ty_search(c, &search, &err) == TY_OK && search.out_count == 10, "%s", err.message);
+    ty_ask_args search = {.by = TY_BY_VECTOR,
+                          .vector = asked,
+                          .top_k = 10,
+                          .column = TY_NO_FILTER,
+                          .target_recall = 1,
+                          .out = answer,
+                          .out_capacity = sizeof answer};
+    CHECK_MESSAGE(ty_ask(c, &search, &err) == TY_OK && search.out_count == 10, "%s", err.message);
     scored += search.scored_rows;
     uint64_t at = 0;
     for (uint32_t i = 0; i < 10; i++) {
@@ -427,13 +428,14 @@ static void test_malformed(void) {
   patch_delta(dir, 0, &big, sizeof big);
   ty_collection *c = open_saved(env, dir);
   model_query(query);
-  ty_search_args search = {.query = query,
-                           .top_k = 1,
-                           .column = TY_NO_FILTER,
-                           .target_recall = 1,
-                           .out = answer,
-                           .out_capacity = sizeof answer};
-  CHECK(ty_search(c, &search, &err) == TY_OK && search.out_count == 1 && search.scored_rows == 1);
+  ty_ask_args search = {.by = TY_BY_VECTOR,
+                        .vector = query,
+                        .top_k = 1,
+                        .column = TY_NO_FILTER,
+                        .target_recall = 1,
+                        .out = answer,
+                        .out_capacity = sizeof answer};
+  CHECK(ty_ask(c, &search, &err) == TY_OK && search.out_count == 1 && search.scored_rows == 1);
   close_checked(c);
 }
 

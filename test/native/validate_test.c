@@ -124,19 +124,21 @@ static void test_each(uint64_t seed) {
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
   ty_lexical_args lexical = {1.2, 0.75};
   float query[DIM];
-  ty_search_args weighted = {.query = query,
-                             .top_k = 1,
-                             .column = TY_NO_FILTER,
-                             .target_recall = 1,
-                             .weighted = 1,
-                             .out = answer,
-                             .out_capacity = sizeof answer};
-  ty_lexical_search_args words = {.query = (const uint8_t *)"text",
-                                  .query_bytes = 4,
-                                  .top_k = 1,
-                                  .column = TY_NO_FILTER,
-                                  .out = answer,
-                                  .out_capacity = sizeof answer};
+  ty_ask_args weighted = {.by = TY_BY_VECTOR,
+                          .vector = query,
+                          .top_k = 1,
+                          .column = TY_NO_FILTER,
+                          .target_recall = 1,
+                          .weighted = 1,
+                          .out = answer,
+                          .out_capacity = sizeof answer};
+  ty_ask_args words = {.by = TY_BY_WORDS,
+                       .text = (const uint8_t *)"text",
+                       .text_bytes = 4,
+                       .top_k = 1,
+                       .column = TY_NO_FILTER,
+                       .out = answer,
+                       .out_capacity = sizeof answer};
   model_query(query);
   CHECK(ty_begin(c, &err) == TY_OK);
   while (c->delta.live < IDS / 2) random_changes(c, &m, IDS); /* some partition has four */
@@ -150,7 +152,7 @@ static void test_each(uint64_t seed) {
   ty_place place;
   CHECK(ty_place_of_row(c, c->store->first_row, &place)); /* makes the table of row numbers */
   CHECK(model_equal(c, &m));
-  CHECK(ty_search(c, &weighted, &err) == TY_OK && ty_search_lexical(c, &words, &err) == TY_OK);
+  CHECK(ty_ask(c, &weighted, &err) == TY_OK && ty_ask(c, &words, &err) == TY_OK);
   CHECK(whole(c));
   break_rows(c);
   break_values(c);

@@ -48,15 +48,16 @@ typedef struct hits {
 static ty_status ask(ty_collection *c, const float *query, uint64_t weighted, hits *h) {
   static _Thread_local uint8_t out[1 << 16] __attribute__((aligned(8)));
   ty_error e;
-  ty_search_args a = {.query = query,
-                      .top_k = IDS,
-                      .column = TY_NO_FILTER,
-                      .target_recall = 1,
-                      .weighted = weighted,
-                      .out = out,
-                      .out_capacity = sizeof out};
+  ty_ask_args a = {.by = TY_BY_VECTOR,
+                   .vector = query,
+                   .top_k = IDS,
+                   .column = TY_NO_FILTER,
+                   .target_recall = 1,
+                   .weighted = weighted,
+                   .out = out,
+                   .out_capacity = sizeof out};
   memset(h, 0, sizeof *h);
-  ty_status status = ty_search(c, &a, &e);
+  ty_status status = ty_ask(c, &a, &e);
   if (status != TY_OK) return status;
   uint64_t at = 0;
   h->count = a.out_count;

@@ -7,6 +7,8 @@ import { native, random, scratchDir, unitVectors } from "../fixture.ts";
 const DIM = 32;
 const LARGE = 3000;
 const SMALL = 10;
+/** Within the bound for either ranking, and above it for both. */
+const MIDDLE = 600;
 
 /** Whether a promise is settled before anything but microtasks has run: then its question was answered on the event loop. */
 async function isInline(question: Promise<unknown>): Promise<boolean> {
@@ -29,10 +31,14 @@ test("small questions are answered at once and large ones elsewhere, in any orde
   });
   await collection.add(rows(LARGE, "large"));
   await collection.add(rows(SMALL, "small"));
+  await collection.add(rows(MIDDLE, "middle"));
   await collection.buildLexical(1.2, 0.6);
   const query = unitVectors(1, DIM, random(7));
   const search = (where?: Condition) => isInline(collection.search(query, { topK: 3, where }));
-  const byWord = (text: string) => isInline(collection.searchLexical(text, { topK: 3 }));
+  const byWord = (text: string, where?: Condition) => isInline(collection.searchLexical(text, { topK: 3, where }));
+  const byBoth = (text: string, where: Condition) =>
+    isInline(collection.ask({ by: "both", vector: query, text }, { topK: 3, where }));
+  const middle = { column: "scope", value: "middle" };
   for (let round = 0; round < 3; round++) {
     expect(await search()).toBe(false);
     expect(await search({ column: "scope", value: "small" })).toBe(true);
@@ -40,6 +46,11 @@ test("small questions are answered at once and large ones elsewhere, in any orde
     expect(await search({ column: "kind", value: 7 })).toBe(true);
     expect(await byWord("common")).toBe(false);
     expect(await byWord("small")).toBe(true);
+    expect(await search(middle)).toBe(true);
+    expect(await byWord("common", middle)).toBe(true);
+    expect(await byBoth("common", middle)).toBe(false);
+    expect(await byBoth("small", middle)).toBe(true);
+    expect(await byWord(`small${" ".repeat(70_000)}`)).toBe(false);
   }
   await store.close();
 });

@@ -14,7 +14,7 @@ static uint64_t times(uint64_t n, uint64_t bytes) {
   return ty_mul(n, bytes, &out) ? out : UINT64_MAX;
 }
 
-static uint64_t plus(uint64_t a, uint64_t b) {
+uint64_t ty_cost_plus(uint64_t a, uint64_t b) {
   uint64_t out;
   return ty_add(a, b, &out) ? out : UINT64_MAX;
 }
@@ -45,7 +45,11 @@ uint64_t ty_search_cost(const ty_collection *c, const ty_filter *filter, bool ne
       rows = base_rows(c, filter->first, filter->first + filter->count, near) + (live < compared ? live : compared);
     else compared += c->base.count;
   }
-  return plus(cost, plus(times(rows, c->dim), times(compared, sizeof(uint32_t))));
+  if (filter->under != NULL) {
+    rows = rows < filter->under_rows ? rows : filter->under_rows;
+    compared += filter->count + c->delta.count;
+  }
+  return ty_cost_plus(cost, ty_cost_plus(times(rows, c->dim), times(compared, sizeof(uint32_t))));
 }
 
 uint64_t ty_lexical_sync_cost(ty_lexical *x, const ty_collection *c) {

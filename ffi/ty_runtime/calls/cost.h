@@ -1,5 +1,5 @@
-/* What a question is going to read, told before it is answered: a caller that must not be held up asks a large one on
- * another thread. */
+/* What a question is going to read, computed before it is answered: a caller that must not be held up asks a large one
+ * on another thread. */
 #ifndef TY_COST_H
 #define TY_COST_H
 
@@ -15,6 +15,7 @@ uint64_t ty_lexical_sync_cost(ty_lexical *x, const ty_collection *c);
 /* The postings of a prepared lexical question. */
 uint64_t ty_question_cost(const question *q, const ty_filter *filter);
 
+uint64_t ty_cost_plus(uint64_t a, uint64_t b); /* UINT64_MAX where it overflows */
 /* TY_LARGE where the cost is above `most`, 0 being no bound. */
 ty_status ty_cost_check(uint64_t cost, uint64_t most, ty_error *err);
 

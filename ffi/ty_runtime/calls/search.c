@@ -1,14 +1,10 @@
-/* ty_search: which runs of rows a question reads, and the answer packed. */
-#include <inttypes.h>
+/* The ranking by vector: which runs of rows a question reads. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "calls/calls.h"
-#include "calls/cost.h"
-#include "calls/handed.h"
 #include "ivf/ivf.h"
-#include "rows/weights.h"
-#include "state/state.h"
+#include "os/fail.h"
 
 /* A question for fewer answers than the reach was calibrated with still reads as if it asked for this many: the reach
  * of a list is measured against the last of ten answers, and the first alone is a higher bar, at which more lists look
@@ -59,18 +55,18 @@ static ty_status feed_plain(reading *r, const ty_collection *c, const ty_filter 
  * filtered: reach says nothing about the lists that hold the few rows of a filter (faiss falls to 0.88 there), and
  * reading just the matching rows is cheaper anyway. Everything else is answered exactly, for which an index still tells
  * lists that cannot hold an answer. */
-static bool use_ivf(const ty_collection *c, const ty_filter *filter, double target) {
-  return c->ivf != NULL && target < 1 && target <= c->ivf->target_recall + 1e-9 && (filter->all || filter->column == 0);
+bool ty_search_probes(const ty_collection *c, const ty_filter *filter, double target) {
+  return c->ivf != NULL && target < 1 && target <= c->ivf->target_recall + 1e-9 &&
+         (filter->all || filter->column == 0) && filter->under == NULL;
 }
 
-ty_status ty_search_hits(const ty_collection *c, ty_search_args *args, const float *query, const ty_filter *filter,
-                         double target, ty_scored **hits, uint64_t *count, ty_error *err) {
+ty_status ty_search_hits(const ty_collection *c, uint64_t top_k, const float *query, const ty_filter *filter,
+                         double target, ty_found *out, ty_error *err) {
   reading r = {0};
   ty_status status = TY_OK;
-  bool near = use_ivf(c, filter, target), indexed = c->ivf != NULL && !filter->none;
-  uint64_t top_k = near && args->top_k < ANSWERS_MIN ? ANSWERS_MIN : args->top_k;
-  *hits = NULL;
-  *count = 0;
+  bool near = ty_search_probes(c, filter, target), indexed = c->ivf != NULL && !filter->none;
+  uint64_t wanted = near && top_k < ANSWERS_MIN ? ANSWERS_MIN : top_k;
+  *out = (ty_found){0};
   if (indexed) {
     r.near = malloc((c->ivf->count + 1) * sizeof *r.near);
     status = r.near == NULL ? ty_fail(err, TY_NO_MEMORY, "not enough memory to plan a search")
@@ -78,74 +74,22 @@ ty_status ty_search_hits(const ty_collection *c, ty_search_args *args, const flo
   }
   if (status == TY_OK)
     status =
-        ty_scanner_open(c, &c->base, &c->delta, query, top_k, filter->count + c->delta.count, filter, &r.scanner, err);
-  if (status == TY_OK) status = feed_plain(&r, c, filter, top_k, indexed, near, err);
+        ty_scanner_open(c, &c->base, &c->delta, query, wanted, filter->count + c->delta.count, filter, &r.scanner, err);
+  if (status == TY_OK) status = feed_plain(&r, c, filter, wanted, indexed, near, err);
   /* Where other rows set the bar, a partition's answers are held against it one by one: see calibrate.c. */
   bool alone = r.near_count > 1 || r.rows_else > r.rows_near / TY_IVF_OTHERS_SHARE;
   if (status == TY_OK && r.near_count > 0)
     status = ty_ivf_feed_near(&r.question, r.scanner, &c->base, r.near, r.near_count, alone, &r.probed, err);
-  if (status == TY_OK) status = ty_scanner_answer(r.scanner, hits, count, err);
+  if (status == TY_OK) status = ty_scanner_answer(r.scanner, &out->hits, &out->count, err);
   if (r.scanner != NULL) {
     ty_scan_counts counts = ty_scanner_counts(r.scanner);
-    args->screened_rows = counts.screened;
-    args->scored_rows = counts.scored;
+    out->screened = counts.screened;
+    out->scored = counts.scored;
   }
-  if (*count > args->top_k) *count = args->top_k;
-  args->probed_lists = r.probed;
+  if (out->count > top_k) out->count = top_k;
+  out->probed = r.probed;
   ty_scanner_close(r.scanner);
   ty_ivf_question_close(&r.question);
   free(r.near);
-  return status;
-}
-
-ty_status ty_search_entered(ty_collection *c, ty_search_args *args, ty_error *err) {
-  args->out_bytes = args->out_count = args->screened_rows = args->scored_rows = args->probed_lists = 0;
-  if (args->top_k == 0) return ty_fail(err, TY_INVALID, "top_k must be at least 1, not 0");
-  if (!(args->target_recall >= 0 && args->target_recall <= 1)) {
-    return ty_fail(err, TY_INVALID, "target_recall must be in [0, 1], not %g", args->target_recall);
-  }
-  if (args->weighted > 1)
-    return ty_fail(err, TY_INVALID, "weighted must be 0 or 1, not %llu", (unsigned long long)args->weighted);
-  if (!c->env->kernel->all_finite(args->query, c->dim)) {
-    uint32_t at = 0;
-    while (c->env->kernel->all_finite(args->query + at, 1)) at++;
-    return ty_fail(err, TY_INVALID, "vector[%" PRIu32 "] " TY_NOT_FINITE, at);
-  }
-  ty_filter filter;
-  ty_scored *hits = NULL;
-  uint64_t count = 0;
-  ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
-  ty_status status = ty_filter_open(c, args->column, (ty_slice){args->key, args->key_bytes}, &filter, err);
-  if (status != TY_OK) return status;
-  double target = args->target_recall == 0 ? c->default_target_recall : args->target_recall;
-  if (args->most_bytes > 0) {
-    uint64_t cost = ty_search_cost(c, &filter, use_ivf(c, &filter, target), args->weighted != 0);
-    status = ty_cost_check(cost, args->most_bytes, err);
-    if (status != TY_OK) return status;
-  }
-  atomic_fetch_add_explicit(&c->searches, 1, memory_order_relaxed);
-  if (args->weighted) status = ty_weights_sync(c, err);
-  if (status != TY_OK) return status;
-  float *scratch = malloc(c->dim * sizeof *scratch);
-  if (scratch == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a question");
-  const float *query = ty_query_prepare(c, args->query, args->weighted, scratch);
-  status = ty_search_hits(c, args, query, &filter, target, &hits, &count, err);
-  free(scratch);
-  if (status != TY_OK) goto done;
-  for (uint64_t i = 0; i < count; i++)
-    ty_answer_row(&answer, c, hits[i].ref, ty_shown_score(c, hits[i].score), args->what, (ty_slice){NULL, 0});
-  args->out_bytes = answer.bytes;
-  args->out_count = count;
-  status = ty_answer_end(&answer, err);
-done:
-  free(hits);
-  return status;
-}
-
-ty_status ty_search(ty_collection *c, ty_search_args *args, ty_error *err) {
-  ty_status status = ty_enter(c, err);
-  if (status != TY_OK) return status;
-  status = ty_search_entered(c, args, err);
-  ty_leave(c);
   return status;
 }

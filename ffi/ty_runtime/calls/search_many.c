@@ -17,18 +17,12 @@
 #define TOGETHER  16u
 #define PASS_ROWS 2048u
 
-typedef struct found {
-  ty_scored *hits;
-  uint64_t count;
-} found;
-
 typedef struct many {
   ty_collection *c;
   ty_search_many_args *args;
   ty_filter filter;
   double target;
-  found *found; /* by question */
-  _Atomic uint64_t screened, scored, probed;
+  ty_found *found; /* by question */
 } many;
 
 static ty_status feed_all(ty_scanner *const *scanners, uint32_t n, const ty_segment *segment, uint64_t first,
@@ -59,11 +53,11 @@ static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch
   if (status == TY_OK) status = feed_all(scanners, n, &c->base, m->filter.first, m->filter.count, err);
   for (uint32_t i = 0; i < n; i++) {
     if (status == TY_OK) {
-      found *f = &m->found[from + i];
+      ty_found *f = &m->found[from + i];
       status = ty_scanner_answer(scanners[i], &f->hits, &f->count, err);
       ty_scan_counts counts = ty_scanner_counts(scanners[i]);
-      atomic_fetch_add_explicit(&m->screened, counts.screened, memory_order_relaxed);
-      atomic_fetch_add_explicit(&m->scored, counts.scored, memory_order_relaxed);
+      f->screened = counts.screened;
+      f->scored = counts.scored;
     }
     ty_scanner_close(scanners[i]);
   }
@@ -73,14 +67,8 @@ static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch
 /* An index reads other rows for each question, so there is no pass to share. */
 static ty_status ask_alone(many *m, uint64_t at, float *scratch, ty_error *err) {
   ty_search_many_args *a = m->args;
-  ty_search_args one = {.top_k = a->top_k};
   const float *query = ty_query_prepare(m->c, a->queries + at * m->c->dim, a->weighted, scratch);
-  found *f = &m->found[at];
-  ty_status status = ty_search_hits(m->c, &one, query, &m->filter, m->target, &f->hits, &f->count, err);
-  atomic_fetch_add_explicit(&m->screened, one.screened_rows, memory_order_relaxed);
-  atomic_fetch_add_explicit(&m->scored, one.scored_rows, memory_order_relaxed);
-  atomic_fetch_add_explicit(&m->probed, one.probed_lists, memory_order_relaxed);
-  return status;
+  return ty_search_hits(m->c, a->top_k, query, &m->filter, m->target, &m->found[at], err);
 }
 
 static ty_status ask_group(void *context, uint64_t group, uint32_t worker, ty_error *err) {
@@ -123,11 +111,11 @@ static void pack(many *m) {
       ty_answer_row(&answer, m->c, hit->ref, ty_shown_score(m->c, hit->score), a->what, (ty_slice){NULL, 0});
     }
     a->counts[i] = m->found[i].count;
+    a->screened_rows += m->found[i].screened;
+    a->scored_rows += m->found[i].scored;
+    a->probed_lists += m->found[i].probed;
   }
   a->out_bytes = answer.bytes;
-  a->screened_rows = m->screened;
-  a->scored_rows = m->scored;
-  a->probed_lists = m->probed;
 }
 
 static ty_status search_many(ty_collection *c, ty_search_many_args *a, ty_progress *progress, ty_error *err) {

@@ -26,8 +26,7 @@ static ty_status call(const job *j) {
   case TY_OP_COMPACT: return ty_compact(j->c, j->args, j->progress, j->err);
   case TY_OP_BUILD_IVF: return ty_build_ivf(j->c, j->args, j->progress, j->err);
   case TY_OP_BUILD_LEXICAL: return ty_build_lexical(j->c, j->args, j->progress, j->err);
-  case TY_OP_SEARCH: return ty_search(j->c, j->args, j->err);
-  case TY_OP_SEARCH_LEXICAL: return ty_search_lexical(j->c, j->args, j->err);
+  case TY_OP_ASK: return ty_ask(j->c, j->args, j->err);
   case TY_OP_VERIFY: return ty_verify(j->c, j->progress, j->err);
   case TY_OP_SEARCH_MANY: return ty_search_many(j->c, j->args, j->progress, j->err);
   case TY_OP_COPY: return ty_copy(j->c, j->args, j->progress, j->err);

@@ -108,4 +108,8 @@ void ty_best_sort(ty_best *b);
 /* rank.c: the best top_k rows, in memory that is the caller's to free. */
 ty_status ty_question_rank(const question *q, const ty_filter *filter, uint64_t top_k, ty_best *out, ty_error *err);
 
+/* explain.c: appends one ty_term for each of the question's terms that the row holds, in the question's order.
+ * The shares sum to the score, exactly. */
+ty_status ty_question_explain(const question *q, ty_ref ref, ty_buffer *out, ty_error *err);
+
 #endif

@@ -14,10 +14,16 @@ typedef struct ty_filter {
   uint32_t column;
   uint32_t code;
   uint64_t first, count; /* the only positions of the base that can match */
+  uint8_t *under;        /* a second condition: by code of `under_column`, whether its rows match; NULL: none */
+  uint32_t under_column;
+  uint64_t under_rows; /* live rows that it allows */
 } ty_filter;
 
 /* TY_INVALID for a column that does not exist. */
 ty_status ty_filter_open(const ty_collection *c, uint64_t column, ty_slice key, ty_filter *out, ty_error *err);
+/* Adds the condition `under` of ty_ask_args to an open filter; nothing where it has no bytes. */
+ty_status ty_filter_under(const ty_collection *c, uint64_t column, ty_slice under, ty_filter *f, ty_error *err);
+void ty_filter_close(ty_filter *f); /* frees what ty_filter_under took */
 /* Every live row of one run of the base: what calibration asks over. */
 void ty_filter_span(ty_filter *out, uint64_t first, uint64_t count);
 bool ty_filter_allows(const ty_filter *f, const ty_segment *s, uint64_t at);

@@ -44,8 +44,7 @@ const within = ({ group }: { group?: string | undefined }) =>
   group === undefined ? undefined : { column: KEY, value: group };
 
 async function fromTexts(collection: Collection, embedder: Embedder, question: Item, topK: number): Promise<Row[]> {
-  const asked = { query: question.text, topK, where: within(question) };
-  return (await searchTexts(collection, embedder, asked, {})).rows;
+  return (await searchTexts(collection, embedder, question.text, { topK, where: within(question) })).rows;
 }
 
 async function askEach(units: Units, questions: readonly Item[], ask: (q: Item) => Promise<Row[]>): Promise<Rankings> {

@@ -1,0 +1,242 @@
+/* ty_ask: the rankings that a question asks for, and the rows that it shows, all under one look at the collection. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "calls/calls.h"
+#include "calls/cost.h"
+#include "calls/fuse.h"
+#include "calls/handed.h"
+#include "rows/weights.h"
+#include "state/state.h"
+#include "work/crew.h"
+
+/* A text's bytes that are embedded and tokenised wherever the question was asked: a few hundred microseconds. */
+#define TEXT_BYTES_HERE ((uint64_t)64 << 10)
+/* Where both rankings read more than this, each has a thread: half a millisecond is worth starting one. */
+#define APART_BYTES ((uint64_t)16 << 20)
+
+typedef struct asked {
+  ty_collection *c;
+  ty_ask_args *a;
+  bool by_vector, by_words; /* as it is answered */
+  bool apart;               /* the rankings are made side by side */
+  uint64_t depth;           /* of each ranking */
+  ty_filter filter;
+  double target;
+  question words;
+  ty_found found; /* by vector */
+  ty_best best;   /* by words */
+  ty_fused *fused;
+  uint64_t count; /* rows that are shown */
+} asked;
+
+static ty_status check_vector(const ty_collection *c, const ty_ask_args *a, ty_error *err) {
+  if (a->weighted > 1) return ty_fail(err, TY_INVALID, "weighted must be 0 or 1, not %" PRIu64, a->weighted);
+  if (!(a->target_recall >= 0 && a->target_recall <= 1))
+    return ty_fail(err, TY_INVALID, "target_recall must be in [0, 1], not %g", a->target_recall);
+  if (a->vector != NULL) {
+    if (c->env->kernel->all_finite(a->vector, c->dim)) return TY_OK;
+    uint32_t at = 0;
+    while (c->env->kernel->all_finite(a->vector + at, 1)) at++;
+    return ty_fail(err, TY_INVALID, "vector[%" PRIu32 "] " TY_NOT_FINITE, at);
+  }
+  uint32_t dim = a->model > UINT32_MAX ? 0 : c->env->kernel->embed_dim((uint32_t)a->model);
+  if (dim == c->dim) return TY_OK;
+  return ty_fail(err, TY_INVALID, "the text is embedded into %" PRIu32 " numbers; the collection has dim %" PRIu32, dim,
+                 c->dim);
+}
+
+/* Whether questions by words are answered. */
+static ty_status check_words(const ty_collection *c, ty_error *err) {
+  if (!c->lexical)
+    return ty_fail(err, TY_STATE, "this collection was created without a lexical index: create it with lexical true");
+  if (c->lexical_index == NULL) {
+    return ty_fail(err, TY_STATE,
+                   "the lexical index of this collection was not built yet: run svc_build_lexical first");
+  }
+  if (ty_lexical_usable(c->lexical_index)) return TY_OK;
+  return ty_fail(err, c->lexical_index->trouble, "%s", c->lexical_index->message);
+}
+
+static ty_status check(const ty_collection *c, const ty_ask_args *a, ty_error *err) {
+  if (a->by < TY_BY_VECTOR || a->by > TY_BY_BOTH)
+    return ty_fail(err, TY_INVALID, "there is no ranking %" PRIu64, a->by);
+  if (a->top_k == 0) return ty_fail(err, TY_INVALID, "top_k must be at least 1, not 0");
+  if (a->text_bytes > 0 && a->text == NULL) return ty_fail(err, TY_INVALID, "the text is a null pointer");
+  if (!(a->dense_weight >= 0 && a->dense_weight <= 1))
+    return ty_fail(err, TY_INVALID, "dense_weight must be in [0, 1], not %g", a->dense_weight);
+  if ((a->by & TY_BY_VECTOR) != 0) return check_vector(c, a, err);
+  return check_words(c, err);
+}
+
+/* Reads the question's terms, and holds what both rankings are going to read against the bound. */
+static ty_status prepare(asked *x, ty_error *err) {
+  const ty_ask_args *a = x->a;
+  question *q = &x->words;
+  uint64_t most = a->most_bytes, dense = 0, words;
+  if ((x->by_words || a->vector == NULL) && a->text_bytes > TEXT_BYTES_HERE) dense = UINT64_MAX;
+  else if (x->by_vector)
+    dense = ty_search_cost(x->c, &x->filter, ty_search_probes(x->c, &x->filter, x->target), a->weighted != 0);
+  ty_status status = ty_cost_check(dense, most, err);
+  if (status != TY_OK || !x->by_words) return status;
+  if (!ty_question_read(q, (ty_slice){a->text, a->text_bytes}))
+    return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query of %" PRIu64 " bytes", a->text_bytes);
+  status = ty_cost_check(ty_cost_plus(dense, ty_lexical_sync_cost(q->x, x->c)), most, err);
+  if (status == TY_OK) status = ty_lexical_sync(q->x, x->c, err);
+  if (status == TY_OK) status = ty_question_prepare(q, err);
+  if (status != TY_OK) return status;
+  words = ty_question_cost(q, &x->filter);
+  x->apart = dense > APART_BYTES && words > APART_BYTES;
+  return ty_cost_check(ty_cost_plus(dense, words), most, err);
+}
+
+static ty_status embed(const asked *x, float *out, ty_error *err) {
+  const ty_ask_args *a = x->a;
+  uint64_t end = a->text_bytes;
+  if (end > a->embed_most)
+    for (end = a->embed_most; end > 0 && (a->text[end] & 0xc0) == 0x80;) end--;
+  if (x->c->env->kernel->embed((uint32_t)a->model, AME_ROLE_QUERY, a->text, &end, 1, out) == 0) return TY_OK;
+  return ty_fail(err, TY_INVALID, "there is no embedding model %" PRIu64, a->model);
+}
+
+static ty_status rank_by_vector(asked *x, ty_error *err) {
+  ty_collection *c = x->c;
+  const float *given = x->a->vector;
+  ty_status status = x->a->weighted ? ty_weights_sync(c, err) : TY_OK;
+  if (status != TY_OK) return status;
+  float *memory = malloc((size_t)c->dim * 2 * sizeof *memory);
+  if (memory == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a question");
+  if (given == NULL) {
+    status = embed(x, memory + c->dim, err);
+    given = memory + c->dim;
+  }
+  if (status == TY_OK) {
+    const float *query = ty_query_prepare(c, given, x->a->weighted != 0, memory);
+    status = ty_search_hits(c, x->depth, query, &x->filter, x->target, &x->found, err);
+  }
+  free(memory);
+  return status;
+}
+
+static ty_candidate candidate_of(const asked *x, bool by_words, uint64_t place) {
+  if (by_words) {
+    const ty_ranked *one = &x->best.items[place];
+    return (ty_candidate){one->birth, ldexp(one->score, -x->words.scale)};
+  }
+  const ty_scored *hit = &x->found.hits[place];
+  return (ty_candidate){hit->birth, ty_shown_score(x->c, hit->score)};
+}
+
+static ty_status fuse(asked *x, ty_error *err) {
+  uint64_t dense = x->found.count, words = x->best.count, all = dense + words;
+  ty_candidate *lists = all < SIZE_MAX / sizeof *x->fused ? malloc((size_t)(all + 1) * sizeof *lists) : NULL;
+  if (lists != NULL) x->fused = malloc((size_t)(all + 1) * sizeof *x->fused);
+  if (x->fused == NULL) {
+    free(lists);
+    return ty_fail(err, TY_NO_MEMORY, "not enough memory to fuse %" PRIu64 " rows", all);
+  }
+  for (uint64_t i = 0; i < all; i++) lists[i] = candidate_of(x, i >= dense, i < dense ? i : i - dense);
+  x->count = ty_fuse(lists, dense, lists + dense, words, x->a->dense_weight, x->fused);
+  if (x->count > x->a->top_k) x->count = x->a->top_k;
+  free(lists);
+  return TY_OK;
+}
+
+static ty_status rank_one(void *context, uint64_t by_words, uint32_t worker, ty_error *err) {
+  (void)worker;
+  asked *x = context;
+  return by_words ? ty_question_rank(&x->words, &x->filter, x->depth, &x->best, err) : rank_by_vector(x, err);
+}
+
+static ty_status rank(asked *x, ty_error *err) {
+  bool both = x->by_vector && x->by_words;
+  ty_status status = TY_OK;
+  x->depth = both ? ty_fuse_depth(x->a->top_k) : x->a->top_k;
+  if (x->apart) {
+    ty_crew crew;
+    ty_crew_init(&crew, 2, NULL);
+    status = ty_crew_run(&crew, 2, rank_one, x, err);
+  } else {
+    if (x->by_vector) status = rank_one(x, 0, 0, err);
+    if (status == TY_OK && x->by_words) status = rank_one(x, 1, 0, err);
+  }
+  if (status == TY_OK && both) return fuse(x, err);
+  x->count = x->by_vector ? x->found.count : x->best.count;
+  return status;
+}
+
+/* The row in place `i` of the answer. */
+static ty_status show(const asked *x, uint64_t i, ty_answer *out, ty_buffer *extra, ty_error *err) {
+  uint64_t what = x->a->what, in_vector = x->by_vector ? i : UINT64_MAX, in_words = x->by_words ? i : UINT64_MAX;
+  ty_scores scores = {NAN, NAN};
+  ty_ref ref = {0};
+  if (x->fused != NULL) in_vector = x->fused[i].vector, in_words = x->fused[i].words;
+  if (in_words != UINT64_MAX) {
+    const ty_ranked *one = &x->best.items[in_words];
+    ref = (ty_ref){one->delta ? &x->c->delta : &x->c->base, one->at};
+    scores.words = candidate_of(x, true, in_words).score;
+  }
+  if (in_vector != UINT64_MAX) {
+    ref = x->found.hits[in_vector].ref;
+    scores.vector = candidate_of(x, false, in_vector).score;
+  }
+  TY_ASSERT(ref.segment != NULL);
+  double score = x->fused != NULL ? x->fused[i].score : x->by_vector ? scores.vector : scores.words;
+  ty_status status = TY_OK;
+  extra->bytes = 0;
+  if ((what & TY_WITH_SCORES) != 0) ty_buffer_append(extra, &scores, sizeof scores);
+  if ((what & TY_WITH_EXPLAIN) != 0 && x->by_words) status = ty_question_explain(&x->words, ref, extra, err);
+  if (extra->failed) return ty_fail(err, TY_NO_MEMORY, "not enough memory to explain a search");
+  if (status == TY_OK) ty_answer_row(out, x->c, ref, score, what, (ty_slice){extra->data, extra->bytes});
+  return status;
+}
+
+static ty_status answer(const asked *x, ty_error *err) {
+  ty_ask_args *a = x->a;
+  ty_answer out = {.out = a->out, .capacity = a->out_capacity};
+  ty_buffer extra = {0};
+  ty_status status = TY_OK;
+  for (uint64_t i = 0; i < x->count && status == TY_OK; i++) status = show(x, i, &out, &extra, err);
+  ty_buffer_free(&extra);
+  if (status != TY_OK) return status;
+  a->out_bytes = out.bytes;
+  a->out_count = x->count;
+  a->fused = x->fused != NULL;
+  a->screened_rows = x->found.screened;
+  a->scored_rows = x->found.scored;
+  a->probed_lists = x->found.probed;
+  return ty_answer_end(&out, err);
+}
+
+ty_status ty_ask_entered(ty_collection *c, ty_ask_args *a, ty_error *err) {
+  a->out_bytes = a->out_count = a->fused = a->screened_rows = a->scored_rows = a->probed_lists = 0;
+  ty_status status = check(c, a, err);
+  if (status != TY_OK) return status;
+  asked x = {.c = c, .a = a, .by_vector = (a->by & TY_BY_VECTOR) != 0, .words = {.c = c, .x = c->lexical_index}};
+  x.by_words = a->by == TY_BY_WORDS || (a->by == TY_BY_BOTH && c->lexical && ty_lexical_usable(c->lexical_index));
+  x.target = a->target_recall == 0 ? c->default_target_recall : a->target_recall;
+  status = ty_filter_open(c, a->column, (ty_slice){a->key, a->key_bytes}, &x.filter, err);
+  if (status == TY_OK)
+    status = ty_filter_under(c, a->under_column, (ty_slice){a->under, a->under_bytes}, &x.filter, err);
+  if (status == TY_OK) status = prepare(&x, err);
+  if (status == TY_OK) {
+    atomic_fetch_add_explicit(&c->searches, 1, memory_order_relaxed);
+    status = rank(&x, err);
+  }
+  if (status == TY_OK) status = answer(&x, err);
+  free(x.fused);
+  free(x.found.hits);
+  free(x.best.items);
+  ty_question_free(&x.words);
+  ty_filter_close(&x.filter);
+  return status;
+}
+
+ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err) {
+  ty_status status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  status = ty_ask_entered(c, args, err);
+  ty_leave(c);
+  return status;
+}

@@ -1,0 +1,77 @@
+#include "calls/fuse.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* What brings a ranking's scores to deviations from the mean. */
+typedef struct scale {
+  const ty_candidate *list;
+  double lowest; /* of what the list does not hold */
+  double mean, deviation;
+} scale;
+
+/* Over the first TY_FUSE_HEAD of the list and `absent` others. Sums are taken in the order of the list: a fused score
+ * is the same on every platform. */
+static scale scale_of(const ty_candidate *list, uint64_t count, uint64_t absent, double lowest) {
+  scale s = {.list = list, .lowest = lowest, .deviation = 1};
+  uint64_t head = count < TY_FUSE_HEAD ? count : TY_FUSE_HEAD, n = head + absent;
+  double sum = 0, squares = 0;
+  if (n == 0) return s;
+  for (uint64_t i = 0; i < n; i++) sum += i < head ? list[i].score : lowest;
+  s.mean = sum / (double)n;
+  for (uint64_t i = 0; i < n; i++) {
+    double apart = (i < head ? list[i].score : lowest) - s.mean;
+    squares += apart * apart;
+  }
+  double deviation = sqrt(squares / (double)n);
+  if (deviation > 0) s.deviation = deviation;
+  return s;
+}
+
+static double rate(const scale *s, uint64_t place) {
+  return ((place == UINT64_MAX ? s->lowest : s->list[place].score) - s->mean) / s->deviation;
+}
+
+static int by_birth(const void *a, const void *b) {
+  const ty_fused *x = a, *y = b;
+  return (x->birth > y->birth) - (x->birth < y->birth);
+}
+
+static int by_score(const void *a, const void *b) {
+  const ty_fused *x = a, *y = b;
+  if (x->score != y->score) return x->score > y->score ? -1 : 1;
+  return by_birth(a, b);
+}
+
+/* The rows of both rankings with their places. */
+static uint64_t join(const ty_candidate *vector, uint64_t vector_count, const ty_candidate *words, uint64_t words_count,
+                     ty_fused *out) {
+  uint64_t n = 0, kept = 0;
+  for (uint64_t i = 0; i < vector_count; i++) out[n++] = (ty_fused){vector[i].birth, 0, i, UINT64_MAX};
+  for (uint64_t i = 0; i < words_count; i++) out[n++] = (ty_fused){words[i].birth, 0, UINT64_MAX, i};
+  qsort(out, (size_t)n, sizeof *out, by_birth);
+  for (uint64_t i = 0; i < n; i++) {
+    if (kept == 0 || out[kept - 1].birth != out[i].birth) {
+      out[kept++] = out[i];
+    } else if (out[i].words == UINT64_MAX) {
+      out[kept - 1].vector = out[i].vector;
+    } else {
+      out[kept - 1].words = out[i].words;
+    }
+  }
+  return kept;
+}
+
+uint64_t ty_fuse(const ty_candidate *vector, uint64_t vector_count, const ty_candidate *words, uint64_t words_count,
+                 double weight, ty_fused *out) {
+  uint64_t n = join(vector, vector_count, words, words_count, out), absent = 0;
+  bool all = words_count < TY_FUSE_HEAD;
+  for (uint64_t i = 0; all && i < n; i++) absent += out[i].vector < TY_FUSE_HEAD && out[i].words == UINT64_MAX;
+  scale by_vector = scale_of(vector, vector_count, 0, vector_count > 0 ? vector[vector_count - 1].score : 0);
+  scale by_words = scale_of(words, words_count, absent, all ? 0 : words[words_count - 1].score);
+  for (uint64_t i = 0; i < n; i++)
+    out[i].score = weight * rate(&by_vector, out[i].vector) + (1 - weight) * rate(&by_words, out[i].words);
+  qsort(out, (size_t)n, sizeof *out, by_score);
+  return n;
+}
