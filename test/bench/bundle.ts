@@ -1,7 +1,7 @@
 /** Scripts for Node.js out of this project's TypeScript. */
 import { join } from "node:path";
 
-/** Bundles a script into `folder`; answers the file that Node.js runs. */
+/** Bundles a script into `folder`; returns the file that Node.js runs. */
 export async function bundledForNode(script: string, folder: string): Promise<string> {
   const built = await Bun.build({
     entrypoints: [script],

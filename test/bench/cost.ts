@@ -1,4 +1,4 @@
-/** What work costs the process that does it. Runs under Node.js and Bun. */
+/** CPU time, wall time and memory of work in this process. Runs under Node.js and Bun. */
 import { readFileSync, writeFileSync } from "node:fs";
 
 /** Cost of work that was done once. */
@@ -12,7 +12,7 @@ export interface Cost {
 
 /** Runs `work` and measures it. */
 export async function cost(work: () => Promise<unknown>): Promise<Cost> {
-  // Linux counts the peak anew from here (proc(5), clear_refs).
+  // Resets the peak (Linux: proc(5), clear_refs).
   if (process.platform === "linux") writeFileSync("/proc/self/clear_refs", "5");
   const before = resident();
   const cpu = process.cpuUsage();

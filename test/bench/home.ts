@@ -9,7 +9,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 /** The executable under test. */
 export const SVC = join(import.meta.dir, "../../dist/svc");
 
-/** A home that goes away with `dispose`. */
+/** A home that `dispose` removes. */
 export interface Home {
   dir: string;
   env: Record<string, string>;

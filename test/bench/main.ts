@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- start memory quality serve soak vectors text calibration] [--json]`: figures beside a peer's or the machine's limit, in
- * one run. Those that take minutes, from `soak` on, run only where they are named. Some take options of their own: their options.ts.
+ * `npm run bench [-- start memory quality serve soak vectors text calibration] [--json]`: figures beside a peer's or
+ * the machine's limit, in one run. Suites from `soak` on take minutes and run only where named. Options: options.ts.
  */
 import { type Line, report } from "./measure.ts";
 import { type Asked, type Known, readWords } from "./options.ts";
@@ -8,7 +8,7 @@ import { QUALITY_OPTIONS, qualityOptions } from "./quality/options.ts";
 import { TEXT_OPTIONS, textOptions } from "./text/options.ts";
 import { VECTOR_OPTIONS, vectorOptions } from "./vectors/options.ts";
 
-/** A suite, in two steps: what was asked of it is judged before anything runs. */
+/** A suite, in two steps: its options are checked before anything runs. */
 interface Suite extends Known {
   prepare(asked: Asked): () => Promise<Line[]>;
 }

@@ -21,13 +21,13 @@ export interface Line {
   what: string;
   value: number;
   unit: string;
-  /** What it is measured against, in the same run. */
+  /** The baseline, measured in the same run. */
   against?: string;
   /** `value` divided by the other's, or the other way round where more is better. */
   ratio?: number;
-  /** What was asked for, as a sentence; left out where nothing was. */
+  /** The goal as a sentence; left out where there is none. */
   goal?: string;
-  /** Left out where there is nothing to judge, or nobody to compare with. */
+  /** Left out where there is no goal, or no peer to compare with. */
   met?: boolean;
 }
 

@@ -7,17 +7,17 @@ import { makeTexts } from "./texts.ts";
 
 const TEXTS = 10_000;
 const BATCH = 100;
-const QUESTIONS = 300;
-/** Of the default embedder. */
+const QUERIES = 300;
+/** Dimension of the default embedder. */
 const DIM = 1024;
 
-/** Adds in calls of 100, each durable when it returns, then asks. */
+/** Adds in calls of 100, each durable when it returns, then searches. */
 export async function benchMemory(): Promise<Line[]> {
   const home = signedInHome();
   const texts = makeTexts(TEXTS, 200, 7);
   const client = await connect(home);
   try {
-    // The first call opens the runtime; that is the start-up benchmark's business.
+    // The first call opens the runtime, which the start-up benchmark measures.
     await call(client, "svc_list_collections", {});
     const batches: number[] = [];
     for (let at = 0; at < TEXTS; at += BATCH) {
@@ -26,11 +26,11 @@ export async function benchMemory(): Promise<Line[]> {
     }
     const seconds = batches.reduce((sum, ms) => sum + ms, 0) / 1000;
     const rate = TEXTS / seconds;
-    const questions = makeTexts(QUESTIONS, 8, 11);
-    const before = await ask(client, questions);
+    const queries = makeTexts(QUERIES, 8, 11);
+    const before = await ask(client, queries);
     await call(client, "svc_compact", { collection: "bench" });
-    const after = await ask(client, questions);
-    const pings = await repeat(QUESTIONS, () => client.ping());
+    const after = await ask(client, queries);
+    const pings = await repeat(QUERIES, () => client.ping());
     const appends = bareAppends(home.dir, 50);
     return [
       {
@@ -57,7 +57,7 @@ async function repeat(count: number, work: () => Promise<unknown>): Promise<numb
   return times;
 }
 
-/** The disk's share of a durable call: the bytes of its vectors appended and synced, and nothing else. */
+/** The disk's share of a durable call: its vectors' bytes appended and synced, and nothing else. */
 function bareAppends(dir: string, count: number): number[] {
   const bytes = new Uint8Array(BATCH * DIM * 4);
   const fd = openSync(join(dir, "append"), "w");
@@ -72,9 +72,9 @@ function bareAppends(dir: string, count: number): number[] {
   return times;
 }
 
-async function ask(client: Parameters<typeof call>[0], questions: string[]): Promise<number[]> {
+async function ask(client: Parameters<typeof call>[0], queries: string[]): Promise<number[]> {
   const times: number[] = [];
-  for (const query of questions)
+  for (const query of queries)
     times.push(await timed(() => call(client, "svc_search", { collection: "bench", query })));
   return times.slice(20);
 }

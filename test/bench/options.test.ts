@@ -13,7 +13,7 @@ test("without names all short suites run; a name is taken once", () => {
   expect(read("long", "short", "long").suites).toEqual(["long", "short"]);
 });
 
-test("options take values wherever they stand, and --json only the name of a .json file", () => {
+test("options take values in any position, and --json only the name of a .json file", () => {
   expect(read("--rows", "5", "long").given).toEqual(new Map([["--rows", "5"]]));
   expect(read("--json", "long")).toMatchObject({ suites: ["long"], isJson: true, given: new Map() });
   expect(read("long", "--json", "a.json")).toMatchObject({ isJson: false, given: new Map([["--json", "a.json"]]) });

@@ -1,6 +1,6 @@
-/** The words behind `npm run bench --`: names of suites, and options with their values. */
+/** The arguments of `npm run bench --`: names of suites, and options with their values. */
 
-/** What is known of a suite before it runs. */
+/** What a suite declares before it runs. */
 export interface Known {
   /** Its options; each takes a value. */
   options?: readonly string[];
@@ -8,19 +8,19 @@ export interface Known {
   isLong?: boolean;
 }
 
-/** What somebody asked for. */
+/** The parsed arguments. */
 export interface Asked {
   /** Names of the suites to run, in order. */
   suites: string[];
   /** Values of options by their names. */
   given: ReadonlyMap<string, string>;
-  /** `--json` without a file: everything goes to the output as JSON. */
+  /** `--json` without a file: everything is printed as JSON. */
   isJson: boolean;
 }
 
 const JSON_FLAG = "--json";
 
-/** @throws Error with a sentence for the person who typed */
+/** @throws Error with a sentence for the user */
 export function readWords(words: readonly string[], known: Readonly<Record<string, Known>>): Asked {
   const options = [...new Set(Object.values(known).flatMap((suite) => suite.options ?? []))];
   const given = new Map<string, string>();
@@ -73,7 +73,7 @@ export function peersOf(given: ReadonlyMap<string, string>, known: readonly stri
   return peers;
 }
 
-/** An option that nobody would read is a mistake, and so is a file that several suites would write. */
+/** An option that no named suite reads is a mistake, and so is a file that several suites would write. */
 function checkTaken(option: string, suites: readonly string[], known: Readonly<Record<string, Known>>): void {
   const takes = (name: string) => known[name]!.options?.includes(option) === true;
   const takers = suites.filter(takes);

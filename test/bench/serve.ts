@@ -1,4 +1,4 @@
-/** `svc serve` beside bare sockets and the same work in process, under a crowd and under abuse. Each subject has servers of its own. */
+/** `svc serve` beside bare sockets, in-process work, many connections and abuse. Each subject has its own servers. */
 import type { Line } from "./measure.ts";
 import { benchAbuse } from "./serve/abuse.ts";
 import { benchAdd } from "./serve/add.ts";

@@ -1,6 +1,6 @@
 /**
- * The soak: five minutes of mixed work by clients that are killed about once a second. The server's memory must stay where it is, as the rows
- * do, and every save that was acknowledged must be there in the end, also behind a crash of the server. SVC_BENCH_SOAK_S=60 makes it shorter.
+ * The soak: five minutes (SVC_BENCH_SOAK_S) of mixed work by clients that are killed about once a second. The server's
+ * memory must not grow, as its rows do not, and no acknowledged save may be lost, also after a crash of the server.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const CLIENTS = 4;
 const KILL_EVERY_MS = 1000;
 const SAMPLE_MS = 500;
 
-/** Runs it and looks at what is left. */
+/** Runs it and checks what is stored. */
 export async function benchSoak(): Promise<Line[]> {
   const home = signedInHome();
   let server = await Server.start(home, "unix");
@@ -49,14 +49,14 @@ export async function benchSoak(): Promise<Line[]> {
     return [
       memoryLine(samples),
       {
-        what: `rows that an acknowledged save had and that were gone, behind ${kills} killed clients (${saves} saves, ${requests} requests)`,
+        what: `rows of acknowledged saves lost, after ${kills} killed clients (${saves} saves, ${requests} requests)`,
         value: before.length,
         unit: "rows",
         goal: "none",
         met: before.length === 0 && saves > 0,
       },
       {
-        what: `the same behind kill -9 of the server${after[0] ? ` (${after[0]})` : ""}`,
+        what: `the same after kill -9 of the server${after[0] ? ` (${after[0]})` : ""}`,
         value: after.length,
         unit: "rows",
         goal: "none",
@@ -88,7 +88,7 @@ async function serverStats(server: Server): Promise<{ requests: number; errors: 
   return { requests: Number(requests), errors: Number(errors) };
 }
 
-/** What the journals say must be there and is not. */
+/** Rows that must exist by the journals and do not. */
 async function missing(server: Server, journals: string[]): Promise<string[]> {
   await using client = await connect(server.address);
   const lost: string[] = [];
@@ -99,7 +99,7 @@ async function missing(server: Server, journals: string[]): Promise<string[]> {
   return lost;
 }
 
-/** Every live row's version: a search that asks for all of them. */
+/** Every live row's version, by a search for all rows. */
 async function versions(client: RemoteTelys, collection: SoakCollection): Promise<Map<string, number>> {
   const rows = await client.openCollection(SOAK[collection].name);
   const { dim } = await rows.stats();
@@ -110,7 +110,7 @@ async function versions(client: RemoteTelys, collection: SoakCollection): Promis
   return found;
 }
 
-/** Growth by a straight line through the second half, over the time of the whole run. */
+/** Growth by linear regression over the second half, extrapolated to the whole run. */
 function memoryLine(samples: number[]): Line {
   const half = samples.slice(samples.length >> 1);
   const mean = half.reduce((sum, kib) => sum + kib, 0) / half.length;
@@ -131,7 +131,7 @@ function memoryLine(samples: number[]): Line {
   };
 }
 
-/** SVC_BENCH_KEEP=1 leaves journals and memory for a look at what went wrong. */
+/** SVC_BENCH_KEEP=1 keeps journals and memory for analysis. */
 function keepOrDispose(home: Home): void {
   if (process.env.SVC_BENCH_KEEP) console.error(`kept ${home.dir}`);
   else home.dispose();

@@ -60,7 +60,7 @@ export async function benchStart(): Promise<Line[]> {
   for (let run = 0; run <= RUNS; run++) {
     const [a, b] = await handshake([SVC, "mcp"], home.env);
     const [c] = await handshake(peer, home.env);
-    if (run === 0) continue; // the first pair warms the page cache
+    if (run === 0) continue; // warms the page cache
     ours.push(a);
     listed.push(b);
     theirs.push(c);

@@ -1,4 +1,4 @@
-/** Texts from a fixed seed: words drawn by Zipf's law from a made vocabulary, so that no data set needs to be shipped. */
+/** Texts from a fixed seed: words drawn by Zipf's law from a made-up vocabulary, so that no data set is shipped. */
 
 /** A small deterministic generator (mulberry32); numbers in [0, 1). */
 export function random(seed: number): () => number {

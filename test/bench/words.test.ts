@@ -1,4 +1,4 @@
-/** The words behind `npm run bench`: what is not known is refused before anything runs. */
+/** The arguments of `npm run bench`: unknown ones are refused before anything runs. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { scratchDir } from "../fixture.ts";
@@ -31,7 +31,7 @@ test.each([
   expect(said).toStartWith(sentence);
 });
 
-test("a file that was named and cannot be read is a sentence and an end with 1", async () => {
+test("a named file that cannot be read is one line of error and exit code 1", async () => {
   const path = join(scratchDir(), "none.npy");
   const { code, said } = await bench("vectors", "--data", path);
   expect(code).toBe(1);

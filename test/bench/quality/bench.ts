@@ -16,10 +16,10 @@ import { loadSet, setsIn } from "./sets.ts";
 import { figureLines, type SetQuality, table } from "./table.ts";
 import { unitsOf } from "./units.ts";
 
-/** The development sets, where they are at hand beside the checkout. */
+/** The development sets, where they lie beside the checkout. */
 const DATA = join(import.meta.dir, "../../../../shared/data");
 
-/** Measures all sets. What cannot be had is a sentence in the output, and the rest goes on. */
+/** Measures all sets. One that is not available is noted in the output and skipped. */
 export async function benchQuality(options: QualityOptions): Promise<Line[]> {
   const notes: string[] = [];
   const scratch = mkdtempSync(join(tmpdir(), "svc-bench-quality-"));
@@ -42,7 +42,7 @@ export async function benchQuality(options: QualityOptions): Promise<Line[]> {
   }
 }
 
-/** The folder of the set `commits`, if it can be made; else a note says how to get it. */
+/** The folder of the set `commits`; where it cannot be made, a note says why. */
 function commitsOrNote({ repository }: QualityOptions, scratch: string, notes: string[]): string[] {
   if (repository === undefined) {
     notes.push(`${COMMITS}: --repository GIT_DIR makes this set; its published figures are of honojs/hono`);
@@ -57,27 +57,27 @@ function commitsOrNote({ repository }: QualityOptions, scratch: string, notes: s
   }
 }
 
-/** Puts a set as a user would and asks every question in every way. */
+/** Adds a set as a user would and runs every query with every ranking. */
 async function measureSet(dir: string): Promise<SetQuality> {
   const set = loadSet(dir);
-  const { name, documents, questions } = set;
-  console.error(`  ${name}: ${documents.length} documents, ${questions.length} questions`);
+  const { name, documents, queries } = set;
+  console.error(`  ${name}: ${documents.length} documents, ${queries.length} queries`);
   const units = unitsOf(set);
   const { kernel } = await openBuiltNative();
-  const three = await askThree(units, questions, new MultigramEmbedder(kernel));
+  const three = await askThree(units, queries, new MultigramEmbedder(kernel));
   const score = (rankings: Rankings) => scoreOf(set, rankings);
   return {
     name,
     documents: documents.length,
-    questions: questions.length,
+    queries: queries.length,
     scores: {
       dense: score(three.dense),
       lexical: score(three.lexical),
       fused: score(three.fused),
-      bigram: score(await askDense(units, questions, new BigramEmbedder(kernel))),
-      FTS5: score(askFts5(units, questions)),
-      hashing: score(askHashing(units, questions, WORDS)),
-      "n-grams": score(askHashing(units, questions, NGRAMS)),
+      bigram: score(await askDense(units, queries, new BigramEmbedder(kernel))),
+      FTS5: score(askFts5(units, queries)),
+      hashing: score(askHashing(units, queries, WORDS)),
+      "n-grams": score(askHashing(units, queries, NGRAMS)),
     },
   };
 }

@@ -1,4 +1,4 @@
-/** The set `commits`: messages of a repository's commits as questions for the files that they touched. */
+/** The set `commits`: messages of a repository's commits as queries for the files that they touched. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
@@ -8,7 +8,7 @@ export const COMMITS = "commits";
 const AGE = 1000;
 
 /**
- * Makes the set below `scratch` by the script beside the other sets; answers its folder.
+ * Makes the set below `scratch` by the script beside the other sets; returns its folder.
  *
  * @throws Error with a sentence where it cannot be made here
  */

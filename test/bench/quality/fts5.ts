@@ -5,8 +5,8 @@ import type { Rankings } from "./ours.ts";
 import type { Item } from "./sets.ts";
 import type { Units } from "./units.ts";
 
-/** All units in one table; a question within a group sees that group's rows. */
-export function askFts5(units: Units, questions: readonly Item[]): Rankings {
+/** All units in one table; a query of a group sees that group's rows. */
+export function askFts5(units: Units, queries: readonly Item[]): Rankings {
   const db = new Database(":memory:");
   try {
     db.run("CREATE VIRTUAL TABLE units USING fts5(text, id UNINDEXED, scope UNINDEXED)");
@@ -17,7 +17,7 @@ export function askFts5(units: Units, questions: readonly Item[]): Rankings {
     const ask = db.prepare<{ id: string }, [string, string | null, number]>(
       "SELECT id FROM units WHERE units MATCH ?1 AND (?2 IS NULL OR scope = ?2) ORDER BY bm25(units), rowid LIMIT ?3",
     );
-    return questions.map(({ text, group }) => {
+    return queries.map(({ text, group }) => {
       const words = anyWord(text);
       const rows = words === "" ? [] : ask.all(words, group ?? null, units.depth);
       return units.toDocuments(rows.map(({ id }) => id));

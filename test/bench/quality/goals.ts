@@ -1,9 +1,9 @@
-/** Figures against what was asked for. */
+/** Figures against the goals. */
 import type { Line } from "../measure.ts";
 import { betterBm25, PUBLISHED } from "./published.ts";
 import type { Measured, SetQuality } from "./table.ts";
 
-/** What a ranking may lack where it has to be as good as another one. */
+/** By how much a ranking may be worse that has to be as good as another one. */
 const SLACK = 0.005;
 /** Means over the sets that have a published dense column. */
 const MEAN_DENSE = 0.68;
@@ -52,7 +52,7 @@ function line({ name, scores }: SetQuality, key: Measured, least: number, what: 
   };
 }
 
-/** A mean over fewer sets than it is asked for is shown and not judged. */
+/** A mean over fewer sets than the goal's is shown and not judged. */
 function meanLine(sets: readonly SetQuality[], key: Measured, least: number): Line {
   const present = sets.filter(({ name }) => WHOLE.includes(name));
   const missing = WHOLE.filter((name) => !present.some((set) => set.name === name));

@@ -1,9 +1,9 @@
-/** The plainest embedders there are, as a floor: features of a text hashed with signs into 1,024 numbers, compared by their cosine. */
+/** A floor: the plainest embedders. Features of a text are hashed with signs into 1,024 numbers, compared by cosine. */
 import type { Rankings } from "./ours.ts";
 import type { Item } from "./sets.ts";
 import type { Units } from "./units.ts";
 
-/** What of a text is hashed, and what so many occurrences count. */
+/** The features of a text, and the weight of a number of occurrences. */
 export interface Features {
   of(text: string): string[];
   weight(occurrences: number): number;
@@ -42,28 +42,28 @@ export function hashed(text: string, features: Features): Float32Array {
 }
 
 /** Units by cosine, ties in their order. */
-export function askHashing(units: Units, questions: readonly Item[], features: Features): Rankings {
+export function askHashing(units: Units, queries: readonly Item[], features: Features): Rankings {
   const rows = units.rows.map(({ id, text, group }) => ({ id, group, vector: hashed(text, features) }));
-  return questions.map(({ text, group }) => {
-    const question = hashed(text, features);
-    const places = Int32Array.from([...question.keys()].filter((place) => question[place] !== 0));
+  return queries.map(({ text, group }) => {
+    const query = hashed(text, features);
+    const places = Int32Array.from([...query.keys()].filter((place) => query[place] !== 0));
     const best = rows
       .filter((row) => group === undefined || row.group === group)
-      .map(({ id, vector }) => ({ id, score: product(question, vector, places) }))
+      .map(({ id, vector }) => ({ id, score: product(query, vector, places) }))
       .sort((a, b) => b.score - a.score)
       .slice(0, units.depth);
     return units.toDocuments(best.map(({ id }) => id));
   });
 }
 
-/** The inner product over the places where `a` is not zero: a question fills few. */
+/** The inner product over the places where `a` is not zero: a query fills few. */
 function product(a: Float32Array, b: Float32Array, places: Int32Array): number {
   let sum = 0;
   for (const place of places) sum += a[place]! * b[place]!;
   return sum;
 }
 
-/** Behind a mark, so that no gram is taken for a word. */
+/** Each has a prefix, so that no gram equals a word. */
 function gramsOf(word: string): string[] {
   return GRAMS.flatMap((n) =>
     Array.from({ length: Math.max(0, word.length - n + 1) }, (_, i) => `#${word.slice(i, i + n)}`),

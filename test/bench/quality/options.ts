@@ -1,4 +1,4 @@
-/** What stands behind `npm run bench -- quality`. */
+/** Options of `npm run bench -- quality`. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Asked, listOf } from "../options.ts";
@@ -10,16 +10,16 @@ export interface QualityOptions {
   sets: string[];
   /** The git directory that the set `commits` is made from. */
   repository?: string | undefined;
-  /** Where the figures go as JSON. */
+  /** JSON file of the figures. */
   json?: string | undefined;
-  /** Whether every figure is to be a line. */
+  /** Whether every figure is printed as a line. */
   isJson: boolean;
 }
 
 /** Its options. */
 export const QUALITY_OPTIONS = ["--sets", "--repository", "--json"] as const;
 
-/** @throws Error with a sentence for the person who typed */
+/** @throws Error with a sentence for the user */
 export function qualityOptions({ given, isJson }: Pick<Asked, "given" | "isJson">): QualityOptions {
   const sets = (listOf(given, "--sets") ?? []).flatMap((dir) => {
     const found = setsIn(dir);

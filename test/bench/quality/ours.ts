@@ -1,4 +1,4 @@
-/** This project's rankings of a set, its texts put and asked as `svc_add` and `svc_search` do it. */
+/** This project's rankings of a set, its texts added and searched as `svc_add` and `svc_search` do it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { openBuiltNative } from "../../native.ts";
 import type { Item } from "./sets.ts";
 import type { Units } from "./units.ts";
 
-/** Documents best first, one list a question. */
+/** Documents best first, one list a query. */
 export type Rankings = string[][];
 
 const KEY = "scope";
@@ -20,36 +20,36 @@ const KEY = "scope";
 const CALL = 1000;
 
 /** The dense ranking of a collection without a lexical index, then the lexical and the fused one with it. */
-export function askThree(units: Units, questions: readonly Item[], embedder: Embedder) {
+export function askThree(units: Units, queries: readonly Item[], embedder: Embedder) {
   return withCollection(units, embedder, true, async (collection) => {
-    const texts = (question: Item) => fromTexts(collection, embedder, question, units.depth);
-    const dense = await askEach(units, questions, texts);
+    const texts = (query: Item) => fromTexts(collection, embedder, query, units.depth);
+    const dense = await askEach(units, queries, texts);
     await collection.buildLexical(BM25.k1, BM25.b);
-    const lexical = await askEach(units, questions, (question) =>
-      collection.searchLexical(question.text, { topK: units.depth, where: within(question) }),
+    const lexical = await askEach(units, queries, (query) =>
+      collection.searchLexical(query.text, { topK: units.depth, where: within(query) }),
     );
-    return { dense, lexical, fused: await askEach(units, questions, texts) };
+    return { dense, lexical, fused: await askEach(units, queries, texts) };
   });
 }
 
 /** The dense ranking alone. */
-export function askDense(units: Units, questions: readonly Item[], embedder: Embedder): Promise<Rankings> {
+export function askDense(units: Units, queries: readonly Item[], embedder: Embedder): Promise<Rankings> {
   return withCollection(units, embedder, false, (collection) =>
-    askEach(units, questions, (question) => fromTexts(collection, embedder, question, units.depth)),
+    askEach(units, queries, (query) => fromTexts(collection, embedder, query, units.depth)),
   );
 }
 
-/** The condition that keeps a question within its group. */
+/** The filter that restricts a query to its group. */
 const within = ({ group }: { group?: string | undefined }) =>
   group === undefined ? undefined : { column: KEY, value: group };
 
-async function fromTexts(collection: Collection, embedder: Embedder, question: Item, topK: number): Promise<Row[]> {
-  return (await searchTexts(collection, embedder, question.text, { topK, where: within(question) })).rows;
+async function fromTexts(collection: Collection, embedder: Embedder, query: Item, topK: number): Promise<Row[]> {
+  return (await searchTexts(collection, embedder, query.text, { topK, where: within(query) })).rows;
 }
 
-async function askEach(units: Units, questions: readonly Item[], ask: (q: Item) => Promise<Row[]>): Promise<Rankings> {
+async function askEach(units: Units, queries: readonly Item[], ask: (q: Item) => Promise<Row[]>): Promise<Rankings> {
   const rankings: Rankings = [];
-  for (const question of questions) rankings.push(units.toDocuments((await ask(question)).map(({ id }) => id)));
+  for (const query of queries) rankings.push(units.toDocuments((await ask(query)).map(({ id }) => id)));
   return rankings;
 }
 

@@ -1,4 +1,4 @@
-/** nDCG@10 of others on the development sets, as the README beside the sets has it. */
+/** Published nDCG@10 on the development sets, from the README beside the sets. */
 
 /** The columns. What was not measured is left out. */
 export interface Published {

@@ -28,11 +28,11 @@ test("recall counts relevant documents, not those of grade 0", () => {
   expect(recall(["x", "b", "a"], grades)).toBe(1);
 });
 
-test("a set's score is the mean over its questions", () => {
-  const questions = [
+test("a set's score is the mean over its queries", () => {
+  const queries = [
     { id: "p", text: "" },
     { id: "q", text: "" },
   ];
-  const set = { name: "", documents: [], questions, relevant: new Map(questions.map(({ id }) => [id, grades])) };
+  const set = { name: "", documents: [], queries, relevant: new Map(queries.map(({ id }) => [id, grades])) };
   expect(scoreOf(set, [["a", "b"], []])).toEqual({ ndcg: 0.5, recall: 0.5 });
 });

@@ -1,10 +1,10 @@
 /** How good a ranking is. */
 import type { DataSet } from "./sets.ts";
 
-/** Documents that are looked at. */
+/** Documents of a ranking that count. */
 export const TOP = 10;
 
-/** Means over the questions of a set. */
+/** Means over the queries of a set. */
 export interface Score {
   ndcg: number;
   recall: number;
@@ -24,9 +24,9 @@ export function recall(ranked: readonly string[], grades: ReadonlyMap<string, nu
   return found / [...grades.values()].filter(isRelevant).length;
 }
 
-/** Scores rankings of documents, one a question in the set's order. */
-export function scoreOf({ questions, relevant }: DataSet, rankings: readonly (readonly string[])[]): Score {
+/** Scores rankings of documents, one a query in the set's order. */
+export function scoreOf({ queries, relevant }: DataSet, rankings: readonly (readonly string[])[]): Score {
   const mean = (measure: typeof ndcg) =>
-    questions.reduce((sum, { id }, i) => sum + measure(rankings[i]!, relevant.get(id)!), 0) / questions.length;
+    queries.reduce((sum, { id }, i) => sum + measure(rankings[i]!, relevant.get(id)!), 0) / queries.length;
   return { ndcg: mean(ndcg), recall: mean(recall) };
 }

@@ -1,8 +1,8 @@
-/** Retrieval sets on disk: documents, questions, and for each question its relevant documents with grades. */
+/** Retrieval sets on disk: documents, queries, and for each query its relevant documents with grades. */
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 
-/** A document or a question. Where rows have a `group`, a question is asked within its own group only. */
+/** A document or a query. Where rows have a `group`, a query searches its own group only. */
 export interface Item {
   id: string;
   text: string;
@@ -14,14 +14,14 @@ export interface Item {
 export interface DataSet {
   name: string;
   documents: Item[];
-  questions: Item[];
-  /** Grades by document by question. */
+  queries: Item[];
+  /** Grades by document by query. */
   relevant: Map<string, Map<string, number>>;
 }
 
 const isSet = (dir: string) => existsSync(join(dir, "qrels.tsv"));
 
-/** Folders of the sets that a folder is or holds, sorted; none where it is neither. */
+/** The folder itself where it is a set, else the sets in it, sorted. */
 export function setsIn(dir: string): string[] {
   if (!existsSync(dir)) return [];
   if (isSet(dir)) return [realpathSync(dir)];
@@ -32,19 +32,19 @@ export function setsIn(dir: string): string[] {
     .sort();
 }
 
-/** Reads a set. @throws Error with a sentence where it cannot be judged by */
+/** Reads a set. @throws Error with a sentence where a query has no relevant document */
 export function loadSet(dir: string): DataSet {
   const name = basename(dir);
   const relevant = new Map<string, Map<string, number>>();
   for (const line of readFileSync(join(dir, "qrels.tsv"), "utf8").split("\n").filter(Boolean)) {
-    const [question, document, grade] = line.split("\t") as [string, string, string];
-    if (!relevant.has(question)) relevant.set(question, new Map());
-    relevant.get(question)!.set(document, Number(grade));
+    const [query, document, grade] = line.split("\t") as [string, string, string];
+    if (!relevant.has(query)) relevant.set(query, new Map());
+    relevant.get(query)!.set(document, Number(grade));
   }
-  const questions = itemsOf(join(dir, "queries.jsonl"));
-  const unjudged = questions.find(({ id }) => ![...(relevant.get(id)?.values() ?? [])].some((grade) => grade > 0));
-  if (unjudged) throw new Error(`${name}: question ${unjudged.id} has no relevant document`);
-  return { name, documents: itemsOf(join(dir, "corpus.jsonl")), questions, relevant };
+  const queries = itemsOf(join(dir, "queries.jsonl"));
+  const unjudged = queries.find(({ id }) => ![...(relevant.get(id)?.values() ?? [])].some((grade) => grade > 0));
+  if (unjudged) throw new Error(`${name}: query ${unjudged.id} has no relevant document`);
+  return { name, documents: itemsOf(join(dir, "corpus.jsonl")), queries, relevant };
 }
 
 /** A JSON object a line, in a file that may be packed. */

@@ -8,7 +8,7 @@ function quality(name: string, all: number, others: Partial<Record<Measured, num
   const scores = Object.fromEntries(
     MEASURED.map((key) => [key, { ndcg: others[key] ?? all, recall: others[key] ?? all }]),
   ) as SetQuality["scores"];
-  return { name, documents: 1, questions: 1, scores };
+  return { name, documents: 1, queries: 1, scores };
 }
 
 const verdicts = (sets: SetQuality[]) => goals(sets).map(({ what, met }) => [what, met]);
@@ -22,7 +22,7 @@ test("a set has a row of figures, the last row has means, and what was not publi
   expect(figureLines([quality("mine", 0.25)])).toHaveLength(MEASURED.length * 2);
 });
 
-test("a set of one's own is judged by what is measured in the same run", () => {
+test("a custom set is judged by figures of the same run", () => {
   expect(verdicts([quality("mine", 0.5, { fused: 0.496, hashing: 0.6 })])).toEqual([
     ["mean over 0 sets: dense", undefined],
     ["mine: fused", true],

@@ -12,7 +12,7 @@ export type Measured = (typeof MEASURED)[number];
 export interface SetQuality {
   name: string;
   documents: number;
-  questions: number;
+  queries: number;
   scores: Record<Measured, Score>;
 }
 

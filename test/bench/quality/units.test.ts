@@ -9,7 +9,7 @@ import { qualityOptions } from "./options.ts";
 import { loadSet, setsIn } from "./sets.ts";
 import { filesOf, unitsOf, windowsOf } from "./units.ts";
 
-test("a file scores as its best window, whatever stands in its path", () => {
+test("a file scores as its best window, whatever its path contains", () => {
   expect(filesOf(["a#b.ts#3", "c.ts#0", "a#b.ts#0", "c.ts#12", "d#0"])).toEqual(["a#b.ts", "c.ts", "d"]);
 });
 
@@ -22,24 +22,24 @@ test("long files are cut as the repository's indexer cuts them, their path befor
 
 test("only sets of files are cut; other documents have their title before the text", () => {
   const documents = [{ id: "1", title: "a title", text: "a text" }];
-  const set = { documents, questions: [], relevant: new Map() };
+  const set = { documents, queries: [], relevant: new Map() };
   expect(unitsOf({ ...set, name: "abstracts" }).rows[0]!.text).toBe("a title\na text");
   expect(unitsOf({ ...set, name: "commits-go" }).rows[0]!.id).toBe("1#0");
 });
 
-test("floors rank what shares words first, each within the question's group", () => {
+test("floors rank documents that share words first, within the query's group", () => {
   const documents = [
     { id: "1", text: "The quick brown fox", group: "x" },
     { id: "2", text: "a lazy dog", group: "x" },
     { id: "3", text: "a quick brown fox", group: "y" },
   ];
-  const units = unitsOf({ name: "", documents, questions: [], relevant: new Map() });
-  const question = [{ id: "q", text: 'the "FOX" AND (quick', group: "x" }];
-  expect(askFts5(units, question)).toEqual([["1"]]);
-  for (const features of [WORDS, NGRAMS]) expect(askHashing(units, question, features)[0]![0]).toBe("1");
+  const units = unitsOf({ name: "", documents, queries: [], relevant: new Map() });
+  const query = [{ id: "q", text: 'the "FOX" AND (quick', group: "x" }];
+  expect(askFts5(units, query)).toEqual([["1"]]);
+  for (const features of [WORDS, NGRAMS]) expect(askHashing(units, query, features)[0]![0]).toBe("1");
 });
 
-test("a question to FTS5 holds nothing but words", () => {
+test("an FTS5 query holds nothing but words", () => {
   expect(anyWord('don\'t "NEAR(" x* -y')).toBe('"don" OR "t" OR "NEAR" OR "x" OR "y"');
   expect(anyWord("?!")).toBe("");
 });
@@ -49,7 +49,7 @@ function setBelow(dir: string, name: string, grade: number): string {
   mkdirSync(path);
   writeFileSync(join(path, "qrels.tsv"), `q\td\t${grade}\n`);
   writeFileSync(join(path, "corpus.jsonl"), '{"id":"d","text":"a text"}\n');
-  writeFileSync(join(path, "queries.jsonl.gz"), Bun.gzipSync('{"id":"q","text":"a question"}\n'));
+  writeFileSync(join(path, "queries.jsonl.gz"), Bun.gzipSync('{"id":"q","text":"a query"}\n'));
   return path;
 }
 
@@ -58,8 +58,8 @@ test("sets are read packed or not, alone or several in a folder", () => {
   const [a, b] = [setBelow(dir, "a", 1), setBelow(dir, "b", 0)];
   expect(setsIn(dir)).toEqual([a, b]);
   expect(setsIn(a)).toEqual([a]);
-  expect(loadSet(a)).toMatchObject({ name: "a", documents: [{ id: "d" }], questions: [{ id: "q" }] });
-  expect(() => loadSet(b)).toThrow("b: question q has no relevant document");
+  expect(loadSet(a)).toMatchObject({ name: "a", documents: [{ id: "d" }], queries: [{ id: "q" }] });
+  expect(() => loadSet(b)).toThrow("b: query q has no relevant document");
   const read = (name: string, value: string) => qualityOptions({ given: new Map([[name, value]]), isJson: false });
   expect(read("--sets", `${a},${dir}`).sets).toEqual([a, a, b]);
   expect(() => read("--sets", join(dir, "none"))).toThrow("none is no set and holds none");

@@ -1,4 +1,4 @@
-/** What is put and ranked for a set: its documents, or windows of them where they are long files. */
+/** What is added and ranked for a set: its documents, or windows of them where they are long files. */
 import { CHUNK_DEFAULTS, chunkText } from "../../../src/repo/chunk.ts";
 import { COMMITS } from "./commits.ts";
 import { TOP } from "./score.ts";

@@ -1,14 +1,14 @@
-/** The abusers: told how many of each kind and for how long, tells when the last of them was dropped. */
+/** Abusive clients: receives how many of each kind and for how long, sends when the last of them was dropped. */
 import { HEADER_BYTES } from "../../../src/wire/frame.ts";
 import { orders } from "./processes.ts";
 import { RawClient } from "./raw-client.ts";
 
 /** How many of each. */
 export interface Abusers {
-  /** Connected, and not a byte. */
+  /** Connected; sends nothing. */
   halfOpen: number;
-  /** A byte every 200 ms of what could become an `auth`. */
-  slowStrangers: number;
+  /** Unauthenticated; a byte every 200 ms of what could become an `auth`. */
+  slowUnauthenticated: number;
   /** Authenticated; a byte every 200 ms of a frame. */
   slowClients: number;
   /** Authenticated; the header of a frame of 256 MiB, some of it, and nothing more. */
@@ -18,7 +18,7 @@ export interface Abusers {
 export interface AbuseFigures {
   /** Connections that were not dropped. */
   open: number;
-  /** From its first misdeed to the drop of the slowest, in seconds. */
+  /** Seconds from the start of its abuse until the slowest was dropped. */
   lastDropS: number;
 }
 
@@ -37,7 +37,7 @@ const [address] = process.argv.slice(2) as [string];
 const next = orders<Abusers & { seconds: number }>();
 
 for (;;) {
-  const { halfOpen, slowStrangers, slowClients, announcers, seconds } = await next();
+  const { halfOpen, slowUnauthenticated, slowClients, announcers, seconds } = await next();
   const end = performance.now() + seconds * 1000;
   const all: Abuser[] = [];
   const slow: Abuser[] = [];
@@ -52,7 +52,7 @@ for (;;) {
     abuser.client.write(frameStart(0));
     slow.push(abuser);
   });
-  await open(slowStrangers, false, (abuser) => {
+  await open(slowUnauthenticated, false, (abuser) => {
     abuser.client.write(frameStart(0, 1000));
     slow.push(abuser);
   });

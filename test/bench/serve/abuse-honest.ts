@@ -1,4 +1,4 @@
-/** The honest clients beside abusers: some that stay, and one that connects anew all the time. */
+/** The honest clients beside abusers: some that stay connected, and one that reconnects all the time. */
 import { connect } from "../../../src/remote/client.ts";
 import { unitVectors } from "../vectors.ts";
 import { type CrowdFigures, DIM, VECTORS } from "./crowd-work.ts";
@@ -9,7 +9,7 @@ const CONNECT_EVERY_MS = 10;
 
 const [address] = process.argv.slice(2) as [string];
 const next = orders<{ seconds: number }>();
-const question = unitVectors(1, DIM, 4);
+const query = unitVectors(1, DIM, 4);
 
 for (;;) {
   const { seconds } = await next();
@@ -29,7 +29,7 @@ for (;;) {
     const vectors = await client.openCollection(VECTORS);
     while (performance.now() < until) {
       await measured("ping", () => client.ping());
-      await measured("search", () => vectors.search(question));
+      await measured("search", () => vectors.search(query));
       await Bun.sleep(1);
     }
   };

@@ -1,4 +1,4 @@
-/** Honest clients beside connections that send nothing, that send a byte now and then, and that announce the largest frame and stop. */
+/** Honest clients beside connections that send nothing, a byte now and then, or the header of the largest frame. */
 import { connect } from "../../../src/remote/client.ts";
 import { signedInHome } from "../home.ts";
 import { type Line, quantile } from "../measure.ts";
@@ -7,11 +7,11 @@ import type { AbuseFigures, Abusers } from "./abuse-client.ts";
 import { type CrowdFigures, DIM, NOTES, ROWS, VECTORS } from "./crowd-work.ts";
 import { Script, Server, TOKEN } from "./processes.ts";
 
-/** Short ones, so that the benchmark does not take minutes; a server has 30 seconds for both unless told otherwise. */
+/** Short, so that the benchmark does not take minutes; the default of both timeouts is 30 seconds. */
 const TIMEOUT_S = 3;
-/** The server looks once a second, and begins to count a frame's time at such a look. */
+/** The server checks once a second, and a frame's time begins at such a check. */
 const SLACK_S = 2.5;
-const ABUSERS: Abusers = { halfOpen: 1000, slowStrangers: 50, slowClients: 50, announcers: 100 };
+const ABUSERS: Abusers = { halfOpen: 1000, slowUnauthenticated: 50, slowClients: 50, announcers: 100 };
 const ROUNDS = 3;
 const ROUND_S = TIMEOUT_S + SLACK_S + 0.5;
 const GROWTH_MIB_MAX = 64;
@@ -47,10 +47,11 @@ export async function benchAbuse(): Promise<Line[]> {
     const growth = (peak - before) / 1024;
     const total = Object.values(ABUSERS).reduce((sum, count) => sum + count, 0);
     const errors = [...quiet, ...beside].flatMap((figures) => figures.errors);
-    const told = `timeouts of ${TIMEOUT_S} s`;
+    const slow = ABUSERS.slowUnauthenticated + ABUSERS.slowClients;
+    const kinds = `${ABUSERS.halfOpen} silent, ${slow} slow, ${ABUSERS.announcers} that announce 256 MiB`;
     return [
       {
-        what: `growth of the server's memory under ${total} abusers, ${ROUNDS} times (${ABUSERS.halfOpen} silent, ${ABUSERS.slowStrangers + ABUSERS.slowClients} slow, ${ABUSERS.announcers} that announce 256 MiB; ${told})`,
+        what: `growth of the server's memory, ${ROUNDS} times ${total} abusers (${kinds}; timeouts of ${TIMEOUT_S} s)`,
         value: growth,
         unit: "MiB",
         goal: `below ${GROWTH_MIB_MAX}`,

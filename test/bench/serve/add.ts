@@ -1,4 +1,4 @@
-/** `add` of a thousand vectors: base64 as our client sends it, beside lists of numbers as anybody's first client does. */
+/** `add` of a thousand vectors: base64 as our client sends it, beside lists of numbers as a simple client does. */
 import { connect } from "../../../src/remote/client.ts";
 import { signedInHome } from "../home.ts";
 import { type Line, median, timed } from "../measure.ts";

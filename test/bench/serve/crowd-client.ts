@@ -1,4 +1,4 @@
-/** The crowd's clients: opens idle connections when told, then works on others and tells how long each request took. */
+/** Clients of the crowd: opens idle connections on request, then works on others and sends the times of requests. */
 import { connect } from "../../../src/remote/client.ts";
 import { type CrowdFigures, work } from "./crowd-work.ts";
 import { orders, TOKEN } from "./processes.ts";
@@ -22,7 +22,7 @@ process.send!({ errors: [], times: {} } satisfies CrowdFigures);
 await next();
 const clients = await Promise.all(Array.from({ length: Number(busy) }, () => connect(address, { token: TOKEN })));
 const figures: CrowdFigures = { errors: [], times: {} };
-// What comes first is the start of both processes.
+// The first second is warm-up of both processes.
 await Promise.all(
   clients.map((client, i) => work(client, i, performance.now() + 1000, { errors: figures.errors, times: {} })),
 );

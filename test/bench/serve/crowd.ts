@@ -1,4 +1,4 @@
-/** A thousand connections of which 64 are busy: what an idle one costs, and whether anybody waits much longer than the others. */
+/** A thousand connections of which 64 are busy: memory of an idle one, and fairness between busy ones. */
 import { connect } from "../../../src/remote/client.ts";
 import { signedInHome } from "../home.ts";
 import { type Line, quantile } from "../measure.ts";
@@ -40,10 +40,10 @@ export async function benchCrowd(): Promise<Line[]> {
         met: each < IDLE_KIB_MAX,
       },
       {
-        what: `errors in ${all} requests of ${BUSY} busy connections beside ${open - BUSY - 1} idle ones${errors[0] ? ` (${errors[0]})` : ""}`,
+        what: `errors in ${all} requests of ${BUSY} busy connections, ${open - BUSY - 1} idle: ${errors[0] ?? "-"}`,
         value: errors.length,
         unit: "errors",
-        goal: "none, and nobody dropped",
+        goal: "none, and no connection dropped",
         met: errors.length === 0 && open === CONNECTIONS + 1,
       },
       ...Object.entries(times).map(([op, ms]) => opLine(op, ms, all)),

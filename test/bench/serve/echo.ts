@@ -1,4 +1,4 @@
-/** The yardstick of `ping`: what comes is written back, at a Unix socket or a port that it says by IPC. */
+/** The baseline of `ping`: writes back what comes, at a Unix socket or at a port that it sends by IPC. */
 import { rmSync } from "node:fs";
 
 const [path] = process.argv.slice(2);

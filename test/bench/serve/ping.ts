@@ -1,4 +1,4 @@
-/** `ping` beside a bare echo of the same frames: what the protocol costs above the sockets. */
+/** `ping` beside a bare echo of the same frames: the cost of the protocol beyond the sockets. */
 import { join } from "node:path";
 import { type Home, signedInHome } from "../home.ts";
 import { type Line, median } from "../measure.ts";

@@ -1,4 +1,4 @@
-/** The processes of a benchmark: the compiled server, and scripts of ours beside it. None of them outlives this one. */
+/** The processes of a benchmark: the compiled server, and scripts of ours beside it. All end with this one. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Home, SVC } from "../home.ts";
@@ -10,7 +10,7 @@ const running = new Set<{ kill(signal: "SIGKILL"): void }>();
 const homes = new Set<Home>();
 process.on("exit", () => {
   for (const child of running) child.kill("SIGKILL");
-  // Gone already, unless somebody interrupted the benchmark.
+  // They have exited, unless the benchmark was interrupted.
   if (!process.env.SVC_BENCH_KEEP) for (const home of homes) home.dispose();
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
@@ -45,14 +45,14 @@ export class Server {
     return this.child.pid;
   }
 
-  /** Ends it in order. */
+  /** Stops it cleanly. */
   async stop(): Promise<void> {
     this.child.kill("SIGTERM");
     await this.child.exited;
     running.delete(this.child);
   }
 
-  /** Ends it as a crash would. */
+  /** Kills it. */
   async crash(): Promise<void> {
     this.child.kill("SIGKILL");
     await this.child.exited;

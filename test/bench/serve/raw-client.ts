@@ -1,4 +1,4 @@
-/** A client as another language would have it: frames of JSON over a socket, and nothing of src/remote. */
+/** A minimal client: frames of JSON over a socket, nothing of src/remote. */
 import { parseAddress } from "../../../src/remote/address.ts";
 import { encodeFrame, FrameReader } from "../../../src/wire/frame.ts";
 import { TOKEN } from "./processes.ts";
@@ -10,7 +10,7 @@ export class RawClient {
   private socket!: Bun.Socket<undefined>;
   /** Called with each reply. */
   private onReply: (reply: Record<string, unknown>) => void = () => {};
-  /** Called behind the replies of one chunk. */
+  /** Called after the replies of one chunk. */
   private onChunk: () => void = () => {};
   private onClose: (error: Error) => void = () => {};
   isClosed = false;
@@ -45,8 +45,8 @@ export class RawClient {
   }
 
   /**
-   * Requests for `ms` milliseconds with `depth` of them outstanding. Sliding sends as many anew as a chunk has answered; lockstep waits
-   * until all of a batch are answered.
+   * Requests for `ms` milliseconds with `depth` of them outstanding. Sliding sends a new one for each reply; lockstep
+   * waits until all of a batch are answered.
    * @returns replies per second
    */
   async pipeline(request: object, depth: number, mode: "sliding" | "lockstep", ms: number): Promise<number> {

@@ -10,12 +10,12 @@ import { Server, TOKEN } from "./processes.ts";
 const ROWS = 100_000;
 const BATCH = 5000;
 const DIM = 384;
-const QUESTIONS = 300;
+const QUERIES = 300;
 const WARM = 30;
-/** As `svc serve` has it: larger scans run on a worker. */
+/** The bound of `svc serve`: larger scans run on a worker. */
 const INLINE_SCAN_BYTES = 1024 * 1024;
 
-/** Fills a collection over the socket, then asks here and there in turn. */
+/** Fills a collection over the socket, then searches in process and over the socket in turn. */
 export async function benchSearch(): Promise<Line[]> {
   const home = signedInHome();
   const server = await Server.start(home, "unix");
@@ -27,13 +27,13 @@ export async function benchSearch(): Promise<Line[]> {
     for (let at = 0; at < ROWS; at += BATCH) await there.add(rows.subarray(at * DIM, (at + BATCH) * DIM));
     await there.save();
     const here = local.collection("bench");
-    const questions = unitVectors(QUESTIONS, DIM, 5);
+    const queries = unitVectors(QUERIES, DIM, 5);
     const [remote, inProcess]: [number[], number[]] = [[], []];
-    for (let i = 0; i < QUESTIONS; i++) {
-      const question = questions.subarray(i * DIM, (i + 1) * DIM);
+    for (let i = 0; i < QUERIES; i++) {
+      const query = queries.subarray(i * DIM, (i + 1) * DIM);
       const pair = [
-        async () => inProcess.push(await timed(() => here.search(question, { topK: 10 }))),
-        async () => remote.push(await timed(() => there.search(question, { topK: 10 }))),
+        async () => inProcess.push(await timed(() => here.search(query, { topK: 10 }))),
+        async () => remote.push(await timed(() => there.search(query, { topK: 10 }))),
       ];
       for (const ask of i % 2 === 0 ? pair : pair.reverse()) await ask();
     }
@@ -44,7 +44,7 @@ export async function benchSearch(): Promise<Line[]> {
     const inServer = ops.search!.p50_ms.toFixed(2);
     return [
       {
-        what: `search of ${ROWS} x ${DIM}, k = 10, over a Unix socket, p50 (p95 ${p95[0]} ms; in the server p50 ${inServer} ms)`,
+        what: `search of ${ROWS} x ${DIM}, k = 10, Unix socket, p50 (p95 ${p95[0]} ms, in the server ${inServer} ms)`,
         value: ours,
         unit: "ms",
         against: `the same in process (${theirs.toFixed(2)} ms, p95 ${p95[1]} ms)`,

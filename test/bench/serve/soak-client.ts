@@ -1,6 +1,6 @@
 /**
- * One client of the soak: changes rows of its own range, saves, searches, reconnects, and keeps a journal, until it is killed. Each change is in
- * the journal before it is sent (`try`) and behind its answer (`done`); a save is there, synced, only when it was acknowledged.
+ * One client of the soak: changes rows of its own range, saves, searches, reconnects, and keeps a journal, until it is
+ * killed. A change is noted before it is sent (`try`) and after its answer (`done`), a save, synced, once acknowledged.
  */
 import { closeSync, existsSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { connect, type RemoteTelys } from "../../../src/remote/client.ts";
@@ -22,7 +22,7 @@ try {
     for (let round = 0; round < 40; round++) await oneRound(server);
   }
 } catch (error) {
-  // The benchmark stops the clients before the server, so there is none that is expected.
+  // The benchmark stops the clients before the server, so no failure is expected.
   note({ kind: "error", message: (error as Error).message });
   closeSync(journal);
   process.exit(1);
@@ -77,7 +77,7 @@ function someIds(collection: SoakCollection): string[] {
   return Array.from({ length: count }, (_, i) => rowId(Number(client), from + i));
 }
 
-/** A line is written by one call, so that a killed client leaves whole lines, but for the last. */
+/** A line is one write, so that a killed client leaves whole lines, except for the last. */
 function note(entry: Entry): void {
   writeSync(journal, `${JSON.stringify(entry)}\n`);
 }

@@ -1,13 +1,13 @@
-/** CPU time of questions. Runs under Node.js and Bun. */
+/** CPU time of queries. Runs under Node.js and Bun. */
 import { secondsSince } from "../cost.ts";
 import { median } from "../measure.ts";
-import { KINDS, type Kind, type Questions } from "./questions.ts";
+import { KINDS, type Kind, type Queries } from "./queries.ts";
 
-/** CPU milliseconds of a question of one kind, all threads of the process together. */
+/** CPU milliseconds of a query of one kind, all threads of the process together. */
 export interface Asked {
   median: number;
   mean: number;
-  /** How often each was asked; its median counts. */
+  /** How often each was run; its median counts. */
   rounds: number;
 }
 
@@ -18,18 +18,18 @@ const ROUNDS = 5;
 const BUDGET = 10_000;
 const WARM_UP = 20;
 
-/** Asks all questions of all kinds one after another. */
-export async function askKinds(questions: Questions, ask: (question: string) => Promise<unknown>): Promise<AskedKinds> {
+/** Runs all queries of all kinds one after another. */
+export async function askKinds(queries: Queries, ask: (query: string) => Promise<unknown>): Promise<AskedKinds> {
   const all = {} as AskedKinds;
   for (const kind of KINDS) {
-    for (const question of questions[kind].slice(0, WARM_UP)) await ask(question);
-    const times: number[][] = questions[kind].map(() => []);
+    for (const query of queries[kind].slice(0, WARM_UP)) await ask(query);
+    const times: number[][] = queries[kind].map(() => []);
     const start = performance.now();
     let rounds = 0;
     while (rounds < ROUNDS && (rounds === 0 || performance.now() - start < BUDGET)) {
-      for (const [i, question] of questions[kind].entries()) {
+      for (const [i, query] of queries[kind].entries()) {
         const before = process.cpuUsage();
-        await ask(question);
+        await ask(query);
         times[i]!.push(secondsSince(before) * 1000);
       }
       rounds++;

@@ -14,7 +14,7 @@ import { inProcess, type Job } from "./job.ts";
 import { isEnglish, machinePassages } from "./machine-text.ts";
 import type { TextOptions } from "./options.ts";
 import { COLLECTION, INDEXED, PLAIN } from "./ours.ts";
-import { questionsAbout } from "./questions.ts";
+import { queriesAbout } from "./queries.ts";
 import { bytesBelow, lexicalBytes } from "./sizes.ts";
 import { writeTexts } from "./stored.ts";
 import { figureLines, table } from "./table.ts";
@@ -27,7 +27,7 @@ const CHUNKS = 5000;
 
 const log = (line: string) => console.error(`  ${line}`);
 
-/** Measures ours and the peers. A peer that cannot be had is a sentence in the output, and the rest goes on. */
+/** Measures ours and the peers. A peer that is not available is noted in the output and skipped. */
 export async function benchText(options: TextOptions): Promise<Line[]> {
   const notes: string[] = [];
   const scratch = mkdtempSync(join(tmpdir(), "svc-bench-text-"));
@@ -65,7 +65,7 @@ function gather(most: number, scratch: string): { job: Job; count: number; bytes
   const passages = [...machinePassages(most)];
   const { count, bytes } = writeTexts(file("passages"), passages);
   writeTexts(file("english"), passages.filter(isEnglish).slice(0, ENGLISH));
-  writeFileSync(file("questions.json"), JSON.stringify(questionsAbout(passages)));
+  writeFileSync(file("queries.json"), JSON.stringify(queriesAbout(passages)));
   const code = writeCode(file("code"), CHUNKS);
   writeTexts(file("chunks"), code.chunks);
   const job: Job = {
@@ -74,7 +74,7 @@ function gather(most: number, scratch: string): { job: Job; count: number; bytes
     passages: file("passages"),
     english: file("english"),
     chunks: file("chunks"),
-    questions: file("questions.json"),
+    queries: file("queries.json"),
     code: file("code"),
     codeLines: code.lines,
     packages: "",
@@ -116,7 +116,7 @@ async function measureOwn(job: Job): Promise<Own> {
   };
 }
 
-/** @throws Error with a sentence where the peer cannot be had */
+/** @throws Error with a sentence where the peer is not available */
 async function measurePeer(name: string, ours: Job, scratch: string): Promise<Engine> {
   const job: Job = { ...ours, dir: join(scratch, name) };
   mkdirSync(job.dir);

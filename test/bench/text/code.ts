@@ -22,7 +22,7 @@ export function writeCode(folder: string, count: number): Code {
   const seen = new Set<number | bigint>();
   mkdirSync(folder, { recursive: true });
   const all = ROOTS.flatMap(filesBelow).filter((path) => CODE.test(path));
-  // What is installed here comes first: it is code, the rest of the machine has much that is made by programs.
+  // Installed packages come first: elsewhere on the machine much of the code is generated.
   const own = ROOTS.at(-1)!;
   const ordered = [
     ...shuffled(
@@ -41,7 +41,7 @@ export function writeCode(folder: string, count: number): Code {
     const lines = text.split("\n").length;
     if (text.length > lines * LINE_MEAN_MOST || seen.has(Bun.hash(text))) continue;
     seen.add(Bun.hash(text));
-    // Numbered folders keep files of one name apart.
+    // A numbered folder each: files may have the same name.
     const name = join(`part-${code.files}`, basename(path));
     mkdirSync(join(folder, `part-${code.files}`));
     writeFileSync(join(folder, name), text);

@@ -1,4 +1,4 @@
-/** What is measured, as it stands in the JSON. */
+/** Figures, as the JSON has them. */
 import type { Cost } from "../cost.ts";
 import type { AskedKinds } from "./ask.ts";
 import type { Adds } from "./ours.ts";
@@ -12,7 +12,7 @@ export interface Engine {
   ingest: Cost;
   /** Left out where `ingest` does it. */
   build?: Cost;
-  /** Bytes of all its files, and of what is there for words alone. */
+  /** Bytes of all its files, and of those for search by words only. */
   disk: number;
   index: number;
   asked: AskedKinds;

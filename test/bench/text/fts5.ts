@@ -6,14 +6,14 @@ import { cost } from "../cost.ts";
 import { anyWord } from "../fts5.ts";
 import { askKinds } from "./ask.ts";
 import type { Works } from "./job.ts";
-import type { Questions } from "./questions.ts";
+import type { Queries } from "./queries.ts";
 import { textsOf } from "./stored.ts";
 
-/** Texts between two looks at the input. */
+/** Texts that are read at a time. */
 const CALL = 1000;
 const TOP = 10;
 
-/** It indexes while it ingests. The second table keeps no text and tells what the index alone takes. */
+/** It indexes while it ingests. The second table keeps no text: its size is that of the index. */
 export const fts5: Works = {
   async ingest(job) {
     const [path, bare] = [join(job.dir, "fts5.db"), join(job.dir, "fts5-contentless.db")];
@@ -25,8 +25,8 @@ export const fts5: Works = {
   async ask(job) {
     const db = new Database(join(job.dir, "fts5.db"), { readonly: true });
     const best = db.prepare(`SELECT rowid FROM bench WHERE bench MATCH ? ORDER BY rank LIMIT ${TOP}`);
-    const questions = JSON.parse(readFileSync(job.questions, "utf8")) as Questions;
-    const answer = await askKinds(questions, async (question) => best.values(anyWord(question)));
+    const queries = JSON.parse(readFileSync(job.queries, "utf8")) as Queries;
+    const answer = await askKinds(queries, async (query) => best.values(anyWord(query)));
     db.close();
     return answer;
   },

@@ -38,7 +38,7 @@ test("an engine without a build of its own has a dash, and its ingest's memory",
   expect(figureLines(figures(1, [engine("peer", 1)])).length).toBe(13 + 12);
 });
 
-test("means of questions are judged, beside the fastest peer", () => {
+test("means of queries are judged, beside the fastest peer", () => {
   const lines = goals(figures(0.6, [engine("slow", 6), engine("fast", 1.2)]));
   expect(find(lines, "6 words")).toMatchObject({ met: false, against: "fast's 1.20 ms", ratio: 0.5 });
   expect(find(lines, "20 words").met).toBeUndefined();
@@ -51,7 +51,7 @@ test("bounds themselves are met", () => {
   expect(find(lines, "index built, less")).toMatchObject({ value: 100 });
   expect(find(lines, "durable add").met).toBe(false);
   expect(find(lines, "English text").met).toBe(true);
-  expect(find(lines, "a question of six words embedded").met).toBe(true);
+  expect(find(lines, "a query of six words embedded").met).toBe(true);
   expect(find(lines, "rows, beside the text, compacted").met).toBe(false);
   expect(find(lines, "rows of a repository").met).toBe(true);
 });

@@ -1,17 +1,17 @@
-/** Figures against what was asked for. */
+/** Figures against the goals. */
 import type { Line } from "../measure.ts";
 import type { Figures, Own } from "./figures.ts";
-import { KINDS, type Kind } from "./questions.ts";
+import { KINDS, type Kind } from "./queries.ts";
 
 const MB = 1e6;
-/** Kinds of questions that the goal is about. */
+/** Kinds of queries that the goal is about. */
 const JUDGED: readonly Kind[] = ["6 words", "6 by frequency"];
 
 /** All lines. */
 export function goals(figures: Figures): Line[] {
   const { bytes, own } = figures;
   return [
-    ...questionLines(figures),
+    ...queryLines(figures),
     ...indexLines(own, bytes),
     ...addLines(own),
     ...embeddingLines(own),
@@ -19,11 +19,11 @@ export function goals(figures: Figures): Line[] {
   ];
 }
 
-/** Means are judged: the dear questions are the ones with stop words, which a median leaves out. */
-function questionLines({ own, peers }: Figures): Line[] {
+/** Means are judged: the costly queries are those with stop words, which a median leaves out. */
+function queryLines({ own, peers }: Figures): Line[] {
   return KINDS.map((kind) => {
     const { mean, median } = own.asked[kind];
-    const what = `${kind}, any of them, CPU time of a question, mean (median ${median.toFixed(3)})`;
+    const what = `${kind}, any of them, CPU time of a query, mean (median ${median.toFixed(3)})`;
     const rival = peers
       .map(({ name, asked }) => ({ name, value: asked[kind].mean }))
       .sort((a, b) => a.value - b.value)[0];
@@ -53,10 +53,10 @@ function indexLines({ ingest, build, compact, index, terms }: Own, bytes: number
 }
 
 function addLines({ adds }: Own): Line[] {
-  const what = `a durable add beside an index (${adds.indexed.toFixed(2)} ms) to one without (${adds.plain.toFixed(2)} ms)`;
+  const what = `durable add with index (${adds.indexed.toFixed(2)} ms) to one without (${adds.plain.toFixed(2)} ms)`;
   return [
     atMost({ what, value: adds.ratio, unit: "times" }, 1.5),
-    { what: `the first question after an add (the next: ${adds.second.toFixed(3)} ms)`, value: adds.first, unit: "ms" },
+    { what: `the first query after an add (the next: ${adds.second.toFixed(3)} ms)`, value: adds.first, unit: "ms" },
   ];
 }
 
@@ -64,7 +64,7 @@ function embeddingLines({ embedding }: Own): Line[] {
   const english = `English text embedded, a second of CPU (${(embedding.bytes / MB).toFixed(1)} MB)`;
   return [
     atLeast({ what: english, value: embedding.rate / MB, unit: "MB/s" }, 60),
-    atMost({ what: "a question of six words embedded, CPU time", value: embedding.query * 1e6, unit: "us" }, 50),
+    atMost({ what: "a query of six words embedded, CPU time", value: embedding.query * 1e6, unit: "us" }, 50),
     atLeast({ what: "code embedded, a minute of CPU", value: embedding.lines / 1e6, unit: "million lines" }, 1),
   ];
 }

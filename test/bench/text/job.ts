@@ -1,4 +1,4 @@
-/** Work that has a process of its own, so that its CPU time and memory are counted alone. */
+/** Work in a process of its own, so that its CPU time and memory are measured alone. */
 
 /** Milliseconds until a process counts as hung. */
 const PATIENCE = 3_600_000;
@@ -13,8 +13,8 @@ export interface Job {
   passages: string;
   english: string;
   chunks: string;
-  /** A JSON file of `Questions`. */
-  questions: string;
+  /** A JSON file of `Queries`. */
+  queries: string;
   /** A folder of code, and its lines. */
   code: string;
   codeLines: number;
@@ -32,7 +32,7 @@ export async function carryOut(works: Works): Promise<void> {
   process.stdout.write(JSON.stringify(answer ?? null), () => process.exit(0));
 }
 
-/** Runs a job in a new process. @throws Error with what the process said last */
+/** Runs a job in a new process. @throws Error with the last output of the process */
 export async function inProcess<T>(command: readonly string[], job: Job, env: Record<string, string> = {}): Promise<T> {
   const child = Bun.spawn([...command, JSON.stringify(job)], {
     env: { ...process.env, ...env },

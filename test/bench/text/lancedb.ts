@@ -1,16 +1,16 @@
-/** LanceDB's full-text index as it comes. */
+/** LanceDB's full-text index with its defaults. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { cost } from "../cost.ts";
 import { askKinds } from "./ask.ts";
 import type { Job, Works } from "./job.ts";
-import type { Questions } from "./questions.ts";
+import type { Queries } from "./queries.ts";
 import { bytesBelow } from "./sizes.ts";
 import { textsOf } from "./stored.ts";
 
 interface Query {
-  fullTextSearch(question: string, options: { columns: string[] }): Query;
+  fullTextSearch(query: string, options: { columns: string[] }): Query;
   select(columns: string[]): Query;
   limit(count: number): Query;
   toArrow(): Promise<{ numRows: number }>;
@@ -55,11 +55,11 @@ export const lancedb: Works = {
 
   async ask(job) {
     const table = await (await connect(job)).database.openTable(NAME);
-    const questions = JSON.parse(readFileSync(job.questions, "utf8")) as Questions;
-    return askKinds(questions, (question) =>
+    const queries = JSON.parse(readFileSync(job.queries, "utf8")) as Queries;
+    return askKinds(queries, (query) =>
       table
         .query()
-        .fullTextSearch(question, { columns: ["text"] })
+        .fullTextSearch(query, { columns: ["text"] })
         .select(["id", "_score"])
         .limit(TOP)
         .toArrow(),

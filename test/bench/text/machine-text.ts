@@ -1,16 +1,16 @@
-/** Text of this machine, cut into passages: what a benchmark of words needs and no project should have to ship. */
+/** Text files of this machine, cut into passages, so that no text has to be shipped for the benchmark. */
 import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { random } from "../texts.ts";
 
-/** Where there is text on most machines, and what this checkout has installed. */
+/** Folders with text on most machines, and this checkout's installed packages. */
 export const ROOTS = ["/usr/share", "/usr/lib", join(import.meta.dir, "../../../node_modules")];
 
-/** Bytes of a passage: the first line end behind so many ends it. */
+/** Bytes of a passage: the first line end after so many ends it. */
 const PASSAGE = 1285;
 /** A shorter rest of a file is left out. */
 const REST = 600;
-/** Of one file no more is taken, so that none is a large part of all. */
+/** Most bytes of one file, so that none is a large part of all. */
 const FILE_MOST = 512 * 1024;
 /** Lines longer than this are data or minified code. */
 const LINE_MOST = 1000;
@@ -58,7 +58,7 @@ export function readableText(path: string): string | undefined {
       const whole = head < 4096 ? head : head + readSync(file, bytes, head, FILE_MOST - head, head);
       const part = bytes.subarray(0, whole);
       if (part.includes(0)) return undefined;
-      // A character that is cut at the end is no mistake of the file.
+      // A character cut at the end does not make the file invalid.
       return new TextDecoder("utf-8", { fatal: true }).decode(part, { stream: true });
     } finally {
       closeSync(file);
@@ -83,7 +83,7 @@ export function passagesOf(text: string): string[] {
   return found.filter(isText);
 }
 
-/** Whether it is mostly words: tables of numbers and encoded bytes are not. */
+/** Whether a passage is mostly words, unlike tables of numbers and encoded bytes. */
 function isText(passage: string): boolean {
   let letters = 0;
   let blanks = 0;

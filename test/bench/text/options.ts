@@ -1,7 +1,7 @@
-/** What stands behind `npm run bench -- text`. */
+/** Options of `npm run bench -- text`. */
 import { type Asked, peersOf, wholeNumber } from "../options.ts";
 
-/** What it may be measured beside. */
+/** Names of the peers. */
 export const TEXT_PEERS = ["fts5", "lancedb"] as const;
 
 /** How to run. */
@@ -9,9 +9,9 @@ export interface TextOptions {
   peers: string[];
   /** Passages at most. */
   passages: number;
-  /** Where the figures go as JSON. */
+  /** JSON file of the figures. */
   json?: string | undefined;
-  /** Whether every figure is to be a line. */
+  /** Whether every figure is printed as a line. */
   isJson: boolean;
 }
 
@@ -20,7 +20,7 @@ export const TEXT_OPTIONS = ["--peers", "--passages", "--json"] as const;
 
 const PASSAGES = 100_000;
 
-/** @throws Error with a sentence for the person who typed */
+/** @throws Error with a sentence for the user */
 export function textOptions({ given, isJson }: Pick<Asked, "given" | "isJson">): TextOptions {
   const peers = peersOf(given, TEXT_PEERS) ?? [...TEXT_PEERS];
   const passages = wholeNumber(given, "--passages", 1000) ?? PASSAGES;

@@ -5,7 +5,7 @@ import { openBuiltNative } from "../../native.ts";
 import { secondsSince } from "../cost.ts";
 import { median } from "../measure.ts";
 import type { Job } from "./job.ts";
-import type { Questions } from "./questions.ts";
+import type { Queries } from "./queries.ts";
 import { textsOf } from "./stored.ts";
 
 /** Bytes and lines are those of the texts, seconds those of the CPU. */
@@ -13,7 +13,7 @@ export interface Embedding {
   /** English text, bytes a second. */
   rate: number;
   bytes: number;
-  /** A question of six words, in seconds. */
+  /** A query of six words, in seconds. */
   query: number;
   /** Lines of code a minute. */
   lines: number;
@@ -32,16 +32,16 @@ export async function embedding(job: Job): Promise<Embedding> {
     });
   const english = [...textsOf(job.english, CALL)];
   const bytes = english.flat().reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  const questions = (JSON.parse(readFileSync(job.questions, "utf8")) as Questions)["6 words"];
+  const queries = (JSON.parse(readFileSync(job.queries, "utf8")) as Queries)["6 words"];
   const asked = await medianSeconds(async () => {
     for (let round = 0; round < QUERY_ROUNDS; round++) {
-      for (const question of questions) await embedder.embedQueries([question]);
+      for (const query of queries) await embedder.embedQueries([query]);
     }
   });
   return {
     rate: bytes / (await seconds(english)),
     bytes,
-    query: asked / questions.length / QUERY_ROUNDS,
+    query: asked / queries.length / QUERY_ROUNDS,
     lines: (job.codeLines / (await seconds([...textsOf(job.chunks, CALL)]))) * 60,
   };
 }

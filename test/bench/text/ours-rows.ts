@@ -1,4 +1,4 @@
-/** What a row takes on disk beside its text: chunks of code as texts of a collection, and the same code as a repository. */
+/** Bytes of a row on disk beside its text: chunks of code as texts of a collection, and as an indexed repository. */
 import { join } from "node:path";
 import { TestMemory } from "../../fixture.ts";
 import type { Job } from "./job.ts";

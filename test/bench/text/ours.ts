@@ -1,4 +1,4 @@
-/** This project's lexical search, its texts put and asked as the tools do it. */
+/** This project's lexical search, its texts added and searched as the tools do it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Collection } from "../../../src/store/collection.ts";
@@ -11,10 +11,10 @@ import { cost } from "../cost.ts";
 import { median, timed } from "../measure.ts";
 import { askKinds } from "./ask.ts";
 import type { Job, Works } from "./job.ts";
-import type { Questions } from "./questions.ts";
+import type { Queries } from "./queries.ts";
 import { textsOf } from "./stored.ts";
 
-/** Folders of the two stores below a job's own: one gets an index, the other is its copy from before. */
+/** Folders of the two stores below the job's: one gets an index, the other is a copy made before. */
 export const INDEXED = "indexed";
 export const PLAIN = "plain";
 export const COLLECTION = "bench";
@@ -22,7 +22,7 @@ export const COLLECTION = "bench";
 /** Texts of a call. */
 const CALL = 1000;
 const TOP = 10;
-/** Pairs of adds, and adds that a question follows. */
+/** Pairs of adds, and adds that a query follows. */
 const PAIRS = 60;
 const FOLLOWED = 20;
 
@@ -32,7 +32,7 @@ export interface Adds {
   plain: number;
   /** The median of `indexed` by `plain`, pair by pair. */
   ratio: number;
-  /** The first question after an add, and the next one. */
+  /** The first query after an add, and the next one. */
   first: number;
   second: number;
 }
@@ -69,7 +69,7 @@ export const ours: Works = {
   async ask(job) {
     const { store } = await open(job);
     const collection = store.open(COLLECTION);
-    const answer = await askKinds(questionsOf(job), (question) => collection.searchLexical(question, { topK: TOP }));
+    const answer = await askKinds(queriesOf(job), (query) => collection.searchLexical(query, { topK: TOP }));
     await store.close();
     return answer;
   },
@@ -80,20 +80,20 @@ export const ours: Works = {
     const [indexed, plain] = [store.open(COLLECTION), plainStore.open(COLLECTION)];
     const [texts = []] = textsOf(job.passages, PAIRS + FOLLOWED);
     const times = { indexed: [] as number[], plain: [] as number[], first: [] as number[], second: [] as number[] };
-    // What was written before, gigabytes, would be waited for with the first adds.
+    // Else the first adds would wait for the gigabytes written before.
     Bun.spawnSync(["sync"]);
     for (let pair = 0; pair < PAIRS; pair++) {
       const text = [texts[pair]!];
-      // Who goes first changes, since the disk is slower right behind a sync.
+      // They take turns at going first, since the disk is slower right after a sync.
       const order = [["indexed", indexed] as const, ["plain", plain] as const];
       for (const [key, collection] of pair % 2 ? order.reverse() : order) {
         times[key].push(await timed(() => add(collection, embedder, text)));
       }
     }
-    const questions = questionsOf(job)["6 words"];
+    const queries = queriesOf(job)["6 words"];
     for (let round = 0; round < FOLLOWED; round++) {
       await add(indexed, embedder, [texts[PAIRS + round]!]);
-      const ask = () => indexed.searchLexical(questions[round]!, { topK: TOP });
+      const ask = () => indexed.searchLexical(queries[round]!, { topK: TOP });
       times.first.push(await timed(ask));
       times.second.push(await timed(ask));
     }
@@ -117,6 +117,6 @@ function add(collection: Collection, embedder: MultigramEmbedder, texts: string[
   return putTexts(collection, embedder, "add", { texts, ids: idsOrNew(undefined, texts.length) }, {});
 }
 
-function questionsOf(job: Job): Questions {
-  return JSON.parse(readFileSync(job.questions, "utf8"));
+function queriesOf(job: Job): Queries {
+  return JSON.parse(readFileSync(job.queries, "utf8"));
 }

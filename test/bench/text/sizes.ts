@@ -14,7 +14,7 @@ export function bytesBelow(dir: string): number {
     .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
 }
 
-/** What of a collection's folder is there for words: the index, and the rows' terms that it is built from. */
+/** Bytes of a collection's folder for search by words: the index, and the rows' terms that it is built from. */
 export function lexicalBytes(dir: string): { index: number; terms: number } {
   const files = readdirSync(dir).filter((name) => name.endsWith(".slab"));
   const of = (kind: string) => files.filter((name) => name.startsWith(kind)).map((name) => join(dir, name));

@@ -1,10 +1,10 @@
 /** Texts in a file, for processes that read them. Runs under Node.js and Bun. */
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 
-/** A byte that no text has stands behind each. */
+/** Ends each text; no text contains it. */
 const END = "\0";
 
-/** Writes texts one after another; answers how many and their bytes. */
+/** Writes texts one after another; returns their count and bytes. */
 export function writeTexts(path: string, texts: Iterable<string>): { count: number; bytes: number } {
   const file = openSync(path, "w");
   let count = 0;

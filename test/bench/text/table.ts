@@ -3,7 +3,7 @@ import { columns } from "../columns.ts";
 import type { Cost } from "../cost.ts";
 import type { Line } from "../measure.ts";
 import type { Engine, Figures } from "./figures.ts";
-import { KINDS } from "./questions.ts";
+import { KINDS } from "./queries.ts";
 
 const MB = 1e6;
 const HEAD = ["", "ingest MB/s", "build MB/s", "peak MB", "disk MB", "index %", ...KINDS.map((kind) => `${kind} ms`)];
@@ -14,7 +14,7 @@ export function table(figures: Figures): string[] {
   return [
     `${passages} passages, ${(bytes / MB).toFixed(1)} MB`,
     ...columns([HEAD, ...[own, ...peers].map((engine) => cells(engine, bytes))]),
-    "MB of text a second of CPU; peak memory of the build, or of an ingest that indexes; CPU time a question: mean (median)",
+    "MB of text per CPU second; peak memory of the build, or of an indexing ingest; CPU time of a query: mean (median)",
   ];
 }
 

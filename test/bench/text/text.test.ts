@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { openStore, scratchDir } from "../../fixture.ts";
 import { filesBelow, isEnglish, machinePassages, passagesOf, shuffled } from "./machine-text.ts";
 import { textOptions } from "./options.ts";
-import { KINDS, questionsAbout } from "./questions.ts";
+import { KINDS, queriesAbout } from "./queries.ts";
 import { bytesBelow, lexicalBytes } from "./sizes.ts";
 import { textsOf, writeTexts } from "./stored.ts";
 
@@ -19,7 +19,7 @@ test("passages end at line ends, and numbers are no text", () => {
   expect(passagesOf(LINE.repeat(3))).toEqual([]);
 });
 
-test("files are taken in an order that a seed decides; binary ones, links and repeated passages are not", () => {
+test("files are taken in an order that depends on a seed; binary ones, links and repeated passages are not", () => {
   const dir = scratchDir();
   mkdirSync(join(dir, "b"));
   const text = (word: string) => `${word} ${LINE}`.repeat(30);
@@ -43,7 +43,7 @@ test("files are taken in an order that a seed decides; binary ones, links and re
   expect(shuffled([1, 2, 3, 4, 5], 1)).not.toEqual(shuffled([1, 2, 3, 4, 5], 2));
 });
 
-test("English prose is told by its commonest words", () => {
+test("English prose is recognised by its commonest words", () => {
   expect(isEnglish("It is the end of the story and of all that was in it.")).toBe(true);
   expect(isEnglish("Das Ende der Geschichte und von allem, was darin war.")).toBe(false);
 });
@@ -54,14 +54,14 @@ test("texts come back from their file in batches", () => {
   expect([...textsOf(path, 2)]).toEqual([["a", "größer"], [""]]);
 });
 
-test("questions are runs of words, the same every time", () => {
+test("queries are runs of words, the same every time", () => {
   const passage = Array.from({ length: 40 }, (_, i) => `w${i}`).join(" ");
-  const questions = questionsAbout([passage, "short one"], 5);
-  expect(questions).toEqual(questionsAbout([passage, "short one"], 5));
-  expect(KINDS.map((kind) => questions[kind].length)).toEqual([5, 5, 5, 5]);
-  for (const question of questions["20 words"]) expect(passage).toContain(question);
-  for (const question of questions["6 by frequency"]) expect(question.split(" ")).toHaveLength(6);
-  expect(() => questionsAbout(["short one"], 1)).toThrow("fewer than 6 words");
+  const queries = queriesAbout([passage, "short one"], 5);
+  expect(queries).toEqual(queriesAbout([passage, "short one"], 5));
+  expect(KINDS.map((kind) => queries[kind].length)).toEqual([5, 5, 5, 5]);
+  for (const query of queries["20 words"]) expect(passage).toContain(query);
+  for (const query of queries["6 by frequency"]) expect(query.split(" ")).toHaveLength(6);
+  expect(() => queriesAbout(["short one"], 1)).toThrow("fewer than 6 words");
 });
 
 test("the index and the terms are found in a collection's files", async () => {
@@ -81,7 +81,7 @@ test("the index and the terms are found in a collection's files", async () => {
   await store.close();
 });
 
-test("options of text have defaults, and are judged", () => {
+test("options of text have defaults, and are checked", () => {
   const read = (...options: [string, string][]) => textOptions({ given: new Map(options), isJson: false });
   expect(read()).toEqual({ peers: ["fts5", "lancedb"], passages: 100_000, isJson: false });
   expect(read(["--peers", "fts5"], ["--passages", "2000"])).toMatchObject({ peers: ["fts5"], passages: 2000 });

@@ -15,8 +15,8 @@ import { loadSet } from "./sets.ts";
 import { table } from "./table.ts";
 
 /**
- * Measures all sets. What cannot be had, a peer or a set, is a sentence in the output and the rest goes on. A set that was named and cannot
- * be read, and one that cannot be measured, make the process end with 1.
+ * Measures all sets. A peer or a set that is not available is noted in the output and skipped. A set that was named
+ * and cannot be read, and one that cannot be measured, make the process exit with 1.
  */
 export async function benchVectors(options: VectorOptions): Promise<Line[]> {
   const notes: string[] = [];
@@ -69,7 +69,7 @@ export async function benchVectors(options: VectorOptions): Promise<Line[]> {
   return lines;
 }
 
-/** undefined where `work` fails, after `failed` was told why. */
+/** undefined where `work` fails, after `failed` was called with the reason. */
 function attempt<T>(work: () => T, failed: (reason: string) => void): T | undefined {
   try {
     return work();

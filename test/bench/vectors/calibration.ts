@@ -1,4 +1,4 @@
-/** Whether an index finds the share of answers that is asked for, on questions it never saw, over data of many shapes. */
+/** Whether an index reaches its target recall on queries that it was not calibrated on, over data of many shapes. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,17 +11,17 @@ import { recall } from "./truth.ts";
 
 const SETS = 20;
 const ROWS = 20_000;
-const QUESTIONS = 1000;
+const QUERIES = 1000;
 const FLOORS = [0.9, 0.95, 0.98];
-/** How far below its floor a measured recall may be: 1,000 questions measure it no more precisely. */
+/** How far below its floor a measured recall may be: 1,000 queries measure it no more precisely. */
 const SLACK = 0.005;
 const DIMS = [64, 96, 128, 192, 256];
 const CLUSTERS = [0, 10, 100, 1000, 5000];
 const SPREADS = [0.3, 0.6, 1, 1.5];
 
 /**
- * How rows are spread over partitions, all of which a question asks: at random, each having some of every cluster, or each partition those
- * nearest to one of its rows.
+ * How rows are spread over partitions, all of which a query reads: at random, each having some of every cluster, or
+ * each partition those nearest to one of its rows.
  */
 const SPREADS_OVER = ["one partition", "5 at random", "20 at random", "20 by nearness"] as const;
 type SpreadOver = (typeof SPREADS_OVER)[number];
@@ -74,10 +74,10 @@ export async function benchCalibration(): Promise<Line[]> {
   }));
 }
 
-/** Recall at each floor, of questions without a filter. */
+/** Recall at each floor, of queries without a filter. */
 async function recalls(shape: Shape, how: SpreadOver): Promise<number[]> {
   const { rows, dim } = shape;
-  const { data, queries } = clustered(shape, QUESTIONS);
+  const { data, queries } = clustered(shape, QUERIES);
   const dir = mkdtempSync(join(tmpdir(), "svc-bench-calibration-"));
   const store = new LocalStore(dir, await openBuiltNative(), "bench");
   try {

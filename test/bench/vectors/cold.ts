@@ -1,4 +1,4 @@
-/** Spawn to the first answer: a new process opens what was saved and asks one question. The files are in the page cache for everybody. */
+/** Spawn to the first answer: a new process opens what was saved and runs one query. Files are in the page cache. */
 import { join } from "node:path";
 import { buildInfo } from "../../../src/build-info.ts";
 import { signedInHome } from "../home.ts";
@@ -11,7 +11,7 @@ import type { Job } from "./protocol.ts";
 const RUNS = 7;
 /** Milliseconds until a process counts as hung. */
 const PATIENCE = 60_000;
-/** What every Bun process takes. */
+/** Arguments of a bare Bun process. */
 const BARE = ["-e", 'process.stdout.write("answer 0\\nresident 1\\n")'];
 
 interface Starter {
@@ -26,8 +26,8 @@ interface Starter {
 }
 
 /**
- * Fills in `cold` of those that did not fail before, and `coldExact` of ours; they take turns. A peer under Node.js is started under Bun too,
- * and the faster start counts: the runtime's own start is a large part of it.
+ * Fills in `cold` of those that did not fail before, and `coldExact` of ours; they take turns. A peer under Node.js
+ * is started under Bun too, and the faster start counts: the runtime's own start is a large part of it.
  *
  * @returns milliseconds of a bare Bun process
  */
@@ -93,7 +93,7 @@ function compile(source: string, program: string): void {
   ];
   const built = Bun.spawnSync([process.execPath, "build", source, ...flags, `--outfile=${program}`]);
   if (!built.success)
-    throw new Error(`the program that asks first was not compiled: ${built.stderr.toString().trim()}`);
+    throw new Error(`the program with the first query was not compiled: ${built.stderr.toString().trim()}`);
 }
 
 async function once({ command, env }: Starter): Promise<Cold> {

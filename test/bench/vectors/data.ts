@@ -1,18 +1,18 @@
-/** Made vectors: clustered, of unit length, the same for the same seed on every machine. */
+/** Synthetic vectors: clustered, of unit length, the same for the same seed on every machine. */
 import { random } from "../texts.ts";
 
-/** What a made data set looks like. */
+/** The parameters of a synthetic data set. */
 export interface Shape {
   rows: number;
   dim: number;
-  /** Directions that the rows gather around; 0: rows of no structure at all. */
+  /** Number of clusters; 0: rows without structure. */
   clusters: number;
-  /** Length of a row's part that is its own, beside its centre's length 1. */
+  /** Length of a row's noise, beside its centre's length 1. */
   spread: number;
   seed: number;
 }
 
-/** Rows, and questions from the same mixture that are no rows. */
+/** Rows, and queries from the same mixture that are not among them. */
 export interface Made {
   data: Float32Array;
   queries: Float32Array;
@@ -40,8 +40,8 @@ export function gaussians(seed: number): () => number {
   };
 }
 
-/** Each row is a centre of unit length and `spread` of noise, scaled to unit length; `questions` rows more come from another seed. */
-export function clustered(shape: Shape, questions: number): Made {
+/** Each row is a unit centre and `spread` of noise, scaled to unit length; the queries come from another seed. */
+export function clustered(shape: Shape, queryCount: number): Made {
   const { rows, dim, clusters, seed } = shape;
   const centres = new Float32Array(clusters * dim);
   const next = gaussians(seed);
@@ -49,7 +49,7 @@ export function clustered(shape: Shape, questions: number): Made {
   normalise(centres, dim);
   return {
     data: around(centres, shape, rows, seed + 1),
-    queries: around(centres, shape, questions, seed + 2),
+    queries: around(centres, shape, queryCount, seed + 2),
   };
 }
 

@@ -1,7 +1,7 @@
-/** What is measured of a data set, as it stands in the JSON. */
+/** Figures of a data set, as the JSON has them. */
 import type { Cost } from "../cost.ts";
 
-/** Cost of a question, in microseconds, and the share of right answers. */
+/** Cost of a query, in microseconds, and the share of right answers. */
 export interface Asked {
   /** CPU time, all threads of the process together. */
   cpu: number;
@@ -20,7 +20,7 @@ export interface Cold {
   resident: number;
 }
 
-/** One contender on one data set. What it cannot do, or did not come to, is not there. */
+/** One contender on one data set. What it cannot do, or did not get to, is left out. */
 export interface Figures {
   name: string;
   runtime?: string;
@@ -29,17 +29,17 @@ export interface Figures {
   ingest?: Cost;
   /** The approximate index, where that is not part of `ingest`. */
   index?: Cost;
-  /** One question at a time. */
+  /** One query at a time. */
   exact?: Asked;
   /** Many in one call, on one thread. */
   exactBatch?: Asked;
-  /** Wall throughput of exact questions on two threads divided by one's, in batches. */
+  /** Wall throughput of exact queries on two threads divided by one's, in batches. */
   twoThreads?: number;
   /** By the per cent of rows that match. */
   filtered: Record<string, Asked>;
   curve: Point[];
   cold?: Cold;
-  /** The same with an exact question. */
+  /** The same with an exact query. */
   coldExact?: Cold;
   /** Run from source under Bun, which transpiles it first. */
   coldSource?: Cold;
@@ -56,7 +56,7 @@ export interface Bare {
   spawn: number;
 }
 
-/** A data set with all who were asked. */
+/** A data set with all contenders. */
 export interface SetFigures {
   name: string;
   rows: number;
@@ -66,7 +66,7 @@ export interface SetFigures {
   contenders: Figures[];
 }
 
-/** Questions a CPU second: what one thread answers. */
+/** Queries a CPU second: what one thread answers. */
 export const rate = (asked: { cpu: number }) => 1e6 / asked.cpu;
 
 /** CPU and wall seconds until a contender answers approximately. */
@@ -75,8 +75,8 @@ export function building({ index, ingest }: Figures): Cost | undefined {
 }
 
 /**
- * The rate at a recall: of all points with at least that, the fastest; or, where that is faster, on the line between two neighbouring points
- * around it. undefined where no point has it.
+ * The rate at a recall: that of the fastest point with at least this recall or, where it is higher, interpolated
+ * between two neighbouring points around it. undefined where no point reaches the recall.
  */
 export function rateAt(curve: readonly Point[], recall: number): number | undefined {
   const there = curve.filter((point) => point.recall >= recall);

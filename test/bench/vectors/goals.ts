@@ -1,11 +1,11 @@
-/** Figures against what was asked for. A goal that needs peers is judged where they ran. */
+/** Figures against the goals. A goal that needs peers is judged where they ran. */
 import type { Line } from "../measure.ts";
 import { type Asked, building, type Figures, rate, rateAt, type SetFigures } from "./figures.ts";
 
 const RECALL = 0.98;
-/** Of filtered answers a peer has to have found this share to be compared: below it, it answered another question. */
+/** Least recall of a peer's filtered answers for it to be compared. */
 const FILTERED_RECALL = 0.9;
-/** The same of exact answers: engines round differently, but not more than this. */
+/** Least recall of exact answers: engines round differently, but not more than this. */
 const EXACT_RECALL = 0.99;
 const MB = 1e6;
 const GB = 1e9;
@@ -84,7 +84,7 @@ function exactLines(set: SetFigures, own: Figures, peers: Figures[]): Line[] {
     { how: "in batches", cpu: own.exactBatch?.cpu, rival: least(peers, fastest) },
   ].flatMap(({ how, cpu, rival }) => {
     if (cpu === undefined) return [];
-    const line = { what: `exact top-10 ${how}, CPU time a question`, value: cpu, unit: "us" };
+    const line = { what: `exact top-10 ${how}, CPU time a query`, value: cpu, unit: "us" };
     const effect = bytesOf(set) / (cpu / 1e6);
     return [
       compared(line, rival, { most: 1 / 7 }),
@@ -103,7 +103,7 @@ function exactLines(set: SetFigures, own: Figures, peers: Figures[]): Line[] {
 
 function graphLines(own: Figures, peers: Figures[]): Line[] {
   const reached = own.curve.filter((point) => point.recall >= RECALL);
-  const what = `IVF, questions a CPU second at recall@10 of ${RECALL} or more on unseen questions`;
+  const what = `IVF, queries a CPU second at recall@10 of ${RECALL} or more on unseen queries`;
   if (reached.length === 0) {
     const best = Math.max(0, ...own.curve.map((point) => point.recall));
     return [{ what, value: best, unit: "recall", goal: `recall of ${RECALL}`, met: false }];
@@ -139,7 +139,7 @@ const invert = (value: number | undefined) => (value === undefined ? undefined :
 
 function filteredLines(own: Figures, peers: Figures[]): Line[] {
   return Object.entries(own.filtered).flatMap(([percent, asked]) => {
-    const what = `exact questions a CPU second, filtered to ${percent} %`;
+    const what = `exact queries a CPU second, filtered to ${percent} %`;
     const able = (peer: Figures): Asked | undefined => {
       const theirs = peer.filtered[percent];
       return theirs && theirs.recall >= FILTERED_RECALL ? theirs : undefined;
@@ -159,14 +159,14 @@ function filteredLines(own: Figures, peers: Figures[]): Line[] {
   });
 }
 
-/** The goal is one of 100,000 x 384; of other sizes the figures are shown: a small collection is nothing beside the runtime itself. */
+/** The goal is for 100,000 x 384. Other sizes are only shown: a small collection measures the runtime's start. */
 function coldLines(set: SetFigures, own: Figures, peers: Figures[]): Line[] {
   const asked = set.dim === 384 && set.rows >= 100_000;
   const half = bytesOf(set) / 2;
   const rival = least(peers, (peer) => peer.cold?.ms);
   return [
     { cold: own.cold, how: "the default recall, compiled" },
-    { cold: own.coldExact, how: "an exact question, compiled" },
+    { cold: own.coldExact, how: "an exact query, compiled" },
     { cold: own.coldSource, how: "the default recall, from source" },
   ].flatMap(({ cold, how }) => {
     if (!cold) return [];
@@ -192,11 +192,11 @@ function ingestLines(set: SetFigures): Line[] {
   return set.contenders.flatMap((contender) => {
     const { ingest, index, name } = contender;
     if (!ingest) return [];
-    const mb = bytesOf(set) / MB / ingest.wall;
+    const [mb, peak] = [bytesOf(set) / MB / ingest.wall, ingest.memory / MB];
     const graph = !index && contender.curve.length > 0 ? ", its index with them" : "";
     return [
       {
-        what: `${name}: rows added and saved${graph} (${mb.toFixed(1)} MB/s, peak memory ${(ingest.memory / MB).toFixed(0)} MB above the input)`,
+        what: `${name}: rows added and saved${graph} (${mb.toFixed(1)} MB/s, ${peak.toFixed(0)} MB above the input)`,
         value: set.rows / ingest.wall,
         unit: "rows/s",
       },

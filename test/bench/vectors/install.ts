@@ -1,4 +1,4 @@
-/** Peers' packages, in a cache of their own: the project's dependencies know nothing of them. */
+/** Peers' packages, in a cache of their own, apart from the project's dependencies. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -11,9 +11,9 @@ export function packagesOf(name: string): string {
 }
 
 /**
- * Installs a peer in the versions that are pinned, unless it is there; answers its folder.
+ * Installs a peer in its pinned versions, unless it is installed; returns its folder.
  *
- * @throws Error with what npm said last
+ * @throws Error with npm's last output
  */
 export function install(name: string): string {
   const { packages } = PEERS[name]!;

@@ -4,7 +4,7 @@ import { vectorOptions } from "./options.ts";
 import { SETS } from "./sets.ts";
 import { recall, scanned } from "./truth.ts";
 
-// Four rows on a line of angles; the question looks along the first.
+// Four rows at growing angles from the query, which is the first of them.
 const judged = {
   dim: 2,
   data: Float32Array.of(1, 0, 0.8, 0.6, 0.6, 0.8, 0.8, 0.6),
@@ -16,7 +16,7 @@ test("a plain scan ranks by inner product among the rows that match", () => {
   expect(scanned(judged, 0, 2, (row) => row > 1)).toEqual([3, 2]);
 });
 
-test("recall counts a row that scores as the last right one, once, and none beside the filter", () => {
+test("recall counts a row that scores as the last right one, once, and none that the filter excludes", () => {
   expect(recall(judged, [[0, 1]], [[0, 3]])).toBe(1);
   expect(recall(judged, [[0, 1]], [[0, 0]])).toBe(0.5);
   expect(recall(judged, [[0, 1]], [[0, 2]])).toBe(0.5);
@@ -24,7 +24,7 @@ test("recall counts a row that scores as the last right one, once, and none besi
   expect(recall(judged, [[]], [[]])).toBe(1);
 });
 
-test("the rate at a recall is read between two points, and never where no point reaches it", () => {
+test("the rate at a recall is interpolated between two points, and undefined where no point reaches it", () => {
   const point = (setting: number, share: number, cpu: number) => ({ setting, recall: share, cpu, wall: cpu });
   const curve = [point(1, 0.9, 100), point(2, 1, 400)];
   expect(rateAt(curve, 0.95)).toBeCloseTo(5000);
@@ -32,7 +32,7 @@ test("the rate at a recall is read between two points, and never where no point 
   expect(rateAt(curve.slice(0, 1), 0.95)).toBeUndefined();
 });
 
-test("options of vectors have defaults, and are judged", () => {
+test("options of vectors have defaults, and are checked", () => {
   const read = (...options: [string, string][]) => vectorOptions(new Map(options));
   expect(read()).toMatchObject({ peers: [], data: SETS, isNamed: false, rows: undefined, json: undefined });
   expect(read(["--peers", "usearch,zvec"], ["--rows", "2000"])).toMatchObject({

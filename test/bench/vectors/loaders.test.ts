@@ -60,7 +60,7 @@ test("idx images become rows", () => {
   expect(() => readIdx(Uint8Array.of(1, 0, 8, 3))).toThrow("not an idx file");
 });
 
-test("the ending says how a file is read", () => {
+test("a file's extension selects its reader", () => {
   const dir = scratchDir();
   writeFileSync(join(dir, "a.f32"), bytesOf(Float32Array.from(NUMBERS)));
   writeFileSync(join(dir, "a.fvecs"), fvecs([NUMBERS]));
@@ -70,7 +70,7 @@ test("the ending says how a file is read", () => {
   expect(() => readMatrix(join(dir, "a.txt"))).toThrow("only .f32, .fvecs and .npy files are read");
 });
 
-test("a file that is missing or holds a number that is not finite is named in a sentence", () => {
+test("the error for a missing file or a number that is not finite names the file", () => {
   const dir = scratchDir();
   expect(() => readMatrix(join(dir, "none.fvecs"))).toThrow(`${join(dir, "none.fvecs")}: it cannot be read (ENOENT)`);
   const path = join(dir, "nan.fvecs");
@@ -78,7 +78,7 @@ test("a file that is missing or holds a number that is not finite is named in a 
   expect(() => readMatrix(path)).toThrow(`${path}: row 1 holds NaN`);
 });
 
-test("made vectors have unit length, repeat with their seed, and questions are no rows", () => {
+test("made vectors have unit length, repeat with their seed, and no query is a row", () => {
   const shape = { rows: 50, dim: 8, clusters: 5, spread: 0.4, seed: 3 };
   const { data, queries } = clustered(shape, 4);
   expect(clustered(shape, 4).data).toEqual(data);

@@ -22,7 +22,7 @@ export function readFvecs(bytes: Uint8Array): Matrix {
   const dim = bytes.length >= 4 ? view.getInt32(0, true) : 0;
   const stride = 4 + dim * 4;
   if (!(dim > 0) || bytes.length % stride !== 0) {
-    throw new Error(`${bytes.length} bytes are no rows of ${dim} floats behind their length`);
+    throw new Error(`${bytes.length} bytes are no rows of ${dim} floats after their length`);
   }
   const rows = bytes.length / stride;
   const data = new Float32Array(rows * dim);
@@ -70,7 +70,7 @@ export function readIdx(bytes: Uint8Array): Matrix {
   return { dim, data: Float32Array.from(body) };
 }
 
-/** Reads by the file's ending: `.fvecs`, `.npy`, `.f32:DIM`. @throws Error with a sentence that begins with the file */
+/** Reads by the file's extension: `.fvecs`, `.npy`, `.f32:DIM`. @throws Error that begins with the file */
 export function readMatrix(name: string): Matrix {
   const [, path = name, dim] = name.match(/^(.*\.f32):(\d+)$/) ?? [];
   const read = READERS[extname(path)];

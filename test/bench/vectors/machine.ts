@@ -2,7 +2,7 @@
 import { CFunction, type Pointer, ptr, read } from "bun:ffi";
 import { openBuiltNative } from "../../native.ts";
 
-/** `dot_f32` is the first function of the kernel's table, behind two 32-bit numbers (ffi/ame_kernel/ame_kernel.h). */
+/** `dot_f32` is the first function of the kernel's table, after two 32-bit numbers (ffi/ame_kernel/ame_kernel.h). */
 const DOT_F32_OFFSET = 8;
 /** Larger than any cache. */
 const STREAM_BYTES = 256 * 1024 * 1024;
@@ -36,11 +36,11 @@ export class Machine {
     return STREAM_BYTES / seconds(() => this.score(this.query, this.stream, rows, STREAM_DIM, this.sums));
   }
 
-  /** Seconds in which `dot_f32` scores every row of a matrix with one question, without choosing the best. */
-  scan(data: Float32Array, dim: number, question: Float32Array): number {
+  /** Seconds in which `dot_f32` scores every row of a matrix with one query, without choosing the best. */
+  scan(data: Float32Array, dim: number, query: Float32Array): number {
     const rows = data.length / dim;
     const out = new Float32Array(rows);
-    return seconds(() => this.score(question, data, rows, dim, out));
+    return seconds(() => this.score(query, data, rows, dim, out));
   }
 
   private score(q: Float32Array, data: Float32Array, rows: number, dim: number, out: Float32Array): void {

@@ -1,4 +1,4 @@
-/** Measures one data set: every contender in a process of its own, asked in turn, medians of rounds. */
+/** Measures one data set: every contender in a process of its own, in turn, medians of rounds. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { median } from "../measure.ts";
@@ -15,10 +15,10 @@ import { matching, recall, scanned } from "./truth.ts";
 
 const ROUNDS = 5;
 const CURVE_ROUNDS = 3;
-/** Milliseconds of questions in a round. */
+/** Milliseconds of queries in a round. */
 const BUDGET = 400;
 const CURVE_BUDGET = 250;
-/** Questions by which approximate answers are judged, and exact ones: an exact peer may take a tenth of a second for each. */
+/** Queries by which approximate and exact answers are judged; an exact peer may take a tenth of a second for each. */
 const JUDGED = 1000;
 const JUDGED_EXACT = 50;
 const VERIFIED = 5;
@@ -33,7 +33,7 @@ interface Entry {
   figures: Figures;
 }
 
-/** @param log is told what runs */
+/** @param log is called with what runs */
 export async function measureSet(
   set: DataSet,
   peers: readonly string[],
@@ -45,13 +45,13 @@ export async function measureSet(
   writeFileSync(files.dataFile, set.data);
   writeFileSync(files.queriesFile, set.queries);
   const columns = { percent: scattered(set.rows, COLUMNS.percent), tenth: scattered(set.rows, COLUMNS.tenth) };
-  const questions = set.queries.length / set.dim;
+  const queryCount = set.queries.length / set.dim;
   const commands = new Commands(scratch);
   const all: Figures[] = [];
   const entries: Entry[] = [];
   const jobs = new Map<string, Job>();
 
-  /** Does something with each contender that still runs; a failure is the end of that contender only, unless it is ours. */
+  /** Calls `work` for each contender that still runs; a failure ends that contender only, unless it is ours. */
   const withEach = async (work: (entry: Entry) => Promise<void>) => {
     for (const entry of [...entries]) {
       try {
@@ -119,10 +119,10 @@ export async function measureSet(
     });
 
     const own = entries[0]!.running;
-    const truth = await own.answers({ kind: "exact" }, questions);
+    const truth = await own.answers({ kind: "exact" }, queryCount);
     verify(set, truth, () => true, "exact");
 
-    log("exact questions, one at a time and in batches");
+    log("exact queries, one at a time and in batches");
     const bandwidths: number[] = [];
     const scans: number[] = [];
     const exact: Way = { kind: "exact" };
@@ -140,22 +140,22 @@ export async function measureSet(
     all[0]!.twoThreads = await twoThreads(own);
     await withEach(async ({ running, figures }) => {
       const { ways } = running.described;
-      const count = Math.min(JUDGED_EXACT, questions);
+      const count = Math.min(JUDGED_EXACT, queryCount);
       if (ways.includes("exactBatch")) {
         figures.exactBatch = batched(figures, recall(set, truth, await running.answers(batch, count)));
       }
       if (ways.includes("exact"))
         figures.exact = timed(
           figures,
-          recall(set, truth, await running.answers(exact, Math.min(JUDGED_EXACT, questions))),
+          recall(set, truth, await running.answers(exact, Math.min(JUDGED_EXACT, queryCount))),
         );
     });
 
     for (const [percent, filter] of Object.entries(FILTERS)) {
-      log(`exact questions to ${percent} % of the rows`);
+      log(`exact queries to ${percent} % of the rows`);
       const way: Way = { kind: "filtered", filter };
       const matches = matching(columns, filter);
-      const count = Math.min(JUDGED_EXACT, questions);
+      const count = Math.min(JUDGED_EXACT, queryCount);
       const right = await own.answers(way, count);
       verify(set, right, matches, `filtered to ${percent} %`);
       const filteredTimes = await rounds(ROUNDS, () => way, BUDGET);
@@ -171,7 +171,7 @@ export async function measureSet(
       log(`${figures.name}: building its index`);
       figures.index = await running.buildIndex();
     });
-    log("approximate questions");
+    log("approximate queries");
     const longest = Math.max(...entries.map(({ running }) => running.described.settings.length));
     for (let at = 0; at < longest; at++) {
       const way = ({ running }: Entry): Way | undefined => {
@@ -182,7 +182,7 @@ export async function measureSet(
       await withEach(async (entry) => {
         const asked = way(entry);
         if (!asked) return;
-        const share = recall(set, truth, await entry.running.answers(asked, Math.min(JUDGED, questions)));
+        const share = recall(set, truth, await entry.running.answers(asked, Math.min(JUDGED, queryCount)));
         entry.figures.curve.push({ setting: asked.setting!, ...times(entry.figures, share)! });
       });
     }
@@ -196,7 +196,7 @@ export async function measureSet(
   }
 }
 
-/** How much more a second thread answers, by the wall clock. */
+/** Speed-up of a second thread, by the wall clock. */
 async function twoThreads(own: Running): Promise<number> {
   const ratios: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
@@ -207,13 +207,13 @@ async function twoThreads(own: Running): Promise<number> {
   return median(ratios);
 }
 
-/** Our answers are the truth that all are judged by, so a plain scan has to agree with them first. */
+/** Our answers are the ground truth, so a plain scan has to agree with them first. */
 function verify(set: DataSet, answers: readonly number[][], matches: (row: number) => boolean, what: string): void {
-  for (let question = 0; question < Math.min(VERIFIED, answers.length); question++) {
-    const truth = [scanned(set, question, TOP, matches)];
-    const judged = { ...set, queries: set.queries.subarray(question * set.dim) };
-    if (recall(judged, truth, [answers[question]!], matches) < 1) {
-      throw new Error(`${set.name}: our ${what} answer to question ${question} differs from a plain scan's`);
+  for (let query = 0; query < Math.min(VERIFIED, answers.length); query++) {
+    const truth = [scanned(set, query, TOP, matches)];
+    const judged = { ...set, queries: set.queries.subarray(query * set.dim) };
+    if (recall(judged, truth, [answers[query]!], matches) < 1) {
+      throw new Error(`${set.name}: our ${what} answer to query ${query} differs from a plain scan's`);
     }
   }
 }

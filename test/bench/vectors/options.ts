@@ -1,4 +1,4 @@
-/** What stands behind `npm run bench -- vectors`. */
+/** Options of `npm run bench -- vectors`. */
 import { listOf, peersOf, wholeNumber } from "../options.ts";
 import { PEERS } from "./peers/peers.ts";
 import { SETS } from "./sets.ts";
@@ -8,20 +8,20 @@ export interface VectorOptions {
   peers: string[];
   /** Names of made sets, `fashion-mnist`, or paths. */
   data: string[];
-  /** Whether somebody asked for these sets: then one that cannot be had is a failure, not a note. */
+  /** Whether these sets were named: then a missing one is a failure, not a note. */
   isNamed: boolean;
-  /** Where the figures go as JSON. */
+  /** JSON file of the figures. */
   json?: string | undefined;
-  /** Where the plot goes. */
+  /** SVG file of the plot. */
   svg?: string | undefined;
-  /** Rows at most of each set, to try things out. */
+  /** Most rows of each set, for trials. */
   rows?: number | undefined;
 }
 
 /** Its options. */
 export const VECTOR_OPTIONS = ["--peers", "--data", "--json", "--svg", "--rows"] as const;
 
-/** @throws Error with a sentence for the person who typed */
+/** @throws Error with a sentence for the user */
 export function vectorOptions(given: ReadonlyMap<string, string>): VectorOptions {
   const peers = peersOf(given, Object.keys(PEERS)) ?? [];
   const rows = wholeNumber(given, "--rows", 1000);

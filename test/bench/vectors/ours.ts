@@ -8,30 +8,30 @@ import {
   type Contender,
   each,
   type Filter,
-  type Questions,
+  type Queries,
   type Task,
   TOP,
 } from "./contender.ts";
 
 /** Rows of an `add`. */
 const BATCH = 10_000;
-/** Recall that an index is calibrated to where nothing is said: the default of `buildIvf`. */
+/** Recall that an index is calibrated to by default: that of `buildIvf`. */
 const DEFAULT_FLOOR = 0.98;
-/** The default comes last, since new processes are to meet its index. */
+/** The default comes last, since new processes are to open its index. */
 const FLOORS = [0.9, 0.95, 0.99, DEFAULT_FLOOR];
 
-/** Rows are saved without an index at first, so that exact and filtered questions meet a plain collection. */
+/** Rows are saved without an index at first, so that exact and filtered queries meet a plain collection. */
 export async function ours(task: Task): Promise<Contender> {
   const { dim } = task;
   const store = new LocalStore(task.dir, await openBuiltNative(), "bench");
-  const ask = (questions: Questions, options: LocalSearchOptions) => {
+  const ask = (queries: Queries, options: LocalSearchOptions) => {
     const collection = store.handle(COLLECTION);
-    return each(questions, dim, async (question) => {
-      const { ids } = await collection.search(question, { topK: TOP, ...options });
+    return each(queries, dim, async (query) => {
+      const { ids } = await collection.search(query, { topK: TOP, ...options });
       return ids.map(Number);
     });
   };
-  // How many lists a question reads is fixed when an index is built, so each floor has an index of its own.
+  // The reach of a query is calibrated when an index is built, so each floor has an index of its own.
   let built: number | undefined;
   const build = async (targetRecall: number) => {
     if (built !== targetRecall) await store.collection(COLLECTION).buildIvf({ minRows: 0, targetRecall });
@@ -51,21 +51,21 @@ export async function ours(task: Task): Promise<Contender> {
       await collection.save();
     },
     buildIndex: () => build(DEFAULT_FLOOR),
-    exact: (questions) => ask(questions, { targetRecall: 1 }),
-    async exactBatch(questions: Questions, threads: number): Promise<Answers> {
+    exact: (queries) => ask(queries, { targetRecall: 1 }),
+    async exactBatch(queries: Queries, threads: number): Promise<Answers> {
       const asked = { topK: TOP, targetRecall: 1, threads };
-      const results = await store.handle(COLLECTION).searchMany(questions, asked);
+      const results = await store.handle(COLLECTION).searchMany(queries, asked);
       return Int32Array.from(results.flatMap(({ ids }) => ids.map(Number)));
     },
-    async approximate(questions, targetRecall) {
+    async approximate(queries, targetRecall) {
       await build(targetRecall);
-      return ask(questions, { targetRecall });
+      return ask(queries, { targetRecall });
     },
-    filtered: (questions, { column, value }: Filter) => ask(questions, { targetRecall: 1, where: { [column]: value } }),
+    filtered: (queries, { column, value }: Filter) => ask(queries, { targetRecall: 1, where: { [column]: value } }),
     async open() {
       store.collection(COLLECTION);
     },
-    first: (question) => ask(question, {}),
+    first: (query) => ask(query, {}),
     close: () => store.close(),
   };
 }

@@ -1,4 +1,4 @@
-/** Recall against questions a second as an SVG, one panel a data set, one line a contender. */
+/** Recall against queries a second as an SVG, one panel a data set, one line a contender. */
 import { type Point, rate, type SetFigures } from "./figures.ts";
 
 const WIDTH = 760;
@@ -22,7 +22,7 @@ export function plot(sets: readonly SetFigures[]): string {
 function panel(set: SetFigures): string[] {
   const shown = set.contenders.filter(({ curve }) => curve.length > 0);
   const points = shown.flatMap(({ curve }) => curve);
-  const title = `${set.name}, ${set.rows} x ${set.dim}: recall@10 against questions a CPU second`;
+  const title = `${set.name}, ${set.rows} x ${set.dim}: recall@10 against queries a CPU second`;
   const head = text(MARGIN.left, 24, title, `font-size="14" font-weight="bold"`);
   if (points.length === 0) return [head, text(MARGIN.left, HEIGHT / 2, "nothing was measured")];
   const from = Math.max(0, Math.floor(Math.min(...points.map((p) => p.recall)) * 20) / 20);
@@ -51,8 +51,8 @@ function panel(set: SetFigures): string[] {
   return [
     head,
     ...grid,
-    text((MARGIN.left + right) / 2, HEIGHT - 14, "recall@10 on unseen questions", `text-anchor="middle"`),
-    text(16, middle, "questions a CPU second", `text-anchor="middle" transform="rotate(-90 16 ${at(middle)})"`),
+    text((MARGIN.left + right) / 2, HEIGHT - 14, "recall@10 on unseen queries", `text-anchor="middle"`),
+    text(16, middle, "queries a CPU second", `text-anchor="middle" transform="rotate(-90 16 ${at(middle)})"`),
     ...shown.flatMap(({ name, curve }, i) => {
       const colour = COLOURS[i % COLOURS.length]!;
       const sorted = [...curve].sort((a, b) => a.recall - b.recall || rate(b) - rate(a));

@@ -1,4 +1,4 @@
-/** The benchmark's end of a contender's process. A process that dies fails the commands to it, and nothing else. */
+/** The benchmark's end of a contender's process. When the process exits, only its own commands fail. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundledForNode } from "../bundle.ts";
@@ -10,7 +10,7 @@ import type { Command, Described, Job, Timing, Way } from "./protocol.ts";
 /** Our own name among the contenders. */
 export const OURS = "svc";
 
-/** Milliseconds until a process counts as hung, by what it was told to do; a large graph takes half an hour. */
+/** Milliseconds until a process counts as hung, by its command; a large graph takes half an hour. */
 const PATIENCE: Record<Command["do"], number> = {
   describe: 60_000,
   ingest: 3_600_000,
@@ -63,20 +63,20 @@ export class Running {
   buildIndex = () => this.send({ do: "buildIndex" }) as Promise<Cost>;
   time = (way: Way, budget: number) => this.send({ do: "time", way, budget }) as Promise<Timing>;
 
-  /** Row numbers, one array a question. */
+  /** Row numbers, one array a query. */
   async answers(way: Way, count: number): Promise<number[][]> {
     const flat = (await this.send({ do: "answers", way, count })) as number[];
     return Array.from({ length: count }, (_, i) => flat.slice(i * TOP, (i + 1) * TOP).filter((row) => row >= 0));
   }
 
-  /** Ends the process in order where it can. */
+  /** Ends the process cleanly where it can. */
   async close(): Promise<void> {
     await this.send({ do: "close" }).catch(() => {});
     await Promise.race([this.child.exited, Bun.sleep(10_000)]);
     this.kill();
   }
 
-  /** Ends the process whatever it does. */
+  /** Kills the process. */
   kill(): void {
     this.child.kill("SIGKILL");
   }
@@ -112,7 +112,7 @@ export class Running {
   }
 }
 
-/** Writes what a contender's process reads first; answers the file's path. */
+/** Writes the job file of a contender's process; returns its path. */
 export function writeJob(job: Job): string {
   mkdirSync(job.dir, { recursive: true });
   const path = join(job.dir, "job.json");

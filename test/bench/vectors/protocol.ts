@@ -1,10 +1,10 @@
-/** What the benchmark and a contender's process say to each other: JSON, one command at a time. */
+/** Messages between the benchmark and a contender's process: JSON, one command at a time. */
 import type { Filter } from "./contender.ts";
 
-/** What a contender's process reads first: where the data is, and who it is. */
+/** What a contender's process reads first: its name, and where the data is. */
 export interface Job {
   name: string;
-  /** Its own folder. */
+  /** Folder of this contender. */
   dir: string;
   /** The folder with the peer's `node_modules`. */
   packages: string;
@@ -15,7 +15,7 @@ export interface Job {
   queriesFile: string;
 }
 
-/** One way to ask. */
+/** One kind of query. */
 export interface Way {
   kind: "exact" | "exactBatch" | "approximate" | "filtered";
   /** Of `approximate`. */
@@ -31,9 +31,9 @@ export type Command =
   | { do: "describe" }
   | { do: "ingest" }
   | { do: "buildIndex" }
-  /** The answers to the first `count` questions. */
+  /** The answers to the first `count` queries. */
   | { do: "answers"; way: Way; count: number }
-  /** Asks for about `budget` milliseconds. */
+  /** Runs queries for about `budget` milliseconds. */
   | { do: "time"; way: Way; budget: number }
   | { do: "close" };
 
@@ -45,9 +45,9 @@ export interface Described {
   runtime: string;
 }
 
-/** Cost of one question, in microseconds, all threads of the process together. */
+/** Cost of one query, in microseconds, all threads of the process together. */
 export interface Timing {
   cpu: number;
   wall: number;
-  questions: number;
+  queries: number;
 }

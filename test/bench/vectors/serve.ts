@@ -1,14 +1,14 @@
-/** A contender's process: carries out commands that come over the channel to the benchmark. Runs under Node.js and Bun. */
+/** A contender's process: executes commands that come over the IPC channel. Runs under Node.js and Bun. */
 import { readFileSync } from "node:fs";
 import { cost, resident } from "../cost.ts";
-import { type Answers, COLUMNS, type Contender, type Maker, type Questions } from "./contender.ts";
+import { type Answers, COLUMNS, type Contender, type Maker, type Queries } from "./contender.ts";
 import { scattered } from "./data.ts";
 import type { Command, Described, Job, Timing, Way } from "./protocol.ts";
 
-/** Most questions of a batch: enough for engines that gain from batches, few enough to stop in time. */
+/** Most queries of a batch: enough for engines that gain from batches, few enough to stop in time. */
 const BATCH_MAX = 256;
 
-/** Serves the job whose file is the first argument; with `--cold` as the second it opens what is saved, asks once and says what that took. */
+/** Serves the job whose file is the first argument; with `--cold` as the second it runs `cold` instead. */
 export async function serve(makers: Record<string, Maker>): Promise<void> {
   const job = JSON.parse(readFileSync(process.argv[2]!, "utf8")) as Job;
   const make = makers[job.name];
@@ -32,7 +32,7 @@ export async function serve(makers: Record<string, Maker>): Promise<void> {
   process.send!({ value: "ready" });
 }
 
-/** Prints `answer` at once when the first answer is there, then the process's resident bytes. */
+/** Opens what is saved, runs one query, prints `answer` when its answer is there, then the process's resident bytes. */
 async function cold(job: Job, make: Maker): Promise<void> {
   const none = new Uint8Array(0);
   const columns = { percent: none, tenth: none };
@@ -48,7 +48,7 @@ class Worker {
 
   constructor(
     private readonly contender: Contender,
-    private readonly questions: Questions,
+    private readonly queries: Queries,
     private readonly dim: number,
   ) {}
 
@@ -67,7 +67,7 @@ class Worker {
       case "buildIndex":
         return cost(() => contender.buildIndex!());
       case "answers":
-        return [...(await this.ask(command.way, this.questions.subarray(0, command.count * this.dim)))];
+        return [...(await this.ask(command.way, this.queries.subarray(0, command.count * this.dim)))];
       case "time":
         return this.time(command.way, command.budget);
       case "close":
@@ -78,7 +78,7 @@ class Worker {
   /** Batches grow until one takes an eighth of the budget. */
   private async time(way: Way, budget: number): Promise<Timing> {
     await this.batch(way, 1);
-    const most = Math.min(BATCH_MAX, this.questions.length / this.dim);
+    const most = Math.min(BATCH_MAX, this.queries.length / this.dim);
     let size = 1;
     let asked = 0;
     const cpu = process.cpuUsage();
@@ -91,23 +91,23 @@ class Worker {
     } while (performance.now() - start < budget);
     const wall = (performance.now() - start) * 1000;
     const { user, system } = process.cpuUsage(cpu);
-    return { cpu: (user + system) / asked, wall: wall / asked, questions: asked };
+    return { cpu: (user + system) / asked, wall: wall / asked, queries: asked };
   }
 
   private batch(way: Way, count: number): Promise<Answers> {
-    const total = this.questions.length / this.dim;
+    const total = this.queries.length / this.dim;
     if (this.next + count > total) this.next = 0;
     const from = this.next;
     this.next += count;
-    return this.ask(way, this.questions.subarray(from * this.dim, (from + count) * this.dim));
+    return this.ask(way, this.queries.subarray(from * this.dim, (from + count) * this.dim));
   }
 
-  private ask(way: Way, questions: Questions): Promise<Answers> {
+  private ask(way: Way, queries: Queries): Promise<Answers> {
     const { contender } = this;
-    if (way.kind === "exact") return contender.exact!(questions);
-    if (way.kind === "exactBatch") return contender.exactBatch!(questions, way.threads ?? 1);
-    if (way.kind === "approximate") return contender.approximate!(questions, way.setting!);
-    return contender.filtered!(questions, way.filter!);
+    if (way.kind === "exact") return contender.exact!(queries);
+    if (way.kind === "exactBatch") return contender.exactBatch!(queries, way.threads ?? 1);
+    if (way.kind === "approximate") return contender.approximate!(queries, way.setting!);
+    return contender.filtered!(queries, way.filter!);
   }
 }
 

@@ -5,14 +5,14 @@ import { clustered, normalise } from "./data.ts";
 import { readIdx, readMatrix } from "./loaders.ts";
 import type { Judged } from "./truth.ts";
 
-/** Unit vectors and questions that are none of them. */
+/** Unit vectors, and queries that are not among them. */
 export interface DataSet extends Judged {
   name: string;
   rows: number;
 }
 
-/** Questions at most. */
-const QUESTIONS = 1000;
+/** Queries at most. */
+const QUERIES = 1000;
 const MADE_ROWS = 100_000;
 const MADE: Readonly<Record<string, { dim: number; seed: number }>> = {
   "clustered-384": { dim: 384, seed: 384 },
@@ -21,16 +21,16 @@ const MADE: Readonly<Record<string, { dim: number; seed: number }>> = {
 /** Where Debian's package dataset-fashion-mnist puts its files. */
 const FASHION = "/usr/share/datasets/fashion-mnist";
 
-/** What `--data` takes beside paths; all of them by default. */
+/** Names that `--data` takes, beside paths; all of them by default. */
 export const SETS = [...Object.keys(MADE), "fashion-mnist"];
 
-/** The set of that name or path, with at most `limit` rows. @throws Error with a sentence where it cannot be had */
+/** The set of that name or path, with at most `limit` rows. @throws Error with a sentence where it is not available */
 export function loadSet(name: string, limit: number | undefined): DataSet {
   const made = MADE[name];
   if (made) {
     const rows = limit ?? MADE_ROWS;
     const { dim, seed } = made;
-    return { name, rows, dim, ...clustered({ rows, dim, clusters: 1000, spread: 0.7, seed }, QUESTIONS) };
+    return { name, rows, dim, ...clustered({ rows, dim, clusters: 1000, spread: 0.7, seed }, QUERIES) };
   }
   if (name === "fashion-mnist") return fashion(limit);
   return fromFile(name, limit);
@@ -49,23 +49,23 @@ function fashion(limit: number | undefined): DataSet {
     rows,
     dim,
     data: normalise(data.subarray(0, rows * dim), dim),
-    queries: normalise(read("t10k").data.subarray(0, QUESTIONS * dim), dim),
+    queries: normalise(read("t10k").data.subarray(0, QUERIES * dim), dim),
   };
 }
 
-/** The file's last rows are the questions and no data: 1,000, or a tenth of a small file. */
+/** The file's last rows are the queries and not data: 1,000, or a tenth of a small file. */
 function fromFile(path: string, limit: number | undefined): DataSet {
   const { dim, data } = readMatrix(path);
   normalise(data, dim);
   const total = data.length / dim;
-  const questions = Math.min(QUESTIONS, Math.floor(total / 10));
-  if (questions === 0) throw new Error(`${path} holds ${total} rows: too few to ask questions`);
-  const rows = Math.min(limit ?? Number.POSITIVE_INFINITY, total - questions);
+  const queryCount = Math.min(QUERIES, Math.floor(total / 10));
+  if (queryCount === 0) throw new Error(`${path} holds ${total} rows: too few to query`);
+  const rows = Math.min(limit ?? Number.POSITIVE_INFINITY, total - queryCount);
   return {
     name: basename(path).replace(/:\d+$/, ""),
     rows,
     dim,
     data: data.subarray(0, rows * dim),
-    queries: data.subarray((total - questions) * dim),
+    queries: data.subarray((total - queryCount) * dim),
   };
 }

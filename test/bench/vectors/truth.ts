@@ -1,4 +1,4 @@
-/** Right answers: our exact search's, after a plain scan in double precision has agreed with it. */
+/** Ground truth: our exact search's answers, after a plain scan in double precision has agreed with them. */
 import type { Filter } from "./contender.ts";
 
 /** Scores that differ by less than this count as equal: engines add in different orders. */
@@ -11,20 +11,20 @@ export interface Judged {
   dim: number;
 }
 
-/** The inner product of a question with a row, in double precision. */
-export function score({ data, queries, dim }: Judged, question: number, row: number): number {
+/** The inner product of a query with a row, in double precision. */
+export function score({ data, queries, dim }: Judged, query: number, row: number): number {
   let sum = 0;
-  for (let i = 0, q = question * dim, r = row * dim; i < dim; i++) sum += queries[q + i]! * data[r + i]!;
+  for (let i = 0, q = query * dim, r = row * dim; i < dim; i++) sum += queries[q + i]! * data[r + i]!;
   return sum;
 }
 
-/** The best rows of a question among those that match, best first, by a plain scan. */
-export function scanned(judged: Judged, question: number, top: number, matches: (row: number) => boolean): number[] {
+/** The best rows of a query among those that match, best first, by a plain scan. */
+export function scanned(judged: Judged, query: number, top: number, matches: (row: number) => boolean): number[] {
   const rows = judged.data.length / judged.dim;
   const hits: { row: number; score: number }[] = [];
   for (let row = 0; row < rows; row++) {
     if (!matches(row)) continue;
-    hits.push({ row, score: score(judged, question, row) });
+    hits.push({ row, score: score(judged, query, row) });
   }
   return hits
     .sort((a, b) => b.score - a.score)
@@ -38,8 +38,7 @@ export function matching(columns: Record<string, Uint8Array>, filter: Filter | u
 }
 
 /**
- * The share of right rows among the answers, over all questions. A row that scores as well as the last right one is right too, where it
- * matches.
+ * Recall over all queries. A row that matches the filter and scores as well as the last row of the truth is right too.
  */
 export function recall(
   judged: Judged,
@@ -48,11 +47,11 @@ export function recall(
   matches: (row: number) => boolean = () => true,
 ): number {
   let [right, wanted] = [0, 0];
-  answers.forEach((rows, question) => {
-    const expected = truth[question]!;
+  answers.forEach((rows, query) => {
+    const expected = truth[query]!;
     const known = new Set(expected);
-    const floor = expected.length > 0 ? score(judged, question, expected.at(-1)!) - TIE : 0;
-    const isRight = (row: number) => known.has(row) || (matches(row) && score(judged, question, row) >= floor);
+    const floor = expected.length > 0 ? score(judged, query, expected.at(-1)!) - TIE : 0;
+    const isRight = (row: number) => known.has(row) || (matches(row) && score(judged, query, row) >= floor);
     wanted += expected.length;
     right += Math.min(expected.length, [...new Set(rows)].filter(isRight).length);
   });

@@ -1,4 +1,4 @@
-/** hnswlib: HNSW over f32, a brute-force scan, and filters as a function that it calls for rows it meets. */
+/** hnswlib: HNSW over f32, a brute-force scan, and filters as a function that it calls for rows it visits. */
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Contender, each, type Maker, TOP } from "../contender.ts";
@@ -17,7 +17,7 @@ interface Hnswlib {
   BruteforceSearch: new (space: string, dim: number) => Index;
 }
 
-/** Wide enough for most of the answers at 10 %; at 1 % a graph has too few matches near by whatever the width. */
+/** Wide enough for most answers at 10 %; at 1 % no width suffices, since a graph has too few matches near the query. */
 const FILTERED_WIDTH = 512;
 const FIRST_WIDTH = 64;
 
@@ -39,28 +39,28 @@ export const hnswlib: Maker = async ({ dir, rows, dim, data, columns }, packages
       fill(index);
       index.writeIndexSync(path);
     },
-    exact(questions) {
+    exact(queries) {
       if (!scan) {
         scan = new library.BruteforceSearch("ip", dim);
         scan.initIndex(rows);
         fill(scan);
       }
-      return each(questions, dim, (q) => ask(scan!, q));
+      return each(queries, dim, (q) => ask(scan!, q));
     },
-    approximate(questions, width) {
+    approximate(queries, width) {
       index.setEf(width);
-      return each(questions, dim, (q) => ask(index, q));
+      return each(queries, dim, (q) => ask(index, q));
     },
-    filtered(questions, { column, value }) {
+    filtered(queries, { column, value }) {
       const values = columns[column];
       index.setEf(FILTERED_WIDTH);
-      return each(questions, dim, (q) => ask(index, q, (row) => values[row] === value));
+      return each(queries, dim, (q) => ask(index, q, (row) => values[row] === value));
     },
     async open() {
       index.readIndexSync(path);
       index.setEf(FIRST_WIDTH);
     },
-    first: (question) => each(question, dim, (q) => ask(index, q)),
+    first: (query) => each(query, dim, (q) => ask(index, q)),
     async close() {},
   };
 };

@@ -1,4 +1,4 @@
-/** LanceDB: a table with scalar indexes, scanned flat or through IVF-HNSW over scalar-quantised vectors with refinement. */
+/** LanceDB: a table with scalar indexes, scanned flat or by IVF-HNSW over scalar-quantised vectors with refinement. */
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Contender, each, type Maker, TOP } from "../contender.ts";
@@ -38,7 +38,7 @@ interface Arrow {
   Vector: new (data: unknown[]) => unknown;
 }
 
-/** Quantised distances rank this many times the rows that are asked for, and exact ones choose among them. */
+/** Quantised distances rank this many times the top k, and exact ones rerank them. */
 const REFINED = 3;
 const FIRST_WIDTH = 64;
 
@@ -73,14 +73,14 @@ export const lancedb: Maker = async ({ dir, rows, dim, data, columns }, packages
       const config = library.Index.hnswSq({ distanceType: "dot", numPartitions: 1, m: 16, efConstruction: 200 });
       await table!.createIndex("vector", { config });
     },
-    exact: (questions) => each(questions, dim, (q) => ids(query(q).bypassVectorIndex())),
-    approximate: (questions, width) => each(questions, dim, (q) => graph(q, width)),
-    filtered: (questions, { column, value }) =>
-      each(questions, dim, (q) => ids(query(q).bypassVectorIndex().where(`${column} = ${value}`))),
+    exact: (queries) => each(queries, dim, (q) => ids(query(q).bypassVectorIndex())),
+    approximate: (queries, width) => each(queries, dim, (q) => graph(q, width)),
+    filtered: (queries, { column, value }) =>
+      each(queries, dim, (q) => ids(query(q).bypassVectorIndex().where(`${column} = ${value}`))),
     async open() {
       table = await database.openTable("bench");
     },
-    first: (question) => each(question, dim, (q) => graph(q, FIRST_WIDTH)),
+    first: (query) => each(query, dim, (q) => graph(q, FIRST_WIDTH)),
     async close() {
       table?.close();
     },

@@ -4,7 +4,7 @@
 export interface Peer {
   /** Exact versions, as npm takes them. */
   packages: readonly string[];
-  /** Its bindings are made for Node.js and some are slower elsewhere; a peer without bindings of its own runs where SQLite is built in. */
+  /** Bindings are made for Node.js, some are slower elsewhere; sqlite-vec runs in Bun, which has SQLite built in. */
   runtime: "node" | "bun";
   /** Environment variables that keep it to one thread. */
   env?: Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ export interface Peer {
 export const PEERS: Readonly<Record<string, Peer>> = {
   usearch: { packages: ["usearch@2.26.2"], runtime: "node" },
   hnswlib: { packages: ["hnswlib-node@3.0.0"], runtime: "node" },
-  // LANCE_IO_THREADS=1 makes it wait for itself, so its reads may overlap; CPU time is counted whole.
+  // With LANCE_IO_THREADS=1 it deadlocks, so its reads may overlap; CPU time is counted whole.
   lancedb: {
     packages: ["@lancedb/lancedb@0.39.0"],
     runtime: "node",

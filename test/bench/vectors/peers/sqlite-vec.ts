@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Contender, each, type Maker, TOP } from "../contender.ts";
 
-/** The metric is L2: it ranks unit vectors as the inner product does, and sqlite-vec computes it with vector instructions. */
+/** L2 ranks unit vectors as the inner product does, and sqlite-vec computes it with vector instructions. */
 export const sqliteVec: Maker = async ({ dir, rows, dim, data, columns }, packages): Promise<Contender> => {
   const { Database } = await import("bun:sqlite");
   const { getLoadablePath } = createRequire(join(packages, "package.json"))("sqlite-vec") as {
@@ -17,7 +17,7 @@ export const sqliteVec: Maker = async ({ dir, rows, dim, data, columns }, packag
       .query<[number], [Uint8Array]>(`SELECT rowid FROM bench WHERE embedding MATCH ? AND k = ${TOP} ${where}`)
       .values(bytes(q))
       .map(([row]) => Number(row));
-  const exact = (questions: Float32Array) => each(questions, dim, (q) => ask(q));
+  const exact = (queries: Float32Array) => each(queries, dim, (q) => ask(q));
   return {
     settings: [],
     async ingest() {
@@ -32,7 +32,7 @@ export const sqliteVec: Maker = async ({ dir, rows, dim, data, columns }, packag
       })();
     },
     exact,
-    filtered: (questions, { column, value }) => each(questions, dim, (q) => ask(q, `AND ${column} = ${value}`)),
+    filtered: (queries, { column, value }) => each(queries, dim, (q) => ask(q, `AND ${column} = ${value}`)),
     async open() {},
     first: exact,
     async close() {

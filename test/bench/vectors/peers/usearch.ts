@@ -1,7 +1,7 @@
-/** usearch: HNSW over f32, and a bare exact scan. Its JavaScript door has no filters. */
+/** usearch: HNSW over f32, and a bare exact scan. Its JavaScript API has no filters. */
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { type Answers, type Contender, each, type Maker, type Questions, TOP } from "../contender.ts";
+import { type Answers, type Contender, each, type Maker, type Queries, TOP } from "../contender.ts";
 
 interface Matches {
   keys: BigUint64Array;
@@ -65,18 +65,17 @@ export const usearch: Maker = async ({ dir, rows, dim, data }, packages): Promis
       index.save(path);
     },
     // A copy each: exactSearch reads a view from the start of its buffer.
-    exact: (questions) =>
-      each(questions, dim, (q) => Array.from(exactSearch(data, q.slice(), dim, TOP, "ip", 1).keys, Number)),
-    async exactBatch(questions: Questions, threads: number): Promise<Answers> {
-      return Int32Array.from(exactSearch(data, questions.slice(), dim, TOP, "ip", threads).keys, Number);
+    exact: (queries) =>
+      each(queries, dim, (q) => Array.from(exactSearch(data, q.slice(), dim, TOP, "ip", 1).keys, Number)),
+    async exactBatch(queries: Queries, threads: number): Promise<Answers> {
+      return Int32Array.from(exactSearch(data, queries.slice(), dim, TOP, "ip", threads).keys, Number);
     },
-    approximate: (questions, width) =>
-      each(questions, dim, (q) => Array.from(view(width).search(q, TOP, 1).keys, Number)),
+    approximate: (queries, width) => each(queries, dim, (q) => Array.from(view(width).search(q, TOP, 1).keys, Number)),
     async open() {
       opened = make(64);
       opened.view(path);
     },
-    first: (question) => each(question, dim, (q) => Array.from(opened!.search(q, TOP, 1).keys, Number)),
+    first: (query) => each(query, dim, (q) => Array.from(opened!.search(q, TOP, 1).keys, Number)),
     async close() {},
   };
 };

@@ -64,14 +64,14 @@ export const zvec: Maker = async ({ dir, rows, dim, data, columns }, packages): 
     async buildIndex() {
       collection!.optimizeSync();
     },
-    exact: (questions) => each(questions, dim, (q) => ask(q, { isLinear: true })),
-    approximate: (questions, ef) => each(questions, dim, (q) => ask(q, { ef })),
-    filtered: (questions, { column, value }) =>
-      each(questions, dim, (q) => ask(q, { ef: FILTERED_WIDTH }, { filter: `${column} = ${value}` })),
+    exact: (queries) => each(queries, dim, (q) => ask(q, { isLinear: true })),
+    approximate: (queries, ef) => each(queries, dim, (q) => ask(q, { ef })),
+    filtered: (queries, { column, value }) =>
+      each(queries, dim, (q) => ask(q, { ef: FILTERED_WIDTH }, { filter: `${column} = ${value}` })),
     async open() {
       collection = z.ZVecOpen(path);
     },
-    first: (question) => each(question, dim, (q) => ask(q, { ef: FIRST_WIDTH })),
+    first: (query) => each(query, dim, (q) => ask(q, { ef: FIRST_WIDTH })),
     async close() {
       collection?.closeSync();
     },

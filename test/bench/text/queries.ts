@@ -1,21 +1,22 @@
-/** Questions about passages. */
+/** Queries about passages. */
 import { random } from "../texts.ts";
 
-/** What is asked, by kind. */
+/** Kinds of queries. */
 export const KINDS = ["1 word", "6 words", "20 words", "6 by frequency"] as const;
 export type Kind = (typeof KINDS)[number];
-export type Questions = Record<Kind, string[]>;
+export type Queries = Record<Kind, string[]>;
 
 const EACH = 200;
 const SEED = 22;
 const WORD = /[\p{L}\p{N}]+/gu;
 
 /**
- * 200 of each kind. Runs of consecutive words hold stop words as real questions do; words drawn by frequency come from different passages.
+ * 200 of each kind. Runs of consecutive words hold stop words as real queries do; words drawn by frequency come from
+ * different passages.
  *
  * @throws Error where passages have too few words to draw from
  */
-export function questionsAbout(passages: readonly string[], each = EACH): Questions {
+export function queriesAbout(passages: readonly string[], each = EACH): Queries {
   const next = random(SEED);
   const pick = <T>(list: readonly T[]) => list[Math.floor(next() * list.length)]!;
   const wordsOf = (least: number): string[] => {
