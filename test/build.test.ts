@@ -76,7 +76,7 @@ test("a header that changes recompiles; a source that goes back does not", async
   expect((await run()).join("\n")).toMatch(/nothing changed/);
 });
 
-test("a compiler that says no is quoted", async () => {
+test("a failing compiler's output is quoted", async () => {
   const good = readFileSync(kernelSource);
   writeFileSync(kernelSource, "int broken( {\n");
   await expect(run()).rejects.toThrow(/ffi\/ame_kernel\/abi\.c:1:\d+: error:/);
@@ -86,7 +86,7 @@ test("a compiler that says no is quoted", async () => {
   await run();
 });
 
-test("what is wrong with the options is said before anything is built", async () => {
+test("wrong options are refused before anything is built", async () => {
   await expect(run({ authority: "https://example.com" })).rejects.toThrow(/belong together/);
   const key = join(root, "k.pem");
   writeFileSync(key, "rubbish");

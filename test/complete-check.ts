@@ -1,6 +1,6 @@
 /**
- * Every test ends with the complete check of what it stored. A collection that a test opened is verified before it is closed, saved or not,
- * and at the test's end once more as the disk has it: checksums, and the invariants of what is in memory.
+ * Every test ends with the complete check of what it stored. A collection that a test opened is verified before it is
+ * closed, saved or not, and at the test's end once more from disk: checksums, and the invariants in memory.
  */
 import { dlopen, FFIType, type Pointer } from "bun:ffi";
 import { existsSync } from "node:fs";
@@ -10,7 +10,7 @@ import type { NativeCollection } from "../ffi/ty_collection.ts";
 import type { Environment } from "../ffi/ty_runtime.ts";
 import { newError, toError } from "../ffi/ty_symbols.ts";
 
-/** What is open, by its folder. */
+/** Open collections and their folders. */
 const open = new Map<NativeCollection, string>();
 /** Folders of collections that were opened since the last test ended. */
 const folders = new Set<string>();
@@ -19,7 +19,7 @@ const failures: string[] = [];
 let openSaved: ((dir: string) => NativeCollection) | undefined;
 let verify: (collection: Pointer) => string | undefined;
 
-/** The folder, or what lies in it, is damaged on purpose: it is not checked from now on. */
+/** The folder or its contents are damaged on purpose: they are not checked from now on. */
 export function damaged(folder: string): void {
   damagedFolders.push(folder);
 }
@@ -32,9 +32,9 @@ export function checkCollections(env: Environment, runtimePath: string): void {
   verify = (collection) => {
     const error = newError();
     const code = symbols.ty_verify(collection, null, error);
-    // Its folder is gone, or holds another collection by now: this one is nowhere.
-    const isNowhere = code === Status.NOT_FOUND || code === Status.INVALID;
-    return code === Status.OK || isNowhere ? undefined : toError(code, error).message;
+    // Its folder was removed or holds another collection by now: this one is gone.
+    const isGone = code === Status.NOT_FOUND || code === Status.INVALID;
+    return code === Status.OK || isGone ? undefined : toError(code, error).message;
   };
   const [create, reopen] = [env.newCollection.bind(env), env.openCollection.bind(env)];
   openSaved = reopen;
@@ -61,7 +61,7 @@ function check(collection: NativeCollection, dir: string, when: string): void {
   if (said !== undefined) fail(`${dir}, ${when}: ${said}`, dir);
 }
 
-/** Told once: tests that come after it are not to blame. */
+/** Reports a folder once: later tests did not damage it. */
 function fail(sentence: string, dir: string): void {
   failures.push(sentence);
   damaged(dir);
@@ -71,7 +71,7 @@ function isDamaged(dir: string): boolean {
   return damagedFolders.some((folder) => dir.startsWith(folder));
 }
 
-/** What is wrong with the collections of the test that ended, as the disk has them and as they were when they were closed. */
+/** What is wrong with the collections of the test that ended: when they were closed, and as the disk has them. */
 export function endOfTest(): string[] {
   for (const [collection, dir] of open) check(collection, dir, "still open at the end");
   for (const dir of folders) {

@@ -81,7 +81,7 @@ describe("readCapped", () => {
   });
 });
 
-test("a secret that others can reach is refused with the command that mends it", () => {
+test("a secret that others can read is refused with the command that repairs it", () => {
   const path = at("api_key");
   writeDurable(path, "secret");
   checkSecretFile(path, root);
@@ -101,7 +101,7 @@ test("folders are private", () => {
   expect([at("a"), at("a/b"), at("a/b/c")].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o700, 0o700]);
 });
 
-test("a lock excludes, is given back on failure, and a wait has an end", async () => {
+test("a lock excludes, is released on failure, and waiting for it ends", async () => {
   let inside = 0;
   let most = 0;
   const hold = async () => {

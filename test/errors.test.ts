@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { ERROR_REASONS, errorCode, errorLine, KeyError, OSError, ValueError } from "../src/errors.ts";
 
-test("one of our failures travels as its type and sentence", () => {
+test("one of our failures is sent as its type and sentence", () => {
   expect(errorLine(new ValueError("top_k is 0"))).toBe("ValueError: top_k is 0");
   expect(Object.keys(ERROR_REASONS)).toContain(new KeyError("x").type);
 });

@@ -1,4 +1,4 @@
-/** The native libraries of this checkout and scratch memories for tests. Built once; a build with nothing changed costs milliseconds. */
+/** The native libraries of this checkout, built where something changed, and scratch memories for tests. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ let checked: Promise<Native> | undefined;
 /** The libraries of this checkout. In a test every collection is checked when it is closed and at the test's end. */
 export function native(): Promise<Native> {
   checked ??= Promise.all([openBuiltNative(), builtLibraries()]).then(([opened, { runtime }]) => {
-    // A process that a test started has no such end.
+    // A process that a test started has no such hooks.
     if (Bun.main.endsWith(".test.ts")) checkCollections(opened.env, runtime);
     return opened;
   });
@@ -31,7 +31,7 @@ export function scratchDir(): string {
   return mkdtempSync(join(tmpdir(), "svc-test-"));
 }
 
-/** What is in a directory, byte for byte; the lock names whoever wrote last. */
+/** The files of a directory, byte for byte, without the lock, which names the last writer. */
 export function contents(dir: string): Record<string, string> {
   const files = readdirSync(dir).filter((name) => name !== ".lock");
   return Object.fromEntries(files.sort().map((name) => [name, readFileSync(join(dir, name)).toString("base64")]));
@@ -60,7 +60,7 @@ export class TestMemory {
   // biome-ignore lint/suspicious/noExplicitAny: a payload is JSON, and a test reads what it expects of it
   async call(verb: VerbName, args: unknown = {}, context: CallContext = {}): Promise<any> {
     const parsed = parseArguments(verb, args) as never;
-    // As it travels: undefined fields fall away.
+    // As JSON on the wire: without undefined fields.
     return JSON.parse(JSON.stringify(await this.memory[verb](parsed, context)));
   }
 

@@ -1,13 +1,11 @@
-/**
- * Runs every test and closes with the line `N passed, N failed`. Arguments go to `bun test`: `npm test -- store` runs one folder.
- */
+/** Runs every test and ends with the line `N passed, N failed`. Arguments go to `bun test`: `npm test -- store`. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-// One folder for all that tests leave: what a killed process could not remove goes with it.
+// Temporary files of all tests lie in one folder, which is removed at the end, those of killed processes included.
 const scratch = mkdtempSync(join(tmpdir(), "svc-tests-"));
-// Five seconds, the default, pass on a busy machine where nothing is wrong. What hangs is still told.
+// On a busy machine good tests take longer than the default of five seconds. A hanging test still fails.
 const limit = "--timeout=60000";
 const child = Bun.spawn([process.execPath, "test", limit, ...process.argv.slice(2)], {
   cwd: join(import.meta.dir, ".."),
@@ -25,7 +23,7 @@ const code = await child.exited;
 rmSync(scratch, { recursive: true, force: true });
 const count = (word: string) => Number(tail.match(new RegExp(`^ *(\\d+) ${word}$`, "m"))?.[1] ?? 0);
 const [passed, skipped] = [count("pass"), count("skip")];
-// A file that does not load is no failed test in the runner's count, but no success either.
+// The runner's count of failures leaves out files that do not load.
 const failed = Math.max(count("fail"), code === 0 ? 0 : 1);
 if (skipped > 0) console.log(`\n${skipped} skipped, named above with what they need`);
 console.log(`\n${passed} passed, ${failed} failed`);

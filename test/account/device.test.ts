@@ -39,14 +39,14 @@ test("several first uses at once end with one device", async () => {
   expect(readdirSync(home)).toHaveLength(2);
 });
 
-test("a file is created once and left alone after that", () => {
+test("a file is created once and not changed after that", () => {
   const path = join(newHome(), "once");
   expect(createOnce(path, "first")).toBe(true);
   expect(createOnce(path, "second")).toBe(false);
   expect(readFileSync(path, "utf8")).toBe("first");
 });
 
-test("a damaged key or id is said to be damaged, with the way out", async () => {
+test("a damaged key or id is an error that says how to replace it", async () => {
   const { home } = await homeWithDevice();
   const paths = accountPaths(home);
   writeFileSync(paths.deviceId, "no\n");
@@ -57,7 +57,7 @@ test("a damaged key or id is said to be damaged, with the way out", async () => 
   expect((await failure(() => readDevice(home))).message).toContain("device_key.pem is damaged");
 });
 
-test("a home that others can write in gets no key", async () => {
+test("no key is made in a home that others can write", async () => {
   const home = newHome();
   chmodSync(home, 0o777);
   const error = await failure(() => ensureDevice(home));

@@ -25,7 +25,7 @@ test("the environment names a remote one", async () => {
   expect(await failure(() => configuredEndpoints({ SVC_API_URL: A }, null))).toBeInstanceOf(ValueError);
 });
 
-test("a build made for one authority goes nowhere else", async () => {
+test("a build made for one authority uses no other", async () => {
   expect(configuredEndpoints({}, A)).toEqual({ accounts: A, api: A, packages: A });
   const error = await failure(() => configuredEndpoints({ SVC_API_URL: "https://evil.example" }, A));
   expect(error).toBeInstanceOf(PermissionError);

@@ -1,4 +1,4 @@
-/** Homes that vanish, keys that are made once, authorities that stop. */
+/** Temporary homes, keys that are made once, and authorities that are stopped after the test. */
 import { afterAll } from "bun:test";
 import { createPrivateKey, generateKeyPairSync } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ export async function authorityIn(home: string, options: Partial<AuthorityOption
   return authority;
 }
 
-/** A plain HTTP server on loopback that answers as told, and what it was asked. */
+/** A plain HTTP server on loopback that answers with `handler`, and the requests that it got. */
 export function fakeServer(handler: (request: Request, path: string) => Response | Promise<Response>) {
   const paths: string[] = [];
   const server = Bun.serve({
@@ -64,7 +64,7 @@ export function facesOf(url: string): Endpoints {
   return { accounts: url, api: url, packages: url };
 }
 
-/** The claims of a good licence for a device, to be spoiled one at a time. */
+/** The claims of a good licence for a device, to be made invalid one at a time. */
 export function goodClaims(deviceThumbprint: string, now = Math.floor(Date.now() / 1000)): Record<string, unknown> {
   return {
     iss: LICENSE_ISSUER,
@@ -80,7 +80,7 @@ export function goodClaims(deviceThumbprint: string, now = Math.floor(Date.now()
   };
 }
 
-/** A signed token by hand, so that what jose would refuse to make can be made. */
+/** A signed token, made by hand: jose would refuse to make some. */
 export async function signed(
   claims: unknown,
   header: Record<string, unknown> = { alg: "RS256" },
@@ -98,7 +98,7 @@ export async function homeWithDevice() {
   return { home, device: await ensureDevice(home) };
 }
 
-/** The failure of a promise or a call, so that its class and message can be looked at. */
+/** The error of a promise or a call. */
 export async function failure(action: () => unknown): Promise<Error> {
   try {
     await action();

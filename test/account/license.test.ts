@@ -12,7 +12,7 @@ const check = (jwt: string, more: { now?: number; latest?: number } = {}) =>
 const claims = (more: Record<string, unknown> = {}) => ({ ...goodClaims(DEVICE, NOW), ...more });
 
 describe("a licence", () => {
-  test("that is good is believed", async () => {
+  test("that is valid is accepted", async () => {
     const license = await check(await signed(claims()));
     expect(license).toMatchObject({ tier: "community", features: ["memory"], account: "local", expiresAt: NOW + DAY });
     expect(license.warnings).toEqual([]);
@@ -52,7 +52,7 @@ describe("a licence", () => {
     await check(await signed(claims({ nbf: NOW + 299, iat: NOW + 299 })));
   });
 
-  test("works through its days of grace with a warning, and not beyond", async () => {
+  test("is accepted during its days of grace with a warning, and not after them", async () => {
     const jwt = await signed(claims({ exp: NOW - DAY, offline_grace_days: 30 }));
     expect((await check(jwt)).warnings[0]).toMatch(/^the licence expired on 2027-01-14 and works until 2027-02-13/);
     const late = await failure(() => check(jwt, { now: NOW + 29 * DAY }));
@@ -114,7 +114,7 @@ describe("a signature", () => {
     }
   });
 
-  test("is not looked for in what is no token", async () => {
+  test("is not checked where the text is no token", async () => {
     for (const jwt of ["", "a", "a.b", "a.b.c.d", "{}.{}.{}", `${"x".repeat(20_000)}.a.b`]) {
       expect(await failure(() => check(jwt))).toBeInstanceOf(PermissionError);
     }

@@ -95,7 +95,7 @@ describe("a login through the page", () => {
 });
 
 describe("the page", () => {
-  test("holds nothing from elsewhere, no script, and locks itself up", async () => {
+  test("loads nothing from other origins, has no script, and forbids framing", async () => {
     const { url } = await authorityIn(newHome());
     const { user_code } = await newCode(url);
     for (const path of ["/device", `/device?user_code=${user_code}`, "/device?user_code=nope"]) {
@@ -115,7 +115,7 @@ describe("the page", () => {
     }
   });
 
-  test("takes the code however it is typed", async () => {
+  test("accepts a code in any spelling", async () => {
     const { url } = await authorityIn(newHome());
     const { user_code } = await newCode(url);
     for (const typed of [
@@ -137,7 +137,7 @@ describe("the page", () => {
     expect(await response.text()).not.toContain("alert(1)");
   });
 
-  test("believes only the form it showed to this browser for this code", async () => {
+  test("accepts only the form that it served to this browser for this code", async () => {
     const { url } = await authorityIn(newHome());
     const [one, two] = [await newCode(url), await newCode(url)];
     const victim = new Browser();
@@ -161,7 +161,7 @@ describe("the page", () => {
     expect(await poll(url, one.device_code)).toMatchObject({ token_type: "Bearer" });
   });
 
-  test("stops whoever guesses codes, and nobody else before", async () => {
+  test("blocks an address after its fifth wrong code, for the length of the window", async () => {
     let now = Date.now();
     const guessLimits = { perAddress: 5, inAll: 100, windowMs: 60_000 };
     const { url } = await authorityIn(newHome(), { guessLimits, now: () => now });
@@ -206,7 +206,7 @@ describe("a code", () => {
     expect(await poll(url, device_code)).toEqual({ error: "expired_token" });
   });
 
-  test("buys one token", async () => {
+  test("is exchanged for one token", async () => {
     const { url } = await authorityIn(newHome(), { approve: "yes" });
     const { device_code } = await newCode(url);
     expect(await poll(url, device_code)).toMatchObject({ token_type: "Bearer" });
@@ -225,7 +225,7 @@ describe("a code", () => {
 });
 
 describe("an authority for an organisation", () => {
-  test("is not started in a way that gives licences to anyone, or tokens to the network", async () => {
+  test("does not start where anyone could get a licence, or tokens would be sent in the clear", async () => {
     const home = newHome();
     for (const options of [
       { hostname: "0.0.0.0", approve: "yes" },
@@ -240,7 +240,7 @@ describe("an authority for an organisation", () => {
     );
   });
 
-  test("keeps a code for approvers where it can be reached from elsewhere", async () => {
+  test("has an approval code where other machines can reach it", async () => {
     const server = newHome();
     const { url, asksApprovalCode } = await authorityIn(server, { publicUrl: "https://svc.example" });
     expect(asksApprovalCode).toBe(true);
@@ -249,7 +249,7 @@ describe("an authority for an organisation", () => {
   });
 
   test("takes a wrong approval code for a guess, and the right one for an approval", async () => {
-    // Behind a proxy: the authority listens here, the world knows it as there.
+    // Behind a proxy: the authority listens on one address and has another in public.
     const server = newHome();
     const free = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const port = free.port ?? 0;
@@ -269,7 +269,7 @@ describe("an authority for an organisation", () => {
     const env = { SVC_LICENSE_PUBKEY: LICENSE_PUBLIC_PEM };
     await login({ home: client, env, endpoints: facesOf(url), onCode, build: LOCAL_BUILD });
     expect((await requireLogin(client, env, { build: LOCAL_BUILD })).account).toBe("ada@example.org");
-    // Without its key this machine has no reason to believe that authority.
+    // Without its key this machine does not trust that authority.
     const error = await failure(() => requireLogin(client, {}, { build: LOCAL_BUILD }));
     expect(error.message).toContain("no key here");
   });

@@ -75,7 +75,7 @@ describe("device registration", () => {
     expect((await post(`${authority.url}/v1/device/nonce`, apiKey, asked)).status).toBe(403);
   });
 
-  test("keeps an id for the key it came with", async () => {
+  test("binds an id to the key that it was registered with", async () => {
     const { device, authority, apiKey, register } = await registrar();
     const { device: other } = await homeWithDevice();
     const identity = { device_id: device.id, key_thumbprint: other.thumbprint };
@@ -93,7 +93,7 @@ describe("device registration", () => {
     expect(keyThumbprint(other.publicKey)).toBe(other.thumbprint);
   });
 
-  test("needs the right secret for each door", async () => {
+  test("needs the right secret for each endpoint", async () => {
     const { authority, apiKey, nonce, form, register } = await registrar();
     expect((await register(await form(await nonce()), "svk_wrong")).status).toBe(401);
     expect((await post(`${authority.url}/v1/svc/onboard`, apiKey, { device_id: "0".repeat(32) })).status).toBe(401);

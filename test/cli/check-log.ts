@@ -1,4 +1,4 @@
-/** Loaded before main.ts: appends one line to the file in CHECKS_LOG for each signature that is verified and each content that is hashed. */
+/** Loaded before main.ts: appends a line to the file in CHECKS_LOG for each signature verified and content hashed. */
 import { createHash } from "node:crypto";
 import { appendFileSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-/** What a process verifies: a licence, a manifest and each file of the runtime once, however many steps ask for them. */
+/** A process verifies a licence, a manifest and each file of the runtime once, however many steps need them. */
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ test("the same bytes are verified once in a process", async () => {
   const extra = [{ name: "pysite/svc/__init__.py", bytes: Buffer.from("x = 1\n") }];
   writeFileSync(at("bundle"), f.makeBundle(libs, { release: 1, version: "9.9.9", extra }));
   const env = { ...f.env, SVC_HOME: at("home"), FAKE_BUNDLE: at("bundle"), CHECKS_LOG: at("checks") };
-  /** The lengths of what was signed, sorted, and of what was hashed; the bundle, which is hashed for the record, left out. */
+  /** Sorted lengths of what was signed and of what was hashed, without the bundle (hashed for the record). */
   const checksOf = async (...words: string[]) => {
     rmSync(at("checks"), { force: true });
     expect(await svc(words, { env, preload: [FAKE_BUILD, CHECK_LOG] })).toMatchObject({ code: 0 });

@@ -1,6 +1,6 @@
 /**
- * Loaded before main.ts: a build with a release key that nobody holds, and with no bundle but the one that FAKE_BUNDLE names, so that no
- * test needs `npm run build`.
+ * Loaded before main.ts: a build with a release key of its own, and with no bundle but the one that FAKE_BUNDLE names,
+ * so that no test needs `npm run build`.
  */
 import { generateKeyPairSync } from "node:crypto";
 import { plugin } from "bun";

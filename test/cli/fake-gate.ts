@@ -1,6 +1,6 @@
 /**
- * Loaded before main.ts: replaces the gate by verbs that need no login and no native code. Every verb answers with the arguments it
- * was called with, so that `--json` shows how a command line was understood; FAKE_<VERB> in the environment is its answer instead.
+ * Loaded before main.ts: replaces the gate by verbs that need no login and no native code. Every verb answers with its
+ * arguments, so that `--json` shows how a command line was parsed; FAKE_<VERB> in the environment replaces the answer.
  */
 import { plugin } from "bun";
 

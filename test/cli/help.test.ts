@@ -1,4 +1,4 @@
-/** Every command explains itself: each of its flags, and a line to copy. */
+/** Every command has a help page with each of its flags and an example. */
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

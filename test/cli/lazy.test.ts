@@ -1,4 +1,4 @@
-/** What a start loads. Time on a shared machine proves little; a list of modules proves it. */
+/** Which modules a start loads: on a shared machine a list says more than a time. */
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ async function loadedBy(words: string[], stdin?: string) {
 }
 
 describe("a start loads what it needs", () => {
-  test("svc version: the dispatcher and the floor", async () => {
+  test("svc version: the dispatcher and the common modules", async () => {
     const { code, modules, touchedHome } = await loadedBy(["version"]);
     expect(code).toBe(0);
     expect(touchedHome).toBe(false);
@@ -41,7 +41,7 @@ describe("a start loads what it needs", () => {
     expect(modules).not.toContain("src/cli/mem/verb.ts");
   });
 
-  test("svc mcp answers initialize and tools/list without gate, store, zod schemas or a file under SVC_HOME", async () => {
+  test("svc mcp answers initialize and tools/list without gate, store, schemas or a file under SVC_HOME", async () => {
     const stdin = [INITIALIZE, LIST].map((message) => `${JSON.stringify(message)}\n`).join("");
     const { code, stdout, modules, touchedHome } = await loadedBy(["mcp"], stdin);
     expect(code).toBe(0);

@@ -19,7 +19,7 @@ async function until(stream: ReadableStream<Uint8Array>, wanted: RegExp): Promis
 }
 
 describe("login", () => {
-  test("--yes needs no browser; logout takes it back; the gate then asks for the login again", async () => {
+  test("--yes needs no browser; logout undoes it; the gate then requires a login again", async () => {
     using folder = temporaryFolder();
     const env = { SVC_HOME: join(folder.path, "home") };
     const { code, stdout, stderr } = await svc(["login", "--yes", "--no-install", "--json"], { preload, env });
@@ -73,7 +73,7 @@ describe("login", () => {
   });
 });
 
-test("svc authority serve says where it is, answers there, and ends with 0 when told to stop", async () => {
+test("svc authority serve prints its address, answers there, and exits with 0 when stopped", async () => {
   using folder = temporaryFolder();
   const child = start(["authority", "serve", "--json"], { preload, env: { SVC_HOME: join(folder.path, "home") } });
   const [line] = await until(child.stdout, /\{.*\}/);

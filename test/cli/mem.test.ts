@@ -1,4 +1,4 @@
-/** How `svc mem` understands what is typed: what the verbs are called with, and what a person gets to see. */
+/** How `svc mem` parses a command line: what the verbs are called with, and what is printed for a person. */
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { FAKE_GATE, type RunOptions, start, svc, temporaryFolder } from "./support.ts";
@@ -6,7 +6,7 @@ import { FAKE_GATE, type RunOptions, start, svc, temporaryFolder } from "./suppo
 const fake = (words: string[], options: RunOptions = {}) =>
   svc(["mem", ...words], { ...options, preload: [FAKE_GATE] });
 
-/** The verb and the arguments behind a command line. */
+/** The verb and the arguments that a command line becomes. */
 async function understood(words: string[], options: RunOptions = {}) {
   const { code, stdout, stderr } = await fake([...words, "--json"], options);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -85,7 +85,7 @@ describe("arguments", () => {
     ],
   ];
   test.each(CASES)("svc mem %p", async (words, verb, args) => {
-    // `--json` stands at the end, behind a `--` too: there it is one more text, and the answer is rendered for a person.
+    // `--json` stands at the end; after a `--` it is one more text, and the answer is rendered for a person.
     if (words.includes("--")) {
       const { stdout } = await fake([...words.slice(0, 2), "--json", ...words.slice(2), "--json"]);
       expect(JSON.parse(stdout)).toMatchObject({ verb, args });
@@ -218,7 +218,7 @@ describe("what a person sees", () => {
     expect((await fake(["search", "notes", "q", "--json"], { env })).stdout).toBe('{"hits":[]}\n');
   });
 
-  test("a repository that was not looked at in full: the hits on stdout, and on stderr that more may come", async () => {
+  test("a repository that was not indexed in full: the hits on stdout, a note about more on stderr", async () => {
     const payload = { collection: "repo_symbols", query: "q", index_status: "hit", truncated: true };
     const hit = { id: "a", text: "text" };
     const answered = async (hits: object[]) =>
@@ -264,7 +264,7 @@ describe("what a person sees", () => {
 });
 
 describe("the process", () => {
-  test("a reader that has had enough ends it quietly", async () => {
+  test("a reader that closes the pipe early ends it quietly", async () => {
     const child = start(["mem", "ids", "notes"], {
       preload: [FAKE_GATE],
       env: { FAKE_IDS: "many:500000", FAKE_LOG_CLOSE: "1" },
@@ -276,7 +276,7 @@ describe("the process", () => {
     expect(await new Response(child.stderr).text()).toBe("closed\n");
   });
 
-  test("Ctrl-C cancels the verb, lets the memory close, and exits with 130", async () => {
+  test("Ctrl-C cancels the verb, closes the memory, and exits with 130", async () => {
     const child = start(["mem", "compact", "notes"], {
       preload: [FAKE_GATE],
       env: { FAKE_COMPACT: "wait", FAKE_LOG_CLOSE: "1" },

@@ -1,4 +1,4 @@
-/** Loaded before main.ts: notes which files of the project were loaded; packages are left to Bun, which tells CommonJS from ESM. */
+/** Loaded before main.ts: logs which files of the project are loaded. Packages, CommonJS or ESM, are left to Bun. */
 import { appendFileSync } from "node:fs";
 import { plugin } from "bun";
 

@@ -22,7 +22,7 @@ export interface Finished {
   stderr: string;
 }
 
-/** The whole life of one command. */
+/** Runs one command to its end. */
 export async function svc(words: string[], options: RunOptions = {}): Promise<Finished> {
   const child = start(words, options);
   const [stdout, stderr, code] = await Promise.all([
@@ -45,15 +45,15 @@ export function start(words: string[], options: RunOptions = {}) {
   });
 }
 
-/** A folder that goes when the test does. */
+/** A folder that is removed with the test. */
 export function temporaryFolder(): { path: string } & Disposable {
   const path = mkdtempSync(join(tmpdir(), "svc-cli-"));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Where the fake gate stands: verbs that answer with their own arguments. */
+/** The fake gate: verbs that answer with their own arguments. */
 export const FAKE_GATE = join(import.meta.dir, "fake-gate.ts");
-/** A build for those who need its facts and must not wait for `npm run build`. */
+/** A stand-in for the facts of a build, so that no test needs `npm run build`. */
 export const FAKE_BUILD = join(import.meta.dir, "fake-build.ts");
 /** A hook that appends every verification to the file in CHECKS_LOG. */
 export const CHECK_LOG = join(import.meta.dir, "check-log.ts");

@@ -31,7 +31,7 @@ describe("export", () => {
 describe("import", () => {
   const env = { FAKE_UPSERT: "log" };
 
-  test("what was read and is done with is not held", async () => {
+  test("what was imported is not kept in memory", async () => {
     using folder = temporaryFolder();
     const blank = new Uint8Array(1024 * 1024).fill(0x20);
     blank[blank.length - 1] = 0x0a;
@@ -97,7 +97,7 @@ describe("import", () => {
     expect(stderr).toEndWith(`svc: ${type}: stdin, line 503: ${message} (500 rows imported into notes)\n`);
   });
 
-  test("what the store refuses is told with its lines", async () => {
+  test("what the store refuses is reported with its lines", async () => {
     const { code, stderr } = await fake(["import", "notes"], {
       stdin: lines(numbered(2)),
       env: { FAKE_UPSERT: "refuse" },

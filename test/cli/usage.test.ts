@@ -1,4 +1,4 @@
-/** What is not understood is refused with exit code 2 and one line on stderr, before anything is tried. */
+/** Wrong usage is refused with exit code 2 and one line on stderr, before anything is done. */
 import { describe, expect, test } from "bun:test";
 import { runCommand } from "citty";
 import { group, nearest, reach, refuseMisread } from "../../src/cli/citty.ts";
@@ -103,7 +103,7 @@ describe("flags", () => {
     "keep-it": { type: "boolean", default: true },
   } as const;
 
-  /** What a command is handed for the words behind its name. */
+  /** The arguments that a command gets for the words after its name. */
   async function read(words: string[]): Promise<Values<typeof ARGS>> {
     const handed: Values<typeof ARGS>[] = [];
     const sample = command({ examples: [], args: ARGS, run: async ({ args }) => void handed.push(args) });

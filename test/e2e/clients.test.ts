@@ -1,4 +1,4 @@
-/** Other people's MCP clients on the executable, where the registry reaches them. */
+/** Published MCP clients on the executable, where they can be installed from the registry. */
 import { beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";

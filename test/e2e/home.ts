@@ -17,7 +17,7 @@ export function emptyHome(): Record<string, string> {
   return { PATH: process.env.PATH ?? "", HOME: dir, SVC_HOME: join(dir, "svc"), NO_COLOR: "1" };
 }
 
-/** What a command said and how it ended. */
+/** The output and exit code of a command. */
 export interface Ended {
   code: number;
   out: string;
@@ -25,8 +25,8 @@ export interface Ended {
 }
 
 /**
- * The words before a command that make the system hold it to permissions: none for a plain user; root gives up its privileges over
- * files. Undefined where root cannot.
+ * Words before a command that make file permissions apply to it: none for a plain user; for root, setpriv without
+ * privileges. Undefined where there is no setpriv.
  */
 export const asPlainUser: readonly string[] | undefined =
   process.getuid?.() !== 0
@@ -65,7 +65,7 @@ export async function signedIn(): Promise<Record<string, string>> {
   return env;
 }
 
-/** A copy of a home, for one test to spoil. */
+/** A copy of a home that a test may damage. */
 export function copyOfHome(original: Record<string, string>): Record<string, string> {
   const env = emptyHome();
   cpSync(original.SVC_HOME!, env.SVC_HOME!, { recursive: true, verbatimSymlinks: true });

@@ -34,7 +34,7 @@ describe("with an empty home", () => {
     await session.close();
   });
 
-  test("a home full of pipes, where opening any file would wait for ever, keeps nobody from listing tools", async () => {
+  test("tools/list answers in a home full of pipes, where opening any file would block", async () => {
     const poisoned = emptyHome();
     mkdirSync(poisoned.SVC_HOME!);
     const names = [
@@ -93,7 +93,7 @@ describe("with an empty home", () => {
 });
 
 describe("the 19 tools", () => {
-  test("a client that does not say who it is shakes hands and calls", async () => {
+  test("a client without clientInfo can initialize and call", async () => {
     const lines = [
       { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {} } },
       { jsonrpc: "2.0", method: "notifications/initialized" },
@@ -164,7 +164,7 @@ describe("the 19 tools", () => {
     await again.close();
   });
 
-  test("the terminal sees what the client stored", async () => {
+  test("svc mem sees what the client stored", async () => {
     expect((await svc(env, ["mem", "add", "shared", "typed by hand", "--id", "hand"])).code).toBe(0);
     const session = await Session.open(env);
     expect((await session.call("svc_search", { collection: "shared", query: "typed" })).hits[0].id).toBe("hand");
@@ -205,7 +205,7 @@ describe("the working directory that a client spawns the server in", () => {
     await session.close();
   });
 
-  test("below a work tree: its top level, for the client and the terminal alike", async () => {
+  test("below a work tree: its top level, for the client and svc mem alike", async () => {
     const root = project(true);
     const deep = join(root, "src/deep");
     const session = await Session.openIn(deep, env);
@@ -259,7 +259,7 @@ describe("the working directory that a client spawns the server in", () => {
   });
 });
 
-test("the terminal takes more lines than one call may carry", async () => {
+test("svc mem accepts more lines than one call may hold", async () => {
   const lines = Array.from({ length: 10_001 }, (_, i) => `line number ${i}`).join("\n");
   const added = await svc(env, ["mem", "add", "lines", "--lines", "--json"], lines);
   expect(added).toMatchObject({ code: 0, err: "" });
@@ -268,7 +268,7 @@ test("the terminal takes more lines than one call may carry", async () => {
   expect(JSON.parse((await svc(env, ["mem", "delete", "lines", "-", "--json"], ids)).out).deleted).toBe(10_001);
 }, 30_000);
 
-test("an answer beyond what a message may hold is a ValueError, and the server lives", async () => {
+test("an answer larger than a message may be is a ValueError, and the server goes on", async () => {
   const session = await Session.open(env);
   const text = "x".repeat(8 * 1024 * 1024);
   await session.call("svc_add", { collection: "huge", texts: [text], ids: ["a"] });
@@ -279,7 +279,7 @@ test("an answer beyond what a message may hold is a ValueError, and the server l
 }, 60_000);
 
 describe("endings", () => {
-  /** Talks JSON-RPC by hand, so that a pipe can be broken where the SDK would not. */
+  /** JSON-RPC by hand, so that a pipe can be closed where the SDK would not. */
   function spawn() {
     const child = Bun.spawn([SVC, "mcp"], { env, cwd: env.HOME, stdin: "pipe", stdout: "pipe", stderr: "ignore" });
     const send = (message: object) => {
@@ -326,12 +326,12 @@ describe("endings", () => {
     while (!seen.includes('\\"upserted\\"')) seen += new TextDecoder().decode((await answers.read()).value);
     await child.stdin.end();
     expect(await child.exited).toBe(0);
-    // Left to itself the build would have finished and be there.
+    // Without the end of stdin the build would have finished.
     const { stats } = JSON.parse((await svc(env, ["mem", "stats", "long", "--json"])).out);
     expect(stats).toMatchObject({ external_ids: 20_000, ivf_partitions: 0 });
   }, 30_000);
 
-  test("a client that dies in the middle of a call leaves no orphan", async () => {
+  test("a client that is killed in the middle of a call leaves no process running", async () => {
     const { child, send } = spawn();
     send(add("dying"));
     await child.stdout.cancel();
@@ -339,7 +339,7 @@ describe("endings", () => {
     const ended = await Promise.race([child.exited.then(() => true), Bun.sleep(3000).then(() => false)]);
     if (!ended) child.kill("SIGKILL");
     expect(ended).toBe(true);
-    // Whole or not there at all; and the next writer finds the lock free.
+    // The row is whole or missing, and the lock is free for the next writer.
     const session = await Session.open(env);
     await session.call("svc_upsert", { collection: "endings", texts: ["after"], ids: ["next"] });
     const [dying, next] = (await session.call("svc_get", { collection: "endings", ids: ["dying", "next"] })).rows;

@@ -30,7 +30,7 @@ const TEXTS: Record<string, string> = {
   chinese: "我们每周五下午部署新版本",
 };
 
-test("what stdin says is what is stored, found and exported", async () => {
+test("texts from stdin are stored, found and exported unchanged", async () => {
   await json(["create", "odd", "--lexical"]);
   for (const [id, text] of Object.entries(TEXTS)) {
     expect(await json(["add", "odd", "--id", id], text)).toMatchObject({ added: 1 });
@@ -72,7 +72,7 @@ test("what is no UTF-8 is refused with the source's name, and nothing is written
   expect((await json(["list"])).collections).not.toContain("never");
 });
 
-test("odd parameters of an index are refused in words, and the index that is there stays", async () => {
+test("wrong parameters of an index are refused with an explanation, and the existing index stays", async () => {
   await json(["create", "kept", "--lexical"]);
   await json(["add", "kept", "--id", "a"], "a platypus");
   await json(["build-lexical", "kept", "--k1", "2", "--b", "0"]);

@@ -1,4 +1,4 @@
-/** A licence that ends and is renewed: what `svc login` keeps, what it writes anew, and what must not matter. */
+/** A licence that expires and is renewed: what `svc login` keeps, what it writes anew, and what must not matter. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import {
   chmodSync,
@@ -35,7 +35,7 @@ beforeAll(async () => {
   expect((await svc(original, ["mem", "add", "notes", "We deploy blue-green."])).code).toBe(0);
 });
 
-/** The installed libraries under another version, signed by the key that the executable believes, or by another. */
+/** The installed libraries under another version, signed by the key that the executable trusts, or by another. */
 function bundleOf(env: Home, as: { version: string; release: number }, key = releaseKey(ROOT)): Uint8Array {
   const { kernelLibrary: kernel, runtimeLibrary: runtime } = runtimePaths(env.SVC_HOME!, tag);
   return makeBundle({ tag, ...as, created: "2026-01-01T00:00:00Z", kernel, runtime, key });
@@ -155,7 +155,7 @@ describe("a licence beyond its grace beside a newer runtime", () => {
     await expectUsable(env);
   });
 
-  test("a newer runtime that is damaged is said to be, with what replaces it", async () => {
+  test("a newer runtime that is damaged is reported, with the command that replaces it", async () => {
     const env = home();
     await installNewer(env);
     truncateSync(runtimePaths(env.SVC_HOME!, tag).kernelLibrary, 1000);
@@ -195,7 +195,7 @@ describe("the copy of the licence beside the libraries does not matter", () => {
     expectRenewed(env);
   });
 
-  test("a login that cannot write it says so and is done all the same", async () => {
+  test("a login that cannot write it says so and succeeds", async () => {
     const env = home();
     await installNewer(env);
     await expire(env);
@@ -248,7 +248,7 @@ describe("a login's licence that is damaged", () => {
     ["followed by zeros", (path) => truncateSync(path, 4096)],
     ["followed by very many zeros", (path) => truncateSync(path, 1_000_000)],
   ];
-  test.each(CASES)("%s, sends to svc login, which mends it", async (_, spoil) => {
+  test.each(CASES)("%s, is an error that names svc login, which repairs it", async (_, spoil) => {
     const env = home();
     spoil(licenseOf(env));
     const refused = /^svc: PermissionError: .*[Rr]un 'svc login'/;

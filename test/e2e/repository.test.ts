@@ -1,11 +1,11 @@
-/** What a question about a repository reads, counted in the system calls of the executable. */
+/** What a search of a repository reads, counted in the system calls of the executable. */
 import { expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { signedIn, svc } from "./home.ts";
 
 test.skipIf(!Bun.which("strace"))(
-  "a question resolves its workspace once and reads the fingerprints once, whatever it finds (needs strace)",
+  "a search resolves its workspace once and reads the fingerprints once, whatever it finds (needs strace)",
   async () => {
     const env = await signedIn();
     const root = join(env.HOME!, "project");

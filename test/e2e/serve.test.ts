@@ -1,4 +1,4 @@
-/** `svc serve` as it is downloaded: its command line, its signals, its crashes, and what other commands see of its memory. */
+/** `svc serve` of the executable: command line, signals, crashes, and what other commands see of its memory. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -226,7 +226,7 @@ test("TCP with the token from the environment; JSON on stdout and on stderr, and
   expect(served.out + served.err).not.toMatch(/sesame|0815/);
 });
 
-test("a token on the command line works, and is warned of without being told", async () => {
+test("a token on the command line works, with a warning that does not show it", async () => {
   const served = await Served.start(["--host", "127.0.0.1", "--port", "0", "--access-token", TOKEN]);
   const raw = await served.open();
   await raw.ok("ping");
@@ -236,7 +236,7 @@ test("a token on the command line works, and is warned of without being told", a
   expect(served.out + served.err).not.toContain("sesame");
 });
 
-test("a client written to the original's habits gets on: integer ids, lists of one, a dim that is a guess, NaN", async () => {
+test("requests in the original client's habits work: integer ids, lists of one, a guessed dim, NaN", async () => {
   const served = await Served.start();
   const raw = await served.open();
   // As Python's json writes requests: blanks, 1.0, null for what is left out.
@@ -282,7 +282,7 @@ test("a client written to the original's habits gets on: integer ids, lists of o
   expect(await idsIn(served.memory, "c")).toMatchObject({ ids: ["2", "3"] });
 });
 
-test("an idle timeout of 0 is taken, and help says what holds without one", async () => {
+test("an idle timeout of 0 is accepted, and help says the default", async () => {
   const served = await Served.start(["--host", "127.0.0.1", "--port", "0", "--idle-timeout", "0"], {
     SVC_ACCESS_TOKEN: TOKEN,
   });
@@ -294,7 +294,7 @@ test("an idle timeout of 0 is taken, and help says what holds without one", asyn
   expect(out).toMatch(/--idle-timeout=<SECONDS> .*0: for ever \(3600 on TCP, 0 on a Unix socket\)/);
 });
 
-// ---- ends -------------------------------------------------------------------------------------------------------------
+// ---- ends -----------------------------------------------------------------------------------------------------------
 
 test.each(["SIGTERM", "SIGINT"] as const)("%s ends it with 0: all is saved, the file is gone", async (signal) => {
   const served = await Served.start();
@@ -319,7 +319,7 @@ test("kill -9 at any moment keeps every save that was acknowledged, and nothing 
     const raw = await served.open();
     await raw.ok("create_collection", "c", { dim: 2 });
     const seen: string[] = await raw.ok("ids", "c");
-    // What was acknowledged is there; one save may have been carried out without being answered.
+    // Every acknowledged save is there; one more may have been carried out without being answered.
     expect(seen.slice(0, expected.length)).toEqual(expected);
     expect(seen.length).toBeLessThanOrEqual(expected.length + 1);
     const acknowledged: string[] = [...seen];
@@ -365,7 +365,7 @@ test("the save interval saves without a client's asking", async () => {
   expect(await idsIn(served.memory, "c")).toMatchObject({ ids: ["a"] });
 });
 
-// ---- supervised -------------------------------------------------------------------------------------------------------
+// ---- supervised -----------------------------------------------------------------------------------------------------
 
 /** Processes whose parent is `pid`. */
 async function childrenOf(pid: number): Promise<number[]> {
@@ -380,7 +380,7 @@ async function childrenOf(pid: number): Promise<number[]> {
 }
 
 /** Whether a process is there and no zombie. */
-async function lives(pid: number): Promise<boolean> {
+async function isRunning(pid: number): Promise<boolean> {
   const stat = await Bun.file(`/proc/${pid}/stat`)
     .text()
     .catch(() => "");
@@ -415,7 +415,7 @@ test.skipIf(!hasProc)(
     await raw.ok("add", "c", row("at the end"));
     const [child] = await childrenOf(served.pid);
     expect(await served.stop()).toBe(0);
-    expect(await lives(child!)).toBe(false);
+    expect(await isRunning(child!)).toBe(false);
     expect(existsSync(served.address.slice(7))).toBe(false);
     expect(await idsIn(served.memory, "c")).toMatchObject({ ids: ["saved", "at the end"] });
     expect(served.out.trim().split("\n")).toHaveLength(1);
@@ -438,7 +438,7 @@ test.skipIf(!hasProc)(
     const [child] = await childrenOf(served.pid);
     served.kill("SIGKILL");
     await raw.end(15_000);
-    await until("the end of the server", async () => !(await lives(child!)));
+    await until("the end of the server", async () => !(await isRunning(child!)));
     expect(existsSync(served.address.slice(7))).toBe(false);
     expect(await idsIn(served.memory, "c")).toMatchObject({ ids: ["a"] });
   },
@@ -471,7 +471,7 @@ test("a second signal while it saves only says so", async () => {
   expect((await idsIn(served.memory, "c")).ids).toHaveLength(20_000);
 });
 
-test.skipIf(!hasProc)("nobody has to read where it listens (needs /proc)", async () => {
+test.skipIf(!hasProc)("it does not wait for a reader of its stdout (needs /proc)", async () => {
   const path = join(folder(), "s.sock");
   const command = `"${SVC}" serve --path "${join(folder(), "m")}" --socket "${path}" | true`;
   const child = Bun.spawn(["sh", "-c", command], { env: home, stdout: "ignore", stderr: "pipe" });
@@ -491,7 +491,7 @@ test("a supervised server that can never start is not started again and again", 
   expect(ended.err).not.toMatch(/starting it again/);
 });
 
-// ---- other commands on the same memory ----------------------------------------------------------------------------------
+// ---- other commands on the same memory ------------------------------------------------------------------------------
 
 test("svc mcp and svc mem see what the server saved, and a write of theirs waits for what it has not", async () => {
   const served = await Served.start();
@@ -539,7 +539,7 @@ test("svc mcp and svc mem see what the server saved, and a write of theirs waits
   expect(await ours.ids()).toEqual(["ours", "theirs"]);
 }, 60_000);
 
-// ---- an embedder of the operator's ----------------------------------------------------------------------------------------
+// ---- an embedder of the operator's ----------------------------------------------------------------------------------
 
 test("an OpenAI-compatible endpoint embeds: by index, in batches, and its failures are the request's", async () => {
   let mood: "fine" | "short" | "500" | "html" | "few" | "text" = "fine";

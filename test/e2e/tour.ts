@@ -1,6 +1,6 @@
 /**
- * `npm start`: the whole of svc on a machine that has never seen it. Signs in, installs and verifies the runtime into a scratch home, then lets a
- * real MCP client add, search and read through the compiled executable, and says what it did and how long each step took.
+ * `npm start`: svc from sign-in to search. Signs in, installs and verifies the runtime into a scratch home, then a real
+ * MCP client adds, searches and reads through the compiled executable. Prints each step and how long it took.
  */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -14,7 +14,7 @@ const SVC = join(ROOT, "dist/svc");
 const home = mkdtempSync(join(tmpdir(), "svc-tour-"));
 const env = { ...(process.env as Record<string, string>), SVC_HOME: home, SVC_MEMORY_PATH: join(home, "memory") };
 
-/** Does one step and prints what came of it and how long it took. */
+/** Does one step and prints its result and how long it took. */
 async function step<T>(title: string, work: () => Promise<T>, say: (result: T) => string = () => ""): Promise<T> {
   const start = performance.now();
   const result = await work();
@@ -24,7 +24,7 @@ async function step<T>(title: string, work: () => Promise<T>, say: (result: T) =
   return result;
 }
 
-/** Runs the executable to its end; a failure shows what it said. */
+/** Runs the executable to its end; a failure shows its stderr. */
 async function run(...args: string[]): Promise<string> {
   const child = Bun.spawn([SVC, ...args], { env, stdout: "pipe", stderr: "pipe", stdin: "ignore" });
   const [out, err, code] = await Promise.all([

@@ -1,4 +1,4 @@
-/** `svc runtime verify` of the executable says what a tool call would say, and says it as JSON whatever it finds. */
+/** `svc runtime verify` of the executable reports what a tool call would, and as JSON whatever it finds. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -74,7 +74,7 @@ describe("the check 'login'", () => {
     expect(await refusal(env)).toBeUndefined();
   });
 
-  test("with an API key in the environment a missing token is none", async () => {
+  test("with an API key in the environment a missing token is no failure", async () => {
     const env: Home = { ...home(), SVC_API_KEY: "k" };
     for (const file of ["token", "api_key"]) rmSync(join(env.SVC_HOME!, file));
     expect(await verify(env)).toMatchObject({ report: { ok: true } });

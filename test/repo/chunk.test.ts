@@ -70,7 +70,7 @@ describe("windows", () => {
     ]);
   });
 
-  test("nothing comes of nothing", () => {
+  test("an empty text has no windows", () => {
     for (const text of ["", "\n\n", "  \r\n"]) expect(chunkText(text, windows(48, 8))).toEqual([]);
   });
 
@@ -113,7 +113,7 @@ describe("files and bounds", () => {
   });
 });
 
-describe("options that make no sense", () => {
+describe("invalid options", () => {
   const table: [string, Partial<ChunkOptions>, string][] = [
     ["overlap as long as the window", { windowLines: 8, windowOverlapLines: 8 }, "window_overlap_lines (8)"],
     ["no lines", { windowLines: 0, windowOverlapLines: 0 }, "window_lines"],

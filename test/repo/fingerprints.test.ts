@@ -36,13 +36,13 @@ describe("the cache on disk", () => {
     expect(readFingerprintHead(path)).toMatchObject({ root: "/srv/code/a repo", tracked: 1, generation: 7 });
   });
 
-  test("of another repository it is none", async () => {
+  test("that of another repository is not read", async () => {
     const path = join(temporary(), "cache");
     await saveFingerprints(path, sample());
     expect(loadFingerprints(path, "fedcba9876543210").fingerprints).toBeUndefined();
   });
 
-  test("cut or flipped anywhere it is none, and nothing throws", async () => {
+  test("one that is cut or has a flipped bit is not read, and nothing throws", async () => {
     const path = join(temporary(), "cache");
     await saveFingerprints(path, sample());
     const whole = readFileSync(path);

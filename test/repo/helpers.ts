@@ -34,7 +34,7 @@ export function put(root: string, path: string, content: string | Uint8Array): v
   writeFileSync(join(root, path), content);
 }
 
-/** A walk from one end to the other. */
+/** A complete walk. */
 export async function walkRepo(root: string, options: Partial<WalkOptions> = {}) {
   const walk = await Walk.begin(root, { budget: new Budget(), ...options });
   const files: WalkFile[] = [];
@@ -44,7 +44,7 @@ export async function walkRepo(root: string, options: Partial<WalkOptions> = {})
   return { files, skipped, source, walk };
 }
 
-/** Runs the real git with nobody's configuration but the repository's own. */
+/** Runs the real git with the repository's configuration only. */
 export function git(cwd: string, ...args: string[]): string {
   const env = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
   const identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "protocol.file.allow=always"];
@@ -53,13 +53,13 @@ export function git(cwd: string, ...args: string[]): string {
   return child.stdout;
 }
 
-/** Sets both times back by hours. The change time cannot be set, so this alone does not make a file old to the indexer. */
+/** Sets atime and mtime back by hours. The ctime cannot be set, so the indexer does not take the file for old. */
 export function age(root: string, path: string, hours = 1): void {
   const when = new Date(Date.now() - hours * 3_600_000);
   utimesSync(join(root, path), when, when);
 }
 
-/** A collection as a map, which counts what it is asked. */
+/** A collection as a map, which counts its calls. */
 export class MemorySink implements RowSink {
   generation = 1;
   rows = new Map<string, Row>();

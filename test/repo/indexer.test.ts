@@ -45,7 +45,7 @@ function bench(files: Record<string, string | Uint8Array>) {
     await indexRepo({ ...base, ...options, sink: oracle, fingerprintPath: join(temporary(), "none") });
     expect([...sink.rows].sort()).toEqual([...oracle.rows].sort());
   };
-  /** From here on each change of rows is held against the cache on disk: nothing there may still be believed of its files. */
+  /** From here on each change of rows is checked against the cache on disk: its files' entries there must be void. */
   const expectVoids = () => {
     const replace = sink.replace.bind(sink);
     sink.replace = (change) => {
@@ -64,7 +64,7 @@ function bench(files: Record<string, string | Uint8Array>) {
 const lines = (count: number, word = "line") => Array.from({ length: count }, (_, at) => `${word} ${at}\n`).join("");
 
 describe("one run after another", () => {
-  test("built, then a hit that asks the collection nothing", async () => {
+  test("built, then a hit that reads nothing from the collection", async () => {
     const { root, sink, run, expectExact, fingerprintPath } = bench({
       "a.ts": lines(100),
       "d/b.py": "x = 1\n",
@@ -142,7 +142,7 @@ describe("one run after another", () => {
     await expectExact();
   });
 
-  test("touched but the same: a hit, remembered under the new stamp", async () => {
+  test("touched but the same: a hit, cached under the new stamp", async () => {
     const { root, run, settle, sink, fingerprintPath } = bench({ "a.ts": "1" });
     await run();
     await settle();
@@ -158,7 +158,7 @@ describe("one run after another", () => {
     const { root, run, fingerprintPath, expectExact } = bench({ "a.ts": "one\n" });
     await run();
     put(root, "a.ts", "two\n");
-    // As if both edits had fallen into one tick of the clock: the cache remembers the second one's stamp for the first one's text.
+    // As if both edits had fallen into one tick of the clock: the cache has the second's stamp with the first's text.
     const cache = loadFingerprints(fingerprintPath, repoIdOf(root)).fingerprints!;
     const now = statSync(join(root, "a.ts"), { bigint: true });
     cache.files.get("a.ts")!.stamp = `${now.size}:${now.mtimeNs}:${now.ctimeNs}:${now.ino}`;
@@ -225,7 +225,7 @@ describe("one run after another", () => {
   });
 
   test.skipIf(process.getuid?.() === 0)(
-    "what cannot be read for now keeps its rows, what is gone does not (not as root)",
+    "what cannot be read for now keeps its rows, what was removed does not (not as root)",
     async () => {
       const { root, run, sink } = bench({ "a.ts": "1", "closed/b.ts": "2", "c.ts": "3" });
       await run();
@@ -292,7 +292,7 @@ describe("limits", () => {
     await expectExact({ mode: "file" });
   });
 
-  test("max_seconds shorter than the walk still gets on", async () => {
+  test("max_seconds shorter than the walk still makes progress", async () => {
     const { run, expectExact } = bench({ "a.ts": "1", "b.ts": "2", "c.ts": "3" });
     for (let call = 1; call <= 3; call++) {
       const result = await run({ maxSeconds: 1e-9 });
@@ -331,7 +331,7 @@ describe("limits", () => {
       expect(sink.ids).toContain(`f${name}.ts:0`);
     }
     expect(await run({ maxFiles: 1 })).toMatchObject({ status: "hit", files_tracked: 8 });
-    // What such a call leaves is known in full: none of them asks the collection what it holds.
+    // The cache is complete after such a call: none of them reads the collection's ids.
     expect(sink.listings).toBe(listings);
     await expectExact();
   });
@@ -349,7 +349,7 @@ describe("limits", () => {
     },
   );
 
-  test("max_seconds bounds the walk, and the next call goes on behind it", async () => {
+  test("max_seconds bounds the walk, and the next call continues after it", async () => {
     const names = Array.from({ length: 2500 }, (_, at) => `d${at % 7}/f${at}.ts`).sort();
     const { root, run, sink, settle, fingerprintPath, expectExact } = bench(
       Object.fromEntries(names.map((name) => [name, "1"])),
@@ -461,7 +461,7 @@ describe("limits", () => {
 });
 
 describe("repair", () => {
-  test("every file whose rows change is void on disk before they do, in each round of a run", async () => {
+  test("every file whose rows change is void on disk before they change, in each round of a run", async () => {
     const narrow = { windowLines: 1, windowOverlapLines: 0 };
     const files = Object.fromEntries(["a.ts", "b.ts", "c.ts", "d.ts", "e.ts"].map((name) => [name, lines(1500)]));
     const { root, run, settle, expectExact, expectVoids } = bench(files);
@@ -495,7 +495,7 @@ describe("repair", () => {
         sink.failAt = { calls, effect };
         await expect(run(narrow)).rejects.toThrow("killed");
         sink.failAt = undefined;
-        // A kill would not even have written what the failure handler did: the cache is what it was, voided at most.
+        // A kill would not have run the failure handler: the cache is as it was, voided at most.
         if (calls === 2) writeFileSync(fingerprintPath, original);
         await run(narrow);
         await expectExact(narrow);
@@ -569,7 +569,7 @@ describe("repair", () => {
     await expectExact();
   });
 
-  test("rows that someone else deleted come back; rows of other shape are left alone", async () => {
+  test("rows that another process deleted come back; rows of another shape stay as they are", async () => {
     const { root, run, sink, settle } = bench({ "a.ts": lines(100), "b.ts": "1" });
     await run();
     await settle();
@@ -582,7 +582,7 @@ describe("repair", () => {
     expect(sink.listings).toBe(listings);
   });
 
-  test("another process's run in between makes ours unknown, and the next call mends it", async () => {
+  test("another process's run in between makes ours unknown, and the next call repairs it", async () => {
     const { root, run, sink, fingerprintPath, expectExact } = bench({ "a.ts": "1\n", "b.ts": "2\n" });
     await run();
     put(root, "a.ts", "new\n");

@@ -1,4 +1,4 @@
-/** Prints the files of the root in its argument, for a test that looks at them from another mount namespace. */
+/** Prints the files of the root in its argument, for a test that lists them in another mount namespace. */
 import { Budget } from "../../src/repo/budget.ts";
 import { Walk } from "../../src/repo/walk.ts";
 

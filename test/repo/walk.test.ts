@@ -28,7 +28,7 @@ describe("in a git checkout", () => {
     expect(await paths(join(root, "sub"))).toEqual(["c.ts"]);
   });
 
-  test("a folder that git ignores is walked when asked for itself", async () => {
+  test("a folder that git ignores is walked when it is the root", async () => {
     const root = rootWith({ ".gitignore": "inner/\n", "inner/a.ts": "1", "b.ts": "2" });
     git(root, "init", "-q");
     const walk = await walkRepo(join(root, "inner"));
@@ -101,7 +101,7 @@ describe("in a git checkout", () => {
 });
 
 for (const kind of ["git", "walk"] as const) {
-  describe(`whatever lists the files (${kind})`, () => {
+  describe(`any lister of files (${kind})`, () => {
     const prepared = (files: Record<string, string | Uint8Array>) => {
       const root = rootWith(files);
       if (kind === "git") git(root, "init", "-q");
@@ -148,7 +148,7 @@ for (const kind of ["git", "walk"] as const) {
       expect(readRepoFile(root, "pipe")).toEqual({ failure: "unreadable" });
     });
 
-    test("names that are not UTF-8 are unreadable, any other name is fine", async () => {
+    test("names that are not UTF-8 are counted as unreadable, any other name is fine", async () => {
       const odd = ["new\nline", "tab\there", 'quo"te', "-dash", "\uFFFD", "日本語.md", "back\\slash"];
       const root = prepared(Object.fromEntries(odd.map((name) => [name, "1"])));
       writeFileSync(Buffer.concat([Buffer.from(`${root}/bad`), Buffer.from([0xff])]), "x");
@@ -203,7 +203,7 @@ describe("in stretches", () => {
     ["walk", tree, walked],
     ["git", checkout, listed],
   ] as const) {
-    test(`a walk begins behind any path, and what stands before comes last (${kind})`, async () => {
+    test(`a walk begins after any path, and what comes before it is last (${kind})`, async () => {
       const root = make();
       const places = expected.flatMap((path) => [path, ...(path.includes("/") ? [`${dirname(path)}/`] : [])]);
       for (const after of [...places, "", "a", "nowhere", "zzz"]) {
@@ -217,7 +217,7 @@ describe("in stretches", () => {
       }
     });
 
-    test(`one path after another: what was not reached is not gone (${kind})`, async () => {
+    test(`one path after another: what was not reached does not count as removed (${kind})`, async () => {
       const root = make();
       for (const after of [undefined, "a/b.ts", "lib/x/y.c"]) {
         const walk = await Walk.begin(root, { budget: new Budget(), after });
@@ -237,7 +237,7 @@ describe("in stretches", () => {
     });
   }
 
-  test("git has no time: nothing is taken as gone, and no other checkout inside is entered", async () => {
+  test("git runs out of time: no file counts as removed, and no other checkout inside is entered", async () => {
     const root = checkout();
     git(root, "worktree", "add", "-q", "trees/other");
     const { files, source, walk } = await walkRepo(root, { budget: new Budget(0, 1e-9) });
@@ -254,7 +254,7 @@ describe("without git", () => {
     expect(await paths(root)).toEqual(["one/a.ts", "two/.hidden"]);
   });
 
-  test("a git that the repository brings along is not run", async () => {
+  test("a git program in the repository is not run", async () => {
     const root = rootWith({ "a.ts": "1", git: "#!/bin/sh\ntouch ran\n" });
     chmodSync(join(root, "git"), 0o755);
     const path = process.env.PATH;
@@ -270,7 +270,7 @@ describe("without git", () => {
     expect(existsSync(join(root, "ran"))).toBe(false);
   });
 
-  test("no git at all: the walk answers for a checkout too", async () => {
+  test("without git installed a checkout is walked too", async () => {
     const root = rootWith({ ".gitignore": "*.tmp\n", "a.ts": "1", "x.tmp": "2" });
     git(root, "init", "-q");
     const path = process.env.PATH;
@@ -284,7 +284,7 @@ describe("without git", () => {
   });
 
   test.skipIf(process.getuid?.() === 0)(
-    "a directory that cannot be read is said to be unknown (not as root)",
+    "a directory that cannot be read is reported as unknown (not as root)",
     async () => {
       const root = rootWith({ "a.ts": "1", "closed/b.ts": "2" });
       chmodSync(join(root, "closed"), 0);

@@ -1,4 +1,4 @@
-/** Which directory a call is about, and which ones it is never about. */
+/** Which directory is the workspace of a call, and which ones are refused. */
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
@@ -23,7 +23,7 @@ function refusal(path: string, env: Record<string, string> = {}): string | undef
   }
 }
 
-describe("a directory that is named", () => {
+describe("a named directory", () => {
   test("the root of the file system, by any name", () => {
     const link = join(temporary(), "link");
     symlinkSync("/", link);
@@ -77,7 +77,7 @@ describe("a directory that is named", () => {
   });
 });
 
-describe("a directory that is not named", () => {
+describe("without a named directory", () => {
   const within = <T>(directory: string, work: () => T): T => {
     const before = process.cwd();
     process.chdir(directory);
@@ -124,7 +124,7 @@ describe("a directory that is not named", () => {
     expect(() => found("/")).toThrow("the working directory '/' lies in no git work tree: do something else");
   });
 
-  test("the home directory is not found either", () => {
+  test("the home directory is not taken either", () => {
     const home = rootWith({ "notes/a.md": "1" });
     git(home, "init", "-q");
     expect(() => found(join(home, "notes"), { HOME: home })).toThrow(
@@ -144,9 +144,9 @@ describe("a directory that is not named", () => {
 });
 
 describe.skipIf(!LINUX)("pseudo file systems (Linux)", () => {
-  test("told from others", () => {
-    const told = ["/proc", "/proc/self", "/sys", "/dev", "/dev/pts"].map(pseudoFileSystem);
-    expect(told).toEqual(["proc", "proc", "sysfs", "devtmpfs", "devpts"]);
+  test("are recognised", () => {
+    const found = ["/proc", "/proc/self", "/sys", "/dev", "/dev/pts"].map(pseudoFileSystem);
+    expect(found).toEqual(["proc", "proc", "sysfs", "devtmpfs", "devpts"]);
     for (const path of ["/", "/usr", temporary(), "/nowhere"]) expect(pseudoFileSystem(path)).toBeUndefined();
   });
 

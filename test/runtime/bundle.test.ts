@@ -106,7 +106,7 @@ describe("refused", () => {
     test(name, () => expect(readAll(bundle)).rejects.toBeInstanceOf(RuntimeError));
   }
 
-  test("a small file that unpacks to 256 MiB is left after its head", async () => {
+  test("a small file that unpacks to 256 MiB is refused after its header", async () => {
     const head = gunzipSync(packBundle(HEAD)).subarray(0, -1024);
     const bomb = gzipSync(Buffer.concat([head, Buffer.alloc(256 << 20)]), { level: 1 });
     const before = process.memoryUsage().rss;
@@ -117,7 +117,7 @@ describe("refused", () => {
   });
 });
 
-test("whatever bytes come, the reader reads what was packed or says RuntimeError", async () => {
+test("of any bytes the reader reads what was packed or throws a RuntimeError", async () => {
   const seed = Number(process.env.SVC_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
   console.log(`bundle fuzz: SVC_FUZZ_SEED=${seed}`);
   let state = seed >>> 0;

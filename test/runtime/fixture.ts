@@ -1,4 +1,4 @@
-/** A tiny signed runtime for the tests of the trust path: two libraries with one function each, built once and then cached. */
+/** A tiny signed runtime for tests of the trust path: two libraries with one function each, built once and cached. */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ export const runtimeName: string = libraryName("runtime", tag);
 export const keys = generateKeyPairSync("rsa", { modulusLength: 2048 });
 export const otherKeys = generateKeyPairSync("rsa", { modulusLength: 2048 });
 export const publicPem: string = keys.publicKey.export({ type: "spki", format: "pem" }).toString();
-/** The environment of a svc that believes the fixture's key. */
+/** The environment of a svc that trusts the fixture's key. */
 export const env = { SVC_RELEASE_PUBKEY: publicPem };
 export const abi = { kernel: 7, runtime: 9 };
 
@@ -50,7 +50,7 @@ export async function libraries(kernelAbi = abi.kernel): Promise<{ kernel: Uint8
   }
 }
 
-/** What a test wants different from a good bundle. */
+/** How a bundle differs from a good one. */
 export interface BundleChanges {
   release?: number;
   version?: string;
@@ -85,7 +85,7 @@ export function makeBundle(libs: { kernel: Uint8Array; runtime: Uint8Array }, ch
   return packBundle(changes.tamper?.(entries) ?? entries);
 }
 
-/** A fresh SVC_HOME; `remove` takes it away. */
+/** A fresh SVC_HOME; `remove` deletes it. */
 export function tempHome(): { home: string; remove: () => void } {
   const home = mkdtempSync(join(tmpdir(), "svc-home-"));
   return { home, remove: () => rmSync(home, { recursive: true, force: true }) };

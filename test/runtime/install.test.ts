@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => remove());
 
-/** Every file of the install with its bytes, to say that nothing moved. */
+/** Every file of the install with its bytes, to prove that nothing changed. */
 function snapshot(): Record<string, string> {
   const { dir } = f.pathsOf(home);
   if (!existsSync(dir)) return {};
@@ -117,7 +117,7 @@ describe("what is refused leaves the old install as it was", () => {
       /does not name|not what/,
     ],
     [
-      "a file nobody named",
+      "a file not in the manifest",
       () => f.makeBundle(libs, { ...newer, tamper: (all) => [...all, { name: "x", bytes: all[0]!.bytes }] }),
       /does not name/,
     ],
@@ -157,13 +157,13 @@ describe("what is refused leaves the old install as it was", () => {
     });
   }
 
-  test("an older release goes in when told to", async () => {
+  test("an older release is installed where a downgrade is allowed", async () => {
     await f.install(home, f.makeBundle(libs));
     expect((await f.install(home, f.makeBundle(libs, { release: 4 }), { allowDowngrade: true })).release).toBe(4);
   });
 });
 
-describe("where a newer install is to be kept", () => {
+describe("where a newer install is kept", () => {
   const keepNewer = true;
 
   test("it stays as it is, and the answer says what was declined", async () => {
@@ -229,7 +229,7 @@ describe("names that a manifest must not have, though it is signed", () => {
 });
 
 describe("promoting", () => {
-  test("where the file system cannot exchange, the old install is set aside and goes", async () => {
+  test("where the file system cannot exchange, the old install is set aside and removed", async () => {
     const [a, b] = [join(home, "a"), join(home, "b")];
     for (const path of [a, b]) {
       mkdirSync(path);
@@ -240,7 +240,7 @@ describe("promoting", () => {
     expect(readdirSync(home)).toEqual(["b"]);
   });
 
-  test("where the new one cannot follow, the old one is back", () => {
+  test("where the new one cannot take its place, the old one is restored", () => {
     const old = join(home, "old");
     mkdirSync(old);
     writeFileSync(join(old, "is"), "old");
@@ -270,7 +270,7 @@ test("a runtime folder that is a link is replaced, not followed", async () => {
   expect(report.ok).toBe(true);
 });
 
-test("a place that others can write is refused before anything is put there", async () => {
+test("a folder that others can write is refused before anything is written", async () => {
   chmodSync(home, 0o777);
   await expect(f.install(home, f.makeBundle(libs))).rejects.toThrow(/others can write to SVC_HOME: run chmod go-w/);
   expect(existsSync(f.pathsOf(home).dir)).toBe(false);

@@ -54,7 +54,7 @@ test("takes the place of a link and of nothing; what the link named is untouched
   expect(copy()).toBe("again");
 });
 
-test("what a killed renewal left is no file of the install, and goes with the next one", async () => {
+test("what a killed renewal left is no file of the install, and the next one removes it", async () => {
   const left = join(dirname(paths().dir), ".staging-left");
   writeFileSync(left, "half");
   expect(f.failed(await f.verify(home))).toEqual([]);
@@ -78,7 +78,7 @@ test("is not written where nothing is installed, nor through a folder that is a 
   }
 });
 
-test("fails with what stands, without a path, where it cannot be written or others could write", async () => {
+test("fails with the reason, without a path, where it cannot be written or others could write", async () => {
   rmSync(paths().license);
   mkdirSync(paths().license);
   const error = await renewLicenseCopy(home, "renewed").catch((failure) => failure);

@@ -42,7 +42,7 @@ function linkInstead(path: string, target = join(home, "moved")): void {
 }
 const flip = (path: string) => writeFileSync(path, f.flipped(readFileSync(path)));
 
-describe("one thing changed: which check says so, and what a load says", () => {
+describe("one thing changed: which check fails, and with which error a load does", () => {
   const table: [string, () => void, string[], RegExp | null][] = [
     ["a byte of the manifest", () => flip(paths().manifest), ["signature"], /not verified: telys_manifest.sig/],
     ["a byte of the signature", () => flip(paths().signature), ["signature"], /not verified: telys_manifest.sig/],
@@ -72,7 +72,7 @@ describe("one thing changed: which check says so, and what a load says", () => {
     ["SVC_HOME open to all", () => chmodSync(home, 0o777), ["permissions"], /SVC_HOME/],
     ["SVC_HOME open to all, but sticky", () => chmodSync(home, 0o1777), ["permissions"], /SVC_HOME/],
     ["a library open to all", () => chmodSync(paths().kernelLibrary, 0o666), ["permissions"], /libame_kernel/],
-    ["a Python file nobody signed", () => writeFileSync(join(paths().pysite, "json.py"), ""), ["unlisted files"], null],
+    ["an unsigned Python file", () => writeFileSync(join(paths().pysite, "json.py"), ""), ["unlisted files"], null],
     [
       "a library that is a link",
       () => linkInstead(paths().kernelLibrary),
@@ -96,14 +96,14 @@ describe("one thing changed: which check says so, and what a load says", () => {
   }
 });
 
-test("a copy of the licence that others can reach is named with the chmod that mends it", async () => {
+test("a copy of the licence that others can read is reported with the chmod that repairs it", async () => {
   chmodSync(paths().license, 0o640);
   const { detail } = (await verify()).checks.find(({ name }) => name === "permissions")!;
   expect(detail).toContain("'license.jwt' (mode 640): run chmod 600");
   expect(detail).not.toContain(home);
 });
 
-test("the licence that is judged is the login's", async () => {
+test("the licence that counts is the login's", async () => {
   const refuse = async () => {
     throw new PermissionError("the login's is not good");
   };
@@ -143,7 +143,7 @@ test("an anchor from the environment is named, and a file serves as well", async
   expect(failed(await verify({ SVC_RELEASE_PUBKEY: "rubbish" }))).toEqual(["signature"]);
 });
 
-test("a way to SVC_HOME that leads over a link of our own is followed", async () => {
+test("a path to SVC_HOME through a link of the same user is followed", async () => {
   const link = `${home}-link`;
   symlinkSync(home, link);
   try {
@@ -167,11 +167,11 @@ test("a parent folder that others can write is refused unless it is sticky", asy
 
 describe("what is mapped is what was hashed", () => {
   test("a library swapped and one overwritten in place after the load", async () => {
-    const impostor = (await f.libraries(666)).kernel;
+    const other = (await f.libraries(666)).kernel;
     const bytes = await load();
-    writeFileSync(join(home, "impostor"), impostor);
-    copyFileSync(join(home, "impostor"), paths().kernelLibrary); // in place: the same inode, other bytes
-    renameSync(join(home, "impostor"), paths().kernelLibrary);
+    writeFileSync(join(home, "other"), other);
+    copyFileSync(join(home, "other"), paths().kernelLibrary); // in place: the same inode, other bytes
+    renameSync(join(home, "other"), paths().kernelLibrary);
     expect(abiVersion(bytes.kernelPath, "ame_abi_version")).toBe(f.abi.kernel);
     expect(abiVersion(bytes.runtimePath, "ty_abi_version")).toBe(f.abi.runtime);
     bytes.close();
@@ -179,7 +179,7 @@ describe("what is mapped is what was hashed", () => {
     await expect(load()).rejects.toThrow(/not the file that was signed/);
   });
 
-  test.if(process.platform === "linux")("the memory file takes no more writes, from anyone", async () => {
+  test.if(process.platform === "linux")("the memory file is sealed against writes", async () => {
     const mapped = mapVerified(libs.kernel, f.kernelName);
     expect(() => writeFileSync(mapped.path, "x", { flag: "r+" })).toThrow();
     expect(() => writeFileSync(mapped.path, "x", { flag: "a" })).toThrow();
@@ -187,7 +187,7 @@ describe("what is mapped is what was hashed", () => {
     mapped.close();
   });
 
-  test("a descriptor number used again does not bring back the library that was behind it", async () => {
+  test("a reused descriptor number does not map the library that it stood for before", async () => {
     const first = mapVerified(libs.kernel, f.kernelName);
     const symbols = { ame_abi_version: { args: [], returns: FFIType.u32 } } as const;
     const kept = dlopen(first.path, symbols); // stays loaded

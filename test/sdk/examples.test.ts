@@ -1,6 +1,6 @@
 /**
- * The examples are documentation that runs: each in a process of its own that imports "svc", in a home where the compiled executable has
- * logged in and installed the runtime.
+ * The examples are documentation that runs: each in a process of its own that imports "svc", in a home where the
+ * compiled executable has logged in and installed the runtime.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -69,7 +69,7 @@ test("without a login it is a PermissionError that says what to run", async () =
   expect(said).toMatch(/PermissionError: .*svc login/);
 });
 
-test("every name that the SDK exports stands in an example", async () => {
+test("every name that the SDK exports appears in an example", async () => {
   const sdk = readFileSync(join(ROOT, "src/sdk.ts"), "utf8");
   const exported = [...sdk.matchAll(/export (?:type )?\{([^}]*)\}/g)].flatMap(([, names]) =>
     names!.split(",").map((name) =>

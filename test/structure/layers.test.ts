@@ -1,4 +1,4 @@
-/** The structure is as ARCHITECTURE.md draws it: imports and includes point down, never up and never sideways. */
+/** The layers are those of ARCHITECTURE.md: imports and includes point down, never up and never sideways. */
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -32,7 +32,7 @@ function folderOf(file: string): string {
 
 const floorAt = (folder: string) => FLOORS.findIndex((folders) => folders.includes(folder));
 
-/** Why an import is against the drawing; undefined where it is fine. */
+/** Why an import breaks the layers; undefined where it does not. */
 function objection(file: string, target: string): string | undefined {
   const [from, to] = [folderOf(file), folderOf(target)];
   if (from === to || COMMON.includes(to)) {

@@ -1,4 +1,4 @@
-/** What must never stand in the repository: addresses of package registries, keys, paths of a machine, unclear words. */
+/** What the repository must not contain: addresses of package registries, keys, paths of a machine, unclear words. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 
@@ -42,7 +42,7 @@ test.skipIf(files() === undefined)("no private key (needs a git checkout)", asyn
   ).toEqual([]);
 });
 
-test.skipIf(files() === undefined)("no path of somebody's machine (needs a git checkout)", async () => {
+test.skipIf(files() === undefined)("no path of a user's machine (needs a git checkout)", async () => {
   expect(await matches(new RegExp("/(home|Users)/[a-z]+/" + "|/wor" + "k/main"))).toEqual([]);
 });
 

@@ -18,7 +18,7 @@ const exact: LocalSearchOptions = { targetRecall: 1, explain: true };
 assert.equal((await c.search(question, { explain: true })).explain?.mode, "ivf");
 assert.equal((await c.search(question, exact)).explain?.mode, "exact");
 
-// Many questions at once, here exact ones on one thread.
+// Many queries at once, here exact ones on one thread.
 const many: ManySearchOptions = { ...exact, topK: 3, threads: 1 };
 const answers = await c.searchMany([question, question], many);
 assert.deepEqual(

@@ -30,9 +30,9 @@ await assert.rejects(c.searchLexical("word"), RuntimeError);
 // Stopped by the caller.
 await assert.rejects(c.compact({ signal: AbortSignal.abort() }), CancelledError);
 
-/** What a program does about each. */
+/** What a program can do about each. */
 function remedy(error: SvcError): string {
-  if (error instanceof TimeoutError) return "somebody else is writing: try again later";
+  if (error instanceof TimeoutError) return "another process is writing: try again later";
   if (error instanceof PermissionError) return "run svc login";
   if (error instanceof OSError) return "free some space; the last saved state stands";
   const type: ErrorType = error.type;

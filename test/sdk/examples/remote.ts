@@ -12,7 +12,7 @@ import {
   type StoreApi,
 } from "svc";
 
-/** Knows no difference. */
+/** Works on both. */
 async function remember(store: StoreApi): Promise<string[]> {
   const notes: CollectionApi = await store.createCollection("shared", { embedder: "bigram" });
   await notes.upsertTexts(["we deploy on Tuesdays"], { ids: ["deploy"] });

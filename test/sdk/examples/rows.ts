@@ -29,7 +29,7 @@ const numbers: Id[] = [7, "8"];
 assert.deepEqual(await tasks.addTexts(["seventh", "eighth"], { ids: numbers }), ["7", "8"]);
 assert.equal(await tasks.delete(["7", 8]), 2);
 
-// Until here everything is in memory: seen by this process, gone if it ends.
+// Until here everything is in memory: visible to this process, lost if it ends.
 assert.equal((await tasks.stats()).unsaved_changes, true);
 await tasks.save();
 await tasks.compact();

@@ -1,4 +1,4 @@
-/** Texts: stored with what belongs to them, found by what they mean. */
+/** Texts: stored with metadata, found by meaning. */
 import { strict as assert } from "node:assert";
 import { type Collection, Eq, type SearchResult, Store, type Where } from "svc";
 
