@@ -1,4 +1,4 @@
-/** A store that is closed answers nothing any more, whatever handles are left of it. */
+/** After a store is closed every call on it and on its collections is refused. */
 import { expect, test } from "bun:test";
 import { RuntimeError, type SvcError } from "../../src/errors.ts";
 import { localStore } from "./fixture.ts";
@@ -45,7 +45,7 @@ test("every call after close is a RuntimeError that says so, saved or not", asyn
   await store.close();
 });
 
-test("what was asked before close is answered", async () => {
+test("calls made before close are answered", async () => {
   const store = await localStore();
   const c = await store.createCollection("c", { dim: 2 });
   const added = c.add([[1, 0]], { ids: ["a"] });

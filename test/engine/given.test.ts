@@ -1,4 +1,4 @@
-/** What callers without types hand in: a wrong kind is a TypeError that names it, a wrong value a ValueError. */
+/** Arguments of callers without types: a wrong kind is a TypeError that names it, a wrong value a ValueError. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { recallOf } from "../../src/checks/numbers.ts";
 import { readStrings } from "../../src/checks/strings.ts";
@@ -33,7 +33,7 @@ describe("a new collection", () => {
     expect(error.message).toBe(sentence);
   });
 
-  test("a name of another kind is a TypeError, a word that is none of ours a ValueError", async () => {
+  test("a name of another kind is a TypeError, an unknown word a ValueError", async () => {
     expect(await failureOf(store.createCollection(7 as never, { dim: 2 }))).toBeInstanceOf(ArgumentTypeError);
     expect(await failureOf(store.openCollection(7 as never))).toBeInstanceOf(ArgumentTypeError);
     const error = await failureOf(store.createCollection("c", { dim: 2, dtype: "f64" }));

@@ -162,7 +162,7 @@ describe("approximate search", () => {
     await expect(notes.buildIvf({ targetRecall: 1.01 })).rejects.toThrow(ValueError);
   });
 
-  test("where no partition is large enough nothing is built, and indexes and default stay; what is staged is saved", async () => {
+  test("without a large enough partition no index is built, old ones stay, staged changes are saved", async () => {
     expect(await notes.buildIvf({ minRows: 1000 })).toBe(0);
     expect(await notes.stats()).toMatchObject({ default_target_recall: 1, generation: 1, unsaved_changes: false });
     expect(await notes.buildIvf({ minRows: 1000 })).toBe(0);
@@ -179,7 +179,7 @@ describe("approximate search", () => {
     expect((await empty.stats()).default_target_recall).toBe(1);
   });
 
-  test("rows whose add is still in line count", async () => {
+  test("rows whose add is still queued count", async () => {
     const c = await store.createCollection("vectors", { dim: DIM });
     const added = c.add(vectors);
     expect(await c.buildIvf({ minRows: 3000, targetRecall: 0.9 })).toBe(1);
@@ -199,7 +199,7 @@ describe("approximate search", () => {
 describe("cancelling", () => {
   const signal = AbortSignal.abort();
 
-  test("an aborted call is a CancelledError and leaves what was there", async () => {
+  test("an aborted call is a CancelledError and changes nothing", async () => {
     await notes.save();
     const calls: (() => Promise<unknown>)[] = [
       () => notes.addTexts(["x"], { signal }),
@@ -221,7 +221,7 @@ describe("cancelling", () => {
     expect(await notes.stats()).toMatchObject({ generation: 1, unsaved_changes: false });
   });
 
-  test("a write that waits for another process's save can be given up", async () => {
+  test("a write that waits for another process's save can be cancelled", async () => {
     await notes.save();
     const other = await localStore(dir);
     await notes.delete(["cat"]);

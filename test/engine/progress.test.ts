@@ -1,11 +1,11 @@
-/** What long calls tell of how far they are. */
+/** Progress of long calls. */
 import { expect, test } from "bun:test";
 import type { LocalCollection } from "../../src/engine/local-collection.ts";
 import { localStore } from "./fixture.ts";
 
 type Report = (done: number, total: number) => void;
 
-test("a rewrite tells one progress that never falls, and ends at the whole", async () => {
+test("a rewrite reports one progress that never falls, and ends at the total", async () => {
   const store = await localStore();
   const c: LocalCollection = await store.createCollection("c", { embedder: "multigram", lexical: true });
   const rows = 12_000;

@@ -1,4 +1,4 @@
-/** Snapshots: a copy that is whole, verified and somebody else's, or none at all. */
+/** Snapshots: a complete, verified and independent copy, or none at all. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import {
   appendFileSync,
@@ -41,7 +41,7 @@ function leftIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
 }
 
-test("the copy holds what the collection holds, unsaved changes too, and both live on apart", async () => {
+test("the copy holds what the collection holds, unsaved changes too, and both change independently", async () => {
   await c.save();
   await c.delete(["row 0"]);
   await c.snapshot(target);
@@ -129,7 +129,7 @@ test("a name that is taken there is a ValueError, and what is there stays", asyn
 
   const elsewhere = scratchDir();
   mkdirSync(join(elsewhere, "c"));
-  await c.snapshot(elsewhere); // an empty folder is nobody's collection
+  await c.snapshot(elsewhere); // an empty folder is no collection
   const linked = scratchDir();
   symlinkSync(elsewhere, join(linked, "c"));
   await expect(c.snapshot(linked)).rejects.toThrow(ValueError);

@@ -32,7 +32,7 @@ class Eager implements Tuner {
 }
 
 describe("the tuner that is built in", () => {
-  test("keeps a small collection exact, and changes nothing where that is how it is", async () => {
+  test("keeps a small collection exact, and changes nothing where it already is", async () => {
     const plan = await c.tune();
     expect(plan).toMatchObject({
       collection: "c",
@@ -82,7 +82,7 @@ describe("the tuner that is built in", () => {
   });
 });
 
-describe("a tuner of one's own", () => {
+describe("a custom tuner", () => {
   test("plans without changing anything, and its plan can be applied later", async () => {
     const plan = await c.tune({ tuner: new Eager(), dryRun: true });
     expect(plan).toMatchObject({ tuner: "eager", constraints: {}, target_recall: 0.9 });
@@ -118,7 +118,7 @@ describe("a tuner of one's own", () => {
     expect((await c.stats()).generation).toBeGreaterThan(generation);
   });
 
-  test("a plan's id stands for what it says", async () => {
+  test("a plan's id depends on its contents", async () => {
     const plan = await c.tune({ dryRun: true });
     expect(sealed(plan)).toEqual(plan);
     expect(sealed({ ...plan, target_recall: 0.5 }).plan_id).not.toBe(plan.plan_id);
