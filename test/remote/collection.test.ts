@@ -34,7 +34,7 @@ afterAll(async () => {
   server[Symbol.dispose]();
 });
 
-/** The requests since the test began, but for the question who the server is. */
+/** The requests since the test began, except for those of the server's identity. */
 const sent = () => server.requests.slice(first).filter((request) => !isWho(request));
 const last = () => sent().at(-1)!;
 
@@ -124,7 +124,7 @@ test("base64 that is written in slices is that of the whole", () => {
   }
 });
 
-test("the dimension is asked once, where only it counts the rows of a matrix", async () => {
+test("the dimension is requested once, where only it gives the row count of a matrix", async () => {
   expect(await collection.add(new Float32Array(6))).toEqual(["made-0", "made-1", "made-2"]);
   await collection.upsert(new Float32Array(4));
   await collection.add([[1, 2]]);

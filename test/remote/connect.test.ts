@@ -84,7 +84,7 @@ test("a server that closes instead of answering auth is an OSError", async () =>
   expect(server.peers.length).toBe(3);
 });
 
-test("a connection that is lost before auth was answered is tried again, and what waits for it goes out once", async () => {
+test("a connection lost before auth was answered is tried again, and waiting requests are sent once", async () => {
   const closed = Promise.withResolvers<void>();
   using server = new ScriptedServer({
     onRequest(request, peer) {
@@ -131,7 +131,7 @@ test.skipIf(process.platform !== "linux")(
     try {
       const { value } = await child.stdout.getReader().read();
       const port = Number(new TextDecoder().decode(value));
-      // The system completes connections on the server's behalf, 513 with Bun's backlog of 512; those time out behind `auth`.
+      // The kernel accepts connections for the server, 513 with Bun's backlog of 512; those time out after `auth`.
       const behindAuth = await failure(connect(`127.0.0.1:${port}`, { token: TOKEN, timeoutMs: 50 }));
       expect(behindAuth).toMatchObject({ type: "TimeoutError" });
       const ignored = { data() {}, error() {}, connectError() {} };
@@ -146,7 +146,7 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test("a server with too many connections is heard by the first request", async () => {
+test("the error of a server with too many connections goes to the first request", async () => {
   const full = "RuntimeError: this server has 4 connections, as many as it allows; try again later";
   using server = new ScriptedServer({
     onOpen(peer) {

@@ -8,7 +8,7 @@ const SEEDS = [1, 2, 3, 4];
 const CALLS = 300;
 
 test.each(SEEDS)(
-  "changes over connections that break are applied once, or their error says that nobody knows (seed %d)",
+  "changes over connections that break are applied once, or their error says that it is unknown (seed %d)",
   async (seed) => {
     const next = random(seed);
     const applied: number[] = [];

@@ -61,7 +61,7 @@ test("an error of one request is that of a local call and leaves the others alon
   server[Symbol.dispose]();
 });
 
-test("a frame larger than the system's buffers goes out bit by bit, and what is behind it follows", async () => {
+test("a frame larger than the system's buffers is sent in parts, and the next frames follow", async () => {
   const { server, client, collection } = await opened(healthy);
   const floats = new Float32Array(4_000_000).map((_, i) => i % 97);
   const ids = Array.from({ length: 2_000_000 / 20 }, (_, i) => `${i}`);
@@ -75,7 +75,7 @@ test("a frame larger than the system's buffers goes out bit by bit, and what is 
   server[Symbol.dispose]();
 });
 
-test("a connection that was closed while idle is replaced without a word", async () => {
+test("a connection that was closed while idle is replaced without an error", async () => {
   const closed = Promise.withResolvers<void>();
   const { server, client, collection } = await opened({
     onRequest(request, peer) {
@@ -92,7 +92,7 @@ test("a connection that was closed while idle is replaced without a word", async
   server[Symbol.dispose]();
 });
 
-test("a question is asked again, a change that was sent is not", async () => {
+test("a read is sent again, a change that was sent is not", async () => {
   const { server, client, collection } = await opened(
     script((op, peer) => {
       // All seven are here before the connection goes.
@@ -127,7 +127,7 @@ test("a question is asked again, a change that was sent is not", async () => {
   server[Symbol.dispose]();
 });
 
-test("a change that was not all out is sent again, and so is what waits behind it", async () => {
+test("a change that was not sent in full is sent again, and so are the requests after it", async () => {
   const { server, client, collection } = await opened({
     onBytes(peer) {
       // The first connection reads a little of the large frame and goes.
@@ -148,7 +148,7 @@ test("a change that was not all out is sent again, and so is what waits behind i
   server[Symbol.dispose]();
 });
 
-test("a question is not asked forever", async () => {
+test("a read is not repeated for ever", async () => {
   const { server, client } = await opened(script((_, peer) => peer.terminate()));
   const error = await failure(client.ping());
   expect(error).toMatchObject({ type: "OSError" });
@@ -158,7 +158,7 @@ test("a question is not asked forever", async () => {
   server[Symbol.dispose]();
 });
 
-test("a server that went and does not come back is an OSError for all that wait", async () => {
+test("a server that stopped for good is an OSError for all waiting calls", async () => {
   const { server, client, collection } = await opened(
     script((_, peer) => {
       server[Symbol.dispose]();
@@ -211,7 +211,7 @@ test("what is no reply is an OSError, and the next request has a new connection"
   }
 });
 
-test("a reply that nobody asked for ends the connection, not the client", async () => {
+test("a reply without a request ends the connection, not the client", async () => {
   const { server, client } = await opened(
     script((op, peer) => {
       peer.reply(answer({ op }));
@@ -226,7 +226,7 @@ test("a reply that nobody asked for ends the connection, not the client", async 
   server[Symbol.dispose]();
 });
 
-test("a frame that the server refuses before all of it came fails with the server's word", async () => {
+test("a frame that the server refuses before all of it came fails with the server's error", async () => {
   let refused = false;
   const { server, client, collection } = await opened({
     onBytes(peer) {

@@ -1,4 +1,4 @@
-/** A server that does what a test tells it: real sockets, real frames, and whatever misbehaviour is wanted. */
+/** A server scripted by a test: real sockets, real frames, and any misbehaviour. */
 import { join } from "node:path";
 import type { Socket as BunSocket } from "bun";
 import { encodeFrame, FrameReader } from "../../src/wire/frame.ts";
@@ -115,12 +115,12 @@ export class ScriptedServer {
   }
 }
 
-/** Whether a client asks who the server is, which it does in front of the first change of a connection. */
+/** Whether a request asks for the server's identity, as a client does before the first change of a connection. */
 export function isWho({ op, collection }: Request): boolean {
   return op === "stats" && !collection;
 }
 
-/** The answer of a server that is well, to the operations that tests send. */
+/** The answers of a healthy server to the operations that tests send. */
 export function answer({ op, args }: Request): unknown {
   const { ids, vectors, texts } = (args ?? {}) as { ids?: string[]; vectors?: { shape?: number[] }; texts?: unknown[] };
   switch (op) {

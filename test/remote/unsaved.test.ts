@@ -1,4 +1,4 @@
-/** A save does not pass over acknowledged changes that are lost: what is asked for that, when, and what a caller hears. */
+/** A save fails where acknowledged changes were lost: which `stats` requests that needs, and the caller's error. */
 import { expect, test } from "bun:test";
 import { parseAddress } from "../../src/remote/address.ts";
 import { Channel } from "../../src/remote/channel.ts";
@@ -17,7 +17,7 @@ const LARGE: [Float32Array, { ids: string[] }] = [
   { ids: Array.from({ length: 1000 }, (_, i) => `${i}`) },
 ];
 
-/** What the server says of itself; an Error is one that it answers with. */
+/** The server's answer to who it is; an Error is an error reply. */
 type Who = { instance?: string; lost_saves?: number } | Error;
 
 /** A server whose identity a test changes, and whose connections it ends. */
@@ -82,7 +82,7 @@ async function expectOsError(call: Promise<unknown>, message: string): Promise<v
   expect(error).toMatchObject({ type: "OSError", message });
 }
 
-test("one question goes in front of the first change of a connection, in the same packet, and no other", async () => {
+test("one stats request precedes the first change of a connection, in the same packet, and nothing else", async () => {
   let packets = 0;
   await using it = await started();
   it.server.script.onBytes = () => {
@@ -104,7 +104,7 @@ test("one question goes in front of the first change of a connection, in the sam
   expect(it.server.requests[2]).toEqual({ op: "stats", id: "who" });
 });
 
-test("nobody waits for the answer to the question", async () => {
+test("no call waits for the reply to stats", async () => {
   const order: string[] = [];
   await using it = await started({
     handle({ op }) {
@@ -116,7 +116,7 @@ test("nobody waits for the answer to the question", async () => {
   expect(order).toEqual(["stats", "add", "search", "save"]);
 });
 
-test("a save over another connection asks once more, and the same server is trusted", async () => {
+test("a save over another connection sends stats once more, and the same server is trusted", async () => {
   await using it = await started({ who: { instance: "1", lost_saves: 3 } });
   await it.add();
   await it.cut();
@@ -152,7 +152,7 @@ test.each(["save", "compact"] as const)("a %s does not pass over changes that a 
   expect(it.ops()).toEqual(["stats add", `search ${op} stats ${op}`]);
 });
 
-test("a change that was already saved is no reason to ask", async () => {
+test("a change that was already saved needs no stats", async () => {
   await using it = await started();
   // The save is sent before the change is acknowledged.
   await Promise.all([it.add(), it.collection.save()]);
@@ -166,7 +166,7 @@ test("a save that was sent with its changes and moved on without them does not p
   await using it = await started();
   let isAcknowledged = false;
   it.server.script.onBytes = (peer) => {
-    // In the middle of the large change, behind the acknowledgement of the small one.
+    // In the middle of the large change, after the acknowledgement of the small one.
     if (peer.number > 0 || !isAcknowledged) return false;
     it.state.who = { instance: "2" };
     peer.terminate();
@@ -185,8 +185,8 @@ test("a save that was sent with its changes and moved on without them does not p
 
 test.each([
   ["nothing", {}],
-  ["that it does not know the question", new Error("ValueError: unknown op 'stats'")],
-] as [string, Who][])("a server that never tells an instance is not suspected; it says %s", async (_, who) => {
+  ["that the op is unknown", new Error("ValueError: unknown op 'stats'")],
+] as [string, Who][])("a server that never sends an instance counts as the same; it says %s", async (_, who) => {
   await using it = await started({ who });
   await it.add();
   await it.cut();
@@ -196,7 +196,7 @@ test.each([
   expect(it.ops()).toEqual(["stats add", "save stats stats add save"]);
 });
 
-test("a server that tells an instance is another one than a server that does not", async () => {
+test("a server with an instance is another one than a server without", async () => {
   for (const [one, other] of [
     [{ instance: "1" }, {}],
     [{}, { instance: "1" }],
@@ -210,7 +210,7 @@ test("a server that tells an instance is another one than a server that does not
   }
 });
 
-test("where the question behind a save fails, the save does, and the next one asks again", async () => {
+test("where the stats request of a save fails, the save does, and the next one sends it again", async () => {
   await using it = await started();
   await it.add();
   await it.cut();
@@ -221,7 +221,7 @@ test("where the question behind a save fails, the save does, and the next one as
   await it.collection.save();
 });
 
-test("a save that the server fails over the connection of the changes has told of them", async () => {
+test("a save that fails in the server, over the connection of the changes, has reported them", async () => {
   await using it = await started({ handle: failingOnce("save", "OSError: the disk is full") });
   await it.add();
   await expectOsError(it.collection.save(), "the disk is full");
@@ -231,7 +231,7 @@ test("a save that the server fails over the connection of the changes has told o
   expect(it.ops()).toEqual(["stats add save", "save"]);
 });
 
-test("a save that fails over another connection has told of the changes where the server is the same", async () => {
+test("a save that fails over another connection has reported the changes where the server is the same", async () => {
   for (const instance of ["1", "2"]) {
     await using it = await started({ handle: failingOnce("save", "OSError: the disk is full") });
     await it.add();
@@ -243,7 +243,7 @@ test("a save that fails over another connection has told of the changes where th
   }
 });
 
-test("a save that is not done, or whose reply is lost, leaves the question open", async () => {
+test("after a save that is not done, or whose reply is lost, the next save checks again", async () => {
   const errors: [Handler, string][] = [
     [failingOnce("save", "TimeoutError: another process holds the lock"), "TimeoutError"],
     [
@@ -276,7 +276,7 @@ test("the changes of another collection are its own", async () => {
   expect((await failure(other.save())).message).toContain("collection 'd'");
 });
 
-test("a change that goes out on a new connection has a question of that connection in front of it", async () => {
+test("a change that is sent on a new connection is preceded by stats of that connection", async () => {
   await using it = await started();
   it.server.script.onBytes = (peer) => {
     if (peer.number > 0 || peer.bytes < 10_000) return false;
@@ -288,7 +288,7 @@ test("a change that goes out on a new connection has a question of that connecti
   expect(it.ops()[1]).toBe("stats add save");
 });
 
-test("a server with too many connections is heard by a change, not by the question in front of it", async () => {
+test("the error of a server with too many connections goes to the change, not to the stats before it", async () => {
   const full = "RuntimeError: this server has 4 connections, as many as it allows; try again later";
   await using it = await started({
     handle(_, peer) {
