@@ -1,4 +1,4 @@
-/** What clients of other makes send in place of what PROTOCOL.md asks for, over raw frames: small ones, and large ones by way of the decoder. */
+/** Forms beyond PROTOCOL.md that are accepted from other clients, in small frames and in large, decoded ones. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Answer, frame, type Raw, TestServer } from "./raw.ts";
 
@@ -56,7 +56,7 @@ test.each(SIZES)("integers are ids in every operation of rows, in %s frames", as
 });
 
 test.each(SIZES)(
-  "an empty where filters nothing, and a matrix of one row is a question, in %s frames",
+  "an empty where filters nothing, and a matrix of one row is a query, in %s frames",
   async (size, padding) => {
     const name = `q ${size}`;
     await raw.ok("create_collection", name, { embedder: "bigram" });

@@ -1,4 +1,4 @@
-/** What no client should send. Each case has its answer, and other connections never notice. */
+/** Malformed and untrusted input. Each case has its answer, and other connections are not affected. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { FRAME_BYTES_MAX } from "../../src/limits.ts";
 import { ask, frame, Honest, large, TestServer, TOKEN, until } from "./raw.ts";
@@ -103,7 +103,7 @@ test.each(BEHIND)("nothing that was sent behind %s is carried out", async (name,
   );
   expect(await raw.next()).toEqual(BAD);
   expect(await raw.next()).toBeUndefined();
-  // A change of another connection comes behind theirs, if there were any.
+  // A change of another connection comes after theirs, if there were any.
   const other = await unix.open();
   await other.ok("upsert", "c", { vectors: [[0, 1]], ids: ["last"] });
   await other.ok("delete", "c", { ids: ["last"] });
@@ -380,7 +380,7 @@ test("__proto__ in metadata is kept as it came, or refused, and changes nothing 
       ),
     );
     expect(await raw.next()).toEqual({ ok: true, result: ["a"] });
-    // Its partition is the default one: what hangs on __proto__ is no value of scope.
+    // Its partition is the default one: a property of __proto__ is no value of scope.
     expect(await raw.ok("ids", "proto", { where: { scope: "evil" } })).toEqual([]);
     expect(await raw.ok("ids", "proto", { where: { scope: "default" } })).toEqual(["a"]);
     const found = await raw.ok("search", "proto", { vector: [1, 0], with_metadata: true });

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const LONG = "x".repeat(200_000);
 
-/** A request's JSON, in a small frame and in one that the decoder parses: what makes it large stands before or behind. */
+/** A request in a small frame and in two that the decoder parses, with padding before or after the arguments. */
 function sizes(op: string, collection: string, args: string, id: string): Buffer[] {
   const json = `"op":"${op}","collection":"${collection}","args":${args},"id":${id}`;
   return [`{${json}}`, `{${json},"padding":"NaN ${LONG}"}`, `{"padding":"${LONG} \\" Infinity",${json}}`].map((text) =>

@@ -1,4 +1,4 @@
-/** Requests that chance has spoiled: each is answered once or ends its own connection, and the server stays. */
+/** Randomly damaged requests: each is answered once or ends its own connection, and the server goes on. */
 import { expect, test } from "bun:test";
 import { ERROR_REASONS } from "../../src/errors.ts";
 import { random } from "../fixture.ts";

@@ -1,4 +1,4 @@
-/** Rows of a large add wait on the decode thread for their schema; whatever becomes of the request, they are let go of. */
+/** Rows of a large add wait on the decode thread for their schema; they are released however the request ends. */
 import { expect, test } from "bun:test";
 import { type Decoded, Decoder } from "../../src/serve/decoder.ts";
 import { encodeFrame, FrameReader } from "../../src/wire/frame.ts";
@@ -11,7 +11,7 @@ function bodyOf(json: string, behind: Buffer): { body: Buffer; reader: FrameRead
   return { body: reader.next()!, reader };
 }
 
-test("frames behind a large one in its chunk are still there when it is decoded", async () => {
+test("frames after a large one in its chunk are still there when it is decoded", async () => {
   const decoder = new Decoder();
   for (const count of [0, 1, 2, 3, 4, 20]) {
     const behind = Buffer.concat(Array.from({ length: count }, () => encodeFrame('{"op":"ping"}')));

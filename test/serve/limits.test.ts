@@ -1,4 +1,4 @@
-/** The bounds that keep one client from harming others. Timeouts are small here; the server looks at its clock once a second. */
+/** Bounds that protect clients from each other. Timeouts are small here; the server checks them once a second. */
 import { expect, test } from "bun:test";
 import { defaultLimits } from "../../src/serve/limits.ts";
 import { Watch } from "../../src/serve/watch.ts";
@@ -7,7 +7,7 @@ import { type Answer, ask, frame, Honest, large, Raw, TestServer, TOKEN, testPro
 /** Longer than any timeout below and the second until the server looks, on a machine that is busy. */
 const SOON_MS = 8000;
 
-test("a connection beyond the limit is told so and closed; when another goes, the next one gets in", async () => {
+test("a connection beyond the limit gets an error and is closed; when one closes, another is accepted", async () => {
   await using server = await TestServer.start({ limits: { connectionsMax: 3 } });
   const clients = [await server.open(), await server.open(), await server.open()];
   for (const client of clients) await client.ok("ping");
@@ -34,7 +34,7 @@ test("thousands that are turned away cost the others nothing", async () => {
   await honest.stop();
 });
 
-test("of those that do not authenticate the oldest makes way, and an honest client gets in", async () => {
+test("of unauthenticated connections the oldest is closed, and an honest client is accepted", async () => {
   await using server = await TestServer.start({ tcp: true, limits: { unauthenticatedMax: 4 } });
   const honest = await Honest.start(server);
   const silent: Raw[] = [];
@@ -51,7 +51,7 @@ test("of those that do not authenticate the oldest makes way, and an honest clie
   await honest.stop();
 });
 
-test.concurrent("whoever does not authenticate in time is dropped without a word, whatever it sends", async () => {
+test.concurrent("a connection not authenticated in time is dropped without a reply, whatever it sends", async () => {
   await using server = await TestServer.start({ tcp: true, limits: { authTimeoutS: 0.5 } });
   const honest = await Honest.start(server);
   const [silent, slow] = [await server.bare(), await server.bare()];
@@ -64,7 +64,7 @@ test.concurrent("whoever does not authenticate in time is dropped without a word
   await honest.stop();
 }, 20_000);
 
-test.concurrent("a frame that is left unfinished is dropped: half a header, announced and stopped, dripping", async () => {
+test.concurrent("a connection with an unfinished frame is dropped: half a header, no more bytes, or few", async () => {
   await using server = await TestServer.start({ limits: { frameTimeoutS: 1 } });
   const honest = await Honest.start(server);
   const body = Buffer.from(`{"op":"ping","padding":"${"x".repeat(1000)}`);
@@ -87,7 +87,7 @@ test.concurrent("a frame that is left unfinished is dropped: half a header, anno
   await honest.stop();
 }, 20_000);
 
-test.concurrent("a frame that grows steadily is not dropped, however long it takes; nor is a client between frames", async () => {
+test.concurrent("a frame that grows steadily is not dropped, however slow; nor is an idle client", async () => {
   await using server = await TestServer.start({ limits: { frameTimeoutS: 2 } });
   const [growing, between] = [await server.open(), await server.open()];
   // 1 MiB in each third of a second, over three of the timeouts.
@@ -117,7 +117,7 @@ test.concurrent("an idle timeout of 0 closes no connection, however long it is s
   expect([tcp.logged("dropped"), unix.logged("dropped")]).toEqual([[], []]);
 }, 20_000);
 
-test("unless told otherwise a TCP connection may be silent for an hour, one on a Unix socket for ever", () => {
+test("by default a TCP connection may be silent for an hour, one on a Unix socket for ever", () => {
   const silent = {
     isAuthenticated: true,
     isBusy: false,
@@ -166,7 +166,7 @@ async function withLongIds(server: TestServer): Promise<number> {
   return JSON.stringify(ids).length;
 }
 
-test.concurrent("a client that asks for much and never reads is held back, costs bounded memory, and is dropped", async () => {
+test.concurrent("a client that requests much and reads nothing is paused, bounded, and dropped", async () => {
   await using server = await TestServer.start({ limits: { readerTimeoutS: 3, inFlightMax: 8 } });
   const bytes = await withLongIds(server);
   const honest = await Honest.start(server);
@@ -190,7 +190,7 @@ test.concurrent("a client that asks for much and never reads is held back, costs
   await honest.stop();
 }, 30_000);
 
-test.concurrent("replies that nobody reads count: the bound for all connections holds beside the other limits", async () => {
+test.concurrent("unread replies count: the bound for all connections holds beside the other limits", async () => {
   await using server = await TestServer.start({ limits: { bufferedBytesMax: 4_000_000 } });
   const bytes = await withLongIds(server);
   const watcher = await server.open();
@@ -233,7 +233,7 @@ test("requests of one connection beyond inFlightMax wait unread, and all are ans
   }
 });
 
-test("what waited unread behind a slow request is read when that is answered, with the limits as they are", async () => {
+test("requests unread after a slow one are read when that is answered, with the limits as they are", async () => {
   await using server = await TestServer.start();
   const raw = await server.open();
   await raw.ok("create_collection", "t", { embedder: "multigram" });
@@ -251,7 +251,7 @@ test("what waited unread behind a slow request is read when that is answered, wi
   }
 });
 
-test.concurrent("a server that holds too much stops reading from those that cause it; small requests get through", async () => {
+test.concurrent("a server beyond its bound stops reading from the causes; small requests are answered", async () => {
   await using server = await TestServer.start({ limits: { bufferedBytesMax: 2_000_000, frameTimeoutS: 2 } });
   const honest = await Honest.start(server);
   const greedy: Raw[] = [];
@@ -277,7 +277,7 @@ test.concurrent("a server that holds too much stops reading from those that caus
   await honest.stop();
 }, 40_000);
 
-test.concurrent("a crowded server goes on reading when there is room: every large frame is answered in the end", async () => {
+test.concurrent("a server at its bound reads on when memory is free: all large frames are answered", async () => {
   await using server = await TestServer.start({ limits: { bufferedBytesMax: 1_500_000 } });
   const clients = await Promise.all(Array.from({ length: 6 }, () => server.open()));
   for (const client of clients) {
@@ -307,7 +307,7 @@ test.concurrent("a reply that is larger than a frame is a ValueError, and the co
   expect((await raw.next()).id).toBe(2);
 }, 60_000);
 
-test("counters tell what was accepted, refused and dropped", async () => {
+test("counters count what was accepted, refused and dropped", async () => {
   await using server = await TestServer.start();
   const raw = await server.open();
   await raw.ask("nonsense");

@@ -37,7 +37,7 @@ async function refusal(options: Omit<ServeOptions, "store">): Promise<Error & { 
 
 const mode = (path: string) => lstatSync(path).mode & 0o7777;
 
-/** A socket file that nobody answers at, as a killed server leaves it. */
+/** A socket file without a server, as a killed one leaves it. */
 async function stale(path: string): Promise<void> {
   const script = `Bun.listen({ unix: process.argv[1], socket: { data() {} } }); process.kill(process.pid, "SIGKILL");`;
   await Bun.spawn([process.execPath, "-e", script, path], { stderr: "ignore" }).exited;
@@ -72,7 +72,7 @@ test("the socket's file has mode 0600 from its first moment, whatever the umask"
   }
 });
 
-test("a file that a dead server left is replaced", async () => {
+test("a file that a killed server left is replaced", async () => {
   const path = join(scratchDir(), "s.sock");
   await stale(path);
   const server = await start({ socketPath: path });
@@ -82,7 +82,7 @@ test("a file that a dead server left is replaced", async () => {
   await server.stop();
 });
 
-test("a server that answers is not replaced, and does not notice", async () => {
+test("a server that answers is not replaced or disturbed", async () => {
   const server = await TestServer.start();
   const honest = await Honest.start(server);
   const path = server.address.slice("unix://".length);
@@ -143,7 +143,7 @@ test("a path is as long as the system allows, and one byte more is refused", asy
   expect(error.message).toContain(`${most + 1}`);
 });
 
-test("a path that becomes too long behind a link is refused as well, or works", async () => {
+test("a path that a link makes too long is refused as well, or works", async () => {
   const folder = scratchDir();
   const long = join(folder, "y".repeat(100));
   mkdirSync(long, { mode: 0o700 });
@@ -198,7 +198,7 @@ test("folders that are missing are made, 0700", async () => {
   }
 });
 
-test("a file that replaced ours meanwhile is left alone at the end", async () => {
+test("a file that replaced ours meanwhile is kept at the end", async () => {
   const path = join(scratchDir(), "s.sock");
   const first = await start({ socketPath: path });
   unlinkSync(path);
@@ -216,7 +216,7 @@ test("a file that replaced ours meanwhile is left alone at the end", async () =>
   expect(readFileSync(path, "utf8")).toBe("mine");
 });
 
-test("a server whose file or folder is gone still ends in order, and saves", async () => {
+test("a server whose file or folder was removed still ends in order, and saves", async () => {
   for (const isFolder of [false, true]) {
     const folder = join(scratchDir(), "f");
     const path = join(folder, "s.sock");

@@ -72,7 +72,7 @@ test.each(["{}", "[1]", "true", "1.5", "1152921504606846976", "9007199254740992"
   },
 );
 
-test("fields of a request that nobody knows are passed over, and the last of two that are the same counts", async () => {
+test("unknown fields of a request are ignored, and the last of two that are the same counts", async () => {
   raw.send(frame(`{"op":"nonsense","op":"ping","args":{"no":1},"args":null,"extra":[1],"collection":7}`));
   expect(await raw.next()).toEqual({ ok: true, result: { pong: true } });
 });
@@ -184,7 +184,7 @@ test("collections lists what is saved, sorted", async () => {
   expect(await client.ok("collections")).toEqual(["a", "b"]);
 });
 
-test("create_collection has its defaults, and null is as good as nothing", async () => {
+test("create_collection has its defaults, and null counts as left out", async () => {
   const nulls = { partition_by: null, filter_columns: null, dtype: null, metric: null, embedder: null };
   for (const args of [
     { dim: 2 },
@@ -219,7 +219,7 @@ const CREATIONS: [string, string, object | undefined, RegExp][] = [
     { dim: 1, metric: "dot" },
     /^ValueError: metric must be one of inner_product, cosine, l2, got 'dot'$/,
   ],
-  ["an embedder that nobody knows", "n", { embedder: "nobody" }, /^ValueError: .*nobody/],
+  ["an unknown embedder", "n", { embedder: "nobody" }, /^ValueError: .*nobody/],
   ["an empty column", "n", { dim: 1, filter_columns: [""] }, /^ValueError: /],
   ["a column of 129 bytes", "n", { dim: 1, filter_columns: ["x".repeat(129)] }, /^ValueError: /],
   ["a column with a control character", "n", { dim: 1, filter_columns: ["a\nb"] }, /^ValueError: /],

@@ -41,7 +41,7 @@ test("a thousand mixed requests in one packet are answered in their order", asyn
   if (order.some((id, i) => id !== i)) throw new Error(`seed ${seed}: ${order}`);
 }, 30_000);
 
-test("a search behind an add in one packet finds its row, and one before it does not", async () => {
+test("a search after an add in one packet finds its row, and one before it does not", async () => {
   await using server = await TestServer.start();
   const raw = await server.open();
   await raw.ok("create_collection", "c", { dim: 2 });
@@ -170,7 +170,7 @@ test("an embedder that fails, throws or answers with nonsense is an error of tha
   expect(await raw.ok("add_texts", "t", { texts: ["fine"], ids: ["a"] })).toEqual(["a"]);
 });
 
-test("what a connection asked before it vanished is carried out, and nobody else is held up", async () => {
+test("requests of a connection that was lost are carried out, and no other connection waits", async () => {
   await using server = await TestServer.start();
   const gone = await server.open();
   const other = await server.open();

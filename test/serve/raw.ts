@@ -1,4 +1,4 @@
-/** A client that knows PROTOCOL.md and nothing of this project's code: bytes out, replies in, and what became of the connection. */
+/** A client by PROTOCOL.md, without this project's code: bytes out, replies in, and how the connection ended. */
 
 import { join } from "node:path";
 import type { Socket } from "bun";
@@ -11,7 +11,7 @@ import { native, scratchDir } from "../fixture.ts";
 // biome-ignore lint/suspicious/noExplicitAny: a reply is JSON, and a test reads what it expects of it
 export type Answer = any;
 
-/** A frame around bytes. `length` lies about them. */
+/** A frame around bytes. `length` is a wrong length for its header. */
 export function frame(body: string | Uint8Array, length?: number): Buffer {
   const bytes = Buffer.from(body as Uint8Array);
   const header = Buffer.alloc(4);
@@ -51,12 +51,12 @@ export async function until(what: string, isTrue: () => boolean | Promise<boolea
 
 const WAIT_MS = 4_500;
 
-/** What the tests' TCP servers want to hear. */
+/** The token of the tests' TCP servers. */
 export const TOKEN = "sesame-81c7";
 
 /** One connection. */
 export class Raw {
-  /** Replies that came and nobody asked for yet. */
+  /** Replies that came and were not taken yet. */
   readonly replies: Answer[] = [];
   bytesIn = 0;
   isClosed = false;
@@ -109,19 +109,19 @@ export class Raw {
     const all: Answer[] = [];
     while (all.length < count) {
       const reply = await this.next();
-      if (reply === undefined) throw new Error(`the connection ended behind ${all.length} of ${count} replies`);
+      if (reply === undefined) throw new Error(`the connection ended after ${all.length} of ${count} replies`);
       all.push(reply);
     }
     return all;
   }
 
-  /** Asks and waits; the whole reply. */
+  /** Sends a request and waits for the whole reply. */
   ask(op: unknown, collection?: unknown, args?: unknown, id?: unknown): Promise<Answer> {
     this.send(ask(op, collection, args, id));
     return this.next();
   }
 
-  /** Asks and waits for success; its result. */
+  /** Sends a request that has to succeed and waits for its result. */
   async ok(op: string, collection?: string, args?: unknown): Promise<Answer> {
     const reply = await this.ask(op, collection, args);
     if (!reply?.ok) throw new Error(`${op}: ${reply?.error ?? "the connection ended"}`);
@@ -250,7 +250,7 @@ export class TestServer {
     return raw;
   }
 
-  /** A connection that may ask. */
+  /** An authenticated connection. */
   async open(): Promise<Raw> {
     const raw = await this.bare();
     if (this.token !== undefined) await raw.ok("auth", undefined, { token: this.token });
@@ -278,7 +278,7 @@ export async function openLocal(dir: string): Promise<LocalStore> {
   return new LocalStore(dir, await native(), "0.0.0-test", 1 << 20);
 }
 
-/** A client that asks honestly until it is told to stop, and fails if any answer is not what it should be. */
+/** A client that sends valid requests until it is stopped, and fails if any answer is wrong. */
 export class Honest {
   count = 0;
   private isOver = false;

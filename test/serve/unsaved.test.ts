@@ -1,4 +1,4 @@
-/** What is in the server's memory, what is saved, who sees it, and who is told when it is lost. */
+/** What is in the server's memory, what is saved, who sees it, and which connections get an error when it is lost. */
 import { expect, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ async function failing<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-test("changes are visible to all connections at once, and on disk behind a save of any", async () => {
+test("changes are visible to all connections at once, and on disk after a save of any", async () => {
   const { server, one, two } = await started();
   await one.ok("add", "c", row("a"));
   expect(await two.ok("ids", "c")).toEqual(["a"]);
@@ -84,7 +84,7 @@ test("another process's write waits while changes are unsaved, and fails naming 
   await server.stop();
 });
 
-test("the save interval saves what is unsaved, also what was only created, and lets go of the lock", async () => {
+test("the save interval saves what is unsaved, also what was only created, and releases the lock", async () => {
   const { server, one } = await started({ saveIntervalS: 0.2 });
   await one.ok("create_collection", "empty", { dim: 3 });
   await one.ok("add", "c", row("a"));
@@ -158,7 +158,7 @@ test("an orderly end waits for a client that reads late, and saves though one ne
 
 // ---- saves that fail ----------------------------------------------------------------------------------------------
 
-test("a save that fails is an OSError; the collection is as last saved, and every connection hears of it once", async () => {
+test("a failed save is an OSError; the collection is as last saved, and every connection gets an error", async () => {
   const { server, one, two } = await started();
   const three = await server.open();
   await one.ok("add", "c", row("saved"));
@@ -170,13 +170,13 @@ test("a save that fails is an OSError; the collection is as last saved, and ever
   expect(failed.error).toMatch(/2|two/);
   expect(failed.error).not.toContain(server.dir);
   expect(await three.ok("ids", "c")).toEqual(["saved"]);
-  // One was told by its own save.
+  // One got the error of its own save.
   await one.ok("add", "c", row("again"));
   await one.ok("save", "c");
-  // Two was not, and what it adds now is saved though.
+  // Two did not, and what it adds now is saved nevertheless.
   await two.ok("add", "c", row("later"));
-  const told = await two.ask("save", "c");
-  expect(told.error).toMatch(/^OSError: .*lost/);
+  const lost = await two.ask("save", "c");
+  expect(lost.error).toMatch(/^OSError: .*lost/);
   expect(await two.ask("save", "c")).toEqual({ ok: true, result: null });
   // Three changed nothing; its save would have stood for the changes of the others.
   expect((await three.ask("save", "c")).error).toMatch(/^OSError: .*lost/);
@@ -189,7 +189,7 @@ test("a save that fails is an OSError; the collection is as last saved, and ever
   await server.stop();
 });
 
-test("a connection whose change came behind the failed save hears of the loss, and its change is saved", async () => {
+test("a connection whose change came after the failed save gets the error, and its change is saved", async () => {
   const { server, one, two } = await started();
   await one.ok("add", "c", row("one"));
   await failing(() => one.ask("save", "c"));
@@ -199,7 +199,7 @@ test("a connection whose change came behind the failed save hears of the loss, a
   await server.stop();
 });
 
-test("compact and delete take part: a lost delete is told as well", async () => {
+test("compact and delete take part: a lost delete is an error as well", async () => {
   const { server, one, two } = await started();
   await one.ok("add", "c", row("a"));
   await one.ok("save", "c");
@@ -211,7 +211,7 @@ test("compact and delete take part: a lost delete is told as well", async () => 
   await server.stop();
 });
 
-test("an autosave that fails is logged, and told with the next save of each connection", async () => {
+test("an autosave that fails is logged, and is an error of the next save of each connection", async () => {
   const { server, one, two } = await started({ saveIntervalS: 0.3 });
   await one.ok("save", "c");
   await one.ok("add", "c", row("a"));
@@ -226,14 +226,14 @@ test("an autosave that fails is logged, and told with the next save of each conn
   await server.stop();
 });
 
-test("nothing that was acknowledged and saved is lost beside questions about a collection's first save", async () => {
+test("nothing that was acknowledged and saved is lost beside reads during a collection's first save", async () => {
   const { server, one, two } = await started();
   const three = await server.open();
   for (let i = 0; i < 40; i++) {
     const name = `first${i}`;
     await one.ok("create_collection", name, { dim: 2 });
     await one.ok("add", name, row("a"));
-    // One saves for the first time, another adds behind it, a third keeps asking: none may put another object in its place.
+    // One saves for the first time, another adds after it, a third keeps reading: none may replace the object.
     one.send(ask("save", name));
     two.send(ask("add", name, row("b")));
     three.send(...Array.from({ length: 8 }, () => ask("ids", name)));
@@ -253,7 +253,7 @@ test("a collection whose folder vanished: no save succeeds that saved nothing", 
   rmSync(join(server.dir, "c"), { recursive: true });
   const reply = await one.ask("save", "c");
   const isThere = readdirSync(server.dir).includes("c");
-  // Either it says no, or what it acknowledged is there.
+  // Either it fails, or what it acknowledged is there.
   if (reply.ok) expect(isThere && (await idsOnDisk(server.dir))).toEqual(["a", "b"]);
   else expect(reply.error).toMatch(/^(OSError|ValueError|RuntimeError): /);
   expect((await one.ask("ping")).ok).toBe(true);
