@@ -1,4 +1,4 @@
-/** How deep JSON nests, told from its bytes. */
+/** How deep JSON nests, from its bytes. */
 import { expect, test } from "bun:test";
 import { isTooDeep } from "../../src/wire/depth.ts";
 import { random } from "../fixture.ts";
@@ -10,9 +10,9 @@ const CASES: [string, string, boolean][] = [
   ["ten thousand", "[".repeat(10_000), true],
   ["many side by side", `[${"[],".repeat(1000)}[]]`, false],
   ["brackets in a string", `["${"[".repeat(500)}"]`, false],
-  ["brackets behind an escaped quote", `["\\"${"[".repeat(500)}"]`, false],
-  ["brackets behind an escaped backslash", `["\\\\",${"[".repeat(128)}${"]".repeat(128)}]`, true],
-  ["brackets behind a string that ends in many backslashes", `["${"\\\\".repeat(50)}",${"[".repeat(128)}`, true],
+  ["brackets after an escaped quote", `["\\"${"[".repeat(500)}"]`, false],
+  ["brackets after an escaped backslash", `["\\\\",${"[".repeat(128)}${"]".repeat(128)}]`, true],
+  ["brackets after a string that ends in many backslashes", `["${"\\\\".repeat(50)}",${"[".repeat(128)}`, true],
   ["a string without an end", `"${"[".repeat(500)}`, false],
   ["letters of several bytes before", `["日本",${"[".repeat(128)}`, true],
 ];

@@ -37,7 +37,7 @@ test("any stream cut anywhere gives the frames that were put in", () => {
       const size = Math.min(stream.length - at, longest === 1 && stream.length > 3000 ? 3 : 1 + below(longest));
       reader.push(Buffer.from(stream.subarray(at, at + size)));
       at += size;
-      // Sometimes nobody reads for a while: the next push comes while chunks remain.
+      // Sometimes no frame is read for a while: the next push comes while chunks remain.
       if (next() < 0.2) continue;
       if (next() < 0.2) {
         const one = reader.next();
@@ -122,7 +122,7 @@ test("thousands of frames in one chunk come out in order, and none is copied", (
   expect(reader.next()).toBeUndefined();
 });
 
-test("a push while chunks remain keeps both in order, also behind half a header", () => {
+test("a push while chunks remain keeps both in order, also after half a header", () => {
   const reader = new FrameReader();
   const [a, b, c] = ["a", "bb", "ccc"].map((text) => framed(Buffer.from(text))) as [Buffer, Buffer, Buffer];
   reader.push(Buffer.concat([a, b.subarray(0, 2)]));

@@ -89,7 +89,7 @@ test.each(WRONG_MATRICES)("%s is refused", (_, value, type, message) => {
   expect(caught.message).toMatch(message);
 });
 
-/** Eight bytes are two floats: all but the first entries hold as many, in a way that RFC 4648 section 4 does not know. */
+/** All but the first entries are eight bytes, two floats, in a form that RFC 4648 section 4 does not allow. */
 const NOT_BASE64: [string, string][] = [
   ["no padding", "AAAAAAAAAAA"],
   ["padding that stands twice", "AAAAAAAAAAA=="],
@@ -118,7 +118,7 @@ test.each([1, 2, 3, 5, 6, 7])("base64 of %i bytes is no vector", (bytes) => {
 });
 
 test("many short rows for a large dimension are refused before the matrix is made", () => {
-  // A frame of 60 KB would otherwise ask for 8 GB.
+  // A frame of 60 KB would otherwise allocate 8 GB.
   const rows = Array.from({ length: 30_000 }, () => [] as number[]);
   const before = process.memoryUsage().arrayBuffers;
   const caught = caughtFrom(() => readMatrix(rows, 65_536, "vectors"));
