@@ -1,4 +1,4 @@
-/** What each verb accepts and how it refuses. One line of a table is one truth. */
+/** What each verb accepts and how it refuses, one case a line. */
 import { describe, expect, test } from "bun:test";
 import { errorLine } from "../../src/errors.ts";
 import { listTools } from "../../src/mcp/tools.ts";

@@ -1,6 +1,6 @@
 /**
- * The MCP server in front of verbs that store nothing: what is tested through it is the protocol. A search's query is a small
- * command, `sleep 300` or `big 1000000`; the environment sets how the gate behaves.
+ * The MCP server in front of verbs that store nothing, to test the protocol. A search's query is a small command,
+ * `sleep 300` or `big 1000000`; the environment sets how the gate behaves.
  */
 import { appendFileSync } from "node:fs";
 import { CancelledError, PermissionError, ValueError } from "../../src/errors.ts";

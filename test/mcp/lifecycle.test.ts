@@ -1,4 +1,4 @@
-/** How a server behaves when its input is huge, its reader slow or gone, or its time over. */
+/** How a server behaves with huge input, a slow or closed reader, and signals. */
 import { expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -59,7 +59,7 @@ test("without a call in flight the end of stdin ends the server at once", async 
   expect(performance.now() - before).toBeLessThan(1000);
 });
 
-/** Runs the fixture behind a shell, where a pipe can be closed at one end only. */
+/** Runs the fixture in a shell, where a pipe can be closed at one end only. */
 function shell(script: string, env: Record<string, string> = {}) {
   const fixture = `${process.execPath} ${join(import.meta.dir, "fixture-server.ts")}`;
   return Bun.spawn(["bash", "-c", script.replace("SERVER", fixture)], {
@@ -69,7 +69,7 @@ function shell(script: string, env: Record<string, string> = {}) {
   });
 }
 
-test("a client that stops reading: what is under way ends, what can be cancelled is, and the server leaves", async () => {
+test("a client that stops reading: calls under way end or are cancelled, and the server exits", async () => {
   const log = scratch("log");
   const input = scratch("input");
   const build = callLine(1, "svc_build_ivf", { collection: "c" });
@@ -87,7 +87,7 @@ test("a client that was killed leaves no index build running", async () => {
   const log = scratch("log");
   const input = scratch("input");
   writeFileSync(input, callLine(1, "svc_build_ivf", { collection: "c" }));
-  // The shell that started the server ends at once; a subshell holds the other end of stdout, so that nothing is broken.
+  // The shell that started the server ends at once; a subshell keeps the other end of stdout open.
   const run = shell(`bash -c 'SERVER < ${input} | sleep 1.5 & sleep 0.4'`, { FIXTURE_LOG: log });
   await run.exited;
   const until = performance.now() + 2000;

@@ -1,4 +1,4 @@
-/** The protocol through real pipes: what a client asks and what it gets. */
+/** The protocol through real pipes: requests of a client and the server's answers. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ describe("before any tool is called", () => {
     ["1.0", "2025-06-18"],
     ["2025-03-26", "2025-03-26"],
     ["2024-11-05", "2024-11-05"],
-  ])("a client that asks for %s is answered with %s", async (asked, answered) => {
+  ])("a client that requests %s is answered with %s", async (asked, answered) => {
     client = new Client();
     expect((await initialize(asked)).result).toEqual({
       protocolVersion: answered,
@@ -114,7 +114,7 @@ describe("tool calls", () => {
     expect(result.content[0].text).toStartWith("ValueError: unknown argument '__proto__' of svc_search");
   });
 
-  test("a gate that refuses is asked again by the next call, and only until it opens", async () => {
+  test("a gate that refused is tried again by the next call, and only until it opens", async () => {
     const log = join(mkdtempSync(join(tmpdir(), "svc-mcp-")), "log");
     client = new Client({ FIXTURE_LOG: log, FIXTURE_REFUSALS: "2" });
     const refused = { text: "PermissionError: not logged in: run 'svc login'", isError: true };
@@ -206,7 +206,7 @@ describe("lines that are no message", () => {
     ["a call without a name", '{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{}}', -32602, 8],
   ];
 
-  test("each is answered with its code and the server lives on", async () => {
+  test("each is answered with its code and the server goes on", async () => {
     client = new Client();
     for (const [name, line, code, id] of LINES) {
       client.messages.length = 0;

@@ -11,7 +11,7 @@ test("there are exactly 19 tools, one for each verb, in the same order", () => {
   expect(new Set(listTools().map(({ name }) => name)).size).toBe(19);
 });
 
-test("tools.gen.json is what the schemas say (mend it with: bun src/build/tool-schemas.ts)", () => {
+test("tools.gen.json is what the schemas say (repair it with: bun src/build/tool-schemas.ts)", () => {
   expect(readFileSync(GENERATED_FILE, "utf8")).toBe(generateToolSchemas());
 });
 
@@ -35,7 +35,7 @@ test.each(listTools().map((tool) => [tool.name, tool] as const))("%s is complete
   }
 });
 
-test("the schemas hold nothing that models stumble over; what it said is accepted and refused all the same", () => {
+test("the schemas hold nothing that models get wrong; what it expressed is accepted and refused all the same", () => {
   const text = JSON.stringify(listTools().map(({ inputSchema }) => inputSchema));
   for (const word of ["anyOf", "oneOf", "allOf", "null", "exclusiveMinimum", "exclusiveMaximum", "$ref"]) {
     expect([word, text.includes(`"${word}"`)]).toEqual([word, false]);
