@@ -1,4 +1,4 @@
-/** Files of a repository that are not what a file of text is: indexed or told as skipped, found by what can be read of them, the others unmoved. */
+/** Odd files of a repository: indexed or counted as skipped, found by their readable text, without effect on others. */
 import { expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

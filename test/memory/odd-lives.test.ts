@@ -1,4 +1,4 @@
-/** However a collection came to hold its rows, its answers are those of one that was made of them at once: rows, scores, and shares of terms. */
+/** Whatever its history, a collection answers as one made of its rows at once: rows, scores, and shares of terms. */
 import { expect, test } from "bun:test";
 import type { Collection, Row } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -79,7 +79,7 @@ async function change(life: Life, collection: Collection): Promise<void> {
 }
 
 /** Rows with their scores, whatever the order of those that are equal. */
-const told = (rows: Row[]) =>
+const lines = (rows: Row[]) =>
   rows.map(({ id, score, terms, scores }) => JSON.stringify([id, score, terms, scores])).sort();
 
 async function expectSame(life: Life, lived: Collection, fresh: Collection): Promise<void> {
@@ -88,7 +88,7 @@ async function expectSame(life: Life, lived: Collection, fresh: Collection): Pro
     const query = text();
     const where = pick(3) === 0 ? { column: "scope", value: `s${pick(3)}` } : undefined;
     const options = { topK: 1000, where, explain: true };
-    expect(told(await lived.searchLexical(query, options))).toEqual(told(await fresh.searchLexical(query, options)));
+    expect(lines(await lived.searchLexical(query, options))).toEqual(lines(await fresh.searchLexical(query, options)));
     const topK = [1, 3, 10][pick(3)]!;
     const scores = async (collection: Collection) =>
       (await collection.searchLexical(query, { topK, where })).map(({ score }) => score);
@@ -98,7 +98,7 @@ async function expectSame(life: Life, lived: Collection, fresh: Collection): Pro
       await searchTexts(lived, embedder, query, asked),
       await searchTexts(fresh, embedder, query, asked),
     ];
-    expect(told(mine.rows)).toEqual(told(theirs.rows));
+    expect(lines(mine.rows)).toEqual(lines(theirs.rows));
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Texts that nobody plans for, among ordinary ones and alone: nothing is lost, every score is a number, what answers a question comes first, and
- * the other rows do not notice. Each is asked without a lexical index, with one, after changes, after a rewrite and by a process that opens it later.
+ * Odd texts, among ordinary ones and alone: nothing is lost, every score is a number, the best answer comes first, and
+ * other rows are not affected: without a lexical index, with one, after changes, after a rewrite, in a new process.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Collection, Row } from "../../src/store/collection.ts";
@@ -54,7 +54,7 @@ const ODD: Record<string, string> = {
 };
 
 /** What is asked, and who has to come first, with every ranking that can know. */
-const FOUND: [question: string, id: string][] = [
+const FOUND: [query: string, id: string][] = [
   [LONG[0], "long-b"],
   [LONG[1], "long-a"],
   ["narwhals", "nul"],
@@ -89,15 +89,15 @@ const FOUND: [question: string, id: string][] = [
   ["συναντηση στην αθηνα", "greek"],
 ];
 
-/** Questions of the notes, which are to be answered as if the odd rows were not there. */
-const ORDINARY: [question: string, id: string][] = [
+/** Queries about the notes, which are answered as if the odd rows did not exist. */
+const ORDINARY: [query: string, id: string][] = [
   ["how hot should the water be for green tea", "tea"],
   ["password of the guest network", "wifi"],
   ["retry a payment without charging twice", "idempotency"],
   ["cache stampede", "cache-stampede"],
 ];
 
-/** No word that tells anything, or none at all. */
+/** Without words, or with function words only. */
 const HOLLOW = [
   "",
   " ",
@@ -177,7 +177,7 @@ async function expectWhole(collection: Collection, texts: Record<string, string>
   if ("nfc" in texts && "nfd" in texts) await expectTwins(collection);
 }
 
-/** One word in two normal forms is one word: same hits, same scores, whichever form the question has. */
+/** One word in two normal forms is one word: same hits, same scores, whichever form the query has. */
 async function expectTwins(collection: Collection): Promise<void> {
   for (const word of ["Čačak", "Évreux", "Ångström", "SMØRREBRØD", "naivete"]) {
     const [composed, apart] = await Promise.all([
@@ -254,11 +254,11 @@ describe("a collection of", () => {
   test.each(sizes)("%s", async (what, texts) => {
     const collection = await filled(what, texts);
     const count = Object.keys(texts).length;
-    const questions = [...HOLLOW, ...UNKNOWN, "green tea", "ferret", LONG[0]];
+    const queries = [...HOLLOW, ...UNKNOWN, "green tea", "ferret", LONG[0]];
     for (const round of ["dense", "lexical", "compacted"]) {
       if (round === "lexical") await collection.buildLexical(1.2, 0.6);
       if (round === "compacted") await collection.compact();
-      for (const query of questions) {
+      for (const query of queries) {
         const { fused, lexical } = await ask(collection, query, 100_000);
         expect(fused.length).toBe(count);
         const said = query.split(" ").some((word) => word.length > 4 && texts.only?.includes(word));
@@ -266,15 +266,15 @@ describe("a collection of", () => {
       }
     }
     await collection.delete(Object.keys(texts));
-    for (const query of questions) expect((await ask(collection, query)).fused).toEqual([]);
+    for (const query of queries) expect((await ask(collection, query)).fused).toEqual([]);
     await collection.buildLexical(1.2, 0.6);
-    for (const query of questions) expect((await ask(collection, query)).fused).toEqual([]);
+    for (const query of queries) expect((await ask(collection, query)).fused).toEqual([]);
   });
 });
 
-test("a question as long as a book is answered, and by its words", async () => {
+test("a query as long as a book is answered, and by its words", async () => {
   const texts = Object.fromEntries(notes().map(({ id, text }) => [id, text]));
-  const collection = await filled("long questions", texts);
+  const collection = await filled("long queries", texts);
   const letters = (n: number) =>
     Array.from(n.toString(26), (digit) => String.fromCharCode(97 + Number.parseInt(digit, 26)));
   const words = Array.from({ length: 140_000 }, (_, i) => `zqx${letters(i).join("")}`).join(" ");
@@ -282,7 +282,7 @@ test("a question as long as a book is answered, and by its words", async () => {
   for (const built of [false, true]) {
     if (built) await collection.buildLexical(1.2, 0.6);
     await expectFirst(collection, `${texts.bread} `.repeat(Math.ceil(MEGABYTE / texts.bread!.length)), "bread");
-    // Beyond its first megabyte a question counts by word only.
+    // Beyond its first megabyte a query counts by word only.
     const { lexical } = await ask(collection, `${words} sourdough`);
     expect(lexical ?? ["bread"]).toEqual(["bread"]);
     await ask(collection, `${"\u0301".repeat(MEGABYTE)}`);

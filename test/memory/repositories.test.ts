@@ -41,7 +41,7 @@ test("the whole life of a repository", async () => {
   writeFileSync(join(root, "src/net/retry.ts"), "// Retries twice, at once.\nexport function retry() {}\n");
   expect((await m.call("get", { collection: "repo_symbols", ids: [id] })).rows[0].text).toContain("Retries twice");
 
-  // And the very next question knows the new words.
+  // And the next search finds the new words.
   const fresh = await m.call("repo_search", { query: "retries twice at once", top_k: 1 });
   expect(fresh.index_status).toBe("refreshed");
   expect(paths(fresh)).toEqual(["src/net/retry.ts"]);
@@ -81,7 +81,7 @@ test("an index for this process only leaves nothing in the memory, and every too
   await m.close();
 });
 
-test("secrets of this program are not indexed wherever its folders lie, and a hint outside the root is refused", async () => {
+test("this program's secrets are never indexed, and a hint outside the root is refused", async () => {
   const root = repository();
   const dir = join(root, "state");
   mkdirSync(dir);
@@ -94,7 +94,7 @@ test("secrets of this program are not indexed wherever its folders lie, and a hi
   await m.close();
 });
 
-test("an index of an earlier version of the embedder is made anew, what else holds one is left alone", async () => {
+test("an index of an earlier version of the embedder is rebuilt, other collections of it are kept", async () => {
   const dir = scratchDir();
   const [old, root] = [await openStore(dir), repository()];
   const profile = new MultigramEmbedder((await native()).kernel).profile;

@@ -1,4 +1,4 @@
-/** Text questions are weighted by what a collection holds where their embedder says so, and all others are asked as they are. */
+/** Text queries are weighted by the collection's contents where the embedder says so; other queries are not changed. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -9,7 +9,7 @@ import { putTexts } from "../../src/texts/put.ts";
 import { searchTexts } from "../../src/texts/search.ts";
 import { native, notes, openStore } from "../fixture.ts";
 
-const QUESTION = "how hot should the water be for green tea";
+const QUERY = "how hot should the water be for green tea";
 let store: Store;
 let ours: Embedder;
 
@@ -30,28 +30,28 @@ const ask = async (collection: Collection, embedder: Embedder, query: string) =>
   (await searchTexts(collection, embedder, query, { topK: 5 })).rows.map(({ id, score }) => ({ id, score }));
 
 const plain = async (collection: Collection, embedder: Embedder, weighted?: boolean) => {
-  const answer = await collection.search(await embedder.embedQueries([QUESTION]), { topK: 5, weighted });
+  const answer = await collection.search(await embedder.embedQueries([QUERY]), { topK: 5, weighted });
   return answer.rows.map(({ id, score }) => ({ id, score }));
 };
 
-describe("a question in words", () => {
+describe("a text query", () => {
   test("is weighted with the embedder of ours, alone and beside the ranking by words", async () => {
     const collection = await filled(
       ours,
       notes().map((row) => row.text),
     );
-    const rows = await ask(collection, ours, QUESTION);
+    const rows = await ask(collection, ours, QUERY);
     expect(rows).toEqual(await plain(collection, ours, true));
     expect(rows).not.toEqual(await plain(collection, ours, false));
     expect(rows.every(({ score }) => Number.isFinite(score))).toBe(true);
     await collection.buildLexical(1.2, 0.75);
-    const fused = await searchTexts(collection, ours, QUESTION, { topK: 100, scores: true });
+    const fused = await searchTexts(collection, ours, QUERY, { topK: 100, scores: true });
     expect(fused.fused).toBe(true);
     const dense = fused.rows.map(({ id, scores }) => ({ id, score: scores!.vector }));
     expect(dense.toSorted((a, b) => b.score - a.score).slice(0, 5)).toEqual(rows);
   });
 
-  test("is asked as it is with an embedder of somebody else's", async () => {
+  test("is not weighted with a custom embedder", async () => {
     const theirs = new CallableEmbedder((texts) => ours.embedDocuments(texts), {
       modelId: "theirs",
       dimension: ours.profile.dimension,
@@ -60,19 +60,19 @@ describe("a question in words", () => {
       theirs,
       notes().map((row) => row.text),
     );
-    expect(await ask(collection, theirs, QUESTION)).toEqual(await plain(collection, theirs));
+    expect(await ask(collection, theirs, QUERY)).toEqual(await plain(collection, theirs));
   });
 
   test("finds nothing in nothing, the only row, and zeros for no words", async () => {
     const collection = await filled(ours, []);
-    expect(await ask(collection, ours, QUESTION)).toEqual([]);
+    expect(await ask(collection, ours, QUERY)).toEqual([]);
     await putTexts(collection, ours, "add", { texts: ["green tea at 70 degrees"], ids: ["tea"] }, {});
-    const [only] = await ask(collection, ours, QUESTION);
+    const [only] = await ask(collection, ours, QUERY);
     expect(only!.id).toBe("tea");
     expect(only!.score).toBeGreaterThan(0);
     expect(only!.score).toBeLessThanOrEqual(1);
     expect(await ask(collection, ours, "")).toEqual([{ id: "tea", score: 0 }]);
     await collection.delete(["tea"]);
-    expect(await ask(collection, ours, QUESTION)).toEqual([]);
+    expect(await ask(collection, ours, QUERY)).toEqual([]);
   });
 });

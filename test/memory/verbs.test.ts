@@ -25,7 +25,7 @@ const ids = (payload: { hits: { id: string }[] }) => payload.hits.map((hit) => h
 test("there are 19 verbs", () => expect(VERBS.length).toBe(19));
 
 describe("finding", () => {
-  const questions: [string, string][] = [
+  const queries: [string, string][] = [
     ["switch to the new version without downtime", "deploy-blue-green"],
     ["how hot should the water be for green tea", "tea"],
     ["store amounts of money in cents", "float-money"],
@@ -34,7 +34,7 @@ describe("finding", () => {
     ["Zug zu spät", "zug-de"],
     ["关键词检索", "recherche-zh"],
   ];
-  test.each(questions)("%s → %s", async (query, id) => {
+  test.each(queries)("%s → %s", async (query, id) => {
     expect(ids(await m.call("search", { collection: "notes", query, top_k: 3 }))).toContain(id);
   });
 
