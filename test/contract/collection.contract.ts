@@ -1,6 +1,6 @@
 /**
- * What every collection does, wherever it lives. `local.test.ts` runs these cases on a store of this process, `remote.test.ts` on a served
- * one: a program can change from one to the other and meets the same answers and the same errors.
+ * What every collection does. `local.test.ts` runs these cases on a store of this process, `remote.test.ts` on a served
+ * one: a program gets the same answers and the same errors from both.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { CollectionApi, StoreApi } from "../../src/engine/api.ts";

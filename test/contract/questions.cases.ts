@@ -18,7 +18,7 @@ export const QUESTIONS: Cases = {
     expect(await c.search([1, 0.5, 0, 0])).toEqual({ ids: ["far", "near", "behind"], scores: [5, 1, -5] });
   },
 
-  async "ten hits unless told otherwise; topK is clamped to 1 … 100,000"({ store }) {
+  async "ten hits by default; topK is clamped to 1 … 100,000"({ store }) {
     const c = await vectorCollection(store);
     await c.add(Array.from({ length: 12 }, (_, i) => [i, 0, 0, 0]));
     const hits = async (topK?: number) => (await c.search(axis(0), { topK })).ids.length;
@@ -51,7 +51,7 @@ export const QUESTIONS: Cases = {
     expect(explain!.scored_rows).toBeWithin(1, 4);
   },
 
-  async "a question of another length or with NaN is a ValueError"({ store }) {
+  async "a query of another length or with NaN is a ValueError"({ store }) {
     const c = await vectorCollection(store);
     await fails(c.search([1, 2, 3]), "ValueError", "3 numbers");
     await fails(c.search([1, Number.NaN, 0, 0]), "ValueError", "NaN");

@@ -18,7 +18,7 @@ export const SAVING: Cases = {
     expect(await theirs.ids()).toEqual(["b"]);
   },
 
-  async "stats tell what is unsaved"({ store }) {
+  async "stats count what is unsaved"({ store }) {
     const c = await vectorCollection(store);
     expect(await c.stats()).toMatchObject({ generation: 0, unsaved_changes: true });
     await c.add([axis(0), axis(1)], { ids: ["a", "b"] });

@@ -76,7 +76,7 @@ export const TEXTS: Cases = {
     await fails(c.addTexts(["a", "b"], { ids: ["a"] }), "ValueError", "ids");
   },
 
-  async "no texts, the empty text, and a question with no hits"({ store }) {
+  async "no texts, the empty text, and a query with no hits"({ store }) {
     const c = await store.createCollection("c", { embedder: "multigram" });
     expect(await c.addTexts([])).toEqual([]);
     expect(await c.searchText("anything")).toEqual({ ids: [], scores: [] });

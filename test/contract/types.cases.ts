@@ -10,7 +10,7 @@ const TOP_K = 12;
 /** How far a stored number may be from the one that was given, where the largest of its row is 1. */
 const PRECISION: Record<Dtype, number> = { f32: 0, f16: 2 ** -11, int8: 1 / 250, int4: 0.15 };
 
-/** A life of a collection with each element type and metric. */
+/** A history of changes with each element type and metric. */
 const LIVES = DTYPES.flatMap((dtype) =>
   METRICS.map((metric): [string, Cases[string]] => [`${dtype} ranked by ${metric}`, (s) => live(s, dtype, metric)]),
 );
