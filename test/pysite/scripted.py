@@ -1,4 +1,4 @@
-"""A server that does what a test says, one script for each connection: for everything that a real server does not do."""
+"""A server scripted by a test, one script for each connection: for all that a real server does not do."""
 
 import json
 import os
@@ -65,7 +65,7 @@ class Peer:
 
 
 class Scripted:
-    """Listens on a Unix socket, or on TCP; the first connection gets the first script, and so on. No connection comes behind the last."""
+    """Listens on a Unix socket, or on TCP; each connection gets the next script. None comes after the last."""
 
     def __init__(self, *scripts, tcp=False):
         self._scripts = scripts
@@ -110,12 +110,12 @@ class Scripted:
 
 
 def who(instance="1", lost_saves=0):
-    """What a server says of itself; one that does not know of instances tells nothing of it."""
+    """The identity in a server's stats; a server without instances leaves it out."""
     return {"version": "0"} if instance is None else {"version": "0", "instance": instance, "lost_saves": lost_saves}
 
 
 def greeted(*steps, instance="1", lost_saves=0):
-    """A script that greets, and then does each step behind one request."""
+    """A script that greets, and then does each step after one request."""
 
     def run(peer):
         peer.greet(instance, lost_saves)

@@ -48,7 +48,7 @@ class ErrorsTest(unittest.TestCase):
 
 
 class ConnectTest(unittest.TestCase):
-    def test_nobody_there(self):
+    def test_no_server(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
         with self.assertRaisesRegex(ConnectionRefusedError, "cannot connect to 127.0.0.1:%d" % port):
@@ -115,7 +115,7 @@ class ConnectTest(unittest.TestCase):
             with Scripted(full, tcp=tcp) as server, self.assertRaisesRegex(RuntimeError, "64 connections"):
                 svc.connect(server.address)
 
-    def test_a_server_that_hangs_up(self):
+    def test_a_server_that_closes(self):
         with Scripted(lambda peer: peer.read()) as server, self.assertRaisesRegex(ConnectionError, "closed a new connection"):
             svc.connect(server.address)
 
@@ -214,7 +214,7 @@ def noted(ops, step):
 
 
 class ReconnectTest(unittest.TestCase):
-    QUESTIONS = [
+    READS = [
         (lambda client, rows: client.ping(), {"pong": True}),
         (lambda client, rows: client.collections(), ["a"]),
         (lambda client, rows: client.open_collection("a"), {"opened": "a"}),
@@ -235,14 +235,14 @@ class ReconnectTest(unittest.TestCase):
         (lambda client, rows: rows.save(), None),
     ]
 
-    def test_questions_are_asked_again(self):
-        for index, (ask, result) in enumerate(self.QUESTIONS):
+    def test_reads_are_repeated(self):
+        for index, (ask, result) in enumerate(self.READS):
             with self.subTest(index), Scripted(greeted(echo({}), hang_up), greeted(echo(result))) as server:
                 with svc.connect(server.address) as client:
                     ask(client, client["a"])
                 self.assertEqual(server.accepted, 2)
 
-    def test_questions_are_asked_again_only_once(self):
+    def test_reads_are_repeated_only_once(self):
         with Scripted(greeted(hang_up), greeted(hang_up)) as server, svc.connect(server.address) as client:
             with self.assertRaisesRegex(ConnectionError, "twice in a row"):
                 client.collections()
@@ -271,7 +271,7 @@ class ReconnectTest(unittest.TestCase):
                         time.sleep(0.02)
                         change(client, rows)
 
-    def test_what_nobody_asked_for_is_no_reply(self):
+    def test_bytes_without_a_request_are_no_reply(self):
         said = threading.Event()
 
         def talks(peer):
@@ -298,7 +298,7 @@ class ReconnectTest(unittest.TestCase):
                 with svc.connect(server.address) as client:
                     self.assertEqual(client["a"].add([vector]), ["x"])
 
-    def test_what_a_server_says_while_a_request_leaves_is_heard(self):
+    def test_a_reply_while_a_request_is_sent_is_read(self):
         def refuses(peer):
             greeted(echo({}))(peer)
             peer.read_exactly(100_000)
@@ -332,7 +332,7 @@ class ReconnectTest(unittest.TestCase):
             client.collections()
         self.assertEqual(tokens, [SECRET, SECRET])
 
-    def test_a_save_does_not_vouch_for_changes_that_a_server_took_along(self):
+    def test_a_save_fails_for_changes_lost_with_a_server(self):
         first = greeted(echo({}), echo({}), echo(["x"]), echo(["y"]), instance="1")
         second = greeted(echo(["z"]), echo(None), echo(None), instance="2")
         with Scripted(first, second) as server, svc.connect(server.address) as client:
@@ -346,7 +346,7 @@ class ReconnectTest(unittest.TestCase):
             rows.save()
             other.save()
 
-    def test_a_save_behind_a_reconnect_to_the_same_server(self):
+    def test_a_save_after_a_reconnect_to_the_same_server(self):
         ops = []
         second = greeted(*[noted(ops, step) for step in (echo(None), echo(who()), echo(None))])
         with Scripted(greeted(echo({}), echo(["x"])), second) as server, svc.connect(server.address) as client:
@@ -357,7 +357,7 @@ class ReconnectTest(unittest.TestCase):
             rows.save()
         self.assertEqual(ops, [("save", "a"), ("stats", None), ("save", "a")])
 
-    def test_a_save_over_the_connection_of_the_changes_asks_nothing_more(self):
+    def test_a_save_over_the_connection_of_the_changes_sends_nothing_more(self):
         ops = []
         steps = (echo({}), echo(["x"]), echo(None), echo(["y"]), echo(None))
         with Scripted(greeted(*[noted(ops, step) for step in steps])) as server, svc.connect(server.address) as client:
@@ -367,7 +367,7 @@ class ReconnectTest(unittest.TestCase):
                 rows.save()
         self.assertEqual([op for op, _ in ops], ["open_collection", "add", "save", "add", "save"])
 
-    def test_a_save_does_not_vouch_for_changes_that_a_failed_save_dropped(self):
+    def test_a_save_fails_for_changes_that_a_failed_save_dropped(self):
         for op in ("save", "compact"):
             for at_the_greeting in (0, 1):
                 second = greeted(echo(["z"]), echo(None), echo(who(lost_saves=1)), echo(None), lost_saves=at_the_greeting)
@@ -390,7 +390,7 @@ class ReconnectTest(unittest.TestCase):
             time.sleep(0.05)
             rows.save()
 
-    def test_a_save_that_the_server_fails_tells_all(self):
+    def test_a_save_that_fails_in_the_server_reports_all(self):
         first = greeted(echo({}), echo(["x"]), lambda peer: peer.error("OSError: the disk is full"))
         second = greeted(echo(None), instance="1", lost_saves=1)
         with Scripted(first, second) as server, svc.connect(server.address) as client:
@@ -401,7 +401,7 @@ class ReconnectTest(unittest.TestCase):
             time.sleep(0.05)
             rows.save()
 
-    def test_a_save_that_is_not_done_tells_nothing(self):
+    def test_a_save_that_is_not_done_reports_nothing(self):
         busy = "TimeoutError: another process holds the lock"
         first = greeted(echo({}), echo(["x"]), lambda peer: peer.error(busy))
         with Scripted(first, greeted(instance="2")) as server, svc.connect(server.address) as client:
@@ -413,7 +413,7 @@ class ReconnectTest(unittest.TestCase):
             with self.assertRaisesRegex(OSError, "save was not done: the server was started again"):
                 rows.save()
 
-    def test_a_connection_that_is_lost_behind_the_save_leaves_the_question_open(self):
+    def test_a_connection_lost_after_the_save_makes_the_next_save_check_again(self):
         first = greeted(echo({}), echo(["x"]))
         second = greeted(echo(None), hang_up)
         third = greeted(echo(None), echo(who(lost_saves=1)))
@@ -424,7 +424,7 @@ class ReconnectTest(unittest.TestCase):
             with self.assertRaisesRegex(OSError, "a save failed behind unsaved changes"):
                 rows.save()
 
-    def test_a_server_that_tells_no_instance_is_not_suspected(self):
+    def test_a_server_without_an_instance_is_taken_for_the_same(self):
         first = greeted(echo({}), echo(["x"]), instance=None)
         with Scripted(first, greeted(echo(None), instance=None)) as server, svc.connect(server.address) as client:
             rows = client["a"]
@@ -432,7 +432,7 @@ class ReconnectTest(unittest.TestCase):
             time.sleep(0.05)
             rows.save()
 
-    def test_a_server_that_tells_an_instance_is_another_than_one_that_does_not(self):
+    def test_a_server_with_an_instance_is_another_than_one_without(self):
         for one, other in (("1", None), (None, "1")):
             first = greeted(echo({}), echo(["x"]), instance=one)
             with self.subTest(one), Scripted(first, greeted(instance=other)) as server, svc.connect(server.address) as client:
@@ -442,7 +442,7 @@ class ReconnectTest(unittest.TestCase):
                 with self.assertRaisesRegex(OSError, "the server was started again"):
                     rows.save()
 
-    def test_what_was_saved_needs_no_vouching(self):
+    def test_saved_changes_need_no_check(self):
         first = greeted(echo({}), echo(["x"]), echo(None), instance="1")
         with Scripted(first, greeted(echo(None), instance="2")) as server, svc.connect(server.address) as client:
             rows = client["a"]

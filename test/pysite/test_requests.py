@@ -17,7 +17,7 @@ except ImportError:
 
 
 def recording(seen, *answers):
-    """A script that remembers each request behind the greeting, and answers with the next answer: a result, or an error's line."""
+    """A script that records each request after the greeting and sends the next answer: a result, or an error's line."""
 
     def run(peer):
         peer.greet()
@@ -140,7 +140,7 @@ class ArgumentsTest(unittest.TestCase):
             with self.subTest(repr(wrong)), self.assertRaises(TypeError):
                 self.call(lambda rows, wrong=wrong: rows.delete([wrong]), 0)
 
-    def test_a_matrix_of_one_row_is_a_question(self):
+    def test_a_matrix_of_one_row_is_a_query(self):
         def ask(rows):
             rows.search([[0.0, 1.0]], where={})
             rows.search((array("f", [0.0, 1.0]),))
@@ -157,7 +157,7 @@ class ArgumentsTest(unittest.TestCase):
         self.assertNotIn("ids", request["args"])
         self.assertEqual(made, ["x", "y", "z"])
 
-    def test_no_rows_are_asked_for_all_the_same(self):
+    def test_no_rows_are_a_request_all_the_same(self):
         def ask(rows):
             return [rows.add([]), rows.add_texts([], ids=[]), rows.delete([])]
 
@@ -211,7 +211,7 @@ class BatchesTest(unittest.TestCase):
         seen, count = self.call(lambda rows: rows.delete(ids), 9, 2)
         self.assertEqual((len(seen), count), (2, 11))
 
-    def test_a_request_that_fails_behind_others(self):
+    def test_a_request_that_fails_after_others(self):
         def add(rows):
             with self.assertRaises(KeyError) as caught:
                 rows.add_texts(["a" * 3000, "b" * 3000, "c" * 3000], ["a", "b", "c"])

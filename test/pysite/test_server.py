@@ -1,4 +1,4 @@
-"""Everything on a real server, whose address stands in SVC_TEST_ADDRESS and whose token, if it has one, in SVC_TEST_TOKEN."""
+"""Everything on a real server, with its address in SVC_TEST_ADDRESS and its token, if any, in SVC_TEST_TOKEN."""
 
 import os
 import random
