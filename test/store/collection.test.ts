@@ -1,4 +1,4 @@
-/** A collection through the real library: what changes do, what questions see, what is on disk. */
+/** A collection through the real library: what changes do, what queries see, what is on disk. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -66,7 +66,7 @@ describe("saving", () => {
     expect(() => store.open("half")).toThrow(/'half' does not exist \(create it first\)/);
   });
 
-  test("what was saved is there for whoever opens the directory", async () => {
+  test("what was saved is there for every process that opens the directory", async () => {
     await notes.add(rows(["a", "b"], 1, [{ scope: "x", n: 1 }, { scope: "y" }]));
     await notes.upsert(rows(["b", "c"], 2));
     await notes.delete(["a"]);
@@ -262,7 +262,7 @@ describe("names and schemas", () => {
   });
 });
 
-describe("weighted questions", () => {
+describe("weighted queries", () => {
   /** The first dimension is large in all rows. */
   const tilted = (n: number) => {
     const vectors = unitVectors(n, DIM, random(3));
@@ -270,7 +270,7 @@ describe("weighted questions", () => {
     return vectors;
   };
 
-  test("are divided by the smoothed mean squares, and answered alike one by one, together and after a compaction", async () => {
+  test("are divided by the smoothed mean squares, the same one by one, together and compacted", async () => {
     const n = 50;
     const vectors = tilted(n);
     await notes.add({ ...rows(Array.from({ length: n }, (_, i) => `r${i}`)), vectors });

@@ -1,4 +1,4 @@
-/** Metadata that is not what was written is damage, told as such, with the row. */
+/** Metadata that is not what was written is damage: an error that names the row. */
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -35,14 +35,14 @@ test.each([
   const again = (await openStore(store.dir)).open("notes");
   const query = unitVectors(1, DIM, random(2));
   const how = { topK: 5, metadata: true };
-  const questions: (() => unknown)[] = [
+  const calls: (() => unknown)[] = [
     () => again.get(ids),
     () => again.search(query, how),
     () => again.searchMany(query, how),
     () => again.searchLexical("word", how),
   ];
-  for (const question of questions) {
-    const error = await (async () => question())().catch((error: unknown) => error as Error);
+  for (const call of calls) {
+    const error = await (async () => call())().catch((error: unknown) => error as Error);
     expect(error).toBeInstanceOf(OSError);
     expect((error as Error).message).toBe(
       "collection 'notes' is damaged: the metadata of row 'bad' is not a JSON object; restore it from a copy or an export, or move its folder away to start anew",

@@ -1,4 +1,4 @@
-/** A collection's directory is removed under a held change, and perhaps made anew by somebody else: the change fails and hits nothing. */
+/** A change whose collection was removed, and perhaps made anew by another process, fails and changes nothing. */
 import { expect, test } from "bun:test";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ for (const [what, end] of Object.entries(ENDS)) {
       await other.verify();
       expect(other.ids()).toEqual(ids);
 
-      // From here on this process follows what the directory says.
+      // From here on this process follows the directory.
       expect(held.ids()).toEqual(ids);
       await held.add(rows("mine"));
       expect(other.ids()).toEqual([...ids, "mine"]);

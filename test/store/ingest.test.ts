@@ -18,7 +18,7 @@ async function peak(rows: number, saves: "each" | "once"): Promise<number> {
   return child.resourceUsage()!.maxRSS;
 }
 
-// 30,000 rows more are 120 MB of vectors and 50 MB of codes. The bounds are those of the native side, 16 MiB each, and what a heap varies by.
+// 30,000 rows more are 120 MB of vectors and 50 MB of codes. Bounds: 16 MiB each in the native code, and heap noise.
 test.each(["each", "once"] as const)(
   "rows saved %s",
   async (saves) => {

@@ -1,4 +1,4 @@
-/** A process that adds rows to a new collection, in calls of some rows each, saves, and ends: its memory is what a test looks at. */
+/** Adds rows to a new collection, some in each call, saves, and ends: a process whose memory a test measures. */
 import { keepHeapSmall } from "../../ffi/system/calls.ts";
 import { Put } from "../../src/store/writer.ts";
 import { openStore } from "../fixture.ts";

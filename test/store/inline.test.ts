@@ -1,4 +1,4 @@
-/** Whether a question holds up the event loop is decided by its own size, not by that of the question before. */
+/** Whether a query runs on the event loop depends on its own size, not on that of the query before. */
 import { expect, test } from "bun:test";
 import type { Condition } from "../../src/checks/where.ts";
 import { Store } from "../../src/store/store.ts";
@@ -10,17 +10,17 @@ const SMALL = 10;
 /** Within the bound for either ranking, and above it for both. */
 const MIDDLE = 600;
 
-/** Whether a promise is settled before anything but microtasks has run: then its question was answered on the event loop. */
-async function isInline(question: Promise<unknown>): Promise<boolean> {
+/** Whether a promise is settled by microtasks alone: then its query was answered on the event loop. */
+async function isInline(query: Promise<unknown>): Promise<boolean> {
   let settled = false;
-  question.then(() => (settled = true));
+  query.then(() => (settled = true));
   for (let i = 0; i < 50; i++) await Promise.resolve();
   const inline = settled;
-  await question;
+  await query;
   return inline;
 }
 
-test("small questions are answered at once and large ones elsewhere, in any order", async () => {
+test("small queries are answered at once and large ones on a worker, in any order", async () => {
   const store = new Store(scratchDir(), (await native()).env, "0.0.0-test", 1000 * DIM);
   const collection = store.create("c", { dim: DIM, filterColumns: ["kind"], lexical: true });
   const rows = (n: number, name: string) => ({

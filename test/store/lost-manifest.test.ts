@@ -1,4 +1,4 @@
-/** A collection without its manifest is damaged, and its name is not free: nothing that is asked of it writes over its rows. */
+/** A collection without its manifest is damaged, and its name is not free: no call overwrites its rows. */
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const CALLS: [string, Parameters<TestMemory["call"]>[0], object][] = [
   ["compact", "compact", notes],
 ];
 
-for (const opened of ["by this process", "by nobody"]) {
+for (const opened of ["by this process", "by no process"]) {
   test(`300 rows survive the loss of collection.json, opened ${opened}`, async () => {
     const memory = await TestMemory.open();
     const ids = Array.from({ length: 300 }, (_, i) => `n ${i}`);
@@ -40,7 +40,7 @@ for (const opened of ["by this process", "by nobody"]) {
     const before = contents(dir);
     expect(Object.keys(before)).toContain("base-0000000000000001.slab");
 
-    const asked = opened === "by nobody" ? await TestMemory.open(memory.dir) : memory;
+    const asked = opened === "by no process" ? await TestMemory.open(memory.dir) : memory;
     for (const [, verb, args] of CALLS) {
       const error = (await failure(() => asked.call(verb, args))) as Error;
       expect(error).toBeInstanceOf(OSError);
@@ -71,7 +71,7 @@ test("a collection that was created and not saved does not take a damaged one's 
   await theirs.close();
 });
 
-test("what a first save left that was cut off makes way", async () => {
+test("what an interrupted first save left is replaced", async () => {
   for (const files of [[], [MARKER], [MARKER, "base-0000000000000001.slab", "id_map.npy"]]) {
     const store = await openStore();
     const dir = join(store.dir, "notes");
@@ -100,7 +100,7 @@ test("slabs that no first save wrote are damage, beside its marker too", async (
   }
 });
 
-test("a folder that is a link is refused, whatever is behind it", async () => {
+test("a folder that is a link is refused, whatever it points to", async () => {
   const store = await openStore();
   const elsewhere = scratchDir();
   writeFileSync(join(elsewhere, MARKER), "");

@@ -22,7 +22,7 @@ const rows = (ids: string[], element = 1) => ({
   metadata: ids.map((id) => ({ scope: `s${id.length % 2}` })),
 });
 
-/** A life that tears row numbers and births apart; resolves to the ids in order of insertion. */
+/** A history in which row numbers and births differ in order; resolves to the ids in order of insertion. */
 async function lived(collection: Collection): Promise<string[]> {
   const all = Array.from({ length: ROWS }, (_, i) => `row ${(i * 37) % ROWS}`);
   await collection.add(rows(all.slice(0, 50)));
@@ -38,7 +38,7 @@ async function lived(collection: Collection): Promise<string[]> {
 
 const rankings: Record<string, (c: Collection, query: Float32Array, how: SearchOptions) => Promise<string[]>> = {
   dense: async (c, query, how) => (await c.search(query, how)).rows.map((row) => row.id),
-  "of many questions": async (c, query, how) => {
+  "of many queries": async (c, query, how) => {
     const [first, second] = await c.searchMany(new Float32Array([...query, ...query]), how);
     expect(second!.rows.map((row) => row.id)).toEqual(first!.rows.map((row) => row.id));
     return first!.rows.map((row) => row.id);

@@ -1,4 +1,4 @@
-/** Several writers and readers on one directory: nothing is lost, nobody sees half of anything. */
+/** Several writers and readers on one directory: nothing is lost, no reader sees half of a save. */
 import { expect, test } from "bun:test";
 import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
