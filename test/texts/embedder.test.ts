@@ -60,7 +60,7 @@ test("every CPU path embeds to the same bits", async () => {
   }
 });
 
-test("another space is refused with the way out", () => {
+test("another space is refused, and the error says what to do", () => {
   const embedder = new MultigramEmbedder(kernel);
   const other = { ...embedder.profile, model_version: "0" };
   expect(spaceId(embedder.profile)).toMatch(/^sha256:[0-9a-f]{16}$/);

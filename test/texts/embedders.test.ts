@@ -1,4 +1,4 @@
-/** Embedders of one's own: checked, registered, and found again by what they are. */
+/** Custom embedders: checked, registered, and found again by their profile. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { ArgumentTypeError, CancelledError, ValueError } from "../../src/errors.ts";
@@ -45,7 +45,7 @@ describe("CallableEmbedder", () => {
     expect(unit.profile).toMatchObject({ provider: "callable", normalization: "l2", dimension: 5 });
   });
 
-  test("questions may have a function of their own, and nothing is asked for no texts", async () => {
+  test("queries may have a function of their own, and no function is called for no texts", async () => {
     const asked: string[] = [];
     const say =
       (who: string): EmbedFunction =>
@@ -60,7 +60,7 @@ describe("CallableEmbedder", () => {
     expect(asked).toEqual(["documents", "queries"]);
   });
 
-  test("what a function answers wrongly is refused by name", async () => {
+  test("a wrong answer of a function is refused by name", async () => {
     const wrong: [unknown, RegExp][] = [
       [undefined, /vectors must be an array of vectors, got nothing/],
       [{ data: [] }, /vectors must be an array of vectors, got an object/],
@@ -106,7 +106,7 @@ describe("CallableEmbedder", () => {
     }
   });
 
-  test("what is said about it is checked", () => {
+  test("its profile is checked", () => {
     expect(() => embedder("no function" as never)).toThrow(ArgumentTypeError);
     expect(() => embedder(vowels, { queries: 7 })).toThrow(ArgumentTypeError);
     expect(() => embedder(vowels, { modelId: "" })).toThrow(ValueError);
@@ -121,7 +121,7 @@ describe("CallableEmbedder", () => {
   });
 });
 
-describe("collections with an embedder of one's own", () => {
+describe("collections with a custom embedder", () => {
   let dir: string;
   let store: LocalStore;
 
@@ -160,7 +160,7 @@ describe("collections with an embedder of one's own", () => {
     expect(await c.stats()).toMatchObject({ external_ids: 0, unsaved_changes: false });
   });
 
-  test("a slow function can be given up; it hears of it", async () => {
+  test("a slow function can be cancelled; its signal is aborted", async () => {
     let heard = false;
     const slow = embedder(async (_, signal) => {
       await new Promise((resolve) => signal!.addEventListener("abort", resolve));

@@ -68,7 +68,7 @@ function fuse(dense: readonly Ranked[], lexical: readonly Ranked[], topK: number
 }
 
 describe("fused", () => {
-  test("a candidate that both rankings like wins over one that only one of them likes", () => {
+  test("a candidate that is high in both rankings beats one that is high in only one", () => {
     const dense = ranked(["both", 0.8], ["dense", 0.81], ["x", 0.1], ["y", 0.1]);
     const lexical = ranked(["lexical", 9], ["both", 8.9], ["z", 1]);
     expect(fuse(dense, lexical, 3)[0]?.id).toBe("both");
