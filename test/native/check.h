@@ -9,7 +9,7 @@
 
 static uint64_t check_passed, check_failed;
 
-/* After this many lines a failure is only counted: the first ones tell what is wrong. */
+/* After this many lines a failure is only counted: the first ones show what is wrong. */
 #define CHECK_LINES_MAX 40
 
 static inline int check_at(int ok, const char *file, int line, const char *format, ...) {

@@ -1,5 +1,5 @@
 /* Any bytes through the tokenizer and both embedders, and as floats through the rotation, the four-bit codes and their
- * bounds: no access out of bounds, no undefined behaviour, and the promises that hold for every text and every vector.
+ * bounds: no access out of bounds, no undefined behaviour, and the guarantees for every text and every vector.
  * With -fsanitize=fuzzer this is a libFuzzer target; with -DSTANDALONE it drives itself: kernel_fuzz [rounds] [seed]
  * (the seed is printed; a failure repeats with it) */
 #include "../../ffi/ame_kernel/ame_kernel.h"

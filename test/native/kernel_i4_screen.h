@@ -14,7 +14,7 @@ static void i4_blocks(uint8_t *blocks, const uint8_t *codes, const ame_i4_info *
   }
 }
 
-/* A question as the runtime asks it. */
+/* A query as the runtime screens it. */
 static ame_i4_query i4_question(const float *q, size_t dim, int8_t *codes) {
   ame_code_info info;
   kernel->quantize_i8(q, 1, dim, codes, &info);

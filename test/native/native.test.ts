@@ -1,4 +1,4 @@
-/** The C tests, linked with what ships, its asserts switched on. Under sanitizers they run with `npm run test:native`. */
+/** The C tests, linked with the shipped code, asserts on. Under sanitizers they run with `npm run test:native`. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { buildProgram } from "../../src/build/compile.ts";
@@ -24,7 +24,7 @@ test.each(PROGRAMS)(
   async (words) => {
     const [name, ...args] = words.split(" ");
     const program = await buildProgram(options, `test/native/${name}.c`);
-    // What failed and where is said on stderr, beside which CPU paths this machine lacks.
+    // stderr says what failed and where, and which CPU paths this machine lacks.
     const child = Bun.spawn([program, ...args], { stdout: "pipe", stderr: "inherit" });
     const [out, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);
     expect(out).toMatch(/^[1-9]\d* passed, 0 failed$/m);

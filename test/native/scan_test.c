@@ -262,7 +262,7 @@ int main(int argc, char **argv) {
     for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
       if (few && d % 4 != 2) continue;
       for (int kind = 0; kind < KINDS; kind++) {
-        bool anchored = kind != HUGE_ONES && kind != MIXED; /* whoever codes rows takes no anchor that could overflow */
+        bool anchored = kind != HUGE_ONES && kind != MIXED; /* coding rows takes no anchor that could overflow */
         test_kind(dims[d], kind, TY_INNER_PRODUCT, false);
         test_kind(dims[d], kind, TY_INNER_PRODUCT, anchored);
         test_kind(dims[d], kind, TY_L2, anchored);

@@ -1,4 +1,4 @@
-/* Collections made by hand for the tests of the question half: rows in, a ty_collection out, without a file. */
+/* Collections made by hand for the tests of queries: rows in, a ty_collection out, without a file. */
 #ifndef SEARCH_FIXTURE_H
 #define SEARCH_FIXTURE_H
 

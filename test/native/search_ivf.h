@@ -128,7 +128,7 @@ static void case_close(ivf_case *x) {
 
 /* ---- The nearest centroid ---- */
 
-/* Against all centroids by sq_l2: the distance told is that to the list told, and hardly larger than the least. */
+/* Against all centroids by sq_l2: the distance is that to the returned list, and hardly larger than the least. */
 static void test_nearest(uint64_t seed, uint32_t dim, int set, uint32_t nlist) {
   uint64_t n = 1500;
   float *centres = malloc((size_t)CENTRES * dim * 4), *vectors = set_rows(dim, n, set, centres, &seed);
@@ -142,7 +142,7 @@ static void test_nearest(uint64_t seed, uint32_t dim, int set, uint32_t nlist) {
   ty_ivf_near *near;
   ty_ivf_asker asker;
   ty_error err;
-  double told = 0, least = 0;
+  double found = 0, least = 0;
   b.k->kmeans_half_norms(centroids, nlist, dim, half_norms);
   ty_crew_for(&b.crew, r.ivf_threads, &r.phases, TY_PHASE_TRAIN);
   CHECK(ty_ivf_near_open(&b, &spans[0], centroids, half_norms, nlist, &near, &err) == TY_OK &&
@@ -163,12 +163,12 @@ static void test_nearest(uint64_t seed, uint32_t dim, int set, uint32_t nlist) {
       }
       CHECK(lists[i] < nlist);
       bool finite = isfinite(squares[i]) && set != ADVERSARIAL; /* rows of 1e30s: no list is nearer than another */
-      told += finite ? (double)squares[i] : 0;
+      found += finite ? (double)squares[i] : 0;
       least += finite ? (double)nearest : 0;
     }
   }
-  CHECK_MESSAGE(told <= least * 1.01 + 1e-6, "nearest: %s dim %u of %u: %.6f, at best %.6f", set_names[set],
-                (unsigned)dim, (unsigned)nlist, told, least);
+  CHECK_MESSAGE(found <= least * 1.01 + 1e-6, "nearest: %s dim %u of %u: %.6f, at best %.6f", set_names[set],
+                (unsigned)dim, (unsigned)nlist, found, least);
   ty_ivf_asker_close(&asker);
   ty_ivf_near_close(near);
   free(r.rows);
@@ -312,7 +312,7 @@ static void test_same_answer(uint64_t seed, uint32_t dim, int set, ty_metric met
 
 /* ---- Its bytes ---- */
 
-/* Any flip is refused or leaves something that can be asked without harm. */
+/* Any flip is refused or leaves an index that can be queried without harm. */
 static void test_damage(uint64_t seed) {
   ivf_case x;
   case_open(&x, 24, 3000, 0, LOOSE, TY_INNER_PRODUCT, 0.9, &seed);
@@ -475,7 +475,7 @@ static void test_drift(uint64_t seed) {
   case_close(&x);
 }
 
-/* Which questions an index answers, and that everything owed is there. */
+/* Which queries an index answers, and that all answers are there. */
 static void test_planning(uint64_t seed) {
   ivf_case x;
   case_open(&x, 24, 9000, 0, LOOSE, TY_INNER_PRODUCT, 0.9, &seed);

@@ -1,4 +1,4 @@
-/* The question half of the runtime against naive answers: exact and probed search, filters, BM25, and damaged bytes. */
+/* Queries of the runtime against naive answers: exact and probed search, filters, BM25, and damaged bytes. */
 #include <float.h>
 #include "search_fixture.h"
 
@@ -76,7 +76,7 @@ static bool same_answer(const naive *want, uint64_t wanted, uint64_t got, double
   return true;
 }
 
-/* Kinds of vectors, each made to hurt the bound in another way. */
+/* Kinds of vectors, each made to test the bound in another way. */
 enum { RANDOM, ALL_EQUAL, ZERO, HUGE_VALUES, TINY, DENORMAL, ONE_HOT, MIXED, NEAR_TIES, INTEGERS, KINDS };
 
 static void make_vector(float *v, uint32_t dim, int kind, uint64_t *seed) {
@@ -480,7 +480,7 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t delta, uint64_t rou
       ty_lexical_added(f->c.lexical_index, f->c.delta.count - more);
     }
     for (int i = 0; i < 5; i++) fixture_kill(f, test_random(&seed) % f->count); /* some die twice */
-    if (round == 15) { /* a change is undone: the last twenty rows go, and a dead row lives again */
+    if (round == 15) { /* a change is undone: the last twenty rows are removed, a dead row is live again */
       f->c.delta.count -= 20;
       f->count -= 20;
       for (uint64_t i = 0; i < f->count; i++) {
@@ -561,8 +561,8 @@ static void test_tally(void) {
   ty_tally_free(&t);
 }
 
-/* A question of thousands of terms goes another way: each row's score is still the sum of its shares, and the rows are
- * in order. */
+/* A query of thousands of terms is ranked in another way: each row's score is still the sum of its shares, and the rows
+ * are in order. */
 static void test_long_question(uint64_t seed) {
   enum { ROWS = 900, EACH = 9 };
   float one = 1;
@@ -753,8 +753,8 @@ static void other_tokens(const char *dir) {
   overwrite(dir, "lexical", -(long)sizeof foot, foot, sizeof foot);
 }
 
-/* A lexical file that cannot be read costs the questions by word, and nothing else: rows and dense questions stay, the
- * next build replaces it, and a rewrite does, where k1 and b can still be read. */
+/* A lexical file that cannot be read fails lexical queries only: rows and dense queries stay, the next build replaces
+ * it, and a rewrite does, where k1 and b can still be read. */
 static void test_damaged_file(ty_env *env, const char *dir) {
   static const struct {
     long at; /* 0: another way of tokenising */
@@ -773,7 +773,7 @@ static void test_damaged_file(ty_env *env, const char *dir) {
     float query[STORE_DIM] = {1};
     CHECK_MESSAGE(ty_collection_open(env, dir, &c, &err) == TY_OK, "open: %s", err.message);
     if (c == NULL) return;
-    bool lists = i == 3; /* damage between head and foot is found by the question that reads there */
+    bool lists = i == 3; /* damage between head and foot is found by the query that reads there */
     ty_ask_args dense = search_args(query, 5, TY_NO_FILTER, NULL, 1);
     CHECK(ty_ask(c, &dense, &err) == TY_OK && dense.out_count == 5);
     CHECK(ty_stats(c, &stats, &err) == TY_OK && stats.values[TY_STAT_LEXICAL_BUILT] == lists);

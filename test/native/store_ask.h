@@ -1,4 +1,4 @@
-/* What a question costs the thread that it is asked on: a bound that it can be given, and no waiting for writers. */
+/* What a query costs the thread that it runs on: a bound that can be set, and no waiting for writers. */
 #ifndef STORE_ASK_H
 #define STORE_ASK_H
 

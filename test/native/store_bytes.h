@@ -35,7 +35,7 @@ static ty_status opened_with(const char *dir, const file *f, uint64_t at) {
                          .column = TY_NO_FILTER,
                          .out = answer,
                          .out_capacity = sizeof answer};
-    status = ty_ask(c, &words, &err); /* what is wrong with an index is told where it is asked */
+    status = ty_ask(c, &words, &err); /* an index is checked by the first query */
   }
   close_checked(c);
   for (int i = 0; i < file_count; i++) write_file(dir, files[i].name, files[i].data, files[i].bytes);

@@ -98,7 +98,7 @@ static void lose_manifest(const char *dir) {
   CHECK(unlink(path) == 0);
 }
 
-/* Neither a reader nor a writer takes the name for a free one, and nothing is touched. */
+/* Neither a reader nor a writer takes the name for a free one, and no file changes. */
 static void check_damaged(const char *dir) {
   ty_collection *c = NULL;
   uint64_t before = fingerprint(dir);
@@ -167,7 +167,7 @@ static void test_first_save(void) {
   check_damaged(first_from);
 }
 
-/* Files that others put there. */
+/* Files that other programs wrote. */
 static void test_foreign_slabs(void) {
   char dir[320], path[700];
   static const char *const alone[] = {"base-0000000000000001.slab", "delta-0000000000000002.slab",

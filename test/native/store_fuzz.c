@@ -1,5 +1,5 @@
 /* Stored data is untrusted input: every file of a collection is damaged, bit by bit and end by end, with and without
- * checksums that fit again, and whatever is opened is asked everything. Run under AddressSanitizer: the one thing that
+ * checksums that fit again, and whatever opens gets every kind of call. Run under AddressSanitizer: the one thing that
  * must not happen is a read out of bounds.
  *
  * Without mended checksums, damage is also to be detected: by open, by ty_verify, or else the answers are right
@@ -11,7 +11,7 @@
 static ty_env *env;
 static ty_error err;
 
-/* Asks everything; answers are not looked at. */
+/* Makes every kind of call; answers are not checked. */
 static void ask(ty_collection *c) {
   static uint8_t out[1 << 20] __attribute__((aligned(8)));
   float query[DIM], sample[IDS * DIM];
@@ -68,8 +68,8 @@ static void ask(ty_collection *c) {
   ty_validate(c, &err);
 }
 
-/* Opens what stands in the directory. 1 where the damage was told, or does no harm. */
-static int told(const char *dir, const model *m) {
+/* Opens the directory's collection. 1 where the damage was reported, or does no harm. */
+static int reported(const char *dir, const model *m) {
   ty_collection *c = NULL;
   if (ty_collection_open(env, dir, &c, &err) != TY_OK) return 1;
   int good = ty_verify(c, NULL, &err) != TY_OK || model_equal(c, m);
@@ -91,8 +91,8 @@ static void damage(const char *dir, const model *m, uint64_t tries) {
     else if (kind == 2) memset(data + at, rng() % 2 ? 0xff : 0, f->bytes - at < 8 ? f->bytes - at : 8);
     else data[at] ^= (uint8_t)(1u << rng() % 8);
     write_file(dir, f->name, data, bytes);
-    CHECK_MESSAGE(told(dir, m), "try %llu: %s, kind %d at %llu: neither told nor harmless", (unsigned long long)i,
-                  f->name, (int)kind, (unsigned long long)at);
+    CHECK_MESSAGE(reported(dir, m), "try %llu: %s, kind %d at %llu: neither reported nor harmless",
+                  (unsigned long long)i, f->name, (int)kind, (unsigned long long)at);
     bool slab = strstr(f->name, ".slab") != NULL;
     if (slab && kind != 0) {
       mend(dir, f, data);

@@ -378,7 +378,7 @@ static int env_open(uint32_t threads, ty_env **env) {
   return 1;
 }
 
-/* What a program of these tests begins with: its seed, the first argument or a new one (-), said aloud; a directory; an
+/* What a program of these tests begins with: its seed, the first argument or a new one (-), printed; a directory; an
  * environment. False: it cannot run here. */
 static int program_begin(int argc, char **argv, const char *name, uint32_t threads, uint64_t *seed, ty_env **env) {
   const char *temporary = getenv("TMPDIR");
@@ -389,7 +389,7 @@ static int program_begin(int argc, char **argv, const char *name, uint32_t threa
   return mkdtemp(root) != NULL && env_open(threads, env);
 }
 
-/* And ends with: the directory goes where nothing failed. Returns its exit status. */
+/* And ends with: the directory is removed where nothing failed. Returns its exit status. */
 static int program_end(ty_env *env) {
   ty_env_close(env);
   if (check_failed == 0) remove_tree(root);
@@ -415,7 +415,7 @@ static ty_collection *open_saved(ty_env *env, const char *dir) {
 static inline int saved_equal(ty_env *env, const char *dir, const model *m) {
   ty_collection *c = open_saved(env, dir);
   int same = c != NULL && model_equal(c, m);
-  ty_collection_close(c); /* where a save failed id_map.npy, which nobody reads, may be behind */
+  ty_collection_close(c); /* after a failed save id_map.npy, which is never read, may be older */
   return same;
 }
 

@@ -360,7 +360,7 @@ static void put_versions(ty_collection *c, model *m, uint32_t first, uint32_t n,
 }
 
 /* A directory is removed and made anew with the same beginning: the same names and the same base, another and longer
- * delta. Whoever has the old one mapped must not read on in it past its end. */
+ * delta. A handle that has the old one mapped must not read past its end. */
 static void test_made_anew(void) {
   char dir[320];
   fresh_dir(dir);
@@ -412,8 +412,8 @@ static uint64_t fingerprint(const char *dir) {
   return sum;
 }
 
-/* Somebody removes the directory, and with `saves` another process makes it anew with as many generations, so that its
- * files have the names that are fresh to us. */
+/* The directory is removed, and with `saves` another process makes it anew with as many generations, so that its files
+ * have the names that this process would use next. */
 typedef struct foreign {
   const char *dir;
   uint32_t saves;
@@ -435,7 +435,7 @@ static void make_anew(foreign *f) {
   f->print = fingerprint(f->dir);
 }
 
-/* It happens behind the n-th sync or close of the thread under test: in a long rewrite, between the looks. */
+/* It happens after the n-th sync or close of the thread under test: in a long rewrite, between the checks. */
 static foreign *hooked;
 static uint64_t hook_at;
 static pthread_t hook_thread;
@@ -506,7 +506,7 @@ static bool foreign_once(foreign *f, int what, uint32_t before, uint64_t n) {
   bool happened = hooked == NULL;
   hooked = NULL;
   if (n > 0) env->os.sync = plain.sync, env->os.close = plain.close;
-  /* Behind the rename it was saved before the directory went. */
+  /* After the rename it was saved before the directory was removed. */
   CHECK_MESSAGE(n > 0 ? status == TY_OK || status == TY_IO : status == TY_IO, "operation %d, at %llu: %d %s", what,
                 (unsigned long long)n, (int)status, err.message);
   if (status != TY_OK)
@@ -586,7 +586,7 @@ static void test_tail_cut(void) {
     failed += status != TY_OK;
     bool saved = status == TY_OK || model_equal(c, &m); /* it could do without, or it failed behind the rename */
     if (!saved) m = before;
-    if (saved || strstr(err.message, "rename") != NULL) { /* nobody knows what a rename that failed has done */
+    if (saved || strstr(err.message, "rename") != NULL) { /* a failed rename may have happened */
       bytes = find_files(dir, "delta-", path);
       continue;
     }
@@ -683,7 +683,7 @@ static void test_submit(void) {
   ty_env_close(own);
 }
 
-/* Closing waits for questions that were handed over. */
+/* Closing waits for queries that were handed to workers. */
 static _Atomic int answered;
 static void on_answer(uint32_t token, int32_t status) {
   if (token == 1 && status == TY_OK) answered++;

@@ -1,4 +1,4 @@
-/* Element types and metrics on disk: random lives of a collection of each, stored forms that are no such, other types
+/* Element types and metrics on disk: random changes of a collection of each, stored forms that are no such, other types
  * than the manifest says, and bases that lack a section. */
 #include <math.h>
 
@@ -67,7 +67,7 @@ static void snap(float *row) {
   float scale = (float)ldexp(floor(part * 0x1p17), exponent - 17);
   for (uint32_t i = 0; i < WIDE; i++) {
     double code = fmin(127, fmax(-127, nearbyint((double)row[i] / (double)scale)));
-    row[i] = scale * (float)(code + 0.0); /* no -0, which no code says */
+    row[i] = scale * (float)(code + 0.0); /* no -0, which no code stands for */
   }
 }
 
@@ -242,7 +242,7 @@ static void patch_sum(const char *dir, const char *name, uint32_t before, uint32
   patch_manifest(dir, name, old, fresh);
 }
 
-/* Takes a section from the base: it gets a number that nobody knows. */
+/* Takes a section from the base: it gets an unknown number. */
 static void strip_section(const char *dir, uint32_t id) {
   const ame_kernel *k = ame_kernel_table();
   char name[64];
@@ -477,7 +477,7 @@ static void test_metric_of_the_base(void) {
   small_delta(dir, &m);
   patch_manifest(dir, "\"distance\"", "\"l2\"", "\"other\"");
   CHECK(saved_equal(env, dir, &m));
-  /* Somebody else saves a collection of this name with another metric. */
+  /* Another process saves a collection of this name with another metric. */
   fresh_dir(dir);
   ty_collection *mine = open_new(env, dir);
   model_metric = "cosine";

@@ -1,5 +1,5 @@
-/* That the validator of an open collection sees what it is there for: each invariant is broken in memory, named by the
- * failure, and mended. */
+/* The validator of an open collection finds each broken invariant: it is broken in memory, named by the failure, and
+ * restored. */
 #include <signal.h>
 #include <sys/wait.h>
 #include "../../ffi/ty_runtime/ivf/builder.h"
@@ -10,7 +10,7 @@
 static ty_env *env;
 static ty_error err;
 
-/* Writes `value` over `field`, which everybody else reads only, looks, and writes back what was there. */
+/* Writes `value` over `field`, which is read-only elsewhere, validates, and restores the field. */
 #define BROKEN(field, value, word)                                                                                     \
   do {                                                                                                                 \
     __typeof__(field) *at_ = &(field), kept_ = *at_, value_ = value;                                                   \
@@ -69,7 +69,7 @@ static void break_tables(ty_collection *c) {
   BROKEN(order[born], 0, "table of births");
   BROKEN(order[born], (ty_place)dead + 1, "table of births");
   BROKEN(base_at[0], base_at[1], "row numbers");
-  /* Without a table two rows of one id are seen as well. */
+  /* Without a table two rows of one id are found as well. */
   uint64_t a = first_live(&c->delta), b = a + 1;
   while (c->delta.dead[b]) b++;
   atomic_store(&s->ids_ready, false);

@@ -1,5 +1,5 @@
-/* Weighted questions against a naive recomputation: random lives seen through two handles, rewrites that change
- * nothing, bases with wrong sums, and questions beside changes. */
+/* Weighted queries against a naive recomputation: random changes seen through two handles, rewrites that change
+ * nothing, bases with wrong sums, and queries beside changes. */
 #include <math.h>
 #include <pthread.h>
 
