@@ -249,7 +249,7 @@ describe("a collection of", () => {
     ["one empty text", { only: "" }],
     ["one text of marks", { only: ODD.marks! }],
     ["one word said often", { only: ODD.stuffed! }],
-    ["texts without a word", { a: "", b: "…", c: "\0" }],
+    ["texts without words", { a: "", b: "…", c: "\0" }],
   ];
   test.each(sizes)("%s", async (what, texts) => {
     const collection = await filled(what, texts);

@@ -47,7 +47,7 @@ const BAD_FRAMES: [string, Buffer][] = [
   ["a byte order mark", frame(Buffer.concat([Buffer.of(0xef, 0xbb, 0xbf), Buffer.from('{"op":"ping"}')]))],
   ["JSON nested 10,000 deep", frame(deep(10_000))],
   ["JSON nested 129 deep", frame(deep(127))],
-  ["arrays that nobody closes", frame("[".repeat(10_000))],
+  ["arrays that are never closed", frame("[".repeat(10_000))],
   ["no JSON", frame("hello")],
   ["half an object", frame('{"op":"ping"')],
   ["two objects", frame('{"op":"ping"}{"op":"ping"}')],

@@ -159,7 +159,7 @@ const MALFORMED: [string, string][] = [
   ["as the id and in args", '"op":"ids","collection":"c","args":{"where":{"kind":NaN}},"id":NaN'],
   ["as the collection", '"op":"ids","collection":NaN'],
   ["as the op", '"op":NaN,"args":{"a":NaN}'],
-  ["in a field that nobody knows", '"op":"ping","more":[NaN]'],
+  ["in an unknown field", '"op":"ping","more":[NaN]'],
   ["as a key", '"op":"ping","args":{NaN:1}'],
   ["with a sign", '"op":"ping","args":{"a":-NaN}'],
   ["with two signs", '"op":"ping","args":{"a":--Infinity}'],

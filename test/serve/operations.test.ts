@@ -219,7 +219,7 @@ const CREATIONS: [string, string, object | undefined, RegExp][] = [
     { dim: 1, metric: "dot" },
     /^ValueError: metric must be one of inner_product, cosine, l2, got 'dot'$/,
   ],
-  ["an unknown embedder", "n", { embedder: "nobody" }, /^ValueError: .*nobody/],
+  ["an unknown embedder", "n", { embedder: "nobody" }, /^ValueError: .*'nobody'/],
   ["an empty column", "n", { dim: 1, filter_columns: [""] }, /^ValueError: /],
   ["a column of 129 bytes", "n", { dim: 1, filter_columns: ["x".repeat(129)] }, /^ValueError: /],
   ["a column with a control character", "n", { dim: 1, filter_columns: ["a\nb"] }, /^ValueError: /],

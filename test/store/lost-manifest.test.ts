@@ -91,7 +91,7 @@ test("slabs that no first save wrote are damage, beside its marker too", async (
     const store = await openStore();
     const dir = join(store.dir, "notes");
     mkdirSync(dir, { recursive: true });
-    for (const file of files) writeFileSync(join(dir, file), file === MARKER ? "" : "somebody's rows");
+    for (const file of files) writeFileSync(join(dir, file), file === MARKER ? "" : "another program's rows");
     const before = contents(dir);
     expect(() => store.open("notes")).toThrow(DAMAGED);
     expect(() => store.create("notes", { dim: 4 })).toThrow(DAMAGED);

@@ -58,14 +58,14 @@ test.skipIf(files() === undefined)(
 const BETTER: [RegExp, string][] = [
   [/\bstrangers?\b/i, "untrusted input, another file, another id"],
   [/\bwhoever\b/i, "the caller, the reader, the holder"],
-  [/\bsomebody\b|(?<!")\bnobody\b/i, "another process, another user, no caller"],
+  [/\bsomebody\b|(?<!["'])\bnobody\b/i, "another process, another user, no caller"],
   [/\blet(s|ting)? go\b/i, "release, close, unmap, evict"],
   [/\b(is|are|was|were|be|been) told\b(?! apart)/i, "is called with, gets an error"],
   [/\bwithout a word\b/i, "silently"],
 ];
 
-/** Word lists and generated files. */
-const NO_PROSE = /^src\/build\/prior\/|\.gen\.json$/;
+/** Word lists, data and generated files. */
+const NO_PROSE = /^src\/build\/prior\/|^test\/data\/|\.gen\.json$/;
 
 /** Path prefixes that are passed over for now. */
 const PENDING = [
@@ -90,7 +90,7 @@ const PENDING = [
 
 test.skipIf(files() === undefined)("plain words (needs a git checkout)", async () => {
   const isProse = (name: string) =>
-    /^(src|ffi|docs)\/|^[^/]+\.md$/.test(name) &&
+    /^(src|ffi|docs|test)\/|^[^/]+\.md$/.test(name) &&
     !NO_PROSE.test(name) &&
     !PENDING.some((prefix) => name.startsWith(prefix));
   const found: string[] = [];

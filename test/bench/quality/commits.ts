@@ -20,6 +20,6 @@ export function makeCommits(data: string, repository: string, scratch: string): 
   const dir = join(scratch, COMMITS);
   const run = Bun.spawnSync([python, script, repository, dir, "--commits", `${AGE}`], { stdin: "ignore" });
   if (!run.success)
-    throw new Error(run.stderr.toString().trim().split("\n").at(-1) || "commits.py ended without a word");
+    throw new Error(run.stderr.toString().trim().split("\n").at(-1) || "commits.py failed and printed nothing");
   return dir;
 }

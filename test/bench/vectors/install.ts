@@ -25,7 +25,7 @@ export function install(name: string): string {
   const run = Bun.spawnSync([...command, ...packages], { cwd: folder, stdin: "ignore", timeout: 600_000 });
   if (!run.success) {
     const said = run.stderr.toString().trim().split("\n").slice(-3).join(" ");
-    throw new Error(`${packages.join(" and ")} could not be installed: ${said || "npm ended without a word"}`);
+    throw new Error(`${packages.join(" and ")} could not be installed: ${said || "npm failed and printed nothing"}`);
   }
   writeFileSync(stamp, "");
   return folder;

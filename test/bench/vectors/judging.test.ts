@@ -45,5 +45,5 @@ test("options of vectors have defaults, and are checked", () => {
     json: "a.json",
   });
   expect(() => read(["--rows", "20"])).toThrow("--rows is a whole number from 1000");
-  expect(() => read(["--peers", "nobody"])).toThrow("no peer is called nobody; there are usearch,");
+  expect(() => read(["--peers", "unknown"])).toThrow("no peer is called unknown; there are usearch,");
 });
