@@ -2,35 +2,28 @@
  *
  * Caveats, first:
  *  - No I/O, no allocation, no locks, no threads. The only global state is the CPU path, chosen once at first use; the
- * text and vector results do not depend on it beyond the tolerances stated here.
- *  - The caller owns every byte and has checked every length: `n`, `dim` and `stride` describe memory that exists. A
- * count of zero is always allowed and does nothing.
+ *    text and vector results do not depend on it beyond the tolerances stated here.
+ *  - The caller owns all memory and has checked all lengths: `n`, `dim` and `stride` describe memory that exists. A
+ *    count of zero is always allowed and does nothing.
  *  - Strings are UTF-8 with an explicit length; invalid bytes are read as U+FFFD, NUL is an ordinary character.
  *  - Integers and floats are little-endian on every platform we build for.
  *
- * libty_runtime gets these functions as one table (`ame_kernel_table`), so it never looks for this library itself.
- */
-#ifndef AME_KERNEL_H
-#define AME_KERNEL_H
+ * libty_runtime gets these functions as one table (`ame_kernel_table`), so it does not load this library itself. */
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__GNUC__)
 #define AME_API __attribute__((visibility("default")))
-#else
-#define AME_API
-#endif
 
 /* Changes with any change of a signature, a struct or a contract below. */
 #define AME_ABI_VERSION 4u
 AME_API uint32_t ame_abi_version(void);
 
-/* CPU paths. "scalar" is the reference that the others must agree with. The best supported one is chosen at first use.
- */
+/* CPU paths. "scalar" is the reference for the others. The best supported one is chosen at first use. */
 AME_API uint32_t ame_isa_count(void);
-AME_API const char *ame_isa_name(
-    uint32_t index); /* "scalar", "avx2", "avx512", "neon", "neon_dot"; NULL beyond the count */
+/* "scalar", "avx2", "avx512", "neon", "neon_dot"; NULL beyond the count. */
+AME_API const char *ame_isa_name(uint32_t index);
 AME_API uint32_t ame_isa_supported(uint32_t index); /* 1 where this CPU and OS run it */
 AME_API const char *ame_isa_active(void);
 /* Forces a path by name, for tests and for diagnosis. Returns 0, or 1 when the name is unknown or unsupported here (the
@@ -46,13 +39,13 @@ typedef struct ame_code_info {
   float scale; /* max |x_i| / 127; 0 for the zero row */
   float err;   /* an upper bound of ||x - x_hat||, rounding included */
   float norm;  /* an upper bound of ||x_hat||, rounding included */
-  float bias;  /* 0; its owner may put a term here that is added to every inner product with the row */
+  float bias;  /* 0; the caller may set a term that is added to every inner product with the row */
 } ame_code_info;
 
-/* Screening blocks, four bits a dimension. A row x is approximated by x^_i = offset +
- * scale * (2 * code_i - 15) with codes 0 .. 15: sixteen levels whose scale and offset are the least-squares fit to the
- * row, so that e = x - x^ is orthogonal to x^ up to rounding. That makes the bound of an inner product tighter than
- * Cauchy-Schwarz alone: only the part of the query across x^ meets e,
+/* Screening blocks, four bits a dimension. A row x is approximated by x^_i = offset + scale * (2 * code_i - 15) with
+ * codes 0 .. 15: sixteen levels whose scale and offset are the least-squares fit to the row, so that e = x - x^ is
+ * orthogonal to x^ up to rounding. That makes the bound of an inner product tighter than Cauchy-Schwarz alone: only the
+ * part of the query across x^ contributes to <q, e>:
  *
  *   |<q, x> - <q, x^>| = |<q_across, e>| <= sqrt(||q||^2 - <q, x^>^2 / ||x^||^2) * ||e||.
  *
@@ -64,17 +57,18 @@ typedef struct ame_code_info {
 #define AME_BLOCK_ROWS       16u
 #define AME_I4_BYTES(dim)    ((((size_t)(dim)) + 7u) / 8u * 4u)
 #define AME_BLOCK_BYTES(dim) (((((size_t)(dim)) + 7u) / 8u + 5u) * 64u)
-/* What the bound is proved for: the largest absolute value of a row and the length of a question, with dim up to
- * 131,072. Beyond, squares and products would overflow or vanish in f32, and a bound would say less than the truth. */
+/* The range that the bound is proved for, of the largest absolute value of a row and the length of a query, with dim up
+ * to 131,072. Beyond it squares and
+ * products overflow or underflow in f32, and a bound could be too small. */
 #define AME_I4_LEAST 0x1p-50f
 #define AME_I4_MOST  0x1p50f
 
-/* How often `rounding`, below, goes into err; isa/i4.h says what for. */
+/* How many times `rounding`, below, is added to err; isa/i4.h has the reason. */
 #define AME_I4_ROUNDINGS 64
 
-/* With rounding = 2^-19 * (|offset| * sqrt(dim) + |scale| * sqrt(sum of (2 code - 15)^2)).
- * A row that is not all zero and whose largest absolute value is outside of [AME_I4_LEAST, AME_I4_MOST] has err = +inf:
- * no bound excludes it. Outside of [2^-100, 2^100] its scale, offset and codes are 0 and its norm is 1 as well. */
+/* With rounding = 2^-19 * (|offset| * sqrt(dim) + |scale| * sqrt(sum of (2 code - 15)^2)). A row that is not all zero
+ * and whose largest absolute value is outside of [AME_I4_LEAST, AME_I4_MOST] has err = +inf: it is never excluded.
+ * Outside of [2^-100, 2^100] its scale, offset and codes are 0 and its norm is 1 as well. */
 typedef struct ame_i4_info {
   float scale;
   float offset;
@@ -82,12 +76,12 @@ typedef struct ame_i4_info {
   float norm; /* at least max(||x^||, ||x - x^||), and at least 2^-100 */
 } ame_i4_info;
 
-/* A question to screening blocks. q^ = scale * codes as from quantize_i8. The half width of a row's bound is
+/* A query to screening blocks. q^ = scale * codes as from quantize_i8. The half width of a row's bound is
  *   err * (across + per_err) + norm * per_norm + |bias| * per_bias,
  *   across = min(sqrt(max(length^2 - (m / norm)^2, length^2 / 256)), max(rest, length / 16)),
  * where m = <q^, x^>. A fit of scale and offset leaves an error that is orthogonal to x^ and to the vector of ones, so
- * that it meets neither that part of the question which lies along x^ nor its mean. The floors and what err is larger
- * than ||x - x^|| absorb all rounding of this arithmetic in f32 (isa/i4.h). */
+ * that neither the part of the query along x^ nor its mean contributes. The floors, and the margin of err above ||x -
+ * x^||, cover all rounding of this arithmetic in f32 (isa/i4.h). */
 typedef struct ame_i4_query {
   const int8_t *codes; /* AME_CODE_STRIDE(dim) bytes */
   int32_t sum;         /* of the codes */
@@ -95,10 +89,10 @@ typedef struct ame_i4_query {
   float length; /* at least ||q^||, in [AME_I4_LEAST, AME_I4_MOST] */
   float per_err, per_norm;
   float per_bias; /* at least 2^-21 */
-  float rest;     /* at least the length of q^ less its mean in every dimension; `length` where that is not known */
+  float rest;     /* at least the length of q^ less its mean in every dimension; `length` if unknown */
 } ame_i4_query;
 
-/* What a term of a question is worth: see bm25_parts. */
+/* The weight of a term of a query: see bm25_parts. */
 typedef struct ame_bm25 {
   float weight;       /* above 0, at most 2^30 */
   float fixed, slope; /* not negative */
@@ -114,8 +108,7 @@ typedef struct ame_hit {
   uint32_t position; /* opaque to the kernel */
 } ame_hit;
 
-/* A bounded selection of the best `k` hits over caller-owned memory: a binary heap with the worst kept hit at items[0].
- */
+/* A selection of the best `k` hits in caller-owned memory: a binary heap with the worst kept hit at items[0]. */
 typedef struct ame_topk {
   ame_hit *items; /* k entries */
   uint64_t k;     /* at least 1 */
@@ -125,8 +118,8 @@ typedef struct ame_topk {
 /* Receives one token. `term` is the folded, stemmed form, valid during the call only; `hash` its 32-bit identity. */
 typedef void (*ame_token_fn)(void *ctx, uint32_t hash, const uint8_t *term, size_t term_bytes);
 
-/* Words of at most 16 bytes with the hash of their stem, for token_hashes. The caller's memory, all zero at first, one
- * thread's at a time. */
+/* A cache for token_hashes: words of at most 16 bytes with the hash of their stem. In the caller's memory, all zero at
+ * first, used by one thread at a time. */
 #define AME_TOKEN_CACHE_BITS 14u
 typedef struct ame_token_slot {
   uint64_t low, high;
@@ -145,7 +138,7 @@ typedef void (*ame_token_hash_fn)(void *ctx, uint32_t hash);
 
 /* Dimension of a model's vectors; 0 for an unknown model. */
 AME_API uint32_t ame_embed_dim(uint32_t model);
-/* Version of a model's vectors: any change that moves one bit of any vector raises it. */
+/* Version of a model's vectors: raised by any change that changes a bit of any vector. */
 AME_API uint32_t ame_embed_version(uint32_t model);
 /* Embeds n texts: text i is bytes[ends[i-1] .. ends[i]) with ends[-1] = 0. Writes n x dim floats, each row of unit
  * length (a text without any feature gets the zero row). Deterministic to the bit on every CPU path and platform.
@@ -180,7 +173,7 @@ typedef struct ame_kernel {
   void (*dequantize_i4)(const uint8_t *codes, const ame_i4_info *info, size_t dim, float *out);
   /* n consecutive blocks. Bit r of survivors[i] is set unless row r of block i has middle + half < threshold; a bound
    * that is not a number survives. For blocks with any survivor middle and half (sixteen floats a block, middle with
-   * bias) are written for all sixteen rows, for others they are left alone. Bit-equal on every path. */
+   * bias) are written for all sixteen rows, for others they are not written. Bit-equal on every path. */
   void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
                     uint16_t *survivors, float *middle, float *half);
   /* IEEE 754 half precision, to nearest, ties to even; overflow gives infinity. Bit-equal on every path. */
@@ -198,8 +191,8 @@ typedef struct ame_kernel {
   void (*kmeans_half_norms)(const float *centroids, size_t k, size_t dim, float *half_norms);
   void (*kmeans_assign)(const float *rows, size_t n, size_t dim, const float *centroids, const float *half_norms,
                         size_t k, uint32_t *assign, float *best);
-  /* k-means++ seeding (Arthur and Vassilvitskii, 2007) on rows; `distance` is scratch of n floats. Fixed by the seed.
-   */
+  /* k-means++ seeding (Arthur and Vassilvitskii, 2007) on rows; `distance` is scratch of n floats. Determined by
+   * `seed`. */
   void (*kmeans_seed)(const float *rows, size_t n, size_t dim, size_t k, uint64_t seed, float *centroids,
                       float *distance);
   /* One Lloyd update from an assignment: centroids become means; an empty one takes the row farthest from its own
@@ -209,23 +202,23 @@ typedef struct ame_kernel {
 
   /* Offers n hits to a selection. A hit that is not better than the worst of a full heap is dropped. */
   void (*topk_offer)(ame_topk *heap, const ame_hit *hits, size_t n);
-  /* Orders items[0 .. count) best first; the heap is used up by it. */
+  /* Orders items[0 .. count) best first; the selection is no heap afterwards. */
   void (*topk_sort)(ame_topk *heap);
 
   /* parts[i] = max(1, weight * tf / (tf + norm) rounded to a whole number), norm = fixed + slope * lengths[docs[i]];
-   * each operation is rounded to f32 and the last one adds 0.5 and cuts off. tfs are 1 .. 2^31 - 1, of lengths 31 bits
-   * count. Equal on every path. */
+   * each operation is rounded to f32; the last one adds 0.5 and truncates. tfs are 1 .. 2^31 - 1; of lengths the low 31
+   * bits are used. Equal on every path. */
   void (*bm25_parts)(const ame_bm25 *q, const uint32_t *docs, const uint32_t *tfs, const uint32_t *lengths, size_t n,
                      uint32_t *parts);
   /* AME_PACK numbers in 16 * bits bytes, bits from 0 to 32: value i has bits i / 4 * bits .. of lane i % 4, lanes are
-   * words of 32 bits side by side. pack cuts larger values off. */
+   * words of 32 bits side by side. pack keeps the low `bits` of a value. */
   void (*pack)(const uint32_t *values, uint32_t bits, uint8_t *out);
   void (*unpack)(const uint8_t *packed, uint32_t bits, uint32_t *out);
-  /* AME_PACK gaps become positions, in place: next + gap, and for each further one more than the position before plus
-   * its gap, modulo 2^32. Returns the last one. */
+  /* Turns AME_PACK gaps into positions, in place, modulo 2^32: the first is next + gap, each other the position before
+   * + 1 + gap. Returns the last one. */
   uint32_t (*ascend)(uint32_t next, uint32_t *gaps);
-  /* The places of sums of at least `least`, ascending; returns how many. `least` is not 0 and all numbers are below
-   * 2^31; `places` has room for one more than n. */
+  /* Writes the indices of sums of at least `least`, ascending; returns how many. `least` is not 0 and all numbers are
+   * below 2^31; `places` has n + 1 entries. */
   size_t (*select)(const uint32_t *sums, size_t n, uint32_t least, uint32_t *places);
 
   /* CRC-32C (Castagnoli, RFC 3720 B.4), resumable: crc of a prefix goes in, 0 at first. */
@@ -238,15 +231,13 @@ typedef struct ame_kernel {
   void (*tokenize)(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx);
   /* The hashes of the same tokens in the same order. `cache` may be NULL. */
   void (*token_hashes)(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
-  /* Changes with any change of what tokens a text has, or of their hashes; 1 to 255. */
+  /* 1 to 255; changes with any change of the tokens of a text or of their hashes. */
   uint32_t (*token_version)(void);
-  /* What a token counts in a question besides its rarity in the collection, in (0, 1]: function words of many languages
-   * little. */
+  /* The weight of a token of a query besides its rarity in the collection, in (0, 1]: small for function words of many
+   * languages. */
   float (*term_worth)(const uint8_t *term, size_t bytes);
 } ame_kernel;
 
-/* The table bound to the active path. The pointer stays valid for ever; after ame_isa_force it speaks for the forced
+/* The table bound to the active path. The pointer stays valid; after ame_isa_force its functions run the forced
  * path. */
 AME_API const ame_kernel *ame_kernel_table(void);
-
-#endif

@@ -1,5 +1,5 @@
-/* The table. It is constant, so that its pointer stays valid for ever: an entry that depends on the CPU path looks the
- * path up at each call, which costs one load and one indirect call (about 2 ns) for a whole batch of rows. */
+/* The table of functions. It is constant and its pointer stays valid: a function that depends on the CPU path loads the
+ * active path at each call, one load and one indirect call (about 2 ns) for a batch of rows. */
 #include "embed/prior.h"
 #include "isa/isa.h"
 #include "search/steps.h"

@@ -69,7 +69,6 @@ const NO_PROSE = /^src\/build\/prior\/|^test\/data\/|\.gen\.json$/;
 
 /** Path prefixes that are passed over for now. */
 const PENDING = [
-  "ffi/ame_kernel/",
   "ffi/ty_runtime/",
   "ffi/ty_collection.ts",
   "src/pysite/",

@@ -1,16 +1,16 @@
-/* Reading a text into terms, each with the times it was met. */
+/* Reads a text into distinct terms with their counts. */
 #include "embed/embed.h"
 #include "text/scan.h"
 
-/* The high half is what counts. */
+/* Only the high half of the result is well mixed. */
 static inline uint64_t mix(uint64_t h) {
   h ^= h >> 32;
   h *= 0xd6e8feb86659fd93ull;
   return h ^ (h >> 32);
 }
 
-/* The n-th time a pair is met adds what n have more than n - 1, so that a word said a thousand times is not all of a
- * text. */
+/* The n-th occurrence of a pair adds saturate(n) - saturate(n - 1), so that a pair repeated a thousand times does not
+ * dominate a text. */
 static void add_pair(state *s, uint64_t stem, float prior) {
   if (s->before) {
     uint64_t pair = s->before * RADIX + stem;
@@ -26,7 +26,7 @@ static void add_pair(state *s, uint64_t stem, float prior) {
   s->before_prior = prior;
 }
 
-/* The slot of a hash: the one that holds it, or the empty one where it goes. A quarter of the slots is always empty. */
+/* The slot that holds a hash, or the empty one for it. A quarter of the slots is always empty. */
 static uint32_t find(const state *s, uint64_t hash) {
   uint32_t i = (uint32_t)(hash >> 32) & s->slot_mask;
   while (s->hash[i] && s->hash[i] != hash) i = (i + 1) & s->slot_mask;
@@ -44,14 +44,14 @@ static void look_up(term *t, int word, const uint8_t *bytes, size_t length, size
   t->prior = text_prior(t->stem, word, characters);
 }
 
-/* A term that this block has not met. `old` is what is known of it, or NULL. */
+/* Adds a term that is new to this block. `old` is what is known of it, or NULL. */
 TEXT_INLINE term *note(state *s, uint64_t own, term_kind kind, const uint8_t *bytes, size_t length, const known *old,
                        int plain) {
   term *t = &s->terms[s->used++];
   uint8_t *kept = s->arena + s->arena_used;
   size_t characters = length;
   if (plain && length <= KNOWN_BYTES) {
-    memcpy(kept, bytes, 16); /* of a length that the compiler knows: two moves and no call */
+    memcpy(kept, bytes, 16); /* a constant length: two moves and no call */
   } else {
     memcpy(kept, bytes, length);
   }
@@ -64,7 +64,7 @@ TEXT_INLINE term *note(state *s, uint64_t own, term_kind kind, const uint8_t *by
   t->count = 0;
   t->length = (uint8_t)length;
   t->kind = (uint8_t)kind;
-  t->ascii = characters == length; /* a term is UTF-8 without faults */
+  t->ascii = characters == length; /* a term is valid UTF-8 */
   s->arena_used += (uint32_t)length;
   if (old) {
     t->stem = old->stem;
@@ -75,7 +75,7 @@ TEXT_INLINE term *note(state *s, uint64_t own, term_kind kind, const uint8_t *by
   return t;
 }
 
-/* The term that counts these bytes, where the memory for them is no help or was for other bytes. */
+/* The term for these bytes, where `k` is for other bytes or its term is of an earlier block. */
 TEXT_INLINE term *find_term(state *s, term_kind kind, const uint8_t *bytes, size_t length, known *k, int is_known,
                             term_key key, int plain) {
   uint64_t own = is_known ? k->hash : text_hash(bytes, length);
@@ -99,9 +99,9 @@ TEXT_INLINE term *find_term(state *s, term_kind kind, const uint8_t *bytes, size
   return t;
 }
 
-/* `plain` is constant wherever this is compiled: a word of ASCII letters with sixteen bytes to read. */
+/* Counts a term. `plain`, a constant of each caller: a word of ASCII letters with sixteen bytes to read. */
 TEXT_INLINE void take(state *s, term_kind kind, const uint8_t *bytes, size_t length, term_key key, int plain) {
-  key.high |= (uint64_t)(kind + 1) << 56; /* the sixteenth byte, which is free in all that is remembered */
+  key.high |= (uint64_t)(kind + 1) << 56; /* the sixteenth byte: cached terms have at most 15 */
   uint64_t place = (key.low ^ key.high * RADIX) * 0xd6e8feb86659fd93ull;
   known *k = &s->known[place >> s->known_shift];
   int is_known = length <= KNOWN_BYTES && ((k->low ^ key.low) | (k->high ^ key.high)) == 0;

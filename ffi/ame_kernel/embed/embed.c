@@ -1,13 +1,13 @@
 /* Text to vector without a model file: features are hashed with a sign into two thousand dimensions (Weinberger et al.,
  * "Feature Hashing for Large Scale Multitask Learning", 2009).
  *
- * Equal to the bit everywhere, because: features add in the order of the text; every operation is an IEEE 754 sum,
- * product, quotient or square root, which round one way only; nothing is contracted to a fused multiply-add; and of
- * libm only sqrt is used, and frexp and ldexp, which are exact.
+ * Equal to the bit everywhere, because: features are added in the order of the text; every operation is an IEEE 754
+ * sum, product, quotient or square root, whose rounding is defined; nothing is contracted to a fused multiply-add; and
+ * of libm only sqrt is used, and frexp and ldexp, which are exact.
  *
  * A text is read in blocks of up to BLOCK_WORDS distinct terms, so that repeats are counted in a fixed 195 KB of stack
- * whatever its length. Up to about 20 KB of prose a block is the whole text; in a longer one a word saturates anew in
- * each block, which is what one wants of a long text anyway. */
+ * whatever its length. Up to about 20 KB of prose a block is the whole text; in a longer one a word saturates
+ * separately in each block, which suits long texts. */
 #include <math.h>
 
 #include "embed/embed.h"
@@ -50,7 +50,7 @@ static void embed_text(state *s, uint32_t role, const uint8_t *text, size_t byte
   s->before = 0;
   memset(s->sum, 0, s->m->dim * sizeof s->sum[0]);
   embed_count(s, text, bytes);
-  int empty = s->used == 0; /* blocks are flushed only for a term that comes after */
+  int empty = s->used == 0; /* a block is flushed only when another term follows */
   embed_flush(s);
   if (empty) memset(out, 0, s->m->dim * sizeof *out);
   else embed_finish(s, role, out);
@@ -60,7 +60,7 @@ uint32_t ame_embed_dim(uint32_t id) { return id < MODELS ? models[id].dim : 0; }
 
 uint32_t ame_embed_version(uint32_t id) { return id < MODELS ? models[id].version : 0; }
 
-/* Slots for the terms of so many bytes, of which there are at most three in two bytes. */
+/* Slots for the terms of a text of so many bytes: at most three terms in two bytes. */
 static uint32_t table_of(uint64_t bytes, uint32_t most) {
   uint32_t slots = 32;
   while (slots < most && slots / 4 < bytes) slots *= 2;
@@ -86,7 +86,7 @@ int32_t ame_embed(uint32_t id, uint32_t role, const uint8_t *bytes, const uint64
   s.word_alone = m->word / unit;
   s.grams_alone = m->grams / unit;
   s.used = s.arena_used = 0;
-  /* Only what can be used is cleared: most of the tables would be most of what a question costs. */
+  /* Clears only the slots that can be used: clearing all would be most of the time of a query. */
   s.slot_mask = table_of(longest, SLOTS) - 1;
   uint32_t known = table_of(n ? ends[n - 1] / 4 : 0, KNOWN_SLOTS);
   s.known_shift = 64 - (uint32_t)__builtin_ctz(known);

@@ -1,7 +1,6 @@
-/* The text embedder: embed.c says what it does, count.c reads a text into terms, terms.c adds the features of the
- * terms, finish.c makes a vector of the sums, prior.c weighs terms. Uses text/. */
-#ifndef AME_EMBED_H
-#define AME_EMBED_H
+/* embed: text to vector. embed.c has the method, count.c reads a text into terms, terms.c adds their features, finish.c
+ * makes a vector of the sums, prior.c weighs terms. Uses text/. */
+#pragma once
 
 #include <string.h>
 
@@ -16,7 +15,7 @@
 #define KNOWN_BYTES 15
 #define ROOTS       24
 
-/* Lengths of the grams, here so that their loops are compiled for them: no trip count but the term's is left open. */
+/* Lengths of the grams, as constants so that their loops are compiled for them. */
 #define MULTIGRAM_FROM 4
 #define MULTIGRAM_TO   6
 #define BIGRAM_FROM    3
@@ -33,13 +32,12 @@ typedef struct model {
   float saturation;        /* k of count (k + 1) / (count + k) */
   float pad;               /* c of the length pad, in units of a word */
   uint32_t gram_from, gram_to;
-  float first_gram; /* a gram at a word's start beside the others: there is where words differ by meaning and not by
-                       ending */
+  float first_gram; /* weight of a gram at a word's start, relative to others: the end is often inflection */
 } model;
 
 typedef struct term {
   uint64_t hash;
-  uint64_t stem; /* hash of the stem; of what is no word its own */
+  uint64_t stem; /* hash of the stem; of a term that is no word: `hash` */
   float prior;
   uint16_t at; /* in the arena */
   uint16_t slot;
@@ -49,41 +47,41 @@ typedef struct term {
   uint8_t ascii;
 } term;
 
-/* What was found out about a term, for the texts of one call: of the terms that are new to a text of prose more than
- * half stood in one of the sixty before (58 of 100; 51 and 3 % slower with half the slots). The features of their grams
- * are not remembered: that would take some 48 bytes more for each. */
+/* A cache of terms for the texts of one call: of the terms that are new to a text of prose more than half were in one
+ * of the sixty texts before (58 of 100; 51 and 3 % slower with half the slots). The features of their grams are not
+ * cached: that would take some 48 bytes more for each. */
 typedef struct known {
   uint64_t low, high; /* the term and its kind: see take. low 0: empty */
   uint64_t hash, stem;
   float prior;
-  uint16_t index; /* the term that counts it, if that has this hash and kind */
+  uint16_t index; /* its entry in `terms`, if that has this hash and kind */
 } known;
 
 typedef struct state {
   const model *m;
-  uint64_t used_dims;            /* those that are not the pad's */
-  float word, stem, grams;       /* those of the model, to unit length */
+  uint64_t used_dims;            /* without the pad's */
+  float word, stem, grams;       /* weights of the model, scaled to unit length */
   float word_alone, grams_alone; /* the same for words that have no stem of their own */
   uint32_t used;
   uint32_t arena_used;
-  uint32_t slot_mask, known_shift; /* of a hash; what is left above the shift is a place in known */
+  uint32_t slot_mask, known_shift; /* slot_mask for `hash`; the bits above known_shift index `known` */
   uint64_t before;                 /* stem of the word before, for pairs */
   float before_prior;
-  float roots[ROOTS]; /* what the weights of the grams of so many characters are divided by */
+  float roots[ROOTS]; /* by the number of characters: the divisor of the weights of the grams */
   float sum[DIM_MAX];
-  uint64_t hash[SLOTS]; /* of a term and its kind; 0 is an empty slot. All empty between texts */
+  uint64_t hash[SLOTS]; /* of a term and its kind; 0: empty. All are empty between texts */
   uint16_t index[SLOTS];
-  uint8_t pairs[PAIR_SLOTS]; /* how often a pair was seen; two of one slot count together */
+  uint8_t pairs[PAIR_SLOTS]; /* counts of pairs; two in one slot share a count */
   term terms[BLOCK_WORDS];
   known known[KNOWN_SLOTS];
   uint8_t arena[ARENA_BYTES];
 } state;
 
-/* Reads a text: all but its last block is in the sums after. */
+/* Reads a text; adds all but its last block to the sums. */
 void embed_count(state *s, const uint8_t *text, size_t bytes);
-/* Adds the block to the sums and begins another. */
+/* Adds the block to the sums and starts another. */
 void embed_flush(state *s);
-/* Once for a state. */
+/* Fills `roots`; called once for a state. */
 void embed_roots(state *s);
 void embed_finish(state *s, uint32_t role, float *out);
 
@@ -95,11 +93,11 @@ void embed_finish(state *s, uint32_t role, float *out);
 #define SALT_GRAM     0x8cb92ba72f3d8dd7ull
 #define SALT_UNSPACED 0xd6e8feb86659fd93ull
 
-/* The polynomial of the characters of a term; grams are differences of its prefixes. */
+/* Base of the polynomial hash of a term's characters; hashes of grams are differences of its prefixes. */
 #define RADIX 0x9e3779b97f4a7c15ull
 
-/* The last dimensions are the length pad's. The sign is chosen without a branch, which would be mispredicted half the
- * time. */
+/* Adds to a dimension that is not the length pad's. The sign is set without a branch, which would be mispredicted half
+ * the time. */
 static inline void add_feature(state *s, uint64_t feature, float weight) {
   uint64_t h = (feature ^ (feature >> 29)) * 0xff51afd7ed558ccdull;
   h ^= h >> 32;
@@ -112,10 +110,8 @@ static inline void add_feature(state *s, uint64_t feature, float weight) {
 
 static inline int is_word(term_kind kind) { return kind <= TERM_WHOLE; }
 
-/* One for a count of one: k + 1 divided by itself. */
+/* 1 for a count of 1. */
 static inline float saturate(const model *m, uint16_t count) {
   float n = (float)count;
   return n * (m->saturation + 1) / (n + m->saturation);
 }
-
-#endif

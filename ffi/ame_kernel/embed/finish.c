@@ -6,8 +6,8 @@
 #define MOST_RMS 6.0f
 #define LANES    16u
 
-/* A question at unit length. Its ten words leave nine sums in ten at zero, and a zero adds nothing to the norm (4.0 us
- * for ten words with all of them and with all tables cleared, 2.0 without). */
+/* A query, to unit length. With ten words nine sums in ten are zero and are skipped (ten words: 4.0 us with all sums
+ * and all tables cleared, 2.0 like this). */
 static void finish_query(const state *s, float *out) {
   uint32_t used = (uint32_t)s->used_dims, n = 0;
   uint16_t places[DIM_MAX];
@@ -22,15 +22,15 @@ static void finish_query(const state *s, float *out) {
   for (uint32_t i = 0; i < n; i++) out[places[i]] = (float)((double)s->sum[places[i]] / norm);
 }
 
-/* Of at most 17 significant bits, so that its product with a code is exact, and so is the quotient by 127 that gives it
- * back. */
+/* Rounds to 17 significant bits, so that its product with a code is exact, as is the quotient by 127 that
+ * recovers it. */
 static float short_scale(double x) {
   int exponent;
   double fraction = frexp(x, &exponent);
   return (float)ldexp((double)(int32_t)(fraction * 131072 + 0.5), exponent - 17);
 }
 
-/* Sums and maxima go in LANES lanes, element i in lane i % LANES: the same order for every width of vectors. All
+/* Sums and maxima use LANES lanes, element i in lane i % LANES: the same order for every width of vectors. All
  * dimensions are multiples of LANES. */
 static float squares_of(const float *x, uint32_t n) {
   float lanes[LANES] = {0}, sum = 0;
@@ -41,7 +41,7 @@ static float squares_of(const float *x, uint32_t n) {
   return sum;
 }
 
-/* Of codes: a lane's sum is below 2^24, and so exact. */
+/* The same of codes: a lane's sum is below 2^24 and so exact. */
 static uint32_t squares_of_codes(const float *codes, uint32_t n) {
   float lanes[LANES] = {0};
   uint32_t sum = 0;
@@ -61,14 +61,14 @@ static float largest_of(const float *x, uint32_t n) {
   return largest;
 }
 
-/* A document: its sums to the power of 3/4 and cut at six times their root mean square, so that one word said often, or
- * a bucket that happens to hold several, is not most of a row (mean of eight sets .686 to .696); then divided by
- * sqrt(|x|^2 + c^2), with c in dimensions of its own so that the row has unit length and a short text, whose few words
- * would otherwise be all of its direction, no longer wins every question (locomo: .27 to .45). c is spread over
- * several, because one large element would cost the codes of all others their precision.
+/* A document: its sums to the power of 3/4 and clipped at six times their root mean square, so that one frequent word,
+ * or a bucket that several features share, is not most of a row (mean of eight sets .686 to .696); then divided by
+ * sqrt(|x|^2 + c^2), with c in dimensions of its own so that the row has unit length and short texts, of a few heavy
+ * words, no longer rank first for every query (locomo: .27 to .45). c is spread over several dimensions, because one
+ * large element would take precision from the codes of all others.
  *
- * The row is rounded to 255 levels: a base then holds it in a quarter of the bytes to the bit, and ranks as well (mean
- * of eight sets .6855 without, .6857 with). */
+ * The row is rounded to 255 levels: a base then stores it exactly in a quarter of the bytes, and ranking is as good
+ * (mean of eight sets .6855 without, .6857 with). */
 static void finish_document(state *s, float *out) {
   const model *m = s->m;
   uint32_t used = (uint32_t)s->used_dims, dim = m->dim;

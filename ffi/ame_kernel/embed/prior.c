@@ -1,22 +1,11 @@
-/* Weights of common terms, from a table of fingerprints: src/build/prior says where the counts are from. */
+/* Weights of common terms, from a table of fingerprints made by src/build/prior, which has the sources of the
+ * counts. */
 #include "embed/prior.h"
 
 #include "embed/prior_table.h"
+#include "text/scan.h"
 
 #include <math.h>
-#include <string.h>
-
-static uint64_t read_u64(const uint8_t *p) {
-  uint64_t v;
-  memcpy(&v, p, 8);
-  return v;
-}
-
-static uint64_t read_u32(const uint8_t *p) {
-  uint32_t v;
-  memcpy(&v, p, 4);
-  return v;
-}
 
 /* Eight bytes at a step, the last ones overlapping. */
 uint64_t text_hash(const uint8_t *p, size_t n) {
@@ -24,12 +13,12 @@ uint64_t text_hash(const uint8_t *p, size_t n) {
   uint64_t h = (n + 1) * 0x9e3779b97f4a7c15ull;
   if (n >= 8) {
     for (size_t i = 0; i + 8 < n; i += 8) {
-      h = (h ^ read_u64(p + i)) * k;
+      h = (h ^ scan_load64(p + i)) * k;
       h ^= h >> 32;
     }
-    h ^= read_u64(p + n - 8);
+    h ^= scan_load64(p + n - 8);
   } else if (n >= 4) {
-    h ^= read_u32(p) | (read_u32(p + n - 4) << 32);
+    h ^= scan_load32(p) | (scan_load32(p + n - 4) << 32);
   } else if (n) {
     h ^= (uint64_t)p[0] << 16 | (uint64_t)p[n / 2] << 8 | p[n - 1];
   }
@@ -39,7 +28,7 @@ uint64_t text_hash(const uint8_t *p, size_t n) {
 }
 
 /* Four entries at once: the lowest bit of the result is the top bit of the first entry under these marks. A loop that
- * leaves at the first that fits is mispredicted for many terms (embedding prose: 1 to 2 % slower). */
+ * ends at the first match is mispredicted for many terms (embedding prose: 1 to 2 % slower). */
 static uint64_t equal_marks(const uint16_t *entries, uint64_t marks) {
   uint64_t four;
   memcpy(&four, entries, sizeof four);
@@ -49,8 +38,8 @@ static uint64_t equal_marks(const uint16_t *entries, uint64_t marks) {
 
 _Static_assert(PRIOR_WIDTH == 8, "a bucket is two times four entries");
 
-/* A term is in one of two buckets, under twelve bits of its hash: one of some 330 that are in no table is taken for one
- * that is, and weighs too little. Names instead of fingerprints would be four times as large. */
+/* A term is in one of two buckets, under twelve bits of its hash: one in some 330 that are not in the table matches by
+ * chance and weighs too little. A table of whole terms would be four times as large. */
 static int find(uint64_t stem) {
   uint16_t mark = (uint16_t)(stem & 0xfff);
   if (mark == 0) mark = 1;
@@ -71,9 +60,9 @@ float text_prior(uint64_t stem, int word, size_t characters) {
   return weight < of_length[characters] ? weight : of_length[characters];
 }
 
-/* To the power of 11/16: a collection knows how rare a word is in it, but not that "how" and "to" of a question about
- * code, where they are rare, ask for nothing (mean of eight sets .694 to .708, of 21 others .617 to .635; 1/2 .708 and
- * .633, 3/4 .708 and .634). */
+/* To the power of 11/16: the idf is high for "how" and "to" in a collection of code, where they are rare, although they
+ * mean nothing in a query (mean of eight sets .694 to .708, of 21 others .617 to .635; 1/2 .708 and .633, 3/4 .708 and
+ * .634). */
 float kernel_term_worth(const uint8_t *term, size_t bytes) {
   if (bytes == 0) return 1;
   size_t at = 0, characters = 0;

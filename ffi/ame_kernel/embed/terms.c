@@ -1,9 +1,9 @@
-/* The features of a text's terms: what a word adds to the sums, and its grams. */
+/* Adds the features of a text's terms to the sums: words, stems and grams. */
 #include <math.h>
 
 #include "embed/embed.h"
 
-/* All grams of a term of n characters at unit length together: how much a gram at its start weighs is in the model. */
+/* Sum of the squared weights of all grams of a term of n characters; those at its start weigh first_gram. */
 static float gram_squares(const model *m, size_t n) {
   float squares = 0;
   for (size_t g = m->gram_from; g <= m->gram_to && g <= n; g++)
@@ -29,7 +29,7 @@ TEXT_INLINE void add_grams(state *s, const term *t, float weight, size_t from, s
     for (size_t at = 0; at < length;) prefix[++n] = sum = sum * RADIX + text_next(bytes, length, &at) + 1;
   }
   prefix[++n] = sum * RADIX + '$' + 1;
-  if (n < from) { /* ^a$ and ^am$ are a gram each */
+  if (n < from) { /* ^a$ and ^am$ are one gram each */
     add_feature(s, prefix[n] ^ SALT_GRAM, weight);
     return;
   }
@@ -57,7 +57,7 @@ TEXT_INLINE void add_term(state *s, const term *t, size_t from, size_t to) {
     add_feature(s, t->hash ^ SALT_WORD, weight * s->word);
     add_feature(s, t->stem ^ SALT_STEM, weight * s->stem);
     add_grams(s, t, weight * s->grams, from, to);
-  } else { /* the stemmer knows the letters a to z: elsewhere the stem would be the word a second time */
+  } else { /* without a stem of its own: the stemmer only handles the letters a to z */
     add_feature(s, t->hash ^ SALT_WORD, weight * s->word_alone);
     add_grams(s, t, weight * s->grams_alone, from, to);
   }

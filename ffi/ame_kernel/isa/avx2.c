@@ -1,4 +1,4 @@
-/* AVX2, FMA and F16C, for x86-64 since about 2013. Built with their flags; runs only where isa.c has found them. */
+/* AVX2, FMA and F16C, for x86-64 since about 2013. Compiled with their flags; used only where isa.c has found them. */
 #include "isa/i4.h"
 #include "isa/quantize_i4.h"
 #include "isa/rotate.h"
@@ -52,7 +52,7 @@ ISA_INLINE int32_t sum_of(__m256i x) {
 }
 
 /* maddubs multiplies unsigned by signed bytes: |q| by the code with q's sign. Two products are at most 2 x 127 x 127 =
- * 32,258, so that its saturation at 32,767 is never met. */
+ * 32,258, so that it never saturates at 32,767. */
 ISA_INLINE void dot_i8_block(const int8_t *q, const int8_t *codes, size_t stride, int count, int32_t *out) {
   const __m256i ones = _mm256_set1_epi16(1);
   __m256i acc[4];
@@ -101,7 +101,7 @@ static size_t code_row(const float *row, size_t dim, isa_scale s, int8_t *codes,
   return j;
 }
 
-/* clang counts the instruction as a feature of its own, which -mavx2 does not switch on; every CPU with AVX2 has it. */
+/* A feature of its own for clang, which -mavx2 does not enable; every CPU with AVX2 has it. */
 __attribute__((target("crc32"))) static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) {
   const uint8_t *p = data;
   uint64_t c = (uint32_t)~crc;

@@ -1,4 +1,4 @@
-/* AVX-512 with VNNI. Built with -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni; runs only where isa.c has
+/* AVX-512 with VNNI. Compiled with -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni; used only where isa.c has
  * found all of them. Tails are masked: a masked lane is not read. */
 #include "isa/i4.h"
 #include "isa/quantize_i4.h"
@@ -91,12 +91,12 @@ static void i4_count(const int16_t *z, size_t padded, i4_grid grid, int32_t out[
   out[2] = _mm512_reduce_add_epi32(cross);
 }
 
-/* Inner products of sixteen rows. The high codes stay where they are, sixteen times too large: their sum is apart and
- * is divided at the end, exactly (at most 240 * 127 * 65,536 < 2^31).
+/* Inner products of sixteen rows. The high codes are not shifted and so sixteen times too large: they have a sum of
+ * their own, which is divided at the end, exactly (at most 240 * 127 * 65,536 < 2^31).
  *
- * One block after the other, so that memory sees one stream, and no prefetch: 100,000 x 384 take 0.39 ms from the L3
- * cache like this, 0.41 to 0.54 with a prefetch 1 to 16 KB ahead, and 0.87 against 1.08 from memory. Four sums of each
- * kind are no faster than two. */
+ * One block after the other, in one stream, and no prefetch: 100,000 x 384 take 0.39 ms from the L3 cache like this,
+ * 0.41 to 0.54 with a prefetch 1 to 16 KB ahead, and 0.87 against 1.08 from memory. Four sums of each kind are no
+ * faster than two. */
 ISA_INLINE void dots(const int8_t *q, const uint8_t *block, size_t groups, counts dot[1]) {
   const __m512i low_mask = _mm512_set1_epi8(0x0f), high_mask = _mm512_set1_epi8((char)0xf0);
   __m512i low[2], high[2];

@@ -1,23 +1,23 @@
-/* Which sixteen levels a row of four-bit codes gets.
+/* Chooses the sixteen levels of a row of four-bit codes.
  *
  * A candidate is a first threshold and a spacing of the levels. For given codes the least-squares scale and offset
  * follow, and with them the squared error is (that of the mean alone) - cov^2 / var: the candidate with the largest
- * cov^2 / var wins. The contest is in integers, on the row in 15 bits: half as many bytes as the row, and equal to
- * the bit on every path in whatever order it is added. A rank that a rounding decides costs nothing: with all seven
- * rounds the mean error is that of a contest in f32 to four digits, in under half of the time. */
-#ifndef AME_CONTEST_I4_H
-#define AME_CONTEST_I4_H
+ * cov^2 / var wins. Candidates are compared in integers, on the row in 15 bits: half as many bytes as the row, and
+ * equal to the bit on every path in any order of addition. That a rounding may decide between two of them costs
+ * nothing: with all seven rounds the mean error is that of a comparison in f32 to four digits, in less than half the
+ * time. */
+#pragma once
 
 #include "isa/isa.h"
 
 #include <string.h>
 
-/* A row in 15 bits lies in I4_FLOOR .. I4_FLOOR + I4_SPAN. Below is room for half a spacing of the widest levels; 0
- * pads and has code 0. */
+/* A row in 15 bits lies in I4_FLOOR .. I4_FLOOR + I4_SPAN. Below there is space for half a spacing of the widest
+ * levels; 0 is padding and has code 0. */
 #define I4_FLOOR 1600
 #define I4_SPAN  30000
-/* So many values at a time: sums of codes by values stay below 2^31, and all but the longest rows are turned to 15
- * bits once. */
+/* Values at a time: sums of codes by values stay below 2^31, and all but the longest rows are converted to 15 bits only
+ * once. */
 #define I4_TILE 4096
 #define I4_PAD  32
 
@@ -33,10 +33,10 @@ ISA_INLINE int16_t i4_code(int16_t z, i4_grid grid) {
 }
 
 /* Sums of `padded` values, a multiple of I4_PAD: of their codes, of the squares of these, of codes by values. Each
- * path's file has its own: compilers make no use of the 16-bit products that it is made of. */
+ * path's file has its own, because compilers do not use the 16-bit products for it. */
 static void i4_count(const int16_t *z, size_t padded, i4_grid grid, int32_t out[3]);
 
-/* A row, and that tile of it in 15 bits which is at hand. */
+/* A row, and its current tile in 15 bits. */
 typedef struct i4_row {
   const float *x;
   size_t dim, from, count, padded;
@@ -74,7 +74,7 @@ ISA_INLINE i4_tally i4_tally_of(i4_row *r, i4_grid grid) {
   return t;
 }
 
-/* 257: the least spacing whose inverse fits. It is an eighth of the widest, and no contest comes near it. */
+/* 257: the least spacing whose inverse fits. It is an eighth of the widest, and no candidate comes near it. */
 ISA_INLINE i4_grid i4_grid_of(double first, double spacing) {
   double wide = spacing > 257 ? spacing : 257;
   return (i4_grid){first > 0 ? (uint16_t)first : 0, (uint16_t)(0x1p24 / wide)};
@@ -92,11 +92,11 @@ ISA_INLINE double i4_gain(const i4_row *r, const i4_tally *t, i4_grid grid, i4_g
   return cov * slope;
 }
 
-/* The ranges tried, as parts of the row's own range around its middle, and how often the winner's fit is tried as a
- * candidate in its turn. Mean relative error of Gaussian rows of 384 (768): 0.1129 (0.1208) with the full range
- * alone, 0.1040 (0.1068) with three ranges, 0.1032 (0.1062) with these five, 0.1022 (0.1054) with two refits on top.
- * Three ranges and two refits lose 0.5 % on Gaussian rows and 2 % on non-negative ones, which one refit less costs
- * as well; ranges by the standard deviation lose 5 % and more on rows with heavy tails. */
+/* The ranges tried, as parts of the row's own range around its middle, and how often the fit of the best candidate is
+ * tried as a candidate. Mean relative error of Gaussian rows of 384 (768): 0.1129 (0.1208) with the full range alone,
+ * 0.1040 (0.1068) with three ranges, 0.1032 (0.1062) with these five, 0.1022 (0.1054) with two refits on top. Three
+ * ranges and two refits lose 0.5 % on Gaussian rows and 2 % on non-negative ones, as much as one refit less; ranges by
+ * the standard deviation lose 5 % and more on rows with heavy tails. */
 static const double i4_parts[] = {1.0, 0.92, 0.84, 0.76, 0.68};
 #define I4_PARTS  (sizeof i4_parts / sizeof i4_parts[0])
 #define I4_REFITS 2
@@ -131,5 +131,3 @@ ISA_INLINE i4_grid i4_contest(i4_row *r, i4_tally *won) {
   }
   return best;
 }
-
-#endif

@@ -1,5 +1,5 @@
-/* Half precision, in integers: the compilers' own conversion calls a run-time library where the CPU is not known to
- * have it. */
+/* Half precision, in integers: the compilers' conversion calls a run-time library unless compiled for a CPU that has
+ * it. */
 #include "isa/isa.h"
 
 #include <string.h>
@@ -29,8 +29,8 @@ void kernel_f32_to_f16(const float *x, size_t n, uint16_t *out) {
   }
 }
 
-/* Without a branch on the value, so that compilers make vector code of it. A subnormal is its significand times 2^-24,
- * exact in f32. */
+/* Without a branch on the value, so that compilers vectorise it. A subnormal is its significand times 2^-24, exact in
+ * f32. */
 void isa_scalar_f16_to_f32(const uint16_t *x, size_t n, float *out) {
   for (size_t i = 0; i < n; i++) {
     uint32_t sign = (uint32_t)(x[i] & 0x8000u) << 16, size = x[i] & 0x7fffu;

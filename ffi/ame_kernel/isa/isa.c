@@ -1,7 +1,7 @@
-/* Which path runs: detection, the choice, and the force.
+/* Detects which paths this CPU runs and chooses one, or the one forced.
  *
  * On x86-64 detection reads CPUID and XGETBV itself. __builtin_cpu_supports needs a runtime table that zig cc does not
- * link, and it does not say whether the operating system saves the wide registers. */
+ * link, and does not report whether the operating system saves the wide registers. */
 #include "isa/isa.h"
 
 #include <stdatomic.h>
@@ -11,7 +11,7 @@
 
 #include <cpuid.h>
 
-/* XCR0: which register files the operating system saves. 0 where it does not say. */
+/* XCR0: which register files the operating system saves; 0 if unknown. */
 static uint64_t cpu_xcr0(void) {
   uint32_t a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & (1u << 27))) return 0; /* OSXSAVE */
@@ -46,8 +46,7 @@ uint32_t cpu_has_avx512(void) {
 
 #include <sys/auxv.h>
 
-/* The int8 products and CRC-32, by the numbers of the kernel's ABI: the headers of glibc 2.17 name no more than a few.
- */
+/* The int8 products and CRC-32, by the numbers of the Linux ABI: the headers of glibc 2.17 lack these names. */
 uint32_t cpu_has_neon_dot(void) {
   const unsigned long need = 1ul << 20 | 1ul << 7; /* HWCAP_ASIMDDP, HWCAP_CRC32 */
   return (getauxval(AT_HWCAP) & need) == need;
@@ -71,7 +70,7 @@ static const isa_path *const paths[] = {
 };
 #define PATHS (sizeof paths / sizeof paths[0])
 
-/* The only global state. Threads that race through the first use compute and store the same pointer. */
+/* The only global state. Threads that race at the first use store the same pointer. */
 static _Atomic(const isa_path *) active;
 
 const isa_path *isa_active(void) {

@@ -1,14 +1,12 @@
-/* The vector functions that each CPU path provides, and the choice of the path. Uses no other folder; everything else
- * in the kernel is written once, above this table.
+/* isa: the vector functions of each CPU path, and the choice of the path. Uses no other folder; everything else in the
+ * kernel is written once, on top of this table.
  *
- * Contracts are those of ame_kernel.h; what is said here is only what that header does not promise to others:
+ * Contracts are those of ame_kernel.h. In addition:
  *  - A row's result never depends on its place in a batch: blocks of four rows and the remainder add in the same order.
- * A filtered search therefore scores a row with the same bits as a full one.
+ *    So a filtered search gives a row the same score, to the bit, as a full one.
  *  - All but the inner products of floats are equal to the bit on every path: they fix an order of lanes and never fuse
- * a multiply with an add whose product was rounded.
- */
-#ifndef AME_ISA_H
-#define AME_ISA_H
+ *    a multiply with an add whose product was rounded. */
+#pragma once
 
 #include <string.h>
 
@@ -34,7 +32,7 @@ typedef struct isa_path {
   void (*f16_to_f32)(const uint16_t *x, size_t n, float *out);
 } isa_path;
 
-/* The path of a file that has all of these by their names. */
+/* The table of a path's file, which defines all functions by these names. */
 #define ISA_PATH(name, supported)                                                                                      \
   {name,        supported, dot_f32,     dot_f32_tile, sq_l2,     dot_i8,                                               \
    quantize_i8, crc32c,    quantize_i4, rotate,       screen_i4, f16_to_f32}
@@ -43,8 +41,8 @@ extern const isa_path isa_scalar;
 #if defined(__x86_64__)
 extern const isa_path isa_avx2;
 extern const isa_path isa_avx512;
-/* Detection is compiled in isa.c, without any path's flags: a compiler may use AVX-512 in any function of a file that
- * is built for it, and did so in the very function that asks whether there is AVX-512. */
+/* Detection is in isa.c, which is compiled without any path's flags: a compiler may use AVX-512 in any function of a
+ * file that is compiled for it, and did so in the function that detects AVX-512. */
 uint32_t cpu_has_avx2(void);
 uint32_t cpu_has_avx512(void);
 #endif
@@ -62,8 +60,16 @@ void kernel_f32_to_f16(const float *x, size_t n, uint16_t *out);
 
 #define ISA_INLINE static inline __attribute__((always_inline, unused))
 
-/* half.c; the tail of every path. */
+/* In half.c; also for the tail of every path. */
 void isa_scalar_f16_to_f32(const uint16_t *x, size_t n, float *out);
+
+/* A bijection whose output bits look random: the finaliser of splitmix64 (Steele, Lea and Flood, 2014). */
+#define ISA_GOLDEN 0x9e3779b97f4a7c15ull
+ISA_INLINE uint64_t isa_mix(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
 
 #define ISA_L2_LANES   16
 #define ISA_CODE_LANES 8
@@ -87,7 +93,7 @@ ISA_INLINE float isa_sum16(const float *lane) {
   return (s[0] + s[2]) + (s[1] + s[3]);
 }
 
-/* What a path needs before and after it quantises a row. */
+/* Scale of the codes of a row. */
 typedef struct isa_scale {
   float scale;
   double step;    /* the same, as it multiplies codes */
@@ -101,7 +107,7 @@ int64_t isa_quantize_tail(const float *row, size_t from, size_t dim, isa_scale s
 ame_code_info isa_code_info(isa_scale s, const double *lane, int64_t squares);
 
 /* quantize_i8 of every path. `max_abs` is the largest absolute value of a row; `code_row` writes codes, lanes and sum
- * of squares of the front of a row and says how many elements that is, a multiple of ISA_CODE_LANES. */
+ * of squares of the front of a row and returns its number of elements, a multiple of ISA_CODE_LANES. */
 ISA_INLINE void isa_quantize_i8(const float *rows, size_t n, size_t dim, int8_t *codes, ame_code_info *info,
                                 float (*max_abs)(const float *row, size_t dim),
                                 size_t (*code_row)(const float *row, size_t dim, isa_scale s, int8_t *codes,
@@ -119,5 +125,3 @@ ISA_INLINE void isa_quantize_i8(const float *rows, size_t n, size_t dim, int8_t 
     info[i] = isa_code_info(s, lane, squares);
   }
 }
-
-#endif

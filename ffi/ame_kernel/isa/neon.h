@@ -1,7 +1,6 @@
 /* NEON: this one source is compiled into neon.c for every AArch64 CPU and into neon_dot.c for those with the int8
  * product instruction, which have the CRC one as well. Without it bytes are multiplied into 16 bits. */
-#ifndef AME_ISA_NEON_H
-#define AME_ISA_NEON_H
+#pragma once
 
 #include "isa/i4.h"
 #include "isa/quantize_i4.h"
@@ -140,7 +139,7 @@ ISA_INLINE int8x16_t four(const int8_t *q) { return vreinterpretq_s8_s32(vdupq_n
 ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, int32x4_t dot[4]) {
   const uint8x16_t mask = vdupq_n_u8(15);
 #if defined(__ARM_FEATURE_DOTPROD)
-  /* Sums of their own for the high codes: a product waits for the sum before it, and one group has two products a
+  /* The high codes have sums of their own: each product depends on the sum before it, and a group has two products a
    * row. */
   int32x4_t upper[4];
   for (int h = 0; h < 4; h++) upper[h] = vdupq_n_s32(0);
@@ -183,5 +182,3 @@ ISA_INLINE lanes steps(counts dot, int32_t sum15) {
 
 #include "isa/rows.h"
 #include "isa/screen_i4.h"
-
-#endif

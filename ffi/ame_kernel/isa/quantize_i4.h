@@ -1,15 +1,13 @@
 /* The quantiser to four bits: this one source is compiled into each path's file with that CPU's flags. Its sums have a
- * fixed order of lanes and nothing is fused, so that it is equal to the bit on every path, and compilers make vector
- * code of it. contest_i4.h finds the codes; their scale, their offset and the bounds are taken from the row itself, in
- * double.
+ * fixed order of lanes and nothing is fused, so that it is equal to the bit on every path and compilers vectorise it.
+ * contest_i4.h finds the codes; their scale, offset and bounds are computed from the row itself, in double.
  *
- * The error is not measured row against levels but follows from the sums of the fit: with y = x - (about its mean) and
- * g = code - (mean code), ||e||^2 = sum of y^2 - total^2 / n - slope * (sum of y g). Each sum has dim / 16 + 8
- * roundings of 2^-53 at most, of ||y||^2 and ||y|| ||g||, and slope <= ||y|| / ||g||: three times that of ||y||^2 may
- * be lost where all cancels. Under the root err has (dim + 128) 2^-55 of it more, which is 2^-23 ||y|| for a row of 384
- * without any error. Rounding scale and offset to f32 moves x^ by at most `rounding` / 32. */
-#ifndef AME_QUANTIZE_I4_H
-#define AME_QUANTIZE_I4_H
+ * The error is computed from the sums of the fit, not by comparing the row with its levels: with y = x - (about its
+ * mean) and g = code - (mean code), ||e||^2 = sum of y^2 - total^2 / n - slope * (sum of y g). Each sum has dim / 16 +
+ * 8 roundings of 2^-53 at most, of ||y||^2 and ||y|| ||g||, and slope <= ||y|| / ||g||: at most three times that of
+ * ||y||^2 is lost by cancellation. So err has (dim + 128) 2^-55 of ||y||^2 added under the root, which is 2^-23 ||y||
+ * for a row of 384 without any error. Rounding scale and offset to f32 moves x^ by at most `rounding` / 32. */
+#pragma once
 
 #include "isa/contest_i4.h"
 
@@ -38,7 +36,8 @@ ISA_INLINE void i4_sums_add(i4_sums *s, const float *x, const uint8_t *code, siz
   }
 }
 
-/* Codes of eight dimensions into four bytes. The upper half of `eight` meets the lower one four bits further up. */
+/* Codes of eight dimensions into four bytes. The codes of the upper half of `eight` go four bits above those of the
+ * lower. */
 ISA_INLINE void i4_pack(const uint8_t *code, size_t count, uint8_t *out) {
   for (size_t g = 0; g < (count + 7) / 8; g++) {
     uint64_t eight;
@@ -73,7 +72,7 @@ ISA_INLINE ame_i4_info i4_finish(i4_row *r, uint8_t *codes) {
   const double n = (double)r->dim, sum = (double)t.sum, squares = (double)t.squares, middle = sum / n;
   const double centre = (double)r->least + ((double)r->total / n - I4_FLOOR) * (double)(r->most - r->least) / I4_SPAN;
   const i4_sums s = i4_encode(r, grid, centre, middle, codes);
-  /* n * squares - sum^2 and what is made of it below are integers below 2^53. */
+  /* n * squares and sum^2, and so their difference, are exact: integers below 2^53. */
   double total = i4_sum(s.y), all = i4_sum(s.squares), cross = i4_sum(s.cross), slope = 0;
   double var = n * squares - sum * sum;
   if (var > 0) slope = n * cross / var;
@@ -130,7 +129,7 @@ ISA_INLINE ame_i4_info i4_quantize_row(i4_row *r, uint8_t *codes) {
     return (ame_i4_info){0, 0, INFINITY, 1};
   }
   float span = r->most - r->least;
-  r->inverse = span > 0 ? 1 / span : 0; /* equal values: one level, and no error */
+  r->inverse = span > 0 ? 1 / span : 0; /* equal values: one level and no error */
   ame_i4_info info = i4_finish(r, codes);
   if (largest < AME_I4_LEAST || largest > AME_I4_MOST) info.err = INFINITY;
   return info;
@@ -144,5 +143,3 @@ static void quantize_i4(const float *rows, size_t n, size_t dim, uint8_t *codes,
     info[i] = i4_quantize_row(&r, codes + i * AME_I4_BYTES(dim));
   }
 }
-
-#endif

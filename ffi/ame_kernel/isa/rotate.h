@@ -1,15 +1,14 @@
-/* A fixed pseudo-random rotation: rows with a few large coordinates, as hashed features have them, leave four bits for
- * all the others only when the large ones are spread over all dimensions first.
+/* A fixed pseudo-random rotation: rows with a few large coordinates, as of hashed features, would leave the others
+ * hardly any of the sixteen levels, so these are spread over all dimensions first.
  *
- * Signs by a hash of the dimension, then a fast Walsh-Hadamard transform (Fino and Algazi, 1976) over the largest
- * power of two that fits: the whole row once, or else its front, its end, its front and its end. Each has signs of
- * its own, because two transforms over nearly the same dimensions undo each other: with signs only once for both,
- * the first of 257 dimensions alone came out as one coordinate of 0.99. Orthogonal, so inner products stay. Only
- * sums, differences and one product a coordinate, in an order that does not depend on the path: equal to the bit
- * everywhere. This one source is compiled into each path's file with that CPU's flags; its vectors are the
- * compiler's own, which it splits where registers are narrower. */
-#ifndef AME_ROTATE_H
-#define AME_ROTATE_H
+ * Signs by a hash of the dimension, then a fast Walsh-Hadamard transform (Fino and Algazi, 1976) over the largest power
+ * of two that fits: the whole row once, or else its front, its end, its front and its end. Each has its own signs,
+ * because two transforms over nearly the same dimensions cancel: with the same signs for both, a row with only the
+ * first of 257 dimensions set had one coordinate of 0.99 afterwards. Orthogonal, so inner products stay. Only sums,
+ * differences and one product a coordinate, in an order that does not depend on the path: equal to the bit everywhere.
+ * This source is compiled into each path's file with that CPU's flags; its vectors are the compiler's types, which are
+ * split where registers are narrower. */
+#pragma once
 
 #include "isa/isa.h"
 
@@ -19,19 +18,11 @@
 typedef float rotate_lanes __attribute__((vector_size(4 * ROTATE_LANES)));
 typedef uint32_t rotate_bits __attribute__((vector_size(4 * ROTATE_LANES)));
 
-/* Signs of 64 dimensions, bits that look random: splitmix64 (Steele, Lea and Flood, 2014). */
-ISA_INLINE uint64_t rotate_signs(uint64_t i) {
-  uint64_t z = (i + 1) * 0x9e3779b97f4a7c15ull;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-  return z ^ (z >> 31);
-}
-
 ISA_INLINE void rotate_flip(float *x, size_t n, uint64_t step) {
   const rotate_bits lane = {1u << 0, 1u << 1, 1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,
                             1u << 8, 1u << 9, 1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15};
   for (size_t i = 0; i < n; i += 64) {
-    uint64_t signs = rotate_signs(step << 32 | i / 64);
+    uint64_t signs = isa_mix(((step << 32 | i / 64) + 1) * ISA_GOLDEN); /* of 64 dimensions */
     size_t end = n - i < 64 ? n : i + 64, j = i;
     for (; j + ROTATE_LANES <= end; j += ROTATE_LANES, signs >>= ROTATE_LANES) {
       rotate_bits v, set = lane & (uint32_t)signs;
@@ -56,7 +47,7 @@ ISA_INLINE void rotate_few(float *x, size_t n, float scale) {
   for (size_t i = 0; i < n; i++) x[i] *= scale;
 }
 
-/* Partners at a distance of `half` and then of half / 2, at least sixteen: two steps for one way through memory. */
+/* Partners at a distance of `half` and then of half / 2, at least sixteen: two steps for one pass over memory. */
 ISA_INLINE void rotate_two_steps(float *x, size_t n, size_t half) {
   for (size_t i = 0; i < n; i += 2 * half) {
     for (size_t j = i; j < i + half / 2; j += ROTATE_LANES) {
@@ -81,8 +72,8 @@ ISA_INLINE void rotate_two_steps(float *x, size_t n, size_t half) {
   }
 }
 
-/* Every lane with its partner, which `...` names: a + b where the lane is the first of the two and, with its own
- * sign changed, a - b where it is the second. */
+/* Every lane with its partner, given by `...`: a + b where the lane is the first of the two and, with its own sign
+ * changed, a - b where it is the second. */
 #define ROTATE_STEP(v, second, ...)                                                                                    \
   v = __builtin_shufflevector(v, v, __VA_ARGS__) + (rotate_lanes)((rotate_bits)(v) ^ (second))
 #define ROTATE_S 0x80000000u
@@ -105,7 +96,7 @@ ISA_INLINE void rotate_sixteen(rotate_lanes *x, float scale) {
   *x = v * scale;
 }
 
-/* Sixteen lanes a time; where the steps before left partners at a distance of sixteen, these first. */
+/* The last steps, sixteen lanes at a time; first, where that is left, the step at a distance of sixteen. */
 ISA_INLINE void rotate_last(float *x, size_t n, size_t half, float scale) {
   for (size_t i = 0; i < n; i += ROTATE_LANES) {
     rotate_lanes a, b, c;
@@ -154,5 +145,3 @@ static void rotate(float *rows, size_t n, size_t dim) {
     for (uint64_t step = 0; step < 4; step++) rotate_part(row + (step % 2 ? dim - width : 0), width, step);
   }
 }
-
-#endif

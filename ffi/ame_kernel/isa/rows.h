@@ -1,15 +1,14 @@
-/* Rows of floats and of 8-bit codes, and halves, on the paths that have vector registers: what differs between these is
- * the register. A path's file includes this after it has defined
+/* Rows of floats and of 8-bit codes, and halves, on the paths that have vector registers: these differ only in the
+ * register. A path's file includes this after it has defined
  *
- *   lanes, LANES, TILE          a register of floats, how many it holds, how many rows dot_f32_tile takes at once
+ *   lanes, LANES, TILE          a register of floats, how many it holds, how many rows dot_f32_tile takes at a time
  *   load(x), load_some(x, left) LANES floats; the first min(left, LANES), the rest zero and not read
  *   fused(a, b, sum)            a * b + sum, rounded once
  *   absolute(v), larger(a, b)   of each lane
  *   total(v), largest(v)        over the lanes, in any order
  *   load_halves(x)              LANES halves as floats
  *   dot_i8_block, code_row      as used below */
-#ifndef AME_ROWS_H
-#define AME_ROWS_H
+#pragma once
 
 #include "isa/isa.h"
 
@@ -118,5 +117,3 @@ static void f16_to_f32(const uint16_t *x, size_t n, float *out) {
   }
   isa_scalar_f16_to_f32(x + i, n - i, out + i);
 }
-
-#endif

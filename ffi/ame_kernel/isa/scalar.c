@@ -1,5 +1,5 @@
-/* The scalar path: the reference for the others. It adds inner products in double, so that a difference
- * found in a test is the other path's. */
+/* The scalar path: the reference for the others. It adds inner products in double, so that a difference found in a test
+ * is an error of the other path. */
 #include "isa/crc32c_table.h"
 #include "isa/i4.h"
 #include "isa/quantize_i4.h"
@@ -51,7 +51,7 @@ isa_scale isa_scale_of(float max) {
   isa_scale s = {0, 0, 0};
   s.scale = max / 127.0f;
   s.step = (double)s.scale;
-  /* A maximum so small that its 127th part is no longer a float has codes 0, scale 0 and itself as error. */
+  /* A maximum whose 127th part is no longer a float gives codes 0, scale 0 and the row itself as error. */
   if (s.scale > 0) s.inverse = 127.0 / (double)max;
   return s;
 }
@@ -66,7 +66,7 @@ int64_t isa_quantize_tail(const float *row, size_t from, size_t dim, isa_scale s
     for (size_t l = 0; l < width; l++) {
       double x = (double)row[from + l];
       double t = x * s.inverse; /* |t| <= 127 (1 + 2^-51), so that the code is at most 127 */
-      /* Only a damaged file has rows that are not finite: their code is 0, and the error of the row is not a number. */
+      /* Rows that are not finite are only in damaged files: the code is 0, and the error of the row NaN. */
       int32_t c = fabs(t) <= 128 ? (int32_t)(t + copysign(0.5, t)) : 0;
       codes[from + l] = (int8_t)c;
       squares += (int64_t)c * c;
@@ -81,10 +81,10 @@ int64_t isa_quantize_tail(const float *row, size_t from, size_t dim, isa_scale s
 /* Why `err` is an upper bound. step * c has at most 24 + 7 bits, so it is exact in double, and so d = x - step * c has
  * one rounding, d^2 two: each computed square is at least the true one times (1 - 2^-53)^3. A float is a multiple of
  * 2^-149, and so is step * c: a d that is not 0 has d^2 >= 2^-298, far from underflow. The sum of dim <= 2^20 such
- * squares passes through at most 2^17 + 3 additions on any one way to the result, each losing at most 2^-53 of it; the
- * root halves the relative error and adds one rounding. All of it is below 2^-35, and the factor 1 + 2^-30 pays for it,
- * its own rounding included. The conversion to float then rounds up. `norm`: the sum of squared codes is an exact
- * integer; root, product and factor are three roundings of 2^-53. */
+ * squares has at most 2^17 + 3 additions between any square and the result, each losing at most 2^-53 of it; the root
+ * halves the relative error and adds one rounding. All of it is below 2^-35, which the factor 1 + 2^-30 covers, its own
+ * rounding included. The conversion to float then rounds up. `norm`: the sum of squared codes is an exact integer;
+ * root, product and factor are three roundings of 2^-53. */
 ame_code_info isa_code_info(isa_scale s, const double *lane, int64_t squares) {
   const double slack = 1.0 + 0x1p-30;
   double a = (lane[0] + lane[4]) + (lane[2] + lane[6]);
@@ -103,7 +103,7 @@ static float max_abs(const float *row, size_t dim) {
   return max;
 }
 
-/* All of a row is left to isa_quantize_tail. */
+/* isa_quantize_tail quantises the whole row. */
 static size_t code_row(const float *row, size_t dim, isa_scale s, int8_t *codes, double *lane, int64_t *squares) {
   (void)row, (void)dim, (void)s, (void)codes, (void)lane, (void)squares;
   return 0;
@@ -113,7 +113,8 @@ static void quantize_i8(const float *rows, size_t n, size_t dim, int8_t *codes, 
   isa_quantize_i8(rows, n, dim, codes, info, max_abs, code_row);
 }
 
-/* Slicing by eight (Kounavis and Berry, 2005): eight table reads for eight bytes, without the chain between bytes. */
+/* Slicing by eight (Kounavis and Berry, 2005): eight table reads for eight bytes, without a dependency between
+ * bytes. */
 static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) {
   const uint8_t *p = data;
   uint32_t c = ~crc;
@@ -189,7 +190,7 @@ ISA_INLINE void group_of(const uint8_t *codes, float scale, float offset, float 
   }
 }
 
-/* Group by group and without a branch inside, so that compilers make vector code of it. */
+/* By groups and without a branch, so that compilers vectorise it. */
 void kernel_dequantize_i4(const uint8_t *codes, const ame_i4_info *info, size_t dim, float *out) {
   const float scale = info->scale, offset = info->offset;
   size_t j = 0;

@@ -8,14 +8,13 @@
  *   not_below(v, least)         bit l: lane l is not below `least`, or is not a number
  *   dots(q, block, groups, dot) inner products of a block's codes, LANES rows in each of dot[SHARES]
  *   steps(dot, sum15)           2 dot - sum15, as floats */
-#ifndef AME_SCREEN_I4_H
-#define AME_SCREEN_I4_H
+#pragma once
 
 #include "isa/i4.h"
 
 #define SHARES ((int)AME_BLOCK_ROWS / LANES)
 
-/* What the bounds of LANES rows are made of. */
+/* The terms of the bounds of LANES rows. */
 typedef struct share {
   lanes product, middle, err, norm, rest, size;
 } share;
@@ -49,8 +48,8 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
     uint32_t mask = 0;
     for (int h = 0; h < SHARES; h++) {
       r[h] = share_of(&s, columns + LANES * h, steps(dot[h], s.sum15));
-      /* With rest in place of across the width is not below the true one, in f32 either: every step is monotone. So the
-       * root and the division are only for blocks in which a row passes this. */
+      /* With `rest` instead of `across` the width is at least the exact one, also in f32, as every step is monotone. So
+       * the root and the division are computed only for blocks in which a row passes this test. */
       mask |= not_below(r[h].middle + half_of(&s, &r[h], all(s.rest)), s.threshold);
     }
     if (mask) {
@@ -70,5 +69,3 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
     survivors[i] = (uint16_t)mask;
   }
 }
-
-#endif

@@ -1,13 +1,11 @@
 /* The inner loop of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009, eq. 3.15), rounded to
- * whole numbers: sums of those depend neither on their order nor on where a row lies, so that what is added up is the
- * final score.
+ * whole numbers: their sums do not depend on the order of addition, so that the sum is the final score.
  *
- * Every operation is one of IEEE 754 and none is fused, so the parts are equal on every CPU however many of them a
- * compiler does at once. The loop that gathers stands alone: without it the other one compiles to vectors with any
- * compiler. */
+ * Every operation is one of IEEE 754 and none is fused, so the parts are equal on every CPU, vectorised or not. The
+ * gather is a loop of its own, so that every compiler vectorises the other. */
 #include "search/steps.h"
 
-/* Postings at a time: what the two loops hand over stays in the first level of the cache. */
+/* Postings at a time: `length` stays in the L1 cache between the two loops. */
 #define BATCH 128u
 
 void kernel_bm25_parts(const ame_bm25 *q, const uint32_t *docs, const uint32_t *tfs, const uint32_t *lengths, size_t n,

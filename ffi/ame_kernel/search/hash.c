@@ -1,5 +1,5 @@
 /* A fast 64-bit hash for tables in memory, in the manner of wyhash: 64 x 64 -> 128-bit products folded to 64 bits. It
- * is never stored, so that it may change with any release; what is stored is term_hash of text/token.c. */
+ * is never stored, so that it may change with any release; the stored hash is term_hash of text/token.c. */
 #include "search/steps.h"
 
 #include <string.h>

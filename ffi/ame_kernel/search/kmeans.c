@@ -19,9 +19,9 @@ void kernel_kmeans_half_norms(const float *centroids, size_t k, size_t dim, floa
   }
 }
 
-/* ||x - c||^2 - ||x||^2 = 2 (||c||^2 / 2 - <x, c>): one inner product a pair. Centroids go in blocks of TILE whose
- * products fit the stack; 64 rows of 384 floats are 96 KB and stay in the second-level cache while four rows pass over
- * them. */
+/* ||x - c||^2 - ||x||^2 = 2 (||c||^2 / 2 - <x, c>): one inner product a pair. Centroids are taken in blocks of TILE,
+ * whose products fit the stack: 64 of 384 floats are 96 KB and stay in the L2 cache while all rows of a group of four
+ * are compared with them. */
 #define TILE 64
 
 void kernel_kmeans_assign(const float *rows, size_t n, size_t dim, const float *centroids, const float *half_norms,
@@ -54,21 +54,14 @@ void kernel_kmeans_assign(const float *rows, size_t n, size_t dim, const float *
   }
 }
 
-/* splitmix64 (Steele, Lea and Flood, 2014): enough for sampling, and the same everywhere. */
-static uint64_t next_random(uint64_t *state) {
-  uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-  return z ^ (z >> 31);
-}
-
-static double next_unit(uint64_t *state) { return (double)(next_random(state) >> 11) * 0x1p-53; }
+/* The next number of splitmix64, in [0, 1): enough for sampling, and the same everywhere. */
+static double next_unit(uint64_t *state) { return (double)(isa_mix(*state += ISA_GOLDEN) >> 11) * 0x1p-53; }
 
 static size_t sample(const float *distance, size_t n, uint64_t *state) {
   double total = 0, at = 0;
   for (size_t i = 0; i < n; i++) total += (double)distance[i];
   double u = next_unit(state);
-  size_t last = (size_t)(u * (double)n); /* all rows are centroids already: any will do */
+  size_t last = (size_t)(u * (double)n); /* all rows are centroids already: any row is good */
   if (!(total > 0)) return last < n ? last : n - 1;
   double target = u * total;
   for (size_t i = 0; i < n; i++) {
@@ -103,8 +96,8 @@ void kernel_kmeans_seed(const float *rows, size_t n, size_t dim, size_t k, uint6
   }
 }
 
-/* The farthest row from its own centroid that comes after (last, last_row) in the order of falling distance and that is
- * not alone in its cluster; n when there is none. Walking down that order needs no memory of rows already taken. */
+/* In the order of falling distance of rows from their own centroid, the first row after (last, last_row) that is not
+ * alone in its cluster; n when there is none. Following that order needs no list of the rows already taken. */
 static size_t farthest(const isa_path *isa, const float *rows, size_t n, size_t dim, const uint32_t *assign,
                        const float *centroids, const uint64_t *counts, float *last, size_t *last_row) {
   float most = -1;
@@ -124,8 +117,8 @@ static size_t farthest(const isa_path *isa, const float *rows, size_t n, size_t 
   return found;
 }
 
-/* `best` would give the same distances less ||x||^2; it is not used, because the difference of two large numbers
- * decides badly between rows near their centroid, and an empty centroid is rare. */
+/* `best` holds the same distances less ||x||^2. It is not used: as a difference of two large numbers it orders rows
+ * near their centroid badly, and empty centroids are rare. */
 float kernel_kmeans_update(const float *rows, size_t n, size_t dim, const uint32_t *assign, const float *best, size_t k,
                            float *centroids, double *sums, uint64_t *counts) {
   (void)best;

@@ -1,7 +1,7 @@
 /* Numbers of few bits, 128 at a time, for lists of postings: four lanes side by side (Lemire and Boytsov, "Decoding
  * billions of integers per second through vectorization", 2015), so that one shift and one mask yield four of them.
- * Written with vectors of the compiler's own, which are SSE2 on x86-64 and NEON on AArch64, both always there: no table
- * by CPU path is needed. */
+ * Written with the compiler's vector types, which are SSE2 on x86-64 and NEON on AArch64; every CPU has these, so there
+ * is one version for all paths. */
 #include "search/steps.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ void kernel_unpack(const uint8_t *packed, uint32_t bits, uint32_t *out) {
       if (i + 4 < AME_PACK || shift > 0) {
         memcpy(&word, packed, sizeof word);
         packed += sizeof word;
-        /* What of the value stands in the next word; where none does, the shift would be by all 32 bits. */
+        /* The high bits of the value are in the next word; a shift by all 32 bits is undefined. */
         if (shift > 0) v |= word << (bits - shift);
       }
     }
@@ -56,8 +56,7 @@ void kernel_pack(const uint32_t *values, uint32_t bits, uint8_t *out) {
   }
 }
 
-/* Positions ascend: each is the smallest that can be plus a gap. Four at a time: two shifted sums, then the last one so
- * far on top. */
+/* A prefix sum of gap + 1, four at a time: two shifted sums, then the last position is added. */
 uint32_t kernel_ascend(uint32_t next, uint32_t *gaps) {
   const lanes zero = {0};
   lanes before = {next - 1, next - 1, next - 1, next - 1};

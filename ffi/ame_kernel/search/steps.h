@@ -1,7 +1,6 @@
-/* Steps of a search and of an index build, each written once: k-means, the selection of the best, BM25, packed
- * postings, a hash for tables in memory. Uses isa/. Contracts are those of the table in ame_kernel.h. */
-#ifndef AME_SEARCH_STEPS_H
-#define AME_SEARCH_STEPS_H
+/* search: k-means, top-k, BM25, packed postings and a hash for tables in memory. Uses isa/. Contracts are those of the
+ * table in ame_kernel.h. */
+#pragma once
 
 #include "ame_kernel.h"
 #include "exact.h"
@@ -25,5 +24,3 @@ uint32_t kernel_ascend(uint32_t next, uint32_t *gaps);
 size_t kernel_select(const uint32_t *sums, size_t n, uint32_t least, uint32_t *places);
 
 uint64_t kernel_hash64(const void *data, size_t bytes, uint64_t seed);
-
-#endif

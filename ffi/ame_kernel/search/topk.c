@@ -1,5 +1,5 @@
-/* The best k hits in a binary heap whose root is the worst kept one: an offer that loses, which is nearly every offer
- * of a long scan, costs one comparison. */
+/* The best k hits in a binary heap whose root is the worst kept one: a rejected offer, which is nearly every one of a
+ * long scan, costs one comparison. */
 #include "search/steps.h"
 
 /* Larger score, then smaller row. */
@@ -7,7 +7,7 @@ static inline int better(const ame_hit *a, const ame_hit *b) {
   return a->score > b->score || (a->score == b->score && a->row < b->row);
 }
 
-/* Puts `hit` at the root of items[0 .. count) and lets it sink below every worse child. */
+/* Puts `hit` at the root of items[0 .. count) and moves it below every worse child. */
 static void sink(ame_hit *items, uint64_t count, ame_hit hit) {
   uint64_t at = 0;
   for (;;) {
@@ -31,7 +31,7 @@ static void rise(ame_hit *items, uint64_t at, ame_hit hit) {
   items[at] = hit;
 }
 
-/* A hit whose score is not a number has no place in the order and is dropped. */
+/* A hit whose score is NaN cannot be ordered and is dropped. */
 void kernel_topk_offer(ame_topk *heap, const ame_hit *hits, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (hits[i].score != hits[i].score) continue;
@@ -44,7 +44,7 @@ void kernel_topk_offer(ame_topk *heap, const ame_hit *hits, size_t n) {
   }
 }
 
-/* The second half of heapsort: the worst goes to the end, again and again. */
+/* The second half of heapsort: moves the worst to the end until one is left. */
 void kernel_topk_sort(ame_topk *heap) {
   for (uint64_t end = heap->count; end > 1; end--) {
     ame_hit last = heap->items[end - 1];

@@ -1,8 +1,7 @@
-/* Characters that are written as one or as several, put together: marks of sound after kana and the letters of Hangul.
- * Some systems store names of files and what is copied from them in parts, and the same word has to be the same term.
- * Two characters ahead at most are looked at. */
-#ifndef AME_COMPOSE_H
-#define AME_COMPOSE_H
+/* Composes characters that may be stored as one or as several: kana with marks of sound, and the letters of Hangul.
+ * Some systems store file names decomposed, and the same word must be the same term. Reads at most two characters
+ * ahead. */
+#pragma once
 
 #include "text/text.h"
 
@@ -27,7 +26,7 @@ static inline uint32_t compose_sound(uint32_t c, uint32_t sound) {
   return c >= 0x308f && c <= 0x3092 ? c - 0x308f + 0x30f7 : c; /* ヷ has no hiragana */
 }
 
-/* The letter of Hangul at `at`, which has to be one of `count` from `first` (U+1100 to U+11FF); `count` if it is none
+/* The index of the letter of Hangul at `at` among the `count` from `first` on (U+1100 to U+11FF); `count` if it is none
  * of them. */
 static inline uint32_t jamo_at(const uint8_t *text, size_t bytes, size_t at, uint32_t first, uint32_t count) {
   const uint8_t *p = peek_three(text, bytes, at);
@@ -36,8 +35,8 @@ static inline uint32_t jamo_at(const uint8_t *text, size_t bytes, size_t at, uin
   return index < count ? index : count;
 }
 
-/* A folded character of an unspaced script, and what follows it at *at < bytes when the two are one: か and ゛, the
- * letters of a syllable of Hangul. Moves *at past what it took. */
+/* Composes a folded character of an unspaced script with those that follow at *at < bytes, as か with ゛ or the letters
+ * of a syllable of Hangul. Moves *at past the characters taken. */
 static inline uint32_t compose(uint32_t c, const uint8_t *text, size_t bytes, size_t *at) {
   if (c >= 0x3041 && c <= 0x30ff) {
     uint32_t sound = sound_at(text, bytes, *at);
@@ -61,5 +60,3 @@ static inline uint32_t compose(uint32_t c, const uint8_t *text, size_t bytes, si
   }
   return c;
 }
-
-#endif

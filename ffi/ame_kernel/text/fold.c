@@ -5,7 +5,7 @@
 #include "text/fold_table.h"
 
 /* Bounds of the second byte follow table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing beyond
- * U+10FFFF. A broken sequence costs one U+FFFD and is left at the first byte that did not fit. */
+ * U+10FFFF. A broken sequence gives one U+FFFD; decoding goes on at the first byte that did not fit. */
 uint32_t text_next(const uint8_t *text, size_t bytes, size_t *at) {
   uint8_t b = text[(*at)++];
   if (b < 0x80) return b;
@@ -44,8 +44,8 @@ char_kind text_kind(uint32_t c) {
   }
   if (c >= 0x4e00 && c <= 0x9fff) return CHAR_UNSPACED;
   if (c >= 0xc0 && c <= 0x24f) return c == 0xd7 || c == 0xf7 ? CHAR_SEPARATOR : CHAR_LETTER;
-  /* What is read most often, out of the table: the search takes nine steps, each as likely to be mispredicted as not.
-   */
+  /* The most frequent ranges, without the table: its binary search takes nine steps, each mispredicted half the
+   * time. */
   if (c >= 0x388 && c <= 0x481) return c == 0x3f6 ? CHAR_SEPARATOR : CHAR_LETTER;         /* Greek, Cyrillic */
   if (c >= 0x2010 && c <= 0x2029) return CHAR_SEPARATOR;                                  /* dashes, quotation marks */
   if (c >= 0xac00 && c <= 0xd7ff) return CHAR_UNSPACED;                                   /* Hangul */
@@ -79,7 +79,7 @@ static uint32_t fold_digit(uint32_t c) {
   return c;
 }
 
-/* Letters of Arabic script that writers exchange freely: alef with its seats, yeh, teh marbuta, keheh. */
+/* Letters of Arabic script that are written interchangeably: alef with its seats, yeh, teh marbuta, keheh. */
 static uint32_t fold_arabic(uint32_t c) {
   switch (c) {
   case 0x622:
@@ -160,7 +160,7 @@ static int fold_form(uint32_t c, uint32_t *out) {
   } else if (c >= 0xff66 && c <= 0xff9d) {
     out[0] = form_kana[c - 0xff66];
   } else if (c == 0xff9e || c == 0xff9f) {
-    return 0; /* marks of sound that no kana took */
+    return 0; /* marks of sound without a kana */
   } else if (c >= 0x1d400 && c <= 0x1d7cd) {
     out[0] = fold_math(c);
   } else {

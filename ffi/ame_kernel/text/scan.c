@@ -1,6 +1,6 @@
-/* Terms of a text, in one pass: what scan.h does not do on the spot. Nothing is looked at twice but a plain word's
- * letters when it turns out not to be plain and two characters ahead, and no term is longer than TERM_MAX: a megabyte
- * without a space costs what a megabyte of prose costs. */
+/* Terms of a text, in one pass: those that scan.h does not handle inline. Only the letters of a word that turns out not
+ * to be plain, and at most two characters ahead, are read twice, and no term is longer than TERM_MAX: a megabyte
+ * without a space costs as much as a megabyte of prose. */
 #include "text/scan.h"
 
 #include "text/compose.h"
@@ -22,7 +22,7 @@ const uint8_t scan_byte_kind[256] = {
 };
 /* clang-format on */
 
-/* text_next with the common lengths on the spot. */
+/* text_next with the common lengths inline. */
 static inline uint32_t next_of(const uint8_t *text, size_t bytes, size_t *at) {
   const uint8_t *p = text + *at;
   uint32_t b = p[0];
@@ -41,7 +41,7 @@ static inline uint32_t next_of(const uint8_t *text, size_t bytes, size_t *at) {
   return text_next(text, bytes, at);
 }
 
-/* A term as it grows. `hash` runs over every byte, kept or not; it is only begun when a byte is not kept. */
+/* A term as it grows. `hash` covers all bytes, kept or not; it is started with the first byte that is not kept. */
 typedef struct term {
   uint8_t bytes[TERM_MAX];
   uint32_t length;
@@ -84,7 +84,7 @@ static void term_emit(term *t, term_kind kind, term_fn fn, void *ctx) {
   if (t->length) fn(ctx, kind, t->bytes, t->length);
 }
 
-/* A one-letter piece (the s of URLs, the x of x86) says nothing beside the whole; a digit does. */
+/* A one-letter piece (the s of URLs, the x of x86) does not help a search beside the whole; a digit does. */
 static void piece_emit(term *t, term_fn fn, void *ctx) {
   if (t->length != 1 || t->bytes[0] <= '9') term_emit(t, TERM_PIECE, fn, ctx);
 }
@@ -111,12 +111,13 @@ static inline int starts_small(const uint8_t *text, size_t bytes, size_t at) {
   return text_kind(c) == CHAR_LETTER && !text_is_upper(c);
 }
 
-/* Small letters of Cyrillic and Greek that fold to themselves: nine in ten of what is written in them (Russian: 178
- * MB/s of tokens, 96 without). */
+/* Small letters of Cyrillic and Greek that fold to themselves: nine letters in ten of such texts (Russian: 178 MB/s of
+ * tokens, 96 without). */
 static inline int is_own_fold(uint32_t c) { return (c - 0x430 < 32u && c != 0x439) || (c - 0x3b1 < 25u && c != 0x3c2); }
 
-/* A word starts at `at`; returns where it ends. A boundary between pieces is: an underscore, a step between letters and
- * digits, lower then upper case (fooBar), and the last of several capitals before a small letter (HTTPServer). */
+/* Scans the word at `at`; returns the offset of its end. Boundaries between pieces: an underscore, a change between
+ * letters and digits, lower then upper case (fooBar), and the last of several capitals before a small letter
+ * (HTTPServer). */
 static size_t scan_word(const uint8_t *text, size_t bytes, size_t at, term_fn fn, void *ctx) {
   term whole, piece;
   term_start(&whole);

@@ -1,7 +1,6 @@
-/* The scanner's hot half, compiled into each of its users: nine words in ten are plain ASCII, and what is known of them
- * here (their first bytes as numbers, that they are ASCII) would be found out again behind a pointer to a function. */
-#ifndef AME_SCAN_H
-#define AME_SCAN_H
+/* The hot part of the scanner, compiled into each of its users: nine words in ten are plain ASCII, and a call through a
+ * pointer would lose what is known of them here (their first bytes as numbers, that they are ASCII). */
+#pragma once
 
 #include <string.h>
 
@@ -21,8 +20,8 @@ static inline uint64_t scan_load32(const uint8_t *p) {
 
 static inline void scan_store64(uint8_t *p, uint64_t v) { memcpy(p, &v, sizeof v); }
 
-/* The first sixteen bytes of a term, zeros after its end: no term holds a NUL, so that two of one key and no longer are
- * one term. */
+/* The first sixteen bytes of a term, zeros after its end: no term contains a NUL, so that terms of at most sixteen
+ * bytes with equal keys are equal. */
 typedef struct term_key {
   uint64_t low, high;
 } term_key;
@@ -46,20 +45,20 @@ typedef enum byte_kind {
   BYTE_SEPARATOR,
   BYTE_LETTER,
   BYTE_DIGIT,
-  BYTE_UNDERSCORE, /* a separator before a word, part of one after its start */
+  BYTE_UNDERSCORE, /* a separator before a word, part of it after its start */
   BYTE_BEYOND      /* not ASCII */
 } byte_kind;
 
 extern const uint8_t scan_byte_kind[256];
 
-/* What is no plain word: `at` is where a term starts, and the result is where the next one may. */
+/* Scans the term at `at` that is no plain word, or skips a separator; returns the offset after it. */
 size_t scan_other(const uint8_t *text, size_t bytes, size_t at, term_fn fn, void *ctx);
 /* The possessive 's after a word: its length in bytes, or 0. */
 size_t scan_possessive(const uint8_t *text, size_t bytes, size_t at);
 
 #define SCAN_EACH(byte) (0x0101010101010101ull * (byte))
 
-/* The bytes of the text at `at`, zeros beyond its end. */
+/* Eight bytes of the text at `at`, zeros beyond its end. */
 static inline uint64_t scan_eight(const uint8_t *text, size_t bytes, size_t at) {
   if (at + 8 <= bytes) return scan_load64(text + at);
   uint64_t v = 0;
@@ -67,21 +66,21 @@ static inline uint64_t scan_eight(const uint8_t *text, size_t bytes, size_t at) 
   return v;
 }
 
-/* A word of ASCII letters with at most a capital first, or all capitals, and nothing that could continue it after: it
- * needs no pieces and no decoding. Its letters go to `word` in lower case, zeros after them up to sixteen bytes;
- * returns their number, or 0 for what scan_other has to see. Eight letters at a time: a loop of one at a time ends at
- * another length for every word, which is mispredicted (tokens of prose: 305 MB/s, 172 with that loop and the pointer).
- */
+/* A plain word: ASCII letters, in lower case but for the first or all in capitals, followed by a separator. It has no
+ * pieces and needs no decoding. Writes its letters to `word` in lower case, zeros after them up to sixteen bytes;
+ * returns their number, or 0 for a term that scan_other must scan. Eight letters at a time: the end of a loop over
+ * single letters is mispredicted for most words (tokens of prose: 305 MB/s, 172 with that loop and a call through a
+ * pointer). */
 static inline size_t scan_plain(const uint8_t *text, size_t bytes, size_t at, uint8_t word[TERM_MAX]) {
   size_t n = 0;
-  uint64_t capitals = 0, smalls = 0; /* bit 5 of each letter; of the first one neither */
+  uint64_t capitals = 0, smalls = 0; /* bit 5 of each letter but the first */
   scan_store64(word + 8, 0);
   for (;;) {
     uint64_t eight = scan_eight(text, bytes, at + n), lower = eight | SCAN_EACH(0x20), low = lower & SCAN_EACH(0x7f);
     /* The top bit of each byte; no sum carries into the next one. */
     uint64_t letters = (low + SCAN_EACH(0x80 - 'a')) & ~(low + SCAN_EACH(0x80 - 'z' - 1)) & ~eight;
     uint64_t stop = ~letters & SCAN_EACH(0x80);
-    uint64_t kept = ((stop & (0 - stop)) >> 7) - 1; /* all bytes before the first that stops */
+    uint64_t kept = ((stop & (0 - stop)) >> 7) - 1; /* all bytes before the first that is no letter */
     uint64_t cased = kept & (n ? SCAN_EACH(0x20) : SCAN_EACH(0x20) - 0x20);
     capitals |= ~eight & cased;
     smalls |= eight & cased;
@@ -100,7 +99,7 @@ static inline size_t scan_plain(const uint8_t *text, size_t bytes, size_t at, ui
 
 typedef void (*plain_fn)(void *ctx, const uint8_t *word, size_t bytes);
 
-/* text_scan with plain words told apart: they go to `plain`, with sixteen bytes to read whatever their length. */
+/* text_scan that calls `plain` for plain words, with sixteen bytes to read whatever their length. */
 TEXT_INLINE void scan_text(const uint8_t *text, size_t bytes, plain_fn plain, term_fn fn, void *ctx) {
   for (size_t at = 0; at < bytes;) {
     uint8_t kind = scan_byte_kind[text[at]];
@@ -120,5 +119,3 @@ TEXT_INLINE void scan_text(const uint8_t *text, size_t bytes, plain_fn plain, te
     at = scan_other(text, bytes, at, fn, ctx);
   }
 }
-
-#endif

@@ -1,12 +1,12 @@
-/* Porter, "An algorithm for suffix stripping" (Program 14, 1980), with the two later corrections of the author's own
- * version (-bli to -ble, -logi to -log). It was written for English; on other languages in Latin letters it strips the
- * same letters from question and text alike, which costs little and is why it needs no guess of the language. */
+/* Porter, "An algorithm for suffix stripping" (Program 14, 1980), with the two corrections of the author's later
+ * version (-bli to -ble, -logi to -log). It is for English; in other languages in Latin letters it strips the same
+ * letters from query and text, which costs little recall and needs no detection of the language. */
 #include "text/text.h"
 
 #include <string.h>
 
 /* A word with its vowels as bits, bit i for letter i: the measure of a prefix is then one count of bits. Whether y is a
- * vowel depends on the letter before it alone, so that the bits of a prefix hold for whatever follows. */
+ * vowel depends only on the letter before it, so that the bits of a prefix stay valid when its end changes. */
 typedef struct word {
   uint8_t *w;
   size_t n;
@@ -15,7 +15,7 @@ typedef struct word {
 
 #define LETTER(c) (1u << ((c) - 'a'))
 
-/* Only a y looks at the letter before it, and few words have one: without it the loop has nothing to wait for. */
+/* Only y depends on the letter before it, and few words have one: the first loop has no dependency between letters. */
 static void find_vowels(word *x) {
   const uint32_t aeiou = LETTER('a') | LETTER('e') | LETTER('i') | LETTER('o') | LETTER('u');
   uint64_t vowels = 0, ys = 0;
@@ -91,8 +91,8 @@ static const rule step4[] = {
     RULE("iti", ""),  RULE("ous", ""),  RULE("ive", ""),  RULE("ize", ""),
 };
 
-/* The letters before the last one of the suffixes of a step, for each last letter: most words end in none of them, and
- * that is all they cost. Comparing the last two letters with those of every suffix, and looking for vowels letter by
+/* For each last letter the letters before it in the suffixes of a step: most words end in none of them, and this one
+ * test is all they cost. Comparing the last two letters with those of every suffix, and finding vowels letter by
  * letter, takes a twelfth of the speed of embedding prose (72 for 78 MB/s) and a tenth of that of tokens. */
 static const uint32_t step2_tails[26] = {
     ['i' - 'a'] = LETTER('c') | LETTER('g') | LETTER('l') | LETTER('t'),
@@ -120,7 +120,7 @@ static int may_end(const word *x, const uint32_t tails[26]) {
   return x->n >= 2 && (tails[x->w[x->n - 1] - 'a'] >> (x->w[x->n - 2] - 'a') & 1);
 }
 
-/* The first suffix that fits decides, whether or not its stem is long enough. */
+/* Only the first matching suffix is tried, whether or not its stem is long enough. */
 static void apply(word *x, const rule *rules, size_t count, const uint32_t tails[26]) {
   if (!may_end(x, tails)) return;
   uint16_t tail = TAIL(x->w[x->n - 2], x->w[x->n - 1]);
@@ -158,7 +158,7 @@ static void plural_and_past(word *x) {
   x->n = stem;
   uint8_t last = x->w[stem - 1];
   if (ENDS("at") || ENDS("bl") || ENDS("iz") || (measure(x, stem) == 1 && short_end(x, stem))) {
-    x->w[x->n++] = 'e'; /* the suffix just taken off left room */
+    x->w[x->n++] = 'e'; /* there is space where the suffix was */
     find_vowels(x);
   } else if (double_consonant(x) && last != 'l' && last != 's' && last != 'z') {
     x->n--;
@@ -179,11 +179,11 @@ static void strip_derivation(word *x) {
   }
 }
 
-/* Words with letters beyond a to z, of languages that inflect and that we have no rules for, keep their beginning:
- * nDCG@10 by word in Russian .880 to .945, Greek .914 to .955, Hindi .947 to .953. Five letters serve Russian better
- * still, and make one word of too many. */
+/* Words with letters beyond a to z, of inflected languages without rules here, keep their first letters: nDCG@10 by
+ * word in Russian .880 to .945, Greek .914 to .955, Hindi .947 to .953. Five letters are better for Russian, but merge
+ * too many different words. */
 #define LETTERS_KEPT 6
-/* And the Arabic article goes first, alone or after wa, bi, ka, fa, li, where three letters are left (Larkey,
+/* The Arabic article is removed first, alone or after wa, bi, ka, fa, li, where three letters are left (Larkey,
  * Ballesteros and Connell, "Light stemming for Arabic information retrieval", 2007): .899 to .933. */
 #define ARTICLE_LEAVES 6
 

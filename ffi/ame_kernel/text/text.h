@@ -1,46 +1,43 @@
-/* Reading text: characters, folding, words, tokens. Uses no other folder. What comes out of here is what tokens and
- * vectors are made of, so that every change moves both: a new token format for lexical indexes and a new version of the
- * embedding models. */
-#ifndef AME_TEXT_H
-#define AME_TEXT_H
+/* Reading text: characters, folding, words, tokens. Uses no other folder. Tokens and vectors are made of these terms:
+ * every change needs a new token format for lexical indexes and a new version of the embedding models. */
+#pragma once
 
 #include "ame_kernel.h"
 #include "exact.h"
 
-/* For what is compiled with constants of its callers: a compiler that thinks it too long for that would lose what it is
- * for. */
+/* For functions that must be compiled with the constants of their callers: compilers may find them too long to
+ * inline. */
 #define TEXT_INLINE static inline __attribute__((always_inline))
 
 typedef enum char_kind {
   CHAR_SEPARATOR,
   CHAR_LETTER,
   CHAR_DIGIT,
-  CHAR_UNSPACED, /* Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: words are not told apart by spaces, or badly */
+  CHAR_UNSPACED, /* Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: spaces do not separate words, or not reliably */
   CHAR_SYMBOL,   /* emoji: each is a term of its own */
   CHAR_IGNORED   /* accents, joiners, direction marks: neither part of a term nor the end of one */
 } char_kind;
 
-/* The next character at *at < bytes, which moves on. Invalid bytes are U+FFFD, one for each byte that cannot continue.
- */
+/* Decodes the character at *at < bytes and advances *at. Invalid bytes are U+FFFD, one for each broken sequence. */
 uint32_t text_next(const uint8_t *text, size_t bytes, size_t *at);
 char_kind text_kind(uint32_t c);
 int text_is_upper(uint32_t c);
 #define TEXT_FOLD_MOST 4
-/* Folds case, accents and other spellings of the same letters (ligatures, presentation forms, half and full width): how
- * many characters it became, none for a mark that stands on its own. */
+/* Folds case, accents and other spellings of the same letters (ligatures, presentation forms, half and full width):
+ * returns the number of characters in `out`, none for a combining mark without its letter. */
 int text_fold(uint32_t c, uint32_t out[TEXT_FOLD_MOST]);
 /* Writes c as UTF-8: 1 to 4 bytes. */
 int text_encode(uint32_t c, uint8_t out[4]);
 
 /* No term is longer. A longer word keeps its first bytes and ends in eight hexadecimal digits of the hash of all of it,
- * so that two long words that begin alike stay two terms. */
+ * so that two long words with one beginning stay two terms. */
 #define TERM_MAX  64
 #define TERM_KEEP 56
 
 typedef enum term_kind {
   TERM_WORD,  /* a plain word or number */
   TERM_PIECE, /* a piece of an identifier: camelCase, snake_case, letters and digits */
-  TERM_WHOLE, /* the identifier after its pieces, without underscores, so that fooBar and foo_bar meet */
+  TERM_WHOLE, /* the identifier after its pieces, without underscores, so that fooBar and foo_bar are one term */
   TERM_CHAR,  /* a character of an unspaced run of two or more */
   TERM_PAIR,  /* two neighbours of an unspaced run */
   TERM_LONE,  /* an unspaced run of one character */
@@ -59,5 +56,3 @@ size_t text_stem(uint8_t *word, size_t bytes);
 /* token_hashes and token_version of the kernel's table; ame_tokenize is in token.c as well. */
 void kernel_token_hashes(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
 uint32_t kernel_token_version(void);
-
-#endif

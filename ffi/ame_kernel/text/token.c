@@ -1,7 +1,6 @@
 /* Tokens for the lexical index. The terms and their hash are stored on disk: a change of either is a change of format,
- * and of TOKEN_VERSION. Stop words are tokens like others; what they are worth is for the idf to say. Characters of an
- * unspaced run are tokens beside its pairs, the same ones as where they stand alone: a question of one character finds
- * them. */
+ * and of TOKEN_VERSION. Stop words are tokens like others; the idf weighs them. Characters of an unspaced run are
+ * tokens beside its pairs, so that a query of one character finds them. */
 #include "text/scan.h"
 
 #define TOKEN_VERSION 2u
@@ -39,8 +38,8 @@ void ame_tokenize(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx)
   text_scan(text, bytes, take, &s);
 }
 
-/* Hashes only, with a cache of words: stemming and hashing are two thirds of a token's cost, and nine words in ten were
- * seen a moment ago. */
+/* Hashes only, with a cache of words: stemming and hashing are two thirds of a token's cost, and nine words in ten are
+ * in the cache. */
 typedef struct hash_sink {
   ame_token_cache *cache;
   ame_token_hash_fn fn;
