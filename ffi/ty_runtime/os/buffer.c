@@ -5,7 +5,7 @@
 
 #include "os/fail.h"
 
-static bool room(ty_buffer *b, uint64_t more) {
+static bool reserve(ty_buffer *b, uint64_t more) {
   uint64_t need;
   if (b->failed || !ty_add(b->bytes, more, &need)) goto fail;
   if (need <= b->capacity) return true;
@@ -25,14 +25,14 @@ fail:
 }
 
 void ty_buffer_append(ty_buffer *b, const void *data, uint64_t bytes) {
-  if (bytes == 0 || !room(b, bytes)) return;
+  if (bytes == 0 || !reserve(b, bytes)) return;
   memcpy(b->data + b->bytes, data, (size_t)bytes);
   b->bytes += bytes;
 }
 
 void ty_buffer_align(ty_buffer *b, uint64_t alignment) {
   uint64_t pad = (alignment - b->bytes % alignment) % alignment;
-  if (pad == 0 || !room(b, pad)) return;
+  if (pad == 0 || !reserve(b, pad)) return;
   memset(b->data + b->bytes, 0, (size_t)pad);
   b->bytes += pad;
 }

@@ -1,6 +1,5 @@
-/* Runs of bytes: borrowed ones, and a buffer that grows. */
-#ifndef TY_BUFFER_H
-#define TY_BUFFER_H
+/* Borrowed byte ranges, and a buffer that grows. */
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,10 +13,8 @@ typedef struct ty_slice {
 typedef struct ty_buffer {
   uint8_t *data;
   uint64_t bytes, capacity;
-  bool failed; /* sticky: memory ran out; checked once at the end */
+  bool failed; /* memory ran out; stays set, so that callers check once at the end */
 } ty_buffer;
 void ty_buffer_append(ty_buffer *b, const void *data, uint64_t bytes);
 void ty_buffer_align(ty_buffer *b, uint64_t alignment); /* zero bytes up to a multiple */
 void ty_buffer_free(ty_buffer *b);
-
-#endif

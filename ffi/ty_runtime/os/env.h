@@ -1,6 +1,7 @@
-/* What a process has once: the environment that collections are opened in. */
-#ifndef TY_ENV_H
-#define TY_ENV_H
+/* The environment that collections are opened in; one a process. */
+#pragma once
+
+#include <stdio.h>
 
 #include "os/os.h"
 #include "ty_runtime.h"
@@ -13,7 +14,7 @@ struct ty_env {
   struct ty_pool *pool;
 };
 
-/* A collection's directory, and what it is reached through. */
+/* A collection's directory and its environment. */
 typedef struct ty_dir {
   ty_env *env;
   const char *path; /* at most TY_PATH_MAX - 128 bytes */
@@ -21,6 +22,6 @@ typedef struct ty_dir {
 
 #define TY_PATH_MAX 4096u
 /* The path of a file in a directory; names are shorter than 96 bytes. */
-void ty_path(const char *dir, const char *name, char out[TY_PATH_MAX]);
-
-#endif
+static inline void ty_path(const char *dir, const char *name, char out[TY_PATH_MAX]) {
+  snprintf(out, TY_PATH_MAX, "%s/%s", dir, name);
+}

@@ -1,6 +1,5 @@
-/* Failure, and sizes that are checked. */
-#ifndef TY_FAIL_H
-#define TY_FAIL_H
+/* Errors, and sizes checked for overflow. */
+#pragma once
 
 #include <stdbool.h>
 #include "ty_runtime.h"
@@ -12,12 +11,10 @@ ty_status ty_fail_io(ty_error *err, int negative_errno, const char *what, const 
 /* Checked sizes: false on overflow. */
 bool ty_mul(uint64_t a, uint64_t b, uint64_t *out);
 bool ty_add(uint64_t a, uint64_t b, uint64_t *out);
-/* For reserved bytes: one that is not zero was written by a later version, which means something by it. */
+/* For reserved bytes: one that is not zero was written by a later version and has a meaning there. */
 bool ty_all_zero(const void *bytes, uint64_t n);
 
-/* Sections, blocks, operations and vectors begin at multiples of it, on disk and in memory: a cache line, and what the
- * kernel's loads like best. */
+/* Alignment of sections, blocks, operations and vectors, on disk and in memory: a cache line, best for the kernel's
+ * loads. */
 #define TY_ALIGN 64u
 static inline uint64_t ty_align_up(uint64_t n) { return (n + (TY_ALIGN - 1)) & ~(uint64_t)(TY_ALIGN - 1); }
-
-#endif

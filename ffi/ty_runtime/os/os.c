@@ -1,7 +1,6 @@
-/* The system calls, each behind a gate that a test can shut.
+/* The system calls; a test can inject a failure into each.
  *
- * Results are -errno, never errno itself: a caller cannot lose the cause to a clean-up call that runs in between.
- */
+ * Results are -errno, so that a clean-up call cannot overwrite the cause. */
 #include "os/os.h"
 
 #include <dirent.h>
@@ -18,35 +17,38 @@
 #include <sys/syscall.h>
 #endif
 
-/* 0, or the injected failure. Every function below asks once. */
-static int gate(ty_os *os) {
+/* Counts a call. 0, or the injected failure. */
+static int injected(ty_os *os) {
   uint64_t n = __atomic_add_fetch(&os->calls, 1, __ATOMIC_RELAXED);
   uint64_t nth = __atomic_load_n(&os->fail_nth, __ATOMIC_RELAXED);
   if (nth == 0 || n < nth) return 0;
   if (n > nth && !__atomic_load_n(&os->fail_sticky, __ATOMIC_RELAXED)) return 0;
   return -__atomic_load_n(&os->fail_errno, __ATOMIC_RELAXED);
 }
+#define RETURN_IF_INJECTED(os)                                                                                         \
+  do {                                                                                                                 \
+    int failure = injected(os);                                                                                        \
+    if (failure != 0) return failure;                                                                                  \
+  } while (0)
 
 static int os_open(ty_os *os, const char *path, int flags, int mode) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
   int fd;
   do fd = open(path, flags | O_CLOEXEC, mode);
   while (fd < 0 && errno == EINTR);
   return fd < 0 ? -errno : fd;
 }
 
-/* The descriptor is gone either way, injected or not: closing twice would close another file. */
+/* The descriptor is closed either way, injected or not: closing twice could close another file. */
 static int os_close(ty_os *os, int fd) {
-  int failure = gate(os);
+  int failure = injected(os);
   int result = close(fd);
   if (failure) return failure;
   return result < 0 && errno != EINTR ? -errno : 0;
 }
 
 static int64_t os_pread(ty_os *os, int fd, void *out, size_t bytes, uint64_t offset) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
   size_t done = 0;
   while (done < bytes) {
     ssize_t n = pread(fd, (char *)out + done, bytes - done, (off_t)(offset + done));
@@ -70,9 +72,9 @@ static int write_whole(int fd, const void *data, size_t bytes, uint64_t offset) 
   return 0;
 }
 
-/* A full disk takes a part before it refuses, so an injected failure does too. */
+/* A full disk takes a part of the bytes before it fails, so an injected failure does too. */
 static int os_pwrite(ty_os *os, int fd, const void *data, size_t bytes, uint64_t offset) {
-  int failure = gate(os);
+  int failure = injected(os);
   if (failure) {
     (void)write_whole(fd, data, bytes / 2, offset);
     return failure;
@@ -81,10 +83,9 @@ static int os_pwrite(ty_os *os, int fd, const void *data, size_t bytes, uint64_t
 }
 
 static int os_sync(ty_os *os, int fd) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
 #if defined(__APPLE__)
-  /* Plain fsync on macOS stops at the drive's cache. */
+  /* Plain fsync on macOS does not flush the drive's cache. */
   if (fcntl(fd, F_FULLFSYNC) == 0) return 0;
   if (errno != ENOTSUP && errno != EINVAL) return -errno;
   return fsync(fd) < 0 ? -errno : 0;
@@ -94,8 +95,7 @@ static int os_sync(ty_os *os, int fd) {
 }
 
 static int os_sync_dir(ty_os *os, int fd) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
 #if defined(__APPLE__)
   if (fcntl(fd, F_FULLFSYNC) == 0) return 0;
 #endif
@@ -103,26 +103,22 @@ static int os_sync_dir(ty_os *os, int fd) {
 }
 
 static int os_rename(ty_os *os, const char *from, const char *to) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
   return rename(from, to) < 0 ? -errno : 0;
 }
 
 static int os_unlink(ty_os *os, const char *path) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
   return unlink(path) < 0 ? -errno : 0;
 }
 
 static int os_mkdir(ty_os *os, const char *path, int mode) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
   return mkdir(path, (mode_t)mode) < 0 ? -errno : 0;
 }
 
 static int os_lock(ty_os *os, int fd) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
   int result;
   do result = flock(fd, LOCK_EX | LOCK_NB);
   while (result < 0 && errno == EINTR);
@@ -130,82 +126,56 @@ static int os_lock(ty_os *os, int fd) {
 }
 
 static int os_unlock(ty_os *os, int fd) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
   return flock(fd, LOCK_UN) < 0 ? -errno : 0;
 }
 
-/* glibc before 2.33 has stat only as a static wrapper, and the one that the compiler brings for 2.17 stores errno where
- * nobody reads it (seen as a random cause, EISDIR for a file that is not there). The kernel's own call fills the same
- * struct on both of our Linux platforms. */
-static int look_at(const char *path, struct stat *out) {
-#if defined(__linux__)
-  return (int)syscall(SYS_newfstatat, AT_FDCWD, path, out, 0);
-#else
-  return stat(path, out);
-#endif
-}
-
-static int look_at_open(int fd, struct stat *out) {
-#if defined(__linux__)
-  return (int)syscall(SYS_newfstatat, fd, "", out, AT_EMPTY_PATH);
-#else
-  return fstat(fd, out);
-#endif
-}
-
-static ty_stamp stamp_of(const struct stat *st) {
-  ty_stamp stamp = {
-      .device = (uint64_t)st->st_dev, .inode = (uint64_t)st->st_ino, .size = (uint64_t)st->st_size, .mtime_ns = 0};
+/* Of the file at `path`, or of the open one where that is NULL.
+ *
+ * glibc before 2.33 has stat only as a static wrapper, and the one that the compiler brings for 2.17 stores errno where
+ * no caller reads it (seen as a random cause, EISDIR for a missing file). The system call fills the same struct on both
+ * of our Linux platforms. */
+static int stamp_of(ty_os *os, const char *path, int fd, ty_stamp *out) {
+  struct stat st;
+  RETURN_IF_INJECTED(os);
 #if defined(__APPLE__)
-  stamp.mtime_ns = (uint64_t)st->st_mtimespec.tv_sec * 1000000000u + (uint64_t)st->st_mtimespec.tv_nsec;
+  int result = path != NULL ? stat(path, &st) : fstat(fd, &st);
+  const struct timespec *modified = &st.st_mtimespec;
 #else
-  stamp.mtime_ns = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+  int result = path != NULL ? (int)syscall(SYS_newfstatat, AT_FDCWD, path, &st, 0)
+                            : (int)syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH);
+  const struct timespec *modified = &st.st_mtim;
 #endif
-  return stamp;
-}
-
-static int os_stamp(ty_os *os, const char *path, ty_stamp *out) {
-  int failure = gate(os);
-  if (failure) return failure;
-  struct stat st;
-  if (look_at(path, &st) < 0) return -errno;
-  *out = stamp_of(&st);
+  if (result < 0) return -errno;
+  *out = (ty_stamp){(uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size,
+                    (uint64_t)modified->tv_sec * 1000000000u + (uint64_t)modified->tv_nsec};
   return 0;
 }
 
-static int os_look(ty_os *os, int fd, ty_stamp *out) {
-  int failure = gate(os);
-  if (failure) return failure;
-  struct stat st;
-  if (look_at_open(fd, &st) < 0) return -errno;
-  *out = stamp_of(&st);
-  return 0;
-}
+static int os_stamp(ty_os *os, const char *path, ty_stamp *out) { return stamp_of(os, path, -1, out); }
+
+static int os_look(ty_os *os, int fd, ty_stamp *out) { return stamp_of(os, NULL, fd, out); }
 
 static int os_truncate(ty_os *os, int fd, uint64_t bytes) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
   return ftruncate(fd, (off_t)bytes) < 0 ? -errno : 0;
 }
 
 /* lseek and not fstat: glibc 2.17 has fstat only as a static wrapper. */
 static int os_size(ty_os *os, int fd, uint64_t *out) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
   off_t end = lseek(fd, 0, SEEK_END);
   if (end < 0) return -errno;
   *out = (uint64_t)end;
   return 0;
 }
 
-/* posix_fallocate writes into each block where the file system cannot do better, which takes longer than what it is
- * wanted for. */
+/* Not posix_fallocate: it writes to each block where the file system has no better way, which takes longer than it
+ * saves. */
 static int os_room(ty_os *os, int fd, uint64_t bytes, uint64_t leave) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
   struct rlimit most;
-  /* Beyond its limit a process gets a signal that ends it. */
+  /* Writing beyond this limit raises a signal that ends the process. */
   if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && bytes > most.rlim_cur) return -EFBIG;
   struct statvfs disk;
   if (fstatvfs(fd, &disk) < 0) return -errno;
@@ -227,8 +197,7 @@ static int os_room(ty_os *os, int fd, uint64_t bytes, uint64_t leave) {
 }
 
 static int map_as(ty_os *os, int fd, size_t bytes, int protection, void **out) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
   void *address = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
   if (address == MAP_FAILED) return -errno;
   *out = address;
@@ -242,23 +211,21 @@ static int os_map_write(ty_os *os, int fd, size_t bytes, void **out) {
 }
 
 static int os_unmap(ty_os *os, void *address, size_t bytes) {
-  int failure = gate(os);
+  int failure = injected(os);
   int result = munmap(address, bytes);
   if (failure) return failure;
   return result < 0 ? -errno : 0;
 }
 
 static int os_let_go(ty_os *os, const void *address, size_t bytes) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)address + page - 1) / page * page;
   if (first >= (uintptr_t)address + bytes) return 0;
   return madvise((void *)first, (uintptr_t)address + bytes - first, MADV_DONTNEED) < 0 ? -errno : 0;
 }
 
 static int os_list(ty_os *os, const char *path, void (*each)(void *ctx, const char *name), void *ctx) {
-  int failure = gate(os);
-  if (failure) return failure;
+  RETURN_IF_INJECTED(os);
   DIR *dir = opendir(path);
   if (dir == NULL) return -errno;
   for (;;) {

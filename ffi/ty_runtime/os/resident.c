@@ -16,7 +16,7 @@ uint32_t ty_crc_mapped(ty_env *env, uint32_t crc, const uint8_t *data, uint64_t 
   for (uint64_t at = 0, n; at < bytes; at += n) {
     n = bytes - at < TY_RESIDENT_MOST ? bytes - at : TY_RESIDENT_MOST;
     crc = env->kernel->crc32c(crc, data + at, (size_t)n);
-    /* What is small was worth its reading to the next reader. */
+    /* Small sections stay resident for the next reader. */
     if (n == TY_RESIDENT_MOST) env->os.let_go(&env->os, data + at, (size_t)n);
   }
   return crc;

@@ -11,12 +11,11 @@
 #include "os/fail.h"
 #include "os/resident.h"
 
-/* Two handles of one process, or processes of two containers with one process id, may come for the same name: O_EXCL
- * makes the second try another. */
+/* Two handles of one process, or processes of two containers with one process id, may try the same name: O_EXCL makes
+ * the second try another. */
 #define NAMES_TRIED 16u
 
-/* A file that has lost its name, or a negative errno. O_TMPFILE would save the name, but not every file system has it.
- */
+/* An unlinked file, or a negative errno. Not O_TMPFILE: not every file system has it. */
 static int open_nameless(ty_dir dir) {
   static _Atomic uint32_t counter;
   ty_os *os = &dir.env->os;
@@ -26,13 +25,13 @@ static int open_nameless(ty_dir dir) {
     snprintf(name, sizeof name, TY_SPILL_NAME ".tmp-%ld-%u", (long)getpid(), atomic_fetch_add(&counter, 1));
     ty_path(dir.path, name, path);
     fd = os->open(os, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-    if (fd >= 0) (void)os->unlink(os, path); /* one that stays is removed by the next rewrite */
+    if (fd >= 0) (void)os->unlink(os, path); /* if this fails, the next rewrite removes the file */
   }
   return fd;
 }
 
-/* The descriptor goes at once: a process with many large collections would else run out of them. A file that grew would
- * need it; copying it into a longer one, which has twice the room, costs each byte one more write on average. */
+/* Closes the descriptor at once: a process with many large collections would run out of them. Growing the file in place
+ * would need it; copying to one of twice the size writes each byte once more on average. */
 static bool open_file(ty_dir dir, uint64_t bytes, ty_spill *out) {
   ty_os *os = &dir.env->os;
   int fd = open_nameless(dir);
