@@ -1,6 +1,5 @@
-/* Work of one call on several threads: each takes the next task until there is none. */
-#ifndef TY_CREW_H
-#define TY_CREW_H
+/* The work of one call on several threads: each takes the next task until none is left. */
+#pragma once
 
 #include <stdatomic.h>
 #include "work/work.h"
@@ -22,11 +21,9 @@ void ty_crew_for(ty_crew *crew, uint32_t threads, const ty_phases *phases, ty_ph
 /* Counts work as done, also in the caller's ty_progress. */
 void ty_crew_step(ty_crew *crew, uint64_t done);
 
-/* `worker` is below crew->threads: it names scratch memory. What a task computes must depend on neither it nor the
+/* `worker` is below crew->threads: an index for scratch memory. The result of a task must not depend on it or on the
  * order of tasks. */
 typedef ty_status (*ty_crew_task)(void *context, uint64_t task, uint32_t worker, ty_error *err);
-/* Runs the tasks 0 .. n - 1. Asks for cancellation before each: a task should take a tenth of a second at
- * most. Returns the first failure. */
+/* Runs the tasks 0 .. n - 1. Checks for cancellation before each: a task should take a tenth of a second at most.
+ * Returns the first failure. */
 ty_status ty_crew_run(ty_crew *crew, uint64_t n, ty_crew_task run, void *context, ty_error *err);
-
-#endif

@@ -1,8 +1,6 @@
-/* A queue of work, first come first served, and the threads that do it. What runs, runs with no lock held, so it may
- * push again. */
+/* A FIFO queue of work and the threads that run it. Work runs with no lock held, so it may push more. */
 #include "work/pool.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -16,7 +14,7 @@ struct ty_pool {
   bool closing;
   uint32_t threads;
   pthread_t *ids;
-  /* The side sync: a thread of its own, started at the first use, so that it never waits behind a long job. */
+  /* The side sync: a thread of its own, started at first use, so that it never waits for a long job. */
   pthread_t side;
   pthread_cond_t side_wake, side_done;
   bool side_started, side_taken, side_pending, side_closing;
@@ -42,8 +40,7 @@ static void *worker(void *arg) {
   return NULL;
 }
 
-/* ---- One sync beside ------------------------------------------------------------------------------------------------
- */
+/* ---- The side sync ---- */
 static void *side_work(void *arg) {
   struct ty_pool *p = arg;
   pthread_mutex_lock(&p->lock);
@@ -63,9 +60,7 @@ static void *side_work(void *arg) {
   return NULL;
 }
 
-/* Signals are the host program's business: our threads block them all, so that none is handled on a thread the host
- * does not know. */
-static int start_thread(pthread_t *id, void *(*body)(void *), void *arg) {
+int ty_start_thread(pthread_t *id, void *(*body)(void *), void *arg) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -77,7 +72,7 @@ static int start_thread(pthread_t *id, void *(*body)(void *), void *arg) {
 bool ty_side_sync(ty_env *env, int fd) {
   struct ty_pool *p = env->pool;
   pthread_mutex_lock(&p->lock);
-  if (!p->side_started) p->side_started = start_thread(&p->side, side_work, p) == 0;
+  if (!p->side_started) p->side_started = ty_start_thread(&p->side, side_work, p) == 0;
   bool free = p->side_started && !p->side_taken;
   if (free) {
     p->side_taken = p->side_pending = true;
@@ -113,7 +108,7 @@ ty_status ty_pool_open(uint32_t threads, struct ty_pool **out, ty_error *err) {
   pthread_cond_init(&p->side_done, NULL);
   p->ids = ids;
   int result = 0;
-  while (p->threads < threads && (result = start_thread(&ids[p->threads], worker, p)) == 0) p->threads++;
+  while (p->threads < threads && (result = ty_start_thread(&ids[p->threads], worker, p)) == 0) p->threads++;
   if (p->threads == 0) {
     ty_pool_close(p);
     return ty_fail_io(err, -result, "start", "a worker thread");
@@ -128,7 +123,7 @@ void ty_pool_close(struct ty_pool *p) {
   pthread_cond_broadcast(&p->wake);
   pthread_mutex_unlock(&p->lock);
   for (uint32_t i = 0; i < p->threads; i++) pthread_join(p->ids[i], NULL);
-  /* Only now: a job that was still queued may have saved. */
+  /* After the workers: queued work may have saved. */
   pthread_mutex_lock(&p->lock);
   bool started = p->side_started;
   p->side_closing = true;
