@@ -1,4 +1,4 @@
-/* Rows into screening blocks and out of them again. */
+/* Writes rows to screening blocks and reads them. */
 #include "rows/block.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static uint64_t groups_of(uint32_t dim) { return AME_I4_BYTES(dim) / PIECE; }
 
-/* Where a row's first piece lies; the others follow at every LINE. */
+/* Offset of a row's first piece; the others follow every LINE bytes. */
 static uint64_t start_of(uint32_t dim, uint64_t at) {
   return at / AME_BLOCK_ROWS * AME_BLOCK_BYTES(dim) + at % AME_BLOCK_ROWS * PIECE;
 }

@@ -1,8 +1,6 @@
-/* What screens a row: codes, bounds and biases, from its stored form and what that stands for.
+/* Screening data of rows, codes, bounds and biases, computed from the stored and decoded forms.
  *
- * What is stored is what a row is. So bounds are about the decoded row: where the codes are the row themselves, all
- * that is left for a bound to cover is the rounding of the decoding.
- */
+ * Bounds are for the decoded row: where the codes are the stored form they only cover the rounding of the decoding. */
 #include "rows/coded.h"
 
 #include <math.h>
@@ -60,8 +58,8 @@ static ame_code_info info_of_i8(const int8_t *codes, float scale, uint32_t dim) 
 }
 
 /* An element is offset + scale * (2 code - 15), rounded twice: together the row is off by less than `rounding`, which
- * ame_kernel.h defines. A row beyond the range that the bound is proved for, which only a forged file can hold, is
- * one that no bound excludes. */
+ * ame_kernel.h defines. A row beyond the range that the bound is proved for, possible only in a forged file, is never
+ * excluded. */
 static ame_i4_info info_of_i4(const uint8_t *codes, float scale, float offset, uint32_t dim, float largest) {
   int32_t sum = 0, sum_of_squares = 0; /* at most 15^2 * 65,536; codes beyond dim are 0 and add nothing */
   for (uint32_t i = 0; i < AME_I4_BYTES(dim); i++) {
@@ -75,7 +73,7 @@ static ame_i4_info info_of_i4(const uint8_t *codes, float scale, float offset, u
     return (ame_i4_info){scale, offset, INFINITY, 1};
   double rounding = 0x1p-19 * (fabs(b) * sqrt(n) + fabs(a) * sqrt(squares));
   double hat =
-      sqrt(fabs(b * b * n + 2 * a * b * steps + a * a * squares)) + rounding; /* what cancels is less than that */
+      sqrt(fabs(b * b * n + 2 * a * b * steps + a * a * squares)) + rounding; /* more than cancellation can lose */
   double norm = hat * (1 + 0x1p-30);
   return (ame_i4_info){scale, offset, above((AME_I4_ROUNDINGS + 1) * rounding * (1 + 0x1p-14)),
                        above(norm > 0x1p-100 ? norm : 0x1p-100)};

@@ -1,12 +1,11 @@
-/* What screens a row: codes, bounds and biases, from its stored form and what that stands for. */
-#ifndef TY_CODED_H
-#define TY_CODED_H
+/* Screening data of rows, codes, bounds and biases, computed from the stored and decoded forms. */
+#pragma once
 
 #include "os/spill.h"
 #include "rows/collection.h"
 
 #define TY_CODED_ARRAYS 5u
-/* What screens some rows, side by side, before they have their places in a segment. */
+/* Screening data of some rows, by column, before they have positions in a segment. */
 typedef struct ty_coded {
   int8_t *codes;       /* AME_CODE_STRIDE(dim) bytes a row; NULL where dtype is int4, as is info */
   ame_code_info *info; /* with the bias */
@@ -15,15 +14,13 @@ typedef struct ty_coded {
   float *bias;
   float *scratch; /* dim floats */
   const ty_collection *c;
-  ty_spill memory[TY_CODED_ARRAYS]; /* what all but `scratch` lie in */
+  ty_spill memory[TY_CODED_ARRAYS]; /* memory of all but `scratch` */
 } ty_coded;
-/* Room for n rows. On failure nothing is held. */
+/* Allocates for n rows. On failure nothing is allocated. */
 ty_status ty_coded_open(ty_coded *out, const ty_collection *c, uint64_t n, ty_error *err);
 void ty_coded_free(ty_coded *x);
-void ty_coded_let_go(const ty_coded *x); /* of what is resident of many rows */
+void ty_coded_let_go(const ty_coded *x); /* evicts its pages in files */
 
-/* Fills `to` from its row `first` on with what screens n rows, given as stored and decoded. */
+/* Fills `to`, from its row `first` on, with the screening data of n rows, given in stored and decoded form. */
 void ty_vector_screen(const ty_collection *c, const uint8_t *stored, const float *decoded, uint64_t n,
                       const ty_coded *to, uint64_t first);
-
-#endif

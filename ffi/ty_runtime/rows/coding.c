@@ -7,21 +7,21 @@
 #include "os/fail.h"
 #include "rows/vector.h"
 
-/* Rows that the anchor is the mean of, and rows whose error is looked at: one in so many, from end to end. */
+/* Rows that the mean is taken of, and rows whose error is measured: spread evenly over all. */
 #define MEAN_ROWS  4096u
 #define TRIAL_ROWS 128u
-/* What such a row makes resident: the sixteen pages that a fault maps, as no other row of the sample is near. */
+/* Bytes that such a row makes resident: the sixteen pages of a fault, with no other row of the sample. */
 #define SAMPLED ((uint64_t)64 << 10)
-/* What another coding must promise: less than this part of the error. */
+/* Another coding is taken if its error is less than this part of the current one. */
 #define WORTH_IT 0.9
-/* Beyond this nothing is bounded, and a rotation must not overflow. */
+/* Larger rows have no bound, and a rotation must not overflow. */
 #define ROTATED_MAX AME_I4_MOST
 
 static bool beyond(const float *row, uint32_t dim) {
   float largest = 0;
   for (uint32_t i = 0; i < dim; i++) {
     float a = fabsf(row[i]);
-    largest = a > largest || isnan(a) ? a : largest; /* NaN stays: then nothing is larger */
+    largest = a > largest || isnan(a) ? a : largest; /* NaN stays: nothing is larger than it */
   }
   return !(largest <= ROTATED_MAX);
 }
@@ -35,7 +35,7 @@ void ty_coding_turn(const ame_kernel *k, const ty_coding *coding, uint32_t dim, 
   for (uint32_t i = 0; i < dim; i++) row[i] -= twice * coding->mirror[i];
 }
 
-/* The reflection that takes a unit vector a to another, b, is along a - b. */
+/* The reflection that maps a unit vector a to another, b, is along a - b. */
 void ty_coding_mirror(const ame_kernel *k, const float *anchor, bool rotated, uint32_t dim, float *out) {
   memcpy(out, anchor, dim * sizeof *out);
   if (rotated) k->rotate(out, 1, dim);
@@ -70,7 +70,7 @@ bool ty_coding_same(const ty_coding *a, const ty_coding *b, uint32_t dim) {
                                memcmp(a->mirror, b->mirror, dim * sizeof *a->mirror) == 0);
 }
 
-/* The mean of one row in so many; false where it is too large to be of use. */
+/* The mean of a sample of rows; false where a row is too large. */
 static bool mean_row(const ty_rebase *r, float *row, float *anchor) {
   uint32_t dim = r->c->dim;
   uint64_t every = r->count / MEAN_ROWS + 1, n = (r->count + every - 1) / every;
@@ -96,19 +96,19 @@ static double length_of(const float *row, uint32_t dim) {
   return sqrt(squares);
 }
 
-/* The length of a turned row less its mean. */
+/* The length of a row after ty_coding_turn, less its mean. */
 static double apart(const ame_kernel *k, const ty_coding *coding, uint32_t dim, const float *row, float *scratch) {
   double mean = 0, squares = 0;
   memcpy(scratch, row, dim * sizeof *scratch);
   if (!beyond(scratch, dim)) ty_coding_turn(k, coding, dim, scratch);
   for (uint32_t i = 0; i < dim; i++) mean += (double)scratch[i] / (double)dim;
   for (uint32_t i = 0; i < dim; i++) squares += ((double)scratch[i] - mean) * ((double)scratch[i] - mean);
-  double floor = length_of(row, dim) / 16; /* the kernel's, below which nothing is gained */
+  double floor = length_of(row, dim) / 16; /* the floor in the kernel's bound */
   return fmax(sqrt(squares), floor);
 }
 
-/* The width of bounds that a coding leads to, over some rows, each taken for a question about itself: its error times
- * what of it, turned, is not along the vector of ones. Of a row that is not bounded all is error. */
+/* The width of bounds with a coding, summed over a sample of rows, each also taken as the query: its error times the
+ * part of the turned row that is not along the vector of ones. The error of a row without a bound is its length. */
 static double error_of(const trial *t, const ty_coding *coding) {
   const ty_rebase *r = t->r;
   uint64_t every = r->count / TRIAL_ROWS + 1;
@@ -129,7 +129,7 @@ ty_status ty_coding_choose(const ty_rebase *r, float *room, ty_coding *out, ty_e
   float *anchor = room, *plain = room + c->dim, *rotated = plain + c->dim;
   size_t bytes = (size_t)c->dim * sizeof(float);
   *out = (ty_coding){0};
-  if (c->dtype == TY_INT4 || r->count == 0) return TY_OK; /* there the codes are the rows */
+  if (c->dtype == TY_INT4 || r->count == 0) return TY_OK; /* the codes of int4 are the rows */
   trial t = {.r = r, .row = malloc(bytes), .scratch = malloc(bytes), .codes = malloc(AME_I4_BYTES(c->dim))};
   ty_status status = TY_OK;
   if (t.row == NULL || t.scratch == NULL || t.codes == NULL) {

@@ -1,26 +1,24 @@
 /* rows: the rows of an open collection in memory, and the forms of a vector. Uses os, and work for the phases of a
  * rewrite.
  *
- *   collection.h  an open collection; what higher folders own of it is opaque here
+ *   collection.h  an open collection; the parts of higher folders are opaque here
  *   segment.h     the base and the delta, column by column
  *   dict.h        the values of a filter column
  *   vector.h      stored forms of a vector, written and read
- *   coded.h       what screens a row: codes, bounds and biases
- *   coding.h      what is done to rows before they are coded in four bits
+ *   coded.h       screening data of rows: codes, bounds and biases
+ *   coding.h      the transformation of rows before they are coded in four bits
  *   block.h       the screening blocks of sixteen rows
- *   weights.h     weighted questions
+ *   weights.h     weighted queries
  *   rewrite.h     the rows of a base that is being written
  *
  * A collection is a base (sealed, mapped, rows in the order partition, IVF list, insertion) and a delta (rows since the
  * base, in the order they were written).
  *
- * Who may touch what. A change (begin .. save) belongs to one thread at a time, by `change`; that thread alone writes
- * and may read everything without the collection's lock. Questions read under the lock, shared; a change takes it
- * exclusively for the moment in which it touches what questions read. Following another process's save happens under
- * the exclusive lock, and only while no change is under way.
- */
-#ifndef TY_COLLECTION_H
-#define TY_COLLECTION_H
+ * Locking. A change (begin .. save) belongs to one thread at a time, by `change`; only that thread writes, and it may
+ * read everything without the collection's lock. Queries read under the shared lock; a change takes it exclusively
+ * while it modifies data that queries read. Another process's save is followed under the exclusive lock, and only while
+ * no change is open. */
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -32,8 +30,7 @@
 
 #define TY_MAX_COLUMNS 32u
 
-/* The stored form of a row's vector. What is stored is what a row is: answers, scores and exactness speak of the
- * decoded vector. */
+/* The stored form of a row's vector. Results, scores and exactness are those of the decoded vector. */
 typedef enum ty_dtype {
   TY_F32,  /* dim floats */
   TY_F16,  /* dim halves */
@@ -42,8 +39,8 @@ typedef enum ty_dtype {
 } ty_dtype;
 
 /* How rows are ranked. Larger is better everywhere: a score is the inner product, the cosine, or the negative squared
- * distance. Rows of a cosine collection are scaled to unit length when they are put, questions when they are asked; the
- * rest is inner product. */
+ * distance. Rows of a cosine collection are scaled to unit length when they are put and queries when they are run; then
+ * the score is the inner product. */
 typedef enum ty_metric { TY_INNER_PRODUCT, TY_COSINE, TY_L2 } ty_metric;
 
 typedef struct ty_ivf ty_ivf;
@@ -53,15 +50,15 @@ typedef struct ty_weights ty_weights;
 struct ty_collection {
   ty_env *env;
   char *dir;
-  pthread_rwlock_t lock; /* shared by questions; exclusive where the fields below change */
+  pthread_rwlock_t lock; /* shared by queries; exclusive where the fields below change */
 
-  /* Schema: fixed after creation. Of a saved collection the base says what the metric is. */
+  /* Schema: fixed after creation. The metric of a saved collection is stored in the base. */
   uint32_t dim;
   ty_dtype dtype;
   ty_metric metric;
   uint32_t columns; /* at least 1 */
   bool lexical;     /* the schema's flag: tokens are retained */
-  ty_buffer schema; /* the schema's JSON as given: raw slices of it are written back into each manifest */
+  ty_buffer schema; /* the schema's JSON as given: slices of it are copied into each manifest */
   double default_target_recall;
 
   /* State as last saved or followed, plus unsaved changes. */
@@ -79,7 +76,7 @@ struct ty_collection {
   struct ty_state *state; /* changes, and tables over the rows: state/state.h */
   pthread_mutex_t submitted_lock;
   pthread_cond_t submitted_none;
-  uint64_t submitted; /* calls handed to ty_submit that have not returned: closing waits for them */
+  uint64_t submitted; /* calls of ty_submit that have not returned: closing waits for them */
   _Atomic uint64_t searches;
 };
 
@@ -93,9 +90,7 @@ static inline ty_place ty_place_of(const ty_collection *c, ty_ref r) {
   TY_ASSERT((r.segment == &c->base || r.segment == &c->delta) && r.at < r.segment->count);
   return (ty_place)(r.segment->is_base ? r.at : c->base.count + r.at);
 }
-/* ty_touched of a rewrite, which made `bytes` resident to read a part of a row. */
+/* ty_touched for a rewrite that read part of a row and so made `bytes` resident. */
 static inline void ty_read_row(const ty_collection *c, ty_ref row, uint64_t bytes, uint64_t most) {
   ty_touched(c->resident, row.segment->is_base ? TY_OF_BASE : TY_OF_DELTA | TY_OF_OPERATIONS, bytes, most);
 }
-
-#endif

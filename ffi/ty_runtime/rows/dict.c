@@ -14,7 +14,7 @@ static bool equal(ty_slice a, ty_slice b) {
   return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.data, b.data, (size_t)a.bytes) == 0);
 }
 
-/* The slot that holds the value, or the empty one where it belongs. */
+/* The slot that holds the value, or the empty one for it. */
 static uint32_t slot_of(const ty_dict *d, const ame_kernel *k, ty_slice value) {
   uint32_t mask = d->table_size - 1;
   TY_ASSERT(d->table_size > d->count && (d->table_size & mask) == 0);
@@ -70,7 +70,7 @@ uint32_t ty_dict_intern(ty_dict *d, const ame_kernel *k, ty_slice value) {
   if (d->table[slot] != 0) return d->table[slot] - 1;
   ty_buffer_append(&d->bytes, value.data, value.bytes);
   if (d->bytes.failed) {
-    d->bytes.failed = false; /* what stands is whole: the append left it as it was */
+    d->bytes.failed = false; /* a failed append leaves the buffer unchanged */
     return TY_NO_CODE;
   }
   uint32_t code = d->count++;

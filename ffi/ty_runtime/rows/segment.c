@@ -2,7 +2,7 @@
 #include "os/assert.h"
 #include "rows/segment.h"
 
-/* Without ends no row has any. */
+/* Without `ends` all parts are empty. */
 static ty_slice cut(const uint8_t *bytes, const uint64_t *ends, uint64_t at) {
   if (ends == NULL) return (ty_slice){NULL, 0};
   uint64_t start = at == 0 ? 0 : ends[at - 1];

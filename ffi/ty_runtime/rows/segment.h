@@ -1,9 +1,7 @@
 /* Rows side by side: the base and the delta are both a segment, so that one scan serves both.
  *
- * Positions (`at`) index a segment; row numbers identify a row for ever and are never reused.
- */
-#ifndef TY_SEGMENT_H
-#define TY_SEGMENT_H
+ * Positions (`at`) index a segment; row numbers identify a row and are never reused. */
+#pragma once
 
 #include <stdbool.h>
 #include "ame_kernel.h"
@@ -12,18 +10,17 @@
 #define TY_HAS_META 1u
 #define TY_HAS_TEXT 2u
 
-/* Where a delta row's payload stands: in the mapping of its file, or in memory while unsaved. */
+/* A delta row's payload, in the mapping of its file, or in memory while unsaved. */
 typedef struct ty_payload {
   const uint8_t *vector; /* ty_vector_bytes(c) bytes in the stored form, 4-byte aligned at least */
   ty_slice id, meta, text, terms;
   uint8_t has_meta, has_text;
 } ty_payload;
 
-/* What is coded in four bits for a row: row - anchor, rotated by the kernel's one rotation or not, and mirrored. See
- * coding.h. */
+/* The row as coded in four bits: row - anchor, rotated by the kernel or not, and mirrored. See coding.h. */
 typedef struct ty_coding {
   const float *anchor; /* dim floats, in the mapping; NULL: zero */
-  const float *mirror; /* the same, a unit vector, or zero; NULL where anchor is */
+  const float *mirror; /* the same, a unit vector or zero; NULL if anchor is */
   bool rotated;
 } ty_coding;
 
@@ -36,14 +33,15 @@ typedef struct ty_segment {
   ty_coding coding;      /* of the base's blocks and of the delta's; kept in the base */
   /* Columns, `count` entries each. */
   const int8_t *codes;       /* AME_CODE_STRIDE(dim) bytes a row, 64-byte aligned; NULL where dtype is int4 */
-  const ame_code_info *info; /* with codes; err is about the decoded row, so of int8 next to nothing */
+  const ame_code_info *info; /* with codes; err is relative to the decoded row, so nearly 0 for int8 */
   const uint64_t *row;       /* ascending in the delta, not in the base */
   const uint64_t *birth;
   const uint32_t **keys; /* one array of codes per filter column; keys[0] is the partition */
   uint8_t *dead;         /* 1: deleted or superseded; always in memory */
   /* Base only: arrays in the mapping. */
-  const uint8_t *vectors; /* f32 and f16: the stored form of each row; NULL where the codes or the blocks are the stored
-                             form, which of f32 the codes are where they say every row of the base bit for bit */
+  /* f32 and f16: the stored form of each row. NULL where that is the codes or the blocks; of f32 it is the codes if
+   * every row of the base is its codes times their scale, bit for bit. */
+  const uint8_t *vectors;
   const uint64_t *id_ends, *meta_ends, *text_ends, *terms_ends; /* cumulative, count entries */
   const uint8_t *ids, *metas, *texts, *terms;
   const uint64_t *squares; /* sums over all rows, dim of them: weights.h; NULL where the metric has none */
@@ -58,7 +56,7 @@ typedef struct ty_ref {
   uint64_t at;
 } ty_ref;
 
-/* A place in either segment as one number: base positions first, delta positions behind them. */
+/* A row of either segment as one number: base positions, then delta positions. */
 typedef uint32_t ty_place;
 
 /* A contiguous run of the base that holds one partition's rows. */
@@ -72,7 +70,5 @@ ty_slice ty_row_id(const ty_segment *s, uint64_t at);
 ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present);
 ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present);
 /* The row's retained tokens for the lexical index: see lexical/terms.h. Empty where the collection is not lexical, and
- * of a base's row whose text is stored; ty_tally_row reads either. */
+ * for a row of the base whose text is stored; ty_tally_row handles both. */
 ty_slice ty_row_terms(const ty_segment *s, uint64_t at);
-
-#endif

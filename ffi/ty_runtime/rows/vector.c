@@ -1,4 +1,4 @@
-/* The stored forms of a vector: how long they are, how they are made, and how they are read. */
+/* The stored forms of a vector: sizes, encoding, decoding. */
 #include "rows/vector.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "rows/block.h"
 
 #define CODER_FLOATS   32768u /* 128 KiB of rows at a time: with their codes they stay in the L2 cache */
-#define GROUPS_AT_ONCE 64u    /* groups of eight codes taken out of a block in one go */
+#define GROUPS_AT_ONCE 64u    /* groups of eight codes read from a block at a time */
 
 uint64_t ty_vector_bytes(const ty_collection *c) {
   switch (c->dtype) {
@@ -51,7 +51,7 @@ const float *ty_vector_decode(const ty_collection *c, const uint8_t *stored, flo
   return scratch;
 }
 
-/* Elements do not depend on each other, so a row is decoded in runs whose codes fit on the stack. */
+/* Decodes a row in runs whose codes fit on the stack. */
 static void decode_block(const ty_collection *c, const uint8_t *blocks, uint64_t at, float *out) {
   uint8_t codes[GROUPS_AT_ONCE * 4];
   ame_i4_info info = {0};
@@ -79,9 +79,9 @@ bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at) {
   const uint8_t *row = s->is_base ? s->vectors + at * ty_vector_bytes(c) : s->payload[at].vector;
   uint32_t apart = 0;
   for (uint32_t i = 0; i < c->dim; i++) {
-    float said = s->info[at].scale * (float)codes[i];
+    float decoded = s->info[at].scale * (float)codes[i];
     uint32_t ours, stored;
-    memcpy(&ours, &said, sizeof ours);
+    memcpy(&ours, &decoded, sizeof ours);
     memcpy(&stored, row + (uint64_t)i * sizeof stored, sizeof stored);
     apart |= ours ^ stored;
   }
@@ -93,7 +93,7 @@ bool ty_vector_good(const ty_collection *c, const uint8_t *stored, const float *
   bool good = true;
   if (c->dtype == TY_INT8) {
     const int8_t *codes = (const int8_t *)(stored + sizeof(float));
-    for (uint32_t i = 0; i < c->dim; i++) good &= codes[i] != INT8_MIN; /* the kernel's sums are exact without it */
+    for (uint32_t i = 0; i < c->dim; i++) good &= codes[i] != INT8_MIN; /* with it the kernel's sums are not exact */
   } else if (c->dtype == TY_INT4) {
     const uint8_t *codes = stored + TY_LEVELS_BYTES;
     for (uint64_t i = c->dim; i < AME_I4_BYTES(c->dim) * 2; i++) /* beyond the last dimension */
@@ -119,9 +119,7 @@ void ty_coder_free(ty_coder *w) {
   if ((void *)w->stored != (void *)w->rows) free(w->stored);
   free(w->rows);
   free(w->codes);
-  w->rows = NULL;
-  w->stored = NULL;
-  w->codes = NULL;
+  *w = (ty_coder){0};
 }
 
 static bool store_f16(ty_coder *w, uint64_t n, uint64_t *bad) {
@@ -134,8 +132,8 @@ static bool store_f16(ty_coder *w, uint64_t n, uint64_t *bad) {
   return !over;
 }
 
-/* Codes are rounded, so that the row of unit length that they stand for is not quite of unit length: another scale
- * makes it so, and a score a cosine. Without it int8 scored up to 1.003. */
+/* The scale with which the rounded codes of a row of unit length have unit length again, so that scores are cosines.
+ * Without it int8 scored up to 1.003. */
 static float unit_scale(const int8_t *codes, uint32_t dim, float scale) {
   int64_t squares = 0;
   for (uint32_t i = 0; i < dim; i++) squares += (int64_t)codes[i] * codes[i];
@@ -152,7 +150,7 @@ static void unit_levels(const ty_coder *w, const uint8_t *codes, ame_i4_info *in
   info->offset = (float)((double)info->offset / sqrt(squares));
 }
 
-/* The largest code times the scale may round to infinity where an element is the largest float: the scale gives way. */
+/* The largest code times the scale may round to infinity if an element is the largest float: the scale is reduced. */
 static void store_i8(ty_coder *w, uint64_t n) {
   uint32_t dim = w->c->dim;
   uint64_t bytes = ty_vector_bytes(w->c), stride = AME_CODE_STRIDE(dim);
@@ -166,7 +164,7 @@ static void store_i8(ty_coder *w, uint64_t n) {
   }
 }
 
-/* The kernel has no levels for rows beyond 2^100, and says so by an infinite error. Those below 2^-100 become the zero
+/* The kernel has no levels for rows beyond 2^100 and returns an infinite error. Those below 2^-100 become the zero
  * row. */
 static bool store_i4(ty_coder *w, uint64_t n, uint64_t *bad) {
   uint32_t dim = w->c->dim;

@@ -1,6 +1,5 @@
-/* The stored forms of a vector: written from floats, and read. */
-#ifndef TY_VECTOR_H
-#define TY_VECTOR_H
+/* The stored forms of a vector: encoding from floats, and decoding. */
+#pragma once
 
 #include "rows/collection.h"
 
@@ -11,12 +10,12 @@ const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t
 /* Bytes of a vector in the stored form. */
 uint64_t ty_vector_bytes(const ty_collection *c);
 
-/* Memory to bring some rows at a time, as many as the CPU's cache holds well, into their stored form. */
+/* Memory to encode some rows at a time, as many as fit the CPU's cache. */
 #define TY_CODER_ROWS 64u
 typedef struct ty_coder {
   const ty_collection *c;
-  uint64_t room;   /* rows at a time, at most TY_CODER_ROWS */
-  float *rows;     /* room x dim: the caller's rows go in, decoded ones come out */
+  uint64_t room;   /* most rows at a time, at most TY_CODER_ROWS */
+  float *rows;     /* room x dim: input rows, then the decoded ones */
   uint8_t *stored; /* room x ty_vector_bytes; for f32 the same memory as `rows` */
   int8_t *codes;   /* scratch */
   ame_code_info i8_info[TY_CODER_ROWS];
@@ -24,19 +23,18 @@ typedef struct ty_coder {
 } ty_coder;
 ty_status ty_coder_open(ty_coder *w, const ty_collection *c, ty_error *err);
 void ty_coder_free(ty_coder *w);
-/* The first n of w->rows, which are finite: scaled to unit length where the metric is cosine, stored, and decoded
- * again. False where an element is too large for the dtype: *bad is its index among the n x dim. */
+/* Encodes the first n of w->rows, which are finite, scaled to unit length where the metric is cosine, into w->stored
+ * and decodes them again. False where an element is too large for the dtype: *bad is its index among the n x dim. */
 bool ty_coder_store(ty_coder *w, uint64_t n, uint64_t *bad);
-/* What such an element is to the dtype, for people: "f16 cannot hold (...)". */
+/* Part of a message about such an element: "f16 cannot hold (...)". */
 const char *ty_dtype_limit(ty_dtype dtype);
 
 /* A stored form decoded: in place where f32 is stored (4-byte aligned then), else into `scratch` (dim floats). */
 const float *ty_vector_decode(const ty_collection *c, const uint8_t *stored, float *scratch);
-/* Of f32: whether the row's 8-bit codes times its scale are the row, bit for bit (-0 is not 0). So are rows that are
- * such multiples by nature, as the text embedder's, and of others practically none. */
+/* For f32: whether the row's 8-bit codes times its scale are the row, bit for bit (-0 is not 0). True for rows of the
+ * text embedder, which are such multiples, and hardly ever for others. */
 bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at);
-/* What 8-bit codes say: scale * code each. */
+/* Decodes 8-bit codes: scale * code each. */
 void ty_codes_decode(const int8_t *codes, float scale, uint32_t dim, float *out);
-/* Whether a stored form from a file is one that we would write, and `decoded`, what it stands for, finite. */
+/* Whether a stored form from a file is one that ty_coder_store writes, and `decoded`, its floats, finite. */
 bool ty_vector_good(const ty_collection *c, const uint8_t *stored, const float *decoded);
-#endif

@@ -1,6 +1,5 @@
-/* The statistics behind weighted questions: kept in step like the lexical index's (lexical/sync.c). Changes only leave
- * a note; the next weighted question compares its own account of each row, counted or not, with what the segments say
- * now. */
+/* The statistics of weighted queries, updated like those of the lexical index (lexical/sync.c): changes only set flags;
+ * the next weighted query compares which rows are counted with which are live. */
 #include "rows/weights.h"
 
 #include <math.h>
@@ -10,31 +9,31 @@
 #include "os/fail.h"
 #include "rows/vector.h"
 
-/* Rows that the mean over all dimensions counts for in each of them, and how often that mean is added to a dimension's.
- * Mean nDCG@10 rises with these from .646 to .659 on eight sets and from .558 to .583 on 21 others (in 1,024
- * dimensions); both may be half or twice as large for nearly as much. */
+/* Smoothing: the mean over all dimensions has the weight of so many rows in each, and is added so many times to each
+ * dimension's. Mean nDCG@10 rises with these from .646 to .659 on eight sets and from .558 to .583 on 21 others (in
+ * 1,024 dimensions); half or twice these values are nearly as good. */
 #define PRIOR_ROWS  20.0
 #define FLOOR_MEANS 2.0
 
-/* Rows whose account is compared in one go. */
+/* Rows compared at a time. */
 #define STEP 4096u
 
-/* What is counted of one segment. */
+/* The counted rows of one segment. */
 typedef struct part {
   uint64_t *sums; /* dim */
   uint8_t *dead;  /* 1: not in the sums; `rows` of them */
   uint64_t rows, capacity;
   uint64_t counted; /* rows in the sums */
-  bool restart;     /* what is above cannot be trusted */
+  bool restart;     /* the counts are invalid */
 } part;
 
 struct ty_weights {
   pthread_mutex_t lock;
-  bool stale; /* something was noted since the last question */
+  bool stale; /* ty_weights_note was called since the last sync */
   part base, delta;
   float *row;     /* scratch, dim floats */
-  double *factor; /* dim; by it a question's dimension is multiplied */
-  bool even;      /* no live row holds anything: there is nothing to weigh by */
+  double *factor; /* dim; multiplies the query's elements */
+  bool even;      /* all live rows are zero: no weighting */
 };
 
 ty_weights *ty_weights_new(void) {
@@ -70,9 +69,9 @@ void ty_weights_note(ty_weights *w, ty_weights_change change) {
 /* ---- Counting ---- */
 
 /* floor(min(x^2, 1) * 2^31). The square of a float is exact in double, and above 2^21 a double is a multiple of 2^-31:
- * the sum rounds the square to one, which its bits count, and where that was upwards it is one too many. Converting to
- * an integer gives the same at 1.2 times the cost, or at four times where it is to 64 bits. NaN, which only a
- * forged file holds, counts as the largest. */
+ * the sum rounds the square to one, which its bits count, and if that was upwards the result is one too large.
+ * Converting to an integer gives the same at 1.2 times the cost, or at four times where it is to 64 bits. NaN, possible
+ * only in a forged file, counts as the largest. */
 static inline uint64_t share_of(float x) {
   const double lift = 0x1p21;
   double square = (double)x * (double)x;
@@ -92,21 +91,19 @@ void ty_weights_count(uint64_t *sums, const float *row, uint32_t dim, bool off) 
   }
 }
 
-/* ---- Keeping in step ---- */
+/* ---- Updating ---- */
 
-static ty_status no_memory(ty_error *err) {
-  return ty_fail(err, TY_NO_MEMORY, "not enough memory to weigh a question");
-}
+static ty_status no_memory(ty_error *err) { return ty_fail(err, TY_NO_MEMORY, "not enough memory to weigh a query"); }
 
 static void count_row(const ty_collection *c, part *p, const ty_segment *s, uint64_t at, bool off) {
   ty_weights_count(p->sums, ty_row_vector(c, s, at, c->weights->row), c->dim, off);
   TY_ASSERT(!off || p->counted > 0);
   p->counted += off ? (uint64_t)-1 : 1;
-  /* Not of unsaved operations, which are the change's own. */
+  /* Not unsaved operations: only the change may evict these. */
   ty_touched(c->resident, s->is_base ? TY_OF_BASE : TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
 }
 
-/* Memory for what a segment holds. The base's file has the sums of all its rows. */
+/* Allocates for a segment; after a restart begins with the sums of all rows in the base's file, if any. */
 static ty_status prepare(const ty_collection *c, part *p, const ty_segment *s, ty_error *err) {
   if (p->sums == NULL) p->sums = calloc(c->dim, sizeof *p->sums);
   if (p->dead == NULL || s->count > p->capacity) {
@@ -144,8 +141,8 @@ static void follow(const ty_collection *c, part *p, const ty_segment *s) {
   }
 }
 
-/* The factors from the sums. Both means are of the same figure, so that of the smoothed dimensions is `mean` as well.
- */
+/* Computes the factors from the sums. Smoothing keeps the mean, so that of the smoothed dimensions is `mean` as
+ * well. */
 static void weigh(const ty_collection *c, ty_weights *w) {
   double rows = (double)(c->base.live + c->delta.live), mean = 0;
   for (uint32_t i = 0; i < c->dim; i++) mean += (double)(w->base.sums[i] + w->delta.sums[i]) / TY_WEIGHTS_ONE;
@@ -158,8 +155,8 @@ static void weigh(const ty_collection *c, ty_weights *w) {
   }
 }
 
-/* By the number of rows that are counted and should be: as many that came as died would hide each other, but rows come
- * to the delta and die in the base mostly. */
+/* The difference between rows counted and live rows: births and deaths would cancel, but rows are mostly born in the
+ * delta and die in the base. */
 static uint64_t pending(const part *p, const ty_segment *s) {
   uint64_t counted = !p->restart ? p->counted : s->squares != NULL ? s->count : 0;
   return counted < s->live ? s->live - counted : counted - s->live;
@@ -177,8 +174,7 @@ ty_status ty_weights_sync(const ty_collection *c, ty_error *err) {
   ty_weights *w = c->weights;
   ty_status status = TY_OK;
   if (c->metric != TY_INNER_PRODUCT)
-    return ty_fail(err, TY_INVALID,
-                   "a weighted question needs a collection of the inner product; ask this one without `weighted`");
+    return ty_fail(err, TY_INVALID, "a weighted query needs a collection of the inner product: leave `weighted` out");
   pthread_mutex_lock(&w->lock);
   if (!w->stale && c->delta.count == w->delta.rows) goto done;
   if (w->row == NULL) w->row = malloc(c->dim * sizeof *w->row);
@@ -208,8 +204,8 @@ bool ty_weights_agree(const ty_collection *c, const ty_segment *s, const uint64_
   return good;
 }
 
-/* Sums are at most 2^62 and factors at most 2^80, a question's elements below 2^128: no square overflows a double, and
- * none that is not 0 vanishes. */
+/* Sums are at most 2^62 and factors at most 2^80, a query's elements below 2^128: no square overflows a double or
+ * underflows to 0. */
 void ty_weights_apply(const ty_collection *c, float *query) {
   const ty_weights *w = c->weights;
   double squares = 0;
