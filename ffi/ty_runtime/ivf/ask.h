@@ -1,6 +1,5 @@
-/* Rows as they are compared with centroids: ask.c. */
-#ifndef TY_IVF_ASK_H
-#define TY_IVF_ASK_H
+/* Rows in the form in which they are compared with centroids: ask.c. */
+#pragma once
 
 #include "ivf/builder.h"
 
@@ -13,14 +12,12 @@ typedef struct ty_ivf_asked {
   double scale; /* of the codes */
 } ty_ivf_asked;
 
-/* Makes rows ready to be asked. Their codes are those of the segments, made here where they have none. */
+/* Memory for such rows: decoded rows, and codes where the segments have none. */
 typedef struct ty_ivf_asker {
-  float *rows;   /* room for TY_IVF_NEAR_ROWS decoded rows */
+  float *rows;   /* TY_IVF_NEAR_ROWS decoded rows */
   int8_t *codes; /* and their codes; NULL where segments have them */
 } ty_ivf_asker;
-bool ty_ivf_asker_open(const ty_ivf_builder *b, ty_ivf_asker *a); /* false: out of memory; to be closed all the same */
+bool ty_ivf_asker_open(const ty_ivf_builder *b, ty_ivf_asker *a); /* false: out of memory; must be closed as well */
 void ty_ivf_asker_close(ty_ivf_asker *a);
-/* The row at a position of b->r->rows, number i of those asked together. */
+/* The row at a position of b->r->rows, as number i of the rows compared together. */
 ty_ivf_asked ty_ivf_ask(const ty_ivf_builder *b, const ty_ivf_asker *a, uint32_t i, uint64_t at);
-
-#endif

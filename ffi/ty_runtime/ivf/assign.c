@@ -1,4 +1,5 @@
-/* Every row to its list: the nearest centroid, the order of lists, and how far a list's rows lie from its centroid. */
+/* Assigns rows to the list of the nearest centroid, orders them by list, and measures the distances of a list's rows
+ * from its centroid. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static ty_status assign_task(void *context, uint64_t task, uint32_t worker, ty_e
   return TY_OK;
 }
 
-/* Puts the rows in the order of lists, within a list as they were (by birth). */
+/* Sorts the rows by list, stably (by birth within a list). */
 static void reorder(const assigning *a, const ty_ivf_held *held, ty_ref *sorted, uint64_t *list_starts,
                     uint64_t *held_positions) {
   const ty_span *span = a->span;
@@ -58,7 +59,7 @@ static void reorder(const assigning *a, const ty_ivf_held *held, ty_ref *sorted,
   for (uint64_t i = 0; i < span->count; i++) list_starts[a->assign[i] + 1]++;
   list_starts[0] = span->first;
   for (uint32_t l = 0; l < nlist; l++) list_starts[l + 1] += list_starts[l];
-  /* list_starts[l] runs ahead while rows are placed and ends at the start of l + 1: shift it back afterwards. */
+  /* list_starts[l] advances while rows are placed and ends at the start of l + 1: shifted back afterwards. */
   ty_ref *rows = a->b->r->rows + span->first;
   uint64_t next_held = 0;
   for (uint64_t i = 0; i < span->count; i++) {
@@ -74,8 +75,8 @@ static void reorder(const assigning *a, const ty_ivf_held *held, ty_ref *sorted,
   list_starts[0] = span->first;
 }
 
-/* Radii. sq_l2 is good to dim * 2^-22, plus what is lost among the denormals; with both added `most` is a bound. A
- * square that overflowed makes an infinite radius, of which every bound is infinite: such a list is always read. */
+/* Radii. sq_l2 has a relative error of dim * 2^-22, plus that of denormals; with both added `most` is a bound. A square
+ * that overflowed gives an infinite radius and infinite bounds: such a list is always read. */
 static void measure(const assigning *a, const uint64_t *list_starts, double *sums, float *rms, float *most) {
   double relative = 1 + (double)a->b->dim * 0x1p-22 + 0x1p-20, lost = (double)a->b->dim * 0x1p-148;
   for (uint32_t l = 0; l < a->part->nlist; l++) most[l] = 0, sums[l] = 0;

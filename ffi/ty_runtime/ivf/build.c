@@ -1,4 +1,4 @@
-/* Building an index, or keeping one over a rewrite: partition by partition. */
+/* Builds an index, or keeps one in a rewrite, by partition. */
 #include "ivf/builder.h"
 
 #include <float.h>
@@ -19,7 +19,7 @@ static double mean_square(const ty_ivf_part *part) {
   return sum / (double)part_rows(part);
 }
 
-/* Of two mean squares; 1 where there is nothing to compare: all rows on their centroids, or squares that overflow. */
+/* Ratio of two mean squares; 1 where it is undefined: all rows on their centroids, or overflow. */
 static double growth(double now, double then) {
   double ratio = now / then;
   return ratio >= 0 && ratio <= DBL_MAX ? ratio : 1;
@@ -36,10 +36,10 @@ static const ty_ivf_part *old_part(const ty_collection *c, uint32_t key) {
   return NULL;
 }
 
-/* A reach that was measured on other rows promises nothing for these: with clusters that the centroids do not know it
- * found 0.78 where 0.95 was asked. Measuring it again takes 0.3 s of CPU for 100,000 x 384 rows and twice that for
- * images, so a compaction does it where there is a reason: rows lie farther or nearer than they did by this factor, or
- * are more or fewer. What calibration asks about are then rows at random. */
+/* A reach measured on other rows does not guarantee the recall: with clusters new to the centroids it found 0.78 at a
+ * target of 0.95. Measuring it again takes 0.3 s of CPU for 100,000 x 384 rows and twice that for images, so a
+ * compaction does it only if the mean squared distance or the number of rows changed by one of these factors.
+ * Calibration then queries random rows. */
 #define SQUARE_CHANGE 1.1
 #define ROWS_CHANGE   1.5
 #define HELD_MAX      1000u
@@ -54,7 +54,7 @@ static ty_status hold_again(ty_ivf *ivf, ty_ivf_part *part, ty_error *err) {
   uint64_t rows = part_rows(part), count = rows < HELD_MAX ? rows : HELD_MAX, seed = 0xd21f7ull ^ rows;
   uint64_t *held = ty_ivf_memory(ivf, count * sizeof *held);
   if (held == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to calibrate the IVF index");
-  for (uint64_t i = 0; i < count; i++) { /* one from each of equal runs */
+  for (uint64_t i = 0; i < count; i++) { /* one from each of equal ranges */
     uint64_t from = rows * i / count, to = rows * (i + 1) / count;
     held[i] = part->list_starts[0] + from + ty_random(&seed) % (to - from);
   }
@@ -113,7 +113,7 @@ ty_status ty_ivf_train(ty_rebase *r, ty_error *err) {
   bool keep = !r->retrain_ivf;
   ivf->min_rows = keep && c->ivf != NULL ? c->ivf->min_rows : r->ivf_min_rows;
   ivf->target_recall = keep && c->ivf != NULL ? c->ivf->target_recall : r->ivf_target_recall;
-  for (uint32_t pass = 0; pass < 2 && status == TY_OK; pass++) { /* the first only adds up the work */
+  for (uint32_t pass = 0; pass < 2 && status == TY_OK; pass++) { /* the first pass only adds up the work */
     for (uint32_t i = 0; i < r->span_count && status == TY_OK; i++) {
       uint64_t rows = r->spans[i].count;
       const ty_ivf_part *old = keep ? old_part(c, r->spans[i].key) : NULL;

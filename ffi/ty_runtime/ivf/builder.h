@@ -1,13 +1,12 @@
 /* An index that is being built. */
-#ifndef TY_IVF_BUILDER_H
-#define TY_IVF_BUILDER_H
+#pragma once
 
 #include "ivf/ivf.h"
 #include "work/crew.h"
 
-/* A ty_ivf with room for `parts` parts; every ty_ivf is made by this, because ty_ivf_free also frees its memory. */
+/* A ty_ivf for up to `parts` parts; every ty_ivf is made by this, because ty_ivf_free also frees its memory. */
 ty_ivf *ty_ivf_new(uint32_t parts);
-/* Memory that lives as long as the index, 64-byte aligned; NULL when there is none left. */
+/* Memory that is freed with the index, 64-byte aligned; NULL: out of memory. */
 void *ty_ivf_memory(ty_ivf *ivf, uint64_t bytes);
 
 /* A small generator with a fixed seed (splitmix64, Steele et al. 2014): builds are repeatable. */
@@ -25,26 +24,25 @@ typedef struct ty_ivf_builder {
   ty_crew crew;
 } ty_ivf_builder;
 
-/* Rows of the partition by their index in it, ascending, that k-means must not see and calibration asks about. */
+/* Rows held out of k-means, which calibration queries, by their index in the partition, ascending. */
 typedef struct ty_ivf_held {
   uint64_t *rows;
   uint64_t count;
 } ty_ivf_held;
 
 uint32_t ty_ivf_lists_for(uint64_t rows);
-/* What training and assigning a partition counts as work, in rows. */
+/* The work of training a partition, in rows. */
 uint64_t ty_ivf_train_work(uint64_t rows, uint64_t dim);
 /* Rows that one task assigns: 2^29 multiplications where each is compared with all centroids. */
 uint64_t ty_ivf_task_rows(uint64_t nlist, uint64_t dim);
-/* Base vectors are mapped unread, so that a forged one, with a checksum that fits, is found here first: TY_CORRUPT. */
+/* TY_CORRUPT, for a vector that is not finite: base vectors are not checked when they are mapped, so a forged one with
+ * a valid checksum is found here first. */
 ty_status ty_ivf_not_finite(ty_error *err);
 /* k-means over a sample of the span. Fills centroids and half_norms; held->rows is the caller's to free(), also on
  * failure. */
 ty_status ty_ivf_train_part(ty_ivf_builder *b, const ty_span *span, uint32_t nlist, float *centroids, float *half_norms,
                             ty_ivf_held *held, ty_error *err);
-/* Assigns every row of the span and puts r->rows in the order of lists; fills the part's radii, codes and list starts,
- * and turns held rows into positions. */
+/* Assigns every row of the span and sorts r->rows by list; sets the part's radii, codes and list starts, and its held
+ * rows as positions. */
 ty_status ty_ivf_assign_part(ty_ivf_builder *b, ty_ivf *ivf, const ty_span *span, const ty_ivf_held *held,
                              ty_ivf_part *part, ty_error *err);
-
-#endif

@@ -1,17 +1,15 @@
-/* How far into the spread of its lists a question must reach (probe.c), measured instead of guessed.
+/* Measures how far into the spread of its lists a query must reach (probe.c).
  *
- * Rows that k-means did not see are asked as questions, and the exact answer of each is found once. A true neighbour x
- * in list l is found if the list is read, and it is if middle + reach * spread is at least the k-th best value; so the
- * reach that x needs is (value_k - middle) / spread, and recall as a function of reach is a cumulative histogram of
- * such needs: no search is repeated.
+ * Rows held out of k-means are used as queries, and the exact result of each is computed once. A true neighbour x in
+ * list l is found if the list is read, which it is if middle + reach * spread is at least the k-th best value; so x
+ * needs a reach of (value_k - middle) / spread, and recall as a function of reach is a cumulative histogram of such
+ * needs: no search is repeated.
  *
- * A second need is that of a row on its own, (value_x - middle) / spread. It counts where the value that ends the
- * reading comes from elsewhere, from the delta or from other partitions. There the nearest few of a partition's rows
- * matter and not its ten, and the nearest need most: the target is required of the neighbours of each rank. A mean over
- * the ten reached it by the far ones: 30,000 x 96 rows of 300 clusters in 20 partitions found 0.89 where 0.95 was
- * asked, 29,451 texts 0.91. So where there are several partitions rows are also asked of all of them together, as a
- * question without a filter is.
- */
+ * A second need is that of a row alone, (value_x - middle) / spread. It applies where the value that ends the search
+ * comes from elsewhere, the delta or other partitions. Then a partition's nearest few rows matter instead of its ten,
+ * and the nearest need most: so the neighbours of each rank must reach the target. A mean over the ten was reached by
+ * the far ones: 30,000 x 96 rows of 300 clusters in 20 partitions found 0.89 at a target of 0.95, 29,451 texts 0.91. So
+ * with several partitions rows are also used as queries to all of them, as without a filter. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,97 +17,97 @@
 #include "ivf/calibrate.h"
 #include "os/fail.h"
 
-/* Questions of the third kind are asked where those of rows as they are read more than this share of a partition. */
+/* Queries of kind REST are run where those of kind RAW read more than this share of a partition. */
 #define WIDE 0.10
 /* One-sided: the mean recall less this many standard errors must reach the target. */
 #define CONFIDENCE 2.33
-/* A partition of which questions would read more than this share by lists is read in full, in one run. */
+/* A partition of which queries would read more than this share by lists is read in full, in one run. */
 #define ROWS_WORTH_IT 0.67
-/* Before all questions are asked, so many are: where their exact answers score more than this share of the rows in f32,
- * no bound tells rows apart, a thousand of them would take minutes (40,000 rows nearly alike: 26 s), and lists would
+/* Calibration ends after so many queries if their exact results score more than this share of the rows in f32: then
+ * bounds do not separate rows, a thousand queries would take minutes (40,000 rows nearly alike: 26 s), and lists would
  * not help. */
 #define TRIED       64u
 #define SCORED_MOST 0.25
 
-/* Of questions that may not be needed one in so many is asked first. */
+/* Of queries that may not be needed one in so many is run first. */
 #define ASKED_FIRST 4u
 
-/* Rows asked of the whole base: as many as of a large partition, so that this takes about as long as its partitions
- * did. */
+/* Rows used as queries to the whole base: as many as of a large partition, so that this takes about as long as the
+ * partitions did. */
 #define BASE_ASKED 1000u
 
 typedef struct need {
   double reach;
-  uint32_t question;
+  uint32_t query;
 } need;
 
 static ty_status no_memory(ty_error *err) {
   return ty_fail(err, TY_NO_MEMORY, "not enough memory to calibrate the IVF index");
 }
 
-/* Cut ones cost as much to ask, and are only there to raise the reach where rows alone would say too little: half as
- * many do. */
+/* Cut rows cost as much as whole ones and only raise the reach where whole rows need too little: half as many are
+ * enough. */
 static uint64_t cut_count(uint64_t held) { return (held + 1) / 2; }
 
 static int by_reach(const void *a, const void *b) {
   const need *x = a, *y = b;
   if (x->reach != y->reach) return x->reach < y->reach ? -1 : 1;
-  return (x->question > y->question) - (x->question < y->question);
+  return (x->query > y->query) - (x->query < y->query);
 }
 
-/* The smallest reach at which the mean recall is at least the target, with the margin: of all neighbours by what they
- * need together, or of the neighbours of one rank by what each needs alone. */
+/* The smallest reach at which the mean recall is at least the target, with the margin: of all neighbours by `needs`, or
+ * of those of one rank by `alone`. */
 #define ALL_RANKS NEIGHBOURS
 static double smallest_reach(const calibration *m, int kind, uint64_t asked, uint32_t rank, double target) {
   const answer *answers = m->answers + m->first[kind];
   need *needs = m->needs;
-  double sum = 0, squares = 0, questions = 0;
+  double sum = 0, squares = 0, queries = 0;
   uint64_t n = 0;
   for (uint64_t i = 0; i < asked; i++) {
     const answer *a = &answers[i];
     m->found[i] = 0;
     if (rank == ALL_RANKS) {
-      questions += a->count != 0;
+      queries += a->count != 0;
       for (uint32_t j = 0; j < a->count; j++) needs[n++] = (need){a->needs[j], (uint32_t)i};
     } else if (rank < a->count) {
-      questions++;
+      queries++;
       needs[n++] = (need){a->alone[rank], (uint32_t)i};
     }
   }
   if (n == 0) return 0;
   qsort(needs, (size_t)n, sizeof *needs, by_reach);
   for (uint64_t i = 0; i < n && isfinite(needs[i].reach); i++) {
-    double count = rank == ALL_RANKS ? answers[needs[i].question].count : 1;
-    double before = m->found[needs[i].question]++;
+    double count = rank == ALL_RANKS ? answers[needs[i].query].count : 1;
+    double before = m->found[needs[i].query]++;
     sum += 1 / count;
     squares += (2 * before + 1) / (count * count);
     if (i + 1 < n && needs[i + 1].reach == needs[i].reach) continue;
-    double mean = sum / questions, variance = squares / questions - mean * mean;
-    double error = variance > 0 ? sqrt(variance / questions) : 0;
+    double mean = sum / queries, variance = squares / queries - mean * mean;
+    double error = variance > 0 ? sqrt(variance / queries) : 0;
     if (mean - CONFIDENCE * error >= target - 1e-9) return needs[i].reach;
   }
   return INFINITY;
 }
 
-/* What one question of a row as it is reads, on average, by the reach found. */
+/* Mean numbers of lists and rows that a RAW query reads with the reach found. */
 static ty_status count_reading(calibration *m, double *lists, double *rows, ty_error *err) {
-  double questions = (double)m->asked[RAW];
+  double queries = (double)m->asked[RAW];
   *lists = *rows = 0;
   ty_status status = ty_crew_run(&m->crew, m->asked[RAW], calibrate_count, m, err);
   for (uint64_t i = 0; i < m->asked[RAW] && status == TY_OK; i++) {
-    *lists += m->answers[i].lists / questions;
-    *rows += m->answers[i].rows / questions;
+    *lists += m->answers[i].lists / queries;
+    *rows += m->answers[i].rows / queries;
   }
   return status;
 }
 
-static ty_status ask(calibration *m, uint64_t from, uint64_t count, ty_error *err) {
+static ty_status run_queries(calibration *m, uint64_t from, uint64_t count, ty_error *err) {
   m->asking_from = from;
   m->asking = count;
   return ty_crew_run(&m->crew, (count + ASKED_TOGETHER - 1) / ASKED_TOGETHER, calibrate_ask, m, err);
 }
 
-/* Raises what the first `asked` questions of a kind need together, and the neighbours of each rank alone. */
+/* Raises the two reaches to what the first `asked` queries of a kind need. */
 static void raise_reach(const calibration *m, int kind, uint64_t asked, double *together, double *alone) {
   for (uint32_t rank = 0; rank <= ALL_RANKS; rank++) {
     double reach = smallest_reach(m, kind, asked, rank, m->r->ivf->target_recall);
@@ -118,13 +116,12 @@ static void raise_reach(const calibration *m, int kind, uint64_t asked, double *
   }
 }
 
-/* Asks the rows in m->held as questions of this kind, of which `done` are answered already. The kinds after the first
- * are only there to raise what it found: they are asked until so many of them do not raise it, with the margin of so
- * few, that all hardly would. */
-static ty_status ask_kind(calibration *m, int kind, uint64_t done, double *together, double *alone, ty_error *err) {
+/* Runs the rows in m->held as queries of this kind, of which `done` have results already. Kinds after the first can
+ * only raise its reach: they end as soon as a sample, with the wider margin of its size, does not raise it. */
+static ty_status run_kind(calibration *m, int kind, uint64_t done, double *together, double *alone, ty_error *err) {
   uint64_t all = m->asked[kind], some = kind == RAW ? all : (all + ASKED_FIRST - 1) / ASKED_FIRST;
   for (;; some = some < all / 2 ? 2 * some : all) {
-    ty_status status = done < some ? ask(m, m->first[kind] + done, some - done, err) : TY_OK;
+    ty_status status = done < some ? run_queries(m, m->first[kind] + done, some - done, err) : TY_OK;
     if (status != TY_OK) return status;
     double raised = *together, raised_alone = *alone;
     raise_reach(m, kind, some, &raised, &raised_alone);
@@ -143,20 +140,20 @@ static void hold(calibration *m, ty_ivf_part *part, const uint64_t *rows, uint64
   uint64_t at = 0;
   m->part = part;
   m->held = rows;
-  for (int kind = 0; kind < QUESTION_KINDS; kind++) {
+  for (int kind = 0; kind < QUERY_KINDS; kind++) {
     m->first[kind] = at;
     m->asked[kind] = kind == RAW ? count : cut_count(count);
     at += m->asked[kind];
   }
 }
 
-/* Asks a few rows as they are, and tells whether an exact question has to score a good part of the rows. */
+/* Runs a few RAW queries; hopeless: exact ones score a large part of the rows. */
 static ty_status try_some(calibration *m, uint64_t *tried, bool *hopeless, ty_error *err) {
   double scored = 0;
   *hopeless = false;
   *tried = 0;
   if (m->asked[RAW] < 2 * TRIED) return TY_OK;
-  ty_status status = ask(m, 0, TRIED, err);
+  ty_status status = run_queries(m, 0, TRIED, err);
   *tried = TRIED;
   for (uint32_t i = 0; i < TRIED && status == TY_OK; i++) scored += (double)m->answers[i].scored / TRIED;
   *hopeless = scored > SCORED_MOST * (double)m->filter.count;
@@ -174,15 +171,15 @@ static ty_status calibrate_part(calibration *m, ty_ivf_part *part, ty_error *err
   part->nprobe = part->nlist;
   part->reach = part->reach_alone = INFINITY;
   if (status != TY_OK || hopeless) return status;
-  status = ask_kind(m, RAW, tried, &together, &alone, err);
-  if (status == TY_OK) status = ask_kind(m, CUT, 0, &together, &alone, err);
+  status = run_kind(m, RAW, tried, &together, &alone, err);
+  if (status == TY_OK) status = run_kind(m, CUT, 0, &together, &alone, err);
   part->reach = together;
   part->reach_alone = alone;
   if (status == TY_OK && isfinite(part->reach)) status = count_reading(m, &lists, &rows, err);
   bool wide = rows > WIDE * (double)span->count && m->r->c->metric != TY_L2;
   if (status == TY_OK && wide) {
     m->wide = true;
-    status = ask_kind(m, REST, 0, &together, &alone, err);
+    status = run_kind(m, REST, 0, &together, &alone, err);
     part->reach = together;
     part->reach_alone = alone;
     if (status == TY_OK && isfinite(part->reach)) status = count_reading(m, &lists, &rows, err);
@@ -199,8 +196,7 @@ static ty_status calibrate_part(calibration *m, ty_ivf_part *part, ty_error *err
   return TY_OK;
 }
 
-/* The rows that are asked of the whole base: one from each of equal runs of it, but held ones where the part has any.
- */
+/* Chooses the queries to the whole base: one row from each of equal ranges, but a held one where the part has any. */
 static void choose_rows(const calibration *m, uint64_t *rows) {
   uint64_t seed = 0xa110f17ull;
   for (uint64_t i = 0; i < m->base_asked; i++) {
@@ -211,11 +207,10 @@ static void choose_rows(const calibration *m, uint64_t *rows) {
   }
 }
 
-/* Questions that several partitions answer. The neighbours that a partition holds of them are nearer than those that it
- * holds of questions to it alone, its first or second mostly, and such a row lies farther from its centroid in the
- * direction of the question than its tenth does. Where most rows would be read anyway the partitions are read in full,
- * which is no slower: 57 % of 30,000 rows by lists took 0.23 ms, all of them 0.26, and 84 % of 29,451 texts as long as
- * all. */
+/* Queries to several partitions. Their neighbours in a partition are nearer than those of queries to it alone, mostly
+ * its first or second, and such a row lies farther from its centroid in the direction of the query than the tenth does.
+ * Where most rows would be read the partitions are read in full, which is no slower: 57 % of 30,000 rows by lists took
+ * 0.23 ms, all of them 0.26, and 84 % of 29,451 texts as long as all. */
 static ty_status calibrate_base(calibration *m, ty_error *err) {
   double reach = 0, together = 0, lists = 0, rows = 0, indexed = 0;
   uint64_t *held = malloc((size_t)(m->base_asked + 1) * sizeof *held);
@@ -224,8 +219,8 @@ static ty_status calibrate_base(calibration *m, ty_error *err) {
   hold(m, NULL, held, m->base_asked);
   ty_filter_span(&m->filter, 0, m->base->count);
   ty_status status = TY_OK;
-  for (int kind = RAW; kind < (m->wide ? QUESTION_KINDS : REST) && status == TY_OK; kind++)
-    status = ask_kind(m, kind, 0, &together, &reach, err);
+  for (int kind = RAW; kind < (m->wide ? QUERY_KINDS : REST) && status == TY_OK; kind++)
+    status = run_kind(m, kind, 0, &together, &reach, err);
   if (!m->wide) ty_crew_step(&m->crew, m->asked[REST]);
   for (uint32_t i = 0; i < m->r->ivf->count; i++) {
     ty_ivf_part *part = &m->r->ivf->parts[i];
@@ -254,7 +249,7 @@ ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err) 
     if (part->held_count > longest) longest = part->held_count;
     m.crew.total += part->held_count + 2 * cut_count(part->held_count);
   }
-  if (longest == 0) return TY_OK; /* kept, with its reach */
+  if (longest == 0) return TY_OK; /* the old index with its reach is kept */
   if (r->ivf->count > 1 || base->count - indexed > indexed / TY_IVF_OTHERS_SHARE)
     m.base_asked = base->count < BASE_ASKED ? base->count : BASE_ASKED;
   m.crew.total += m.base_asked + 2 * cut_count(m.base_asked);

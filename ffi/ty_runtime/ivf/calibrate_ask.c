@@ -1,5 +1,5 @@
-/* The questions of a calibration: rows that k-means did not see, asked in several ways, and what their true neighbours
- * need to be found. */
+/* The queries of a calibration: rows held out of k-means, in several forms, and the reach that their true neighbours
+ * need. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,22 +8,21 @@
 #include "os/fail.h"
 #include "rows/vector.h"
 
-/* A row is asked as it is, and cut: only a quarter of its coordinates are kept (but 32 at least), as a short question
- * shares only some features with a long text. The reach is the larger of what the two kinds need. On images, clustered
- * rows and texts of 1,024 dimensions it is the rows as they are that need more, and cut ones cost nothing but their
- * calibration. On texts of 256 dimensions they do not: 693 real questions at target 0.95 find 0.89 with the reach of
- * whole rows, 0.98 with that of cut ones. A sixteenth of the coordinates needs no more than a quarter. Weighted
- * questions (rows/weights.h) need no kind of their own: runs of words to 45,000 to 90,000 passages of manuals,
- * documents and code found with them what they found without, to 0.002, and at least 0.98 and 0.99 at targets 0.9 and
- * 0.95. */
+/* A row is used as it is (RAW), and cut (CUT): only a quarter of its coordinates are kept (at least 32), as a short
+ * query shares only some features with a long text. The reach is the larger of what the two kinds need. On images,
+ * clustered rows and texts of 1,024 dimensions whole rows need more, and cut ones only cost their calibration. On texts
+ * of 256 dimensions cut ones need more: 693 real queries at target 0.95 find 0.89 with the reach of whole rows, 0.98
+ * with that of cut ones. A sixteenth of the coordinates needs no more than a quarter. Weighted queries (rows/weights.h)
+ * need no kind of their own: with runs of words as queries to 45,000 to 90,000 passages of manuals, documents and code
+ * their recall was the same to 0.002, and at least 0.98 and 0.99 at targets 0.9 and 0.95. */
 #define CUT_SHARE 4u
 #define CUT_MIN   32u
-/* The third kind is a row less most of its centroid: a short question holds what sets a text apart, and little of what
- * all texts near it share. It is asked only where rows as they are already read a good part of a partition (WIDE),
- * which is so where rows lie loosely together. 93 real questions to 11,429 texts of 1,024 dimensions, of which rows
- * read 0.32, find 0.91, 0.957, 0.981 at 0.9, 0.95, 0.98 with the reach that it needs, and 0.895, 0.933, 0.961 without
- * it. On images, of which rows read 0.03, it would triple the rows read, and questions find more than the target as it
- * is. Lengths mean something else for L2: a row less its centroid lies far from all rows. */
+/* The third kind (REST) is a row less most of its centroid: a short query has the distinctive terms of a text, and few
+ * of those that all texts near it share. It is run only where RAW queries read a large part of a partition (WIDE), that
+ * is, where clusters are loose. 93 real queries to 11,429 texts of 1,024 dimensions, of which RAW ones read 0.32, find
+ * 0.91, 0.957, 0.981 at targets 0.9, 0.95, 0.98 with the reach that it needs, and 0.895, 0.933, 0.961 without it. On
+ * images, of which RAW ones read 0.03, it would triple the rows read, and recall is above the target without it. Not
+ * for L2: a row less its centroid is far from all rows. */
 #define APART 0.85f
 
 static uint32_t list_of(const ty_ivf_part *part, uint64_t at) {
@@ -51,7 +50,7 @@ static int kind_of(const calibration *m, uint64_t i) {
   return i < m->first[CUT] ? RAW : i < m->first[REST] ? CUT : REST;
 }
 
-/* A prime above the number of cut questions: the first of them are spread over all held rows. */
+/* A prime above the number of cut queries: it spreads the first of them over all held rows. */
 #define SCATTER 7919u
 
 static uint64_t held_row(const calibration *m, uint64_t i) {
@@ -60,7 +59,7 @@ static uint64_t held_row(const calibration *m, uint64_t i) {
   return m->held[2 * ((i - m->first[kind]) * SCATTER % m->asked[kind])];
 }
 
-/* Keeps some coordinates by Knuth's selection sampling: exactly so many of them. */
+/* Keeps exactly `kept` coordinates, by Knuth's selection sampling. */
 static void cut_row(float *row, uint64_t dim, uint64_t seed) {
   uint64_t kept = dim / CUT_SHARE < CUT_MIN ? CUT_MIN : dim / CUT_SHARE;
   for (uint64_t d = 0; d < dim && dim > CUT_MIN; d++) {
@@ -70,7 +69,7 @@ static void cut_row(float *row, uint64_t dim, uint64_t seed) {
   }
 }
 
-static void make_question(const calibration *m, uint64_t i, float *room, float *query) {
+static void make_query(const calibration *m, uint64_t i, float *room, float *query) {
   int kind = kind_of(m, i);
   uint64_t dim = m->r->c->dim, at = held_row(m, i);
   const float *row = ty_row_vector(m->r->c, m->base, at, room);
@@ -87,13 +86,13 @@ static double need_of(const ty_ivf_outlook *o, double value) {
   return o->spread > 0 ? (value - o->middle) / o->spread : INFINITY;
 }
 
-/* ---- Exact answers ---- */
+/* ---- Exact results ---- */
 
-/* Rows that all questions of a group look at before the next ones: with 784 dimensions 420 KB of blocks, which stay in
- * the second-level cache. One by one the questions would each bring all rows from memory. */
+/* Rows that all queries of a group scan before the next ones: with 784 dimensions 420 KB of blocks, which stay in the
+ * L2 cache. Run one by one, each query would read all rows from memory. */
 #define PASS_ROWS 1024u
 
-/* Questions that are asked together. */
+/* A query of a group. */
 typedef struct asked {
   ty_ivf_question q;
   ty_scanner *scanner;
@@ -134,7 +133,7 @@ static ty_status feed_part(const calibration *m, asked *group, uint32_t n, const
   return TY_OK;
 }
 
-/* Feeds what the questions read of the base, exactly. */
+/* Feeds the rows that exact queries read. */
 static ty_status feed_all(const calibration *m, asked *group, uint32_t n, ty_error *err) {
   if (m->part != NULL) return feed_part(m, group, n, m->part, err);
   const ty_ivf *ivf = m->r->ivf;
@@ -149,9 +148,9 @@ static ty_status feed_all(const calibration *m, asked *group, uint32_t n, ty_err
   return status == TY_OK ? feed_range(group, n, m->base, at, m->base->count, err) : status;
 }
 
-/* ---- What they need ---- */
+/* ---- The reach that neighbours need ---- */
 
-/* Adds what the neighbours in a part need. */
+/* Adds the needs of the neighbours in a part. */
 static void add_needs(const ty_ivf_question *q, const ty_ivf_part *part, const ty_scored *truth, const double *values,
                       uint32_t count, ty_ivf_outlook *outlook, answer *a) {
   bool looked = false;
@@ -166,7 +165,7 @@ static void add_needs(const ty_ivf_question *q, const ty_ivf_part *part, const t
   }
 }
 
-/* Takes a question's answer and notes what its neighbours need. */
+/* Takes the result of a query and stores the needs of its neighbours. */
 static ty_status conclude(calibration *m, uint64_t number, asked *x, ty_error *err) {
   answer *a = &m->answers[number];
   uint64_t at = held_row(m, number), count = 0;
@@ -206,7 +205,7 @@ ty_status calibrate_ask(void *context, uint64_t task, uint32_t worker, ty_error 
     asked *x = &group[opened];
     float *query = m->query[worker] + opened * dim;
     x->outlook = m->outlook[worker] + opened * (uint64_t)m->most_lists;
-    make_question(m, first + opened, m->row[worker], query);
+    make_query(m, first + opened, m->row[worker], query);
     status = ty_ivf_question_open(m->r->c, query, &x->q, err);
     opened++;
     if (status == TY_OK)
@@ -229,7 +228,7 @@ ty_status calibrate_count(void *context, uint64_t task, uint32_t worker, ty_erro
   const ty_ivf *ivf = m->r->ivf;
   answer *a = &m->answers[task];
   ty_ivf_question q;
-  make_question(m, task, m->row[worker], m->query[worker]);
+  make_query(m, task, m->row[worker], m->query[worker]);
   ty_status status = ty_ivf_question_open(m->r->c, m->query[worker], &q, err);
   if (status != TY_OK) return status;
   ty_ivf_outlook *outlook = m->outlook[worker];

@@ -10,8 +10,7 @@
  *                 built_square f64, calibrated_square f64, calibrated_rows u64
  *
  *   and at a part's offset, each aligned: nlist * dim f32 centroids, nlist f32 half norms, nlist f32 rms, nlist f32
- *   most, nlist ame_code_info, nlist * AME_CODE_STRIDE(dim) i8 codes of the centroids, nlist + 1 u64 list starts.
- */
+ *   most, nlist ame_code_info, nlist * AME_CODE_STRIDE(dim) i8 codes of the centroids, nlist + 1 u64 list starts. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -33,8 +32,6 @@ typedef struct ivf_entry {
   uint64_t calibrated_rows;
 } ivf_entry;
 
-static uint64_t align64(uint64_t n) { return (n + 63) & ~(uint64_t)63; }
-
 /* Where a part's arrays start, counted from its offset. No overflow: nlist < 2^32, dim <= 2^16. */
 enum { CENTROIDS, HALF_NORMS, RMS, MOST, INFO, CODES, LIST_STARTS, ARRAYS };
 typedef struct layout {
@@ -44,7 +41,7 @@ typedef struct layout {
 static layout layout_of(uint64_t nlist, uint64_t dim) {
   layout l = {.bytes = {nlist * dim * 4, nlist * 4, nlist * 4, nlist * 4, nlist * sizeof(ame_code_info),
                         nlist * AME_CODE_STRIDE(dim), (nlist + 1) * 8}};
-  for (int i = 0; i < ARRAYS; i++) l.at[i + 1] = l.at[i] + align64(l.bytes[i]);
+  for (int i = 0; i < ARRAYS; i++) l.at[i + 1] = l.at[i] + ty_align_up(l.bytes[i]);
   return l;
 }
 
@@ -52,7 +49,7 @@ static uint64_t part_bytes(uint64_t nlist, uint64_t dim) { return layout_of(nlis
 
 ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_error *err) {
   uint64_t start = out->bytes;
-  uint64_t offset = align64(sizeof(ivf_header) + (uint64_t)ivf->count * sizeof(ivf_entry));
+  uint64_t offset = ty_align_up(sizeof(ivf_header) + (uint64_t)ivf->count * sizeof(ivf_entry));
   ivf_header header = {.dim = dim, .parts = ivf->count, .min_rows = ivf->min_rows, .target_recall = ivf->target_recall};
   ty_buffer_append(out, &header, sizeof header);
   for (uint32_t i = 0; i < ivf->count; i++) {
@@ -70,7 +67,7 @@ ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_erro
     ty_buffer_append(out, &entry, sizeof entry);
     offset += part_bytes(p->nlist, dim);
   }
-  /* Sections are placed relative to the start of this index, which the caller put at a multiple of 64. */
+  /* Offsets are relative to the start of this index, which the caller has aligned to 64. */
   ty_buffer_align(out, 64);
   for (uint32_t i = 0; i < ivf->count; i++) {
     const ty_ivf_part *p = &ivf->parts[i];
@@ -114,7 +111,7 @@ static ty_status open_part(const ty_collection *c, const ivf_entry *e, const ty_
                        .list_starts = arrays[LIST_STARTS]};
   if (!k->all_finite(out->centroids, (size_t)e->nlist * c->dim))
     return corrupt(err, e->offset, "a centroid is not finite");
-  /* A half norm or a radius may be infinite (centroids of 1e30s); only a NaN would be a lie. */
+  /* A half norm or a radius may be infinite (centroids of 1e30s), but not NaN. */
   for (uint32_t i = 0; i < e->nlist; i++) {
     if (isnan(out->half_norms[i])) return corrupt(err, e->offset + l.at[HALF_NORMS], "a norm is not a number");
     if (!(out->rms[i] >= 0) || !(out->most[i] >= 0))
@@ -141,7 +138,7 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
   if (!(header.target_recall > 0 && header.target_recall <= 1))
     return corrupt(err, 16, "its target recall is outside of (0, 1]");
   if (!ty_all_zero(header.zero, sizeof header.zero)) return corrupt(err, 24, "a reserved field is not zero");
-  uint64_t expected = align64(sizeof header + (uint64_t)header.parts * sizeof(ivf_entry));
+  uint64_t expected = ty_align_up(sizeof header + (uint64_t)header.parts * sizeof(ivf_entry));
   if (expected > bytes.bytes) return corrupt(err, 64, "it is too short for its parts");
 
   ty_status status = TY_OK;
@@ -149,7 +146,7 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
   if (ivf == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to open an IVF index");
   const uint8_t *data = bytes.data;
   if (((uintptr_t)data & 63) != 0) {
-    /* Mapped sections are aligned; bytes from elsewhere are copied to where floats may be read. */
+    /* Mapped sections are aligned; other bytes are copied to aligned memory. */
     uint8_t *copy = ty_ivf_memory(ivf, bytes.bytes);
     if (copy == NULL) {
       status = ty_fail(err, TY_NO_MEMORY, "not enough memory to open an IVF index");
@@ -172,7 +169,7 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
     else if (!(e.reach >= 0 && e.reach_alone >= e.reach))
       status = corrupt(err, at + 24, "a part's reach is not a distance");
     else if (!(e.built_square >= 0 && e.calibrated_square >= 0))
-      status = corrupt(err, at + 40, "a part's mean distance is not one");
+      status = corrupt(err, at + 40, "a part's mean distance is not a distance");
     else if (e.offset != expected) status = corrupt(err, at + 16, "a part is not where it should be");
     else if (part_bytes(e.nlist, c->dim) > bytes.bytes - expected)
       status = corrupt(err, at + 4, "a part is longer than the index");

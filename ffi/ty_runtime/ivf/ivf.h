@@ -1,12 +1,10 @@
-/* ivf: rows of a partition grouped by the nearest of nlist centroids, so that a question reads only the groups near it.
- * Uses os, work, rows and scan.
+/* ivf: the rows of a partition in inverted lists by the nearest of nlist centroids, so that a query reads only the
+ * lists near it. Uses os, work, rows and scan.
  *
- *   ivf.h        the index, its building and storing, and what questions read of it
- *   builder.h    training and assigning; ask.h, near.h: rows and the nearest centroid
- *   calibrate.h  how far into the lists a question must reach
- */
-#ifndef TY_IVF_H
-#define TY_IVF_H
+ *   ivf.h        the index: building, storing, and the lists that queries read
+ *   builder.h    training and assigning; ask.h, near.h: the nearest centroid of rows
+ *   calibrate.h  how far into the spread of lists a query must reach */
+#pragma once
 
 #include "rows/rewrite.h"
 #include "scan/scanner.h"
@@ -14,23 +12,22 @@
 typedef struct ty_ivf_part {
   uint32_t span; /* index in collection.spans */
   uint32_t nlist;
-  uint32_t nprobe; /* lists that a question reads on average, as measured when the index was built; nlist: all of them,
-                      in one run */
-  uint32_t held_count; /* while the index is built; 0 afterwards */
-  double reach; /* how far into the spread of a list a question looks for an answer: probe.c; infinite: everywhere */
-  double reach_alone;  /* the same where the other answers of a question do not come from this partition */
-  double built_square; /* mean squared distance of a row from its centroid when the centroids were made: ty_ivf_drift */
+  uint32_t nprobe;     /* mean number of lists that a query reads, as measured by the build; nlist: all, in one run */
+  uint32_t held_count; /* during a build; else 0 */
+  double reach;        /* how far into the spread of a list a query must reach: probe.c; infinite: it reads all lists */
+  double reach_alone;  /* the same if other results of the query come from outside of this partition */
+  double built_square; /* mean squared distance of rows from their centroids when these were trained: ty_ivf_drift */
   double calibrated_square; /* the same, and the number of rows, when the reach was measured */
   uint64_t calibrated_rows;
-  const float *centroids;    /* nlist x dim */
-  const float *half_norms;   /* nlist; of the centroids */
-  const float *rms, *most;   /* nlist; of the distances of a list's rows from its centroid the root of the mean square,
-                                and a bound of all */
-  const ame_code_info *info; /* nlist; of the codes */
-  const int8_t *codes;       /* nlist x AME_CODE_STRIDE(dim), of the centroids */
+  const float *centroids;  /* nlist x dim */
+  const float *half_norms; /* nlist; of the centroids */
+  /* nlist; of the distances of a list's rows from its centroid: the root mean square, and an upper bound. */
+  const float *rms, *most;
+  const ame_code_info *info;   /* nlist; of the codes */
+  const int8_t *codes;         /* nlist x AME_CODE_STRIDE(dim), of the centroids */
   const uint64_t *list_starts; /* nlist + 1 positions in the base, the first = span.first */
-  const uint64_t
-      *held; /* held_count positions in the base of rows that the centroids were not made from; NULL when opened */
+  /* held_count positions in the base, of rows that the centroids were not trained on; NULL in an opened index. */
+  const uint64_t *held;
 } ty_ivf_part;
 struct ty_ivf {
   uint64_t min_rows;
@@ -42,57 +39,54 @@ struct ty_ivf {
 /* Trains or reassigns, and reorders r->rows within each partition by list. Leaves r->ivf NULL where no partition is
  * large enough. */
 ty_status ty_ivf_train(ty_rebase *r, ty_error *err);
-/* Once the new base exists (as `base`, mapped): finds each partition's reach on held-out rows. */
+/* Measures each partition's reach with held-out rows, in the new base (mapped). */
 ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err);
-/* Serialises for ivf-*.slab; and opens such bytes, checking everything against the base it belongs to. */
+/* Serialises for ivf-*.slab; and opens such bytes, with all checks against its base. */
 ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_error *err);
 ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_span *spans, uint32_t span_count,
                       ty_slice bytes, ty_ivf **out, ty_error *err);
 void ty_ivf_free(ty_ivf *ivf);
-/* How much farther rows lie from their centroids than when those were made, as a ratio of mean squared distances: 1 for
- * a fresh index, more as compactions assign rows to lists that were not made for them. From 1.25 on a rebuild is worth
- * it. */
+/* The mean squared distance of rows from their centroids, relative to when these were trained: 1 for a new index, more
+ * as compactions assign other rows to its lists. From 1.25 on a rebuild is worth it. */
 double ty_ivf_drift(const ty_ivf_part *part);
 
-/* Rows read otherwise, of the delta mostly, count as setting the bar from this part of the rows of lists on. */
+/* If the rows that are read without lists, mostly the delta's, are more than one in so many of the rows in lists,
+ * reach_alone applies. */
 #define TY_IVF_OTHERS_SHARE 10u
 
-/* ---- Questions: probe.c ---- */
+/* ---- Queries: probe.c ---- */
 typedef struct ty_ivf_question {
   const ty_collection *c;
   int8_t *codes;
-  double squares, norm;                   /* |q|^2 as summed; at least |q| */
+  double squares, norm;                   /* |q|^2 as summed; an upper bound of |q| */
   double scale, per_norm, per_err, slack; /* of the bound of an inner product by 8-bit codes, as in scan/question.c */
   double sum_error;                       /* of a score in f32, relative to |q| |x| (for L2 to the squared distance) */
   double value_least;
 } ty_ivf_question;
 
-/* What is known of the values of a list's rows before any is read; the scale is that of ty_scanner_threshold. */
+/* Bounds of the values of a list's rows before any is read, on the scale of ty_scanner_threshold. */
 typedef struct ty_ivf_outlook {
   double middle; /* about their mean */
-  double spread; /* a row of the list lies in reach r if its value is at most middle + r * spread */
+  double spread; /* a row of the list is in reach r if its value is at most middle + r * spread */
   double most;   /* no row's value is above */
 } ty_ivf_outlook;
 
 ty_status ty_ivf_question_open(const ty_collection *c, const float *query, ty_ivf_question *out, ty_error *err);
 void ty_ivf_question_close(ty_ivf_question *q);
-/* Of all lists of a part. */
+/* Computes the outlooks of all lists of a part. */
 void ty_ivf_look(const ty_ivf_question *q, const ty_ivf_part *part, ty_ivf_outlook *out);
 
-/* Feeds the rows of parts, each with its reach, list by list, the most promising first, until no list is left that has
- * a row in reach. */
+/* Feeds the rows of parts list by list, the most promising first, until no list is left whose reach, its part's `reach`
+ * or `reach_alone`, attains the threshold. *probed counts the lists. */
 ty_status ty_ivf_feed_near(const ty_ivf_question *q, ty_scanner *scanner, const ty_segment *base,
                            const ty_ivf_part *const *parts, uint32_t count, bool alone, uint64_t *probed,
                            ty_error *err);
-/* Feeds the rows of a part less those of lists that provably hold none of the answer: the answer is the exact one. */
+/* Feeds the rows of a part but for lists whose bound excludes them: the result is exact. */
 ty_status ty_ivf_feed_exact(const ty_ivf_question *q, ty_scanner *scanner, const ty_segment *base,
                             const ty_ivf_part *part, uint64_t top_k, ty_error *err);
-/* The same in two steps, for questions that share a pass over the rows: the most promising lists of those that
- * `outlook`, as from ty_ivf_look, knows, where it notes what was taken; then the rest of the lists from .. to, in the
- * order in which they lie in memory. */
+/* The same in two steps, for queries that share a pass over the rows: first the most promising lists by `outlook` (from
+ * ty_ivf_look), which are marked there as read; then the others of the lists from .. to - 1, in the order of memory. */
 ty_status ty_ivf_feed_first(ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *part, uint64_t top_k,
                             ty_ivf_outlook *outlook, ty_error *err);
 ty_status ty_ivf_feed_rest(ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *part,
                            const ty_ivf_outlook *outlook, uint32_t from, uint32_t to, ty_error *err);
-
-#endif

@@ -1,4 +1,4 @@
-/* An index owns what its parts point to. */
+/* Memory of an index: it owns the arrays of its parts. */
 #include "ivf/builder.h"
 
 #include <stdlib.h>

@@ -1,16 +1,14 @@
-/* The nearest of many centroids for each of many rows, which is most of what building an index would cost.
+/* The nearest of many centroids for each of many rows, otherwise most of the cost of building an index.
  *
- * Centroids are grouped around pivots, about the square root of their number. A row looks at the groups of its nearest
- * pivots until it saw a part of the centroids, by 8-bit codes; the best few of these are measured in f32. That may miss
- * the nearest centroid by one that is hardly farther, which is all the same for an index: radii and the calibration are
- * taken from the lists as they are. Five such passes over 60,000 x 784 images and their samples take 0.6 s of CPU;
- * comparing with all centroids in f32 they take 2.2. (To compare with the neighbours of a row's last centroid only, as
- * Wang et al. do, 2012, is no help for a row that comes for the first time, and a compaction would find other lists
- * than the training did.)
+ * Centroids are grouped around pivots, about the square root of their number. A row is compared by 8-bit codes with the
+ * groups of its nearest pivots, up to a share of all centroids, and then in f32 with the best few. The result may be a
+ * centroid that is slightly farther than the nearest, which does not harm an index: radii and calibration are measured
+ * on the lists as they are. Five such passes over 60,000 x 784 images and their samples take 0.6 s of CPU; with all
+ * centroids in f32 they take 2.2. (Comparing only with the neighbours of a row's last centroid, as Wang et al. do,
+ * 2012, does not help for new rows, and a compaction would find other lists than the training.)
  *
- * Codes, their products and sq_l2 are equal to the bit everywhere; so are the lists, unless a pivot's group is decided
- * by a tie in f32.
- */
+ * Codes, their products and sq_l2 are equal to the bit everywhere; so are the lists, unless a tie in f32 decides a
+ * pivot's group. */
 #include <math.h>
 
 #include "ivf/near_state.h"
@@ -21,7 +19,7 @@
 #define AT_ONCE 256u
 
 typedef struct shortlist {
-  double value[CANDIDATES], least; /* falling; the last of them, -infinity while there is room */
+  double value[CANDIDATES], least; /* descending; the least of them, -infinity until full */
   uint32_t list[CANDIDATES], count;
 } shortlist;
 
@@ -36,14 +34,13 @@ static void enter(shortlist *s, double value, uint32_t list) {
   if (s->count == CANDIDATES) s->least = s->value[CANDIDATES - 1];
 }
 
-/* In a loop of its own, which compilers turn into vector instructions. In doubles: products of two scales overflow a
- * float. */
+/* A loop of its own, which compilers vectorise. In doubles: products of two scales overflow a float. */
 static void values_of(const ty_ivf_asked *x, const float *scale, const float *bias, const int32_t *dots, uint32_t count,
                       double *out) {
   for (uint32_t i = 0; i < count; i++) out[i] = x->scale * (double)scale[i] * (double)dots[i] + (double)bias[i];
 }
 
-/* Marks the groups that a row looks at. */
+/* Marks the groups that a row is compared with. */
 static void choose_groups(const ty_ivf_near *n, const ty_ivf_asked *x, uint32_t row, uint32_t *wanted) {
   int32_t dots[TY_IVF_GROUPS_MAX];
   double value[TY_IVF_GROUPS_MAX];
@@ -84,7 +81,7 @@ static void look_in_f32(const ty_ivf_near *n, const ty_ivf_asked *x, uint32_t fr
   }
 }
 
-/* The nearest by f32; ties: the lowest. Without a candidate, where all values overflow, any list will do. */
+/* The nearest in f32, the lowest of ties; any list if there is no candidate, as all values overflow. */
 static void measure(const ty_ivf_near *n, const ty_ivf_asked *x, const shortlist *s, uint32_t *list, float *square) {
   *list = s->count == 0 ? 0 : s->list[0];
   n->k->sq_l2(x->row, n->centroids + (size_t)*list * n->dim, 1, n->dim, square);
@@ -107,7 +104,7 @@ void ty_ivf_near_find(const ty_ivf_near *n, const ty_ivf_asked *rows, uint32_t c
   for (uint32_t from = 0; from < n->nlist && n->share == TY_IVF_IN_F32; from += AT_ONCE) {
     for (uint32_t i = 0; i < count; i++) look_in_f32(n, &rows[i], from, &found[i]);
   }
-  /* Group by group, so that its codes are in the cache for all rows that want it. */
+  /* By group, so that its codes are in the cache for all rows compared with it. */
   for (uint32_t g = 0; g < n->groups && n->share != TY_IVF_IN_F32; g++) {
     for (uint32_t bits = n->share > 1 ? wanted[g] : all; bits != 0; bits &= bits - 1) {
       uint32_t i = (uint32_t)__builtin_ctz(bits);

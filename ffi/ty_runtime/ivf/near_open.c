@@ -1,4 +1,4 @@
-/* Centroids made ready: their groups, their codes, and how much of them rows have to look at. */
+/* Prepares centroids: groups, codes, and the share of them that rows are compared with. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,11 @@
 /* Fewer are one group. */
 #define GROUPED_LEAST 64u
 #define PIVOT_STEPS   3u
-/* A row looks at one in so many centroids, at least, or at all of them in f32: the first of these with which the
- * squared distances of TRIAL_ROWS rows are at most LOSS_MOST more than by the last. With one in eight questions to
+/* A row is compared with at least one in so many centroids, or with all in f32: the first of these with which the
+ * squared distances of TRIAL_ROWS rows are at most LOSS_MOST above those with the last. With one in eight, queries to
  * images read 1 % more rows. */
 static const uint32_t shares[] = {4, 2, 1, TY_IVF_IN_F32};
-#define ONE_GROUP  2u /* the first of them that is of use with a single group */
+#define ONE_GROUP  2u /* index of the first share that makes sense with one group */
 #define TRIAL_ROWS 256u
 #define LOSS_MOST  0.002
 
@@ -26,7 +26,7 @@ static uint32_t groups_for(uint32_t nlist) {
   return groups > TY_IVF_GROUPS_MAX ? TY_IVF_GROUPS_MAX : groups;
 }
 
-/* Lists by group, in a group by number. */
+/* Sorts the lists by group, then by number. */
 static void sort_lists(ty_ivf_near *n, const uint32_t *assign) {
   memset(n->starts, 0, ((size_t)n->groups + 2) * sizeof *n->starts);
   for (uint32_t l = 0; l < n->nlist; l++) n->starts[assign[l] + 2]++;
@@ -42,8 +42,7 @@ static void mean_of(const ty_ivf_near *n, float *mean) {
   if (!n->k->all_finite(mean, n->dim)) memset(mean, 0, n->dim * sizeof *mean);
 }
 
-/* `apart` is scratch of dim floats. A difference that overflows is a code of nothing; such rows are compared in f32, by
- * the trial. */
+/* `apart` is scratch of dim floats. A difference that overflows is coded as 0; the trial then chooses f32. */
 static void encode(const ty_ivf_near *n, const float *centroid, const float *mean, float *apart, float half_norm,
                    uint32_t at, int8_t *codes, float *scale, float *bias) {
   ame_code_info info;
@@ -114,13 +113,14 @@ void ty_ivf_near_close(ty_ivf_near *n) {
   free(n);
 }
 
-/* ---- How much to look at ---- */
+/* ---- The share of centroids to compare with ---- */
 
-/* By f32, and not by the codes of all centroids, is what there is to lose: of rows nearly alike the codes are, too.
+/* The loss is measured against f32, not against the codes of all centroids: rows that are nearly alike have nearly
+ * equal codes.
  *
- * Where centroids lie about as far from each other as from anything, the nearest pivots of a row say little: 100,000 x
- * 384 rows of 1,000 clusters in random directions, which looked at a half of the centroids, were spread so that
- * questions read 11,576 rows instead of 131. */
+ * Where centroids are about equally far from each other, a row's nearest pivots do not predict its nearest centroid:
+ * 100,000 x 384 rows of 1,000 clusters in random directions, compared with half of the centroids, were spread so that
+ * queries read 11,576 rows instead of 131. */
 static ty_status choose_share(ty_ivf_near *n, const ty_ivf_builder *b, const ty_span *span, ty_error *err) {
   enum { SHARES = sizeof shares / sizeof *shares };
   double sums[SHARES] = {0};
@@ -139,7 +139,7 @@ static ty_status choose_share(ty_ivf_near *n, const ty_ivf_builder *b, const ty_
       ty_ivf_near_find(n, asked, count, lists, squares[s]);
     }
     for (uint32_t i = 0; i < count; i++) {
-      bool counts = isfinite(squares[SHARES - 1][i]); /* all else would be lost in an infinite sum */
+      bool counts = isfinite(squares[SHARES - 1][i]); /* an infinite sum would hide all others */
       for (uint32_t s = first; s < SHARES && counts; s++) sums[s] += (double)squares[s][i];
     }
   }

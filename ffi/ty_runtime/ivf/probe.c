@@ -1,26 +1,25 @@
-/* Which lists a question reads.
+/* Which lists a query reads.
  *
  * A row of a list is its centroid plus a rest, x = c + e, with |e| <= most and a root mean square of |e| of rms. For
  * inner products <q, x> = <q, c> + <q, e>: the values of the list's rows lie around <q, c> (the rests of a list add up
- * to nothing, or about), and none is above <q, c> + |q| most (Cauchy-Schwarz). How far above <q, c> a row lies is
- * measured in units of |q| rms: that is its reach. In hundreds of dimensions nearly all rests are nearly orthogonal to
- * any question, so that reaches of 0.1 to 0.3 hold all but a few.
+ * to about 0), and none is above <q, c> + |q| most (Cauchy-Schwarz). How far above <q, c> a row lies is measured in
+ * units of |q| rms: that is its reach. In hundreds of dimensions nearly all rests are nearly orthogonal to any query,
+ * so that a reach of 0.1 to 0.3 includes all but a few.
  *
- * A question reads the lists in falling order of <q, c> + reach * |q| rms and stops where that falls below the k-th
- * best value found so far. So it is not the number of lists that is fixed but how improbable a miss is: a question
- * whose answers are near reads two lists, one between the clusters, or a short one unlike any text, reads many. A fixed
- * number, the usual nprobe, is calibrated with questions of the first kind and fails those of the second: on 23,000
- * real texts and real short questions it found 0.87 where 0.95 was asked, and this rule finds 0.97. With the largest
- * distance of a list instead of the root mean square, or a mean of both, twice the rows are read for the same recall on
- * images, and as many on texts; with one radius for all lists 2.5 times as many.
+ * A query reads the lists in falling order of <q, c> + reach * |q| rms and stops where that falls below the k-th best
+ * value found so far. So the probability of a miss is fixed, not the number of lists: a query near its results reads
+ * two lists; one between clusters, or a short one unlike any text, reads many. A fixed nprobe is calibrated with
+ * queries of the first kind and fails for the second: on 23,000 real texts and real short queries it found 0.87 at a
+ * target of 0.95; this rule finds 0.97. With the largest distance of a list instead of the root mean square, or a mean
+ * of both, twice the rows are read for the same recall on images, and as many on texts; with one radius for all lists
+ * 2.5 times as many.
  *
  * For L2 a value is <q, x> - |x|^2 / 2 = (|q|^2 - |q - x|^2) / 2, and |q - x|^2 = D^2 - 2 <q - c, e> + |e|^2 with D =
  * |q - c|: the middle is <q, c> - |c|^2 / 2 - rms^2 / 2, the unit of reach D rms, and no row is nearer than D - most.
  *
- * <q, c> is taken from 8-bit codes of both: the centroids are read by every question, and this is a quarter of their
- * memory (948 lists of 384 dimensions, in the cache: 9 us with all bounds, where the products in f32 alone take 16).
- * The width of its bound is part of the spread, which matters only for lists whose rows are all equal.
- */
+ * <q, c> is computed from 8-bit codes of both: every query reads the centroids, and codes are a quarter of their memory
+ * (948 lists of 384 dimensions, in the cache: 9 us with all bounds, where the products in f32 alone take 16). The width
+ * of its bound is part of the spread, which matters only for lists whose rows are all equal. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -35,7 +34,7 @@ ty_status ty_ivf_question_open(const ty_collection *c, const float *query, ty_iv
   ame_code_info info;
   size_t stride = AME_CODE_STRIDE(c->dim);
   *out = (ty_ivf_question){.c = c, .codes = aligned_alloc(64, stride)};
-  if (out->codes == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a question to the IVF index");
+  if (out->codes == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to query the IVF index");
   memset(out->codes, 0, stride);
   c->env->kernel->quantize_i8(query, 1, c->dim, out->codes, &info);
   for (uint32_t i = 0; i < c->dim; i++) out->squares += (double)query[i] * (double)query[i];
@@ -55,7 +54,7 @@ void ty_ivf_question_close(ty_ivf_question *q) {
   q->codes = NULL;
 }
 
-/* Nothing known of a list, whose figures overflow: it is read first. */
+/* For a list whose figures overflow: it is read first. */
 static const ty_ivf_outlook unknown = {INFINITY, 0, INFINITY};
 
 static ty_ivf_outlook look_dot(const ty_ivf_question *q, double product, double width, double rms, double most,
@@ -74,8 +73,7 @@ static ty_ivf_outlook look_l2(const ty_ivf_question *q, double product, double w
   double least = square > error ? sqrt(square - error) * (1 - 0x1p-40) - most : 0;
   double above = q->squares * (1 + 0x1p-30);
   if (least > 0) above -= least * least * (1 - q->sum_error - 0x1p-40);
-  ty_ivf_outlook out = {product - half_norm - rms * rms / 2, distance * rms + width, above / 2 + q->slack};
-  return out;
+  return (ty_ivf_outlook){product - half_norm - rms * rms / 2, distance * rms + width, above / 2 + q->slack};
 }
 
 void ty_ivf_look(const ty_ivf_question *q, const ty_ivf_part *part, ty_ivf_outlook *out) {
@@ -93,7 +91,7 @@ void ty_ivf_look(const ty_ivf_question *q, const ty_ivf_part *part, ty_ivf_outlo
       if (q->c->metric == TY_L2) o = look_l2(q, product, width, rms, most, (double)part->half_norms[from + i]);
       else o = look_dot(q, product, width, rms, most, (double)x->norm + (double)x->err);
       if (!(fabs(o.middle) <= DBL_MAX && o.spread <= DBL_MAX && o.most <= DBL_MAX)) o = unknown;
-      if (o.most < q->value_least) o.most = q->value_least; /* scores are cut to the range of a float */
+      if (o.most < q->value_least) o.most = q->value_least; /* scores are clamped to the range of a float */
       out[from + i] = o;
     }
   }
@@ -149,13 +147,13 @@ done:
   return status;
 }
 
-/* Lists read first, by falling middle, for a threshold early: until this many rows for each row asked. The rest follows
- * in the order in which it lies in memory. Where no list can be left out this still pays for itself if rows have any
- * structure, because fewer pass the first level of the scan. Against a plain pass: 100,000 x 384 clustered rows 0.52 ms
- * instead of 0.61, images the same, texts and unclustered rows 3 to 5 % more. */
+/* Lists read first, by falling middle, for an early threshold: until so many rows for each of top_k. The others follow
+ * in the order of memory. Even if no list can be skipped this pays if rows have any structure, because fewer pass the
+ * first level of the scan. Against a plain pass: 100,000 x 384 clustered rows 0.52 ms instead of 0.61, images the same,
+ * texts and unclustered rows 3 to 5 % more. */
 #define FIRST_ROWS  64u
 #define FIRST_LISTS 32u
-/* Neighbouring lists fed in one run, between two looks at the threshold. */
+/* Neighbouring lists fed in one run, between two reads of the threshold. */
 #define RUN_LISTS 64u
 
 ty_status ty_ivf_feed_first(ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *part, uint64_t top_k,
@@ -172,7 +170,7 @@ ty_status ty_ivf_feed_first(ty_scanner *scanner, const ty_segment *base, const t
     ty_status status = feed_list(scanner, base, part, best, err);
     if (status != TY_OK) return status;
     rows += part->list_starts[best + 1] - part->list_starts[best];
-    outlook[best].middle = NAN; /* taken */
+    outlook[best].middle = NAN; /* read */
   }
   return TY_OK;
 }

@@ -6,15 +6,15 @@
 #include "ivf/near.h"
 #include "os/fail.h"
 
-/* Centroids per square root of the rows. More lists are shorter ones, of which a question reads fewer rows, but each is
- * looked at by every question, and the build grows with them. Measured on 60,000 x 784 images, 22,000 x 1024 texts and
- * 100,000 x 384 clustered rows: 2 and 4 answer in the same time within the noise; 4 takes 1.2 times as long to build as
- * 3 (29,451 texts: no longer), and 2 finds 0.01 less of real questions' answers. */
+/* Centroids per square root of the rows. More lists are shorter, so that a query reads fewer rows, but every query
+ * compares with all centroids, and the build takes longer. Measured on 60,000 x 784 images, 22,000 x 1024 texts and
+ * 100,000 x 384 clustered rows: 2 and 4 take the same time a query within the noise; 4 takes 1.2 times as long to build
+ * as 3 (29,451 texts: no longer), and with 2 the recall of real queries is 0.01 lower. */
 #define LISTS_PER_ROOT 3.0
 #define LISTS_MAX      65536u
-/* Rows a centroid is trained on, fewer where all samples together would pass SAMPLE_BYTES_MAX; and steps. Measured on
- * the same images and clustered rows and on 29,451 texts: with 64 rows and 10 steps the whole build takes 1.2 to 1.9
- * times as long, and questions then read 2 to 12 % fewer rows, which is not where their time goes. */
+/* Rows a centroid is trained on, fewer where the sample would exceed SAMPLE_BYTES_MAX; and Lloyd steps. Measured on the
+ * same images and clustered rows and on 29,451 texts: with 64 rows and 10 steps the whole build takes 1.2 to 1.9 times
+ * as long, and queries then read 2 to 12 % fewer rows, which is not most of their time. */
 #define SAMPLE_PER_LIST  32u
 #define SAMPLE_BYTES_MAX (256ull << 20)
 #define STEPS_MAX        4u
@@ -24,7 +24,7 @@
 #define SEED_GROUP 64u
 /* Steps end early when no centroid moved by more than this part of the mean squared distance. */
 #define MOVE_MIN 1e-4f
-/* Rows held out of the sample for calibration, at most this share of a small partition. */
+/* Rows held out of the sample for calibration, at most one in HELD_SHARE. */
 #define HELD_MAX   1000u
 #define HELD_SHARE 10u
 
@@ -54,10 +54,10 @@ typedef struct training {
   const ty_span *span;
   uint32_t nlist;
   uint64_t sample;
-  uint64_t *index; /* of the span's rows: the held ones, then the sample, then the rest */
+  uint64_t *index; /* of the span's rows: held out, then the sample, then the others */
   uint64_t held;
   float *rows, *distance; /* of each row to its centroid, squared */
-  int8_t *codes;          /* of the rows; copied, as they lie all over the segment */
+  int8_t *codes;          /* of the rows; copied, as they are scattered over the segment */
   float *scale;
   uint32_t *assign;
   float *centroids, *half_norms;
@@ -87,7 +87,7 @@ static ty_status copy_task(void *context, uint64_t task, uint32_t worker, ty_err
     ty_ivf_asked asked = ty_ivf_ask(t->b, &t->askers[worker], 0, t->span->first + t->index[t->held + i]);
     memcpy(row, asked.row, (size_t)t->b->dim * sizeof *row);
     memcpy(t->codes + i * stride, asked.codes, stride);
-    t->scale[i] = (float)asked.scale; /* it was one */
+    t->scale[i] = (float)asked.scale; /* exact: it was a float */
     if (!t->b->k->all_finite(row, (size_t)t->b->dim)) return ty_ivf_not_finite(err);
   }
   return TY_OK;
@@ -131,9 +131,9 @@ static int farthest_first(const void *a, const void *b) {
   return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Gives each centroid without a row the row farthest from its own. kmeans_update does the same, but passes over the
- * sample once for each: with a partition of mostly equal rows nearly all centroids are empty, and that takes seconds
- * without a look at `cancel`. */
+/* Gives each centroid without rows the row farthest from its own centroid. kmeans_update does the same, but passes over
+ * the sample once for each: with a partition of mostly equal rows nearly all centroids are empty, and that takes
+ * seconds without a check of `cancel`. */
 static ty_status fill_empty(training *t, uint64_t *counts, ty_error *err) {
   uint64_t empty = 0;
   memset(counts, 0, (size_t)t->nlist * sizeof *counts);
@@ -175,7 +175,7 @@ static ty_status lloyd(training *t, double *sums, uint64_t *counts, ty_error *er
     float moved =
         k->kmeans_update(t->rows, (size_t)t->sample, dim, t->assign, t->distance, t->nlist, t->centroids, sums, counts);
     if (!((double)moved > MOVE_MIN * spread)) {
-      ty_crew_step(&t->b->crew, t->sample * (STEPS_MAX - 1 - i)); /* the steps spared count as done */
+      ty_crew_step(&t->b->crew, t->sample * (STEPS_MAX - 1 - i)); /* the skipped steps count as done */
       break;
     }
   }
