@@ -1,6 +1,6 @@
 /**
- * What a program can do with a collection, wherever it lives: `LocalCollection` in this process and `RemoteCollection` behind a socket both
- * satisfy it, and one shared contract test runs against both.
+ * The interface of a collection. `LocalCollection` in this process and `RemoteCollection` behind a socket both satisfy
+ * it, and one shared contract test runs against both.
  */
 import type { Id } from "../checks/ids.ts";
 import type { Metadata, Where } from "../checks/values.ts";
@@ -8,55 +8,52 @@ import type { Metadata, Where } from "../checks/values.ts";
 export type { Id } from "../checks/ids.ts";
 export type { FilterValue, Metadata, Where } from "../checks/values.ts";
 
-/** One vector: `dim` finite numbers. Stored as the collection's element type says, which is single precision unless another was asked for. */
+/** One vector: `dim` finite numbers, stored with the collection's element type (single precision by default). */
 export type Vector = Float32Array | readonly number[];
 
-/** Rows of vectors: a matrix row by row in one `Float32Array` (its length a multiple of `dim`), or one vector a row. */
+/** Vectors: a row-major matrix in one `Float32Array` (its length a multiple of `dim`), or one vector a row. */
 export type Vectors = Float32Array | readonly Vector[];
 
-/** What goes with rows that are added, side by side with them. */
+/** What goes with the rows of a call: lists with one entry a row. */
 export interface RowOptions {
-  /** One a row, 1 to 512 bytes of UTF-8; an integer stands for its decimal string; left out, each row gets a UUIDv7. */
+  /** 1 to 512 bytes of UTF-8; an integer stands for its decimal string; left out, each row gets a UUIDv7. */
   ids?: readonly Id[] | undefined;
-  /** One object or null a row, at most 64 KiB as JSON. Without the partition key in it a row belongs to the partition `"default"`. */
+  /** At most 64 KiB as JSON each; without the partition key, the row belongs to the partition `"default"`. */
   metadata?: readonly (Metadata | null | undefined)[] | undefined;
 }
 
 /** How to search. */
 export interface SearchOptions {
-  /** Most hits to answer with (10); clamped to 1 … 100,000. */
+  /** Most hits to return (10); clamped to 1 … 100,000. */
   topK?: number | undefined;
   /** Only rows that match. */
   where?: Where | undefined;
-  /** Also say how the answer was found. */
+  /** Also return how the result was found. */
   explain?: boolean | undefined;
-  /** Also answer with each row's metadata. */
+  /** Also return each row's metadata. */
   withMetadata?: boolean | undefined;
 }
 
-/** How an answer was found. Field names are the wire's. */
+/** How a result was found. Field names are the wire's. */
 export interface Explanation {
-  /** `exact`: every row was considered. `ivf`: an approximate index was used. `fused`: the ranking by words was fused in. */
+  /** `exact`: every row was considered. `ivf`: an approximate index was used. `fused`: with the lexical ranking. */
   mode: "exact" | "ivf" | "fused";
-  /** Rows looked at in their coarse form. */
+  /** Rows whose codes were screened. */
   screened_rows: number;
   /** Rows scored in full. */
   scored_rows: number;
-  /** Lists of an approximate index that were read; 0 for an exact search. */
+  /** Inverted lists that were read; 0 for an exact search. */
   probed_lists: number;
-  /** Fused only: each hit's score by meaning; null where that ranking did not hold it. */
+  /** Fused only: each hit's dense score; null where that ranking does not have it. */
   dense_scores?: (number | null)[];
-  /** Fused only: each hit's score by words. */
+  /** Fused only: each hit's lexical score. */
   lexical_scores?: (number | null)[];
 }
 
 /** The best rows, best first; the lists run side by side. */
 export interface SearchResult {
   ids: string[];
-  /**
-   * By the collection's metric: inner products, cosines, or negative squared distances, so that larger is better in each case; of a fused
-   * ranking its own scores.
-   */
+  /** Inner products, cosines or negative squared distances, by the metric, or fused scores: larger is better. */
   scores: number[];
   /** With `withMetadata`. */
   metadata?: (Metadata | null)[];
@@ -64,30 +61,30 @@ export interface SearchResult {
   explain?: Explanation;
 }
 
-/** What a new collection is like. */
+/** Properties of a new collection. */
 export interface CreateOptions {
-  /** Numbers in a vector, 1 to 65,536. Beside an embedder, which knows it, this is a hint and may be any number; `stats` has the real one. */
+  /** Numbers in a vector, 1 to 65,536. Beside an embedder only a hint, any number; `stats` has the real one. */
   dim?: number | undefined;
   /** The metadata key that rows are grouped by ("scope"), or a list of that one; it can always be filtered by. */
   partitionBy?: string | readonly string[] | undefined;
   /** Further metadata keys that can be filtered by. */
   filterColumns?: readonly string[] | undefined;
   /**
-   * Element type as stored: "f32" (the default), "f16", "int8" or "int4". What is stored is what a row is: searches are exact with respect to
-   * the stored numbers, and those are what is returned. "f16" takes numbers up to 65,504 and "int4" up to 1.26e30 (ValueError beyond). The
-   * sixteen levels of an "int4" row need not hold zero: [70000, 1, 0, 0] comes back as [70000, 0.33, 0.33, 0.33].
+   * Stored element type: "f32" (the default), "f16", "int8" or "int4". Searches are exact over the stored numbers, and
+   * those are returned. "f16" takes numbers up to 65,504 and "int4" up to 1.26e30 (ValueError beyond). The sixteen
+   * levels of an "int4" row need not hold zero: [70000, 1, 0, 0] comes back as [70000, 0.33, 0.33, 0.33].
    */
   dtype?: string | undefined;
   /**
-   * How rows are ranked: "inner_product" (the default), "cosine" or "l2". Rows of a cosine collection are scaled to unit length when they
-   * are put, and are returned so; a zero vector stays one and scores 0. Comes from the embedder where one is named.
+   * "inner_product" (the default), "cosine" or "l2"; an embedder brings its own. Rows of a cosine collection are scaled
+   * to unit length when they are put, and are returned so; a zero vector stays one and scores 0.
    */
   metric?: string | undefined;
   /** Name of the embedder that turns texts into vectors: "multigram", "bigram", or one that was registered. */
   embedder?: string | undefined;
 }
 
-/** Runtime counters and what the collection is; more fields than these may be there. Field names are the wire's. */
+/** Properties and counters of a collection; more fields may be there. Field names are the wire's. */
 export interface CollectionStats {
   name: string;
   /** The partition key. */
@@ -103,20 +100,21 @@ export interface CollectionStats {
   /** True between a change and the `save` that makes it durable. */
   unsaved_changes: boolean;
   unsaved_rows: number;
-  /** Saves of unsaved changes that failed since the process or server began; each dropped what was unsaved. */
+  /** Failed saves of unsaved changes since the process or server began; each dropped the changes. */
   lost_saves: number;
   [further: string]: unknown;
 }
 
 /**
- * A collection. Changes are in memory until `save`; questions see them at once.
+ * A collection. Changes are in memory until `save`; queries see them at once.
  *
- * Failures are the classes of `errors.ts`: ValueError (a value outside its domain, a collection that does not exist), TypeError,
- * KeyError (an id that exists), TimeoutError (another process holds the writer's lock), OSError, RuntimeError.
+ * Failures are the classes of `errors.ts`: ValueError (a value outside its domain, a collection that does not exist),
+ * TypeError, KeyError (an id that exists), TimeoutError (another process holds the writer's lock), OSError,
+ * RuntimeError.
  */
 export interface CollectionApi {
   readonly name: string;
-  /** Adds rows under new ids, all or nothing; resolves to the ids. @throws KeyError for an id that is live or stands twice */
+  /** Adds rows under new ids, all or nothing; resolves to the ids. @throws KeyError for a live or repeated id */
   add(vectors: Vectors, options?: RowOptions): Promise<string[]>;
   /** Adds or replaces rows by id, all or nothing; of a repeated id the last row wins. */
   upsert(vectors: Vectors, options?: RowOptions): Promise<string[]>;
@@ -125,11 +123,11 @@ export interface CollectionApi {
   /** Embeds texts and adds or replaces them by id. */
   upsertTexts(texts: readonly string[], options?: RowOptions): Promise<string[]>;
   /**
-   * The rows that are nearest to `vector` (`dim` numbers) by the collection's metric. Of a collection of this process a short search resolves
-   * as a microtask: a long loop of awaited ones lets no timer run until it ends or yields. A matrix of one row stands for the row.
+   * The rows nearest to `vector` (`dim` numbers, or a matrix of one row) by the collection's metric. In this process a
+   * short search resolves as a microtask: a long loop of awaited searches runs no timer until it ends or yields.
    */
   search(vector: Vector | readonly [Vector], options?: SearchOptions): Promise<SearchResult>;
-  /** The rows that a text means, by the collection's embedder. */
+  /** The rows nearest to a text, by the collection's embedder. */
   searchText(text: string, options?: SearchOptions): Promise<SearchResult>;
   /** Ids of the live rows in the order they were first added. */
   ids(where?: Where): Promise<string[]>;
@@ -144,7 +142,7 @@ export interface CollectionApi {
 
 /** A memory directory's collections, here or behind a socket. `await using` closes it. */
 export interface StoreApi<C extends CollectionApi = CollectionApi> extends AsyncDisposable {
-  /** A new collection, in memory until its first `save`; the existing one where everything agrees. @throws ValueError otherwise */
+  /** A new collection, in memory until `save`; the existing one where all agrees. @throws ValueError otherwise */
   createCollection(name: string, options: CreateOptions): Promise<C>;
   /** A collection that exists. @throws ValueError where it does not */
   openCollection(name: string): Promise<C>;

@@ -6,9 +6,9 @@ import { ValueError } from "../errors.ts";
 import type { FilterValue, Where } from "./api.ts";
 
 /**
- * The one filter there is: rows whose metadata `column` equals `value`. Equality is typed: `1` equals `1.0`, not `"1"`, not `true`; null
- * matches rows that have no value there.
- * @throws ValueError for a value that is an array or an object, which equals nothing
+ * The only filter: rows whose metadata `column` equals `value`. Equality is typed: `1` equals `1.0`, not `"1"`, not
+ * `true`; null matches rows without a value there.
+ * @throws ValueError for an array or an object, which equals nothing
  */
 export function Eq(column: string, value: FilterValue): Where {
   readString(column, "the column of Eq");
@@ -21,8 +21,8 @@ export function Eq(column: string, value: FilterValue): Where {
 }
 
 /**
- * One value out of several, for a column that stands for their combination: `scopeKey("acme", "note")` is `"acme:note"`. Different parts
- * never give the same key: `:` and `%` inside a part are written `%3A` and `%25`.
+ * A key for a combination of values in one column: `scopeKey("acme", "note")` is `"acme:note"`. Different parts never
+ * give the same key: `:` and `%` inside a part are written `%3A` and `%25`.
  */
 export function scopeKey(...parts: readonly (string | number | boolean)[]): string {
   return parts.map((part) => String(part).replaceAll("%", "%25").replaceAll(":", "%3A")).join(":");

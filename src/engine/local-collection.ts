@@ -41,12 +41,12 @@ import { snapshot } from "./snapshot.ts";
 export type { LocalSearchOptions } from "./options.ts";
 
 /**
- * A handle by name: what it does, it does to the collection that has the name now. Changes of rows are in memory until `save` and are seen
- * here at once; builds of indexes, `compact`, `snapshot` and an applied tuning save what is in memory first. From the first unsaved change
- * to its save other processes' writes wait.
+ * A handle by name: each call goes to the collection that has the name at that time. Changes of rows are in memory
+ * until `save` and seen here at once; index builds, `compact`, `snapshot` and an applied tuning save them first. From
+ * the first unsaved change to its save, writes of other processes wait.
  *
- * Vectors are taken as they are: what is given to a call must not be changed before it is over. Where `signal` is taken, aborting it ends the call with a CancelledError and nothing of it stays. `onProgress(done, total)` is called
- * about ten times a second.
+ * Vectors are not copied: do not change them before the call is over. Aborting `signal` ends a call with a
+ * CancelledError and without effect. `onProgress(done, total)` is called about ten times a second.
  */
 export class LocalCollection implements CollectionApi {
   /** Made by `LocalStore` only. @param storeAt opens another memory directory */
@@ -57,17 +57,17 @@ export class LocalCollection implements CollectionApi {
     private readonly storeAt: (dir: string) => Store,
   ) {}
 
-  /** What was fixed when the collection was created. */
+  /** Fixed when the collection was created. */
   get schema(): Schema {
     return this.inner.schema;
   }
 
-  /** Saves of unsaved changes that failed since this process began; each dropped the changes that it was to make durable. */
+  /** Failed saves of unsaved changes since this process began; each dropped the changes. */
   get lostSaves(): number {
     return this.store.lostSaves(this.name);
   }
 
-  /** Live rows, those included that are not saved. */
+  /** Live rows, including unsaved ones. */
   get size(): number {
     return this.inner.count();
   }
@@ -94,7 +94,7 @@ export class LocalCollection implements CollectionApi {
   }
 
   /**
-   * Replaces text and vector of live rows, all or nothing; resolves to how many there are. A row without new metadata keeps what it has.
+   * Replaces text and vector of live rows, and metadata where it is given, all or nothing; resolves to their number.
    * @throws ValueError for an id that is not live; nothing changes
    */
   async updateTexts(texts: readonly string[], options: UpdateOptions): Promise<number> {
@@ -102,16 +102,16 @@ export class LocalCollection implements CollectionApi {
     const rows = { texts: readTexts(texts), ids: readIds(options.ids), metadata };
     checkBesides(rows, texts.length);
     const vectors = await this.embed(texts, options.signal);
-    const current = this.inner; // another object may stand for the name by now
+    const current = this.inner; // after embedding: the collection may have been opened anew
     return current.stage((t) => putUpdate(t, current, rows, vectors, options), options.signal);
   }
 
-  /** Puts rows that are checked and packed already: what the server's decoder hands over. */
+  /** Puts rows that the server's decoder has checked and packed. */
   async put(mode: "add" | "upsert", rows: Rows | PackedRows, watch?: Watch): Promise<void> {
     await this.inner.stage((t) => t.put(mode === "add" ? Put.ADD : Put.UPSERT, rows, watch), watch?.signal);
   }
 
-  /** Embeds texts for rows that are checked and packed already, but for their vectors, and puts them. */
+  /** Embeds texts and puts their rows, which are checked and packed but for the vectors. */
   async putPackedTexts(
     mode: "add" | "upsert",
     texts: readonly string[],
@@ -133,15 +133,15 @@ export class LocalCollection implements CollectionApi {
       return await searchVector(opened, vector, options);
     } catch (error) {
       if (opened.isThere) throw error;
-      return searchVector(this.inner, vector, options); // gone, or made anew
+      return searchVector(this.inner, vector, options); // deleted, or created again
     }
   }
 
   /**
-   * Answers to several questions with the same options, in their order: what `search` answers to each, quicker, because they share passes
-   * over the rows and are spread over `threads` threads (as many as the machine has cores, at most four). All are answered from one saved
-   * state. With `explain` the counts are means.
-   * @throws ValueError for questions that may find more than two million hits together
+   * What `search` returns for each of several vectors, in their order, but faster: they share passes over the rows, on
+   * `threads` threads (as many as the machine has cores, at most four). All see one saved state. With `explain` the
+   * counts are means.
+   * @throws ValueError for queries that may find more than two million hits together
    */
   async searchMany(vectors: Vectors, options: ManySearchOptions = {}): Promise<SearchResult[]> {
     const { signal } = options;
@@ -157,9 +157,9 @@ export class LocalCollection implements CollectionApi {
     const targetRecall = recallOf(options);
     const embedder = await this.embedders.attached(this.name, inner.schema.embedderProfile);
     const topK = clampTopK(options.topK, "topK");
-    const asked = { topK, where, targetRecall, metadata: withMetadata, scores: options.explain };
+    const request = { topK, where, targetRecall, metadata: withMetadata, scores: options.explain };
     return cancellable(this.name, signal, async () =>
-      toResult(await searchTexts(inner, embedder, text, asked, signal), options),
+      toResult(await searchTexts(inner, embedder, text, request, signal), options),
     );
   }
 
@@ -171,7 +171,7 @@ export class LocalCollection implements CollectionApi {
     return searchWords(this.inner, query, options);
   }
 
-  /** Rows by id, in the order asked; `found` is false for an id that is not live. */
+  /** Rows in the order of `ids`; `found` is false for an id that is not live. */
   async get(ids: readonly Id[], options: GetOptions = {}): Promise<GotRow[]> {
     return getRows(this.inner, ids, options);
   }
@@ -200,8 +200,8 @@ export class LocalCollection implements CollectionApi {
   }
 
   /**
-   * Builds an approximate index for each partition that is large enough, and makes its recall the collection's default; resolves to how
-   * many partitions have one. Rows that come later are found. Where no partition is large enough, indexes and default stay as they are.
+   * Builds an approximate index for each partition that is large enough and makes its recall the collection's default;
+   * resolves to their number. Rows added later are found. Where no partition is large enough, nothing changes.
    * @throws ValueError for an option outside its range
    */
   async buildIvf(options: IvfOptions = {}): Promise<number> {
@@ -209,20 +209,20 @@ export class LocalCollection implements CollectionApi {
   }
 
   /**
-   * Builds the index for search by words; from then on `searchText` fuses both rankings. Rows that come later are found.
+   * Builds the lexical index; from then on `searchText` fuses both rankings. Rows added later are found.
    * @throws RuntimeError where the collection was created without `lexical`; ValueError for an option outside its range
    */
   async buildLexical(options: LexicalOptions = {}): Promise<void> {
     await buildLexical(this.inner, options);
   }
 
-  /** Has a tuner measure and plan, and applies the plan as `dryRun` says. @throws ValueError for a plan that cannot be carried out */
+  /** Measures, plans, and applies the plan as `dryRun` says. @throws ValueError for a plan that cannot be applied */
   async tune(options: TuneOptions = {}): Promise<Plan> {
     return tuneCollection(this.inner, options);
   }
 
   /**
-   * Carries out a plan, this tuner's or another's; resolves to the plan with what was measured afterwards.
+   * Applies a plan, of this tuner or another; resolves to it with what was measured afterwards.
    * @throws ValueError that says what is wrong with the plan; nothing changes
    */
   async applyTuning(plan: Plan, watch: Watch = {}): Promise<Plan> {
@@ -230,15 +230,14 @@ export class LocalCollection implements CollectionApi {
   }
 
   /**
-   * Saves, and copies the collection as it is then into another memory directory, which need not exist yet; there it has the same name.
-   * The copy is read back before it gets its name: it is there whole and verified, or not at all. Writes wait while bytes are copied.
-   * @param dir the other memory directory
-   * @throws ValueError where that has something of this name; OSError
+   * Saves, and copies the collection under its name into another memory directory, which is made where it is missing.
+   * The copy is verified before it gets its name: it is there whole or not at all. Writes wait while bytes are copied.
+   * @throws ValueError where `dir` has something of this name; OSError
    */
   async snapshot(dir: string, watch: Watch = {}): Promise<void> {
     readString(dir, "dir");
     const { inner, storeAt } = this;
-    await cancellable(this.name, watch.signal, () => snapshot(inner, { to: dir, storeAt, watch }));
+    await cancellable(this.name, watch.signal, () => snapshot(inner, dir, storeAt, watch));
   }
 
   private get inner(): Collection {
@@ -265,7 +264,7 @@ export class LocalCollection implements CollectionApi {
     return [...rows.ids];
   }
 
-  /** Before the writer's lock is taken: an embedder may take its time. */
+  /** Before the writer's lock is taken: an embedder may take long. */
   private async embed(texts: readonly string[], signal: AbortSignal | undefined): Promise<Float32Array> {
     const embedder = await this.embedders.attached(this.name, this.schema.embedderProfile);
     return cancellable(this.name, signal, () => embedder.embedDocuments(texts, signal));

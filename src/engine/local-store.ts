@@ -18,21 +18,21 @@ import { LocalCollection } from "./local-collection.ts";
 export interface OpenOptions {
   /** Environment variables that say where things are (`SVC_HOME`, `SVC_MEMORY_PATH`); the process's own by default. */
   env?: Env | undefined;
-  /** Called with what a person should know though nothing fails: a licence about to expire. */
+  /** Gets warnings that fail nothing: a licence about to expire. */
   warn?: ((line: string) => void) | undefined;
 }
 
-/** What only a collection of this process can be created with. */
+/** Properties of a new collection in this process. */
 export interface LocalCreateOptions extends Omit<CreateOptions, "embedder"> {
   /** A registered embedder's name, or an embedder of your own; it is registered under its model id. */
   embedder?: string | Embedder | undefined;
-  /** Keep the words of texts, so that `buildLexical` can index them (false). */
+  /** Keep the terms of texts, so that `buildLexical` can index them (false). */
   lexical?: boolean | undefined;
 }
 
 /**
- * The collections under one directory. Several processes may have it open: they see each other's saves, and one at a time writes to a
- * collection.
+ * The collections of a directory. Several processes may open it: they see each other's saves, and each collection has
+ * one writer at a time.
  */
 export class LocalStore implements StoreApi<LocalCollection> {
   /** The native kernel, for `new MultigramEmbedder(store.kernel)`. */
@@ -41,7 +41,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
   private readonly store: Store;
   private readonly storeAt: (dir: string) => Store;
 
-  /** Made by `open`; tests and the server hand in libraries of their own. */
+  /** Made by `open`; tests and the server pass their own libraries. */
   constructor(dir: string, native: Native, version: string, inlineScanBytes?: number) {
     this.kernel = native.kernel;
     this.storeAt = (other) => new Store(other, native.env, version, inlineScanBytes);
@@ -50,7 +50,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
   }
 
   /**
-   * Opens a memory directory (`SVC_MEMORY_PATH`, else `memory` under `SVC_HOME`, where none is named). It need not exist yet.
+   * Opens a memory directory, which need not exist yet: `path`, else `SVC_MEMORY_PATH`, else `memory` under `SVC_HOME`.
    * @throws PermissionError if `svc login` was not done; RuntimeError if the native runtime is missing or not verified
    */
   static async open(path?: string, options: OpenOptions = {}): Promise<LocalStore> {
@@ -58,28 +58,27 @@ export class LocalStore implements StoreApi<LocalCollection> {
     return new LocalStore(memoryPath(path, options.env), native, buildInfo().version);
   }
 
-  /** Makes an embedder known by name, and to collections that were created with it. @throws ValueError for a name that is taken */
+  /** Registers an embedder, also for collections created with it. @throws ValueError for a name that is taken */
   registerEmbedder(name: string, source: EmbedderSource): void {
     this.embedders.register(name, source);
   }
 
   /**
    * A new collection, in memory until its first `save`; the existing one where everything agrees.
-   * @throws ValueError for a name, a schema or an embedder that is not good, or an existing collection that differs; TypeError for what is of
-   * another type
+   * @throws ValueError for an invalid name, schema or embedder, or an existing collection that differs; TypeError
    */
   async createCollection(name: string, options: LocalCreateOptions): Promise<LocalCollection> {
     readString(name, "name");
     const given = { ...readCreateOptions(options), lexical: optional(options.lexical, "lexical", readFlag) };
     const embedder = await this.embedderOf(options.embedder);
-    // Beside an embedder dim is a hint: callers write down a number that only the kernel knows.
+    // Beside an embedder dim is a hint: only the kernel knows the number.
     const dim = embedder?.profile.dimension ?? given.dim;
     if (dim === undefined) throw new ValueError("a new collection needs dim, or an embedder that knows it");
     this.store.create(name, { ...given, dim, embedderProfile: embedder?.profile ?? null });
     return this.handle(name);
   }
 
-  /** A collection that exists, saved or created here. @throws ValueError where it does not; OSError where it is damaged */
+  /** A collection, saved or created here. @throws ValueError where it does not exist; OSError where it is damaged */
   async openCollection(name: string): Promise<LocalCollection> {
     return this.collection(name);
   }
@@ -91,7 +90,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
     return this.handle(name);
   }
 
-  /** A handle without a look whether the collection exists: whatever is done with it finds out. */
+  /** A handle that is not checked: its methods fail where the collection does not exist. */
   handle(name: string): LocalCollection {
     return new LocalCollection(name, this.store, this.embedders, this.storeAt);
   }
@@ -105,20 +104,17 @@ export class LocalStore implements StoreApi<LocalCollection> {
     return this.store.unsaved().map((collection) => collection.name);
   }
 
-  /** Saves of unsaved changes that failed since this process began, over all collections; each dropped what was unsaved. */
+  /** Failed saves of unsaved changes since this process began, over all collections. */
   get lostSaves(): number {
     return this.store.lostSavesTotal;
   }
 
-  /** The same by collection, as it is now. */
+  /** The same by collection. */
   lostByCollection(): ReadonlyMap<string, number> {
     return this.store.lostByCollection();
   }
 
-  /**
-   * Saves every collection that has something to save. One that fails does not keep the others from it.
-   * @returns the failures, by collection
-   */
+  /** Saves every collection with unsaved changes, also where one fails; resolves to the failures, by collection. */
   async saveAll(): Promise<Map<string, unknown>> {
     const failures = new Map<string, unknown>();
     await Promise.all(
@@ -129,7 +125,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
     return failures;
   }
 
-  /** Waits for what is under way and closes. Changes that were not saved are dropped. */
+  /** Waits for calls under way and closes. Unsaved changes are dropped. */
   async close(): Promise<void> {
     await this.store.close();
   }

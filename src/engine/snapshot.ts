@@ -1,6 +1,6 @@
 /**
- * A copy of a collection in another memory directory. It is made in a folder of its own beside its future place, the manifest last, read
- * back whole, and only then renamed to its name: there is a whole collection or none, also after a crash.
+ * A copy of a collection in another memory directory. It is made in a temporary folder there, the manifest last,
+ * verified, and then renamed: also after a crash, the whole collection is there or nothing.
  */
 import { mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -11,16 +11,13 @@ import type { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Watch } from "./options.ts";
 
-/** Where to. */
-export interface SnapshotPlaces {
-  /** The other memory directory. */
-  to: string;
-  storeAt: (dir: string) => Store;
-  watch: Watch;
-}
-
-/** Saves what is staged and copies the collection. @throws ValueError where its name is taken there; OSError */
-export async function snapshot(collection: Collection, { to, storeAt, watch }: SnapshotPlaces): Promise<void> {
+/** Saves the collection and copies it to the directory `to`. @throws ValueError where it has the name; OSError */
+export async function snapshot(
+  collection: Collection,
+  to: string,
+  storeAt: (dir: string) => Store,
+  watch: Watch,
+): Promise<void> {
   const { name } = collection;
   const dir = resolve(to);
   refuseTaken(name, dir, storeAt(dir));
@@ -36,7 +33,11 @@ export async function snapshot(collection: Collection, { to, storeAt, watch }: S
     moveInto(copy, join(dir, name), name);
     syncDirectory(dir);
   } finally {
-    discard(stage);
+    try {
+      rmSync(stage, { recursive: true, force: true });
+    } catch {
+      // The caller gets the error of the copy; the folder's name says what it is.
+    }
   }
 }
 
@@ -67,7 +68,7 @@ function temporaryFolder(dir: string): string {
   }
 }
 
-/** A folder that is not empty is never replaced: somebody may have made a collection of that name meanwhile. */
+/** A folder that is not empty is never replaced: a collection of that name may have been created meanwhile. */
 function moveInto(copy: string, place: string, name: string): void {
   try {
     renameSync(copy, place);
@@ -79,15 +80,7 @@ function moveInto(copy: string, place: string, name: string): void {
   }
 }
 
-function discard(stage: string): void {
-  try {
-    rmSync(stage, { recursive: true, force: true });
-  } catch {
-    // What made the copy fail is what the caller gets; the folder's name says what it is.
-  }
-}
-
-/** Reads every byte of the copy and compares checksums: the other half of the way. */
+/** Reads every byte of the copy and compares checksums: the second half of the progress. */
 async function verify(name: string, store: Store, { signal, onProgress }: Watch): Promise<void> {
   try {
     await store.open(name).verify({

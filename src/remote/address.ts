@@ -12,8 +12,8 @@ export type Address =
 export const SOCKET_PATH_BYTES_MAX = process.platform === "darwin" ? 103 : 107;
 
 /**
- * Reads an address. A relative path stays relative: it is often relative because the absolute one is too long for a socket.
- * @throws ValueError for anything that is none of the forms, a port outside 1 … 65,535, a path too long for a socket
+ * Reads an address. A relative path stays relative: often the absolute one is too long for a socket.
+ * @throws ValueError for any other form, a port outside 1 … 65,535, a path too long for a socket
  */
 export function parseAddress(text: string): Address {
   if (typeof text !== "string") throw new ArgumentTypeError(`an address must be a string, got ${typeof text}`);
@@ -26,9 +26,10 @@ export function parseAddress(text: string): Address {
 // ---------------------------------------------------------------------------------------------------------------------
 
 const FORMS =
-  "unix:///<path>.sock, an absolute path that ends in .sock, a relative path that starts with ./, tcp://<host>:<port> or <host>:<port> (an IPv6 address in brackets)";
+  "unix:///<path>.sock, an absolute path that ends in .sock, a relative path that starts with ./, " +
+  "tcp://<host>:<port> or <host>:<port> (an IPv6 address in brackets)";
 
-/** `localhost`, `10.0.0.1`, `[::1]`, and a port behind it. */
+/** `localhost`, `10.0.0.1` or `[::1]`, and a port. */
 const HOST_AND_PORT = /^(?:\[([0-9A-Za-z:.%_-]+)\]|([0-9A-Za-z._-]+)):([0-9]+)$/;
 
 function unixAddress(path: string, text: string): Address {
@@ -36,7 +37,8 @@ function unixAddress(path: string, text: string): Address {
   const bytes = Buffer.byteLength(path);
   if (bytes > SOCKET_PATH_BYTES_MAX) {
     throw new ValueError(
-      `the socket's path has ${bytes} bytes; the system allows ${SOCKET_PATH_BYTES_MAX}: choose a shorter one, or a relative one that starts with ./`,
+      `the socket's path has ${bytes} bytes; the system allows ${SOCKET_PATH_BYTES_MAX}: ` +
+        "choose a shorter one, or a relative one that starts with ./",
     );
   }
   return { kind: "unix", path, text: path.startsWith("/") ? `unix://${path}` : path };

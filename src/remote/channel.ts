@@ -1,47 +1,34 @@
 /**
- * Requests to one address, over one connection at a time. A connection that is lost is replaced, and a request is repeated exactly where
- * that cannot apply it twice: the system never took all of its bytes, or it changes nothing.
+ * Requests to one address, over one connection at a time. A lost connection is replaced, and a request is repeated only
+ * where that cannot apply it twice: the system never took all of its bytes, or it changes nothing.
  */
 import { OSError, RuntimeError, type SvcError, TimeoutError } from "../errors.ts";
-import { type Call, Connection, type ConnectionOptions, type Ending, LostBeforeAuth, type OnReply } from "./link.ts";
+import { Call, type OnReply } from "./call.ts";
+import { Connection, type ConnectionOptions, type Ending, LostBeforeAuth } from "./link.ts";
 import { Unsaved } from "./unsaved.ts";
 
-/** What a channel needs to know. */
+/** How to connect, and how long to wait. */
 interface ChannelOptions extends ConnectionOptions {
-  /** How long a request may take from the call to its answer, in milliseconds; without it as long as the server needs. */
+  /** Longest time from a call to its reply, in milliseconds; unlimited by default. */
   requestTimeoutMs?: number | undefined;
 }
 
-/** Connections that one request is given to at most, and tries for a connection whose token is answered. */
+/** How many connections a request is sent on at most, and how often a lost authentication is tried. */
 const SENDS_MAX = 3;
 
-/** Operations that change nothing, so that asking twice does no harm. */
-const REPEATABLE: ReadonlySet<string> = new Set([
-  "ping",
-  "collections",
-  "open_collection",
-  "search",
-  "search_text",
-  "ids",
-  "stats",
-]);
-
-/** Operations whose changes wait for a save. */
-const CHANGES: ReadonlySet<string> = new Set(["add", "upsert", "add_texts", "upsert_texts", "delete"]);
-
-/** The way to one server. */
+/** The requests to one server. */
 export class Channel {
-  /** Calls that no connection has, in their order. */
+  /** Calls that no connection has, in order. */
   private waiting: Call[] = [];
   private connection: Connection | undefined;
   private isOpening = false;
-  /** The error with which the server refused a connection of its own accord: the next request is answered with it. */
+  /** The error with which the server refused an idle connection: the next request fails with it. */
   private refusal: SvcError | undefined;
   private running = 0;
   private idle: (() => void) | undefined;
   private closing: Promise<void> | undefined;
   private isFinished = false;
-  /** What was changed over this channel and not saved. */
+  /** Unsaved changes of this channel. */
   private readonly unsaved = new Unsaved(this);
 
   private constructor(private readonly options: ChannelOptions) {}
@@ -54,7 +41,7 @@ export class Channel {
     return channel;
   }
 
-  /** Runs one call of the program, of as many requests as it takes; `close` waits for it. @throws RuntimeError behind `close` */
+  /** Runs one call of the caller, of one or more requests; `close` waits for it. @throws RuntimeError after `close` */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.closing) throw new RuntimeError("this client is closed; connect again");
     this.running++;
@@ -66,19 +53,22 @@ export class Channel {
     }
   }
 
-  /** Sends a change of a collection, which waits for a save from its reply on. @throws as {@link request} */
+  /** Sends a change of a collection, which is unsaved from its reply on. @throws as {@link request} */
   change(op: string, collection: string, frame: Buffer): Promise<unknown> {
     return this.request(op, frame, (peer, failure) => {
       if (!failure) this.unsaved.note(collection, peer);
     });
   }
 
-  /** Sends a save of a collection. @throws as {@link request}; OSError where acknowledged changes of this channel may be lost */
+  /** Sends a save of a collection. @throws as {@link request}; OSError where acknowledged changes may be lost */
   save(op: string, collection: string, frame: Buffer): Promise<void> {
     return this.unsaved.save(collection, (onReply) => this.request(op, frame, onReply));
   }
 
-  /** Sends one request; resolves to the `result` of its reply. @throws what the server answered; OSError, TimeoutError, PermissionError */
+  /**
+   * Sends a request; resolves to the reply's `result`. @throws the reply's error; OSError, TimeoutError,
+   * PermissionError
+   */
   request(op: string, frame: Buffer, onReply?: OnReply): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     if (this.refusal) {
@@ -86,17 +76,7 @@ export class Channel {
       this.refusal = undefined;
       return promise;
     }
-    const call: Call = {
-      op,
-      isRepeatable: REPEATABLE.has(op),
-      isChange: CHANGES.has(op),
-      frame,
-      handed: 0,
-      sends: 0,
-      onReply,
-      resolve,
-      reject,
-    };
+    const call = new Call(op, frame, resolve, reject, onReply);
     if (this.options.requestTimeoutMs !== undefined) this.limit(call, this.options.requestTimeoutMs);
     if (this.connection) {
       this.connection.send(call);
@@ -107,7 +87,7 @@ export class Channel {
     return promise;
   }
 
-  /** Takes no further calls, waits for those under way, and ends the connection. */
+  /** Takes no more calls, waits for those under way, and closes the connection. */
   close(): Promise<void> {
     this.closing ??= this.finish();
     return this.closing;
@@ -134,7 +114,7 @@ export class Channel {
     }
   }
 
-  /** Replaces a lost connection for the calls that wait. All of them can fail: none of them can have been applied. */
+  /** Replaces a lost connection for the waiting calls. On failure all are rejected: none can have been applied. */
   private async reopen(): Promise<void> {
     if (this.isOpening) return;
     this.isOpening = true;
@@ -144,7 +124,7 @@ export class Channel {
           throw new OSError(`${this.options.address.text} closes every connection at once`, "disconnected");
         const connection = await this.connect();
         if (connection.isOver) continue;
-        // Its callers have given up meanwhile, and no other one waits for it.
+        // Closed meanwhile: the waiting calls have timed out.
         if (this.isFinished) return connection.end();
         this.connection = connection;
         for (const call of this.waiting.splice(0)) connection.send(call);
@@ -156,7 +136,7 @@ export class Channel {
     }
   }
 
-  /** Decides for each call of a lost connection, in their order. */
+  /** Rejects or repeats each call of a lost connection, in order. */
   private settle({ calls, why, refusal }: Ending): void {
     this.connection = undefined;
     if (refusal) {
@@ -179,7 +159,8 @@ export class Channel {
     const { text } = this.options.address;
     if (!call.frame) {
       return new OSError(
-        `the connection to ${text} was lost behind '${call.op}' (${why}); whether it was applied is not known: look before you repeat it`,
+        `the connection to ${text} was lost after '${call.op}' (${why}); ` +
+          "whether it was applied is not known: look before you repeat it",
         "outcome_unknown",
       );
     }

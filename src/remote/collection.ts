@@ -27,16 +27,16 @@ import { expectResult } from "./reply.ts";
 const PART_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * A collection of the server that a `RemoteTelys` is connected to. Its errors are those of a local collection, and where the connection is
- * lost OSError, which says whether a change may have been applied.
+ * A collection of the server that a `RemoteTelys` is connected to. Its errors are those of a local collection, and
+ * OSError where the connection is lost, which says whether a change may have been applied.
  *
- * A call whose rows have more than {@link PART_BYTES_MAX} bytes travels in several requests, one behind the other; each of them is all or
- * nothing, the call is not: the error of a later one says how many rows are in, and what is called meanwhile may come between two of them.
- * The same holds for the first matrix without ids of a collection that was opened: its dimension is asked before. What is given to a call must
- * not be changed before it is over.
+ * A call with more than {@link PART_BYTES_MAX} bytes of rows travels in several requests. Each is all or nothing, the
+ * call is not: the error of a later one says how many rows are in, and other calls may run between two of them. So they
+ * may before the first matrix without ids of a collection that was opened: its dimension is requested first. Do not
+ * change arguments before the call is over.
  */
 export class RemoteCollection implements CollectionApi {
-  /** @param dim numbers in a vector, where known; otherwise the server is asked when it is needed */
+  /** @param dim numbers in a vector, where known; otherwise requested when needed */
   constructor(
     private readonly channel: Channel,
     readonly name: string,
@@ -79,7 +79,7 @@ export class RemoteCollection implements CollectionApi {
 
   ids(where?: Where): Promise<string[]> {
     return this.channel.run(async () =>
-      expectResult<string[]>("ids", await this.ask("ids", { where: whereArgument(where) }), Array.isArray),
+      expectResult<string[]>("ids", await this.request("ids", { where: whereArgument(where) }), Array.isArray),
     );
   }
 
@@ -102,32 +102,32 @@ export class RemoteCollection implements CollectionApi {
 
   /**
    * Makes every change so far durable, of all clients.
-   * @throws OSError if the disk said no; also, once, if the server was started anew or a save failed behind unsaved changes of this client: they
-   * may be lost, and what is still there is saved
+   * @throws OSError if the disk fails; also, once, where the server was started again or a save failed after unsaved
+   * changes of this client: they may be lost, and what is still there is saved
    */
   save(): Promise<void> {
     return this.channel.run(() => this.sendSave("save"));
   }
 
   stats(): Promise<CollectionStats> {
-    return this.channel.run(() => this.askStats());
+    return this.channel.run(() => this.readStats());
   }
 
-  private async askStats(): Promise<CollectionStats> {
-    const stats = expectResult<CollectionStats>("stats", await this.ask("stats"), isObject);
+  private async readStats(): Promise<CollectionStats> {
+    const stats = expectResult<CollectionStats>("stats", await this.request("stats"), isObject);
     if (Number.isSafeInteger(stats.dim)) this.dim = stats.dim;
     return stats;
   }
 
-  private async askDim(): Promise<number> {
+  private async readDim(): Promise<number> {
     return expectResult<number>(
       "stats",
-      (await this.askStats()).dim,
+      (await this.readStats()).dim,
       (dim) => Number.isSafeInteger(dim) && Number(dim) > 0,
     );
   }
 
-  private ask(op: string, args?: Record<string, unknown>): Promise<unknown> {
+  private request(op: string, args?: Record<string, unknown>): Promise<unknown> {
     return this.channel.request(op, encodeRequest(op, this.name, args));
   }
 
@@ -147,11 +147,11 @@ export class RemoteCollection implements CollectionApi {
 
   private writeVectors(op: "add" | "upsert", vectors: Vectors, options: RowOptions): Promise<string[]> {
     return this.channel.run(async () => {
-      // Nothing is awaited where it need not be: what is called next must not come first.
-      const dim = needsDim(vectors, options) ? (this.dim ?? (await this.askDim())) : undefined;
+      // No await that is not needed: a later call must not overtake this one.
+      const dim = needsDim(vectors, options) ? (this.dim ?? (await this.readDim())) : undefined;
       const rows = vectorRows(vectors, options, dim);
       if (op === "add") checkDistinct(rows.ids);
-      // The server looks at every number, but not at those of a later part before it has written the first.
+      // The server checks every number, but those of a later part only after it has written the first.
       if (rows.floats && base64Bytes(rows.floats.byteLength) > this.partBytesMax) {
         checkFinite(rows.floats, "vectors", rows.floats.length / rows.count);
       }
@@ -181,7 +181,7 @@ export class RemoteCollection implements CollectionApi {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** How to search, as it travels. JSON has no infinity: `topK` is clamped here. */
+/** Search options on the wire. JSON has no infinity: `topK` is clamped here. */
 function searchArguments({ topK, where, explain, withMetadata }: SearchOptions): Record<string, unknown> {
   return {
     top_k: topK === undefined || topK === null ? undefined : clampTopK(topK, "topK"),
@@ -191,13 +191,13 @@ function searchArguments({ topK, where, explain, withMetadata }: SearchOptions):
   };
 }
 
-/** A filter as it travels: without a prototype, its column may be called anything, `__proto__` included. */
+/** A filter on the wire; without a prototype, its column may be called anything, `__proto__` included. */
 function whereArgument(where: Where | undefined): Record<string, unknown> | undefined {
   const condition = readWhere(where);
   if (!condition) return undefined;
-  const travels = Object.create(null) as Record<string, unknown>;
-  travels[condition.column] = condition.value;
-  return travels;
+  const filter = Object.create(null) as Record<string, unknown>;
+  filter[condition.column] = condition.value;
+  return filter;
 }
 
 function jsonArguments(args: Record<string, unknown>): Argument[] {
@@ -206,7 +206,7 @@ function jsonArguments(args: Record<string, unknown>): Argument[] {
     .map(([name, value]) => [name, JSON.stringify(value)]);
 }
 
-/** The same error, with how far the call came. */
+/** The same error, with the number of rows that are in. */
 function ofLaterPart(error: unknown, op: string, done: number, count: number): unknown {
   if (!(error instanceof SvcError)) return error;
   const Class = error.constructor as new (message: string, reason?: string) => SvcError;

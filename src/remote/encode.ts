@@ -1,12 +1,12 @@
 /**
- * Requests as frames. Vectors are written into the frame as base64 where they belong: a JSON text with a megabyte of base64 in it is built,
- * scanned for escapes and copied several times over by `JSON.stringify`.
+ * Requests as frames. Vectors are written into the frame as base64: `JSON.stringify` of a megabyte of base64 builds it,
+ * scans it for escapes and copies it several times.
  */
 import { ValueError } from "../errors.ts";
 import { FRAME_BYTES_MAX } from "../limits.ts";
 import { encodeFrame, HEADER_BYTES } from "../wire/frame.ts";
 
-/** A stretch of a JSON text: text as it is, or floats that become base64, without quotes. */
+/** Part of a JSON text: text, or floats that become base64, without quotes. */
 type Piece = string | Float32Array;
 
 /** One argument of a request: its name and the JSON of its value. */
@@ -38,14 +38,14 @@ export function matrixPieces(floats: Float32Array, rows: number): Piece[] {
   return ['{"f32":"', floats, `","shape":[${rows},${floats.length / rows}]}`];
 }
 
-/** Bytes of base64 for so many bytes. */
+/** Bytes of base64 for `bytes` bytes. */
 export function base64Bytes(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** Bytes that are turned into base64 at once: a multiple of 3, so that no padding falls between, and small enough to stay in the cache. */
+/** Bytes turned into base64 at once: a multiple of 3, so without padding, and small enough for the cache. */
 const SLICE_BYTES = 48 * 1024;
 
 function encodePieces(op: string, pieces: readonly Piece[]): Buffer {
@@ -65,7 +65,7 @@ function encodePieces(op: string, pieces: readonly Piece[]): Buffer {
   return frame;
 }
 
-/** Small frames are put together as one text: each call into the buffer costs more than copying a few kilobytes once more. */
+/** Smaller frames are built as one string: a write into the buffer costs more than copying a few kilobytes. */
 const SMALL_BYTES = 16 * 1024;
 
 function isSmall(pieces: readonly Piece[]): boolean {

@@ -1,77 +1,60 @@
 /**
- * One socket to a server: requests go out in their order, replies come back in the same, and several may be under way. When it ends it
- * hands back what was not answered; what becomes of that is for `channel.ts` to decide.
+ * One socket to a server. Requests go out in order, replies come back in the same order, and several may be under way.
+ * When it ends, `channel.ts` decides about the calls without a reply.
  */
 import { OSError, PermissionError, type SvcError, TimeoutError } from "../errors.ts";
 import { FrameReader } from "../wire/frame.ts";
 import { AUTH_FIRST, errorFrom, type Fault, type Reply, UNAUTHORIZED } from "../wire/protocol.ts";
 import type { Address } from "./address.ts";
+import { Call } from "./call.ts";
 import { encodeRequest } from "./encode.ts";
-import { type Peer, readIdentity, WHO, WHO_ID } from "./peer.ts";
+import { IDENTITY_FRAME, IDENTITY_ID, type Peer, readIdentity } from "./peer.ts";
 import { parseReply } from "./reply.ts";
 import { openSocket, type Socket } from "./socket.ts";
 
-/** Called with a reply at once, before anything that came behind it: over which connection it came, and the error that it is. */
-export type OnReply = (peer: Peer, failure: SvcError | undefined) => void;
-
-/** A request on its way. */
-export interface Call {
-  readonly op: string;
-  /** Whether it may be sent again although the server may have seen it. */
-  readonly isRepeatable: boolean;
-  /** Whether it leaves something unsaved in the server. */
-  readonly isChange: boolean;
-  /** Dropped when it is out and may not go again: where the frame is, the call may be repeated. */
-  frame: Buffer | undefined;
-  /** Bytes of the frame that the system took on the present connection. */
-  handed: number;
-  /** Connections that it was given to. */
-  sends: number;
-  onReply?: OnReply | undefined;
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-}
-
 /** Why a connection is over. */
 export interface Ending {
-  /** Calls without an answer, in their order. */
+  /** Calls without a reply, in order. */
   calls: Call[];
   /** A few words for a message. */
   why: string;
-  /** The server's word that it wants nothing of this connection; it holds for every call. */
+  /** The error with which the server refused the connection; it holds for every call. */
   refusal?: SvcError | undefined;
 }
 
-/** What a connection needs to know. */
+/** How to connect and authenticate. */
 export interface ConnectionOptions {
   address: Address;
   /** Sent first, where there is one. */
   token?: string | undefined;
-  /** For the connection and the authentication together, in milliseconds. */
+  /** For connecting and authenticating together, in milliseconds. */
   timeoutMs: number;
 }
 
-/** The connection was lost before the server answered to the token: nothing was applied, and another try may be welcome. */
+/** The connection was lost before the reply to `auth`: nothing was applied, and it may be tried again. */
 export class LostBeforeAuth extends OSError {}
 
 /** An open, authenticated connection. */
 export class Connection {
-  /** What the server behind it said of itself. */
+  /** Its server's identity. */
   readonly peer: Peer = {};
   private readonly reader = new FrameReader();
   private readonly outstanding: Call[] = [];
-  /** Index of the first outstanding call that is not all out. */
+  /** Index of the first outstanding call that is not sent in full. */
   private unsent = 0;
   private socket: Socket | undefined;
-  /** The question who the server is; it belongs to this connection and is never repeated on another. */
-  private who: Call | undefined;
-  /** An error in the place of the answer to that: should the connection end behind it, it says why. */
-  private lastWord: SvcError | undefined;
+  /** The request for the server's identity; never repeated on another connection. */
+  private identityCall: Call | undefined;
+  /** An error in place of the reply to it; the reason, should the connection end after it. */
+  private identityError: SvcError | undefined;
   private hasAnswered = false;
   private isFlushing = false;
   private isEnded = false;
 
-  /** Resolves when requests can be sent. @throws OSError, TimeoutError, PermissionError, RuntimeError (the server has too many connections) */
+  /**
+   * Resolves when requests can be sent.
+   * @throws OSError, TimeoutError, PermissionError, RuntimeError (the server has too many connections)
+   */
   static async open(options: ConnectionOptions, onEnd: (ending: Ending) => void): Promise<Connection> {
     const { address, token, timeoutMs } = options;
     let early = undefined as Ending | undefined;
@@ -101,30 +84,22 @@ export class Connection {
     private onEnd: (ending: Ending) => void,
   ) {}
 
-  /** Whether it can take no more calls. */
+  /** Whether it takes no more calls. */
   get isOver(): boolean {
     return this.isEnded;
   }
 
   /**
-   * Queues a call. What is queued in one turn of the event loop goes out together. In front of the first change goes the question who the
-   * server is, without which nobody could tell later whether it is still the one that has the change.
+   * Queues a call; calls of one turn of the event loop go out together. Before the first change goes a request for the
+   * server's identity: after a reconnect it shows whether that server still has the change.
    */
   send(call: Call): void {
-    if (call.isChange && !this.who) {
-      this.who = {
-        op: "stats",
-        isRepeatable: true,
-        isChange: false,
-        frame: WHO,
-        handed: 0,
-        sends: 0,
-        resolve: (stats) => {
-          this.peer.identity = readIdentity(stats);
-        },
-        reject: () => {},
+    if (call.isChange && !this.identityCall) {
+      const read = (stats: unknown) => {
+        this.peer.identity = readIdentity(stats);
       };
-      this.queue(this.who);
+      this.identityCall = new Call("stats", IDENTITY_FRAME, read, () => {});
+      this.queue(this.identityCall);
     }
     this.queue(call);
   }
@@ -141,7 +116,7 @@ export class Connection {
     });
   }
 
-  /** Forgets a call whose caller waits no longer. Where bytes of it are out the replies are out of step, and the connection ends. */
+  /** Drops a call that timed out. If bytes of it are out, replies no longer match, and the connection ends. */
   abandon(call: Call): boolean {
     const at = this.outstanding.indexOf(call);
     if (at < 0) return false;
@@ -151,7 +126,7 @@ export class Connection {
     return true;
   }
 
-  /** Ends it in good order. Nothing must be outstanding. */
+  /** Closes it in good order. Nothing may be outstanding. */
   end(): void {
     this.isEnded = true;
     this.socket?.end();
@@ -169,7 +144,7 @@ export class Connection {
       this.lose("no answer to 'auth'");
     }, timeoutMs);
     const frame = encodeRequest("auth", undefined, { token });
-    this.send({ op: "auth", isRepeatable: false, isChange: false, frame, handed: 0, sends: 0, resolve, reject });
+    this.send(new Call("auth", frame, resolve, reject));
     try {
       await promise;
     } catch (error) {
@@ -180,7 +155,7 @@ export class Connection {
     }
   }
 
-  /** Hands the system as much as it takes; `drain` goes on. */
+  /** Writes as much as the system takes; `drain` continues. */
   private flush(): void {
     while (!this.isEnded && this.unsent < this.outstanding.length) {
       const bytes = this.nextBytes();
@@ -190,7 +165,7 @@ export class Connection {
     }
   }
 
-  /** What goes out next: the rest of a frame, or several small frames as one. */
+  /** The rest of a frame, or several small frames as one. */
   private nextBytes(): Buffer {
     const first = this.outstanding[this.unsent]!;
     const rest = first.frame!.subarray(first.handed);
@@ -225,9 +200,10 @@ export class Connection {
         this.accept(parseReply(body));
     } catch (error) {
       const call = this.unsent > 0 ? this.shift() : undefined;
-      const asked = call ? `answered '${call.op}' with` : "sent";
+      const context = call ? `answered '${call.op}' with` : "sent";
       const failure = new OSError(
-        `${this.address.text} ${asked} something that is no reply (${(error as Error).message}); is it a \`svc serve\` of this version?`,
+        `${this.address.text} ${context} something that is no reply (${(error as Error).message}); ` +
+          "is it a `svc serve` of this version?",
       );
       call?.reject(failure);
       this.lose("it sent something that is no reply", this.hasAnswered || call ? undefined : failure);
@@ -237,21 +213,21 @@ export class Connection {
   private accept(reply: Reply): void {
     const failure = reply.ok ? undefined : this.toError(reply);
     if (this.unsent === 0) {
-      this.acceptUnasked(failure);
+      this.acceptUnrequested(failure);
       return;
     }
     const call = this.shift();
     this.hasAnswered = true;
-    this.lastWord = call === this.who && reply.id !== WHO_ID ? failure : undefined;
+    this.identityError = call === this.identityCall && reply.id !== IDENTITY_ID ? failure : undefined;
     call.onReply?.(this.peer, failure);
     if (reply.ok) call.resolve(reply.result);
     else call.reject(failure!);
-    // The server closes behind this one and applies nothing that follows.
+    // The server closes the connection after this reply and applies nothing that follows.
     if (!reply.ok && reply.error.startsWith(UNAUTHORIZED)) this.lose("it was not accepted", failure);
   }
 
-  /** Nobody asked, or the question is not all out: a server that wants no more connections, or no such frame, says so before it reads. */
-  private acceptUnasked(failure: SvcError | undefined): void {
+  /** A reply without a complete request: a server over a limit of connections or bytes refuses before it reads. */
+  private acceptUnrequested(failure: SvcError | undefined): void {
     const begun = this.outstanding[0];
     if (failure && begun && begun.handed > 0) this.outstanding.shift()!.reject(failure);
     this.lose("it sent a reply to nothing", this.hasAnswered ? undefined : failure);
@@ -274,8 +250,8 @@ export class Connection {
     this.isEnded = true;
     this.socket?.terminate();
     this.unsent = 0;
-    const calls = this.outstanding.splice(0).filter((call) => call !== this.who);
-    this.onEnd({ calls, why, refusal: refusal ?? this.lastWord });
+    const calls = this.outstanding.splice(0).filter((call) => call !== this.identityCall);
+    this.onEnd({ calls, why, refusal: refusal ?? this.identityError });
   }
 }
 

@@ -1,7 +1,6 @@
 /**
- * The rows of one call: checked as a local collection checks them, and cut into parts that fit a request. All that can
- * be known here is known before the first part goes out, so that no half is written for a reason that was there from
- * the beginning.
+ * The rows of one call, checked as a local collection checks them, and cut into parts that fit a request. All that can
+ * be checked here is checked before the first part is sent, so that no call fails halfway for it.
  */
 
 import { encodeMetadata } from "../checks/metadata.ts";
@@ -18,13 +17,13 @@ export interface Part {
   args: Argument[];
 }
 
-/** Rows that are checked: how many, and each one's JSON where a column has it as JSON. */
+/** Checked rows, and their columns. */
 export interface Rows {
   count: number;
   /** Row by row; with `vectors` only. */
   floats?: Float32Array;
   columns: Column[];
-  /** Those that the caller gave. */
+  /** Ids given by the caller. */
   ids: readonly string[];
 }
 
@@ -52,7 +51,7 @@ export function stringColumn(name: string, strings: readonly string[]): Column {
   };
 }
 
-/** Whether only the dimension says how many rows these are, or which of them is wrong. */
+/** Whether the dimension is needed to count the rows, or to name the wrong one. */
 export function needsDim(vectors: Vectors, { ids }: RowOptions): boolean {
   if (vectors instanceof Float32Array) return vectors.length > 0 && (!ids?.length || vectors.length % ids.length > 0);
   return Array.isArray(vectors) && vectors.some((row) => row?.length !== vectors[0]?.length);

@@ -1,29 +1,29 @@
-/** What is at the other end of a connection, as far as the server says: by it a client knows what became of changes that are not saved. */
+/** The identity of a server: it shows after a reconnect whether unsaved changes are still there. */
 
 import { isObject } from "../checks/kinds.ts";
 import { encodeFrame } from "../wire/frame.ts";
 
-/** The `stats` of the server, as the fields that matter here. */
+/** From the server's `stats`. */
 export interface Identity {
-  /** Another one after each start of the server. */
+  /** Another after each start of the server. */
   instance: string;
-  /** Saves that failed since that start, over all collections; each dropped what was unsaved. */
+  /** Failed saves since that start, over all collections; each dropped unsaved changes. */
   lostSaves: number;
 }
 
-/** One for each connection, which it stands for when the connection itself is long gone. */
+/** One for each connection; it outlives the connection. */
 export interface Peer {
-  /** What the server said in front of the first change; undefined where it did not tell, or was not asked. */
+  /** As reported before the first change; undefined where there was no change, or no identity. */
   identity?: Identity | undefined;
 }
 
-/** Tells a reply to {@link WHO} from an error that is about the connection: those have no id. */
-export const WHO_ID = "who";
+/** Distinguishes the reply from an error about the connection, which has no id. */
+export const IDENTITY_ID = "who";
 
-/** The frame of the request that asks. */
-export const WHO: Buffer = encodeFrame(JSON.stringify({ op: "stats", id: WHO_ID }));
+/** The request for the identity. */
+export const IDENTITY_FRAME: Buffer = encodeFrame(JSON.stringify({ op: "stats", id: IDENTITY_ID }));
 
-/** Reads the result of {@link WHO}. A server that names no instance is not known. */
+/** Reads the reply; undefined for a server that names no instance. */
 export function readIdentity(stats: unknown): Identity | undefined {
   if (!isObject(stats) || typeof stats.instance !== "string") return undefined;
   return { instance: stats.instance, lostSaves: typeof stats.lost_saves === "number" ? stats.lost_saves : 0 };

@@ -1,11 +1,13 @@
-/** Replies as they come: the bytes of a frame become a result or an error's line. */
+/** A reply's body becomes a result or an error's line. */
 import { OSError, RuntimeError } from "../errors.ts";
 import type { Reply } from "../wire/protocol.ts";
 
-/** Strict: a replaced byte in an id would be another id. */
+/** Strict: a replaced byte in an id would make another id. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Reads a reply; of its `id` only an error's is needed, as replies come in the order of the requests. @throws Error for anything that is none */
+/**
+ * Reads a reply, with the `id` of errors only: replies come in the order of requests. @throws Error for anything else
+ */
 export function parseReply(body: Buffer): Reply {
   const reply = JSON.parse(decoder.decode(body)) as Record<string, unknown> | null;
   if (typeof reply === "object" && reply !== null) {
@@ -18,7 +20,7 @@ export function parseReply(body: Buffer): Reply {
   throw new RuntimeError("it has neither a result nor an error");
 }
 
-/** The result of a reply, if it has the form that PROTOCOL.md promises. @throws OSError */
+/** The result of a reply, checked for the form in PROTOCOL.md. @throws OSError */
 export function expectResult<T>(op: string, result: unknown, has: (result: unknown) => boolean): T {
   if (has(result)) return result as T;
   throw new OSError(

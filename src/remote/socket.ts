@@ -2,7 +2,7 @@
 import { OSError, TimeoutError } from "../errors.ts";
 import type { Address } from "./address.ts";
 
-/** What is used of a socket. */
+/** The part of a socket that is used. */
 export interface Socket {
   /** Bytes that the system took: fewer than given where its buffer is full, negative where the socket is closed. */
   write(bytes: Buffer): number;
@@ -12,9 +12,9 @@ export interface Socket {
   terminate(): void;
 }
 
-/** What a socket reports. None of them is called after `close`. */
+/** What a socket reports; nothing after `close`. */
 interface SocketEvents {
-  /** The chunk belongs to who receives it. */
+  /** The receiver owns the chunk. */
   data(chunk: Buffer): void;
   /** The system takes bytes again. */
   drain(): void;
@@ -23,7 +23,7 @@ interface SocketEvents {
 
 /**
  * Connects. `timeoutMs` is in milliseconds.
- * @throws TimeoutError; OSError where nothing listens there, or the system says no
+ * @throws TimeoutError; OSError where nothing listens there, or the system refuses
  */
 export function openSocket(address: Address, timeoutMs: number, events: SocketEvents): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
@@ -48,7 +48,7 @@ export function openSocket(address: Address, timeoutMs: number, events: SocketEv
   const socket = {
     open(opened: Socket) {
       clearTimeout(timer);
-      // An attempt cannot be called off, so one that succeeds too late is ended here.
+      // An attempt cannot be cancelled: one that succeeds too late is closed.
       if (isLate) return opened.terminate();
       isOpen = true;
       resolve(opened);

@@ -1,17 +1,17 @@
 /**
- * Changes that the server acknowledged and that no `save` has followed. They are in its memory only, and a client that reconnects without a
- * word must not tell its caller that they are saved when they are lost. A server tells the connections that it has by itself; what is
- * found here is what happened behind the loss of a connection.
+ * Acknowledged changes without a `save` after them. They are only in the server's memory, and a client that reconnects
+ * silently must not report lost ones as saved. A server reports a failed save to its open connections itself; what is
+ * found here happened after the loss of a connection.
  */
 import { shown } from "../checks/kinds.ts";
 import { OSError } from "../errors.ts";
+import type { OnReply } from "./call.ts";
 import type { Channel } from "./channel.ts";
-import type { OnReply } from "./link.ts";
-import { type Identity, type Peer, readIdentity, WHO } from "./peer.ts";
+import { IDENTITY_FRAME, type Identity, type Peer, readIdentity } from "./peer.ts";
 
-/** What one channel changed and did not save. */
+/** The unsaved changes of one channel. */
 export class Unsaved {
-  /** Of each collection the connection that carried the earliest change that waits for a save. */
+  /** For each collection, the connection that carried its earliest unsaved change. */
   private readonly marks = new Map<string, Peer>();
 
   constructor(private readonly channel: Channel) {}
@@ -22,14 +22,14 @@ export class Unsaved {
   }
 
   /**
-   * Carries out a save of the collection. `request` sends it.
-   * @throws what it throws; OSError where changes that this save was for may be lost
+   * Runs a save of the collection, which `request` sends.
+   * @throws what `request` throws; OSError where changes that the save was for may be lost
    */
   async save(name: string, request: (onReply: OnReply) => Promise<unknown>): Promise<void> {
-    // Looked at when the reply comes: then, and not when the save is sent, exactly the changes before it have been acknowledged.
+    // Set when the reply comes: exactly the changes before the save are acknowledged then, not when it is sent.
     const settled: { earlier?: Peer | undefined } = {};
     const onReply: OnReply = (peer, failure) => {
-      // A failed save is an OSError and drops what was unsaved; behind every other error it is still there.
+      // A failed save is an OSError and drops unsaved changes; after any other error they are still there.
       if (failure && !(failure instanceof OSError)) return;
       const mark = this.marks.get(name);
       this.marks.delete(name);
@@ -38,7 +38,7 @@ export class Unsaved {
     try {
       await request(onReply);
     } catch (error) {
-      // The server spoke of what was lost in its present run, and only of that.
+      // The error covers only what was lost in the server's present run.
       const { earlier } = settled;
       if (earlier && !(await this.isSameRun(earlier))) this.marks.set(name, earlier);
       throw error;
@@ -46,38 +46,40 @@ export class Unsaved {
     if (settled.earlier) await this.check(name, settled.earlier);
   }
 
-  /** Whether changes that went over a connection that is gone were still there for the save that was just answered. */
+  /** Fails where changes sent over an earlier connection may have been lost before the save. */
   private async check(name: string, earlier: Peer): Promise<void> {
     const then = earlier.identity;
     let now: Identity | undefined;
     try {
-      now = await this.ask();
+      now = await this.identify();
     } catch (error) {
-      // A server that never named an instance may not know the question. Of every other one the next save has to find out.
+      // A server that never named an instance may not know the request. For any other, the next save checks again.
       if (!then) return;
       this.marks.set(name, earlier);
       throw error;
     }
     if (now?.instance !== then?.instance) {
       throw new OSError(
-        `the server was started anew behind changes of collection ${shown(name)} that were not saved yet: they are lost unless it ended in good order; look which rows are there before you go on`,
+        `the server was started again after unsaved changes of collection ${shown(name)}: ` +
+          "they are lost unless it ended in good order; look which rows are there before you go on",
         "changes_lost",
       );
     }
     if (now && then && now.lostSaves > then.lostSaves) {
       throw new OSError(
-        `a save failed behind changes of collection ${shown(name)} that were not saved yet, and dropped unsaved changes: look which rows are there before you go on`,
+        `a save failed after unsaved changes of collection ${shown(name)} and dropped unsaved changes: ` +
+          "look which rows are there before you go on",
         "changes_lost",
       );
     }
   }
 
   private async isSameRun({ identity }: Peer): Promise<boolean> {
-    const now = await this.ask().catch(() => undefined);
+    const now = await this.identify().catch(() => undefined);
     return now !== undefined && now.instance === identity?.instance;
   }
 
-  private async ask(): Promise<Identity | undefined> {
-    return readIdentity(await this.channel.request("stats", WHO));
+  private async identify(): Promise<Identity | undefined> {
+    return readIdentity(await this.channel.request("stats", IDENTITY_FRAME));
   }
 }

@@ -120,7 +120,7 @@ test("a read is sent again, a change that was sent is not", async () => {
   ]);
   const { reason } = results[1] as PromiseRejectedResult;
   expect(reason).toMatchObject({ type: "OSError" });
-  expect(reason.message).toContain("was lost behind 'add'");
+  expect(reason.message).toContain("was lost after 'add'");
   expect(reason.message).toContain("whether it was applied is not known");
   expect(server.peers[1]!.requests.map(({ op }) => op)).toEqual(["search", "ids", "ping", "stats"]);
   await client.close();
