@@ -377,7 +377,7 @@ class ReconnectTest(unittest.TestCase):
                         rows.add([[1.0]], ["x"])
                         time.sleep(0.05)
                         rows.add([[1.0]], ["z"])
-                        with self.assertRaisesRegex(OSError, "a save failed behind unsaved changes of 'a'.*this %s was done" % op):
+                        with self.assertRaisesRegex(OSError, "a save failed after unsaved changes of 'a'.*this %s was done" % op):
                             getattr(rows, op)()
                         rows.save()
 
@@ -421,7 +421,7 @@ class ReconnectTest(unittest.TestCase):
             rows = client["a"]
             rows.add([[1.0]], ["x"])
             time.sleep(0.05)
-            with self.assertRaisesRegex(OSError, "a save failed behind unsaved changes"):
+            with self.assertRaisesRegex(OSError, "a save failed after unsaved changes"):
                 rows.save()
 
     def test_a_server_without_an_instance_is_taken_for_the_same(self):

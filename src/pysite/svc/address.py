@@ -1,4 +1,4 @@
-"""Where a server listens."""
+"""The address of a server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple, Optional
 
 _TCP = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|(?P<name>[^\s/:@?#\[\]%]+)):(?P<port>[0-9]{1,5})")
 
-# What a socket's address holds on every system, besides the NUL at its end.
+# Bytes in a socket's address on every system, besides the NUL at its end.
 _PATH_BYTES_MAX = 103
 
 _FORMS = (
@@ -31,7 +31,7 @@ class Address(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def dial(self, timeout: Optional[float]) -> socket.socket:
-        """A connected socket, within ``timeout`` seconds for each address that the host's name stands for. Raises OSError."""
+        """A connected socket, within ``timeout`` seconds for each address of the host. Raises OSError."""
         if self.path is None:
             sock = socket.create_connection((self.host, self.port), timeout)
             _prompt_and_watched(sock)
@@ -49,7 +49,7 @@ class Address(NamedTuple):
 
 
 def parse_address(address: str) -> Address:
-    """Reads an address. Raises ValueError for one that has none of the forms it lists, TypeError for one that is no string."""
+    """Reads an address. Raises ValueError, which lists the forms, for any other, and TypeError for another type."""
     if not isinstance(address, str):
         raise TypeError(f"the address must be a string, not {type(address).__name__}: {_FORMS}")
     if "\0" not in address and not address.endswith("/"):
@@ -66,13 +66,13 @@ def parse_address(address: str) -> Address:
 
 
 def _lasting(path: str) -> str:
-    """The absolute path, so that a reconnect after os.chdir finds the same server; the relative one where that is too long for a socket."""
+    """The absolute path, which survives os.chdir, or the relative one where that is too long for a socket."""
     absolute = os.path.abspath(path)
     return absolute if len(os.fsencode(absolute)) <= _PATH_BYTES_MAX else path
 
 
 def _prompt_and_watched(sock: socket.socket) -> None:
-    """Small requests leave at once; a host that vanished is noticed in about two minutes, though a reply may take any time."""
+    """Small requests leave at once; a vanished host is noticed in about two minutes, however long a reply takes."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 6)):

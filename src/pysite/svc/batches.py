@@ -15,7 +15,7 @@ from .wire import escaped_bytes, json_bytes
 BODY_BYTES = 64 * 1024 * 1024
 # Room for everything in a body but the rows.
 _ENVELOPE_BYTES = 2048
-# Integers of at most this size are told apart by every program that reads JSON.
+# Every reader of JSON keeps integers up to this size distinct.
 _ID_MAX = 2**53 - 1
 # What a row adds to the reply, at least: an id that the server makes. Replies stay as small as requests.
 _REPLY_ROW_BYTES = 40
@@ -26,7 +26,7 @@ Id = Union[str, int]
 
 
 class Column(Protocol):
-    """One of the lists side by side that a request carries."""
+    """One of the side-by-side lists that a request carries."""
 
     def size(self, row: int) -> int:
         """Bytes that a row takes in a body, at most."""
@@ -49,7 +49,7 @@ class Pieces:
 
 
 def requests(columns: Mapping[str, Column], rows: int) -> Iterator[Tuple[int, int, Dict[str, bytes]]]:
-    """Cuts rows into requests: for each its first row, the row behind its last, and its arguments. At least one, also for no rows."""
+    """Cuts rows into requests, at least one: for each its first row, the row after its last, and its arguments."""
     room = BODY_BYTES - _ENVELOPE_BYTES
     start = filled = 0
     for row in range(rows):
@@ -61,21 +61,22 @@ def requests(columns: Mapping[str, Column], rows: int) -> Iterator[Tuple[int, in
     yield start, rows, {name: column.json(start, rows) for name, column in columns.items()}
 
 
-def told(error: Exception, done: int, rows: int, change: str, ids: List[str]) -> None:
-    """Notes on an error what earlier requests of the same call did: ``error.applied_ids``, and a sentence behind its message."""
+def add_progress(error: Exception, done: int, rows: int, change: str, ids: List[str]) -> None:
+    """Adds to an error what earlier requests of its call did: ``applied_ids``, and a sentence after its message."""
     error.applied_ids = ids  # type: ignore[attr-defined]
     if len(error.args) == 1:
-        error.args = (f"{error.args[0]} (the first {done} of {rows} rows had been {change} by earlier requests of this call)",)
+        progress = f"the first {done} of {rows} rows had been {change} by earlier requests of this call"
+        error.args = (f"{error.args[0]} ({progress})",)
 
 
 def id_list(ids: Iterable[Id]) -> List[str]:
-    """Ids as a list of strings. Raises TypeError for what is none, as a single string is; ValueError for an integer beyond 2**53 - 1."""
+    """Ids as strings. Raises TypeError for no iterable or a single string, ValueError for integers beyond 2**53 - 1."""
     names = items(ids, "ids")
     return [name if isinstance(name, str) else _written(name, f"ids[{index}]") for index, name in enumerate(names)]
 
 
 def _written(number: Any, what: str) -> str:
-    """The id that an integer stands for, numpy's integers included. True and False stand for none, and neither does 7.0."""
+    """The id that an integer, also one of numpy, stands for. True, False and 7.0 stand for none."""
     try:
         value = None if isinstance(number, bool) else operator.index(number)
     except TypeError:
@@ -95,7 +96,7 @@ def id_column(ids: List[str]) -> Pieces:
 
 
 def refuse_repeats(ids: List[str]) -> None:
-    """Raises KeyError for ids that stand twice: in two requests the server would not see that they belong to one call."""
+    """Raises KeyError for repeated ids: the server would not see those in two requests of one call."""
     repeated = [name for name, count in Counter(ids).items() if count > 1] if len(set(ids)) < len(ids) else []
     if not repeated:
         return

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in the server's own sentences. What only the server can tell is left to it."""
+"""Checks of values, with the server's messages. What only the server can check is left to it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def shown(text: str) -> str:
 
 
 def describe(value: object) -> str:
-    """What came, in words."""
+    """A value, in words."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -54,14 +54,14 @@ def string(value: object, name: str) -> str:
 
 
 def items(value: Any, name: str, wanted: str = 'an array of strings, as in ["a", "b"]') -> List[Any]:
-    """What an iterable holds. Raises TypeError for what is none, as a single string is."""
+    """The values of an iterable. Raises TypeError for anything else, and for a single string."""
     if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
         raise wrong_type(name, wanted, value)
     return list(value)
 
 
 def length(values: Optional[Sequence[object]], name: str, rows: int) -> None:
-    """Raises ValueError unless there is an entry for each row, where there are any."""
+    """Raises ValueError unless ``values``, where given, has an entry for each row."""
     if values is None or len(values) == rows:
         return
     entries = "1 entry" if len(values) == 1 else f"{len(values)} entries"
@@ -69,9 +69,9 @@ def length(values: Optional[Sequence[object]], name: str, rows: int) -> None:
 
 
 def integer(value: Any, name: str, most: int) -> int:
-    """An integer, of numpy too; its range is the server's to judge.
+    """An integer, of numpy too; the server checks its range.
 
-    Raises TypeError for what is none, ValueError for NaN and infinities.
+    Raises TypeError for anything else, ValueError for NaN and infinities.
     """
     try:
         if not isinstance(value, bool):
@@ -84,14 +84,14 @@ def integer(value: Any, name: str, most: int) -> int:
 
 
 def top_k(value: Any) -> int:
-    """How many hits are asked for; infinities are clamped here, as JSON has none."""
+    """The number of hits; infinities are clamped here, as JSON has none."""
     if isinstance(value, float) and math.isinf(value):
         return _TOP_K_MAX if value > 0 else 1
     return integer(value, "top_k", _TOP_K_MAX)
 
 
 def unsendable(value: object, name: str, depth: int = 0) -> Optional[Exception]:
-    """Why a value is no JSON: the first thing in it that JSON does not have."""
+    """Why a value cannot be JSON: the first thing in it that JSON does not have."""
     if isinstance(value, float) and not math.isfinite(value):
         return ValueError(f"{name} is {number(value)}; JSON has no such number")
     if isinstance(value, (Mapping, list, tuple)):

@@ -1,4 +1,4 @@
-"""The way in: a connection, and what a server holds."""
+"""A connection to a server, and the collections there."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _DIM_MAX = 65_536
 def connect(address: str, token: Optional[str] = None, timeout: Optional[float] = 30.0) -> "RemoteTelys":
     """Connects to ``svc serve``.
 
-    ``address`` is ``unix:///path/name.sock``, an absolute path that ends in ``.sock``, a relative path that starts with ``./``,
-    ``tcp://host:port`` or ``host:port``, with an IPv6 address in brackets. Over TCP the ``token`` is the one that the server was started
-    with. It travels as it is: across hosts, put the connection in a tunnel.
+    ``address`` is ``unix:///path/name.sock``, an absolute path that ends in ``.sock``, a relative path that starts with
+    ``./``, ``tcp://host:port`` or ``host:port``, with an IPv6 address in brackets. Over TCP the ``token`` is the one
+    that the server was started with. It is not encrypted: across hosts, use a tunnel.
 
-    ``timeout`` is in seconds. It bounds connecting and authenticating, a ``ping``, and any pause in the middle of a request or reply; None
-    lifts it. A reply may take any time to begin, as saving and compacting do.
+    ``timeout`` is in seconds. It bounds connecting and authenticating, a ``ping``, and any pause within a request or
+    reply; None lifts it. A reply may take any time to begin, as saving and compacting do.
 
-    Raises ValueError for an address that has none of these forms, PermissionError for a wrong or missing token, TimeoutError, and OSError
-    where nobody answers.
+    Raises ValueError for an address of another form, PermissionError for a wrong or missing token, TimeoutError, and
+    OSError where nothing listens.
     """
     if timeout is not None and not 0 < timeout < float("inf"):
         raise ValueError(f"timeout is {timeout}; it must be a number of seconds above 0, or None")
@@ -37,8 +37,8 @@ def connect(address: str, token: Optional[str] = None, timeout: Optional[float] 
 class RemoteTelys:
     """A server's collections. A context manager that closes itself; any number of threads may share one.
 
-    A connection that was lost is made again where that is safe: where the request had not left in full, and for whatever changes nothing.
-    Otherwise the call raises :class:`svc.OutcomeUnknownError`, an OSError.
+    A lost connection is replaced, and the request repeated, where that is safe: where it had not been sent in full, or
+    changes nothing. Otherwise the call raises :class:`svc.OutcomeUnknownError`, an OSError.
     """
 
     def __init__(self, session: Session) -> None:
@@ -59,7 +59,7 @@ class RemoteTelys:
         """The same as :meth:`open_collection`."""
         return self.open_collection(name)
 
-    # Without this, a loop over the client would ask for collections called 0, 1, 2 and so on.
+    # Without this, a loop over the client would open collections called 0, 1, 2 and so on.
     __iter__ = None
 
     def ping(self) -> None:
@@ -78,13 +78,13 @@ class RemoteTelys:
     ) -> RemoteCollection:
         """A new collection, in the server's memory until its first ``save``; the existing one where everything agrees.
 
-        ``dim``: numbers in a vector, 1 to 65,536. ``embedder`` names what turns texts into vectors, which the server looks up
-        (``multigram``, ``bigram``, or one that its operator added); it knows its dimension, so that ``dim`` beside it is a hint and may be
-        any number, or left out. ``partition_by``: the metadata key that rows are grouped by, or a list of that one.
-        ``filter_columns``: further keys that ``where`` can name. ``dtype``: how numbers are stored: ``f32``, ``f16``,
-        ``int8`` or ``int4``; searches are exact with respect to what is stored. ``metric``: how rows are ranked: ``inner_product`` (unless told
-        otherwise), ``cosine``, which scales rows to unit length when they are put, or ``l2``, whose scores are negative squared distances;
-        where ``embedder`` is named it is the embedder's own.
+        ``dim``: numbers in a vector, 1 to 65,536. ``embedder``: the name of a server's embedder (``multigram``,
+        ``bigram``, or one that its operator added), which has a dimension: ``dim`` beside it is a hint and may be any
+        number, or left out. ``partition_by``: the metadata key that rows are grouped by, or a list of that one.
+        ``filter_columns``: further keys that ``where`` can name. ``dtype``: the stored element type, ``f32``, ``f16``,
+        ``int8`` or ``int4``; searches are exact over the stored numbers. ``metric``: ``inner_product`` (the default),
+        ``cosine``, which scales rows to unit length when they are put, or ``l2``, whose scores are negative squared
+        distances; an embedder brings its own.
 
         Raises ValueError for a value outside its domain, and where a collection of the name exists that differs.
         """
@@ -112,9 +112,9 @@ class RemoteTelys:
         return self._session.call("collections", list)  # type: ignore[no-any-return]
 
     def stats(self) -> Dict[str, Any]:
-        """The server's counters: ``version``, ``uptime_s``, ``connections``, ``requests``, ``errors``, ``ops`` and others."""
+        """The server's counters: ``version``, ``uptime_s``, ``connections``, ``requests``, ``errors`` and others."""
         return self._session.call("stats", dict)  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Ends the connection. What was not saved stays in the server's memory. Closing twice is fine."""
+        """Ends the connection. Unsaved changes stay in the server's memory. Closing twice is fine."""
         self._session.close()

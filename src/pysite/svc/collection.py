@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TypedDict
 
-from .batches import Column, Id, Pieces, id_column, id_list, metadata_list, refuse_repeats, requests, told
+from .batches import Column, Id, Pieces, add_progress, id_column, id_list, metadata_list, refuse_repeats, requests
 from .checks import length, string
 from .checks import top_k as checked_top_k
 from .filters import Where, where_json
@@ -24,9 +24,10 @@ class _Ranking(TypedDict):
 class SearchResult(_Ranking, total=False):
     """The best rows, best first; the lists run side by side.
 
-    ``scores`` are inner products, cosines or negative squared distances, as the collection's metric says; of a fused ranking its own.
-    ``metadata`` is there with ``with_metadata``, one dict or None for each id. ``explain`` is there with ``explain``: ``mode``,
-    ``screened_rows``, ``scored_rows``, ``probed_lists``, and of a fused ranking ``dense_scores`` and ``lexical_scores``.
+    ``scores`` are inner products, cosines or negative squared distances, by the collection's metric, or fused scores.
+    ``metadata`` is there with ``with_metadata``, one dict or None for each id. ``explain`` is there on request:
+    ``mode``, ``screened_rows``, ``scored_rows``, ``probed_lists``, if fused also ``dense_scores`` and
+    ``lexical_scores``.
     """
 
     metadata: List[Optional[Dict[str, Any]]]
@@ -36,12 +37,14 @@ class SearchResult(_Ranking, total=False):
 class RemoteCollection:
     """A collection by its name. Changes are in the server's memory, visible to all of its clients, until :meth:`save`.
 
-    A call whose request would be larger than 64 MiB travels in several requests, and **each of them** is all or nothing, not the call.
-    Where a later one fails, the exception's ``applied_ids`` holds the ids of the earlier ones and its message counts their rows.
+    A call of more than 64 MiB travels in several requests, and **each of them** is all or nothing, not the call. Where
+    a later one fails, the exception's ``applied_ids`` holds the ids of the earlier ones and its message counts their
+    rows.
 
-    Every method may raise OSError where the server is gone, and TimeoutError where a change finds another process writing. Where the server
-    was started again behind unsaved changes of this client, the next :meth:`save` or :meth:`compact` raises OSError once and does nothing;
-    where another save failed behind them, it saves what is still there and raises OSError once.
+    Every method may raise OSError where the server is gone, and TimeoutError where another process is writing. Where
+    the server was started again after unsaved changes of this client, the next :meth:`save` or :meth:`compact` raises
+    OSError once and does nothing; where another save failed after them, it saves what is still there and raises OSError
+    once.
     """
 
     def __init__(self, session: Session, name: str) -> None:
@@ -52,17 +55,20 @@ class RemoteCollection:
     def __repr__(self) -> str:
         return f"<svc.RemoteCollection {self.name!r} at {self._session.address}>"
 
-    def add(self, vectors: Vectors, ids: Optional[Iterable[Id]] = None, metadata: Optional[Metadata] = None) -> List[str]:
+    def add(
+        self, vectors: Vectors, ids: Optional[Iterable[Id]] = None, metadata: Optional[Metadata] = None
+    ) -> List[str]:
         """Adds rows under new ids; returns the ids.
 
-        ``vectors``: of the shape (rows, dim): a list of rows, an array of numpy, a memoryview. A flat buffer such as ``array.array("f")``
-        holds as many rows as there are ``ids`` (or ``metadata``), one where neither is given. They are sent in single precision.
-        ``ids``: one a row, 1 to 512 bytes of UTF-8; an integer stands for its decimal string, so that 7 and "7" are one id; left out, each
-        row gets a UUID. ``metadata``: a dict or None a row, at most 64 KiB as JSON. The value of the collection's partition key in it says
-        which partition the row belongs to, ``"default"`` without one.
+        ``vectors``: of the shape (rows, dim): a list of rows, a numpy array, a memoryview. A flat buffer such as
+        ``array.array("f")`` holds as many rows as there are ``ids`` (or ``metadata``), one where neither is given. They
+        are sent in single precision. ``ids``: one a row, 1 to 512 bytes of UTF-8; an integer stands for its decimal
+        string; left out, each row gets a UUID. ``metadata``: a dict or None a row, at most 64 KiB as JSON; without the
+        collection's partition key, the row belongs to the partition ``"default"``.
 
-        Raises KeyError for an id that exists or stands twice, ValueError for rows of different or wrong length and for NaN and infinities,
-        TypeError for what is no number. Then nothing of the request was added (see above for calls beyond 64 MiB).
+        Raises KeyError for an id that exists or is repeated, ValueError for rows of different or wrong length and for
+        NaN and infinities, TypeError for what is no number. Then nothing of the request was added (see above for calls
+        beyond 64 MiB).
         """
         return self._put_vectors("add", vectors, ids, metadata)
 
@@ -71,7 +77,7 @@ class RemoteCollection:
     ) -> List[str]:
         """Adds rows, or replaces vector and metadata of those whose ids exist. See :meth:`add`.
 
-        Of an id that stands twice the last row wins.
+        Of a repeated id the last row wins.
         """
         return self._put_vectors("upsert", vectors, ids, metadata)
 
@@ -80,14 +86,14 @@ class RemoteCollection:
     ) -> List[str]:
         """Embeds texts on the server and adds them; returns the ids. The collection must have an embedder.
 
-        ``texts``: a list of strings of at most 16 MiB, of which the first 1 MiB is embedded. The rest is as with :meth:`add`.
+        ``texts``: strings of at most 16 MiB, of which the first 1 MiB is embedded. The rest is as with :meth:`add`.
         """
         return self._put_texts("add_texts", texts, ids, metadata)
 
     def upsert_texts(
         self, texts: Iterable[str], ids: Optional[Iterable[Id]] = None, metadata: Optional[Metadata] = None
     ) -> List[str]:
-        """Embeds texts on the server and adds them, or replaces the rows whose ids exist. See :meth:`add_texts` and :meth:`upsert`."""
+        """Embeds texts on the server and adds or replaces them by id. See :meth:`add_texts` and :meth:`upsert`."""
         return self._put_texts("upsert_texts", texts, ids, metadata)
 
     def search(
@@ -100,8 +106,9 @@ class RemoteCollection:
     ) -> SearchResult:
         """The rows nearest to ``vector`` by the collection's metric, best first.
 
-        ``vector``: of the shape (dim,) or (1, dim). ``top_k``: most rows to answer with; below 1 counts as 1, above 100,000 as 100,000.
-        ``where``: only rows that match. ``explain``: also say how the answer was found. ``with_metadata``: also answer with each row's metadata.
+        ``vector``: of the shape (dim,) or (1, dim). ``top_k``: most hits to return, clamped to 1 … 100,000. ``where``:
+        only rows that match. ``explain``: also return how the result was found. ``with_metadata``: also return each
+        row's metadata.
 
         Raises ValueError for a vector of the wrong length and for a column that cannot be filtered by.
         """
@@ -115,11 +122,12 @@ class RemoteCollection:
         explain: bool = False,
         with_metadata: bool = False,
     ) -> SearchResult:
-        """The rows that ``text`` means, by the collection's embedder and, where it has one, its lexical index. See :meth:`search`."""
-        return self._search("search_text", "text", json_bytes(string(text, "text"), "text"), top_k, where, explain, with_metadata)
+        """The rows nearest to ``text``, by the collection's embedder and any lexical index. See :meth:`search`."""
+        query = json_bytes(string(text, "text"), "text")
+        return self._search("search_text", "text", query, top_k, where, explain, with_metadata)
 
     def ids(self, where: Optional[Where] = None) -> List[str]:
-        """Ids of the live rows, in the order they were first added. Raises ValueError where the list is larger than a reply may be."""
+        """Ids of the live rows in the order they were first added. Raises ValueError for a list larger than a reply."""
         filtered = where_json(where)
         args = {} if filtered is None else {"where": filtered}
         return self._session.call("ids", list, self.name, args)  # type: ignore[no-any-return]
@@ -141,11 +149,11 @@ class RemoteCollection:
         self._session.call("compact", type(None), self.name)
 
     def save(self) -> None:
-        """Makes every change so far durable. Raises OSError where the disk refuses; the collection is then as it was last saved."""
+        """Makes every change so far durable. Raises OSError if the disk fails; the collection is then as last saved."""
         self._session.call("save", type(None), self.name)
 
     def stats(self) -> Dict[str, Any]:
-        """What the collection is, and its counters: ``external_ids`` (live rows), ``dim``, ``unsaved_changes`` and others."""
+        """Properties and counters: ``external_ids`` (live rows), ``dim``, ``unsaved_changes`` and others."""
         return self._session.call("stats", dict, self.name)  # type: ignore[no-any-return]
 
     def _put_vectors(
@@ -157,7 +165,9 @@ class RemoteCollection:
         rows = matrix(vectors, None if beside is None else len(beside), lambda: int(self.stats()["dim"]))
         return self._put(op, "vectors", rows, rows.rows, names, pieces)
 
-    def _put_texts(self, op: str, texts: Iterable[str], ids: Optional[Iterable[Id]], metadata: Optional[Metadata]) -> List[str]:
+    def _put_texts(
+        self, op: str, texts: Iterable[str], ids: Optional[Iterable[Id]], metadata: Optional[Metadata]
+    ) -> List[str]:
         names = None if ids is None else id_list(ids)
         pieces = None if metadata is None else metadata_list(metadata)
         rows = texts_json(texts)
@@ -189,20 +199,20 @@ class RemoteCollection:
         change: str,
         ids: List[str],
     ) -> None:
-        """The requests of one call, one behind the other; ``note`` gets each one's result."""
+        """The requests of one call, one after the other; ``note`` gets each one's result."""
         for start, _, args in requests(columns, rows):
             try:
                 result = self._session.call(op, kind, self.name, args)
             except Exception as error:
                 if start > 0:
-                    told(error, start, rows, change, ids[:start])
+                    add_progress(error, start, rows, change, ids[:start])
                 raise
             note(result)
 
     def _search(
-        self, op: str, kind: str, question: bytes, top_k: int, where: Optional[Where], explain: bool, with_metadata: bool
+        self, op: str, kind: str, query: bytes, top_k: int, where: Optional[Where], explain: bool, with_metadata: bool
     ) -> SearchResult:
-        args = {kind: question, "top_k": b"%d" % checked_top_k(top_k)}
+        args = {kind: query, "top_k": b"%d" % checked_top_k(top_k)}
         filtered = where_json(where)
         if filtered is not None:
             args["where"] = filtered

@@ -1,7 +1,8 @@
-"""What can go wrong, as the exceptions that Python has for it.
+"""Failures, as the exceptions that Python has for them.
 
-An error that the server reports is raised as the built-in class of the same name, and is a :class:`RemoteError` besides: ``except
-ValueError`` and ``except svc.RemoteError`` both catch it. What this side finds before it sends anything is the plain built-in class.
+An error that the server reports is raised as the built-in class of the same name, and is a :class:`RemoteError` as
+well: ``except ValueError`` and ``except svc.RemoteError`` both catch it. An error found before anything is sent is the
+plain built-in class.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from typing import Any, Dict, Type
 class RemoteError(Exception):
     """An error that the server reported. Always an instance of the built-in class of its type as well.
 
-    ``code`` is ``<type>.<reason>``, as in ``"TimeoutError.locked"``: stable, where the sentence is not. Empty where the class says it all.
+    ``code`` is ``<type>.<reason>``, as in ``"TimeoutError.locked"``: stable, unlike the sentence. Empty where the
+    server sent none.
     """
 
     code: str = ""
 
 
 class OutcomeUnknownError(OSError):
-    """The connection failed behind a request that changes something, before its reply: the change was made as a whole or not at all.
+    """The connection failed after a change was sent, before its reply: it was made as a whole or not at all.
 
-    Repeating an ``upsert``, a ``delete`` or a ``save`` is always right. Before an ``add`` without ids is repeated, look what is there.
+    Repeating an ``upsert``, a ``delete`` or a ``save`` is always right. Before repeating an ``add`` without ids, look
+    what is there.
     """
 
 
@@ -54,7 +57,7 @@ class RemoteRuntimeError(RemoteError, RuntimeError):
 
 
 class RemoteOSError(RemoteError, OSError):
-    """The server's disk said no. The collection is as it was last saved."""
+    """The server's disk failed. The collection is as it was last saved."""
 
 
 class RemoteTimeoutError(RemoteError, TimeoutError):

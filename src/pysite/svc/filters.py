@@ -1,4 +1,4 @@
-"""Which rows a question is about, and keys that stand for several values."""
+"""Filters, and keys that stand for several values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Where = Union[Eq, Mapping[str, FilterValue]]
 
 
 def where_json(where: Optional[Where]) -> Optional[bytes]:
-    """A filter as it travels; what it may ask for is the server's to judge. Raises TypeError for what is none."""
+    """A filter as JSON; the server checks column and value. Raises TypeError for anything else."""
     if where is None:
         return None
     if isinstance(where, Eq):
@@ -45,10 +45,11 @@ def where_json(where: Optional[Where]) -> Optional[bytes]:
 
 
 def scope_key(*parts: Union[str, int, float, bool]) -> str:
-    """One value out of several, for a column that stands for their combination: ``scope_key("acme", "note")`` is ``"acme:note"``.
+    """A key for a combination of values in one column: ``scope_key("acme", "note")`` is ``"acme:note"``.
 
-    Different parts never give the same key: ``%`` and ``:`` inside a part are written ``%25`` and ``%3A``. Numbers and booleans are written
-    as the project's JavaScript client writes them, so both make the same keys: 1.0 is ``"1"`` and True is ``"true"``.
+    Different parts never give the same key: ``%`` and ``:`` inside a part are written ``%25`` and ``%3A``. Numbers and
+    booleans are written as in the JavaScript client, so that both make the same keys: 1.0 is ``"1"``, True is
+    ``"true"``.
     """
     return ":".join(_written(part).replace("%", "%25").replace(":", "%3A") for part in parts)
 
@@ -66,7 +67,7 @@ def _written(part: object) -> str:
 
 
 def _number(value: float) -> str:
-    """A float as JavaScript writes it: the same shortest digits as Python's, with an exponent only below 1e-6 and from 1e21."""
+    """A float as in JavaScript: Python's shortest digits, with an exponent only below 1e-6 and from 1e21."""
     if not math.isfinite(value):
         return number(value)
     if value == 0:

@@ -1,4 +1,4 @@
-"""One request at a time over a connection that is made again where that is safe."""
+"""One request at a time over a connection, which is replaced where that is safe."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from .address import Address
 from .errors import OutcomeUnknownError, RemoteOSError, error_from_reply
 from .wire import Connection, MalformedReply, Stalled, json_bytes, parse_reply, request_frame
 
-#: Operations that change nothing: asking twice is asking once.
-HARMLESS = frozenset(["auth", "ping", "collections", "open_collection", "search", "search_text", "ids", "stats"])
+#: Operations that change nothing and may be repeated.
+_REPEATABLE = frozenset(["auth", "ping", "collections", "open_collection", "search", "search_text", "ids", "stats"])
 
-# What a server holds in memory, and what makes it durable.
+# Operations whose changes are unsaved, and those that save them.
 _CHANGES = frozenset(["add", "upsert", "add_texts", "upsert_texts", "delete"])
 _SAVES = frozenset(["save", "compact"])
 
-# Until a connection has authenticated it may send so many bytes.
+# Largest frame before authentication, in bytes.
 _AUTH_BYTES_MAX = 4096
 
 Kind = Union[Type[Any], Tuple[Type[Any], ...]]
 
 
 class _Server(NamedTuple):
-    """What a server said of itself when a connection began; each connection has one of its own, which stands for it."""
+    """The identity of a server when a connection began; an object of its own for each connection."""
 
     instance: object
     lost_saves: int
@@ -43,13 +43,13 @@ class Session:
         self._connection: Optional[Connection] = None
         self._closed = False
         self._number = 0
-        # Who is connected, and for each collection who took the first unsaved change of this session.
+        # The server, and for each collection the one that has the first unsaved change of this session.
         self._server = _Server(None, 0)
         self._unsaved: Dict[str, _Server] = {}
         _sessions.add(self)
 
     def open(self) -> None:
-        """Connects and authenticates. Raises OSError, or what the server says."""
+        """Connects and authenticates. Raises OSError, or the server's error."""
         with self._lock:
             self._ready()
 
@@ -62,10 +62,12 @@ class Session:
         with self._lock:
             self._drop()
 
-    def call(self, op: str, kind: Kind, collection: Optional[str] = None, args: Optional[Dict[str, bytes]] = None) -> Any:
+    def call(
+        self, op: str, kind: Kind, collection: Optional[str] = None, args: Optional[Dict[str, bytes]] = None
+    ) -> Any:
         """The result of a request, which must be of a ``kind``.
 
-        Raises what the server says; OutcomeUnknownError where a change may or may not have been made; OSError otherwise.
+        Raises the server's error; OutcomeUnknownError where a change may or may not have been made; OSError otherwise.
         """
         with self._lock:
             self._number += 1
@@ -78,10 +80,11 @@ class Session:
             try:
                 return self._attempt(op, number, frame, kind, collection)
             except _Lost as lost:
-                raise ConnectionResetError(f"the connection to {self.address} was lost twice in a row: {lost}") from None
+                message = f"the connection to {self.address} was lost twice in a row: {lost}"
+                raise ConnectionResetError(message) from None
 
     def forget(self) -> None:
-        """For a process that was just forked: the connection stays its parent's, and so does whoever holds the lock."""
+        """After a fork: the connection is the parent's, and the lock may be held by a thread of the parent."""
         self._lock = threading.Lock()
         self._drop()
 
@@ -96,36 +99,37 @@ class Session:
         return self._save(connection, op, number, frame, kind, collection)
 
     def _save(self, connection: Connection, op: str, number: int, frame: bytes, kind: Kind, collection: str) -> Any:
-        """A save, which vouches for all unsaved changes of this session. Raises OSError where some of them may be gone."""
+        """A save, which covers all unsaved changes of this session. Raises OSError where some of them may be lost."""
         before = self._unsaved.get(collection, self._server)
         if before.instance != self._server.instance:
-            # A reconnect hides that the server ended.
+            # The reconnect hid that the server ended.
             del self._unsaved[collection]
             raise OSError(
-                f"{op} was not done: the server was started again behind unsaved changes of {collection!r}. If it had not ended in order, "
-                "they are lost: look what is there (ids, stats), make them again, and save"
+                f"{op} was not done: the server was started again after unsaved changes of {collection!r}. If it had "
+                "not ended in order, they are lost: look what is there (ids, stats), make them again, and save"
             )
         try:
             result = self._exchange(connection, op, number, frame, kind)
         except RemoteOSError:
-            # The server said itself what was lost.
+            # The error covers what was lost.
             self._unsaved.pop(collection, None)
             raise
         if before is not self._server and before.instance is not None:
-            # The server tells a lost change to the connection that carried it, and that one is gone. It is asked behind the save: no failed
-            # save can come between. If this connection is lost as well, the save is repeated, which does no harm.
-            now = self._who(connection)
+            # The server reports a lost change to the connection that carried it, which is gone, so it is queried: after
+            # the save, as then no failed save can come between. If this connection is lost too, the save is repeated,
+            # harmlessly.
+            now = self._identify(connection)
             if now.lost_saves > before.lost_saves:
                 self._unsaved.pop(collection, None)
                 raise OSError(
-                    f"a save failed behind unsaved changes of {collection!r} and dropped what was unsaved; this {op} was done for what is "
-                    "there: look what that is (ids, stats), make what is missing again, and save"
+                    f"a save failed after unsaved changes of {collection!r} and dropped what was unsaved; this {op} "
+                    "was done for what is there: look what that is (ids, stats), make what is missing again, and save"
                 )
         self._unsaved.pop(collection, None)
         return result
 
     def _ready(self) -> Connection:
-        """The connection, made or made again where there is none that works."""
+        """The connection; a new one where none works."""
         if self._closed:
             raise ValueError("the client is closed; svc.connect makes a new one")
         if self._connection is not None and self._connection.is_stale:
@@ -153,20 +157,20 @@ class Session:
             raise OSError(error.errno, reason) from None
 
     def _greet(self, connection: Connection) -> None:
-        """Authenticates, and learns who the server is: it takes the connection before anything depends on it."""
+        """Authenticates and reads the server's identity, before anything depends on the connection."""
         try:
             if self._token is not None:
-                self._ask(connection, "auth", {"token": json_bytes(self._token, "the token")})
-            self._server = self._who(connection)
+                self._control(connection, "auth", {"token": json_bytes(self._token, "the token")})
+            self._server = self._identify(connection)
         except _Lost as lost:
             raise ConnectionResetError(f"{self.address} closed a new connection: {lost}") from None
 
-    def _who(self, connection: Connection) -> _Server:
-        stats = self._ask(connection, "stats", {})
+    def _identify(self, connection: Connection) -> _Server:
+        stats = self._control(connection, "stats", {})
         lost_saves = stats.get("lost_saves")
         return _Server(stats.get("instance"), lost_saves if isinstance(lost_saves, int) else 0)
 
-    def _ask(self, connection: Connection, op: str, args: Dict[str, bytes]) -> Dict[str, Any]:
+    def _control(self, connection: Connection, op: str, args: Dict[str, bytes]) -> Dict[str, Any]:
         """A request of the session's own, whose reply has to come in time. Raises _Lost as well."""
         self._number += 1
         frame = request_frame(op, None, args, self._number)
@@ -186,14 +190,14 @@ class Session:
             if reply["ok"] and not isinstance(reply["result"], kind):
                 raise MalformedReply(f"the server answered {op} with a result of the wrong type")
         except BaseException as error:
-            # Also for Ctrl-C: the next reply on this connection would answer the wrong request.
+            # Also for Ctrl-C: the next frame on this connection may be the reply to this request.
             self._drop()
             if isinstance(error, OSError):
                 self._explain(op, connection.sent == len(frame), error)
             raise
         if reply["ok"]:
             return reply["result"]
-        # An error without the request's id is about the connection, which the server closes behind it.
+        # An error without the request's id is about the connection, which the server then closes.
         if "id" not in reply or reply["error"].startswith("unauthorized"):
             self._drop()
         raise error_from_reply(reply)
@@ -202,15 +206,15 @@ class Session:
         try:
             connection.send(frame)
         except ConnectionError:
-            words = connection.last_words()
-            if words is None:
+            reply = connection.early_reply()
+            if reply is None:
                 raise
-            return words
+            return reply
         return connection.receive(wait)
 
     def _explain(self, op: str, is_sent: bool, error: OSError) -> NoReturn:
-        """What a failed connection means for the request."""
-        if is_sent and op not in HARMLESS:
+        """Raises what a failed connection means for the request."""
+        if is_sent and op not in _REPEATABLE:
             raise OutcomeUnknownError(f"it is not known whether {op} was applied: {error}") from None
         if isinstance(error, MalformedReply):
             raise error from None

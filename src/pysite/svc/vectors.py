@@ -1,7 +1,7 @@
-"""Vectors as they travel: base64 of little-endian single precision.
+"""Vectors as base64 of little-endian single precision.
 
-A vector is anything with numbers in it: a list, a tuple, an iterator, ``array.array``, a memoryview, an array of numpy or of what converts
-to one. Buffers of single precision are copied as they are. numpy is used where the caller has it.
+A vector is any sequence of numbers: a list, a tuple, an iterator, ``array.array``, a memoryview, a numpy array or what
+converts to one. Buffers of single precision are copied as they are. numpy is used where the caller has it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from .wire import json_bytes
 Vector = Iterable[float]
 #: A vector, or a matrix of one row, which stands for it.
 Query = Union[Vector, Iterable[Vector]]
-#: Rows of vectors, or a flat buffer with one row behind the other.
+#: Rows of vectors, or a row-major flat buffer.
 Vectors = Union[Iterable[Iterable[float]], Iterable[float]]
 
-#: Behind the name of a number.
+#: Follows the name of a number in messages.
 NOT_FINITE = "is NaN or infinite; a vector holds numbers that are finite in single precision"
+_NO_SHAPE = "which has no shape: pass memoryview(...).cast('f', shape=[rows, dim])"
 _FLOAT_FORMATS = ("f", "@f", "=f", "<f" if sys.byteorder == "little" else ">f")
 
 
@@ -51,10 +52,11 @@ class Matrix:
 
 
 def vector_json(vector: Query) -> bytes:
-    """One vector as an argument of a request; whether it is finite the server says. Raises TypeError or ValueError for what is none."""
+    """One vector as an argument; the server checks that it is finite. Raises TypeError or ValueError."""
     one_row = isinstance(vector, (list, tuple)) and len(vector) == 1 and isinstance(vector[0], Iterable)
     name = "vector"
-    floats, shape = _floats(vector[0] if one_row and not isinstance(vector[0], str) else vector, name)  # type: ignore[index]
+    row = vector[0] if one_row and not isinstance(vector[0], str) else vector  # type: ignore[index]
+    floats, shape = _floats(row, name)
     if len(shape) == 2 and shape[0] == 1 and not one_row:
         shape = shape[1:]
     if len(shape) != 1:
@@ -64,12 +66,11 @@ def vector_json(vector: Query) -> bytes:
     return b'{"f32":"%b"}' % base64.b64encode(floats)
 
 
-def matrix(vectors: Vectors, rows: Optional[int], ask_dim: Callable[[], int]) -> Matrix:
-    """Rows of vectors. ``rows``: how many a flat buffer holds, one where it is None. ``ask_dim``: the collection's dimension, asked
-    for where it has to be named."""
+def matrix(vectors: Vectors, rows: Optional[int], get_dim: Callable[[], int]) -> Matrix:
+    """Rows of vectors; a flat buffer holds ``rows`` of them (1). ``get_dim``: the dimension, for messages."""
     found = _buffer(vectors, "vectors")
     if found is None:
-        return _from_rows(_iterate(vectors, "vectors", "an array of vectors"), ask_dim)
+        return _from_rows(_iterate(vectors, "vectors", "an array of vectors"), get_dim)
     floats, shape = found
     if len(shape) == 2:
         count, dim = shape
@@ -77,7 +78,7 @@ def matrix(vectors: Vectors, rows: Optional[int], ask_dim: Callable[[], int]) ->
         count = 1 if rows is None else rows
         dim = len(floats) // count if count else 0
         if count * dim != len(floats):
-            raise _not_so_many(len(floats), ask_dim())
+            raise _not_so_many(len(floats), get_dim())
     else:
         raise ValueError(f"vectors has the shape {shape}; it must be (rows, dim)")
     _check_finite(floats, "vectors", dim)
@@ -88,10 +89,11 @@ def _not_so_many(numbers: int, dim: int) -> Exception:
     """Why a flat buffer is not one row for each entry beside it."""
     if numbers % dim:
         return ValueError(f"vectors holds {numbers} numbers, which is no multiple of the dimension {dim}")
-    return ValueError(f"vectors holds {numbers} numbers: give an entry of ids and metadata for each of {numbers // dim} rows")
+    rows = numbers // dim
+    return ValueError(f"vectors holds {numbers} numbers: give an entry of ids and metadata for each of {rows} rows")
 
 
-def _from_rows(rows: Iterable[Any], ask_dim: Callable[[], int]) -> Matrix:
+def _from_rows(rows: Iterable[Any], get_dim: Callable[[], int]) -> Matrix:
     floats = array("f")
     count = dim = 0
     for row in rows:
@@ -106,7 +108,7 @@ def _from_rows(rows: Iterable[Any], ask_dim: Callable[[], int]) -> Matrix:
             floats += added
         length = len(floats) - before
         if count and length != dim:
-            wanted = ask_dim()
+            wanted = get_dim()
             wrong = f"{name} has {length}" if dim == wanted else f"vectors[0] has {dim}"
             raise ValueError(f"{wrong} numbers; the dimension is {wanted}")
         dim = length
@@ -116,7 +118,7 @@ def _from_rows(rows: Iterable[Any], ask_dim: Callable[[], int]) -> Matrix:
 
 
 def _floats(value: Any, name: str) -> Tuple[array[float], Tuple[int, ...]]:
-    """Floats that are nobody else's, and their shape."""
+    """Floats in an array of their own, and their shape."""
     found = _buffer(value, name)
     if found is not None:
         return found
@@ -148,7 +150,7 @@ def _buffer(value: Any, name: str) -> Optional[Tuple[array[float], Tuple[int, ..
     if isinstance(value, (list, tuple)):
         return None
     if isinstance(value, (bytes, bytearray)):
-        raise TypeError(f"{name} is {type(value).__name__}, which has no shape: pass memoryview(...).cast('f', shape=[rows, dim])")
+        raise TypeError(f"{name} is {type(value).__name__}, {_NO_SHAPE}")
     try:
         view = memoryview(value)
     except (TypeError, ValueError, BufferError):
@@ -160,7 +162,7 @@ def _buffer(value: Any, name: str) -> Optional[Tuple[array[float], Tuple[int, ..
     if view is None:
         return None
     if view.format == "B":
-        raise TypeError(f"{name} is a buffer of bytes, which has no shape: pass memoryview(...).cast('f', shape=[rows, dim])")
+        raise TypeError(f"{name} is a buffer of bytes, {_NO_SHAPE}")
     try:
         numbers = view.tolist()
     except NotImplementedError:
@@ -179,14 +181,14 @@ def _from_numpy(value: Any, name: str) -> Tuple[array[float], Tuple[int, ...]]:
     numbers = numpy.asarray(value)
     if numbers.dtype.kind not in "fiu":
         raise TypeError(f"{name} is an array of {numbers.dtype}; it must hold numbers")
-    with numpy.errstate(over="ignore"):  # What becomes infinite is refused by name.
+    with numpy.errstate(over="ignore"):  # Infinities are refused later, with their index.
         packed = numpy.ascontiguousarray(numbers, dtype=numpy.float32)
     return array("f", packed.tobytes()), tuple(numbers.shape)
 
 
 def _check_finite(floats: array[float], name: str, dim: int) -> None:
-    # A sum in double precision of finite single-precision numbers is finite, and one NaN or infinity in it stays: it is the fastest look
-    # at every number that the standard library has.
+    # A sum in double precision of finite single-precision numbers is finite, and NaN and infinities stay in it: the
+    # fastest check of every number in the standard library.
     if "numpy" in sys.modules and len(floats) > 4096:
         import numpy
 

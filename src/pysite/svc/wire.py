@@ -13,21 +13,21 @@ from .checks import unsendable
 #: Largest body of a frame, in bytes, in both directions.
 FRAME_BYTES_MAX = 256 * 1024 * 1024
 _HEADER = struct.Struct(">I")
-# Memory grows with what arrived, never with what a header announces.
+# Memory grows with the bytes received, never with the length in a header.
 _READ_BYTES = 1024 * 1024
 _WRITE_BYTES = 4 * 1024 * 1024
 
 
 class MalformedReply(OSError):
-    """What came is no reply. Nothing that follows on the connection can be read."""
+    """The frame is no reply. Nothing after it on the connection can be read."""
 
 
 class Stalled(TimeoutError):
-    """The server moved no byte for as long as the caller allows."""
+    """The server read or sent no byte within the caller's timeout."""
 
 
 class Connection:
-    """Sends a frame and knows how much of it went out; receives a frame."""
+    """Sends frames, and knows how much of the last one went out; receives frames."""
 
     def __init__(self, sock: socket.socket, pause: Optional[float]) -> None:
         """``pause``: seconds that may pass in the middle of a frame without a byte; None for any time."""
@@ -37,7 +37,8 @@ class Connection:
         self.sent = 0
 
     def send(self, frame: bytes) -> None:
-        """Sends a frame, header included. Raises Stalled, or OSError where the connection is lost; ``sent`` tells how much had gone out."""
+        """Sends a frame with its header; ``sent`` has how much went out. Raises Stalled, or OSError for a lost
+        connection."""
         self.sent = 0
         self._socket.settimeout(self._pause)
         with memoryview(frame) as view:
@@ -48,7 +49,7 @@ class Connection:
                     raise _stalled(error, f"the server read nothing for {self._pause} seconds") from None
 
     def receive(self, wait: Optional[float]) -> bytes:
-        """The body of the next frame. ``wait``: seconds that the whole of it may take; None for any time until it begins.
+        """The body of the next frame. ``wait``: seconds for all of it; None for any time until it begins.
 
         Raises Stalled, MalformedReply, or OSError where the connection is lost.
         """
@@ -59,8 +60,8 @@ class Connection:
             raise MalformedReply(f"the server announced a reply of {length} bytes; 1 to {FRAME_BYTES_MAX} are allowed")
         return self._read(length, deadline, begun=True)
 
-    def last_words(self) -> Optional[bytes]:
-        """The frame that a server sent before it closed the connection while we were still sending; None where there is none."""
+    def early_reply(self) -> Optional[bytes]:
+        """The frame that a server sent before it closed the connection during our request; None where there is none."""
         try:
             return self.receive(1.0)
         except OSError:
@@ -68,7 +69,7 @@ class Connection:
 
     @property
     def is_stale(self) -> bool:
-        """Whether an idle connection is of no use: the other side closed it, or said something that nobody asked for."""
+        """Whether an idle connection is unusable: closed by the server, or with a reply to no request."""
         try:
             self._socket.settimeout(0)
             self._socket.recv(1, socket.MSG_PEEK)
@@ -79,7 +80,7 @@ class Connection:
         return True
 
     def interrupt(self) -> None:
-        """Ends the connection under a thread that is waiting on it."""
+        """Ends the connection, also for a thread that waits for it."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -92,7 +93,7 @@ class Connection:
     def _read(self, size: int, deadline: Optional[float], begun: bool) -> bytes:
         data = bytearray()
         while len(data) < size:
-            self._socket.settimeout(self._patience(deadline, begun or bool(data)))
+            self._socket.settimeout(self._time_left(deadline, begun or bool(data)))
             try:
                 piece = self._socket.recv(min(size - len(data), _READ_BYTES))
             except socket.timeout as error:
@@ -102,7 +103,7 @@ class Connection:
             data += piece
         return bytes(data)
 
-    def _patience(self, deadline: Optional[float], begun: bool) -> Optional[float]:
+    def _time_left(self, deadline: Optional[float], begun: bool) -> Optional[float]:
         if deadline is None:
             return self._pause if begun else None
         left = deadline - time.monotonic()
@@ -112,12 +113,12 @@ class Connection:
 
 
 def _stalled(error: OSError, message: str) -> OSError:
-    """Our own patience has no number; what has one is the system's, which gave the connection up."""
+    """A timeout of ours has no errno; one of the system, which closed the connection, has."""
     return Stalled(message) if error.errno is None else ConnectionResetError(error.errno, error.strerror)
 
 
 def request_frame(op: str, collection: Optional[str], args: Dict[str, bytes], number: int) -> bytes:
-    """A request with its header. The arguments are JSON already. Raises ValueError for one that is larger than a frame may be."""
+    """A request with its header; the arguments are JSON. Raises ValueError for one that is too large for a frame."""
     head = b'{"op":%b,"id":%d' % (json_bytes(op, "op"), number)
     if collection is not None:
         head += b',"collection":' + json_bytes(collection, "name")
@@ -146,7 +147,7 @@ def parse_reply(body: bytes) -> Dict[str, Any]:
 
 
 def json_bytes(value: object, what: str) -> bytes:
-    """JSON in UTF-8. ``what`` is how messages call the value. Raises ValueError or TypeError for what JSON cannot say."""
+    """JSON in UTF-8. ``what`` names the value in messages. Raises ValueError or TypeError for what JSON lacks."""
     try:
         return _encoded(_ENCODER, value, what).encode("utf-8")
     except UnicodeEncodeError:
@@ -154,7 +155,7 @@ def json_bytes(value: object, what: str) -> bytes:
 
 
 def escaped_bytes(value: object, what: str) -> bytes:
-    """The same, where the server judges what strings hold: halves of surrogate pairs travel escaped."""
+    """The same, where the server checks strings: halves of surrogate pairs travel escaped."""
     try:
         return _encoded(_ENCODER, value, what).encode("utf-8")
     except UnicodeEncodeError:
@@ -169,7 +170,7 @@ def _encoded(encoder: json.JSONEncoder, value: object, what: str) -> str:
 
 
 def _plain(value: Any) -> object:
-    """Numbers of numpy and its like, which know how to become Python's."""
+    """Scalars of numpy and the like as Python's."""
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         return value.item()
     raise TypeError(f"there is no JSON for a {type(value).__name__}")
