@@ -1,11 +1,11 @@
-/** What a program says of a new collection, but for its embedder. */
+/** Options of a new collection, except its embedder. */
 import { readPartitionKey } from "./names.ts";
 import { DIM, readNumber } from "./numbers.ts";
 import { readString, readStrings } from "./strings.ts";
 
 /**
- * Types only; null counts as left out. Which names, words and dimensions there may be is judged where the collection is
- * made. @throws TypeError
+ * Checks types only; null counts as left out. Names, words and dimensions are checked where the collection is created.
+ * @throws TypeError
  */
 export function readCreateOptions(options: {
   dim?: unknown;

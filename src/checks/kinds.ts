@@ -15,7 +15,7 @@ export function shown(text: string): string {
   return `'${JSON.stringify(short).slice(1, -1)}'`;
 }
 
-/** What came, in words: "the string 'x'", "7", "null", "an array", "nothing" for undefined. */
+/** A value in words: "the string 'x'", "7", "null", "an array", "nothing" for undefined. */
 export function describe(value: unknown): string {
   switch (typeof value) {
     case "string":
@@ -39,7 +39,7 @@ export function member(name: string, key: string): string {
   return /^[\p{L}_][\p{L}\p{N}_-]{0,60}$/u.test(key) ? `${name}.${key}` : `${name}[${shown(key)}]`;
 }
 
-/** The error for a value of another kind than `wanted`, which is said with its article: "a string". */
+/** The error for a value of another kind than `wanted`, which has its article: "a string". */
 export function wrongType(name: string, wanted: string, value: unknown): ArgumentTypeError {
   return new ArgumentTypeError(`${name} must be ${wanted}, got ${describe(value)}`);
 }

@@ -9,7 +9,7 @@ export interface ListBounds {
 }
 
 /**
- * A list, whose entries are not checked yet: a list that is too long earns one refusal instead of millions.
+ * A list, whose entries are not checked yet: one that is too long is refused before any work on them.
  * @param wanted what it should have been, with its article
  * @throws TypeError for what is no array; ValueError for too few or too many entries
  */
@@ -25,9 +25,7 @@ export function readList(value: unknown, name: string, wanted: string, { min = 0
 /** @throws ValueError unless a list, where there is one, has an entry for each row */
 export function checkLength(list: readonly unknown[] | null | undefined, name: string, rows: number): void {
   if (!list || list.length === rows) return;
-  const [entries, of] = [
-    list.length === 1 ? "1 entry" : `${list.length} entries`,
-    rows === 1 ? "1 row" : `${rows} rows`,
-  ];
+  const entries = list.length === 1 ? "1 entry" : `${list.length} entries`;
+  const of = rows === 1 ? "1 row" : `${rows} rows`;
   throw new ValueError(`${name} has ${entries} for ${of}: give one for each row`);
 }

@@ -6,10 +6,7 @@ import { type ListBounds, readList } from "./lists.ts";
 import { checkKept } from "./numbers.ts";
 import type { Metadata } from "./values.ts";
 
-/**
- * A list with one object or null a row. What is in the objects is judged by `encodeMetadata`.
- * @throws TypeError for what is no such list
- */
+/** A list with one object or null a row; `encodeMetadata` checks the objects. @throws TypeError for anything else */
 export function readMetadata(value: unknown, name = "metadata", bounds?: ListBounds): (Metadata | null | undefined)[] {
   const list = readList(value, name, "an array with one object or null for each row", bounds);
   // By index: forEach passes over the holes of a sparse array.
@@ -26,8 +23,7 @@ export function readObject(value: unknown, name: string): Metadata | null {
 
 /**
  * A row's metadata as JSON.
- * @throws ValueError for a number that JSON would change, too many bytes or levels; TypeError for what JSON does not
- * have
+ * @throws ValueError for a number that JSON would change, too many bytes or levels; TypeError for what JSON lacks
  */
 export function encodeMetadata(metadata: Metadata, name: string): string {
   checkMembers(metadata, name, 1);
@@ -46,9 +42,9 @@ function checkMembers(parent: object, name: string, depth: number): void {
   for (const key of Object.keys(parent)) {
     const value: unknown = (parent as Record<string, unknown>)[key];
     if (typeof value === "string" || value === null || typeof value === "boolean" || value === undefined) continue;
-    // Made for those only whose value is looked at further: a name costs more than the look.
     if (typeof value === "number" && (Number.isSafeInteger(value) || value % 1 !== 0) && Number.isFinite(value))
       continue;
+    // Only here: making a name costs more than the checks above.
     const at = Array.isArray(parent) ? `${name}[${key}]` : member(name, key);
     if (typeof value === "number") checkKept(value, at);
     else if (typeof value === "object") checkMembers(value, at, depth + 1);

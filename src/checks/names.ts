@@ -4,7 +4,7 @@ import { COLUMN_BYTES_MAX, NAME_BYTES_MAX } from "../limits.ts";
 import { shown, wrongType } from "./kinds.ts";
 
 /** Control characters, including NUL and DEL: they hide in terminals and break tools that list files. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: this pattern looks for them
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /** Refuses a collection name that is not one safe path component on every platform. @throws ValueError */
@@ -32,7 +32,7 @@ export function checkColumn(name: string): void {
 }
 
 /**
- * The partition key: a name, or a list of one, which stands for it.
+ * The partition key, as a name or a list of one.
  * @throws ValueError for a list of another length; TypeError for anything else
  */
 export function readPartitionKey(value: unknown, name: string): string {

@@ -1,4 +1,4 @@
-/** Numbers that callers give: the domain of each, said once for schemas, checks and messages. */
+/** Numbers from callers: the domain of each, once for schemas, checks and messages. */
 import { ArgumentTypeError, ValueError } from "../errors.ts";
 import { DIM_MAX, TOP_K_MAX } from "../limits.ts";
 import { describe } from "./kinds.ts";
@@ -7,16 +7,16 @@ import { describe } from "./kinds.ts";
 export interface Domain {
   readonly integer?: true;
   readonly min?: number;
-  /** Instead of `min`, where that itself is excluded. */
+  /** Instead of `min`, where the bound itself is excluded. */
   readonly above?: number;
   readonly max?: number;
 }
 
 /** Numbers in a vector. */
 export const DIM: Domain = { integer: true, min: 1, max: DIM_MAX };
-/** Hits that are asked for. */
+/** Most hits of a search. */
 export const TOP_K: Domain = { integer: true, min: 1, max: TOP_K_MAX };
-/** A recall that is asked for. */
+/** A target recall. */
 export const RECALL: Domain = { above: 0, max: 1 };
 /** BM25's saturation and its length normalisation. */
 export const K1: Domain = { min: 0 };
@@ -24,12 +24,10 @@ export const B: Domain = { min: 0, max: 1 };
 /** A count that may be none, and one that may not. */
 export const COUNT: Domain = { integer: true, min: 0 };
 export const POSITIVE: Domain = { integer: true, min: 1 };
-/** A stretch of time. */
+/** A duration. */
 export const SECONDS: Domain = { min: 0 };
 
-/**
- * @throws TypeError for what is no number, or has a fraction where an integer is wanted; ValueError outside the domain
- */
+/** @throws TypeError for no number, or a fraction where an integer is wanted; ValueError outside the domain */
 export function readNumber(value: unknown, name: string, domain: Domain): number {
   const hasFraction = domain.integer === true && Number.isFinite(value) && !Number.isInteger(value);
   if (typeof value === "number" && !hasFraction && isWithin(value, domain)) return value;
@@ -38,25 +36,24 @@ export function readNumber(value: unknown, name: string, domain: Domain): number
 }
 
 /**
- * How many hits are asked for: 10 where nothing is said, and the nearest bound where the number lies outside them,
- * infinities included.
+ * The number of hits: 10 by default, and the nearest bound for a number outside the bounds, infinities included.
  * @throws TypeError for what is no number, or one with a fraction; ValueError for NaN
  */
 export function clampTopK(value: unknown, name: string): number {
   if (value === undefined || value === null) return 10;
   const isWhole = Number.isInteger(value) || Math.abs(Number(value)) === Number.POSITIVE_INFINITY;
-  const asked = typeof value === "number" && isWhole ? Math.max(1, Math.min(value, TOP_K_MAX)) : value;
-  return readNumber(asked, name, TOP_K);
+  const clamped = typeof value === "number" && isWhole ? Math.max(1, Math.min(value, TOP_K_MAX)) : value;
+  return readNumber(clamped, name, TOP_K);
 }
 
-/** The recall that was asked for, if any. @throws TypeError for what is no number; ValueError outside (0, 1] */
+/** The target recall, if any. @throws TypeError for what is no number; ValueError outside (0, 1] */
 export function recallOf({ targetRecall }: { targetRecall?: number | undefined }): number | undefined {
   return targetRecall === undefined || targetRecall === null
     ? undefined
     : readNumber(targetRecall, "targetRecall", RECALL);
 }
 
-/** Refuses a number that JSON, or who reads it, would change. @throws ValueError */
+/** Refuses a number that JSON, or a reader of it, would change. @throws ValueError */
 export function checkKept(value: number, name: string): void {
   if (!Number.isFinite(value)) throw new ValueError(`${name} is ${value}; JSON has no such number`);
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {

@@ -1,24 +1,18 @@
-/** What comes side by side with rows: ids and metadata. */
+/** Ids and metadata, side by side with rows. */
 import { optional } from "./create-options.ts";
-import { type Id, readIds } from "./ids.ts";
+import { readIds } from "./ids.ts";
 import { checkLength } from "./lists.ts";
 import { readMetadata } from "./metadata.ts";
 import type { Metadata } from "./values.ts";
 
-/** Ids and metadata as a caller gives them; null counts as left out. */
-export interface GivenBesides {
-  ids?: readonly Id[] | null | undefined;
-  metadata?: readonly (Metadata | null | undefined)[] | null | undefined;
-}
-
-/** The same, checked. */
+/** Checked ids and metadata; null counts as left out. */
 export interface Besides {
   ids?: readonly string[] | null | undefined;
   metadata?: readonly (Metadata | null | undefined)[] | null | undefined;
 }
 
 /** @throws what `readIds`, `readMetadata` and `checkBesides` throw */
-export function readBesides({ ids, metadata }: GivenBesides, rows: number): Besides {
+export function readBesides({ ids, metadata }: { ids?: unknown; metadata?: unknown }, rows: number): Besides {
   return checkBesides(
     { ids: optional(ids, "ids", readIds), metadata: optional(metadata, "metadata", readMetadata) },
     rows,

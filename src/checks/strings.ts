@@ -1,4 +1,4 @@
-/** Strings, lists of strings, and words out of a closed list. */
+/** Strings, lists of strings, and words from a closed list. */
 import { ValueError } from "../errors.ts";
 import { shown, wrongType } from "./kinds.ts";
 import { type ListBounds, readList } from "./lists.ts";
@@ -10,9 +10,7 @@ export function readString(value: unknown, name: string): string {
   return value;
 }
 
-/**
- * Half of a surrogate pair would become U+FFFD on its way to the disk, and two ids might become one. @throws ValueError
- */
+/** Half of a surrogate pair becomes U+FFFD on disk, where two ids could become one. @throws ValueError */
 export function checkWellFormed(text: string, name: string): void {
   if (text.isWellFormed()) return;
   throw new ValueError(`${name} holds half of a surrogate pair, which UTF-8 cannot hold: remove it`);

@@ -1,4 +1,4 @@
-/** Vectors and matrices, made into single precision. */
+/** Vectors and matrices, converted to single precision. */
 import { ValueError } from "../errors.ts";
 import { wrongType } from "./kinds.ts";
 
@@ -8,14 +8,14 @@ export interface Matrix {
   count: number;
 }
 
-/** Whether a vector, where one is asked for, came as a matrix of one row: `[[0.1, 0.2]]`. Then the row is meant. */
+/** Whether a value is a matrix of one row, `[[0.1, 0.2]]`, which stands for a vector. */
 export function isOneRow(value: unknown): value is readonly [object] {
   return Array.isArray(value) && value.length === 1 && typeof value[0] === "object" && value[0] !== null;
 }
 
 /**
- * A question's vector, which may come as a matrix of one row. A `Float32Array` is taken as it is. Whether the numbers
- * are finite is not looked at: the native side does, which reads them anyway.
+ * A query vector, which may be a matrix of one row. A `Float32Array` is not copied. Whether the numbers are finite is
+ * checked by the native side, which reads them anyway.
  * @param dim how many numbers it must have, where that is known
  * @throws TypeError for what is no vector; ValueError for another length
  */
@@ -27,10 +27,8 @@ export function readVector(value: unknown, name: string, dim?: number): Float32A
 }
 
 /**
- * A matrix, from one `Float32Array` row by row, which is taken as it is, or from a list of vectors. Finite or not is
- * left open as above.
- * @param dim numbers in a row; where it is not known, all rows must have as many as the first, and `rows` says how many
- * a flat one has
+ * A matrix, from a row-major `Float32Array`, which is not copied, or from a list of vectors. Finiteness as above.
+ * @param dim numbers in a row; where unknown, all rows must have as many as the first, and a flat one has `rows` rows
  * @throws TypeError for what is no matrix; ValueError for a row of another length
  */
 export function readMatrix(value: unknown, name: string, dim: number | undefined, rows = 1): Matrix {
@@ -38,8 +36,7 @@ export function readMatrix(value: unknown, name: string, dim: number | undefined
   if (!Array.isArray(value)) throw wrongType(name, "an array of vectors", value);
   if (value.length === 0) return { floats: new Float32Array(0), count: 0 };
   const width = dim ?? listOf(value[0], `${name}[0]`).length;
-  // All lengths first: a million empty rows must not make room for a million full ones. By index: a sparse array has
-  // holes.
+  // All lengths first: a list of a million empty rows must not allocate. By index: a sparse array has holes.
   for (let row = 0; row < value.length; row++) {
     checkDim(listOf(value[row], `${name}[${row}]`).length, `${name}[${row}]`, width);
   }
@@ -53,8 +50,7 @@ export function readMatrix(value: unknown, name: string, dim: number | undefined
  * @throws ValueError naming the first number that is not finite
  */
 export function checkFinite(floats: Float32Array, name: string, dim?: number): void {
-  // The product with zero is zero for a finite number and NaN for every other: one sum in a loop without branches
-  // tells.
+  // Times zero, a finite number is 0 and any other NaN: one sum, without branches, finds them.
   let probe = 0;
   for (let i = 0; i < floats.length; i++) probe += floats[i]! * 0;
   if (probe === 0) return;

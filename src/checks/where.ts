@@ -1,11 +1,11 @@
-/** The one filter there is: a column equals a value. */
+/** The only filter: a column equals a value. */
 import { ValueError } from "../errors.ts";
 import { describe, isObject, member, shown, wrongType } from "./kinds.ts";
 import { checkKept } from "./numbers.ts";
 import { checkWellFormed } from "./strings.ts";
 import type { FilterValue } from "./values.ts";
 
-/** What a filter asks for. */
+/** The condition of a filter. */
 export interface Condition {
   column: string;
   value: FilterValue;
@@ -15,9 +15,8 @@ export interface Condition {
 const COLUMNS_SHOWN = 8;
 
 /**
- * The condition in a filter; undefined for none, which null and an object without a key say as well.
- * @throws TypeError for what is no object; ValueError for several keys, or a value that equals nothing or cannot be
- * kept
+ * The condition in a filter; undefined where it is left out, null or without a key.
+ * @throws TypeError for what is no object; ValueError for several keys or an invalid value
  */
 export function readWhere(where: unknown, name = "where"): Condition | undefined {
   if (where === undefined || where === null) return undefined;
@@ -28,7 +27,8 @@ export function readWhere(where: unknown, name = "where"): Condition | undefined
     const named =
       columns.slice(0, COLUMNS_SHOWN).map(shown).join(", ") + (columns.length > COLUMNS_SHOWN ? ", ..." : "");
     throw new ValueError(
-      `${name} has ${columns.length} keys (${named}): give one; to combine conditions, store a composite value in one column`,
+      `${name} has ${columns.length} keys (${named}): give one; ` +
+        "to combine conditions, store a composite value in one column",
     );
   }
   const column = columns[0]!;
@@ -36,7 +36,7 @@ export function readWhere(where: unknown, name = "where"): Condition | undefined
   return { column, value: readFilterValue(where[column], member(name, column)) };
 }
 
-/** A value to compare with. One that is missing asks for rows without a value, as null does. @throws ValueError */
+/** A value to compare with; undefined becomes null, which matches rows without a value. @throws ValueError */
 export function readFilterValue(value: unknown, name: string): FilterValue {
   if (typeof value === "string") checkWellFormed(value, name);
   else if (typeof value === "number") checkKept(value, name);
@@ -46,10 +46,7 @@ export function readFilterValue(value: unknown, name: string): FilterValue {
   return value ?? null;
 }
 
-/**
- * Whether an object without keys says that nothing is filtered. A Map or an instance of a class does not: a filter was
- * meant.
- */
+/** Whether an object without keys filters nothing. A Map or a class instance is a mistake: a filter was meant. */
 function isPlain(where: object): boolean {
   const prototype = Object.getPrototypeOf(where);
   return prototype === null || prototype === Object.prototype;

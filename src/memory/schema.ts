@@ -1,7 +1,7 @@
 /**
- * Arguments in JSON: what becomes of a value is decided by the functions of `checks/`; what its JSON Schema says stands
- * beside it. zod declares: names, types, defaults, what is published. Its own parser would judge each value a second
- * time, with sentences that no other transport has. Behind `parseBy` nothing checks types again.
+ * Arguments in JSON. The functions of `checks/` check each value; zod declares names, types, defaults and the published
+ * JSON Schema. Its own parser would check each value a second time, with messages that no other transport has. After
+ * `parseBy` nothing checks types again.
  */
 import * as z from "zod/mini";
 import { isObject, readFlag, shown, wrongType } from "../checks/kinds.ts";
@@ -9,12 +9,12 @@ import { type Domain, readNumber } from "../checks/numbers.ts";
 import { readString } from "../checks/strings.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
 
-/** Reads a value, or throws what is wrong with it. */
+/** Reads a value, or throws the error for it. */
 export type Check<T> = (value: unknown, name: string) => T;
 
 const CHECKS = new WeakMap<object, Check<unknown>>();
 
-/** The schema of values that `check` judges, published as `json`. */
+/** The schema of values that `check` reads, published as `json`. */
 export function judged<T>(check: Check<T>, json: Record<string, unknown> = {}) {
   const schema = z.custom<T>().check(z.meta(json));
   CHECKS.set(schema, check);
@@ -33,11 +33,10 @@ export const number = (domain: Domain, description: string) => {
 
 /**
  * Parses arguments by their schema: defaults are filled in, and null for an optional argument counts as omitted.
- *
- * @param owner what messages say the arguments belong to
+ * @param owner what the arguments belong to, for messages
  * @param called how messages call an argument
- * @throws ValueError for an unknown argument or a value outside its domain; TypeError for a value of a wrong type or a
- * missing argument
+ * @throws ValueError for an unknown argument or a value outside its domain; TypeError for a wrong type or a missing
+ * argument
  */
 export function parseBy<S extends z.ZodMiniObject>(
   schema: S,
@@ -77,7 +76,7 @@ interface Argument {
   fallback: unknown;
 }
 
-/** What stands below the wrappers of an argument's schema. */
+/** The check below the wrappers of an argument's schema. */
 function unwrap(schema: z.ZodMiniType): Argument {
   const check = CHECKS.get(schema);
   if (check) return { check, isOptional: false, isNullable: false, fallback: undefined };
