@@ -110,7 +110,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
   }
 
   /** The same by collection. */
-  lostByCollection(): ReadonlyMap<string, number> {
+  lostByCollection(): Map<string, number> {
     return this.store.lostByCollection();
   }
 

@@ -64,7 +64,7 @@ export class Connection {
     this.outbox = new Outbox(wire);
     this.replies = new Replies(this.outbox, session.counters);
     const { store, serverStats } = session;
-    this.context = { store, serverStats, told: new Map(), lostBefore: store.lostByCollection() };
+    this.context = { store, serverStats, reportedLosses: store.lostByCollection() };
     this.isAuthenticated = session.token === undefined;
     this.reader = new FrameReader(this.isAuthenticated ? FRAME_BYTES_MAX : UNAUTHENTICATED_BYTES_MAX);
   }

@@ -9,7 +9,7 @@ import { faultOf, isOp, type Request } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import type { FromDecoder, ToDecoder } from "./decoder.ts";
 import { parseRequest, RefusedRequest } from "./parse.ts";
-import { type PackedPut, PUTS, type PutOp, packPut, packTexts } from "./put.ts";
+import { PUTS, type PutOp, type PutSchema, packPut } from "./put.ts";
 import { ARGUMENTS } from "./schemas.ts";
 
 declare const self: Worker;
@@ -55,12 +55,12 @@ function parse(key: number, body: Buffer): void {
   }
 }
 
-function pack(key: number, schema: Parameters<typeof packPut>[2]): void {
+function pack(key: number, schema: PutSchema): void {
   const held = waiting.get(key);
   waiting.delete(key);
   try {
     if (!held) throw new Error("the rows were released already");
-    const packed = packRows(held.op, held.args, schema);
+    const packed = packPut(held.op, held.args, schema);
     const { vectors, ids, metas, texts, keys } = packed.rows;
     const views = [vectors, ids.bytes, ids.ends, metas.bytes, metas.ends, keys.bytes, keys.ends];
     if (texts) views.push(texts.bytes, texts.ends);
@@ -68,10 +68,6 @@ function pack(key: number, schema: Parameters<typeof packPut>[2]): void {
   } catch (error) {
     send({ key, kind: "unpackable", fault: faultOf(error) });
   }
-}
-
-function packRows(op: PutOp, args: unknown, schema: Parameters<typeof packPut>[2]): PackedPut {
-  return op === "add" || op === "upsert" ? packPut(op, args, schema) : packTexts(op, args, schema);
 }
 
 /** A request without its arguments; of fields of a wrong type or length only what their error message needs. */

@@ -1,4 +1,4 @@
-/** What each operation of wire/PROTOCOL.md does with the store. A connection has parsed the frame; what comes back is the reply's result. */
+/** What each operation of wire/PROTOCOL.md does with the store, from a parsed frame to the reply's result. */
 import { shown } from "../checks/kinds.ts";
 import { readString } from "../checks/strings.ts";
 import type { SearchOptions } from "../engine/api.ts";
@@ -9,7 +9,7 @@ import { parseBy } from "../memory/schema.ts";
 import { OPS, type Op } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import type { Decoded } from "./decoder.ts";
-import { packPut, packTexts } from "./put.ts";
+import { type PutOp, packPut } from "./put.ts";
 import { RawJson } from "./raw-json.ts";
 import { ARGUMENTS, type ArgumentsOf, plainSearch } from "./schemas.ts";
 
@@ -18,9 +18,8 @@ export interface OperationContext {
   store: LocalStore;
   /** The server's own `stats`. */
   serverStats(): Record<string, unknown>;
-  /** By collection, how many lost saves this connection has been told of; of others as many as there were when it began. */
-  told: Map<string, number>;
-  lostBefore: ReadonlyMap<string, number>;
+  /** By collection, the lost saves that were reported to this connection or happened before it began. */
+  reportedLosses: Map<string, number>;
 }
 
 /** An operation; `isRead` says that it may run beside other reads of its connection. */
@@ -32,7 +31,7 @@ export interface Operation {
 const PONG = RawJson.constant('{"pong":true}');
 const AUTHENTICATED = RawJson.constant('{"authenticated":true}');
 
-/** Whether an operation may run beside other reads of its connection; an unknown one, which only earns an error, may. */
+/** Whether an operation may run beside other reads of its connection; an unknown one, which only fails, may. */
 export function isRead(op: string): boolean {
   return BY_NAME.get(op)?.isRead ?? true;
 }
@@ -48,7 +47,7 @@ const READ = true;
 const WRITE = false;
 
 const OPERATIONS: Record<Op, Operation> = {
-  // The token was looked at by the connection, which alone knows whether one is needed.
+  // The connection has checked the token: it alone knows whether one is needed.
   auth: { isRead: READ, run: () => AUTHENTICATED },
   ping: onStore("ping", READ, () => PONG),
   collections: onStore("collections", READ, (_, { store }) => store.collections()),
@@ -62,8 +61,8 @@ const OPERATIONS: Record<Op, Operation> = {
   })),
   add: put("add"),
   upsert: put("upsert"),
-  add_texts: putTexts("add_texts"),
-  upsert_texts: putTexts("upsert_texts"),
+  add_texts: put("add_texts"),
+  upsert_texts: put("upsert_texts"),
   search: onCollection("search", READ, (a, c) => c.search(vectorOf(a.vector), searchOptions(a))),
   search_text: onCollection("search_text", READ, (a, c) => c.searchText(a.text, searchOptions(a))),
   ids: onCollection("ids", READ, (a, c) => c.ids(a.where)),
@@ -102,23 +101,24 @@ function onCollection<O extends Op>(
 }
 
 /**
- * A save. Where another one failed since this connection began, it dropped what was acknowledged and not saved: the next save of each
- * connection says so once, whoever made the changes, for a success would stand for them too.
+ * A save. An earlier save that failed since this connection began dropped acknowledged changes: the next save of each
+ * connection reports it once, whichever connection made them, as a success would cover them too.
  */
 function saving(op: "save" | "compact", work: (collection: LocalCollection) => Promise<unknown>): Operation {
-  return onStore(op, WRITE, async (_, { store, told, lostBefore }, request) => {
+  return onStore(op, WRITE, async (_, { store, reportedLosses }, request) => {
     const collection = store.collection(nameOf(request));
     const { name } = collection;
-    const known = told.get(name) ?? lostBefore.get(name) ?? 0;
+    const known = reportedLosses.get(name) ?? 0;
     const before = collection.lostSaves;
     try {
       await work(collection);
     } finally {
-      told.set(name, collection.lostSaves); // a failure of its own is told by its own error
+      reportedLosses.set(name, collection.lostSaves); // a failure of its own has its own error
     }
     if (before > known) {
       throw new OSError(
-        `an earlier save of collection '${name}' failed, and changes that were acknowledged before it are lost: look which rows are there, and make them again. What came behind it is saved`,
+        `an earlier save of collection '${name}' failed, and changes that were acknowledged before it are lost: ` +
+          "look which rows are there, and make them again. What came after it is saved",
         "changes_lost",
       );
     }
@@ -126,27 +126,16 @@ function saving(op: "save" | "compact", work: (collection: LocalCollection) => P
   });
 }
 
-function put(op: "add" | "upsert"): Operation {
+function put(op: PutOp): Operation {
+  const mode = op.startsWith("add") ? "add" : "upsert";
   return {
     isRead: WRITE,
     async run({ request, held }, { store }) {
       const target = store.collection(nameOf(request));
-      const { rows, idsJson } = held ? await held.pack(target.schema) : packPut(op, request.args, target.schema);
-      await target.put(op, rows);
+      const { schema } = target;
+      const { rows, idsJson, texts } = held ? await held.pack(schema) : packPut(op, request.args, schema);
+      await (texts ? target.putPackedTexts(mode, texts, rows) : target.put(mode, rows));
       return new RawJson(idsJson);
-    },
-  };
-}
-
-function putTexts(op: "add_texts" | "upsert_texts"): Operation {
-  const mode = op === "add_texts" ? "add" : "upsert";
-  return {
-    isRead: WRITE,
-    async run({ request, held }, { store }) {
-      const target = store.collection(nameOf(request));
-      const packed = held ? await held.pack(target.schema) : packTexts(op, request.args, target.schema);
-      await target.putPackedTexts(mode, packed.texts ?? [], packed.rows);
-      return new RawJson(packed.idsJson);
     },
   };
 }
@@ -162,7 +151,7 @@ function nameOf({ op, collection }: Decoded["request"]): string {
   throw new ArgumentTypeError(`op '${op}' needs 'collection', the name of one, beside 'args'`);
 }
 
-/** Of a large frame the decoder has read it already. */
+/** The decoder has read the vector of a large frame. */
 function vectorOf(value: unknown): Float32Array {
   return value instanceof Float32Array ? value : readVector(value, "vector");
 }

@@ -13,7 +13,7 @@ const NOTHING = new Uint8Array(0);
 
 /**
  * A metadata value as a key: a letter for its type, then its bytes. `null` and a missing value are one key. An array or
- * object is the empty key, which never matches.
+ * object has the empty key, which never matches.
  */
 export function encodeKey(value: unknown): Uint8Array {
   switch (typeof value) {

@@ -16,15 +16,15 @@ export interface Rows {
   vectors: Float32Array;
   metadata?: readonly (Metadata | undefined)[];
   texts?: readonly string[];
-  /** Keep the tokens of the texts for the lexical index but not the texts: they live elsewhere. */
+  /** Keep the tokens of the texts for the lexical index but not the texts, which are stored elsewhere. */
   dropText?: boolean;
   /** The partition of rows whose metadata does not name one; null where absent. */
   defaultPartition?: string;
 }
 
 /**
- * Packs rows, whose metadata is judged on the way. Metadata without a filter column's value counts as null there.
- * @throws what `encodeMetadata` throws
+ * Packs rows and checks their metadata; metadata without a filter column's value counts as null there.
+ * @throws as `encodeMetadata`
  */
 export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
   const count = rows.ids.length;
@@ -50,8 +50,8 @@ export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
 }
 
 /**
- * Refuses rows that do not fit the schema, perhaps of a collection that was made anew since they were packed: the
- * native side reads as many numbers, keys and texts as there must be, whether they are there or not.
+ * Refuses rows that do not fit the schema, as of a collection created again since they were packed: the native side
+ * reads as many numbers, keys and texts as the schema says, unchecked. @throws ValueError
  */
 export function checkPacked(rows: PackedRows, dim: number, columns: number): PackedRows {
   const { count, vectors, keys, metas, texts } = rows;

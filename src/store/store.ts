@@ -168,7 +168,7 @@ export class Store {
   }
 
   /** A copy of the lost saves of all collections, by name. */
-  lostByCollection(): ReadonlyMap<string, number> {
+  lostByCollection(): Map<string, number> {
     return new Map(this.lost);
   }
 

@@ -1,19 +1,12 @@
 /**
- * Vectors as they travel: lists of numbers, or `{"f32": "<base64>"}` of little-endian single precision with, for a
- * matrix, its shape.
+ * Vectors on the wire: lists of numbers, or `{"f32": "<base64>"}` of little-endian single precision, for a matrix with
+ * its shape.
  */
 import { isObject, wrongType } from "../checks/kinds.ts";
 import * as checks from "../checks/vectors.ts";
 import { ArgumentTypeError, ValueError } from "../errors.ts";
 
-/** A vector or matrix in base64. */
-export interface Packed {
-  f32: string;
-  /** Rows and dimension; for a matrix. */
-  shape?: [number, number];
-}
-
-/** One vector of any length, from either form, or a matrix of one row, which stands for it. */
+/** One vector of any length, in either form, or a matrix of one row, which stands for it. */
 export function readVector(value: unknown, name: string): Float32Array {
   const row = checks.isOneRow(value) ? value[0] : value;
   return isObject(row) ? unpackRow(row, name) : checks.readVector(value, name);
@@ -49,13 +42,18 @@ function unpackRow(value: Record<string, unknown>, name: string): Float32Array {
   const floats = unpack(f32, name);
   if (shape && (shape[0] !== 1 || shape[1] !== floats.length)) {
     throw new ValueError(
-      `${name} holds ${floats.length} numbers and has the shape [${shape.join(", ")}]; one vector is of the shape [1, ${floats.length}]`,
+      `${name} holds ${floats.length} numbers and has the shape [${shape.join(", ")}]; ` +
+        `one vector is of the shape [1, ${floats.length}]`,
     );
   }
   return floats;
 }
 
-function readPacked({ f32, shape }: Record<string, unknown>, name: string): Packed {
+/** The fields of a vector or matrix in base64; the shape is rows and dimension. */
+function readPacked(
+  { f32, shape }: Record<string, unknown>,
+  name: string,
+): { f32: string; shape?: [rows: number, dim: number] } {
   if (typeof f32 !== "string") throw wrongType(`${name}.f32`, "a string of base64", f32);
   if (shape === undefined || shape === null) return { f32 };
   const whole = (n: unknown): n is number => typeof n === "number" && Number.isSafeInteger(n) && n >= 0;
@@ -66,8 +64,7 @@ function readPacked({ f32, shape }: Record<string, unknown>, name: string): Pack
 }
 
 /**
- * Node's decoder is twenty times faster than `Uint8Array.fromBase64` and passes over strange characters: its length
- * tells.
+ * Node's decoder is twenty times faster than `Uint8Array.fromBase64` but skips invalid characters: checked by length.
  */
 function unpack(f32: string, name: string): Float32Array {
   const padding = f32.endsWith("==") ? 2 : f32.endsWith("=") ? 1 : 0;
@@ -80,7 +77,7 @@ function unpack(f32: string, name: string): Float32Array {
   if (bytes.length % 4 !== 0) {
     throw new ValueError(`${name}.f32 holds ${bytes.length} bytes, which is no multiple of 4`);
   }
-  // Small ones come out of a pool that others use, at any offset.
+  // Small buffers share a pool with others, at any offset.
   const own = bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
   return new Float32Array(own.buffer, 0, bytes.length / 4);
 }
