@@ -1,4 +1,4 @@
-/** An embedder out of a caller's function: a model in this process, or one behind an address. */
+/** An embedder from a caller's function: a model in this process, or one behind an address. */
 
 import { shown, wrongType } from "../checks/kinds.ts";
 import { DIM, readNumber } from "../checks/numbers.ts";
@@ -7,17 +7,17 @@ import { checkFinite, readMatrix } from "../checks/vectors.ts";
 import { ValueError } from "../errors.ts";
 import type { Embedder, EmbedderProfile } from "./embedder.ts";
 
-/** What a function may answer: one vector a text, or all of them as one matrix row by row. */
+/** What a function may return: one vector a text, or all of them as one row-major matrix. */
 export type EmbeddedTexts = Float32Array | readonly (Float32Array | readonly number[])[];
 
 /**
  * Turns texts into vectors, one of `dimension` finite numbers a text, in their order. It gets all texts of a call at
- * once, whole, and never none; a model that takes fewer or shorter ones has to be asked several times, or for the
- * beginning. `signal` is aborted when the caller cancels.
+ * once, whole, and never none: split or shorten them for a model that takes less. `signal` is aborted when the caller
+ * cancels.
  */
 export type EmbedFunction = (texts: readonly string[], signal?: AbortSignal) => Promise<EmbeddedTexts> | EmbeddedTexts;
 
-/** What is known about a function. Two embedders that agree in all of it are taken to make comparable vectors. */
+/** Properties of a function. Two embedders that agree in all of them are taken to make comparable vectors. */
 export interface CallableOptions {
   /** Name of the model; a collection remembers it. */
   modelId: string;
@@ -25,23 +25,20 @@ export interface CallableOptions {
   dimension: number;
   /** Changes whenever the same text would get another vector ("1"). */
   modelVersion?: string | undefined;
-  /** Another function for questions, where the model treats them other than documents. */
+  /** Another function for queries, where the model embeds them differently from documents. */
   queries?: EmbedFunction | undefined;
   /** Divide each vector by its length, so that inner products are cosines (false). A vector of zeros stays as it is. */
   normalize?: boolean | undefined;
 }
 
-/**
- * An `Embedder` around a function. What the function throws reaches the caller unchanged, and nothing is written then.
- */
+/** An `Embedder` around a function. Errors of the function reach the caller unchanged, and nothing is written then. */
 export class CallableEmbedder implements Embedder {
   readonly profile: EmbedderProfile;
   private readonly queries: EmbedFunction;
   private readonly normalize: boolean;
 
   /**
-   * @throws ValueError for an empty model id or version, or a dimension outside its range; TypeError for what is of
-   * another type
+   * @throws ValueError for an empty model id or version, or a dimension outside its range; TypeError for another type
    */
   constructor(
     private readonly documents: EmbedFunction,
@@ -70,14 +67,13 @@ export class CallableEmbedder implements Embedder {
   }
 
   /**
-   * @returns row by row, `dimension` floats a text. @throws ValueError, TypeError where the function answered something
-   * else
+   * @returns row by row, `dimension` floats a text. @throws ValueError, TypeError for another result of the function
    */
   embedDocuments(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
     return this.embed(this.documents, texts, signal);
   }
 
-  /** The same with the function for questions. */
+  /** The same with the function for queries. */
   embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
     return this.embed(this.queries, texts, signal);
   }
@@ -89,10 +85,10 @@ export class CallableEmbedder implements Embedder {
   ): Promise<Float32Array> {
     if (texts.length === 0) return new Float32Array(0);
     signal?.throwIfAborted();
-    const answer = await work(texts, signal);
+    const result = await work(texts, signal);
     signal?.throwIfAborted();
     const { model_id, dimension } = this.profile;
-    const matrix = toMatrix(answer, texts.length, dimension, `embedder ${shown(model_id)}: vectors`);
+    const matrix = toMatrix(result, texts.length, dimension, `embedder ${shown(model_id)}: vectors`);
     if (this.normalize) normalizeRows(matrix, dimension);
     return matrix;
   }
@@ -100,15 +96,15 @@ export class CallableEmbedder implements Embedder {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** A matrix of our own: what a function answered may be a buffer that it uses again. */
-function toMatrix(answer: EmbeddedTexts, texts: number, dim: number, name: string): Float32Array {
-  const { floats, count } = readMatrix(answer, name, dim);
+/** A copy where needed: the function may use its buffer again. */
+function toMatrix(result: EmbeddedTexts, texts: number, dim: number, name: string): Float32Array {
+  const { floats, count } = readMatrix(result, name, dim);
   if (count !== texts) {
     const rows = count === 1 ? "1 row" : `${count} rows`;
     throw new ValueError(`${name} has ${rows} for ${texts} texts: answer with one for each text`);
   }
   checkFinite(floats, name, dim);
-  return floats === answer ? floats.slice() : floats;
+  return floats === result ? floats.slice() : floats;
 }
 
 function normalizeRows(matrix: Float32Array, dimension: number): void {
