@@ -163,7 +163,7 @@ function checkValue(written: string, { repeatable, numeric }: Arg, value: string
     throw new UsageError(`${written}: '${value}' is not a number`);
 }
 
-/** Whether a node's own words ask for help. citty's `runMain` also takes what stands behind `--`, which is a text. */
+/** Whether a node's own words request help. citty's `runMain` also takes what follows `--`, which is a text. */
 export function wantsHelp({ words }: Reached): boolean {
   const end = words.indexOf("--");
   return (end < 0 ? words : words.slice(0, end)).some((word) => word === "--help" || word === "-h");

@@ -1,6 +1,5 @@
 /**
- * The way to the memory for `svc mcp` and `svc mem`: login checked, runtime verified, memory opened. Help and `tools/list` do not
- * import this file.
+ * Opens the memory for `svc mcp` and `svc mem`, after login and runtime. Help and `tools/list` do not import this file.
  */
 import { buildInfo } from "../build-info.ts";
 import { openMemory } from "../memory/open.ts";
@@ -13,11 +12,11 @@ export interface GateOptions {
   readonly env: Env;
   /** The memory directory, from `--path`. */
   readonly path?: string;
-  /** The repository that `repo_search` answers about. */
+  /** The repository that `repo_search` searches. */
   readonly workspace?: string;
-  /** False: what is indexed of a repository lives only as long as this process. */
+  /** False: the index of a repository lives only as long as this process. */
   readonly persistentIndex?: boolean;
-  /** Gets the warnings of a login that is good: a licence in its days of grace, a clock gone back. */
+  /** Gets warnings of a valid login: a licence in its days of grace, a clock gone back. */
   readonly warn?: (line: string) => void;
 }
 
@@ -25,9 +24,8 @@ export interface GateOptions {
 export type OpenVerbs = Verbs & { close(): Promise<void> };
 
 /**
- * Opens the memory.
- * @throws PermissionError if not logged in or the licence is not good; RuntimeError if the native runtime is missing or is not
- * what was signed; the message says which command mends it
+ * Opens the memory. Messages of errors name the command that helps.
+ * @throws PermissionError for no login or an invalid licence; RuntimeError for a missing or unverified native runtime
  */
 export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
   optimiseForWork();

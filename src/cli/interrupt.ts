@@ -19,8 +19,8 @@ export const interruption: Pick<Invocation, "signal" | "patient"> = {
 };
 
 /**
- * Takes the signals over. The first one asks, the second ends: what is on disk is the last saved state at any moment,
- * so that ending is safe. A command that would lose something says so and waits for more of them.
+ * Handles the signals. The first aborts, the second exits: the disk always has the last saved state, so that exiting is
+ * safe. A command that would lose something says so and waits for more signals.
  */
 export function listenForInterrupts(): void {
   const interrupt = () => {

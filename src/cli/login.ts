@@ -1,6 +1,6 @@
 /**
- * `svc login`: once per machine. Starts the local authority where no other is configured and hands its address to the account layer,
- * which knows only an address; then installs the runtime and checks it.
+ * `svc login`: once per machine. Starts the local authority where no other is configured and gives its address to the
+ * account layer; then installs the runtime and verifies it.
  */
 import { requireLogin } from "../account/credentials.ts";
 import type { DeviceCode } from "../account/device-flow.ts";
@@ -46,7 +46,7 @@ export default command({
   async run({ args, env, signal }) {
     const result = await withAuthority(env, args.yes === true, (endpoints, isLocal) => {
       const approvesItself = isLocal && args.yes === true;
-      if (args.yes && !isLocal) note("--yes is for this machine's own authority; the configured one has to be asked");
+      if (args.yes && !isLocal) note("--yes is for this machine's own authority; the configured one has to approve");
       const onCode = (code: DeviceCode) => (approvesItself ? undefined : showCode(code, args.browser));
       return login({ home: svcHome(env), env, endpoints, token: args.token, signal, onCode });
     });
@@ -101,8 +101,8 @@ async function renewCopy(env: Env, jwt: string): Promise<void> {
 }
 
 /**
- * Installs the runtime once the login is whole. What this process installs it verifies on the way; one that is kept is verified here.
- * @throws PermissionError where a tool call would refuse the login; RuntimeError naming the first check that the kept one failed
+ * Installs the runtime after the login. Installing verifies it; one that is kept is verified here.
+ * @throws PermissionError where a tool call would refuse the login; RuntimeError naming the first failed check
  */
 async function installAndVerify(env: Env, known: License, signal: AbortSignal): Promise<Provisioned> {
   const home = svcHome(env);

@@ -27,7 +27,7 @@ export default command({
   },
 });
 
-/** Prepends the folder, in any POSIX shell; an empty PYTHONPATH gets no empty entry, which would mean the current folder. */
+/** Prepends the folder, in any POSIX shell. Without PYTHONPATH no empty entry, which would mean the current folder. */
 export function exportLine(pysite: string): string {
   const quoted = /^[\w@%+=:,./-]+$/.test(pysite) ? pysite : `'${pysite.replaceAll("'", "'\\''")}'`;
   return `export PYTHONPATH=${quoted}"\${PYTHONPATH:+:$PYTHONPATH}"`;

@@ -23,7 +23,7 @@ export default command({
   },
 });
 
-/** All that a tool call needs: the install, the licence, the login. The login's licence is the one that was checked before it. */
+/** All that a tool call needs: install, licence, login. The login's licence is the one that was checked before. */
 function verifyAll(env: Env): Promise<VerifyReport> {
   const home = svcHome(env);
   let known: License | undefined;

@@ -94,7 +94,7 @@ export default command({
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** Scans of more bytes run on a worker: many clients ask at once, and handing over costs about 20 µs. */
+/** Larger scans run on a worker, so that other clients are served meanwhile; handing over costs about 20 µs. */
 const INLINE_SCAN_BYTES = 1024 * 1024;
 
 /** A memory directory need not be there yet, but nothing else may stand in its place. */

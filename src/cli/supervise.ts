@@ -39,8 +39,8 @@ export async function supervise(
     const end = () => void child.stdin.end();
     signal.addEventListener("abort", end, { once: true });
     if (signal.aborted) end();
-    // The first line says that it listens: it is passed on once, and tells a crash from a command line that can never
-    // work.
+    // The first line says that it listens: it is printed once, and distinguishes a crash from a command line that can
+    // never work.
     for await (const chunk of child.stdout) {
       if (!hasListened) print(new TextDecoder().decode(chunk).trimEnd());
       hasListened = true;

@@ -5,7 +5,7 @@ import { counted, renderFields } from "./render.ts";
 import { verbCommand } from "./verb.ts";
 
 export const compact = verbCommand("compact", {
-  details: "Rewrites the collection's base. What questions answer does not change; their cost and the size on disk do.",
+  details: "Rewrites the collection's base. Results do not change; the cost of queries and the size on disk do.",
   examples: ["svc mem compact notes"],
   args: { collection: COLLECTION },
   render: ({ compacted }) => `compacted ${compacted}`,

@@ -5,7 +5,7 @@ import { renderFields, renderHits, renderRows, showId } from "./render.ts";
 import { verbCommand } from "./verb.ts";
 
 export const get = verbCommand("get", {
-  details: "Prints the rows in the order asked, with metadata and text; an id that is not there is marked so.",
+  details: "Prints the rows in the order of the ids, with metadata and text; an id that is not there is marked so.",
   examples: ["svc mem get notes deploy retro", "svc mem ids notes --limit 10 | svc mem get notes - --json"],
   args: {
     ...ID_ARGS,
@@ -30,7 +30,7 @@ export const get = verbCommand("get", {
   render: ({ rows }) => renderRows(rows),
 });
 
-/** Two tools behind one verb: at a terminal the question is the same. */
+/** Two tools behind one verb. */
 export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" : "search"), {
   details:
     "Prints the hits best first. Where the collection has an index by word, both rankings are joined; --lexical asks that index\n" +

@@ -99,7 +99,7 @@ export function answer<P>(payload: P, json: boolean, render: (payload: P) => str
 type MemoryWork<T> = (verbs: Verbs, context: CallContext) => Promise<T>;
 
 /**
- * A call whose arguments were checked: what is wrong with them is said before a login is asked for or a file opened.
+ * A call whose arguments were checked: errors in them are reported before a login is required or a file opened.
  * Arguments that a tool would refuse are wrong usage here.
  */
 export function prepare<V extends VerbName>(verb: V, raw: RawArguments): MemoryWork<PayloadOf<V>> {

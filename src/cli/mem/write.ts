@@ -45,7 +45,7 @@ export const update = verbCommand("update", {
 });
 
 export const remove = verbCommand("delete", {
-  details: "They are gone from every question at once; their bytes go with the next compact. Unknown ids are ignored.",
+  details: "Queries no longer find them; their bytes go with the next compact. Unknown ids are ignored.",
   examples: ["svc mem delete notes deploy retro", "svc mem ids notes --where scope=old | svc mem delete notes -"],
   args: ID_ARGS,
   async toArguments(invocation) {
