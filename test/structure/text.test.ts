@@ -71,20 +71,9 @@ const NO_PROSE = /^src\/build\/prior\/|^test\/data\/|\.gen\.json$/;
 const PENDING = [
   "ffi/ty_runtime/",
   "ffi/ty_collection.ts",
-  "src/pysite/",
-  "src/engine/",
-  "src/remote/",
-  "src/memory/arguments.ts",
-  "src/serve/operations.ts",
-  "src/serve/put.ts",
-  "src/serve/schemas.ts",
   "src/store/collection.ts",
-  "src/store/filter.ts",
-  "src/store/pack.ts",
-  "src/texts/callable.ts",
   "src/texts/fusion.ts",
   "src/texts/search.ts",
-  "src/wire/vectors.ts",
 ];
 
 test.skipIf(files() === undefined)("plain words (needs a git checkout)", async () => {
