@@ -18,7 +18,7 @@ import { readWhere } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
 import { FILTER_COLUMNS_MAX, ROWS_PER_CALL_MAX } from "../limits.ts";
 import type * as payload from "./payloads.ts";
-import { flag, judged, number, string } from "./schema.ts";
+import { checked, flag, number, string } from "./schema.ts";
 
 export type * from "./payloads.ts";
 
@@ -33,23 +33,23 @@ const query = () => string("What to look for, in plain words.");
 const top_k = () => z._default(number(TOP_K, "Maximum number of hits."), 5);
 const where = () => {
   const description = 'Equality filter with one key, as in {"scope": "work"}; the column must be filterable.';
-  return z.optional(judged(readWhere, { type: "object", maxProperties: 1, description }));
+  return z.optional(checked(readWhere, { type: "object", maxProperties: 1, description }));
 };
 const with_text = () => switched(false, "Also return each hit's text.");
 const texts = () =>
-  judged((value, name) => readTexts(value, name, { ...CALL, min: 1 }), {
+  checked((value, name) => readTexts(value, name, { ...CALL, min: 1 }), {
     ...rows,
     minItems: 1,
     description: "The documents.",
   });
-const ids = (description: string) => judged((value, name) => readIds(value, name, CALL), { ...rows, description });
+const ids = (description: string) => checked((value, name) => readIds(value, name, CALL), { ...rows, description });
 const metadata = (description: string) => {
   const items = { type: "object", description: "Any JSON object." };
   const json = { type: "array", items, maxItems: ROWS_PER_CALL_MAX, description };
-  return z.optional(judged((value, name) => readMetadata(value, name, CALL), json));
+  return z.optional(checked((value, name) => readMetadata(value, name, CALL), json));
 };
 const partition_by = (description: string) =>
-  z._default(judged(readPartitionKey, { type: "string", description }), "scope");
+  z._default(checked(readPartitionKey, { type: "string", description }), "scope");
 
 /** A path that is not empty: an empty one would be the working directory. @throws ValueError */
 function readPath(value: unknown, name: string): string {
@@ -81,7 +81,7 @@ export const SCHEMAS = {
       name: string("Name of the new collection."),
       partition_by: partition_by("Metadata column that rows are grouped by; always filterable."),
       filter_columns: z._default(
-        judged((value, name) => readStrings(value, name, { max: FILTER_COLUMNS_MAX }), {
+        checked((value, name) => readStrings(value, name, { max: FILTER_COLUMNS_MAX }), {
           ...strings,
           maxItems: FILTER_COLUMNS_MAX,
           description: "Further metadata columns that `where` may name.",
@@ -119,7 +119,7 @@ export const SCHEMAS = {
       where: where(),
       limit: z.optional(number(POSITIVE, "Maximum number of ids; omitted: all.")),
       after: z.optional(
-        judged(readId, { type: "string", description: "Continue after this id, the last of the page before." }),
+        checked(readId, { type: "string", description: "Continue after this id, the last of the page before." }),
       ),
     }),
   ),
@@ -173,7 +173,7 @@ export const SCHEMAS = {
   index_repo: once(() =>
     z.strictObject({
       path: z.optional(
-        judged(readPath, {
+        checked(readPath, {
           type: "string",
           minLength: 1,
           description:
@@ -183,7 +183,7 @@ export const SCHEMAS = {
       ),
       collection: z._default(string("Collection to index into."), "repo_symbols"),
       mode: z._default(
-        judged((value, name) => readChoice(value, name, CHUNK_MODES), {
+        checked((value, name) => readChoice(value, name, CHUNK_MODES), {
           type: "string",
           enum: CHUNK_MODES,
           description: "Overlapping windows of lines, or one chunk a file.",

@@ -15,20 +15,20 @@ export type Check<T> = (value: unknown, name: string) => T;
 const CHECKS = new WeakMap<object, Check<unknown>>();
 
 /** The schema of values that `check` reads, published as `json`. */
-export function judged<T>(check: Check<T>, json: Record<string, unknown> = {}) {
+export function checked<T>(check: Check<T>, json: Record<string, unknown> = {}) {
   const schema = z.custom<T>().check(z.meta(json));
   CHECKS.set(schema, check);
   return schema;
 }
 
-export const string = (description?: string) => judged(readString, { type: "string", description });
+export const string = (description?: string) => checked(readString, { type: "string", description });
 
-export const flag = (description?: string) => judged(readFlag, { type: "boolean", description });
+export const flag = (description?: string) => checked(readFlag, { type: "boolean", description });
 
 export const number = (domain: Domain, description: string) => {
   const { integer, min: minimum, above: exclusiveMinimum, max: maximum } = domain;
   const json = { type: integer ? "integer" : "number", exclusiveMinimum, minimum, maximum, description };
-  return judged<number>((value, name) => readNumber(value, name, domain), json);
+  return checked<number>((value, name) => readNumber(value, name, domain), json);
 };
 
 /**

@@ -32,8 +32,8 @@ export class Call {
   constructor(
     readonly op: string,
     public frame: Buffer | undefined,
-    public resolve: (result: unknown) => void,
-    public reject: (error: Error) => void,
+    readonly resolve: (result: unknown) => void,
+    readonly reject: (error: Error) => void,
     readonly onReply?: OnReply,
   ) {
     this.isRepeatable = REPEATABLE.has(op);

@@ -65,10 +65,7 @@ export class Channel {
     return this.unsaved.save(collection, (onReply) => this.request(op, frame, onReply));
   }
 
-  /**
-   * Sends a request; resolves to the reply's `result`. @throws the reply's error; OSError, TimeoutError,
-   * PermissionError
-   */
+  /** Sends a request; resolves to its result. @throws the server's error; OSError, TimeoutError, PermissionError */
   request(op: string, frame: Buffer, onReply?: OnReply): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     if (this.refusal) {
@@ -77,7 +74,7 @@ export class Channel {
       return promise;
     }
     const call = new Call(op, frame, resolve, reject, onReply);
-    if (this.options.requestTimeoutMs !== undefined) this.limit(call, this.options.requestTimeoutMs);
+    if (this.options.requestTimeoutMs !== undefined) this.limit(call, promise, this.options.requestTimeoutMs);
     if (this.connection) {
       this.connection.send(call);
     } else {
@@ -171,21 +168,14 @@ export class Channel {
     );
   }
 
-  private limit(call: Call, timeoutMs: number): void {
+  private limit(call: Call, promise: Promise<unknown>, timeoutMs: number): void {
     const timer = setTimeout(() => {
       const outcome = call.frame ? "it changed nothing" : "whether it was applied is not known";
       call.reject(new TimeoutError(`no answer to '${call.op}' within ${timeoutMs} ms; ${outcome}`));
       if (this.connection?.abandon(call)) return;
       this.waiting = this.waiting.filter((other) => other !== call);
     }, timeoutMs);
-    const { resolve, reject } = call;
-    call.resolve = (result) => {
-      clearTimeout(timer);
-      resolve(result);
-    };
-    call.reject = (error) => {
-      clearTimeout(timer);
-      reject(error);
-    };
+    const stop = () => clearTimeout(timer);
+    promise.then(stop, stop);
   }
 }

@@ -120,11 +120,8 @@ export class RemoteCollection implements CollectionApi {
   }
 
   private async readDim(): Promise<number> {
-    return expectResult<number>(
-      "stats",
-      (await this.readStats()).dim,
-      (dim) => Number.isSafeInteger(dim) && Number(dim) > 0,
-    );
+    const { dim } = await this.readStats();
+    return expectResult("stats", dim, (value) => Number.isSafeInteger(value) && Number(value) > 0);
   }
 
   private request(op: string, args?: Record<string, unknown>): Promise<unknown> {

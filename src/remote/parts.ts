@@ -82,22 +82,17 @@ export function* toParts({ count, floats, columns }: Rows, bytesMax: number): Ge
     return { from, to, args };
   };
   if (columns.reduce((sum, { bytesBound }) => sum + bytesBound, vectorBytes * count) <= bytesMax) {
-    yield toPart(
-      0,
-      count,
-      columns.map((column) => column.list()),
-    );
+    const lists = columns.map((column) => column.list());
+    yield toPart(0, count, lists);
     return;
   }
   let from = 0;
   let bytes = 0;
   let cells: string[][] = columns.map(() => []);
-  const cut = (to: number) =>
-    toPart(
-      from,
-      to,
-      cells.map((column) => `[${column.join(",")}]`),
-    );
+  const cut = (to: number) => {
+    const lists = cells.map((column) => `[${column.join(",")}]`);
+    return toPart(from, to, lists);
+  };
   for (let row = 0; row < count; row++) {
     const jsons = columns.map((column) => column.json(row));
     const size = jsons.reduce((sum, json) => sum + Buffer.byteLength(json) + 1, vectorBytes);

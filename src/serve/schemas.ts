@@ -9,29 +9,29 @@ import { readStrings } from "../checks/strings.ts";
 import { readTexts } from "../checks/texts.ts";
 import type { Where } from "../checks/values.ts";
 import { readWhere } from "../checks/where.ts";
-import { flag, judged, string } from "../memory/schema.ts";
+import { checked, flag, string } from "../memory/schema.ts";
 import type { Op } from "../wire/protocol.ts";
 
-const anything = () => judged<unknown>((value) => value);
+const anything = () => checked<unknown>((value) => value);
 /** Checked here, but passed as it is: nothing large crosses from the decoder's thread. */
 const where = () =>
   z.optional(
-    judged((value, name) => {
+    checked((value, name) => {
       readWhere(value, name);
       return value as Where;
     }),
   );
-const ids = () => judged((value, name) => readIds(value, name));
+const ids = () => checked(readIds);
 const besides = {
   ids: z.optional(ids()),
-  metadata: z.optional(judged((value, name) => readMetadata(value, name))),
+  metadata: z.optional(checked(readMetadata)),
 };
 
 const none = z.strictObject({});
 const vectors = z.strictObject({ vectors: anything(), ...besides });
-const texts = z.strictObject({ texts: judged((value, name) => readTexts(value, name)), ...besides });
+const texts = z.strictObject({ texts: checked(readTexts), ...besides });
 const how = {
-  top_k: z._default(judged(clampTopK), 10),
+  top_k: z._default(checked(clampTopK), 10),
   where: where(),
   explain: z._default(flag(), false),
   with_metadata: z._default(flag(), false),
@@ -44,9 +44,9 @@ export const ARGUMENTS = {
   collections: none,
   create_collection: z.strictObject({
     // Beside an embedder any number: the store checks it.
-    dim: z.optional(judged<number>((value) => value as number)),
-    partition_by: z.optional(judged(readPartitionKey)),
-    filter_columns: z.optional(judged((value, name) => readStrings(value, name))),
+    dim: z.optional(checked<number>((value) => value as number)),
+    partition_by: z.optional(checked(readPartitionKey)),
+    filter_columns: z.optional(checked(readStrings)),
     dtype: z.optional(string()),
     metric: z.optional(string()),
     embedder: z.optional(string()),

@@ -90,13 +90,12 @@ class Session:
 
     def _attempt(self, op: str, number: int, frame: bytes, kind: Kind, collection: Optional[str]) -> Any:
         connection = self._ready()
-        if collection is None or (op not in _CHANGES and op not in _SAVES):
-            return self._exchange(connection, op, number, frame, kind)
-        if op in _CHANGES:
-            result = self._exchange(connection, op, number, frame, kind)
+        if collection is not None and op in _SAVES:
+            return self._save(connection, op, number, frame, kind, collection)
+        result = self._exchange(connection, op, number, frame, kind)
+        if collection is not None and op in _CHANGES:
             self._unsaved.setdefault(collection, self._server)
-            return result
-        return self._save(connection, op, number, frame, kind, collection)
+        return result
 
     def _save(self, connection: Connection, op: str, number: int, frame: bytes, kind: Kind, collection: str) -> Any:
         """A save, which covers all unsaved changes of this session. Raises OSError where some of them may be lost."""
