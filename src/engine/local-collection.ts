@@ -38,8 +38,6 @@ import type {
 import { getRows, searchVector, searchVectors, searchWords, toResult } from "./reading.ts";
 import { snapshot } from "./snapshot.ts";
 
-export type { LocalSearchOptions } from "./options.ts";
-
 /**
  * A handle by name: each call goes to the collection that has the name at that time. Changes of rows are in memory
  * until `save` and seen here at once; index builds, `compact`, `snapshot` and an applied tuning save them first. From

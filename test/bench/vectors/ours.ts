@@ -1,6 +1,7 @@
 /** This project's engine, in process. */
-import type { LocalSearchOptions } from "../../../src/engine/local-collection.ts";
+
 import { LocalStore } from "../../../src/engine/local-store.ts";
+import type { LocalSearchOptions } from "../../../src/engine/options.ts";
 import { openBuiltNative } from "../../native.ts";
 import {
   type Answers,
