@@ -14,6 +14,7 @@ export const Status = {
   ABI: 11,
   LARGE: 12,
   VERSION: 13,
+  INDEX: 14,
 } as const;
 
 /** One of the codes above. */

@@ -41,7 +41,8 @@ typedef enum ty_status {
   TY_BUFFER = 10, /* out_capacity is too small: out_bytes says how much is needed; ask again */
   TY_ABI = 11,    /* the kernel table is of another version */
   TY_LARGE = 12,  /* the question would read more than most_bytes; nothing was ranked */
-  TY_VERSION = 13 /* a file is of another version of the format: the message names it and both versions */
+  TY_VERSION = 13, /* a file is of another version of the format: the message names it and both versions */
+  TY_INDEX = 14 /* the lexical index is damaged: ty_build_lexical builds it anew; the rows and other calls are intact */
 } ty_status;
 
 typedef struct ty_error {
@@ -243,7 +244,7 @@ typedef struct ty_ask_args {
  * inner product.
  *
  * By words, the rows that hold any of the text's terms, by BM25 over the live rows. TY_STATE before ty_build_lexical,
- * and where the index was built by another way of tokenising; TY_CORRUPT where it is damaged: ty_build_lexical makes it
+ * and where the index was built by another way of tokenising; TY_INDEX where it is damaged: ty_build_lexical makes it
  * anew, and other questions are answered all the same.
  *
  * By both, the two rankings fused (calls/fuse.h); by vector alone where the collection has no lexical index, or none
@@ -367,7 +368,7 @@ typedef struct ty_partitions_args {
 TY_API ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *err);
 
 /* Reads every byte of the saved files and compares checksums, and checks that what is in memory holds together: counts,
- * tables, partitions, indexes and statistics of the rows they are about. TY_CORRUPT names what is wrong. */
+ * tables, partitions, indexes and statistics of the rows they are about. TY_CORRUPT or TY_INDEX names what is wrong. */
 TY_API ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err);
 
 /* Copies the saved state into a directory that is there and has none of its names: files of mode 0600, synced, the

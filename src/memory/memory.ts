@@ -3,8 +3,6 @@
  * returns its payload.
  */
 
-import { shown } from "../checks/kinds.ts";
-import { RuntimeError } from "../errors.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
@@ -12,6 +10,7 @@ import { idsOrNew, putTexts, type TextRows, updateTexts } from "../texts/put.ts"
 import { BM25 } from "../texts/ranking.ts";
 import { searchTexts } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
+import { buildLexical } from "../texts/upkeep.ts";
 import { buildIvf } from "../tune/ivf.ts";
 import { tune } from "../tune/tuner.ts";
 import type * as payload from "./payloads.ts";
@@ -134,15 +133,8 @@ export class Memory implements args.Verbs {
   }
 
   async build_lexical(a: args.BuildLexicalArguments, c: args.CallContext): Promise<payload.BuildLexicalPayload> {
-    const collection = this.open(a.collection);
-    if (!collection.schema.lexical) {
-      throw new RuntimeError(
-        `collection ${shown(a.collection)} was created without a lexical index: ` +
-          "create one with lexical true and add its texts there",
-      );
-    }
     const { k1 = BM25.k1, b = BM25.b } = a;
-    await collection.buildLexical(k1, b, watch(c));
+    await buildLexical(this.open(a.collection), { k1, b, ...watch(c) });
     return { lexical_built: a.collection, k1, b };
   }
 

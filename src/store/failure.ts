@@ -32,9 +32,10 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
       // Without a system error the collection's directory is gone, and its last saved state with it.
       return error.errno > 0 ? diskFailure(message, getSystemErrorName(-error.errno), stands) : new OSError(message);
     case Status.CORRUPT:
-      // An index can be rebuilt from the rows, as its message tells.
-      if (message.includes("svc_build_lexical")) return new OSError(`collection '${name}': ${message}`);
       return damaged(name, message);
+    case Status.INDEX:
+      // The rows are intact: the message's remedy is a rebuild, not a copy.
+      return new OSError(`collection '${name}': ${message}`, "damaged");
     case Status.VERSION:
       return new OSError(
         `collection '${name}': ${message}; export it with the release that wrote it, and import it with this one`,

@@ -373,7 +373,7 @@ static void damage_lexical(fixture *f, ty_buffer *bytes, uint64_t *seed) {
         args.what = w % 4 == 0 ? TY_WITH_EXPLAIN : 0;
         ty_status status = ty_ask_entered(&f->c, &args, &err);
         CHECK(status == TY_OK ||
-              ((status == TY_CORRUPT || status == TY_STATE) && strstr(err.message, "svc_build_lexical") != NULL));
+              ((status == TY_INDEX || status == TY_STATE) && strstr(err.message, "svc_build_lexical") != NULL));
       }
       f->c.lexical_index = good;
       ty_lexical_free(damaged);
@@ -391,9 +391,9 @@ static void test_unusable(fixture *f, ty_buffer *bytes, double k1, double b) {
     ty_status status;
     bool known;
   } cases[] = {{offsetof(ty_lexical_head, version), 1, true, TY_STATE, true},
-               {offsetof(ty_lexical_head, version), 1, false, TY_CORRUPT, false},
-               {offsetof(ty_lexical_head, reserved), 1, true, TY_CORRUPT, false},
-               {offsetof(ty_lexical_head, b) + 7, 0x40, true, TY_CORRUPT, false}};
+               {offsetof(ty_lexical_head, version), 1, false, TY_INDEX, false},
+               {offsetof(ty_lexical_head, reserved), 1, true, TY_INDEX, false},
+               {offsetof(ty_lexical_head, b) + 7, 0x40, true, TY_INDEX, false}};
   ty_lexical *good = f->c.lexical_index;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     uint8_t *foot = bytes->data + bytes->bytes - sizeof(ty_lexical_foot), kept[sizeof(ty_lexical_foot)];
@@ -779,7 +779,7 @@ static void test_damaged_file(ty_env *env, const char *dir) {
     CHECK(ty_stats(c, &stats, &err) == TY_OK && stats.values[TY_STAT_LEXICAL_BUILT] == lists);
     ty_ask_args words = lexical_args("zqaax zqadx", 5);
     ty_status status = ty_ask(c, &words, &err);
-    CHECK(lists || ((status == TY_STATE || status == TY_CORRUPT) && strstr(err.message, "svc_build_lexical") != NULL));
+    CHECK(lists || ((status == TY_STATE || status == TY_INDEX) && strstr(err.message, "svc_build_lexical") != NULL));
     CHECK(ty_verify(c, NULL, &err) == TY_CORRUPT);
     ty_compact_args compact;
     CHECK(ty_begin(c, &err) == TY_OK);

@@ -26,7 +26,7 @@ typedef struct ty_change {
 } ty_change;
 
 struct ty_lexical {
-  /* Where the stored index cannot be read: TY_STATE or TY_CORRUPT, and what to do about it. What follows is then empty
+  /* Where the stored index cannot be read: TY_STATE or TY_INDEX, and what to do about it. What follows is then empty
    * but for k1 and b, if `known`. */
   ty_status trouble;
   char message[512];
@@ -60,7 +60,7 @@ double ty_lexical_mean(const ty_lexical *x);
 ty_status ty_lexical_sync(ty_lexical *x, const ty_collection *c, ty_error *err);
 /* How many rows that has to count, about; UINT64_MAX where another thread is at it. */
 uint64_t ty_lexical_pending(ty_lexical *x, const ty_collection *c);
-/* TY_CORRUPT, with what is to be done. */
+/* TY_INDEX, with what is to be done. */
 ty_status ty_lexical_damaged(ty_error *err, const char *what);
 
 #endif

@@ -32,7 +32,7 @@ static const char *read_image(ty_lexical *x, const ame_kernel *k, uint64_t rows,
   ty_lexical_head head;
   ty_lexical_foot foot;
   ty_lexical_layout place;
-  x->trouble = TY_CORRUPT;
+  x->trouble = TY_INDEX;
   if (bytes.bytes < sizeof head + sizeof foot) return "it is too short";
   memcpy(&head, bytes.data, sizeof head);
   memcpy(&foot, bytes.data + bytes.bytes - sizeof foot, sizeof foot);
@@ -95,7 +95,7 @@ ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_sli
 ty_status ty_lexical_open_none(const ty_error *why, ty_lexical **out, ty_error *err) {
   ty_status status = open_object(out, err);
   if (status != TY_OK) return status;
-  (*out)->trouble = TY_CORRUPT;
+  (*out)->trouble = TY_INDEX;
   say(*out, why->message);
   return TY_OK;
 }
@@ -110,5 +110,5 @@ bool ty_lexical_parameters(const ty_lexical *x, double *k1, double *b, uint64_t 
 }
 
 ty_status ty_lexical_damaged(ty_error *err, const char *what) {
-  return ty_fail(err, TY_CORRUPT, "the lexical index is damaged (%s): run svc_build_lexical to make it anew", what);
+  return ty_fail(err, TY_INDEX, "the lexical index is damaged (%s): run svc_build_lexical to make it anew", what);
 }

@@ -31,7 +31,7 @@ typedef struct question {
 
 /* query.c */
 bool ty_question_read(question *q, ty_slice query); /* false: memory ran out */
-/* Keeps the terms that live rows hold, with what they are worth. TY_CORRUPT where the dictionary is damaged. */
+/* Keeps the terms that live rows hold, with what they are worth. TY_INDEX where the dictionary is damaged. */
 ty_status ty_question_prepare(question *q, ty_error *err);
 void ty_question_free(question *q);
 
