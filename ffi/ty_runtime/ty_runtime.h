@@ -1,18 +1,15 @@
 /* libty_runtime: a collection on disk and in memory. The whole ABI, with its contracts.
  *
- * Caveats, first:
- *  - The caller owns all memory it passes in and gets answers in memory it passed in. Nothing returned needs freeing,
- * except the handles, each closed by its own call.
- *  - Every function that can fail returns a ty_status and fills `err` (never NULL) with a sentence.
- *  - A handle may be used from several threads: questions share it, changes have it alone.
- *  - Changes are made between ty_begin and ty_save. ty_begin takes the writer's lock of the collection across all
- * processes and never waits: on TY_BUSY the caller tries again later.
- *  - Argument structs have only 8-byte fields, in this order, so that a caller in another language fills an array of
- * 64-bit words. Fields marked "out" are written before the function returns, also on failure where said so.
+ *  - The caller owns all memory, also that of answers. Only handles need closing, each by its own call.
+ *  - Every function that can fail returns a ty_status and fills `err` (never NULL) with a message.
+ *  - A handle may be used from several threads: queries share it, changes exclude everything else.
+ *  - Changes are made between ty_begin and ty_save. ty_begin takes the collection's writer lock, across all processes,
+ *    and never waits: on TY_BUSY the caller tries again later.
+ *  - Argument structs have only 8-byte fields, in this order: another language can fill an array of 64-bit words.
+ *    Fields marked "out" are written before the function returns, also on failure where stated.
  *  - Pointers to zero bytes may be NULL.
  */
-#ifndef TY_RUNTIME_H
-#define TY_RUNTIME_H
+#pragma once
 
 #include <stdint.h>
 #include "ame_kernel.h"
@@ -29,18 +26,17 @@ TY_API uint32_t ty_abi_version(void);
 typedef enum ty_status {
   TY_OK = 0,
   TY_INVALID = 1,    /* an argument outside its domain */
-  TY_KEY_EXISTS = 2, /* TY_ADD of an id that is live already or stands twice in the call */
+  TY_KEY_EXISTS = 2, /* TY_ADD of an id that is live or repeated in the call */
   TY_NOT_FOUND = 3,  /* no such collection, or an id that TY_UPDATE needs */
-  TY_STATE = 4,      /* a question to an index that was not built, a change outside begin and save */
-  TY_IO = 5,         /* a system call failed; `sys_errno` says how. The saved state stands */
-  TY_BUSY =
-      6, /* another writer holds the lock, and the message names it; or saves come faster than they can be followed */
-  TY_CANCELLED = 7, /* progress->cancel was seen; the saved state stands */
-  TY_CORRUPT = 8,   /* bytes on disk do not match their checksum or their format; the message names file and offset */
+  TY_STATE = 4,      /* a query of an index that was not built, a change outside begin and save */
+  TY_IO = 5,         /* a system call failed with `sys_errno`; the saved state stands */
+  TY_BUSY = 6,       /* another writer, named in the message, holds the lock; or saves come too fast to follow */
+  TY_CANCELLED = 7,  /* progress->cancel was seen; the saved state stands */
+  TY_CORRUPT = 8,    /* bytes on disk do not match their checksum or their format; the message names file and offset */
   TY_NO_MEMORY = 9,
-  TY_BUFFER = 10, /* out_capacity is too small: out_bytes says how much is needed; ask again */
-  TY_ABI = 11,    /* the kernel table is of another version */
-  TY_LARGE = 12,  /* the question would read more than most_bytes; nothing was ranked */
+  TY_BUFFER = 10,  /* out_capacity is too small: call again with out_bytes */
+  TY_ABI = 11,     /* the kernel table is of another version */
+  TY_LARGE = 12,   /* the query would read more than most_bytes; nothing was ranked */
   TY_VERSION = 13, /* a file is of another version of the format: the message names it and both versions */
   TY_INDEX = 14 /* the lexical index is damaged: ty_build_lexical builds it anew; the rows and other calls are intact */
 } ty_status;
@@ -51,8 +47,7 @@ typedef struct ty_error {
   char message[1016]; /* UTF-8, NUL-terminated; names files relative to the collection's directory */
 } ty_error;
 
-/* Watched and written from another thread while a long call runs; all fields relaxed atomics. NULL where nobody
- * watches. */
+/* Shared with other threads while a long call runs; all fields relaxed atomics. NULL: no progress, no cancel. */
 typedef struct ty_progress {
   uint64_t done;
   uint64_t total;
@@ -80,28 +75,27 @@ TY_API ty_status ty_collection_open(ty_env *env, const char *dir, ty_collection 
  * may be under way. */
 TY_API void ty_collection_close(ty_collection *c);
 
-/* Follows what other processes saved since (one stat when nothing changed). Questions do it themselves; outside begin
- * .. save only. */
+/* Follows what other processes saved since (one stat when nothing changed), as every query does. Only outside begin ..
+ * save. */
 TY_API ty_status ty_refresh(ty_collection *c, ty_error *err);
 
 /* ---- Changes ---- */
 TY_API ty_status ty_begin(ty_collection *c, ty_error *err);
-/* Makes everything since ty_begin durable, then lets go of the lock. With no change since begin it writes nothing. On
- * failure the unsaved changes are dropped, the collection is as last saved, and the lock is let go. */
+/* Makes everything since ty_begin durable and releases the lock. Without a change it writes nothing. On failure the
+ * unsaved changes are dropped, the collection is as last saved, and the lock is released. */
 TY_API ty_status ty_save(ty_collection *c, ty_error *err);
-/* Drops everything since ty_begin and lets go of the lock. Safe to call without a begin. */
+/* Drops everything since ty_begin and releases the lock. Safe to call without a begin. */
 TY_API void ty_rollback(ty_collection *c);
 
 #define TY_ADD    0u /* every id must be new */
 #define TY_UPSERT 1u /* new or existing; the last of a repeated id wins */
 #define TY_UPDATE 2u /* every id must be live; the last of a repeated id wins */
 
-#define TY_PUT_DROP_TEXT                                                                                               \
-  1u /* tokens of the texts are kept for the lexical index, the texts themselves are not stored */
+#define TY_PUT_DROP_TEXT 1u /* the texts' tokens are kept for the lexical index, the texts are not */
 
-/* Strings are passed as one run of bytes and n ascending ends. `metas`: JSON; an empty one means none. `texts` may be
- * NULL: none. `keys`: n x columns encoded filter values, row by row, columns in the schema's order (the encoding is the
- * caller's; equal bytes match; an empty key never matches). */
+/* Strings are passed as one run of bytes and n ascending ends. `metas`: JSON; an empty one: none. `texts`: NULL: none.
+ * `keys`: n x columns encoded filter values, row by row, columns in the schema's order. The caller chooses the
+ * encoding: equal bytes match; an empty key never does. */
 typedef struct ty_put_args {
   uint64_t n;
   uint64_t mode;
@@ -125,25 +119,25 @@ typedef struct ty_delete_args {
   uint64_t n;
   const uint8_t *ids;
   const uint64_t *id_ends;
-  uint64_t removed; /* out: rows that were live and are not now; unknown ids are passed over */
+  uint64_t removed; /* out: rows that were live; unknown ids are skipped */
 } ty_delete_args;
 TY_API ty_status ty_delete(ty_collection *c, ty_delete_args *args, ty_error *err);
 
 /* Sets one of the manifest's changeable keys, default_target_recall or applied_tuner, to a JSON value. */
 TY_API ty_status ty_set(ty_collection *c, const char *key, const uint8_t *json, uint64_t json_bytes, ty_error *err);
 
-/* The next three rewrite the base: live rows only, in the order partition, IVF list, insertion; fresh file names, then
- * the manifest, then the old files go. Each needs a ty_begin, saves, and lets go of the lock, also on failure. Answers
- * to questions do not change. Questions are answered meanwhile from the state before. */
+/* The next three rewrite the base: live rows only, in the order partition, IVF list, insertion. They write files of
+ * fresh names, then the manifest, then remove the old files. Each needs a ty_begin, saves, and releases the lock, also
+ * on failure. Answers do not change; queries meanwhile see the state before. */
 typedef struct ty_compact_args {
-  uint64_t reclaimed_rows; /* out: deleted and superseded rows that are gone now */
+  uint64_t reclaimed_rows; /* out: deleted and superseded rows that were dropped */
   uint64_t live_rows;      /* out */
 } ty_compact_args;
 TY_API ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progress, ty_error *err);
 
-/* An IVF index for every partition of at least min_rows rows. How far each question looks is calibrated for each
- * partition, so that recall@10 on held-out rows reaches target_recall with a margin. Also sets default_target_recall.
- * With no partition large enough nothing is built. Uses as many threads as there are processors, four at most. */
+/* An IVF index for every partition of at least min_rows rows; none where no partition is so large. nprobe is calibrated
+ * for each partition so that recall@10 on held-out rows reaches target_recall with a margin. Also sets
+ * default_target_recall. Uses a thread per processor, four at most. */
 typedef struct ty_ivf_args {
   uint64_t min_rows;
   double target_recall; /* in (0, 1] */
@@ -151,29 +145,29 @@ typedef struct ty_ivf_args {
 } ty_ivf_args;
 TY_API ty_status ty_build_ivf(ty_collection *c, ty_ivf_args *args, ty_progress *progress, ty_error *err);
 
-/* The BM25 index over the rows' tokens, in place of one there is or one that cannot be read. TY_STATE for a collection
- * whose schema says lexical: false. */
+/* The BM25 index over the rows' tokens; replaces an older or damaged one. TY_STATE for a collection whose schema has
+ * lexical: false. */
 typedef struct ty_lexical_args {
   double k1; /* >= 0 */
   double b;  /* in [0, 1] */
 } ty_lexical_args;
 TY_API ty_status ty_build_lexical(ty_collection *c, ty_lexical_args *args, ty_progress *progress, ty_error *err);
 
-/* ---- Questions
- * ------------------------------------------------------------------------------------------------------- Answers are
- * packed records, one behind the other, each a ty_record followed by its id, metadata, text (each padded to 8 bytes),
- * vector and extra bytes (padded to 8). A record's length is ty_record's plus those padded lengths. */
+/* ---- Queries ---- */
+
+/* Answers are packed records, each a ty_record followed by its id, metadata, text, vector and extra bytes, each padded
+ * to 8 bytes. A record's length is ty_record's plus those padded lengths. */
 #define TY_ABSENT 0xffffffffu
 
 typedef struct ty_record {
   uint64_t row;   /* internal row number */
-  uint64_t birth; /* insertion order; a replaced row keeps the first one's */
+  uint64_t birth; /* insertion order; a replacement keeps the replaced row's */
   double score;   /* 0 where nothing was scored */
   uint32_t id_bytes;
-  uint32_t meta_bytes;   /* TY_ABSENT: stored without metadata, or not asked for */
-  uint32_t text_bytes;   /* TY_ABSENT: no text stored, or not asked for */
-  uint32_t vector_bytes; /* 0 where not asked for, else dim * 4: floats, decoded from what is stored */
-  uint32_t extra_bytes;  /* ty_scores and ty_term records, where asked for */
+  uint32_t meta_bytes;   /* TY_ABSENT: stored without metadata, or not requested */
+  uint32_t text_bytes;   /* TY_ABSENT: no text stored, or not requested */
+  uint32_t vector_bytes; /* 0 where not requested, else dim * 4: floats, decoded from the stored form */
+  uint32_t extra_bytes;  /* ty_scores and ty_term records, where requested */
   uint32_t found;        /* 0: ty_get of an id that is not live; the record then holds the id only */
 } ty_record;
 
@@ -185,7 +179,7 @@ typedef struct ty_term {
   uint32_t term_bytes;
 } ty_term;
 
-/* What each ranking said of a row; NaN where it did not list it. */
+/* A row's score in each ranking; NaN where the ranking does not list it. */
 typedef struct ty_scores {
   double vector, words;
 } ty_scores;
@@ -206,54 +200,52 @@ typedef struct ty_ask_args {
   uint64_t by;         /* TY_BY_... */
   const float *vector; /* dim floats, finite. NULL: that of the text, by `model` */
   uint64_t model;      /* AME_MODEL_... of the collection's dimension; read only without a vector */
-  uint64_t embed_most; /* so many leading bytes of the text are embedded at most, cut between characters */
+  uint64_t embed_most; /* bytes of the text to embed at most, cut between characters */
   const uint8_t *text; /* by words, and for the vector */
   uint64_t text_bytes;
   uint64_t top_k;     /* at least 1 */
   uint64_t column;    /* index in filter_columns, or TY_NO_FILTER */
   const uint8_t *key; /* the encoded value to match */
   uint64_t key_bytes;
-  /* A second condition: the encoded value in this column is `under`, or begins with `under` and a slash, as the paths
-   * of what lies in a folder. No bytes: none. */
+  /* A second condition: the encoded value in this column is `under`, or begins with `under` and a slash, as paths in a
+   * folder do. No bytes: none. */
   uint64_t under_column;
   const uint8_t *under;
   uint64_t under_bytes;
   double target_recall; /* 1: exact. Below 1: IVF where one is built. 0: the collection's default */
-  double dense_weight;  /* of the ranking by vector in a fused one, in [0, 1] */
-  uint64_t weighted;    /* 1: as a question of texts' hashed features, see below; else 0 */
+  double dense_weight;  /* weight of the ranking by vector in a fused one, in [0, 1] */
+  uint64_t weighted;    /* 1: for hashed features of texts, see below; else 0 */
   uint64_t what;
-  /* TY_LARGE where both rankings are going to read more, in bytes of 8-bit codes; other work is counted as what takes
-   * as long. A text of more than 64 KiB is large in any case. 0: no bound. For a thread that must not be held up: it
-   * then hands the same question, without the bound, to ty_submit. */
+  /* TY_LARGE where both rankings would read more, in bytes of 8-bit codes; other work is converted by its time. A text
+   * above 64 KiB is always large. 0: no bound. A thread that must not block sets it, and passes a large query, without
+   * the bound, to ty_submit. */
   uint64_t most_bytes;
   uint8_t *out; /* 8-byte aligned */
   uint64_t out_capacity;
   uint64_t out_bytes;     /* out, also with TY_BUFFER */
   uint64_t out_count;     /* out */
-  uint64_t fused;         /* out: 1 where both rankings were asked */
+  uint64_t fused;         /* out: 1 where both rankings were made */
   uint64_t screened_rows; /* out: rows whose codes were read */
   uint64_t scored_rows;   /* out: rows scored in f32 */
   uint64_t probed_lists;  /* out: 0 for an exact search */
 } ty_ask_args;
-/* The top_k live rows, best first, ties by earlier birth, which compaction keeps, all of one saved state.
+/* The top_k live rows, best first, ties by earlier birth (which compaction keeps), all of one saved state.
  *
  * By vector, a score is the inner product with the stored row, the cosine (0 for a zero row), or the negative squared
- * distance. Weighted, the question's elements are divided each by the mean square of the live rows' elements there
- * (smoothed: rows/weights.c), and the question is scaled to unit length, before it is asked; a zero question stays.
- * Rows of hashed features are found better so: what most rows hold says little. TY_INVALID for a metric other than the
- * inner product.
+ * distance. Weighted, each element of the query is first divided by the mean square of the live rows' elements there
+ * (smoothed: rows/weights.c), and the query is scaled to unit length; a zero query stays. This suits hashed features:
+ * those that most rows have separate rows least. TY_INVALID for a metric other than the inner product.
  *
  * By words, the rows that hold any of the text's terms, by BM25 over the live rows. TY_STATE before ty_build_lexical,
- * and where the index was built by another way of tokenising; TY_INDEX where it is damaged: ty_build_lexical makes it
- * anew, and other questions are answered all the same.
+ * and where the index was built by another tokeniser; TY_INDEX where it is damaged, which affects no other query:
+ * ty_build_lexical builds it anew.
  *
- * By both, the two rankings fused (calls/fuse.h); by vector alone where the collection has no lexical index, or none
- * that can be opened. */
+ * By both, the two rankings fused (calls/fuse.h); by vector alone where no lexical index can be used. */
 TY_API ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err);
 
-/* n questions with everything else the same, all of one saved state, in shared passes over the rows. The answers are
- * those that ty_ask gives by vector, one by one, one behind the other in `out`; counts[i] says how many records belong
- * to question i. With TY_BUFFER they must be asked again. */
+/* n queries with the same options, all of one saved state, in shared passes over the rows. `out` has ty_ask's answer to
+ * each, by vector, one behind the other; counts[i] of the records belong to query i. With TY_BUFFER the search must be
+ * repeated. */
 typedef struct ty_search_many_args {
   const float *queries; /* n x dim, finite */
   uint64_t n;
@@ -263,7 +255,7 @@ typedef struct ty_search_many_args {
   uint64_t key_bytes;
   double target_recall;
   uint64_t what;
-  uint64_t threads; /* at most 4 are used; 0: as many as there are cores */
+  uint64_t threads; /* at most 4 are used; 0: one per core */
   uint64_t weighted;
   uint64_t *counts; /* n, out */
   uint8_t *out;
@@ -282,7 +274,7 @@ typedef struct ty_get_args {
   uint64_t out_capacity;
   uint64_t out_bytes;
 } ty_get_args;
-/* One record per id asked, in the order asked. */
+/* One record per id, in the order of `ids`. */
 TY_API ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err);
 
 typedef struct ty_ids_args {
@@ -309,7 +301,7 @@ typedef struct ty_count_args {
 } ty_count_args;
 TY_API ty_status ty_count(ty_collection *c, ty_count_args *args, ty_error *err);
 
-/* Up to n live rows' vectors as stored, decoded, chosen by the seed without repetition. */
+/* Up to n live rows' stored vectors, decoded, chosen by the seed without repetition. */
 typedef struct ty_sample_args {
   uint64_t n;
   uint64_t seed;
@@ -318,7 +310,7 @@ typedef struct ty_sample_args {
 } ty_sample_args;
 TY_API ty_status ty_sample(ty_collection *c, ty_sample_args *args, ty_error *err);
 
-/* The manifest as it stands (saved or, for a new collection, as it would be saved), as JSON. */
+/* The manifest as JSON: as saved or, for a new collection, as it would be saved. */
 typedef struct ty_manifest_args {
   uint8_t *out;
   uint64_t out_capacity;
@@ -328,7 +320,7 @@ TY_API ty_status ty_manifest(ty_collection *c, ty_manifest_args *args, ty_error 
 
 /* Counters by index. */
 enum {
-  TY_STAT_GENERATION, /* of the last save seen; 0: never saved */
+  TY_STAT_GENERATION, /* of the last known save; 0: never saved */
   TY_STAT_LIVE_ROWS,
   TY_STAT_TOTAL_ROWS, /* with deleted and superseded ones */
   TY_STAT_BASE_ROWS,
@@ -349,14 +341,15 @@ typedef struct ty_stats_args {
 } ty_stats_args;
 TY_API ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err);
 
-/* One per partition of live rows, in the order in which their values first came: followed by key_bytes bytes of the
- * encoded key, padded to 8. */
+/* One per partition of live rows, in the order of their first rows: followed by key_bytes bytes of the encoded key,
+ * padded to 8. */
 typedef struct ty_partition {
   uint64_t rows;
   uint64_t nlist;  /* 0: no IVF index */
-  uint64_t nprobe; /* lists that a question reads on average, as calibrated; nlist: it reads all rows */
-  double drift; /* mean squared distance of rows from their centroids by what it was when those were made; 0 without an
-                   index. Rows since the last rewrite are not in it */
+  uint64_t nprobe; /* lists that a query reads on average, as calibrated; nlist: it reads all rows */
+  /* Mean squared distance of rows from their centroids, relative to when those were made; 0 without an index. Rows
+   * since the last rewrite are not counted. */
+  double drift;
   uint64_t key_bytes;
 } ty_partition;
 typedef struct ty_partitions_args {
@@ -367,22 +360,22 @@ typedef struct ty_partitions_args {
 } ty_partitions_args;
 TY_API ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *err);
 
-/* Reads every byte of the saved files and compares checksums, and checks that what is in memory holds together: counts,
- * tables, partitions, indexes and statistics of the rows they are about. TY_CORRUPT or TY_INDEX names what is wrong. */
+/* Reads every byte of the saved files and compares checksums, then checks the invariants in memory: counts, tables,
+ * partitions, indexes and statistics agree with the rows. TY_CORRUPT or TY_INDEX names what is wrong. */
 TY_API ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err);
 
-/* Copies the saved state into a directory that is there and has none of its names: files of mode 0600, synced, the
- * manifest last, the directory synced. Needs a ty_begin, without a change since: other writers wait meanwhile. On
- * failure or cancel what was copied so far stays, without a manifest: removing it is the caller's. */
+/* Copies the saved state into an existing directory without files of its names: files of mode 0600, synced, the
+ * manifest last, the directory synced. Needs a ty_begin without a change since; other writers wait. On failure or
+ * cancel the caller removes the files copied so far, which have no manifest. */
 typedef struct ty_copy_args {
   const char *dir; /* NUL-terminated */
 } ty_copy_args;
 TY_API ty_status ty_copy(ty_collection *c, const ty_copy_args *args, ty_progress *progress, ty_error *err);
 
-/* ---- Off the caller's thread
- * ----------------------------------------------------------------------------------------- Runs the named call on a
- * worker with the same args and calls `done(token, status)` from that worker. args, progress and err stay alive until
- * then. */
+/* ---- Off the caller's thread ---- */
+
+/* Runs the named call on a worker with the same args, then calls `done(token, status)` there. args, progress and err
+ * stay alive until then. */
 enum {
   TY_OP_PUT = 1,
   TY_OP_DELETE,
@@ -399,11 +392,8 @@ typedef void (*ty_done_fn)(uint32_t token, int32_t status);
 TY_API ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
                            ty_done_fn done, uint32_t token);
 
-/* ---- Testing
- * --------------------------------------------------------------------------------------------------------- Every
- * system call goes through one table. After this, the nth call from now of the env's table (1 = the next) fails with
- * sys_errno, once; with `sticky` all later ones too. nth 0 switches it off. Returns how many calls were made since the
- * last setting. */
-TY_API uint64_t ty_test_fail(ty_env *env, uint64_t nth, int32_t sys_errno, uint32_t sticky);
+/* ---- Testing ---- */
 
-#endif
+/* The nth system call of the env from now on (1: the next) fails with sys_errno, once; with `sticky` all later ones
+ * too. nth 0 switches it off. Returns the number of calls since the last setting. */
+TY_API uint64_t ty_test_fail(ty_env *env, uint64_t nth, int32_t sys_errno, uint32_t sticky);

@@ -5,8 +5,7 @@
 #include "os/fail.h"
 #include "rows/vector.h"
 
-/* Room for so many bytes and zeros up to a multiple of 8; NULL where they do not fit. They are counted past the end
- * too: the caller learns how much is needed. */
+/* Memory for `bytes`, zero-padded to a multiple of 8; NULL where they do not fit. */
 static uint8_t *take(ty_answer *a, uint64_t bytes) {
   uint64_t padded = (bytes + 7) & ~(uint64_t)7;
   TY_ASSERT(a->bytes % 8 == 0 && (a->capacity == 0 || (uintptr_t)a->out % 8 == 0));
@@ -16,7 +15,7 @@ static uint8_t *take(ty_answer *a, uint64_t bytes) {
   return at;
 }
 
-static void put(ty_answer *a, const void *data, uint64_t bytes) {
+void ty_answer_put(ty_answer *a, const void *data, uint64_t bytes) {
   uint8_t *at = take(a, bytes);
   if (at != NULL) memcpy(at, data, (size_t)bytes);
 }
@@ -37,17 +36,16 @@ void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double scor
                       .vector_bytes = (uint32_t)vector_bytes,
                       .extra_bytes = (uint32_t)extra.bytes,
                       .found = 1};
-  put(a, &record, sizeof record);
-  put(a, id.data, id.bytes);
-  if (has_meta) put(a, meta.data, meta.bytes);
-  if (has_text) put(a, text.data, text.bytes);
-  float *vector =
-      (float *)(void *)take(a, vector_bytes); /* records are 8-byte aligned, and so is what the caller passes */
+  ty_answer_put(a, &record, sizeof record);
+  ty_answer_put(a, id.data, id.bytes);
+  if (has_meta) ty_answer_put(a, meta.data, meta.bytes);
+  if (has_text) ty_answer_put(a, text.data, text.bytes);
+  float *vector = (float *)(void *)take(a, vector_bytes); /* 8-byte aligned, as every part */
   if (vector != NULL) {
     const float *row = ty_row_vector(c, s, ref.at, vector);
     if (row != vector) memcpy(vector, row, (size_t)vector_bytes);
   }
-  put(a, extra.data, extra.bytes);
+  ty_answer_put(a, extra.data, extra.bytes);
   a->count++;
 }
 

@@ -1,4 +1,4 @@
-/* ty_ask: the rankings that a question asks for, and the rows that it shows, all under one look at the collection. */
+/* ty_ask: one or two rankings and the records of their first rows, all of one saved state. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,43 +11,38 @@
 #include "state/state.h"
 #include "work/crew.h"
 
-/* A text's bytes that are embedded and tokenised wherever the question was asked: a few hundred microseconds. */
+/* A text up to here is embedded and tokenised on the caller's thread: a few hundred microseconds. */
 #define TEXT_BYTES_HERE ((uint64_t)64 << 10)
-/* Where both rankings read more than this, each has a thread: half a millisecond is worth starting one. */
+/* Where each ranking reads more than this, each has a thread: half a millisecond is worth starting one. */
 #define APART_BYTES ((uint64_t)16 << 20)
 
 typedef struct asked {
   ty_collection *c;
   ty_ask_args *a;
-  bool by_vector, by_words; /* as it is answered */
-  bool apart;               /* the rankings are made side by side */
-  uint64_t depth;           /* of each ranking */
+  bool by_vector, by_words; /* the rankings to make */
+  bool apart;               /* each ranking on a thread of its own */
+  uint64_t depth;           /* rows in each ranking */
   ty_filter filter;
   double target;
   question words;
   ty_found found; /* by vector */
   ty_best best;   /* by words */
   ty_fused *fused;
-  uint64_t count; /* rows that are shown */
+  uint64_t count; /* rows of the answer */
 } asked;
 
 static ty_status check_vector(const ty_collection *c, const ty_ask_args *a, ty_error *err) {
   if (a->weighted > 1) return ty_fail(err, TY_INVALID, "weighted must be 0 or 1, not %" PRIu64, a->weighted);
   if (!(a->target_recall >= 0 && a->target_recall <= 1))
     return ty_fail(err, TY_INVALID, "target_recall must be in [0, 1], not %g", a->target_recall);
-  if (a->vector != NULL) {
-    if (c->env->kernel->all_finite(a->vector, c->dim)) return TY_OK;
-    uint32_t at = 0;
-    while (c->env->kernel->all_finite(a->vector + at, 1)) at++;
-    return ty_fail(err, TY_INVALID, "vector[%" PRIu32 "] " TY_NOT_FINITE, at);
-  }
+  if (a->vector != NULL) return ty_check_vectors(c, a->vector, c->dim, false, err);
   uint32_t dim = a->model > UINT32_MAX ? 0 : c->env->kernel->embed_dim((uint32_t)a->model);
   if (dim == c->dim) return TY_OK;
   return ty_fail(err, TY_INVALID, "the text is embedded into %" PRIu32 " numbers; the collection has dim %" PRIu32, dim,
                  c->dim);
 }
 
-/* Whether questions by words are answered. */
+/* TY_OK where a ranking by words is possible. */
 static ty_status check_words(const ty_collection *c, ty_error *err) {
   if (!c->lexical)
     return ty_fail(err, TY_STATE, "this collection was created without a lexical index: create it with lexical true");
@@ -70,7 +65,7 @@ static ty_status check(const ty_collection *c, const ty_ask_args *a, ty_error *e
   return check_words(c, err);
 }
 
-/* Reads the question's terms, and holds what both rankings are going to read against the bound. */
+/* Reads the query's terms. TY_LARGE where both rankings together would read more than the bound. */
 static ty_status prepare(asked *x, ty_error *err) {
   const ty_ask_args *a = x->a;
   question *q = &x->words;
@@ -106,7 +101,7 @@ static ty_status rank_by_vector(asked *x, ty_error *err) {
   ty_status status = x->a->weighted ? ty_weights_sync(c, err) : TY_OK;
   if (status != TY_OK) return status;
   float *memory = malloc((size_t)c->dim * 2 * sizeof *memory);
-  if (memory == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a question");
+  if (memory == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query");
   if (given == NULL) {
     status = embed(x, memory + c->dim, err);
     given = memory + c->dim;
@@ -166,7 +161,7 @@ static ty_status rank(asked *x, ty_error *err) {
   return status;
 }
 
-/* The row in place `i` of the answer. */
+/* Appends row `i` of the answer. */
 static ty_status show(const asked *x, uint64_t i, ty_answer *out, ty_buffer *extra, ty_error *err) {
   uint64_t what = x->a->what, in_vector = x->by_vector ? i : UINT64_MAX, in_words = x->by_words ? i : UINT64_MAX;
   ty_scores scores = {NAN, NAN};

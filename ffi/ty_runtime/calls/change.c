@@ -1,4 +1,4 @@
-/* Begin, save, roll back, and look for what others saved. */
+/* Begin, save, roll back, and follow other processes' saves. */
 #include "disk/lock.h"
 #include "state/commit.h"
 #include "state/load.h"
@@ -36,7 +36,7 @@ ty_status ty_save(ty_collection *c, ty_error *err) {
   ty_status status = ty_change_enter(c, err);
   if (status != TY_OK) return status;
   bool unknown = false;
-  /* A change may have been held for minutes. */
+  /* The change may have been open for minutes. */
   status = ty_lock_still(c, err);
   if (status != TY_OK) {
     unknown = true;

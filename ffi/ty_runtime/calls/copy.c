@@ -1,7 +1,7 @@
 /* ty_copy: the saved state into another directory.
  *
- * What is copied is what the state in memory names, committed bytes only: behind them may lie the tail of a save that
- * failed. The manifest comes last, so that a directory that has one has everything.
+ * Only the committed bytes of the files that the state in memory names are copied: behind them may be the tail of a
+ * failed save. The manifest comes last, so that a directory that has one is complete.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "work/work.h"
 
 #define NAME_MOST 96u                 /* of our files */
-#define STEP      ((uint64_t)1 << 20) /* some milliseconds, between two looks whether to stop */
+#define STEP      ((uint64_t)1 << 20) /* some milliseconds between two checks of cancel */
 
 typedef struct copying {
   ty_collection *c;
@@ -29,7 +29,7 @@ static int create(const copying *k, const char *name) {
   return k->c->env->os.open(&k->c->env->os, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 }
 
-/* Syncs and closes a file of the copy, of which the last write ended with `result`. */
+/* Syncs and closes a file of the copy, whose last write returned `result`. */
 static ty_status finish(const copying *k, int fd, int result, const char *name) {
   ty_os *os = &k->c->env->os;
   const char *what = "write";
@@ -49,7 +49,7 @@ static ty_status copy_pieces(copying *k, const ty_file *file, int from, int to, 
     if ((uint64_t)got < n)
       return ty_fail(k->err, TY_CORRUPT, "%s ends at offset %llu of %llu committed bytes", file->name,
                      (unsigned long long)(at + (uint64_t)got), (unsigned long long)file->bytes);
-    /* Its header may count rows of a save that failed, whose ids are not copied. */
+    /* Its header may count rows of a failed save, whose ids are not copied. */
     if (at == 0 && file == &k->c->store->files.id_map) ty_id_map_head(k->c, k->piece);
     *result = os->pwrite(os, to, k->piece, (size_t)n, at);
     at += n;

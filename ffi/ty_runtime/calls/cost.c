@@ -4,7 +4,7 @@
 #include "os/fail.h"
 #include "rows/weights.h"
 
-/* A row that is weighed takes 2 us, one whose terms are counted some 10, a posting 1 ns. */
+/* Weighing a row takes 2 us, counting its terms some 10, reading a posting 1 ns. */
 #define BYTES_PER_WEIGHED ((uint64_t)64 << 10)
 #define BYTES_PER_COUNTED ((uint64_t)256 << 10)
 #define BYTES_PER_POSTING 32u
@@ -19,7 +19,7 @@ uint64_t ty_cost_plus(uint64_t a, uint64_t b) {
   return ty_add(a, b, &out) ? out : UINT64_MAX;
 }
 
-/* Of the base's rows `first` .. `end`: those of parts that are read by lists count for the share that is read on
+/* Rows `first` .. `end` of the base; with `near`, of a part that is read by lists only the share that is read on
  * average. */
 static uint64_t base_rows(const ty_collection *c, uint64_t first, uint64_t end, bool near) {
   uint64_t rows = end - first;
@@ -69,6 +69,5 @@ uint64_t ty_question_cost(const question *q, const ty_filter *filter) {
 
 ty_status ty_cost_check(uint64_t cost, uint64_t most, ty_error *err) {
   if (most == 0 || cost <= most) return TY_OK;
-  return ty_fail(err, TY_LARGE, "the question reads more than %llu bytes: ask it on a worker",
-                 (unsigned long long)most);
+  return ty_fail(err, TY_LARGE, "the query reads more than %llu bytes: run it on a worker", (unsigned long long)most);
 }

@@ -1,4 +1,4 @@
-/* Deleting rows: all that can fail is done first, then they die at once, under the exclusive lock. */
+/* Deleting rows: all that can fail comes first, then they die together, under the exclusive lock. */
 #include <stdlib.h>
 #include <string.h>
 #include "calls/handed.h"
@@ -14,7 +14,7 @@ ty_status ty_delete(ty_collection *c, ty_delete_args *args, ty_error *err) {
   ty_chunk_mark mark = ty_chunk_mark_take(c);
   uint64_t count = 0, bytes;
   uint8_t *at = NULL;
-  ty_place *places = NULL; /* of the rows that will die; an id may stand twice */
+  ty_place *places = NULL; /* of the rows that will die; an id may be repeated */
   status = ty_check_ids(args->ids, args->id_ends, args->n, err);
   if (status == TY_OK && args->n > 0 && (places = malloc((size_t)args->n * sizeof *places)) == NULL)
     status = ty_fail(err, TY_NO_MEMORY, "out of memory for %llu deletions", (unsigned long long)args->n);

@@ -1,4 +1,4 @@
-/* What a process has once, and the opening and closing of collections. */
+/* The environment of a process; opening and closing collections. */
 #include <stdlib.h>
 #include "lexical/runs.h"
 #include "state/load.h"
@@ -22,12 +22,9 @@ ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, 
   env->run_memory = TY_RUN_MEMORY;
   env->run_chunk = TY_RUN_CHUNK;
   ty_status status = ty_pool_open(threads, &env->pool, err);
-  if (status != TY_OK) {
-    free(env);
-    return status;
-  }
-  *out = env;
-  return TY_OK;
+  if (status == TY_OK) *out = env;
+  else free(env);
+  return status;
 }
 
 void ty_env_close(ty_env *env) {
@@ -44,12 +41,9 @@ ty_status ty_collection_new(ty_env *env, const char *dir, const uint8_t *schema,
   ty_status status = ty_schema_read((ty_slice){schema, schema_bytes}, &parsed, err);
   if (status == TY_OK) status = ty_shell(env, dir, &c, err);
   if (status == TY_OK) status = ty_adopt_schema(c, &parsed, err);
-  if (status != TY_OK) {
-    ty_shell_free(c);
-    return status;
-  }
-  *out = c;
-  return TY_OK;
+  if (status == TY_OK) *out = c;
+  else ty_shell_free(c);
+  return status;
 }
 
 ty_status ty_collection_open(ty_env *env, const char *dir, ty_collection **out, ty_error *err) {
@@ -57,12 +51,9 @@ ty_status ty_collection_open(ty_env *env, const char *dir, ty_collection **out, 
   ty_collection *c = NULL;
   ty_status status = ty_shell(env, dir, &c, err);
   if (status == TY_OK) status = ty_follow(c, false, err);
-  if (status != TY_OK) {
-    ty_shell_free(c);
-    return status;
-  }
-  *out = c;
-  return TY_OK;
+  if (status == TY_OK) *out = c;
+  else ty_shell_free(c);
+  return status;
 }
 
 void ty_collection_close(ty_collection *c) {

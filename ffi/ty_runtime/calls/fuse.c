@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* What brings a ranking's scores to deviations from the mean. */
+/* Normalises a ranking's scores to deviations from the mean. */
 typedef struct scale {
   const ty_candidate *list;
-  double lowest; /* of what the list does not hold */
+  double lowest; /* score of rows that the list lacks */
   double mean, deviation;
 } scale;
 

@@ -1,5 +1,7 @@
 #include "calls/handed.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "disk/format.h"
@@ -27,6 +29,18 @@ ty_status ty_check_ids(const uint8_t *ids, const uint64_t *ends, uint64_t n, ty_
   return status;
 }
 
+ty_status ty_check_vectors(const ty_collection *c, const float *vectors, uint64_t floats, bool many, ty_error *err) {
+  char row[24] = "";
+  uint64_t at = 0;
+  if (c->env->kernel->all_finite(vectors, (size_t)floats)) return TY_OK;
+  while (c->env->kernel->all_finite(vectors + at, 1)) at++;
+  if (many) snprintf(row, sizeof row, "s[%" PRIu64 "]", at / c->dim);
+  /* src/checks/vectors.ts has the same message. */
+  return ty_fail(err, TY_INVALID,
+                 "vector%s[%" PRIu64 "] is NaN or infinite; a vector holds numbers that are finite in single precision",
+                 row, at % c->dim);
+}
+
 ty_status ty_check_put(const ty_collection *c, const ty_put_args *a, ty_error *err) {
   uint64_t floats, keys;
   if (a->mode > TY_UPDATE) return ty_fail(err, TY_INVALID, "an unknown mode of put");
@@ -39,11 +53,5 @@ ty_status ty_check_put(const ty_collection *c, const ty_put_args *a, ty_error *e
   if (status == TY_OK && (a->texts != NULL || a->text_ends != NULL))
     status = check_ends(a->texts, a->text_ends, a->n, 0, TY_TEXT_MAX, "texts", err);
   if (status == TY_OK) status = check_ends(a->keys, a->key_ends, keys, 0, TY_KEY_MAX, "filter values", err);
-  if (status == TY_OK && !c->env->kernel->all_finite(a->vectors, (size_t)floats)) {
-    uint64_t at = 0;
-    while (c->env->kernel->all_finite(a->vectors + at, 1)) at++;
-    status = ty_fail(err, TY_INVALID, "vectors[%llu][%llu] " TY_NOT_FINITE, (unsigned long long)(at / c->dim),
-                     (unsigned long long)(at % c->dim));
-  }
-  return status;
+  return status == TY_OK ? ty_check_vectors(c, a->vectors, floats, true, err) : status;
 }

@@ -1,6 +1,5 @@
-/* What a caller hands over: strings side by side with their ends, and the checks at the door. */
-#ifndef TY_HANDED_H
-#define TY_HANDED_H
+/* Arguments from the caller: strings side by side with their ends, and the checks of untrusted values. */
+#pragma once
 
 #include "rows/collection.h"
 
@@ -11,10 +10,8 @@ static inline ty_slice ty_nth(const uint8_t *bytes, const uint64_t *ends, uint64
   return (ty_slice){bytes == NULL ? NULL : bytes + start, ends[i] - start};
 }
 
-/* Behind the name of a number of a vector; src/checks/vectors.ts says the same. */
-#define TY_NOT_FINITE "is NaN or infinite; a vector holds numbers that are finite in single precision"
 /* TY_INVALID with the value that is wrong. */
 ty_status ty_check_ids(const uint8_t *ids, const uint64_t *ends, uint64_t n, ty_error *err);
+/* `floats` numbers of vectors, of which the message names `many` or one. */
+ty_status ty_check_vectors(const ty_collection *c, const float *vectors, uint64_t floats, bool many, ty_error *err);
 ty_status ty_check_put(const ty_collection *c, const ty_put_args *a, ty_error *err);
-
-#endif

@@ -1,4 +1,4 @@
-/* The long operations: compaction and the building of indexes. Each is one rewrite of the base with another wish. */
+/* Compaction and the building of indexes: each is one rewrite of the base. */
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
 #include "state/rebase.h"

@@ -1,8 +1,7 @@
 /* Putting rows.
  *
- * All that can fail is done first, beside the rows that questions see: operations are encoded as they will be saved,
- * codes are made, room is reserved. Then, under the exclusive lock, the rows come in at once and nothing can fail any
- * more.
+ * All that can fail comes first, while queries go on: operations are encoded as they will be saved, codes are made,
+ * memory is reserved. Then, under the exclusive lock, all rows are added together, which cannot fail.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +19,11 @@ typedef struct put_call {
   ty_collection *c;
   ty_put_args *args;
   uint64_t rows;     /* distinct ids */
-  uint64_t *last;    /* by order of first mention: the index whose content wins */
+  uint64_t *last;    /* by first occurrence: the index of the last, which wins */
   ty_place *victim;  /* + 1; 0: the id is new */
   ty_operation **op; /* as encoded */
-  ty_coded coded;    /* what screens each row */
-  uint64_t resident; /* of `coded`, about */
+  ty_coded coded;    /* each row's codes */
+  uint64_t resident; /* bytes of `coded`, about */
   uint32_t *table;   /* distinct ids by hash: position in `last` + 1 */
   uint64_t table_size;
 } put_call;
@@ -40,7 +39,7 @@ static void quote(ty_slice id, char out[80]) {
   memcpy(out + n, n < id.bytes ? "..." : "", n < id.bytes ? 4 : 1);
 }
 
-/* Finds the distinct ids and what each replaces. */
+/* Finds the distinct ids and the rows that they replace. */
 static ty_status resolve(put_call *p, ty_error *err) {
   ty_collection *c = p->c;
   uint64_t n = p->args->n, mode = p->args->mode, refused = 0;
@@ -80,7 +79,7 @@ static ty_status resolve(put_call *p, ty_error *err) {
                  listed, refused > 3 ? ", ..." : "");
 }
 
-/* One row was written or read once more: those of a large call, and of a large change, lie in files. */
+/* Called for each row written or read: pages of large calls and changes, which lie in files, are released. */
 static void passed(put_call *p, uint64_t bytes) {
   ty_touched(p->c->resident, TY_OF_OPERATIONS, bytes, TY_RESIDENT_MOST);
   p->resident += AME_CODE_STRIDE(p->c->dim) + AME_I4_BYTES(p->c->dim);
@@ -178,7 +177,7 @@ static ty_status encode_all(put_call *p, ty_progress *progress, ty_error *err) {
   return status;
 }
 
-/* Codes for filter values: the only part under the exclusive lock that may fail, before anything is seen. */
+/* Codes of filter values: the only part under the exclusive lock that may fail, before any row is added. */
 static ty_status code_keys(put_call *p, uint32_t *key_codes, ty_error *err) {
   ty_collection *c = p->c;
   ty_status status = TY_OK;

@@ -1,4 +1,4 @@
-/* Questions that score nothing: by id, in order, counts, samples, the manifest. */
+/* Queries without scores: by id, in order, counts, samples, the manifest. */
 #include <string.h>
 #include "calls/calls.h"
 #include "calls/handed.h"
@@ -7,7 +7,7 @@
 #include "state/ids.h"
 #include "state/state.h"
 
-/* The code a filter asks for. `any` where there is no filter; a value that no row has is TY_NO_CODE. */
+/* The code that a filter matches. `any`: no filter; TY_NO_CODE: a value that no row has. */
 typedef struct ty_eq {
   bool any;
   uint32_t column, code;
@@ -29,13 +29,8 @@ static bool passes(const ty_eq *f, ty_ref r) { return f->any || r.segment->keys[
 
 static void answer_missing(ty_answer *a, ty_slice id) {
   ty_record record = {.id_bytes = (uint32_t)id.bytes, .meta_bytes = TY_ABSENT, .text_bytes = TY_ABSENT};
-  uint64_t padded = (id.bytes + 7) & ~(uint64_t)7;
-  if (a->bytes + sizeof record + padded <= a->capacity) {
-    memcpy(a->out + a->bytes, &record, sizeof record);
-    memset(a->out + a->bytes + sizeof record, 0, (size_t)padded);
-    if (id.bytes > 0) memcpy(a->out + a->bytes + sizeof record, id.data, (size_t)id.bytes);
-  }
-  a->bytes += sizeof record + padded;
+  ty_answer_put(a, &record, sizeof record);
+  ty_answer_put(a, id.data, id.bytes);
   a->count++;
 }
 

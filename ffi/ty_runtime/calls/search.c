@@ -1,4 +1,4 @@
-/* The ranking by vector: which runs of rows a question reads. */
+/* The ranking by vector: which runs of rows a query reads. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -6,9 +6,8 @@
 #include "ivf/ivf.h"
 #include "os/fail.h"
 
-/* A question for fewer answers than the reach was calibrated with still reads as if it asked for this many: the reach
- * of a list is measured against the last of ten answers, and the first alone is a higher bar, at which more lists look
- * hopeless that are not. */
+/* Reach was calibrated against the last of ten answers. A smaller top_k would be a higher threshold, which excludes
+ * lists that hold answers: such a query reads as for this many. */
 #define ANSWERS_MIN 10u
 
 typedef struct reading {
@@ -16,7 +15,7 @@ typedef struct reading {
   ty_ivf_question question;
   const ty_ivf_part **near; /* parts read by promising lists */
   uint32_t near_count;
-  uint64_t rows_near, rows_else; /* of those parts; fed otherwise */
+  uint64_t rows_near, rows_else; /* of those parts; of all others */
   uint64_t probed;
 } reading;
 
@@ -26,13 +25,13 @@ static ty_status feed_rows(reading *r, const ty_segment *segment, uint64_t first
   return ty_scanner_feed(r->scanner, &range, err);
 }
 
-/* Feeds what is read by position: the delta first, for an early threshold, then the base less the parts read by lists.
- */
+/* Feeds the rows that are read by position: the delta first, for an early threshold, then the base without the parts
+ * that are read by lists. */
 static ty_status feed_plain(reading *r, const ty_collection *c, const ty_filter *filter, uint64_t top_k, bool indexed,
                             bool near, ty_error *err) {
   uint64_t at = filter->first, end = filter->first + filter->count;
-  bool among = filter->all && indexed &&
-               c->ivf->count > 1; /* a partition may be worth its lists only when it is asked by itself */
+  /* Some partitions gain by their lists only when they are searched alone. */
+  bool among = filter->all && indexed && c->ivf->count > 1;
   ty_status status = feed_rows(r, &c->delta, 0, c->delta.count, err);
   for (uint32_t i = 0; indexed && i < c->ivf->count && status == TY_OK; i++) {
     const ty_ivf_part *part = &c->ivf->parts[i];
@@ -51,10 +50,9 @@ static ty_status feed_plain(reading *r, const ty_collection *c, const ty_filter 
   return status == TY_OK ? feed_rows(r, &c->base, at, end - at, err) : status;
 }
 
-/* An index answers a question only where it was calibrated for at least the recall asked, and where no other column is
- * filtered: reach says nothing about the lists that hold the few rows of a filter (faiss falls to 0.88 there), and
- * reading just the matching rows is cheaper anyway. Everything else is answered exactly, for which an index still tells
- * lists that cannot hold an answer. */
+/* An index answers only where it was calibrated for at least the target recall and no other column is filtered: reach
+ * does not apply to the few rows of a filter (faiss falls to 0.88 recall there), and reading only the matching rows is
+ * cheaper anyway. Other queries are exact; an index still excludes lists that are proved empty of answers. */
 bool ty_search_probes(const ty_collection *c, const ty_filter *filter, double target) {
   return c->ivf != NULL && target < 1 && target <= c->ivf->target_recall + 1e-9 &&
          (filter->all || filter->column == 0) && filter->under == NULL;
@@ -76,7 +74,7 @@ ty_status ty_search_hits(const ty_collection *c, uint64_t top_k, const float *qu
     status =
         ty_scanner_open(c, &c->base, &c->delta, query, wanted, filter->count + c->delta.count, filter, &r.scanner, err);
   if (status == TY_OK) status = feed_plain(&r, c, filter, wanted, indexed, near, err);
-  /* Where other rows set the bar, a partition's answers are held against it one by one: see calibrate.c. */
+  /* Where other rows set the threshold, each partition's answers are compared with it: see calibrate.c. */
   bool alone = r.near_count > 1 || r.rows_else > r.rows_near / TY_IVF_OTHERS_SHARE;
   if (status == TY_OK && r.near_count > 0)
     status = ty_ivf_feed_near(&r.question, r.scanner, &c->base, r.near, r.near_count, alone, &r.probed, err);

@@ -1,7 +1,6 @@
-/* ty_search_many: several questions share one pass over the rows. A chunk of rows that was brought into the cache for
- * one question is there for all: what limits a scan of a large collection is the memory, not the arithmetic. Groups of
- * questions are spread over threads, all under one look at the collection, so that no two questions of a call are
- * answered from different states. */
+/* ty_search_many: several queries share a pass over the rows, which loads each chunk of rows into the cache once for
+ * all of them: a scan of a large collection is bound by memory, not by arithmetic. Groups of queries are spread over
+ * threads, within one ty_enter, so that all queries of a call are answered from one saved state. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "state/state.h"
 #include "work/crew.h"
 
-/* Questions in one pass, and rows that all of them look at before the next ones: 2,048 rows of 384 dimensions are 416
+/* Queries in one pass, and the rows that all of them read before the next rows: 2,048 rows of 384 dimensions are 416
  * KiB of blocks, which stay in the L2 cache. */
 #define TOGETHER  16u
 #define PASS_ROWS 2048u
@@ -22,7 +21,7 @@ typedef struct many {
   ty_search_many_args *args;
   ty_filter filter;
   double target;
-  ty_found *found; /* by question */
+  ty_found *found; /* by query */
 } many;
 
 static ty_status feed_all(ty_scanner *const *scanners, uint32_t n, const ty_segment *segment, uint64_t first,
@@ -37,7 +36,7 @@ static ty_status feed_all(ty_scanner *const *scanners, uint32_t n, const ty_segm
   return TY_OK;
 }
 
-/* Up to TOGETHER questions in one pass. */
+/* Up to TOGETHER queries in one pass. */
 static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch, ty_error *err) {
   ty_collection *c = m->c;
   ty_search_many_args *a = m->args;
@@ -64,7 +63,7 @@ static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch
   return status;
 }
 
-/* An index reads other rows for each question, so there is no pass to share. */
+/* An index reads other rows for each query, so there is no pass to share. */
 static ty_status ask_alone(many *m, uint64_t at, float *scratch, ty_error *err) {
   ty_search_many_args *a = m->args;
   const float *query = ty_query_prepare(m->c, a->queries + at * m->c->dim, a->weighted, scratch);
@@ -77,7 +76,7 @@ static ty_status ask_group(void *context, uint64_t group, uint32_t worker, ty_er
   uint64_t from = group * TOGETHER, left = m->args->n - from;
   uint32_t n = left < TOGETHER ? (uint32_t)left : TOGETHER;
   float *scratch = malloc((size_t)TOGETHER * m->c->dim * sizeof *scratch);
-  if (scratch == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for %u questions", n);
+  if (scratch == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for %u queries", n);
   ty_status status = TY_OK;
   if (m->c->ivf == NULL) status = ask_together(m, from, n, scratch, err);
   for (uint32_t i = 0; m->c->ivf != NULL && i < n && status == TY_OK; i++)
@@ -88,18 +87,14 @@ static ty_status ask_group(void *context, uint64_t group, uint32_t worker, ty_er
 
 static ty_status check(const ty_collection *c, const ty_search_many_args *a, ty_error *err) {
   uint64_t floats;
-  if (a->n > 0 && (a->queries == NULL || a->counts == NULL))
-    return ty_fail(err, TY_INVALID, "the questions are missing");
+  if (a->n > 0 && (a->queries == NULL || a->counts == NULL)) return ty_fail(err, TY_INVALID, "the queries are missing");
   if (a->top_k == 0) return ty_fail(err, TY_INVALID, "top_k must be at least 1, not 0");
   if (!(a->target_recall >= 0 && a->target_recall <= 1))
     return ty_fail(err, TY_INVALID, "target_recall must be in [0, 1], not %g", a->target_recall);
   if (a->weighted > 1) return ty_fail(err, TY_INVALID, "weighted must be 0 or 1, not %" PRIu64, a->weighted);
   if (!ty_mul(a->n, c->dim, &floats) || floats > SIZE_MAX / sizeof(float))
-    return ty_fail(err, TY_INVALID, "%" PRIu64 " questions are too many", a->n);
-  if (c->env->kernel->all_finite(a->queries, (size_t)floats)) return TY_OK;
-  uint64_t at = 0;
-  while (c->env->kernel->all_finite(a->queries + at, 1)) at++;
-  return ty_fail(err, TY_INVALID, "vectors[%" PRIu64 "][%" PRIu64 "] " TY_NOT_FINITE, at / c->dim, at % c->dim);
+    return ty_fail(err, TY_INVALID, "%" PRIu64 " queries are too many", a->n);
+  return ty_check_vectors(c, a->queries, floats, true, err);
 }
 
 static void pack(many *m) {
@@ -127,7 +122,7 @@ static ty_status search_many(ty_collection *c, ty_search_many_args *a, ty_progre
   m.target = a->target_recall == 0 ? c->default_target_recall : a->target_recall;
   m.found = a->n <= SIZE_MAX / sizeof *m.found ? calloc((size_t)a->n, sizeof *m.found) : NULL;
   if (m.found == NULL)
-    return ty_fail(err, TY_NO_MEMORY, "not enough memory for the answers to %" PRIu64 " questions", a->n);
+    return ty_fail(err, TY_NO_MEMORY, "not enough memory for the answers to %" PRIu64 " queries", a->n);
   atomic_fetch_add_explicit(&c->searches, a->n, memory_order_relaxed);
   ty_crew crew;
   ty_crew_init(&crew, a->threads > TY_CREW_MAX ? TY_CREW_MAX : (uint32_t)a->threads, progress);

@@ -1,4 +1,4 @@
-/* The two keys of the manifest that may change after creation. */
+/* Sets the two keys of the manifest that may change after creation. */
 #include <string.h>
 #include "disk/json.h"
 #include "state/load.h"

@@ -1,5 +1,6 @@
 /* Counters and partitions. */
 #include <string.h>
+#include "calls/calls.h"
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
 #include "state/state.h"
@@ -8,6 +9,7 @@ ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *er
   args->out_bytes = args->out_count = 0;
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
+  ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
   const ty_dict *d = &c->dicts[0];
   uint32_t parts = c->ivf == NULL ? 0 : c->ivf->count, at = 0; /* both in the order of codes */
   for (uint32_t code = 0; code < d->count; code++) {
@@ -19,18 +21,13 @@ ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *er
       const ty_ivf_part *part = &c->ivf->parts[at];
       p.nlist = part->nlist, p.nprobe = part->nprobe, p.drift = ty_ivf_drift(part);
     }
-    uint64_t padded = (key.bytes + 7) & ~(uint64_t)7;
-    if (args->out_bytes + sizeof p + padded <= args->out_capacity) {
-      memcpy(args->out + args->out_bytes, &p, sizeof p);
-      memset(args->out + args->out_bytes + sizeof p, 0, (size_t)padded);
-      if (key.bytes > 0) memcpy(args->out + args->out_bytes + sizeof p, key.data, (size_t)key.bytes);
-    }
-    args->out_bytes += sizeof p + padded;
+    ty_answer_put(&answer, &p, sizeof p);
+    ty_answer_put(&answer, key.data, key.bytes);
     args->out_count++;
   }
   ty_leave(c);
-  if (args->out_bytes <= args->out_capacity) return TY_OK;
-  return ty_fail(err, TY_BUFFER, "the answer needs %llu bytes", (unsigned long long)args->out_bytes);
+  args->out_bytes = answer.bytes;
+  return ty_answer_end(&answer, err);
 }
 
 ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {

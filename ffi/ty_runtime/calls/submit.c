@@ -1,5 +1,4 @@
-/* Calls off the caller's thread: which function an operation names. A job is a whole call; workers take no part in a
- * question's own parallelism. */
+/* Calls on workers. A job is a whole call; a query's own threads are not workers. */
 #include "work/pool.h"
 
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 #include "rows/collection.h"
 
 typedef struct job {
-  ty_work work; /* first: a job is found by it */
+  ty_work work; /* first: run() casts it to the job */
   uint32_t op, token;
   ty_collection *c;
   void *args;
@@ -40,7 +39,7 @@ static void run(ty_work *work) {
   pthread_mutex_lock(&j->c->submitted_lock);
   TY_ASSERT(j->c->submitted > 0);
   if (--j->c->submitted == 0) pthread_cond_broadcast(&j->c->submitted_none);
-  pthread_mutex_unlock(&j->c->submitted_lock); /* from here on the collection may be gone */
+  pthread_mutex_unlock(&j->c->submitted_lock); /* from here on the collection may be closed */
   j->done(j->token, (int32_t)status);
   free(j);
 }

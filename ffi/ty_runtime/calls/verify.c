@@ -1,6 +1,5 @@
-/* Reads every committed byte and compares checksums. The files are read afresh and not through the mappings that
- * questions use, so that what is checked is what another process would open. Then the open collection is held against
- * its invariants. */
+/* Reads every committed byte and compares checksums, through new mappings, so that the check sees what another process
+ * would open. Then checks the invariants of the open collection. */
 #include <string.h>
 #include <time.h>
 #include "disk/idmap.h"
@@ -10,7 +9,7 @@
 #include "validate/validate.h"
 #include "work/work.h"
 
-#define STEP       TY_RESIDENT_MOST /* 3 ms; what is read does not stay resident */
+#define STEP       TY_RESIDENT_MOST /* 3 ms; pages are released after each */
 #define TRIES      5u
 #define COPY_TRIES 10u
 #define PAUSE_NS   (20 * 1000 * 1000)
@@ -22,7 +21,7 @@ typedef struct check {
   ty_error *err;
 } check;
 
-/* The checksum of a run of a mapped file, in steps that a cancel can come between. */
+/* The checksum of a run of a mapped file; cancel is checked after each step. */
 static ty_status sum(check *k, const uint8_t *data, uint64_t bytes, uint32_t *crc) {
   for (uint64_t at = 0; at < bytes; at += STEP) {
     uint64_t n = bytes - at < STEP ? bytes - at : STEP;
@@ -48,7 +47,7 @@ static ty_status check_slab(check *k, const ty_file *file, uint32_t kind) {
   return status;
 }
 
-/* Block by block first, so that damage is named by the block it lies in. */
+/* Block by block first, so that a failure names the damaged block. */
 static ty_status check_delta(check *k, const ty_file *file) {
   const ame_kernel *kernel = k->c->env->kernel;
   ty_status status = ty_slab_check(k->c, file, TY_SLAB_DELTA, k->err);
@@ -74,8 +73,8 @@ static ty_status check_delta(check *k, const ty_file *file) {
   return status;
 }
 
-/* Maps afresh what the collection consists of, as an object of its own: reading it all takes its time, and meanwhile
- * neither changes nor questions should wait, nor does it matter what a compaction removes. */
+/* Maps the collection's files into another object: reading them all takes long, and meanwhile neither changes nor
+ * queries should wait, and a compaction may remove files. */
 static ty_status snapshot(const ty_collection *c, ty_collection **out, ty_error *err) {
   ty_status status = ty_shell(c->env, c->dir, out, err);
   if (status != TY_OK) return status;
@@ -95,8 +94,7 @@ static ty_status snapshot(const ty_collection *c, ty_collection **out, ty_error 
   return status;
 }
 
-/* A save that is under way writes the id map a moment before its manifest: what does not match now may do so after
- * that. */
+/* A running save writes the id map just before its manifest: a mismatch may end with the manifest. */
 static ty_status check_id_map(check *k) {
   ty_status status = TY_OK;
   for (uint32_t i = 0; i < COPY_TRIES; i++) {
@@ -132,7 +130,7 @@ static ty_status check_saved(ty_collection *c, ty_progress *progress, ty_error *
     ty_shell_free(t);
     if (status == TY_OK) ty_progress_set(progress, k.total, k.total);
     if ((status != TY_IO && status != TY_CORRUPT) || tries == TRIES) return status;
-    /* A compaction removes what was named before and writes the id map anew. */
+    /* A compaction in between removed the files and rewrote the id map: try again. */
     ty_error unread;
     if (ty_enter(c, &unread) != TY_OK) return status;
     bool moved = c->generation != seen;
