@@ -1,4 +1,4 @@
-/* What a lexical question's terms add to a row's score. */
+/* What each term of a lexical query adds to a row's score. */
 #include <math.h>
 
 #include "lexical/question.h"

@@ -1,15 +1,14 @@
-/* A lexical question's terms, and what each is worth. */
+/* A lexical query's terms and their weights. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "lexical/question.h"
 
-/* The sum of all terms' weights is brought below 2^SUM_BITS: with what rounding up adds, a row's sum fits 31 bits. */
+/* The terms' weights are scaled to a sum below 2^SUM_BITS: with rounding up, a row's sum fits 31 bits. */
 #define SUM_BITS 30
-/* k3 of Okapi BM25 (Robertson and Zaragoza 2009, eq. 3.17): a question that says a word twice does not mean it twice as
- * much. */
+/* k3 of Okapi BM25 (Robertson and Zaragoza 2009, eq. 3.17): a word repeated in the query counts less than twice. */
 #define QUERY_SATURATION 5.0
-/* A part may be above its weight by what f32 rounds up: six operations, each by 2^-24 of the result at most. */
+/* f32 rounding may take a part above its weight: six operations, each by 2^-24 of the result at most. */
 #define ROUNDING (1 + 0x1p-20)
 
 static void take_token(void *context, uint32_t hash, const uint8_t *term, size_t term_bytes) {
@@ -55,12 +54,12 @@ ty_status ty_question_prepare(question *q, ty_error *err) {
     int64_t df = (int64_t)t.stored.df;
     if (t.added != TY_NO_TERM) df += x->change[t.added].added - x->change[t.added].died;
     if (df <= 0) continue;
-    double held = (double)df < n ? (double)df : n;
-    t.idf = log(1 + (n - held + 0.5) / (held + 0.5));
+    double holding = (double)df < n ? (double)df : n;
+    t.idf = log(1 + (n - holding + 0.5) / (holding + 0.5));
     t.part = ty_lexical_norms(x->k1, x->b, mean);
-    double said = t.count * (QUERY_SATURATION + 1) / (t.count + QUERY_SATURATION);
+    double tf_weight = t.count * (QUERY_SATURATION + 1) / (t.count + QUERY_SATURATION);
     double worth = (double)q->c->env->kernel->term_worth(q->text.data + t.text, t.text_bytes);
-    t.part.weight = (float)(t.idf * said * worth * (x->k1 + 1));
+    t.part.weight = (float)(t.idf * tf_weight * worth * (x->k1 + 1));
     all += (double)t.part.weight;
     q->terms[kept++] = t;
   }

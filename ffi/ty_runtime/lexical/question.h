@@ -1,46 +1,45 @@
-/* One lexical question on its way: its terms, its lists, its ranking. */
-#ifndef TY_LEXICAL_QUESTION_H
-#define TY_LEXICAL_QUESTION_H
+/* One lexical query: its terms, its lists, its ranking. */
+#pragma once
 
 #include "lexical/index.h"
 #include "scan/filter.h"
 
 typedef struct query_term {
   uint32_t hash;
-  uint32_t count; /* how often the query says it */
+  uint32_t count; /* occurrences in the query */
   uint32_t added; /* number among the changed terms; TY_NO_TERM: none */
   uint32_t text_bytes;
   uint64_t text;        /* offset in question.text */
   ty_dict_entry stored; /* df 0: the stored index does not have it */
   double idf;
-  ame_bm25 part; /* what a posting is worth, in units of 2^-scale */
-  uint32_t most; /* no part is more */
+  ame_bm25 part; /* a posting's score, in units of 2^-scale */
+  uint32_t most; /* upper bound of a part */
 } query_term;
 
 typedef struct question {
   const ty_collection *c;
   ty_lexical *x;
-  ty_bag bag; /* numbers are indices in `terms` until those are chosen from */
+  ty_bag bag; /* numbers are indices in `terms`, until ty_question_prepare */
   query_term *terms;
   uint32_t count, capacity;
   ty_buffer text;
   bool failed;
   int scale;    /* a score is the whole number times 2^-scale */
-  double drift; /* what stored bounds are multiplied by: format.h */
+  double drift; /* factor of the stored bounds: format.h */
 } question;
 
 /* query.c */
-bool ty_question_read(question *q, ty_slice query); /* false: memory ran out */
-/* Keeps the terms that live rows hold, with what they are worth. TY_INDEX where the dictionary is damaged. */
+bool ty_question_read(question *q, ty_slice query); /* false: out of memory */
+/* Keeps the terms that live rows hold and weighs them. TY_INDEX where the dictionary is damaged. */
 ty_status ty_question_prepare(question *q, ty_error *err);
 void ty_question_free(question *q);
 
-/* ---- A list as it is read: cursor.c ---- */
+/* ---- Reading a list: cursor.c ---- */
 typedef struct ty_postings {
   uint32_t docs[TY_BLOCK_DOCS], tfs[TY_BLOCK_DOCS], parts[TY_BLOCK_DOCS];
 } ty_postings;
 
-/* Stands at a block, which is unpacked as far as was asked for, or behind the last one (`ended`). */
+/* At a block, of which the requested parts are unpacked, or behind the last one (`ended`). */
 typedef struct ty_cursor {
   const query_term *term;
   const ame_kernel *k;
@@ -49,11 +48,11 @@ typedef struct ty_cursor {
   const uint8_t *at, *end;         /* of the stream */
   uint64_t limit;                  /* positions are below */
   uint64_t next;                   /* of a stream: the smallest position that can follow */
-  double bound;                    /* a stored bound times this is one of parts */
-  uint32_t blocks, block;          /* with the rest */
+  double bound;                    /* factor from stored bounds to bounds of parts */
+  uint32_t blocks, block;          /* with the rest; the current one */
   uint32_t rest;                   /* postings in the rest */
   uint32_t count;                  /* postings that are unpacked of this block; 0: none */
-  uint32_t from;                   /* those before were used up */
+  uint32_t from;                   /* earlier ones were read */
   uint32_t last;                   /* of a stream: the last position that is unpacked */
   bool has_tfs, has_parts, ended;
   ty_postings *p;
@@ -62,25 +61,25 @@ typedef struct ty_cursor {
 /* The term's list in the stored index, or in the delta. */
 ty_status ty_cursor_open(ty_cursor *c, const question *q, const query_term *t, bool delta, ty_postings *memory,
                          ty_error *err);
-/* To the block that can hold `doc` or what comes after it; never back. */
+/* Forward to the block that can hold `doc` or a later position. */
 ty_status ty_cursor_seek(ty_cursor *c, uint64_t doc, ty_error *err);
 ty_status ty_cursor_next(ty_cursor *c, ty_error *err); /* to the next block */
 ty_status ty_cursor_docs(ty_cursor *c, ty_error *err);
 ty_status ty_cursor_parts(ty_cursor *c, ty_error *err); /* of all postings of the block */
-uint32_t ty_cursor_lower(const ty_cursor *c,
-                         uint64_t doc); /* the first posting of the unpacked block that is not before `doc` */
-/* The tf at a position, 0 where the list does not have it. The list stands at the block already. */
+/* The first posting of the unpacked block that is not before `doc`. */
+uint32_t ty_cursor_lower(const ty_cursor *c, uint64_t doc);
+/* The tf at a position of the current block, 0 where the list lacks it. */
 ty_status ty_cursor_find(ty_cursor *c, uint64_t doc, uint32_t *tf, ty_error *err);
 uint32_t ty_cursor_part(const ty_cursor *c, uint32_t doc, uint32_t tf); /* of one posting */
 static inline uint32_t ty_cursor_last(const ty_cursor *c) {             /* of the block */
   return c->directory == NULL ? c->last : ty_load32(c->directory + 4ull * c->block);
 }
-/* No position of the block is smaller. */
+/* A lower bound of the block's positions. */
 static inline uint64_t ty_cursor_first(const ty_cursor *c) {
   if (c->count > 0) return c->from < c->count ? c->p->docs[c->from] : (uint64_t)ty_cursor_last(c) + 1;
   return c->block == 0 ? 0 : (uint64_t)ty_load32(c->directory + 4ull * (c->block - 1)) + 1;
 }
-/* What no part of a block is above. */
+/* An upper bound of a block's parts. */
 static inline uint32_t ty_cursor_bound(const ty_cursor *c, uint32_t block) {
   if (c->directory == NULL) return c->term->most;
   double bound = c->bound * c->directory[8ull * c->blocks + block] + 2;
@@ -100,7 +99,7 @@ typedef struct ty_best {
   ty_ranked *items;
   uint64_t k, count;
 } ty_best;
-/* A row with less cannot come in; one with as much may, by its birth. */
+/* A row with less is not among the best; one with as much may be, by its birth. */
 static inline uint32_t ty_best_need(const ty_best *b) { return b->count == b->k ? b->items[0].score : 1; }
 void ty_best_offer(ty_best *b, const ty_ranked *one);
 void ty_best_sort(ty_best *b);
@@ -108,8 +107,6 @@ void ty_best_sort(ty_best *b);
 /* rank.c: the best top_k rows, in memory that is the caller's to free. */
 ty_status ty_question_rank(const question *q, const ty_filter *filter, uint64_t top_k, ty_best *out, ty_error *err);
 
-/* explain.c: appends one ty_term for each of the question's terms that the row holds, in the question's order.
- * The shares sum to the score, exactly. */
+/* explain.c: appends one ty_term for each of the query's terms that the row holds, in the query's order. The shares sum
+ * to the score, exactly. */
 ty_status ty_question_explain(const question *q, ty_ref ref, ty_buffer *out, ty_error *err);
-
-#endif

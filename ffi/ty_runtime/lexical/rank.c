@@ -1,27 +1,26 @@
-/* Ranking a lexical question's rows: MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations",
+/* Ranks the rows of a lexical query: MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations",
  * 1995) with bounds of blocks (Ding and Suel, "Faster top-k document retrieval using block-max indexes", 2011), a
  * window of positions at a time as Lucene does it.
  *
- * In a window each term can add at most the largest bound of its blocks there. The terms whose bounds together do not
- * reach the k-th best row's score are looked up only for rows that other terms brought in; those others, the essential
- * ones, are summed into an accumulator. All sums are of whole numbers, so that what a row has in the end is its score,
- * and nothing is scored again.
+ * In a window each term adds at most the largest bound of its blocks there. Terms whose bounds together do not reach
+ * the k-th best score are looked up only for rows that other terms, the essential ones, have found; those are summed
+ * into an accumulator. All sums are integers, so that the final sum is the score, and no row is scored again.
  *
- * A row of a block that was passed over may still be brought in by another term, with less than its score. It stays out
- * all the same: its score is below what was needed when the block was passed over, and what is needed never falls.
+ * A row of a skipped block may still be found through another term, with less than its score. It is rejected all the
+ * same: its score is below the threshold at which the block was skipped, and thresholds never fall.
  */
 #include <stdlib.h>
 
 #include "lexical/question.h"
 #include "os/fail.h"
 
-/* Positions in a window. Less makes bounds tighter, which helps questions of one word, and costs more of them, which
- * hurts those of twenty: with 1,024 and 8,192 either took a tenth longer, and the other as much less. */
+/* Positions in a window. Fewer make bounds tighter, which helps queries of one word, but more numerous, which hurts
+ * those of twenty: with 1,024 and 8,192 one kind took a tenth longer, and the other as much less. */
 #define WINDOW 2048u
-/* From here on the lists are summed one by one over all positions: a cursor has 1.6 KB, and a text put as a question
- * has terms by the thousand. */
+/* Above this the lists are summed one by one over all positions: a cursor has 1.6 KB, and a long text as a query has
+ * thousands of terms. */
 #define CURSORS_MOST 4096u
-/* Looking a row up costs as much as summing so many postings: with 2 questions took a tenth longer. */
+/* Looking a row up costs as much as summing so many postings: with 2 queries took a tenth longer. */
 #define POSTINGS_PER_LOOK 16u
 
 typedef struct ranking {
@@ -32,7 +31,7 @@ typedef struct ranking {
   ty_error *err;
   uint64_t low, high; /* the window */
   uint32_t *sums;     /* of the window's positions; zero between windows */
-  uint32_t *rows;     /* of the window, relative to `low`: those that can still come in */
+  uint32_t *rows;     /* of the window, relative to `low`: the candidates */
   uint32_t row_count;
   ty_cursor *cursors;
   ty_cursor **order; /* by rising bound in the window */
@@ -55,8 +54,8 @@ static ty_status window_bound(ranking *r, ty_cursor *c, uint32_t *bound) {
   return TY_OK;
 }
 
-/* Bounds and order for the window that begins at `low`, or later where no list has anything before. False in `*any`
- * where none has any more. */
+/* Bounds and order for the window that begins at `low`, or at the first later posting. `*any` is false where no list
+ * has one. */
 static ty_status open_window(ranking *r, uint64_t end, uint64_t *all, bool *any) {
   uint64_t first = end;
   ty_status status = TY_OK;
@@ -75,7 +74,7 @@ static ty_status open_window(ranking *r, uint64_t end, uint64_t *all, bool *any)
   r->high = end - r->low < WINDOW ? end : r->low + WINDOW;
   TY_ASSERT(r->low < r->high && r->high <= end && r->high - r->low <= WINDOW);
   for (uint32_t i = 0; i < r->count && status == TY_OK; i++) {
-    /* Insertion: the order hardly changes from one window to the next. */
+    /* Insertion sort: the order hardly changes between windows. */
     ty_cursor *c = r->order[i];
     uint32_t bound, at = i;
     status = window_bound(r, c, &bound);
@@ -90,13 +89,13 @@ static ty_status open_window(ranking *r, uint64_t end, uint64_t *all, bool *any)
   return status;
 }
 
-/* Sums the cursor's postings of the window. `others` is the most that all other terms can add: blocks that with it stay
- * below what is needed are passed over. */
+/* Sums the cursor's postings of the window. `others` is the most that all other terms can add: blocks that cannot reach
+ * the threshold with it are skipped. */
 static ty_status sum(ranking *r, ty_cursor *c, uint64_t others) {
   ty_status status = ty_cursor_seek(c, r->low, r->err);
   while (status == TY_OK && !c->ended && ty_cursor_first(c) < r->high) {
     if (c->directory != NULL && ty_cursor_bound(c, c->block) + others < ty_best_need(r->best)) {
-      if (ty_cursor_last(c) >= r->high) break; /* it goes on in the next window, where more may be possible */
+      if (ty_cursor_last(c) >= r->high) break; /* it continues in the next window, where other bounds may be higher */
       status = ty_cursor_next(c, r->err);
       continue;
     }
@@ -118,7 +117,7 @@ static ty_status sum(ranking *r, ty_cursor *c, uint64_t others) {
   return status;
 }
 
-/* The window's rows that the filter lets through and that `rest` more would bring in. */
+/* The window's rows that the filter allows and that `rest` more could take to the threshold. */
 static void collect(ranking *r, uint64_t rest) {
   uint32_t need = ty_best_need(r->best), least = need > rest ? (uint32_t)(need - rest) : 1;
   uint32_t found = (uint32_t)r->q->c->env->kernel->select(r->sums, (size_t)(r->high - r->low), least, r->rows);
@@ -128,7 +127,7 @@ static void collect(ranking *r, uint64_t rest) {
   }
 }
 
-/* Keeps the rows that with `rest` more can come in. */
+/* Keeps the rows that `rest` more could take to the threshold. */
 static void keep(ranking *r, uint64_t rest) {
   uint32_t need = ty_best_need(r->best), kept = 0;
   for (uint32_t i = 0; i < r->row_count; i++) {
@@ -138,7 +137,7 @@ static void keep(ranking *r, uint64_t rest) {
   r->row_count = kept;
 }
 
-/* Adds a term that is not essential to the rows that are left; terms after it can add `rest`. */
+/* Adds a non-essential term to the remaining candidates; later terms can add `rest`. */
 static ty_status look_up(ranking *r, ty_cursor *c, uint32_t bound, uint64_t rest) {
   if (bound == 0) return TY_OK;
   uint32_t need = ty_best_need(r->best), kept = 0;
@@ -208,7 +207,7 @@ static ty_status rank_segment(ranking *r, uint64_t first, uint64_t end, ty_posti
   return status;
 }
 
-/* One window over everything, one list after the other. */
+/* One window over all positions, list by list. */
 static ty_status rank_long(ranking *r, uint64_t first, uint64_t end, ty_postings *memory) {
   ty_status status = TY_OK;
   r->low = first;

@@ -79,7 +79,7 @@ void ty_filter_span(ty_filter *out, uint64_t first, uint64_t count) {
   out->count = count;
 }
 
-/* Inside a partition's span every row has the key, so the base needs no comparison there. */
+/* The codes to compare; NULL where none are: in a partition's span of the base every row has the key. */
 static const uint32_t *compared(const ty_filter *f, const ty_segment *s) {
   if (f->all || (s->is_base && f->column == 0)) return NULL;
   return s->keys[f->column];
@@ -101,7 +101,7 @@ bool ty_filter_allows(const ty_filter *f, const ty_segment *s, uint64_t at) {
   return (codes == NULL || codes[at] == f->code) && allows_under(f, s, at);
 }
 
-/* Of n selected rows, those that the second condition allows. */
+/* Of n selected rows, those that match `under`. */
 static uint32_t keep_under(const ty_filter *f, const ty_segment *s, uint64_t first, uint32_t n, uint16_t *offsets) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < n && f->under != NULL; i++) {
@@ -117,8 +117,7 @@ uint32_t ty_filter_select(const ty_filter *f, const ty_segment *s, uint64_t firs
   const uint8_t *dead = s->dead + first;
   const uint32_t *codes = compared(f, s);
   uint32_t found = 0;
-  /* Written without a branch: at a filter that lets half of the rows through a branch would be guessed wrong every
-   * other time. */
+  /* Without a branch: with a filter that half of the rows match, every second one would be mispredicted. */
   if (codes == NULL) {
     for (uint32_t i = 0; i < n; i++) {
       offsets[found] = (uint16_t)i;
