@@ -26,7 +26,7 @@ export interface RowRecord {
   text: string | undefined;
   vector: Float32Array | undefined;
   terms: TermShare[] | undefined;
-  /** What each ranking said; NaN where it did not list the row. */
+  /** The row's score in each ranking; NaN where that does not list it. */
   scores: { vector: number; words: number } | undefined;
 }
 
@@ -45,7 +45,7 @@ function padded(bytes: number): number {
   return (bytes + 7) & ~7;
 }
 
-/** Decodes `count` records, `withScores` as they were asked for; the answer's bytes may be reused afterwards. */
+/** Decodes `count` records, `withScores` as requested; the answer's bytes may be reused afterwards. */
 export function decodeRecords(answer: Uint8Array, count: number, withScores = false): RowRecord[] {
   const view = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
   const text = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);

@@ -3,7 +3,8 @@
  */
 import { dlopen, FFIType, JSCallback, type Pointer } from "bun:ffi";
 import { Status } from "./status.ts";
-import { NativeCollection, type Watch, type Workers } from "./ty_collection.ts";
+import { NativeCollection } from "./ty_collection.ts";
+import type { Watch, Workers } from "./ty_handle.ts";
 import { newError, type Symbols, symbols, TY_ABI_VERSION, toError } from "./ty_symbols.ts";
 import { address, cString, type Words } from "./words.ts";
 

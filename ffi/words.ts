@@ -108,6 +108,11 @@ export function packBytes(items: readonly Uint8Array[]): PackedStrings {
   return { bytes, ends };
 }
 
+/** Points two fields at packed strings. */
+export function packed(words: Words, at: number, strings: PackedStrings): Words {
+  return words.pointer(at, strings.bytes).pointer(at + 1, strings.ends);
+}
+
 /** A NUL-terminated string; the caller has refused NUL inside. */
 export function cString(text: string): Uint8Array {
   return encoder.encode(text + "\0");

@@ -2,7 +2,7 @@
  * The only filter: one column equals one value. Values travel to the native side as byte strings that are equal exactly
  * when the values are: typed, so that `1` equals `1.0` but neither `"1"` nor `true`.
  */
-import type { NativeFilter } from "../../ffi/ty_collection.ts";
+import type { NativeFilter } from "../../ffi/ty_reader.ts";
 import { shown } from "../checks/kinds.ts";
 import type { FilterValue } from "../checks/values.ts";
 import type { Condition } from "../checks/where.ts";

@@ -1,0 +1,209 @@
+/** Queries of an open collection of libty_runtime: a method per native call. Arguments are taken as checked. */
+import type { ModelCode } from "./ame_kernel.ts";
+import { decodePartitions, decodeRecords, type PartitionInfo, type RowRecord } from "./records.ts";
+import { NativeHandle, type Watch } from "./ty_handle.ts";
+import { Op } from "./ty_symbols.ts";
+import { type PackedStrings, packed, Words } from "./words.ts";
+
+/** What an answer's records carry beside the id. */
+export const With = { META: 1, TEXT: 2, VECTOR: 4, EXPLAIN: 8, SCORES: 16 } as const;
+
+/** The rankings of a query; BOTH: fused where there is a lexical index, else VECTOR. */
+export const By = { VECTOR: 1, WORDS: 2, BOTH: 3 } as const;
+
+const encoder = new TextEncoder();
+/** No filter, no model. */
+const NONE = 0xffff_ffff_ffff_ffffn;
+/** Most hits take less, in answers to many queries: one that does not fit repeats the whole search. */
+const RECORD_BYTES = 160;
+const MANY_BYTES_MAX = 64 * 1024 * 1024;
+
+/** A condition on one filter column: equality with an encoded value. */
+export interface NativeFilter {
+  column: number;
+  key: Uint8Array;
+}
+
+/** What all queries have. */
+interface Asked {
+  topK: number;
+  filter: NativeFilter | undefined;
+  /** 1 is exact, below 1 an IVF index may answer, 0 stands for the collection's default. */
+  targetRecall: number;
+  /** `With`, added up. */
+  what: number;
+  /** By the statistics of the live rows (weights.h). */
+  weighted: boolean;
+}
+
+/** One query; see `ty_ask_args`. */
+export interface NativeQuestion extends Asked {
+  by: (typeof By)[keyof typeof By];
+  /** Absent: `model` embeds the text. */
+  vector?: Float32Array | undefined;
+  text?: string | undefined;
+  model?: ModelCode | undefined;
+  /** Rows whose value in the column is `key`, or begins with it and a slash. */
+  under: NativeFilter | undefined;
+  /** Weight of the ranking by vector in a fused one, 0 to 1. */
+  denseWeight: number;
+}
+
+/** Several queries by vector, row-major in `queries`. */
+export interface NativeQuestions extends Asked {
+  queries: Float32Array;
+  count: number;
+  /** 0: one per core, at most 4. */
+  threads: number;
+}
+
+/** Counters, in the order of the enum in ty_runtime.h. */
+export const STAT_NAMES = [
+  "generation",
+  "live_rows",
+  "total_rows",
+  "base_rows",
+  "delta_rows",
+  "disk_bytes",
+  "unsaved_rows",
+  "partitions",
+  "ivf_partitions",
+  "lexical_built",
+  "lexical_terms",
+  "searches",
+] as const;
+export type NativeStats = Record<(typeof STAT_NAMES)[number], number> & { lexical_k1: number; lexical_b: number };
+
+/** An answer's records, and how much was read for them. */
+export interface NativeHits {
+  rows: RowRecord[];
+  screenedRows: number;
+  scoredRows: number;
+  probedLists: number;
+}
+
+/** The reading half of an open collection. */
+export class NativeReader extends NativeHandle {
+  /**
+   * The `topK` best rows, of one saved state.
+   * @param embedMost at most so many bytes of the text are embedded
+   * @param inlineBytes a query that will read more bytes of codes (cost.h) runs on a worker, off the event loop
+   */
+  async ask(
+    question: NativeQuestion,
+    embedMost: number,
+    inlineBytes: number,
+  ): Promise<NativeHits & { fused: boolean }> {
+    const { vector, text, filter, under, what } = question;
+    const words = new Words(26).integer(0, question.by).integer(6, question.topK).integer(16, what);
+    if (vector) words.pointer(1, vector);
+    else words.integer(2, question.model ?? NONE).integer(3, embedMost);
+    if (text !== undefined) {
+      const bytes = encoder.encode(text);
+      words.pointer(4, bytes).integer(5, bytes.byteLength);
+    }
+    filtered(words, 7, filter).double(13, question.targetRecall).double(14, question.denseWeight);
+    if (under) filtered(words, 10, under);
+    if (question.weighted) words.integer(15, 1);
+    const decode = (answer: Uint8Array) => ({
+      rows: decodeRecords(answer, words.number(21), (what & With.SCORES) !== 0),
+      fused: words.number(22) === 1,
+      screenedRows: words.number(23),
+      scoredRows: words.number(24),
+      probedLists: words.number(25),
+    });
+    const answer = this.answerUnlessLarge("ty_ask", words.integer(17, inlineBytes), 18);
+    // Decoded before anything else can run: the next call reuses the scratch buffer.
+    if (answer !== undefined) return decode(answer);
+    return this.answerOff(Op.ASK, words.integer(17, 0), 18, 0, undefined, decode);
+  }
+
+  /**
+   * Several queries in one pass over the rows, on a worker. `rows` has the answers one behind the other, `counts[i]`
+   * rows for query i.
+   */
+  async searchMany(questions: NativeQuestions, watch?: Watch): Promise<NativeHits & { counts: number[] }> {
+    const { count, topK, filter, targetRecall, what, threads, weighted } = questions;
+    const counts = new BigUint64Array(count);
+    const words = new Words(17).pointer(0, questions.queries).integer(1, count).integer(2, topK);
+    filtered(words, 3, filter).double(6, targetRecall).integer(7, what).integer(8, threads);
+    words.integer(9, Number(weighted)).pointer(10, counts);
+    const bytes = Math.min(MANY_BYTES_MAX, count * topK * RECORD_BYTES);
+    return this.answerOff(Op.SEARCH_MANY, words, 11, bytes, watch, (answer) => {
+      const each = Array.from(counts, Number);
+      const total = each.reduce((sum, n) => sum + n, 0);
+      return {
+        rows: decodeRecords(answer, total),
+        counts: each,
+        screenedRows: words.number(14),
+        scoredRows: words.number(15),
+        probedLists: words.number(16),
+      };
+    });
+  }
+
+  /** One record per id, in the order of `ids`; `found` is false where the id is not live. */
+  get(ids: PackedStrings, what: number): RowRecord[] {
+    const count = ids.ends.length;
+    const words = packed(new Words(7).integer(0, count), 1, ids).integer(3, what);
+    return decodeRecords(this.answer("ty_get", words, 4), count);
+  }
+
+  /** Live rows in insertion order. */
+  ids(filter: NativeFilter | undefined, after: string | undefined, limit: number, what: number): RowRecord[] {
+    const start = after === undefined ? undefined : encoder.encode(after);
+    const words = filtered(new Words(11), 0, filter)
+      .pointer(3, start)
+      .integer(4, start?.byteLength ?? 0)
+      .integer(5, limit)
+      .integer(6, what);
+    const answer = this.answer("ty_ids", words, 7);
+    return decodeRecords(answer, words.number(10));
+  }
+
+  /** How many live rows match. */
+  count(filter: NativeFilter | undefined): number {
+    const words = filtered(new Words(4), 0, filter);
+    this.check(this.c.ty_count(this.handle, words.u64, this.error));
+    words.release();
+    return words.number(3);
+  }
+
+  /** Up to n live rows' vectors, row by row. */
+  sample(n: number, dim: number, seed: number): Float32Array {
+    const out = new Float32Array(n * dim);
+    const words = new Words(4).integer(0, n).integer(1, seed).pointer(2, out);
+    this.check(this.c.ty_sample(this.handle, words.u64, this.error));
+    words.release();
+    return out.subarray(0, words.number(3) * dim);
+  }
+
+  /** The manifest as JSON text. */
+  manifest(): string {
+    return new TextDecoder().decode(this.answer("ty_manifest", new Words(3), 0));
+  }
+
+  stats(): NativeStats {
+    const words = new Words(STAT_NAMES.length + 2);
+    this.check(this.c.ty_stats(this.handle, words.u64, this.error));
+    const stats = Object.fromEntries(STAT_NAMES.map((name, i) => [name, words.number(i)])) as NativeStats;
+    stats.lexical_k1 = words.float(STAT_NAMES.length);
+    stats.lexical_b = words.float(STAT_NAMES.length + 1);
+    return stats;
+  }
+
+  /** Partitions of live rows. */
+  partitions(): PartitionInfo[] {
+    const words = new Words(4);
+    const answer = this.answer("ty_partitions", words, 0);
+    return decodePartitions(answer, words.number(3));
+  }
+}
+
+function filtered(words: Words, at: number, filter: NativeFilter | undefined): Words {
+  if (!filter) return words.integer(at, NONE);
+  return words
+    .integer(at, filter.column)
+    .pointer(at + 1, filter.key)
+    .integer(at + 2, filter.key.byteLength);
+}

@@ -1,0 +1,180 @@
+/** The queries of a collection: arguments into native calls, records into rows, native failures into errors. */
+import type { ModelCode } from "../../ffi/ame_kernel.ts";
+import type { NativeCollection } from "../../ffi/ty_collection.ts";
+import type { Watch } from "../../ffi/ty_handle.ts";
+import { By, type NativeStats } from "../../ffi/ty_reader.ts";
+import { packStrings } from "../../ffi/words.ts";
+import { checkDim } from "../checks/vectors.ts";
+import type { Condition } from "../checks/where.ts";
+import { ValueError } from "../errors.ts";
+import { MANY_HITS_MAX, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
+import {
+  type Detail,
+  type Partition,
+  type Row,
+  type SearchAnswer,
+  toAnswers,
+  toPartition,
+  toRow,
+  toWhat,
+} from "./answer.ts";
+import { fromNative } from "./failure.ts";
+import { toFilter } from "./filter.ts";
+import { type Manifest, parseManifest, type Schema } from "./schema.ts";
+
+const BY = { vector: By.VECTOR, words: By.WORDS, both: By.BOTH } as const;
+
+/** Conditions and bounds of a search. */
+export interface SearchOptions extends Detail {
+  topK: number;
+  where?: Condition | undefined;
+  /** A second condition: rows whose value in the column is this text, or begins with it and a slash. */
+  under?: { column: string; value: string } | undefined;
+  /** 1 is exact; below 1 an IVF index may be used; absent: the collection's default. */
+  targetRecall?: number | undefined;
+  /**
+   * Divide the query's elements by their mean squares over the live rows and scale it to unit length, as
+   * `Embedder.weightedQueries` requires. Inner-product collections only.
+   */
+  weighted?: boolean | undefined;
+}
+
+/** A query, for `Collection.ask`. */
+export interface Question {
+  /** The ranking; `both`: fused where a lexical index is built, by vector alone otherwise. */
+  by: "vector" | "words" | "both";
+  /** Of the collection's dimension. Absent: the kernel's `model` embeds the text. */
+  vector?: Float32Array | undefined;
+  model?: ModelCode | undefined;
+  text?: string | undefined;
+  /** Weight of the ranking by vector in a fused one, 0 to 1; the one by words has the rest. */
+  denseWeight?: number | undefined;
+}
+
+/** The reading half of a collection. */
+export class Reader {
+  /** Queries on a worker, which closing waits for. */
+  protected readonly running = new Set<Promise<unknown>>();
+
+  /** @param inlineScanBytes queries that will read more bytes of codes run on a worker */
+  constructor(
+    readonly name: string,
+    readonly schema: Schema,
+    protected readonly native: NativeCollection,
+    private readonly inlineScanBytes: number,
+  ) {}
+
+  /** The current manifest, other processes' saves included. */
+  manifest(): Manifest {
+    return this.answered(() => parseManifest(this.native.manifest()));
+  }
+
+  /** Number of the last save, other processes' included; 0 while the collection was never saved. */
+  get generation(): number {
+    return this.stats().generation;
+  }
+
+  /** Runtime counters. */
+  stats(): NativeStats {
+    return this.answered(() => this.native.stats());
+  }
+
+  /**
+   * The best live rows with the requested detail, all from one saved state.
+   * @throws RuntimeError for a query by words without a lexical index, OSError for a damaged one
+   */
+  async ask(question: Question, options: SearchOptions): Promise<SearchAnswer> {
+    const { by, vector, model, text, denseWeight = 0 } = question;
+    const { topK, targetRecall = 0, weighted = false } = options;
+    const { dim, filterColumns } = this.schema;
+    if (vector) checkDim(vector.length, "vector", dim);
+    const filter = toFilter(options.where, filterColumns);
+    const under = toFilter(options.under, filterColumns);
+    const what = toWhat(options);
+    const query = { by: BY[by], vector, text, model, topK, filter, under, targetRecall, denseWeight, weighted, what };
+    const answer = this.native.ask(query, TEXT_EMBED_BYTES_MAX, this.inlineScanBytes);
+    const { rows, ...read } = await this.watched(answer);
+    return { rows: rows.map((row) => toRow(row, this.name)), ...read };
+  }
+
+  /** The best live rows for `vector` by the collection's metric. */
+  search(vector: Float32Array, options: SearchOptions): Promise<SearchAnswer> {
+    return this.ask({ by: "vector", vector }, options);
+  }
+
+  /** The best live rows that hold a word of `text`, by BM25. */
+  async searchLexical(text: string, options: SearchOptions): Promise<Row[]> {
+    return (await this.ask({ by: "words", text }, options)).rows;
+  }
+
+  /**
+   * Answers to several queries, row-major in `queries`, in their order: each as by `search`, all from one saved state.
+   * They share passes over the rows and are spread over up to `threads` threads (0: one per core, at most 4).
+   * @throws ValueError for more than MANY_HITS_MAX hits in all
+   */
+  async searchMany(queries: Float32Array, options: SearchOptions, threads = 0, watch?: Watch): Promise<SearchAnswer[]> {
+    const { dim } = this.schema;
+    if (queries.length % dim !== 0) {
+      throw new ValueError(`queries hold ${queries.length} numbers, which is no multiple of the dimension ${dim}`);
+    }
+    const filter = toFilter(options.where, this.schema.filterColumns);
+    const count = queries.length / dim;
+    const most = count * Math.min(options.topK, this.count());
+    if (most > MANY_HITS_MAX) {
+      throw new ValueError(
+        `${count} queries for ${options.topK} rows each may find ${most}; request at most ${MANY_HITS_MAX} in one call`,
+      );
+    }
+    const { topK, targetRecall = 0, weighted = false } = options;
+    const all = { queries, count, topK, filter, targetRecall, what: toWhat(options), weighted, threads };
+    return toAnswers(await this.watched(this.native.searchMany(all, watch)), this.name);
+  }
+
+  /** One row per id, in the order of `ids`; `found` is false where the id is not live. */
+  get(ids: readonly string[], detail: Detail = { metadata: true, text: true }): Row[] {
+    return this.answered(() => this.native.get(packStrings(ids), toWhat(detail)).map((row) => toRow(row, this.name)));
+  }
+
+  /** Ids of live rows in insertion order; `after` and `limit` page through them. */
+  ids(
+    options: { where?: Condition | undefined; after?: string | undefined; limit?: number | undefined } = {},
+  ): string[] {
+    const filter = toFilter(options.where, this.schema.filterColumns);
+    return this.answered(() => this.native.ids(filter, options.after, options.limit ?? 0, 0).map((row) => row.id));
+  }
+
+  /** How many live rows match. */
+  count(where?: Condition): number {
+    const filter = toFilter(where, this.schema.filterColumns);
+    return this.answered(() => this.native.count(filter));
+  }
+
+  /** Up to `n` live rows' vectors, row by row, chosen by `seed`. */
+  sample(n: number, seed: number): Float32Array {
+    return this.answered(() => this.native.sample(n, this.schema.dim, seed));
+  }
+
+  /** Partitions of live rows, with their IVF index where one is built. */
+  partitions(): Partition[] {
+    return this.answered(() => this.native.partitions().map(toPartition));
+  }
+
+  private async watched<T>(query: Promise<T>): Promise<T> {
+    this.running.add(query);
+    try {
+      return await query;
+    } catch (error) {
+      throw fromNative(error, this.name);
+    } finally {
+      this.running.delete(query);
+    }
+  }
+
+  private answered<T>(query: () => T): T {
+    try {
+      return query();
+    } catch (error) {
+      throw fromNative(error, this.name);
+    }
+  }
+}
