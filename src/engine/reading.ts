@@ -1,4 +1,4 @@
-/** Questions to a collection: options in, results out. */
+/** Queries of a collection: options in, results out. */
 
 import { readIds } from "../checks/ids.ts";
 import { clampTopK, recallOf } from "../checks/numbers.ts";
@@ -38,14 +38,14 @@ export async function searchVectors(
   options: ManySearchOptions,
   threads: number,
 ): Promise<SearchResult[]> {
-  const question = {
+  const query = {
     topK: clampTopK(options.topK, "topK"),
     where: readWhere(options.where),
     metadata: options.withMetadata,
     targetRecall: recallOf(options),
   };
   const { floats } = readMatrix(vectors, "vectors", collection.schema.dim);
-  const answers = await collection.searchMany(floats, question, threads, options);
+  const answers = await collection.searchMany(floats, query, threads, options);
   return answers.map((answer) => toResult(answer, options));
 }
 
@@ -69,7 +69,7 @@ export async function searchWords(
   return result;
 }
 
-/** Rows by id, in the order asked. */
+/** Rows by id, in the order of `ids`. */
 export function getRows(collection: Collection, ids: readonly Id[], options: GetOptions): GotRow[] {
   const names = readIds(ids);
   const { withMetadata = true, withText = true, withVector = false } = options;
@@ -82,7 +82,7 @@ export function getRows(collection: Collection, ids: readonly Id[], options: Get
   });
 }
 
-/** An answer with what was asked for beside ids and scores. */
+/** An answer with the requested parts besides ids and scores. */
 export function toResult(answer: SearchAnswer, options: SearchOptions): SearchResult {
   const { rows } = answer;
   const result: SearchResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
@@ -90,8 +90,6 @@ export function toResult(answer: SearchAnswer, options: SearchOptions): SearchRe
   if (options.explain) result.explain = explain(answer);
   return result;
 }
-
-// ---------------------------------------------------------------------------------------------------------------------
 
 function explain({ rows, fused, screenedRows, scoredRows, probedLists }: SearchAnswer): Explanation {
   const read = { screened_rows: screenedRows, scored_rows: scoredRows, probed_lists: probedLists };

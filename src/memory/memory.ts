@@ -36,11 +36,7 @@ export class Memory implements args.Verbs {
     const options = { topK: a.top_k, where: a.where, metadata: true, text: a.with_text };
     const textOf = this.texts(collection, a.with_text);
     const { rows } = await searchTexts(collection, this.parts.embedder, a.query, options, c.signal);
-    const hits = rows.map((row) => ({
-      id: row.id,
-      metadata: row.metadata,
-      text: textOf(row),
-    }));
+    const hits = rows.map((row) => ({ id: row.id, metadata: row.metadata, text: textOf(row) }));
     return { collection: a.collection, query: a.query, hits };
   }
 

@@ -170,14 +170,14 @@ export class Repositories {
 
   /**
    * The collection of that name. `repo_symbols` of an earlier embedder version is discarded: an export, the remedy for
-   * other collections, lacks its texts, and each repository is indexed anew at its next query.
+   * other collections, lacks its texts, and each repository is indexed again at its next query.
    */
   private current(name: string): Collection | undefined {
     const { repoStore, embedder } = this.options;
     const isOlder = (c: Collection) => name === REPO_COLLECTION && isOlderSpace(c.schema.embedderProfile, embedder);
     const known = repoStore.find(name);
     if (!known || !isOlder(known)) return known;
-    // Another process may have made it anew since this one opened it.
+    // Another process may have replaced it since this one opened it.
     const now = repoStore.reopen(name);
     if (!now || !isOlder(now)) return now;
     repoStore.discard(now);

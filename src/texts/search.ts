@@ -1,9 +1,9 @@
-/** A question in words to a collection of texts. */
+/** Searches a collection of texts. */
 import type { Collection, SearchAnswer, SearchOptions } from "../store/collection.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
 import { DENSE_WEIGHT } from "./ranking.ts";
 
-/** What one term of the query added to a hit's BM25 score. */
+/** One query term's share in a hit's BM25 score. */
 export interface TermContribution {
   term: string;
   score: number;

@@ -68,13 +68,7 @@ const BETTER: [RegExp, string][] = [
 const NO_PROSE = /^src\/build\/prior\/|^test\/data\/|\.gen\.json$/;
 
 /** Path prefixes that are passed over for now. */
-const PENDING = [
-  "ffi/ty_runtime/",
-  "ffi/ty_collection.ts",
-  "src/store/collection.ts",
-  "src/texts/fusion.ts",
-  "src/texts/search.ts",
-];
+const PENDING = ["ffi/ty_runtime/"];
 
 test.skipIf(files() === undefined)("plain words (needs a git checkout)", async () => {
   const isProse = (name: string) =>
