@@ -1,10 +1,8 @@
-/* The base: written once in one pass over the rows for each section, then mapped and read in place. What is of the
- * vectors is in base_vectors.c. */
+/* Writing a base: one pass over the rows for each section. The sections of the vectors are in base_vectors.c. */
 #include <stdlib.h>
 #include "disk/base_writer.h"
 
-/* Sections with an entry a row that call base_go_on, at most: an int4 base has fewer, and one whose codes are its rows.
- */
+/* The most sections with an entry a row that call base_go_on; an int4 base has fewer. */
 #define ROW_SECTIONS 15u
 
 static void put_row(base_writer *w, ty_ref r) {
@@ -23,8 +21,7 @@ static ty_slice text_of(ty_ref r) {
   return present ? s : (ty_slice){NULL, 0};
 }
 static ty_slice id_of(ty_ref r) { return ty_row_id(r.segment, r.at); }
-/* Where the text is stored terms are made of it when they are needed, which is seldom: they take more room than the
- * index. */
+/* Of a stored text no terms are stored: they take more bytes than the index, and are seldom needed. */
 static ty_slice terms_of(ty_ref r) {
   bool has_text;
   ty_row_text(r.segment, r.at, &has_text);
@@ -38,7 +35,7 @@ static void put_presence(base_writer *w, ty_ref r) {
   ty_slab_append(&w->slab, &bits, 1);
 }
 
-/* Where each row's bytes end, and the bytes; neither where no row has any: eight bytes a row for nothing. */
+/* Where each row's bytes end, and the bytes. Both sections are left out where no row has any. */
 static void put_strings(base_writer *w, uint32_t ends_id, uint32_t bytes_id, ty_slice (*of)(ty_ref)) {
   uint64_t first = 0, end = 0;
   while (first < w->r->count && of(w->r->rows[first]).bytes == 0) first++;
@@ -57,8 +54,8 @@ static void put_strings(base_writer *w, uint32_t ends_id, uint32_t bytes_id, ty_
   ty_slab_section_end(&w->slab);
 }
 
-/* A column's codes, renumbered over the values that live rows have; the order of codes stays. `spans` (column 0 only)
- * are renumbered too. */
+/* A column's codes, renumbered over the values that live rows have, in the same order; and those of `spans` (column 0
+ * only). */
 static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
   const ty_collection *c = w->r->c;
   const ty_dict *d = &c->dicts[column_index];

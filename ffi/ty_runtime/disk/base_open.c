@@ -1,7 +1,6 @@
-/* Opening a base. Its small sections are checksummed and every bound that a reader relies on is checked; the large ones
- * (vectors, codes, blocks, texts, metadata, terms) hold nothing that could lead a read astray and are checksummed by
- * ty_verify only: a collection is mapped, not read.
- */
+/* Opening a base. The checksums of its small sections and all bounds that readers rely on are checked. The large
+ * sections (vectors, codes, blocks, texts, metadata, terms) hold no offsets; only ty_verify compares their checksums,
+ * so that opening does not read them. */
 #include <stdlib.h>
 #include <string.h>
 #include "disk/base.h"
@@ -79,7 +78,7 @@ static const uint32_t *keys(base_reader *r, uint32_t index) {
     }
     uint32_t code = ty_dict_intern(d, r->c->env->kernel, (ty_slice){bytes.data + start, e[i] - start});
     if (code == TY_NO_CODE) r->status = ty_fail(r->err, TY_NO_MEMORY, "out of memory opening %s", r->slab.file->name);
-    else if (code != i) damaged(r, "a dictionary names a value twice");
+    else if (code != i) damaged(r, "a dictionary has a value twice");
   }
   for (uint64_t i = 0; i < r->rows && r->status == TY_OK; i++) {
     if (codes[i] >= count) damaged(r, "a row has a value that no dictionary knows");
@@ -118,8 +117,8 @@ static void spans(base_reader *r, uint32_t count) {
   if (next != r->rows) damaged(r, "its partitions do not cover its rows");
 }
 
-/* A wrong anchor would only make bounds wrong; but one that is not finite is no anchor. Of int4 the codes are the rows.
- */
+/* A wrong anchor makes bounds wrong but no read unsafe: only finiteness is checked. An int4 base has none, as its codes
+ * are the rows. */
 static void coding(base_reader *r) {
   const ty_collection *c = r->c;
   ty_slice bytes = section(r, TY_SECTION_CODING, 0, 0, true);
@@ -138,7 +137,7 @@ static void coding(base_reader *r) {
   r->c->base.coding = (ty_coding){anchor, anchor == NULL ? NULL : anchor + c->dim, head->rotated != 0};
 }
 
-/* None may be larger than so many rows can make it. */
+/* No sum may be larger than that of as many rows of the largest elements. */
 static void squares(base_reader *r) {
   const ty_collection *c = r->c;
   if (c->metric != TY_INNER_PRODUCT) return;
@@ -174,7 +173,7 @@ ty_status ty_base_open(ty_collection *c, ty_error *err) {
   const ty_shape *shape = (const ty_shape *)(const void *)shape_bytes.data;
   if (shape->rows > TY_ROWS_MAX || shape->first_row > (uint64_t)1 << 62 || shape->spans > shape->rows ||
       shape->metric > TY_L2)
-    damaged(&r, "its shape cannot be");
+    damaged(&r, "its shape is out of range");
   if (shape->dim != c->dim || shape->columns != c->columns || shape->lexical != c->lexical || shape->dtype != c->dtype)
     damaged(&r, "its shape is not the manifest's");
   if (r.status != TY_OK) return r.status;
@@ -187,7 +186,7 @@ ty_status ty_base_open(ty_collection *c, ty_error *err) {
   columns_of_vectors(&r);
   squares(&r);
   b->row = (const uint64_t *)(const void *)section(&r, TY_SECTION_ROW, r.rows, sizeof *b->row, true).data;
-  b->birth = b->row; /* in a base a row is as old as its number says */
+  b->birth = b->row; /* a base row's birth is its number */
   for (uint64_t i = 0; i < r.rows && r.status == TY_OK; i++) {
     if (b->row[i] - shape->first_row >= r.rows) damaged(&r, "a row's number is out of range");
   }
@@ -208,8 +207,7 @@ ty_status ty_base_open(ty_collection *c, ty_error *err) {
   b->text_ends = ends(&r, TY_SECTION_TEXT_ENDS, texts, 0, TY_TEXT_MAX);
   b->terms_ends = ends(&r, TY_SECTION_TERMS_ENDS, terms, 0, UINT32_MAX);
   b->presence = section(&r, TY_SECTION_PRESENCE, r.rows, 1, true).data;
-  /* What was read to be checked is not what questions read: they make resident what they touch. A failure only leaves
-   * it resident. */
+  /* Evicts what only the checks read: queries map what they need. A failure leaves it resident. */
   if (r.status == TY_OK) c->env->os.let_go(&c->env->os, c->store->files.base.map, (size_t)c->store->files.base.mapped);
   return r.status;
 }

@@ -1,4 +1,4 @@
-/* The sections of a base that rows are screened and scored by, and the sums that weighted questions are made with. */
+/* The sections of a base that rows are screened and scored by, and the sums that weighted queries use. */
 #include <stdlib.h>
 #include <string.h>
 #include "disk/base_writer.h"
@@ -6,8 +6,8 @@
 #include "rows/vector.h"
 #include "rows/weights.h"
 
-/* Whether the base needs no vectors beside the codes: one row that its codes do not say, and all are stored. Other rows
- * than the text embedder's fail at the first. */
+/* Whether the base needs no vectors beside the codes, because each row equals its decoded codes. Rows that are not the
+ * text embedder's mostly differ at the first. */
 static bool codes_are_rows(base_writer *w) {
   const ty_collection *c = w->r->c;
   uint64_t bytes = ty_vector_bytes(c) + AME_CODE_STRIDE(c->dim);
@@ -16,12 +16,12 @@ static bool codes_are_rows(base_writer *w) {
     ty_ref r = w->r->rows[i];
     if (!ty_row_is_codes(c, r.segment, r.at)) return false;
     if (!r.segment->is_base || r.segment->vectors != NULL) ty_read_row(c, r, bytes, w->most);
-    if (i % 1024 == 0 && ty_cancelled(w->r->phases.progress)) return false; /* the next section tells */
+    if (i % 1024 == 0 && ty_cancelled(w->r->phases.progress)) return false; /* the next section ends the write */
   }
   return true;
 }
 
-/* Of a row, in the section that stores it. */
+/* Adds a row to the sums. */
 static void count(base_writer *w, const float *row) { ty_weights_count(w->squares, row, w->r->c->dim, false); }
 
 static void put_codes(base_writer *w, ty_ref r) {
@@ -36,7 +36,7 @@ static void put_codes(base_writer *w, ty_ref r) {
 static void put_info(base_writer *w, ty_ref r) {
   ty_slab_append(&w->slab, &r.segment->info[r.at], sizeof(ame_code_info));
 }
-/* f32 and f16 only: the stored form as it is, or as the codes of the base before say it. */
+/* f32 and f16 only: the stored form, or the decoded codes of a base without vectors. */
 static void put_vector(base_writer *w, ty_ref r) {
   const ty_segment *s = r.segment;
   uint64_t bytes = ty_vector_bytes(w->r->c);
@@ -58,7 +58,7 @@ static void put_coding(base_writer *w) {
   ty_slab_section_end(&w->slab);
 }
 
-/* The rows' blocks by their new positions, copied where they are coded as they will be. */
+/* The rows' blocks by their new positions, copied where the coding stays the same. */
 static void put_blocks(base_writer *w) {
   const ty_collection *c = w->r->c;
   uint64_t bytes = AME_BLOCK_BYTES(c->dim);
@@ -88,7 +88,7 @@ static void put_blocks(base_writer *w) {
   free(scratch);
 }
 
-/* Sums are made where a section is written that holds the rows as they are stored, so that no row is read for them. */
+/* Counted while the section of the stored rows was written, so that no row is read again. */
 static void put_squares(base_writer *w) {
   if (w->counted == 0) return;
   ty_slab_section_start(&w->slab, TY_SECTION_SQUARES);

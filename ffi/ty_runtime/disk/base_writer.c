@@ -5,11 +5,11 @@
 bool base_go_on(base_writer *w, uint64_t i) {
   const ty_ref *rows = w->r->rows;
   bool next = i > 0 && rows[i].segment == rows[i - 1].segment && rows[i].at == rows[i - 1].at + 1;
-  /* Of a delta's row all parts lie side by side: reading one makes what is between it and the next row's resident. */
+  /* All parts of a delta's row lie side by side: reading a vector makes the rest of the row resident. */
   uint64_t apart = !next ? TY_SCATTERED : rows[i].segment->is_base ? 0 : ty_vector_bytes(w->r->c);
-  uint64_t written = w->slab.offset + w->slab.buffered;
-  ty_read_row(w->r->c, rows[i], written - w->told + apart, w->most);
-  w->told = written;
+  uint64_t before = w->written;
+  w->written = w->slab.offset + w->slab.buffered;
+  ty_read_row(w->r->c, rows[i], w->written - before + apart, w->most);
   if (w->slab.status == TY_OK && ++w->done % 1024 == 0) {
     ty_phases_set(&w->r->phases, TY_PHASE_WRITE, w->done, w->total);
     if (ty_cancelled(w->r->phases.progress))

@@ -1,6 +1,5 @@
-/* A base on its way to its file: what base.c and base_vectors.c share. */
-#ifndef TY_BASE_WRITER_H
-#define TY_BASE_WRITER_H
+/* A base that is being written: what base.c and base_vectors.c share. */
+#pragma once
 
 #include "rows/coding.h"
 #include "disk/base.h"
@@ -13,20 +12,17 @@ typedef struct base_writer {
   ty_coding coding; /* of the new blocks */
   uint64_t done;    /* rows times sections, for progress */
   uint64_t total;
-  uint64_t told;     /* bytes written at the row before */
+  uint64_t written;  /* bytes written at the row before */
   uint64_t most;     /* resident of what is read */
   float *row;        /* while vectors are written: scratch, dim floats */
   uint64_t *squares; /* and the sums over all rows: rows/weights.h */
-  uint32_t
-      counted; /* the section that stores the rows, whose writing counts them; 0 where no question can be weighted */
+  uint32_t counted;  /* the section whose rows go into the sums; 0: no weighted queries */
 } base_writer;
 
 typedef void (*base_row_fn)(base_writer *w, ty_ref row);
-/* Called before each row of a section: false where writing is to end. */
+/* Called before each row of a section. False: stop writing (failed or cancelled). */
 bool base_go_on(base_writer *w, uint64_t i);
 /* One section of one entry a row. */
 void base_column(base_writer *w, uint32_t id, base_row_fn append);
 /* base_vectors.c. The sections that rows are screened and scored by. */
 void base_put_vectors(base_writer *w);
-
-#endif

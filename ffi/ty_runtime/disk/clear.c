@@ -1,4 +1,4 @@
-/* Clearing away what no manifest names. */
+/* Removing files that no manifest names. */
 #include <string.h>
 #include "disk/disk.h"
 

@@ -1,7 +1,5 @@
-/* The delta: operations in blocks, one block a save, appended behind the last committed byte.
- *
- * Whatever lies there already is the torn tail of a save that no manifest ever named, and is written over.
- */
+/* Writing a delta: a save appends one block of operations behind the last committed byte, over whatever lies there: the
+ * torn tail of a save that no manifest named. */
 #include <fcntl.h>
 #include <string.h>
 #include "disk/delta.h"
@@ -79,11 +77,9 @@ ty_status ty_delta_append(ty_delta_write *w, ty_error *err) {
     if (status != TY_OK) return status;
   } else {
     file = files->deltas[files->delta_count - 1];
-    char path[TY_PATH_MAX];
-    ty_path(c->dir, file.name, path);
-    w->fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+    w->fd = ty_file_open(c, file.name, O_RDWR);
     if (w->fd < 0) return ty_fail_io(err, w->fd, "open", file.name);
-    /* What is written here is read back through the mapping. */
+    /* The block is read back through the mapping. */
     ty_status status = ty_file_same(c, &file, w->fd, file.bytes, err);
     if (status != TY_OK) {
       os->close(os, w->fd);
@@ -109,7 +105,7 @@ ty_status ty_delta_finish(ty_delta_write *w, ty_error *err) {
   ty_os *os = &w->c->env->os;
   const char *what = "sync";
   int result = w->beside ? ty_side_wait(w->c->env) : os->sync(os, w->fd);
-  if (result < 0) w->c->store->abandon_delta = true; /* its pages may count as clean and yet be lost */
+  if (result < 0) w->c->store->abandon_delta = true; /* its pages may be lost and count as clean */
   int closed = os->close(os, w->fd);
   if (result >= 0 && closed < 0) result = closed, what = "close";
   if (result < 0) return ty_fail_io(err, result, what, w->name);

@@ -1,15 +1,13 @@
 /* A delta as a file. */
-#ifndef TY_DELTA_H
-#define TY_DELTA_H
+#pragma once
 
 #include "disk/disk.h"
 
 /* Maps a delta and checks its header and the checksum of its committed bytes. */
 ty_status ty_delta_open(const ty_collection *c, ty_file *file, ty_error *err);
-/* Writes the unsaved operations as one block, to the last of `files` or as a fresh one at its end. The file's record
- * there gets its new size and checksum; a fresh one's is not mapped. Its sync is begun and may go on beside;
- * ty_delta_finish waits for it and closes. After a successful ty_delta_append it is called exactly once, also where the
- * save fails for another reason. */
+/* ty_delta_append writes the unsaved operations as one block to the last delta of `files`, or to a fresh one that it
+ * adds (not mapped), sets its size and checksum there, and begins its sync. ty_delta_finish waits for the sync and
+ * closes the file: exactly one call after each successful ty_delta_append, also where the save fails. */
 typedef struct ty_delta_write {
   ty_collection *c;
   uint64_t generation; /* of the save */
@@ -23,5 +21,3 @@ typedef struct ty_delta_write {
 } ty_delta_write;
 ty_status ty_delta_append(ty_delta_write *w, ty_error *err);
 ty_status ty_delta_finish(ty_delta_write *w, ty_error *err);
-
-#endif

@@ -8,12 +8,10 @@
 #include "disk/file.h"
 #include "disk/lock.h"
 
-/* A link or a FIFO under one of our names is not ours: O_NONBLOCK keeps the open from waiting for a FIFO's other end.
- */
-static int open_read(const ty_collection *c, const char *name) {
+int ty_file_open(const ty_collection *c, const char *name, int flags) {
   char path[TY_PATH_MAX];
   ty_path(c->dir, name, path);
-  return c->env->os.open(&c->env->os, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+  return c->env->os.open(&c->env->os, path, flags | O_NOFOLLOW | O_NONBLOCK, 0);
 }
 
 ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err) {
@@ -22,7 +20,7 @@ ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, t
   ty_stamp found;
   if (file->bytes == 0 || !ty_add(file->bytes, reserve, &length) || length > SIZE_MAX / 2)
     return ty_fail(err, TY_CORRUPT, "%s: %s has an impossible size", TY_MANIFEST_NAME, file->name);
-  int fd = open_read(c, file->name);
+  int fd = ty_file_open(c, file->name, O_RDONLY);
   if (fd < 0) return ty_fail_io(err, fd, "open", file->name);
   ty_status status = TY_OK;
   void *address = NULL;
@@ -54,7 +52,7 @@ ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_e
   ty_os *os = &c->env->os;
   char path[TY_PATH_MAX];
   ty_path(c->dir, name, path);
-  /* In a foreign directory the name is no leftover. */
+  /* In another directory the name may be a file in use. */
   ty_status status = ty_lock_still(c, err);
   if (status != TY_OK) return status;
   int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
@@ -90,7 +88,7 @@ ty_status ty_file_same(const ty_collection *c, const ty_file *file, int fd, uint
 }
 
 ty_status ty_file_still(const ty_collection *c, const ty_file *file, uint64_t bytes, ty_error *err) {
-  int fd = open_read(c, file->name);
+  int fd = ty_file_open(c, file->name, O_RDONLY);
   if (fd < 0) return ty_fail_io(err, fd, "open", file->name);
   ty_status status = ty_file_same(c, file, fd, bytes, err);
   c->env->os.close(&c->env->os, fd);
@@ -99,9 +97,7 @@ ty_status ty_file_still(const ty_collection *c, const ty_file *file, uint64_t by
 
 void ty_file_cut(const ty_collection *c, const ty_file *file) {
   ty_os *os = &c->env->os;
-  char path[TY_PATH_MAX];
-  ty_path(c->dir, file->name, path);
-  int fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+  int fd = ty_file_open(c, file->name, O_RDWR);
   if (fd < 0) return;
   if (ty_file_same(c, file, fd, file->bytes, NULL) == TY_OK) (void)os->truncate(os, fd, file->bytes);
   os->close(os, fd);
@@ -109,7 +105,7 @@ void ty_file_cut(const ty_collection *c, const ty_file *file) {
 
 ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit, ty_buffer *out, ty_error *err) {
   ty_os *os = &c->env->os;
-  int fd = open_read(c, name);
+  int fd = ty_file_open(c, name, O_RDONLY);
   if (fd < 0) return ty_fail_io(err, fd, "open", name);
   uint64_t size = 0;
   ty_status status = TY_OK;
@@ -154,7 +150,7 @@ ty_status ty_file_replace(const ty_collection *c, const char *name, const void *
     if (result >= 0) return TY_OK;
     status = ty_fail_io(err, result, "rename", temporary);
   }
-  ty_file_remove(c, temporary); /* its pages may be lost: never used again */
+  ty_file_remove(c, temporary); /* after a failed sync its pages may be lost */
   return status;
 }
 

@@ -1,7 +1,6 @@
-/* Files of a collection's directory: mapped, created, replaced. Those that change the directory are for the holder
- * of the writer's lock. */
-#ifndef TY_FILE_H
-#define TY_FILE_H
+/* Files of a collection's directory: mapped, created, replaced. Functions that change the directory need the writer's
+ * lock. */
+#pragma once
 
 #include "disk/format.h"
 #include "rows/collection.h"
@@ -14,50 +13,52 @@ typedef struct ty_file {
                      for deltas of every committed byte; for id_map.npy of what follows its header */
   const uint8_t *map; /* at least `bytes` long */
   uint64_t mapped;
-  uint64_t device, inode; /* of what is mapped: its name may come to stand for another file, which may be longer */
+  uint64_t device, inode; /* of what is mapped: the name may later be another file's */
 } ty_file;
 
-/* The files of one state; a name that is empty means none. */
+/* The files of one state. */
 typedef struct ty_files {
   ty_file base, ivf, lexical, id_map; /* id_map is never mapped */
   ty_file *deltas;                    /* in order */
   uint32_t delta_count;
 } ty_files;
 
-/* How much address space is reserved behind a delta: as long again, so that the mapping moves seldom. */
+/* Address space reserved behind a delta: as much as it has bytes, so that the mapping seldom moves. */
 #define TY_RESERVE_MIN ((uint64_t)4 << 20)
 static inline uint64_t ty_room_ahead(uint64_t bytes) { return bytes > TY_RESERVE_MIN ? bytes : TY_RESERVE_MIN; }
-/* Maps at least `bytes` of a file that must have as many; `reserve` more of address space for what will be appended. */
+/* Maps file->bytes bytes, TY_CORRUPT where the file has fewer, and `reserve` more bytes of address space for
+ * appends. */
 ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err);
 void ty_file_unmap(const ty_collection *c, ty_file *file);
 /* The page cache keeps a file in pieces as large as its writes, and a fault maps a whole piece: with writes of 4 MiB a
  * hundred scattered rows made 82 MB resident, with these 6 MB. Writing takes no longer. */
 #define TY_WRITE_PIECE ((uint64_t)64 << 10)
-/* Creates a file under a fresh name (a leftover that no manifest names makes way), under the writer's lock. */
+/* Creates a file, under the writer's lock. A leftover of that name is removed first. */
 ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err);
+/* Opens a file of the directory, never through a link and without waiting for the other end of a FIFO: a descriptor,
+ * or -errno. */
+int ty_file_open(const ty_collection *c, const char *name, int flags);
 ty_status ty_file_sync_dir(const ty_collection *c, const char *dir, ty_error *err);
 ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit, ty_buffer *out, ty_error *err);
 /* Writes a whole small file durably: temporary name, sync, `before` (may be NULL), rename. The directory is not synced.
- * `renamed` is set once the rename was tried: from then on the name may stand for either. */
+ * `renamed` is set before the rename is tried: after that the name may be the old file's or the new one's. */
 typedef ty_status (*ty_before_fn)(void *ctx, ty_error *err);
 ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes,
                           ty_before_fn before, void *ctx, bool *renamed, ty_error *err);
-/* TY_CORRUPT where an open descriptor, or what the name stands for now, is not the mapped file or has not `bytes`:
- * reading on through the mapping would end in a SIGBUS. A directory that was removed and made anew, or restored from a
- * copy, has other files under the same names. */
+/* TY_CORRUPT where an open descriptor (ty_file_same) or the name (ty_file_still) is not the mapped file's, or the file
+ * has fewer than `bytes`: reading through the mapping would raise SIGBUS. A directory that was recreated or restored
+ * from a copy has other files under the same names. */
 ty_status ty_file_same(const ty_collection *c, const ty_file *file, int fd, uint64_t bytes, ty_error *err);
 ty_status ty_file_still(const ty_collection *c, const ty_file *file, uint64_t bytes, ty_error *err);
-/* Cuts off what lies behind the committed bytes of a mapped file, under the writer's lock; failures are passed over. */
+/* Truncates a mapped file to its committed bytes, under the writer's lock; failures are ignored. */
 void ty_file_cut(const ty_collection *c, const ty_file *file);
-/* Removes a file of ours, under the writer's lock; where that is lost the name may be another's file, which stays. */
+/* Removes a file under the writer's lock; where that is lost, nothing: the name may be another collection's file. */
 void ty_file_remove(const ty_collection *c, const char *name);
 
-/* TY_CORRUPT: `what` is wrong with a file at an offset. */
+/* TY_CORRUPT, with what is wrong with the file and where. */
 ty_status ty_damaged(const ty_file *file, const char *what, uint64_t offset, ty_error *err);
 /* TY_CORRUPT: its committed bytes do not match their checksum. */
 ty_status ty_wrong_sum(const ty_file *file, ty_error *err);
-/* Copies the records of files, none of them mapped. */
+/* Copies the records, without the mappings. */
 ty_status ty_files_copy(ty_files *to, const ty_files *from, ty_error *err);
-void ty_files_unmap(const ty_collection *c, ty_files *files); /* all of them, and frees the list of deltas */
-
-#endif
+void ty_files_unmap(const ty_collection *c, ty_files *files); /* all, and frees the list of deltas */

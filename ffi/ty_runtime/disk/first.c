@@ -1,11 +1,9 @@
-/* A directory without a manifest: nothing yet, what a first save left that was cut off, or a collection whose manifest
- * was lost.
+/* A directory without a manifest: empty, left by an interrupted first save, or a collection whose manifest was lost.
  *
- * A first save puts an empty marker into the directory and syncs its name before the first slab comes into being; it
- * removes the marker behind the rename of the manifest. So slabs beside a marker, all of the first generation, were
- * never acknowledged; any others are somebody's rows. The removal is not synced: where a power cut brings the marker
- * back, beside a manifest, it goes with the next change.
- */
+ * A first save creates an empty marker and syncs its name before it creates the first slab; it removes the marker after
+ * the manifest's rename. So slabs beside a marker, all of the first generation, were never acknowledged; any others are
+ * saved rows. The removal is not synced: where a power cut brings the marker back beside a manifest, the next change
+ * removes it. */
 #include <errno.h>
 #include <string.h>
 #include "disk/disk.h"
@@ -41,7 +39,7 @@ ty_status ty_first_check(const ty_collection *c, ty_error *err) {
   seen s = {0};
   int result = c->env->os.list(&c->env->os, c->dir, note, &s);
   if (result == -ENOENT || result == -ENOTDIR) return TY_OK;
-  if (result < 0) return ty_fail_io(err, result, "look into", "the collection's directory");
+  if (result < 0) return ty_fail_io(err, result, "list", "the collection's directory");
   if (!s.slabs || (s.marker && !s.later)) return TY_OK;
   return ty_fail(err, TY_CORRUPT, "its rows are there and %s is missing", TY_MANIFEST_NAME);
 }

@@ -1,10 +1,8 @@
-/* The bytes on disk. FORMAT.md says the same in tables; no other file knows a magic number or an offset.
+/* The bytes on disk, the magic numbers and offsets of all files. FORMAT.md describes the same in tables.
  *
- * Integers and floats are little-endian, as on every platform we build for, so records are read in place. Every struct
- * below has no padding of the compiler's own; reserved fields are zero and checked to be.
- */
-#ifndef TY_FORMAT_H
-#define TY_FORMAT_H
+ * Integers and floats are little-endian, as on every platform we build for, so records are read in place. The structs
+ * have no padding; reserved fields are zero, which readers check. */
+#pragma once
 
 #include "os/fail.h"
 #include "rows/segment.h"
@@ -22,9 +20,9 @@
 #define TY_TEXT_MAX ((uint64_t)64 << 20)
 #define TY_KEY_MAX  ((uint64_t)64 << 10)
 
-/* ---- Slabs: a header, then sections or (deltas) blocks -------------------------------------------------------------
- * One version counts every change of any file's bytes, the manifest's too; there is no reader of another one. In all
- * versions magic, version and crc stand where they stand here. */
+/* ---- Slabs: a header, then sections or (deltas) blocks ---- */
+/* One version for all files, the manifest too; there is no reader of another one. Magic, version and crc keep their
+ * offsets in all versions. */
 #define TY_SLAB_MAGIC   0x3142414c53435653ull /* "SVCSLAB1" */
 #define TY_SLAB_VERSION 2u
 enum { TY_SLAB_BASE = 1, TY_SLAB_IVF, TY_SLAB_LEXICAL, TY_SLAB_DELTA };
@@ -59,7 +57,7 @@ enum {
   TY_SECTION_SHAPE = 1,
   TY_SECTION_CODES,
   TY_SECTION_INFO,
-  TY_SECTION_VECTORS, /* missing from f32 bases whose codes are their rows */
+  TY_SECTION_VECTORS, /* missing from f32 bases whose codes equal their rows */
   TY_SECTION_ROW,
   TY_SECTION_SPANS,
   TY_SECTION_ID_ENDS,
@@ -98,8 +96,7 @@ typedef struct ty_coding_head {
 } ty_coding_head;
 _Static_assert(sizeof(ty_coding_head) == 64, "coding");
 
-/* ---- Deltas: append-only files of blocks ---------------------------------------------------------------------------
- */
+/* ---- Deltas: append-only files of blocks ---- */
 /* One block is one save. */
 #define TY_BLOCK_MAGIC 0x4b4c4254u /* "TBLK" */
 typedef struct ty_block_header {
@@ -117,13 +114,13 @@ _Static_assert(sizeof(ty_block_header) == 64, "block header");
 enum { TY_OPERATION_PUT = 1, TY_OPERATION_DELETE = 2 };
 #define TY_NO_ROW UINT64_MAX
 
-/* A put goes on with: vector in its stored form, id, metadata, text, terms, key lengths (columns x u32, 1-byte
- * aligned), key bytes, zero padding. A delete has nothing more. */
+/* Behind it, of a put: vector in its stored form, id, metadata, text, terms, key lengths (columns x u32, 1-byte
+ * aligned), key bytes, zero padding. Of a delete: nothing. */
 typedef struct ty_operation {
   uint32_t kind;
   uint32_t flags;    /* TY_HAS_META, TY_HAS_TEXT */
   uint64_t row;      /* put: its number; delete: the victim's */
-  uint64_t replaced; /* put: the number of the row that dies by it, or TY_NO_ROW */
+  uint64_t replaced; /* put: the number of the row it replaces, or TY_NO_ROW */
   uint64_t birth;    /* put only */
   uint32_t id_bytes, meta_bytes, text_bytes, terms_bytes;
   uint32_t keys_bytes;
@@ -132,10 +129,7 @@ typedef struct ty_operation {
 } ty_operation;
 _Static_assert(sizeof(ty_operation) == 64, "operation");
 
-/* ---- id_map.npy: numpy format 1.0 -----------------------------------------------------------------------------------
- */
+/* ---- id_map.npy: numpy format 1.0 ---- */
 #define TY_NPY_HEADER     128u
 #define TY_NPY_WIDTH_MIN  32u
 #define TY_NPY_WIDTH_STEP 16u
-
-#endif

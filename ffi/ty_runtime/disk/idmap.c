@@ -1,9 +1,7 @@
-/* id_map.npy: the external ids by row number, for numpy. A checked copy of what the segments say, never read back.
+/* id_map.npy: the external ids by row number, for numpy. A copy of the segments' ids, never read back.
  *
- * Its header names the number of rows and so is the one place that a save writes over. Appended bytes are not synced:
- * after a power cut the copy may be behind, which its checksum in the manifest shows, and the next writer writes it
- * anew.
- */
+ * Its header holds the number of rows and is all that a save overwrites. Appended bytes are not synced: after a power
+ * cut the copy may lack some, which its checksum in the manifest shows; the next writer writes it anew. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +29,7 @@ static uint64_t width_for(uint64_t longest) {
   return width < TY_NPY_WIDTH_MIN ? TY_NPY_WIDTH_MIN : width;
 }
 
-/* The width that a map of so many bytes and rows has; 0 where none fits. */
+/* The width of a map of so many bytes and rows; 0 where there is none. */
 static uint64_t width_of(uint64_t bytes, uint64_t rows) {
   if (bytes < TY_NPY_HEADER) return 0;
   uint64_t body = bytes - TY_NPY_HEADER;
@@ -41,7 +39,7 @@ static uint64_t width_of(uint64_t bytes, uint64_t rows) {
                                                                                                                : 0;
 }
 
-/* Ids one after the other, which lie among the vectors and texts of unsaved and unsealed rows. */
+/* Reads ids in turn; those of delta rows lie among the vectors and texts. */
 typedef struct id_reader {
   const ty_collection *c;
   const ty_id_list *ids;
@@ -57,7 +55,7 @@ static ty_slice next_id(id_reader *r, uint64_t i) {
   return s;
 }
 
-/* A map that is being written: from the entry `first` on, at `offset`. */
+/* A map that is being written, from the entry `first` on, at `offset`. */
 typedef struct map_write {
   const ty_collection *c;
   const ty_id_list *ids;
@@ -131,7 +129,7 @@ ty_status ty_id_map_write(const ty_collection *c, const ty_id_list *ids, ty_file
   return status;
 }
 
-/* Whether the file holds what the manifest says, past its header. */
+/* Whether the file's bytes behind the header match the manifest's checksum. */
 static bool matches(const ty_collection *c, int fd, const ty_file *file) {
   uint8_t *batch = malloc(BATCH);
   uint32_t crc = 0;
@@ -156,14 +154,11 @@ bool ty_id_map_append(const ty_collection *c, const ty_id_list *ids, uint64_t fr
     if (ids->id(ids->ctx, i).bytes > width) return false;
   }
   if (width == 0) return false;
-  char path[TY_PATH_MAX];
-  ty_path(c->dir, TY_ID_MAP_NAME, path);
-  int fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+  int fd = ty_file_open(c, TY_ID_MAP_NAME, O_RDWR);
   if (fd < 0) return false;
   bool good = os->size(os, fd, &size) >= 0 && size >= file->bytes;
   uint8_t head[TY_NPY_HEADER], found[TY_NPY_HEADER];
-  /* Another process may have put its own map here and then have failed to commit what it is of: it has another number
-   * of rows. */
+  /* Another process may have replaced the map and then failed to commit: its header has another number of rows. */
   header(head, width, from);
   if (good && s->id_map_checked)
     s->id_map_checked =
@@ -181,8 +176,8 @@ bool ty_id_map_append(const ty_collection *c, const ty_id_list *ids, uint64_t fr
   return good;
 }
 
-/* Whether a header is one that we write, of at least so many rows: a save that failed may have counted more. */
-static bool titles(const uint8_t head[TY_NPY_HEADER], uint64_t width, uint64_t rows) {
+/* Whether a header is one of ours for at least so many rows: a failed save may have counted more. */
+static bool header_fits(const uint8_t head[TY_NPY_HEADER], uint64_t width, uint64_t rows) {
   uint8_t want[TY_NPY_HEADER];
   char text[TY_NPY_HEADER + 1];
   unsigned long long found_width, found_rows;
@@ -204,14 +199,12 @@ void ty_id_map_head(const ty_collection *c, uint8_t *head) {
 ty_status ty_id_map_check(const ty_collection *c, ty_error *err) {
   ty_os *os = &c->env->os;
   const ty_file *file = &c->store->files.id_map;
-  char path[TY_PATH_MAX];
-  ty_path(c->dir, TY_ID_MAP_NAME, path);
-  int fd = os->open(os, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+  int fd = ty_file_open(c, TY_ID_MAP_NAME, O_RDONLY);
   if (fd < 0) return ty_fail_io(err, fd, "open", TY_ID_MAP_NAME);
   uint8_t head[TY_NPY_HEADER];
   uint64_t rows = c->next_row - c->store->first_row, width = width_of(file->bytes, rows);
-  bool whole = width > 0 && os->pread(os, fd, head, sizeof head, 0) == (int64_t)sizeof head;
-  bool titled = whole && (rows == 0 || titles(head, width, rows));
+  bool titled = width > 0 && os->pread(os, fd, head, sizeof head, 0) == (int64_t)sizeof head &&
+                (rows == 0 || header_fits(head, width, rows));
   bool same = titled && matches(c, fd, file);
   os->close(os, fd);
   if (same) return TY_OK;

@@ -1,4 +1,4 @@
-/* See json.h. A value is checked once as a whole; the functions that take it apart rely on that. */
+/* A value is checked once as a whole; the functions that take it apart rely on that. */
 #include "disk/json.h"
 
 #include <string.h>
@@ -235,17 +235,4 @@ bool ty_json_is(ty_slice value, const char *text) {
 bool ty_json_bool(ty_slice value, bool *out) {
   *out = ty_json_is(value, "true");
   return *out || ty_json_is(value, "false");
-}
-
-void ty_json_put_string(ty_buffer *out, ty_slice bytes) {
-  static const char hex[] = "0123456789abcdef";
-  ty_buffer_append(out, "\"", 1);
-  for (uint64_t i = 0; i < bytes.bytes; i++) {
-    uint8_t c = bytes.data[i];
-    char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-    if (c < 0x20) ty_buffer_append(out, escape, 6);
-    else if (c == '"' || c == '\\') ty_buffer_append(out, "\\", 1), ty_buffer_append(out, &c, 1);
-    else ty_buffer_append(out, &c, 1);
-  }
-  ty_buffer_append(out, "\"", 1);
 }

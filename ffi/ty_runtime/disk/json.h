@@ -1,13 +1,12 @@
-/* A small strict JSON reader (RFC 8259) over slices, for the manifest only. It copies nothing but decoded strings;
- * bytes of strings are passed on as they are, so it knows nothing of UTF-8. */
-#ifndef TY_JSON_H
-#define TY_JSON_H
+/* A small strict JSON reader (RFC 8259) over slices, for the manifest only. It copies only decoded strings, whose bytes
+ * are not checked to be UTF-8. */
+#pragma once
 
 #include "os/buffer.h"
 
 #define TY_JSON_DEPTH 64u
 
-/* One value and nothing but white space around it; `out` (may be NULL) gets the value without that space. */
+/* Whether the text is one value, with white space around it; `out` (may be NULL) gets the value without that space. */
 bool ty_json_check(ty_slice text, ty_slice *out);
 
 /* Walks the members of an object or the elements of an array. */
@@ -21,14 +20,10 @@ bool ty_json_walk_start(ty_json_walk *w, ty_slice value, bool object);
 bool ty_json_walk_next(ty_json_walk *w, ty_slice *key, ty_slice *value);
 
 bool ty_json_is_string(ty_slice value);
-/* Appends the decoded bytes. False where it is no string or escapes half of a surrogate pair. */
+/* Appends the decoded bytes. False where it is no string or has half a surrogate pair escaped. */
 bool ty_json_string(ty_slice value, ty_buffer *out);
 bool ty_json_u64(ty_slice value, uint64_t *out); /* digits only */
-/* Exact up to 15 digits and exponents of 22, which is more than a recall target needs; no locale is asked. */
+/* Exact up to 15 digits and exponents of 22, more than a recall target needs; independent of the locale. */
 bool ty_json_double(ty_slice value, double *out);
 bool ty_json_bool(ty_slice value, bool *out);
 bool ty_json_is(ty_slice value, const char *text); /* the same bytes */
-/* Appends a string with its quotes and escapes. */
-void ty_json_put_string(ty_buffer *out, ty_slice bytes);
-
-#endif

@@ -7,7 +7,7 @@
 
 #include "disk/disk.h"
 
-/* Who holds the lock, as it wrote into the file: 0 where that cannot be read. */
+/* The pid that the holder of the lock wrote into the file; 0 where it cannot be read. */
 static long holder(const ty_collection *c, int fd) {
   char text[64] = {0};
   if (c->env->os.pread(&c->env->os, fd, text, sizeof text - 1, 0) <= 0) return 0;
@@ -15,9 +15,8 @@ static long holder(const ty_collection *c, int fd) {
   return sscanf(text, "writer %ld", &pid) == 1 ? pid : 0;
 }
 
-/* 0 where the name still stands for the open file. Where the directory was removed (and perhaps made anew) meanwhile it
- * does not, and the lock excludes no other writer: -ENOENT. The open file keeps its inode, so no other can have the
- * same. */
+/* 0 where the path still names the open file, -ENOENT where it does not: the directory was removed or recreated, and
+ * the lock excludes no other writer. An open file's inode is not used again. */
 static int look_named(ty_os *os, int fd, const char *path) {
   ty_stamp held, named;
   int result = os->look(os, fd, &held);
@@ -52,7 +51,7 @@ bool ty_lock_lost(const ty_collection *c, ty_error *err) {
 ty_status ty_lock_take(ty_collection *c, ty_error *err) {
   ty_os *os = &c->env->os;
   int result;
-  pthread_rwlock_rdlock(&c->lock); /* a question may be following another process's first save */
+  pthread_rwlock_rdlock(&c->lock); /* a query may be following another process's first save */
   bool first = c->generation == 0;
   pthread_rwlock_unlock(&c->lock);
   if (first) {
@@ -82,8 +81,8 @@ ty_status ty_lock_take(ty_collection *c, ty_error *err) {
     os->close(os, fd);
     return ty_fail_io(err, result, "lock", TY_LOCK_NAME);
   }
-  /* Of a fixed length, so that no older name shines through. A full disk must not keep anyone from deleting: no failure
-   * here. */
+  /* Of a fixed length, to overwrite the last pid whole. A failure is ignored: on a full disk rows can still be
+   * deleted. */
   char text[33];
   snprintf(text, sizeof text, "writer %-24ld\n", (long)getpid());
   (void)os->pwrite(os, fd, text, 32, 0);

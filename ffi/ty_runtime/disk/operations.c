@@ -6,7 +6,7 @@
 #include "rows/vector.h"
 
 #define CHUNK_MIN       ((uint64_t)256 << 10)
-#define CHUNK_DOUBLINGS 7u /* to 32 MiB, which lie in files: what is smaller, 32 MB together, does not */
+#define CHUNK_DOUBLINGS 7u /* to 32 MiB, in files; the smaller ones, 32 MB together, are in memory */
 
 bool ty_operation_size(const ty_collection *c, ty_operation *op) {
   op->bytes = sizeof *op;
@@ -62,7 +62,7 @@ ty_status ty_chunk_take(ty_collection *c, uint64_t bytes, uint8_t **out, ty_erro
     }
     /* The first chunk begins with room for the block's header, so that a small save is one write. */
     uint64_t head = s->chunk_count == 0 ? sizeof(ty_block_header) : 0, capacity;
-    /* Doubling with the number of chunks keeps their number small for a large ingest. */
+    /* Sizes double, so that a large ingest has few chunks. */
     uint64_t least = CHUNK_MIN << (s->chunk_count < CHUNK_DOUBLINGS ? s->chunk_count : CHUNK_DOUBLINGS);
     ty_chunk fresh = {.used = head};
     if (!ty_add(bytes, head, &capacity) ||

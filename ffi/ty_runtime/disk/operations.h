@@ -1,13 +1,11 @@
-/* Operations, the records of a delta: where their parts lie, and the memory of unsaved ones, in the very form they
- * take on disk. */
-#ifndef TY_OPERATIONS_H
-#define TY_OPERATIONS_H
+/* Operations, the records of a delta: where their parts lie, and the memory of unsaved ones, in their form on disk. */
+#pragma once
 
 #include "disk/disk.h"
 
 /* Fills op->bytes from the other lengths; false where they are out of bounds. */
 bool ty_operation_size(const ty_collection *c, ty_operation *op);
-/* Where the parts of a put lie, behind its header. */
+/* Offsets of the parts of a put, from its header on. */
 typedef struct ty_put_layout {
   uint64_t vector, id, meta, text, terms, key_lengths, keys;
 } ty_put_layout;
@@ -16,15 +14,13 @@ ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op);
 /* The payload of a put that lies, or will lie, at `at`. */
 ty_payload ty_put_payload(const ty_collection *c, const ty_operation *op, const uint8_t *at);
 
-/* Room for an operation behind the unsaved ones. */
+/* Allocates `bytes` for an operation, behind the unsaved ones. */
 ty_status ty_chunk_take(ty_collection *c, uint64_t bytes, uint8_t **out, ty_error *err);
 void ty_chunks_free(ty_collection *c);
-/* Where the unsaved operations end, so that a failed call can give back what it took. */
+/* Where the unsaved operations end, so that a failed call can free what it took. */
 typedef struct ty_chunk_mark {
   uint32_t count;
   uint64_t used, ops;
 } ty_chunk_mark;
 ty_chunk_mark ty_chunk_mark_take(const ty_collection *c);
 void ty_chunk_mark_restore(ty_collection *c, ty_chunk_mark mark);
-
-#endif

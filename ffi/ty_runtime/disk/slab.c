@@ -1,8 +1,5 @@
-/* The header of every slab, and sealed files of sections: written once from front to back, then only mapped.
- *
- * Checksums are known only after their bytes were written, so header and table are written last, into the hole left for
- * them. A file that was not finished has no magic number.
- */
+/* Slabs: written once from front to back, then mapped. The header and the table hold checksums of what follows and are
+ * written last; an unfinished file has no magic number. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +113,7 @@ ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t ki
   bool sound = h->crc == c->env->kernel->crc32c(0, h, sizeof *h - sizeof h->crc), delta = kind == TY_SLAB_DELTA;
   char name[64];
   if (h->magic != TY_SLAB_MAGIC) return ty_damaged(file, "not a slab", 0, err);
-  if (h->version != TY_SLAB_VERSION) /* said of a damaged header too: which of both it is nobody knows then */
+  if (h->version != TY_SLAB_VERSION) /* a damaged header too: its version may be what is damaged */
     return ty_fail(err, sound ? TY_VERSION : TY_CORRUPT, "%s is of format version %u, and this program's is %u",
                    file->name, h->version, TY_SLAB_VERSION);
   if (!sound) return ty_damaged(file, "the header does not match its checksum", 0, err);

@@ -1,6 +1,5 @@
 /* The header of every slab, and sealed files of sections. */
-#ifndef TY_SLAB_H
-#define TY_SLAB_H
+#pragma once
 
 #include "disk/file.h"
 
@@ -25,22 +24,20 @@ ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, uint32_t kin
 void ty_slab_section_start(ty_slab_writer *w, uint32_t id);
 void ty_slab_append(ty_slab_writer *w, const void *data, uint64_t bytes);
 void ty_slab_section_end(ty_slab_writer *w);
-/* Writes header and table, syncs and closes; on failure, of this or anything before, removes the file. */
+/* Writes header and table, syncs and closes; removes the file where this or an earlier step failed. */
 ty_status ty_slab_finish(ty_slab_writer *w, ty_file *out);
 
-/* A mapped slab whose header and section table are known to be good. */
+/* A mapped slab with a checked header and section table. */
 typedef struct ty_slab {
   const ty_slab_header *header;
   const ty_slab_section *sections;
   const ty_file *file;
 } ty_slab;
-/* The one check of a mapped slab's header, of any kind. TY_VERSION where it is sound and of another version, TY_CORRUPT
- * where it is not what a writer of this version made for this file and the collection's mapped base. */
+/* Checks the header of a mapped slab of any kind. TY_VERSION where it is sound and of another version, TY_CORRUPT where
+ * it is damaged, or of another file or base. */
 ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t kind, ty_error *err);
-/* The same and the section table; not for deltas. */
+/* The same and its section table; not for deltas. */
 ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kind, ty_slab *out, ty_error *err);
-/* A section; with `bytes` other than UINT64_MAX it must be exactly as long. `check` compares its checksum. */
+/* Gets a section, of exactly `bytes` bytes unless that is UINT64_MAX. `check`: compare its checksum. */
 ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check,
                       ty_slice *out, ty_error *err);
-
-#endif

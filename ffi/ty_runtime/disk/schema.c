@@ -1,0 +1,155 @@
+/* The schema: the keys of a collection's JSON as its creator gave them. */
+#include <string.h>
+#include "disk/json.h"
+#include "disk/schema.h"
+
+static const char *const keys[TY_SCHEMA_KEYS] = {"name",
+                                                 "dim",
+                                                 "dtype",
+                                                 "key_name",
+                                                 "filter_columns",
+                                                 "telys_version",
+                                                 "default_target_recall",
+                                                 "applied_tuner",
+                                                 "lexical",
+                                                 "embedder_profile"};
+
+ty_slice *ty_schema_member(ty_schema *s, ty_slice key) {
+  for (int i = 0; i < TY_SCHEMA_KEYS; i++) {
+    if (ty_json_is(key, keys[i])) return &s->members[i];
+  }
+  return NULL;
+}
+
+/* Compares two JSON strings decoded, as a name can be escaped in several ways. -1: out of memory, or no string. */
+static int same_string(ty_slice a, ty_slice b) {
+  ty_buffer x = {0}, y = {0};
+  int result = -1;
+  /* Without escapes the bytes are compared, which needs no memory. */
+  if (ty_json_is_string(a) && ty_json_is_string(b) && memchr(a.data, '\\', (size_t)a.bytes) == NULL &&
+      memchr(b.data, '\\', (size_t)b.bytes) == NULL)
+    return a.bytes == b.bytes && memcmp(a.data, b.data, (size_t)a.bytes) == 0;
+  if (ty_json_string(a, &x) && ty_json_string(b, &y))
+    result = x.bytes == y.bytes && (x.bytes == 0 || memcmp(x.data, y.data, (size_t)x.bytes) == 0);
+  ty_buffer_free(&x);
+  ty_buffer_free(&y);
+  return result;
+}
+
+static bool read_dtype(ty_slice value, ty_dtype *out) {
+  static const char *const names[] = {
+      [TY_F32] = "\"f32\"", [TY_F16] = "\"f16\"", [TY_INT8] = "\"int8\"", [TY_INT4] = "\"int4\""};
+  for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
+    *out = (ty_dtype)i;
+    if (ty_json_is(value, names[i])) return true;
+  }
+  return false;
+}
+
+/* Of the caller's profile only the member distance is read; any other value than these two, or none, is the inner
+ * product. */
+static ty_metric read_metric(ty_slice profile) {
+  ty_metric metric = TY_INNER_PRODUCT;
+  ty_json_walk walk;
+  ty_slice key, value;
+  if (!ty_json_walk_start(&walk, profile, true)) return metric;
+  while (ty_json_walk_next(&walk, &key, &value)) {
+    /* of a duplicate member the last counts, as in JSON */
+    if (!ty_json_is(key, "distance")) continue;
+    metric = ty_json_is(value, "\"cosine\"") ? TY_COSINE : ty_json_is(value, "\"l2\"") ? TY_L2 : TY_INNER_PRODUCT;
+  }
+  return metric;
+}
+
+ty_status ty_schema_check(ty_schema *s, ty_status status, ty_error *err) {
+  for (int i = 0; i < TY_SCHEMA_KEYS; i++) {
+    if (s->members[i].data == NULL) return ty_fail(err, status, TY_MANIFEST_NAME ": the key %s is missing", keys[i]);
+  }
+  uint64_t dim;
+  if (!ty_json_u64(s->members[TY_KEY_DIM], &dim) || dim < 1 || dim > 65536)
+    return ty_fail(err, status, TY_MANIFEST_NAME ": dim is not 1 to 65536");
+  s->dim = (uint32_t)dim;
+  if (!read_dtype(s->members[TY_KEY_DTYPE], &s->dtype))
+    return ty_fail(err, status, TY_MANIFEST_NAME ": dtype is not \"f32\", \"f16\", \"int8\" or \"int4\"");
+  s->metric = read_metric(s->members[TY_KEY_EMBEDDER_PROFILE]);
+  if (!ty_json_is_string(s->members[TY_KEY_NAME]))
+    return ty_fail(err, status, TY_MANIFEST_NAME ": name is not a string");
+  if (!ty_json_is_string(s->members[TY_KEY_KEY_NAME]))
+    return ty_fail(err, status, TY_MANIFEST_NAME ": key_name is not a string");
+  if (!ty_json_bool(s->members[TY_KEY_LEXICAL], &s->lexical))
+    return ty_fail(err, status, TY_MANIFEST_NAME ": lexical is not a boolean");
+  double recall;
+  if (!ty_json_double(s->members[TY_KEY_DEFAULT_TARGET_RECALL], &recall) || !(recall > 0 && recall <= 1))
+    return ty_fail(err, status, TY_MANIFEST_NAME ": default_target_recall is not in (0, 1]");
+  s->default_target_recall = recall;
+  ty_json_walk walk;
+  if (!ty_json_walk_start(&walk, s->members[TY_KEY_FILTER_COLUMNS], false))
+    return ty_fail(err, status, TY_MANIFEST_NAME ": filter_columns is not an array");
+  ty_slice key, value;
+  s->columns = 0;
+  while (ty_json_walk_next(&walk, &key, &value)) {
+    if (!ty_json_is_string(value))
+      return ty_fail(err, status, TY_MANIFEST_NAME ": filter_columns holds something other than strings");
+    if (s->columns == 0 && same_string(value, s->members[TY_KEY_KEY_NAME]) != 1)
+      return ty_fail(err, status, TY_MANIFEST_NAME ": filter_columns does not begin with key_name");
+    if (++s->columns > TY_MAX_COLUMNS)
+      return ty_fail(err, status, TY_MANIFEST_NAME ": more than %u filter_columns", TY_MAX_COLUMNS);
+  }
+  return s->columns > 0 ? TY_OK : ty_fail(err, status, TY_MANIFEST_NAME ": filter_columns is empty");
+}
+
+ty_status ty_schema_read(ty_slice json, ty_schema *out, ty_error *err) {
+  *out = (ty_schema){0};
+  ty_slice object, key, value;
+  ty_json_walk walk;
+  if (json.bytes > TY_MANIFEST_MAX || !ty_json_check(json, &object) || !ty_json_walk_start(&walk, object, true))
+    return ty_fail(err, TY_INVALID, "the schema is not a JSON object");
+  while (ty_json_walk_next(&walk, &key, &value)) {
+    ty_slice *to = ty_schema_member(out, key);
+    if (to == NULL || to->data != NULL)
+      return ty_fail(err, TY_INVALID, "the schema's key %.*s is unknown or a duplicate",
+                     (int)(key.bytes < 64 ? key.bytes : 64), key.data);
+    *to = value;
+  }
+  return ty_schema_check(out, TY_INVALID, err);
+}
+
+static void put(ty_buffer *out, const char *text) { ty_buffer_append(out, text, strlen(text)); }
+
+void ty_schema_put(const ty_schema *schema, bool id_map, ty_buffer *out) {
+  for (int i = 0; i < TY_SCHEMA_KEYS; i++) {
+    put(out, i == 0 ? "{\n  \"" : ",\n  \"");
+    put(out, keys[i]);
+    put(out, "\": ");
+    ty_buffer_append(out, schema->members[i].data, schema->members[i].bytes);
+    if (id_map && i == TY_KEY_FILTER_COLUMNS) put(out, ",\n  \"id_map\": \"" TY_ID_MAP_NAME "\"");
+  }
+}
+
+void ty_schema_write(const ty_schema *schema, ty_buffer *out) {
+  ty_schema_put(schema, false, out);
+  put(out, "\n}");
+}
+
+ty_status ty_schema_agree(const ty_schema *mine, const ty_schema *theirs, ty_error *err) {
+  const char *differs = NULL;
+  if (mine->dim != theirs->dim) differs = "dim";
+  else if (!ty_json_is_string(theirs->members[TY_KEY_DTYPE]) ||
+           same_string(mine->members[TY_KEY_DTYPE], theirs->members[TY_KEY_DTYPE]) != 1)
+    differs = "dtype";
+  else if (mine->metric != theirs->metric) differs = "metric";
+  else if (same_string(mine->members[TY_KEY_KEY_NAME], theirs->members[TY_KEY_KEY_NAME]) != 1) differs = "key_name";
+  else if (mine->lexical != theirs->lexical) differs = "lexical";
+  else if (mine->columns != theirs->columns) differs = "filter_columns";
+  ty_json_walk a, b;
+  ty_slice key, x, y;
+  if (differs == NULL && ty_json_walk_start(&a, mine->members[TY_KEY_FILTER_COLUMNS], false) &&
+      ty_json_walk_start(&b, theirs->members[TY_KEY_FILTER_COLUMNS], false)) {
+    while (differs == NULL && ty_json_walk_next(&a, &key, &x) && ty_json_walk_next(&b, &key, &y)) {
+      if (same_string(x, y) != 1) differs = "filter_columns";
+    }
+  }
+  if (differs == NULL) return TY_OK;
+  return ty_fail(err, TY_INVALID, "another process has saved a collection of this name with another %s: open it again",
+                 differs);
+}

@@ -1,0 +1,44 @@
+/* The schema of a collection: the keys of its JSON, which the manifest repeats. */
+#pragma once
+
+#include "disk/format.h"
+#include "rows/collection.h"
+
+/* The schema's keys in their order; the manifest repeats them with id_map between filter_columns and telys_version. */
+enum {
+  TY_KEY_NAME,
+  TY_KEY_DIM,
+  TY_KEY_DTYPE,
+  TY_KEY_KEY_NAME,
+  TY_KEY_FILTER_COLUMNS,
+  TY_KEY_TELYS_VERSION,
+  TY_KEY_DEFAULT_TARGET_RECALL,
+  TY_KEY_APPLIED_TUNER,
+  TY_KEY_LEXICAL,
+  TY_KEY_EMBEDDER_PROFILE,
+  TY_SCHEMA_KEYS
+};
+
+typedef struct ty_schema {
+  ty_slice members[TY_SCHEMA_KEYS]; /* raw JSON, pointing into the text it was read from */
+  uint32_t dim, columns;
+  ty_dtype dtype;
+  ty_metric metric; /* by the embedder profile's member distance */
+  bool lexical;
+  double default_target_recall;
+} ty_schema;
+
+/* Reads a schema: an object of exactly these keys. */
+ty_status ty_schema_read(ty_slice json, ty_schema *out, ty_error *err);
+/* Writes a schema as one JSON object. */
+void ty_schema_write(const ty_schema *schema, ty_buffer *out);
+/* TY_INVALID naming the first of dim, dtype, metric, key_name, filter_columns and lexical that differs. */
+ty_status ty_schema_agree(const ty_schema *mine, const ty_schema *theirs, ty_error *err);
+
+/* For the manifest, which has the schema's keys and others. */
+ty_slice *ty_schema_member(ty_schema *s, ty_slice key); /* NULL: not a key of the schema */
+/* Checks that all members are there, and their values, and fills the other fields. `status` is the error of a wrong
+ * one: TY_INVALID for an argument, TY_CORRUPT for a file. */
+ty_status ty_schema_check(ty_schema *s, ty_status status, ty_error *err);
+/* Writes the members of the object, without its end; `id_map`: with that key behind filter_columns. */
+void ty_schema_put(const ty_schema *schema, bool id_map, ty_buffer *out);
