@@ -35,7 +35,7 @@ static void break_rows(ty_collection *c) {
   BROKEN(c->delta.dead[at], 1, "live rows");
   BROKEN(c->next_row, c->next_row + 1, "the next row");
   BROKEN(c->delta.payload[at].id.bytes, 0, "no id");
-  BROKEN(c->delta.payload[at].has_text, 0, "said not to have");
+  BROKEN(c->delta.payload[at].has_text, 0, "marked not to have");
   BROKEN(((uint64_t *)(uintptr_t)c->delta.row)[at], c->delta.row[at] + 1, "has number");
   BROKEN(((uint64_t *)(uintptr_t)c->delta.birth)[at], c->base.birth[other], "share birth");
   BROKEN(((uint64_t *)(uintptr_t)c->delta.birth)[at], c->next_row, "after it came");
@@ -44,7 +44,7 @@ static void break_rows(ty_collection *c) {
 static void break_values(ty_collection *c) {
   uint32_t code = c->delta.keys[1][first_live(&c->delta)];
   BROKEN(c->dicts[1].live[code], c->dicts[1].live[code] + 1, "live rows");
-  BROKEN(c->dicts[0].held, c->dicts[0].held + 1, "held");
+  BROKEN(c->dicts[0].held, c->dicts[0].held + 1, "in use");
   BROKEN(c->dicts[1].ends[code], c->dicts[1].ends[code - 1], "outside of its bytes");
   BROKEN(c->dicts[1].bytes.data[c->dicts[1].ends[code] - 1], '?', "not found by its bytes");
   BROKEN(((uint32_t *)(uintptr_t)c->delta.keys[1])[0], c->dicts[1].count, "no dictionary knows");

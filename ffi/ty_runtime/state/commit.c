@@ -31,7 +31,7 @@ ty_status ty_commit(ty_collection *c, ty_next *next, ty_error *err) {
   ty_buffer_free(&text);
   if (status != TY_OK) return status;
   next->unknown = false;
-  /* Where the directory went since the rename, the stamp may be of another's manifest, which is not in memory. */
+  /* Where the directory was replaced since the rename, the stamp may be another manifest's. */
   if (c->env->os.stamp(&c->env->os, c->store->manifest_path, &next->stamp) < 0 || ty_lock_still(c, NULL) != TY_OK)
     next->stamp = (ty_stamp){0};
   return TY_OK;

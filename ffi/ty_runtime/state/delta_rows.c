@@ -3,7 +3,7 @@
 #include "rows/block.h"
 #include "state/state.h"
 
-/* Of so many rows; 0 where the collection has no such column. */
+/* The bytes of a column of so many rows; 0 where the collection has none. */
 static uint64_t column_bytes(const ty_collection *c, int column, uint64_t rows) {
   bool coded = c->dtype != TY_INT4;
   switch (column) {
@@ -64,11 +64,11 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_erro
   if (keys != NULL) s->keys = keys;
   attach(s, m, c->columns);
   if (!locked) pthread_rwlock_unlock(&c->lock);
-  columns_free(c, &old); /* they are read under the lock only */
+  columns_free(c, &old); /* only read under the lock */
   return TY_OK;
 }
 
-/* The segment's columns are const for everybody but this file. */
+/* Only this file writes the segment's columns. */
 #define SET(column, at, value) (*(uint64_t *)(uintptr_t)&(column)[at] = (value))
 
 void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i) {

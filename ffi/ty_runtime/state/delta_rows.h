@@ -1,11 +1,10 @@
-/* The rows of a delta in memory: columns side by side that grow with it. */
-#ifndef TY_DELTA_ROWS_H
-#define TY_DELTA_ROWS_H
+/* The rows of a delta in memory, in growing columns. */
+#pragma once
 
 #include "os/spill.h"
 #include "rows/coded.h"
 
-/* What the delta's columns lie in. */
+/* The delta's columns. */
 enum {
   TY_COLUMN_BLOCKS,
   TY_COLUMN_CODES,
@@ -18,21 +17,19 @@ enum {
   TY_DELTA_COLUMNS = TY_COLUMN_KEYS + TY_MAX_COLUMNS
 };
 typedef struct ty_delta_memory {
-  uint64_t capacity; /* rows that all of them have room for */
+  uint64_t capacity; /* rows that fit into each column */
   ty_spill columns[TY_DELTA_COLUMNS];
 } ty_delta_memory;
 
-/* Room for so many more rows. Columns that grow are copied beside those that questions read, which may take long; the
- * lock is taken exclusively for their exchange, unless the caller has it so. For the change's own thread, or under the
- * exclusive lock. */
+/* Makes the columns hold so many more rows. They are copied, which may take long, while queries read the old ones; the
+ * lock is taken exclusively for the exchange, unless the caller has it (`locked`). For the change's own thread, or
+ * under the exclusive lock. */
 ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_error *err);
 typedef struct ty_new_row {
   uint64_t row, birth;
   const uint32_t *codes; /* of the filter columns */
   ty_payload payload;
 } ty_new_row;
-/* Room was reserved. What screens the row is the i-th of `coded`. */
+/* Appends a row after ty_delta_reserve. Its screening codes are the i-th of `coded`. */
 void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i);
 void ty_delta_free(ty_collection *c);
-
-#endif

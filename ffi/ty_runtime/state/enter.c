@@ -1,4 +1,4 @@
-/* Who comes in: questions, which look whether another process has saved, and the calls of a change. */
+/* Entering: reading calls, which look whether another process has saved, and the calls of a change. */
 #include <errno.h>
 #include <string.h>
 #include "disk/lock.h"
@@ -6,7 +6,7 @@
 #include "state/state.h"
 #include "state/undo.h"
 
-/* Whether the manifest is another than the one in memory. A failure to look counts as one: following reports it. */
+/* Whether the manifest differs from the one in memory; also where it cannot be read, which ty_follow reports. */
 static bool moved(ty_collection *c) {
   ty_stamp stamp;
   if (atomic_load(&c->state->writing)) return false;
@@ -33,7 +33,7 @@ ty_status ty_change_enter(ty_collection *c, ty_error *err) {
   pthread_mutex_lock(&c->state->change);
   if (atomic_load(&c->state->writing)) return TY_OK;
   pthread_mutex_unlock(&c->state->change);
-  return ty_fail(err, TY_STATE, "no change is under way: begin comes first");
+  return ty_fail(err, TY_STATE, "no change is under way: call begin first");
 }
 
 void ty_change_leave(ty_collection *c) { pthread_mutex_unlock(&c->state->change); }

@@ -1,8 +1,7 @@
-/* From one manifest to the next.
+/* Following other processes' saves.
  *
- * A new state is built beside the old one and exchanged for it whole, so a file that turns out to be missing or damaged
- * leaves the old state answering. Only the tail of a delta is applied in place, and undone where it does not fit.
- */
+ * A new state is built beside the old one and swapped in whole, so that a missing or damaged file leaves the old state
+ * in use. Only the tail of a delta is applied in place, and undone on an error. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,22 +10,22 @@
 #include "state/replay.h"
 #include "state/undo.h"
 
-/* A try fails only where a writer replaced what it had begun to open, and a rewrite takes many times as long as an
- * opening. There is no pause between tries: the caller has the lock exclusively, and mostly is an event loop. */
+/* A try fails where a writer replaced files while they were opened; a rewrite takes many times as long as an opening.
+ * No pause between tries: the caller holds the exclusive lock, mostly on an event loop's thread. */
 #define TRIES 20
 
 static bool same_file(const ty_file *a, const ty_file *b) {
   return strcmp(a->name, b->name) == 0 && a->bytes == b->bytes && a->crc == b->crc;
 }
 
-/* Whether both end with the same delta. */
+/* Whether the last deltas have the same name. */
 static bool same_last(const ty_files *a, const ty_files *b) {
   return a->delta_count > 0 && b->delta_count > 0 &&
          strcmp(a->deltas[a->delta_count - 1].name, b->deltas[b->delta_count - 1].name) == 0;
 }
 
-/* Whether the manifest only adds to what is loaded: the same base and indexes, deltas that are equal but for the last,
- * which may be longer, and fresh ones behind it. */
+/* Whether the manifest only adds to the loaded state: the same base, indexes and deltas, of which the last may be
+ * longer, and new deltas behind it. */
 static bool extends(const ty_collection *c, const ty_saved *m) {
   const ty_files *have = &c->store->files, *want = &m->files;
   if (c->generation == 0 || m->generation < c->generation || !same_file(&have->base, &want->base) ||
@@ -41,7 +40,7 @@ static bool extends(const ty_collection *c, const ty_saved *m) {
   return true;
 }
 
-/* Applies what the manifest adds. On failure everything is as it was. */
+/* Applies what the manifest adds. On failure the state is unchanged. */
 static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err) {
   ty_files *have = &c->store->files;
   const ty_files *want = &m->files;
@@ -114,9 +113,9 @@ static ty_status follow_once(ty_collection *c, ty_saved *m, ty_error *err) {
   if (status == TY_OK) {
     ty_swap_state(c, t);
     c->store->id_map_checked = false;
-    /* Read anew or not: to a delta whose sync failed nothing is appended. `t` has what was before. */
+    /* Nothing is ever appended to a delta whose sync failed, read anew or not. `t` has the old state. */
     if (!same_last(&c->store->files, &t->store->files)) c->store->abandon_delta = false;
-    t->columns = c->columns; /* what t holds now is freed by it */
+    t->columns = c->columns; /* for freeing the old state */
   }
   ty_shell_free(t);
   return status;
@@ -130,7 +129,8 @@ ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err) {
     int result = os->stamp(os, c->store->manifest_path, &stamp);
     if (result == -ENOENT || result == -ENOTDIR) {
       status = ty_first_check(c, err);
-      if (status != TY_OK && os->stamp(os, c->store->manifest_path, &again) == 0) continue; /* it has come */
+      if (status != TY_OK && os->stamp(os, c->store->manifest_path, &again) == 0)
+        continue; /* another process has just saved */
       if (status != TY_OK || (missing_ok && c->generation == 0)) return status;
       return ty_fail(err, TY_NOT_FOUND, "there is no %s", TY_MANIFEST_NAME);
     }
@@ -144,11 +144,11 @@ ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err) {
     ty_buffer_free(&text);
     ty_saved_free(&m);
     if (status == TY_OK) {
-      c->store->stamp = stamp; /* of before the read: a save in between is seen at the next look */
+      c->store->stamp = stamp; /* taken before the read, so that a later save is seen next time */
       return TY_OK;
     }
     if (status != TY_IO && status != TY_CORRUPT && status != TY_NOT_FOUND) return status;
-    /* A writer may have moved on under our hands. If it did not, the failure is real. */
+    /* A retry helps only where the manifest has changed. */
     if (os->stamp(os, c->store->manifest_path, &again) < 0 || memcmp(&stamp, &again, sizeof stamp) == 0) return status;
   }
   return ty_fail(err, TY_BUSY, "its files were replaced %d times while they were being opened", TRIES);

@@ -1,6 +1,5 @@
 /* The live rows in the order of a base that is to be written. */
-#ifndef TY_GATHER_H
-#define TY_GATHER_H
+#pragma once
 
 #include "os/spill.h"
 #include "rows/rewrite.h"
@@ -10,9 +9,7 @@ typedef struct ty_gathered {
   ty_place *by_birth; /* the places */
   ty_spill rank_memory, by_birth_memory, rows_memory;
 } ty_gathered;
-/* Rows by birth, their ranks, and from both the order (partition, birth) by a counting sort over the partitions' codes:
- * fills rows, count and spans of `r`. ty_gathered_free, and free() for the spans, also on failure. */
+/* Ranks the rows by birth and sorts them by (partition, birth), with a counting sort over the partitions' codes. Fills
+ * rows, count and spans of `r`. Also on failure the caller calls ty_gathered_free, and free() for the spans. */
 ty_status ty_gather(ty_collection *c, ty_rebase *r, ty_gathered *g, ty_error *err);
 void ty_gathered_free(const ty_collection *c, ty_gathered *g);
-
-#endif

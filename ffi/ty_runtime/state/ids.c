@@ -1,21 +1,18 @@
-/* Two tables over the live rows: by external id, and by order of insertion. Neither is stored: both are built when
- * first asked for and then follow every change.
+/* Tables over the live rows. None is stored: they are built at the first use, then follow every change.
  *
- * A table that cannot grow for want of memory is dropped and built anew at the next need, so that keeping one up to
- * date never fails.
- */
+ * A table that cannot grow for lack of memory is dropped and built anew at the next use, so that an update never
+ * fails. */
 #include <string.h>
 #include "rows/vector.h"
 #include "state/ids.h"
 
-/* ---- By id: open addressing, linear probing, at most 3/4 in use
- * ------------------------------------------------------ */
+/* ---- By id: open addressing, linear probing, at most 3/4 in use ---- */
 static uint32_t tag_of(const ty_collection *c, ty_slice id) {
   return (uint32_t)(c->env->kernel->hash64(id.data, (size_t)id.bytes, 0x7479) >> 32);
 }
 
-/* A slot's place in the table comes from the very bits that it keeps, so that a table grows without a look at the ids,
- * which lie all over the files. What is left of them still tells most other ids apart. */
+/* A slot's place comes from the tag it holds, so that a table grows without reading the ids, which lie scattered in the
+ * files. The rest of the tag still excludes most other ids. */
 static void insert(struct ty_state *s, uint32_t tag, uint32_t place_plus_1) {
   ty_id_slot *table = s->id_table.data;
   uint64_t mask = s->id_table_size - 1, slot = tag & mask;
@@ -26,7 +23,7 @@ static void insert(struct ty_state *s, uint32_t tag, uint32_t place_plus_1) {
   table[slot] = (ty_id_slot){tag, place_plus_1};
 }
 
-/* An empty table of a size fit for the live rows and half as many to come. The old one is the caller's to free. */
+/* An empty table for the live rows and half as many more. The caller frees the old one. */
 static bool fresh_table(const ty_collection *c) {
   struct ty_state *s = c->state;
   uint64_t size = 64;
@@ -49,8 +46,8 @@ static bool build_ids(const ty_collection *c) {
     if (r.segment->dead[r.at]) continue;
     ty_slice id = ty_row_id(r.segment, r.at);
     insert(s, tag_of(c, id), (ty_place)i + 1);
-    /* A base's ids lie side by side, a delta's among all else of their rows. The table fills up at random: evicted
-     * early, nearly every page of it is mapped once more for each row. */
+    /* A base's ids lie side by side, a delta's among the other parts of their rows. The table is written at random:
+     * evicted early, nearly every row would map a page of it again. */
     if (r.segment->is_base) ty_touched(c->resident, TY_OF_BASE, id.bytes, TY_RESIDENT_MOST);
     else ty_touched(c->resident, TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
     ty_touched(c->resident, TY_OF_DERIVED, sizeof(ty_id_slot), TY_RESIDENT_MOST);
@@ -137,8 +134,7 @@ static void id_died(ty_collection *c, ty_place place) {
   TY_ASSERT(false);
 }
 
-/* ---- By birth: births are dense from the base's first row on, so a plain array serves -------------------------------
- */
+/* ---- By birth: dense from the base's first row on, so an array ---- */
 static bool grow_order(const ty_collection *c, uint64_t size) {
   struct ty_state *s = c->state;
   if (size <= s->order_size) return true;
@@ -166,8 +162,7 @@ ty_status ty_order_need(const ty_collection *c, ty_error *err) {
   return need(c, &c->state->order_ready, build_order, err);
 }
 
-/* ---- Following changes: under the exclusive lock --------------------------------------------------------------------
- */
+/* ---- Following changes: under the exclusive lock ---- */
 void ty_derived_added(ty_collection *c, ty_place place) {
   struct ty_state *s = c->state;
   if (atomic_load(&s->ids_ready)) id_added(c, place);
@@ -198,12 +193,11 @@ void ty_derived_drop(ty_collection *c) {
   s->id_table_size = s->id_table_used = s->order_size = 0;
 }
 
-/* ---- By row number: replay asks, and a map of ids that is written anew ----------------------------------------------
- */
-/* Without memory for it there is none. */
+/* ---- By row number: for replay, and for writing the id map ---- */
+/* Without memory the table stays NULL. */
 static void build_base_at(ty_collection *c) {
   struct ty_state *s = c->state;
-  pthread_mutex_lock(&s->derive); /* a question that builds another table may be letting go of this one */
+  pthread_mutex_lock(&s->derive); /* a query that builds another table may be evicting this one */
   if (ty_spill_grow(ty_dir_of(c), &s->base_at, 0, c->base.count * sizeof(ty_place))) {
     ty_place *base_at = s->base_at.data;
     for (uint64_t at = 0; at < c->base.count; at++) base_at[c->base.row[at] - c->store->first_row] = (ty_place)at;
@@ -231,7 +225,7 @@ bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out) {
     TY_ASSERT(*out < c->base.count);
     return c->base.row[*out] == row;
   }
-  for (uint64_t at = 0; at < c->base.count; at++) { /* without memory for the table: slowly */
+  for (uint64_t at = 0; at < c->base.count; at++) { /* no memory for the table: a linear search */
     if (c->base.row[at] != row) continue;
     *out = (ty_place)at;
     return true;

@@ -1,4 +1,4 @@
-/* What a manifest names, loaded into a fresh object. */
+/* Loading what a manifest names into a fresh object. */
 #include "disk/base.h"
 #include "disk/delta.h"
 #include "disk/slab.h"
@@ -26,7 +26,7 @@ ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error
     if (status != TY_OK) return status;
   }
   if (f->lexical.name[0] != 0) {
-    /* The lexical index checks what it reads where it reads it. One that is damaged is no reason to refuse the rows. */
+    /* A lexical index checks what it reads at each read. A damaged one does not keep the rows from being opened. */
     ty_error why;
     status = open_index(t, &f->lexical, TY_SLAB_LEXICAL, false, &bytes, &why);
     if (status == TY_OK) status = ty_lexical_open(owner, &t->base, bytes, &t->lexical_index, err);
@@ -36,12 +36,12 @@ ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error
   return status;
 }
 
-/* Room for the rows of a delta at once, which growing would copy again and again: as many as the manifest says, if the
- * file can hold them. */
+/* Reserves all of a delta's rows at once, so that the columns are not copied as they grow: the manifest's count,
+ * bounded by the rows that the file can hold. */
 static ty_status reserve_for(ty_collection *t, const ty_saved *m, const ty_file *file, ty_error *err) {
-  uint64_t most = file->bytes / (sizeof(ty_operation) + ty_vector_bytes(t)), said = m->total_rows - ty_total_rows(t);
-  if (m->total_rows < ty_total_rows(t)) return TY_OK; /* it is damaged, which ty_load finds in the end */
-  return ty_delta_reserve(t, said < most ? said : most, true, err);
+  uint64_t most = file->bytes / (sizeof(ty_operation) + ty_vector_bytes(t)), named = m->total_rows - ty_total_rows(t);
+  if (m->total_rows < ty_total_rows(t)) return TY_OK; /* damaged: ty_load reports it */
+  return ty_delta_reserve(t, named < most ? named : most, true, err);
 }
 
 ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *m, ty_error *err) {

@@ -1,6 +1,5 @@
 /* From a manifest to memory. */
-#ifndef TY_LOAD_H
-#define TY_LOAD_H
+#pragma once
 
 #include "disk/manifest.h"
 
@@ -8,17 +7,15 @@
 ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *err);
 void ty_shell_free(ty_collection *c);
 ty_status ty_adopt_schema(ty_collection *c, const ty_schema *schema, ty_error *err);
-/* Exchanges what a manifest stands for between two objects of one collection. */
+/* Swaps the saved state (rows, files, indexes) of two objects of one collection. */
 void ty_swap_state(ty_collection *c, ty_collection *t);
-/* Loads what a manifest names into the fresh `t`; indexes are opened on behalf of `owner`. */
+/* Loads what a manifest names into the fresh `t`, with indexes that belong to `owner`. */
 ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *m, ty_error *err);
 /* Maps and opens the IVF and lexical slabs that store->files names. */
 ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error *err);
 /* Replaces one member of the schema in memory. */
 ty_status ty_schema_set(ty_collection *c, int key, ty_slice json, ty_error *err);
 
-/* Brings `c` to what the directory says now. Under the exclusive lock. `missing_ok`: no manifest is no
- * failure. */
+/* Brings `c` to the state in the directory, under the exclusive lock. `missing_ok`: of a collection that was never
+ * saved, no manifest is no error. */
 ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err);
-
-#endif

@@ -1,6 +1,5 @@
-/* Rewriting the base: the live rows in the order partition, IVF list, insertion, under fresh names; then the manifest;
- * then the old files go. The first save is the same with nothing to throw away.
- */
+/* Rewriting the base: writes the live rows in the order partition, IVF list, insertion under new names, commits the
+ * manifest, removes the old files. The first save is the same without old files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@
 
 typedef struct rebase {
   ty_collection *c;
-  ty_collection *t; /* the state to come */
+  ty_collection *t; /* the new state */
   ty_rebase r;
   ty_base_plan plan;
   ty_gathered gathered;
@@ -36,7 +35,7 @@ ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
     wish.ivf_target_recall = c->ivf->target_recall;
   }
   if (c->lexical_index != NULL) {
-    /* One that cannot be read any more is made anew, if its parameters can be read. */
+    /* One that cannot be read is built anew, if its parameters can be read. */
     wish.lexical = ty_lexical_parameters(c->lexical_index, &wish.k1, &wish.b, &terms);
   }
   return wish;
@@ -75,7 +74,7 @@ static bool append(void *context, const void *data, uint64_t bytes) {
   return slab->status == TY_OK;
 }
 
-/* It is written as it is made: it may be larger than memory. */
+/* Written while it is built: it may be larger than memory. */
 static ty_status write_lexical(rebase *w, ty_file *out, ty_error *err) {
   ty_slab_writer slab;
   ty_status status = start_index(w, TY_SLAB_LEXICAL, &slab, err);
@@ -120,8 +119,8 @@ static ty_status set_recall(ty_collection *t, double recall, ty_error *err) {
   return ty_schema_set(t, TY_KEY_DEFAULT_TARGET_RECALL, (ty_slice){(uint8_t *)text, (uint64_t)n}, err);
 }
 
-/* Opening checks the small sections of a base only. What is copied gets a checksum that fits whatever it is, so damage
- * in the large ones is found now or never. */
+/* Opening checks only the small sections of a base. Copied bytes get a new checksum, so damage in the large sections
+ * must be found before. */
 static ty_status check_source(rebase *w, ty_error *err) {
   const ty_file *file = &w->c->store->files.base;
   ty_slab slab;
@@ -136,7 +135,7 @@ static ty_status check_source(rebase *w, ty_error *err) {
   return status;
 }
 
-/* How much of the rows stays resident where an index is built or kept. */
+/* How many bytes of the rows may stay resident where an IVF index is built or kept. */
 static uint64_t resident_build(const ty_collection *c) {
   const ty_files *files = &c->store->files;
   uint64_t bytes = files->base.bytes;
@@ -180,7 +179,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
   if (status == TY_OK) status = prepare(&w, wish, err);
   if (status == TY_OK && next.first) status = ty_first_begin(c, err);
   if (status == TY_OK) {
-    /* Numbers that were never saved may be given again; all others are never reused. */
+    /* Row numbers of saved rows are never reused. */
     w.plan = (ty_base_plan){.rebase = &w.r,
                             .rank = w.gathered.rank,
                             .first_row = c->generation == 0 ? 0 : c->next_row,
@@ -209,7 +208,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
   } else {
     if (w.id_map_moved) c->store->id_map_checked = false;
     if (ty_lock_lost(c, err)) {
-      /* The names that were fresh here may be another's files there. */
+      /* The new names may be another collection's files there. */
       status = TY_IO;
       *unknown = true;
     } else if (w.t != NULL && !next.unknown) {

@@ -10,7 +10,7 @@
 #include "state/ids.h"
 #include "state/undo.h"
 
-/* What a row is brought in through: memory for one. */
+/* Scratch memory for one row. */
 typedef struct replay {
   ty_coded coded;
   float *decoded;
@@ -91,7 +91,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
     at += sizeof *b;
     uint64_t end = at + b->payload_bytes, ops = 0;
     for (; at < end && status == TY_OK; ops++) {
-      ty_operation op; /* both sides are 64-byte aligned, so there is room for a header */
+      ty_operation op; /* `at` and `end` are multiples of 64, so a header fits */
       memcpy(&op, file->map + at, sizeof op);
       uint64_t bytes = op.bytes;
       if ((op.kind != TY_OPERATION_PUT && op.kind != TY_OPERATION_DELETE) || !ty_operation_size(c, &op) ||
@@ -104,7 +104,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
       ty_touched(c->resident, TY_OF_DELTA, bytes, TY_RESIDENT_MOST);
     }
     if (status == TY_OK && ops != b->ops)
-      status = ty_damaged(file, "a block has another number of operations than it says", at, err);
+      status = ty_damaged(file, "a block has another number of operations than its header", at, err);
   }
   ty_coded_free(&r.coded);
   free(r.decoded);
@@ -112,7 +112,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
   return status;
 }
 
-/* The operations are still in memory as well: the mapping need not be touched, which would make all of it resident. */
+/* Reads the operations in memory, not the mapping, which would become resident. */
 void ty_delta_settle(ty_collection *c, const ty_file *file, uint64_t from, uint64_t at) {
   const struct ty_store *s = c->store;
   const uint8_t *to = file->map + from;

@@ -1,8 +1,7 @@
 /* Saving what changed: append the block and begin its sync, append to the id map, write the manifest beside the old
- * one, sync, wait for both, rename, sync the directory. The rename is the commit point. Whatever fails before it leaves
- * the old state; whatever fails at it or behind it leaves a disk that may say either, so then memory goes back to the
- * old state and the next look at the directory decides.
- */
+ * one, sync, wait for both, rename, sync the directory. The rename is the commit point. A failure before it leaves the
+ * old state. After a failure at or behind it the disk may hold either state: memory goes back to the old one, and the
+ * next look at the directory decides. */
 #include <stdlib.h>
 #include <string.h>
 #include "disk/delta.h"
@@ -13,7 +12,7 @@
 #include "state/replay.h"
 #include "state/undo.h"
 
-/* The id of the row with number first_row + i, as written, dead or not. */
+/* The id of the row with number first_row + i, dead or not. */
 static ty_slice id_of_row(const void *ctx, uint64_t i) {
   ty_collection *c = (ty_collection *)(uintptr_t)ctx;
   ty_place place;
@@ -22,16 +21,16 @@ static ty_slice id_of_row(const void *ctx, uint64_t i) {
   return ty_row_id(r.segment, r.at);
 }
 
-/* The same of a row that came with this change. */
+/* The same for a row of this change. */
 static ty_slice id_of_new(const void *ctx, uint64_t i) {
   const ty_collection *c = ctx;
   return ty_row_id(&c->delta, c->state->kept_rows + (i - (c->state->kept_next_row - c->store->first_row)));
 }
 
-/* Brings the id map to the rows as they stand: appends those that came, or writes it whole. */
+/* Updates the id map: appends the new rows' ids, or writes it anew. */
 static ty_status append_ids(ty_collection *c, ty_file *out, ty_error *err) {
   if (c->state->kept_rows == c->delta.count) return TY_OK;
-  /* A foreign map of as many rows looks like ours. */
+  /* Another directory's map of as many rows looks the same. */
   ty_status status = ty_lock_still(c, err);
   if (status != TY_OK) return status;
   ty_file appended = *out;
@@ -62,7 +61,7 @@ static ty_status map_last(ty_collection *c, ty_files *next, bool fresh, ty_error
   return status;
 }
 
-/* What a save waits for before the rename. */
+/* The delta write that a save waits for before the rename. */
 typedef struct pending {
   ty_delta_write write;
   bool open;
@@ -100,9 +99,8 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
   }
   /* The delta's sync goes on while the new manifest is written and synced; the rename waits for both. */
   if (status == TY_OK) status = ty_commit(c, &next, err);
-  finish_write(&p, NULL); /* where something else failed first */
-  /* A delta that is another file than before: the next look must read everything anew, whatever the manifest's stamp
-   * says. */
+  finish_write(&p, NULL); /* where an earlier step failed */
+  /* TY_CORRUPT: the delta is another file now; the next look reads everything anew, whatever the manifest's stamp. */
   *unknown = next.unknown || status == TY_CORRUPT;
   if (status != TY_OK) {
     s->id_map_checked = false;
@@ -112,8 +110,7 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
       ty_file_unmap(c, &files.deltas[known]);
       if (!gone && !next.unknown) ty_file_remove(c, files.deltas[known].name);
     } else if (s->ops > 0 && known > 0 && !gone && !next.unknown) {
-      /* The tail that no manifest names took the room of a full disk: without it there is some to delete and compact
-       * in. */
+      /* Frees the tail that no manifest names: on a full disk deletions and a compaction need the space. */
       ty_file_cut(c, &s->files.deltas[known - 1]);
     }
     free(files.deltas);

@@ -1,4 +1,4 @@
-/* The object of a collection: made, freed, and exchanged for another. */
+/* The object of a collection: created, freed, and its state swapped with another's. */
 #include <stdlib.h>
 #include <string.h>
 #include "disk/operations.h"
@@ -9,8 +9,8 @@
 #include "state/load.h"
 #include "state/undo.h"
 
-/* glibc lets readers pass a waiting writer unless told otherwise: under steady questions a save would wait for ever.
- * Nobody takes the lock twice, so readers can safely wait their turn. */
+/* By default glibc lets readers pass a waiting writer: under steady queries a save would wait for ever. No thread takes
+ * the lock twice, so readers can wait for the writer. */
 static void lock_init(pthread_rwlock_t *lock) {
 #if defined(__GLIBC__)
   pthread_rwlockattr_t attributes;
@@ -24,20 +24,20 @@ static void lock_init(pthread_rwlock_t *lock) {
   pthread_rwlock_init(lock, NULL);
 }
 
-static void let_go_file(const ty_collection *c, const ty_file *file) {
+static void evict_file(const ty_collection *c, const ty_file *file) {
   if (file->map != NULL) c->env->os.let_go(&c->env->os, file->map, (size_t)file->mapped);
 }
 
-/* What ty_touched calls. */
-static void let_go(void *owner, unsigned kind) {
+/* Called by ty_touched. */
+static void evict(void *owner, unsigned kind) {
   const ty_collection *c = owner;
   const struct ty_store *s = c->store;
   const struct ty_state *state = c->state;
   switch (kind) {
-  case TY_OF_BASE: let_go_file(c, &s->files.base); break;
+  case TY_OF_BASE: evict_file(c, &s->files.base); break;
   case TY_OF_DELTA:
     for (int i = 0; i < TY_DELTA_COLUMNS; i++) ty_spill_let_go(c->env, &state->delta.columns[i]);
-    for (uint32_t i = 0; i < s->files.delta_count; i++) let_go_file(c, &s->files.deltas[i]);
+    for (uint32_t i = 0; i < s->files.delta_count; i++) evict_file(c, &s->files.deltas[i]);
     break;
   case TY_OF_OPERATIONS:
     for (uint32_t i = 0; i < s->chunk_count; i++) ty_spill_let_go(c->env, &s->chunks[i].memory);
@@ -74,7 +74,7 @@ ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *
   c->dir = copy;
   c->store = s;
   c->state = state;
-  state->resident = (ty_resident){.let_go = let_go, .owner = c};
+  state->resident = (ty_resident){.let_go = evict, .owner = c};
   c->resident = &state->resident;
   c->weights = weights;
   c->base.is_base = true;

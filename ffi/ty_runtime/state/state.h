@@ -1,21 +1,20 @@
 /* state: an open collection from one state to the next. Uses all of os, work, rows, scan, ivf, lexical and disk.
  *
- *   state.h       what belongs to a handle beside its rows and files; who may come in
- *   load.h        from a manifest to memory, and following what other processes save
+ *   state.h       a handle's changes and tables; entering and leaving
+ *   load.h        loading what a manifest names, and following other processes' saves
  *   delta_rows.h  the delta's columns; replay.h: filling them from a file
  *   ids.h         tables over the live rows
- *   undo.h        what happened since a mark
+ *   undo.h        undoing what happened since a mark
  *   commit.h      saving; rebase.h: rewriting the base, for which gather.h orders the rows
  */
-#ifndef TY_STATE_H
-#define TY_STATE_H
+#pragma once
 
 #include "disk/disk.h"
 #include "state/delta_rows.h"
 
 typedef struct ty_id_slot {
-  uint32_t tag; /* upper half of the id's hash, by which a slot has its place and most other ids are told apart without
-                   touching their bytes */
+  uint32_t tag;   /* upper half of the id's hash: it gives the slot's place, and excludes most other ids without reading
+                     them */
   uint32_t place; /* + 1; 0: free; TY_SLOT_GONE: was in use */
 } ty_id_slot;
 #define TY_SLOT_GONE 0xffffffffu
@@ -33,25 +32,24 @@ struct ty_state {
   ty_delta_memory delta;
   ty_resident resident;
 
-  /* Derived, built at the first need under `derive`, kept up to date under the exclusive lock. */
+  /* Derived tables, built at the first use under `derive`, updated under the exclusive lock. */
   pthread_mutex_t derive;
   _Atomic bool ids_ready, order_ready;
   ty_spill id_table;                     /* of ty_id_slot */
   uint64_t id_table_size, id_table_used; /* used: live and gone */
-  ty_spill order;                        /* of ty_place, by birth - first_row: place + 1, 0 where no live row has it */
+  ty_spill order;                        /* of ty_place, by birth - first_row: place + 1; 0: no live row */
   uint64_t order_size;
   ty_spill base_at; /* of ty_place, by row - first_row: position in the base */
 };
 
-/* Enters a question: follows other processes' saves where no change is under way, then takes the lock shared. ty_leave
- * releases it. */
+/* Enters a reading call: follows other processes' saves where no change is under way, then takes the lock shared.
+ * ty_leave releases it. */
 ty_status ty_enter(ty_collection *c, ty_error *err);
 void ty_leave(ty_collection *c);
 
-/* A changing call: takes `change` and makes sure that a change is under way. On failure nothing is held. */
+/* Enters a changing call: takes `change`. TY_STATE, with nothing held, where no change is under way. */
 ty_status ty_change_enter(ty_collection *c, ty_error *err);
 void ty_change_leave(ty_collection *c);
-/* Ends the change with what became of it: undoes on failure, releases the writer's lock and `change`. */
+/* Ends the change with its status, which is returned: undoes on failure, releases the writer's lock and `change`.
+ * `unknown` as in ty_next. */
 ty_status ty_change_end(ty_collection *c, ty_status status, bool unknown);
-
-#endif

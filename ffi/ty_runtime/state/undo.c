@@ -1,4 +1,4 @@
-/* What happened since a mark, so that it can be undone: rows that died are revived, rows that came are cut off. */
+/* Undoing what happened since a mark: deleted rows are revived, new rows cut off. */
 #include <stdlib.h>
 #include <string.h>
 #include "disk/manifest.h"
@@ -86,7 +86,7 @@ void ty_undo_locked(ty_collection *c) {
   ty_mark(c);
 }
 
-/* The lexical index compares its account with the segments at the next question. */
+/* The next lexical query compares the index's counts with the segments. */
 void ty_note_lexical(ty_collection *c) {
   if (c->lexical_index != NULL) ty_lexical_reset(c->lexical_index);
 }

@@ -1,4 +1,4 @@
-/* What the validator says of an invariant that does not hold. */
+/* The validator's errors. */
 #include "validate/validate.h"
 
 #include <stdarg.h>
@@ -10,7 +10,7 @@ ty_status ty_invalid(ty_error *err, const char *format, ...) {
   va_start(args, format);
   vsnprintf(what, sizeof what, format, args);
   va_end(args);
-  return ty_fail(err, TY_CORRUPT, "the open collection does not hold together: %s", what);
+  return ty_fail(err, TY_CORRUPT, "the open collection is inconsistent: %s", what);
 }
 
 ty_status ty_invalid_memory(ty_error *err) { return ty_fail(err, TY_NO_MEMORY, "out of memory to check the rows"); }

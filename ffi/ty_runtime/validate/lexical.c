@@ -1,4 +1,4 @@
-/* The lexical index against the rows: what is stored of the base, and what is counted of rows that came or died. */
+/* The lexical index against the rows: the stored index of the base, and the counts of added and deleted rows. */
 #include "validate/validate.h"
 
 #include <inttypes.h>
@@ -7,9 +7,9 @@
 
 #include "lexical/index.h"
 
-/* Rows that hold a term. */
+/* Numbers of rows that hold a term. */
 typedef struct holders {
-  uint64_t base, died, added; /* of the base; of these dead; live ones of the delta */
+  uint64_t base, died, added; /* of the base; dead ones of these; live ones of the delta */
 } holders;
 
 typedef struct recount {
@@ -43,7 +43,7 @@ static ty_status count_row(recount *r, const ty_segment *s, uint64_t at, ty_erro
   }
   if (status != TY_OK) return status;
   if (s->is_base) {
-    TY_HOLD(r->x->image.lengths[at] == t->tokens, "the lexical index says row %" PRIu64 " has %u tokens, not %" PRIu64,
+    TY_HOLD(r->x->image.lengths[at] == t->tokens, "the lexical index has row %" PRIu64 " with %u tokens, not %" PRIu64,
             s->row[at], r->x->image.lengths[at], t->tokens);
     r->base_tokens += t->tokens;
     r->live_base_tokens += live ? t->tokens : 0;
@@ -60,7 +60,7 @@ static ty_status check_stored(const recount *r, ty_error *err) {
   for (uint32_t i = 0; i < r->terms.count; i++) {
     ty_dict_entry entry;
     if (!ty_dict_look(image, r->terms.hash[i], &entry)) return ty_lexical_damaged(err, "a term cannot be looked up");
-    TY_HOLD(entry.df == r->of[i].base, "the lexical index says %u rows of the base hold a term, not %" PRIu64, entry.df,
+    TY_HOLD(entry.df == r->of[i].base, "the lexical index has a term in %u rows of the base, not %" PRIu64, entry.df,
             r->of[i].base);
     terms += entry.df > 0;
   }
@@ -70,7 +70,7 @@ static ty_status check_stored(const recount *r, ty_error *err) {
   return TY_OK;
 }
 
-/* Under x->lock. What something was noted of since is brought in step by the next question. */
+/* Under x->lock. A stale index is not checked: the next query updates it. */
 static ty_status check_counted(const recount *r, ty_error *err) {
   const ty_lexical *x = r->x;
   const ty_collection *c = r->c;

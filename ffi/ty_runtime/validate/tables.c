@@ -1,4 +1,4 @@
-/* The tables derived from the rows, and what is saved and what is not yet. */
+/* The tables derived from the rows, and saved and unsaved operations. */
 #include "validate/validate.h"
 
 #include <inttypes.h>
@@ -9,7 +9,8 @@
 #include "state/ids.h"
 
 /* ---- Derived tables ---- */
-/* Every live row is found by its id, so no two have the same; as many slots as live rows name no dead one. */
+/* Every live row is found by its id, so ids are distinct. The table has as many slots as live rows, none of a dead
+ * row. */
 static ty_status check_id_table(const ty_collection *c, ty_error *err) {
   const struct ty_state *s = c->state;
   const ty_id_slot *table = s->id_table.data;
@@ -20,7 +21,7 @@ static ty_status check_id_table(const ty_collection *c, ty_error *err) {
     uint32_t place = table[i].place;
     used += place != 0;
     if (place == 0 || place == TY_SLOT_GONE) continue;
-    TY_HOLD(place <= total, "the table of ids names a row that there is not");
+    TY_HOLD(place <= total, "the table of ids names a row that does not exist");
     ty_ref r = ty_ref_of(c, place - 1);
     TY_HOLD(!r.segment->dead[r.at], "the table of ids names a dead row");
     live++;
@@ -41,7 +42,7 @@ static ty_status check_id_table(const ty_collection *c, ty_error *err) {
   return TY_OK;
 }
 
-/* The same without a table. */
+/* That ids are distinct, without the collection's table. */
 static ty_status check_distinct(const ty_collection *c, uint32_t *slots, uint64_t mask, ty_error *err) {
   for (uint64_t i = 0; i < ty_total_rows(c); i++) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
@@ -80,7 +81,7 @@ ty_status ty_validate_tables(const ty_collection *c, ty_error *err) {
     for (uint64_t i = 0; i < s->order_size; i++) {
       ty_place place = ty_order(c)[i];
       if (place == 0) continue;
-      TY_HOLD(place <= ty_total_rows(c), "the table of births names a row that there is not");
+      TY_HOLD(place <= ty_total_rows(c), "the table of births names a row that does not exist");
       ty_ref r = ty_ref_of(c, place - 1);
       TY_HOLD(!r.segment->dead[r.at] && r.segment->birth[r.at] == c->store->first_row + i,
               "the table of births names a dead row, or one of another birth");
@@ -88,7 +89,7 @@ ty_status ty_validate_tables(const ty_collection *c, ty_error *err) {
     }
     TY_HOLD(live == c->base.live + c->delta.live, "the table of births has %" PRIu64 " live rows", live);
   }
-  pthread_mutex_lock(&s->derive); /* it may just be made */
+  pthread_mutex_lock(&s->derive); /* another thread may be building it */
   const ty_place *base_at = s->base_at.data;
   for (uint64_t at = 0; base_at != NULL && at < c->base.count; at++)
     wrong += base_at[c->base.row[at] - c->store->first_row] != at;
@@ -122,7 +123,7 @@ static ty_status check_files(const ty_collection *c, ty_error *err) {
   return TY_OK;
 }
 
-/* Unsaved operations are those that happened since ty_begin: each put has its row in order, and what died is noted. */
+/* Unsaved operations are those since ty_begin: each put has its row in order, and dead rows are noted. */
 static ty_status check_operations(const ty_collection *c, ty_error *err) {
   const struct ty_store *store = c->store;
   const struct ty_state *s = c->state;
@@ -161,7 +162,7 @@ static ty_status check_change(const ty_collection *c, ty_error *err) {
   const struct ty_state *s = c->state;
   bool writing = atomic_load(&s->writing);
   TY_HOLD((store->lock_fd >= 0) == writing, "the writer's lock is %s",
-          writing ? "not held by a change" : "held by nobody");
+          writing ? "not held during a change" : "held without a change");
   TY_HOLD(s->killed_count <= s->killed_capacity && s->kept_rows <= c->delta.count &&
               c->next_row - s->kept_next_row == c->delta.count - s->kept_rows,
           "a change remembers another state than it began with");
@@ -170,7 +171,7 @@ static ty_status check_change(const ty_collection *c, ty_error *err) {
   return check_operations(c, err);
 }
 
-/* Unsaved operations are the change's own. While a call of it is running they are left alone. */
+/* Unsaved operations belong to the change and are not checked while one of its calls is running. */
 ty_status ty_validate_saved(const ty_collection *c, ty_error *err) {
   ty_status status = check_files(c, err);
   if (status != TY_OK || pthread_mutex_trylock(&c->state->change) != 0) return status;

@@ -24,14 +24,14 @@ static ty_status check_segment(const ty_collection *c, const ty_segment *s, ty_e
     TY_HOLD(s->dead[at] <= 1, "row %" PRIu64 " of the %s is marked %u", at, name, s->dead[at]);
     TY_HOLD(ty_row_id(s, at).bytes > 0, "row %" PRIu64 " of the %s has no id", at, name);
     TY_HOLD((has_meta || metas == 0) && (has_text || texts == 0),
-            "row %" PRIu64 " of the %s has bytes of what it is said not to have", at, name);
+            "row %" PRIu64 " of the %s has bytes of a part that it is marked not to have", at, name);
     live += !s->dead[at];
   }
   TY_HOLD(live == s->live, "the %s counts %" PRIu64 " live rows and has %" PRIu64, name, s->live, live);
   return TY_OK;
 }
 
-/* A base's rows have its first numbers, a delta's the next ones in order; births are of rows that there were. */
+/* A base's rows have the first numbers, a delta's the next ones in order; births are at most the row's own number. */
 static ty_status check_numbers(const ty_collection *c, uint8_t *seen, uint8_t *born, ty_error *err) {
   uint64_t first = c->store->first_row, n = c->base.count;
   for (uint64_t at = 0; at < n; at++) {
@@ -59,7 +59,7 @@ static ty_status check_rows(const ty_collection *c, ty_error *err) {
   ty_status status = check_segment(c, &c->base, err);
   if (status == TY_OK) status = check_segment(c, &c->delta, err);
   if (status != TY_OK) return status;
-  TY_HOLD(c->delta.count <= c->state->delta.capacity, "the delta has more rows than room");
+  TY_HOLD(c->delta.count <= c->state->delta.capacity, "the delta has more rows than its columns hold");
   TY_HOLD(c->next_row == c->store->first_row + total, "the next row is %" PRIu64 " and not %" PRIu64, c->next_row,
           c->store->first_row + total);
   uint8_t *seen = calloc((size_t)c->base.count + 1, 1), *born = calloc((size_t)total + 1, 1);
@@ -96,12 +96,11 @@ static ty_status check_dict(const ty_collection *c, uint32_t column, uint64_t *l
             "value %u of dictionary %u lies outside of its bytes", code, column);
     TY_HOLD(ty_dict_find(d, c->env->kernel, ty_dict_value(d, code)) == code,
             "value %u of dictionary %u is not found by its bytes", code, column);
-    TY_HOLD(d->live[code] == live[code],
-            "value %u of dictionary %u is said to be of %" PRIu64 " live rows, not %" PRIu64, code, column,
-            d->live[code], live[code]);
+    TY_HOLD(d->live[code] == live[code], "value %u of dictionary %u is counted for %" PRIu64 " live rows, not %" PRIu64,
+            code, column, d->live[code], live[code]);
     held += live[code] > 0;
   }
-  TY_HOLD(d->held == held, "dictionary %u says %u of its values are held, not %u", column, d->held, held);
+  TY_HOLD(d->held == held, "dictionary %u counts %u values in use, not %u", column, d->held, held);
   return TY_OK;
 }
 
@@ -116,7 +115,7 @@ static ty_status check_dicts(const ty_collection *c, ty_error *err) {
   return status;
 }
 
-/* In a span, and in a list where it has lists, rows stand in the order in which they came. */
+/* Rows of a span, or of each list where it has lists, are in the order of insertion. */
 static ty_status check_order_in(const ty_collection *c, uint64_t from, uint64_t to, ty_error *err) {
   for (uint64_t at = from + 1; at < to; at++)
     TY_HOLD(c->base.row[at - 1] < c->base.row[at], "row %" PRIu64 " of the base stands before an older one", at - 1);

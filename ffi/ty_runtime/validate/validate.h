@@ -1,33 +1,30 @@
-/* validate: the invariants of an open collection: what its headers promise of one part about another. For ty_verify,
- * tests and fuzzers; the bytes on disk are calls/verify.c's to check. Uses all folders below.
+/* validate: the invariants between the parts of an open collection. For ty_verify, tests and fuzzers; calls/verify.c
+ * checks the bytes on disk. Uses all folders below.
  *
- * Every row's columns are looked at, in linear time. What takes decoding its vector or reading its terms is checked for
- * a sample, and sums over all rows are counted again only where the sample is all of them.
- */
-#ifndef TY_VALIDATE_H
-#define TY_VALIDATE_H
+ * The columns of all rows are checked, in linear time. Vectors and terms are checked for a sample of rows, and sums
+ * over all rows only where the sample is all of them. */
+#pragma once
 
 #include "state/state.h"
 
-/* Rows of a segment that are read whole, spread evenly over it. */
+/* The sample: rows of a segment that are read whole, spread evenly over it. */
 #define TY_VALIDATE_ROWS 4096u
 static inline uint64_t ty_validate_step(const ty_segment *s) { return s->count / TY_VALIDATE_ROWS + 1; }
 static inline bool ty_validate_all(const ty_collection *c) {
   return c->base.count <= TY_VALIDATE_ROWS && c->delta.count <= TY_VALIDATE_ROWS;
 }
 
-/* TY_CORRUPT with a sentence that names the first invariant that does not hold, TY_NO_MEMORY; of ty_validate also what
- * following another process's save ends in. Any thread may call it, beside changes too. */
+/* TY_CORRUPT naming the first invariant that does not hold, or TY_NO_MEMORY; ty_validate also returns errors of
+ * following another process's save. Any thread may call it, also during a change. */
 ty_status ty_validate(ty_collection *c, ty_error *err);
-/* For a caller that has entered a question. */
+/* For a caller that has called ty_enter. */
 ty_status ty_validate_entered(const ty_collection *c, ty_error *err);
 
-/* Their parts, in the order in which they rely on each other.
- * tables.c: by id, by birth, by row number. */
+/* The parts, each relying on those before. tables.c: the tables by id, by birth, by row number. */
 ty_status ty_validate_tables(const ty_collection *c, ty_error *err);
-/* Where saved rows lie, and what a change has to save or to undo. */
+/* Where saved rows lie, and the unsaved operations. */
 ty_status ty_validate_saved(const ty_collection *c, ty_error *err);
-/* vectors.c: codes, their bounds, the IVF index, and the sums that questions are weighted by. */
+/* vectors.c: codes, their bounds, the IVF index, and the sums that weighted queries use. */
 ty_status ty_validate_vectors(const ty_collection *c, ty_error *err);
 /* lexical.c: the statistics of the lexical index, where it can be read. */
 ty_status ty_validate_lexical(const ty_collection *c, ty_error *err);
@@ -38,5 +35,3 @@ ty_status ty_invalid(ty_error *err, const char *format, ...) __attribute__((form
   do {                                                                                                                 \
     if (!(condition)) return ty_invalid(err, __VA_ARGS__);                                                             \
   } while (0)
-
-#endif

@@ -1,5 +1,4 @@
-/* What screens a row is held against the row: codes, the bounds of their errors, the radius of its list; and sums over
- * rows against the rows. */
+/* Codes, the bounds of their errors, the radii of lists and the sums over rows, against the rows. */
 #include "validate/validate.h"
 
 #include <inttypes.h>
@@ -23,7 +22,7 @@ typedef struct rows {
   uint64_t *all, *live; /* dim sums over a segment's rows */
 } rows;
 
-/* |x - x^| and |x^|, of which the latter is first + scale * code for each element. */
+/* |x - x^| and |x^|, where x^ is the decoded row. */
 typedef struct lengths {
   double apart, coded;
 } lengths;
@@ -31,9 +30,9 @@ typedef struct lengths {
 static lengths of_i8(const float *x, const int8_t *codes, float scale, uint32_t dim) {
   lengths l = {0};
   for (uint32_t i = 0; i < dim; i++) {
-    double said = (double)scale * codes[i];
-    l.apart += ((double)x[i] - said) * ((double)x[i] - said);
-    l.coded += said * said;
+    double decoded = (double)scale * codes[i];
+    l.apart += ((double)x[i] - decoded) * ((double)x[i] - decoded);
+    l.coded += decoded * decoded;
   }
   return (lengths){sqrt(l.apart), sqrt(l.coded)};
 }
@@ -42,9 +41,9 @@ static lengths of_i4(const float *x, const uint8_t *codes, const ame_i4_info *in
   lengths l = {0};
   for (uint32_t i = 0; i < dim; i++) {
     int code = codes[i / 8 * 4 + i % 4] >> (i % 8 < 4 ? 0 : 4) & 15;
-    double said = (double)info->offset + (double)info->scale * (2 * code - 15);
-    l.apart += ((double)x[i] - said) * ((double)x[i] - said);
-    l.coded += said * said;
+    double decoded = (double)info->offset + (double)info->scale * (2 * code - 15);
+    l.apart += ((double)x[i] - decoded) * ((double)x[i] - decoded);
+    l.coded += decoded * decoded;
   }
   return (lengths){sqrt(l.apart), sqrt(l.coded)};
 }
@@ -53,7 +52,9 @@ static bool bounds(lengths l, float err, float norm) {
   return l.apart <= (double)err * ROUNDED && l.coded <= (double)norm * ROUNDED;
 }
 
-static bool near(double is, double said) { return fabs(is - said) <= fabs(is) * 0x1p-20 + 0x1p-120 || is == said; }
+static bool near(double is, double stored) {
+  return fabs(is - stored) <= fabs(is) * 0x1p-20 + 0x1p-120 || is == stored;
+}
 
 static ty_status check_codes(const rows *r, const ty_segment *s, uint64_t at, const float *x, ty_error *err) {
   const ty_collection *c = r->c;
@@ -66,13 +67,13 @@ static ty_status check_codes(const rows *r, const ty_segment *s, uint64_t at, co
   if (s->codes != NULL) {
     lengths l = of_i8(x, s->codes + at * AME_CODE_STRIDE(c->dim), s->info[at].scale, c->dim);
     TY_HOLD(bounds(l, s->info[at].err, s->info[at].norm) && near(bias, (double)s->info[at].bias),
-            "the 8-bit codes of row %" PRIu64 " are farther from it than they say", number);
+            "the 8-bit codes of row %" PRIu64 " are farther from it than their bound", number);
   }
   ame_i4_info info;
-  float said;
-  ty_block_summary(s->blocks, c->dim, at, &info, &said);
+  float stored;
+  ty_block_summary(s->blocks, c->dim, at, &info, &stored);
   ty_block_codes(s->blocks, c->dim, at, 0, AME_I4_BYTES(c->dim) / 4, r->codes);
-  TY_HOLD(near(bias, (double)said), "the bias of row %" PRIu64 " is not its length's", number);
+  TY_HOLD(near(bias, (double)stored), "the bias of row %" PRIu64 " is not its length's", number);
   if (isinf(info.err)) return TY_OK; /* no bound excludes it */
   memcpy(r->turned, x, c->dim * sizeof *x);
   if (c->dtype != TY_INT4) {
@@ -81,7 +82,7 @@ static ty_status check_codes(const rows *r, const ty_segment *s, uint64_t at, co
     ty_coding_turn(c->env->kernel, coding, c->dim, r->turned);
   }
   TY_HOLD(bounds(of_i4(r->turned, r->codes, &info, c->dim), info.err, info.norm),
-          "the 4-bit codes of row %" PRIu64 " are farther from it than they say", number);
+          "the 4-bit codes of row %" PRIu64 " are farther from it than their bound", number);
   return TY_OK;
 }
 
@@ -102,11 +103,11 @@ static ty_status check_segment(const rows *r, const ty_segment *s, ty_error *err
   if (!ty_validate_all(c)) return TY_OK;
   TY_HOLD(s->squares == NULL || s->count == 0 || memcmp(s->squares, r->all, c->dim * sizeof *r->all) == 0,
           "the base's sums of squares are not those of its rows");
-  TY_HOLD(ty_weights_agree(c, s, r->live), "questions are weighted by other sums than those of the live rows");
+  TY_HOLD(ty_weights_agree(c, s, r->live), "weighted queries use other sums than those of the live rows");
   return TY_OK;
 }
 
-/* Rows of the sample in a list lie within its radius; the centroid's codes and half norm are its own. */
+/* Rows of the sample lie within their list's radius; the codes and half norm of a centroid match it. */
 static ty_status check_part(const rows *r, const ty_ivf_part *p, ty_error *err) {
   const ty_collection *c = r->c;
   uint64_t step = ty_validate_step(&c->base);
@@ -118,7 +119,7 @@ static ty_status check_part(const rows *r, const ty_ivf_part *p, ty_error *err) 
             "half norm %u is not its centroid's", l);
     TY_HOLD(bounds(of_i8(centroid, p->codes + l * AME_CODE_STRIDE(c->dim), p->info[l].scale, c->dim), p->info[l].err,
                    p->info[l].norm),
-            "the codes of centroid %u are farther from it than they say", l);
+            "the codes of centroid %u are farther from it than their bound", l);
     for (uint64_t at = (p->list_starts[l] + step - 1) / step * step; at < p->list_starts[l + 1]; at += step) {
       const float *x = ty_row_vector(c, &c->base, at, r->row);
       double apart = 0;
