@@ -1,14 +1,12 @@
-/* What a scan remembers: the k best lower bounds, whose worst is the threshold, and the rows that may still reach it.
- */
-#ifndef TY_SCAN_HEAP_H
-#define TY_SCAN_HEAP_H
+/* A scan's state: the k best lower bounds, whose worst is the threshold, and the rows that may still reach it. */
+#pragma once
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "os/fail.h"
 
-/* The k best lower bounds as a binary heap with the smallest first. */
+/* The k best lower bounds, a binary min-heap. */
 typedef struct scan_bounds {
   double *items; /* room for `wanted` */
   uint64_t wanted, count;
@@ -37,7 +35,7 @@ static inline void bounds_offer(scan_bounds *b, double value) {
   b->threshold = heap[0];
 }
 
-/* Whether no bound is below the one above it, and the threshold is the smallest once there are as many as wanted. */
+/* Whether the heap is in order, and the threshold its smallest once there are as many as wanted. */
 static inline bool bounds_hold(const scan_bounds *b) {
   bool good = b->count <= b->wanted && (b->count < b->wanted ? b->threshold == -INFINITY : b->threshold == b->items[0]);
   for (uint64_t i = 1; i < b->count; i++) good &= b->items[(i - 1) / 2] <= b->items[i];
@@ -54,7 +52,7 @@ typedef struct scan_candidates {
   uint64_t count, capacity;
 } scan_candidates;
 
-/* Forgets the candidates that fell behind the threshold since they were noted. */
+/* Drops the candidates that are below the threshold now. */
 static inline void candidates_drop(scan_candidates *c, double threshold) {
   uint64_t kept = 0;
   for (uint64_t i = 0; i < c->count; i++) {
@@ -63,7 +61,7 @@ static inline void candidates_drop(scan_candidates *c, double threshold) {
   c->count = kept;
 }
 
-/* Makes room for `more`. Growing only where dropping did not free half keeps the list near the size it needs. */
+/* Reserves `more` entries. It grows only where dropping did not free half, to stay near the size that it needs. */
 static inline bool candidates_reserve(scan_candidates *c, uint64_t more, double threshold) {
   if (c->capacity - c->count >= more) return true;
   candidates_drop(c, threshold);
@@ -78,7 +76,7 @@ static inline bool candidates_reserve(scan_candidates *c, uint64_t more, double 
   return true;
 }
 
-/* Lets the first of n candidates sink to its place in a heap with the largest upper bound first. */
+/* Moves candidate i of n down to its place in a heap with the largest upper bound first. */
 static inline void candidates_sink(scan_candidate *heap, uint64_t n, uint64_t i) {
   scan_candidate moving = heap[i];
   for (;;) {
@@ -91,5 +89,3 @@ static inline void candidates_sink(scan_candidate *heap, uint64_t n, uint64_t i)
   }
   heap[i] = moving;
 }
-
-#endif

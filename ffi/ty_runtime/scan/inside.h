@@ -1,17 +1,16 @@
-/* A scanner's inside, and what its files do for each other: scanner.c, question.c, levels.c. */
-#ifndef TY_SCAN_STATE_H
-#define TY_SCAN_STATE_H
+/* A scanner's state, and what its files share: scanner.c, question.c, levels.c. */
+#pragma once
 
 #include "scan/scanner.h"
 #include "scan/heap.h"
 
-/* Rows looked at between two updates of the threshold, in screening blocks: 32 x 3.4 KB (384 dimensions) stay in the L2
- * cache. The first chunks of a scan are smaller, because before there is a threshold every row survives. */
+/* Rows screened with one threshold, in blocks: 32 x 3.4 KB (384 dimensions) stay in the L2 cache. The first chunks of a
+ * scan are smaller: without a threshold every row survives. */
 #define CHUNK_BLOCKS 32u
 #define CHUNK_ROWS   (CHUNK_BLOCKS * AME_BLOCK_ROWS)
 #define DELTA_BIT    (1ull << 63)
 
-/* Two bounds of a row's value. */
+/* Bounds of a row's value. */
 typedef struct scan_range {
   double least, most;
 } scan_range;
@@ -26,16 +25,16 @@ struct ty_scanner {
   const float *query;
   int8_t *query_codes;
   float *row;  /* scratch for a decoded row */
-  double norm; /* of the query, at least */
+  double norm; /* of the query, rounded up */
   double scale, per_norm, per_err,
       slack;                      /* half width of a bound by 8-bit codes = per_norm * norm + per_err * err + slack */
   double squared, l2_rounding;    /* L2: |q|^2, and the relative error of a squared distance in f32; else 0 */
   double value_least, value_most; /* scores are cut to the range of a float, so values are too */
-  struct {                        /* how the blocks of the base and of the delta are asked */
+  struct {                        /* the query against the blocks of the base and of the delta */
     ame_i4_query query;
     bool proved;         /* the query is in the range that the 4-bit bound is proved for */
     int8_t *codes;       /* of a rotated query; else NULL */
-    double value, slack; /* <q, anchor>, and what f32 scores may lose by it */
+    double value, slack; /* <q, anchor>, and how far f32 scores may be off by it */
   } screen[2];
   scan_bounds bounds;
   scan_candidates coarse, candidates; /* bounded by 4-bit codes, and by 8-bit codes */
@@ -51,13 +50,11 @@ float scan_score(const ty_scanner *s, const float *row);
 double scan_value(const ty_scanner *s, float score);
 
 /* ---- levels.c ---- */
-/* Looks at at most CHUNK_ROWS rows; there is room for as many candidates of either kind. */
+/* Screens at most CHUNK_ROWS rows; both lists of candidates have room for as many more. */
 void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n);
-/* Gives what only has a 4-bit bound an 8-bit one. False: out of memory. */
+/* Bounds the coarse candidates by their 8-bit codes. False: out of memory. */
 bool scan_refine(ty_scanner *s);
 
 static inline ty_ref scan_ref(const ty_scanner *s, uint64_t at) {
   return (ty_ref){at & DELTA_BIT ? s->delta : s->base, at & ~DELTA_BIT};
 }
-
-#endif

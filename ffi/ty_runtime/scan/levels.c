@@ -10,27 +10,25 @@
  *
  * There are two such levels. The 4-bit blocks are read from end to end (ame_kernel.h has their bound, which is
  * Cauchy-Schwarz for the part of the query across x^ only); rows that survive are bounded again by their 8-bit codes. A
- * row whose upper bound is below the k-th best lower bound seen so far is out for good. Of the survivors only those
- * whose estimate itself reaches that threshold get their 8-bit bound at once: an estimate is off by a twentieth of what
- * the bound allows for, so these raise the threshold, while the others mostly fall behind it before their turn comes at
- * the end (100,000 x 384 clustered rows: 3,800 survivors on the way, 100 at the end). What is left is scored in f32,
- * the most promising first, until the next one's upper bound is below the k-th best score. Rows stored in four bits are
- * their own 4-bit codes: they have one level.
+ * row whose upper bound is below the k-th best lower bound so far is excluded. Of the survivors only those whose
+ * estimate itself reaches that threshold get their 8-bit bound at once: an estimate is off by a twentieth of what the
+ * bound allows for, so these raise the threshold, and most of the others are below it at the end (100,000 x 384
+ * clustered rows: 3,800 survivors on the way, 100 at the end). What is left is scored in f32, the most promising first,
+ * until the next one's upper bound is below the k-th best score. Rows stored in four bits are their own 4-bit codes:
+ * they have one level.
  *
- * Everything is said of inner products. For L2 the score -|q - x|^2 = 2 (<q, x> - |x|^2 / 2) - |q|^2 grows with <q, x>
- * + bias, where bias = -|x|^2 / 2 is kept with the codes; what bounds call a value is then (score + |q|^2) / 2.
+ * All this is for inner products. For L2 the score -|q - x|^2 = 2 (<q, x> - |x|^2 / 2) - |q|^2 grows with <q, x> +
+ * bias, where bias = -|x|^2 / 2 is kept with the codes; the value that is bounded is then (score + |q|^2) / 2.
  *
- * Every figure that could overflow is a double: squares of f32 reach 1e77 and dimensions 65,536, far from 1e308. A
- * summary that is infinite itself (a row of 1e38s) yields the bounds -inf and +inf, that is: score it.
- */
+ * Every figure that could overflow is a double: squares of f32 reach 1e77 and dimensions 65,536, far from 1e308. An
+ * infinite summary (a row of 1e38s) yields the bounds -inf and +inf: the row is scored. */
 #include <float.h>
 #include <math.h>
 
 #include "scan/inside.h"
 
-/* Notes a row between two bounds; NaN and infinite widths mean that nothing is known. `least` and `most` are what is
- * known otherwise: where all rows have much in common, codes of the rest are finer in four bits than those of the whole
- * in eight. */
+/* Adds a row with its bounds to the candidates; a NaN or infinite width is no bound. `least` and `most` are bounds from
+ * the other level: with an anchor, 4-bit codes of the rest can be finer than 8-bit codes of the whole row. */
 static inline void note(ty_scanner *s, uint64_t at, double middle, double half, double least, double most) {
   bool known = half <= DBL_MAX && fabs(middle) <= DBL_MAX; /* false for infinity and for inf * 0 */
   double low = known ? middle - half : -INFINITY, high = known ? middle + half : INFINITY;
@@ -70,9 +68,8 @@ static void prefetch_codes(const ty_scanner *s, const ty_segment *segment, uint6
   __builtin_prefetch(segment->info + at);
 }
 
-/* Bounds some rows of a chunk by their 8-bit codes. All are asked of the memory before the first is looked at:
- * scattered rows would otherwise wait for it one by one. To look at them only after the next chunk was screened gained
- * nothing. `known` may be NULL. */
+/* Bounds some rows of a chunk by their 8-bit codes. All are prefetched before the first is read; to wait until the next
+ * chunk was screened gained nothing. `known` may be NULL. */
 static void second_level(ty_scanner *s, const ty_segment *segment, uint64_t first, const uint16_t *offsets,
                          uint32_t selected, const scan_range *known) {
   uint64_t mark = segment->is_base ? 0 : DELTA_BIT;
@@ -91,15 +88,15 @@ typedef struct screened {
   float middle[(CHUNK_BLOCKS + 1) * AME_BLOCK_ROWS], half[(CHUNK_BLOCKS + 1) * AME_BLOCK_ROWS];
 } screened;
 
-/* What the 4-bit bounds are compared with. L2: a row's squared distance d is rounded by l2_rounding * d, and d <= 2
- * |q|^2 + 4 |bias|; the second part is in per_bias, the first one in the anchor's slack. */
+/* The threshold for 4-bit bounds. L2: a row's squared distance d is rounded by l2_rounding * d, and d <= 2 |q|^2 + 4
+ * |bias|; the second part is in per_bias, the first one in the anchor's slack. */
 static float screen_threshold(const ty_scanner *s, int which) {
   if (!s->screen[which].proved) return -INFINITY;
   return nextafterf((float)(s->bounds.threshold - s->screen[which].value - s->screen[which].slack), -INFINITY);
 }
 
-/* One chunk of at most CHUNK_ROWS rows, from anywhere in a block to anywhere in another. `wanted` names the rows, or is
- * NULL where all live ones are: whether a row is live is then asked of the few that survive. */
+/* Screens at most CHUNK_ROWS rows, which may begin and end within a block. `wanted` lists the rows; NULL: all live
+ * ones, of which liveness is checked for the survivors only. */
 static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, const uint16_t *wanted,
                         uint32_t wanted_count) {
   screened found;
@@ -167,7 +164,7 @@ void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32
   uint32_t selected = ty_filter_select(s->filter, segment, first, n, offsets);
   s->counts.screened += selected;
   if (selected == 0) return;
-  /* A block costs what two scattered rows cost: for few rows their 8-bit codes are read at once. */
+  /* A block costs as much as two scattered rows: of few rows the 8-bit codes are read at once. */
   if (screens && (segment->codes == NULL || selected > n / 8)) first_level(s, segment, first, n, offsets, selected);
   else if (selected > n - n / 8) second_level_whole(s, segment, first, n, offsets, selected);
   else second_level(s, segment, first, offsets, selected, NULL);

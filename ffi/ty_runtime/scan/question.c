@@ -1,4 +1,4 @@
-/* A question made ready: its codes, and what the bounds need to know of it. */
+/* Preparing a query: its codes, and the factors of the bounds. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 /* The next float above a double. */
 static float above(double value) { return nextafterf((float)value, INFINITY); }
 
-/* A row is anchor + y, the blocks bound <q, y> + bias, perhaps both rotated. */
+/* A row is anchor + y; the blocks bound <q, y> + bias, with q and y turned where the coding says so. */
 static bool prepare_screen(ty_scanner *s, int which, const ty_coding *coding, const ame_code_info *info) {
   double value = 0, squares = 0, sum_error = (double)s->dim * 0x1p-22, err = (double)info->err;
   const int8_t *codes = s->query_codes;
@@ -28,7 +28,7 @@ static bool prepare_screen(ty_scanner *s, int which, const ty_coding *coding, co
     ty_coding_turn(s->k, coding, s->dim, s->row);
     s->k->quantize_i8(s->row, 1, s->dim, s->screen[which].codes, &own);
     codes = s->screen[which].codes;
-    err = (double)own.err + s->norm * 0x1p-17; /* both sides were rounded when they were turned */
+    err = (double)own.err + s->norm * 0x1p-17; /* turning rounded both the query and the rows */
     proved = own.norm >= AME_I4_LEAST && own.norm <= AME_I4_MOST;
   }
   int64_t sum = 0, squares_of_codes = 0; /* at most 127^2 * 65,536, times the dimension below 2^47 */
@@ -59,7 +59,7 @@ bool scan_prepare(ty_scanner *s) {
   s->k->quantize_i8(s->query, 1, s->dim, s->query_codes, &info);
   double squares = 0;
   for (uint32_t i = 0; i < s->dim; i++) squares += (double)s->query[i] * (double)s->query[i];
-  double norm = sqrt(squares) * (1 + 0x1p-30); /* above the true one: a sum of 65,536 doubles is good to 2^-36 */
+  double norm = sqrt(squares) * (1 + 0x1p-30); /* rounded up: a sum of 65,536 doubles is good to 2^-36 */
   double sum_error = (double)s->dim * 0x1p-22;
   double rounding = 1 + 0x1p-40;
   s->scale = info.scale;
@@ -79,7 +79,7 @@ bool scan_prepare(ty_scanner *s) {
   return prepare_screen(s, 0, &s->base->coding, &info) && prepare_screen(s, 1, &s->c->base.coding, &info);
 }
 
-/* The kernel's f32 figure; where that overflows, the exact one cut to the range of a float. */
+/* The kernel's f32 score; where that overflows, the sum in doubles, cut to the range of a float. */
 float scan_score(const ty_scanner *s, const float *row) {
   float score;
   bool l2 = s->c->metric == TY_L2;
