@@ -1,6 +1,5 @@
 /* A set of term hashes, numbered in order of arrival. */
-#ifndef TY_BAG_H
-#define TY_BAG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ uint32_t ty_bag_add(ty_bag *b, uint32_t hash);        /* the number, new or know
 void ty_bag_free(ty_bag *b);
 /* Sorts by the upper 32 bits; `scratch` has room for n. Stable, linear: terms come by the million. */
 void ty_sort_by_hash(uint64_t *items, uint64_t *scratch, uint64_t n);
-
-#endif

@@ -1,4 +1,4 @@
-/* The best k rows in a binary heap, as the kernel's topk, but with integer scores of more bits than a float has. */
+/* The best k rows in a binary heap, like the kernel's topk, but with integer scores of more bits than a float has. */
 #include "lexical/question.h"
 
 static bool better(const ty_ranked *a, const ty_ranked *b) {

@@ -1,9 +1,7 @@
 /* Streams of bits, the lowest of a byte first, with the codes of the lexical index: Elias gamma and Rice (Witten,
- * Moffat and Bell, "Managing Gigabytes", 1999, ch. 3). Reading past the end yields zeros and is remembered: readers
- * check ty_bits_good once, after a number of reads that the stream does not decide.
- */
-#ifndef TY_BITS_H
-#define TY_BITS_H
+ * Moffat and Bell, "Managing Gigabytes", 1999, ch. 3). Reads past the end yield zeros: readers check ty_bits_good once,
+ * after a number of reads that does not depend on the stream. */
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,11 +11,10 @@
 typedef struct ty_bits {
   const uint8_t *data;
   uint64_t bytes;
-  uint64_t at; /* in bits; beyond the end once something was read there */
+  uint64_t at; /* in bits; beyond the end after a read there */
 } ty_bits;
 
-/* Long runs of zeros end in this many, and the number follows as it is: a stream cannot make a reader count for long.
- */
+/* At this many zeros the number follows in binary, so that reading takes bounded time. */
 #define TY_RICE_ESCAPE 24u
 #define TY_GAMMA_MOST  40u
 
@@ -37,7 +34,7 @@ static inline uint64_t ty_bits_get(ty_bits *b, unsigned n) { /* n up to 48 */
   return v;
 }
 
-/* At least 1; 0 where it cannot be one. */
+/* At least 1; 0: malformed. */
 static inline uint64_t ty_bits_gamma(ty_bits *b) {
   uint64_t v = ty_bits_peek(b);
   unsigned zeros = v == 0 ? 64 : (unsigned)__builtin_ctzll(v);
@@ -60,7 +57,7 @@ static inline uint64_t ty_bits_rice(ty_bits *b, unsigned k) { /* k up to 32 */
   return (uint64_t)zeros << k | ty_bits_get(b, k);
 }
 
-/* ---- Writing, to memory that has room ---- */
+/* ---- Writing; the caller's memory is large enough ---- */
 typedef struct ty_bits_out {
   uint8_t *data;
   uint64_t bytes; /* whole ones so far */
@@ -102,5 +99,3 @@ static inline uint64_t ty_bits_end(ty_bits_out *b) {
 /* ---- LEB128 ---- */
 uint64_t ty_leb_put(uint8_t *out, uint64_t value); /* up to 10 bytes; returns how many */
 bool ty_leb_get(const uint8_t **at, const uint8_t *end, uint64_t *value);
-
-#endif

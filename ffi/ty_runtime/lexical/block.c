@@ -1,12 +1,11 @@
-/* Blocks and streams of postings. Widths are chosen so that a block is smallest, numbers that need more bits are
- * exceptions (PFOR: Zukowski et al., "Super-scalar RAM-CPU cache compression", 2006): one large tf, or one gap between
- * two chapters, would else widen all 128.
- */
+/* Blocks and streams of postings. Widths are chosen so that a block is smallest; numbers that need more bits are
+ * exceptions (PFOR: Zukowski et al., "Super-scalar RAM-CPU cache compression", 2006). Otherwise one large tf or gap
+ * would widen all 128. */
 #include "lexical/format.h"
 #include "lexical/terms.h"
 
 #define HEAD 4u
-/* So many of 128 gaps from a position below 2^31 on do not leave 32 bits. */
+/* 128 gaps below this, from a position below 2^31 on, stay within 32 bits. */
 #define GAP_SMALL ((uint32_t)1 << 23)
 
 static unsigned bits_of(uint32_t v) { return v == 0 ? 0 : 32 - (unsigned)__builtin_clz(v); }
@@ -59,7 +58,7 @@ uint64_t ty_block_pack(const ame_kernel *k, const uint32_t *docs, const uint32_t
   return n + put_exceptions(more, tf_bits, out + n, &out[3]);
 }
 
-/* Puts the upper bits of exceptions in their places, or with values NULL passes over them. */
+/* Adds the upper bits of exceptions to the values; with values NULL skips them. */
 static bool patch(const uint8_t **at, const uint8_t *end, uint32_t count, unsigned width, uint32_t *values) {
   for (uint32_t i = 0; i < count; i++) {
     uint64_t upper;
@@ -84,7 +83,7 @@ bool ty_block_docs(const ame_kernel *k, const uint8_t *block, uint64_t bytes, ui
   uint32_t all = 0;
   for (uint32_t i = 0; i < AME_PACK; i++) all |= docs[i];
   if (all < GAP_SMALL && next <= INT32_MAX) return k->ascend((uint32_t)next, docs) == last;
-  /* Summed in 64 bits: where the last one is right, none before it can have been cut off. */
+  /* Summed in 64 bits: where the last one is right, no position before it was truncated. */
   for (uint32_t i = 0; i < AME_PACK; i++) {
     next += docs[i];
     docs[i] = (uint32_t)next++;

@@ -1,7 +1,6 @@
-/* Writing the stored form, front to back: see format.h. One pass over the rows gives their lengths and, in
- * runs, their postings; then the lists are written while the runs are merged. Nothing is held that grows with the rows
- * but the lengths and the dictionary, in files where they are large (os/spill.h), and the directory of one list.
- */
+/* Writing the stored form (format.h) front to back. One pass over the rows yields their lengths and, in runs, their
+ * postings; then the lists are written while the runs are merged. Of memory that grows with the rows there are only the
+ * lengths and the dictionary, in files where they are large (os/spill.h), and the directory of one list. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -30,15 +29,15 @@ static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
   bool has_text, whole = ty_terms_open(&reader, ty_row_terms(row.segment, row.at));
   ty_slice text = ty_row_text(row.segment, row.at, &has_text);
   b->length = 0;
-  /* As ty_tally_row, but the tokens go to the runs as they come, which sort and count them anyway. A row of the delta
-   * may have both text and terms: these save the tokenising unless that has changed. */
+  /* As ty_tally_row, but the tokens go straight to the runs, which sort and count them. Of a delta row with both text
+   * and terms the terms are used, unless the tokeniser has changed. */
   if (ty_terms_are_of_text(&reader, has_text, k)) {
     k->token_hashes(ty_token_cache(&b->cache, &b->texts), text.data, (size_t)text.bytes, take_hash, b);
   } else {
     while (whole && ty_terms_next(&reader)) {
       ty_runs_add(&b->runs, reader.hash, reader.tf);
       b->length += reader.tf;
-      if (b->length > reader.tokens) break; /* and so of a damaged row no more is added than it says */
+      if (b->length > reader.tokens) break; /* malformed: add no more */
     }
     if (!whole || reader.seen != reader.distinct || b->length != reader.tokens)
       return ty_fail(b->err, TY_CORRUPT, "the stored terms of row %" PRIu64 " are damaged", row.segment->row[row.at]);

@@ -1,4 +1,4 @@
-/* What the files that build an index share: room, the way to the sink, progress. */
+/* What the files that build an index share: growing arrays, writing to the sink, progress. */
 #include "lexical/builder.h"
 
 #include "os/fail.h"
@@ -20,22 +20,20 @@ void *ty_builder_room(ty_lexical_builder *b, ty_growing *g, uint64_t bytes) {
   return at;
 }
 
-static void hand_on(ty_lexical_builder *b, const void *data, uint64_t bytes) {
+static void to_sink(ty_lexical_builder *b, const void *data, uint64_t bytes) {
   if (!b->unwritten && !b->sink->put(b->sink->ctx, data, bytes)) b->unwritten = true;
 }
 
 void ty_builder_flush(ty_lexical_builder *b) {
-  hand_on(b, b->out, b->held);
+  to_sink(b, b->out, b->held);
   b->held = 0;
 }
 
 void ty_builder_put(ty_lexical_builder *b, const void *data, uint64_t bytes) {
   if (bytes == 0) return;
-  if (bytes > TY_BUILD_OUT - b->held) {
-    ty_builder_flush(b);
-  }
+  if (bytes > TY_BUILD_OUT - b->held) ty_builder_flush(b);
   if (bytes > TY_BUILD_OUT) {
-    hand_on(b, data, bytes);
+    to_sink(b, data, bytes);
     return;
   }
   memcpy(b->out + b->held, data, (size_t)bytes);

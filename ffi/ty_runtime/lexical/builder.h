@@ -1,16 +1,14 @@
-/* A lexical index on its way to its stored form: build.c reads the rows and writes the whole, lists.c
- * the lists and the dictionary.
- */
-#ifndef TY_LEXICAL_BUILDER_H
-#define TY_LEXICAL_BUILDER_H
+/* Building a stored lexical index: build.c reads the rows and writes the whole, lists.c the lists and the
+ * dictionary. */
+#pragma once
 
 #include "lexical/format.h"
 #include "lexical/lexical.h"
 #include "lexical/runs.h"
 
-/* What reading the rows takes of the whole, about. */
+/* The part of the progress that reading the rows takes, about. */
 #define TY_BUILD_ROWS_SHARE 0.85
-/* Small lists leave together. */
+/* Small lists are written together. */
 #define TY_BUILD_OUT ((uint64_t)64 << 10)
 
 typedef struct ty_growing {
@@ -42,16 +40,14 @@ typedef struct ty_lexical_builder {
   uint64_t held;
 } ty_lexical_builder;
 
-/* Room for so many bytes at the end; NULL, and `failed`, where memory ran out. */
+/* Adds so many bytes at the end; NULL, and `failed`, where memory ran out. */
 void *ty_builder_room(ty_lexical_builder *b, ty_growing *g, uint64_t bytes);
-void ty_builder_put(ty_lexical_builder *b, const void *data, uint64_t bytes); /* to the sink, some at a time */
-void ty_builder_flush(ty_lexical_builder *b);                                 /* all of it */
+void ty_builder_put(ty_lexical_builder *b, const void *data, uint64_t bytes); /* to the sink, buffered */
+void ty_builder_flush(ty_lexical_builder *b);                                 /* writes the buffer */
 ty_status ty_builder_look(ty_lexical_builder *b, double part); /* progress, cancel and the sink's failure */
 ty_status ty_builder_no_memory(ty_error *err);
 static inline const uint32_t *ty_builder_lengths(const ty_lexical_builder *b) { return b->lengths.memory.data; }
-/* What the merge of runs calls. */
+/* Called by the merge of runs. */
 void ty_builder_posting(void *builder, uint64_t row, uint32_t tf);
 ty_status ty_builder_term(void *builder, uint32_t hash);
 void ty_builder_end(ty_lexical_builder *b); /* after the last term */
-
-#endif

@@ -1,6 +1,5 @@
-/* Reading the list of one term. Nothing of it is believed: a block's positions must ascend to the one that the
- * directory names, and a damaged list ends the question.
- */
+/* Reading the list of one term, as untrusted input: a block's positions must ascend to the last one in the directory. A
+ * damaged list fails the query. */
 #include "lexical/question.h"
 
 static ty_status damaged(ty_error *err) { return ty_lexical_damaged(err, "postings"); }
@@ -14,7 +13,7 @@ static void fill(ty_cursor *c, uint32_t most) {
   c->has_parts = false;
 }
 
-/* The next postings of a list that is a stream alone: of the stored index all there are, of the delta some. */
+/* The next postings of a list that is a stream alone: all of a stored one, some of the delta's. */
 static ty_status stream_on(ty_cursor *c, ty_error *err) {
   c->ended = c->at == c->end;
   if (c->ended) return TY_OK;
@@ -80,8 +79,7 @@ ty_status ty_cursor_seek(ty_cursor *c, uint64_t doc, ty_error *err) {
     return status;
   }
   if (c->ended || ty_cursor_last(c) >= doc) return TY_OK;
-  /* Steps that double, then halves: the next block is nearly always the one, and another partition's first may be far
-   * away. */
+  /* Steps that double, then a binary search: it is nearly always the next block, but another partition's may be far. */
   uint32_t low = c->block + 1, step = 1, high = low;
   while (high < c->blocks && ty_load32(c->directory + 4ull * high) < doc) {
     low = high + 1;

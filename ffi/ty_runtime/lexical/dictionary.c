@@ -1,5 +1,5 @@
-/* The dictionary: terms in ascending order of hash, TY_DICT_TERMS a block, of which the fences tell the first. Half of
- * all terms stand in one row only; such a term costs some 4 bytes, row and all.
+/* The dictionary: terms in ascending order of hash, TY_DICT_TERMS a block; fences hold each block's first hash. Half of
+ * all terms are in one row only; such a term takes some 4 bytes with its posting.
  *
  * A block of entries is bits (bits.h): 48 for where the first list of the block begins, 6 for the Rice parameter, then
  * for each term:
@@ -43,7 +43,7 @@ uint64_t ty_dict_pack(const ty_dict_entry *entries, uint32_t count, uint64_t doc
   return ty_bits_end(&b);
 }
 
-/* The block whose first hash is the last one not above; UINT64_MAX where all are. */
+/* The last block whose first hash is not above `hash`; UINT64_MAX: none. */
 static uint64_t find_fence(const ty_lexical_image *x, uint32_t hash) {
   uint64_t low = 0, high = (x->terms + TY_DICT_TERMS - 1) / TY_DICT_TERMS;
   while (low < high) {

@@ -1,11 +1,11 @@
-/* The stored form of the lexical index, and how to find one's way in it. All integers little-endian, parts one behind
- * the other:
+/* The stored form of the lexical index. All integers little-endian, parts one behind the other:
  *
  *   head      64 bytes: ty_lexical_head
  *   lists     of each term of two rows or more, in ascending order of hash
  *   lengths   u32 a row: its tokens, by position in the base; begins at a multiple of 64
- *   fences    8 bytes for each TY_DICT_TERMS terms: u32 hash of the first one, u32 where their bits begin among the
- * entries entries   the dictionary: dictionary.c foot      64 bytes: ty_lexical_foot
+ *   fences    8 bytes for each TY_DICT_TERMS terms: u32 hash of the first one, u32 offset of their bits in the entries
+ *   entries   the dictionary: dictionary.c
+ *   foot      64 bytes: ty_lexical_foot
  *
  * A list of df rows is df / 128 blocks, a stream of the rest, and where there is a block the directory of blocks and
  * rest: u32 last position of each, u32 of each where it ends in the list, u8 of each its bound. A block is 128
@@ -18,14 +18,12 @@
  * A gap is the position less the smallest that can be: 0 for the first of a list, one more than the one before for all
  * others. A stream is for each posting LEB128 of 2 * gap + (tf is 1), and LEB128 of tf where it is not 1.
  *
- * A bound b says that tf / (tf + norm) <= b / 255 for each posting of the block, at the mean length of the time of the
- * build. The mean moves later, and with it norm = k1 (1 - b) + k1 b length / mean. Let r be that quotient and m the
- * ratio of the mean now to the mean then. If m <= 1, norm is not smaller than it was and r not larger. If m > 1, norm
- * is at least 1/m of what it was, so tf + norm is at least (tf + norm then) / m and r at most m times what it was. So r
- * <= b / 255 * max(1, m) whatever happens to the mean.
- */
-#ifndef TY_LEXICAL_FORMAT_H
-#define TY_LEXICAL_FORMAT_H
+ * A bound b: tf / (tf + norm) <= b / 255 for each posting of the block, at the mean length at the time of the build.
+ * The mean moves later, and with it norm = k1 (1 - b) + k1 b length / mean. Let r be that quotient and m the ratio of
+ * the mean now to the mean then. If m <= 1, norm is not smaller than it was and r not larger. If m > 1, norm is at
+ * least 1/m of what it was, so tf + norm is at least (tf + norm then) / m and r at most m times what it was. So r <= b
+ * / 255 * max(1, m) whatever happens to the mean. */
+#pragma once
 
 #include <string.h>
 
@@ -54,7 +52,7 @@ _Static_assert(sizeof(ty_lexical_foot) == 64, "lexical foot");
 #define TY_DIRECTORY_BYTES 9u /* of a block */
 #define TY_BOUND_ONE       255u
 
-/* A stored index whose parts lie where the foot says. */
+/* The parts of a stored index, in the mapping. */
 typedef struct ty_lexical_image {
   uint64_t docs, tokens, terms;
   const uint8_t *lists;
@@ -63,13 +61,13 @@ typedef struct ty_lexical_image {
   const uint8_t *fences, *entries;
   uint64_t entries_bytes;
 } ty_lexical_image;
-/* Where the parts stand in the image; false where the counts cannot be. */
+/* Offsets of the parts in the image; false where the counts are out of range. */
 typedef struct ty_lexical_layout {
   uint64_t lengths, fences, entries, foot, total;
 } ty_lexical_layout;
 bool ty_lexical_place(uint64_t docs, const ty_lexical_foot *foot, ty_lexical_layout *out);
 double ty_mean_length(uint64_t tokens, uint64_t docs); /* never 0 */
-/* What a posting's weight is made of, but for the weight. */
+/* BM25's norms for a mean length; the weight is 0. */
 ame_bm25 ty_lexical_norms(double k1, double b, double mean);
 
 static inline uint32_t ty_load32(const uint8_t *p) {
@@ -85,7 +83,7 @@ typedef struct ty_dict_entry {
   uint32_t doc, tf;     /* of a term of one row; it has no list */
   uint64_t list, bytes; /* of all others */
 } ty_dict_entry;
-/* Looks a term up; df 0 where it is not there. False where the dictionary is damaged. */
+/* Looks up a term; df is 0 where it is absent. False where the dictionary is damaged. */
 bool ty_dict_look(const ty_lexical_image *x, uint32_t hash, ty_dict_entry *out);
 #define TY_DICT_BLOCK_MOST 4096u
 /* Writes up to TY_DICT_TERMS entries, hashes and lists ascending; returns the bytes, at most TY_DICT_BLOCK_MOST. */
@@ -110,5 +108,3 @@ static inline uint64_t ty_stream_put(uint8_t *out, uint64_t gap, uint32_t tf) {
  * or at their end. */
 uint32_t ty_stream_get(const uint8_t **at, const uint8_t *end, uint64_t *next, uint64_t docs, uint32_t n,
                        uint32_t *out_docs, uint32_t *out_tfs);
-
-#endif

@@ -1,18 +1,16 @@
 /* A lexical index in memory.
  *
- * The base's inverted index is mapped and never changes. What happened since it was built lives beside it in memory:
- * postings of the delta's rows, and for each term by how much its document frequency differs from the stored one. So N,
- * df and the mean length are always those of the live rows, and a score is the same before and after a compaction.
- */
-#ifndef TY_LEXICAL_INDEX_H
-#define TY_LEXICAL_INDEX_H
+ * The base's inverted index is mapped and never changes. Changes since it was built are beside it in memory: postings
+ * of the delta's rows, and each term's difference from the stored document frequency. So N, df and the mean length are
+ * always those of the live rows, and a compaction does not change scores. */
+#pragma once
 
 #include "lexical/bag.h"
 #include "lexical/format.h"
 #include "lexical/lexical.h"
 #include "lexical/tally.h"
 
-/* Postings of the delta's rows: a stream as in format.h, of 3 bytes a posting or so. */
+/* Postings of the delta's rows: a stream as in format.h, some 3 bytes a posting. */
 typedef struct ty_list {
   uint8_t *bytes;
   uint32_t used, capacity;
@@ -22,12 +20,12 @@ typedef struct ty_list {
 typedef struct ty_change {
   int64_t died;  /* rows of the base that hold the term and died */
   int64_t added; /* live rows of the delta that hold it */
-  ty_list list;  /* of the delta, dead rows too: ranking passes over them */
+  ty_list list;  /* of the delta, dead rows too, which ranking skips */
 } ty_change;
 
 struct ty_lexical {
-  /* Where the stored index cannot be read: TY_STATE or TY_INDEX, and what to do about it. What follows is then empty
-   * but for k1 and b, if `known`. */
+  /* Where the stored index cannot be read: TY_STATE or TY_INDEX, and what to do about it. The rest is then empty but
+   * for k1 and b, if `known`. */
   ty_status trouble;
   char message[512];
   bool known;
@@ -35,32 +33,29 @@ struct ty_lexical {
   /* The stored index, in the mapping. */
   ty_lexical_image image;
 
-  /* Below: changed by ty_lexical_sync only, under `lock`, or under the collection's exclusive lock (stale, restart).
-   * Once in step with the segments it stays so while questions hold the collection's lock, and they read it without a
-   * lock. */
+  /* Below: changed by ty_lexical_sync only, under `lock`; stale and restart also under the collection's exclusive lock.
+   * After ty_lexical_sync nothing changes while queries hold the collection's lock, and they read without `lock`. */
   pthread_mutex_t lock;
-  bool stale;                      /* something was noted since the last question */
-  bool restart;                    /* the delta's rows may be others than those that were counted */
-  bool broken;                     /* a count ended half-way: none of what is below can be trusted */
+  bool stale;                      /* something was noted since the last sync */
+  bool restart;                    /* the delta's rows may differ from the counted ones */
+  bool broken;                     /* a sync failed half-way: the counts below are wrong */
   uint64_t base_docs, base_tokens; /* of live rows */
   uint64_t delta_docs, delta_tokens;
-  uint8_t *base_dead;  /* by position: 1 where the row's terms are already taken off */
+  uint8_t *base_dead;  /* by position: 1 where the row's terms were subtracted */
   uint8_t *delta_dead; /* the same for the delta, delta_count entries */
   uint32_t *delta_lengths;
   uint64_t delta_count, delta_capacity;
   ty_bag changed;    /* terms of rows that came or died since the index was built */
   ty_change *change; /* by number in `changed` */
   uint32_t changed_capacity;
-  ty_tally tally; /* of the row that is counted or taken off */
+  ty_tally tally; /* of the row that is added or subtracted */
 };
 
 static inline uint64_t ty_lexical_docs(const ty_lexical *x) { return x->base_docs + x->delta_docs; }
 double ty_lexical_mean(const ty_lexical *x);
-/* Brings the statistics in step with the segments. Takes and releases x->lock. */
+/* Updates the statistics from the segments. Takes and releases x->lock. */
 ty_status ty_lexical_sync(ty_lexical *x, const ty_collection *c, ty_error *err);
-/* How many rows that has to count, about; UINT64_MAX where another thread is at it. */
+/* How many rows a sync has to count, about; UINT64_MAX while another thread runs one. */
 uint64_t ty_lexical_pending(ty_lexical *x, const ty_collection *c);
-/* TY_INDEX, with what is to be done. */
+/* TY_INDEX, with what to do about it. */
 ty_status ty_lexical_damaged(ty_error *err, const char *what);
-
-#endif

@@ -5,7 +5,7 @@
 
 #define TERMS_PER_LOOK 4096u
 
-/* The bound of the postings at hand, rounded up. Parts are in units of 2^-24 and fall short by half a unit and six
+/* The bound of the current block, rounded up. Parts are in units of 2^-24 and too small by at most half a unit and six
  * roundings to f32. */
 #define PARTS_SHORT 64u
 static uint8_t bound_of(const ty_lexical_builder *b) {
@@ -21,7 +21,7 @@ static void put_list(ty_lexical_builder *b, const uint8_t *data, uint64_t bytes)
   b->list += bytes;
 }
 
-/* Notes where a block, or the rest, ends. */
+/* Adds a block, or the rest, to the directory. */
 static void note(ty_lexical_builder *b) {
   uint8_t *at = ty_builder_room(b, &b->directory, TY_DIRECTORY_BYTES);
   uint32_t end = (uint32_t)b->list;
@@ -45,7 +45,7 @@ void ty_builder_posting(void *context, uint64_t row, uint32_t tf) {
     b->tfs[b->count - 1] += tf;
     return;
   }
-  if (b->count == TY_BLOCK_DOCS) put_block(b); /* not before: a run may go on with the same row */
+  if (b->count == TY_BLOCK_DOCS) put_block(b); /* only now: the next run may begin with the same row */
   b->docs[b->count] = (uint32_t)row;
   b->tfs[b->count++] = tf;
   b->df++;

@@ -1,6 +1,5 @@
-/* Opening a stored lexical index: its head and foot are checked, what lies between is where it is used, so that opening
- * reads two pages and not the whole index.
- */
+/* Opening a stored lexical index: only its head and foot are checked, the rest at each use, so that opening reads two
+ * pages and not the whole index. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,7 +26,7 @@ bool ty_lexical_place(uint64_t docs, const ty_lexical_foot *foot, ty_lexical_lay
   return true;
 }
 
-/* What is wrong with an image; NULL where nothing is. */
+/* Opens an image; returns what is wrong with it, or NULL. */
 static const char *read_image(ty_lexical *x, const ame_kernel *k, uint64_t rows, ty_slice bytes) {
   ty_lexical_head head;
   ty_lexical_foot foot;
@@ -65,7 +64,7 @@ static const char *read_image(ty_lexical *x, const ame_kernel *k, uint64_t rows,
   return NULL;
 }
 
-static void say(ty_lexical *x, const char *what) {
+static void refuse(ty_lexical *x, const char *what) {
   snprintf(x->message, sizeof x->message,
            "the lexical index cannot be read, %.380s: run svc_build_lexical to make it anew", what);
 }
@@ -88,7 +87,7 @@ ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_sli
   ty_status status = open_object(out, err);
   if (status != TY_OK) return status;
   const char *what = read_image(*out, c->env->kernel, base->count, bytes);
-  if (what != NULL) say(*out, what);
+  if (what != NULL) refuse(*out, what);
   return TY_OK;
 }
 
@@ -96,7 +95,7 @@ ty_status ty_lexical_open_none(const ty_error *why, ty_lexical **out, ty_error *
   ty_status status = open_object(out, err);
   if (status != TY_OK) return status;
   (*out)->trouble = TY_INDEX;
-  say(*out, why->message);
+  refuse(*out, why->message);
   return TY_OK;
 }
 

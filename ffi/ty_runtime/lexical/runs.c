@@ -10,13 +10,13 @@
 #define TF_BITS     12u
 #define TF_MOST     ((uint32_t)1 << TF_BITS)
 #define FIRST_ITEMS 4096u
-/* Squeezed, a group of k items is at most 5 bytes of hash, those of its count, and for each item 3 of its row and 2 of
- * its tf. */
-#define SQUEEZED 12u
+/* Compressed, a group of items takes at most 5 bytes for its hash, those of its count, and for each item 3 for its row
+ * and 2 for its tf. */
+#define ITEM_MOST 12u
 
 void ty_runs_open(ty_runs *r, const ty_collection *c) { *r = (ty_runs){.c = c, .memory = c->env->run_memory}; }
 
-/* Sorts by hash, stable: rows came in ascending order. Three passes of 11 bits, of which the last one leaves the result
+/* Sorts by hash, stable, as rows were added in ascending order. Three passes of 11 bits; the last one leaves the result
  * in `scratch`. */
 static void sort_items(uint64_t *items, uint64_t *scratch, uint64_t n) {
   enum { DIGITS = 2048 };
@@ -40,7 +40,7 @@ static void sort_items(uint64_t *items, uint64_t *scratch, uint64_t n) {
   }
 }
 
-/* Equal terms of a row become one item, as far as the tf has room. */
+/* Equal terms of a row become one item, up to the largest tf of an item. */
 static uint64_t collapse(const uint64_t *from, uint64_t n, uint64_t *to) {
   uint64_t kept = 0;
   for (uint64_t i = 0; i < n; i++) {
@@ -56,10 +56,9 @@ static uint64_t collapse(const uint64_t *from, uint64_t n, uint64_t *to) {
   return kept;
 }
 
-/* For each hash: LEB128 of how much more than the one before it is, of the number of items, and for each of these 2 *
- * (row - the one before)
- * + (tf is 1), then tf where it is not 1. */
-static uint64_t squeeze(const uint64_t *items, uint64_t n, uint8_t *out) {
+/* For each hash LEB128 of: its difference from the one before; the number of items; for each item 2 * (row - the one
+ * before) + (tf is 1), and the tf where it is not 1. */
+static uint64_t compress(const uint64_t *items, uint64_t n, uint8_t *out) {
   uint8_t *p = out;
   uint32_t before = 0;
   for (uint64_t i = 0; i < n;) {
@@ -79,7 +78,7 @@ static uint64_t squeeze(const uint64_t *items, uint64_t n, uint8_t *out) {
   return (uint64_t)(p - out);
 }
 
-/* Room for a run's bytes; where more runs may come, in a chunk that takes several. */
+/* Allocates a run's bytes, in a chunk for several runs unless it is the last one. */
 static uint8_t *chunk_room(ty_runs *r, uint64_t bytes, bool last) {
   uint32_t n = r->chunk_count;
   if (n == 0 || r->chunks[n - 1].bytes - r->used[n - 1] < bytes) {
@@ -100,7 +99,7 @@ static uint8_t *chunk_room(ty_runs *r, uint64_t bytes, bool last) {
   return at;
 }
 
-static void lay_aside(ty_runs *r, bool last) {
+static void store_run(ty_runs *r, bool last) {
   if (r->failed || r->count == 0) return;
   if (r->run_count == r->run_capacity) {
     uint32_t capacity = r->run_capacity == 0 ? 8 : 2 * r->run_capacity;
@@ -112,8 +111,8 @@ static void lay_aside(ty_runs *r, bool last) {
   }
   uint64_t *sorted = (uint64_t *)(void *)r->scratch;
   sort_items(r->items, sorted, r->count);
-  uint64_t n = collapse(sorted, r->count, r->items), bytes = squeeze(r->items, n, r->scratch);
-  TY_ASSERT(bytes <= r->capacity * SQUEEZED);
+  uint64_t n = collapse(sorted, r->count, r->items), bytes = compress(r->items, n, r->scratch);
+  TY_ASSERT(bytes <= r->capacity * ITEM_MOST);
   uint8_t *at = chunk_room(r, bytes, last);
   r->failed = at == NULL;
   if (r->failed) return;
@@ -125,18 +124,18 @@ static void lay_aside(ty_runs *r, bool last) {
   r->first_row = r->row;
 }
 
-/* Room for one more item. */
-static bool room(ty_runs *r) {
+/* Ensures space for one more item. */
+static bool reserve(ty_runs *r) {
   if (r->count < r->capacity) return true;
   uint64_t most = r->memory / sizeof *r->items;
   if (r->capacity >= most) {
-    lay_aside(r, false);
+    store_run(r, false);
     return !r->failed;
   }
   uint64_t capacity = r->capacity == 0 ? FIRST_ITEMS : 2 * r->capacity;
   if (capacity > most) capacity = most;
-  free(r->scratch); /* nothing is in it between runs */
-  r->scratch = malloc((size_t)(capacity * SQUEEZED));
+  free(r->scratch); /* it is empty between runs */
+  r->scratch = malloc((size_t)(capacity * ITEM_MOST));
   uint64_t *items = realloc(r->items, (size_t)capacity * sizeof *items);
   if (items != NULL) r->items = items;
   r->failed = items == NULL || r->scratch == NULL;
@@ -148,11 +147,11 @@ void ty_runs_row(ty_runs *r, uint64_t row) {
   TY_ASSERT(row >= r->row);
   r->row = row;
   if (r->count == 0) r->first_row = row;
-  if (((row - r->first_row) >> ROW_BITS) != 0) lay_aside(r, false);
+  if (((row - r->first_row) >> ROW_BITS) != 0) store_run(r, false);
 }
 
 void ty_runs_add(ty_runs *r, uint32_t hash, uint32_t tf) {
-  while (tf > 0 && !r->failed && room(r)) {
+  while (tf > 0 && !r->failed && reserve(r)) {
     TY_ASSERT(r->count < r->capacity && (r->row - r->first_row) >> ROW_BITS == 0);
     uint32_t part = tf < TF_MOST ? tf : TF_MOST;
     r->items[r->count++] = (uint64_t)hash << 32 | (r->row - r->first_row) << TF_BITS | (part - 1);
@@ -162,8 +161,7 @@ void ty_runs_add(ty_runs *r, uint32_t hash, uint32_t tf) {
 
 /* ---- Merging ---- */
 
-/* Reads the head of a run's next group; false at its end. Bytes that were laid aside come back as they were, or the
- * system's memory is broken; but none of them leads outside of the run. */
+/* Reads the head of a run's next group; false at the end. Reads stay within the run whatever its bytes. */
 static bool next_group(ty_run *run) {
   uint64_t more;
   if (!ty_leb_get(&run->at, run->end, &more) || !ty_leb_get(&run->at, run->end, &run->count)) return false;
@@ -185,8 +183,8 @@ static void sink_run(ty_run *heap, uint32_t count, uint32_t at) {
   heap[at] = moving;
 }
 
-/* Hands the group's postings on; returns the bytes that were read. */
-static uint64_t hand_on(ty_run *run, const ty_runs_sink *sink) {
+/* Passes the group's postings to the sink; returns the bytes that were read. */
+static uint64_t pass_group(ty_run *run, const ty_runs_sink *sink) {
   const uint8_t *start = run->at;
   uint64_t row = run->first_row, gap, tf;
   for (uint64_t i = 0; i < run->count && ty_leb_get(&run->at, run->end, &gap); i++) {
@@ -199,7 +197,7 @@ static uint64_t hand_on(ty_run *run, const ty_runs_sink *sink) {
 }
 
 ty_status ty_runs_merge(ty_runs *r, const ty_runs_sink *sink, ty_error *err) {
-  lay_aside(r, true);
+  store_run(r, true);
   if (r->failed) return ty_fail(err, TY_NO_MEMORY, "not enough memory to build the lexical index");
   free(r->items);
   free(r->scratch);
@@ -215,7 +213,7 @@ ty_status ty_runs_merge(ty_runs *r, const ty_runs_sink *sink, ty_error *err) {
   while (count > 0 && status == TY_OK) {
     uint32_t hash = r->runs[0].hash;
     while (count > 0 && r->runs[0].hash == hash) {
-      read += hand_on(&r->runs[0], sink);
+      read += pass_group(&r->runs[0], sink);
       if (!next_group(&r->runs[0])) r->runs[0] = r->runs[--count];
       if (count > 0) sink_run(r->runs, count, 0);
     }

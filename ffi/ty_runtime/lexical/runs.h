@@ -1,25 +1,23 @@
-/* Inverting in bounded memory: postings come row by row, and go term by term. What does not fit is sorted, squeezed and
- * laid aside as a run, and in the end all runs are merged (Witten, Moffat and Bell, 1999, ch. 5). Memory is
- * TY_RUN_MEMORY whatever the rows; the runs, some 3 bytes a posting, lie in nameless files once they are some
- * megabytes.
- */
-#ifndef TY_LEXICAL_RUNS_H
-#define TY_LEXICAL_RUNS_H
+/* Inverting in bounded memory: postings are added row by row and read term by term. Whenever the memory is full its
+ * items are sorted, compressed and stored as a run, and in the end all runs are merged (Witten, Moffat and Bell, 1999,
+ * ch. 5). Memory is TY_RUN_MEMORY for any number of rows; the runs, some 3 bytes a posting, are in nameless files once
+ * they take some megabytes. */
+#pragma once
 
 #include "os/spill.h"
 #include "rows/collection.h"
 
-/* Of items, and one and a half times that to sort and squeeze them; ty_env_open sets it, tests set another. More would
- * mean fewer runs to merge, which takes no less time. */
+/* Of items, and one and a half times that to sort and compress them; ty_env_open sets it, tests set another. More
+ * memory means fewer runs, but merging them takes as long. */
 #define TY_RUN_MEMORY ((uint64_t)20 << 20)
-/* Runs are laid aside in pieces of so many bytes, each a mapping of its own. */
+/* Runs are stored in chunks of so many bytes, each with its own mapping. */
 #define TY_RUN_CHUNK ((uint64_t)32 << 20)
 
 typedef struct ty_run {
   const uint8_t *at, *end;
   uint64_t first_row;
-  uint32_t number; /* in order of making: a long text's runs all begin with its row */
-  uint32_t hash;   /* of the group that comes next */
+  uint32_t number; /* in order of creation: a long text's runs all begin with its row */
+  uint32_t hash;   /* of the next group */
   uint64_t count;  /* its postings */
 } ty_run;
 
@@ -29,7 +27,7 @@ typedef struct ty_runs {
   uint64_t *items; /* hash << 32 | (row - first_row) << 12 | tf - 1 */
   uint8_t *scratch;
   uint64_t count, capacity;
-  uint64_t row, first_row; /* the row that terms come of, and the first one of the run */
+  uint64_t row, first_row; /* the row of the terms that are added, and the first one of the run */
   ty_spill *chunks;        /* of runs */
   uint64_t *used;
   uint32_t chunk_count;
@@ -39,10 +37,10 @@ typedef struct ty_runs {
 } ty_runs;
 
 void ty_runs_open(ty_runs *r, const ty_collection *c);
-void ty_runs_row(ty_runs *r, uint64_t row); /* ascending: what follows is of this row */
+void ty_runs_row(ty_runs *r, uint64_t row); /* ascending: the next terms are of this row */
 void ty_runs_add(ty_runs *r, uint32_t hash, uint32_t tf);
-/* Calls `term` for each hash in ascending order once, and before it `posting` for each of its rows in ascending order;
- * a row may come more than once in a row, then its tfs add up. Ends with the first status that is not TY_OK. */
+/* Calls `posting` for each row of a hash in ascending order, then `term` for the hash, hashes ascending. A row may
+ * follow itself: its tfs add up. Ends with the first status that is not TY_OK. */
 typedef struct ty_runs_sink {
   void (*posting)(void *ctx, uint64_t row, uint32_t tf);
   ty_status (*term)(void *ctx, uint32_t hash);
@@ -50,5 +48,3 @@ typedef struct ty_runs_sink {
 } ty_runs_sink;
 ty_status ty_runs_merge(ty_runs *r, const ty_runs_sink *sink, ty_error *err);
 void ty_runs_free(ty_runs *r);
-
-#endif

@@ -1,10 +1,8 @@
-/* The lexical index in memory: keeping the statistics those of the live rows.
+/* The lexical index in memory: updating the statistics to those of the live rows.
  *
- * Notes (added, died, reset) only mark the index stale; the next question compares its own account of each row, counted
- * or taken off, with what the segments say now. So it does not matter how often or in which order something was noted,
- * and nothing is allocated where a change happens. The comparison is a memcmp of one byte a row: 100,000 rows in 3
- * microseconds.
- */
+ * Notes (added, died, reset) only mark the index stale; the next query compares its marks of dead rows with the
+ * segments'. So the number and order of notes do not matter, and a change allocates nothing. The comparison is a memcmp
+ * of one byte a row: 100,000 rows in 3 microseconds. */
 #include "lexical/index.h"
 
 #include <stdlib.h>
@@ -27,7 +25,7 @@ void ty_lexical_free(ty_lexical *x) {
 
 void ty_lexical_added(ty_lexical *x, uint64_t first_delta_at) {
   x->stale = true;
-  if (first_delta_at < x->delta_count) x->restart = true; /* rows that were counted already are others now */
+  if (first_delta_at < x->delta_count) x->restart = true; /* counted rows were replaced */
 }
 
 void ty_lexical_died(ty_lexical *x) { x->stale = true; }
@@ -38,13 +36,13 @@ double ty_lexical_mean(const ty_lexical *x) {
   return ty_mean_length(x->base_tokens + x->delta_tokens, ty_lexical_docs(x));
 }
 
-/* ---- Keeping in step ---- */
+/* ---- Updating ---- */
 
 static ty_status no_memory(ty_error *err) {
   return ty_fail(err, TY_NO_MEMORY, "not enough memory for the lexical index of the newest rows");
 }
 
-/* The number of a term among the changed ones, with its entries there. */
+/* The number of a term among the changed ones, where it is added. */
 static uint32_t changed_term(ty_lexical *x, uint32_t hash) {
   uint32_t known = x->changed.count, number = ty_bag_add(&x->changed, hash);
   if (number == TY_NO_TERM) return number;
@@ -52,7 +50,7 @@ static uint32_t changed_term(ty_lexical *x, uint32_t hash) {
     size_t n = x->changed.capacity;
     ty_change *grown = realloc(x->change, n * sizeof *grown);
     if (grown == NULL) {
-      /* The table still names the new one, but a failure makes the next question start afresh. */
+      /* The table still has the new term, but after a failure the next query starts afresh. */
       x->changed.count = known;
       return TY_NO_TERM;
     }
@@ -77,7 +75,7 @@ static bool list_add(ty_list *l, uint32_t doc, uint32_t tf) {
   return true;
 }
 
-/* Adds (sign 1) or takes off (-1) a row's share of the statistics; with `post` its postings as well. */
+/* Adds (sign 1) or subtracts (-1) a row's part of the statistics; with `post` adds its postings too. */
 static ty_status account(ty_lexical *x, const ame_kernel *k, const ty_segment *s, uint64_t at, int sign, bool post,
                          ty_error *err) {
   ty_tally *t = &x->tally;
@@ -109,7 +107,8 @@ static void forget_delta(ty_lexical *x) {
   x->delta_count = x->delta_docs = x->delta_tokens = 0;
 }
 
-/* From the stored index on. What is counted of the base stays where it can: a row that died costs its tokenising. */
+/* Goes back to the stored index. The base's counts are kept unless broken: counting a dead row again means tokenising
+ * it. */
 static bool start_afresh(ty_lexical *x) {
   forget_delta(x);
   if (x->base_dead != NULL && !x->broken) return true;
@@ -142,7 +141,7 @@ static ty_status follow_base(ty_lexical *x, const ame_kernel *k, const ty_segmen
 
 static ty_status follow_delta(ty_lexical *x, const ame_kernel *k, const ty_segment *delta, ty_error *err) {
   bool same = x->delta_count == 0 || memcmp(x->delta_dead, delta->dead, (size_t)x->delta_count) == 0;
-  for (uint64_t i = 0; i < x->delta_count && !same; i++) { /* postings of a dead row stay: ranking passes over it */
+  for (uint64_t i = 0; i < x->delta_count && !same; i++) { /* a dead row keeps its postings: ranking skips it */
     if ((x->delta_dead[i] != 0) == (delta->dead[i] != 0)) continue;
     ty_status status = account(x, k, delta, i, delta->dead[i] != 0 ? -1 : 1, false, err);
     if (status != TY_OK) return status;
@@ -191,7 +190,7 @@ ty_status ty_lexical_sync(ty_lexical *x, const ty_collection *c, ty_error *err) 
   }
   if (status == TY_OK) status = follow_base(x, k, &c->base, err);
   if (status == TY_OK) status = follow_delta(x, k, &c->delta, err);
-  /* A failure half-way leaves counts that are half right: the next question begins from the stored index. */
+  /* After a failure the counts are wrong: the next query begins from the stored index. */
   x->restart = x->broken = x->stale = status != TY_OK;
 done:
   pthread_mutex_unlock(&x->lock);

@@ -10,7 +10,7 @@
 #include "os/fail.h"
 
 #define FIRST_CAPACITY 512u
-/* Texts after which a cache of words pays: it is 384 KiB that come from the system, page by page. */
+/* Texts after which a cache of words pays: its 384 KiB are mapped page by page. */
 #define TEXTS_BEFORE_CACHE 16u
 
 ame_token_cache *ty_token_cache(ame_token_cache **cache, uint32_t *texts) {
@@ -18,7 +18,7 @@ ame_token_cache *ty_token_cache(ame_token_cache **cache, uint32_t *texts) {
   return *cache;
 }
 
-/* Sorts what came and adds up equal terms. */
+/* Sorts the terms and adds up equal ones. */
 static void collapse(ty_tally *t) {
   ty_sort_by_hash(t->items, t->scratch, t->count);
   uint64_t kept = 0;
@@ -32,7 +32,8 @@ static void collapse(ty_tally *t) {
   t->count = kept;
 }
 
-/* Room for one more. A long text of few words is added up again and again instead of held token by token. */
+/* Ensures space for one more. A long text of few words is collapsed again and again instead of stored token by
+ * token. */
 static bool room(ty_tally *t) {
   if (t->count < t->capacity) return true;
   if (t->count > 0) collapse(t);
@@ -99,13 +100,9 @@ ty_status ty_tally_row(ty_tally *t, const ame_kernel *k, ty_ref row, ty_error *e
 ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, ty_buffer *out, ty_error *err) {
   ty_tally_clear(t);
   ty_tally_text(t, k, text);
-  uint64_t n = t->count;
-  uint8_t *bytes = NULL;
   bool good = ty_tally_end(t);
-  if (good) {
-    n = t->count;
-    bytes = malloc((size_t)(32 + TY_TERM_MOST * n));
-  }
+  uint64_t n = t->count;
+  uint8_t *bytes = good ? malloc((size_t)(32 + TY_TERM_MOST * n)) : NULL;
   if (bytes != NULL) {
     bytes[0] = (uint8_t)k->token_version();
     uint64_t head = 1 + ty_leb_put(bytes + 1, n);
@@ -120,7 +117,7 @@ ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, ty_bu
       ty_bits_put_gamma(&b, (uint32_t)t->items[i]);
       next = hash + 1;
     }
-    ty_buffer_append(out, bytes, n == 0 ? 0 : head + ty_bits_end(&b)); /* a text without a term has none, in no bytes */
+    ty_buffer_append(out, bytes, n == 0 ? 0 : head + ty_bits_end(&b)); /* a text without terms has no bytes */
   }
   good = bytes != NULL && !out->failed;
   free(bytes);

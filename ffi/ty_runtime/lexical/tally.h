@@ -1,7 +1,5 @@
-/* How often a text has each term: what a row's terms are made of, and what a deleted row's share of the statistics is.
- */
-#ifndef TY_TALLY_H
-#define TY_TALLY_H
+/* How often a text has each term: for a row's stored terms, and for its part of the statistics. */
+#pragma once
 
 #include "lexical/terms.h"
 #include "rows/segment.h"
@@ -14,7 +12,7 @@ typedef struct ty_tally {
   uint64_t tokens;
   bool failed; /* memory ran out */
   uint32_t texts;
-  ame_token_cache *cache; /* of the words so far, once it is worth its memory; NULL: none */
+  ame_token_cache *cache; /* of words, after the first few texts; NULL: none */
 } ty_tally;
 
 void ty_tally_text(ty_tally *t, const ame_kernel *k, ty_slice text); /* adds the text's tokens */
@@ -24,18 +22,15 @@ bool ty_tally_end(ty_tally *t);
 void ty_tally_clear(ty_tally *t); /* for the next text */
 void ty_tally_free(ty_tally *t);
 
-/* The words' cache for tokenising many texts: made with the first few, kept in *cache. NULL where it is not worth
- * it, or memory is short. */
+/* A cache of words for tokenising many texts, kept in *cache. NULL for the first few texts, and where memory ran
+ * out. */
 ame_token_cache *ty_token_cache(ame_token_cache **cache, uint32_t *texts);
 
-/* Whether a row's terms are to be made of its text: it has one, and no stored terms of today's way of tokenising. */
+/* Whether a row's terms come from its text: it has one, and no stored terms of this version of tokenising. */
 static inline bool ty_terms_are_of_text(const ty_term_reader *stored, bool has_text, const ame_kernel *k) {
   return has_text && (stored->distinct == 0 || stored->version != k->token_version());
 }
-/* A row's terms, sorted and counted: the stored ones, or where it has a text and no stored ones of today's way of
- * tokenising, those of the text. */
+/* A row's terms, sorted and counted: those of its text (ty_terms_are_of_text), or the stored ones. */
 ty_status ty_tally_row(ty_tally *t, const ame_kernel *k, ty_ref row, ty_error *err);
 /* Appends a text's terms in the stored form: see terms.h. */
 ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, ty_buffer *out, ty_error *err);
-
-#endif

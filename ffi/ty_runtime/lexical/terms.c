@@ -1,4 +1,4 @@
-/* Reading a row's terms as they are kept: see terms.h. Writing them is in tally.c. */
+/* Reading a row's stored terms; tally.c writes them. */
 #include <string.h>
 
 #include "lexical/bits.h"
@@ -19,8 +19,8 @@ bool ty_terms_open(ty_term_reader *r, ty_slice terms) {
     return false;
   uint64_t left = (uint64_t)(r->end - r->at);
   r->parameter = ty_terms_parameter(r->distinct);
-  /* So many bits at least for each term, and each term at least once: what breaks this would only waste a caller's
-   * memory. */
+  /* The fewest bits a term can take, and a term for each token at most: bounds what a malformed row makes the caller
+   * allocate. */
   return r->distinct <= left * 8 / (2 + r->parameter) && r->tokens >= r->distinct && r->tokens <= INT32_MAX;
 }
 
