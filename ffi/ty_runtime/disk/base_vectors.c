@@ -1,6 +1,5 @@
 /* The sections of a base that rows are screened and scored by, and the sums that weighted queries use. */
 #include <stdlib.h>
-#include <string.h>
 #include "disk/base_writer.h"
 #include "rows/block.h"
 #include "rows/vector.h"

@@ -2,7 +2,6 @@
  * manifest, removes the old files. The first save is the same without old files. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "disk/base.h"
 #include "disk/disk.h"
 #include "disk/idmap.h"

@@ -1,6 +1,5 @@
 /* Undoing what happened since a mark: deleted rows are revived, new rows cut off. */
 #include <stdlib.h>
-#include <string.h>
 #include "disk/manifest.h"
 #include "disk/operations.h"
 #include "lexical/lexical.h"
