@@ -67,14 +67,8 @@ const BETTER: [RegExp, string][] = [
 /** Word lists, data and generated files. */
 const NO_PROSE = /^src\/build\/prior\/|^test\/data\/|\.gen\.json$/;
 
-/** Path prefixes that are passed over for now. */
-const PENDING = ["ffi/ty_runtime/"];
-
 test.skipIf(files() === undefined)("plain words (needs a git checkout)", async () => {
-  const isProse = (name: string) =>
-    /^(src|ffi|docs|test)\/|^[^/]+\.md$/.test(name) &&
-    !NO_PROSE.test(name) &&
-    !PENDING.some((prefix) => name.startsWith(prefix));
+  const isProse = (name: string) => /^(src|ffi|docs|test)\/|^[^/]+\.md$/.test(name) && !NO_PROSE.test(name);
   const found: string[] = [];
   for (const name of (files() ?? []).filter(isProse)) {
     const file = Bun.file(join(ROOT, name));
