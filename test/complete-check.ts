@@ -24,14 +24,17 @@ export function damaged(folder: string): void {
   damagedFolders.push(folder);
 }
 
-/** Has every collection of the environment checked; `runtimePath` is the library that it was opened from. */
-export function checkCollections(env: Environment, runtimePath: string): void {
-  const { symbols } = dlopen(runtimePath, {
+/** Has every collection of the environment checked by the runtime that it was opened from, then by the validator. */
+export function checkCollections(env: Environment, runtimePath: string, validatorPath: string): void {
+  const { symbols: runtime } = dlopen(runtimePath, {
     ty_verify: { args: [FFIType.ptr, FFIType.ptr, FFIType.ptr], returns: FFIType.i32 },
+  });
+  const { symbols: validator } = dlopen(validatorPath, {
+    ty_validate: { args: [FFIType.ptr, FFIType.ptr], returns: FFIType.i32 },
   });
   verify = (collection) => {
     const error = newError();
-    const code = symbols.ty_verify(collection, null, error);
+    const code = runtime.ty_verify(collection, null, error) || validator.ty_validate(collection, error);
     // Its folder was removed or holds another collection by now: this one is gone.
     const isGone = code === Status.NOT_FOUND || code === Status.INVALID;
     return code === Status.OK || isGone ? undefined : toError(code, error).message;

@@ -10,6 +10,7 @@ import type { Native } from "../src/runtime/libraries.ts";
 import { Store } from "../src/store/store.ts";
 import { MultigramEmbedder } from "../src/texts/kernel.ts";
 import { checkCollections } from "./complete-check.ts";
+import { buildValidator } from "./native/validator.ts";
 import { builtLibraries, openBuiltNative } from "./native.ts";
 
 const ROOT = join(import.meta.dir, "..");
@@ -18,11 +19,12 @@ let checked: Promise<Native> | undefined;
 
 /** The libraries of this checkout. In a test every collection is checked when it is closed and at the test's end. */
 export function native(): Promise<Native> {
-  checked ??= Promise.all([openBuiltNative(), builtLibraries()]).then(([opened, { runtime }]) => {
+  checked ??= (async () => {
+    const [opened, { runtime }] = await Promise.all([openBuiltNative(), builtLibraries()]);
     // A process that a test started has no such hooks.
-    if (Bun.main.endsWith(".test.ts")) checkCollections(opened.env, runtime);
+    if (Bun.main.endsWith(".test.ts")) checkCollections(opened.env, runtime, await buildValidator());
     return opened;
-  });
+  })();
   return checked;
 }
 

@@ -360,8 +360,7 @@ typedef struct ty_partitions_args {
 } ty_partitions_args;
 TY_API ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *err);
 
-/* Reads every byte of the saved files and compares checksums, then checks the invariants in memory: counts, tables,
- * partitions, indexes and statistics agree with the rows. TY_CORRUPT or TY_INDEX names what is wrong. */
+/* Reads every byte of the saved files and compares checksums. */
 TY_API ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err);
 
 /* Copies the saved state into an existing directory without files of its names: files of mode 0600, synced, the

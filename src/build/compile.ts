@@ -76,28 +76,35 @@ export async function buildNative(options: NativeOptions): Promise<NativeLibrari
 /**
  * Links a C program with the libraries' objects, hidden functions included, compiled as shipped, except that the
  * runtime's asserts are on. For tests; returns the program's path.
+ * @param more further sources
+ * @param kind a library exports every function of the sources
  * @throws BuildError with the compiler's output
  */
-export async function buildProgram(options: NativeOptions, source: string): Promise<string> {
+export async function buildProgram(
+  options: NativeOptions,
+  source: string,
+  more: readonly string[] = [],
+  kind: "program" | "library" = "program",
+): Promise<string> {
   const { root, cache, tag } = options;
   const plans = planAll(options, "asserting");
   await compileAll(plans, options);
   const objects = plans.flatMap((plan) => plan.objects.map(({ path }) => path));
-  const folder = join(root, dirname(source));
-  const beside = readdirSync(folder)
-    .filter((name) => name.endsWith(".h"))
-    .sort()
-    .map((name) => readFileSync(join(folder, name)));
+  const sources = [source, ...more];
+  const folders = [...new Set(sources.map((path) => dirname(path)))];
+  const beside = folders.flatMap((folder) => filesOf(join(root, folder), /\.h$/).map((file) => join(folder, file)));
   const includes = [...includesOf(LIBRARIES, options), `-I${dirname(source)}`];
-  const flags = [...compileFlags(tag), "-g", ...includes, "-lm", "-lpthread"];
-  const key = hash(readFileSync(join(root, source)), ...beside, ...objects.map((path) => basename(path)), ...flags);
+  const shape = kind === "library" ? ["-shared", "-fvisibility=default"] : [];
+  const flags = [...compileFlags(tag), "-g", ...shape, ...includes, "-lm", "-lpthread"];
+  const contents = [...sources, ...beside].map((path) => readFileSync(join(root, path)));
+  const key = hash(...contents, ...objects.map((path) => basename(path)), ...flags);
   const program = join(cache, tag, "programs", `${basename(source, ".c")}-${key}`);
   if (!existsSync(program)) {
     mkdirSync(dirname(program), { recursive: true });
     for (const name of readdirSync(dirname(program))) {
       if (name.startsWith(`${basename(source, ".c")}-`)) rmSync(join(dirname(program), name), { force: true });
     }
-    await produce(program, (path) => zig(options, ["cc", ...flags, source, ...objects, "-o", path]));
+    await produce(program, (path) => zig(options, ["cc", ...flags, ...sources, ...objects, "-o", path]));
   }
   return program;
 }

@@ -1,11 +1,7 @@
 /** The C tests, linked with the shipped code, asserts on. Under sanitizers they run with `npm run test:native`. */
 import { expect, test } from "bun:test";
-import { join } from "node:path";
 import { buildProgram } from "../../src/build/compile.ts";
-import { platformTag } from "../../src/paths.ts";
-
-const ROOT = join(import.meta.dir, "../..");
-const options = { root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! };
+import { OPTIONS, VALIDATOR } from "./validator.ts";
 
 const PROGRAMS = [
   "kernel_test",
@@ -23,7 +19,7 @@ test.each(PROGRAMS)(
   "%s",
   async (words) => {
     const [name, ...args] = words.split(" ");
-    const program = await buildProgram(options, `test/native/${name}.c`);
+    const program = await buildProgram(OPTIONS, `test/native/${name}.c`, VALIDATOR);
     // stderr says what failed and where, and which CPU paths this machine lacks.
     const child = Bun.spawn([program, ...args], { stdout: "pipe", stderr: "inherit" });
     const [out, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);

@@ -5,10 +5,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { includesOf, LIBRARIES, nativeSources } from "../../src/build/compile.ts";
-import { platformTag } from "../../src/paths.ts";
+import { OPTIONS, VALIDATOR } from "./validator.ts";
 
-const ROOT = join(import.meta.dir, "../..");
-const OPTIONS = { root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! };
+const ROOT = OPTIONS.root;
 /** The programs and what each is run with; the fuzz drivers take a seed and a number of rounds and print the seed. */
 const TESTS = [
   ["kernel_test"],
@@ -49,7 +48,8 @@ async function run(command: string[]): Promise<boolean> {
 
 /** Compiles both libraries under a sanitizer, two files at a time. */
 async function objects(sanitizer: (typeof RUNS)[number], common: string[], out: string): Promise<string[] | undefined> {
-  const queue = nativeSources(OPTIONS);
+  const validator = VALIDATOR.map((source) => ({ source, flags: [] }));
+  const queue = [...validator, ...nativeSources(OPTIONS)];
   const paths: string[] = [];
   let ok = true;
   const worker = async () => {

@@ -13,7 +13,7 @@
 #include "../../ffi/ty_runtime/lexical/index.h"
 #include "../../ffi/ty_runtime/lexical/runs.h"
 #include "../../ffi/ty_runtime/scan/scanner.h"
-#include "../../ffi/ty_runtime/validate/validate.h"
+#include "validate/validate.h"
 
 typedef struct model_row { /* what the naive answers are computed from */
   uint64_t row;

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "../../ffi/ty_runtime/state/state.h"
-#include "../../ffi/ty_runtime/validate/validate.h"
+#include "validate/validate.h"
 #include "check.h"
 
 #define DIM  20u

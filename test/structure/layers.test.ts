@@ -101,7 +101,6 @@ const LIBRARIES: readonly Library[] = [
       "ivf/ivf.h",
       "lexical/lexical.h",
       "state/state.h",
-      "validate/validate.h",
       "calls/calls.h",
     ],
   },

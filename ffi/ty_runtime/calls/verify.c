@@ -6,7 +6,6 @@
 #include "disk/slab.h"
 #include "state/load.h"
 #include "state/state.h"
-#include "validate/validate.h"
 #include "work/work.h"
 
 #define STEP       TY_RESIDENT_MOST /* 3 ms; pages are released after each */
@@ -117,7 +116,7 @@ static ty_status check_files(check *k) {
   return status == TY_OK ? check_id_map(k) : status;
 }
 
-static ty_status check_saved(ty_collection *c, ty_progress *progress, ty_error *err) {
+ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err) {
   for (uint64_t tries = 1;; tries++) {
     ty_collection *t = NULL;
     ty_status status = ty_enter(c, err);
@@ -137,9 +136,4 @@ static ty_status check_saved(ty_collection *c, ty_progress *progress, ty_error *
     ty_leave(c);
     if (!moved) return status;
   }
-}
-
-ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err) {
-  ty_status status = check_saved(c, progress, err);
-  return status == TY_OK ? ty_validate(c, err) : status;
 }

@@ -1,5 +1,5 @@
 /* The validator's errors. */
-#include "validate/validate.h"
+#include "validate.h"
 
 #include <stdarg.h>
 #include <stdio.h>

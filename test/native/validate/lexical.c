@@ -1,5 +1,5 @@
 /* The lexical index against the rows: the stored index of the base, and the counts of added and deleted rows. */
-#include "validate/validate.h"
+#include "validate.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Segments, row numbers, dictionaries and partitions. */
-#include "validate/validate.h"
+#include "validate.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

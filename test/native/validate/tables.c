@@ -1,5 +1,5 @@
 /* The tables derived from the rows, and saved and unsaved operations. */
-#include "validate/validate.h"
+#include "validate.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* validate: the invariants between the parts of an open collection. For ty_verify, tests and fuzzers; calls/verify.c
- * checks the bytes on disk. Uses all folders below.
+/* validate: the invariants between the parts of an open collection. For tests and fuzzers; ty_verify checks the
+ * bytes on disk.
  *
  * The columns of all rows are checked, in linear time. Vectors and terms are checked for a sample of rows, and sums
  * over all rows only where the sample is all of them. */

@@ -1,5 +1,5 @@
 /* Codes, the bounds of their errors, the radii of lists and the sums over rows, against the rows. */
-#include "validate/validate.h"
+#include "validate.h"
 
 #include <inttypes.h>
 #include <math.h>
