@@ -1,7 +1,7 @@
 /** The executable's entry: the tree of commands, without their dependencies. */
 import authority from "./cli/authority.ts";
 import { group } from "./cli/citty.ts";
-import mem from "./cli/mem.ts";
+import mem from "./cli/mem/group.ts";
 import { run } from "./cli/run.ts";
 import runtime from "./cli/runtime.ts";
 

@@ -1,10 +1,10 @@
 /** Headers of the kernel that are made and not kept: tables that follow from a file in git or from a formula. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { header, readLevels } from "./prior/table.ts";
+import { header, readLevels } from "./prior-table.ts";
 
 const PRIOR = join(import.meta.dir, "prior");
-const SOURCES = [join(PRIOR, "prior.tsv"), join(PRIOR, "table.ts"), import.meta.path];
+const SOURCES = [join(PRIOR, "prior.tsv"), join(import.meta.dir, "prior-table.ts"), import.meta.path];
 
 /** Their names below the include folder, and what makes them. */
 const HEADERS: Record<string, () => string> = {

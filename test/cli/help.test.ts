@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import authority from "../../src/cli/authority.ts";
 import { group, type Node, renderPage } from "../../src/cli/citty.ts";
-import mem from "../../src/cli/mem.ts";
+import mem from "../../src/cli/mem/group.ts";
 import runtime from "../../src/cli/runtime.ts";
 import { svc, temporaryFolder } from "./support.ts";
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { buildProgram } from "../../src/build/compile.ts";
 import { functionWords, levelOf, TIERS } from "../../src/build/prior/make.ts";
 import { SOURCES } from "../../src/build/prior/sources.ts";
-import { header, LEVELS, readLevels } from "../../src/build/prior/table.ts";
+import { header, LEVELS, readLevels } from "../../src/build/prior-table.ts";
 import { platformTag } from "../../src/paths.ts";
 
 const ROOT = join(import.meta.dir, "../..");

@@ -60,6 +60,28 @@ test("imports point down", async () => {
   expect(broken).toEqual([]);
 });
 
+test("no folders import each other in a circle", async () => {
+  const uses = new Map<string, Set<string>>();
+  // A file at the root of src stands for itself.
+  const nodeOf = (file: string) => (dirname(file) === "src" ? file : dirname(file));
+  for await (const file of new Glob("{src,ffi}/**/*.ts").scan(ROOT)) {
+    const source = await Bun.file(join(ROOT, file)).text();
+    for (const [, target] of source.matchAll(IMPORT)) {
+      const [from, to] = [nodeOf(file), nodeOf(relative(ROOT, join(ROOT, dirname(file), target!)))];
+      if (from !== to) uses.set(from, (uses.get(from) ?? new Set()).add(to));
+    }
+  }
+  // A folder from which no path leads back is no part of a circle: those are taken away until none is left.
+  for (let size = -1; size !== uses.size; ) {
+    size = uses.size;
+    for (const [from, to] of uses) {
+      for (const folder of to) if (!uses.has(folder)) to.delete(folder);
+      if (to.size === 0) uses.delete(from);
+    }
+  }
+  expect([...uses.keys()]).toEqual([]);
+});
+
 /** A library in C. Headers at its root lie below all folders, other files there above. */
 interface Library {
   root: string;

@@ -9,8 +9,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { platformTag } from "../../paths.ts";
 import { buildProgram } from "../compile.ts";
+import { header, LEVELS, type Level, PARTS } from "../prior-table.ts";
 import { COLLECTIONS, TERSE } from "./sources.ts";
-import { header, LEVELS, type Level, PARTS } from "./table.ts";
 
 const HERE = import.meta.dir;
 const ROOT = resolve(HERE, "../../..");

@@ -1,10 +1,10 @@
 /** `svc mem`: the memory from the terminal. Each verb goes through the same arguments and the same gate as its tool. */
-import { group } from "./citty.ts";
+import { group } from "../citty.ts";
 
-const write = () => import("./mem/write.ts");
-const read = () => import("./mem/read.ts");
-const maintain = () => import("./mem/maintain.ts");
-const repo = () => import("./mem/repo.ts");
+const write = () => import("./write.ts");
+const read = () => import("./read.ts");
+const maintain = () => import("./maintain.ts");
+const repo = () => import("./repo.ts");
 
 export default group("svc mem", {
   summary: "the memory from the terminal",
@@ -34,7 +34,7 @@ export default group("svc mem", {
     tune: ["measure a collection and plan its indexes", async () => (await maintain()).tune],
     index: ["index the text files of a repository", async () => (await repo()).index],
     "repo-search": ["search a repository, indexing it afresh", async () => (await repo()).repoSearch],
-    export: ["write a collection as JSON lines", async () => (await import("./mem/export.ts")).default],
-    import: ["read JSON lines into a collection", async () => (await import("./mem/import.ts")).default],
+    export: ["write a collection as JSON lines", async () => (await import("./export.ts")).default],
+    import: ["read JSON lines into a collection", async () => (await import("./import.ts")).default],
   },
 });

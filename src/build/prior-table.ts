@@ -120,7 +120,7 @@ function hexFloat(value: number): string {
 }
 
 const HEAD = `/* Weights of common terms: what stands in for inverse document frequencies, which a stateless embedder cannot know.
- * Made by src/build/prior/table.ts from prior.tsv; what was counted, and how to count anew, is in the README there. An
+ * Made by src/build/prior-table.ts from prior.tsv; what was counted, and how to count anew, is in the README there. An
  * entry is fingerprint << 4 | level, a row is a bucket: prior.c says where a term is looked up. A change of one entry
  * changes vectors. */
 `;
