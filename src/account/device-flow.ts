@@ -55,8 +55,6 @@ export async function authorizeDevice(options: DeviceFlowOptions): Promise<strin
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 interface Begun {
   readonly deviceCode: string;
   readonly intervalSeconds: number;

@@ -76,8 +76,6 @@ export function keyThumbprint(rawPublicKey: Uint8Array): string {
   return `ed25519:${createHash("sha256").update(rawPublicKey).digest("base64url")}`;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** The bytes before the 32-byte seed in the PKCS #8 form of an Ed25519 key (RFC 8410 §7). */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 

@@ -98,8 +98,6 @@ export function printableField(body: Record<string, unknown>, field: string, pee
   throw new RuntimeError(`${peer} answered without a usable '${field}'`);
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 async function send(url: URL, method: "GET" | "POST", request: HttpRequest, signal: AbortSignal): Promise<Response> {
   const headers: Record<string, string> = {
     accept: "application/json, application/octet-stream",

@@ -88,8 +88,6 @@ export function licensePublicKey(pem: string): KeyObject {
   return key;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 type Claims = Record<string, unknown>;
 
 /** The payload, parsed only after its signature is verified. */

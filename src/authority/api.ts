@@ -88,8 +88,6 @@ export async function runtimeBundle(authority: Authority, call: Call): Promise<R
   return isFile ? answerBytes(Bun.file(path)) : answerError(404, "not_found");
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 async function issueLicense(
   authority: Authority,
   device: { deviceId: string; thumbprint: string; account: string },

@@ -116,8 +116,6 @@ export async function approvalDecision(authority: Authority, call: Call): Promis
   return html(200, decidedPage(approved));
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 function newUserCode(): string {
   const letters = Array.from({ length: 8 }, () => USER_CODE_ALPHABET[randomInt(USER_CODE_ALPHABET.length)]).join("");
   return `${letters.slice(0, 4)}-${letters.slice(4)}`;

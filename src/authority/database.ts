@@ -173,8 +173,6 @@ export class Ledger {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 interface CodeRow {
   readonly hash: string;
   readonly state: CodeState;

@@ -125,8 +125,6 @@ export async function startAuthority(options: AuthorityOptions): Promise<Running
   };
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 type Handler = (authority: Authority, call: Call) => Response | Promise<Response>;
 
 const ROUTES: Record<string, Handler> = {

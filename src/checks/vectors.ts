@@ -61,8 +61,6 @@ export function checkFinite(floats: Float32Array, name: string, dim?: number): v
   );
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 function ofFlat(floats: Float32Array, name: string, dim: number | undefined, rows: number): Matrix {
   const count = floats.length === 0 ? 0 : dim === undefined ? rows : floats.length / dim;
   if (!Number.isInteger(count)) {

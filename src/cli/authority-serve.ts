@@ -52,8 +52,6 @@ export default command({
   },
 });
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 function tls(cert: string | undefined, key: string | undefined): { cert: string; key: string } | undefined {
   if (cert === undefined && key === undefined) return undefined;
   if (cert === undefined || key === undefined) throw new UsageError("--tls-cert and --tls-key belong together");

@@ -62,8 +62,6 @@ export default command({
   },
 });
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** Runs `action` against the configured authority, or against a local one that lives as long as it takes. */
 async function withAuthority<T>(
   env: Env,

@@ -82,8 +82,6 @@ export function oneLine(text: string): string {
   return visible(text.replace(/\s+/g, " ").trim());
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that must not reach a terminal.
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 

@@ -53,8 +53,6 @@ export async function provision(options: ProvisionOptions): Promise<Provisioned>
   return { ...result, source };
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 async function obtainBundle(options: ProvisionOptions, home: string): Promise<{ bytes: Uint8Array; source: string }> {
   const { env, file, signal } = options;
   if (file !== undefined) return { bytes: named("--file", file, BUNDLE_BYTES_MAX), source: "file" };

@@ -43,8 +43,6 @@ export async function run(root: Node, words: string[]): Promise<number> {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 function conclude(error: unknown, { node }: Reached): number {
   const { aborted } = interruption.signal;
   if (error instanceof BrokenPipe) return aborted ? EXIT.interrupted : EXIT.done;

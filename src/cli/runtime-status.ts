@@ -31,8 +31,6 @@ export default command({
   },
 });
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 async function readStatus(home: string, env: Env) {
   const platform = requirePlatform();
   const { dir, installed } = runtimePaths(home, platform);

@@ -92,8 +92,6 @@ export default command({
   },
 });
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** Larger scans run on a worker, so that other clients are served meanwhile; handing over costs about 20 µs. */
 const INLINE_SCAN_BYTES = 1024 * 1024;
 

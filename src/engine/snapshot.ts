@@ -41,8 +41,6 @@ export async function snapshot(
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** Names that differ in case only are one folder on macOS. */
 function refuseTaken(name: string, dir: string, there: Store): void {
   const folded = name.toLowerCase();

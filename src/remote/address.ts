@@ -23,8 +23,6 @@ export function parseAddress(text: string): Address {
   return tcpAddress(text.startsWith("tcp://") ? text.slice("tcp://".length) : text, text);
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 const FORMS =
   "unix:///<path>.sock, an absolute path that ends in .sock, a relative path that starts with ./, " +
   "tcp://<host>:<port> or <host>:<port> (an IPv6 address in brackets)";

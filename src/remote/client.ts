@@ -104,8 +104,6 @@ export class RemoteTelys implements StoreApi<RemoteCollection> {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** Milliseconds that a timer can hold. */
 const TIMEOUT_MS: Domain = { above: 0, max: 2 ** 31 - 1 };
 

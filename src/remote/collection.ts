@@ -176,8 +176,6 @@ export class RemoteCollection implements CollectionApi {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** Search options on the wire. JSON has no infinity: `topK` is clamped here. */
 function searchArguments({ topK, where, explain, withMetadata }: SearchOptions): Record<string, unknown> {
   return {

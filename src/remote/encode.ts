@@ -43,8 +43,6 @@ export function base64Bytes(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** Bytes turned into base64 at once: a multiple of 3, so without padding, and small enough for the cache. */
 const SLICE_BYTES = 48 * 1024;
 

@@ -255,8 +255,6 @@ export class Connection {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** Small frames are put together up to this many bytes: one write instead of many. */
 const WRITE_BYTES = 64 * 1024;
 

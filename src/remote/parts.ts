@@ -110,8 +110,6 @@ export function* toParts({ count, floats, columns }: Rows, bytesMax: number): Ge
   yield cut(count);
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 function optionColumns(options: RowOptions, count: number): { columns: Column[]; ids: readonly string[] } {
   const { ids, metadata } = readBesides(options, count);
   const columns: Column[] = [];

@@ -68,8 +68,6 @@ export function openSocket(address: Address, timeoutMs: number, events: SocketEv
   return promise;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 const REASONS: Record<string, string> = {
   ENOENT: "there is no such socket; is `svc serve` running?",
   ECONNREFUSED: "nothing listens there; is `svc serve` running?",

@@ -83,8 +83,6 @@ export function overwriteBareWords(body: Buffer): BareWord | undefined {
   return first;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 function isWord(body: Buffer, at: number, word: Buffer): boolean {
   for (let i = 0; i < word.length; i++) if (body[at + i] !== word[i]) return false;
   return true;

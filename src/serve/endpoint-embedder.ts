@@ -76,8 +76,6 @@ export async function openEndpoint(spec: EndpointSpec): Promise<Embedder> {
   return { profile, embedDocuments: embed, embedQueries: embed };
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 async function request(
   { name, base, model }: EndpointSpec,
   texts: readonly string[],

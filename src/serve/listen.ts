@@ -69,8 +69,6 @@ export function wireOf(socket: Client): Wire {
   };
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 async function listenUnix(socketPath: string, handlers: Handlers, log: Log): Promise<Listening> {
   const file = checkSocketPath(socketPath);
   if (file.isShared) {

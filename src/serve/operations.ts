@@ -78,8 +78,6 @@ const OPERATIONS: Record<Op, Operation> = {
 
 const BY_NAME: ReadonlyMap<string, Operation> = new Map(Object.entries(OPERATIONS));
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 const NOTHING = Object.freeze({});
 const TAKES_NOTHING = new Set<Op>(OPS.filter((op) => Object.keys(ARGUMENTS[op].shape).length === 0));
 const OWNERS = Object.fromEntries(OPS.map((op) => [op, `op '${op}'`])) as Record<Op, string>;

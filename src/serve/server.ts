@@ -54,8 +54,6 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   return server;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 class Server implements RunningServer, Session {
   readonly clients: Clients;
   readonly limits: Limits;

@@ -97,8 +97,6 @@ export async function leaveSocketPath(path: string, identity: string | undefined
   });
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 async function locked<T>(path: string, work: () => Promise<T>): Promise<T> {
   const fd = openSync(dirname(path), "r");
   try {

@@ -94,8 +94,6 @@ export class CallableEmbedder implements Embedder {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** A copy where needed: the function may use its buffer again. */
 function toMatrix(result: EmbeddedTexts, texts: number, dim: number, name: string): Float32Array {
   const { floats, count } = readMatrix(result, name, dim);

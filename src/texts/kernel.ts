@@ -73,8 +73,6 @@ export class BigramEmbedder extends KernelEmbedder {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** The part of a text that is embedded: its first bytes up to the limit, cut between characters. */
 function embedded(text: string): string {
   if (text.length * 3 <= TEXT_EMBED_BYTES_MAX) return text;

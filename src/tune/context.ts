@@ -121,8 +121,6 @@ export class TuningContext {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 async function measure(collection: Collection, targetRecall: number, watch: Watch): Promise<Expected> {
   const dim = collection.schema.dim;
   const vectors = collection.sample(QUERIES, SEED);

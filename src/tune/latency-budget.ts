@@ -76,8 +76,6 @@ export class LatencyBudgetTuner implements Tuner {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** Every query scans the whole delta, with any index: beyond this share of the base it costs more than the lists. */
 const DELTA_SHARE = 0.1;
 /**

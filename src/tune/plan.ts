@@ -86,8 +86,6 @@ export function shortHash(value: unknown): string {
   return new Bun.CryptoHasher("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 const A_SHARE = "it is above 0 and at most 1";
 
 function isShare(value: unknown): value is number {

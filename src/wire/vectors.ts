@@ -34,8 +34,6 @@ export function readMatrix(value: unknown, dim: number, name: string): checks.Ma
   return checks.readMatrix(floats, name, dim);
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** One vector in base64. */
 function unpackRow(value: Record<string, unknown>, name: string): Float32Array {
   const { f32, shape } = readPacked(value, name);

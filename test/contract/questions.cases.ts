@@ -136,8 +136,6 @@ export const QUESTIONS: Cases = {
   },
 };
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** One row for each value, and rows without one. */
 async function kinds(store: StoreApi): Promise<CollectionApi> {
   const c = await vectorCollection(store);

@@ -106,8 +106,6 @@ export const TYPES: Cases = {
   },
 };
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** Adds, replaces, deletes, saves, opens and compacts; after each step answers are those of looking at every row. */
 async function live({ store, other }: Subject, dtype: Dtype, metric: Metric): Promise<void> {
   const next = random(METRICS.indexOf(metric) * 10 + DTYPES.indexOf(dtype) + 1);

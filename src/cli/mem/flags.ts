@@ -119,8 +119,6 @@ export function readWhere(values: readonly string[] = []): Record<string, unknow
   return Object.fromEntries(pairs);
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** The part of an invocation that reads a command line to its end. */
 interface Written<T extends Args> {
   readonly args: Values<T>;

@@ -52,8 +52,6 @@ export function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 function showMetadata(metadata: Metadata | undefined): string {
   return metadata === undefined ? "" : `  ${style("dim", safeJson(metadata))}`;
 }

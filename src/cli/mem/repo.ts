@@ -62,8 +62,6 @@ export const repoSearch = verbCommand("repo_search", {
   nothing: "no hits",
 });
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 function renderIndex(payload: IndexRepoPayload): string {
   const { status, collection, files_tracked, files_changed, files_removed, chunks_added, chunks_deleted } = payload;
   const skipped = Object.entries(payload.files_skipped).filter(([, number]) => number > 0);

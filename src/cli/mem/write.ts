@@ -83,8 +83,6 @@ export const create = command({
   },
 });
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 const sum = (numbers: number[]) => numbers.reduce((total, n) => total + n, 0);
 
 const joined = (lists: (string[] | undefined)[]) => (lists[0] ? lists.flatMap((list) => list ?? []) : undefined);
