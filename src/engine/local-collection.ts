@@ -20,21 +20,7 @@ import { collectionStats } from "../texts/stats.ts";
 import { applyTuning, buildIvf, buildLexical, cancellable, tuneCollection } from "../texts/upkeep.ts";
 import type { Plan } from "../tune/plan.ts";
 import type { CollectionApi, CollectionStats, Id, SearchResult, Vector, Vectors, Where } from "./api.ts";
-import type {
-  GetOptions,
-  GotRow,
-  IvfOptions,
-  LexicalOptions,
-  LexicalResult,
-  LexicalSearchOptions,
-  LocalRowOptions,
-  LocalSearchOptions,
-  ManySearchOptions,
-  TextSearchOptions,
-  TuneOptions,
-  UpdateOptions,
-  Watch,
-} from "./options.ts";
+import type * as given from "./options.ts";
 import { getRows, searchVector, searchVectors, searchWords, toResult } from "./reading.ts";
 import { snapshot } from "./snapshot.ts";
 
@@ -75,19 +61,19 @@ export class LocalCollection implements CollectionApi {
     return this.inner.get([readId(id, "id")], {})[0]!.found;
   }
 
-  add(vectors: Vectors, options: LocalRowOptions = {}): Promise<string[]> {
+  add(vectors: Vectors, options: given.LocalRowOptions = {}): Promise<string[]> {
     return this.putVectors("add", vectors, options);
   }
 
-  upsert(vectors: Vectors, options: LocalRowOptions = {}): Promise<string[]> {
+  upsert(vectors: Vectors, options: given.LocalRowOptions = {}): Promise<string[]> {
     return this.putVectors("upsert", vectors, options);
   }
 
-  addTexts(texts: readonly string[], options: LocalRowOptions = {}): Promise<string[]> {
+  addTexts(texts: readonly string[], options: given.LocalRowOptions = {}): Promise<string[]> {
     return this.putTexts("add", texts, options);
   }
 
-  upsertTexts(texts: readonly string[], options: LocalRowOptions = {}): Promise<string[]> {
+  upsertTexts(texts: readonly string[], options: given.LocalRowOptions = {}): Promise<string[]> {
     return this.putTexts("upsert", texts, options);
   }
 
@@ -95,7 +81,7 @@ export class LocalCollection implements CollectionApi {
    * Replaces text and vector of live rows, and metadata where it is given, all or nothing; resolves to their number.
    * @throws ValueError for an id that is not live; nothing changes
    */
-  async updateTexts(texts: readonly string[], options: UpdateOptions): Promise<number> {
+  async updateTexts(texts: readonly string[], options: given.UpdateOptions): Promise<number> {
     const metadata = optional(options.metadata, "metadata", readMetadata);
     const rows = { texts: readTexts(texts), ids: readIds(options.ids), metadata };
     checkBesides(rows, texts.length);
@@ -105,7 +91,7 @@ export class LocalCollection implements CollectionApi {
   }
 
   /** Puts rows that the server's decoder has checked and packed. */
-  async put(mode: "add" | "upsert", rows: Rows | PackedRows, watch?: Watch): Promise<void> {
+  async put(mode: "add" | "upsert", rows: Rows | PackedRows, watch?: given.Watch): Promise<void> {
     await this.inner.stage((t) => t.put(mode === "add" ? Put.ADD : Put.UPSERT, rows, watch), watch?.signal);
   }
 
@@ -114,17 +100,17 @@ export class LocalCollection implements CollectionApi {
     mode: "add" | "upsert",
     texts: readonly string[],
     rows: PackedRows,
-    watch?: Watch,
+    watch?: given.Watch,
   ): Promise<void> {
     await this.put(mode, { ...rows, vectors: await this.embed(texts, watch?.signal) }, watch);
   }
 
-  async delete(ids: readonly Id[], watch?: Watch): Promise<number> {
+  async delete(ids: readonly Id[], watch?: given.Watch): Promise<number> {
     const names = readIds(ids);
     return this.inner.stage((t) => t.delete(names), watch?.signal);
   }
 
-  async search(vector: Vector | readonly [Vector], options: LocalSearchOptions = {}): Promise<SearchResult> {
+  async search(vector: Vector | readonly [Vector], options: given.LocalSearchOptions = {}): Promise<SearchResult> {
     const opened = this.store.opened(this.name);
     if (!opened) return searchVector(this.inner, vector, options);
     try {
@@ -141,13 +127,13 @@ export class LocalCollection implements CollectionApi {
    * counts are means.
    * @throws ValueError for queries that may find more than two million hits together
    */
-  async searchMany(vectors: Vectors, options: ManySearchOptions = {}): Promise<SearchResult[]> {
+  async searchMany(vectors: Vectors, options: given.ManySearchOptions = {}): Promise<SearchResult[]> {
     const { signal } = options;
     const threads = options.threads === undefined ? 0 : readNumber(options.threads, "threads", POSITIVE);
     return cancellable(this.name, signal, () => searchVectors(this.inner, vectors, options, threads));
   }
 
-  async searchText(text: string, options: TextSearchOptions = {}): Promise<SearchResult> {
+  async searchText(text: string, options: given.TextSearchOptions = {}): Promise<SearchResult> {
     readString(text, "text");
     const { inner } = this;
     const { withMetadata, signal } = options;
@@ -165,12 +151,12 @@ export class LocalCollection implements CollectionApi {
    * The rows that hold words of a query, by BM25; needs no embedder.
    * @throws RuntimeError where the collection was created without `lexical`, or `buildLexical` was never called
    */
-  async searchLexical(query: string, options: LexicalSearchOptions = {}): Promise<LexicalResult> {
+  async searchLexical(query: string, options: given.LexicalSearchOptions = {}): Promise<given.LexicalResult> {
     return searchWords(this.inner, query, options);
   }
 
   /** Rows in the order of `ids`; `found` is false for an id that is not live. */
-  async get(ids: readonly Id[], options: GetOptions = {}): Promise<GotRow[]> {
+  async get(ids: readonly Id[], options: given.GetOptions = {}): Promise<given.GotRow[]> {
     return getRows(this.inner, ids, options);
   }
 
@@ -193,7 +179,7 @@ export class LocalCollection implements CollectionApi {
     await this.inner.save();
   }
 
-  async compact(watch?: Watch): Promise<void> {
+  async compact(watch?: given.Watch): Promise<void> {
     await this.inner.compact(watch);
   }
 
@@ -202,7 +188,7 @@ export class LocalCollection implements CollectionApi {
    * resolves to their number. Rows added later are found. Where no partition is large enough, nothing changes.
    * @throws ValueError for an option outside its range
    */
-  async buildIvf(options: IvfOptions = {}): Promise<number> {
+  async buildIvf(options: given.IvfOptions = {}): Promise<number> {
     return buildIvf(this.inner, options);
   }
 
@@ -210,12 +196,12 @@ export class LocalCollection implements CollectionApi {
    * Builds the lexical index; from then on `searchText` fuses both rankings. Rows added later are found.
    * @throws RuntimeError where the collection was created without `lexical`; ValueError for an option outside its range
    */
-  async buildLexical(options: LexicalOptions = {}): Promise<void> {
+  async buildLexical(options: given.LexicalOptions = {}): Promise<void> {
     await buildLexical(this.inner, options);
   }
 
   /** Measures, plans, and applies the plan as `dryRun` says. @throws ValueError for a plan that cannot be applied */
-  async tune(options: TuneOptions = {}): Promise<Plan> {
+  async tune(options: given.TuneOptions = {}): Promise<Plan> {
     return tuneCollection(this.inner, options);
   }
 
@@ -223,7 +209,7 @@ export class LocalCollection implements CollectionApi {
    * Applies a plan, of this tuner or another; resolves to it with what was measured afterwards.
    * @throws ValueError that says what is wrong with the plan; nothing changes
    */
-  async applyTuning(plan: Plan, watch: Watch = {}): Promise<Plan> {
+  async applyTuning(plan: Plan, watch: given.Watch = {}): Promise<Plan> {
     return applyTuning(this.inner, plan, watch);
   }
 
@@ -232,7 +218,7 @@ export class LocalCollection implements CollectionApi {
    * The copy is verified before it gets its name: it is there whole or not at all. Writes wait while bytes are copied.
    * @throws ValueError where `dir` has something of this name; OSError
    */
-  async snapshot(dir: string, watch: Watch = {}): Promise<void> {
+  async snapshot(dir: string, watch: given.Watch = {}): Promise<void> {
     readString(dir, "dir");
     const { inner, storeAt } = this;
     await cancellable(this.name, watch.signal, () => snapshot(inner, dir, storeAt, watch));
@@ -242,7 +228,11 @@ export class LocalCollection implements CollectionApi {
     return this.store.open(this.name);
   }
 
-  private async putVectors(mode: "add" | "upsert", vectors: Vectors, options: LocalRowOptions): Promise<string[]> {
+  private async putVectors(
+    mode: "add" | "upsert",
+    vectors: Vectors,
+    options: given.LocalRowOptions,
+  ): Promise<string[]> {
     const { dim, keyName } = this.schema;
     const { floats, count } = readMatrix(vectors, "vectors", dim);
     const rows = { ...toRows(readBesides(options, count), count, keyName), vectors: floats };
@@ -253,7 +243,7 @@ export class LocalCollection implements CollectionApi {
   private async putTexts(
     mode: "add" | "upsert",
     texts: readonly string[],
-    options: LocalRowOptions,
+    options: given.LocalRowOptions,
   ): Promise<string[]> {
     const { keyName, filterColumns } = this.schema;
     const besides = readBesides(options, readTexts(texts).length);
