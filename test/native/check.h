@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-static uint64_t check_passed, check_failed;
+/* Atomic: some tests check on several threads. */
+static _Atomic uint64_t check_passed, check_failed;
 
 /* After this many lines a failure is only counted: the first ones show what is wrong. */
 #define CHECK_LINES_MAX 40
