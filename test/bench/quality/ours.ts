@@ -39,9 +39,13 @@ export function askDense(units: Units, queries: readonly Item[], embedder: Embed
   );
 }
 
-/** The filter that restricts a query to its group. */
-const within = ({ group }: { group?: string | undefined }) =>
-  group === undefined ? undefined : { column: KEY, value: group };
+interface Grouped {
+  group?: string | undefined;
+}
+
+/** The filter that restricts a query to its group, and the metadata of a row of it. */
+const within = ({ group }: Grouped) => (group === undefined ? undefined : { column: KEY, value: group });
+const metadataOf = ({ group }: Grouped) => (group === undefined ? undefined : { [KEY]: group });
 
 async function fromTexts(collection: Collection, embedder: Embedder, query: Item, topK: number): Promise<Row[]> {
   return (await searchTexts(collection, embedder, query.text, { topK, where: within(query) })).rows;
@@ -68,7 +72,11 @@ async function withCollection<T>(
     const collection = store.create("bench", schema);
     for (let from = 0; from < rows.length; from += CALL) {
       const part = rows.slice(from, from + CALL);
-      const put = { ids: part.map(({ id }) => id), texts: part.map(({ text }) => text), metadata: part.map(within) };
+      const put = {
+        ids: part.map(({ id }) => id),
+        texts: part.map(({ text }) => text),
+        metadata: part.map(metadataOf),
+      };
       await putTexts(collection, embedder, "add", put, {});
     }
     return await use(collection);
