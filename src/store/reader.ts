@@ -93,8 +93,9 @@ export class Reader {
     const what = toWhat(options);
     const query = { by: BY[by], vector, text, model, topK, filter, under, targetRecall, denseWeight, weighted, what };
     const answer = this.native.ask(query, TEXT_EMBED_BYTES_MAX, this.inlineScanBytes);
-    const { rows, ...read } = await this.watched(answer);
-    return { rows: rows.map((row) => toRow(row, this.name)), ...read };
+    // Field by field: with a spread a query by words takes 1 us more.
+    const { rows, fused, screenedRows, scoredRows, probedLists } = await this.watched(answer);
+    return { rows: rows.map((row) => toRow(row, this.name)), fused, screenedRows, scoredRows, probedLists };
   }
 
   /** The best live rows for `vector` by the collection's metric. */
