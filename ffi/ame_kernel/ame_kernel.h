@@ -17,7 +17,7 @@
 #define AME_API __attribute__((visibility("default")))
 
 /* Changes with any change of a signature, a struct or a contract below. */
-#define AME_ABI_VERSION 4u
+#define AME_ABI_VERSION 5u
 AME_API uint32_t ame_abi_version(void);
 
 /* CPU paths. "scalar" is the reference for the others. The best supported one is chosen at first use. */
@@ -91,6 +91,42 @@ typedef struct ame_i4_query {
   float per_bias; /* at least 2^-21 */
   float rest;     /* at least the length of q^ less its mean in every dimension; `length` if unknown */
 } ame_i4_query;
+
+/* Vertical codes: the codes of one dimension of many rows lie side by side, so that a query reads only the dimensions
+ * in which it is not zero. A line is 64 bytes, the codes of AME_LINE_ROWS(bits) rows in one dimension; a run is some
+ * consecutive lines of one dimension; a block is the runs of all dimensions, one behind the other.
+ *
+ *   8 bits, 64 rows:  code + 128 of row 16 i + 4 l + e is byte 16 l + 4 i + e, with i, l and e from 0 to 3
+ *   4 bits, 128 rows: a byte's low four bits are the code of the row that it would have with 8 bits, its high four bits
+ *                     that of the row 64 later
+ *
+ * In this order the bytes of four dimensions, interleaved within 16 bytes, are the rows in order with four codes each,
+ * as the instructions for products of bytes take them. */
+#define AME_LINE            64u
+#define AME_LINE_ROWS(bits) (512u / (bits))
+#define AME_LINE_BYTE(row)  (((row) / 4 % 4) * 16 + ((row) / 16 % 4) * 4 + (row) % 4)
+#define AME_LINE_TOGETHER   4u /* dimensions read at a time */
+
+/* A query to vertical codes: the dimensions in which its codes (as from quantize_i8) are not zero. */
+typedef struct ame_line_query {
+  const uint32_t *dims;
+  const int8_t *codes;
+  size_t count; /* of both; a multiple of AME_LINE_TOGETHER, where need be with dimensions whose code is 0 */
+  int32_t sum;  /* of the codes */
+} ame_line_query;
+
+/* How rows of vertical codes are bounded from above, from the product p = <q's codes, codes> of each:
+ *
+ *   8 bits: scale * (by * p) + min(scale * per_scale, most) + each
+ *   4 bits: offset * by_offset + scale * (by * (2 p - 15 sum)) + min((|offset| + 15 scale) * per_scale, most) + each
+ *
+ * in f32. The caller's factors include the rounding of this arithmetic, at most 2^-20 of the sum of the sizes of its
+ * terms. All are finite, and scales, offsets and factors so small that nothing overflows. */
+typedef struct ame_line_bound {
+  float by, by_offset;
+  float per_scale, most, each;
+  int32_t sum;
+} ame_line_bound;
 
 /* The weight of a term of a query: see bm25_parts. */
 typedef struct ame_bm25 {
@@ -176,6 +212,17 @@ typedef struct ame_kernel {
    * bias) are written for all sixteen rows, for others they are not written. Bit-equal on every path. */
   void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
                     uint16_t *survivors, float *middle, float *half);
+  /* dots[r] = <q's codes, codes of row r>, exact, for the rows of lines `first` .. first + n - 1 of a block of runs of
+   * `run` bytes, a multiple of AME_LINE. `next` is the distance in bytes from the block to the one that will be read
+   * behind it, of as long runs; it is prefetched. 0: none. */
+  void (*dot_lines)(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
+                    int32_t *dots);
+  void (*dot_lines_i4)(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
+                       int32_t *dots);
+  /* Bit r % 64 of survivors[r / 64] is set where the upper bound of row r of n is not below `threshold`, or no number;
+   * bits beyond n are 0. With 8 bits `offsets` is NULL. */
+  void (*screen_lines)(const ame_line_bound *b, const int32_t *dots, const float *scales, const float *offsets,
+                       size_t n, float threshold, uint64_t *survivors);
   /* IEEE 754 half precision, to nearest, ties to even; overflow gives infinity. Bit-equal on every path. */
   void (*f32_to_f16)(const float *x, size_t n, uint16_t *out);
   void (*f16_to_f32)(const uint16_t *x, size_t n, float *out);

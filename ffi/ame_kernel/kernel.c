@@ -33,6 +33,21 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
   isa_active()->screen_i4(q, blocks, n, dim, threshold, survivors, middle, half);
 }
 
+static void dot_lines(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
+                      int32_t *dots) {
+  isa_active()->dot_lines(q, block, run, first, n, next, dots);
+}
+
+static void dot_lines_i4(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
+                         int32_t *dots) {
+  isa_active()->dot_lines_i4(q, block, run, first, n, next, dots);
+}
+
+static void screen_lines(const ame_line_bound *b, const int32_t *dots, const float *scales, const float *offsets,
+                         size_t n, float threshold, uint64_t *survivors) {
+  isa_active()->screen_lines(b, dots, scales, offsets, n, threshold, survivors);
+}
+
 static void f16_to_f32(const uint16_t *x, size_t n, float *out) { isa_active()->f16_to_f32(x, n, out); }
 
 static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) { return isa_active()->crc32c(crc, data, bytes); }
@@ -83,6 +98,9 @@ static const ame_kernel table = {
     .quantize_i4 = quantize_i4,
     .dequantize_i4 = kernel_dequantize_i4,
     .screen_i4 = screen_i4,
+    .dot_lines = dot_lines,
+    .dot_lines_i4 = dot_lines_i4,
+    .screen_lines = screen_lines,
     .f32_to_f16 = kernel_f32_to_f16,
     .f16_to_f32 = f16_to_f32,
     .sq_l2 = sq_l2,

@@ -160,6 +160,40 @@ ISA_INLINE lanes steps(counts dot, int32_t sum15) {
   return _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_add_epi32(dot, dot), _mm256_set1_epi32(sum15)));
 }
 
+typedef __m256i bytes;
+#define LINE_PARTS 2
+
+ISA_INLINE bytes take(const uint8_t *x) { return _mm256_loadu_si256((const __m256i *)(const void *)x); }
+ISA_INLINE void interleave(const bytes x[4], bytes out[4]) {
+  bytes a = _mm256_unpacklo_epi8(x[0], x[1]), b = _mm256_unpacklo_epi8(x[2], x[3]);
+  bytes c = _mm256_unpackhi_epi8(x[0], x[1]), d = _mm256_unpackhi_epi8(x[2], x[3]);
+  out[0] = _mm256_unpacklo_epi16(a, b);
+  out[1] = _mm256_unpackhi_epi16(a, b);
+  out[2] = _mm256_unpacklo_epi16(c, d);
+  out[3] = _mm256_unpackhi_epi16(c, d);
+}
+ISA_INLINE bytes low_four(bytes x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
+ISA_INLINE bytes high_four(bytes x) { return low_four(_mm256_srli_epi16(x, 4)); }
+ISA_INLINE counts line_start(int32_t sum) {
+  (void)sum;
+  return _mm256_setzero_si256();
+}
+/* As in dot_i8_block: |q| by the code with q's sign, which never saturates. */
+ISA_INLINE counts times8(counts acc, bytes x, int32_t quad) {
+  __m256i v = _mm256_set1_epi32(quad), c = _mm256_xor_si256(x, _mm256_set1_epi8((char)0x80));
+  __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(v), _mm256_sign_epi8(c, v));
+  return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+ISA_INLINE counts times4(counts acc, bytes x, int32_t quad) {
+  __m256i pairs = _mm256_maddubs_epi16(x, _mm256_set1_epi32(quad));
+  return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+ISA_INLINE void put_counts(int32_t *out, counts x) { _mm256_storeu_si256((__m256i *)(void *)out, x); }
+ISA_INLINE lanes numbers(const int32_t *x) {
+  return _mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)(const void *)x));
+}
+
+#include "isa/lines.h"
 #include "isa/rows.h"
 #include "isa/screen_i4.h"
 

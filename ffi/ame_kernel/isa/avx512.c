@@ -123,6 +123,30 @@ ISA_INLINE lanes steps(counts dot, int32_t sum15) {
   return _mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_add_epi32(dot, dot), _mm512_set1_epi32(sum15)));
 }
 
+typedef __m512i bytes;
+#define LINE_PARTS 1
+
+ISA_INLINE bytes take(const uint8_t *x) { return _mm512_loadu_si512((const void *)x); }
+ISA_INLINE void interleave(const bytes x[4], bytes out[4]) {
+  bytes a = _mm512_unpacklo_epi8(x[0], x[1]), b = _mm512_unpacklo_epi8(x[2], x[3]);
+  bytes c = _mm512_unpackhi_epi8(x[0], x[1]), d = _mm512_unpackhi_epi8(x[2], x[3]);
+  out[0] = _mm512_unpacklo_epi16(a, b);
+  out[1] = _mm512_unpackhi_epi16(a, b);
+  out[2] = _mm512_unpacklo_epi16(c, d);
+  out[3] = _mm512_unpackhi_epi16(c, d);
+}
+ISA_INLINE bytes low_four(bytes x) { return _mm512_and_si512(x, _mm512_set1_epi8(15)); }
+ISA_INLINE bytes high_four(bytes x) { return low_four(_mm512_srli_epi16(x, 4)); }
+/* The bytes are read as they are, 128 too large each. */
+ISA_INLINE counts line_start(int32_t sum) { return _mm512_set1_epi32(-128 * sum); }
+ISA_INLINE counts times8(counts acc, bytes x, int32_t quad) {
+  return _mm512_dpbusd_epi32(acc, x, _mm512_set1_epi32(quad));
+}
+ISA_INLINE counts times4(counts acc, bytes x, int32_t quad) { return times8(acc, x, quad); }
+ISA_INLINE void put_counts(int32_t *out, counts x) { _mm512_storeu_si512((void *)out, x); }
+ISA_INLINE lanes numbers(const int32_t *x) { return _mm512_cvtepi32_ps(_mm512_loadu_si512((const void *)x)); }
+
+#include "isa/lines.h"
 #include "isa/rows.h"
 #include "isa/screen_i4.h"
 

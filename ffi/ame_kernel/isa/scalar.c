@@ -201,6 +201,41 @@ void kernel_dequantize_i4(const uint8_t *codes, const ame_i4_info *info, size_t 
   memcpy(out + j, last, (dim - j) * sizeof(float));
 }
 
+ISA_INLINE void dot_line(const ame_line_query *q, const uint8_t *line, size_t run, int bits, int32_t *dots) {
+  for (size_t r = 0; r < AME_LINE_ROWS(bits); r++) {
+    dots[r] = 0;
+    for (size_t d = 0; d < q->count; d++) {
+      int32_t byte = line[q->dims[d] * run + AME_LINE_BYTE(r % 64)];
+      dots[r] += q->codes[d] * (bits == 8 ? byte - 128 : r < 64 ? byte & 15 : byte >> 4);
+    }
+  }
+}
+
+static void dot_lines(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
+                      int32_t *dots) {
+  (void)next;
+  for (size_t i = 0; i < n; i++) dot_line(q, block + (first + i) * AME_LINE, run, 8, dots + i * AME_LINE_ROWS(8));
+}
+
+static void dot_lines_i4(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
+                         int32_t *dots) {
+  (void)next;
+  for (size_t i = 0; i < n; i++) dot_line(q, block + (first + i) * AME_LINE, run, 4, dots + i * AME_LINE_ROWS(4));
+}
+
+static void screen_lines(const ame_line_bound *b, const int32_t *dots, const float *scales, const float *offsets,
+                         size_t n, float threshold, uint64_t *survivors) {
+  for (size_t r = 0; r < n; r++) {
+    float scale = scales[r], offset = offsets == NULL ? 0 : offsets[r], size = offsets == NULL ? scale : 15 * scale;
+    float product = (float)dots[r], levels = product;
+    if (offsets != NULL) levels = product + product - (float)(15 * b->sum);
+    float width = (fabsf(offset) + size) * b->per_scale;
+    float upper = offset * b->by_offset + scale * (b->by * levels) + (width < b->most ? width : b->most) + b->each;
+    if (r % 64 == 0) survivors[r / 64] = 0;
+    survivors[r / 64] |= (uint64_t)(upper < threshold ? 0 : 1) << r % 64;
+  }
+}
+
 static void f16_to_f32(const uint16_t *x, size_t n, float *out) { isa_scalar_f16_to_f32(x, n, out); }
 
 const isa_path isa_scalar = ISA_PATH("scalar", supported);
