@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "../../ffi/ty_runtime/disk/format.h"
+#include "../../ffi/ty_runtime/rows/vector.h"
 #include "../../ffi/ty_runtime/state/state.h"
 #include "store_model.h"
 
@@ -165,6 +166,24 @@ static void check_wide(ty_collection *c, const float *rows, const char *when) {
                 (unsigned long long)scored);
 }
 
+/* Of f32 a delta's rows that are codes are stored as such: all that were made so, and zero rows. */
+static void check_coded(const ty_collection *c) {
+  const ty_segment *s = &c->delta;
+  uint64_t bytes = 0, coded = 0;
+  for (uint64_t at = 0; at < s->count; at++) {
+    bool wanted = model_is("f32") && (model_codes == ALL_CODES || s->info[at].scale == 0);
+    bool may = model_codes == ALL_CODES && model_is("cosine"); /* some are codes at unit length too */
+    CHECK_MESSAGE(may || s->payload[at].coded == wanted, "%s %s: row %llu is%s stored as codes", model_dtype,
+                  model_metric, (unsigned long long)at, wanted ? " not" : "");
+    coded += s->payload[at].coded;
+    bytes += s->payload[at].coded ? sizeof(float) + WIDE : ty_vector_bytes(c);
+  }
+  uint64_t more = c->store->files.deltas[0].bytes - bytes;
+  CHECK_MESSAGE(coded > 0 || !model_is("f32"), "no row is stored as codes");
+  CHECK_MESSAGE(more < s->count * (sizeof(ty_operation) + 96), "the delta holds %llu bytes beside the vectors",
+                (unsigned long long)more);
+}
+
 static void test_exact(uint64_t seed) {
   static float rows[MANY * WIDE];
   char dir[320], schema[512];
@@ -182,9 +201,11 @@ static void test_exact(uint64_t seed) {
   check_wide(c, rows, "in a base");
   CHECK_MESSAGE(put_wide(c, rows, MANY - 900, 900) == TY_OK, "%s", err.message);
   check_wide(c, rows, "in base and delta");
+  check_coded(c);
   close_checked(c);
   c = open_saved(env, dir);
   check_wide(c, rows, "opened again");
+  check_coded(c);
   ty_compact_args compact;
   CHECK(ty_begin(c, &err) == TY_OK && ty_compact(c, &compact, NULL, &err) == TY_OK && compact.reclaimed_rows == 200);
   check_wide(c, rows, "compacted");
@@ -386,7 +407,7 @@ static void patch_delta(const char *dir, uint64_t at, const void *data, uint64_t
   read_whole(dir, "delta-", name);
   uint32_t before = k->crc32c(0, file, file_bytes);
   ty_block_header *b = (ty_block_header *)(void *)(file + sizeof(ty_slab_header));
-  memcpy(file + sizeof(ty_slab_header) + sizeof *b + sizeof(ty_operation) + at, data, bytes);
+  memcpy(file + sizeof(ty_slab_header) + sizeof *b + at, data, bytes); /* from the first operation on */
   b->payload_crc = k->crc32c(0, b + 1, b->payload_bytes);
   b->crc = k->crc32c(0, b, sizeof *b - sizeof b->crc);
   uint32_t after = k->crc32c(0, file, file_bytes);
@@ -399,23 +420,44 @@ static void test_malformed(void) {
     const char *dtype;
     uint64_t at;
     uint32_t bits, bytes;
+    bool codes;
   } cases[] = {
-      {"f32", 12, 0x7fc00000u, 4}, {"f32", 0, 0xff800000u, 4},  {"f16", 6, 0x7c00u, 2},      {"f16", 38, 0xfe00u, 2},
-      {"int8", 0, 0x7f800000u, 4}, {"int8", 0, 0x7fc00000u, 4}, {"int8", 0, 0x7f7fffffu, 4}, {"int8", 4 + 5, 0x80u, 1},
-      {"int4", 0, 0x7fc00000u, 4}, {"int4", 4, 0xff800000u, 4}, {"int4", 0, 0x7f7fffffu, 4}, {"int4", 8 + 8, 0x10u, 1},
+      {"f32", 12, 0x7fc00000u, 4, false}, {"f32", 0, 0xff800000u, 4, false},  {"f16", 6, 0x7c00u, 2, false},
+      {"f16", 38, 0xfe00u, 2, false},     {"int8", 0, 0x7f800000u, 4, false}, {"int8", 0, 0x7fc00000u, 4, false},
+      {"int8", 0, 0x7f7fffffu, 4, false}, {"int8", 4 + 5, 0x80u, 1, false},   {"int4", 0, 0x7fc00000u, 4, false},
+      {"int4", 4, 0xff800000u, 4, false}, {"int4", 0, 0x7f7fffffu, 4, false}, {"int4", 8 + 8, 0x10u, 1, false},
+      {"f32", 0, 0x7f800000u, 4, true},   {"f32", 0, 0x7fc00000u, 4, true},   {"f32", 0, 0x7f7fffffu, 4, true},
+      {"f32", 4 + 5, 0x80u, 1, true},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char dir[320];
     model m = {0};
     ty_collection *c = NULL;
     model_dtype = cases[i].dtype;
+    model_codes = cases[i].codes ? ALL_CODES : NO_CODES;
     fresh_dir(dir);
     small_delta(dir, &m);
     CHECK(saved_equal(env, dir, &m));
-    patch_delta(dir, cases[i].at, &cases[i].bits, cases[i].bytes);
+    patch_delta(dir, sizeof(ty_operation) + cases[i].at, &cases[i].bits, cases[i].bytes);
     ty_status status = ty_collection_open(env, dir, &c, &err);
     CHECK_MESSAGE(status == TY_CORRUPT && strstr(err.message, "a row's vector is malformed at offset 128") != NULL,
                   "case %d: status %d, %s", (int)i, (int)status, err.message);
+    if (status == TY_OK) close_checked(c);
+  }
+  model_codes = NO_CODES;
+  /* Only f32 has rows stored as codes. */
+  for (int i = 0; i < 4; i++) {
+    char dir[320];
+    model m = {0};
+    ty_collection *c = NULL;
+    uint32_t flags = TY_HAS_META | TY_HAS_TEXT | TY_AS_CODES;
+    model_dtype = dtypes[i];
+    fresh_dir(dir);
+    small_delta(dir, &m);
+    patch_delta(dir, offsetof(ty_operation, flags), &flags, sizeof flags);
+    ty_status status = ty_collection_open(env, dir, &c, &err);
+    CHECK_MESSAGE(status == TY_CORRUPT && strstr(err.message, "is malformed at offset 128") != NULL, "%s: %d, %s",
+                  model_dtype, (int)status, err.message);
     if (status == TY_OK) close_checked(c);
   }
   /* Levels beyond what the bound is proved for, though finite: the row is found by looking at it. */
@@ -425,7 +467,7 @@ static void test_malformed(void) {
   model_dtype = "int4";
   fresh_dir(dir);
   small_delta(dir, &m);
-  patch_delta(dir, 0, &big, sizeof big);
+  patch_delta(dir, sizeof(ty_operation), &big, sizeof big);
   ty_collection *c = open_saved(env, dir);
   model_query(query);
   ty_ask_args search = {.by = TY_BY_VECTOR,

@@ -91,6 +91,7 @@ static void break_indexes(ty_collection *c) {
   BROKEN(p->nprobe, p->nlist + 1, "more are read");
   BROKEN(p->most, small, "outside of its list");
   BROKEN(((ame_code_info *)(uintptr_t)c->delta.info)[at].err, 0, "8-bit codes");
+  BROKEN(c->delta.payload[at].coded, !c->delta.payload[at].coded, "the codes of row");
   BROKEN(((uint8_t *)(uintptr_t)c->delta.blocks)[at * 4], (uint8_t)(c->delta.blocks[at * 4] ^ 0xff), "4-bit codes");
   BROKEN(x->delta_docs, x->delta_docs + 1, "lexical statistics");
   BROKEN(x->base_tokens, x->base_tokens + 1, "tokens");

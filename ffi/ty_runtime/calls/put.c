@@ -88,6 +88,18 @@ static void passed(put_call *p, uint64_t bytes) {
   ty_coded_let_go(&p->coded);
 }
 
+/* Writes a row's vector: as `stored`, or as its codes. */
+static void put_vector(const put_call *p, uint64_t row, const uint8_t *stored, bool coded, uint8_t *to) {
+  const ty_coded *x = &p->coded;
+  uint32_t dim = p->c->dim;
+  if (coded) {
+    memcpy(to, &x->info[row].scale, sizeof x->info->scale);
+    memcpy(to + sizeof x->info->scale, x->codes + row * AME_CODE_STRIDE(dim), dim);
+  } else {
+    memcpy(to, stored, (size_t)ty_vector_bytes(p->c));
+  }
+}
+
 /* Encodes one row as its operation. `stored` is its vector, `tally` and `terms` are scratch. */
 static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_tally *tally, ty_buffer *terms,
                         ty_error *err) {
@@ -102,9 +114,10 @@ static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_tal
     if (status != TY_OK) return status;
   }
   if (terms->bytes > UINT32_MAX) return ty_fail(err, TY_INVALID, "a text has too many terms");
+  bool coded = c->dtype == TY_F32 && ty_coded_is_row(&p->coded, row, (const float *)(const void *)stored);
   uint64_t first_key = i * c->columns, key_start = first_key == 0 ? 0 : a->key_ends[first_key - 1];
   ty_operation op = {.kind = TY_OPERATION_PUT,
-                     .flags = (meta.bytes > 0 ? TY_HAS_META : 0) | (keep ? TY_HAS_TEXT : 0),
+                     .flags = (meta.bytes > 0 ? TY_HAS_META : 0) | (keep ? TY_HAS_TEXT : 0) | (coded ? TY_AS_CODES : 0),
                      .row = c->next_row + row,
                      .replaced = TY_NO_ROW,
                      .birth = c->next_row + row,
@@ -125,7 +138,7 @@ static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_tal
   ty_put_layout l = ty_put_place(c, &op);
   uint64_t end = l.keys + op.keys_bytes;
   memcpy(at, &op, sizeof op);
-  memcpy(at + l.vector, stored, (size_t)ty_vector_bytes(c));
+  put_vector(p, row, stored, coded, at + l.vector);
   memcpy(at + l.id, id.data, (size_t)id.bytes);
   if (meta.bytes > 0) memcpy(at + l.meta, meta.data, (size_t)meta.bytes);
   if (op.text_bytes > 0) memcpy(at + l.text, text.data, (size_t)text.bytes);
@@ -167,7 +180,7 @@ static ty_status encode_all(put_call *p, ty_progress *progress, ty_error *err) {
                        (double)p->args->vectors[row * c->dim + element], ty_dtype_limit(c->dtype));
       break;
     }
-    ty_vector_screen(c, coder.stored, coder.rows, n, &p->coded, first);
+    ty_vector_screen(c, c->dtype, coder.stored, coder.rows, n, &p->coded, first);
     for (uint64_t i = 0; i < n && status == TY_OK; i++)
       status = encode(p, first + i, coder.stored + i * ty_vector_bytes(c), &tally, &terms, err);
   }

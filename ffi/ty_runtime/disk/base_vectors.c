@@ -35,12 +35,12 @@ static void put_codes(base_writer *w, ty_ref r) {
 static void put_info(base_writer *w, ty_ref r) {
   ty_slab_append(&w->slab, &r.segment->info[r.at], sizeof(ame_code_info));
 }
-/* f32 and f16 only: the stored form, or the decoded codes of a base without vectors. */
+/* f32 and f16 only: the stored form, or the decoded codes of a row that has no other. */
 static void put_vector(base_writer *w, ty_ref r) {
   const ty_segment *s = r.segment;
   uint64_t bytes = ty_vector_bytes(w->r->c);
   const void *stored = s->is_base && s->vectors != NULL ? s->vectors + r.at * bytes : NULL;
-  if (!s->is_base) stored = s->payload[r.at].vector;
+  if (!s->is_base && !s->payload[r.at].coded) stored = s->payload[r.at].vector;
   const float *row =
       stored == NULL || w->counted == TY_SECTION_VECTORS ? ty_row_vector(w->r->c, s, r.at, w->row) : NULL;
   if (w->counted == TY_SECTION_VECTORS) count(w, row);

@@ -24,7 +24,7 @@
 /* One version for all files, the manifest too; there is no reader of another one. Magic, version and crc keep their
  * offsets in all versions. */
 #define TY_SLAB_MAGIC   0x3142414c53435653ull /* "SVCSLAB1" */
-#define TY_SLAB_VERSION 2u
+#define TY_SLAB_VERSION 3u
 enum { TY_SLAB_BASE = 1, TY_SLAB_IVF, TY_SLAB_LEXICAL, TY_SLAB_DELTA };
 
 typedef struct ty_slab_header {
@@ -118,7 +118,7 @@ enum { TY_OPERATION_PUT = 1, TY_OPERATION_DELETE = 2 };
  * aligned), key bytes, zero padding. Of a delete: nothing. */
 typedef struct ty_operation {
   uint32_t kind;
-  uint32_t flags;    /* TY_HAS_META, TY_HAS_TEXT */
+  uint32_t flags;    /* TY_HAS_META, TY_HAS_TEXT, TY_AS_CODES (dtype f32 only) */
   uint64_t row;      /* put: its number; delete: the victim's */
   uint64_t replaced; /* put: the number of the row it replaces, or TY_NO_ROW */
   uint64_t birth;    /* put only */

@@ -8,13 +8,17 @@
 #define CHUNK_MIN       ((uint64_t)256 << 10)
 #define CHUNK_DOUBLINGS 7u /* to 32 MiB, in files; the smaller ones, 32 MB together, are in memory */
 
+static uint64_t vector_bytes(const ty_collection *c, const ty_operation *op) {
+  return ty_form_bytes(ty_form_of(c, (op->flags & TY_AS_CODES) != 0), c->dim);
+}
+
 bool ty_operation_size(const ty_collection *c, ty_operation *op) {
   op->bytes = sizeof *op;
   if (op->kind == TY_OPERATION_DELETE) return true;
   if (op->id_bytes < 1 || op->id_bytes > TY_ID_MAX || op->meta_bytes > TY_META_MAX || op->text_bytes > TY_TEXT_MAX ||
       op->keys_bytes > TY_KEY_MAX * TY_MAX_COLUMNS)
     return false;
-  uint64_t bytes = op->bytes + ty_vector_bytes(c) + op->id_bytes + op->meta_bytes + op->text_bytes + op->terms_bytes +
+  uint64_t bytes = op->bytes + vector_bytes(c, op) + op->id_bytes + op->meta_bytes + op->text_bytes + op->terms_bytes +
                    (uint64_t)c->columns * sizeof(uint32_t) + op->keys_bytes;
   op->bytes = ty_align_up(bytes);
   return true;
@@ -22,7 +26,7 @@ bool ty_operation_size(const ty_collection *c, ty_operation *op) {
 
 ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op) {
   ty_put_layout p = {.vector = sizeof *op};
-  p.id = p.vector + ty_vector_bytes(c);
+  p.id = p.vector + vector_bytes(c, op);
   p.meta = p.id + op->id_bytes;
   p.text = p.meta + op->meta_bytes;
   p.terms = p.text + op->text_bytes;
@@ -39,7 +43,8 @@ ty_payload ty_put_payload(const ty_collection *c, const ty_operation *op, const 
                       .text = {at + p.text, op->text_bytes},
                       .terms = {at + p.terms, op->terms_bytes},
                       .has_meta = (op->flags & TY_HAS_META) != 0,
-                      .has_text = (op->flags & TY_HAS_TEXT) != 0};
+                      .has_text = (op->flags & TY_HAS_TEXT) != 0,
+                      .coded = (op->flags & TY_AS_CODES) != 0};
 }
 
 void ty_chunks_free(ty_collection *c) {

@@ -98,33 +98,45 @@ static float bias_of(const float *row, uint32_t dim) {
   return (float)(-0.5 * (lane[0] + lane[1] + lane[2] + lane[3]));
 }
 
-void ty_vector_screen(const ty_collection *c, const uint8_t *stored, const float *decoded, uint64_t n,
+void ty_vector_screen(const ty_collection *c, ty_dtype form, const uint8_t *stored, const float *decoded, uint64_t n,
                       const ty_coded *to, uint64_t first) {
   const ame_kernel *k = c->env->kernel;
   uint32_t dim = c->dim;
-  uint64_t bytes = ty_vector_bytes(c), stride = AME_CODE_STRIDE(dim), packed = AME_I4_BYTES(dim);
-  if (c->dtype == TY_F32 || c->dtype == TY_F16)
+  uint64_t bytes = ty_form_bytes(form, dim), stride = AME_CODE_STRIDE(dim), packed = AME_I4_BYTES(dim);
+  if (form == TY_F32 || form == TY_F16)
     k->quantize_i8(decoded, (size_t)n, dim, to->codes + first * stride, to->info + first);
-  if (c->dtype != TY_INT4)
+  if (form != TY_INT4)
     ty_coding_quantize(k, &c->base.coding, dim, decoded, n, to->scratch, to->i4 + first * packed, to->i4_info + first);
   for (uint64_t i = 0; i < n; i++) {
-    const uint8_t *form = stored + i * bytes;
+    const uint8_t *at = stored + i * bytes;
     const float *row = decoded + i * dim;
     float scale, offset, bias = c->metric == TY_L2 ? bias_of(row, dim) : 0;
-    if (c->dtype == TY_INT8) {
+    if (form == TY_INT8) {
       int8_t *codes = to->codes + (first + i) * stride;
-      memcpy(&scale, form, sizeof scale);
-      memcpy(codes, form + sizeof scale, dim);
+      memcpy(&scale, at, sizeof scale);
+      memcpy(codes, at + sizeof scale, dim);
       memset(codes + dim, 0, (size_t)stride - dim);
       to->info[first + i] = info_of_i8(codes, scale, dim);
-    } else if (c->dtype == TY_INT4) {
+    } else if (form == TY_INT4) {
       uint8_t *codes = to->i4 + (first + i) * packed;
-      memcpy(&scale, form, sizeof scale);
-      memcpy(&offset, form + sizeof scale, sizeof offset);
-      memcpy(codes, form + TY_LEVELS_BYTES, (size_t)packed);
+      memcpy(&scale, at, sizeof scale);
+      memcpy(&offset, at + sizeof scale, sizeof offset);
+      memcpy(codes, at + TY_LEVELS_BYTES, (size_t)packed);
       to->i4_info[first + i] = info_of_i4(codes, scale, offset, dim, largest_of(row, dim));
     }
     to->bias[first + i] = bias;
     if (to->info != NULL) to->info[first + i].bias = bias;
   }
+}
+
+bool ty_coded_is_row(const ty_coded *x, uint64_t at, const float *decoded) {
+  uint32_t dim = x->c->dim;
+  const int8_t *codes = x->codes + at * AME_CODE_STRIDE(dim);
+  ame_code_info *info = &x->info[at];
+  TY_ASSERT(x->c->dtype == TY_F32);
+  if (!ty_codes_are(codes, info->scale, dim, (const uint8_t *)decoded)) return false;
+  float bias = info->bias;
+  *info = info_of_i8(codes, info->scale, dim);
+  info->bias = bias;
+  return true;
 }

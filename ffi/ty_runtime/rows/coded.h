@@ -21,6 +21,10 @@ ty_status ty_coded_open(ty_coded *out, const ty_collection *c, uint64_t n, ty_er
 void ty_coded_free(ty_coded *x);
 void ty_coded_let_go(const ty_coded *x); /* evicts its pages in files */
 
-/* Fills `to`, from its row `first` on, with the screening data of n rows, given in stored and decoded form. */
-void ty_vector_screen(const ty_collection *c, const uint8_t *stored, const float *decoded, uint64_t n,
+/* Fills `to`, from its row `first` on, with the screening data of n rows, given in the stored form `form` and decoded.
+ */
+void ty_vector_screen(const ty_collection *c, ty_dtype form, const uint8_t *stored, const float *decoded, uint64_t n,
                       const ty_coded *to, uint64_t first);
+/* For f32, after ty_vector_screen: whether the row, given decoded, is its codes. Its bounds then become those of a row
+ * in that form, the same as after an open. */
+bool ty_coded_is_row(const ty_coded *x, uint64_t at, const float *decoded);

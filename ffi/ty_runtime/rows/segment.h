@@ -9,12 +9,13 @@
 
 #define TY_HAS_META 1u
 #define TY_HAS_TEXT 2u
+#define TY_AS_CODES 4u /* of a put: its vector lies in the form of TY_INT8, though the collection's is TY_F32 */
 
 /* A delta row's payload, in the mapping of its file, or in memory while unsaved. */
 typedef struct ty_payload {
-  const uint8_t *vector; /* ty_vector_bytes(c) bytes in the stored form, 4-byte aligned at least */
+  const uint8_t *vector; /* in the form ty_form_of(c, coded), 4-byte aligned at least */
   ty_slice id, meta, text, terms;
-  uint8_t has_meta, has_text;
+  uint8_t has_meta, has_text, coded;
 } ty_payload;
 
 /* The row as coded in four bits: row - anchor, rotated by the kernel or not, and mirrored. See coding.h. */

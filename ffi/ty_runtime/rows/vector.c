@@ -11,15 +11,17 @@
 #define CODER_FLOATS   32768u /* 128 KiB of rows at a time: with their codes they stay in the L2 cache */
 #define GROUPS_AT_ONCE 64u    /* groups of eight codes read from a block at a time */
 
-uint64_t ty_vector_bytes(const ty_collection *c) {
-  switch (c->dtype) {
+uint64_t ty_form_bytes(ty_dtype form, uint32_t dim) {
+  switch (form) {
   case TY_F32: break;
-  case TY_F16: return (uint64_t)c->dim * sizeof(uint16_t);
-  case TY_INT8: return sizeof(float) + (uint64_t)c->dim;
-  case TY_INT4: return TY_LEVELS_BYTES + AME_I4_BYTES(c->dim);
+  case TY_F16: return (uint64_t)dim * sizeof(uint16_t);
+  case TY_INT8: return sizeof(float) + (uint64_t)dim;
+  case TY_INT4: return TY_LEVELS_BYTES + AME_I4_BYTES(dim);
   }
-  return (uint64_t)c->dim * sizeof(float);
+  return (uint64_t)dim * sizeof(float);
 }
+
+uint64_t ty_vector_bytes(const ty_collection *c) { return ty_form_bytes(c->dtype, c->dim); }
 
 const char *ty_dtype_limit(ty_dtype dtype) {
   return dtype == TY_F16 ? "f16 cannot hold (65504 at most)" : "int4 cannot hold (1.26e30 at most)";
@@ -31,11 +33,11 @@ void ty_codes_decode(const int8_t *codes, float scale, uint32_t dim, float *out)
   for (uint32_t i = 0; i < dim; i++) out[i] = scale * (float)codes[i];
 }
 
-const float *ty_vector_decode(const ty_collection *c, const uint8_t *stored, float *scratch) {
+const float *ty_vector_decode(const ty_collection *c, ty_dtype form, const uint8_t *stored, float *scratch) {
   const ame_kernel *k = c->env->kernel;
   ame_i4_info info = {0};
   float scale;
-  switch (c->dtype) {
+  switch (form) {
   case TY_F32: return (const float *)(const void *)stored;
   case TY_F16: k->f16_to_f32((const uint16_t *)(const void *)stored, c->dim, scratch); break;
   case TY_INT8:
@@ -65,21 +67,17 @@ static void decode_block(const ty_collection *c, const uint8_t *blocks, uint64_t
 
 const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t at, float *scratch) {
   TY_ASSERT(at < s->count);
-  if (!s->is_base) return ty_vector_decode(c, s->payload[at].vector, scratch);
-  if (s->vectors != NULL) return ty_vector_decode(c, s->vectors + at * ty_vector_bytes(c), scratch);
+  if (!s->is_base && !s->payload[at].coded) return ty_vector_decode(c, c->dtype, s->payload[at].vector, scratch);
+  if (s->vectors != NULL) return ty_vector_decode(c, c->dtype, s->vectors + at * ty_vector_bytes(c), scratch);
   if (c->dtype == TY_INT4) decode_block(c, s->blocks, at, scratch);
   else ty_codes_decode(s->codes + at * AME_CODE_STRIDE(c->dim), s->info[at].scale, c->dim, scratch);
   return scratch;
 }
 
-bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at) {
-  TY_ASSERT(c->dtype == TY_F32 && at < s->count);
-  if (s->is_base && s->vectors == NULL) return true;
-  const int8_t *codes = s->codes + at * AME_CODE_STRIDE(c->dim);
-  const uint8_t *row = s->is_base ? s->vectors + at * ty_vector_bytes(c) : s->payload[at].vector;
+bool ty_codes_are(const int8_t *codes, float scale, uint32_t dim, const uint8_t *row) {
   uint32_t apart = 0;
-  for (uint32_t i = 0; i < c->dim; i++) {
-    float decoded = s->info[at].scale * (float)codes[i];
+  for (uint32_t i = 0; i < dim; i++) {
+    float decoded = scale * (float)codes[i];
     uint32_t ours, stored;
     memcpy(&ours, &decoded, sizeof ours);
     memcpy(&stored, row + (uint64_t)i * sizeof stored, sizeof stored);
@@ -88,13 +86,20 @@ bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at) {
   return apart == 0;
 }
 
-bool ty_vector_good(const ty_collection *c, const uint8_t *stored, const float *decoded) {
+bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at) {
+  TY_ASSERT(c->dtype == TY_F32 && at < s->count);
+  if (s->is_base ? s->vectors == NULL : s->payload[at].coded) return true;
+  return ty_codes_are(s->codes + at * AME_CODE_STRIDE(c->dim), s->info[at].scale, c->dim,
+                      s->is_base ? s->vectors + at * ty_vector_bytes(c) : s->payload[at].vector);
+}
+
+bool ty_vector_good(const ty_collection *c, ty_dtype form, const uint8_t *stored, const float *decoded) {
   if (!c->env->kernel->all_finite(decoded, c->dim)) return false;
   bool good = true;
-  if (c->dtype == TY_INT8) {
+  if (form == TY_INT8) {
     const int8_t *codes = (const int8_t *)(stored + sizeof(float));
     for (uint32_t i = 0; i < c->dim; i++) good &= codes[i] != INT8_MIN; /* with it the kernel's sums are not exact */
-  } else if (c->dtype == TY_INT4) {
+  } else if (form == TY_INT4) {
     const uint8_t *codes = stored + TY_LEVELS_BYTES;
     for (uint64_t i = c->dim; i < AME_I4_BYTES(c->dim) * 2; i++) /* beyond the last dimension */
       good &= (codes[i / 8 * 4 + i % 4] >> (i % 8 < 4 ? 0 : 4) & 15) == 0;
@@ -197,6 +202,6 @@ bool ty_coder_store(ty_coder *w, uint64_t n, uint64_t *bad) {
   case TY_INT4: good = store_i4(w, n, bad); break;
   }
   for (uint64_t i = 0; good && i < n; i++)
-    ty_vector_decode(c, w->stored + i * ty_vector_bytes(c), w->rows + i * c->dim);
+    ty_vector_decode(c, c->dtype, w->stored + i * ty_vector_bytes(c), w->rows + i * c->dim);
   return good;
 }

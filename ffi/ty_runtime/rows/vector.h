@@ -7,8 +7,12 @@
 
 /* The row's decoded vector: in place where f32 is stored as such, else in `scratch` (dim floats). */
 const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t at, float *scratch);
-/* Bytes of a vector in the stored form. */
+/* Bytes of a vector in the collection's stored form, and in any. */
 uint64_t ty_vector_bytes(const ty_collection *c);
+uint64_t ty_form_bytes(ty_dtype form, uint32_t dim);
+/* The form of a row of a delta: of f32, a row that is its 8-bit codes times their scale bit for bit is `coded`, which
+ * takes a quarter of the bytes and saves an open the quantising. */
+static inline ty_dtype ty_form_of(const ty_collection *c, bool coded) { return coded ? TY_INT8 : c->dtype; }
 
 /* Memory to encode some rows at a time, as many as fit the CPU's cache. */
 #define TY_CODER_ROWS 64u
@@ -30,11 +34,13 @@ bool ty_coder_store(ty_coder *w, uint64_t n, uint64_t *bad);
 const char *ty_dtype_limit(ty_dtype dtype);
 
 /* A stored form decoded: in place where f32 is stored (4-byte aligned then), else into `scratch` (dim floats). */
-const float *ty_vector_decode(const ty_collection *c, const uint8_t *stored, float *scratch);
-/* For f32: whether the row's 8-bit codes times its scale are the row, bit for bit (-0 is not 0). True for rows of the
- * text embedder, which are such multiples, and hardly ever for others. */
+const float *ty_vector_decode(const ty_collection *c, ty_dtype form, const uint8_t *stored, float *scratch);
+/* Whether 8-bit codes times their scale are a row of f32, bit for bit (-0 is not 0). True for rows of the text
+ * embedder, which are such multiples, and hardly ever for others. */
+bool ty_codes_are(const int8_t *codes, float scale, uint32_t dim, const uint8_t *row);
+/* For f32: the same of a row's own codes. */
 bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at);
 /* Decodes 8-bit codes: scale * code each. */
 void ty_codes_decode(const int8_t *codes, float scale, uint32_t dim, float *out);
 /* Whether a stored form from a file is one that ty_coder_store writes, and `decoded`, its floats, finite. */
-bool ty_vector_good(const ty_collection *c, const uint8_t *stored, const float *decoded);
+bool ty_vector_good(const ty_collection *c, ty_dtype form, const uint8_t *stored, const float *decoded);

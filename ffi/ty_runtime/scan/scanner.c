@@ -71,9 +71,10 @@ ty_scan_counts ty_scanner_counts(const ty_scanner *s) { return s->counts; }
 static void prefetch_row(const ty_scanner *s, uint64_t at) {
   ty_ref ref = scan_ref(s, at);
   uint64_t bytes = ty_vector_bytes(s->c);
-  const uint8_t *data = ref.segment->is_base ? ref.segment->vectors : ref.segment->payload[ref.at].vector;
+  const ty_payload *own = ref.segment->is_base ? NULL : &ref.segment->payload[ref.at];
+  const uint8_t *data = own == NULL ? ref.segment->vectors : own->coded ? NULL : own->vector;
   if (data == NULL) return;
-  if (ref.segment->is_base) data += ref.at * bytes;
+  if (own == NULL) data += ref.at * bytes;
   for (uint64_t line = 0; line < bytes && line < 512; line += 64) __builtin_prefetch(data + line);
 }
 

@@ -20,8 +20,9 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
   const uint8_t *at = file->map + offset;
   const ty_operation *op = (const ty_operation *)(const void *)at;
   const ame_kernel *k = c->env->kernel;
-  if (op->row != c->next_row || (op->flags & ~(TY_HAS_META | TY_HAS_TEXT)) != 0 ||
-      (!(op->flags & TY_HAS_META) && op->meta_bytes > 0) || (!(op->flags & TY_HAS_TEXT) && op->text_bytes > 0))
+  uint32_t flags = TY_HAS_META | TY_HAS_TEXT | (c->dtype == TY_F32 ? TY_AS_CODES : 0);
+  if (op->row != c->next_row || (op->flags & ~flags) != 0 || (!(op->flags & TY_HAS_META) && op->meta_bytes > 0) ||
+      (!(op->flags & TY_HAS_TEXT) && op->text_bytes > 0))
     return ty_damaged(file, "a row is malformed", offset, err);
   ty_place victim = 0;
   uint64_t birth = op->row;
@@ -49,10 +50,11 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
   }
   if (key != keys_end) return ty_damaged(file, "a row's filter values are malformed", offset, err);
   ty_new_row row = {.row = op->row, .birth = birth, .codes = key_codes, .payload = ty_put_payload(c, op, at)};
-  const float *decoded = ty_vector_decode(c, row.payload.vector, r->decoded);
-  if (!ty_vector_good(c, row.payload.vector, decoded))
+  ty_dtype form = ty_form_of(c, row.payload.coded);
+  const float *decoded = ty_vector_decode(c, form, row.payload.vector, r->decoded);
+  if (!ty_vector_good(c, form, row.payload.vector, decoded))
     return ty_damaged(file, "a row's vector is malformed", offset, err);
-  ty_vector_screen(c, row.payload.vector, decoded, 1, &r->coded, 0);
+  ty_vector_screen(c, form, row.payload.vector, decoded, 1, &r->coded, 0);
   if (op->replaced != TY_NO_ROW) ty_kill(c, victim);
   ty_delta_push(c, &row, &r->coded, 0);
   c->next_row++;

@@ -86,6 +86,22 @@ static ty_status check_codes(const rows *r, const ty_segment *s, uint64_t at, co
   return TY_OK;
 }
 
+/* What is stored of a row of a delta is what it is screened and scored by. */
+static ty_status check_coded(const rows *r, uint64_t at, ty_error *err) {
+  const ty_collection *c = r->c;
+  const ty_segment *s = &c->delta;
+  const ty_payload *p = &s->payload[at];
+  const int8_t *codes = s->codes + at * AME_CODE_STRIDE(c->dim);
+  if (c->dtype != TY_F32) {
+    TY_HOLD(!p->coded, "row %" PRIu64 " is marked as codes, which its dtype does not have", s->row[at]);
+  } else if (p->coded) {
+    TY_HOLD(memcmp(p->vector, &s->info[at].scale, sizeof(float)) == 0 &&
+                memcmp(p->vector + sizeof(float), codes, c->dim) == 0,
+            "the codes of row %" PRIu64 " are not those that are stored", s->row[at]);
+  }
+  return TY_OK;
+}
+
 static ty_status check_segment(const rows *r, const ty_segment *s, ty_error *err) {
   const ty_collection *c = r->c;
   memset(r->all, 0, c->dim * sizeof *r->all);
@@ -93,7 +109,8 @@ static ty_status check_segment(const rows *r, const ty_segment *s, ty_error *err
   for (uint64_t at = 0; at < s->count; at += ty_validate_step(s)) {
     const float *x = ty_row_vector(c, s, at, r->row);
     TY_HOLD(c->env->kernel->all_finite(x, c->dim), "row %" PRIu64 " is not finite", s->row[at]);
-    ty_status status = check_codes(r, s, at, x, err);
+    ty_status status = s->is_base ? TY_OK : check_coded(r, at, err);
+    if (status == TY_OK) status = check_codes(r, s, at, x, err);
     if (status != TY_OK) return status;
     ty_weights_count(r->all, x, c->dim, false);
     if (!s->dead[at]) ty_weights_count(r->live, x, c->dim, false);
