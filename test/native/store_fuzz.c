@@ -238,11 +238,15 @@ int main(int argc, char **argv) {
   rng_state = seed;
   static const char *const dtypes[] = {"f32", "f16", "int8", "int4"}, *const metrics[] = {"inner_product", "cosine",
                                                                                           "l2"};
-  for (uint64_t i = 0; i < 5; i++) { /* the last: of f32, a base whose codes are its rows */
-    model_dtype = dtypes[i % 4];
-    model_metric = metrics[i == 4 ? 0 : (seed + i) % 3];
-    model_codes = i == 4 ? ALL_CODES : NO_CODES;
-    fuzz(i == 0 ? tries - 4 * (tries / 5) : tries / 5);
+  /* Rows side by side of each dtype, then of f32 where a base's codes are its rows; then vertical ones of f32, int8 and
+   * int4, and of f32 where some are not their codes. */
+  for (uint64_t i = 0; i < 9; i++) {
+    static const int kinds[] = {0, 1, 2, 3, 0, 0, 2, 3, 0};
+    set_vertical(env, i > 4);
+    model_dtype = dtypes[kinds[i]];
+    model_metric = metrics[i == 4 ? 0 : (seed + i) % (i > 4 ? 2 : 3)];
+    model_codes = i == 4 || i == 5 ? ALL_CODES : i == 8 ? MOST_CODES : NO_CODES;
+    fuzz(i == 0 ? tries - 8 * (tries / 9) : tries / 9);
   }
   return program_end(env);
 }

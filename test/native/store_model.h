@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "rows/vertical.h"
 #include "../../ffi/ty_runtime/state/state.h"
 #include "validate/validate.h"
 #include "check.h"
@@ -47,6 +48,7 @@ static enum { NO_CODES, ALL_CODES, MOST_CODES } model_codes;
 static bool content_is_codes(uint32_t version) {
   return model_codes == ALL_CODES || (model_codes == MOST_CODES && version % 16 != 5);
 }
+static bool model_vertical; /* see set_vertical */
 /* Whether elements of ordinary versions are below 1, and some dimensions smaller than others; else they are up to 50.
  */
 static bool model_tilted;
@@ -119,8 +121,8 @@ static size_t test_schema(char *out, size_t room) {
                           "{\"name\":\"notes\",\"dim\":20,\"dtype\":\"%s\",\"key_name\":\"scope\",\"filter_columns\":["
                           "\"scope\",\"kind\"],\"telys_version\":\"1.0.0\","
                           "\"default_target_recall\":1.0,\"applied_tuner\":null,\"lexical\":true,\"embedder_profile\":{"
-                          "\"provider\":\"svc\",\"distance\":\"%s\"}}",
-                          model_dtype, model_metric);
+                          "\"provider\":\"%s\",\"distance\":\"%s\"}}",
+                          model_dtype, model_vertical ? "svc" : "other", model_metric);
 }
 
 /* ---- Arguments ------------------------------------------------------------------------------------------------------
@@ -368,6 +370,13 @@ static void remove_tree(const char *dir) {
 }
 
 /* With a second argument `spill` nearly all that grows with the rows is in files, however little it is. */
+/* Rows of collections made from now on are vertical where their metric and dtype allow it, however few and dense. */
+static void set_vertical(ty_env *env, bool on) {
+  model_vertical = on;
+  env->vertical_least = on ? 1 : TY_VERTICAL_LEAST;
+  env->vertical_density = on ? 1 : TY_VERTICAL_DENSITY;
+}
+
 static uint64_t spill_from = TY_SPILL_FROM;
 static int env_open(uint32_t threads, ty_env **env) {
   ty_error err;

@@ -739,11 +739,17 @@ int main(int argc, char **argv) {
   test_semantics();
   test_empty();
   test_adopt();
-  for (uint64_t i = 0; i < 6; i++) test_random(seed + i);
+  for (uint64_t i = 0; i < 12; i++) {
+    set_vertical(env, i >= 6);
+    model_codes = i >= 9 ? ALL_CODES : NO_CODES;
+    test_random(seed + i);
+  }
   for (int what = FIRST; what <= LEXICAL; what++) {
-    test_failures(what, EIO, 0);
+    test_failures(what, EIO, 0); /* vertical rows, which are their codes */
     test_failures(what, ENOSPC, 1);
   }
+  set_vertical(env, false);
+  model_codes = NO_CODES;
   test_reserved();
   test_versions();
   test_find_without_memory();

@@ -579,21 +579,22 @@ static void test_too_large(void) {
 int main(int argc, char **argv) {
   uint64_t seed;
   if (!program_begin(argc, argv, "types-test", 2, &seed, &env)) return 2;
-  for (int i = 0; i < 4; i++) {
-    for (int k = 0; k < 3; k++) {
-      model_dtype = dtypes[i];
-      model_metric = metrics[k];
-      test_life(seed + (uint64_t)(i * 3 + k));
-      test_exact(seed + (uint64_t)(i * 3 + k));
-    }
-  }
-  model_dtype = "f32";
-  for (int i = 0; i < 6; i++) {
+  for (int i = 0; i < 24; i++) {
+    set_vertical(env, i >= 12);
+    model_dtype = dtypes[i / 3 % 4];
     model_metric = metrics[i % 3];
-    model_codes = i < 3 ? ALL_CODES : MOST_CODES;
     test_life(seed + (uint64_t)i);
     test_exact(seed + (uint64_t)i);
   }
+  model_dtype = "f32";
+  for (int i = 0; i < 12; i++) {
+    set_vertical(env, i >= 6);
+    model_metric = metrics[i % 3];
+    model_codes = i % 6 < 3 ? ALL_CODES : MOST_CODES;
+    test_life(seed + (uint64_t)i);
+    test_exact(seed + (uint64_t)i);
+  }
+  set_vertical(env, false);
   model_codes = NO_CODES;
   model_metric = "inner_product";
   test_one_ordinary_row();

@@ -78,6 +78,20 @@ static void break_tables(ty_collection *c) {
   atomic_store(&s->ids_ready, true);
 }
 
+static void break_lines(ty_collection *c, uint64_t at) {
+  ty_vertical *v = &c->delta.vertical;
+  uint8_t *line = (uint8_t *)(uintptr_t)v->lines + AME_LINE_BYTE(at % 64);
+  if (!CHECK(at < 64)) return;
+  BROKEN(*line, (uint8_t)(*line ^ 0x55), "codes of row");
+  BROKEN(((float *)(uintptr_t)v->norms)[at], v->norms[at] / 2, "the vertical codes of row");
+  BROKEN(((float *)(uintptr_t)v->errs)[at], 1, "larger than the largest");
+  BROKEN(v->width_most, 0, "larger than the largest");
+  BROKEN(v->norm_most, 0, "larger than the largest");
+  BROKEN(v->scales, NULL, "lacks a column of vertical codes");
+  BROKEN(((float *)(uintptr_t)v->scales)[at], v->scales[at] * 2, "codes of row");
+  BROKEN(c->delta.blocks, v->lines, "codes that its form does not have");
+}
+
 static void break_indexes(ty_collection *c) {
   if (!CHECK(c->ivf != NULL && c->ivf->count > 0 && ty_lexical_usable(c->lexical_index))) return;
   ty_ivf_part *p = &c->ivf->parts[0];
@@ -90,9 +104,12 @@ static void break_indexes(ty_collection *c) {
   BROKEN(p->list_starts, starts, "ends before it begins");
   BROKEN(p->nprobe, p->nlist + 1, "more are read");
   BROKEN(p->most, small, "outside of its list");
-  BROKEN(((ame_code_info *)(uintptr_t)c->delta.info)[at].err, 0, "8-bit codes");
-  BROKEN(c->delta.payload[at].coded, !c->delta.payload[at].coded, "the codes of row");
-  BROKEN(((uint8_t *)(uintptr_t)c->delta.blocks)[at * 4], (uint8_t)(c->delta.blocks[at * 4] ^ 0xff), "4-bit codes");
+  if (model_vertical) break_lines(c, at);
+  else {
+    BROKEN(((ame_code_info *)(uintptr_t)c->delta.info)[at].err, 0, "8-bit codes");
+    BROKEN(c->delta.payload[at].coded, !c->delta.payload[at].coded, "the codes of row");
+    BROKEN(((uint8_t *)(uintptr_t)c->delta.blocks)[at * 4], (uint8_t)(c->delta.blocks[at * 4] ^ 0xff), "4-bit codes");
+  }
   BROKEN(x->delta_docs, x->delta_docs + 1, "lexical statistics");
   BROKEN(x->base_tokens, x->base_tokens + 1, "tokens");
   BROKEN(x->change[0].added, x->change[0].added + 1, "a term is counted");
@@ -180,7 +197,11 @@ static void test_asserts(void) {
 int main(int argc, char **argv) {
   uint64_t seed;
   if (!program_begin(argc, argv, "validate-test", 1, &seed, &env)) return 2;
-  for (uint64_t i = 0; i < 4; i++) test_each(seed + i);
+  for (uint64_t i = 0; i < 8; i++) {
+    set_vertical(env, i >= 4);
+    model_codes = i >= 4 ? ALL_CODES : NO_CODES;
+    test_each(seed + i);
+  }
   test_asserts();
   return program_end(env);
 }

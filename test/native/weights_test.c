@@ -353,13 +353,16 @@ int main(int argc, char **argv) {
   static const char *const dtypes[] = {"f32", "f16", "int8", "int4"};
   uint64_t seed;
   if (!program_begin(argc, argv, "weights-test", 2, &seed, &env)) return 2;
-  for (int i = 0; i < 6; i++) {
-    model_dtype = dtypes[i % 4];
-    model_tilted = i > 0;
-    model_codes = i < 4 ? NO_CODES : i == 4 ? ALL_CODES : MOST_CODES;
-    if (i == 5) model_dtype = "f32";
+  for (int i = 0; i < 12; i++) {
+    int kind = i % 6;
+    set_vertical(env, i >= 6);
+    model_dtype = dtypes[kind % 4];
+    model_tilted = kind > 0;
+    model_codes = kind < 4 ? NO_CODES : kind == 4 ? ALL_CODES : MOST_CODES;
+    if (kind == 5) model_dtype = "f32";
     test_life(seed + (uint64_t)i);
   }
+  set_vertical(env, false);
   model_dtype = "f32";
   model_tilted = true;
   test_wrong_sums();

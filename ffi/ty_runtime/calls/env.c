@@ -1,6 +1,7 @@
 /* The environment of a process; opening and closing collections. */
 #include <stdlib.h>
 #include "lexical/runs.h"
+#include "rows/vertical.h"
 #include "state/load.h"
 #include "work/pool.h"
 
@@ -21,6 +22,8 @@ ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, 
   env->spill_leave = TY_SPILL_LEAVE;
   env->run_memory = TY_RUN_MEMORY;
   env->run_chunk = TY_RUN_CHUNK;
+  env->vertical_least = TY_VERTICAL_LEAST;
+  env->vertical_density = TY_VERTICAL_DENSITY;
   ty_status status = ty_pool_open(threads, &env->pool, err);
   if (status == TY_OK) *out = env;
   else free(env);

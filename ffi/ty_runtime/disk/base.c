@@ -99,16 +99,15 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   const ty_collection *c = r->c;
   base_writer w = {.plan = plan, .r = r, .total = r->count * ROW_SECTIONS, .most = r->most};
   ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
-  float *anchor = malloc((size_t)c->dim * 3 * sizeof *anchor);
+  w.anchor = malloc((size_t)c->dim * 3 * sizeof *w.anchor);
   ty_status status = TY_OK;
-  if (spans == NULL || anchor == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing a base");
-  if (status == TY_OK) status = ty_coding_choose(r, anchor, &w.coding, err);
+  if (spans == NULL || w.anchor == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing a base");
   if (status == TY_OK)
     status = ty_slab_create(&w.slab, c, TY_SLAB_BASE, plan->generation, plan->generation,
                             TY_SECTION_SQUARES + 3 * c->columns, err);
   if (status != TY_OK) {
     free(spans);
-    free(anchor);
+    free(w.anchor);
     return status;
   }
   for (uint32_t i = 0; i < r->span_count; i++)
@@ -136,6 +135,6 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   put_strings(&w, TY_SECTION_TERMS_ENDS, TY_SECTION_TERMS, terms_of);
   base_column(&w, TY_SECTION_PRESENCE, put_presence);
   free(spans);
-  free(anchor);
+  free(w.anchor);
   return ty_slab_finish(&w.slab, out);
 }

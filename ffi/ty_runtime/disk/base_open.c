@@ -1,6 +1,8 @@
 /* Opening a base. The checksums of its small sections and all bounds that readers rely on are checked. The large
  * sections (vectors, codes, blocks, texts, metadata, terms) hold no offsets; only ty_verify compares their checksums,
  * so that opening does not read them. */
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "disk/base.h"
@@ -8,6 +10,7 @@
 #include "disk/slab.h"
 #include "rows/block.h"
 #include "rows/vector.h"
+#include "rows/vertical.h"
 #include "rows/weights.h"
 
 typedef struct base_reader {
@@ -149,10 +152,38 @@ static void squares(base_reader *r) {
   r->c->base.squares = sums;
 }
 
+/* Levels that are wrong make bounds wrong but no read unsafe: only finiteness is checked. */
+static void vertical(base_reader *r) {
+  const ty_collection *c = r->c;
+  ty_vertical *v = &r->c->base.vertical;
+  uint64_t arrays = c->dtype == TY_INT4 ? 3 : 2;
+  if (c->metric == TY_L2 || c->dtype == TY_F16 || r->rows == 0) damaged(r, "its rows cannot be vertical");
+  if (r->status != TY_OK) return;
+  v->run = TY_RUN_ROWS;
+  v->lines = section(r, TY_SECTION_LINES, ty_lines_bytes(c, v->run, r->rows), 1, false).data;
+  ty_slice levels = section(r, TY_SECTION_LEVELS, r->rows, arrays * sizeof(float), true);
+  section(r, TY_SECTION_RUNS, (r->rows + v->run - 1) / v->run * c->dim, sizeof(uint32_t), false);
+  if (r->status != TY_OK) return;
+  v->scales = (const float *)(const void *)levels.data;
+  v->offsets = arrays == 3 ? v->scales + r->rows : NULL;
+  v->norms = v->scales + (arrays - 1) * r->rows;
+  if (!c->env->kernel->all_finite(v->scales, (size_t)(arrays * r->rows))) damaged(r, "its levels are not finite");
+  for (uint64_t i = 0; i < r->rows; i++) {
+    float width = v->offsets == NULL ? fabsf(v->scales[i]) : ty_line_width(v->scales[i], v->offsets[i]);
+    v->width_most = v->width_most > width ? v->width_most : width;
+    v->norm_most = v->norm_most > v->norms[i] ? v->norm_most : v->norms[i];
+  }
+}
+
 /* What rows are screened and scored by. */
 static void columns_of_vectors(base_reader *r) {
   const ty_collection *c = r->c;
   ty_segment *b = &r->c->base;
+  if (r->status == TY_OK && has_section(r, TY_SECTION_LINES)) {
+    vertical(r);
+    return;
+  }
+  coding(r);
   b->blocks = section(r, TY_SECTION_BLOCKS, ty_block_count(r->rows), AME_BLOCK_BYTES(c->dim), false).data;
   if (c->dtype != TY_INT4) {
     b->codes = (const int8_t *)section(r, TY_SECTION_CODES, r->rows, AME_CODE_STRIDE(c->dim), false).data;
@@ -182,7 +213,6 @@ ty_status ty_base_open(ty_collection *c, ty_error *err) {
   c->store->first_row = shape->first_row;
   c->next_row = shape->first_row + shape->rows;
 
-  coding(&r);
   columns_of_vectors(&r);
   squares(&r);
   b->row = (const uint64_t *)(const void *)section(&r, TY_SECTION_ROW, r.rows, sizeof *b->row, true).data;

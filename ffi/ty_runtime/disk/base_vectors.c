@@ -2,8 +2,13 @@
 #include <stdlib.h>
 #include "disk/base_writer.h"
 #include "rows/block.h"
+#include "rows/coded.h"
 #include "rows/vector.h"
+#include "rows/vertical.h"
 #include "rows/weights.h"
+
+/* Rows whose zeros are counted, spread evenly over all. */
+#define DENSITY_ROWS 512u
 
 /* Whether the base needs no vectors beside the codes, because each row equals its decoded codes. Rows that are not the
  * text embedder's mostly differ at the first. */
@@ -20,20 +25,47 @@ static bool codes_are_rows(base_writer *w) {
   return true;
 }
 
-/* Adds a row to the sums. */
-static void count(base_writer *w, const float *row) { ty_weights_count(w->squares, row, w->r->c->dim, false); }
+/* Whether on average few enough of the codes of a sample of rows are not zero. Codes of four bits have no zero: the
+ * rows are those of files, whose parts are short. */
+static bool mostly_zero(const base_writer *w) {
+  const ty_rebase *r = w->r;
+  uint32_t dim = r->c->dim;
+  uint64_t every = r->count / DENSITY_ROWS + 1, nonzero = 0, rows = 0;
+  if (r->c->dtype == TY_INT4) return true;
+  for (uint64_t i = 0; i < r->count; i += every, rows++) {
+    const int8_t *codes = base_codes(w, r->rows[i]);
+    for (uint32_t d = 0; d < dim; d++) nonzero += codes[d] != 0;
+    ty_read_row(r->c, r->rows[i], AME_CODE_STRIDE(dim), w->most);
+  }
+  return (double)nonzero <= r->c->env->vertical_density * (double)rows * dim;
+}
+
+void base_count(base_writer *w, const float *row) { ty_weights_count(w->squares, row, w->r->c->dim, false); }
+
+const int8_t *base_codes(const base_writer *w, ty_ref r) {
+  const ty_collection *c = w->r->c;
+  if (r.segment->vertical.lines != NULL) ty_line_take(c, r.segment, r.at, w->codes);
+  else if (c->dtype == TY_INT4)
+    ty_block_codes(r.segment->blocks, c->dim, r.at, 0, AME_I4_BYTES(c->dim) / 4, (uint8_t *)w->codes);
+  else return r.segment->codes + r.at * AME_CODE_STRIDE(c->dim);
+  return w->codes;
+}
+
+static ame_code_info info_of(const base_writer *w, ty_ref r) {
+  return r.segment->vertical.lines != NULL ? ty_line_info(w->r->c, r.segment, r.at) : r.segment->info[r.at];
+}
 
 static void put_codes(base_writer *w, ty_ref r) {
-  uint64_t stride = AME_CODE_STRIDE(w->r->c->dim);
-  const int8_t *codes = r.segment->codes + r.at * stride;
+  const int8_t *codes = base_codes(w, r);
   if (w->counted == TY_SECTION_CODES) {
-    ty_codes_decode(codes, r.segment->info[r.at].scale, w->r->c->dim, w->row);
-    count(w, w->row);
+    ty_codes_decode(codes, info_of(w, r).scale, w->r->c->dim, w->row);
+    base_count(w, w->row);
   }
-  ty_slab_append(&w->slab, codes, stride);
+  ty_slab_append(&w->slab, codes, AME_CODE_STRIDE(w->r->c->dim));
 }
 static void put_info(base_writer *w, ty_ref r) {
-  ty_slab_append(&w->slab, &r.segment->info[r.at], sizeof(ame_code_info));
+  ame_code_info info = info_of(w, r);
+  ty_slab_append(&w->slab, &info, sizeof info);
 }
 /* f32 and f16 only: the stored form, or the decoded codes of a row that has no other. */
 static void put_vector(base_writer *w, ty_ref r) {
@@ -43,7 +75,7 @@ static void put_vector(base_writer *w, ty_ref r) {
   if (!s->is_base && !s->payload[r.at].coded) stored = s->payload[r.at].vector;
   const float *row =
       stored == NULL || w->counted == TY_SECTION_VECTORS ? ty_row_vector(w->r->c, s, r.at, w->row) : NULL;
-  if (w->counted == TY_SECTION_VECTORS) count(w, row);
+  if (w->counted == TY_SECTION_VECTORS) base_count(w, row);
   ty_slab_append(&w->slab, stored == NULL ? row : stored, bytes);
 }
 
@@ -70,15 +102,22 @@ static void put_blocks(base_writer *w) {
   for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
     ty_ref r = w->r->rows[i];
     if (i % AME_BLOCK_ROWS == 0) ty_block_clear(block, c->dim);
-    if (copied) {
+    bool vertical = r.segment->vertical.lines != NULL;
+    if (copied && !vertical) {
       ty_block_copy(block, i % AME_BLOCK_ROWS, r.segment->blocks, r.at, c->dim);
     } else {
       ame_i4_info info;
       const float *decoded = ty_row_vector(c, r.segment, r.at, w->row);
-      ty_coding_quantize(c->env->kernel, &w->coding, c->dim, decoded, 1, scratch, codes, &info);
-      ty_block_put(block, c->dim, i % AME_BLOCK_ROWS, codes, &info, r.segment->info[r.at].bias);
+      if (c->dtype == TY_INT4) {
+        const ty_vertical *v = &r.segment->vertical;
+        ty_line_take(c, r.segment, r.at, codes);
+        info = ty_stored_i4_info(codes, v->scales[r.at], v->offsets[r.at], c->dim, decoded);
+      } else {
+        ty_coding_quantize(c->env->kernel, &w->coding, c->dim, decoded, 1, scratch, codes, &info);
+      }
+      ty_block_put(block, c->dim, i % AME_BLOCK_ROWS, codes, &info, vertical ? 0 : r.segment->info[r.at].bias);
     }
-    if (w->counted == TY_SECTION_BLOCKS) count(w, ty_row_vector(c, r.segment, r.at, w->row));
+    if (w->counted == TY_SECTION_BLOCKS) base_count(w, ty_row_vector(c, r.segment, r.at, w->row));
     if (i % AME_BLOCK_ROWS == AME_BLOCK_ROWS - 1 || i + 1 == w->r->count) ty_slab_append(&w->slab, block, bytes);
   }
   ty_slab_section_end(&w->slab);
@@ -95,21 +134,37 @@ static void put_squares(base_writer *w) {
   ty_slab_section_end(&w->slab);
 }
 
-void base_put_vectors(base_writer *w) {
+static void put_vectors(base_writer *w) {
   const ty_collection *c = w->r->c;
-  bool coded = c->dtype != TY_INT4, stored = c->dtype == TY_F16 || (c->dtype == TY_F32 && !codes_are_rows(w));
-  w->row = malloc((size_t)c->dim * sizeof *w->row);
-  w->squares = calloc(c->dim, sizeof *w->squares);
-  if ((w->row == NULL || w->squares == NULL) && w->slab.status == TY_OK)
-    w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
-  if (c->metric == TY_INNER_PRODUCT)
-    w->counted = stored ? TY_SECTION_VECTORS : coded ? TY_SECTION_CODES : TY_SECTION_BLOCKS;
+  bool weighs = c->metric == TY_INNER_PRODUCT, codes = c->dtype != TY_F16 && (c->dtype != TY_F32 || codes_are_rows(w));
+  if (c->hashed && c->metric != TY_L2 && codes && w->r->count >= c->env->vertical_least && w->r->count > 0 &&
+      mostly_zero(w)) {
+    w->counted = weighs ? TY_SECTION_LINES : 0;
+    base_put_lines(w);
+    return;
+  }
+  bool coded = c->dtype != TY_INT4, stored = !codes;
+  if (weighs) w->counted = stored ? TY_SECTION_VECTORS : coded ? TY_SECTION_CODES : TY_SECTION_BLOCKS;
+  ty_error *err = w->slab.err;
+  ty_status status = ty_coding_choose(w->r, w->anchor, &w->coding, err);
+  if (status != TY_OK) w->slab.status = status;
   put_coding(w);
   put_blocks(w);
   if (coded) base_column(w, TY_SECTION_CODES, put_codes);
   if (coded) base_column(w, TY_SECTION_INFO, put_info);
   if (stored) base_column(w, TY_SECTION_VECTORS, put_vector);
+}
+
+void base_put_vectors(base_writer *w) {
+  const ty_collection *c = w->r->c;
+  w->row = malloc((size_t)c->dim * sizeof *w->row);
+  w->squares = calloc(c->dim, sizeof *w->squares);
+  w->codes = malloc(AME_CODE_STRIDE(c->dim));
+  if ((w->row == NULL || w->squares == NULL || w->codes == NULL) && w->slab.status == TY_OK)
+    w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+  if (w->slab.status == TY_OK) put_vectors(w);
   if (w->slab.status == TY_OK) put_squares(w);
   free(w->row);
   free(w->squares);
+  free(w->codes);
 }

@@ -9,13 +9,15 @@ typedef struct base_writer {
   ty_slab_writer slab;
   const ty_base_plan *plan;
   const ty_rebase *r;
-  ty_coding coding; /* of the new blocks */
-  uint64_t done;    /* rows times sections, for progress */
+  ty_coding coding; /* of the new blocks; it may point to `anchor`, 3 x dim floats */
+  float *anchor;
+  uint64_t done; /* rows times sections, for progress */
   uint64_t total;
   uint64_t written;  /* bytes written at the row before */
   uint64_t most;     /* resident of what is read */
   float *row;        /* while vectors are written: scratch, dim floats */
   uint64_t *squares; /* and the sums over all rows: rows/weights.h */
+  int8_t *codes;     /* scratch: AME_CODE_STRIDE(dim) */
   uint32_t counted;  /* the section whose rows go into the sums; 0: no weighted queries */
 } base_writer;
 
@@ -24,5 +26,11 @@ typedef void (*base_row_fn)(base_writer *w, ty_ref row);
 bool base_go_on(base_writer *w, uint64_t i);
 /* One section of one entry a row. */
 void base_column(base_writer *w, uint32_t id, base_row_fn append);
+/* base_lines.c. The lines of a vertical base, their levels and the checksums of runs. */
+void base_put_lines(base_writer *w);
+/* A row's 8-bit codes, in w->codes or in place; of int4 those of four bits. */
+const int8_t *base_codes(const base_writer *w, ty_ref row);
+/* Adds a decoded row to the sums of squares. */
+void base_count(base_writer *w, const float *row);
 /* base_vectors.c. The sections that rows are screened and scored by. */
 void base_put_vectors(base_writer *w);

@@ -46,19 +46,20 @@ static bool read_dtype(ty_slice value, ty_dtype *out) {
   return false;
 }
 
-/* Of the caller's profile only the member distance is read; any other value than these two, or none, is the inner
- * product. */
-static ty_metric read_metric(ty_slice profile) {
-  ty_metric metric = TY_INNER_PRODUCT;
+/* Of the caller's profile two members are read. distance: any other value than these two, or none, is the inner
+ * product. provider: whose embedder it is. */
+static void read_profile(ty_slice profile, ty_schema *s) {
   ty_json_walk walk;
   ty_slice key, value;
-  if (!ty_json_walk_start(&walk, profile, true)) return metric;
+  s->metric = TY_INNER_PRODUCT;
+  s->hashed = false;
+  if (!ty_json_walk_start(&walk, profile, true)) return;
   while (ty_json_walk_next(&walk, &key, &value)) {
     /* of a duplicate member the last counts, as in JSON */
+    if (ty_json_is(key, "provider")) s->hashed = ty_json_is(value, "\"svc\"");
     if (!ty_json_is(key, "distance")) continue;
-    metric = ty_json_is(value, "\"cosine\"") ? TY_COSINE : ty_json_is(value, "\"l2\"") ? TY_L2 : TY_INNER_PRODUCT;
+    s->metric = ty_json_is(value, "\"cosine\"") ? TY_COSINE : ty_json_is(value, "\"l2\"") ? TY_L2 : TY_INNER_PRODUCT;
   }
-  return metric;
 }
 
 ty_status ty_schema_check(ty_schema *s, ty_status status, ty_error *err) {
@@ -71,7 +72,7 @@ ty_status ty_schema_check(ty_schema *s, ty_status status, ty_error *err) {
   s->dim = (uint32_t)dim;
   if (!read_dtype(s->members[TY_KEY_DTYPE], &s->dtype))
     return ty_fail(err, status, TY_MANIFEST_NAME ": dtype is not \"f32\", \"f16\", \"int8\" or \"int4\"");
-  s->metric = read_metric(s->members[TY_KEY_EMBEDDER_PROFILE]);
+  read_profile(s->members[TY_KEY_EMBEDDER_PROFILE], s);
   if (!ty_json_is_string(s->members[TY_KEY_NAME]))
     return ty_fail(err, status, TY_MANIFEST_NAME ": name is not a string");
   if (!ty_json_is_string(s->members[TY_KEY_KEY_NAME]))

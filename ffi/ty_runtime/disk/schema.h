@@ -24,6 +24,7 @@ typedef struct ty_schema {
   uint32_t dim, columns;
   ty_dtype dtype;
   ty_metric metric; /* by the embedder profile's member distance */
+  bool hashed;      /* the profile's member provider is "svc": texts embedded by the kernel */
   bool lexical;
   double default_target_recall;
 } ty_schema;

@@ -15,7 +15,7 @@ typedef struct ty_ivf_asked {
 /* Memory for such rows: decoded rows, and codes where the segments have none. */
 typedef struct ty_ivf_asker {
   float *rows;   /* TY_IVF_NEAR_ROWS decoded rows */
-  int8_t *codes; /* and their codes; NULL where segments have them */
+  int8_t *codes; /* and their codes; NULL where all segments have them */
 } ty_ivf_asker;
 bool ty_ivf_asker_open(const ty_ivf_builder *b, ty_ivf_asker *a); /* false: out of memory; must be closed as well */
 void ty_ivf_asker_close(ty_ivf_asker *a);

@@ -10,15 +10,18 @@
 #include "os/fail.h"
 #include "rows/coding.h"
 #include "rows/vector.h"
+#include "rows/vertical.h"
 
 ty_status ty_coded_open(ty_coded *out, const ty_collection *c, uint64_t n, ty_error *err) {
-  bool i8 = c->dtype != TY_INT4;
-  const uint64_t widths[TY_CODED_ARRAYS] = {AME_I4_BYTES(c->dim), sizeof *out->i4_info, sizeof *out->bias,
-                                            AME_CODE_STRIDE(c->dim), sizeof *out->info};
+  bool vertical = ty_delta_vertical(c), i8 = c->dtype != TY_INT4, i4 = !i8 || !vertical;
+  const uint64_t widths[TY_CODED_ARRAYS] = {i4 ? AME_I4_BYTES(c->dim) : 0, i4 ? sizeof *out->i4_info : 0,
+                                            sizeof *out->bias, i8 ? AME_CODE_STRIDE(c->dim) : 0,
+                                            i8 ? sizeof *out->info : 0};
   bool good = true;
   *out = (ty_coded){.c = c, .scratch = malloc((size_t)c->dim * sizeof *out->scratch)};
-  for (uint32_t i = 0; i < (i8 ? TY_CODED_ARRAYS : TY_CODED_ARRAYS - 2) && good; i++) {
+  for (uint32_t i = 0; i < TY_CODED_ARRAYS && good; i++) {
     uint64_t bytes;
+    if (widths[i] == 0) continue;
     good = ty_mul(n, widths[i], &bytes) && ty_spill_grow(ty_dir_of(c), &out->memory[i], 0, bytes);
   }
   if (!good || out->scratch == NULL) {
@@ -49,18 +52,30 @@ static float above(double value) {
   return (double)f < value ? nextafterf(f, INFINITY) : f;
 }
 
-/* An element is scale * code, rounded once: off by 2^-24 of itself, or by 2^-150 among the denormals. */
+/* Off by 2^-24 of an element, or by 2^-150 among the denormals. */
+float ty_decoding_err(float norm, uint32_t dim) { return above((double)norm * 0x1p-23 + (double)dim * 0x1p-149); }
+
 static ame_code_info info_of_i8(const int8_t *codes, float scale, uint32_t dim) {
   int32_t squares = 0; /* at most 127^2 * 65,536 */
   for (uint32_t i = 0; i < dim; i++) squares += (int32_t)codes[i] * (int32_t)codes[i];
   double norm = fabs((double)scale) * sqrt((double)squares) * (1 + 0x1p-40);
-  return (ame_code_info){.scale = scale, .err = above(norm * 0x1p-23 + (double)dim * 0x1p-149), .norm = above(norm)};
+  return (ame_code_info){.scale = scale, .err = ty_decoding_err(above(norm), dim), .norm = above(norm)};
+}
+
+static float largest_of(const float *row, uint32_t dim) {
+  float largest = 0;
+  for (uint32_t i = 0; i < dim; i++) {
+    float a = fabsf(row[i]);
+    largest = a > largest ? a : largest;
+  }
+  return largest;
 }
 
 /* An element is offset + scale * (2 code - 15), rounded twice: together the row is off by less than `rounding`, which
  * ame_kernel.h defines. A row beyond the range that the bound is proved for, possible only in a forged file, is never
  * excluded. */
-static ame_i4_info info_of_i4(const uint8_t *codes, float scale, float offset, uint32_t dim, float largest) {
+ame_i4_info ty_stored_i4_info(const uint8_t *codes, float scale, float offset, uint32_t dim, const float *decoded) {
+  float largest = largest_of(decoded, dim);
   int32_t sum = 0, sum_of_squares = 0; /* at most 15^2 * 65,536; codes beyond dim are 0 and add nothing */
   for (uint32_t i = 0; i < AME_I4_BYTES(dim); i++) {
     int32_t low = codes[i] & 15, high = codes[i] >> 4;
@@ -77,15 +92,6 @@ static ame_i4_info info_of_i4(const uint8_t *codes, float scale, float offset, u
   double norm = hat * (1 + 0x1p-30);
   return (ame_i4_info){scale, offset, above((AME_I4_ROUNDINGS + 1) * rounding * (1 + 0x1p-14)),
                        above(norm > 0x1p-100 ? norm : 0x1p-100)};
-}
-
-static float largest_of(const float *row, uint32_t dim) {
-  float largest = 0;
-  for (uint32_t i = 0; i < dim; i++) {
-    float a = fabsf(row[i]);
-    largest = a > largest ? a : largest;
-  }
-  return largest;
 }
 
 static float bias_of(const float *row, uint32_t dim) {
@@ -105,7 +111,7 @@ void ty_vector_screen(const ty_collection *c, ty_dtype form, const uint8_t *stor
   uint64_t bytes = ty_form_bytes(form, dim), stride = AME_CODE_STRIDE(dim), packed = AME_I4_BYTES(dim);
   if (form == TY_F32 || form == TY_F16)
     k->quantize_i8(decoded, (size_t)n, dim, to->codes + first * stride, to->info + first);
-  if (form != TY_INT4)
+  if (form != TY_INT4 && to->i4 != NULL)
     ty_coding_quantize(k, &c->base.coding, dim, decoded, n, to->scratch, to->i4 + first * packed, to->i4_info + first);
   for (uint64_t i = 0; i < n; i++) {
     const uint8_t *at = stored + i * bytes;
@@ -122,7 +128,7 @@ void ty_vector_screen(const ty_collection *c, ty_dtype form, const uint8_t *stor
       memcpy(&scale, at, sizeof scale);
       memcpy(&offset, at + sizeof scale, sizeof offset);
       memcpy(codes, at + TY_LEVELS_BYTES, (size_t)packed);
-      to->i4_info[first + i] = info_of_i4(codes, scale, offset, dim, largest_of(row, dim));
+      to->i4_info[first + i] = ty_stored_i4_info(codes, scale, offset, dim, row);
     }
     to->bias[first + i] = bias;
     if (to->info != NULL) to->info[first + i].bias = bias;

@@ -9,7 +9,7 @@
 typedef struct ty_coded {
   int8_t *codes;       /* AME_CODE_STRIDE(dim) bytes a row; NULL where dtype is int4, as is info */
   ame_code_info *info; /* with the bias */
-  uint8_t *i4;         /* AME_I4_BYTES(dim) a row */
+  uint8_t *i4;         /* AME_I4_BYTES(dim) a row; NULL where the delta has 8-bit codes only, as is i4_info */
   ame_i4_info *i4_info;
   float *bias;
   float *scratch; /* dim floats */
@@ -20,6 +20,12 @@ typedef struct ty_coded {
 ty_status ty_coded_open(ty_coded *out, const ty_collection *c, uint64_t n, ty_error *err);
 void ty_coded_free(ty_coded *x);
 void ty_coded_let_go(const ty_coded *x); /* evicts its pages in files */
+
+/* At least the distance between decoded codes, of which `norm` is the length, and the row that they are: an element is
+ * scale * code, rounded once. */
+float ty_decoding_err(float norm, uint32_t dim);
+/* The summary of a row that is stored in four bits, AME_I4_BYTES of codes. `decoded` is the row. */
+ame_i4_info ty_stored_i4_info(const uint8_t *codes, float scale, float offset, uint32_t dim, const float *decoded);
 
 /* Fills `to`, from its row `first` on, with the screening data of n rows, given in the stored form `form` and decoded.
  */

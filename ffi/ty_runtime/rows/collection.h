@@ -8,6 +8,7 @@
  *   coded.h       screening data of rows: codes, bounds and biases
  *   coding.h      the transformation of rows before they are coded in four bits
  *   block.h       the screening blocks of sixteen rows
+ *   vertical.h    codes that lie dimension by dimension, of rows with many zeros
  *   weights.h     weighted queries
  *   rewrite.h     the rows of a base that is being written
  *
@@ -58,6 +59,7 @@ struct ty_collection {
   ty_metric metric;
   uint32_t columns; /* at least 1 */
   bool lexical;     /* the schema's flag: tokens are retained */
+  bool hashed;      /* its embedder is the kernel's: most rows have many zeros and are their 8-bit codes */
   ty_buffer schema; /* the schema's JSON as given: slices of it are copied into each manifest */
   double default_target_recall;
 

@@ -25,23 +25,37 @@ typedef struct ty_coding {
   bool rotated;
 } ty_coding;
 
+/* Rows whose codes lie dimension by dimension: see vertical.h. */
+typedef struct ty_vertical {
+  const uint8_t *lines; /* 64-byte aligned; NULL: the rows lie side by side */
+  uint64_t run;         /* rows in a run of each block but the last one of a base */
+  /* One entry a row. */
+  const float *scales, *offsets; /* offsets with int4 only */
+  const float *norms;            /* at least the length of the decoded codes */
+  const float *errs; /* at least the distance between the row and its decoded codes, 0 where it is them; NULL: all 0 */
+  /* Not smaller than any row's |scale| (with int4 |offset| + 15 |scale|), norm, err. */
+  float width_most, norm_most, err_most;
+} ty_vertical;
+
 typedef struct ty_segment {
   bool is_base;
   uint64_t count;
   uint64_t live;
-  /* Screening. For L2 the bias of every summary is -||x||^2 / 2 of the decoded row, else 0. */
-  const uint8_t *blocks; /* AME_BLOCK_BYTES(dim) for each sixteen rows by position, 64-byte aligned */
+  /* Screening: vertical codes, or blocks with codes and info. For L2 the bias of every summary is -||x||^2 / 2 of the
+   * decoded row, else 0. */
+  ty_vertical vertical;
+  const uint8_t *blocks; /* AME_BLOCK_BYTES(dim) for each sixteen rows by position, 64-byte aligned; or NULL */
   ty_coding coding;      /* of the base's blocks and of the delta's; kept in the base */
   /* Columns, `count` entries each. */
-  const int8_t *codes;       /* AME_CODE_STRIDE(dim) bytes a row, 64-byte aligned; NULL where dtype is int4 */
+  const int8_t *codes; /* AME_CODE_STRIDE(dim) bytes a row, 64-byte aligned; NULL where dtype is int4 or vertical */
   const ame_code_info *info; /* with codes; err is relative to the decoded row, so nearly 0 for int8 */
   const uint64_t *row;       /* ascending in the delta, not in the base */
   const uint64_t *birth;
   const uint32_t **keys; /* one array of codes per filter column; keys[0] is the partition */
   uint8_t *dead;         /* 1: deleted or superseded; always in memory */
   /* Base only: arrays in the mapping. */
-  /* f32 and f16: the stored form of each row. NULL where that is the codes or the blocks; of f32 it is the codes if
-   * every row of the base is its codes times their scale, bit for bit. */
+  /* f32 and f16: the stored form of each row. NULL where that is the codes, vertical or not, or the blocks; of f32 it
+   * is the codes if every row of the base is its codes times their scale, bit for bit. */
   const uint8_t *vectors;
   const uint64_t *id_ends, *meta_ends, *text_ends, *terms_ends; /* cumulative, count entries */
   const uint8_t *ids, *metas, *texts, *terms;

@@ -7,6 +7,7 @@
 
 #include "os/fail.h"
 #include "rows/block.h"
+#include "rows/vertical.h"
 
 #define CODER_FLOATS   32768u /* 128 KiB of rows at a time: with their codes they stay in the L2 cache */
 #define GROUPS_AT_ONCE 64u    /* groups of eight codes read from a block at a time */
@@ -67,9 +68,11 @@ static void decode_block(const ty_collection *c, const uint8_t *blocks, uint64_t
 
 const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t at, float *scratch) {
   TY_ASSERT(at < s->count);
-  if (!s->is_base && !s->payload[at].coded) return ty_vector_decode(c, c->dtype, s->payload[at].vector, scratch);
+  if (!s->is_base && (s->vertical.lines != NULL || !s->payload[at].coded))
+    return ty_vector_decode(c, ty_form_of(c, s->payload[at].coded), s->payload[at].vector, scratch);
   if (s->vectors != NULL) return ty_vector_decode(c, c->dtype, s->vectors + at * ty_vector_bytes(c), scratch);
-  if (c->dtype == TY_INT4) decode_block(c, s->blocks, at, scratch);
+  if (s->vertical.lines != NULL) ty_line_decode(c, s, at, scratch);
+  else if (c->dtype == TY_INT4) decode_block(c, s->blocks, at, scratch);
   else ty_codes_decode(s->codes + at * AME_CODE_STRIDE(c->dim), s->info[at].scale, c->dim, scratch);
   return scratch;
 }
@@ -89,6 +92,7 @@ bool ty_codes_are(const int8_t *codes, float scale, uint32_t dim, const uint8_t 
 bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at) {
   TY_ASSERT(c->dtype == TY_F32 && at < s->count);
   if (s->is_base ? s->vectors == NULL : s->payload[at].coded) return true;
+  if (s->codes == NULL) return false; /* a delta's row that is its codes is stored as such */
   return ty_codes_are(s->codes + at * AME_CODE_STRIDE(c->dim), s->info[at].scale, c->dim,
                       s->is_base ? s->vectors + at * ty_vector_bytes(c) : s->payload[at].vector);
 }

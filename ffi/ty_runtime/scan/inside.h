@@ -1,6 +1,7 @@
-/* A scanner's state, and what its files share: scanner.c, question.c, levels.c. */
+/* A scanner's state, and what its files share: scanner.c, question.c, levels.c, lines.c. */
 #pragma once
 
+#include <float.h>
 #include "scan/scanner.h"
 #include "scan/heap.h"
 
@@ -14,6 +15,20 @@
 typedef struct scan_range {
   double least, most;
 } scan_range;
+
+/* A query against vertical codes: lines.c. */
+typedef struct scan_lines_query {
+  uint32_t *dims; /* in which the query is not zero */
+  int8_t *codes;
+  uint64_t count;
+  ame_line_query query;    /* the same, filled up */
+  ame_line_bound bound[2]; /* for the base and for the delta */
+  bool proved[2];
+  double per_width, per_norm,
+      per_err; /* half width of a bound = min(per_width * width, per_norm * norm) + per_err * err
+                  + slack */
+  float *row;  /* dim floats, zero but in `dims`: rows to score are decoded there only */
+} scan_lines_query;
 
 struct ty_scanner {
   const ty_collection *c;
@@ -36,6 +51,7 @@ struct ty_scanner {
     int8_t *codes;       /* of a rotated query; else NULL */
     double value, slack; /* <q, anchor>, and how far f32 scores may be off by it */
   } screen[2];
+  scan_lines_query lines;
   scan_bounds bounds;
   scan_candidates coarse, candidates; /* bounded by 4-bit codes, and by 8-bit codes */
   uint32_t chunk;                     /* blocks of the next chunk */
@@ -54,6 +70,30 @@ double scan_value(const ty_scanner *s, float score);
 void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n);
 /* Bounds the coarse candidates by their 8-bit codes. False: out of memory. */
 bool scan_refine(ty_scanner *s);
+
+/* ---- lines.c ---- */
+/* Prepares the query for segments with vertical codes. False: out of memory. */
+bool scan_lines_prepare(ty_scanner *s, const ame_code_info *info);
+void scan_lines_close(ty_scanner *s);
+/* Scans a run of rows of such a segment. */
+ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err);
+/* Such a row as it is scored: decoded where the query is not zero, and elsewhere zero. */
+const float *scan_lines_row(ty_scanner *s, const ty_segment *segment, uint64_t at);
+void scan_lines_prefetch(const ty_scanner *s, const ty_segment *segment, uint64_t at);
+
+/* Adds a row with its bounds to the candidates; a NaN or infinite width is no bound. `least` and `most` are bounds from
+ * elsewhere. */
+static inline void scan_note(ty_scanner *s, uint64_t at, double middle, double half, double least, double most) {
+  bool known = half <= DBL_MAX && middle >= -DBL_MAX && middle <= DBL_MAX; /* false for infinity and for inf * 0 */
+  double low = known ? middle - half : -INFINITY, high = known ? middle + half : INFINITY;
+  if (low < least) low = least;
+  if (high > most) high = most;
+  if (low > s->value_most) low = s->value_most;
+  if (high < s->value_least) high = s->value_least;
+  if (high < s->bounds.threshold) return;
+  s->candidates.items[s->candidates.count++] = (scan_candidate){high, at};
+  bounds_offer(&s->bounds, low);
+}
 
 static inline ty_ref scan_ref(const ty_scanner *s, uint64_t at) {
   return (ty_ref){at & DELTA_BIT ? s->delta : s->base, at & ~DELTA_BIT};

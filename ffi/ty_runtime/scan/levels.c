@@ -27,20 +27,8 @@
 
 #include "scan/inside.h"
 
-/* Adds a row with its bounds to the candidates; a NaN or infinite width is no bound. `least` and `most` are bounds from
- * the other level: with an anchor, 4-bit codes of the rest can be finer than 8-bit codes of the whole row. */
-static inline void note(ty_scanner *s, uint64_t at, double middle, double half, double least, double most) {
-  bool known = half <= DBL_MAX && fabs(middle) <= DBL_MAX; /* false for infinity and for inf * 0 */
-  double low = known ? middle - half : -INFINITY, high = known ? middle + half : INFINITY;
-  if (low < least) low = least;
-  if (high > most) high = most;
-  if (low > s->value_most) low = s->value_most;
-  if (high < s->value_least) high = s->value_least;
-  if (high < s->bounds.threshold) return;
-  s->candidates.items[s->candidates.count++] = (scan_candidate){high, at};
-  bounds_offer(&s->bounds, low);
-}
-
+/* `least` and `most` are bounds from the other level: with an anchor, 4-bit codes of the rest can be finer than 8-bit
+ * codes of the whole row. */
 static inline void note_i8(ty_scanner *s, uint64_t at, const ame_code_info *x, int32_t dot, double least, double most) {
   double middle = s->scale * (double)x->scale * (double)dot;
   double half = s->per_norm * (double)x->norm + s->per_err * (double)x->err + s->slack;
@@ -49,7 +37,7 @@ static inline void note_i8(ty_scanner *s, uint64_t at, const ame_code_info *x, i
     half += fabs((double)x->bias) * 0x1p-22;
     half += (fabs(s->squared - 2 * middle) + 2 * half) * s->l2_rounding;
   }
-  note(s, at, middle, half, least, most);
+  scan_note(s, at, middle, half, least, most);
 }
 
 /* Bounds a whole chunk by its 8-bit codes, in one call to the kernel. */
@@ -129,8 +117,8 @@ static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first
   if (segment->codes == NULL) {
     for (uint32_t i = 0; i < survivors; i++) {
       uint32_t at = skip + offsets[i];
-      note(s, (first + offsets[i]) | mark, value + (double)found.middle[at], (double)found.half[at] + slack, -INFINITY,
-           INFINITY);
+      scan_note(s, (first + offsets[i]) | mark, value + (double)found.middle[at], (double)found.half[at] + slack,
+                -INFINITY, INFINITY);
     }
     return;
   }

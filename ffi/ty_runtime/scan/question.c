@@ -11,7 +11,9 @@
 static float above(double value) { return nextafterf((float)value, INFINITY); }
 
 /* A row is anchor + y; the blocks bound <q, y> + bias, with q and y turned where the coding says so. */
-static bool prepare_screen(ty_scanner *s, int which, const ty_coding *coding, const ame_code_info *info) {
+static bool prepare_screen(ty_scanner *s, int which, const ty_segment *segment, const ame_code_info *info) {
+  const ty_coding *coding = &(which == 0 ? s->base : &s->c->base)->coding;
+  if (segment == NULL || segment->blocks == NULL) return true;
   double value = 0, squares = 0, sum_error = (double)s->dim * 0x1p-22, err = (double)info->err;
   const int8_t *codes = s->query_codes;
   ame_code_info own = *info;
@@ -76,7 +78,9 @@ bool scan_prepare(ty_scanner *s) {
     s->value_most = INFINITY;
   }
   s->norm = norm;
-  return prepare_screen(s, 0, &s->base->coding, &info) && prepare_screen(s, 1, &s->c->base.coding, &info);
+  if (!prepare_screen(s, 0, s->base, &info) || !prepare_screen(s, 1, s->delta, &info)) return false;
+  bool vertical = s->base->vertical.lines != NULL || (s->delta != NULL && s->delta->vertical.lines != NULL);
+  return !vertical || scan_lines_prepare(s, &info);
 }
 
 /* The kernel's f32 score; where that overflows, the sum in doubles, cut to the range of a float. */

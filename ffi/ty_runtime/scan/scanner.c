@@ -36,6 +36,7 @@ ty_status ty_scanner_open(const ty_collection *c, const ty_segment *base, const 
 
 void ty_scanner_close(ty_scanner *s) {
   if (s == NULL) return;
+  scan_lines_close(s);
   free(s->query_codes);
   free(s->screen[0].codes);
   free(s->screen[1].codes);
@@ -50,6 +51,7 @@ ty_status ty_scanner_feed(ty_scanner *s, const ty_range *range, ty_error *err) {
   if (s->bounds.wanted == 0 || s->filter->none) return TY_OK;
   TY_ASSERT(range->segment == s->base || range->segment == s->delta);
   TY_ASSERT(range->count <= range->segment->count && range->first <= range->segment->count - range->count);
+  if (range->segment->vertical.lines != NULL) return scan_lines(s, range, err);
   for (uint64_t done = 0; done < range->count;) {
     uint64_t left = range->count - done, n = (uint64_t)s->chunk * AME_BLOCK_ROWS;
     if (n > left) n = left;
@@ -70,6 +72,10 @@ ty_scan_counts ty_scanner_counts(const ty_scanner *s) { return s->counts; }
 /* Prefetches the start of a row that will be scored soon. */
 static void prefetch_row(const ty_scanner *s, uint64_t at) {
   ty_ref ref = scan_ref(s, at);
+  if (ref.segment->vertical.lines != NULL) {
+    scan_lines_prefetch(s, ref.segment, ref.at);
+    return;
+  }
   uint64_t bytes = ty_vector_bytes(s->c);
   const ty_payload *own = ref.segment->is_base ? NULL : &ref.segment->payload[ref.at];
   const uint8_t *data = own == NULL ? ref.segment->vectors : own->coded ? NULL : own->vector;
@@ -80,7 +86,9 @@ static void prefetch_row(const ty_scanner *s, uint64_t at) {
 
 static void score_one(ty_scanner *s, uint64_t at, uint32_t position, ame_topk *best) {
   ty_ref ref = scan_ref(s, at);
-  float score = scan_score(s, ty_row_vector(s->c, ref.segment, ref.at, s->row));
+  const float *row = ref.segment->vertical.lines != NULL ? scan_lines_row(s, ref.segment, ref.at)
+                                                         : ty_row_vector(s->c, ref.segment, ref.at, s->row);
+  float score = scan_score(s, row);
   ame_hit hit = {ref.segment->birth[ref.at], score, position}; /* ties by birth: its order survives a compaction */
   s->counts.scored++;
   s->k->topk_offer(best, &hit, 1);

@@ -27,7 +27,7 @@ typedef struct ty_scanner ty_scanner;
 /* Opens a scan for the top_k allowed rows. `rows` is the most rows that it will be fed, which bounds its memory where
  * top_k is larger. `query` is dim finite floats (of a cosine collection: scaled to unit length); it and `filter` stay
  * the caller's, alive until the close. `base` and `delta` are the segments that ranges may name (calibration passes a
- * base that no collection has yet). */
+ * base that no collection has yet, and NULL). */
 ty_status ty_scanner_open(const ty_collection *c, const ty_segment *base, const ty_segment *delta, const float *query,
                           uint64_t top_k, uint64_t rows, const ty_filter *filter, ty_scanner **out, ty_error *err);
 /* Scans a run of rows. Runs must not overlap. */

@@ -1,13 +1,24 @@
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "rows/block.h"
+#include "rows/vertical.h"
 #include "state/state.h"
+
+/* Whole lines and whole blocks. */
+#define ROWS_TOGETHER AME_LINE_ROWS(4)
 
 /* The bytes of a column of so many rows; 0 where the collection has none. */
 static uint64_t column_bytes(const ty_collection *c, int column, uint64_t rows) {
-  bool coded = c->dtype != TY_INT4;
+  bool vertical = ty_delta_vertical(c), narrow = c->dtype == TY_INT4, coded = !narrow && !vertical;
   switch (column) {
-  case TY_COLUMN_BLOCKS: return ty_block_count(rows) * AME_BLOCK_BYTES(c->dim);
+  case TY_COLUMN_LINES: return vertical ? ty_lines_bytes(c, ty_line_rows(c), rows) : 0;
+  case TY_COLUMN_SCALES: return vertical ? rows * sizeof(float) : 0;
+  case TY_COLUMN_OFFSETS: return vertical && narrow ? rows * sizeof(float) : 0;
+  case TY_COLUMN_NORMS: return vertical ? rows * sizeof(float) : 0;
+  case TY_COLUMN_ERRS: return vertical && c->dtype == TY_F32 ? rows * sizeof(float) : 0;
+  case TY_COLUMN_BLOCKS: return vertical ? 0 : ty_block_count(rows) * AME_BLOCK_BYTES(c->dim);
   case TY_COLUMN_CODES: return coded ? rows * AME_CODE_STRIDE(c->dim) : 0;
   case TY_COLUMN_INFO: return coded ? rows * sizeof(ame_code_info) : 0;
   case TY_COLUMN_ROW: return rows * sizeof(uint64_t);
@@ -23,7 +34,13 @@ static void columns_free(const ty_collection *c, ty_delta_memory *m) {
   m->capacity = 0;
 }
 
-static void attach(ty_segment *s, const ty_delta_memory *m, uint32_t keys) {
+static void attach(ty_segment *s, const ty_delta_memory *m, uint32_t keys, uint64_t run) {
+  s->vertical.lines = m->columns[TY_COLUMN_LINES].data;
+  s->vertical.run = run;
+  s->vertical.scales = m->columns[TY_COLUMN_SCALES].data;
+  s->vertical.offsets = m->columns[TY_COLUMN_OFFSETS].data;
+  s->vertical.norms = m->columns[TY_COLUMN_NORMS].data;
+  s->vertical.errs = m->columns[TY_COLUMN_ERRS].data;
   s->blocks = m->columns[TY_COLUMN_BLOCKS].data;
   s->codes = m->columns[TY_COLUMN_CODES].data;
   s->info = m->columns[TY_COLUMN_INFO].data;
@@ -45,7 +62,7 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_erro
   const uint32_t **keys = s->keys == NULL ? calloc(c->columns, sizeof *keys) : NULL;
   fresh.capacity = m->capacity < 32 ? 32 : m->capacity * 2;
   if (fresh.capacity < need) fresh.capacity = need;
-  fresh.capacity = ty_block_count(fresh.capacity) * AME_BLOCK_ROWS;
+  fresh.capacity = (fresh.capacity + ROWS_TOGETHER - 1) / ROWS_TOGETHER * ROWS_TOGETHER;
   TY_ASSERT(fresh.capacity >= need && fresh.capacity > m->capacity);
   bool grown = s->keys != NULL || keys != NULL;
   for (int i = 0; i < TY_DELTA_COLUMNS && grown; i++) {
@@ -62,28 +79,66 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_erro
   ty_delta_memory old = *m;
   *m = fresh;
   if (keys != NULL) s->keys = keys;
-  attach(s, m, c->columns);
+  attach(s, m, c->columns, ty_line_rows(c));
   if (!locked) pthread_rwlock_unlock(&c->lock);
   columns_free(c, &old); /* only read under the lock */
   return TY_OK;
 }
 
 /* Only this file writes the segment's columns. */
-#define SET(column, at, value) (*(uint64_t *)(uintptr_t)&(column)[at] = (value))
+#define SET(column, at, value)       (*(uint64_t *)(uintptr_t)&(column)[at] = (value))
+#define SET_FLOAT(column, at, value) (*(float *)(uintptr_t)&(column)[at] = (value))
 
-void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i) {
-  ty_segment *s = &c->delta;
-  uint64_t at = s->count, stride = AME_CODE_STRIDE(c->dim);
-  TY_ASSERT(at < c->state->delta.capacity);
-  TY_ASSERT(row->row == c->next_row && row->birth <= row->row);
-  TY_ASSERT(at == 0 || s->row[at - 1] < row->row);
+static float larger(float a, float b) { return a > b ? a : b; }
+
+/* The codes of a row and what bounds them, into vertical columns. `exact`: with f32, the codes are the row. */
+static void put_vertical(const ty_collection *c, ty_vertical *v, uint64_t at, bool exact, const ty_coded *coded,
+                         uint64_t i) {
+  const uint64_t rows = ty_line_rows(c);
+  uint8_t *block = (uint8_t *)(uintptr_t)v->lines + at / rows * AME_LINE * c->dim;
+  float width, norm;
+  if (c->dtype == TY_INT4) {
+    const ame_i4_info *info = &coded->i4_info[i];
+    ty_line_put(c, block, AME_LINE, at % rows, coded->i4 + i * AME_I4_BYTES(c->dim));
+    SET_FLOAT(v->scales, at, info->scale);
+    SET_FLOAT(v->offsets, at, info->offset);
+    width = ty_line_width(info->scale, info->offset);
+    norm = isinf(info->err) ? FLT_MAX : info->norm; /* of so large or small a row no norm was computed */
+  } else {
+    const ame_code_info *info = &coded->info[i];
+    ty_line_put(c, block, AME_LINE, at % rows, coded->codes + i * AME_CODE_STRIDE(c->dim));
+    SET_FLOAT(v->scales, at, info->scale);
+    if (v->errs != NULL) {
+      float err = exact ? 0 : info->err;
+      SET_FLOAT(v->errs, at, err);
+      v->err_most = larger(v->err_most, err);
+    }
+    width = fabsf(info->scale);
+    norm = info->norm;
+  }
+  SET_FLOAT(v->norms, at, norm);
+  v->width_most = larger(v->width_most, width);
+  v->norm_most = larger(v->norm_most, norm);
+}
+
+static void put_blocks(const ty_collection *c, const ty_segment *s, uint64_t at, const ty_coded *coded, uint64_t i) {
+  uint64_t stride = AME_CODE_STRIDE(c->dim);
   uint8_t *blocks = (uint8_t *)(uintptr_t)s->blocks;
   if (at % AME_BLOCK_ROWS == 0) ty_block_clear(blocks + at / AME_BLOCK_ROWS * AME_BLOCK_BYTES(c->dim), c->dim);
   ty_block_put(blocks, c->dim, at, coded->i4 + i * AME_I4_BYTES(c->dim), &coded->i4_info[i], coded->bias[i]);
-  if (s->codes != NULL) {
-    memcpy((void *)(uintptr_t)(s->codes + at * stride), coded->codes + i * stride, (size_t)stride);
-    memcpy((void *)(uintptr_t)(s->info + at), &coded->info[i], sizeof *s->info);
-  }
+  if (s->codes == NULL) return;
+  memcpy((void *)(uintptr_t)(s->codes + at * stride), coded->codes + i * stride, (size_t)stride);
+  memcpy((void *)(uintptr_t)(s->info + at), &coded->info[i], sizeof *s->info);
+}
+
+void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i) {
+  ty_segment *s = &c->delta;
+  uint64_t at = s->count;
+  TY_ASSERT(at < c->state->delta.capacity);
+  TY_ASSERT(row->row == c->next_row && row->birth <= row->row);
+  TY_ASSERT(at == 0 || s->row[at - 1] < row->row);
+  if (s->vertical.lines != NULL) put_vertical(c, &s->vertical, at, row->payload.coded != 0, coded, i);
+  else put_blocks(c, s, at, coded, i);
   SET(s->row, at, row->row);
   SET(s->birth, at, row->birth);
   for (uint32_t k = 0; k < c->columns; k++) {
@@ -94,7 +149,8 @@ void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *code
   s->payload[at] = row->payload;
   s->count++;
   s->live++;
-  ty_touched(c->resident, TY_OF_DELTA, stride + AME_BLOCK_BYTES(c->dim) / AME_BLOCK_ROWS + sizeof row->payload,
+  ty_touched(c->resident, TY_OF_DELTA,
+             AME_CODE_STRIDE(c->dim) + AME_BLOCK_BYTES(c->dim) / AME_BLOCK_ROWS + sizeof row->payload,
              TY_RESIDENT_MOST);
 }
 

@@ -6,6 +6,12 @@
 
 /* The delta's columns. */
 enum {
+  /* Screening: vertical codes, or the others. */
+  TY_COLUMN_LINES,
+  TY_COLUMN_SCALES,
+  TY_COLUMN_OFFSETS,
+  TY_COLUMN_NORMS,
+  TY_COLUMN_ERRS,
   TY_COLUMN_BLOCKS,
   TY_COLUMN_CODES,
   TY_COLUMN_INFO,

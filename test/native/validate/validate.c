@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ivf/ivf.h"
+#include "rows/vertical.h"
 
 /* ---- Rows ---- */
 static const char *name_of(const ty_segment *s) { return s->is_base ? "base" : "delta"; }
@@ -15,9 +16,16 @@ static ty_status check_segment(const ty_collection *c, const ty_segment *s, ty_e
   TY_HOLD(s->live <= s->count, "the %s has %" PRIu64 " live of %" PRIu64 " rows", name, s->live, s->count);
   if (s->count == 0) return TY_OK;
   TY_HOLD(s->keys != NULL && s->dead != NULL && s->row != NULL && s->birth != NULL, "the %s lacks a column", name);
-  TY_HOLD((s->codes == NULL) == (c->dtype == TY_INT4) && (s->info == NULL) == (c->dtype == TY_INT4),
-          "the %s has codes that its dtype does not have, or none", name);
-  TY_HOLD(s->blocks != NULL, "the %s has no blocks", name);
+  const ty_vertical *v = &s->vertical;
+  bool vertical = v->lines != NULL, coded = !vertical && c->dtype != TY_INT4;
+  TY_HOLD((s->codes != NULL) == coded && (s->info != NULL) == coded && (s->blocks != NULL) == !vertical,
+          "the %s has codes that its form does not have, or none", name);
+  TY_HOLD(!vertical || (c->metric != TY_L2 && c->dtype != TY_F16 && s->vectors == NULL && v->scales != NULL &&
+                        v->norms != NULL && (v->offsets != NULL) == (c->dtype == TY_INT4) &&
+                        (v->errs != NULL) == (!s->is_base && c->dtype == TY_F32) &&
+                        v->run == (s->is_base ? TY_RUN_ROWS : ty_line_rows(c))),
+          "the %s lacks a column of vertical codes, or has one that its dtype does not have", name);
+  TY_HOLD(s->is_base || vertical == ty_delta_vertical(c), "the delta's rows do not lie as its base says");
   for (uint64_t at = 0; at < s->count; at++) {
     bool has_meta, has_text;
     uint64_t metas = ty_row_meta(s, at, &has_meta).bytes, texts = ty_row_text(s, at, &has_text).bytes;

@@ -10,6 +10,7 @@
 #include "rows/block.h"
 #include "rows/coding.h"
 #include "rows/vector.h"
+#include "rows/vertical.h"
 #include "rows/weights.h"
 
 /* Lengths below are sums in double; a bound in f32 is rounded up by far more. */
@@ -19,6 +20,7 @@ typedef struct rows {
   const ty_collection *c;
   float *row, *turned;  /* dim each */
   uint8_t *codes;       /* AME_I4_BYTES(dim) */
+  int8_t *taken;        /* AME_CODE_STRIDE(dim) */
   uint64_t *all, *live; /* dim sums over a segment's rows */
 } rows;
 
@@ -56,6 +58,25 @@ static bool near(double is, double stored) {
   return fabs(is - stored) <= fabs(is) * 0x1p-20 + 0x1p-120 || is == stored;
 }
 
+/* Vertical codes are the row, but for rows of a delta that say how far they are from it. */
+static ty_status check_lines(const rows *r, const ty_segment *s, uint64_t at, const float *x, ty_error *err) {
+  const ty_collection *c = r->c;
+  const ty_vertical *v = &s->vertical;
+  double apart = 0, coded = 0;
+  float width = v->offsets == NULL ? fabsf(v->scales[at]) : ty_line_width(v->scales[at], v->offsets[at]);
+  ty_line_decode(c, s, at, r->turned);
+  for (uint32_t i = 0; i < c->dim; i++) {
+    apart += ((double)x[i] - (double)r->turned[i]) * ((double)x[i] - (double)r->turned[i]);
+    coded += (double)r->turned[i] * (double)r->turned[i];
+  }
+  double most = v->errs == NULL || v->errs[at] == 0 ? 0 : (double)v->errs[at] + sqrt(coded) * 0x1p-23;
+  TY_HOLD(sqrt(apart) <= most * ROUNDED && sqrt(coded) <= (double)v->norms[at] * (1 + 0x1p-22),
+          "the vertical codes of row %" PRIu64 " are farther from it than their bound", s->row[at]);
+  TY_HOLD(width <= v->width_most && v->norms[at] <= v->norm_most && (v->errs == NULL || v->errs[at] <= v->err_most),
+          "the levels of row %" PRIu64 " are larger than the largest", s->row[at]);
+  return TY_OK;
+}
+
 static ty_status check_codes(const rows *r, const ty_segment *s, uint64_t at, const float *x, ty_error *err) {
   const ty_collection *c = r->c;
   uint64_t number = s->row[at];
@@ -69,6 +90,7 @@ static ty_status check_codes(const rows *r, const ty_segment *s, uint64_t at, co
     TY_HOLD(bounds(l, s->info[at].err, s->info[at].norm) && near(bias, (double)s->info[at].bias),
             "the 8-bit codes of row %" PRIu64 " are farther from it than their bound", number);
   }
+  if (s->vertical.lines != NULL) return check_lines(r, s, at, x, err);
   ame_i4_info info;
   float stored;
   ty_block_summary(s->blocks, c->dim, at, &info, &stored);
@@ -91,12 +113,14 @@ static ty_status check_coded(const rows *r, uint64_t at, ty_error *err) {
   const ty_collection *c = r->c;
   const ty_segment *s = &c->delta;
   const ty_payload *p = &s->payload[at];
-  const int8_t *codes = s->codes + at * AME_CODE_STRIDE(c->dim);
+  const bool vertical = s->vertical.lines != NULL;
   if (c->dtype != TY_F32) {
     TY_HOLD(!p->coded, "row %" PRIu64 " is marked as codes, which its dtype does not have", s->row[at]);
   } else if (p->coded) {
-    TY_HOLD(memcmp(p->vector, &s->info[at].scale, sizeof(float)) == 0 &&
-                memcmp(p->vector + sizeof(float), codes, c->dim) == 0,
+    const float *scale = vertical ? &s->vertical.scales[at] : &s->info[at].scale;
+    if (vertical) ty_line_take(c, s, at, r->taken);
+    const int8_t *codes = vertical ? r->taken : s->codes + at * AME_CODE_STRIDE(c->dim);
+    TY_HOLD(memcmp(p->vector, scale, sizeof(float)) == 0 && memcmp(p->vector + sizeof(float), codes, c->dim) == 0,
             "the codes of row %" PRIu64 " are not those that are stored", s->row[at]);
   }
   return TY_OK;
@@ -154,10 +178,11 @@ ty_status ty_validate_vectors(const ty_collection *c, ty_error *err) {
             .row = malloc(c->dim * sizeof(float)),
             .turned = malloc(c->dim * sizeof(float)),
             .codes = malloc(AME_I4_BYTES(c->dim)),
+            .taken = malloc(AME_CODE_STRIDE(c->dim)),
             .all = malloc(c->dim * sizeof(uint64_t)),
             .live = malloc(c->dim * sizeof(uint64_t))};
   ty_status status = TY_OK;
-  if (r.row == NULL || r.turned == NULL || r.codes == NULL || r.all == NULL || r.live == NULL)
+  if (r.row == NULL || r.turned == NULL || r.codes == NULL || r.taken == NULL || r.all == NULL || r.live == NULL)
     status = ty_invalid_memory(err);
   if (status == TY_OK) status = check_segment(&r, &c->base, err);
   if (status == TY_OK) status = check_segment(&r, &c->delta, err);
@@ -166,6 +191,7 @@ ty_status ty_validate_vectors(const ty_collection *c, ty_error *err) {
   free(r.row);
   free(r.turned);
   free(r.codes);
+  free(r.taken);
   free(r.all);
   free(r.live);
   return status;

@@ -1,0 +1,115 @@
+/* The rows of a vertical base: a block at a time in memory. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "disk/base_writer.h"
+#include "os/fail.h"
+#include "rows/block.h"
+#include "rows/vector.h"
+#include "rows/vertical.h"
+
+typedef struct lines_writer {
+  base_writer *w;
+  uint8_t *line;  /* a line of each dimension: rows are put into these, which stay in the L2 cache */
+  uint8_t *block; /* runs of so many bytes */
+  uint32_t *runs; /* checksums, by block and dimension */
+} lines_writer;
+
+static void levels_of(const ty_collection *c, ty_ref r, float *scale, float *offset, float *norm) {
+  const ty_segment *s = r.segment;
+  *offset = 0;
+  if (s->vertical.lines != NULL) {
+    *scale = s->vertical.scales[r.at];
+    *norm = s->vertical.norms[r.at];
+    if (c->dtype == TY_INT4) *offset = s->vertical.offsets[r.at];
+  } else if (c->dtype == TY_INT4) {
+    ame_i4_info info;
+    float bias;
+    ty_block_summary(s->blocks, c->dim, r.at, &info, &bias);
+    *scale = info.scale;
+    *offset = info.offset;
+    *norm = isinf(info.err) ? FLT_MAX : info.norm; /* of so large or small a row no norm was computed */
+  } else {
+    *scale = s->info[r.at].scale;
+    *norm = s->info[r.at].norm;
+  }
+}
+
+static void put_scale(base_writer *w, ty_ref r) {
+  float scale, offset, norm;
+  levels_of(w->r->c, r, &scale, &offset, &norm);
+  ty_slab_append(&w->slab, &scale, sizeof scale);
+}
+static void put_offset(base_writer *w, ty_ref r) {
+  float scale, offset, norm;
+  levels_of(w->r->c, r, &scale, &offset, &norm);
+  ty_slab_append(&w->slab, &offset, sizeof offset);
+}
+static void put_norm(base_writer *w, ty_ref r) {
+  float scale, offset, norm;
+  levels_of(w->r->c, r, &scale, &offset, &norm);
+  ty_slab_append(&w->slab, &norm, sizeof norm);
+}
+
+static void count(base_writer *w, ty_ref r, const int8_t *codes) {
+  const ty_collection *c = w->r->c;
+  ame_i4_info info = {0};
+  float norm;
+  if (w->counted == 0) return;
+  levels_of(c, r, &info.scale, &info.offset, &norm);
+  if (c->dtype == TY_INT4) c->env->kernel->dequantize_i4((const uint8_t *)codes, &info, c->dim, w->row);
+  else ty_codes_decode(codes, info.scale, c->dim, w->row);
+  base_count(w, w->row);
+}
+
+/* The rows of a block, `n` from the i-th on, and the checksums of its runs. */
+static void put_block(lines_writer *x, uint64_t i, uint64_t n, uint64_t run) {
+  base_writer *w = x->w;
+  const ty_collection *c = w->r->c;
+  const uint64_t together = ty_line_rows(c), dim = c->dim;
+  for (uint64_t first = 0; first < n; first += together) {
+    uint64_t end = n - first < together ? n : first + together;
+    memset(x->line, c->dtype == TY_INT4 ? 0 : 0x80, dim * AME_LINE); /* rows that are not there: codes of zero */
+    for (uint64_t k = first; k < end && base_go_on(w, i + k); k++) {
+      const int8_t *codes = base_codes(w, w->r->rows[i + k]);
+      ty_line_put(c, x->line, AME_LINE, k - first, codes);
+      count(w, w->r->rows[i + k], codes);
+    }
+    for (uint64_t d = 0; d < dim; d++)
+      memcpy(x->block + d * run + first / together * AME_LINE, x->line + d * AME_LINE, AME_LINE);
+  }
+  for (uint64_t d = 0; d < dim; d++)
+    x->runs[i / TY_RUN_ROWS * dim + d] = c->env->kernel->crc32c(0, x->block + d * run, run);
+  ty_slab_append(&w->slab, x->block, dim * run);
+}
+
+void base_put_lines(base_writer *w) {
+  const ty_collection *c = w->r->c;
+  const uint64_t rows = w->r->count, blocks = (rows + TY_RUN_ROWS - 1) / TY_RUN_ROWS;
+  lines_writer x = {.w = w,
+                    .line = malloc((size_t)c->dim * AME_LINE),
+                    .block = malloc((size_t)ty_lines_bytes(c, TY_RUN_ROWS, TY_RUN_ROWS)),
+                    .runs = malloc((size_t)(blocks * c->dim) * sizeof *x.runs)};
+  if (x.line == NULL || x.block == NULL || x.runs == NULL)
+    w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+  ty_slab_section_start(&w->slab, TY_SECTION_LINES);
+  for (uint64_t i = 0; i < rows && w->slab.status == TY_OK; i += TY_RUN_ROWS) {
+    uint64_t n = rows - i < TY_RUN_ROWS ? rows - i : TY_RUN_ROWS;
+    put_block(&x, i, n, ty_line_place_of(c, TY_RUN_ROWS, rows, i).run);
+  }
+  ty_slab_section_end(&w->slab);
+  if (w->slab.status == TY_OK) {
+    ty_slab_section_start(&w->slab, TY_SECTION_RUNS);
+    ty_slab_append(&w->slab, x.runs, blocks * c->dim * sizeof *x.runs);
+    ty_slab_section_end(&w->slab);
+  }
+  free(x.line);
+  free(x.block);
+  free(x.runs);
+  ty_slab_section_start(&w->slab, TY_SECTION_LEVELS);
+  for (uint64_t i = 0; i < rows && base_go_on(w, i); i++) put_scale(w, w->r->rows[i]);
+  for (uint64_t i = 0; c->dtype == TY_INT4 && i < rows && base_go_on(w, i); i++) put_offset(w, w->r->rows[i]);
+  for (uint64_t i = 0; i < rows && base_go_on(w, i); i++) put_norm(w, w->r->rows[i]);
+  ty_slab_section_end(&w->slab);
+}

@@ -1,0 +1,124 @@
+#include "rows/vertical.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "os/assert.h"
+#include "os/fail.h"
+#include "rows/coded.h"
+
+/* Bytes of a run of so many rows: whole lines. */
+static uint64_t run_bytes(const ty_collection *c, uint64_t rows) {
+  return (rows + ty_line_rows(c) - 1) / ty_line_rows(c) * AME_LINE;
+}
+
+uint64_t ty_lines_bytes(const ty_collection *c, uint64_t run, uint64_t rows) {
+  return (rows / run * run_bytes(c, run) + run_bytes(c, rows % run)) * c->dim;
+}
+
+ty_line_place ty_line_place_of(const ty_collection *c, uint64_t run, uint64_t rows, uint64_t at) {
+  uint64_t block = at / run, first = block * run, left = rows - first;
+  TY_ASSERT(at < rows);
+  uint64_t bytes = run_bytes(c, left < run ? left : run);
+  return (ty_line_place){.block = block * run_bytes(c, run) * c->dim,
+                         .run = bytes,
+                         .first = first,
+                         .rows = bytes / AME_LINE * ty_line_rows(c)};
+}
+
+bool ty_delta_vertical(const ty_collection *c) {
+  if (c->metric == TY_L2 || c->dtype == TY_F16) return false;
+  return c->base.count >= c->env->vertical_least ? c->base.vertical.lines != NULL : c->hashed;
+}
+
+/* The byte of a row in the first dimension's run; `high`: its code is in the upper four bits. */
+static uint64_t byte_of(const ty_collection *c, uint64_t at, bool *high) {
+  uint64_t line = at / ty_line_rows(c), row = at % ty_line_rows(c);
+  *high = row >= 64;
+  return line * AME_LINE + AME_LINE_BYTE(row % 64);
+}
+
+float ty_line_width(float scale, float offset) {
+  return (float)((fabs((double)offset) + 15 * fabs((double)scale)) * (1 + 0x1p-20));
+}
+
+/* Where AME_I4_BYTES have the code of a dimension. */
+static uint64_t packed_byte(uint64_t d) { return d / 8 * 4 + d % 4; }
+static uint32_t packed_shift(uint64_t d) { return d % 8 < 4 ? 0 : 4; }
+
+void ty_line_put(const ty_collection *c, uint8_t *block, uint64_t run, uint64_t at, const void *codes) {
+  bool high;
+  uint8_t *to = block + byte_of(c, at, &high);
+  const uint8_t *from = codes;
+  if (c->dtype != TY_INT4) {
+    for (uint64_t d = 0; d < c->dim; d++) to[d * run] = from[d] ^ 0x80;
+    return;
+  }
+  const uint8_t kept = high ? 15 : 0xf0;
+  for (uint64_t d = 0; d < c->dim; d++) {
+    uint32_t code = from[packed_byte(d)] >> packed_shift(d) & 15u;
+    to[d * run] = (uint8_t)((to[d * run] & kept) | code << (high ? 4 : 0));
+  }
+}
+
+/* A row's bytes in a segment: dimension d at from[d * run]. */
+typedef struct strided {
+  const uint8_t *from;
+  uint64_t run;
+  uint32_t shift; /* of four bits */
+} strided;
+
+static strided row_of(const ty_collection *c, const ty_segment *s, uint64_t at) {
+  bool high;
+  ty_line_place p = ty_line_place_of(c, s->vertical.run, s->count, at);
+  uint64_t byte = byte_of(c, at - p.first, &high);
+  return (strided){s->vertical.lines + p.block + byte, p.run, high ? 4 : 0};
+}
+
+void ty_line_take(const ty_collection *c, const ty_segment *s, uint64_t at, void *codes) {
+  strided x = row_of(c, s, at);
+  uint8_t *to = codes;
+  if (c->dtype != TY_INT4) {
+    for (uint64_t d = 0; d < c->dim; d++) to[d] = x.from[d * x.run] ^ 0x80;
+    memset(to + c->dim, 0, AME_CODE_STRIDE(c->dim) - c->dim);
+    return;
+  }
+  memset(to, 0, AME_I4_BYTES(c->dim));
+  for (uint64_t d = 0; d < c->dim; d++)
+    to[packed_byte(d)] |= (uint8_t)((x.from[d * x.run] >> x.shift & 15u) << packed_shift(d));
+}
+
+static inline float level(uint8_t byte, const strided *x, float scale, float offset) {
+  float levels = scale * (float)((int)(byte >> x->shift & 15) * 2 - 15); /* rounded before the sum, as by the kernel */
+  return offset + levels;
+}
+
+void ty_line_decode(const ty_collection *c, const ty_segment *s, uint64_t at, float *out) {
+  strided x = row_of(c, s, at);
+  const float scale = s->vertical.scales[at];
+  if (c->dtype == TY_INT4) {
+    const float offset = s->vertical.offsets[at];
+    for (uint64_t d = 0; d < c->dim; d++) out[d] = level(x.from[d * x.run], &x, scale, offset);
+  } else {
+    for (uint64_t d = 0; d < c->dim; d++) out[d] = scale * (float)((int)x.from[d * x.run] - 128);
+  }
+}
+
+void ty_line_decode_some(const ty_collection *c, const ty_segment *s, uint64_t at, const uint32_t *dims, uint64_t count,
+                         float *out) {
+  strided x = row_of(c, s, at);
+  const float scale = s->vertical.scales[at];
+  if (c->dtype == TY_INT4) {
+    const float offset = s->vertical.offsets[at];
+    for (uint64_t i = 0; i < count; i++) out[dims[i]] = level(x.from[dims[i] * x.run], &x, scale, offset);
+  } else {
+    for (uint64_t i = 0; i < count; i++) out[dims[i]] = scale * (float)((int)x.from[dims[i] * x.run] - 128);
+  }
+}
+
+ame_code_info ty_line_info(const ty_collection *c, const ty_segment *s, uint64_t at) {
+  const ty_vertical *v = &s->vertical;
+  float err = v->errs == NULL ? 0 : v->errs[at];
+  return (ame_code_info){
+      .scale = v->scales[at], .err = err > 0 ? err : ty_decoding_err(v->norms[at], c->dim), .norm = v->norms[at]};
+}

@@ -1,0 +1,54 @@
+/* Vertical codes of a segment: ame_kernel.h has the lines. A query reads the dimensions in which it is not zero: of a
+ * question of three words 46 of 2,048.
+ *
+ * For rows of the kernel's embedder, which are their codes (f32 and int8: eight bits, int4: four). A base has them
+ * where enough of its rows' elements are zero, decided when it is written; its blocks have runs of TY_RUN_ROWS rows,
+ * the last one as many lines as it needs. The blocks of a delta have runs of one line, to which a row can be added. Not
+ * with L2. */
+#pragma once
+
+#include "rows/collection.h"
+
+/* Rows in a run of a base. A question reads some lines of each run: with runs of 64 rows the same scan takes 1.4 to 3
+ * times as long, and touches every page of the base instead of those with its dimensions. A multiple of both
+ * AME_LINE_ROWS. */
+#define TY_RUN_ROWS 1024u
+/* A base of fewer rows lies side by side: it would fill only part of its lines. ty_env_open sets this and the next,
+ * tests set others. */
+#define TY_VERTICAL_LEAST 64u
+/* A base is vertical where on average at most this part of its rows' codes is not zero. Questions have fewer, but a row
+ * taken as a query has as many: at 47 % (passages of 200 words) its scan takes half as long as over blocks, where it is
+ * dense as long. */
+#define TY_VERTICAL_DENSITY 1.0
+
+/* A row in its block. */
+typedef struct ty_line_place {
+  uint64_t block; /* offset of the block in the lines */
+  uint64_t run;   /* bytes of its runs */
+  uint64_t first; /* position of its first row */
+  uint64_t rows;  /* that fit into it */
+} ty_line_place;
+
+static inline uint32_t ty_line_bits(const ty_collection *c) { return c->dtype == TY_INT4 ? 4 : 8; }
+static inline uint32_t ty_line_rows(const ty_collection *c) { return AME_LINE_ROWS(ty_line_bits(c)); }
+/* Bytes of the lines of so many rows in runs of `run` rows. */
+uint64_t ty_lines_bytes(const ty_collection *c, uint64_t run, uint64_t rows);
+/* Where the row at a position lies among the lines of `rows` rows. */
+ty_line_place ty_line_place_of(const ty_collection *c, uint64_t run, uint64_t rows, uint64_t at);
+/* Whether the rows of the collection's delta are kept like this: as those of its base, or of a small base as the rows
+ * of the embedder. The same as long as the delta has columns. */
+bool ty_delta_vertical(const ty_collection *c);
+
+/* The largest size of an element of a row in four bits, rounded up; NaN and infinities are for a forged file only. */
+float ty_line_width(float scale, float offset);
+
+/* Writes the codes of a row (8 bits: dim bytes; 4 bits: AME_I4_BYTES) to row `at` of a block with runs of `run` bytes,
+ * and reads them: pad bytes up to AME_CODE_STRIDE(dim) are zero, as those of AME_I4_BYTES. */
+void ty_line_put(const ty_collection *c, uint8_t *block, uint64_t run, uint64_t at, const void *codes);
+void ty_line_take(const ty_collection *c, const ty_segment *s, uint64_t at, void *codes);
+/* The decoded row: all of `out`, dim floats; or only its elements in `dims`, `count` of them. */
+void ty_line_decode(const ty_collection *c, const ty_segment *s, uint64_t at, float *out);
+void ty_line_decode_some(const ty_collection *c, const ty_segment *s, uint64_t at, const uint32_t *dims, uint64_t count,
+                         float *out);
+/* A row's summary as a segment without vertical codes has it; with eight bits. */
+ame_code_info ty_line_info(const ty_collection *c, const ty_segment *s, uint64_t at);
