@@ -24,6 +24,8 @@ typedef struct asked {
   uint64_t depth;           /* rows in each ranking */
   ty_filter filter;
   double target;
+  float *memory;      /* of the next */
+  const float *query; /* prepared, where the rows are ranked by vector */
   question words;
   ty_found found; /* by vector */
   ty_best best;   /* by words */
@@ -65,15 +67,47 @@ static ty_status check(const ty_collection *c, const ty_ask_args *a, ty_error *e
   return check_words(c, err);
 }
 
-/* Reads the query's terms. TY_LARGE where both rankings together would read more than the bound. */
+static ty_status embed(const asked *x, float *out, ty_error *err) {
+  const ty_ask_args *a = x->a;
+  uint64_t end = a->text_bytes;
+  if (end > a->embed_most)
+    for (end = a->embed_most; end > 0 && (a->text[end] & 0xc0) == 0x80;) end--;
+  if (x->c->env->kernel->embed((uint32_t)a->model, AME_ROLE_QUERY, a->text, &end, 1, out) == 0) return TY_OK;
+  return ty_fail(err, TY_INVALID, "there is no embedding model %" PRIu64, a->model);
+}
+
+/* Makes the query that is compared with the rows. *cost is what the ranking will read: of vertical codes the dimensions
+ * that the query has. */
+static ty_status prepare_vector(asked *x, uint64_t *cost, ty_error *err) {
+  const ty_ask_args *a = x->a;
+  ty_collection *c = x->c;
+  const float *given = a->vector;
+  ty_status status = TY_OK;
+  if (a->weighted) status = ty_cost_check(ty_weights_cost(c), a->most_bytes, err);
+  if (status == TY_OK && a->weighted) status = ty_weights_sync(c, err);
+  if (status != TY_OK) return status;
+  x->memory = malloc((size_t)c->dim * 2 * sizeof *x->memory);
+  if (x->memory == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query");
+  if (given == NULL) {
+    status = embed(x, x->memory + c->dim, err);
+    given = x->memory + c->dim;
+  }
+  if (status != TY_OK) return status;
+  x->query = ty_query_prepare(c, given, a->weighted != 0, x->memory);
+  *cost = ty_search_cost(c, &x->filter, ty_search_probes(c, &x->filter, x->target), x->query);
+  return TY_OK;
+}
+
+/* Prepares both rankings. TY_LARGE where together they would read more than the bound. */
 static ty_status prepare(asked *x, ty_error *err) {
   const ty_ask_args *a = x->a;
   question *q = &x->words;
   uint64_t most = a->most_bytes, dense = 0, words;
-  if ((x->by_words || a->vector == NULL) && a->text_bytes > TEXT_BYTES_HERE) dense = UINT64_MAX;
-  else if (x->by_vector)
-    dense = ty_search_cost(x->c, &x->filter, ty_search_probes(x->c, &x->filter, x->target), a->weighted != 0);
-  ty_status status = ty_cost_check(dense, most, err);
+  ty_status status = TY_OK;
+  if ((x->by_words || a->vector == NULL) && a->text_bytes > TEXT_BYTES_HERE)
+    status = ty_cost_check(UINT64_MAX, most, err);
+  if (status == TY_OK && x->by_vector) status = prepare_vector(x, &dense, err);
+  if (status == TY_OK) status = ty_cost_check(dense, most, err);
   if (status != TY_OK || !x->by_words) return status;
   if (!ty_question_read(q, (ty_slice){a->text, a->text_bytes}))
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query of %" PRIu64 " bytes", a->text_bytes);
@@ -84,34 +118,6 @@ static ty_status prepare(asked *x, ty_error *err) {
   words = ty_question_cost(q, &x->filter);
   x->apart = dense > APART_BYTES && words > APART_BYTES;
   return ty_cost_check(ty_cost_plus(dense, words), most, err);
-}
-
-static ty_status embed(const asked *x, float *out, ty_error *err) {
-  const ty_ask_args *a = x->a;
-  uint64_t end = a->text_bytes;
-  if (end > a->embed_most)
-    for (end = a->embed_most; end > 0 && (a->text[end] & 0xc0) == 0x80;) end--;
-  if (x->c->env->kernel->embed((uint32_t)a->model, AME_ROLE_QUERY, a->text, &end, 1, out) == 0) return TY_OK;
-  return ty_fail(err, TY_INVALID, "there is no embedding model %" PRIu64, a->model);
-}
-
-static ty_status rank_by_vector(asked *x, ty_error *err) {
-  ty_collection *c = x->c;
-  const float *given = x->a->vector;
-  ty_status status = x->a->weighted ? ty_weights_sync(c, err) : TY_OK;
-  if (status != TY_OK) return status;
-  float *memory = malloc((size_t)c->dim * 2 * sizeof *memory);
-  if (memory == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query");
-  if (given == NULL) {
-    status = embed(x, memory + c->dim, err);
-    given = memory + c->dim;
-  }
-  if (status == TY_OK) {
-    const float *query = ty_query_prepare(c, given, x->a->weighted != 0, memory);
-    status = ty_search_hits(c, x->depth, query, &x->filter, x->target, &x->found, err);
-  }
-  free(memory);
-  return status;
 }
 
 static ty_candidate candidate_of(const asked *x, bool by_words, uint64_t place) {
@@ -141,7 +147,8 @@ static ty_status fuse(asked *x, ty_error *err) {
 static ty_status rank_one(void *context, uint64_t by_words, uint32_t worker, ty_error *err) {
   (void)worker;
   asked *x = context;
-  return by_words ? ty_question_rank(&x->words, &x->filter, x->depth, &x->best, err) : rank_by_vector(x, err);
+  return by_words ? ty_question_rank(&x->words, &x->filter, x->depth, &x->best, err)
+                  : ty_search_hits(x->c, x->depth, x->query, &x->filter, x->target, &x->found, err);
 }
 
 static ty_status rank(asked *x, ty_error *err) {
@@ -220,6 +227,7 @@ ty_status ty_ask_entered(ty_collection *c, ty_ask_args *a, ty_error *err) {
     status = rank(&x, err);
   }
   if (status == TY_OK) status = answer(&x, err);
+  free(x.memory);
   free(x.fused);
   free(x.found.hits);
   free(x.best.items);

@@ -2,6 +2,7 @@
 
 #include "ivf/ivf.h"
 #include "os/fail.h"
+#include "rows/vertical.h"
 #include "rows/weights.h"
 
 /* Weighing a row takes 2 us, counting its terms some 10, reading a posting 1 ns. */
@@ -32,24 +33,37 @@ static uint64_t base_rows(const ty_collection *c, uint64_t first, uint64_t end, 
   return rows;
 }
 
-uint64_t ty_search_cost(const ty_collection *c, const ty_filter *filter, bool near, bool weighted) {
-  uint64_t cost = weighted ? times(ty_weights_pending(c), BYTES_PER_WEIGHED) : 0, rows, compared = c->delta.count;
-  if (filter->none) return cost;
+uint64_t ty_weights_cost(const ty_collection *c) { return times(ty_weights_pending(c), BYTES_PER_WEIGHED); }
+
+/* Bytes of a row's codes that a query reads. */
+static uint64_t row_bytes(const ty_collection *c, const ty_segment *s, const float *query) {
+  uint64_t touched = 0;
+  if (s->vertical.lines == NULL) return c->dim;
+  for (uint32_t i = 0; i < c->dim; i++) touched += query[i] != 0;
+  return (touched * ty_line_bits(c) + 7) / 8;
+}
+
+uint64_t ty_search_cost(const ty_collection *c, const ty_filter *filter, bool near, const float *query) {
+  uint64_t end = filter->first + filter->count, rows = c->base.count, compared = c->delta.count;
+  if (filter->none) return 0;
+  if (filter->all || filter->column == 0) rows = base_rows(c, filter->first, end, near);
   if (filter->all) {
-    rows = base_rows(c, filter->first, filter->first + filter->count, near) + c->delta.count;
+    rows += c->delta.count;
     compared = 0;
   } else {
     uint64_t live = c->dicts[filter->column].live[filter->code];
-    rows = live;
-    if (filter->column == 0)
-      rows = base_rows(c, filter->first, filter->first + filter->count, near) + (live < compared ? live : compared);
-    else compared += c->base.count;
+    if (filter->column == 0) rows += live < c->delta.count ? live : c->delta.count;
+    else {
+      rows = live;
+      compared += c->base.count;
+    }
   }
   if (filter->under != NULL) {
     rows = rows < filter->under_rows ? rows : filter->under_rows;
     compared += filter->count + c->delta.count;
   }
-  return ty_cost_plus(cost, ty_cost_plus(times(rows, c->dim), times(compared, sizeof(uint32_t))));
+  uint64_t bytes = row_bytes(c, &c->base, query), other = c->delta.count > 0 ? row_bytes(c, &c->delta, query) : 0;
+  return ty_cost_plus(times(rows, bytes > other ? bytes : other), times(compared, sizeof(uint32_t)));
 }
 
 uint64_t ty_lexical_sync_cost(ty_lexical *x, const ty_collection *c) {

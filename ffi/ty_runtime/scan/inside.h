@@ -19,15 +19,15 @@ typedef struct scan_range {
 /* A query against vertical codes: lines.c. */
 typedef struct scan_lines_query {
   uint32_t *dims; /* in which the query is not zero */
-  int8_t *codes;
+  int8_t *codes, *fine_codes;
   uint64_t count;
-  ame_line_query query;    /* the same, filled up */
-  ame_line_bound bound[2]; /* for the base and for the delta */
+  ame_line_query query, fine; /* the same, filled up; the second with codes of what the first misses */
+  double fine_scale;          /* of those codes */
+  ame_line_bound bound[2];    /* for the base and for the delta */
   bool proved[2];
-  double per_width, per_norm,
-      per_err; /* half width of a bound = min(per_width * width, per_norm * norm) + per_err * err
-                  + slack */
-  float *row;  /* dim floats, zero but in `dims`: rows to score are decoded there only */
+  /* Half width of a bound by both: min(per_width * width, per_norm * norm) + per_err * err + slack. */
+  double per_width, per_norm, per_err;
+  float *row; /* dim floats, zero but in `dims`: rows to score are decoded there only */
 } scan_lines_query;
 
 struct ty_scanner {
@@ -73,7 +73,7 @@ bool scan_refine(ty_scanner *s);
 
 /* ---- lines.c ---- */
 /* Prepares the query for segments with vertical codes. False: out of memory. */
-bool scan_lines_prepare(ty_scanner *s, const ame_code_info *info);
+bool scan_lines_prepare(ty_scanner *s);
 void scan_lines_close(ty_scanner *s);
 /* Scans a run of rows of such a segment. */
 ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err);

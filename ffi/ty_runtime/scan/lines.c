@@ -1,4 +1,4 @@
-/* Scanning vertical codes (rows/vertical.h): one level, of the dimensions in which the query is not zero.
+/* Scanning vertical codes (rows/vertical.h), of the dimensions in which the query is not zero.
  *
  * With the query q = q^ + d, of which t elements are not zero, and a row x = x^ + e, x^ its decoded codes:
  *
@@ -32,16 +32,32 @@
 /* The next float above a double. */
 static float above(double value) { return nextafterf((float)value, INFINITY); }
 
-/* The kernel's factors for a segment. `size` is the sum of the sizes of the codes, times the scale. */
-static void bound_segment(ty_scanner *s, int which, const ty_segment *segment, double size) {
+/* What one level misses of the query: the sum of the sizes of the elements of d, and its length; and the sum of the
+ * sizes of the elements of q^. */
+typedef struct missed {
+  double sum, length, size;
+} missed;
+
+/* Factors for a row's width and for its norm. */
+static double width_factor(const ty_scanner *s, const missed *m, double length) {
+  const double t = (double)s->lines.count;
+  return (m->sum + length * 0x1p-23 + t * 0x1p-22 * s->norm * sqrt(t) + m->size * 0x1p-36) * (1 + 0x1p-30);
+}
+static double norm_factor(const ty_scanner *s, const missed *m) {
+  const double t = (double)s->lines.count;
+  return (m->length + (t * 0x1p-22 + 0x1p-22) * s->norm + m->size * 0x1p-36) * (1 + 0x1p-30);
+}
+
+/* The kernel's factors for a segment. `size` is that of the first level. */
+static void bound_segment(ty_scanner *s, int which, const ty_segment *segment, double by_width, double by_norm,
+                          double size) {
   scan_lines_query *q = &s->lines;
   const ty_vertical *v = &segment->vertical;
   const double up = 1 + 0x1p-18;
   bool narrow = v->offsets != NULL;
   /* Four bits: the terms' sizes are at most size * (|offset| + 45 |scale|). */
-  double per_width = (q->per_width + 3 * size * 0x1p-20) * up;
-  double most =
-      (q->per_norm * (double)v->norm_most + 3 * size * (double)v->width_most * 0x1p-20 * (narrow ? 1 : 127)) * up;
+  double per_width = (by_width + 3 * size * 0x1p-20) * up;
+  double most = (by_norm * (double)v->norm_most + 3 * size * (double)v->width_most * 0x1p-20 * (narrow ? 1 : 127)) * up;
   q->bound[which] = (ame_line_bound){.by = (float)s->scale,
                                      .by_offset = (float)(s->scale * (double)q->query.sum),
                                      .per_scale = above(narrow ? per_width : 127 * per_width),
@@ -52,65 +68,88 @@ static void bound_segment(ty_scanner *s, int which, const ty_segment *segment, d
                      (double)v->width_most <= PROVED && (double)v->err_most <= PROVED;
 }
 
-bool scan_lines_prepare(ty_scanner *s, const ame_code_info *info) {
+/* The code of what the first level misses of an element, in steps of a 254th of its scale. */
+static int8_t fine_code(double rest, double step) {
+  double code = step > 0 ? nearbyint(rest / step) : 0;
+  return (int8_t)(code > 127 ? 127 : code < -127 ? -127 : code);
+}
+
+static void add(missed *m, double rest, double size) {
+  m->sum += fabs(rest);
+  m->length += rest * rest;
+  m->size += size;
+}
+
+/* Sums of 65,536 doubles are good to 2^-36. */
+bool scan_lines_prepare(ty_scanner *s) {
   scan_lines_query *q = &s->lines;
   uint64_t room = (uint64_t)s->dim + AME_LINE_TOGETHER;
   q->dims = malloc((size_t)room * sizeof *q->dims);
   q->codes = malloc((size_t)room);
+  q->fine_codes = malloc((size_t)room);
   q->row = calloc(s->dim, sizeof *q->row);
-  if (q->dims == NULL || q->codes == NULL || q->row == NULL) return false;
-  double missed = 0, length = 0, size = 0;
-  int32_t sum = 0;
+  if (q->dims == NULL || q->codes == NULL || q->fine_codes == NULL || q->row == NULL) return false;
+  double length = 0;
+  missed coarse = {0}, fine = {0};
+  int32_t sum = 0, fine_sum = 0;
+  q->fine_scale = s->scale / 254;
   for (uint32_t d = 0; d < s->dim; d++) {
     if (s->query[d] == 0) continue;
     int8_t code = s->query_codes[d];
-    missed += fabs((double)s->query[d] - s->scale * code);
+    double rest = (double)s->query[d] - s->scale * code;
+    int8_t low = fine_code(rest, q->fine_scale);
+    add(&coarse, rest, s->scale * abs(code));
+    add(&fine, rest - q->fine_scale * low, s->scale * abs(code) + q->fine_scale * abs(low));
     length += fabs((double)s->query[d]);
-    size += abs(code);
     sum += code;
+    fine_sum += low;
     q->dims[q->count] = d;
+    q->fine_codes[q->count] = low;
     q->codes[q->count++] = code;
   }
   uint64_t filled = q->count;
   for (; filled % AME_LINE_TOGETHER != 0; filled++) {
     q->dims[filled] = q->dims[q->count - 1];
-    q->codes[filled] = 0;
+    q->codes[filled] = q->fine_codes[filled] = 0;
   }
   q->query = (ame_line_query){.dims = q->dims, .codes = q->codes, .count = (size_t)filled, .sum = sum};
-  size *= s->scale;
-  /* Sums of 65,536 doubles are good to 2^-36. */
-  const double t = (double)q->count, sum_error = t * 0x1p-22, up = 1 + 0x1p-30;
-  q->per_width = (missed + length * 0x1p-23 + sum_error * s->norm * sqrt(t) + size * 0x1p-36) * up;
-  q->per_norm = ((double)info->err + (sum_error + 0x1p-22) * s->norm + size * 0x1p-36) * up;
-  q->per_err = s->norm * (1 + sum_error) * up;
-  bound_segment(s, 0, s->base, size);
-  if (s->delta != NULL) bound_segment(s, 1, s->delta, size);
+  q->fine = (ame_line_query){.dims = q->dims, .codes = q->fine_codes, .count = (size_t)filled, .sum = fine_sum};
+  coarse.length = sqrt(coarse.length);
+  fine.length = sqrt(fine.length);
+  q->per_width = width_factor(s, &fine, length);
+  q->per_norm = norm_factor(s, &fine);
+  q->per_err = s->norm * (1 + (double)q->count * 0x1p-22) * (1 + 0x1p-30);
+  double by_width = width_factor(s, &coarse, length), by_norm = norm_factor(s, &coarse);
+  bound_segment(s, 0, s->base, by_width, by_norm, coarse.size);
+  if (s->delta != NULL) bound_segment(s, 1, s->delta, by_width, by_norm, coarse.size);
   return true;
 }
 
 void scan_lines_close(ty_scanner *s) {
   free(s->lines.dims);
   free(s->lines.codes);
+  free(s->lines.fine_codes);
   free(s->lines.row);
 }
 
-/* Bounds a survivor, of which the products of codes are known. */
-static void note(ty_scanner *s, const ty_segment *segment, uint64_t at, int32_t product) {
+/* Bounds a survivor by both levels' products of codes. */
+static void note(ty_scanner *s, const ty_segment *segment, uint64_t at, int32_t coarse, int32_t fine) {
   const scan_lines_query *q = &s->lines;
   const ty_vertical *v = &segment->vertical;
-  double scale = (double)v->scales[at], offset = 0, width = 127 * fabs(scale), middle, half;
+  double scale = (double)v->scales[at], offset = 0, width = 127 * fabs(scale), sum = 0;
   double err = v->errs == NULL ? 0 : (double)v->errs[at];
+  double middle = s->scale * (double)coarse + q->fine_scale * (double)fine;
   if (v->offsets == NULL) {
-    middle = s->scale * scale * (double)product;
+    middle *= scale;
   } else {
     offset = (double)v->offsets[at];
     width = fabs(offset) + 15 * fabs(scale);
-    middle = s->scale * (offset * (double)q->query.sum + scale * (2 * (double)product - 15 * (double)q->query.sum));
+    sum = s->scale * (double)q->query.sum + q->fine_scale * (double)q->fine.sum;
+    middle = offset * sum + scale * (2 * middle - 15 * sum);
   }
   double by_width = q->per_width * width, by_norm = q->per_norm * (double)v->norms[at];
-  half = (by_width < by_norm ? by_width : by_norm) + q->per_err * err + s->slack + fabs(middle) * 0x1p-40;
-  /* With four bits the middle is a difference of larger numbers. */
-  half += s->scale * width * fabs((double)q->query.sum) * 0x1p-40;
+  double half = (by_width < by_norm ? by_width : by_norm) + q->per_err * err + s->slack + fabs(middle) * 0x1p-40;
+  half += width * fabs(sum) * 0x1p-40; /* with four bits the middle is a difference of larger numbers */
   scan_note(s, at | (segment->is_base ? 0 : DELTA_BIT), middle, half, -INFINITY, INFINITY);
 }
 
@@ -131,6 +170,48 @@ static bool any_wanted(const uint64_t *wanted, uint32_t at, uint32_t n) {
   return false;
 }
 
+/* Some rows within one block: from position `first`, the `skip`-th row of line `line`. */
+typedef struct piece {
+  const ty_segment *segment;
+  const uint8_t *block;
+  uint64_t run, next, first, line;
+  uint32_t n, skip, lines;
+  void (*dot)(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
+              int32_t *dots);
+} piece;
+
+/* The products of lines with wanted rows; of the others zero. */
+static void products_of(const ty_scanner *s, const piece *p, const uint64_t *wanted, int32_t *products) {
+  const uint32_t rows = ty_line_rows(s->c);
+  const ame_line_query *q = &s->lines.query;
+  if (wanted == NULL) {
+    p->dot(q, p->block, p->run, p->line, p->lines, p->next, products);
+    return;
+  }
+  for (uint32_t i = 0; i < p->lines; i++) {
+    uint32_t from = i == 0 ? 0 : i * rows - p->skip, end = (i + 1) * rows - p->skip;
+    if (any_wanted(wanted, from, (end < p->n ? end : p->n) - from))
+      p->dot(q, p->block, p->run, p->line + i, 1, p->next, products + i * rows);
+    else memset(products + i * rows, 0, rows * sizeof *products);
+  }
+}
+
+/* Bounds the survivors, whose lines still are in the cache, by the second level too. */
+static void refine(ty_scanner *s, const piece *p, const uint64_t *survivors, const int32_t *products) {
+  const uint32_t rows = ty_line_rows(s->c);
+  int32_t fine[AME_LINE_ROWS(4)];
+  uint32_t have = UINT32_MAX; /* the line that `fine` is of */
+  for (uint32_t m = 0; m < (p->n + 63) / 64; m++) {
+    for (uint64_t bits = survivors[m]; bits != 0; bits &= bits - 1) {
+      uint32_t i = m * 64 + (uint32_t)__builtin_ctzll(bits), line = (p->skip + i) / rows;
+      if (p->segment->dead[p->first + i]) continue;
+      if (line != have) p->dot(&s->lines.fine, p->block, p->run, p->line + line, 1, 0, fine);
+      have = line;
+      note(s, p->segment, p->first + i, products[p->skip + i], fine[(p->skip + i) % rows]);
+    }
+  }
+}
+
 /* Rows within one block, at most TY_RUN_ROWS of them. */
 static void scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
   int32_t products[TY_RUN_ROWS + AME_LINE_ROWS(4)];
@@ -138,39 +219,31 @@ static void scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, 
   const ty_vertical *v = &segment->vertical;
   const scan_lines_query *q = &s->lines;
   const int which = segment->is_base ? 0 : 1;
+  bool all = ty_filter_live_only(s->filter, segment); /* that are live, which is checked for the survivors only */
+  if (!all && !select_rows(s, segment, first, n, wanted)) return;
   const uint32_t rows = ty_line_rows(s->c);
-  bool live_only = ty_filter_live_only(s->filter, segment);
-  if (!live_only && !select_rows(s, segment, first, n, wanted)) return;
   ty_line_place place = ty_line_place_of(s->c, v->run, segment->count, first);
-  uint32_t skip = (uint32_t)((first - place.first) % rows), lines = (skip + n + rows - 1) / rows;
-  uint64_t line = (first - place.first) / rows, next = place.run * s->dim;
-  const uint8_t *block = v->lines + place.block;
-  void (*dot)(const ame_line_query *, const uint8_t *, size_t, size_t, size_t, size_t, int32_t *) =
-      ty_line_bits(s->c) == 8 ? s->k->dot_lines : s->k->dot_lines_i4;
-  if (live_only) {
-    dot(&q->query, block, place.run, line, lines, next, products);
-  } else {
-    for (uint32_t i = 0; i < lines; i++) {
-      uint32_t from = i == 0 ? 0 : i * rows - skip, end = (i + 1) * rows - skip < n ? (i + 1) * rows - skip : n;
-      if (any_wanted(wanted, from, end - from))
-        dot(&q->query, block, place.run, line + i, 1, next, products + i * rows);
-      else memset(products + i * rows, 0, rows * sizeof *products);
-    }
-  }
-  float threshold = q->proved[which] && s->bounds.threshold > -FLT_MAX
-                        ? nextafterf((float)s->bounds.threshold, -INFINITY)
-                        : -INFINITY;
-  s->k->screen_lines(&q->bound[which], products + skip, v->scales + first,
+  piece p = {.segment = segment,
+             .block = v->lines + place.block,
+             .run = place.run,
+             .next = place.run * s->dim,
+             .first = first,
+             .line = (first - place.first) / rows,
+             .n = n,
+             .skip = (uint32_t)((first - place.first) % rows),
+             .dot = ty_line_bits(s->c) == 8 ? s->k->dot_lines : s->k->dot_lines_i4};
+  p.lines = (p.skip + n + rows - 1) / rows;
+  products_of(s, &p, all ? NULL : wanted, products);
+  bool bounded = q->proved[which] && s->bounds.threshold > -FLT_MAX;
+  float threshold = bounded ? nextafterf((float)s->bounds.threshold, -INFINITY) : -INFINITY;
+  s->k->screen_lines(&q->bound[which], products + p.skip, v->scales + first,
                      v->offsets == NULL ? NULL : v->offsets + first, n, threshold, survivors);
-  for (uint32_t m = 0; m < (n + 63) / 64; m++) {
-    uint64_t bits = live_only ? survivors[m] : survivors[m] & wanted[m];
-    for (; bits != 0; bits &= bits - 1) {
-      uint32_t i = m * 64 + (uint32_t)__builtin_ctzll(bits);
-      if (segment->dead[first + i] == 0) note(s, segment, first + i, products[skip + i]);
-    }
-    s->counts.screened += live_only ? 0 : (uint64_t)__builtin_popcountll(wanted[m]);
+  s->counts.screened += all ? n : 0;
+  for (uint32_t m = 0; m < (n + 63) / 64 && !all; m++) {
+    survivors[m] &= wanted[m];
+    s->counts.screened += (uint64_t)__builtin_popcountll(wanted[m]);
   }
-  if (live_only) s->counts.screened += n;
+  refine(s, &p, survivors, products);
 }
 
 ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err) {

@@ -80,7 +80,7 @@ bool scan_prepare(ty_scanner *s) {
   s->norm = norm;
   if (!prepare_screen(s, 0, s->base, &info) || !prepare_screen(s, 1, s->delta, &info)) return false;
   bool vertical = s->base->vertical.lines != NULL || (s->delta != NULL && s->delta->vertical.lines != NULL);
-  return !vertical || scan_lines_prepare(s, &info);
+  return !vertical || scan_lines_prepare(s);
 }
 
 /* The kernel's f32 score; where that overflows, the sum in doubles, cut to the range of a float. */
