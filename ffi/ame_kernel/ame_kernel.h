@@ -105,13 +105,15 @@ typedef struct ame_i4_query {
 #define AME_LINE            64u
 #define AME_LINE_ROWS(bits) (512u / (bits))
 #define AME_LINE_BYTE(row)  (((row) / 4 % 4) * 16 + ((row) / 16 % 4) * 4 + (row) % 4)
-#define AME_LINE_TOGETHER   4u /* dimensions read at a time */
+#define AME_LINE_TOGETHER   4u      /* dimensions read at a time */
+#define AME_LINE_DIMS       131072u /* the most of a query: 127 * 127 times that is below 2^31 */
 
 /* A query to vertical codes: the dimensions in which its codes (as from quantize_i8) are not zero. */
 typedef struct ame_line_query {
   const uint32_t *dims;
   const int8_t *codes;
-  size_t count; /* of both; a multiple of AME_LINE_TOGETHER, where need be with dimensions whose code is 0 */
+  size_t count; /* of both; a multiple of AME_LINE_TOGETHER, at most AME_LINE_DIMS; where need be with dimensions whose
+                   code is 0 */
   int32_t sum;  /* of the codes */
 } ame_line_query;
 
@@ -120,8 +122,10 @@ typedef struct ame_line_query {
  *   8 bits: scale * (by * p) + min(scale * per_scale, most) + each
  *   4 bits: offset * by_offset + scale * (by * (2 p - 15 sum)) + min((|offset| + 15 scale) * per_scale, most) + each
  *
- * in f32. The caller's factors include the rounding of this arithmetic, at most 2^-20 of the sum of the sizes of its
- * terms. All are finite, and scales, offsets and factors so small that nothing overflows. */
+ * Each operation is rounded to f32, in this order, except that 2 p - 15 sum is computed in 32-bit integers and rounded
+ * once. The caller's factors include the rounding: at most 2^-20 of the sum of the sizes of the three or four terms,
+ * and 2^-148 for underflow. All are finite, scales are not negative, and all so small that nothing
+ * overflows. */
 typedef struct ame_line_bound {
   float by, by_offset;
   float per_scale, most, each;
@@ -214,13 +218,13 @@ typedef struct ame_kernel {
                     uint16_t *survivors, float *middle, float *half);
   /* dots[r] = <q's codes, codes of row r>, exact, for the rows of lines `first` .. first + n - 1 of a block of runs of
    * `run` bytes, a multiple of AME_LINE. `next` is the distance in bytes from the block to the one that will be read
-   * behind it, of as long runs; it is prefetched. 0: none. */
+   * behind it, of as long runs; it is prefetched and need not exist. 0: none. */
   void (*dot_lines)(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
                     int32_t *dots);
   void (*dot_lines_i4)(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
                        int32_t *dots);
   /* Bit r % 64 of survivors[r / 64] is set where the upper bound of row r of n is not below `threshold`, or no number;
-   * bits beyond n are 0. With 8 bits `offsets` is NULL. */
+   * bits beyond n are 0. With 8 bits `offsets` is NULL. Bit-equal on every path. */
   void (*screen_lines)(const ame_line_bound *b, const int32_t *dots, const float *scales, const float *offsets,
                        size_t n, float threshold, uint64_t *survivors);
   /* IEEE 754 half precision, to nearest, ties to even; overflow gives infinity. Bit-equal on every path. */

@@ -6,6 +6,7 @@ import { OPTIONS, VALIDATOR } from "./validator.ts";
 const PROGRAMS = [
   "kernel_test",
   "kernel_i4_test",
+  "kernel_lines_test",
   "scan_test",
   "search_test",
   "store_test",

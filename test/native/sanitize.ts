@@ -12,6 +12,7 @@ const ROOT = OPTIONS.root;
 const TESTS = [
   ["kernel_test"],
   ["kernel_i4_test"],
+  ["kernel_lines_test"],
   ["scan_test", "few"],
   ["search_test"],
   ["store_test"],

@@ -189,9 +189,8 @@ ISA_INLINE counts times4(counts acc, bytes x, int32_t quad) {
   return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 ISA_INLINE void put_counts(int32_t *out, counts x) { _mm256_storeu_si256((__m256i *)(void *)out, x); }
-ISA_INLINE lanes numbers(const int32_t *x) {
-  return _mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)(const void *)x));
-}
+ISA_INLINE counts take_counts(const int32_t *x) { return _mm256_loadu_si256((const __m256i *)(const void *)x); }
+ISA_INLINE lanes numbers(counts x) { return _mm256_cvtepi32_ps(x); }
 
 #include "isa/lines.h"
 #include "isa/rows.h"

@@ -6,8 +6,9 @@
  *   low_four, high_four   of each byte
  *   line_start(sum)       what a sum of times8 starts with, where the codes of the query add up to `sum`
  *   times8, times4        adds to each 32-bit lane four products of bytes by the query's four codes
- *   put_counts, numbers   counts to memory; int32 from memory as floats
- *   lanes, LANES, all, load, load_some, absolute, smaller, not_below   as in rows.h and screen_i4.h */
+ *   put_counts(out, x)    counts to memory
+ *   take_counts, numbers  counts from memory; counts as floats
+ *   lanes, LANES, all, load, load_some, absolute, smaller, not_below, steps   as in rows.h and screen_i4.h */
 #pragma once
 
 #include "isa/i4.h"
@@ -74,12 +75,12 @@ static void dot_lines_i4(const ame_line_query *q, const uint8_t *block, size_t r
 }
 
 /* Upper bounds of LANES rows: see ame_line_bound. */
-ISA_INLINE lanes line_bounds(const ame_line_bound *b, lanes products, lanes scale, const lanes *offset) {
+ISA_INLINE lanes line_bounds(const ame_line_bound *b, counts products, lanes scale, const lanes *offset) {
   if (offset == NULL)
-    return scale * (all(b->by) * products) + smaller(scale * all(b->per_scale), all(b->most)) + all(b->each);
-  lanes steps = products + products - all((float)(15 * b->sum));
+    return scale * (all(b->by) * numbers(products)) + smaller(scale * all(b->per_scale), all(b->most)) + all(b->each);
   lanes width = (absolute(*offset) + all(15) * scale) * all(b->per_scale);
-  return *offset * all(b->by_offset) + scale * (all(b->by) * steps) + smaller(width, all(b->most)) + all(b->each);
+  return *offset * all(b->by_offset) + scale * (all(b->by) * steps(products, 15 * b->sum)) +
+         smaller(width, all(b->most)) + all(b->each);
 }
 
 static void screen_lines(const ame_line_bound *b, const int32_t *dots, const float *scales, const float *offsets,
@@ -87,11 +88,11 @@ static void screen_lines(const ame_line_bound *b, const int32_t *dots, const flo
   for (size_t first = 0; first < n; first += 64) {
     uint64_t mask = 0;
     for (size_t r = 0; r < 64 && first + r < n; r += LANES) {
-      size_t at = first + r, left = n - at;
+      const size_t at = first + r, left = n - at < LANES ? n - at : LANES;
       int32_t last[LANES] = {0};
       if (left < LANES) memcpy(last, dots + at, left * sizeof *dots);
       lanes offset = offsets == NULL ? (lanes){0} : load_some(offsets + at, left);
-      lanes upper = line_bounds(b, numbers(left < LANES ? last : dots + at), load_some(scales + at, left),
+      lanes upper = line_bounds(b, take_counts(left < LANES ? last : dots + at), load_some(scales + at, left),
                                 offsets == NULL ? NULL : &offset);
       mask |= (uint64_t)not_below(upper, threshold) << r;
     }

@@ -211,7 +211,8 @@ ISA_INLINE counts times8(counts acc, bytes x, int32_t quad) {
   return times4(acc, veorq_u8(x, vdupq_n_u8(0x80)), quad); /* the codes themselves */
 }
 ISA_INLINE void put_counts(int32_t *out, counts x) { vst1q_s32(out, x); }
-ISA_INLINE lanes numbers(const int32_t *x) { return vcvtq_f32_s32(vld1q_s32(x)); }
+ISA_INLINE counts take_counts(const int32_t *x) { return vld1q_s32(x); }
+ISA_INLINE lanes numbers(counts x) { return vcvtq_f32_s32(x); }
 
 #include "isa/lines.h"
 #include "isa/rows.h"

@@ -227,8 +227,7 @@ static void screen_lines(const ame_line_bound *b, const int32_t *dots, const flo
                          size_t n, float threshold, uint64_t *survivors) {
   for (size_t r = 0; r < n; r++) {
     float scale = scales[r], offset = offsets == NULL ? 0 : offsets[r], size = offsets == NULL ? scale : 15 * scale;
-    float product = (float)dots[r], levels = product;
-    if (offsets != NULL) levels = product + product - (float)(15 * b->sum);
+    float levels = (float)(offsets == NULL ? dots[r] : 2 * dots[r] - 15 * b->sum);
     float width = (fabsf(offset) + size) * b->per_scale;
     float upper = offset * b->by_offset + scale * (b->by * levels) + (width < b->most ? width : b->most) + b->each;
     if (r % 64 == 0) survivors[r / 64] = 0;
