@@ -106,7 +106,7 @@ typedef struct ame_i4_query {
 #define AME_LINE_ROWS(bits) (512u / (bits))
 #define AME_LINE_BYTE(row)  (((row) / 4 % 4) * 16 + ((row) / 16 % 4) * 4 + (row) % 4)
 #define AME_LINE_TOGETHER   4u      /* dimensions read at a time */
-#define AME_LINE_DIMS       131072u /* the most of a query: 127 * 127 times that is below 2^31 */
+#define AME_LINE_DIMS       131072u /* the most of a query: 127 * 128 times that is below 2^31 */
 
 /* A query to vertical codes: the dimensions in which its codes (as from quantize_i8) are not zero. */
 typedef struct ame_line_query {
@@ -216,9 +216,9 @@ typedef struct ame_kernel {
    * bias) are written for all sixteen rows, for others they are not written. Bit-equal on every path. */
   void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
                     uint16_t *survivors, float *middle, float *half);
-  /* dots[r] = <q's codes, codes of row r>, exact, for the rows of lines `first` .. first + n - 1 of a block of runs of
-   * `run` bytes, a multiple of AME_LINE. `next` is the distance in bytes from the block to the one that will be read
-   * behind it, of as long runs; it is prefetched and need not exist. 0: none. */
+  /* dots[r] = <q's codes, codes of row r>, exact whatever the bytes are (byte 0 is -128), for the rows of lines `first`
+   * .. first + n - 1 of a block of runs of `run` bytes, a multiple of AME_LINE. `next` is the distance in bytes from
+   * the block to the one that will be read behind it, of as long runs; it is prefetched and need not exist. 0: none. */
   void (*dot_lines)(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
                     int32_t *dots);
   void (*dot_lines_i4)(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,

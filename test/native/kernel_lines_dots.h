@@ -2,7 +2,8 @@
 #include "kernel_common.h"
 #include "kernel_guard.h"
 
-/* Extremes go up to the largest sums there are: AME_LINE_DIMS products of 127 and 127. */
+/* Extremes go up to the largest sums there are: AME_LINE_DIMS products of 127 and 127, or -128, the code of a byte that
+ * no row has. */
 typedef enum line_codes {
   LINE_RANDOM,
   LINE_MOST,         /* every code the largest */
@@ -54,7 +55,7 @@ static line_query line_query_of(line_case c) {
 /* Codes of row r in dimension d at [d * rows + r]; `sign` of the question's code in each dimension. */
 static void line_fill(line_case c, const int8_t *sign, int8_t *codes) {
   const size_t rows = c.lines * AME_LINE_ROWS(c.bits);
-  const int least = c.bits == 8 ? -127 : 0, most = c.bits == 8 ? 127 : 15;
+  const int least = c.bits == 8 ? -128 : 0, most = c.bits == 8 ? 127 : 15;
   for (size_t d = 0; d < c.dims; d++) {
     int with = sign[d] < 0 ? least : most, against = sign[d] < 0 ? most : least;
     int all = c.codes == LINE_MOST ? most : c.codes == LINE_LEAST ? least : c.codes == LINE_WITH_QUERY ? with : against;

@@ -139,12 +139,13 @@ ISA_INLINE bytes low_four(bytes x) { return _mm512_and_si512(x, _mm512_set1_epi8
 ISA_INLINE bytes high_four(bytes x) { return low_four(_mm512_srli_epi16(x, 4)); }
 /* The bytes are read as they are, 128 too large each. So a sum starts with -128 of each code of the query, and adding a
  * dimension puts its product in the place of that: at any time the sum is at most 128 * 127 * AME_LINE_DIMS < 2^31. */
-ISA_INLINE counts line_start(int32_t sum) { return _mm512_set1_epi32(-128 * sum); }
+ISA_INLINE int32_t line_start(const ame_line_query *q) { return -128 * q->sum; }
 ISA_INLINE counts times8(counts acc, bytes x, int32_t quad) {
   return _mm512_dpbusd_epi32(acc, x, _mm512_set1_epi32(quad));
 }
 ISA_INLINE counts times4(counts acc, bytes x, int32_t quad) { return times8(acc, x, quad); }
 ISA_INLINE void put_counts(int32_t *out, counts x) { _mm512_storeu_si512((void *)out, x); }
+ISA_INLINE counts every(int32_t x) { return _mm512_set1_epi32(x); }
 ISA_INLINE counts take_counts(const int32_t *x) { return _mm512_loadu_si512((const void *)x); }
 ISA_INLINE lanes numbers(counts x) { return _mm512_cvtepi32_ps(x); }
 

@@ -194,9 +194,9 @@ ISA_INLINE void interleave(const bytes x[4], bytes out[4]) {
 }
 ISA_INLINE bytes low_four(bytes x) { return vandq_u8(x, vdupq_n_u8(15)); }
 ISA_INLINE bytes high_four(bytes x) { return vshrq_n_u8(x, 4); }
-ISA_INLINE counts line_start(int32_t sum) {
-  (void)sum;
-  return vdupq_n_s32(0);
+ISA_INLINE int32_t line_start(const ame_line_query *q) {
+  (void)q;
+  return 0;
 }
 ISA_INLINE counts times4(counts acc, bytes x, int32_t quad) {
   int8x16_t a = vreinterpretq_s8_u8(x), q = vreinterpretq_s8_s32(vdupq_n_s32(quad));
@@ -211,6 +211,7 @@ ISA_INLINE counts times8(counts acc, bytes x, int32_t quad) {
   return times4(acc, veorq_u8(x, vdupq_n_u8(0x80)), quad); /* the codes themselves */
 }
 ISA_INLINE void put_counts(int32_t *out, counts x) { vst1q_s32(out, x); }
+ISA_INLINE counts every(int32_t x) { return vdupq_n_s32(x); }
 ISA_INLINE counts take_counts(const int32_t *x) { return vld1q_s32(x); }
 ISA_INLINE lanes numbers(counts x) { return vcvtq_f32_s32(x); }
 
