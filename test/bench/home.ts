@@ -33,9 +33,15 @@ export function signedInHome(): Home {
 
 /** A client that talks to `svc mcp` in that home. */
 export async function connect(home: Home, ...args: string[]): Promise<Client> {
+  return (await connectWithPid(home, ...args)).client;
+}
+
+/** The same, with the id of the server's process. */
+export async function connectWithPid(home: Home, ...args: string[]): Promise<{ client: Client; pid: number }> {
   const client = new Client({ name: "bench", version: "1" });
-  await client.connect(new StdioClientTransport({ command: SVC, args: ["mcp", ...args], env: home.env }));
-  return client;
+  const transport = new StdioClientTransport({ command: SVC, args: ["mcp", ...args], env: home.env });
+  await client.connect(transport);
+  return { client, pid: transport.pid! };
 }
 
 /** Calls a tool and reads its payload; an error answer throws. */

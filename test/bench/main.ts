@@ -1,12 +1,13 @@
 /**
- * `npm run bench [-- start memory quality serve soak vectors text calibration] [--json]`: figures beside a peer's or
- * the machine's limit, in one run. Suites from `soak` on take minutes and run only where named. Options: options.ts.
+ * `npm run bench [-- start memory quality serve soak vectors text words calibration] [--json]`: figures beside a peer's
+ * or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named. Options: options.ts.
  */
 import { type Line, report } from "./measure.ts";
 import { type Asked, type Known, readWords } from "./options.ts";
 import { QUALITY_OPTIONS, qualityOptions } from "./quality/options.ts";
 import { TEXT_OPTIONS, textOptions } from "./text/options.ts";
 import { VECTOR_OPTIONS, vectorOptions } from "./vectors/options.ts";
+import { WORDS_OPTIONS, wordsOptions } from "./words/options.ts";
 
 /** A suite, in two steps: its options are checked before anything runs. */
 interface Suite extends Known {
@@ -39,6 +40,14 @@ const SUITES: Readonly<Record<string, Suite>> = {
     prepare(asked) {
       const options = textOptions(asked);
       return async () => (await import("./text/bench.ts")).benchText(options);
+    },
+  },
+  words: {
+    isLong: true,
+    options: WORDS_OPTIONS,
+    prepare(asked) {
+      const options = wordsOptions(asked);
+      return async () => (await import("./words/bench.ts")).benchWords(options);
     },
   },
   calibration: {

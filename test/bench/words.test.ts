@@ -24,7 +24,8 @@ test.each([
   [["quality", "--repository", "/nowhere"], "/nowhere is no git directory"],
   [["text", "--passages", "few"], "--passages is a whole number from 1000"],
   [["text", "--peers", "zvec"], "no peer is called zvec; there are fts5, lancedb"],
-  [["quality", "--passages", "2000"], "--passages is an option of text: name it too"],
+  [["words", "--questions", "2"], "--questions is a whole number from 10"],
+  [["quality", "--passages", "2000"], "--passages is an option of text and words: name it too"],
 ])("%p is refused", async (words, sentence) => {
   const { code, out, said } = await bench(...words);
   expect([code, out]).toEqual([2, ""]);

@@ -12,20 +12,17 @@ import { askHashing, NGRAMS, WORDS } from "./hashing.ts";
 import type { QualityOptions } from "./options.ts";
 import { askDense, askThree, type Rankings } from "./ours.ts";
 import { scoreOf } from "./score.ts";
-import { loadSet, setsIn } from "./sets.ts";
+import { DEVELOPMENT, loadSet, setsIn } from "./sets.ts";
 import { figureLines, type SetQuality, table } from "./table.ts";
 import { unitsOf } from "./units.ts";
-
-/** The development sets, where they lie beside the checkout. */
-const DATA = join(import.meta.dir, "../../../../shared/data");
 
 /** Measures all sets. One that is not available is noted in the output and skipped. */
 export async function benchQuality(options: QualityOptions): Promise<Line[]> {
   const notes: string[] = [];
   const scratch = mkdtempSync(join(tmpdir(), "svc-bench-quality-"));
   try {
-    const dirs = [...new Set([...setsIn(DATA), ...options.sets])];
-    if (setsIn(DATA).length === 0) notes.push("no development sets are beside this checkout");
+    const dirs = [...new Set([...setsIn(DEVELOPMENT), ...options.sets])];
+    if (setsIn(DEVELOPMENT).length === 0) notes.push("no development sets are beside this checkout");
     if (options.repository !== undefined || !dirs.some((dir) => basename(dir) === COMMITS)) {
       dirs.push(...commitsOrNote(options, scratch, notes));
     }
@@ -49,7 +46,7 @@ function commitsOrNote({ repository }: QualityOptions, scratch: string, notes: s
     return [];
   }
   try {
-    return [makeCommits(DATA, repository, scratch)];
+    return [makeCommits(DEVELOPMENT, repository, scratch)];
   } catch (error) {
     notes.push(`${COMMITS} is left out: ${(error as Error).message}`);
     process.exitCode = 1;

@@ -21,13 +21,18 @@ export const QUALITY_OPTIONS = ["--sets", "--repository", "--json"] as const;
 
 /** @throws Error with a sentence for the user */
 export function qualityOptions({ given, isJson }: Pick<Asked, "given" | "isJson">): QualityOptions {
-  const sets = (listOf(given, "--sets") ?? []).flatMap((dir) => {
+  const sets = setsOf(given);
+  const repository = given.get("--repository");
+  return { sets, repository: repository && gitDirectory(repository), json: given.get("--json"), isJson };
+}
+
+/** Folders of the sets that `--sets` names. @throws Error with a sentence for the user */
+export function setsOf(given: ReadonlyMap<string, string>): string[] {
+  return (listOf(given, "--sets") ?? []).flatMap((dir) => {
     const found = setsIn(dir);
     if (found.length === 0) throw new Error(`${dir} is no set and holds none: a set is a folder with a qrels.tsv`);
     return found;
   });
-  const repository = given.get("--repository");
-  return { sets, repository: repository && gitDirectory(repository), json: given.get("--json"), isJson };
 }
 
 /** A git directory, or the one of a checkout. */

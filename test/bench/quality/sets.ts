@@ -2,6 +2,9 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 
+/** The development sets, where they lie beside the checkout. */
+export const DEVELOPMENT = join(import.meta.dir, "../../../../shared/data");
+
 /** A document or a query. Where rows have a `group`, a query searches its own group only. */
 export interface Item {
   id: string;

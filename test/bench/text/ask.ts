@@ -1,41 +1,67 @@
 /** CPU time of queries. Runs under Node.js and Bun. */
 import { secondsSince } from "../cost.ts";
 import { median } from "../measure.ts";
-import { KINDS, type Kind, type Queries } from "./queries.ts";
 
 /** CPU milliseconds of a query of one kind, all threads of the process together. */
 export interface Asked {
   median: number;
   mean: number;
+  /** The median by the clock. */
+  wall: number;
   /** How often each was run; its median counts. */
   rounds: number;
 }
 
-export type AskedKinds = Record<Kind, Asked>;
-
 const ROUNDS = 5;
-/** Milliseconds after which no further round of a kind begins. */
-const BUDGET = 10_000;
 const WARM_UP = 20;
 
-/** Runs all queries of all kinds one after another. */
-export async function askKinds(queries: Queries, ask: (query: string) => Promise<unknown>): Promise<AskedKinds> {
-  const all = {} as AskedKinds;
-  for (const kind of KINDS) {
-    for (const query of queries[kind].slice(0, WARM_UP)) await ask(query);
-    const times: number[][] = queries[kind].map(() => []);
+/** A way to answer a query. */
+export type Way = (query: string) => Promise<unknown>;
+
+/** Runs all queries of all kinds one after another; after `budget` milliseconds no further round of a kind begins. */
+export async function askKinds<Kind extends string>(
+  queries: Readonly<Record<Kind, string[]>>,
+  ask: Way,
+  budget: number,
+): Promise<Record<Kind, Asked>> {
+  return (await askWays(queries, { ask }, budget)).ask;
+}
+
+/** The same in several ways, which take turns at each query. */
+export async function askWays<Kind extends string, Name extends string>(
+  queries: Readonly<Record<Kind, string[]>>,
+  ways: Readonly<Record<Name, Way>>,
+  budget: number,
+): Promise<Record<Name, Record<Kind, Asked>>> {
+  const names = Object.keys(ways) as Name[];
+  const all = Object.fromEntries(names.map((name) => [name, {}])) as Record<Name, Record<Kind, Asked>>;
+  for (const [kind, list] of Object.entries(queries) as [Kind, string[]][]) {
+    for (const query of list.slice(0, WARM_UP)) for (const name of names) await ways[name](query);
+    const [cpu, wall] = [samples(names, list.length), samples(names, list.length)];
     const start = performance.now();
     let rounds = 0;
-    while (rounds < ROUNDS && (rounds === 0 || performance.now() - start < BUDGET)) {
-      for (const [i, query] of queries[kind].entries()) {
-        const before = process.cpuUsage();
-        await ask(query);
-        times[i]!.push(secondsSince(before) * 1000);
+    while (rounds < ROUNDS && (rounds === 0 || performance.now() - start < budget)) {
+      for (const [i, query] of list.entries()) {
+        for (const name of names) {
+          const [before, begun] = [process.cpuUsage(), performance.now()];
+          await ways[name](query);
+          wall[name][i]!.push(performance.now() - begun);
+          cpu[name][i]!.push(secondsSince(before) * 1000);
+        }
       }
       rounds++;
     }
-    const each = times.map(median);
-    all[kind] = { median: median(each), mean: each.reduce((sum, ms) => sum + ms, 0) / each.length, rounds };
+    for (const name of names) {
+      const each = cpu[name].map(median);
+      const mean = each.reduce((sum, ms) => sum + ms, 0) / each.length;
+      all[name][kind] = { median: median(each), mean, wall: median(wall[name].map(median)), rounds };
+    }
   }
   return all;
+}
+
+/** Times by way and query. */
+function samples<Name extends string>(names: readonly Name[], queries: number): Record<Name, number[][]> {
+  const none = () => Array.from({ length: queries }, () => [] as number[]);
+  return Object.fromEntries(names.map((name) => [name, none()])) as Record<Name, number[][]>;
 }

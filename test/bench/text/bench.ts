@@ -10,7 +10,7 @@ import { PEERS } from "../vectors/peers/peers.ts";
 import { writeCode } from "./code.ts";
 import type { Engine, Figures, Own } from "./figures.ts";
 import { goals } from "./goals.ts";
-import { inProcess, type Job } from "./job.ts";
+import { inProcess, type Job, type OwnJob } from "./job.ts";
 import { isEnglish, machinePassages } from "./machine-text.ts";
 import type { TextOptions } from "./options.ts";
 import { COLLECTION, INDEXED, PLAIN } from "./ours.ts";
@@ -24,6 +24,8 @@ const RUNS = 3;
 /** English passages that are embedded, at most: 26 MB. */
 const ENGLISH = 20_000;
 const CHUNKS = 5000;
+/** Milliseconds of a process for the queries of a kind. */
+const BUDGET = 10_000;
 
 const log = (line: string) => console.error(`  ${line}`);
 
@@ -60,7 +62,7 @@ export async function benchText(options: TextOptions): Promise<Line[]> {
 }
 
 /** Everything that the processes read, in files. */
-function gather(most: number, scratch: string): { job: Job; count: number; bytes: number } {
+function gather(most: number, scratch: string): { job: OwnJob; count: number; bytes: number } {
   const file = (name: string) => join(scratch, name);
   const passages = [...machinePassages(most)];
   const { count, bytes } = writeTexts(file("passages"), passages);
@@ -68,7 +70,7 @@ function gather(most: number, scratch: string): { job: Job; count: number; bytes
   writeFileSync(file("queries.json"), JSON.stringify(queriesAbout(passages)));
   const code = writeCode(file("code"), CHUNKS);
   writeTexts(file("chunks"), code.chunks);
-  const job: Job = {
+  const job: OwnJob = {
     work: "",
     dir: file("ours"),
     passages: file("passages"),
@@ -77,13 +79,14 @@ function gather(most: number, scratch: string): { job: Job; count: number; bytes
     queries: file("queries.json"),
     code: file("code"),
     codeLines: code.lines,
+    budget: BUDGET,
     packages: "",
   };
   mkdirSync(job.dir);
   return { job, count, bytes };
 }
 
-async function measureOwn(job: Job): Promise<Own> {
+async function measureOwn(job: OwnJob): Promise<Own> {
   const command = [process.execPath, join(import.meta.dir, "child-ours.ts")];
   const run = <T>(work: string): Promise<T> => {
     log(`svc: ${work}`);

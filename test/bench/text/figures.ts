@@ -1,9 +1,10 @@
 /** Figures, as the JSON has them. */
 import type { Cost } from "../cost.ts";
-import type { AskedKinds } from "./ask.ts";
+import type { Asked } from "./ask.ts";
 import type { Adds } from "./ours.ts";
 import type { Embedding } from "./ours-embed.ts";
 import type { RowBytes } from "./ours-rows.ts";
+import type { Kind } from "./queries.ts";
 
 /** One engine. */
 export interface Engine {
@@ -15,7 +16,7 @@ export interface Engine {
   /** Bytes of all its files, and of those for search by words only. */
   disk: number;
   index: number;
-  asked: AskedKinds;
+  asked: Record<Kind, Asked>;
 }
 
 /** What is measured of ours alone. */

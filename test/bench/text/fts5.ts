@@ -6,7 +6,6 @@ import { cost } from "../cost.ts";
 import { anyWord } from "../fts5.ts";
 import { askKinds } from "./ask.ts";
 import type { Works } from "./job.ts";
-import type { Queries } from "./queries.ts";
 import { textsOf } from "./stored.ts";
 
 /** Texts that are read at a time. */
@@ -25,8 +24,8 @@ export const fts5: Works = {
   async ask(job) {
     const db = new Database(join(job.dir, "fts5.db"), { readonly: true });
     const best = db.prepare(`SELECT rowid FROM bench WHERE bench MATCH ? ORDER BY rank LIMIT ${TOP}`);
-    const queries = JSON.parse(readFileSync(job.queries, "utf8")) as Queries;
-    const answer = await askKinds(queries, async (query) => best.values(anyWord(query)));
+    const queries = JSON.parse(readFileSync(job.queries, "utf8")) as Record<string, string[]>;
+    const answer = await askKinds(queries, async (query) => best.values(anyWord(query)), job.budget);
     db.close();
     return answer;
   },

@@ -5,7 +5,7 @@ import { figureLines, table } from "./table.ts";
 
 const MB = 1e6;
 const cost = (cpu: number) => ({ cpu, wall: cpu, memory: 10 * MB });
-const asked = (mean: number) => ({ median: mean / 2, mean, rounds: 1 });
+const asked = (mean: number) => ({ median: mean / 2, mean, wall: mean, rounds: 1 });
 const engine = (name: string, ms: number): Engine => ({
   name,
   ingest: cost(10),

@@ -9,25 +9,32 @@ export interface Job {
   work: string;
   /** Its own folder. */
   dir: string;
-  /** Files of texts: see stored.ts. */
+  /** A file of texts: see stored.ts. */
   passages: string;
-  english: string;
-  chunks: string;
-  /** A JSON file of `Queries`. */
+  /** A JSON file of queries by kind. */
   queries: string;
-  /** A folder of code, and its lines. */
-  code: string;
-  codeLines: number;
+  /** Milliseconds for the queries of one kind: see ask.ts. */
+  budget: number;
   /** The folder with a peer's `node_modules`. */
   packages: string;
 }
 
+/** What a process of ours is given beside that. */
+export interface OwnJob extends Job {
+  /** Files of texts. */
+  english: string;
+  chunks: string;
+  /** A folder of code, and its lines. */
+  code: string;
+  codeLines: number;
+}
+
 /** What a process can do; the answer is printed as JSON. */
-export type Works = Readonly<Record<string, (job: Job) => Promise<unknown>>>;
+export type Works<J extends Job = Job> = Readonly<Record<string, (job: J) => Promise<unknown>>>;
 
 /** Does what the argument says and prints the answer. */
-export async function carryOut(works: Works): Promise<void> {
-  const job = JSON.parse(process.argv[2]!) as Job;
+export async function carryOut<J extends Job>(works: Works<J>): Promise<void> {
+  const job = JSON.parse(process.argv[2]!) as J;
   const answer = await works[job.work]!(job);
   process.stdout.write(JSON.stringify(answer ?? null), () => process.exit(0));
 }

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { cost } from "../cost.ts";
 import { askKinds } from "./ask.ts";
 import type { Job, Works } from "./job.ts";
-import type { Queries } from "./queries.ts";
 import { bytesBelow } from "./sizes.ts";
 import { textsOf } from "./stored.ts";
 
@@ -55,15 +54,15 @@ export const lancedb: Works = {
 
   async ask(job) {
     const table = await (await connect(job)).database.openTable(NAME);
-    const queries = JSON.parse(readFileSync(job.queries, "utf8")) as Queries;
-    return askKinds(queries, (query) =>
+    const queries = JSON.parse(readFileSync(job.queries, "utf8")) as Record<string, string[]>;
+    const ask = (query: string) =>
       table
         .query()
         .fullTextSearch(query, { columns: ["text"] })
         .select(["id", "_score"])
         .limit(TOP)
-        .toArrow(),
-    );
+        .toArrow();
+    return askKinds(queries, ask, job.budget);
   },
 };
 

@@ -4,7 +4,7 @@ import { MultigramEmbedder } from "../../../src/texts/kernel.ts";
 import { openBuiltNative } from "../../native.ts";
 import { secondsSince } from "../cost.ts";
 import { median } from "../measure.ts";
-import type { Job } from "./job.ts";
+import type { OwnJob } from "./job.ts";
 import type { Queries } from "./queries.ts";
 import { textsOf } from "./stored.ts";
 
@@ -24,7 +24,7 @@ const RUNS = 5;
 const CALL = 500;
 const QUERY_ROUNDS = 10;
 
-export async function embedding(job: Job): Promise<Embedding> {
+export async function embedding(job: OwnJob): Promise<Embedding> {
   const embedder = new MultigramEmbedder((await openBuiltNative()).kernel);
   const seconds = (calls: string[][]) =>
     medianSeconds(async () => {

@@ -1,7 +1,7 @@
 /** Bytes of a row on disk beside its text: chunks of code as texts of a collection, and as an indexed repository. */
 import { join } from "node:path";
 import { TestMemory } from "../../fixture.ts";
-import type { Job } from "./job.ts";
+import type { OwnJob } from "./job.ts";
 import { bytesBelow, lexicalBytes } from "./sizes.ts";
 import { textsOf } from "./stored.ts";
 
@@ -22,7 +22,7 @@ const REPOSITORY = "repository";
 /** Texts of a call. */
 const CALL = 1000;
 
-export async function rowBytes(job: Job): Promise<RowBytes> {
+export async function rowBytes(job: OwnJob): Promise<RowBytes> {
   const dir = join(job.dir, "memory");
   const memory = await TestMemory.open(dir);
   let text = 0;

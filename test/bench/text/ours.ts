@@ -69,7 +69,8 @@ export const ours: Works = {
   async ask(job) {
     const { store } = await open(job);
     const collection = store.open(COLLECTION);
-    const answer = await askKinds(queriesOf(job), (query) => collection.searchLexical(query, { topK: TOP }));
+    const ask = (query: string) => collection.searchLexical(query, { topK: TOP });
+    const answer = await askKinds(queriesOf(job), ask, job.budget);
     await store.close();
     return answer;
   },
