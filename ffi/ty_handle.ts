@@ -61,7 +61,7 @@ export class NativeHandle {
     let out = this.scratch;
     for (;;) {
       words.pointer(at, out).integer(at + 1, out.byteLength);
-      const code = this.c[name](this.handle, words.u64, this.error);
+      const code = this.c[name](this.handle, words.u32, this.error);
       const needed = words.number(at + 2);
       if (code === Status.OK) {
         words.release();

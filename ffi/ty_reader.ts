@@ -12,8 +12,6 @@ export const With = { META: 1, TEXT: 2, VECTOR: 4, EXPLAIN: 8, SCORES: 16 } as c
 export const By = { VECTOR: 1, WORDS: 2, BOTH: 3 } as const;
 
 const encoder = new TextEncoder();
-/** No filter, no model. */
-const NONE = 0xffff_ffff_ffff_ffffn;
 /** Most hits take less, in answers to many queries: one that does not fit repeats the whole search. */
 const RECORD_BYTES = 160;
 const MANY_BYTES_MAX = 64 * 1024 * 1024;
@@ -82,22 +80,24 @@ export interface NativeHits {
   probedLists: number;
 }
 
+/** The same of one query. */
+export interface NativeAnswer extends NativeHits {
+  /** Whether both rankings were made. */
+  fused: boolean;
+}
+
 /** The reading half of an open collection. */
 export class NativeReader extends NativeHandle {
   /**
-   * The `topK` best rows, of one saved state.
+   * The `topK` best rows, of one saved state; a promise only where a worker has to find them.
    * @param embedMost at most so many bytes of the text are embedded
    * @param inlineBytes a query that will read more bytes of codes (cost.h) runs on a worker, off the event loop
    */
-  async ask(
-    question: NativeQuestion,
-    embedMost: number,
-    inlineBytes: number,
-  ): Promise<NativeHits & { fused: boolean }> {
+  ask(question: NativeQuestion, embedMost: number, inlineBytes: number): NativeAnswer | Promise<NativeAnswer> {
     const { vector, text, filter, under, what } = question;
     const words = new Words(26).integer(0, question.by).integer(6, question.topK).integer(16, what);
     if (vector) words.pointer(1, vector);
-    else words.integer(2, question.model ?? NONE).integer(3, embedMost);
+    else (question.model === undefined ? words.none(2) : words.integer(2, question.model)).integer(3, embedMost);
     if (text !== undefined) {
       const bytes = encoder.encode(text);
       words.pointer(4, bytes).integer(5, bytes.byteLength);
@@ -164,7 +164,7 @@ export class NativeReader extends NativeHandle {
   /** How many live rows match. */
   count(filter: NativeFilter | undefined): number {
     const words = filtered(new Words(4), 0, filter);
-    this.check(this.c.ty_count(this.handle, words.u64, this.error));
+    this.check(this.c.ty_count(this.handle, words.u32, this.error));
     words.release();
     return words.number(3);
   }
@@ -173,7 +173,7 @@ export class NativeReader extends NativeHandle {
   sample(n: number, dim: number, seed: number): Float32Array {
     const out = new Float32Array(n * dim);
     const words = new Words(4).integer(0, n).integer(1, seed).pointer(2, out);
-    this.check(this.c.ty_sample(this.handle, words.u64, this.error));
+    this.check(this.c.ty_sample(this.handle, words.u32, this.error));
     words.release();
     return out.subarray(0, words.number(3) * dim);
   }
@@ -185,7 +185,7 @@ export class NativeReader extends NativeHandle {
 
   stats(): NativeStats {
     const words = new Words(STAT_NAMES.length + 2);
-    this.check(this.c.ty_stats(this.handle, words.u64, this.error));
+    this.check(this.c.ty_stats(this.handle, words.u32, this.error));
     const stats = Object.fromEntries(STAT_NAMES.map((name, i) => [name, words.number(i)])) as NativeStats;
     stats.lexical_k1 = words.float(STAT_NAMES.length);
     stats.lexical_b = words.float(STAT_NAMES.length + 1);
@@ -201,7 +201,7 @@ export class NativeReader extends NativeHandle {
 }
 
 function filtered(words: Words, at: number, filter: NativeFilter | undefined): Words {
-  if (!filter) return words.integer(at, NONE);
+  if (!filter) return words.none(at);
   return words
     .integer(at, filter.column)
     .pointer(at + 1, filter.key)

@@ -81,7 +81,7 @@ export class Environment implements Workers {
       this.handle,
       op,
       collection,
-      args ? (address(args.u64) as Pointer) : null,
+      args ? (address(args.u32) as Pointer) : null,
       progress,
       error,
       this.callback.ptr!,

@@ -21,19 +21,27 @@ export function address(view: Bytes | undefined): number {
 
 /** One argument struct of `length` 8-byte fields, all zero at first. */
 export class Words {
-  readonly u64: BigUint64Array<ArrayBuffer>;
+  /** The struct: the lower half of each field before the upper one. As bigints, a query would make twenty of them. */
+  readonly u32: Uint32Array<ArrayBuffer>;
   private readonly f64: Float64Array<ArrayBuffer>;
   private readonly kept: (Bytes | undefined)[] = [];
 
   constructor(length: number) {
     const memory = new ArrayBuffer(length * 8);
-    this.u64 = new BigUint64Array(memory);
+    this.u32 = new Uint32Array(memory);
     this.f64 = new Float64Array(memory);
   }
 
-  /** Sets a field to an unsigned integer; the caller has checked its range. */
-  integer(index: number, value: number | bigint): this {
-    this.u64[index] = BigInt(value);
+  /** Sets a field to an integer from 0 to 2^53 - 1; the caller has checked its range. */
+  integer(index: number, value: number): this {
+    this.u32[index * 2] = value;
+    this.u32[index * 2 + 1] = value / 2 ** 32;
+    return this;
+  }
+
+  /** Sets a field to 2^64 - 1, which stands for none. */
+  none(index: number): this {
+    this.u32.fill(0xffff_ffff, index * 2, index * 2 + 2);
     return this;
   }
 
@@ -46,13 +54,12 @@ export class Words {
   /** Points a field at a view, which is kept alive until `release`. */
   pointer(index: number, view: Bytes | undefined): this {
     this.kept[index] = view;
-    this.u64[index] = BigInt(address(view));
-    return this;
+    return this.integer(index, address(view));
   }
 
   /** Reads a field back as a number; counts of ours stay below 2^53. */
   number(index: number): number {
-    return Number(this.u64[index]);
+    return this.u32[index * 2]! + this.u32[index * 2 + 1]! * 2 ** 32;
   }
 
   /** Reads a field back as a double. */

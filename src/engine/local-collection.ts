@@ -111,13 +111,25 @@ export class LocalCollection implements CollectionApi {
   }
 
   async search(vector: Vector | readonly [Vector], options: given.LocalSearchOptions = {}): Promise<SearchResult> {
+    return this.searchAtOnce(vector, options);
+  }
+
+  /** As `search`; a promise only where a worker has to answer. Without one, errors are thrown. */
+  searchAtOnce(
+    vector: Vector | readonly [Vector],
+    options: given.LocalSearchOptions,
+  ): SearchResult | Promise<SearchResult> {
     const opened = this.store.opened(this.name);
     if (!opened) return searchVector(this.inner, vector, options);
-    try {
-      return await searchVector(opened, vector, options);
-    } catch (error) {
+    const again = (error: unknown) => {
       if (opened.isThere) throw error;
       return searchVector(this.inner, vector, options); // deleted, or created again
+    };
+    try {
+      const result = searchVector(opened, vector, options);
+      return result instanceof Promise ? result.catch(again) : result;
+    } catch (error) {
+      return again(error);
     }
   }
 

@@ -16,18 +16,20 @@ import type {
   ManySearchOptions,
 } from "./options.ts";
 
-/** The rows nearest to a vector. */
-export async function searchVector(
+/** The rows nearest to a vector; a promise only where a worker has to find them. */
+export function searchVector(
   collection: Collection,
   vector: Vector | readonly [Vector],
   options: LocalSearchOptions,
-): Promise<SearchResult> {
-  const answer = await collection.search(readVector(vector, "vector", collection.schema.dim), {
+): SearchResult | Promise<SearchResult> {
+  const question = { by: "vector", vector: readVector(vector, "vector", collection.schema.dim) } as const;
+  const answer = collection.askAtOnce(question, {
     topK: clampTopK(options.topK, "topK"),
     where: readWhere(options.where),
     metadata: options.withMetadata,
     targetRecall: recallOf(options),
   });
+  if (answer instanceof Promise) return answer.then((found) => toResult(found, options));
   return toResult(answer, options);
 }
 

@@ -63,7 +63,7 @@ const OPERATIONS: Record<Op, Operation> = {
   upsert: put("upsert"),
   add_texts: put("add_texts"),
   upsert_texts: put("upsert_texts"),
-  search: onCollection("search", READ, (a, c) => c.search(vectorOf(a.vector), searchOptions(a))),
+  search: onCollection("search", READ, (a, c) => c.searchAtOnce(vectorOf(a.vector), searchOptions(a))),
   search_text: onCollection("search_text", READ, (a, c) => c.searchText(a.text, searchOptions(a))),
   ids: onCollection("ids", READ, (a, c) => c.ids(a.where)),
   delete: onCollection("delete", WRITE, (a, c) => c.delete(a.ids)),

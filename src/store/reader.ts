@@ -2,7 +2,7 @@
 import type { ModelCode } from "../../ffi/ame_kernel.ts";
 import type { NativeCollection } from "../../ffi/ty_collection.ts";
 import type { Watch } from "../../ffi/ty_handle.ts";
-import { By, type NativeStats } from "../../ffi/ty_reader.ts";
+import { By, type NativeAnswer, type NativeStats } from "../../ffi/ty_reader.ts";
 import { packStrings } from "../../ffi/words.ts";
 import { checkDim } from "../checks/vectors.ts";
 import type { Condition } from "../checks/where.ts";
@@ -84,6 +84,11 @@ export class Reader {
    * @throws RuntimeError for a query by words without a lexical index, OSError for a damaged one
    */
   async ask(question: Question, options: SearchOptions): Promise<SearchAnswer> {
+    return this.askAtOnce(question, options);
+  }
+
+  /** As `ask`; a promise only where a worker has to answer. Without one, errors are thrown. */
+  askAtOnce(question: Question, options: SearchOptions): SearchAnswer | Promise<SearchAnswer> {
     const { by, vector, model, text, denseWeight = 0 } = question;
     const { topK, targetRecall = 0, weighted = false } = options;
     const { dim, filterColumns } = this.schema;
@@ -92,10 +97,9 @@ export class Reader {
     const under = toFilter(options.under, filterColumns);
     const what = toWhat(options);
     const query = { by: BY[by], vector, text, model, topK, filter, under, targetRecall, denseWeight, weighted, what };
-    const answer = this.native.ask(query, TEXT_EMBED_BYTES_MAX, this.inlineScanBytes);
-    // Field by field: with a spread a query by words takes 1 us more.
-    const { rows, fused, screenedRows, scoredRows, probedLists } = await this.watched(answer);
-    return { rows: rows.map((row) => toRow(row, this.name)), fused, screenedRows, scoredRows, probedLists };
+    const answer = this.answered(() => this.native.ask(query, TEXT_EMBED_BYTES_MAX, this.inlineScanBytes));
+    if (answer instanceof Promise) return this.watched(answer).then((hits) => this.toAnswer(hits));
+    return this.toAnswer(answer);
   }
 
   /** The best live rows for `vector` by the collection's metric. */
@@ -158,6 +162,11 @@ export class Reader {
   /** Partitions of live rows, with their IVF index where one is built. */
   partitions(): Partition[] {
     return this.answered(() => this.native.partitions().map(toPartition));
+  }
+
+  /** Field by field: with a spread a query by words takes 1 us more. */
+  private toAnswer({ rows, fused, screenedRows, scoredRows, probedLists }: NativeAnswer): SearchAnswer {
+    return { rows: rows.map((row) => toRow(row, this.name)), fused, screenedRows, scoredRows, probedLists };
   }
 
   private async watched<T>(query: Promise<T>): Promise<T> {

@@ -2,6 +2,7 @@
 import type { Line } from "./measure.ts";
 import { benchAbuse } from "./serve/abuse.ts";
 import { benchAdd } from "./serve/add.ts";
+import { benchCost } from "./serve/cost.ts";
 import { benchCrowd } from "./serve/crowd.ts";
 import { benchPing } from "./serve/ping.ts";
 import { benchSearch } from "./serve/search.ts";
@@ -9,6 +10,7 @@ import { benchSearch } from "./serve/search.ts";
 const SUBJECTS: Record<string, () => Promise<Line[]>> = {
   ping: benchPing,
   search: benchSearch,
+  cost: benchCost,
   add: benchAdd,
   crowd: benchCrowd,
   abuse: benchAbuse,

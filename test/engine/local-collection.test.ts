@@ -1,5 +1,7 @@
 /** What a collection of this process can do beyond the contract. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { Eq } from "../../src/engine/eq.ts";
 import type { LocalCollection } from "../../src/engine/local-collection.ts";
 import type { LocalStore } from "../../src/engine/local-store.ts";
@@ -22,6 +24,20 @@ beforeEach(async () => {
 });
 
 afterEach(() => store.close());
+
+test("a small search is answered without a promise, and its errors are thrown", async () => {
+  const rows = await store.createCollection("rows", { dim: 4 });
+  const vectors = unitVectors(5, 4, random(3));
+  await rows.add(vectors);
+  await rows.save();
+  const query = vectors.subarray(0, 4);
+  const answer = rows.searchAtOnce(query, { topK: 2 });
+  expect(answer).not.toBeInstanceOf(Promise);
+  expect(answer).toEqual(await rows.search(query, { topK: 2 }));
+  expect(() => rows.searchAtOnce(vectors, {})).toThrow("the dimension is 4");
+  rmSync(join(dir, "rows"), { recursive: true });
+  expect(() => rows.searchAtOnce(query, {})).toThrow("does not exist");
+});
 
 describe("looking up", () => {
   test("has, size and count see unsaved changes at once", async () => {

@@ -35,6 +35,8 @@ test("small queries are answered at once and large ones on a worker, in any orde
   await collection.buildLexical(1.2, 0.6);
   const query = unitVectors(1, DIM, random(7));
   const search = (where?: Condition) => isInline(collection.search(query, { topK: 3, where }));
+  const isPromise = (where?: Condition) =>
+    collection.askAtOnce({ by: "vector", vector: query }, { topK: 3, where }) instanceof Promise;
   const byWord = (text: string, where?: Condition) => isInline(collection.searchLexical(text, { topK: 3, where }));
   const byBoth = (text: string, where: Condition) =>
     isInline(collection.ask({ by: "both", vector: query, text }, { topK: 3, where }));
@@ -44,6 +46,8 @@ test("small queries are answered at once and large ones on a worker, in any orde
     expect(await search({ column: "scope", value: "small" })).toBe(true);
     expect(await search({ column: "scope", value: "large" })).toBe(false);
     expect(await search({ column: "kind", value: 7 })).toBe(true);
+    expect(isPromise()).toBe(true);
+    expect(isPromise(middle)).toBe(false);
     expect(await byWord("common")).toBe(false);
     expect(await byWord("small")).toBe(true);
     expect(await search(middle)).toBe(true);
