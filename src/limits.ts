@@ -12,6 +12,8 @@ export const METADATA_DEPTH_MAX = 16;
 export const TEXT_BYTES_MAX = 16 * 1024 * 1024;
 /** Leading bytes of a text that are embedded; the rest is stored and found by lexical search only. */
 export const TEXT_EMBED_BYTES_MAX = 1024 * 1024;
+/** Leading bytes of a query's text that are searched for; what is left out is said in the answer's `notice`. */
+export const QUERY_BYTES_MAX = 64 * 1024;
 /** Elements of a vector. */
 export const DIM_MAX = 65_536;
 /** Largest top-k of a search. */

@@ -217,7 +217,7 @@ typedef struct ty_ask_args {
   uint64_t weighted;    /* 1: for hashed features of texts, see below; else 0 */
   uint64_t what;
   /* TY_LARGE where both rankings would read more, in bytes of 8-bit codes; other work is converted by its time. A text
-   * above 64 KiB is always large. 0: no bound. A thread that must not block sets it, and passes a large query, without
+   * above 16 KiB is always large. 0: no bound. A thread that must not block sets it, and passes a large query, without
    * the bound, to ty_submit. */
   uint64_t most_bytes;
   uint8_t *out; /* 8-byte aligned */

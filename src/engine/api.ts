@@ -59,6 +59,8 @@ export interface SearchResult {
   metadata?: (Metadata | null)[];
   /** With `explain`. */
   explain?: Explanation;
+  /** A sentence where the query's text is longer than 64 KiB: its beginning is searched for. */
+  notice?: string;
 }
 
 /** Properties of a new collection. */

@@ -51,6 +51,8 @@ export interface LexicalResult {
   texts?: (string | null)[];
   /** With `explain`: for each hit, its query terms. Their scores add up to its score. */
   explain?: TermContribution[][];
+  /** A sentence where the query is longer than 64 KiB: its beginning is searched for. */
+  notice?: string;
 }
 
 /** What to read of rows. */

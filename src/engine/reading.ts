@@ -6,6 +6,7 @@ import { readString } from "../checks/strings.ts";
 import { readMatrix, readVector } from "../checks/vectors.ts";
 import { readWhere } from "../checks/where.ts";
 import type { Collection, SearchAnswer } from "../store/collection.ts";
+import * as texts from "../texts/search.ts";
 import type { Explanation, Id, SearchOptions, SearchResult, Vector, Vectors } from "./api.ts";
 import type {
   GetOptions,
@@ -61,13 +62,15 @@ export async function searchWords(
   const { explain, withMetadata, withText } = options;
   const where = readWhere(options.where);
   const detail = { metadata: withMetadata, text: withText, explain };
-  const rows = await collection.searchLexical(query, { topK: clampTopK(options.topK, "topK"), where, ...detail });
+  const topK = clampTopK(options.topK, "topK");
+  const { rows, notice } = await texts.searchWords(collection, query, { topK, where, ...detail });
   const result: LexicalResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
   if (withMetadata) result.metadata = rows.map((row) => row.metadata ?? null);
   if (withText) result.texts = rows.map((row) => row.text ?? null);
   if (explain) {
     result.explain = rows.map((row) => (row.terms ?? []).map(({ term, share }) => ({ term, score: share })));
   }
+  if (notice !== undefined) result.notice = notice;
   return result;
 }
 
@@ -85,11 +88,12 @@ export function getRows(collection: Collection, ids: readonly Id[], options: Get
 }
 
 /** An answer with the requested parts besides ids and scores. */
-export function toResult(answer: SearchAnswer, options: SearchOptions): SearchResult {
+export function toResult(answer: SearchAnswer & texts.Noticed, options: SearchOptions): SearchResult {
   const { rows } = answer;
   const result: SearchResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
   if (options.withMetadata) result.metadata = rows.map((row) => row.metadata ?? null);
   if (options.explain) result.explain = explain(answer);
+  if (answer.notice !== undefined) result.notice = answer.notice;
   return result;
 }
 

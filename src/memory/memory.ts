@@ -8,7 +8,7 @@ import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { idsOrNew, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
-import { searchTexts } from "../texts/search.ts";
+import { searchTexts, searchWords } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
 import { buildLexical } from "../texts/upkeep.ts";
 import { buildIvf } from "../tune/ivf.ts";
@@ -35,9 +35,9 @@ export class Memory implements args.Verbs {
     const collection = this.open(a.collection);
     const options = { topK: a.top_k, where: a.where, metadata: true, text: a.with_text };
     const textOf = this.texts(collection, a.with_text);
-    const { rows } = await searchTexts(collection, this.parts.embedder, a.query, options, c.signal);
+    const { rows, notice } = await searchTexts(collection, this.parts.embedder, a.query, options, c.signal);
     const hits = rows.map((row) => ({ id: row.id, metadata: row.metadata, text: textOf(row) }));
-    return { collection: a.collection, query: a.query, hits };
+    return { collection: a.collection, query: a.query, notice, hits };
   }
 
   async add(a: args.AddArguments, c: args.CallContext): Promise<payload.AddPayload> {
@@ -106,7 +106,8 @@ export class Memory implements args.Verbs {
     const collection = this.open(a.collection);
     const detail = { metadata: true, text: a.with_text, explain: a.explain };
     const textOf = this.texts(collection, a.with_text);
-    const rows = await collection.searchLexical(a.query, { topK: a.top_k, where: a.where, ...detail });
+    const options = { topK: a.top_k, where: a.where, ...detail };
+    const { rows, notice } = await searchWords(collection, a.query, options);
     const hits = rows.map((row) => ({
       id: row.id,
       score: row.score,
@@ -114,7 +115,7 @@ export class Memory implements args.Verbs {
       text: textOf(row),
       explain: a.explain ? (row.terms ?? []).map(({ term, share }) => ({ term, score: share })) : undefined,
     }));
-    return { collection: a.collection, query: a.query, hits };
+    return { collection: a.collection, query: a.query, notice, hits };
   }
 
   async compact(a: args.CompactArguments, c: args.CallContext): Promise<payload.CompactPayload> {

@@ -28,13 +28,19 @@ export interface LexicalHit extends SearchHit {
   explain?: TermContribution[];
 }
 
-export interface SearchPayload {
+/** What an answer to a query says beside its hits. */
+interface Noticed {
+  /** A sentence where the query is longer than 64 KiB: the hits are those of its beginning. */
+  notice?: string | undefined;
+}
+
+export interface SearchPayload extends Noticed {
   collection: string;
   query: string;
   hits: SearchHit[];
 }
 
-export interface LexicalSearchPayload {
+export interface LexicalSearchPayload extends Noticed {
   collection: string;
   query: string;
   hits: LexicalHit[];
@@ -138,7 +144,7 @@ export interface TunePayload {
 /** The result of indexing a directory. */
 export type IndexRepoPayload = IndexResult;
 
-export interface RepoSearchPayload {
+export interface RepoSearchPayload extends Noticed {
   collection: string;
   query: string;
   index_status: IndexResult["status"];

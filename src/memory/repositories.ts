@@ -17,7 +17,7 @@ import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import { checkSpace, type Embedder, isOlderSpace } from "../texts/embedder.ts";
 import { BM25 } from "../texts/ranking.ts";
-import { searchTexts } from "../texts/search.ts";
+import { type Noticed, searchTexts } from "../texts/search.ts";
 import { parseArguments } from "./arguments.ts";
 import type * as payload from "./payloads.ts";
 import type * as args from "./requests.ts";
@@ -90,13 +90,13 @@ export class Repositories {
     const call = parseArguments("index_repo", { max_seconds: a.max_seconds });
     const { status, truncated } = await this.refresh(workspace, collection, call, c);
     const textOf = this.sources(REPO_COLLECTION, workspace);
-    const rows = await this.ranked(collection, workspace, a, c);
+    const { rows, notice } = await this.ranked(collection, workspace, a, c);
     const hits = rows.map((row) => ({
       id: row.id,
       metadata: row.metadata,
       text: a.with_text ? textOf(row.metadata) : undefined,
     }));
-    return { collection: REPO_COLLECTION, query: a.query, index_status: status, truncated, hits };
+    return { collection: REPO_COLLECTION, query: a.query, index_status: status, truncated, notice, hits };
   }
 
   /** The workspace and how much of it is indexed, without indexing. */
@@ -161,11 +161,11 @@ export class Repositories {
     { root, repoId }: Workspace,
     a: args.RepoSearchArguments,
     c: args.CallContext,
-  ): Promise<Row[]> {
+  ): Promise<{ rows: Row[] } & Noticed> {
     const path = a.path_hint && relativeHint(root, a.path_hint);
     const under = path ? { column: "path", value: path } : undefined;
     const options = { topK: a.top_k, where: { column: REPO_KEY, value: repoId }, under, metadata: true };
-    return (await searchTexts(collection, this.options.embedder, a.query, options, c.signal)).rows;
+    return searchTexts(collection, this.options.embedder, a.query, options, c.signal);
   }
 
   /**

@@ -11,8 +11,8 @@ import { searchTexts } from "../../src/texts/search.ts";
 import { native, notes, openStore, TestMemory } from "../fixture.ts";
 
 const MEGABYTE = 1024 * 1024;
-/** Two words of a megabyte that differ in one letter in the middle. */
-const LONG = [`${"a".repeat(MEGABYTE / 2)}b${"a".repeat(MEGABYTE / 2)}`, "a".repeat(MEGABYTE + 1)] as const;
+/** Two words nearly as long as a query may be that differ in one letter in the middle. */
+const LONG = [`${"a".repeat(30_000)}b${"a".repeat(30_000)}`, "a".repeat(60_001)] as const;
 
 /** Every row has a text of its own, none of which is about the notes. */
 const ODD: Record<string, string> = {
@@ -21,6 +21,7 @@ const ODD: Record<string, string> = {
   breaks: "\r\n\t\u2028\u2029\u0085\u3000\ufeff".repeat(50),
   "long-b": LONG[0],
   "long-a": LONG[1],
+  longest: "z".repeat(MEGABYTE + 1),
   nul: "narwhals\0swim\0northward\0",
   "nul-only": "\0\0\0",
   controls: "\u0001\u001b[31mxylophone\u001b[0m\u007f",

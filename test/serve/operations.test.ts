@@ -438,6 +438,10 @@ test.each(["multigram", "bigram"])("texts with %s: added, replaced, found", asyn
   expect(found).toMatchObject({ ids: ["deploy"], metadata: [{ n: 1, scope: "default" }], explain: { mode: "exact" } });
   expect((await raw.ok("search_text", t, { text: "deployment", where: { n: 2 } })).ids).toEqual([]);
   expect((await raw.ok("search_text", t, { text: "" })).ids.length).toBeGreaterThanOrEqual(0);
+  const first = "deployment ".repeat(5957);
+  const { notice, ...cut } = await raw.ok("search_text", t, { text: `${first}interesting cats` });
+  expect(notice).toContain("longer than 65536 bytes");
+  expect(cut).toEqual(await raw.ok("search_text", t, { text: first }));
   raw.send(
     large({
       op: "upsert_texts",

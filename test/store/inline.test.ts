@@ -54,7 +54,30 @@ test("small queries are answered at once and large ones on a worker, in any orde
     expect(await byWord("common", middle)).toBe(true);
     expect(await byBoth("common", middle)).toBe(false);
     expect(await byBoth("small", middle)).toBe(true);
-    expect(await byWord(`small${" ".repeat(70_000)}`)).toBe(false);
+    expect(await byWord(`small${" ".repeat(17_000)}`)).toBe(false);
   }
+  await store.close();
+});
+
+test("the first weighted query, which weighs the delta's rows, is answered on a worker, even of few rows", async () => {
+  const dir = scratchDir();
+  const { env } = await native();
+  const written = new Store(dir, env, "0.0.0-test");
+  const vectors = unitVectors(MIDDLE, DIM, random(5));
+  const filled = written.create("c", { dim: DIM });
+  // The first save makes the base, whose sums are stored.
+  await filled.add({ ids: ["one"], vectors: vectors.subarray(0, DIM), metadata: [{ scope: "one" }] });
+  const ids = Array.from({ length: MIDDLE }, (_, i) => `${i}`);
+  await filled.add({ ids, vectors, metadata: ids.map(() => ({ scope: "others" })) });
+  await written.close();
+  const store = new Store(dir, env, "0.0.0-test");
+  const collection = store.open("c");
+  const question = { by: "vector", vector: unitVectors(1, DIM, random(7)) } as const;
+  const options = { topK: 1, weighted: true, where: { column: "scope", value: "one" } };
+  const first = collection.askAtOnce(question, options);
+  expect(first).toBeInstanceOf(Promise);
+  const again = collection.askAtOnce(question, options);
+  expect((await first).rows).toEqual((await again).rows);
+  expect(collection.askAtOnce(question, options)).not.toBeInstanceOf(Promise);
   await store.close();
 });

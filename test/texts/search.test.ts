@@ -169,7 +169,8 @@ describe("the kernel embeds in the call", () => {
     const collection = store.create("c", { dim: profile.dimension, embedderProfile: profile });
     const texts = ["green tea at 70 degrees", "éé a cup", "\u{1f375}", "tea \ufffd"];
     await putTexts(collection, ours, "add", { ids: texts.map((_, i) => `${i}`), texts }, {});
-    const inside = await searchTexts(collection, ours, query, { topK: 4 });
+    const question = { by: "both", model: ours.kernelModel, text: query } as const;
+    const inside = await collection.ask(question, { topK: 4, weighted: true });
     const outside = await collection.search(await ours.embedQueries([query]), { topK: 4, weighted: true });
     expect(inside).toEqual(outside);
   });

@@ -11,8 +11,8 @@
 #include "state/state.h"
 #include "work/crew.h"
 
-/* A text up to here is embedded and tokenised on the caller's thread: a few hundred microseconds. */
-#define TEXT_BYTES_HERE ((uint64_t)64 << 10)
+/* A text up to here is embedded and tokenised on the caller's thread: about a millisecond. */
+#define TEXT_BYTES_HERE ((uint64_t)16 << 10)
 /* Where each ranking reads more than this, each has a thread: half a millisecond is worth starting one. */
 #define APART_BYTES ((uint64_t)16 << 20)
 

@@ -72,6 +72,7 @@ export function verbCommand<V extends VerbName, const T extends Args>(
       });
       const payload = payloads.length === 1 ? payloads[0]! : spec.join!(payloads);
       const printed = answer(payload, site.args.json === true, spec.render);
+      if (!site.args.json && "notice" in payload && payload.notice !== undefined) note(payload.notice);
       if (!printed && spec.nothing !== undefined) note(spec.nothing);
     },
   });

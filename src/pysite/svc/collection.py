@@ -27,11 +27,13 @@ class SearchResult(_Ranking, total=False):
     ``scores`` are inner products, cosines or negative squared distances, by the collection's metric, or fused scores.
     ``metadata`` is there with ``with_metadata``, one dict or None for each id. ``explain`` is there on request:
     ``mode``, ``screened_rows``, ``scored_rows``, ``probed_lists``, if fused also ``dense_scores`` and
-    ``lexical_scores``.
+    ``lexical_scores``. ``notice`` is there, a sentence, where a text is longer than 64 KiB: its beginning is searched
+    for.
     """
 
     metadata: List[Optional[Dict[str, Any]]]
     explain: Dict[str, Any]
+    notice: str
 
 
 class RemoteCollection:
