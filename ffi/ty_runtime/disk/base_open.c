@@ -169,7 +169,7 @@ static void vertical(base_reader *r) {
   v->norms = v->scales + (arrays - 1) * r->rows;
   if (!c->env->kernel->all_finite(v->scales, (size_t)(arrays * r->rows))) damaged(r, "its levels are not finite");
   for (uint64_t i = 0; i < r->rows; i++) {
-    float width = v->offsets == NULL ? fabsf(v->scales[i]) : ty_line_width(v->scales[i], v->offsets[i]);
+    float width = ty_line_width(v->scales[i], v->offsets == NULL ? 0 : v->offsets[i]);
     v->width_most = v->width_most > width ? v->width_most : width;
     v->norm_most = v->norm_most > v->norms[i] ? v->norm_most : v->norms[i];
   }

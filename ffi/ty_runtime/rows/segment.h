@@ -33,7 +33,7 @@ typedef struct ty_vertical {
   const float *scales, *offsets; /* offsets with int4 only */
   const float *norms;            /* at least the length of the decoded codes */
   const float *errs; /* at least the distance between the row and its decoded codes, 0 where it is them; NULL: all 0 */
-  /* Not smaller than any row's |scale| (with int4 |offset| + 15 |scale|), norm, err. */
+  /* Not smaller than any row's 15 |scale| + |offset|, norm, err; the first is infinite where a scale is negative. */
   float width_most, norm_most, err_most;
 } ty_vertical;
 

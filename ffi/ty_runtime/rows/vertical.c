@@ -39,6 +39,7 @@ static uint64_t byte_of(const ty_collection *c, uint64_t at, bool *high) {
 }
 
 float ty_line_width(float scale, float offset) {
+  if (scale < 0) return INFINITY; /* only a forged file has it; the kernel's bound takes it to be positive */
   return (float)((fabs((double)offset) + 15 * fabs((double)scale)) * (1 + 0x1p-20));
 }
 

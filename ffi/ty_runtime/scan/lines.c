@@ -57,7 +57,8 @@ static void bound_segment(ty_scanner *s, int which, const ty_segment *segment, d
   bool narrow = v->offsets != NULL;
   /* Four bits: the terms' sizes are at most size * (|offset| + 45 |scale|). */
   double per_width = (by_width + 3 * size * 0x1p-20) * up;
-  double most = (by_norm * (double)v->norm_most + 3 * size * (double)v->width_most * 0x1p-20 * (narrow ? 1 : 127)) * up;
+  double most =
+      (by_norm * (double)v->norm_most + 3 * size * (double)v->width_most * 0x1p-20 * (narrow ? 1 : 127.0 / 15)) * up;
   q->bound[which] = (ame_line_bound){.by = (float)s->scale,
                                      .by_offset = (float)(s->scale * (double)q->query.sum),
                                      .per_scale = above(narrow ? per_width : 127 * per_width),

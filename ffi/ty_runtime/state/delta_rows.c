@@ -113,7 +113,7 @@ static void put_vertical(const ty_collection *c, ty_vertical *v, uint64_t at, bo
       SET_FLOAT(v->errs, at, err);
       v->err_most = larger(v->err_most, err);
     }
-    width = fabsf(info->scale);
+    width = ty_line_width(info->scale, 0);
     norm = info->norm;
   }
   SET_FLOAT(v->norms, at, norm);

@@ -63,7 +63,7 @@ static ty_status check_lines(const rows *r, const ty_segment *s, uint64_t at, co
   const ty_collection *c = r->c;
   const ty_vertical *v = &s->vertical;
   double apart = 0, coded = 0;
-  float width = v->offsets == NULL ? fabsf(v->scales[at]) : ty_line_width(v->scales[at], v->offsets[at]);
+  float width = ty_line_width(v->scales[at], v->offsets == NULL ? 0 : v->offsets[at]);
   ty_line_decode(c, s, at, r->turned);
   for (uint32_t i = 0; i < c->dim; i++) {
     apart += ((double)x[i] - (double)r->turned[i]) * ((double)x[i] - (double)r->turned[i]);
