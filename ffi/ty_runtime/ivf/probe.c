@@ -76,24 +76,30 @@ static ty_ivf_outlook look_l2(const ty_ivf_question *q, double product, double w
   return (ty_ivf_outlook){product - half_norm - rms * rms / 2, distance * rms + width, above / 2 + q->slack};
 }
 
-void ty_ivf_look(const ty_ivf_question *q, const ty_ivf_part *part, ty_ivf_outlook *out) {
+/* The outlooks of lists from .. from + n - 1; n is at most LOOK_LISTS. */
+static void look_some(const ty_ivf_question *q, const ty_ivf_part *part, uint32_t from, uint32_t n,
+                      ty_ivf_outlook *out) {
   size_t stride = AME_CODE_STRIDE(q->c->dim);
   int32_t dots[LOOK_LISTS];
+  q->c->env->kernel->dot_i8(q->codes, part->codes + from * stride, n, stride, dots);
+  for (uint32_t i = 0; i < n; i++) {
+    const ame_code_info *x = &part->info[from + i];
+    double product = q->scale * (double)x->scale * (double)dots[i];
+    double width = q->per_norm * (double)x->norm + q->per_err * (double)x->err;
+    double rms = (double)part->rms[from + i], most = (double)part->most[from + i];
+    ty_ivf_outlook o;
+    if (q->c->metric == TY_L2) o = look_l2(q, product, width, rms, most, (double)part->half_norms[from + i]);
+    else o = look_dot(q, product, width, rms, most, (double)x->norm + (double)x->err);
+    if (!(fabs(o.middle) <= DBL_MAX && o.spread <= DBL_MAX && o.most <= DBL_MAX)) o = unknown;
+    if (o.most < q->value_least) o.most = q->value_least; /* scores are clamped to the range of a float */
+    out[i] = o;
+  }
+}
+
+void ty_ivf_look(const ty_ivf_question *q, const ty_ivf_part *part, ty_ivf_outlook *out) {
   for (uint32_t from = 0; from < part->nlist; from += LOOK_LISTS) {
     uint32_t n = part->nlist - from < LOOK_LISTS ? part->nlist - from : LOOK_LISTS;
-    q->c->env->kernel->dot_i8(q->codes, part->codes + from * stride, n, stride, dots);
-    for (uint32_t i = 0; i < n; i++) {
-      const ame_code_info *x = &part->info[from + i];
-      double product = q->scale * (double)x->scale * (double)dots[i];
-      double width = q->per_norm * (double)x->norm + q->per_err * (double)x->err;
-      double rms = (double)part->rms[from + i], most = (double)part->most[from + i];
-      ty_ivf_outlook o;
-      if (q->c->metric == TY_L2) o = look_l2(q, product, width, rms, most, (double)part->half_norms[from + i]);
-      else o = look_dot(q, product, width, rms, most, (double)x->norm + (double)x->err);
-      if (!(fabs(o.middle) <= DBL_MAX && o.spread <= DBL_MAX && o.most <= DBL_MAX)) o = unknown;
-      if (o.most < q->value_least) o.most = q->value_least; /* scores are clamped to the range of a float */
-      out[from + i] = o;
-    }
+    look_some(q, part, from, n, out + from);
   }
 }
 
@@ -108,42 +114,71 @@ static ty_status feed_list(ty_scanner *scanner, const ty_segment *base, const ty
   return ty_scanner_feed(scanner, &range, err);
 }
 
+/* The lists of a part that have rows, as candidates: the upper bound is that up to which a list is read, the position
+ * the part's number and the list's. Returns how many there are. */
+static uint64_t promises(const ty_ivf_question *q, const ty_ivf_part *part, uint32_t number, double reach,
+                         scan_candidate *out) {
+  ty_ivf_outlook outlook[LOOK_LISTS];
+  uint64_t count = 0;
+  for (uint32_t from = 0; from < part->nlist; from += LOOK_LISTS) {
+    uint32_t n = part->nlist - from < LOOK_LISTS ? part->nlist - from : LOOK_LISTS;
+    look_some(q, part, from, n, outlook);
+    for (uint32_t i = 0; i < n; i++) {
+      double promise = outlook[i].middle + reach * outlook[i].spread;
+      out[count] =
+          (scan_candidate){promise < outlook[i].most ? promise : outlook[i].most, (uint64_t)number << 32 | (from + i)};
+      count += part->list_starts[from + i] != part->list_starts[from + i + 1];
+    }
+  }
+  return count;
+}
+
+/* Takes the most promising list out of n > 0. */
+static scan_candidate take_best(scan_candidate *lists, uint64_t n) {
+  uint64_t best = 0;
+  for (uint64_t i = 1; i < n; i++) best = lists[i].upper > lists[best].upper ? i : best;
+  scan_candidate taken = lists[best];
+  lists[best] = lists[n - 1];
+  return taken;
+}
+
+/* Lists taken one by one before the others are put into a heap: mostly the first one's rows already set a threshold
+ * that few lists attain, and a heap of all of 948 lists takes longer than to read the first. */
+#define TAKEN_SINGLY 4u
+
 ty_status ty_ivf_feed_near(const ty_ivf_question *q, ty_scanner *scanner, const ty_segment *base,
                            const ty_ivf_part *const *parts, uint32_t count, bool alone, uint64_t *probed,
                            ty_error *err) {
-  uint64_t lists = 0, n = 0;
-  uint32_t widest = 1;
+  uint64_t n = 0, kept = 0;
   ty_status status = TY_OK;
-  for (uint32_t i = 0; i < count; i++) {
-    lists += parts[i]->nlist;
-    if (parts[i]->nlist > widest) widest = parts[i]->nlist;
-  }
-  ty_ivf_outlook *outlook = malloc(widest * sizeof *outlook);
-  scan_candidate *heap = lists <= SIZE_MAX / sizeof *heap ? malloc((size_t)(lists + 1) * sizeof *heap) : NULL;
-  if (outlook == NULL || heap == NULL) {
-    status = no_memory(err);
-    goto done;
-  }
-  for (uint32_t i = 0; i < count; i++) {
-    ty_ivf_look(q, parts[i], outlook);
-    double reach = alone ? parts[i]->reach_alone : parts[i]->reach;
-    for (uint32_t l = 0; l < parts[i]->nlist; l++) {
-      if (parts[i]->list_starts[l] == parts[i]->list_starts[l + 1]) continue;
-      double promise = outlook[l].middle + reach * outlook[l].spread;
-      heap[n++] = (scan_candidate){promise < outlook[l].most ? promise : outlook[l].most, (uint64_t)i << 32 | l};
-    }
-  }
-  for (uint64_t i = n / 2; i-- > 0;) candidates_sink(heap, n, i);
-  while (n > 0 && !(heap[0].upper < ty_scanner_threshold(scanner))) {
-    status = feed_list(scanner, base, parts[heap[0].at >> 32], (uint32_t)heap[0].at, err);
+  for (uint32_t i = 0; i < count; i++) n += parts[i]->nlist;
+  scan_candidate *lists = n <= SIZE_MAX / sizeof *lists ? malloc((size_t)(n + 1) * sizeof *lists) : NULL;
+  if (lists == NULL) return no_memory(err);
+  n = 0;
+  for (uint32_t i = 0; i < count; i++)
+    n += promises(q, parts[i], i, alone ? parts[i]->reach_alone : parts[i]->reach, lists + n);
+  for (uint32_t i = 0; i < TAKEN_SINGLY && n > 0 && isinf(ty_scanner_threshold(scanner)); i++) {
+    scan_candidate list = take_best(lists, n--);
+    status = feed_list(scanner, base, parts[list.at >> 32], (uint32_t)list.at, err);
     if (status != TY_OK) goto done;
     ++*probed;
-    heap[0] = heap[--n];
-    if (n > 0) candidates_sink(heap, n, 0);
+  }
+  double threshold = ty_scanner_threshold(scanner);
+  for (uint64_t i = 0; i < n; i++) {
+    lists[kept] = lists[i];
+    kept += !(lists[i].upper < threshold);
+  }
+  n = kept;
+  for (uint64_t i = n / 2; i-- > 0;) candidates_sink(lists, n, i);
+  while (n > 0 && !(lists[0].upper < ty_scanner_threshold(scanner))) {
+    status = feed_list(scanner, base, parts[lists[0].at >> 32], (uint32_t)lists[0].at, err);
+    if (status != TY_OK) goto done;
+    ++*probed;
+    lists[0] = lists[--n];
+    if (n > 0) candidates_sink(lists, n, 0);
   }
 done:
-  free(outlook);
-  free(heap);
+  free(lists);
   return status;
 }
 

@@ -69,7 +69,9 @@ double ty_scanner_threshold(const ty_scanner *s) { return s->bounds.threshold; }
 
 ty_scan_counts ty_scanner_counts(const ty_scanner *s) { return s->counts; }
 
-/* Prefetches the start of a row that will be scored soon. */
+/* Prefetches a row that will be scored soon, or the start of a long one. The candidates of an approximate query lie far
+ * apart in memory: it takes 33 us with rows of 1.5 KB prefetched whole, 36 with 512 bytes of each. */
+#define PREFETCHED 4096u
 static void prefetch_row(const ty_scanner *s, uint64_t at) {
   ty_ref ref = scan_ref(s, at);
   if (ref.segment->vertical.lines != NULL) {
@@ -81,7 +83,7 @@ static void prefetch_row(const ty_scanner *s, uint64_t at) {
   const uint8_t *data = own == NULL ? ref.segment->vectors : own->coded ? NULL : own->vector;
   if (data == NULL) return;
   if (own == NULL) data += ref.at * bytes;
-  for (uint64_t line = 0; line < bytes && line < 512; line += 64) __builtin_prefetch(data + line);
+  for (uint64_t line = 0; line < bytes && line < PREFETCHED; line += 64) __builtin_prefetch(data + line);
 }
 
 static void score_one(ty_scanner *s, uint64_t at, uint32_t position, ame_topk *best) {
@@ -114,22 +116,23 @@ static void score_in_place(ty_scanner *s, ame_topk *best) {
 }
 
 /* Scores candidates best upper bound first and stops at the first that cannot be among the best. A popped candidate
- * moves behind the heap, as in heapsort; the kernel's selection names it by its index there. */
+ * moves behind the heap, as in heapsort; the kernel's selection names it by its index there. Rows are popped, and
+ * prefetched, some ahead of the one that is scored. */
 static void score_candidates(ty_scanner *s, ame_topk *best) {
+  enum { AHEAD = 4 };
   scan_candidate *heap = s->candidates.items;
-  uint64_t n = s->candidates.count;
+  uint64_t n = s->candidates.count, scored = n;
   for (uint64_t i = n / 2; i-- > 0;) candidates_sink(heap, n, i);
-  while (n > 0) {
-    scan_candidate top = heap[0];
-    if (beaten(s, best, top.upper)) return;
-    n--;
-    heap[0] = heap[n];
-    heap[n] = top;
-    if (n > 0) {
-      candidates_sink(heap, n, 0);
-      prefetch_row(s, heap[0].at); /* while this one is scored */
+  while (scored > 0) {
+    while (n > 0 && scored - n < AHEAD) {
+      scan_candidate top = heap[0];
+      prefetch_row(s, top.at);
+      heap[0] = heap[--n];
+      heap[n] = top;
+      if (n > 0) candidates_sink(heap, n, 0);
     }
-    score_one(s, top.at, (uint32_t)n, best);
+    if (beaten(s, best, heap[--scored].upper)) return;
+    score_one(s, heap[scored].at, (uint32_t)scored, best);
   }
 }
 
