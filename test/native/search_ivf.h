@@ -128,7 +128,30 @@ static void case_close(ivf_case *x) {
 
 /* ---- The nearest centroid ---- */
 
-/* Against all centroids by sq_l2: the distance is that to the returned list, and hardly larger than the least. */
+static void check_again(const ty_ivf_builder *b, const float *row, const uint32_t *kept, float *centroids,
+                        uint32_t nlist, uint32_t list, float square) {
+  uint32_t again;
+  float measured;
+  bool among = false;
+  for (uint32_t j = 0; j < TY_IVF_NEAR_KEPT; j++) {
+    CHECK(kept[j] < nlist);
+    among |= kept[j] == list;
+  }
+  CHECK(among);
+  ty_ivf_near_again(b, centroids, kept, row, &again, &measured);
+  CHECK(measured < square || (measured == square && again <= list));
+  float *moved = centroids + kept[TY_IVF_NEAR_KEPT - 1] * b->dim, *was = malloc(b->dim * sizeof *was);
+  memcpy(was, moved, b->dim * sizeof *was);
+  memcpy(moved, row, b->dim * sizeof *was);
+  ty_ivf_near_again(b, centroids, kept, row, &again, &measured);
+  CHECK(measured == 0);
+  memcpy(moved, was, b->dim * sizeof *was);
+  free(was);
+}
+
+/* Against all centroids by sq_l2: the distance is that to the returned list, and hardly larger than the least. Of the
+ * lists kept of a row the returned one is still the nearest while no centroid has moved, and after one has moved to the
+ * row none is nearer. */
 static void test_nearest(uint64_t seed, uint32_t dim, int set, uint32_t nlist) {
   uint64_t n = 1500;
   float *centres = malloc((size_t)CENTRES * dim * 4), *vectors = set_rows(dim, n, set, centres, &seed);
@@ -150,11 +173,13 @@ static void test_nearest(uint64_t seed, uint32_t dim, int set, uint32_t nlist) {
   for (uint64_t at = 0; at < n; at += TY_IVF_NEAR_ROWS) {
     ty_ivf_asked asked[TY_IVF_NEAR_ROWS];
     uint32_t lists[TY_IVF_NEAR_ROWS], count = n - at < TY_IVF_NEAR_ROWS ? (uint32_t)(n - at) : TY_IVF_NEAR_ROWS;
+    uint32_t kept[TY_IVF_NEAR_ROWS * TY_IVF_NEAR_KEPT];
     float squares[TY_IVF_NEAR_ROWS];
     for (uint32_t i = 0; i < count; i++) asked[i] = ty_ivf_ask(&b, &asker, i, at + i);
-    ty_ivf_near_find(near, asked, count, lists, squares);
+    ty_ivf_near_find(near, asked, count, lists, squares, kept);
     for (uint32_t i = 0; i < count; i++) {
       float nearest = INFINITY;
+      check_again(&b, asked[i].row, kept + i * TY_IVF_NEAR_KEPT, centroids, nlist, lists[i], squares[i]);
       for (uint32_t l = 0; l < nlist; l++) {
         float square;
         b.k->sq_l2(rows[at + i].vector, centroids + (size_t)l * dim, 1, dim, &square);

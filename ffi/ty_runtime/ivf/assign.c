@@ -44,7 +44,7 @@ static ty_status assign_task(void *context, uint64_t task, uint32_t worker, ty_e
       rows[i] = ty_ivf_ask(a->b, &a->askers[worker], i, a->span->first + at + i);
       if (!a->b->k->all_finite(rows[i].row, (size_t)a->b->dim)) return ty_ivf_not_finite(err);
     }
-    ty_ivf_near_find(a->near, rows, count, a->assign + at, a->square + at);
+    ty_ivf_near_find(a->near, rows, count, a->assign + at, a->square + at, NULL);
   }
   ty_crew_step(&a->b->crew, n);
   return TY_OK;

@@ -37,12 +37,11 @@ static const ty_ivf_part *old_part(const ty_collection *c, uint32_t key) {
 }
 
 /* A reach measured on other rows does not guarantee the recall: with clusters new to the centroids it found 0.78 at a
- * target of 0.95. Measuring it again takes 0.3 s of CPU for 100,000 x 384 rows and twice that for images, so a
+ * target of 0.95. Measuring it again takes 0.15 s of CPU for 100,000 x 384 rows and twice that for images, so a
  * compaction does it only if the mean squared distance or the number of rows changed by one of these factors.
  * Calibration then queries random rows. */
 #define SQUARE_CHANGE 1.1
 #define ROWS_CHANGE   1.5
-#define HELD_MAX      1000u
 
 static bool is_stale(const ty_ivf_part *part) {
   double square = growth(mean_square(part), part->calibrated_square);
@@ -51,7 +50,7 @@ static bool is_stale(const ty_ivf_part *part) {
 }
 
 static ty_status hold_again(ty_ivf *ivf, ty_ivf_part *part, ty_error *err) {
-  uint64_t rows = part_rows(part), count = rows < HELD_MAX ? rows : HELD_MAX, seed = 0xd21f7ull ^ rows;
+  uint64_t rows = part_rows(part), count = rows < TY_IVF_HELD_MAX ? rows : TY_IVF_HELD_MAX, seed = 0xd21f7ull ^ rows;
   uint64_t *held = ty_ivf_memory(ivf, count * sizeof *held);
   if (held == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to calibrate the IVF index");
   for (uint64_t i = 0; i < count; i++) { /* one from each of equal ranges */

@@ -24,6 +24,10 @@ typedef struct ty_ivf_builder {
   ty_crew crew;
 } ty_ivf_builder;
 
+/* Rows of a partition that calibration queries, and of the whole base. With 1,000 queries to images read 2,718 rows
+ * instead of 2,482, at a recall of 0.993 instead of 0.992, and the build takes 1.25 times as long. */
+#define TY_IVF_HELD_MAX 500u
+
 /* Rows held out of k-means, which calibration queries, by their index in the partition, ascending. */
 typedef struct ty_ivf_held {
   uint64_t *rows;

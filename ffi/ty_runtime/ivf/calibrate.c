@@ -24,17 +24,13 @@
 /* A partition of which queries would read more than this share by lists is read in full, in one run. */
 #define ROWS_WORTH_IT 0.67
 /* Calibration ends after so many queries if their exact results score more than this share of the rows in f32: then
- * bounds do not separate rows, a thousand queries would take minutes (40,000 rows nearly alike: 26 s), and lists would
+ * bounds do not separate rows, all queries would take minutes (40,000 rows nearly alike: 26 s), and lists would
  * not help. */
 #define TRIED       64u
 #define SCORED_MOST 0.25
 
 /* Of queries that may not be needed one in so many is run first. */
 #define ASKED_FIRST 4u
-
-/* Rows used as queries to the whole base: as many as of a large partition, so that this takes about as long as the
- * partitions did. */
-#define BASE_ASKED 1000u
 
 typedef struct need {
   double reach;
@@ -251,7 +247,7 @@ ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err) 
   }
   if (longest == 0) return TY_OK; /* the old index with its reach is kept */
   if (r->ivf->count > 1 || base->count - indexed > indexed / TY_IVF_OTHERS_SHARE)
-    m.base_asked = base->count < BASE_ASKED ? base->count : BASE_ASKED;
+    m.base_asked = base->count < TY_IVF_HELD_MAX ? base->count : TY_IVF_HELD_MAX;
   m.crew.total += m.base_asked + 2 * cut_count(m.base_asked);
   if (m.base_asked > longest) longest = m.base_asked;
   uint64_t all = longest + 2 * cut_count(longest);

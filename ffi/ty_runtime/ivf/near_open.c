@@ -136,7 +136,7 @@ static ty_status choose_share(ty_ivf_near *n, const ty_ivf_builder *b, const ty_
       asked[i] = ty_ivf_ask(b, &asker, i, span->first + span->count * (at + i) / rows);
     for (uint32_t s = first; s < SHARES; s++) {
       n->share = shares[s];
-      ty_ivf_near_find(n, asked, count, lists, squares[s]);
+      ty_ivf_near_find(n, asked, count, lists, squares[s], NULL);
     }
     for (uint32_t i = 0; i < count; i++) {
       bool counts = isfinite(squares[SHARES - 1][i]); /* an infinite sum would hide all others */
