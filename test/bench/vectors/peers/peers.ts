@@ -13,6 +13,7 @@ export interface Peer {
 /** By the name that `--peers` takes. */
 export const PEERS: Readonly<Record<string, Peer>> = {
   usearch: { packages: ["usearch@2.26.2"], runtime: "node" },
+  "usearch-bf16": { packages: ["usearch@2.26.2"], runtime: "node" },
   hnswlib: { packages: ["hnswlib-node@3.0.0"], runtime: "node" },
   // With LANCE_IO_THREADS=1 it deadlocks, so its reads may overlap; CPU time is counted whole.
   lancedb: {
