@@ -2,6 +2,7 @@
  * One open collection of libty_runtime: its changes, a method per native call, no policy. Arguments are taken as
  * checked.
  */
+import type { ModelCode } from "./ame_kernel.ts";
 import { Status } from "./status.ts";
 import type { Watch } from "./ty_handle.ts";
 import { NativeReader } from "./ty_reader.ts";
@@ -21,7 +22,9 @@ const encoder = new TextEncoder();
 /** Rows to put, as the native side takes them. */
 export interface NativeRows {
   count: number;
-  vectors: Float32Array;
+  /** Absent: `model` embeds the texts. */
+  vectors?: Float32Array | undefined;
+  model?: ModelCode | undefined;
   ids: PackedStrings;
   metas: PackedStrings;
   texts: PackedStrings | undefined;
@@ -54,19 +57,28 @@ export class NativeCollection extends NativeReader {
     return this.workers.submit(Op.SAVE, this.handle, undefined, undefined);
   }
 
-  /** Puts rows; all or nothing. */
-  async put(mode: PutMode, rows: NativeRows, watch?: Watch): Promise<{ inserted: number; replaced: number }> {
-    const words = new Words(14)
+  /**
+   * Puts rows; all or nothing.
+   * @param embedMost at most so many bytes of a text are embedded
+   */
+  async put(
+    mode: PutMode,
+    rows: NativeRows,
+    embedMost: number,
+    watch?: Watch,
+  ): Promise<{ inserted: number; replaced: number }> {
+    const words = new Words(16)
       .integer(0, rows.count)
       .integer(1, mode)
-      .integer(2, rows.dropText ? PUT_DROP_TEXT : 0)
-      .pointer(3, rows.vectors);
-    packed(words, 4, rows.ids);
-    packed(words, 6, rows.metas);
-    if (rows.texts) packed(words, 8, rows.texts);
-    packed(words, 10, rows.keys);
+      .integer(2, rows.dropText ? PUT_DROP_TEXT : 0);
+    if (rows.vectors) words.pointer(3, rows.vectors);
+    else (rows.model === undefined ? words.none(4) : words.integer(4, rows.model)).integer(5, embedMost);
+    packed(words, 6, rows.ids);
+    packed(words, 8, rows.metas);
+    if (rows.texts) packed(words, 10, rows.texts);
+    packed(words, 12, rows.keys);
     await this.workers.submit(Op.PUT, this.handle, words, watch);
-    return { inserted: words.number(12), replaced: words.number(13) };
+    return { inserted: words.number(14), replaced: words.number(15) };
   }
 
   /** Deletes rows by id; resolves to how many were live. */

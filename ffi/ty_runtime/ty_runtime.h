@@ -20,7 +20,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 7u
+#define TY_ABI_VERSION 8u
 TY_API uint32_t ty_abi_version(void);
 
 typedef enum ty_status {
@@ -100,7 +100,9 @@ typedef struct ty_put_args {
   uint64_t n;
   uint64_t mode;
   uint64_t flags;
-  const float *vectors; /* n x dim, finite. Cosine: scaled to unit length when stored */
+  const float *vectors; /* n x dim, finite. Cosine: scaled to unit length when stored. NULL: those of the texts */
+  uint64_t model;       /* AME_MODEL_... of the collection's dimension; read only without vectors */
+  uint64_t embed_most;  /* bytes of each text to embed at most, cut between characters */
   const uint8_t *ids;
   const uint64_t *id_ends;
   const uint8_t *metas;
@@ -112,7 +114,8 @@ typedef struct ty_put_args {
   uint64_t inserted; /* out */
   uint64_t replaced; /* out */
 } ty_put_args;
-/* All or nothing: on failure no row of the call is in. TY_INVALID for an element that the dtype cannot hold. */
+/* All or nothing: on failure no row of the call is in. TY_INVALID for an element that the dtype cannot hold. Uses a
+ * thread per processor, four at most, where it has more to do than some short rows. */
 TY_API ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_error *err);
 
 typedef struct ty_delete_args {

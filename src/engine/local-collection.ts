@@ -14,7 +14,7 @@ import type { Schema } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import type { Embedders } from "../texts/embedders.ts";
-import { putUpdate, toRows } from "../texts/put.ts";
+import { type Embedding, embeddingOf, putUpdate, toRows } from "../texts/put.ts";
 import { searchTexts } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
 import { applyTuning, buildIvf, buildLexical, cancellable, tuneCollection } from "../texts/upkeep.ts";
@@ -85,9 +85,9 @@ export class LocalCollection implements CollectionApi {
     const metadata = optional(options.metadata, "metadata", readMetadata);
     const rows = { texts: readTexts(texts), ids: readIds(options.ids), metadata };
     checkBesides(rows, texts.length);
-    const vectors = await this.embed(texts, options.signal);
+    const embedding = await this.embed(texts, options.signal);
     const current = this.inner; // after embedding: the collection may have been opened anew
-    return current.stage((t) => putUpdate(t, current, rows, vectors, options), options.signal);
+    return current.stage((t) => putUpdate(t, current, rows, embedding, options), options.signal);
   }
 
   /** Puts rows that the server's decoder has checked and packed. */
@@ -102,7 +102,7 @@ export class LocalCollection implements CollectionApi {
     rows: PackedRows,
     watch?: given.Watch,
   ): Promise<void> {
-    await this.put(mode, { ...rows, vectors: await this.embed(texts, watch?.signal) }, watch);
+    await this.put(mode, { ...rows, ...(await this.embed(texts, watch?.signal)) }, watch);
   }
 
   async delete(ids: readonly Id[], watch?: given.Watch): Promise<number> {
@@ -264,9 +264,9 @@ export class LocalCollection implements CollectionApi {
     return [...rows.ids];
   }
 
-  /** Before the writer's lock is taken: an embedder may take long. */
-  private async embed(texts: readonly string[], signal: AbortSignal | undefined): Promise<Float32Array> {
+  /** Before the writer's lock is taken: an embedder outside the kernel may take long. */
+  private async embed(texts: readonly string[], signal: AbortSignal | undefined): Promise<Embedding> {
     const embedder = await this.embedders.attached(this.name, this.schema.embedderProfile);
-    return cancellable(this.name, signal, () => embedder.embedDocuments(texts, signal));
+    return cancellable(this.name, signal, () => embeddingOf(embedder, texts, signal));
   }
 }

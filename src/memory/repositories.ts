@@ -16,6 +16,7 @@ import {
 import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import { checkSpace, type Embedder, isOlderSpace } from "../texts/embedder.ts";
+import { embeddingOf } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { type Noticed, searchTexts } from "../texts/search.ts";
 import { parseArguments } from "./arguments.ts";
@@ -220,13 +221,13 @@ export class Repositories {
       },
       async replace({ deleteIds, rows }) {
         const texts = rows.map((row) => row.text);
-        const vectors = await embedder.embedDocuments(texts, c.signal);
+        const embedding = await embeddingOf(embedder, texts, c.signal);
         return collection.change(async (t) => {
           const deleted = deleteIds.length > 0 ? await t.delete(deleteIds) : 0;
           if (rows.length === 0) return { deleted, upserted: 0 };
           const ids = rows.map((row) => row.id);
           // The text stays in the source file; its terms are kept for the lexical index.
-          const put = { ids, vectors, texts, metadata: rows.map((row) => row.metadata), dropText: true };
+          const put = { ids, ...embedding, texts, metadata: rows.map((row) => row.metadata), dropText: true };
           const { inserted, replaced } = await t.put(Put.UPSERT, put, { signal: c.signal });
           return { deleted, upserted: inserted + replaced };
         }, c.signal);

@@ -62,7 +62,8 @@ function pack(key: number, schema: PutSchema): void {
     if (!held) throw new Error("the rows were released already");
     const packed = packPut(held.op, held.args, schema);
     const { vectors, ids, metas, texts, keys } = packed.rows;
-    const views = [vectors, ids.bytes, ids.ends, metas.bytes, metas.ends, keys.bytes, keys.ends];
+    const views: ArrayBufferView[] = [ids.bytes, ids.ends, metas.bytes, metas.ends, keys.bytes, keys.ends];
+    if (vectors) views.push(vectors);
     if (texts) views.push(texts.bytes, texts.ends);
     send({ key, kind: "packed", packed }, [...new Set(views.map((view) => view.buffer as ArrayBuffer))]);
   } catch (error) {

@@ -20,7 +20,7 @@ export interface PutSchema {
 export interface PackedPut {
   rows: PackedRows;
   idsJson: string;
-  /** Of rows that still need their vectors. */
+  /** Of rows without vectors. */
   texts?: readonly string[];
 }
 
@@ -35,6 +35,6 @@ export function packPut(op: PutOp, args: unknown, schema: PutSchema): PackedPut 
   const matrix = "vectors" in given ? readMatrix(given.vectors, schema.dim, "vectors") : undefined;
   const count = texts?.length ?? matrix?.count ?? 0;
   const rows = toRows(checkBesides(given, count), count, schema.keyName);
-  const packed = packRows({ ...rows, texts, vectors: matrix?.floats ?? rows.vectors }, schema.filterColumns);
+  const packed = packRows({ ...rows, texts, vectors: matrix?.floats }, schema.filterColumns);
   return { rows: packed, idsJson: JSON.stringify(rows.ids), texts };
 }

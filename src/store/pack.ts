@@ -1,5 +1,6 @@
 /** Rows in the form that the native side takes. */
 
+import type { ModelCode } from "../../ffi/ame_kernel.ts";
 import type { NativeRows as PackedRows } from "../../ffi/ty_collection.ts";
 import { packBytes, packStrings } from "../../ffi/words.ts";
 import { encodeMetadata } from "../checks/metadata.ts";
@@ -12,8 +13,9 @@ export type { PackedRows };
 /** Rows to store, one entry of each list a row. Ids and texts have passed `readIds` and `readTexts`. */
 export interface Rows {
   ids: readonly string[];
-  /** Row-major, `ids.length` × dim finite floats. */
-  vectors: Float32Array;
+  /** Row-major, `ids.length` × dim finite floats. Absent: the kernel's `model` embeds the texts. */
+  vectors?: Float32Array | undefined;
+  model?: ModelCode | undefined;
   metadata?: readonly (Metadata | undefined)[];
   texts?: readonly string[];
   /** Keep the tokens of the texts for the lexical index but not the texts, which are stored elsewhere. */
@@ -41,6 +43,7 @@ export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
   return {
     count,
     vectors: rows.vectors,
+    model: rows.model,
     ids: packStrings(rows.ids),
     metas: packStrings(metas),
     texts: rows.texts && packStrings(rows.texts),
@@ -55,7 +58,7 @@ export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
  */
 export function checkPacked(rows: PackedRows, dim: number, columns: number): PackedRows {
   const { count, vectors, keys, metas, texts } = rows;
-  if (vectors.length !== count * dim) {
+  if (vectors && vectors.length !== count * dim) {
     throw new ValueError(
       `vectors hold ${vectors.length} numbers; ${count} rows of dimension ${dim} take ${count * dim}`,
     );

@@ -5,7 +5,7 @@
  */
 import type { NativeCollection, PutMode, Watch } from "../../ffi/ty_collection.ts";
 import { packStrings } from "../../ffi/words.ts";
-import { LOCK_WAIT_MS } from "../limits.ts";
+import { LOCK_WAIT_MS, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import { fromNative } from "./failure.ts";
 import { beginWithin } from "./lock.ts";
 import { checkPacked, type PackedRows, packRows, type Rows } from "./pack.ts";
@@ -190,7 +190,7 @@ export class Writer {
       put: async (mode, rows, watch) => {
         const packed = "keys" in rows ? rows : packRows(rows, filterColumns);
         checkPacked(packed, dim, filterColumns.length);
-        const put = await this.native.put(mode, packed, watch);
+        const put = await this.native.put(mode, packed, TEXT_EMBED_BYTES_MAX, watch);
         count(put.inserted + put.replaced);
         return put;
       },

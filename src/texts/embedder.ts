@@ -25,7 +25,10 @@ export interface Embedder {
    * .646 to .659 on eight sets, on 21 others from .558 to .583. Off for trained models, which have learned such weights.
    */
   readonly weightedQueries?: boolean;
-  /** The model, where the kernel embeds queries by itself: a collection is then asked with the text alone. */
+  /**
+   * The model, where the kernel embeds by itself: a collection is then asked with the text alone, and rows are put
+   * without vectors.
+   */
   readonly kernelModel?: ModelCode;
   embedDocuments(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array>;
   embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array>;

@@ -25,15 +25,28 @@ export function idsOrNew(ids: readonly string[] | null | undefined, count: numbe
 export function toRows({ ids, metadata }: Besides, count: number, keyName: string): Rows {
   return {
     ids: idsOrNew(ids, count),
-    vectors: new Float32Array(0),
     metadata: Array.from({ length: count }, (_, i) => partitioned(metadata?.[i], keyName)),
     defaultPartition: DEFAULT_PARTITION,
   };
 }
 
+/** What makes the vectors of texts: the kernel's model, in the put itself and on all cores, or the vectors. */
+export type Embedding = Required<Pick<Rows, "model">> | Required<Pick<Rows, "vectors">>;
+
+/** Embeds texts, unless the put will. */
+export async function embeddingOf(
+  embedder: Embedder,
+  texts: readonly string[],
+  signal?: AbortSignal,
+): Promise<Embedding> {
+  const { kernelModel } = embedder;
+  if (kernelModel !== undefined) return { model: kernelModel };
+  return { vectors: await embedder.embedDocuments(texts, signal) };
+}
+
 /**
- * Adds or replaces texts. Rows are packed, and so judged, before the embedder does its work; that comes before the lock
- * is taken, so that it is held for the write only.
+ * Adds or replaces texts. Rows are packed, and so judged, before an embedder outside the kernel does its work; that comes
+ * before the lock is taken: it may take long.
  */
 export async function putTexts(
   collection: Collection,
@@ -46,7 +59,7 @@ export async function putTexts(
   const { keyName, filterColumns } = collection.schema;
   const { texts } = rows;
   const packed = packRows({ ...toRows(rows, texts.length, keyName), texts }, filterColumns);
-  const put = { ...packed, vectors: await embedder.embedDocuments(texts, watch.signal) };
+  const put = { ...packed, ...(await embeddingOf(embedder, texts, watch.signal)) };
   return collection.change((t) => t.put(mode === "add" ? Put.ADD : Put.UPSERT, put, watch), watch.signal);
 }
 
@@ -58,8 +71,8 @@ export async function updateTexts(
   watch: Watch,
 ): Promise<number> {
   checkSpace(collection.name, collection.schema.embedderProfile, embedder);
-  const vectors = await embedder.embedDocuments(rows.texts, watch.signal);
-  return collection.change((t) => putUpdate(t, collection, rows, vectors, watch), watch.signal);
+  const embedding = await embeddingOf(embedder, rows.texts, watch.signal);
+  return collection.change((t) => putUpdate(t, collection, rows, embedding, watch), watch.signal);
 }
 
 /**
@@ -71,7 +84,7 @@ export async function putUpdate(
   t: Transaction,
   collection: Collection,
   rows: TextRows,
-  vectors: Float32Array,
+  embedding: Embedding,
   watch?: Watch,
 ): Promise<number> {
   const stored = collection.get(rows.ids, { metadata: true });
@@ -89,7 +102,7 @@ export async function putUpdate(
     const given = rows.metadata?.[i];
     return given ? partitioned(given, keyName) : row.metadata;
   });
-  const put = { ids: rows.ids, texts: rows.texts, vectors, metadata, defaultPartition: DEFAULT_PARTITION };
+  const put = { ids: rows.ids, texts: rows.texts, ...embedding, metadata, defaultPartition: DEFAULT_PARTITION };
   const { replaced } = await t.put(Put.UPDATE, put, watch);
   return replaced;
 }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "../../ffi/ty_runtime/disk/format.h"
+#include "../../ffi/ty_runtime/rows/vector.h"
 #include "../../ffi/ty_runtime/state/state.h"
 #include "store_model.h"
 
@@ -729,6 +730,7 @@ static void test_adopt(void) {
 #include "store_bytes.h"
 #include "store_first.h"
 #include "store_copy.h"
+#include "store_embed.h"
 #include "store_spill.h"
 
 int main(int argc, char **argv) {
@@ -766,6 +768,9 @@ int main(int argc, char **argv) {
   test_readers();
   test_follow_is_bounded();
   test_bounded_questions();
+  test_embedded_rows();
+  test_embedding_refused();
+  test_first_failure();
   test_submit();
   test_close_waits();
   return program_end(env);

@@ -178,7 +178,7 @@ describe("the kernel embeds in the call", () => {
   test("for a collection of its dimension only", async () => {
     const collection = store.create("c", { dim: 8 });
     const ask = (model?: 0 | 1) => collection.ask({ by: "vector", text: "tea", model }, { topK: 1 });
-    await expect(ask(0)).rejects.toThrow(/^the text is embedded into \d+ numbers; the collection has dim 8$/);
+    await expect(ask(0)).rejects.toThrow(/^a text is embedded into \d+ numbers; the collection has dim 8$/);
     await expect(ask()).rejects.toThrow(ValueError);
   });
 });

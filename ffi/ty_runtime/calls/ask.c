@@ -38,10 +38,7 @@ static ty_status check_vector(const ty_collection *c, const ty_ask_args *a, ty_e
   if (!(a->target_recall >= 0 && a->target_recall <= 1))
     return ty_fail(err, TY_INVALID, "target_recall must be in [0, 1], not %g", a->target_recall);
   if (a->vector != NULL) return ty_check_vectors(c, a->vector, c->dim, false, err);
-  uint32_t dim = a->model > UINT32_MAX ? 0 : c->env->kernel->embed_dim((uint32_t)a->model);
-  if (dim == c->dim) return TY_OK;
-  return ty_fail(err, TY_INVALID, "the text is embedded into %" PRIu32 " numbers; the collection has dim %" PRIu32, dim,
-                 c->dim);
+  return ty_check_model(c, a->model, err);
 }
 
 /* TY_OK where a ranking by words is possible. */
@@ -69,9 +66,7 @@ static ty_status check(const ty_collection *c, const ty_ask_args *a, ty_error *e
 
 static ty_status embed(const asked *x, float *out, ty_error *err) {
   const ty_ask_args *a = x->a;
-  uint64_t end = a->text_bytes;
-  if (end > a->embed_most)
-    for (end = a->embed_most; end > 0 && (a->text[end] & 0xc0) == 0x80;) end--;
+  uint64_t end = ty_cut((ty_slice){a->text, a->text_bytes}, a->embed_most);
   if (x->c->env->kernel->embed((uint32_t)a->model, AME_ROLE_QUERY, a->text, &end, 1, out) == 0) return TY_OK;
   return ty_fail(err, TY_INVALID, "there is no embedding model %" PRIu64, a->model);
 }

@@ -2,6 +2,7 @@
  *
  *   calls.h   packing answers; searches between ty_enter and ty_leave
  *   handed.h  arguments from the caller, and their checks
+ *   encode.h  a put's rows as operations and codes
  *   fuse.h    fuses two rankings
  *   cost.h    how much a query will read, estimated before it is answered
  */

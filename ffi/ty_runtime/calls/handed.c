@@ -41,17 +41,26 @@ ty_status ty_check_vectors(const ty_collection *c, const float *vectors, uint64_
                  row, at % c->dim);
 }
 
+ty_status ty_check_model(const ty_collection *c, uint64_t model, ty_error *err) {
+  uint32_t dim = model > UINT32_MAX ? 0 : c->env->kernel->embed_dim((uint32_t)model);
+  if (dim == c->dim) return TY_OK;
+  return ty_fail(err, TY_INVALID, "a text is embedded into %" PRIu32 " numbers; the collection has dim %" PRIu32, dim,
+                 c->dim);
+}
+
 ty_status ty_check_put(const ty_collection *c, const ty_put_args *a, ty_error *err) {
   uint64_t floats, keys;
   if (a->mode > TY_UPDATE) return ty_fail(err, TY_INVALID, "an unknown mode of put");
   if (a->n > TY_ROWS_MAX || !ty_mul(a->n, c->dim, &floats) || !ty_mul(a->n, c->columns, &keys))
     return ty_fail(err, TY_INVALID, "too many rows in one call");
-  if (a->n > 0 && a->vectors == NULL) return ty_fail(err, TY_INVALID, "the vectors are missing");
+  if (a->n > 0 && a->vectors == NULL && a->text_ends == NULL)
+    return ty_fail(err, TY_INVALID, "the vectors are missing, and there are no texts to embed");
   ty_status status = ty_check_ids(a->ids, a->id_ends, a->n, err);
   if (status == TY_OK && (a->metas != NULL || a->meta_ends != NULL))
     status = check_ends(a->metas, a->meta_ends, a->n, 0, TY_META_MAX, "metadata", err);
   if (status == TY_OK && (a->texts != NULL || a->text_ends != NULL))
     status = check_ends(a->texts, a->text_ends, a->n, 0, TY_TEXT_MAX, "texts", err);
   if (status == TY_OK) status = check_ends(a->keys, a->key_ends, keys, 0, TY_KEY_MAX, "filter values", err);
-  return status == TY_OK ? ty_check_vectors(c, a->vectors, floats, true, err) : status;
+  if (status != TY_OK || a->n == 0) return status;
+  return a->vectors == NULL ? ty_check_model(c, a->model, err) : ty_check_vectors(c, a->vectors, floats, true, err);
 }

@@ -6,11 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "calls/encode.h"
 #include "calls/handed.h"
 #include "disk/operations.h"
 #include "lexical/lexical.h"
-#include "lexical/tally.h"
-#include "rows/vector.h"
 #include "state/ids.h"
 #include "state/state.h"
 #include "state/undo.h"
@@ -18,13 +17,11 @@
 typedef struct put_call {
   ty_collection *c;
   ty_put_args *args;
-  uint64_t rows;     /* distinct ids */
-  uint64_t *last;    /* by first occurrence: the index of the last, which wins */
-  ty_place *victim;  /* + 1; 0: the id is new */
-  ty_operation **op; /* as encoded */
-  ty_coded coded;    /* each row's codes */
-  uint64_t resident; /* bytes of `coded`, about */
-  uint32_t *table;   /* distinct ids by hash: position in `last` + 1 */
+  uint64_t rows;        /* distinct ids */
+  uint64_t *last;       /* by first occurrence: the index of the last, which wins */
+  ty_place *victim;     /* + 1; 0: the id is new */
+  ty_encoding encoding; /* of the above */
+  uint32_t *table;      /* distinct ids by hash: position in `last` + 1 */
   uint64_t table_size;
 } put_call;
 
@@ -79,117 +76,6 @@ static ty_status resolve(put_call *p, ty_error *err) {
                  listed, refused > 3 ? ", ..." : "");
 }
 
-/* Called for each row written or read: pages of large calls and changes, which lie in files, are released. */
-static void passed(put_call *p, uint64_t bytes) {
-  ty_touched(p->c->resident, TY_OF_OPERATIONS, bytes, TY_RESIDENT_MOST);
-  p->resident += AME_CODE_STRIDE(p->c->dim) + AME_I4_BYTES(p->c->dim);
-  if (p->resident < TY_RESIDENT_MOST) return;
-  p->resident = 0;
-  ty_coded_let_go(&p->coded);
-}
-
-/* Writes a row's vector: as `stored`, or as its codes. */
-static void put_vector(const put_call *p, uint64_t row, const uint8_t *stored, bool coded, uint8_t *to) {
-  const ty_coded *x = &p->coded;
-  uint32_t dim = p->c->dim;
-  if (coded) {
-    memcpy(to, &x->info[row].scale, sizeof x->info->scale);
-    memcpy(to + sizeof x->info->scale, x->codes + row * AME_CODE_STRIDE(dim), dim);
-  } else {
-    memcpy(to, stored, (size_t)ty_vector_bytes(p->c));
-  }
-}
-
-/* Encodes one row as its operation. `stored` is its vector, `tally` and `terms` are scratch. */
-static ty_status encode(put_call *p, uint64_t row, const uint8_t *stored, ty_tally *tally, ty_buffer *terms,
-                        ty_error *err) {
-  ty_collection *c = p->c;
-  const ty_put_args *a = p->args;
-  uint64_t i = p->last[row];
-  ty_slice id = put_id(p, i), meta = ty_nth(a->metas, a->meta_ends, i), text = ty_nth(a->texts, a->text_ends, i);
-  bool texts = a->text_ends != NULL, keep = texts && !(a->flags & TY_PUT_DROP_TEXT);
-  terms->bytes = 0;
-  if (c->lexical && texts) {
-    ty_status status = ty_terms_encode(tally, c->env->kernel, text, terms, err);
-    if (status != TY_OK) return status;
-  }
-  if (terms->bytes > UINT32_MAX) return ty_fail(err, TY_INVALID, "a text has too many terms");
-  bool coded = c->dtype == TY_F32 && ty_coded_is_row(&p->coded, row, (const float *)(const void *)stored);
-  uint64_t first_key = i * c->columns, key_start = first_key == 0 ? 0 : a->key_ends[first_key - 1];
-  ty_operation op = {.kind = TY_OPERATION_PUT,
-                     .flags = (meta.bytes > 0 ? TY_HAS_META : 0) | (keep ? TY_HAS_TEXT : 0) | (coded ? TY_AS_CODES : 0),
-                     .row = c->next_row + row,
-                     .replaced = TY_NO_ROW,
-                     .birth = c->next_row + row,
-                     .id_bytes = (uint32_t)id.bytes,
-                     .meta_bytes = (uint32_t)meta.bytes,
-                     .text_bytes = keep ? (uint32_t)text.bytes : 0,
-                     .terms_bytes = (uint32_t)terms->bytes,
-                     .keys_bytes = (uint32_t)(a->key_ends[first_key + c->columns - 1] - key_start)};
-  if (p->victim[row] != 0) {
-    ty_ref old = ty_ref_of(c, p->victim[row] - 1);
-    op.replaced = old.segment->row[old.at];
-    op.birth = old.segment->birth[old.at];
-  }
-  if (!ty_operation_size(c, &op)) return ty_fail(err, TY_INVALID, "a row is too large");
-  uint8_t *at;
-  ty_status status = ty_chunk_take(c, op.bytes, &at, err);
-  if (status != TY_OK) return status;
-  ty_put_layout l = ty_put_place(c, &op);
-  uint64_t end = l.keys + op.keys_bytes;
-  memcpy(at, &op, sizeof op);
-  put_vector(p, row, stored, coded, at + l.vector);
-  memcpy(at + l.id, id.data, (size_t)id.bytes);
-  if (meta.bytes > 0) memcpy(at + l.meta, meta.data, (size_t)meta.bytes);
-  if (op.text_bytes > 0) memcpy(at + l.text, text.data, (size_t)text.bytes);
-  if (terms->bytes > 0) memcpy(at + l.terms, terms->data, (size_t)terms->bytes);
-  for (uint32_t k = 0; k < c->columns; k++) {
-    uint32_t length = (uint32_t)ty_nth(a->keys, a->key_ends, first_key + k).bytes;
-    memcpy(at + l.key_lengths + k * sizeof length, &length, sizeof length);
-  }
-  if (op.keys_bytes > 0) memcpy(at + l.keys, a->keys + key_start, op.keys_bytes);
-  TY_ASSERT(end <= op.bytes && op.bytes % TY_ALIGN == 0);
-  memset(at + end, 0, (size_t)(op.bytes - end));
-  p->op[row] = (ty_operation *)(void *)at;
-  c->store->ops++;
-  passed(p, op.bytes);
-  return TY_OK;
-}
-
-/* Encodes all rows, as many at a time as the coder takes. */
-static ty_status encode_all(put_call *p, ty_progress *progress, ty_error *err) {
-  ty_collection *c = p->c;
-  ty_coder coder;
-  ty_tally tally = {0};
-  ty_buffer terms = {0};
-  uint64_t row_bytes = (uint64_t)c->dim * sizeof(float), bad;
-  ty_status status = ty_coder_open(&coder, c, err);
-  for (uint64_t first = 0, n; first < p->rows && status == TY_OK; first += n) {
-    n = p->rows - first < coder.room ? p->rows - first : coder.room;
-    ty_progress_set(progress, first, p->rows);
-    if (ty_cancelled(progress)) {
-      status = ty_fail(err, TY_CANCELLED, "cancelled; no row of the call is in");
-      break;
-    }
-    for (uint64_t i = 0; i < n; i++)
-      memcpy(coder.rows + i * c->dim, p->args->vectors + p->last[first + i] * c->dim, (size_t)row_bytes);
-    if (!ty_coder_store(&coder, n, &bad)) {
-      uint64_t row = p->last[first + bad / c->dim], element = bad % c->dim;
-      status = ty_fail(err, TY_INVALID, "vectors[%llu][%llu] is %.9g, which %s: scale the vectors or use dtype f32",
-                       (unsigned long long)row, (unsigned long long)element,
-                       (double)p->args->vectors[row * c->dim + element], ty_dtype_limit(c->dtype));
-      break;
-    }
-    ty_vector_screen(c, c->dtype, coder.stored, coder.rows, n, &p->coded, first);
-    for (uint64_t i = 0; i < n && status == TY_OK; i++)
-      status = encode(p, first + i, coder.stored + i * ty_vector_bytes(c), &tally, &terms, err);
-  }
-  ty_coder_free(&coder);
-  ty_buffer_free(&terms);
-  ty_tally_free(&tally);
-  return status;
-}
-
 /* Codes of filter values: the only part under the exclusive lock that may fail, before any row is added. */
 static ty_status code_keys(put_call *p, uint32_t *key_codes, ty_error *err) {
   ty_collection *c = p->c;
@@ -211,7 +97,7 @@ static void apply(put_call *p, const uint32_t *key_codes) {
   TY_ASSERT_EXCLUSIVE(c);
   TY_ASSERT(first + p->rows <= c->state->delta.capacity);
   for (uint64_t row = 0; row < p->rows; row++) {
-    const ty_operation *op = p->op[row];
+    const ty_operation *op = p->encoding.op[row];
     TY_ASSERT(op->row == c->next_row);
     ty_new_row fresh = {.row = op->row,
                         .birth = op->birth,
@@ -223,8 +109,8 @@ static void apply(put_call *p, const uint32_t *key_codes) {
     } else {
       p->args->inserted++;
     }
-    ty_delta_push(c, &fresh, &p->coded, row);
-    passed(p, op->bytes);
+    ty_delta_push(c, &fresh, &p->encoding.coded, row);
+    ty_encoding_passed(&p->encoding, op->bytes);
     c->next_row++;
     ty_derived_added(c, (ty_place)(c->base.count + c->delta.count - 1));
   }
@@ -245,16 +131,22 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   for (p.table_size = 16; p.table_size < n * 2;) p.table_size *= 2;
   p.last = malloc((size_t)n * sizeof *p.last);
   p.victim = malloc((size_t)n * sizeof *p.victim);
-  p.op = malloc((size_t)n * sizeof *p.op);
+  p.encoding.op = malloc((size_t)n * sizeof *p.encoding.op);
+  p.encoding.c = c;
+  p.encoding.args = args;
+  p.encoding.last = p.last;
+  p.encoding.victim = p.victim;
   p.table = calloc((size_t)p.table_size, sizeof *p.table);
   key_codes = malloc((size_t)(n * c->columns) * sizeof *key_codes);
-  if (p.last == NULL || p.victim == NULL || p.op == NULL || p.table == NULL || key_codes == NULL) {
+  if (p.last == NULL || p.victim == NULL || p.encoding.op == NULL || p.table == NULL || key_codes == NULL) {
     status = ty_fail(err, TY_NO_MEMORY, "out of memory for %llu rows", (unsigned long long)n);
     goto done;
   }
   status = resolve(&p, err);
-  if (status == TY_OK) status = ty_coded_open(&p.coded, c, p.rows, err);
-  if (status == TY_OK) status = encode_all(&p, progress, err);
+  if (status == TY_OK) {
+    p.encoding.rows = p.rows;
+    status = ty_encode(&p.encoding, progress, err);
+  }
   if (status == TY_OK) status = ty_delta_reserve(c, p.rows, false, err);
   if (status == TY_OK) status = ty_kill_reserve(c, p.rows, err);
   if (status == TY_OK) {
@@ -268,8 +160,8 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
 done:
   free(p.last);
   free(p.victim);
-  free(p.op);
-  ty_coded_free(&p.coded);
+  free(p.encoding.op);
+  ty_coded_free(&p.encoding.coded);
   free(p.table);
   free(key_codes);
   ty_change_leave(c);

@@ -9,7 +9,7 @@
 #include "rows/block.h"
 #include "rows/vertical.h"
 
-#define CODER_FLOATS   32768u /* 128 KiB of rows at a time: with their codes they stay in the L2 cache */
+#define CODER_FLOATS   65536u /* 256 KiB of rows at a time: with their codes they stay in the L2 cache */
 #define GROUPS_AT_ONCE 64u    /* groups of eight codes read from a block at a time */
 
 uint64_t ty_form_bytes(ty_dtype form, uint32_t dim) {

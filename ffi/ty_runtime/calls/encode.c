@@ -1,0 +1,254 @@
+/* A task is some neighbouring rows: their vectors, made of the texts where the call has none, codes and terms. The
+ * operations themselves are copies, written by one thread at a time in the order of the tasks, so that no copy of a
+ * large text is made before; other threads go on with their next task meanwhile. A failure waits for its turn as well:
+ * of several the first in the order of the rows is reported. */
+#include "calls/encode.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls/handed.h"
+#include "disk/operations.h"
+#include "lexical/tally.h"
+#include "os/resident.h"
+#include "rows/vector.h"
+#include "work/crew.h"
+
+/* Texts that are embedded in one go share a cache of terms; cancelling waits for them: 4 ms. */
+#define EMBED_BYTES ((uint64_t)256 << 10)
+/* About how many bytes of text a call has to have for each thread. Elements of vectors count as a quarter: a third of a
+ * millisecond. */
+#define THREAD_WORK ((uint64_t)32 << 10)
+/* Tasks for each thread at least, so that all end at the same time. */
+#define TASKS_EACH 4u
+
+typedef struct hand {
+  ty_coder coder;
+  ty_tally tally;
+  ty_buffer terms;
+  uint64_t term_ends[TY_CODER_ROWS];
+  bool coded[TY_CODER_ROWS];
+  ty_coded to; /* the call's, with scratch of its own */
+} hand;
+
+typedef struct encoder {
+  ty_encoding *e;
+  ty_progress *progress;
+  uint64_t step; /* rows of a task */
+  hand hands[TY_CREW_MAX];
+  pthread_mutex_t lock; /* of what follows, and of the unsaved operations */
+  pthread_cond_t moved;
+  uint64_t turn; /* the task whose operations are next */
+  ty_status status;
+  ty_error error;
+} encoder;
+
+static ty_slice text_of(const ty_encoding *e, uint64_t row) {
+  return ty_nth(e->args->texts, e->args->text_ends, e->last[row]);
+}
+
+/* Embeds n rows' texts into `out`: those that follow each other in the call at once, up to one that is cut. */
+static ty_status embed(const encoder *x, uint64_t first, uint64_t n, float *out, ty_error *err) {
+  const ty_encoding *e = x->e;
+  const ty_collection *c = e->c;
+  uint64_t ends[TY_CODER_ROWS];
+  for (uint64_t done = 0, run; done < n; done += run) {
+    const uint8_t *from = text_of(e, first + done).data;
+    bool whole = true;
+    uint64_t bytes = 0;
+    if (ty_cancelled(x->progress)) return ty_fail(err, TY_CANCELLED, "cancelled; no row of the call is in");
+    for (run = 0; whole && done + run < n && bytes < EMBED_BYTES; run++) {
+      uint64_t row = first + done + run;
+      if (run > 0 && e->last[row] != e->last[row - 1] + 1) break;
+      ty_slice text = text_of(e, row);
+      uint64_t end = ty_cut(text, e->args->embed_most);
+      whole = end == text.bytes;
+      ends[run] = bytes += end;
+    }
+    if (c->env->kernel->embed((uint32_t)e->args->model, AME_ROLE_DOCUMENT, from, ends, run, out + done * c->dim) != 0)
+      return ty_fail(err, TY_INVALID, "there is no embedding model %llu", (unsigned long long)e->args->model);
+  }
+  return TY_OK;
+}
+
+static ty_status fill(const encoder *x, uint64_t first, uint64_t n, float *out, ty_error *err) {
+  const ty_encoding *e = x->e;
+  uint64_t dim = e->c->dim;
+  if (e->args->vectors == NULL) return embed(x, first, n, out, err);
+  for (uint64_t i = 0; i < n; i++)
+    memcpy(out + i * dim, e->args->vectors + e->last[first + i] * dim, (size_t)dim * sizeof *out);
+  return TY_OK;
+}
+
+/* An element that the dtype cannot hold; `bad` is its index among those of the task. */
+static ty_status too_large(const ty_encoding *e, uint64_t first, uint64_t bad, ty_error *err) {
+  const ty_collection *c = e->c;
+  uint64_t row = e->last[first + bad / c->dim], element = bad % c->dim;
+  if (e->args->vectors == NULL)
+    return ty_fail(err, TY_INVALID, "the embedding of texts[%llu] cannot be stored as %s", (unsigned long long)row,
+                   ty_dtype_limit(c->dtype));
+  return ty_fail(err, TY_INVALID, "vectors[%llu][%llu] is %.9g, which %s: scale the vectors or use dtype f32",
+                 (unsigned long long)row, (unsigned long long)element, (double)e->args->vectors[row * c->dim + element],
+                 ty_dtype_limit(c->dtype));
+}
+
+/* Everything of n rows but their operations. */
+static ty_status prepare(const encoder *x, hand *h, uint64_t first, uint64_t n, ty_error *err) {
+  const ty_encoding *e = x->e;
+  const ty_collection *c = e->c;
+  uint64_t bad;
+  if (ty_cancelled(x->progress)) return ty_fail(err, TY_CANCELLED, "cancelled; no row of the call is in");
+  ty_status status = fill(x, first, n, h->coder.rows, err);
+  if (status != TY_OK) return status;
+  if (!ty_coder_store(&h->coder, n, &bad)) return too_large(e, first, bad, err);
+  ty_vector_screen(c, c->dtype, h->coder.stored, h->coder.rows, n, &h->to, first);
+  h->terms.bytes = 0;
+  for (uint64_t i = 0; i < n && status == TY_OK; i++) {
+    h->coded[i] = c->dtype == TY_F32 && ty_coded_is_row(&h->to, first + i, h->coder.rows + i * c->dim);
+    if (c->lexical && e->args->text_ends != NULL)
+      status = ty_terms_encode(&h->tally, c->env->kernel, text_of(e, first + i), &h->terms, err);
+    h->term_ends[i] = h->terms.bytes;
+  }
+  return status;
+}
+
+static void put_vector(const hand *h, uint64_t row, uint64_t i, uint8_t *to) {
+  const ty_collection *c = h->to.c;
+  uint64_t bytes = ty_vector_bytes(c);
+  if (h->coded[i]) {
+    memcpy(to, &h->to.info[row].scale, sizeof(float));
+    memcpy(to + sizeof(float), h->to.codes + row * AME_CODE_STRIDE(c->dim), c->dim);
+  } else {
+    memcpy(to, h->coder.stored + i * bytes, (size_t)bytes);
+  }
+}
+
+/* Writes one row's operation, the i-th of its task. */
+static ty_status write(ty_encoding *e, const hand *h, uint64_t row, uint64_t i, ty_error *err) {
+  ty_collection *c = e->c;
+  const ty_put_args *a = e->args;
+  uint64_t at_row = e->last[row];
+  ty_slice id = ty_nth(a->ids, a->id_ends, at_row), meta = ty_nth(a->metas, a->meta_ends, at_row);
+  ty_slice text = text_of(e, row), terms = ty_nth(h->terms.data, h->term_ends, i);
+  bool keep = a->text_ends != NULL && !(a->flags & TY_PUT_DROP_TEXT);
+  if (terms.bytes > UINT32_MAX) return ty_fail(err, TY_INVALID, "a text has too many terms");
+  uint64_t first_key = at_row * c->columns, key_start = first_key == 0 ? 0 : a->key_ends[first_key - 1];
+  ty_operation op = {.kind = TY_OPERATION_PUT,
+                     .flags = (meta.bytes > 0 ? TY_HAS_META : 0) | (keep ? TY_HAS_TEXT : 0) |
+                              (h->coded[i] ? TY_AS_CODES : 0),
+                     .row = c->next_row + row,
+                     .replaced = TY_NO_ROW,
+                     .birth = c->next_row + row,
+                     .id_bytes = (uint32_t)id.bytes,
+                     .meta_bytes = (uint32_t)meta.bytes,
+                     .text_bytes = keep ? (uint32_t)text.bytes : 0,
+                     .terms_bytes = (uint32_t)terms.bytes,
+                     .keys_bytes = (uint32_t)(a->key_ends[first_key + c->columns - 1] - key_start)};
+  if (e->victim[row] != 0) {
+    ty_ref old = ty_ref_of(c, e->victim[row] - 1);
+    op.replaced = old.segment->row[old.at];
+    op.birth = old.segment->birth[old.at];
+  }
+  if (!ty_operation_size(c, &op)) return ty_fail(err, TY_INVALID, "a row is too large");
+  uint8_t *at;
+  ty_status status = ty_chunk_take(c, op.bytes, &at, err);
+  if (status != TY_OK) return status;
+  ty_put_layout l = ty_put_place(c, &op);
+  uint64_t end = l.keys + op.keys_bytes;
+  memcpy(at, &op, sizeof op);
+  put_vector(h, row, i, at + l.vector);
+  memcpy(at + l.id, id.data, (size_t)id.bytes);
+  if (meta.bytes > 0) memcpy(at + l.meta, meta.data, (size_t)meta.bytes);
+  if (op.text_bytes > 0) memcpy(at + l.text, text.data, (size_t)text.bytes);
+  if (terms.bytes > 0) memcpy(at + l.terms, terms.data, (size_t)terms.bytes);
+  for (uint32_t k = 0; k < c->columns; k++) {
+    uint32_t length = (uint32_t)ty_nth(a->keys, a->key_ends, first_key + k).bytes;
+    memcpy(at + l.key_lengths + k * sizeof length, &length, sizeof length);
+  }
+  if (op.keys_bytes > 0) memcpy(at + l.keys, a->keys + key_start, op.keys_bytes);
+  TY_ASSERT(end <= op.bytes && op.bytes % TY_ALIGN == 0);
+  memset(at + end, 0, (size_t)(op.bytes - end));
+  e->op[row] = (ty_operation *)(void *)at;
+  c->store->ops++;
+  ty_encoding_passed(e, op.bytes);
+  return TY_OK;
+}
+
+void ty_encoding_passed(ty_encoding *e, uint64_t bytes) {
+  ty_touched(e->c->resident, TY_OF_OPERATIONS, bytes, TY_RESIDENT_MOST);
+  e->resident += AME_CODE_STRIDE(e->c->dim) + AME_I4_BYTES(e->c->dim);
+  if (e->resident < TY_RESIDENT_MOST) return;
+  e->resident = 0;
+  ty_coded_let_go(&e->coded);
+}
+
+/* Cancelling is looked at here and not by the crew: a task that it left out would be waited for. */
+static ty_status task(void *context, uint64_t number, uint32_t worker, ty_error *err) {
+  encoder *x = context;
+  hand *h = &x->hands[worker];
+  uint64_t first = number * x->step, left = x->e->rows - first, n = left < x->step ? left : x->step;
+  ty_status status = prepare(x, h, first, n, err);
+  pthread_mutex_lock(&x->lock);
+  while (x->turn != number && x->status == TY_OK) pthread_cond_wait(&x->moved, &x->lock);
+  if (x->status != TY_OK) {
+    status = x->status;
+    *err = x->error;
+  } else {
+    for (uint64_t i = 0; i < n && status == TY_OK; i++) status = write(x->e, h, first + i, i, err);
+    x->status = status;
+    if (status == TY_OK) ty_progress_set(x->progress, first + n, x->e->rows);
+    else x->error = *err;
+    x->turn++;
+    pthread_cond_broadcast(&x->moved);
+  }
+  pthread_mutex_unlock(&x->lock);
+  return status;
+}
+
+static ty_status open_hand(hand *h, const ty_encoding *e, ty_error *err) {
+  h->to = e->coded;
+  h->to.scratch = malloc((size_t)e->c->dim * sizeof *h->to.scratch);
+  if (h->to.scratch == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for vectors");
+  return ty_coder_open(&h->coder, e->c, err);
+}
+
+static void free_hand(hand *h) {
+  free(h->to.scratch);
+  ty_coder_free(&h->coder);
+  ty_buffer_free(&h->terms);
+  ty_tally_free(&h->tally);
+}
+
+/* How many threads the work is worth. A call with one short text starts none. */
+static uint32_t threads_for(const ty_encoding *e) {
+  const ty_put_args *a = e->args;
+  uint64_t work = e->rows * e->c->dim / 4;
+  if (a->text_ends != NULL && (a->vectors == NULL || e->c->lexical)) work += a->text_ends[a->n - 1];
+  return work / THREAD_WORK < 2 ? 1 : work / THREAD_WORK > TY_CREW_MAX ? 0 : (uint32_t)(work / THREAD_WORK);
+}
+
+ty_status ty_encode(ty_encoding *e, ty_progress *progress, ty_error *err) {
+  ty_status status = ty_coded_open(&e->coded, e->c, e->rows, err);
+  if (status != TY_OK) return status;
+  encoder *x = calloc(1, sizeof *x);
+  if (x == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for %llu rows", (unsigned long long)e->rows);
+  ty_crew crew;
+  ty_crew_init(&crew, threads_for(e), NULL);
+  x->e = e;
+  x->progress = progress;
+  pthread_mutex_init(&x->lock, NULL);
+  pthread_cond_init(&x->moved, NULL);
+  for (uint32_t i = 0; i < crew.threads && status == TY_OK; i++) status = open_hand(&x->hands[i], e, err);
+  if (status == TY_OK) {
+    uint64_t room = x->hands[0].coder.room, each = e->rows / (crew.threads * TASKS_EACH) + 1;
+    x->step = each < room && crew.threads > 1 ? each : room;
+    ty_progress_set(progress, 0, e->rows);
+    status = ty_crew_run(&crew, (e->rows + x->step - 1) / x->step, task, x, err);
+  }
+  for (uint32_t i = 0; i < TY_CREW_MAX; i++) free_hand(&x->hands[i]);
+  pthread_mutex_destroy(&x->lock);
+  pthread_cond_destroy(&x->moved);
+  free(x);
+  return status;
+}
