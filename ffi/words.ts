@@ -86,10 +86,11 @@ export interface PackedStrings {
 
 /** Packs strings (undefined packs as empty). */
 export function packStrings(strings: readonly (string | undefined)[]): PackedStrings {
-  let capacity = 16;
-  // A UTF-16 unit becomes at most three bytes.
-  for (const text of strings) capacity += (text?.length ?? 0) * 3;
-  const scratch = new Uint8Array(capacity);
+  let capacity = 0;
+  // Counted, and not cleared: three bytes a UTF-16 unit, zeroed, took longer than the encoding. Of its own, not a part of
+  // the shared pool, since it may be transferred.
+  for (const text of strings) capacity += text ? Buffer.byteLength(text) : 0;
+  const scratch: Uint8Array = Buffer.allocUnsafeSlow(Math.max(capacity, 16));
   const ends = new BigUint64Array(strings.length);
   let at = 0;
   for (let i = 0; i < strings.length; i++) {

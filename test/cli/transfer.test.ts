@@ -97,6 +97,13 @@ describe("import", () => {
     expect(stderr).toEndWith(`svc: ${type}: stdin, line 503: ${message} (500 rows imported into notes)\n`);
   });
 
+  test("a batch that is refused while a bad line behind it is read is what is reported", async () => {
+    const stdin = `${lines(numbered(500))}{\n`;
+    const { code, stderr } = await fake(["import", "notes"], { stdin, env: { FAKE_UPSERT: "refuse" } });
+    expect(code).toBe(1);
+    expect(stderr).toEndWith("stdin, lines 1 to 500: refused by the store (0 rows imported into notes)\n");
+  });
+
   test("what the store refuses is reported with its lines", async () => {
     const { code, stderr } = await fake(["import", "notes"], {
       stdin: lines(numbered(2)),

@@ -731,6 +731,7 @@ static void test_adopt(void) {
 #include "store_first.h"
 #include "store_copy.h"
 #include "store_embed.h"
+#include "store_spare.h"
 #include "store_spill.h"
 
 int main(int argc, char **argv) {
@@ -738,6 +739,7 @@ int main(int argc, char **argv) {
   if (!program_begin(argc, argv, "store-test", 2, &seed, &env)) return 2;
   rng_state = seed;
   test_spill();
+  test_spare();
   test_semantics();
   test_empty();
   test_adopt();

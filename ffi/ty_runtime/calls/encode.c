@@ -210,7 +210,7 @@ static ty_status open_hand(hand *h, const ty_encoding *e, ty_error *err) {
   h->to = e->coded;
   h->to.scratch = malloc((size_t)e->c->dim * sizeof *h->to.scratch);
   if (h->to.scratch == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for vectors");
-  return ty_coder_open(&h->coder, e->c, err);
+  return ty_coder_open(&h->coder, e->c, e->rows, err);
 }
 
 static void free_hand(hand *h) {

@@ -24,15 +24,21 @@ ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, 
   env->run_chunk = TY_RUN_CHUNK;
   env->vertical_least = TY_VERTICAL_LEAST;
   env->vertical_density = TY_VERTICAL_DENSITY;
+  ty_spare_open(env);
   ty_status status = ty_pool_open(threads, &env->pool, err);
-  if (status == TY_OK) *out = env;
-  else free(env);
+  if (status == TY_OK) {
+    *out = env;
+  } else {
+    ty_spare_close(env);
+    free(env);
+  }
   return status;
 }
 
 void ty_env_close(ty_env *env) {
   if (env == NULL) return;
   ty_pool_close(env->pool);
+  ty_spare_close(env);
   free(env);
 }
 

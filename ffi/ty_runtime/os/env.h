@@ -1,10 +1,23 @@
 /* The environment that collections are opened in; one a process. */
 #pragma once
 
+#include <pthread.h>
 #include <stdio.h>
 
 #include "os/os.h"
 #include "ty_runtime.h"
+
+/* Memory of arrays that were freed, for the next ones: see spill.c. */
+#define TY_SPARE_BLOCKS 16u
+typedef struct ty_spare {
+  pthread_mutex_t lock;
+  struct {
+    void *data;
+    uint64_t bytes;
+  } blocks[TY_SPARE_BLOCKS];
+  uint32_t count;
+  uint64_t bytes; /* of all */
+} ty_spare;
 
 struct ty_env {
   const ame_kernel *kernel;
@@ -14,6 +27,7 @@ struct ty_env {
   uint64_t vertical_least;          /* see TY_VERTICAL_LEAST and TY_VERTICAL_DENSITY */
   double vertical_density;
   struct ty_pool *pool;
+  ty_spare spare;
 };
 
 /* A collection's directory and its environment. */

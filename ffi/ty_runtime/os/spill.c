@@ -14,6 +14,8 @@
 /* Two handles of one process, or processes of two containers with one process id, may try the same name: O_EXCL makes
  * the second try another. */
 #define NAMES_TRIED 16u
+/* Smaller blocks stay in the C library's heap by themselves. */
+#define SPARE_LEAST ((uint64_t)64 << 10)
 
 /* An unlinked file, or a negative errno. Not O_TMPFILE: not every file system has it. */
 static int open_nameless(ty_dir dir) {
@@ -43,18 +45,74 @@ static bool open_file(ty_dir dir, uint64_t bytes, ty_spill *out) {
   return good;
 }
 
-static bool open_memory(uint64_t bytes, ty_spill *out) {
+/* By calloc, which leaves fresh pages of the system alone: most of an array that has just doubled is used much later.
+ * The block's address stands before the aligned data. */
+static void *alloc_zeroed(uint64_t bytes) {
+  uint8_t *block = calloc(1, (size_t)bytes + TY_ALIGN + sizeof block);
+  if (block == NULL) return NULL;
+  uint8_t *data = block + sizeof block;
+  data += (TY_ALIGN - (uintptr_t)data % TY_ALIGN) % TY_ALIGN;
+  memcpy(data - sizeof block, &block, sizeof block);
+  return data;
+}
+
+static void free_zeroed(void *data) {
+  void *block;
+  memcpy(&block, (uint8_t *)data - sizeof block, sizeof block);
+  free(block);
+}
+
+void ty_spare_open(ty_env *env) { pthread_mutex_init(&env->spare.lock, NULL); }
+
+void ty_spare_close(ty_env *env) {
+  for (uint32_t i = 0; i < env->spare.count; i++) free_zeroed(env->spare.blocks[i].data);
+  pthread_mutex_destroy(&env->spare.lock);
+}
+
+/* A kept block of at least so many bytes and at most twice as many, the smallest; NULL: none. */
+static void *spare_take(ty_spare *s, uint64_t *bytes) {
   void *data = NULL;
-  if (posix_memalign(&data, TY_ALIGN, (size_t)bytes) != 0) return false;
-  memset(data, 0, (size_t)bytes);
+  pthread_mutex_lock(&s->lock);
+  uint32_t best = s->count;
+  for (uint32_t i = 0; i < s->count; i++) {
+    uint64_t has = s->blocks[i].bytes;
+    if (has >= *bytes && has / 2 <= *bytes && (best == s->count || has < s->blocks[best].bytes)) best = i;
+  }
+  if (best < s->count) {
+    data = s->blocks[best].data;
+    *bytes = s->blocks[best].bytes;
+    s->bytes -= *bytes;
+    s->blocks[best] = s->blocks[--s->count];
+  }
+  pthread_mutex_unlock(&s->lock);
+  return data;
+}
+
+static bool spare_keep(ty_spare *s, void *data, uint64_t bytes) {
+  if (bytes < SPARE_LEAST) return false;
+  pthread_mutex_lock(&s->lock);
+  bool kept = s->count < TY_SPARE_BLOCKS && bytes <= TY_SPARE_BYTES - s->bytes;
+  if (kept) {
+    s->blocks[s->count].data = data;
+    s->blocks[s->count++].bytes = bytes;
+    s->bytes += bytes;
+  }
+  pthread_mutex_unlock(&s->lock);
+  return kept;
+}
+
+static bool open_memory(ty_env *env, uint64_t bytes, ty_spill *out) {
+  void *data = bytes < SPARE_LEAST ? NULL : spare_take(&env->spare, &bytes);
+  if (data != NULL) memset(data, 0, (size_t)bytes);
+  else data = alloc_zeroed(bytes);
   *out = (ty_spill){data, bytes, false};
-  return true;
+  return data != NULL;
 }
 
 bool ty_spill_copy(ty_dir dir, const ty_spill *from, uint64_t used, uint64_t bytes, ty_spill *out) {
   if (bytes > SIZE_MAX / 2) return false;
   bytes = bytes == 0 ? TY_ALIGN : ty_align_up(bytes);
-  if (!(bytes > dir.env->spill_from && open_file(dir, bytes, out)) && !open_memory(bytes, out)) return false;
+  if (!(bytes > dir.env->spill_from && open_file(dir, bytes, out)) && !open_memory(dir.env, bytes, out)) return false;
   TY_ASSERT(used <= from->bytes && used <= out->bytes && (uintptr_t)out->data % TY_ALIGN == 0);
   for (uint64_t at = 0, n; at < used; at += n) {
     n = used - at < TY_RESIDENT_MOST ? used - at : TY_RESIDENT_MOST;
@@ -77,7 +135,7 @@ bool ty_spill_grow(ty_dir dir, ty_spill *s, uint64_t used, uint64_t bytes) {
 void ty_spill_free(ty_env *env, ty_spill *s) {
   ty_os *os = &env->os;
   if (s->in_file) os->unmap(os, s->data, (size_t)s->bytes);
-  else free(s->data);
+  else if (s->data != NULL && !spare_keep(&env->spare, s->data, s->bytes)) free_zeroed(s->data);
   *s = (ty_spill){0};
 }
 

@@ -113,9 +113,11 @@ bool ty_vector_good(const ty_collection *c, ty_dtype form, const uint8_t *stored
 
 /* ---- Storing ---- */
 
-ty_status ty_coder_open(ty_coder *w, const ty_collection *c, ty_error *err) {
+ty_status ty_coder_open(ty_coder *w, const ty_collection *c, uint64_t rows, ty_error *err) {
   uint64_t room = CODER_FLOATS / c->dim;
-  *w = (ty_coder){.c = c, .room = room < 1 ? 1 : room > TY_CODER_ROWS ? TY_CODER_ROWS : room};
+  if (room > TY_CODER_ROWS) room = TY_CODER_ROWS;
+  if (room > rows) room = rows;
+  *w = (ty_coder){.c = c, .room = room < 1 ? 1 : room};
   w->rows = malloc((size_t)(w->room * c->dim) * sizeof *w->rows);
   w->stored = c->dtype == TY_F32 ? (uint8_t *)w->rows : malloc((size_t)(w->room * ty_vector_bytes(c)));
   w->codes = aligned_alloc(64, (size_t)(w->room * AME_CODE_STRIDE(c->dim)));

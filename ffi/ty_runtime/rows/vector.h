@@ -25,7 +25,7 @@ typedef struct ty_coder {
   ame_code_info i8_info[TY_CODER_ROWS];
   ame_i4_info i4_info[TY_CODER_ROWS];
 } ty_coder;
-ty_status ty_coder_open(ty_coder *w, const ty_collection *c, ty_error *err);
+ty_status ty_coder_open(ty_coder *w, const ty_collection *c, uint64_t rows, ty_error *err); /* for so many in all */
 void ty_coder_free(ty_coder *w);
 /* Encodes the first n of w->rows, which are finite, scaled to unit length where the metric is cosine, into w->stored
  * and decodes them again. False where an element is too large for the dtype: *bad is its index among the n x dim. */

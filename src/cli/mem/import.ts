@@ -18,8 +18,8 @@ import { counted } from "./render.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
 const BATCH_ROWS = 500;
-/** A batch of long texts is written earlier, to bound what is held in memory. */
-const BATCH_BYTES = 32 * 1024 * 1024;
+/** A batch of long texts is written earlier, to bound what is held in memory: the next one is read meanwhile. */
+const BATCH_BYTES = 16 * 1024 * 1024;
 /**
  * Every process that opens the collection codes the rows since the last compaction again. After this many, or half as
  * many as there were where that is more, the import compacts.
@@ -56,20 +56,20 @@ export default command({
         isOpen = true;
         // In memory until the first batch is saved; one that is there already must agree.
         if (Object.values(schema).some((value) => value !== undefined)) await create(verbs, context);
-        for await (const batch of readBatches(source, signal)) {
+        const write = async ({ texts, ids, metadata, first, last }: Batch) => {
           if (signal.aborted) throw new CancelledError("interrupted");
-          const { texts, ids, metadata } = batch;
           try {
             await prepare("upsert", { collection, texts, ids, metadata })(verbs, { signal });
           } catch (error) {
-            throw locate(error, `${sourceName(source)}, lines ${batch.first} to ${batch.last}`);
+            throw locate(error, `${sourceName(source)}, lines ${first} to ${last}`);
           }
           imported += texts.length;
           progress.update(imported);
-          if (imported - folded < Math.max(FOLD_ROWS, folded / 2)) continue;
+          if (imported - folded < Math.max(FOLD_ROWS, folded / 2)) return;
           await prepare("compact", { collection })(verbs, { signal });
           folded = imported;
-        }
+        };
+        await eachAhead(readBatches(source, signal), write);
       });
     } catch (error) {
       throw isOpen ? withCount(error, imported, collection) : error;
@@ -84,6 +84,8 @@ export default command({
   },
 });
 
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
 interface Batch {
   texts: string[];
   ids: string[];
@@ -93,39 +95,51 @@ interface Batch {
   last: number;
 }
 
-async function* readBatches(source: string, signal: AbortSignal): AsyncGenerator<Batch> {
-  let batch: Batch | undefined;
-  let bytes = 0;
-  for await (const { line, number } of readLines(source, signal)) {
-    const row = parseRow(line, `${sourceName(source)}, line ${number}`);
-    batch ??= { texts: [], ids: [], metadata: [], first: number, last: number };
-    batch.texts.push(row.text);
-    batch.ids.push(row.id);
-    batch.metadata.push(row.metadata);
-    batch.last = number;
-    bytes += line.length;
-    if (batch.texts.length < BATCH_ROWS && bytes < BATCH_BYTES) continue;
-    yield batch;
-    batch = undefined;
-    bytes = 0;
+/**
+ * Calls `use` with each item, one call after the other, while the next item is made. Where both fail, the call's error
+ * is thrown: its item came first.
+ */
+async function eachAhead<T>(items: AsyncIterable<T>, use: (item: T) => Promise<void>): Promise<void> {
+  let pending = Promise.resolve();
+  try {
+    for await (const item of items) {
+      await pending;
+      pending = use(item);
+      pending.catch(() => {}); // not unhandled: it is awaited below
+    }
+  } finally {
+    await pending;
   }
-  if (batch) yield batch;
 }
 
-async function* readLines(source: string, signal: AbortSignal): AsyncGenerator<{ line: Uint8Array; number: number }> {
+/** Lines are read in loops without waiting: a promise a line would take as long as its parsing. */
+async function* readBatches(source: string, signal: AbortSignal): AsyncGenerator<Batch> {
   const splitter = new LineSplitter(STDIO_LINE_BYTES_MAX);
   let number = 0;
-  const numbered = function* (lines: Iterable<Line>) {
+  let batch: Batch | undefined;
+  let bytes = 0;
+  function* full(lines: Iterable<Line>): Generator<Batch> {
     for (const line of lines) {
       number += 1;
-      if (line instanceof OversizeLine) {
-        throw new ValueError(`${sourceName(source)}, line ${number} has more than ${STDIO_LINE_BYTES_MAX} bytes`);
-      }
-      if (!isBlank(line)) yield { line, number };
+      const where = `${sourceName(source)}, line ${number}`;
+      if (line instanceof OversizeLine) throw new ValueError(`${where} has more than ${STDIO_LINE_BYTES_MAX} bytes`);
+      if (isBlank(line)) continue;
+      const row = parseRow(line, where);
+      batch ??= { texts: [], ids: [], metadata: [], first: number, last: number };
+      batch.texts.push(row.text);
+      batch.ids.push(row.id);
+      batch.metadata.push(row.metadata);
+      batch.last = number;
+      bytes += line.length;
+      if (batch.texts.length < BATCH_ROWS && bytes < BATCH_BYTES) continue;
+      yield batch;
+      batch = undefined;
+      bytes = 0;
     }
-  };
-  for await (const chunk of readChunks(source, signal)) yield* numbered(splitter.push(chunk));
-  yield* numbered(splitter.finish());
+  }
+  for await (const chunk of readChunks(source, signal)) yield* full(splitter.push(chunk));
+  yield* full(splitter.finish());
+  if (batch) yield batch;
 }
 
 /** @throws ValueError, TypeError naming the line and what is wrong with it */
@@ -134,7 +148,7 @@ function parseRow(line: Uint8Array, where: string) {
   let row: unknown;
   try {
     // A byte order mark at the beginning of a file is dropped by the decoder.
-    row = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(line));
+    row = JSON.parse(decoder.decode(line));
   } catch {
     throw new ValueError(`${where}: not JSON in UTF-8`);
   }
