@@ -72,7 +72,7 @@ static void put_block(lines_writer *x, uint64_t i, uint64_t n, uint64_t run) {
     uint64_t end = n - first < together ? n : first + together;
     memset(x->line, c->dtype == TY_INT4 ? 0 : 0x80, dim * AME_LINE); /* rows that are not there: codes of zero */
     for (uint64_t k = first; k < end && base_go_on(w, i + k); k++) {
-      const int8_t *codes = base_codes(w, w->r->rows[i + k]);
+      const int8_t *codes = base_codes(w, i + k);
       ty_line_put(c, x->line, AME_LINE, k - first, codes);
       count(w, w->r->rows[i + k], codes);
     }

@@ -7,8 +7,10 @@
 #include "rows/vertical.h"
 #include "rows/weights.h"
 
-/* Rows whose zeros are counted, spread evenly over all. */
-#define DENSITY_ROWS 512u
+/* Rows whose zeros are counted: so many behind each other, at so many places. A vertical row makes a line of each
+ * dimension resident, which the rows behind it share. */
+#define DENSITY_ROWS 32u
+#define DENSITY_RUNS 16u
 
 /* Whether the base needs no vectors beside the codes, because each row equals its decoded codes. Rows that are not the
  * text embedder's mostly differ at the first. */
@@ -30,24 +32,39 @@ static bool codes_are_rows(base_writer *w) {
 static bool mostly_zero(const base_writer *w) {
   const ty_rebase *r = w->r;
   uint32_t dim = r->c->dim;
-  uint64_t every = r->count / DENSITY_ROWS + 1, nonzero = 0, rows = 0;
+  uint64_t every = r->count / DENSITY_RUNS + 1, nonzero = 0, rows = 0;
   if (r->c->dtype == TY_INT4) return true;
-  for (uint64_t i = 0; i < r->count; i += every, rows++) {
-    const int8_t *codes = base_codes(w, r->rows[i]);
-    for (uint32_t d = 0; d < dim; d++) nonzero += codes[d] != 0;
-    ty_read_row(r->c, r->rows[i], AME_CODE_STRIDE(dim), w->most);
+  for (uint64_t first = 0; first < r->count; first += every) {
+    for (uint64_t i = first; i < r->count && i < first + DENSITY_ROWS && i < first + every; i++, rows++) {
+      const int8_t *codes = base_codes(w, i);
+      for (uint32_t d = 0; d < dim; d++) nonzero += codes[d] != 0;
+    }
   }
   return (double)nonzero <= r->c->env->vertical_density * (double)rows * dim;
 }
 
 void base_count(base_writer *w, const float *row) { ty_weights_count(w->squares, row, w->r->c->dim, false); }
 
-const int8_t *base_codes(const base_writer *w, ty_ref r) {
+/* Vertical rows make all lines of their dimensions resident, which the rows beside them share: a block of a base, or
+ * the lines of 64 or 128 rows of a delta. */
+static uint64_t line_bytes(const ty_rebase *r, uint64_t i) {
+  ty_ref row = r->rows[i], before = r->rows[i == 0 ? 0 : i - 1];
+  ty_line_place p = ty_line_place_of(r->c, row.segment->vertical.run, row.segment->count, row.at);
+  bool same = i > 0 && before.segment == row.segment && before.at >= p.first && before.at - p.first < p.rows;
+  return same ? 0 : p.run * r->c->dim;
+}
+
+const int8_t *base_codes(const base_writer *w, uint64_t i) {
   const ty_collection *c = w->r->c;
-  if (r.segment->vertical.lines != NULL) ty_line_take(c, r.segment, r.at, w->codes);
-  else if (c->dtype == TY_INT4)
+  ty_ref r = w->r->rows[i];
+  if (r.segment->vertical.lines != NULL) {
+    ty_line_take(c, r.segment, r.at, w->codes);
+    ty_read_row(c, r, line_bytes(w->r, i), w->most);
+  } else if (c->dtype == TY_INT4) {
     ty_block_codes(r.segment->blocks, c->dim, r.at, 0, AME_I4_BYTES(c->dim) / 4, (uint8_t *)w->codes);
-  else return r.segment->codes + r.at * AME_CODE_STRIDE(c->dim);
+  } else {
+    return r.segment->codes + r.at * AME_CODE_STRIDE(c->dim);
+  }
   return w->codes;
 }
 
@@ -55,13 +72,17 @@ static ame_code_info info_of(const base_writer *w, ty_ref r) {
   return r.segment->vertical.lines != NULL ? ty_line_info(w->r->c, r.segment, r.at) : r.segment->info[r.at];
 }
 
-static void put_codes(base_writer *w, ty_ref r) {
-  const int8_t *codes = base_codes(w, r);
-  if (w->counted == TY_SECTION_CODES) {
-    ty_codes_decode(codes, info_of(w, r).scale, w->r->c->dim, w->row);
-    base_count(w, w->row);
+static void put_codes(base_writer *w) {
+  ty_slab_section_start(&w->slab, TY_SECTION_CODES);
+  for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
+    const int8_t *codes = base_codes(w, i);
+    if (w->counted == TY_SECTION_CODES) {
+      ty_codes_decode(codes, info_of(w, w->r->rows[i]).scale, w->r->c->dim, w->row);
+      base_count(w, w->row);
+    }
+    ty_slab_append(&w->slab, codes, AME_CODE_STRIDE(w->r->c->dim));
   }
-  ty_slab_append(&w->slab, codes, AME_CODE_STRIDE(w->r->c->dim));
+  ty_slab_section_end(&w->slab);
 }
 static void put_info(base_writer *w, ty_ref r) {
   ame_code_info info = info_of(w, r);
@@ -150,7 +171,7 @@ static void put_vectors(base_writer *w) {
   if (status != TY_OK) w->slab.status = status;
   put_coding(w);
   put_blocks(w);
-  if (coded) base_column(w, TY_SECTION_CODES, put_codes);
+  if (coded) put_codes(w);
   if (coded) base_column(w, TY_SECTION_INFO, put_info);
   if (stored) base_column(w, TY_SECTION_VECTORS, put_vector);
 }

@@ -28,8 +28,8 @@ bool base_go_on(base_writer *w, uint64_t i);
 void base_column(base_writer *w, uint32_t id, base_row_fn append);
 /* base_lines.c. The lines of a vertical base, their levels and the checksums of runs. */
 void base_put_lines(base_writer *w);
-/* A row's 8-bit codes, in w->codes or in place; of int4 those of four bits. */
-const int8_t *base_codes(const base_writer *w, ty_ref row);
+/* The 8-bit codes of row i of the base, in w->codes or in place; of int4 those of four bits. */
+const int8_t *base_codes(const base_writer *w, uint64_t i);
 /* Adds a decoded row to the sums of squares. */
 void base_count(base_writer *w, const float *row);
 /* base_vectors.c. The sections that rows are screened and scored by. */
