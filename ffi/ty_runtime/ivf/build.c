@@ -37,9 +37,8 @@ static const ty_ivf_part *old_part(const ty_collection *c, uint32_t key) {
 }
 
 /* A reach measured on other rows does not guarantee the recall: with clusters new to the centroids it found 0.78 at a
- * target of 0.95. Measuring it again takes 0.15 s of CPU for 100,000 x 384 rows and twice that for images, so a
- * compaction does it only if the mean squared distance or the number of rows changed by one of these factors.
- * Calibration then queries random rows. */
+ * target of 0.95. Measuring it again is a good part of a build, so a compaction does it only if the mean squared
+ * distance or the number of rows changed by one of these factors. Calibration then queries random rows. */
 #define SQUARE_CHANGE 1.1
 #define ROWS_CHANGE   1.5
 

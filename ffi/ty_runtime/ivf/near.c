@@ -3,9 +3,9 @@
  * Centroids are grouped around pivots, about the square root of their number. A row is compared by 8-bit codes with the
  * groups of its nearest pivots, up to a share of all centroids, and then in f32 with the best few. The result may be a
  * centroid that is slightly farther than the nearest, which does not harm an index: radii and calibration are measured
- * on the lists as they are. Three such passes, over 60,000 x 784 images and twice their sample, take 0.3 s of CPU; with
- * all centroids in f32 1.4. (Comparing only with the neighbours of a row's last centroid, as Wang et al. do, 2012, does
- * not help for new rows, and a compaction would find other lists than the training, whose last steps do about that.)
+ * on the lists as they are. With all centroids in f32 they take several times as long. (Comparing only with the
+ * neighbours of a row's last centroid, as Wang et al. do, 2012, does not help for new rows, and a compaction would find
+ * other lists than the training, whose last steps do about that.)
  *
  * Codes, their products and sq_l2 are equal to the bit everywhere; so are the lists, unless a tie in f32 decides a
  * pivot's group. */
