@@ -152,7 +152,8 @@ static void squares(base_reader *r) {
   r->c->base.squares = sums;
 }
 
-/* Levels that are wrong make bounds wrong but no read unsafe: only finiteness is checked. */
+/* Levels that are wrong make bounds wrong but no read unsafe: only their range is checked. A norm may be infinite, as
+ * that of a row of elements of 1e38 is. */
 static void vertical(base_reader *r) {
   const ty_collection *c = r->c;
   ty_vertical *v = &r->c->base.vertical;
@@ -167,11 +168,12 @@ static void vertical(base_reader *r) {
   v->scales = (const float *)(const void *)levels.data;
   v->offsets = arrays == 3 ? v->scales + r->rows : NULL;
   v->norms = v->scales + (arrays - 1) * r->rows;
-  if (!c->env->kernel->all_finite(v->scales, (size_t)(arrays * r->rows))) damaged(r, "its levels are not finite");
+  if (!c->env->kernel->all_finite(v->scales, (size_t)((arrays - 1) * r->rows))) damaged(r, "its levels are not finite");
   for (uint64_t i = 0; i < r->rows; i++) {
     float width = ty_line_width(v->scales[i], v->offsets == NULL ? 0 : v->offsets[i]);
     v->width_most = v->width_most > width ? v->width_most : width;
     v->norm_most = v->norm_most > v->norms[i] ? v->norm_most : v->norms[i];
+    if (!(v->norms[i] >= 0)) damaged(r, "the norm of a row is below zero or not a number");
   }
 }
 
