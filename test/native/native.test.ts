@@ -7,6 +7,7 @@ const PROGRAMS = [
   "kernel_test",
   "kernel_i4_test",
   "kernel_lines_test",
+  "lines_test",
   "scan_test",
   "search_test",
   "store_test",

@@ -13,6 +13,7 @@ const TESTS = [
   ["kernel_test"],
   ["kernel_i4_test"],
   ["kernel_lines_test"],
+  ["lines_test", "-", "few"],
   ["scan_test", "few"],
   ["search_test"],
   ["store_test"],

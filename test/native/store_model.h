@@ -171,7 +171,7 @@ static void model_put(model *m, uint32_t id, uint32_t version) {
 }
 
 /* A few random changes to both. */
-static void random_changes(ty_collection *c, model *m, uint32_t most) {
+static inline void random_changes(ty_collection *c, model *m, uint32_t most) {
   ty_error err;
   for (uint64_t step = 1 + rng() % 3; step > 0; step--) {
     static batch b;
@@ -406,7 +406,7 @@ static int program_end(ty_env *env) {
   return check_report();
 }
 
-static ty_collection *open_new(ty_env *env, const char *dir) {
+static inline ty_collection *open_new(ty_env *env, const char *dir) {
   ty_error err;
   ty_collection *c = NULL;
   char schema[512];

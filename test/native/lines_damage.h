@@ -1,0 +1,160 @@
+/* Damage of the three sections of a vertical base, with checksums that fit and without. Part of lines_test.c. */
+#ifndef LINES_DAMAGE_H
+#define LINES_DAMAGE_H
+
+#include "lines_truth.h"
+#include "store_files.h"
+
+enum { DAMAGED_ROWS = 200, DAMAGED_DIM = 20 };
+static const uint32_t line_sections[] = {TY_SECTION_LINES, TY_SECTION_LEVELS, TY_SECTION_RUNS};
+
+static ty_slab_section *section_in(uint8_t *data, uint32_t id) {
+  ty_slab_header *h = (ty_slab_header *)(void *)data;
+  ty_slab_section *s = (ty_slab_section *)(void *)(data + sizeof *h);
+  for (uint32_t i = 0; i < h->sections; i++) {
+    if (s[i].id == id) return &s[i];
+  }
+  CHECK_MESSAGE(0, "the base has no section %u", id);
+  return NULL;
+}
+
+/* Opens the base with these bytes, whose checksums are made to fit with `forged`. What an opened one answers is in the
+ * right order, whatever its rows are; with `exact` it is the truth about them. */
+static ty_status open_damaged(ty_env *env, const char *dir, const file *base, uint8_t *data, bool forged, bool exact) {
+  static uint8_t out[1 << 12] __attribute__((aligned(8)));
+  static truth t;
+  ty_collection *c = NULL;
+  float query[DAMAGED_DIM];
+  if (forged) mend(dir, base, data);
+  write_file(dir, base->name, data, base->bytes);
+  ty_status status = ty_collection_open(env, dir, &c, &err);
+  if (status == TY_OK) {
+    for (uint32_t i = 0; i < DAMAGED_DIM; i++) query[i] = (float)(i * 7 % 11) - 4.5f;
+    for (uint32_t id = 0; id < DAMAGED_ROWS && exact; id++) {
+      char text[16];
+      uint64_t end = (uint64_t)sprintf(text, "%u", id);
+      ty_get_args get = {.n = 1,
+                         .ids = (const uint8_t *)text,
+                         .id_ends = &end,
+                         .what = TY_WITH_VECTOR,
+                         .out = out,
+                         .out_capacity = sizeof out};
+      CHECK(ty_get(c, &get, &err) == TY_OK);
+      memcpy(stored + id * DAMAGED_DIM, out + sizeof(ty_record) + padded(end), DAMAGED_DIM * sizeof *stored);
+    }
+    asked_of = "a forged base";
+    find_truth(c, query, false, &t);
+    ty_ask_args ask = {.by = TY_BY_VECTOR,
+                       .vector = query,
+                       .top_k = 50,
+                       .column = TY_NO_FILTER,
+                       .target_recall = 1,
+                       .out = answer,
+                       .out_capacity = sizeof answer};
+    CHECK(ty_ask(c, &ask, &err) == TY_OK);
+    double before = INFINITY;
+    const uint8_t *at = answer;
+    for (uint64_t i = 0; i < ask.out_count; i++) {
+      ty_record r;
+      memcpy(&r, at, sizeof r);
+      CHECK(r.score <= before);
+      before = r.score;
+      at += sizeof r + padded(r.id_bytes);
+    }
+    at = answer;
+    if (exact) check_answer(&t, &conditions[0], 50, ask.out_count, &at, "one question");
+    if (!forged) status = ty_verify(c, NULL, &err);
+  }
+  ty_collection_close(c);
+  for (int i = 0; i < file_count; i++) write_file(dir, files[i].name, files[i].data, files[i].bytes);
+  return status;
+}
+
+/* A level of some row set to a value, with checksums that fit. */
+static ty_status with_level(ty_env *env, const char *dir, const file *base, uint64_t which, float value, bool exact) {
+  static uint8_t data[1 << 20] __attribute__((aligned(8)));
+  memcpy(data, base->data, base->bytes);
+  const ty_slab_section *s = section_in(data, TY_SECTION_LEVELS);
+  if (s == NULL) return TY_OK;
+  memcpy(data + s->offset + (which * DAMAGED_ROWS + rng() % DAMAGED_ROWS) * sizeof value, &value, sizeof value);
+  return open_damaged(env, dir, base, data, true, exact);
+}
+
+static void damage_levels(ty_env *env, const char *dir, const file *base) {
+  const float bad[] = {NAN, INFINITY, -INFINITY};
+  const uint64_t norms = is_int4() ? 2 : 1;
+  for (int i = 0; i < 3; i++) {
+    for (uint64_t which = 0; which < norms; which++)
+      CHECK_MESSAGE(with_level(env, dir, base, which, bad[i], false) == TY_CORRUPT, "level %d is %f", (int)which,
+                    (double)bad[i]);
+  }
+  CHECK(with_level(env, dir, base, norms, NAN, false) == TY_CORRUPT);
+  CHECK(with_level(env, dir, base, norms, -1, false) == TY_CORRUPT);
+  CHECK(with_level(env, dir, base, norms, -INFINITY, false) == TY_CORRUPT);
+  CHECK(with_level(env, dir, base, norms, INFINITY, true) == TY_OK); /* no bound at all */
+  CHECK(with_level(env, dir, base, norms, 0, false) == TY_OK);
+  for (int i = 0; i < 4; i++) CHECK(with_level(env, dir, base, 0, -0.01f * (float)i, !is_int4()) == TY_OK);
+}
+
+static void damage_sections(ty_env *env, const char *dir, const file *base) {
+  static uint8_t data[1 << 20] __attribute__((aligned(8)));
+  for (int i = 0; i < 3; i++) {
+    uint32_t id = line_sections[i];
+    memcpy(data, base->data, base->bytes);
+    ty_slab_section *s = section_in(data, id);
+    if (s == NULL) return;
+    const uint64_t bytes = s->bytes;
+    for (uint64_t at = 0; at < bytes; at += 1 + rng() % (bytes / 8)) {
+      data[s->offset + at] ^= (uint8_t)(1u << rng() % 8);
+      CHECK_MESSAGE(open_damaged(env, dir, base, data, false, false) == TY_CORRUPT, "section %u: byte %llu", id,
+                    (unsigned long long)at);
+      memcpy(data, base->data, base->bytes);
+    }
+    const uint64_t lengths[] = {0, 4, 64, bytes - 64, bytes - 4, bytes - 1, bytes / 2};
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+      s->bytes = lengths[k];
+      CHECK_MESSAGE(open_damaged(env, dir, base, data, true, false) == TY_CORRUPT, "section %u: %llu bytes", id,
+                    (unsigned long long)lengths[k]);
+      memcpy(data, base->data, base->bytes);
+    }
+    s->id = 200; /* a column's that there is not */
+    CHECK_MESSAGE(open_damaged(env, dir, base, data, true, false) == TY_CORRUPT, "without section %u", id);
+  }
+  /* Codes that no writer writes. */
+  for (int i = 0; i < 8; i++) {
+    memcpy(data, base->data, base->bytes);
+    const ty_slab_section *s = section_in(data, TY_SECTION_LINES);
+    memset(data + s->offset + rng() % s->bytes / 2, i % 2 ? 0xff : 0, (size_t)(rng() % s->bytes / 2));
+    CHECK(open_damaged(env, dir, base, data, true, true) == TY_OK);
+  }
+}
+
+static void test_damage(ty_env *env) {
+  static const char *const dtypes[] = {"f32", "int8", "int4"};
+  for (int i = 0; i < 3; i++) {
+    char dir[320];
+    float vectors[DAMAGED_ROWS * DAMAGED_DIM];
+    model_dtype = dtypes[i];
+    model_metric = "inner_product";
+    shape.dim = DAMAGED_DIM;
+    stored = malloc(sizeof vectors);
+    for (uint32_t k = 0; k < DAMAGED_ROWS; k++) ordinary_row(vectors + k * DAMAGED_DIM);
+    fresh_dir(dir);
+    ty_collection *c = lines_new(env, dir);
+    CHECK(ty_begin(c, &err) == TY_OK);
+    put_lines(c, 0, DAMAGED_ROWS, vectors);
+    CHECK(ty_save(c, &err) == TY_OK && c->base.count == DAMAGED_ROWS && c->base.vertical.lines != NULL);
+    close_checked(c);
+    read_files(dir);
+    const file *base = by_prefix("base-");
+    if (CHECK(base != NULL)) {
+      damage_sections(env, dir, base);
+      damage_levels(env, dir, base);
+    }
+    for (int k = 0; k < file_count; k++) free(files[k].data);
+    remove_tree(dir);
+    free(stored);
+  }
+}
+
+#endif

@@ -1,0 +1,240 @@
+/* Collections whose codes are vertical (rows/vertical.h) against a look at every row: shapes that do not fill lines and
+ * runs, rows and questions that bounds are most likely to be wrong for, deleted rows and rows that were rolled back, on
+ * each CPU path. Arguments: a seed or -, then `few` for the smaller half of the shapes. */
+#include "lines_damage.h"
+
+enum { F32_CODES, F32_MIXED, INT8, INT4, FORMS };
+enum { IN_BASE, IN_DELTA, IN_BOTH, SPLITS };
+static const char *const form_names[] = {"f32", "f32", "int8", "int4"};
+
+/* Ordinary rows and others; with `any` those that are not their codes are among them. */
+static void put_random(ty_collection *c, uint32_t first, uint32_t n, bool any) {
+  float *vectors = malloc((uint64_t)n * shape.dim * sizeof *vectors + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    float *out = vectors + (uint64_t)i * shape.dim;
+    const float *before = i == 0 ? NULL : vectors + (rng() % i) * shape.dim;
+    if (chance(3)) adversarial_row(out, before, any);
+    else ordinary_row(out);
+    if (!any && is_f32() && !is_codes(out)) memset(out, 0, shape.dim * sizeof *out);
+  }
+  if (n > 0) put_lines(c, first, n, vectors);
+  free(vectors);
+}
+
+static void begin(ty_collection *c) { CHECK_MESSAGE(ty_begin(c, &err) == TY_OK, "begin: %s", err.message); }
+static void save(ty_collection *c) { CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "save: %s", err.message); }
+
+static void delete_row(ty_collection *c, uint32_t id) {
+  char text[16];
+  uint64_t end = (uint64_t)sprintf(text, "%u", id);
+  ty_delete_args gone = {.n = 1, .ids = (const uint8_t *)text, .id_ends = &end};
+  CHECK(ty_delete(c, &gone, &err) == TY_OK && gone.removed == rows[id].live);
+  rows[id].live = false;
+}
+
+/* The first and the last row of a line, all of a line, all of a run, and some more. */
+static void delete_patterns(ty_collection *c) {
+  const ty_segment *segments[] = {&c->base, &c->delta};
+  for (int s = 0; s < 2; s++) {
+    for (uint64_t at = 0, n = segments[s]->count; at < n; at++) {
+      uint64_t in = at % 128, line = at / 64;
+      bool gone = in == 0 || in == 63 || in == 64 || in == 127 || line == 1 || line == 4 || line == 5 ||
+                  (n > 2048 && at / 1024 == 1) || at + 1 == n || chance(40);
+      char text[16] = "";
+      ty_slice id = ty_row_id(segments[s], at);
+      memcpy(text, id.data, (size_t)id.bytes);
+      if (gone && !segments[s]->dead[at]) delete_row(c, (uint32_t)strtoul(text, NULL, 10));
+    }
+  }
+}
+
+/* That the rows lie as they should: of a base by dimension where all of its live rows when it was written are codes. */
+static void check_form(const ty_collection *c, bool rewritten) {
+  bool codes = true;
+  for (uint32_t id = 0; id < row_count && rewritten; id++)
+    codes &= !rows[id].live || !is_f32() || is_codes(stored + (uint64_t)id * shape.dim);
+  if (rewritten && c->base.count > 0)
+    CHECK_MESSAGE((c->base.vertical.lines != NULL) == codes, "%s: the base lies otherwise", asked_of);
+  if (c->delta.count > 0)
+    CHECK_MESSAGE((c->delta.vertical.lines != NULL) == (c->base.count == 0 || c->base.vertical.lines != NULL),
+                  "%s: the delta lies otherwise", asked_of);
+}
+
+/* Every question; `all`: with every condition. */
+static void ask_all(ty_collection *c, bool all, const char *when) {
+  char of[160];
+  bool weighs = strcmp(model_metric, "inner_product") == 0;
+  snprintf(of, sizeof of, "%s %s, %u rows of %u, %s", model_dtype, model_metric, row_count, shape.dim, when);
+  asked_of = of;
+  for (uint32_t weighted = 0; weighted <= weighs; weighted++) {
+    for (uint32_t q = 0; q < ASK_COUNT; q++) {
+      float *question = questions + (uint64_t)q * shape.dim;
+      if (!weighted) make_question(q, stored + rng() % (row_count + 1) * shape.dim, question);
+      find_truth(c, question, weighted, &truths[q]);
+      uint64_t counts[] = {1, 10, truths[q].count + 5, truths[q].count};
+      for (uint32_t i = 0; i < (all ? 3 : 2); i++)
+        if (counts[i] > 0) check_ask(c, question, weighted, &truths[q], &conditions[0], counts[i]);
+      for (uint32_t i = 1; i < CONDITIONS && all; i++)
+        if (counts[rng() % 4] > 0)
+          check_ask(c, question, weighted, &truths[q], &conditions[i], 1 + rng() % (chance(2) ? 12 : row_count + 1));
+    }
+    check_many(c, &conditions[0], 10, weighted);
+    if (all) check_many(c, &conditions[1 + rng() % 6], row_count + 1, weighted);
+  }
+}
+
+/* Changes that are dropped leave codes behind the rows that stay. */
+static void roll_back(ty_collection *c, uint32_t n, bool any) {
+  static line_row before[MOST_ROWS];
+  uint32_t count = row_count, born = births;
+  memcpy(before, rows, sizeof rows);
+  begin(c);
+  put_random(c, row_count, n, any);
+  delete_row(c, 0);
+  ask_all(c, false, "before a rollback");
+  ty_rollback(c);
+  memcpy(rows, before, sizeof rows);
+  row_count = count;
+  births = born;
+  ask_all(c, false, "after a rollback");
+  begin(c);
+  put_random(c, row_count, n / 3 + 1, any);
+  ask_all(c, false, "behind a rollback");
+  save(c);
+}
+
+static void rewrite(ty_collection *c, bool lists, const char *when) {
+  ty_compact_args compact;
+  ty_ivf_args ivf = {.min_rows = 40, .target_recall = 0.9};
+  ty_status status = lists ? ty_build_ivf(c, &ivf, NULL, &err) : ty_compact(c, &compact, NULL, &err);
+  CHECK_MESSAGE(status == TY_OK, "%s: %s", when, err.message);
+  asked_of = when;
+  check_form(c, true);
+  decoded_equal(c);
+}
+
+static void test_life(ty_env *env, int form, const char *metric, uint32_t dim, uint32_t n, int split, bool lists) {
+  char dir[320];
+  uint32_t first = split == IN_BASE ? n : split == IN_DELTA ? 0 : (uint32_t)(rng() % n);
+  bool any = form != F32_CODES;
+  model_dtype = form_names[form];
+  model_metric = metric;
+  shape.dim = dim;
+  stored = malloc((uint64_t)(n * 3 / 2 + 2) * dim * sizeof *stored);
+  questions = malloc((uint64_t)ASK_COUNT * dim * sizeof *questions);
+  memset(stored, 0, (uint64_t)(n * 3 / 2 + 2) * dim * sizeof *stored);
+  fresh_dir(dir);
+  ty_collection *c = lines_new(env, dir), *other;
+  begin(c);
+  if (first > 0) {
+    put_random(c, 0, first, any && form != F32_MIXED); /* so that the base is vertical */
+    rewrite(c, false, "the first base");
+    ask_all(c, split == IN_BASE, "the first base");
+  } else if (chance(2)) { /* else the first save makes a base of the rows */
+    save(c);
+  } else {
+    ty_rollback(c);
+  }
+  begin(c);
+  put_random(c, first, n - first, any);
+  check_form(c, false);
+  ask_all(c, true, "unsaved");
+  save(c);
+  other = open_saved(env, dir);
+  if (other != NULL) ask_all(other, false, "opened");
+  roll_back(c, n / 3 + 1, any);
+  begin(c);
+  put_random(c, n / 2, n > 3 ? 3 : 1, any); /* rows that replace others */
+  delete_patterns(c);
+  ask_all(c, true, "with deleted rows");
+  save(c);
+  begin(c);
+  rewrite(c, lists, "rewritten");
+  ask_all(c, true, "rewritten");
+  if (other != NULL) ask_all(other, false, "followed");
+  CHECK(whole(c));
+  ty_collection_close(other);
+  close_checked(c);
+  other = open_saved(env, dir); /* what was written can be opened */
+  if (other != NULL) ask_all(other, false, "opened at the end");
+  close_checked(other);
+  remove_tree(dir);
+  free(stored);
+  free(questions);
+}
+
+/* ---- How many rows are scored ---------------------------------------------------------------------------------------
+ */
+/* A bound that became useless shows in the rows that are scored. */
+static void test_scored(ty_env *env, const char *dtype, uint32_t dim, uint32_t dims, bool in_base) {
+  enum { ROWS = 2049, TOP = 10 };
+  char dir[320];
+  model_dtype = dtype;
+  model_metric = "inner_product";
+  shape.dim = dim;
+  float *vectors = malloc((uint64_t)ROWS * dim * sizeof *vectors), *query = calloc(dim, sizeof *query);
+  stored = malloc((uint64_t)ROWS * dim * sizeof *stored);
+  fresh_dir(dir);
+  ty_collection *c = lines_new(env, dir);
+  for (uint32_t i = 0; i < ROWS; i++) {
+    ordinary_row(vectors + (uint64_t)i * dim);
+    ame_kernel_table()->normalize(vectors + (uint64_t)i * dim, 1, dim);
+  }
+  begin(c);
+  put_lines(c, 0, ROWS, vectors);
+  asked_of = "ordinary rows";
+  check_form(c, false);
+  if (in_base) rewrite(c, false, asked_of);
+  for (uint32_t i = 0; i < 20; i++) {
+    memset(query, 0, dim * sizeof *query);
+    some_elements(query, dims, 1);
+    find_truth(c, query, false, &truths[0]);
+    uint64_t scored = check_ask(c, query, false, &truths[0], &conditions[0], TOP);
+    CHECK_MESSAGE(scored <= 2 * TOP + 20, "%s, %u of %u dimensions: %llu rows are scored", dtype, dims, dim,
+                  (unsigned long long)scored);
+  }
+  ty_rollback(c);
+  close_checked(c);
+  remove_tree(dir);
+  free(vectors);
+  free(query);
+  free(stored);
+}
+
+int main(int argc, char **argv) {
+  static const uint32_t dims[] = {1, 3, 4, 20, 64, 200, 2048};
+  static const uint32_t counts[] = {1, 63, 64, 65, 127, 128, 129, 1023, 1024, 1025, 2049};
+  static const char *const metrics[] = {"inner_product", "cosine"};
+  ty_env *env;
+  uint64_t seed;
+  bool few = argc > 2 && strcmp(argv[2], "few") == 0;
+  if (!program_begin(argc, argv, "lines-test", 2, &seed, &env)) return 2;
+  char best[16];
+  snprintf(best, sizeof best, "%s", ame_isa_active());
+  set_vertical(env, true);
+  rng_state = seed;
+  for (uint32_t path = 0; path < ame_isa_count(); path++) {
+    const char *name = ame_isa_name(path);
+    bool is_best = strcmp(name, best) == 0;
+    if (ame_isa_force(name) != 0) continue;
+    /* What a shape is combined with differs from seed to seed. */
+    for (uint32_t n = 0; n < sizeof counts / sizeof *counts; n++) {
+      for (uint32_t d = 0; d < sizeof dims / sizeof *dims; d++) {
+        bool large = dims[d] == 2048 || counts[n] > 1000;
+        if (few ? large || !chance(6) : !chance(is_best ? (large ? 2 : 1) : large ? 12 : 6)) continue;
+        for (int form = 0; form < FORMS; form++) {
+          if (large && (form + (int)(n + d)) % FORMS != (int)(seed % FORMS)) continue;
+          test_life(env, form, metrics[rng() % 2], dims[d], counts[n], (int)(rng() % SPLITS), chance(3));
+        }
+      }
+    }
+  }
+  CHECK(ame_isa_force(best) == 0);
+  for (int form = 0; form < FORMS; form++) test_life(env, form, metrics[form % 2], 20, 1100, IN_BOTH, true);
+  if (!few) {
+    for (int form = 0; form < FORMS; form++) test_life(env, form, "inner_product", 65536, 65, IN_BOTH, false);
+    for (int i = 0; i < 4; i++) test_scored(env, i % 2 ? "int4" : "int8", 2048, 48, i < 2);
+  }
+  test_damage(env);
+  return program_end(env);
+}
