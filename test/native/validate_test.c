@@ -92,6 +92,21 @@ static void break_lines(ty_collection *c, uint64_t at) {
   BROKEN(c->delta.blocks, v->lines, "codes that its form does not have");
 }
 
+/* The last checksum of a run, in a copy of the base's file. */
+static void break_runs(ty_collection *c) {
+  const ty_file *base = &c->store->files.base;
+  uint8_t *copy = aligned_alloc(64, (base->mapped + 63) / 64 * 64);
+  const ty_slab_header *h = (const ty_slab_header *)(const void *)base->map;
+  const ty_slab_section *s = (const ty_slab_section *)(const void *)(h + 1);
+  if (!CHECK(copy != NULL)) return;
+  memcpy(copy, base->map, base->bytes);
+  for (uint32_t i = 0; i < h->sections; i++) {
+    if (s[i].id == TY_SECTION_RUNS) copy[s[i].offset + s[i].bytes - 1] ^= 1;
+  }
+  BROKEN(c->store->files.base.map, copy, "is not that of its run");
+  free(copy);
+}
+
 static void break_indexes(ty_collection *c) {
   if (!CHECK(c->ivf != NULL && c->ivf->count > 0 && ty_lexical_usable(c->lexical_index))) return;
   ty_ivf_part *p = &c->ivf->parts[0];
@@ -104,8 +119,10 @@ static void break_indexes(ty_collection *c) {
   BROKEN(p->list_starts, starts, "ends before it begins");
   BROKEN(p->nprobe, p->nlist + 1, "more are read");
   BROKEN(p->most, small, "outside of its list");
-  if (model_vertical) break_lines(c, at);
-  else {
+  if (model_vertical) {
+    break_lines(c, at);
+    break_runs(c);
+  } else {
     BROKEN(((ame_code_info *)(uintptr_t)c->delta.info)[at].err, 0, "8-bit codes");
     BROKEN(c->delta.payload[at].coded, !c->delta.payload[at].coded, "the codes of row");
     BROKEN(((uint8_t *)(uintptr_t)c->delta.blocks)[at * 4], (uint8_t)(c->delta.blocks[at * 4] ^ 0xff), "4-bit codes");

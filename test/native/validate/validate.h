@@ -24,7 +24,7 @@ ty_status ty_validate_entered(const ty_collection *c, ty_error *err);
 ty_status ty_validate_tables(const ty_collection *c, ty_error *err);
 /* Where saved rows lie, and the unsaved operations. */
 ty_status ty_validate_saved(const ty_collection *c, ty_error *err);
-/* vectors.c: codes, their bounds, the IVF index, and the sums that weighted queries use. */
+/* vectors.c: codes, their bounds and checksums, the IVF index, and the sums that weighted queries use. */
 ty_status ty_validate_vectors(const ty_collection *c, ty_error *err);
 /* lexical.c: the statistics of the lexical index, where it can be read. */
 ty_status ty_validate_lexical(const ty_collection *c, ty_error *err);

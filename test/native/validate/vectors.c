@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disk/slab.h"
 #include "ivf/ivf.h"
 #include "rows/block.h"
 #include "rows/coding.h"
@@ -148,6 +149,29 @@ static ty_status check_segment(const rows *r, const ty_segment *s, ty_error *err
   return TY_OK;
 }
 
+/* The stored checksums of a vertical base's runs are theirs; where rows are a sample, those of its last block. */
+static ty_status check_runs(const ty_collection *c, ty_error *err) {
+  const ty_segment *b = &c->base;
+  const uint64_t run = b->vertical.run, blocks = b->vertical.lines == NULL ? 0 : (b->count + run - 1) / run;
+  ty_slab slab;
+  ty_slice crcs;
+  if (blocks == 0) return TY_OK;
+  ty_status status = ty_slab_open(c, &c->store->files.base, TY_SLAB_BASE, &slab, err);
+  if (status == TY_OK)
+    status = ty_slab_get(c, &slab, TY_SECTION_RUNS, blocks * c->dim * sizeof(uint32_t), false, &crcs, err);
+  if (status != TY_OK) return status;
+  for (uint64_t i = ty_validate_all(c) ? 0 : blocks - 1; i < blocks; i++) {
+    ty_line_place p = ty_line_place_of(c, run, b->count, i * run);
+    for (uint64_t d = 0; d < c->dim; d++) {
+      uint32_t crc;
+      memcpy(&crc, crcs.data + (i * c->dim + d) * sizeof crc, sizeof crc);
+      TY_HOLD(crc == c->env->kernel->crc32c(0, b->vertical.lines + p.block + d * p.run, (size_t)p.run),
+              "the checksum of dimension %" PRIu64 " of block %" PRIu64 " is not that of its run", d, i);
+    }
+  }
+  return TY_OK;
+}
+
 /* Rows of the sample lie within their list's radius; the codes and half norm of a centroid match it. */
 static ty_status check_part(const rows *r, const ty_ivf_part *p, ty_error *err) {
   const ty_collection *c = r->c;
@@ -186,6 +210,7 @@ ty_status ty_validate_vectors(const ty_collection *c, ty_error *err) {
     status = ty_invalid_memory(err);
   if (status == TY_OK) status = check_segment(&r, &c->base, err);
   if (status == TY_OK) status = check_segment(&r, &c->delta, err);
+  if (status == TY_OK) status = check_runs(c, err);
   for (uint32_t i = 0; c->ivf != NULL && i < c->ivf->count && status == TY_OK; i++)
     status = check_part(&r, &c->ivf->parts[i], err);
   free(r.row);
