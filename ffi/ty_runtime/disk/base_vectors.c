@@ -47,11 +47,12 @@ void base_count(base_writer *w, const float *row) { ty_weights_count(w->squares,
 
 /* Vertical rows make all lines of their dimensions resident, which the rows beside them share: a block of a base, or
  * the lines of 64 or 128 rows of a delta. */
-static uint64_t line_bytes(const ty_rebase *r, uint64_t i) {
+void base_read_lines(const base_writer *w, uint64_t i) {
+  const ty_rebase *r = w->r;
   ty_ref row = r->rows[i], before = r->rows[i == 0 ? 0 : i - 1];
   ty_line_place p = ty_line_place_of(r->c, row.segment->vertical.run, row.segment->count, row.at);
   bool same = i > 0 && before.segment == row.segment && before.at >= p.first && before.at - p.first < p.rows;
-  return same ? 0 : p.run * r->c->dim;
+  ty_read_row(r->c, row, same ? 0 : p.run * r->c->dim, w->most);
 }
 
 const int8_t *base_codes(const base_writer *w, uint64_t i) {
@@ -59,7 +60,7 @@ const int8_t *base_codes(const base_writer *w, uint64_t i) {
   ty_ref r = w->r->rows[i];
   if (r.segment->vertical.lines != NULL) {
     ty_line_take(c, r.segment, r.at, w->codes);
-    ty_read_row(c, r, line_bytes(w->r, i), w->most);
+    base_read_lines(w, i);
   } else if (c->dtype == TY_INT4) {
     ty_block_codes(r.segment->blocks, c->dim, r.at, 0, AME_I4_BYTES(c->dim) / 4, (uint8_t *)w->codes);
   } else {

@@ -30,6 +30,8 @@ void base_column(base_writer *w, uint32_t id, base_row_fn append);
 void base_put_lines(base_writer *w);
 /* The 8-bit codes of row i of the base, in w->codes or in place; of int4 those of four bits. */
 const int8_t *base_codes(const base_writer *w, uint64_t i);
+/* Counts what reading the vertical codes of row i makes resident. */
+void base_read_lines(const base_writer *w, uint64_t i);
 /* Adds a decoded row to the sums of squares. */
 void base_count(base_writer *w, const float *row);
 /* base_vectors.c. The sections that rows are screened and scored by. */

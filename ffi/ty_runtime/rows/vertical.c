@@ -76,6 +76,11 @@ static strided row_of(const ty_collection *c, const ty_segment *s, uint64_t at) 
   return (strided){s->vertical.lines + p.block + byte, p.run, high ? 4 : 0};
 }
 
+ty_line_source ty_line_source_of(const ty_collection *c, const ty_segment *s, uint64_t at) {
+  strided x = row_of(c, s, at);
+  return (ty_line_source){x.from, x.run};
+}
+
 void ty_line_take(const ty_collection *c, const ty_segment *s, uint64_t at, void *codes) {
   strided x = row_of(c, s, at);
   uint8_t *to = codes;

@@ -52,5 +52,12 @@ void ty_line_take(const ty_collection *c, const ty_segment *s, uint64_t at, void
 void ty_line_decode(const ty_collection *c, const ty_segment *s, uint64_t at, float *out);
 void ty_line_decode_some(const ty_collection *c, const ty_segment *s, uint64_t at, const uint32_t *dims, uint64_t count,
                          float *out);
+/* A row's bytes: dimension d at bytes[d * run]. */
+typedef struct ty_line_source {
+  const uint8_t *bytes;
+  uint64_t run;
+} ty_line_source;
+ty_line_source ty_line_source_of(const ty_collection *c, const ty_segment *s, uint64_t at);
+
 /* A row's summary as a segment without vertical codes has it; with eight bits. */
 ame_code_info ty_line_info(const ty_collection *c, const ty_segment *s, uint64_t at);

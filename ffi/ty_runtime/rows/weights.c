@@ -91,6 +91,12 @@ void ty_weights_count(uint64_t *sums, const float *row, uint32_t dim, bool off) 
   }
 }
 
+uint64_t ty_weights_of_line(const uint8_t *line, const float *scales) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < AME_LINE; i++) sum += share_of(scales[i] * (float)((int)line[i] - 128));
+  return sum;
+}
+
 /* ---- Updating ---- */
 
 static ty_status no_memory(ty_error *err) { return ty_fail(err, TY_NO_MEMORY, "not enough memory to weigh a query"); }

@@ -17,6 +17,10 @@
 /* Adds the shares of a row's elements to dim sums, or subtracts them (`off`). */
 void ty_weights_count(uint64_t *sums, const float *row, uint32_t dim, bool off);
 
+/* The shares together of one dimension of AME_LINE rows, bytes of vertical codes of eight bits with the scale of each;
+ * 0 of a row whose scale is 0. */
+uint64_t ty_weights_of_line(const uint8_t *line, const float *scales);
+
 /* The weights of a collection's queries, empty at first; made with the collection. NULL: out of memory. */
 ty_weights *ty_weights_new(void);
 void ty_weights_free(ty_weights *w);
