@@ -4,6 +4,7 @@ import { buildProgram } from "../../src/build/compile.ts";
 import { OPTIONS, VALIDATOR } from "./validator.ts";
 
 const PROGRAMS = [
+  "filter_test",
   "kernel_test",
   "kernel_i4_test",
   "kernel_lines_test",

@@ -99,7 +99,7 @@ static void fill(world *w, int which, const float *rows, uint64_t n, uint64_t fi
     block_put(four, i, dim, packed, &four_info, bias);
     info[i].bias = bias;
     birth[i] = first_row + n - 1 - i; /* neither a base nor a delta with updates has its rows in the order of birth */
-    keys[i] = 1 + (uint32_t)(ty_random(s) % 10);
+    keys[i] = i / 250 % 4 == 1 ? 3 : 1 + (uint32_t)(ty_random(s) % 10); /* a run of one value among scattered ones */
     g->dead[i] = ty_random(s) % 11 == 0;
   }
   g->codes = codes;
@@ -239,6 +239,7 @@ static void test_kind(uint32_t dim, int kind, ty_metric metric, bool anchored) {
   fill(&w, 0, w.decoded, w.counts[0], 0, anchored, &s);
   fill(&w, 1, w.decoded + w.counts[0] * dim, w.counts[1], w.counts[0], anchored, &s);
   float *q = keep(malloc(dim * sizeof *q));
+  uint32_t *listed = keep(malloc((w.counts[0] + 1) * sizeof *listed));
   for (int round = 0; round < 8; round++) {
     if (round == 0) memset(q, 0, dim * sizeof *q);
     else if (round == 1) memcpy(q, w.decoded + 5 * dim, dim * sizeof *q);
@@ -247,7 +248,14 @@ static void test_kind(uint32_t dim, int kind, ty_metric metric, bool anchored) {
     ty_filter all = {.all = true, .count = w.counts[0]}, tenth = {.code = 3, .column = 1, .count = w.counts[0]};
     ask(&w, q, ks[round % 4], &all, &s, names[kind]);
     ask(&w, q, ks[(round + 1) % 4], &tenth, &s, names[kind]);
+    for (uint64_t at = 0; at < w.counts[0]; at++) {
+      listed[tenth.row_count] = (uint32_t)at;
+      tenth.row_count += ty_filter_allows(&tenth, &w.segments[0], at);
+    }
+    tenth.rows = listed;
+    ask(&w, q, ks[(round + 1) % 4], &tenth, &s, names[kind]);
   }
+  free(listed);
   free(q);
   drop(&w);
 }

@@ -36,6 +36,13 @@ static void ask(ty_collection *c) {
                         .out = out,
                         .out_capacity = sizeof out};
   ty_ask(c, &probed, &err);
+  ty_ask_args filtered = exact;
+  filtered.column = 1;
+  filtered.key = (const uint8_t *)"k1";
+  filtered.key_bytes = 2;
+  ty_ask(c, &filtered, &err);
+  filtered.key = (const uint8_t *)"k0";
+  ty_ask(c, &filtered, &err);
   probed.weighted = exact.weighted = 1;
   ty_ask(c, &exact, &err);
   ty_ask(c, &probed, &err);

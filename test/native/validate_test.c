@@ -48,6 +48,12 @@ static void break_values(ty_collection *c) {
   BROKEN(c->dicts[1].ends[code], c->dicts[1].ends[code - 1], "outside of its bytes");
   BROKEN(c->dicts[1].bytes.data[c->dicts[1].ends[code] - 1], '?', "not found by its bytes");
   BROKEN(((uint32_t *)(uintptr_t)c->delta.keys[1])[0], c->dicts[1].count, "no dictionary knows");
+  ty_by_value *list = &c->base.by_value[1];
+  ty_by_value_entry entries[2] = {list->entries[0], {0}}; /* of one block */
+  entries[0].first++;
+  BROKEN(list->count, list->count - 1, "rows by value");
+  BROKEN(list->left_out, list->left_out == 1 ? 2 : 1, "rows by value");
+  BROKEN(list->entries, entries, "out of order");
   BROKEN(c->spans[0].count, c->spans[0].count + 1, "partition");
   BROKEN(c->spans[1].key, c->spans[0].key, "smaller key");
   BROKEN(c->span_count, c->span_count - 1, "partitions hold");

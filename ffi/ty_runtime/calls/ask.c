@@ -148,7 +148,8 @@ static ty_status rank_one(void *context, uint64_t by_words, uint32_t worker, ty_
 
 static ty_status rank(asked *x, ty_error *err) {
   bool both = x->by_vector && x->by_words;
-  ty_status status = TY_OK;
+  ty_status status = x->by_vector ? ty_filter_gather(x->c, &x->filter, err) : TY_OK;
+  if (status != TY_OK) return status;
   x->depth = both ? ty_fuse_depth(x->a->top_k) : x->a->top_k;
   if (x->apart) {
     ty_crew crew;

@@ -55,12 +55,12 @@ uint64_t ty_search_cost(const ty_collection *c, const ty_filter *filter, bool ne
     if (filter->column == 0) rows += live < c->delta.count ? live : c->delta.count;
     else {
       rows = live;
-      compared += c->base.count;
+      compared += filter->how == TY_FILTER_COMPARES ? c->base.count : 0;
     }
   }
   if (filter->under != NULL) {
     rows = rows < filter->under_rows ? rows : filter->under_rows;
-    compared += filter->count + c->delta.count;
+    compared += (filter->how == TY_FILTER_COMPARES ? filter->count : 0) + c->delta.count;
   }
   uint64_t bytes = row_bytes(c, &c->base, query), other = c->delta.count > 0 ? row_bytes(c, &c->delta, query) : 0;
   return ty_cost_plus(times(rows, bytes > other ? bytes : other), times(compared, sizeof(uint32_t)));

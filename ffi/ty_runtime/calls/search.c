@@ -58,11 +58,21 @@ bool ty_search_probes(const ty_collection *c, const ty_filter *filter, double ta
          (filter->all || filter->column == 0) && filter->under == NULL;
 }
 
+/* A list whose rows are proved empty of answers takes longer to exclude than a row to read, so of few gathered rows all
+ * are read: of 100,000 rows in 100 indexed partitions, the 1,000 of a value took 1.1 ms by lists and 0.05 without. */
+#define ROWS_A_LIST 8u
+
+static bool lists_pay(const ty_collection *c, const ty_filter *filter) {
+  uint64_t lists = 0;
+  for (uint32_t i = 0; i < c->ivf->count; i++) lists += c->ivf->parts[i].nlist;
+  return filter->rows == NULL || filter->row_count / ROWS_A_LIST > lists;
+}
+
 ty_status ty_search_hits(const ty_collection *c, uint64_t top_k, const float *query, const ty_filter *filter,
                          double target, ty_found *out, ty_error *err) {
   reading r = {0};
   ty_status status = TY_OK;
-  bool near = ty_search_probes(c, filter, target), indexed = c->ivf != NULL && !filter->none;
+  bool near = ty_search_probes(c, filter, target), indexed = c->ivf != NULL && !filter->none && lists_pay(c, filter);
   uint64_t wanted = near && top_k < ANSWERS_MIN ? ANSWERS_MIN : top_k;
   *out = (ty_found){0};
   if (indexed) {

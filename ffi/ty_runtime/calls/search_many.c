@@ -118,9 +118,11 @@ static ty_status search_many(ty_collection *c, ty_search_many_args *a, ty_progre
   ty_status status = check(c, a, err);
   if (status == TY_OK) status = ty_filter_open(c, a->column, (ty_slice){a->key, a->key_bytes}, &m.filter, err);
   if (status == TY_OK && a->weighted) status = ty_weights_sync(c, err);
+  if (status == TY_OK && a->n > 0) status = ty_filter_gather(c, &m.filter, err);
   if (status != TY_OK || a->n == 0) return status;
   m.target = a->target_recall == 0 ? c->default_target_recall : a->target_recall;
   m.found = a->n <= SIZE_MAX / sizeof *m.found ? calloc((size_t)a->n, sizeof *m.found) : NULL;
+  if (m.found == NULL) ty_filter_close(&m.filter);
   if (m.found == NULL)
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for the answers to %" PRIu64 " queries", a->n);
   atomic_fetch_add_explicit(&c->searches, a->n, memory_order_relaxed);
@@ -135,6 +137,7 @@ static ty_status search_many(ty_collection *c, ty_search_many_args *a, ty_progre
   }
   for (uint64_t i = 0; i < a->n; i++) free(m.found[i].hits);
   free(m.found);
+  ty_filter_close(&m.filter);
   return status;
 }
 

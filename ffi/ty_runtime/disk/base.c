@@ -1,4 +1,5 @@
-/* Writing a base: one pass over the rows for each section. The sections of the vectors are in base_vectors.c. */
+/* Writing a base: one pass over the rows for each section. The sections of the vectors are in base_vectors.c,
+ * the rows by value in base_by_value.c. */
 #include <stdlib.h>
 #include "disk/base_writer.h"
 
@@ -67,7 +68,8 @@ static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
   }
   for (uint64_t i = 0; i < w->r->count; i++) fresh[w->r->rows[i].segment->keys[column_index][w->r->rows[i].at]] = 1;
   fresh[0] = 0;
-  for (uint32_t code = 1, next = 1; code < d->count; code++) fresh[code] = fresh[code] ? next++ : 0;
+  uint32_t count = 1;
+  for (uint32_t code = 1; code < d->count; code++) fresh[code] = fresh[code] ? count++ : 0;
   uint32_t section = TY_SECTION_KEYS + 3 * column_index;
   ty_slab_section_start(&w->slab, section);
   for (uint64_t i = 0; i < w->r->count; i++) {
@@ -91,6 +93,7 @@ static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
   }
   ty_slab_section_end(&w->slab);
   for (uint32_t i = 0; spans != NULL && i < w->r->span_count; i++) spans[i].key = fresh[spans[i].key];
+  if (spans == NULL) base_put_by_value(w, column_index, fresh, count);
   free(fresh);
 }
 
@@ -104,7 +107,7 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   if (spans == NULL || w.anchor == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing a base");
   if (status == TY_OK)
     status = ty_slab_create(&w.slab, c, TY_SLAB_BASE, plan->generation, plan->generation,
-                            TY_SECTION_SQUARES + 3 * c->columns, err);
+                            TY_SECTION_SQUARES + 4 * c->columns, err);
   if (status != TY_OK) {
     free(spans);
     free(w.anchor);

@@ -9,6 +9,7 @@
 #include "disk/disk.h"
 #include "disk/slab.h"
 #include "rows/block.h"
+#include "rows/by_value.h"
 #include "rows/vector.h"
 #include "rows/vertical.h"
 #include "rows/weights.h"
@@ -88,6 +89,15 @@ static const uint32_t *keys(base_reader *r, uint32_t index) {
     else if (index > 0) /* spans() counts the partition key */ ty_dict_count(d, codes[i], 1);
   }
   return codes;
+}
+
+/* After keys(), which counted each value's rows. */
+static void by_value(base_reader *r, uint32_t index) {
+  ty_slice bytes = section(r, TY_SECTION_BY_VALUE + index, 0, 0, true);
+  if (r->status != TY_OK) return;
+  const ty_segment *b = &r->c->base;
+  if (!ty_by_value_open(bytes, r->rows, &r->c->dicts[index], &b->by_value[index]))
+    damaged(r, "the rows by value are not those of a filter column");
 }
 
 static void spans(base_reader *r, uint32_t count) {
@@ -223,10 +233,12 @@ ty_status ty_base_open(ty_collection *c, ty_error *err) {
     if (b->row[i] - shape->first_row >= r.rows) damaged(&r, "a row's number is out of range");
   }
   b->keys = calloc(c->columns, sizeof *b->keys);
+  b->by_value = calloc(c->columns, sizeof *b->by_value);
   b->dead = calloc((size_t)r.rows + 1, 1);
-  if (b->keys == NULL || b->dead == NULL)
+  if (b->keys == NULL || b->by_value == NULL || b->dead == NULL)
     return ty_fail(err, TY_NO_MEMORY, "out of memory opening %s", r.slab.file->name);
   for (uint32_t i = 0; i < c->columns && r.status == TY_OK; i++) b->keys[i] = keys(&r, i);
+  for (uint32_t i = 1; i < c->columns && r.status == TY_OK; i++) by_value(&r, i);
   spans(&r, (uint32_t)shape->spans);
   ty_slice ids = strings(&r, TY_SECTION_IDS, true), metas = strings(&r, TY_SECTION_METAS, false);
   ty_slice texts = strings(&r, TY_SECTION_TEXTS, false), terms = strings(&r, TY_SECTION_TERMS, false);

@@ -71,11 +71,12 @@ enum {
   TY_SECTION_PRESENCE,
   TY_SECTION_BLOCKS,
   TY_SECTION_CODING,
-  TY_SECTION_SQUARES,  /* with the inner product only */
-  TY_SECTION_LINES,    /* of a vertical base, which has no codes, info, vectors and blocks: rows/vertical.h */
-  TY_SECTION_LEVELS,   /* f32 scale of each row, then f32 offset of each (int4 only), then f32 norm of each */
-  TY_SECTION_RUNS,     /* u32 checksum of each run, in their order */
-  TY_SECTION_KEYS = 32 /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
+  TY_SECTION_SQUARES,       /* with the inner product only */
+  TY_SECTION_LINES,         /* of a vertical base, which has no codes, info, vectors and blocks: rows/vertical.h */
+  TY_SECTION_LEVELS,        /* f32 scale of each row, then f32 offset of each (int4 only), then f32 norm of each */
+  TY_SECTION_RUNS,          /* u32 checksum of each run, in their order */
+  TY_SECTION_KEYS = 32,     /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
+  TY_SECTION_BY_VALUE = 128 /* + column, but not the partition: rows/by_value.h */
 };
 /* The one section of an IVF or lexical slab. */
 #define TY_SECTION_INDEX 1u

@@ -1,4 +1,4 @@
-/* Filter values as small codes: two rows match when their codes do, so a filter costs one compare a row. */
+/* Filter values as small codes: two rows match when their codes do. */
 #include <stdlib.h>
 #include <string.h>
 #include "os/assert.h"

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include "ame_kernel.h"
 #include "os/buffer.h"
+#include "rows/by_value.h"
 
 #define TY_HAS_META 1u
 #define TY_HAS_TEXT 2u
@@ -61,6 +62,7 @@ typedef struct ty_segment {
   const uint8_t *ids, *metas, *texts, *terms;
   const uint64_t *squares; /* sums over all rows, dim of them: weights.h; NULL where the metric has none */
   const uint8_t *presence; /* by row: TY_HAS_META, TY_HAS_TEXT */
+  ty_by_value *by_value;   /* by column, the partition's not used: by_value.h; NULL: every filter compares codes */
   /* Delta only. */
   ty_payload *payload;
 } ty_segment;

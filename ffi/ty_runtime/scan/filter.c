@@ -31,6 +31,8 @@ ty_status ty_filter_open(const ty_collection *c, uint64_t column, ty_slice key, 
     out->count = 0;
     return TY_OK;
   }
+  const ty_by_value *lists = c->base.by_value;
+  if (column > 0 && lists != NULL && lists[column].left_out != out->code) out->how = TY_FILTER_VALUE;
   if (column == 0) {
     out->count = 0;
     for (uint32_t i = 0; i < c->span_count; i++) {
@@ -48,6 +50,18 @@ static bool is_under(ty_slice value, ty_slice under) {
   return value.bytes == under.bytes || value.data[under.bytes] == '/';
 }
 
+/* Finding a run of codes takes as long as comparing those of some 600 rows, reading a listed row as long as two. */
+#define ROWS_A_RUN 1024u
+
+/* Whether the rows by value are the fewest to read. Of a code that is left out they lack the rows. */
+static bool lists_under(const ty_collection *c, const ty_filter *f) {
+  if (c->base.by_value == NULL || f->under_column == 0) return false;
+  uint32_t left_out = c->base.by_value[f->under_column].left_out;
+  if (left_out != TY_NO_CODE && f->under[left_out]) return false;
+  if (f->under_rows > f->count / 2 || f->under_runs > f->count / ROWS_A_RUN) return false;
+  return f->how != TY_FILTER_VALUE || f->under_rows < c->dicts[f->column].live[f->code];
+}
+
 ty_status ty_filter_under(const ty_collection *c, uint64_t column, ty_slice under, ty_filter *f, ty_error *err) {
   if (under.bytes == 0) return TY_OK;
   ty_status status = check_column(c, column, under, err);
@@ -60,7 +74,9 @@ ty_status ty_filter_under(const ty_collection *c, uint64_t column, ty_slice unde
     if (d->live[code] == 0 || !is_under(ty_dict_value(d, code), under)) continue;
     f->under[code] = 1;
     f->under_rows += d->live[code];
+    f->under_runs += f->under[code - 1] == 0;
   }
+  if (lists_under(c, f)) f->how = TY_FILTER_UNDER;
   if (f->under_rows > 0) return TY_OK;
   f->none = true;
   f->count = 0;
@@ -69,7 +85,9 @@ ty_status ty_filter_under(const ty_collection *c, uint64_t column, ty_slice unde
 
 void ty_filter_close(ty_filter *f) {
   free(f->under);
+  free(f->rows);
   f->under = NULL;
+  f->rows = NULL;
 }
 
 void ty_filter_span(ty_filter *out, uint64_t first, uint64_t count) {
@@ -83,6 +101,31 @@ void ty_filter_span(ty_filter *out, uint64_t first, uint64_t count) {
 static const uint32_t *compared(const ty_filter *f, const ty_segment *s) {
   if (f->all || (s->is_base && f->column == 0)) return NULL;
   return s->keys[f->column];
+}
+
+bool ty_filter_rows(const ty_filter *f, const ty_segment *s, uint64_t first, uint64_t count, const uint32_t **rows,
+                    uint64_t *n) {
+  if (f->rows == NULL || !s->is_base) return false;
+  uint64_t bounds[2] = {first, first + count}, at[2];
+  for (int i = 0; i < 2; i++) {
+    uint64_t low = i == 0 ? 0 : at[0], high = f->row_count;
+    while (low < high) {
+      uint64_t middle = low + (high - low) / 2;
+      if (f->rows[middle] < bounds[i]) low = middle + 1;
+      else high = middle;
+    }
+    at[i] = low;
+  }
+  *rows = f->rows + at[0];
+  *n = at[1] - at[0];
+  return true;
+}
+
+uint64_t ty_filter_next(const ty_filter *f, const ty_segment *s, uint64_t at, uint64_t end) {
+  const uint32_t *rows;
+  uint64_t n;
+  if (!ty_filter_rows(f, s, at, end - at, &rows, &n)) return at;
+  return n == 0 ? end : rows[0];
 }
 
 static bool allows_under(const ty_filter *f, const ty_segment *s, uint64_t at) {
@@ -112,8 +155,14 @@ static uint32_t keep_under(const ty_filter *f, const ty_segment *s, uint64_t fir
 }
 
 uint32_t ty_filter_select(const ty_filter *f, const ty_segment *s, uint64_t first, uint32_t n, uint16_t *offsets) {
+  const uint32_t *rows;
+  uint64_t count;
   if (f->none) return 0;
   TY_ASSERT(first + n <= s->count);
+  if (ty_filter_rows(f, s, first, n, &rows, &count)) {
+    for (uint64_t i = 0; i < count; i++) offsets[i] = (uint16_t)(rows[i] - first);
+    return (uint32_t)count;
+  }
   const uint8_t *dead = s->dead + first;
   const uint32_t *codes = compared(f, s);
   uint32_t found = 0;

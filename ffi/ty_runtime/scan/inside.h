@@ -68,6 +68,9 @@ double scan_value(const ty_scanner *s, float score);
 /* ---- levels.c ---- */
 /* Screens at most CHUNK_ROWS rows; both lists of candidates have room for as many more. */
 void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n);
+/* Screens the first of n rows, ascending, of which none is dead: at most CHUNK_ROWS, for which there is room as for
+ * scan_chunk. Returns how many. */
+uint32_t scan_listed(ty_scanner *s, const ty_segment *segment, const uint32_t *rows, uint64_t n);
 /* Bounds the coarse candidates by their 8-bit codes. False: out of memory. */
 bool scan_refine(ty_scanner *s);
 

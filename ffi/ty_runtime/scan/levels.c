@@ -50,21 +50,24 @@ static void second_level_whole(ty_scanner *s, const ty_segment *segment, uint64_
     note_i8(s, (first + offsets[i]) | mark, segment->info + first + offsets[i], dots[offsets[i]], -INFINITY, INFINITY);
 }
 
+/* So many rows before their 8-bit codes are read. All rows of a chunk at once are more than the L1 cache holds: a
+ * filter that a fifth of 100,000 x 384 rows match took 730 us instead of 480. */
+#define AHEAD 8u
 static void prefetch_codes(const ty_scanner *s, const ty_segment *segment, uint64_t at) {
   const int8_t *codes = segment->codes + at * s->stride;
   for (uint64_t line = 0; line < s->stride && line < 1024; line += 64) __builtin_prefetch(codes + line);
   __builtin_prefetch(segment->info + at);
 }
 
-/* Bounds some rows of a chunk by their 8-bit codes. All are prefetched before the first is read; to wait until the next
- * chunk was screened gained nothing. `known` may be NULL. */
+/* Bounds some rows of a chunk by their 8-bit codes. `known` may be NULL. */
 static void second_level(ty_scanner *s, const ty_segment *segment, uint64_t first, const uint16_t *offsets,
                          uint32_t selected, const scan_range *known) {
   uint64_t mark = segment->is_base ? 0 : DELTA_BIT;
-  for (uint32_t i = 0; i < selected; i++) prefetch_codes(s, segment, first + offsets[i]);
+  for (uint32_t i = 0; i < AHEAD && i < selected; i++) prefetch_codes(s, segment, first + offsets[i]);
   for (uint32_t i = 0; i < selected; i++) {
     uint64_t at = first + offsets[i];
     int32_t dot;
+    if (i + AHEAD < selected) prefetch_codes(s, segment, first + offsets[i + AHEAD]);
     s->k->dot_i8(s->query_codes, segment->codes + at * s->stride, 1, s->stride, &dot);
     note_i8(s, at | mark, segment->info + at, dot, known == NULL ? -INFINITY : known[i].least,
             known == NULL ? INFINITY : known[i].most);
@@ -139,6 +142,11 @@ static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first
   second_level(s, segment, first, offsets, promising, known);
 }
 
+/* Of a chunk of rows of which more than one in so many are wanted the blocks are screened, of others the 8-bit codes
+ * are read. With 384 dimensions a scattered row is 7 lines of memory and a block of sixteen 53, one after the other.
+ * Measured with 64, 384 and 768 dimensions where a tenth to two fifths of 100,000 rows match. */
+static uint64_t blocks_pay(const ty_scanner *s) { return s->stride < 256 ? 8 : 4; }
+
 void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
   TY_ASSERT(n > 0 && n <= CHUNK_ROWS && first + n <= segment->count);
   TY_ASSERT(s->candidates.capacity - s->candidates.count >= n && s->coarse.capacity - s->coarse.count >= n);
@@ -152,14 +160,59 @@ void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32
   uint32_t selected = ty_filter_select(s->filter, segment, first, n, offsets);
   s->counts.screened += selected;
   if (selected == 0) return;
-  /* A block costs as much as two scattered rows: of few rows the 8-bit codes are read at once. */
-  if (screens && (segment->codes == NULL || selected > n / 8)) first_level(s, segment, first, n, offsets, selected);
+  if (screens && (segment->codes == NULL || selected > n / blocks_pay(s)))
+    first_level(s, segment, first, n, offsets, selected);
   else if (selected > n - n / 8) second_level_whole(s, segment, first, n, offsets, selected);
   else second_level(s, segment, first, offsets, selected, NULL);
 }
 
+/* Whether of the next chunk's rows so many are listed. */
+static bool is_dense(const ty_scanner *s, const uint32_t *rows, uint64_t n) {
+  uint64_t wide = (uint64_t)s->chunk * AME_BLOCK_ROWS, most = wide / blocks_pay(s);
+  return most < n && rows[most] < rows[0] / AME_BLOCK_ROWS * AME_BLOCK_ROWS + wide;
+}
+
+/* Screens the first of the rows listed, in a chunk of blocks; where not all blocks `pay`, in neighbouring ones. */
+static uint32_t listed_blocks(ty_scanner *s, const ty_segment *segment, const uint32_t *rows, uint64_t n, bool pay) {
+  uint16_t offsets[CHUNK_ROWS];
+  uint32_t first = rows[0] / AME_BLOCK_ROWS * AME_BLOCK_ROWS, end = first, taken = 0;
+  for (; taken < n && rows[taken] - first < s->chunk * AME_BLOCK_ROWS; taken++) {
+    if (!pay && rows[taken] >= end + AME_BLOCK_ROWS) break;
+    end = (rows[taken] / AME_BLOCK_ROWS + 1) * AME_BLOCK_ROWS;
+    offsets[taken] = (uint16_t)(rows[taken] - first);
+  }
+  first_level(s, segment, first, end - first, offsets, taken);
+  return taken;
+}
+
+/* Bounds the first of the rows listed by their 8-bit codes, up to where blocks pay. */
+static uint32_t listed_codes(ty_scanner *s, const ty_segment *segment, const uint32_t *rows, uint64_t n, bool screens) {
+  uint64_t mark = segment->is_base ? 0 : DELTA_BIT;
+  uint32_t taken = 0;
+  for (uint32_t i = 0; i < AHEAD && i < n; i++) prefetch_codes(s, segment, rows[i]);
+  for (; taken < n && taken < CHUNK_ROWS; taken++) {
+    if (screens && is_dense(s, rows + taken, n - taken)) break;
+    if (taken + AHEAD < n) prefetch_codes(s, segment, rows[taken + AHEAD]);
+    int32_t dot;
+    s->k->dot_i8(s->query_codes, segment->codes + rows[taken] * s->stride, 1, s->stride, &dot);
+    note_i8(s, rows[taken] | mark, segment->info + rows[taken], dot, -INFINITY, INFINITY);
+  }
+  return taken;
+}
+
+uint32_t scan_listed(ty_scanner *s, const ty_segment *segment, const uint32_t *rows, uint64_t n) {
+  TY_ASSERT(n > 0 && s->candidates.capacity - s->candidates.count >= CHUNK_ROWS &&
+            s->coarse.capacity - s->coarse.count >= CHUNK_ROWS);
+  bool coded = segment->codes != NULL, screens = s->screen[segment->is_base ? 0 : 1].proved || !coded;
+  bool dense = screens && is_dense(s, rows, n);
+  uint32_t taken =
+      dense || !coded ? listed_blocks(s, segment, rows, n, dense) : listed_codes(s, segment, rows, n, screens);
+  TY_ASSERT(taken > 0 && taken <= n && taken <= CHUNK_ROWS);
+  s->counts.screened += taken;
+  return taken;
+}
+
 bool scan_refine(ty_scanner *s) {
-  enum { AHEAD = 8 };
   candidates_drop(&s->coarse, s->bounds.threshold);
   const scan_candidate *coarse = s->coarse.items;
   uint64_t n = s->coarse.count;

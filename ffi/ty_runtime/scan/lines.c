@@ -249,7 +249,8 @@ static void scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, 
 
 ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err) {
   const ty_segment *segment = range->segment;
-  for (uint64_t at = range->first, end = range->first + range->count; at < end;) {
+  const uint64_t end = range->first + range->count;
+  for (uint64_t at = range->first; (at = ty_filter_next(s->filter, segment, at, end)) < end;) {
     ty_line_place place = ty_line_place_of(s->c, segment->vertical.run, segment->count, at);
     uint64_t n = place.first + place.rows - at, most = (uint64_t)s->chunk * ty_line_rows(s->c);
     if (n > end - at) n = end - at;

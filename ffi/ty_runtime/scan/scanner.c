@@ -52,13 +52,17 @@ ty_status ty_scanner_feed(ty_scanner *s, const ty_range *range, ty_error *err) {
   TY_ASSERT(range->segment == s->base || range->segment == s->delta);
   TY_ASSERT(range->count <= range->segment->count && range->first <= range->segment->count - range->count);
   if (range->segment->vertical.lines != NULL) return scan_lines(s, range, err);
-  for (uint64_t done = 0; done < range->count;) {
-    uint64_t left = range->count - done, n = (uint64_t)s->chunk * AME_BLOCK_ROWS;
+  const uint32_t *rows;
+  uint64_t count = range->count;
+  bool listed = ty_filter_rows(s->filter, range->segment, range->first, range->count, &rows, &count);
+  for (uint64_t done = 0; done < count;) {
+    uint64_t left = count - done, n = (uint64_t)s->chunk * AME_BLOCK_ROWS;
     if (n > left) n = left;
     if (!candidates_reserve(&s->candidates, CHUNK_ROWS, s->bounds.threshold) ||
         !candidates_reserve(&s->coarse, CHUNK_ROWS, s->bounds.threshold))
       return ty_fail(err, TY_NO_MEMORY, "not enough memory for the candidates of a search");
-    scan_chunk(s, range->segment, range->first + done, (uint32_t)n);
+    if (listed) n = scan_listed(s, range->segment, rows + done, left);
+    else scan_chunk(s, range->segment, range->first + done, (uint32_t)n);
     done += n;
     if (s->chunk < CHUNK_BLOCKS) s->chunk *= 2;
   }

@@ -93,6 +93,7 @@ void ty_shell_free(ty_collection *c) {
   ty_weights_free(c->weights);
   ty_delta_free(c);
   free(c->base.keys);
+  free(c->base.by_value);
   free(c->base.dead);
   free(c->spans);
   for (uint32_t i = 0; i < TY_MAX_COLUMNS; i++) ty_dict_free(&c->dicts[i]);

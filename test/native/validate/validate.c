@@ -112,6 +112,33 @@ static ty_status check_dict(const ty_collection *c, uint32_t column, uint64_t *l
   return TY_OK;
 }
 
+/* Each row of the base stands in the list, in order, unless its value is one that is left out. */
+static ty_status check_by_value(const ty_collection *c, uint32_t column, ty_error *err) {
+  const ty_by_value *b = &c->base.by_value[column];
+  const uint32_t *codes = c->base.keys[column];
+  uint64_t *having = calloc((size_t)c->dicts[column].count + 1, sizeof *having);
+  uint32_t *at = malloc((size_t)(b->count + 1) * sizeof *at), left_out = TY_NO_CODE;
+  ty_status status = having == NULL || at == NULL ? ty_invalid_memory(err) : TY_OK;
+  uint64_t listed = 0;
+  for (uint64_t i = 0; i < c->base.count && status == TY_OK; i++) having[codes[i]]++;
+  for (uint32_t code = 1; code < c->dicts[column].count && status == TY_OK; code++) {
+    if (ty_by_value_leaves_out(having[code], c->base.count)) left_out = code;
+    else listed += having[code];
+  }
+  if (status == TY_OK && (b->left_out != left_out || b->count != listed))
+    status = ty_invalid(err, "the rows by value of column %u are %" PRIu64 ", not %" PRIu64, column, b->count, listed);
+  if (status == TY_OK) ty_by_value_read(c->env->kernel, b, 0, b->count, at);
+  for (uint64_t i = 0; i < b->count && status == TY_OK; i++) {
+    if (at[i] >= c->base.count || (i % AME_PACK == 0 && b->entries[i / AME_PACK].first != at[i]) || codes[at[i]] == 0 ||
+        codes[at[i]] == left_out ||
+        (i > 0 && (codes[at[i - 1]] > codes[at[i]] || (codes[at[i - 1]] == codes[at[i]] && at[i - 1] >= at[i]))))
+      status = ty_invalid(err, "the rows by value of column %u are out of order at %" PRIu64, column, i);
+  }
+  free(having);
+  free(at);
+  return status;
+}
+
 static ty_status check_dicts(const ty_collection *c, ty_error *err) {
   TY_HOLD(c->columns >= 1 && c->columns <= TY_MAX_COLUMNS, "there are %u filter columns", c->columns);
   ty_status status = TY_OK;
@@ -119,6 +146,7 @@ static ty_status check_dicts(const ty_collection *c, ty_error *err) {
     uint64_t *live = calloc((size_t)c->dicts[i].count + 1, sizeof *live);
     status = live == NULL ? ty_invalid_memory(err) : check_dict(c, i, live, err);
     free(live);
+    if (status == TY_OK && i > 0 && c->base.by_value != NULL) status = check_by_value(c, i, err);
   }
   return status;
 }
