@@ -1,4 +1,4 @@
-/* A scanner's state, and what its files share: scanner.c, question.c, levels.c, lines.c. */
+/* A scanner's state, and what its files share: scanner.c, question.c, levels.c, lines_query.c, lines.c. */
 #pragma once
 
 #include <float.h>
@@ -16,7 +16,7 @@ typedef struct scan_range {
   double least, most;
 } scan_range;
 
-/* A query against vertical codes: lines.c. */
+/* A query against vertical codes: lines_query.c. */
 typedef struct scan_lines_query {
   uint32_t *dims; /* in which the query is not zero */
   int8_t *codes, *fine_codes;
@@ -25,8 +25,9 @@ typedef struct scan_lines_query {
   double fine_scale;          /* of those codes */
   ame_line_bound bound[2];    /* for the base and for the delta */
   bool proved[2];
-  /* Half width of a bound by both: min(per_width * width, per_norm * norm) + per_err * err + slack. */
-  double per_width, per_norm, per_err;
+  /* Half width of a bound by both: min(per_width * width, per_norm * norm) + per_level * width + per_err * err + slack.
+   */
+  double per_width, per_norm, per_level, per_err;
   float *row; /* dim floats, zero but in `dims`: rows to score are decoded there only */
 } scan_lines_query;
 
@@ -74,10 +75,11 @@ uint32_t scan_listed(ty_scanner *s, const ty_segment *segment, const uint32_t *r
 /* Bounds the coarse candidates by their 8-bit codes. False: out of memory. */
 bool scan_refine(ty_scanner *s);
 
-/* ---- lines.c ---- */
+/* ---- lines_query.c ---- */
 /* Prepares the query for segments with vertical codes. False: out of memory. */
 bool scan_lines_prepare(ty_scanner *s);
 void scan_lines_close(ty_scanner *s);
+/* ---- lines.c ---- */
 /* Scans a run of rows of such a segment. */
 ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err);
 /* Such a row as it is scored: decoded where the query is not zero, and elsewhere zero. */
