@@ -153,6 +153,7 @@ static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base,
   f->env.run_memory = TY_RUN_MEMORY;
   f->env.run_chunk = TY_RUN_CHUNK;
   ty_os_init(&f->env.os);
+  ty_spare_open(&f->env);
   f->c.env = &f->env;
   f->resident.let_go = no_let_go;
   f->c.resident = &f->resident;
@@ -193,6 +194,7 @@ static void fixture_free(fixture *f) {
   ty_lexical_free(f->c.lexical_index);
   pthread_rwlock_destroy(&f->c.lock);
   while (f->memory_count > 0) free(f->memory[--f->memory_count]);
+  ty_spare_close(&f->env);
   free(f);
 }
 
