@@ -25,7 +25,8 @@ typedef struct scan_lines_query {
   double fine_scale;          /* of those codes */
   ame_line_bound bound[2];    /* for the base and for the delta */
   bool proved[2];
-  /* Half width of a bound by both: min(per_width * width, per_norm * norm) + per_level * width + per_err * err + slack.
+  /* Half width of a bound by both: min(per_width * width, per_norm * norm_most) + per_level * width + per_err * err +
+   * slack.
    */
   double per_width, per_norm, per_level, per_err;
   float *row; /* dim floats, zero but in `dims`: rows to score are decoded there only */

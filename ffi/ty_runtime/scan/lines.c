@@ -24,7 +24,8 @@ static void note(ty_scanner *s, const ty_segment *segment, uint64_t at, int32_t 
     sum = s->scale * (double)q->query.sum + q->fine_scale * (double)q->fine.sum;
     middle = offset * sum + scale * (2 * middle - 15 * sum);
   }
-  double by_width = q->per_width * width, by_norm = q->per_norm * (double)v->norms[at];
+  /* The largest norm, not the row's own: reading that misses the cache, and texts have unit length. */
+  double by_width = q->per_width * width, by_norm = q->per_norm * (double)v->norm_most;
   double half = (by_width < by_norm ? by_width : by_norm) + q->per_level * width + q->per_err * err + s->slack;
   half +=
       (fabs(middle) + width * fabs(sum)) * 0x1p-40; /* with four bits the middle is a difference of larger numbers */
@@ -111,6 +112,8 @@ static void scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, 
              .skip = (uint32_t)((first - place.first) % rows),
              .dot = ty_line_bits(s->c) == 8 ? s->k->dot_lines : s->k->dot_lines_i4};
   p.lines = (p.skip + n + rows - 1) / rows;
+  /* For when the products are there: 4 KB in a row, too few for the hardware to prefetch. */
+  for (uint32_t i = 0; i < n; i += AME_LINE / sizeof *v->scales) __builtin_prefetch(v->scales + first + i);
   products_of(s, &p, all ? NULL : wanted, products);
   bool bounded = q->proved[which] && s->bounds.threshold > -FLT_MAX;
   float threshold = bounded ? nextafterf((float)s->bounds.threshold, -INFINITY) : -INFINITY;

@@ -4,7 +4,7 @@
  * With the query q = q^ + d, of which t elements are not zero, and a row x = x^ + e, x^ its decoded codes:
  *
  *   |<q, x> - <q^, x^>|  <=  |<d, x^>| + |<q, e>|
- *   |<d, x^>|            <=  min(width * sum of all |d_j|, |d| * |x^|)
+ *   |<d, x^>|            <=  min(width * sum of all |d_j|, |d| * the largest |x^| of the segment)
  *   |<q, e>|             <=  |q| * |e|
  *
  * where width is the largest size that a decoded element can have: 127 * |scale|, or |offset| + 15 |scale|. <q^, x^> is
