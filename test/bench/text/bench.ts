@@ -2,11 +2,8 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { bundledForNode } from "../bundle.ts";
 import type { Cost } from "../cost.ts";
 import { type Line, median } from "../measure.ts";
-import { install } from "../vectors/install.ts";
-import { PEERS } from "../vectors/peers/peers.ts";
 import { writeCode } from "./code.ts";
 import type { Engine, Figures, Own } from "./figures.ts";
 import { goals } from "./goals.ts";
@@ -14,6 +11,7 @@ import { inProcess, type Job, type OwnJob } from "./job.ts";
 import { isEnglish, machinePassages } from "./machine-text.ts";
 import type { TextOptions } from "./options.ts";
 import { COLLECTION, INDEXED, PLAIN } from "./ours.ts";
+import { peerRunner } from "./peer.ts";
 import { queriesAbout } from "./queries.ts";
 import { bytesBelow, lexicalBytes } from "./sizes.ts";
 import { writeTexts } from "./stored.ts";
@@ -121,21 +119,7 @@ async function measureOwn(job: OwnJob): Promise<Own> {
 
 /** @throws Error with a sentence where the peer is not available */
 async function measurePeer(name: string, ours: Job, scratch: string): Promise<Engine> {
-  const job: Job = { ...ours, dir: join(scratch, name) };
-  mkdirSync(job.dir);
-  let command = [process.execPath, join(import.meta.dir, `child-${name}.ts`)];
-  let env: Record<string, string> = {};
-  const peer = PEERS[name];
-  if (peer) {
-    log(`installing ${peer.packages.join(" and ")}`);
-    job.packages = install(name);
-    command = [Bun.which("node") ?? process.execPath, await bundledForNode(command[1]!, job.dir)];
-    env = { ...peer.env };
-  }
-  const run = <T>(work: string): Promise<T> => {
-    log(`${name}: ${work}`);
-    return inProcess<T>(command, { ...job, work }, env);
-  };
+  const run = await peerRunner(name, ours, scratch, log);
   const put = await run<Pick<Engine, "ingest" | "build" | "disk" | "index">>("ingest");
   return { name, ...put, asked: await run("ask") };
 }

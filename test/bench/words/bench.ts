@@ -1,16 +1,14 @@
 /** `npm run bench -- words`: questions in words, over MCP and in process, beside peers' search by words. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { bundledForNode } from "../bundle.ts";
 import { signedInHome } from "../home.ts";
 import type { Line } from "../measure.ts";
 import { inProcess, type Job } from "../text/job.ts";
+import { peerRunner } from "../text/peer.ts";
 import { bytesBelow, lexicalBytes } from "../text/sizes.ts";
 import { writeTexts } from "../text/stored.ts";
-import { install } from "../vectors/install.ts";
 import { Machine } from "../vectors/machine.ts";
-import { PEERS } from "../vectors/peers/peers.ts";
 import type { Figures, Peer } from "./figures.ts";
 import { askTools, memoryOfServer } from "./mcp.ts";
 import type { WordsOptions } from "./options.ts";
@@ -24,7 +22,6 @@ const BUDGET = 1000;
 const USUAL = 20;
 /** Longer questions that peers are asked, at most: one of 150 words takes FTS5 0.7 s over 20,000 passages. */
 const LONG = 10;
-const TEXT_CHILDREN = join(import.meta.dir, "../text");
 
 const log = (line: string) => console.error(`  ${line}`);
 
@@ -94,21 +91,7 @@ export async function benchWords(options: WordsOptions): Promise<Line[]> {
 
 /** @throws Error with a sentence where the peer is not available */
 async function measurePeer(name: string, ours: Job, scratch: string): Promise<Peer> {
-  const job: Job = { ...ours, dir: join(scratch, name) };
-  mkdirSync(job.dir);
-  let command = [process.execPath, join(TEXT_CHILDREN, `child-${name}.ts`)];
-  let env: Record<string, string> = {};
-  const peer = PEERS[name];
-  if (peer) {
-    log(`installing ${peer.packages.join(" and ")}`);
-    job.packages = install(name);
-    command = [Bun.which("node") ?? process.execPath, await bundledForNode(command[1]!, job.dir)];
-    env = { ...peer.env };
-  }
-  const run = <T>(work: string): Promise<T> => {
-    log(`${name}: ${work}`);
-    return inProcess<T>(command, { ...job, work }, env);
-  };
+  const run = await peerRunner(name, ours, scratch, log);
   const { ingest, disk } = await run<Pick<Peer, "ingest" | "disk">>("ingest");
   return { name, ingest, disk, asked: await run("ask") };
 }
