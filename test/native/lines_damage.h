@@ -21,7 +21,6 @@ static ty_slab_section *section_in(uint8_t *data, uint32_t id) {
 /* Opens the base with these bytes, whose checksums are made to fit with `forged`. What an opened one answers is in the
  * right order, whatever its rows are; with `exact` it is the truth about them. */
 static ty_status open_damaged(ty_env *env, const char *dir, const file *base, uint8_t *data, bool forged, bool exact) {
-  static uint8_t out[1 << 12] __attribute__((aligned(8)));
   static truth t;
   ty_collection *c = NULL;
   float query[DAMAGED_DIM];
@@ -31,16 +30,8 @@ static ty_status open_damaged(ty_env *env, const char *dir, const file *base, ui
   if (status == TY_OK) {
     for (uint32_t i = 0; i < DAMAGED_DIM; i++) query[i] = (float)(i * 7 % 11) - 4.5f;
     for (uint32_t id = 0; id < DAMAGED_ROWS && exact; id++) {
-      char text[16];
-      uint64_t end = (uint64_t)sprintf(text, "%u", id);
-      ty_get_args get = {.n = 1,
-                         .ids = (const uint8_t *)text,
-                         .id_ends = &end,
-                         .what = TY_WITH_VECTOR,
-                         .out = out,
-                         .out_capacity = sizeof out};
-      CHECK(ty_get(c, &get, &err) == TY_OK);
-      memcpy(stored + id * DAMAGED_DIM, out + sizeof(ty_record) + padded(end), DAMAGED_DIM * sizeof *stored);
+      ty_record r;
+      memcpy(stored + id * DAMAGED_DIM, vector_of(c, id, &r), DAMAGED_DIM * sizeof *stored);
     }
     asked_of = "a forged base";
     find_truth(c, query, false, &t);

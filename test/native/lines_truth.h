@@ -74,23 +74,29 @@ static void put_lines(ty_collection *c, uint32_t first, uint32_t n, const float 
   if (row_count < first + n) row_count = first + n;
 }
 
+/* A row's record and its vector, until the next call. */
+static const uint8_t *vector_of(ty_collection *c, uint32_t id, ty_record *r) {
+  static uint8_t out[1 << 19] __attribute__((aligned(8)));
+  char text[16];
+  uint64_t end = (uint64_t)sprintf(text, "%u", id);
+  ty_get_args get = {.n = 1,
+                     .ids = (const uint8_t *)text,
+                     .id_ends = &end,
+                     .what = TY_WITH_VECTOR,
+                     .out = out,
+                     .out_capacity = sizeof out};
+  CHECK(ty_get(c, &get, &err) == TY_OK);
+  memcpy(r, out, sizeof *r);
+  return out + sizeof *r + padded(r->id_bytes);
+}
+
 /* Every live row is decoded to the same bits as when it was put. */
 static void decoded_equal(ty_collection *c) {
-  static uint8_t out[1 << 19] __attribute__((aligned(8)));
   for (uint32_t id = 0; id < row_count; id++) {
-    char text[16];
-    uint64_t end = (uint64_t)sprintf(text, "%u", id);
-    ty_get_args get = {.n = 1,
-                       .ids = (const uint8_t *)text,
-                       .id_ends = &end,
-                       .what = TY_WITH_VECTOR,
-                       .out = out,
-                       .out_capacity = sizeof out};
-    ty_record r = {0};
-    CHECK(ty_get(c, &get, &err) == TY_OK);
-    memcpy(&r, out, sizeof r);
+    ty_record r;
+    const uint8_t *vector = vector_of(c, id, &r);
     if (!CHECK((r.found != 0) == rows[id].live) || !rows[id].live) continue;
-    CHECK_MESSAGE(memcmp(out + sizeof r + padded(r.id_bytes), stored + (uint64_t)id * shape.dim, r.vector_bytes) == 0,
+    CHECK_MESSAGE(memcmp(vector, stored + (uint64_t)id * shape.dim, r.vector_bytes) == 0,
                   "row %u comes back as another", id);
   }
 }

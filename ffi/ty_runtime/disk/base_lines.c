@@ -84,7 +84,7 @@ static void move_rows(lines_writer *x, uint64_t i, uint64_t n, uint8_t *to, uint
   base_writer *w = x->w;
   ty_line_source from[AME_LINE];
   float scales[AME_LINE] = {0};
-  for (uint32_t b = 0; b < AME_LINE; b++) from[b] = (ty_line_source){&zero, 0};
+  for (uint32_t b = 0; b < AME_LINE; b++) from[b] = (ty_line_source){&zero, 0, 0};
   for (uint64_t k = 0; k < n && base_go_on(w, i + k); k++) {
     ty_ref r = w->r->rows[i + k];
     base_read_lines(w, i + k);

@@ -62,63 +62,51 @@ void ty_line_put(const ty_collection *c, uint8_t *block, uint64_t run, uint64_t 
   }
 }
 
-/* A row's bytes in a segment: dimension d at from[d * run]. */
-typedef struct strided {
-  const uint8_t *from;
-  uint64_t run;
-  uint32_t shift; /* of four bits */
-} strided;
-
-static strided row_of(const ty_collection *c, const ty_segment *s, uint64_t at) {
+ty_line_source ty_line_source_of(const ty_collection *c, const ty_segment *s, uint64_t at) {
   bool high;
   ty_line_place p = ty_line_place_of(c, s->vertical.run, s->count, at);
   uint64_t byte = byte_of(c, at - p.first, &high);
-  return (strided){s->vertical.lines + p.block + byte, p.run, high ? 4 : 0};
-}
-
-ty_line_source ty_line_source_of(const ty_collection *c, const ty_segment *s, uint64_t at) {
-  strided x = row_of(c, s, at);
-  return (ty_line_source){x.from, x.run};
+  return (ty_line_source){s->vertical.lines + p.block + byte, p.run, high ? 4 : 0};
 }
 
 void ty_line_take(const ty_collection *c, const ty_segment *s, uint64_t at, void *codes) {
-  strided x = row_of(c, s, at);
+  ty_line_source x = ty_line_source_of(c, s, at);
   uint8_t *to = codes;
   if (c->dtype != TY_INT4) {
-    for (uint64_t d = 0; d < c->dim; d++) to[d] = x.from[d * x.run] ^ 0x80;
+    for (uint64_t d = 0; d < c->dim; d++) to[d] = x.bytes[d * x.run] ^ 0x80;
     memset(to + c->dim, 0, AME_CODE_STRIDE(c->dim) - c->dim);
     return;
   }
   memset(to, 0, AME_I4_BYTES(c->dim));
   for (uint64_t d = 0; d < c->dim; d++)
-    to[packed_byte(d)] |= (uint8_t)((x.from[d * x.run] >> x.shift & 15u) << packed_shift(d));
+    to[packed_byte(d)] |= (uint8_t)((x.bytes[d * x.run] >> x.shift & 15u) << packed_shift(d));
 }
 
-static inline float level(uint8_t byte, const strided *x, float scale, float offset) {
+static inline float level(uint8_t byte, const ty_line_source *x, float scale, float offset) {
   float levels = scale * (float)((int)(byte >> x->shift & 15) * 2 - 15); /* rounded before the sum, as by the kernel */
   return offset + levels;
 }
 
 void ty_line_decode(const ty_collection *c, const ty_segment *s, uint64_t at, float *out) {
-  strided x = row_of(c, s, at);
+  ty_line_source x = ty_line_source_of(c, s, at);
   const float scale = s->vertical.scales[at];
   if (c->dtype == TY_INT4) {
     const float offset = s->vertical.offsets[at];
-    for (uint64_t d = 0; d < c->dim; d++) out[d] = level(x.from[d * x.run], &x, scale, offset);
+    for (uint64_t d = 0; d < c->dim; d++) out[d] = level(x.bytes[d * x.run], &x, scale, offset);
   } else {
-    for (uint64_t d = 0; d < c->dim; d++) out[d] = scale * (float)((int)x.from[d * x.run] - 128);
+    for (uint64_t d = 0; d < c->dim; d++) out[d] = scale * (float)((int)x.bytes[d * x.run] - 128);
   }
 }
 
 void ty_line_decode_some(const ty_collection *c, const ty_segment *s, uint64_t at, const uint32_t *dims, uint64_t count,
                          float *out) {
-  strided x = row_of(c, s, at);
+  ty_line_source x = ty_line_source_of(c, s, at);
   const float scale = s->vertical.scales[at];
   if (c->dtype == TY_INT4) {
     const float offset = s->vertical.offsets[at];
-    for (uint64_t i = 0; i < count; i++) out[dims[i]] = level(x.from[dims[i] * x.run], &x, scale, offset);
+    for (uint64_t i = 0; i < count; i++) out[dims[i]] = level(x.bytes[dims[i] * x.run], &x, scale, offset);
   } else {
-    for (uint64_t i = 0; i < count; i++) out[dims[i]] = scale * (float)((int)x.from[dims[i] * x.run] - 128);
+    for (uint64_t i = 0; i < count; i++) out[dims[i]] = scale * (float)((int)x.bytes[dims[i] * x.run] - 128);
   }
 }
 

@@ -18,9 +18,9 @@
 #define TY_VERTICAL_LEAST 64u
 /* A base is vertical where on average at most this part of its rows' codes is not zero. Questions in words do not
  * depend on it; the whole text of a row taken as a query reads as many dimensions as rows have. At 69 % (94,528
- * passages of 190 words from many places) its 100 best rows, from which a search fuses, take .65 times as long as over
- * blocks, at 90 % they would take as long; the ten best alone 2 times, at 47 % 1.1 times. Words take .1 times as long
- * at both. */
+ * passages of 190 words from many places) its 100 best rows, from which a search fuses, took .65 times as long as over
+ * blocks and the ten best alone 2 times; three words took .1 times as long. By the bytes that are read the 100 best
+ * would take as long at about this density, and the ten best 1.1 times at 47 %. */
 #define TY_VERTICAL_DENSITY 0.9
 
 /* A row in its block. */
@@ -52,10 +52,11 @@ void ty_line_take(const ty_collection *c, const ty_segment *s, uint64_t at, void
 void ty_line_decode(const ty_collection *c, const ty_segment *s, uint64_t at, float *out);
 void ty_line_decode_some(const ty_collection *c, const ty_segment *s, uint64_t at, const uint32_t *dims, uint64_t count,
                          float *out);
-/* A row's bytes: dimension d at bytes[d * run]. */
+/* A row's bytes: dimension d at bytes[d * run], with four bits shifted by `shift`. */
 typedef struct ty_line_source {
   const uint8_t *bytes;
   uint64_t run;
+  uint32_t shift;
 } ty_line_source;
 ty_line_source ty_line_source_of(const ty_collection *c, const ty_segment *s, uint64_t at);
 
