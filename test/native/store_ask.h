@@ -82,6 +82,38 @@ static ty_status lexical_within(ty_collection *c, const char *query, uint64_t by
   return ty_ask(c, &args, &err);
 }
 
+/* Of vertical codes a question reads the dimensions that it has: of 32 rows three bytes each, with four bits half. */
+static void test_bounded_dimensions(void) {
+  static const char *const dtypes[] = {"f32", "int4"};
+  float query[DIM] = {[2] = 1, [5] = -3, [19] = 0.5f};
+  for (uint64_t i = 0; i < 2; i++) {
+    char dir[320];
+    fresh_dir(dir);
+    model m = {0};
+    set_vertical(env, true);
+    model_dtype = dtypes[i];
+    model_codes = ALL_CODES;
+    ty_collection *c = open_new(env, dir);
+    put_versions(c, &m, 0, 32, 4);
+    CHECK(ty_save(c, &err) == TY_OK && c->base.vertical.lines != NULL);
+    ty_ask_args args = {.by = TY_BY_VECTOR,
+                        .vector = query,
+                        .top_k = 3,
+                        .column = TY_NO_FILTER,
+                        .target_recall = 1,
+                        .most_bytes = i == 0 ? 96 : 64,
+                        .out = answer,
+                        .out_capacity = sizeof answer};
+    CHECK(ty_ask(c, &args, &err) == TY_OK && args.screened_rows == 32);
+    args.most_bytes--;
+    CHECK(ty_ask(c, &args, &err) == TY_LARGE);
+    close_checked(c);
+  }
+  set_vertical(env, false);
+  model_dtype = "f32";
+  model_codes = NO_CODES;
+}
+
 /* The rows that a question reads are those that its bound is held against, whatever was asked before. */
 static void test_bounded_questions(void) {
   char dir[320];

@@ -770,6 +770,7 @@ int main(int argc, char **argv) {
   test_readers();
   test_follow_is_bounded();
   test_bounded_questions();
+  test_bounded_dimensions();
   test_embedded_rows();
   test_embedding_refused();
   test_first_failure();
