@@ -8,7 +8,7 @@ import { type PackedStrings, packed, Words } from "./words.ts";
 /** What an answer's records carry beside the id. */
 export const With = { META: 1, TEXT: 2, VECTOR: 4, EXPLAIN: 8, SCORES: 16 } as const;
 
-/** The rankings of a query; BOTH: fused where there is a lexical index, else VECTOR. */
+/** The rankings of a query; BOTH: fused where there is a lexical index that can be read, else VECTOR. */
 export const By = { VECTOR: 1, WORDS: 2, BOTH: 3 } as const;
 
 const encoder = new TextEncoder();
@@ -84,6 +84,8 @@ export interface NativeHits {
 export interface NativeAnswer extends NativeHits {
   /** Whether both rankings were made. */
   fused: boolean;
+  /** Whether one of the two rankings asked for is missing, as the lexical index is damaged. */
+  wordsTrouble: boolean;
 }
 
 /** The reading half of an open collection. */
@@ -95,7 +97,7 @@ export class NativeReader extends NativeHandle {
    */
   ask(question: NativeQuestion, embedMost: number, inlineBytes: number): NativeAnswer | Promise<NativeAnswer> {
     const { vector, text, filter, under, what } = question;
-    const words = new Words(26).integer(0, question.by).integer(6, question.topK).integer(16, what);
+    const words = new Words(27).integer(0, question.by).integer(6, question.topK).integer(16, what);
     if (vector) words.pointer(1, vector);
     else (question.model === undefined ? words.none(2) : words.integer(2, question.model)).integer(3, embedMost);
     if (text !== undefined) {
@@ -108,6 +110,7 @@ export class NativeReader extends NativeHandle {
     const decode = (answer: Uint8Array) => ({
       rows: decodeRecords(answer, words.number(21), (what & With.SCORES) !== 0),
       fused: words.number(22) === 1,
+      wordsTrouble: words.number(26) === 1,
       screenedRows: words.number(23),
       scoredRows: words.number(24),
       probedLists: words.number(25),

@@ -20,7 +20,10 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 8u
+#define TY_ABI_VERSION 9u
+/* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
+#define TY_LEXICAL_K1 1.2
+#define TY_LEXICAL_B  0.6
 TY_API uint32_t ty_abi_version(void);
 
 typedef enum ty_status {
@@ -38,7 +41,8 @@ typedef enum ty_status {
   TY_ABI = 11,     /* the kernel table is of another version */
   TY_LARGE = 12,   /* the query would read more than most_bytes; nothing was ranked */
   TY_VERSION = 13, /* a file is of another version of the format: the message names it and both versions */
-  TY_INDEX = 14 /* the lexical index is damaged: ty_build_lexical builds it anew; the rows and other calls are intact */
+  TY_INDEX =
+      14 /* the lexical index is damaged: rewriting the base makes it anew; the rows and other calls are intact */
 } ty_status;
 
 typedef struct ty_error {
@@ -66,7 +70,8 @@ TY_API void ty_env_close(ty_env *env);
  * keys name, dim, dtype ("f32", "f16", "int8" or "int4": how vectors are stored, which is what rows then are),
  * key_name, filter_columns (the key first), telys_version, default_target_recall, applied_tuner, lexical,
  * embedder_profile. Where that is an object, its member distance says how rows are ranked: "cosine" or "l2"; anything
- * else is the inner product. */
+ * else is the inner product. A collection of texts, which is one with a profile whose member provider is not "vectors",
+ * or with lexical: true, has a lexical index from here on. */
 TY_API ty_status ty_collection_new(ty_env *env, const char *dir, const uint8_t *schema, uint64_t schema_bytes,
                                    ty_collection **out, ty_error *err);
 /* Opens the saved state in `dir` and maps it. TY_NOT_FOUND without a collection.json. */
@@ -148,7 +153,7 @@ typedef struct ty_ivf_args {
 } ty_ivf_args;
 TY_API ty_status ty_build_ivf(ty_collection *c, ty_ivf_args *args, ty_progress *progress, ty_error *err);
 
-/* The BM25 index over the rows' tokens; replaces an older or damaged one. TY_STATE for a collection whose schema has
+/* Writes the lexical index with these parameters, and allows TY_BY_WORDS. TY_STATE for a collection whose schema has
  * lexical: false. */
 typedef struct ty_lexical_args {
   double k1; /* >= 0 */
@@ -231,6 +236,7 @@ typedef struct ty_ask_args {
   uint64_t screened_rows; /* out: rows whose codes were read */
   uint64_t scored_rows;   /* out: rows scored in f32 */
   uint64_t probed_lists;  /* out: 0 for an exact search */
+  uint64_t words_trouble; /* out: 1 where TY_BY_BOTH was answered by vector alone, as the lexical index is damaged */
 } ty_ask_args;
 /* The top_k live rows, best first, ties by earlier birth (which compaction keeps), all of one saved state.
  *
@@ -240,10 +246,10 @@ typedef struct ty_ask_args {
  * those that most rows have separate rows least. TY_INVALID for a metric other than the inner product.
  *
  * By words, the rows that hold any of the text's terms, by BM25 over the live rows. TY_STATE before ty_build_lexical,
- * and where the index was built by another tokeniser; TY_INDEX where it is damaged, which affects no other query:
- * ty_build_lexical builds it anew.
+ * and where the index was built by another tokeniser; TY_INDEX where it is damaged.
  *
- * By both, the two rankings fused (calls/fuse.h); by vector alone where no lexical index can be used. */
+ * By both, the two rankings fused (calls/fuse.h); ty_build_lexical is not needed. By vector alone where the collection
+ * has no lexical index, and with words_trouble where it cannot be read: the next rewrite of the base makes it anew. */
 TY_API ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err);
 
 /* n queries with the same options, all of one saved state, in shared passes over the rows. `out` has ty_ask's answer to
@@ -332,8 +338,8 @@ enum {
   TY_STAT_UNSAVED_ROWS,
   TY_STAT_PARTITIONS,
   TY_STAT_IVF_PARTITIONS, /* partitions with an IVF index */
-  TY_STAT_LEXICAL_BUILT,  /* 0 or 1 */
-  TY_STAT_LEXICAL_TERMS,  /* distinct terms in the base's index */
+  TY_STAT_LEXICAL_BUILT,  /* 1: ty_build_lexical was called, and the index can be read */
+  TY_STAT_LEXICAL_TERMS,  /* distinct terms in the base's index; 0 where it was not built */
   TY_STAT_SEARCHES,       /* since the handle was opened */
   TY_STAT_COUNT
 };

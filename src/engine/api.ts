@@ -59,7 +59,10 @@ export interface SearchResult {
   metadata?: (Metadata | null)[];
   /** With `explain`. */
   explain?: Explanation;
-  /** A sentence where the query's text is longer than 64 KiB: its beginning is searched for. */
+  /**
+   * A sentence where the query's text is longer than 64 KiB (its beginning is searched for), or the lexical index is
+   * damaged (the answer is by vector alone; `compact` makes it anew).
+   */
   notice?: string;
 }
 

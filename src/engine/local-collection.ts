@@ -205,7 +205,8 @@ export class LocalCollection implements CollectionApi {
   }
 
   /**
-   * Builds the lexical index; from then on `searchText` fuses both rankings. Rows added later are found.
+   * Builds the lexical index with these parameters and allows `searchLexical`. Rows added later are found.
+   * `searchText` needs no build.
    * @throws RuntimeError where the collection was created without `lexical`; ValueError for an option outside its range
    */
   async buildLexical(options: given.LexicalOptions = {}): Promise<void> {

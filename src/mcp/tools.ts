@@ -47,8 +47,8 @@ export const TOOLS: readonly ToolEntry[] = [
     "search",
     "Search a collection",
     READ,
-    "Find the stored texts closest to a query, best first, by meaning and (once svc_build_lexical has run) by " +
-      "word. Use it to recall what was stored. Returns ids and metadata; set with_text, or call svc_get, for the " +
+    "Find the stored texts closest to a query, best first, by meaning and by word. Use it to recall what was " +
+      "stored. Returns ids and metadata; set with_text, or call svc_get, for the " +
       `texts. ${NO_COLLECTION}, if 'where' has more than one key, or if its column is not filterable.`,
   ),
   tool(
@@ -155,8 +155,8 @@ export const TOOLS: readonly ToolEntry[] = [
     "build_lexical",
     "Build a word index",
     BUILD,
-    "Build the BM25 index that svc_search_lexical needs and svc_search then uses as well; later writes keep it " +
-      "fresh. RuntimeError if the collection was created without lexical: true.",
+    "Build the BM25 index that svc_search_lexical needs, with its own k1 and b if given; svc_search needs no build. " +
+      "Later writes keep it fresh. RuntimeError if the collection was created without lexical: true.",
     true,
   ),
   tool(

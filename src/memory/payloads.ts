@@ -30,7 +30,7 @@ export interface LexicalHit extends SearchHit {
 
 /** What an answer to a query says beside its hits. */
 interface Noticed {
-  /** A sentence where the query is longer than 64 KiB: the hits are those of its beginning. */
+  /** Where the query is longer than 64 KiB (the hits are those of its beginning), or the word index is damaged. */
   notice?: string | undefined;
 }
 

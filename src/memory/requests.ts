@@ -88,7 +88,10 @@ export const SCHEMAS = {
         }),
         [],
       ),
-      lexical: switched(false, "Allow a BM25 index (svc_build_lexical, svc_search_lexical)."),
+      lexical: switched(
+        false,
+        "Allow svc_search_lexical, once svc_build_lexical has run. svc_search does not need it.",
+      ),
     }),
   ),
   list_collections: once(() => z.strictObject({})),

@@ -40,6 +40,8 @@ export interface SearchAnswer {
   rows: Row[];
   /** Whether both rankings were made. */
   fused: boolean;
+  /** Whether the one by words was asked for in vain, as the lexical index is damaged: `Collection.compact` mends it. */
+  wordsTrouble: boolean;
   screenedRows: number;
   scoredRows: number;
   probedLists: number;
@@ -89,6 +91,7 @@ export function toAnswers(
   return counts.map((count, i) => ({
     rows: all.slice(ends[i]! - count, ends[i]),
     fused: false,
+    wordsTrouble: false,
     screenedRows: Math.round(screenedRows / n),
     scoredRows: Math.round(scoredRows / n),
     probedLists: Math.round(probedLists / n),

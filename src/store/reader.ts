@@ -41,7 +41,7 @@ export interface SearchOptions extends Detail {
 
 /** A query, for `Collection.ask`. */
 export interface Question {
-  /** The ranking; `both`: fused where a lexical index is built, by vector alone otherwise. */
+  /** The ranking; `both`: fused where there is a lexical index, by vector alone where it is damaged or there is none. */
   by: "vector" | "words" | "both";
   /** Of the collection's dimension. Absent: the kernel's `model` embeds the text. */
   vector?: Float32Array | undefined;
@@ -81,7 +81,7 @@ export class Reader {
 
   /**
    * The best live rows with the requested detail, all from one saved state.
-   * @throws RuntimeError for a query by words without a lexical index, OSError for a damaged one
+   * @throws RuntimeError for a query by words alone before the index was built, OSError for a damaged one
    */
   async ask(question: Question, options: SearchOptions): Promise<SearchAnswer> {
     return this.askAtOnce(question, options);
@@ -165,8 +165,9 @@ export class Reader {
   }
 
   /** Field by field: with a spread a query by words takes 1 us more. */
-  private toAnswer({ rows, fused, screenedRows, scoredRows, probedLists }: NativeAnswer): SearchAnswer {
-    return { rows: rows.map((row) => toRow(row, this.name)), fused, screenedRows, scoredRows, probedLists };
+  private toAnswer({ rows, fused, wordsTrouble, screenedRows, scoredRows, probedLists }: NativeAnswer): SearchAnswer {
+    const all = rows.map((row) => toRow(row, this.name));
+    return { rows: all, fused, wordsTrouble, screenedRows, scoredRows, probedLists };
   }
 
   private async watched<T>(query: Promise<T>): Promise<T> {

@@ -22,7 +22,7 @@ export interface Schema {
   /** The partition key: always the first filter column. */
   keyName: string;
   filterColumns: readonly string[];
-  /** Tokens of texts are kept, so that a BM25 index can be built. */
+  /** Queries by words alone are allowed once the lexical index is built, and tokens are kept of texts that are not. */
   lexical: boolean;
   /** Identifies the embedder to attach on open; null for raw vectors. */
   embedderProfile: object | null;

@@ -12,11 +12,11 @@ export interface TermContribution {
 
 /** What an answer says beside its rows. */
 export interface Noticed {
-  /** A sentence where the answer is not to the whole query: see question.ts. */
+  /** What is missing: of a long query (question.ts), or of the answer where the lexical index is damaged. */
   notice?: string | undefined;
 }
 
-/** The ranking by vector, fused with the one by words where its index is built. A fused row's score is the fusion's. */
+/** The rankings by vector and by words, fused. A row's score is the fusion's. */
 export async function searchTexts(
   collection: Collection,
   embedder: Embedder,
@@ -33,7 +33,12 @@ export async function searchTexts(
     { by: "both", vector, model: kernelModel, text, denseWeight: DENSE_WEIGHT },
     { ...options, weighted: weightedQueries },
   );
-  return notice === undefined ? answer : { ...answer, notice };
+  const notices = [notice, answer.wordsTrouble ? withoutWords(collection.name) : undefined].filter(Boolean);
+  return notices.length === 0 ? answer : { ...answer, notice: notices.join("; ") };
+}
+
+function withoutWords(name: string): string {
+  return `the word index of '${name}' is damaged: the answer is by vectors alone; svc_compact builds it anew`;
 }
 
 /** The ranking by words alone. */

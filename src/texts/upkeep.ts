@@ -21,7 +21,7 @@ export interface IvfOptions extends Watch {
   targetRecall?: number | undefined;
 }
 
-/** Options of the lexical index. */
+/** Options of the lexical index, which has the defaults until it is built. */
 export interface LexicalOptions extends Watch {
   /** Term saturation of BM25, from 0 (1.2). */
   k1?: number | undefined;

@@ -14,7 +14,7 @@ export const TEXTS: Cases = {
       expect(answer.ids[0]).toBe("deploy");
       expect(answer.ids).toHaveLength(2);
       expect(answer.scores[0]).toBeGreaterThan(answer.scores[1]!);
-      expect(answer.explain).toMatchObject({ mode: "exact", probed_lists: 0 });
+      expect(answer.explain).toMatchObject({ mode: "fused", probed_lists: 0 });
     }
   },
 
@@ -34,7 +34,7 @@ export const TEXTS: Cases = {
     await fails(c.addTexts([NOTES[1]!, NOTES[2]!], { ids: ["b", "a"] }), "KeyError", "'a'");
     await fails(c.addTexts([NOTES[1]!, NOTES[2]!], { ids: ["b", "b"] }), "KeyError", "'b'");
     expect(await c.ids()).toEqual(["a"]);
-    const score = async () => (await c.searchText("the cat")).scores[0]!;
+    const score = async () => (await c.searchText("the cat", { explain: true })).explain!.dense_scores![0]!;
     const before = await score();
     await c.upsertTexts([NOTES[1]!], { ids: ["a"] });
     expect(await c.ids()).toEqual(["a"]);

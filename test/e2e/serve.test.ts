@@ -579,7 +579,8 @@ test("an OpenAI-compatible endpoint embeds: by index, in batches, and its failur
   expect((await raw.ok("search_text", "t", { text: "dog", top_k: 1 })).ids).toEqual(["a dog"]);
   expect((await raw.ok("search_text", "t", { text: "cat", top_k: 1 })).ids).toEqual(["a cat"]);
   // Unit length: the score of the same direction is 1.
-  expect((await raw.ok("search_text", "t", { text: "cat", top_k: 1 })).scores[0]).toBeCloseTo(1, 4);
+  const { explain } = await raw.ok("search_text", "t", { text: "cat", top_k: 1, explain: true });
+  expect(explain.dense_scores[0]).toBeCloseTo(1, 4);
   for (mood of ["short", "500", "html", "few", "text"] as const) {
     for (const [op, args] of [
       ["add_texts", { texts: ["x", "y"], ids: ["x", "y"] }],

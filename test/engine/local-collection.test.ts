@@ -131,8 +131,7 @@ describe("searching by words", () => {
     expect(shares.reduce((sum, { score }) => sum + score, 0)).toBeCloseTo(answer.scores[0]!, 6);
   });
 
-  test("with the index searchText fuses both rankings and explains each", async () => {
-    await notes.buildLexical();
+  test("searchText fuses both rankings, with no build, and explains each", async () => {
     const { ids, explain } = await notes.searchText("cat on a mat", { explain: true, topK: 2 });
     expect(ids[0]).toBe("cat");
     expect(explain!.mode).toBe("fused");

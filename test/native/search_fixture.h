@@ -159,7 +159,7 @@ static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base,
   f->c.resident = &f->resident;
   f->c.dim = dim;
   f->c.columns = 2;
-  f->c.lexical = true;
+  f->c.lexical = f->c.words = true;
   f->c.default_target_recall = 1;
   pthread_rwlock_init(&f->c.lock, NULL);
   f->count = base + delta;
@@ -219,7 +219,7 @@ static ty_status fixture_encode(const ty_rebase *r, ty_buffer *out, ty_error *er
 
 /* The live rows as a rebase would gather them. */
 static ty_rebase fixture_rebase(fixture *f, ty_span *spans) {
-  ty_rebase r = {.c = &f->c, .spans = spans, .most = UINT64_MAX};
+  ty_rebase r = {.c = &f->c, .spans = spans, .most = UINT64_MAX, .lexical_built = true};
   model_row *order = malloc((size_t)(f->count + 1) * sizeof *order);
   r.rows = malloc((size_t)(f->count + 1) * sizeof *r.rows);
   for (uint64_t i = 0; i < f->count; i++) {

@@ -374,6 +374,12 @@ static void damage_lexical(fixture *f, ty_buffer *bytes, uint64_t *seed) {
         ty_status status = ty_ask_entered(&f->c, &args, &err);
         CHECK(status == TY_OK ||
               ((status == TY_INDEX || status == TY_STATE) && strstr(err.message, "svc_build_lexical") != NULL));
+        bool found = status != TY_OK;
+        float vector = 1;
+        args.by = TY_BY_BOTH;
+        args.vector = &vector;
+        CHECK_MESSAGE(ty_ask_entered(&f->c, &args, &err) == TY_OK, "by both: %s", err.message);
+        CHECK(args.out_count > 0 && args.fused == !args.words_trouble && (found || !args.words_trouble || w % 2 == 0));
       }
       f->c.lexical_index = good;
       ty_lexical_free(damaged);
@@ -393,6 +399,7 @@ static void test_unusable(fixture *f, ty_buffer *bytes, double k1, double b) {
   } cases[] = {{offsetof(ty_lexical_head, version), 1, true, TY_STATE, true},
                {offsetof(ty_lexical_head, version), 1, false, TY_INDEX, false},
                {offsetof(ty_lexical_head, reserved), 1, true, TY_INDEX, false},
+               {offsetof(ty_lexical_head, built), 2, true, TY_INDEX, false},
                {offsetof(ty_lexical_head, b) + 7, 0x40, true, TY_INDEX, false}};
   ty_lexical *good = f->c.lexical_index;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -407,7 +414,7 @@ static void test_unusable(fixture *f, ty_buffer *bytes, double k1, double b) {
     CHECK(ty_lexical_open(&f->c, &f->c.base, (ty_slice){bytes->data, bytes->bytes}, &x, &err) == TY_OK &&
           !ty_lexical_usable(x));
     bool known = ty_lexical_parameters(x, &got_k1, &got_b, &terms);
-    CHECK(known == cases[i].known && (!known || (got_k1 == k1 && got_b == b)));
+    CHECK(known == cases[i].known && got_k1 == (known ? k1 : TY_LEXICAL_K1) && got_b == (known ? b : TY_LEXICAL_B));
     f->c.lexical_index = x;
     ty_ask_args args = lexical_args("zqaax", 5);
     CHECK(ty_ask_entered(&f->c, &args, &err) == cases[i].status && strstr(err.message, "svc_build_lexical") != NULL);
@@ -434,10 +441,12 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t delta, uint64_t rou
   naive *want = malloc((size_t)(n + 1) * sizeof *want);
   ty_error err = {0};
   ty_ask_args args = lexical_args("zqaax", 5);
+  CHECK(ty_lexical_new(&f->c.lexical_index, &err) == TY_OK);
   CHECK(ty_ask_entered(&f->c, &args, &err) == TY_STATE && strstr(err.message, "svc_build_lexical") != NULL);
   f->c.lexical = false;
   CHECK(ty_ask_entered(&f->c, &args, &err) == TY_STATE && strstr(err.message, "lexical true") != NULL);
   f->c.lexical = true;
+  ty_lexical_free(f->c.lexical_index);
 
   /* Built over the base alone: the rebase is over positions, so the delta is hidden for the moment. */
   ty_segment later = f->c.delta;
@@ -725,6 +734,15 @@ static void ask_both(ty_collection *c, const float *query, const char *words, an
   CHECK_MESSAGE(ty_validate(c, &err) == TY_OK, "%s", err.message);
 }
 
+static ty_ask_args both_args(const float *query, const char *words, uint64_t k) {
+  ty_ask_args args = search_args(query, k, TY_NO_FILTER, NULL, 1);
+  args.by = TY_BY_BOTH;
+  args.text = (const uint8_t *)words;
+  args.text_bytes = strlen(words);
+  args.dense_weight = 0.3;
+  return args;
+}
+
 /* Writes into the newest file of a role, from its end where `at` is negative; what was there comes back in `bytes`.
  * Files are mapped shared, so the handles see it. */
 static void overwrite(const char *dir, const char *role, long at, uint8_t *bytes, size_t n) {
@@ -753,13 +771,13 @@ static void other_tokens(const char *dir) {
   overwrite(dir, "lexical", -(long)sizeof foot, foot, sizeof foot);
 }
 
-/* A lexical file that cannot be read fails lexical queries only: rows and dense queries stay, the next build replaces
- * it, and a rewrite does, where k1 and b can still be read. */
+/* A lexical file that cannot be read fails queries by words only: those by both rankings are answered by vector and say
+ * so. A rewrite replaces it, with its k1 and b where they can still be read. */
 static void test_damaged_file(ty_env *env, const char *dir) {
   static const struct {
     long at; /* 0: another way of tokenising */
     const char *put;
-    bool rewritten;
+    bool known; /* k1, b, and that it was built */
   } cases[] = {{4, "no slab at all", false}, {0, "", true}, {LEXICAL_HEAD, "a k1", false}, {200, "lists", true}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     uint8_t bytes[32] = {0};
@@ -780,15 +798,20 @@ static void test_damaged_file(ty_env *env, const char *dir) {
     ty_ask_args words = lexical_args("zqaax zqadx", 5);
     ty_status status = ty_ask(c, &words, &err);
     CHECK(lists || ((status == TY_STATE || status == TY_INDEX) && strstr(err.message, "svc_build_lexical") != NULL));
+    ty_ask_args both = both_args(query, "zqaax zqadx", 5);
+    CHECK_MESSAGE(ty_ask(c, &both, &err) == TY_OK, "both: %s", err.message);
+    CHECK(both.out_count == 5 && (lists || (both.words_trouble == 1 && both.fused == 0)));
     CHECK(ty_verify(c, NULL, &err) == TY_CORRUPT);
     ty_compact_args compact;
     CHECK(ty_begin(c, &err) == TY_OK);
     CHECK_MESSAGE(ty_compact(c, &compact, NULL, &err) == TY_OK, "compact: %s", err.message);
     words = lexical_args("zqaax zqadx", 5);
     status = ty_ask(c, &words, &err);
-    CHECK((status == TY_OK && words.out_count == 5) == cases[i].rewritten);
-    CHECK(ty_stats(c, &stats, &err) == TY_OK &&
-          (!cases[i].rewritten || (stats.lexical_k1 == 1.2 && stats.lexical_b == 0.75)));
+    CHECK((status == TY_OK && words.out_count == 5) == cases[i].known);
+    CHECK(ty_stats(c, &stats, &err) == TY_OK && stats.values[TY_STAT_LEXICAL_BUILT] == cases[i].known &&
+          (!cases[i].known || (stats.lexical_k1 == 1.2 && stats.lexical_b == 0.75)));
+    both = both_args(query, "zqaax zqadx", 5);
+    CHECK(ty_ask(c, &both, &err) == TY_OK && both.words_trouble == 0 && both.fused == 1);
     ty_lexical_args build = {1.2, 0.75};
     CHECK(ty_begin(c, &err) == TY_OK);
     CHECK_MESSAGE(ty_build_lexical(c, &build, NULL, &err) == TY_OK, "build: %s", err.message);
@@ -820,8 +843,9 @@ static void test_store(uint64_t seed) {
   CHECK(ty_begin(c, &err) == TY_OK);
   put_rows(c, 0, 3000, &seed);
   CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "save: %s", err.message);
-  ty_ask_args early = lexical_args(words, 5);
+  ty_ask_args early = lexical_args(words, 5), fused = both_args(query, words, 5);
   CHECK(ty_ask(c, &early, &err) == TY_STATE);
+  CHECK(ty_ask(c, &fused, &err) == TY_OK && fused.fused == 1 && fused.words_trouble == 0);
   ty_lexical_args build = {1.2, 0.75};
   CHECK(ty_begin(c, &err) == TY_OK);
   CHECK_MESSAGE(ty_build_lexical(c, &build, NULL, &err) == TY_OK, "build_lexical: %s", err.message);

@@ -96,7 +96,7 @@ static void test_reserved(void) {
   check_reserved(dir, delta, sizeof(ty_slab_header) + sizeof(ty_block_header) + offsetof(ty_operation, reserved), 4);
   ty_slab_section section;
   memcpy(&section, words->data + sizeof head, sizeof section);
-  check_reserved(dir, words, section.offset + offsetof(ty_lexical_head, reserved), 36);
+  check_reserved(dir, words, section.offset + offsetof(ty_lexical_head, reserved), 32);
   check_reserved(dir, words,
                  section.offset + section.bytes - sizeof(ty_lexical_foot) + offsetof(ty_lexical_foot, reserved), 28);
   memcpy(&section, lists->data + sizeof head, sizeof section);

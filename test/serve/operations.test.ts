@@ -435,7 +435,7 @@ test.each(["multigram", "bigram"])("texts with %s: added, replaced, found", asyn
   expect(await error("add_texts", t, { texts: ["x"], ids: ["cat"] })).toMatch(/^KeyError: .*'cat'/);
   expect(await error("add_texts", t, { texts: ["x"], ids: ["p", "q"] })).toMatch(/^ValueError: /);
   const found = await raw.ok("search_text", t, { text: "deployment", top_k: 1, explain: true, with_metadata: true });
-  expect(found).toMatchObject({ ids: ["deploy"], metadata: [{ n: 1, scope: "default" }], explain: { mode: "exact" } });
+  expect(found).toMatchObject({ ids: ["deploy"], metadata: [{ n: 1, scope: "default" }], explain: { mode: "fused" } });
   expect((await raw.ok("search_text", t, { text: "deployment", where: { n: 2 } })).ids).toEqual([]);
   expect((await raw.ok("search_text", t, { text: "" })).ids.length).toBeGreaterThanOrEqual(0);
   const first = "deployment ".repeat(5957);

@@ -135,7 +135,8 @@ describe("collections with a custom embedder", () => {
   test("an instance makes the collection, and a later process registers it", async () => {
     const c = await store.createCollection("c", { embedder: embedder(vowels) });
     await c.addTexts(["banana", "kiwi"], { ids: ["a", "i"] });
-    expect(await c.searchText("papaya")).toMatchObject({ ids: ["a", "i"], scores: [9, 0] });
+    const answer = { ids: ["a", "i"], explain: { mode: "fused", dense_scores: [9, 0], lexical_scores: [null, null] } };
+    expect(await c.searchText("papaya", { explain: true })).toMatchObject(answer);
     await c.save();
 
     await using later = await localStore(dir);

@@ -56,7 +56,7 @@ export interface FusedRow {
   words: number | undefined;
 }
 
-/** What `searchTexts` answers where a lexical index is built, out of the two rankings and a look at the rows. */
+/** What `searchTexts` answers, out of the two rankings and a look at the rows. Needs a built index for the second. */
 export async function composed(
   collection: Collection,
   embedder: Embedder,

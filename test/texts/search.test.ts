@@ -170,9 +170,11 @@ describe("the kernel embeds in the call", () => {
     const texts = ["green tea at 70 degrees", "éé a cup", "\u{1f375}", "tea \ufffd"];
     await putTexts(collection, ours, "add", { ids: texts.map((_, i) => `${i}`), texts }, {});
     const question = { by: "both", model: ours.kernelModel, text: query } as const;
-    const inside = await collection.ask(question, { topK: 4, weighted: true });
-    const outside = await collection.search(await ours.embedQueries([query]), { topK: 4, weighted: true });
-    expect(inside).toEqual(outside);
+    const vector = await ours.embedQueries([query]);
+    const outside = await collection.search(vector, { topK: 4, weighted: true });
+    expect(await collection.ask({ ...question, by: "vector" }, { topK: 4, weighted: true })).toEqual(outside);
+    const fused = await collection.ask(question, { topK: 4, weighted: true });
+    expect(fused).toEqual(await collection.ask({ by: "both", text: query, vector }, { topK: 4, weighted: true }));
   });
 
   test("for a collection of its dimension only", async () => {

@@ -45,12 +45,11 @@ static ty_status check_vector(const ty_collection *c, const ty_ask_args *a, ty_e
 static ty_status check_words(const ty_collection *c, ty_error *err) {
   if (!c->lexical)
     return ty_fail(err, TY_STATE, "this collection was created without a lexical index: create it with lexical true");
-  if (c->lexical_index == NULL) {
-    return ty_fail(err, TY_STATE,
-                   "the lexical index of this collection was not built yet: run svc_build_lexical first");
-  }
-  if (ty_lexical_usable(c->lexical_index)) return TY_OK;
-  return ty_fail(err, c->lexical_index->trouble, "%s", c->lexical_index->message);
+  const ty_lexical *x = c->lexical_index;
+  TY_ASSERT(x != NULL);
+  if (x->built && ty_lexical_usable(x)) return TY_OK;
+  if (!ty_lexical_usable(x)) return ty_fail(err, x->trouble, "%s", x->message);
+  return ty_fail(err, TY_STATE, "the lexical index of this collection was not built yet: run svc_build_lexical first");
 }
 
 static ty_status check(const ty_collection *c, const ty_ask_args *a, ty_error *err) {
@@ -207,14 +206,14 @@ static ty_status answer(const asked *x, ty_error *err) {
   return ty_answer_end(&out, err);
 }
 
-ty_status ty_ask_entered(ty_collection *c, ty_ask_args *a, ty_error *err) {
-  a->out_bytes = a->out_count = a->fused = a->screened_rows = a->scored_rows = a->probed_lists = 0;
-  ty_status status = check(c, a, err);
-  if (status != TY_OK) return status;
-  asked x = {.c = c, .a = a, .by_vector = (a->by & TY_BY_VECTOR) != 0, .words = {.c = c, .x = c->lexical_index}};
-  x.by_words = a->by == TY_BY_WORDS || (a->by == TY_BY_BOTH && c->lexical && ty_lexical_usable(c->lexical_index));
+static ty_status ask(ty_collection *c, ty_ask_args *a, bool by_words, ty_error *err) {
+  asked x = {.c = c,
+             .a = a,
+             .by_vector = (a->by & TY_BY_VECTOR) != 0,
+             .by_words = by_words,
+             .words = {.c = c, .x = c->lexical_index}};
   x.target = a->target_recall == 0 ? c->default_target_recall : a->target_recall;
-  status = ty_filter_open(c, a->column, (ty_slice){a->key, a->key_bytes}, &x.filter, err);
+  ty_status status = ty_filter_open(c, a->column, (ty_slice){a->key, a->key_bytes}, &x.filter, err);
   if (status == TY_OK)
     status = ty_filter_under(c, a->under_column, (ty_slice){a->under, a->under_bytes}, &x.filter, err);
   if (status == TY_OK) status = prepare(&x, err);
@@ -230,6 +229,19 @@ ty_status ty_ask_entered(ty_collection *c, ty_ask_args *a, ty_error *err) {
   ty_question_free(&x.words);
   ty_filter_close(&x.filter);
   return status;
+}
+
+ty_status ty_ask_entered(ty_collection *c, ty_ask_args *a, ty_error *err) {
+  a->out_bytes = a->out_count = a->fused = a->screened_rows = a->scored_rows = a->probed_lists = a->words_trouble = 0;
+  ty_status status = check(c, a, err);
+  if (status != TY_OK) return status;
+  bool both = a->by == TY_BY_BOTH, usable = ty_lexical_usable(c->lexical_index);
+  a->words_trouble = both && c->lexical_index != NULL && !usable;
+  status = ask(c, a, a->by == TY_BY_WORDS || (both && usable), err);
+  if (status != TY_INDEX || !both) return status;
+  /* Damage between head and foot is found by the query that reads there. */
+  a->words_trouble = 1;
+  return ask(c, a, false, err);
 }
 
 ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err) {

@@ -1,5 +1,6 @@
 /* The environment of a process; opening and closing collections. */
 #include <stdlib.h>
+#include "lexical/lexical.h"
 #include "lexical/runs.h"
 #include "rows/vertical.h"
 #include "state/load.h"
@@ -50,6 +51,7 @@ ty_status ty_collection_new(ty_env *env, const char *dir, const uint8_t *schema,
   ty_status status = ty_schema_read((ty_slice){schema, schema_bytes}, &parsed, err);
   if (status == TY_OK) status = ty_shell(env, dir, &c, err);
   if (status == TY_OK) status = ty_adopt_schema(c, &parsed, err);
+  if (status == TY_OK && c->words) status = ty_lexical_new(&c->lexical_index, err);
   if (status == TY_OK) *out = c;
   else ty_shell_free(c);
   return status;

@@ -42,7 +42,7 @@ ty_status ty_build_lexical(ty_collection *c, ty_lexical_args *args, ty_progress 
     status = ty_fail(err, TY_STATE, "the collection was created without lexical search");
   } else if ((status = ty_lexical_check(args->k1, args->b, err)) == TY_OK) {
     ty_rebase_wish wish = ty_rebase_keep(c);
-    wish.lexical = true;
+    wish.lexical = wish.lexical_built = true;
     wish.k1 = args->k1;
     wish.b = args->b;
     status = ty_rebase_run(c, &wish, progress, &unknown, err);

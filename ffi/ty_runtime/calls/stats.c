@@ -46,9 +46,13 @@ ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
   v[TY_STAT_UNSAVED_ROWS] = c->delta.count - c->state->kept_rows;
   v[TY_STAT_PARTITIONS] = c->dicts[0].held;
   v[TY_STAT_IVF_PARTITIONS] = c->ivf == NULL ? 0 : c->ivf->count;
-  if (ty_lexical_usable(c->lexical_index)) {
+  double k1, b;
+  uint64_t terms;
+  if (ty_lexical_usable(c->lexical_index) && ty_lexical_parameters(c->lexical_index, &k1, &b, &terms)) {
     v[TY_STAT_LEXICAL_BUILT] = 1;
-    ty_lexical_parameters(c->lexical_index, &args->lexical_k1, &args->lexical_b, &v[TY_STAT_LEXICAL_TERMS]);
+    v[TY_STAT_LEXICAL_TERMS] = terms;
+    args->lexical_k1 = k1;
+    args->lexical_b = b;
   }
   v[TY_STAT_SEARCHES] = atomic_load_explicit(&c->searches, memory_order_relaxed);
   ty_leave(c);

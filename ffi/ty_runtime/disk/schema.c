@@ -47,16 +47,20 @@ static bool read_dtype(ty_slice value, ty_dtype *out) {
 }
 
 /* Of the caller's profile two members are read. distance: any other value than these two, or none, is the inner
- * product. provider: whose embedder it is. */
+ * product. provider: whose embedder it is; "vectors" where the rows have none. */
 static void read_profile(ty_slice profile, ty_schema *s) {
   ty_json_walk walk;
   ty_slice key, value;
   s->metric = TY_INNER_PRODUCT;
-  s->hashed = false;
+  s->hashed = s->words = false;
   if (!ty_json_walk_start(&walk, profile, true)) return;
+  s->words = true;
   while (ty_json_walk_next(&walk, &key, &value)) {
     /* of a duplicate member the last counts, as in JSON */
-    if (ty_json_is(key, "provider")) s->hashed = ty_json_is(value, "\"svc\"");
+    if (ty_json_is(key, "provider")) {
+      s->hashed = ty_json_is(value, "\"svc\"");
+      s->words = !ty_json_is(value, "\"vectors\"");
+    }
     if (!ty_json_is(key, "distance")) continue;
     s->metric = ty_json_is(value, "\"cosine\"") ? TY_COSINE : ty_json_is(value, "\"l2\"") ? TY_L2 : TY_INNER_PRODUCT;
   }
@@ -79,6 +83,7 @@ ty_status ty_schema_check(ty_schema *s, ty_status status, ty_error *err) {
     return ty_fail(err, status, TY_MANIFEST_NAME ": key_name is not a string");
   if (!ty_json_bool(s->members[TY_KEY_LEXICAL], &s->lexical))
     return ty_fail(err, status, TY_MANIFEST_NAME ": lexical is not a boolean");
+  s->words |= s->lexical;
   double recall;
   if (!ty_json_double(s->members[TY_KEY_DEFAULT_TARGET_RECALL], &recall) || !(recall > 0 && recall <= 1))
     return ty_fail(err, status, TY_MANIFEST_NAME ": default_target_recall is not in (0, 1]");

@@ -26,6 +26,7 @@ typedef struct ty_schema {
   ty_metric metric; /* by the embedder profile's member distance */
   bool hashed;      /* the profile's member provider is "svc": texts embedded by the kernel */
   bool lexical;
+  bool words; /* lexical, or a collection of texts: its rows are ranked by words as well */
   double default_target_recall;
 } ty_schema;
 

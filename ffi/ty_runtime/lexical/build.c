@@ -70,7 +70,8 @@ static ty_status read_rows(ty_lexical_builder *b) {
 static ty_status build(ty_lexical_builder *b) {
   const ty_rebase *r = b->r;
   const ame_kernel *k = r->c->env->kernel;
-  ty_lexical_head head = {.k1 = r->k1, .b = r->b, .docs = r->count, .version = k->token_version()};
+  ty_lexical_head head = {
+      .k1 = r->k1, .b = r->b, .docs = r->count, .version = k->token_version(), .built = r->lexical_built};
   ty_lexical_layout place;
   ty_status status = read_rows(b);
   if (status != TY_OK) return status;

@@ -34,7 +34,8 @@ typedef struct ty_lexical_head {
   double k1, b;
   uint64_t docs;
   uint32_t version; /* of tokenising */
-  uint8_t reserved[36];
+  uint32_t built;   /* 1: ty_build_lexical was called; 0: the index serves queries by both rankings only */
+  uint8_t reserved[32];
 } ty_lexical_head;
 _Static_assert(sizeof(ty_lexical_head) == 64, "lexical head");
 

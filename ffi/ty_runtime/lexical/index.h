@@ -24,11 +24,11 @@ typedef struct ty_change {
 } ty_change;
 
 struct ty_lexical {
-  /* Where the stored index cannot be read: TY_STATE or TY_INDEX, and what to do about it. The rest is then empty but
-   * for k1 and b, if `known`. */
+  /* Where the stored index cannot be read: TY_STATE or TY_INDEX, and what to do about it. The rest is then empty, but
+   * for the next two if its head can be read. */
   ty_status trouble;
   char message[512];
-  bool known;
+  bool built; /* ty_build_lexical was called */
   double k1, b;
   /* The stored index, in the mapping. */
   ty_lexical_image image;

@@ -12,8 +12,11 @@
 
 #include "rows/rewrite.h"
 
+/* The index of a collection without a base, with the default parameters. */
+ty_status ty_lexical_new(ty_lexical **out, ty_error *err);
 /* Opens the inverted index of lexical-*.slab. A damaged one, or one of another version of tokenising, is no error:
- * lexical queries are then refused, with a message that says what to do, until an index is built. */
+ * queries by words are then refused, with a message that says what to do, and those by both rankings are answered by
+ * vector alone, until the base is rewritten. */
 ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_slice bytes, ty_lexical **out,
                           ty_error *err);
 /* The same where the file could not be opened; `why` is the error. */
@@ -22,7 +25,8 @@ ty_status ty_lexical_open_none(const ty_error *why, ty_lexical **out, ty_error *
 ty_status ty_lexical_check(double k1, double b, ty_error *err);
 void ty_lexical_free(ty_lexical *x);
 bool ty_lexical_usable(const ty_lexical *x); /* false for NULL as well */
-/* False where k1 and b could not be read; `terms` of an unusable index is 0. */
+/* Whether ty_build_lexical was called, which is false where that cannot be read. k1 and b are then the defaults;
+ * `terms` of an unusable index is 0. */
 bool ty_lexical_parameters(const ty_lexical *x, double *k1, double *b, uint64_t *terms);
 /* Called under the exclusive lock when rows are added to the delta and when a row dies. Only a note: the next lexical
  * query updates the statistics, under the index's mutex, and reports a lack of memory. */

@@ -39,9 +39,9 @@ static const char *read_image(ty_lexical *x, const ame_kernel *k, uint64_t rows,
   if (crc != foot.crc) return "its head does not match its checksum";
   if (!ty_all_zero(head.reserved, sizeof head.reserved) || !ty_all_zero(foot.reserved, sizeof foot.reserved))
     return "a reserved field is not zero";
-  if (!(head.k1 >= 0 && head.k1 <= TY_LEXICAL_K1_MAX) || !(head.b >= 0 && head.b <= 1))
-    return "k1 or b is out of range";
-  x->known = true;
+  if (!(head.k1 >= 0 && head.k1 <= TY_LEXICAL_K1_MAX) || !(head.b >= 0 && head.b <= 1) || head.built > 1)
+    return "a parameter is out of range";
+  x->built = head.built != 0;
   x->k1 = head.k1;
   x->b = head.b;
   if (head.version != k->token_version()) {
@@ -69,7 +69,7 @@ static void refuse(ty_lexical *x, const char *what) {
            "the lexical index cannot be read, %.380s: run svc_build_lexical to make it anew", what);
 }
 
-static ty_status open_object(ty_lexical **out, ty_error *err) {
+ty_status ty_lexical_new(ty_lexical **out, ty_error *err) {
   ty_lexical *x = calloc(1, sizeof *x);
   *out = NULL;
   if (x == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to open a lexical index");
@@ -77,6 +77,8 @@ static ty_status open_object(ty_lexical **out, ty_error *err) {
     free(x);
     return ty_fail(err, TY_NO_MEMORY, "no mutex for a lexical index");
   }
+  x->k1 = TY_LEXICAL_K1;
+  x->b = TY_LEXICAL_B;
   x->stale = x->restart = true;
   *out = x;
   return TY_OK;
@@ -84,7 +86,7 @@ static ty_status open_object(ty_lexical **out, ty_error *err) {
 
 ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_slice bytes, ty_lexical **out,
                           ty_error *err) {
-  ty_status status = open_object(out, err);
+  ty_status status = ty_lexical_new(out, err);
   if (status != TY_OK) return status;
   const char *what = read_image(*out, c->env->kernel, base->count, bytes);
   if (what != NULL) refuse(*out, what);
@@ -92,7 +94,7 @@ ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_sli
 }
 
 ty_status ty_lexical_open_none(const ty_error *why, ty_lexical **out, ty_error *err) {
-  ty_status status = open_object(out, err);
+  ty_status status = ty_lexical_new(out, err);
   if (status != TY_OK) return status;
   (*out)->trouble = TY_INDEX;
   refuse(*out, why->message);
@@ -105,7 +107,7 @@ bool ty_lexical_parameters(const ty_lexical *x, double *k1, double *b, uint64_t 
   *k1 = x->k1;
   *b = x->b;
   *terms = x->image.terms;
-  return x->known;
+  return x->built;
 }
 
 ty_status ty_lexical_damaged(ty_error *err, const char *what) {

@@ -59,6 +59,7 @@ struct ty_collection {
   ty_metric metric;
   uint32_t columns; /* at least 1 */
   bool lexical;     /* the schema's flag: tokens are retained */
+  bool words;       /* lexical, or a collection of texts: it has a lexical index */
   bool hashed;      /* its embedder is the kernel's: most rows have many zeros and are their 8-bit codes */
   ty_buffer schema; /* the schema's JSON as given: slices of it are copied into each manifest */
   double default_target_recall;
@@ -71,7 +72,7 @@ struct ty_collection {
   uint32_t span_count;
   ty_dict dicts[TY_MAX_COLUMNS];
   ty_ivf *ivf;               /* NULL: none */
-  ty_lexical *lexical_index; /* NULL: not built */
+  ty_lexical *lexical_index; /* NULL: a collection of vectors alone */
   ty_weights *weights;
   ty_resident *resident;
   struct ty_store *store; /* its files: disk/disk.h */

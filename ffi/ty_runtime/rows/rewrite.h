@@ -22,6 +22,6 @@ typedef struct ty_rebase {
   uint32_t ivf_threads; /* 0: one for each processor, four at most; the index is the same with any number */
   ty_ivf *ivf;          /* from ty_ivf_train, in memory; ty_ivf_calibrate sets reach and nprobe */
   /* Lexical: options. */
-  bool want_lexical;
+  bool want_lexical, lexical_built; /* the second: ty_build_lexical was called */
   double k1, b;
 } ty_rebase;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "disk/delta.h"
+#include "lexical/lexical.h"
 #include "state/load.h"
 #include "state/replay.h"
 #include "state/undo.h"
@@ -143,6 +144,10 @@ ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err) {
     if (status == TY_OK) status = follow_once(c, &m, err);
     ty_buffer_free(&text);
     ty_saved_free(&m);
+    /* A lexical index may be missing because a writer has just replaced it. */
+    if (status == TY_OK && c->words && !ty_lexical_usable(c->lexical_index) &&
+        (os->stamp(os, c->store->manifest_path, &again) < 0 || memcmp(&stamp, &again, sizeof stamp) != 0))
+      continue;
     if (status == TY_OK) {
       c->store->stamp = stamp; /* taken before the read, so that a later save is seen next time */
       return TY_OK;

@@ -1,4 +1,5 @@
 /* Loading what a manifest names into a fresh object. */
+#include <errno.h>
 #include "disk/base.h"
 #include "disk/delta.h"
 #include "disk/slab.h"
@@ -25,14 +26,16 @@ ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error
     if (status == TY_OK) status = ty_ivf_open(owner, &t->base, t->spans, t->span_count, bytes, &t->ivf, err);
     if (status != TY_OK) return status;
   }
-  if (f->lexical.name[0] != 0) {
-    /* A lexical index checks what it reads at each read. A damaged one does not keep the rows from being opened. */
-    ty_error why;
-    status = open_index(t, &f->lexical, TY_SLAB_LEXICAL, false, &bytes, &why);
-    if (status == TY_OK) status = ty_lexical_open(owner, &t->base, bytes, &t->lexical_index, err);
-    else if (status == TY_CORRUPT) status = ty_lexical_open_none(&why, &t->lexical_index, err);
-    else if (err != NULL) *err = why;
-  }
+  if (!t->words) return TY_OK;
+  /* A lexical index checks what it reads at each read. A damaged or missing one does not keep the rows from being
+   * opened. */
+  ty_error why;
+  if (f->lexical.name[0] == 0) status = ty_fail(&why, TY_CORRUPT, "%s names none", TY_MANIFEST_NAME);
+  else status = open_index(t, &f->lexical, TY_SLAB_LEXICAL, false, &bytes, &why);
+  if (status == TY_OK) status = ty_lexical_open(owner, &t->base, bytes, &t->lexical_index, err);
+  else if (status == TY_CORRUPT || (status == TY_IO && why.sys_errno == ENOENT))
+    status = ty_lexical_open_none(&why, &t->lexical_index, err);
+  else if (err != NULL) *err = why;
   return status;
 }
 

@@ -33,10 +33,9 @@ ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
     wish.ivf_min_rows = c->ivf->min_rows;
     wish.ivf_target_recall = c->ivf->target_recall;
   }
-  if (c->lexical_index != NULL) {
-    /* One that cannot be read is built anew, if its parameters can be read. */
-    wish.lexical = ty_lexical_parameters(c->lexical_index, &wish.k1, &wish.b, &terms);
-  }
+  /* One that cannot be read is made anew, with the defaults if its parameters cannot be read either. */
+  wish.lexical = c->lexical_index != NULL;
+  if (wish.lexical) wish.lexical_built = ty_lexical_parameters(c->lexical_index, &wish.k1, &wish.b, &terms);
   return wish;
 }
 
@@ -168,6 +167,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
                     .ivf_min_rows = wish->ivf_min_rows,
                     .ivf_target_recall = wish->ivf_target_recall,
                     .want_lexical = wish->lexical,
+                    .lexical_built = wish->lexical_built,
                     .k1 = wish->k1,
                     .b = wish->b};
   ty_next next = {.generation = c->generation + 1, .first = c->generation == 0};

@@ -4,7 +4,7 @@
 #include "rows/collection.h"
 
 typedef struct ty_rebase_wish {
-  bool ivf, retrain, lexical;
+  bool ivf, retrain, lexical, lexical_built;
   uint64_t ivf_min_rows;
   double ivf_target_recall, k1, b; /* with retrain the target becomes the collection's default */
 } ty_rebase_wish;

@@ -16,6 +16,7 @@ ty_status ty_adopt_schema(ty_collection *c, const ty_schema *schema, ty_error *e
   c->metric = schema->metric;
   c->columns = schema->columns;
   c->lexical = schema->lexical;
+  c->words = schema->words;
   c->hashed = schema->hashed;
   c->default_target_recall = schema->default_target_recall;
   return TY_OK;

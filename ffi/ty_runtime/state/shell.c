@@ -127,6 +127,7 @@ void ty_shell_free(ty_collection *c) {
 void ty_swap_state(ty_collection *c, ty_collection *t) {
   SWAP(c->schema, t->schema);
   SWAP(c->metric, t->metric);
+  SWAP(c->words, t->words);
   SWAP(c->default_target_recall, t->default_target_recall);
   SWAP(c->generation, t->generation);
   SWAP(c->next_row, t->next_row);

@@ -58,7 +58,7 @@ export const SCHEMA_FLAGS = {
   "partition-by": PARTITION_BY,
   "filter-column": strings("COLUMN", "a further metadata column that --where may name"),
   "filter-columns": string("A,B", "the same, with commas between"),
-  lexical: { type: "boolean", description: "allow an index for search by word (svc mem build-lexical)" },
+  lexical: { type: "boolean", description: "allow search by word alone (svc mem build-lexical)" },
 } as const satisfies Args;
 
 /** What is written, as arguments of the tool: each under its own name, but for the flags that are no arguments. */

@@ -30,7 +30,7 @@ export default group("svc mem", {
     stats: ["show a collection's figures", async () => (await read()).stats],
     compact: ["drop deleted and superseded rows from disk", async () => (await maintain()).compact],
     "build-ivf": ["build the indexes for large collections", async () => (await maintain()).buildIvf],
-    "build-lexical": ["build the index for search by word", async () => (await maintain()).buildLexical],
+    "build-lexical": ["build the index for search by word alone", async () => (await maintain()).buildLexical],
     tune: ["measure a collection and plan its indexes", async () => (await maintain()).tune],
     index: ["index the text files of a repository", async () => (await repo()).index],
     "repo-search": ["search a repository, indexing it afresh", async () => (await repo()).repoSearch],

@@ -33,8 +33,8 @@ export const get = verbCommand("get", {
 /** Two tools behind one verb. */
 export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" : "search"), {
   details:
-    "Prints the hits best first. Where the collection has an index by word, both rankings are joined; --lexical asks that index\n" +
-    "alone. With --json the texts are left out unless --with-text is given.",
+    "Prints the hits best first, by meaning and by word; --lexical searches by word alone. With --json the texts are left out\n" +
+    "unless --with-text is given.",
   examples: [
     'svc mem search notes "blue green deploy" --top-k 3 --where scope=ops',
     'svc mem search docs "EPIPE" --lexical --explain',

@@ -27,8 +27,8 @@ class SearchResult(_Ranking, total=False):
     ``scores`` are inner products, cosines or negative squared distances, by the collection's metric, or fused scores.
     ``metadata`` is there with ``with_metadata``, one dict or None for each id. ``explain`` is there on request:
     ``mode``, ``screened_rows``, ``scored_rows``, ``probed_lists``, if fused also ``dense_scores`` and
-    ``lexical_scores``. ``notice`` is there, a sentence, where a text is longer than 64 KiB: its beginning is searched
-    for.
+    ``lexical_scores``. ``notice`` is there, a sentence, where a text is longer than 64 KiB (its beginning is searched
+    for), or where the collection's lexical index is damaged (the answer is by vector alone).
     """
 
     metadata: List[Optional[Dict[str, Any]]]
@@ -124,7 +124,7 @@ class RemoteCollection:
         explain: bool = False,
         with_metadata: bool = False,
     ) -> SearchResult:
-        """The rows nearest to ``text``, by the collection's embedder and any lexical index. See :meth:`search`."""
+        """The rows nearest to ``text``, by the collection's embedder and by word. See :meth:`search`."""
         query = json_bytes(string(text, "text"), "text")
         return self._search("search_text", "text", query, top_k, where, explain, with_metadata)
 

@@ -6,6 +6,7 @@ import type { Collection, Row } from "../../../src/store/collection.ts";
 import { Store } from "../../../src/store/store.ts";
 import type { Embedder } from "../../../src/texts/embedder.ts";
 import { putTexts } from "../../../src/texts/put.ts";
+import { questionOf } from "../../../src/texts/question.ts";
 import { BM25 } from "../../../src/texts/ranking.ts";
 import { searchTexts } from "../../../src/texts/search.ts";
 import { openBuiltNative } from "../../native.ts";
@@ -19,23 +20,26 @@ const KEY = "scope";
 /** Texts of a call. */
 const CALL = 1000;
 
-/** The dense ranking of a collection without a lexical index, then the lexical and the fused one with it. */
+/** The dense ranking, the lexical and the fused one. */
 export function askThree(units: Units, queries: readonly Item[], embedder: Embedder) {
   return withCollection(units, embedder, true, async (collection) => {
-    const texts = (query: Item) => fromTexts(collection, embedder, query, units.depth);
-    const dense = await askEach(units, queries, texts);
+    const dense = await askEach(units, queries, (query) => byVector(collection, embedder, query, units.depth));
     await collection.buildLexical(BM25.k1, BM25.b);
     const lexical = await askEach(units, queries, (query) =>
       collection.searchLexical(query.text, { topK: units.depth, where: within(query) }),
     );
-    return { dense, lexical, fused: await askEach(units, queries, texts) };
+    const fused = await askEach(units, queries, async (query) => {
+      const options = { topK: units.depth, where: within(query) };
+      return (await searchTexts(collection, embedder, query.text, options)).rows;
+    });
+    return { dense, lexical, fused };
   });
 }
 
 /** The dense ranking alone. */
 export function askDense(units: Units, queries: readonly Item[], embedder: Embedder): Promise<Rankings> {
   return withCollection(units, embedder, false, (collection) =>
-    askEach(units, queries, (query) => fromTexts(collection, embedder, query, units.depth)),
+    askEach(units, queries, (query) => byVector(collection, embedder, query, units.depth)),
   );
 }
 
@@ -47,8 +51,12 @@ interface Grouped {
 const within = ({ group }: Grouped) => (group === undefined ? undefined : { column: KEY, value: group });
 const metadataOf = ({ group }: Grouped) => (group === undefined ? undefined : { [KEY]: group });
 
-async function fromTexts(collection: Collection, embedder: Embedder, query: Item, topK: number): Promise<Row[]> {
-  return (await searchTexts(collection, embedder, query.text, { topK, where: within(query) })).rows;
+/** As `searchTexts` asks for its dense half. */
+async function byVector(collection: Collection, embedder: Embedder, query: Item, topK: number): Promise<Row[]> {
+  const { kernelModel: model, weightedQueries: weighted } = embedder;
+  const { text } = questionOf(query.text);
+  const vector = model === undefined ? await embedder.embedQueries([text]) : undefined;
+  return (await collection.ask({ by: "vector", vector, model, text }, { topK, where: within(query), weighted })).rows;
 }
 
 async function askEach(units: Units, queries: readonly Item[], ask: (q: Item) => Promise<Row[]>): Promise<Rankings> {

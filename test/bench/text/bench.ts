@@ -1,5 +1,5 @@
 /** `npm run bench -- text`: texts embedded, indexed and searched by words, beside peers. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Cost } from "../cost.ts";
@@ -10,7 +10,7 @@ import { goals } from "./goals.ts";
 import { inProcess, type Job, type OwnJob } from "./job.ts";
 import { isEnglish, machinePassages } from "./machine-text.ts";
 import type { TextOptions } from "./options.ts";
-import { COLLECTION, INDEXED, PLAIN } from "./ours.ts";
+import { COLLECTION, INDEXED } from "./ours.ts";
 import { peerRunner } from "./peer.ts";
 import { queriesAbout } from "./queries.ts";
 import { bytesBelow, lexicalBytes } from "./sizes.ts";
@@ -96,7 +96,7 @@ async function measureOwn(job: OwnJob): Promise<Own> {
     return middle(costs);
   };
   const ingest = await run<Cost>("ingest");
-  cpSync(join(job.dir, INDEXED), join(job.dir, PLAIN), { recursive: true });
+  await run("ingestPlain");
   const build = await repeated("build");
   const compact = await repeated("compact");
   const folder = join(job.dir, INDEXED, COLLECTION);

@@ -53,7 +53,7 @@ function indexLines({ ingest, build, compact, index, terms }: Own, bytes: number
 }
 
 function addLines({ adds }: Own): Line[] {
-  const what = `durable add with index (${adds.indexed.toFixed(2)} ms) to one without (${adds.plain.toFixed(2)} ms)`;
+  const what = `durable add with index (${adds.indexed.toFixed(2)} ms) to one of a row without text (${adds.plain.toFixed(2)} ms)`;
   return [
     atMost({ what, value: adds.ratio, unit: "times" }, 1.5),
     { what: `the first query after an add (the next: ${adds.second.toFixed(3)} ms)`, value: adds.first, unit: "ms" },

@@ -1,10 +1,12 @@
 /** This project's lexical search, its texts added and searched as the tools do it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Put } from "../../../ffi/ty_collection.ts";
 import type { Collection } from "../../../src/store/collection.ts";
+import { packRows } from "../../../src/store/pack.ts";
 import { Store } from "../../../src/store/store.ts";
 import { MultigramEmbedder } from "../../../src/texts/kernel.ts";
-import { idsOrNew, putTexts } from "../../../src/texts/put.ts";
+import { idsOrNew, putTexts, toRows } from "../../../src/texts/put.ts";
 import { BM25 } from "../../../src/texts/ranking.ts";
 import { openBuiltNative } from "../../native.ts";
 import { cost } from "../cost.ts";
@@ -14,7 +16,7 @@ import type { Job, Works } from "./job.ts";
 import type { Queries } from "./queries.ts";
 import { textsOf } from "./stored.ts";
 
-/** Folders of the two stores below the job's: one gets an index, the other is a copy made before. */
+/** Folders of the two stores below the job's. The rows of the second keep neither texts nor terms: its index is empty. */
 export const INDEXED = "indexed";
 export const PLAIN = "plain";
 export const COLLECTION = "bench";
@@ -49,6 +51,15 @@ export const ours: Works = {
     await collection.compact();
     await store.close();
     return ingest;
+  },
+
+  async ingestPlain(job) {
+    const { store, embedder } = await open(job, PLAIN);
+    const { profile } = embedder;
+    const collection = store.create(COLLECTION, { dim: profile.dimension, embedderProfile: profile });
+    for (const texts of textsOf(job.passages, CALL)) await addPlain(collection, embedder, texts);
+    await collection.compact();
+    await store.close();
   },
 
   async compact(job) {
@@ -88,7 +99,7 @@ export const ours: Works = {
       // They take turns at going first, since the disk is slower right after a sync.
       const order = [["indexed", indexed] as const, ["plain", plain] as const];
       for (const [key, collection] of pair % 2 ? order.reverse() : order) {
-        times[key].push(await timed(() => add(collection, embedder, text)));
+        times[key].push(await timed(() => (key === "plain" ? addPlain : add)(collection, embedder, text)));
       }
     }
     const queries = queriesOf(job)["6 words"];
@@ -116,6 +127,13 @@ async function open(job: Job, folder = INDEXED) {
 
 function add(collection: Collection, embedder: MultigramEmbedder, texts: string[]) {
   return putTexts(collection, embedder, "add", { texts, ids: idsOrNew(undefined, texts.length) }, {});
+}
+
+/** Without the texts, once they are embedded. */
+function addPlain(collection: Collection, embedder: MultigramEmbedder, texts: string[]) {
+  const { keyName, filterColumns } = collection.schema;
+  const rows = { ...toRows({}, texts.length, keyName), texts, model: embedder.kernelModel, dropText: true };
+  return collection.change((t) => t.put(Put.ADD, packRows(rows, filterColumns)));
 }
 
 function queriesOf(job: Job): Queries {

@@ -116,8 +116,9 @@ static ty_status check_all(recount *r, ty_error *err) {
 
 ty_status ty_validate_lexical(const ty_collection *c, ty_error *err) {
   recount r = {.c = c, .x = c->lexical_index};
+  TY_HOLD(c->words == (r.x != NULL) && c->words >= c->lexical, "a lexical index is missing, or one too many");
   if (!ty_lexical_usable(r.x)) return TY_OK;
-  TY_HOLD(c->lexical && r.x->image.docs == c->base.count, "the lexical index is over other rows than the base");
+  TY_HOLD(r.x->image.docs == c->base.count, "the lexical index is over other rows than the base");
   if (!ty_validate_all(c)) return TY_OK;
   r.delta_lengths = malloc((size_t)(c->delta.count + 1) * sizeof *r.delta_lengths);
   ty_status status = r.delta_lengths == NULL ? ty_invalid_memory(err) : check_all(&r, err);

@@ -1,0 +1,124 @@
+/** A lexical index that is damaged or missing costs a search its ranking by words, and the answer says so. */
+import { beforeAll, expect, test } from "bun:test";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { damaged } from "../complete-check.ts";
+import { notes, scratchDir, TestMemory } from "../fixture.ts";
+
+const NOTICE = "the word index of 'notes' is damaged: the answer is by vectors alone; svc_compact builds it anew";
+const asked = { collection: "notes", query: "what is the temperature of the water for a deploy of bread", top_k: 20 };
+const HEAD = 64;
+const FOOT = 64;
+
+let healthy: string;
+let byBoth: string[];
+let byVector: string[];
+const idsOf = ({ hits }: { hits: { id: string }[] }) => hits.map(({ id }) => id);
+
+/** Two rows in the base and the others behind it, so that both lists of a term are read. */
+beforeAll(async () => {
+  healthy = scratchDir();
+  const memory = await TestMemory.open(healthy);
+  await memory.call("create_collection", { name: "notes", lexical: true });
+  const rows = notes();
+  for (const part of [rows.slice(0, -2), rows.slice(-2)]) {
+    await memory.call("add", { collection: "notes", ids: part.map((r) => r.id), texts: part.map((r) => r.text) });
+    if (part.length > 2) await memory.call("build_lexical", { collection: "notes", k1: 1, b: 0.5 });
+  }
+  byBoth = idsOf(await memory.call("search", asked));
+  await memory.close();
+  byVector = idsOf(await search(without(() => undefined)));
+  expect(byVector).not.toEqual(byBoth);
+});
+
+/** The index in its slab: where it begins, and its parts. */
+function partsOf(file: Buffer): Record<string, Buffer> {
+  const at = Number(file.readBigUInt64LE(64 + 8));
+  const index = file.subarray(at, at + Number(file.readBigUInt64LE(64 + 16)));
+  const foot = index.length - FOOT;
+  const number = (offset: number) => Number(index.readBigUInt64LE(offset));
+  const [rows, terms, lists] = [number(16), number(foot + 8), number(foot + 16)];
+  const lengths = Math.ceil((HEAD + lists) / 64) * 64;
+  const fences = lengths + 4 * rows;
+  const entries = fences + 8 * Math.ceil(terms / 64);
+  return {
+    header: file.subarray(0, 64),
+    "section table": file.subarray(64, 96),
+    head: index.subarray(0, HEAD),
+    lists: index.subarray(HEAD, HEAD + lists),
+    lengths: index.subarray(lengths, fences),
+    fences: index.subarray(fences, entries),
+    entries: index.subarray(entries, foot),
+    foot: index.subarray(foot),
+  };
+}
+
+/** A copy of the memory, whose lexical file becomes what `change` makes of it. */
+function without(change: (file: Buffer) => Buffer | undefined): string {
+  const dir = scratchDir();
+  cpSync(healthy, dir, { recursive: true });
+  damaged(dir);
+  const folder = join(dir, "notes");
+  const path = join(folder, readdirSync(folder).find((file) => file.startsWith("lexical-"))!);
+  const changed = change(readFileSync(path));
+  if (changed) writeFileSync(path, changed);
+  else rmSync(path);
+  return dir;
+}
+
+async function search(dir: string) {
+  const memory = await TestMemory.open(dir);
+  const answer = await memory.call("search", asked);
+  await memory.close();
+  return answer;
+}
+
+const filled = (part: string) => (file: Buffer) => {
+  partsOf(file)[part]!.fill(0xff);
+  return file;
+};
+const DAMAGE: Record<string, (file: Buffer) => Buffer | undefined> = {
+  missing: () => undefined,
+  empty: () => Buffer.alloc(0),
+  short: (file) => file.subarray(0, file.length / 2),
+  "all ones": (file) => file.fill(0xff),
+};
+for (const part of ["header", "section table", "head", "lists", "entries", "foot"]) DAMAGE[part] = filled(part);
+
+test.each(Object.keys(DAMAGE))("%s", async (what) => {
+  const dir = without(DAMAGE[what]!);
+  const memory = await TestMemory.open(dir);
+  const answer = await memory.call("search", asked);
+  expect(answer.notice).toBe(NOTICE);
+  expect(idsOf(answer)).toEqual(byVector);
+  await expect(memory.call("search_lexical", asked)).rejects.toThrow(/svc_build_lexical/);
+
+  // Rows are added as ever, and found.
+  await memory.call("add", { collection: "notes", ids: ["late"], texts: [asked.query] });
+  expect(idsOf(await memory.call("search", asked))[0]).toBe("late");
+  await memory.call("delete", { collection: "notes", ids: ["late"] });
+
+  await memory.call("compact", { collection: "notes" });
+  const mended = await memory.call("search", asked);
+  expect(mended.notice).toBeUndefined();
+  expect(new Set(idsOf(mended))).toEqual(new Set(byBoth));
+  // k1 and b are kept where they could be read.
+  const isKnown = ["lists", "entries"].includes(what);
+  const { stats } = await memory.call("stats", { collection: "notes" });
+  expect(stats.lexical_index).toEqual(isKnown ? { k1: 1, b: 0.5, terms: stats.lexical_terms } : null);
+  if (isKnown) expect(idsOf(mended)).toEqual(byBoth);
+  await memory.close();
+});
+
+/** No bound shows that these are wrong: `svc verify` does, by the checksum of the whole. */
+test.each(["lengths", "fences"])("damaged %s are no error either", async (part) => {
+  expect(idsOf(await search(without(filled(part)))).length).toBe(byBoth.length);
+});
+
+test("a long question has both notices", async () => {
+  const memory = await TestMemory.open(without(DAMAGE.missing!));
+  const { notice } = await memory.call("search", { ...asked, query: "green tea ".repeat(10_000) });
+  expect(notice).toStartWith("the query is longer than");
+  expect(notice).toEndWith(`; ${NOTICE}`);
+  await memory.close();
+});
