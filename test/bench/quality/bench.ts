@@ -1,4 +1,7 @@
-/** `npm run bench -- quality`: rankings of retrieval sets beside SQLite's, a floor, and published figures. */
+/**
+ * `npm run bench -- quality`: rankings of retrieval sets beside SQLite's, a floor, and published figures; tiny memories
+ * by kind of question; and the differences between rankings, and to an earlier run, with their errors.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -9,11 +12,13 @@ import { COMMITS, makeCommits } from "./commits.ts";
 import { askFts5 } from "./fts5.ts";
 import { goals } from "./goals.ts";
 import { askHashing, NGRAMS, WORDS } from "./hashing.ts";
+import { countKinds, kindGoals, kindTable } from "./kinds.ts";
 import type { QualityOptions } from "./options.ts";
 import { askDense, askThree, type Rankings } from "./ours.ts";
-import { scoreOf } from "./score.ts";
-import { DEVELOPMENT, loadSet, setsIn } from "./sets.ts";
-import { figureLines, type SetQuality, table } from "./table.ts";
+import { pairedTable } from "./paired.ts";
+import { eachOf, scoreOf } from "./score.ts";
+import { DEVELOPMENT, loadSet, setsIn, TINY } from "./sets.ts";
+import { type Compared, figureLines, type SetQuality, table } from "./table.ts";
 import { unitsOf } from "./units.ts";
 
 /** Measures all sets. One that is not available is noted in the output and skipped. */
@@ -27,16 +32,36 @@ export async function benchQuality(options: QualityOptions): Promise<Line[]> {
       dirs.push(...commitsOrNote(options, scratch, notes));
     }
     const sets: SetQuality[] = [];
-    for (const dir of dirs) sets.push(await measureSet(dir));
-    if (sets.length === 0) notes.push("there is no set: quality is not measured (--sets DIR names some)");
-    const lines = sets.length > 0 ? goals(sets) : [];
-    if (sets.length > 0) console.error(`\n${table(sets).join("\n")}\n`);
-    for (const note of notes) console.error(note);
+    for (const dir of [...dirs, TINY]) sets.push(await measureSet(dir));
+    const lines = judged(sets);
+    for (const text of tables(sets, options)) console.error(`\n${text.join("\n")}`);
+    console.error(["", ...notes].join("\n"));
     if (options.json) writeFileSync(options.json, `${JSON.stringify({ notes, sets, lines }, null, 2)}\n`);
     return options.isJson ? [...figureLines(sets), ...lines] : lines;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** Sets that are counted by kind are too small for the goals and the means of the others. */
+function apart(sets: readonly SetQuality[]): { large: SetQuality[]; small: SetQuality[] } {
+  const isSmall = ({ kinds }: SetQuality) => kinds !== undefined;
+  return { large: sets.filter((set) => !isSmall(set)), small: sets.filter(isSmall) };
+}
+
+function judged(sets: readonly SetQuality[]): Line[] {
+  const { large, small } = apart(sets);
+  const tiny = small.filter(({ name }) => name === basename(TINY));
+  return [...(large.length > 0 ? goals(large) : []), ...tiny.flatMap(({ name, kinds }) => kindGoals(name, kinds!))];
+}
+
+function tables(sets: readonly SetQuality[], { against }: QualityOptions): string[][] {
+  const { large, small } = apart(sets);
+  return [
+    ...(large.length > 0 ? [table(large), pairedTable(large, against)] : []),
+    ...small.map(({ name, kinds }) => kindTable(name, kinds!)),
+    pairedTable(small, against),
+  ];
 }
 
 /** The folder of the set `commits`; where it cannot be made, a note says why. */
@@ -62,7 +87,9 @@ async function measureSet(dir: string): Promise<SetQuality> {
   const units = unitsOf(set);
   const { kernel } = await openBuiltNative();
   const three = await askThree(units, queries, new MultigramEmbedder(kernel));
+  const compared: Record<Compared, Rankings> = { ...three, FTS5: askFts5(units, queries) };
   const score = (rankings: Rankings) => scoreOf(set, rankings);
+  const each = (key: Compared) => eachOf(set, compared[key]);
   return {
     name,
     documents: documents.length,
@@ -72,9 +99,12 @@ async function measureSet(dir: string): Promise<SetQuality> {
       lexical: score(three.lexical),
       fused: score(three.fused),
       bigram: score(await askDense(units, queries, new BigramEmbedder(kernel))),
-      FTS5: score(askFts5(units, queries)),
+      FTS5: score(compared.FTS5),
       hashing: score(askHashing(units, queries, WORDS)),
       "n-grams": score(askHashing(units, queries, NGRAMS)),
     },
+    ids: queries.map(({ id }) => id),
+    each: { dense: each("dense"), lexical: each("lexical"), fused: each("fused"), FTS5: each("FTS5") },
+    kinds: countKinds(set, compared),
   };
 }

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Asked, listOf } from "../options.ts";
+import { type EarlierSet, readEarlier } from "./earlier.ts";
 import { setsIn } from "./sets.ts";
 
 /** How to run. */
@@ -12,18 +13,27 @@ export interface QualityOptions {
   repository?: string | undefined;
   /** JSON file of the figures. */
   json?: string | undefined;
+  /** What an earlier run wrote to such a file, to be compared with. */
+  against?: EarlierSet[] | undefined;
   /** Whether every figure is printed as a line. */
   isJson: boolean;
 }
 
 /** Its options. */
-export const QUALITY_OPTIONS = ["--sets", "--repository", "--json"] as const;
+export const QUALITY_OPTIONS = ["--sets", "--repository", "--json", "--against"] as const;
 
 /** @throws Error with a sentence for the user */
 export function qualityOptions({ given, isJson }: Pick<Asked, "given" | "isJson">): QualityOptions {
   const sets = setsOf(given);
   const repository = given.get("--repository");
-  return { sets, repository: repository && gitDirectory(repository), json: given.get("--json"), isJson };
+  const against = given.get("--against");
+  return {
+    sets,
+    repository: repository && gitDirectory(repository),
+    json: given.get("--json"),
+    against: against === undefined ? undefined : readEarlier(against),
+    isJson,
+  };
 }
 
 /** Folders of the sets that `--sets` names. @throws Error with a sentence for the user */

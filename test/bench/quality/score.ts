@@ -25,8 +25,17 @@ export function recall(ranked: readonly string[], grades: ReadonlyMap<string, nu
 }
 
 /** Scores rankings of documents, one a query in the set's order. */
-export function scoreOf({ queries, relevant }: DataSet, rankings: readonly (readonly string[])[]): Score {
+export function scoreOf(set: DataSet, rankings: readonly (readonly string[])[]): Score {
   const mean = (measure: typeof ndcg) =>
-    queries.reduce((sum, { id }, i) => sum + measure(rankings[i]!, relevant.get(id)!), 0) / queries.length;
+    eachOf(set, rankings, measure).reduce((sum, score) => sum + score, 0) / set.queries.length;
   return { ndcg: mean(ndcg), recall: mean(recall) };
+}
+
+/** The score of each query, in the set's order. */
+export function eachOf(
+  { queries, relevant }: Pick<DataSet, "queries" | "relevant">,
+  rankings: readonly (readonly string[])[],
+  measure = ndcg,
+): number[] {
+  return queries.map(({ id }, i) => measure(rankings[i]!, relevant.get(id)!));
 }

@@ -4,6 +4,8 @@ import { basename, join } from "node:path";
 
 /** The development sets, where they lie beside the checkout. */
 export const DEVELOPMENT = join(import.meta.dir, "../../../../shared/data");
+/** Short notes and questions by kind: see the README there. */
+export const TINY = join(import.meta.dir, "tiny");
 
 /** A document or a query. Where rows have a `group`, a query searches its own group only. */
 export interface Item {
@@ -11,6 +13,8 @@ export interface Item {
   text: string;
   title?: string | undefined;
   group?: string | undefined;
+  /** What kind of question it is, in a set that is counted by kind. */
+  kind?: string | undefined;
 }
 
 /** One set. */

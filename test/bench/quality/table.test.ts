@@ -8,7 +8,8 @@ function quality(name: string, all: number, others: Partial<Record<Measured, num
   const scores = Object.fromEntries(
     MEASURED.map((key) => [key, { ndcg: others[key] ?? all, recall: others[key] ?? all }]),
   ) as SetQuality["scores"];
-  return { name, documents: 1, queries: 1, scores };
+  const each = { dense: [all], lexical: [all], fused: [all], FTS5: [all] };
+  return { name, documents: 1, queries: 1, scores, ids: ["q"], each };
 }
 
 const verdicts = (sets: SetQuality[]) => goals(sets).map(({ what, met }) => [what, met]);

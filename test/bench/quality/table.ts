@@ -1,6 +1,7 @@
 /** The figures of all sets side by side, and as lines. */
 import { columns } from "../columns.ts";
 import type { Line } from "../measure.ts";
+import type { KindCount } from "./kinds.ts";
 import { betterBm25, PUBLISHED } from "./published.ts";
 import type { Score } from "./score.ts";
 
@@ -8,12 +9,21 @@ import type { Score } from "./score.ts";
 export const MEASURED = ["dense", "lexical", "fused", "bigram", "FTS5", "hashing", "n-grams"] as const;
 export type Measured = (typeof MEASURED)[number];
 
+/** The rankings that are counted by kind and compared query by query. */
+export const COMPARED = ["dense", "lexical", "fused", "FTS5"] as const;
+export type Compared = (typeof COMPARED)[number];
+
 /** Figures of one set. */
 export interface SetQuality {
   name: string;
   documents: number;
   queries: number;
   scores: Record<Measured, Score>;
+  /** Ids of the queries, and the nDCG@10 of each in their order. */
+  ids: string[];
+  each: Record<Compared, number[]>;
+  /** How many questions are answered by the first document, by kind: see kinds.ts. */
+  kinds?: KindCount[] | undefined;
 }
 
 /** Of our own rankings recall is shown beside nDCG@10. */

@@ -1,0 +1,29 @@
+/** The figures that an earlier run wrote with `--json FILE`. */
+import { existsSync, readFileSync } from "node:fs";
+import { COMPARED, type SetQuality } from "./table.ts";
+
+/** What is compared of a set. */
+export type EarlierSet = Pick<SetQuality, "name" | "ids" | "each">;
+
+/** @throws Error with a sentence for the user where the file is none of this benchmark */
+export function readEarlier(path: string): EarlierSet[] {
+  if (!existsSync(path)) throw new Error(`there is no file ${path}`);
+  const sets = parsed(path);
+  if (!Array.isArray(sets) || !sets.every(isEarlier)) {
+    throw new Error(`${path} has no score of each query: run bench -- quality --json ${path} to write it`);
+  }
+  return sets;
+}
+
+function parsed(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"))?.sets;
+  } catch (error) {
+    throw new Error(`${path} is no JSON: ${(error as Error).message}`);
+  }
+}
+
+function isEarlier(set: Partial<EarlierSet>): boolean {
+  const { name, ids, each } = set;
+  return typeof name === "string" && Array.isArray(ids) && COMPARED.every((key) => each?.[key]?.length === ids.length);
+}
