@@ -2,6 +2,7 @@
 
 const ABSENT = 0xffff_ffff;
 const RECORD_BYTES = 48;
+const TIMES_BYTES = 16;
 const SCORES_BYTES = 16;
 const TERM_BYTES = 24;
 const PARTITION_BYTES = 40;
@@ -12,6 +13,17 @@ export interface TermShare {
   tf: number;
   idf: number;
   share: number;
+}
+
+/** What an answer's records carry beside the id: `TY_WITH_*`, to be added up. */
+export const With = { META: 1, TEXT: 2, VECTOR: 4, EXPLAIN: 8, SCORES: 16, TIMES: 32 } as const;
+
+/** When a row was put, in milliseconds since 1970. */
+export interface RowTimes {
+  /** When its id became live. */
+  created: number;
+  /** When the row was put, by an add, an upsert or an update. */
+  updated: number;
 }
 
 /** One row of a result; parts not requested or not stored are undefined. */
@@ -28,6 +40,7 @@ export interface RowRecord {
   terms: TermShare[] | undefined;
   /** The row's score in each ranking; NaN where that does not list it. */
   scores: { vector: number; words: number } | undefined;
+  times: RowTimes | undefined;
 }
 
 /** A partition of a collection. */
@@ -45,8 +58,8 @@ function padded(bytes: number): number {
   return (bytes + 7) & ~7;
 }
 
-/** Decodes `count` records, `withScores` as requested; the answer's bytes may be reused afterwards. */
-export function decodeRecords(answer: Uint8Array, count: number, withScores = false): RowRecord[] {
+/** Decodes `count` records with `what` was requested; the answer's bytes may be reused afterwards. */
+export function decodeRecords(answer: Uint8Array, count: number, what: number): RowRecord[] {
   const view = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
   const text = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
   const rows: RowRecord[] = new Array(count);
@@ -58,7 +71,7 @@ export function decodeRecords(answer: Uint8Array, count: number, withScores = fa
   };
   for (let i = 0; i < count; i++) {
     // A bigint for each row would take a tenth of the time.
-    const birth = view.getUint32(at + 8, true) + view.getUint32(at + 12, true) * 2 ** 32;
+    const birth = readCount(view, at + 8);
     const score = view.getFloat64(at + 16, true);
     const idBytes = view.getUint32(at + 24, true);
     const metaBytes = view.getUint32(at + 28, true);
@@ -76,16 +89,26 @@ export function decodeRecords(answer: Uint8Array, count: number, withScores = fa
       at += padded(vectorBytes);
     }
     const end = at + padded(extraBytes);
+    let times: RowTimes | undefined;
+    if (found && what & With.TIMES) {
+      times = { created: readCount(view, at), updated: readCount(view, at + 8) };
+      at += TIMES_BYTES;
+    }
     let scores: RowRecord["scores"];
-    if (withScores) {
+    if (what & With.SCORES) {
       scores = { vector: view.getFloat64(at, true), words: view.getFloat64(at + 8, true) };
       at += SCORES_BYTES;
     }
     const terms = at < end ? decodeTerms(view, text, at, end) : undefined;
     at = end;
-    rows[i] = { id, birth, score, found, meta, text: body, vector, terms, scores };
+    rows[i] = { id, birth, score, found, meta, text: body, vector, terms, scores, times };
   }
   return rows;
+}
+
+/** A u64 below 2^53. */
+function readCount(view: DataView, at: number): number {
+  return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
 }
 
 function decodeTerms(view: DataView, text: Buffer, start: number, end: number): TermShare[] {

@@ -5,8 +5,7 @@ import { NativeHandle, type Watch } from "./ty_handle.ts";
 import { Op } from "./ty_symbols.ts";
 import { type PackedStrings, packed, Words } from "./words.ts";
 
-/** What an answer's records carry beside the id. */
-export const With = { META: 1, TEXT: 2, VECTOR: 4, EXPLAIN: 8, SCORES: 16 } as const;
+export { With } from "./records.ts";
 
 /** The rankings of a query; BOTH: fused where there is a lexical index that can be read, else VECTOR. */
 export const By = { VECTOR: 1, WORDS: 2, BOTH: 3 } as const;
@@ -53,6 +52,19 @@ export interface NativeQuestions extends Asked {
   count: number;
   /** 0: one per core, at most 4. */
   threads: number;
+}
+
+/** Which rows to list; see `ty_ids_args`. */
+export interface NativeListing {
+  filter: NativeFilter | undefined;
+  /** Go on behind this id. */
+  after?: string | undefined;
+  limit?: number | undefined;
+  /** Only rows updated from `since` on and before `until`, in whole milliseconds since 1970. */
+  since?: number | undefined;
+  until?: number | undefined;
+  /** So many rows, the last updated first; without `after`. */
+  newest?: number | undefined;
 }
 
 /** Counters, in the order of the enum in ty_runtime.h. */
@@ -108,7 +120,7 @@ export class NativeReader extends NativeHandle {
     if (under) filtered(words, 10, under);
     if (question.weighted) words.integer(15, 1);
     const decode = (answer: Uint8Array) => ({
-      rows: decodeRecords(answer, words.number(21), (what & With.SCORES) !== 0),
+      rows: decodeRecords(answer, words.number(21), what),
       fused: words.number(22) === 1,
       wordsTrouble: words.number(26) === 1,
       screenedRows: words.number(23),
@@ -136,7 +148,7 @@ export class NativeReader extends NativeHandle {
       const each = Array.from(counts, Number);
       const total = each.reduce((sum, n) => sum + n, 0);
       return {
-        rows: decodeRecords(answer, total),
+        rows: decodeRecords(answer, total, what),
         counts: each,
         screenedRows: words.number(14),
         scoredRows: words.number(15),
@@ -149,19 +161,23 @@ export class NativeReader extends NativeHandle {
   get(ids: PackedStrings, what: number): RowRecord[] {
     const count = ids.ends.length;
     const words = packed(new Words(7).integer(0, count), 1, ids).integer(3, what);
-    return decodeRecords(this.answer("ty_get", words, 4), count);
+    return decodeRecords(this.answer("ty_get", words, 4), count, what);
   }
 
-  /** Live rows in insertion order. */
-  ids(filter: NativeFilter | undefined, after: string | undefined, limit: number, what: number): RowRecord[] {
+  /** Live rows in insertion order, or the newest first. */
+  ids({ filter, after, limit, since, until, newest }: NativeListing, what: number): RowRecord[] {
     const start = after === undefined ? undefined : encoder.encode(after);
-    const words = filtered(new Words(11), 0, filter)
+    const words = filtered(new Words(14), 0, filter)
       .pointer(3, start)
       .integer(4, start?.byteLength ?? 0)
-      .integer(5, limit)
-      .integer(6, what);
-    const answer = this.answer("ty_ids", words, 7);
-    return decodeRecords(answer, words.number(10));
+      .integer(5, limit ?? 0)
+      .integer(6, Math.max(0, since ?? 0))
+      // 0 stands for no bound. No row is older than 1970.
+      .integer(7, until === undefined ? 0 : Math.max(1, until))
+      .integer(8, newest ?? 0)
+      .integer(9, what);
+    const answer = this.answer("ty_ids", words, 10);
+    return decodeRecords(answer, words.number(13), what);
   }
 
   /** How many live rows match. */

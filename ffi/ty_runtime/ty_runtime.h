@@ -175,7 +175,7 @@ typedef struct ty_record {
   uint32_t meta_bytes;   /* TY_ABSENT: stored without metadata, or not requested */
   uint32_t text_bytes;   /* TY_ABSENT: no text stored, or not requested */
   uint32_t vector_bytes; /* 0 where not requested, else dim * 4: floats, decoded from the stored form */
-  uint32_t extra_bytes;  /* ty_scores and ty_term records, where requested */
+  uint32_t extra_bytes;  /* ty_times, ty_scores and ty_term records, in this order, where requested */
   uint32_t found;        /* 0: ty_get of an id that is not live; the record then holds the id only */
 } ty_record;
 
@@ -192,11 +192,18 @@ typedef struct ty_scores {
   double vector, words;
 } ty_scores;
 
+/* When a row was put, in milliseconds since 1970, by the clock of the process that put it. */
+typedef struct ty_times {
+  uint64_t created; /* when its id became live: an upsert or update keeps it */
+  uint64_t updated; /* when the row was put: of all rows of a call the same, but never before `created` */
+} ty_times;
+
 #define TY_WITH_META    1u
 #define TY_WITH_TEXT    2u
 #define TY_WITH_VECTOR  4u
 #define TY_WITH_EXPLAIN 8u  /* ty_ask by words: ty_term records in the extra bytes */
-#define TY_WITH_SCORES  16u /* ty_ask: ty_scores in the extra bytes, before everything else */
+#define TY_WITH_SCORES  16u /* ty_ask: ty_scores in the extra bytes */
+#define TY_WITH_TIMES   32u /* ty_times in the extra bytes of a row that was found */
 
 #define TY_NO_FILTER 0xffffffffffffffffull
 
@@ -292,14 +299,18 @@ typedef struct ty_ids_args {
   uint64_t key_bytes;
   const uint8_t *after; /* an external id; NULL: from the start */
   uint64_t after_bytes;
-  uint64_t limit; /* 0: none */
+  uint64_t limit;  /* 0: none */
+  uint64_t since;  /* only rows updated at this time or later, in milliseconds since 1970 */
+  uint64_t until;  /* only rows updated before; 0: no bound */
+  uint64_t newest; /* 0: in insertion order. Else so many rows, the last updated first, of equal times the earlier
+                      inserted; `after` is NULL then, and `limit` bounds their number too */
   uint64_t what;
   uint8_t *out;
   uint64_t out_capacity;
   uint64_t out_bytes;
   uint64_t out_count;
 } ty_ids_args;
-/* Live rows in insertion order, as records. TY_INVALID when `after` is not a live id. */
+/* Live rows as records, in insertion order or the newest first. TY_INVALID when `after` is not a live id. */
 TY_API ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err);
 
 typedef struct ty_count_args {

@@ -6,6 +6,7 @@ import { clampTopK, POSITIVE, readNumber, recallOf } from "../checks/numbers.ts"
 import { checkBesides, readBesides } from "../checks/rows.ts";
 import { readString } from "../checks/strings.ts";
 import { readTexts } from "../checks/texts.ts";
+import { readTimes } from "../checks/times.ts";
 import { readMatrix } from "../checks/vectors.ts";
 import { readWhere } from "../checks/where.ts";
 import type { Collection } from "../store/collection.ts";
@@ -19,7 +20,7 @@ import { searchTexts } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
 import { applyTuning, buildIvf, buildLexical, cancellable, tuneCollection } from "../texts/upkeep.ts";
 import type { Plan } from "../tune/plan.ts";
-import type { CollectionApi, CollectionStats, Id, SearchResult, Vector, Vectors, Where } from "./api.ts";
+import type { CollectionApi, CollectionStats, Id, Vector, Vectors, Where } from "./api.ts";
 import type * as given from "./options.ts";
 import { getRows, searchVector, searchVectors, searchWords, toResult } from "./reading.ts";
 import { snapshot } from "./snapshot.ts";
@@ -110,7 +111,10 @@ export class LocalCollection implements CollectionApi {
     return this.inner.stage((t) => t.delete(names), watch?.signal);
   }
 
-  async search(vector: Vector | readonly [Vector], options: given.LocalSearchOptions = {}): Promise<SearchResult> {
+  async search(
+    vector: Vector | readonly [Vector],
+    options: given.LocalSearchOptions = {},
+  ): Promise<given.LocalSearchResult> {
     return this.searchAtOnce(vector, options);
   }
 
@@ -118,7 +122,7 @@ export class LocalCollection implements CollectionApi {
   searchAtOnce(
     vector: Vector | readonly [Vector],
     options: given.LocalSearchOptions,
-  ): SearchResult | Promise<SearchResult> {
+  ): given.LocalSearchResult | Promise<given.LocalSearchResult> {
     const opened = this.store.opened(this.name);
     if (!opened) return searchVector(this.inner, vector, options);
     const again = (error: unknown) => {
@@ -139,21 +143,22 @@ export class LocalCollection implements CollectionApi {
    * counts are means.
    * @throws ValueError for queries that may find more than two million hits together
    */
-  async searchMany(vectors: Vectors, options: given.ManySearchOptions = {}): Promise<SearchResult[]> {
+  async searchMany(vectors: Vectors, options: given.ManySearchOptions = {}): Promise<given.LocalSearchResult[]> {
     const { signal } = options;
     const threads = options.threads === undefined ? 0 : readNumber(options.threads, "threads", POSITIVE);
     return cancellable(this.name, signal, () => searchVectors(this.inner, vectors, options, threads));
   }
 
-  async searchText(text: string, options: given.TextSearchOptions = {}): Promise<SearchResult> {
+  async searchText(text: string, options: given.TextSearchOptions = {}): Promise<given.LocalSearchResult> {
     readString(text, "text");
     const { inner } = this;
-    const { withMetadata, signal } = options;
+    const { withMetadata, withTimes, signal } = options;
     const where = readWhere(options.where);
     const targetRecall = recallOf(options);
     const embedder = await this.embedders.attached(this.name, inner.schema.embedderProfile);
     const topK = clampTopK(options.topK, "topK");
-    const request = { topK, where, targetRecall, metadata: withMetadata, scores: options.explain };
+    const detail = { metadata: withMetadata, scores: options.explain, times: withTimes };
+    const request = { topK, where, targetRecall, ...detail };
     return cancellable(this.name, signal, async () =>
       toResult(await searchTexts(inner, embedder, text, request, signal), options),
     );
@@ -172,8 +177,9 @@ export class LocalCollection implements CollectionApi {
     return getRows(this.inner, ids, options);
   }
 
-  async ids(where?: Where): Promise<string[]> {
-    return this.inner.ids({ where: readWhere(where) });
+  /** Ids of the live rows in the order they were first added, or the last updated first. @throws ValueError, TypeError */
+  async ids(where?: Where, options: given.ListOptions = {}): Promise<string[]> {
+    return this.inner.ids({ where: readWhere(where), ...readTimes(options) });
   }
 
   /** How many live rows match; all of them without `where`. */

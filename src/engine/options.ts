@@ -3,7 +3,7 @@
  */
 import type { Watch } from "../../ffi/ty_collection.ts";
 import type { TermContribution } from "../texts/search.ts";
-import type { Id, Metadata, RowOptions, SearchOptions } from "./api.ts";
+import type { Id, Metadata, RowOptions, SearchOptions, SearchResult } from "./api.ts";
 
 export type { Watch } from "../../ffi/ty_collection.ts";
 export type { TermContribution } from "../texts/search.ts";
@@ -19,6 +19,29 @@ export interface LocalSearchOptions extends SearchOptions {
    * below the one that the index was built for reads no less.
    */
   targetRecall?: number | undefined;
+  /** Also return when each row was created and updated (false). */
+  withTimes?: boolean | undefined;
+}
+
+/** When rows were put, in milliseconds since 1970, in the order of `ids`; with `withTimes`. */
+export interface ResultTimes {
+  /** When the id became live: an upsert or update keeps it. */
+  created?: number[];
+  /** When the row was added or last replaced. */
+  updated?: number[];
+}
+
+/** A result of a collection of this process. */
+export interface LocalSearchResult extends SearchResult, ResultTimes {}
+
+/** Which ids to list. A time is milliseconds since 1970 or a string of ISO 8601. */
+export interface ListOptions {
+  /** Only rows updated at this time or later. */
+  since?: number | string | undefined;
+  /** Only rows updated before this time. */
+  until?: number | string | undefined;
+  /** Only so many rows, the last updated first, of equal times the earlier added. */
+  newest?: number | undefined;
 }
 
 /** How to search by several vectors at once. */
@@ -38,10 +61,12 @@ export interface TextSearchOptions extends LocalSearchOptions {
 export interface LexicalSearchOptions extends SearchOptions {
   /** Also return each row's text (false). */
   withText?: boolean | undefined;
+  /** Also return when each row was created and updated (false). */
+  withTimes?: boolean | undefined;
 }
 
 /** The best rows of the lexical ranking, best first; the lists run side by side. */
-export interface LexicalResult {
+export interface LexicalResult extends ResultTimes {
   ids: string[];
   /** BM25 scores, above 0. */
   scores: number[];
@@ -63,6 +88,8 @@ export interface GetOptions {
   withText?: boolean | undefined;
   /** (false) */
   withVector?: boolean | undefined;
+  /** (false) */
+  withTimes?: boolean | undefined;
 }
 
 /** One row by its id. What was not requested or not stored is absent. */
@@ -74,6 +101,9 @@ export interface GotRow {
   text?: string;
   /** `dim` numbers, as stored. */
   vector?: Float32Array;
+  /** When the id became live and when the row was last put, in milliseconds since 1970. */
+  created?: number;
+  updated?: number;
 }
 
 /** New texts for rows that exist. */

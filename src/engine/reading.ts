@@ -5,16 +5,18 @@ import { clampTopK, recallOf } from "../checks/numbers.ts";
 import { readString } from "../checks/strings.ts";
 import { readMatrix, readVector } from "../checks/vectors.ts";
 import { readWhere } from "../checks/where.ts";
-import type { Collection, SearchAnswer } from "../store/collection.ts";
+import type { Collection, Row, SearchAnswer } from "../store/collection.ts";
 import * as texts from "../texts/search.ts";
-import type { Explanation, Id, SearchOptions, SearchResult, Vector, Vectors } from "./api.ts";
+import type { Explanation, Id, Vector, Vectors } from "./api.ts";
 import type {
   GetOptions,
   GotRow,
   LexicalResult,
   LexicalSearchOptions,
   LocalSearchOptions,
+  LocalSearchResult,
   ManySearchOptions,
+  ResultTimes,
 } from "./options.ts";
 
 /** The rows nearest to a vector; a promise only where a worker has to find them. */
@@ -22,12 +24,13 @@ export function searchVector(
   collection: Collection,
   vector: Vector | readonly [Vector],
   options: LocalSearchOptions,
-): SearchResult | Promise<SearchResult> {
+): LocalSearchResult | Promise<LocalSearchResult> {
   const question = { by: "vector", vector: readVector(vector, "vector", collection.schema.dim) } as const;
   const answer = collection.askAtOnce(question, {
     topK: clampTopK(options.topK, "topK"),
     where: readWhere(options.where),
     metadata: options.withMetadata,
+    times: options.withTimes,
     targetRecall: recallOf(options),
   });
   if (answer instanceof Promise) return answer.then((found) => toResult(found, options));
@@ -40,11 +43,12 @@ export async function searchVectors(
   vectors: Vectors,
   options: ManySearchOptions,
   threads: number,
-): Promise<SearchResult[]> {
+): Promise<LocalSearchResult[]> {
   const query = {
     topK: clampTopK(options.topK, "topK"),
     where: readWhere(options.where),
     metadata: options.withMetadata,
+    times: options.withTimes,
     targetRecall: recallOf(options),
   };
   const { floats } = readMatrix(vectors, "vectors", collection.schema.dim);
@@ -59,14 +63,15 @@ export async function searchWords(
   options: LexicalSearchOptions,
 ): Promise<LexicalResult> {
   readString(query, "query");
-  const { explain, withMetadata, withText } = options;
+  const { explain, withMetadata, withText, withTimes } = options;
   const where = readWhere(options.where);
-  const detail = { metadata: withMetadata, text: withText, explain };
+  const detail = { metadata: withMetadata, text: withText, explain, times: withTimes };
   const topK = clampTopK(options.topK, "topK");
   const { rows, notice } = await texts.searchWords(collection, query, { topK, where, ...detail });
   const result: LexicalResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
   if (withMetadata) result.metadata = rows.map((row) => row.metadata ?? null);
   if (withText) result.texts = rows.map((row) => row.text ?? null);
+  if (withTimes) Object.assign(result, timesOf(rows));
   if (explain) {
     result.explain = rows.map((row) => (row.terms ?? []).map(({ term, share }) => ({ term, score: share })));
   }
@@ -77,9 +82,10 @@ export async function searchWords(
 /** Rows by id, in the order of `ids`. */
 export function getRows(collection: Collection, ids: readonly Id[], options: GetOptions): GotRow[] {
   const names = readIds(ids);
-  const { withMetadata = true, withText = true, withVector = false } = options;
-  return collection.get(names, { metadata: withMetadata, text: withText, vector: withVector }).map((row) => {
-    const got: GotRow = { id: row.id, found: row.found };
+  const { withMetadata = true, withText = true, withVector = false, withTimes = false } = options;
+  const detail = { metadata: withMetadata, text: withText, vector: withVector, times: withTimes };
+  return collection.get(names, detail).map((row) => {
+    const got: GotRow = { id: row.id, found: row.found, ...row.times };
     if (row.metadata !== undefined) got.metadata = row.metadata;
     if (row.text !== undefined) got.text = row.text;
     if (row.vector !== undefined) got.vector = row.vector;
@@ -88,13 +94,18 @@ export function getRows(collection: Collection, ids: readonly Id[], options: Get
 }
 
 /** An answer with the requested parts besides ids and scores. */
-export function toResult(answer: SearchAnswer & texts.Noticed, options: SearchOptions): SearchResult {
+export function toResult(answer: SearchAnswer & texts.Noticed, options: LocalSearchOptions): LocalSearchResult {
   const { rows } = answer;
-  const result: SearchResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
+  const result: LocalSearchResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
   if (options.withMetadata) result.metadata = rows.map((row) => row.metadata ?? null);
+  if (options.withTimes) Object.assign(result, timesOf(rows));
   if (options.explain) result.explain = explain(answer);
   if (answer.notice !== undefined) result.notice = answer.notice;
   return result;
+}
+
+function timesOf(rows: readonly Row[]): Required<ResultTimes> {
+  return { created: rows.map((row) => row.times!.created), updated: rows.map((row) => row.times!.updated) };
 }
 
 function explain({ rows, fused, screenedRows, scoredRows, probedLists }: SearchAnswer): Explanation {

@@ -3,6 +3,7 @@
  * is in a row's metadata.
  */
 import { type Besides, checkBesides } from "../checks/rows.ts";
+import { checkTimes, type Times } from "../checks/times.ts";
 import { type ArgumentsOf, SCHEMAS, type VerbName } from "./requests.ts";
 import { parseBy } from "./schema.ts";
 
@@ -21,5 +22,6 @@ export function parseArguments<V extends VerbName>(
   const parsed = parseBy(SCHEMAS[verb](), `svc_${verb}`, raw, called);
   const rows = parsed as { texts?: readonly string[] } & Besides;
   if (rows.texts) checkBesides(rows, rows.texts.length);
+  if (verb === "ids") checkTimes(parsed as Times & { after?: string });
   return parsed as ArgumentsOf<V>;
 }

@@ -33,10 +33,10 @@ export class Memory implements args.Verbs {
 
   async search(a: args.SearchArguments, c: args.CallContext): Promise<payload.SearchPayload> {
     const collection = this.open(a.collection);
-    const options = { topK: a.top_k, where: a.where, metadata: true, text: a.with_text };
+    const options = { topK: a.top_k, where: a.where, metadata: true, text: a.with_text, times: a.with_times };
     const textOf = this.texts(collection, a.with_text);
     const { rows, notice } = await searchTexts(collection, this.parts.embedder, a.query, options, c.signal);
-    const hits = rows.map((row) => ({ id: row.id, metadata: row.metadata, text: textOf(row) }));
+    const hits = rows.map((row) => ({ id: row.id, metadata: row.metadata, text: textOf(row), ...row.times }));
     return { collection: a.collection, query: a.query, notice, hits };
   }
 
@@ -93,18 +93,19 @@ export class Memory implements args.Verbs {
     const collection = this.open(a.collection);
     const textOf = this.texts(collection, a.with_text);
     // Metadata is read even where it is not requested: it locates a repository's text.
-    const rows = collection.get(a.ids, { metadata: true, text: a.with_text }).map((row) => ({
+    const rows = collection.get(a.ids, { metadata: true, text: a.with_text, times: true }).map((row) => ({
       id: row.id,
       found: row.found,
       metadata: a.with_metadata ? row.metadata : undefined,
       text: textOf(row),
+      ...row.times,
     }));
     return { collection: a.collection, rows };
   }
 
   async search_lexical(a: args.LexicalSearchArguments): Promise<payload.LexicalSearchPayload> {
     const collection = this.open(a.collection);
-    const detail = { metadata: true, text: a.with_text, explain: a.explain };
+    const detail = { metadata: true, text: a.with_text, explain: a.explain, times: a.with_times };
     const textOf = this.texts(collection, a.with_text);
     const options = { topK: a.top_k, where: a.where, ...detail };
     const { rows, notice } = await searchWords(collection, a.query, options);
@@ -113,6 +114,7 @@ export class Memory implements args.Verbs {
       score: row.score,
       metadata: row.metadata,
       text: textOf(row),
+      ...row.times,
       explain: a.explain ? (row.terms ?? []).map(({ term, share }) => ({ term, score: share })) : undefined,
     }));
     return { collection: a.collection, query: a.query, notice, hits };

@@ -11,8 +11,16 @@ import type { Plan } from "../tune/plan.ts";
 
 export type { Metadata, TermContribution };
 
-/** One result of a search, best first. */
-export interface SearchHit {
+/** When a row was put, in milliseconds since 1970. */
+interface Timed {
+  /** When its id became live. */
+  created?: number;
+  /** When it was added or last replaced. */
+  updated?: number;
+}
+
+/** One result of a search, best first; its times only with `with_times`. */
+export interface SearchHit extends Timed {
   id: string;
   score?: number;
   /** Only where the row was stored with metadata. */
@@ -100,7 +108,8 @@ export interface CountPayload {
   count: number;
 }
 
-export interface GetRow {
+/** The times are those of a row that was found. */
+export interface GetRow extends Timed {
   id: string;
   found: boolean;
   metadata?: Metadata;

@@ -96,6 +96,7 @@ export class Repositories {
       id: row.id,
       metadata: row.metadata,
       text: a.with_text ? textOf(row.metadata) : undefined,
+      ...row.times,
     }));
     return { collection: REPO_COLLECTION, query: a.query, index_status: status, truncated, notice, hits };
   }
@@ -165,7 +166,8 @@ export class Repositories {
   ): Promise<{ rows: Row[] } & Noticed> {
     const path = a.path_hint && relativeHint(root, a.path_hint);
     const under = path ? { column: "path", value: path } : undefined;
-    const options = { topK: a.top_k, where: { column: REPO_KEY, value: repoId }, under, metadata: true };
+    const where = { column: REPO_KEY, value: repoId };
+    const options = { topK: a.top_k, where, under, metadata: true, times: a.with_times };
     return searchTexts(collection, this.options.embedder, a.query, options, c.signal);
   }
 

@@ -14,6 +14,7 @@ import { readPartitionKey } from "../checks/names.ts";
 import { B, COUNT, K1, POSITIVE, RECALL, SECONDS, TOP_K } from "../checks/numbers.ts";
 import { readChoice, readString, readStrings } from "../checks/strings.ts";
 import { readTexts } from "../checks/texts.ts";
+import { readTime } from "../checks/times.ts";
 import { readWhere } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
 import { FILTER_COLUMNS_MAX, ROWS_PER_CALL_MAX } from "../limits.ts";
@@ -35,6 +36,8 @@ const where = () => {
   const description = 'Equality filter with one key, as in {"scope": "work"}; the column must be filterable.';
   return z.optional(checked(readWhere, { type: "object", maxProperties: 1, description }));
 };
+const with_times = () => switched(false, "Also return when each hit was created and updated.");
+const time = (description: string) => z.optional(checked(readTime, { type: "string", description }));
 const with_text = () => switched(false, "Also return each hit's text.");
 const texts = () =>
   checked((value, name) => readTexts(value, name, { ...CALL, min: 1 }), {
@@ -66,6 +69,7 @@ export const SCHEMAS = {
       top_k: top_k(),
       where: where(),
       with_text: with_text(),
+      with_times: with_times(),
     }),
   ),
   add: once(() =>
@@ -124,6 +128,9 @@ export const SCHEMAS = {
       after: z.optional(
         checked(readId, { type: "string", description: "Continue after this id, the last of the page before." }),
       ),
+      since: time("Only rows updated at this time or later: ISO 8601, or milliseconds since 1970."),
+      until: time("Only rows updated before this time."),
+      newest: z.optional(number(POSITIVE, "Only so many rows, the last updated first; not with after.")),
     }),
   ),
   count: once(() => z.strictObject({ collection: collection(), where: where() })),
@@ -143,6 +150,7 @@ export const SCHEMAS = {
       where: where(),
       explain: switched(false, "Also return what each term contributed."),
       with_text: with_text(),
+      with_times: with_times(),
     }),
   ),
   compact: once(() => z.strictObject({ collection: collection() })),
@@ -207,6 +215,7 @@ export const SCHEMAS = {
       top_k: top_k(),
       path_hint: z.optional(string("Only this file, or only below this directory (relative to the root).")),
       with_text: with_text(),
+      with_times: with_times(),
       max_seconds: z._default(
         number(
           SECONDS,

@@ -1,5 +1,5 @@
 /** Rows and answers as a collection's callers get them, made of the native side's records. */
-import type { PartitionInfo, RowRecord, TermShare } from "../../ffi/records.ts";
+import type { PartitionInfo, RowRecord, RowTimes, TermShare } from "../../ffi/records.ts";
 import { type NativeHits, With } from "../../ffi/ty_reader.ts";
 import { isObject, shown } from "../checks/kinds.ts";
 import type { FilterValue, Metadata } from "../checks/values.ts";
@@ -15,6 +15,8 @@ export interface Detail {
   explain?: boolean;
   /** The score in each ranking. */
   scores?: boolean;
+  /** When the row was put. */
+  times?: boolean;
 }
 
 /** One row of an answer. */
@@ -33,6 +35,7 @@ export interface Row {
   terms: TermShare[] | undefined;
   /** Scores by vector and by words; NaN where that ranking did not list the row. */
   scores: { vector: number; words: number } | undefined;
+  times: RowTimes | undefined;
 }
 
 /** The best rows, and how much was read for them. */
@@ -58,9 +61,10 @@ export interface Partition {
 }
 
 /** Field by field: with a spread, a query for ten rows takes 4 us more. @throws OSError for damaged metadata */
-export function toRow({ id, found, birth, score, meta, text, vector, terms, scores }: RowRecord, name: string): Row {
+export function toRow(record: RowRecord, name: string): Row {
+  const { id, found, birth, score, meta, text, vector, terms, scores, times } = record;
   const metadata = meta === undefined ? undefined : readMetadata(meta, id, name);
-  return { id, found, birth, score, metadata, text, vector, terms, scores };
+  return { id, found, birth, score, metadata, text, vector, terms, scores, times };
 }
 
 /** A base's bytes are not checked when it is opened: damage fails here. */
@@ -105,6 +109,7 @@ export function toWhat(detail: Detail): number {
     (detail.text ? With.TEXT : 0) |
     (detail.vector ? With.VECTOR : 0) |
     (detail.explain ? With.EXPLAIN : 0) |
-    (detail.scores ? With.SCORES : 0)
+    (detail.scores ? With.SCORES : 0) |
+    (detail.times ? With.TIMES : 0)
   );
 }

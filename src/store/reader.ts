@@ -4,6 +4,7 @@ import type { NativeCollection } from "../../ffi/ty_collection.ts";
 import type { Watch } from "../../ffi/ty_handle.ts";
 import { By, type NativeAnswer, type NativeStats } from "../../ffi/ty_reader.ts";
 import { packStrings } from "../../ffi/words.ts";
+import type { Times } from "../checks/times.ts";
 import { checkDim } from "../checks/vectors.ts";
 import type { Condition } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
@@ -49,6 +50,14 @@ export interface Question {
   text?: string | undefined;
   /** Weight of the ranking by vector in a fused one, 0 to 1; the one by words has the rest. */
   denseWeight?: number | undefined;
+}
+
+/** Which rows to list. */
+export interface Listing extends Times {
+  where?: Condition | undefined;
+  /** Go on behind this id. */
+  after?: string | undefined;
+  limit?: number | undefined;
 }
 
 /** The reading half of a collection. */
@@ -140,12 +149,10 @@ export class Reader {
     return this.answered(() => this.native.get(packStrings(ids), toWhat(detail)).map((row) => toRow(row, this.name)));
   }
 
-  /** Ids of live rows in insertion order; `after` and `limit` page through them. */
-  ids(
-    options: { where?: Condition | undefined; after?: string | undefined; limit?: number | undefined } = {},
-  ): string[] {
-    const filter = toFilter(options.where, this.schema.filterColumns);
-    return this.answered(() => this.native.ids(filter, options.after, options.limit ?? 0, 0).map((row) => row.id));
+  /** Ids of live rows in insertion order, or the newest first; `after` and `limit` page through them. */
+  ids({ where, ...listing }: Listing = {}): string[] {
+    const filter = toFilter(where, this.schema.filterColumns);
+    return this.answered(() => this.native.ids({ ...listing, filter }, 0).map((row) => row.id));
   }
 
   /** How many live rows match. */

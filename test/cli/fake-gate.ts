@@ -26,7 +26,7 @@ export async function openVerbs(options) {
           return { collection: args.collection, ids: Array.from({ length: Number(set.slice(5)) }, (_, i) => "id-" + i) };
         }
         if (name === "get" && set === "echo") {
-          return { rows: args.ids.map((id) => ({ id, found: id !== "id-1", metadata: { scope: "x" }, text: "text of " + id })) };
+          return { rows: args.ids.map((id) => ({ id, found: id !== "id-1", metadata: { scope: "x" }, text: "text of " + id, created: 5, updated: 7 })) };
         }
         if (name === "upsert" && set === "log") {
           console.error("upsert " + JSON.stringify({ rows: args.texts.length, ids: args.ids.slice(0, 2), metadata: args.metadata[0] }));

@@ -46,19 +46,25 @@ describe("arguments", () => {
       "get",
       { collection, ids: ["1"], with_metadata: false, with_text: false },
     ],
-    [["search", "notes", "q"], "search", { collection, query: "q", top_k: 5, with_text: false }],
+    [["search", "notes", "q"], "search", { collection, query: "q", top_k: 5, with_text: false, with_times: false }],
     [
       ["search", "notes", "q", "--top-k", "3", "--where", "scope=x", "--with-text"],
       "search",
-      { collection, query: "q", top_k: 3, with_text: true, where: { column: "scope", value: "x" } },
+      { collection, query: "q", top_k: 3, with_text: true, with_times: false, where: { column: "scope", value: "x" } },
     ],
     [
       ["search", "notes", "q", "--lexical", "--explain"],
       "search_lexical",
-      { collection, query: "q", top_k: 5, with_text: false, explain: true },
+      { collection, query: "q", top_k: 5, with_text: false, with_times: false, explain: true },
     ],
     [["list"], "list_collections", {}],
     [["ids", "notes", "--limit", "2", "--after", "x"], "ids", { collection, limit: 2, after: "x" }],
+    [["ids", "notes", "--since", "1700000000000", "--newest", "3"], "ids", { collection, since: 17e11, newest: 3 }],
+    [
+      ["ids", "notes", "--since", "2026-11-22", "--until=2026-11-22T14:30+01:00"],
+      "ids",
+      { collection, since: Date.UTC(2026, 10, 22), until: Date.UTC(2026, 10, 22, 13, 30) },
+    ],
     [["count", "notes", "--where", "n=1"], "count", { collection, where: { column: "n", value: 1 } }],
     [["stats", "notes"], "stats", { collection }],
     [["compact", "notes"], "compact", { collection }],
@@ -76,12 +82,12 @@ describe("arguments", () => {
     [
       ["repo-search", "q", "--path-hint", "src"],
       "repo_search",
-      { query: "q", top_k: 5, with_text: false, max_seconds: 0, path_hint: "src" },
+      { query: "q", top_k: 5, with_text: false, with_times: false, max_seconds: 0, path_hint: "src" },
     ],
     [
       ["repo-search", "q", "--max-seconds", "2.5"],
       "repo_search",
-      { query: "q", top_k: 5, with_text: false, max_seconds: 2.5 },
+      { query: "q", top_k: 5, with_text: false, with_times: false, max_seconds: 2.5 },
     ],
   ];
   test.each(CASES)("svc mem %p", async (words, verb, args) => {

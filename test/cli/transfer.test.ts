@@ -21,7 +21,7 @@ describe("export", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     expect(rows).toHaveLength(449);
-    expect(rows[0]).toEqual({ id: "id-0", metadata: { scope: "x" }, text: "text of id-0" });
+    expect(rows[0]).toEqual({ id: "id-0", metadata: { scope: "x" }, text: "text of id-0", created: 5, updated: 7 });
     expect(rows[1].id).toBe("id-2");
     expect(rows.at(-1).id).toBe("id-449");
     expect(stderr).toBe("exported 449 rows of notes\n");
@@ -30,6 +30,12 @@ describe("export", () => {
 
 describe("import", () => {
   const env = { FAKE_UPSERT: "log" };
+
+  test("takes the lines of an export; their times are not kept", async () => {
+    const stdin = '{"id":"a","metadata":{"n":1},"text":"one","created":5,"updated":7}\n';
+    const { code, stderr } = await fake(["import", "notes"], { stdin, env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'upsert {"rows":1,"ids":["a"],"metadata":{"n":1}}\n' });
+  });
 
   test("what was imported is not kept in memory", async () => {
     using folder = temporaryFolder();

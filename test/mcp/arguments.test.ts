@@ -31,11 +31,11 @@ const LEAST: Record<VerbName, Record<string, unknown>> = {
 
 /** What the least becomes, where something is added to it. */
 const DEFAULTS: Partial<Record<VerbName, Record<string, unknown>>> = {
-  search: { top_k: 5, with_text: false },
+  search: { top_k: 5, with_text: false, with_times: false },
   create_collection: { partition_by: "scope", filter_columns: [], lexical: false },
   upsert: { partition_by: "scope" },
   get: { with_metadata: true, with_text: true },
-  search_lexical: { top_k: 5, explain: false, with_text: false },
+  search_lexical: { top_k: 5, explain: false, with_text: false, with_times: false },
   build_ivf: { min_rows: 20000, target_recall: 0.98 },
   index_repo: {
     collection: "repo_symbols",
@@ -47,7 +47,7 @@ const DEFAULTS: Partial<Record<VerbName, Record<string, unknown>>> = {
     max_seconds: 0,
     force: false,
   },
-  repo_search: { top_k: 5, with_text: false, max_seconds: 0 },
+  repo_search: { top_k: 5, with_text: false, with_times: false, max_seconds: 0 },
 };
 
 function refusal(verb: VerbName, raw: unknown): string {

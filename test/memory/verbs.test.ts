@@ -69,9 +69,10 @@ describe("changing", () => {
     expect(added).toMatchObject({ added: 2, collection: "life" });
     const [first, second] = added.ids as string[];
     const rows = (await m.call("get", { ...c, ids: [first, second, "nobody"] })).rows;
+    const times = { created: expect.any(Number), updated: expect.any(Number) };
     expect(rows).toEqual([
-      { id: first!, found: true, metadata: { n: 1, scope: "default" }, text: "one" },
-      { id: second!, found: true, text: "two" },
+      { id: first!, found: true, metadata: { n: 1, scope: "default" }, text: "one", ...times },
+      { id: second!, found: true, text: "two", ...times },
       { id: "nobody", found: false },
     ]);
     expect(await m.call("count", { ...c, where: { scope: "default" } })).toEqual({ collection: "life", count: 2 });

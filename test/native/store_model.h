@@ -1,5 +1,5 @@
 /* An in-memory model of a collection, and the comparison of a real one with it. A row's content follows from its
- * version, so the model keeps two numbers an id. */
+ * version; the model keeps that, its birth and its times. */
 #ifndef STORE_MODEL_H
 #define STORE_MODEL_H
 
@@ -25,6 +25,7 @@
 typedef struct model {
   uint32_t version[IDS]; /* 0: not live */
   uint64_t birth[IDS];
+  ty_times times[IDS];
   uint64_t births;
 } model;
 
@@ -125,6 +126,19 @@ static size_t test_schema(char *out, size_t room) {
                           model_dtype, model_vertical ? "svc" : "other", model_metric);
 }
 
+/* The clock of the environments here. It stands still until `tick`, which may set it back. */
+static uint64_t model_clock = 1000000;
+static uint64_t model_now(ty_os *os) {
+  (void)os;
+  return model_clock;
+}
+static void tick(void) {
+  uint64_t by = rng() % 1000;
+  if (rng() % 40 == 0) by <<= 23; /* years */
+  if (rng() % 5 == 0 && model_clock > 1000000 + by) model_clock -= by;
+  else model_clock += by;
+}
+
 /* ---- Arguments ------------------------------------------------------------------------------------------------------
  */
 typedef struct batch {
@@ -166,7 +180,8 @@ static ty_put_args batch_args(batch *b, uint64_t mode) {
 }
 
 static void model_put(model *m, uint32_t id, uint32_t version) {
-  if (m->version[id] == 0) m->birth[id] = ++m->births;
+  if (m->version[id] == 0) m->birth[id] = ++m->births, m->times[id].created = model_clock;
+  m->times[id].updated = model_clock > m->times[id].created ? model_clock : m->times[id].created;
   m->version[id] = version;
 }
 
@@ -191,6 +206,7 @@ static inline void random_changes(ty_collection *c, model *m, uint32_t most) {
       CHECK(args.removed == expected);
       continue;
     }
+    tick();
     uint64_t inserted = 0, replaced = 0;
     for (uint32_t i = 0; i < n; i++) {
       uint32_t id = (uint32_t)(rng() % IDS), version = next_version++;
@@ -211,7 +227,8 @@ static uint8_t answer[1 << 20] __attribute__((aligned(8)));
 
 static uint64_t padded(uint64_t n) { return (n + 7) & ~(uint64_t)7; }
 
-static int row_equal(const uint8_t *at, uint32_t id, uint32_t version, uint64_t *length) {
+static int row_equal(const uint8_t *at, const model *m, uint32_t id, uint64_t *length) {
+  uint32_t version = m->version[id];
   ty_record r;
   char want[64];
   float vector[DIM];
@@ -227,7 +244,9 @@ static int row_equal(const uint8_t *at, uint32_t id, uint32_t version, uint64_t 
   p += r.text_bytes == TY_ABSENT ? 0 : padded(r.text_bytes);
   stored_vector(version, vector);
   same &= r.vector_bytes == sizeof vector && memcmp(p, vector, sizeof vector) == 0;
-  *length = (uint64_t)(p + padded(r.vector_bytes) - at);
+  p += padded(r.vector_bytes);
+  same &= r.extra_bytes == sizeof(ty_times) && memcmp(p, &m->times[id], sizeof(ty_times)) == 0;
+  *length = (uint64_t)(p + r.extra_bytes - at);
   return same;
 }
 
@@ -306,13 +325,13 @@ static int model_equal(ty_collection *c, const model *m) {
     order[at] = i;
   }
   ty_ids_args ids = {.column = TY_NO_FILTER,
-                     .what = TY_WITH_META | TY_WITH_TEXT | TY_WITH_VECTOR,
+                     .what = TY_WITH_META | TY_WITH_TEXT | TY_WITH_VECTOR | TY_WITH_TIMES,
                      .out = answer,
                      .out_capacity = sizeof answer};
   if (ty_ids(c, &ids, &err) != TY_OK || ids.out_count != live) return 0;
   uint64_t at = 0, length;
   for (uint32_t i = 0; i < live; i++, at += length) {
-    if (!row_equal(answer + at, order[i], m->version[order[i]], &length)) return 0;
+    if (!row_equal(answer + at, m, order[i], &length)) return 0;
   }
   if (at != ids.out_bytes) return 0;
   for (uint32_t k = 0; k < KEYS; k++) {
@@ -344,7 +363,7 @@ static int model_equal(ty_collection *c, const model *m) {
     ty_record r;
     if (ty_get(c, &get, &err) != TY_OK) return 0;
     memcpy(&r, answer, sizeof r);
-    if (m->version[i] == 0 ? r.found != 0 : !row_equal(answer, i, m->version[i], &length)) return 0;
+    if (m->version[i] == 0 ? r.found != 0 || r.extra_bytes != 0 : !row_equal(answer, m, i, &length)) return 0;
   }
   return search_equal(c, m) && whole(c);
 }
@@ -384,6 +403,7 @@ static int env_open(uint32_t threads, ty_env **env) {
   (*env)->spill_from = spill_from;
   if (spill_from < TY_SPILL_FROM) (*env)->run_memory = (*env)->run_chunk = 2000;
   (*env)->spill_leave = 0;
+  (*env)->os.now = model_now;
   return 1;
 }
 

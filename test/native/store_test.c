@@ -2,6 +2,7 @@
  * every system call. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include "../../ffi/ty_runtime/calls/newest.h"
 #include "../../ffi/ty_runtime/disk/format.h"
 #include "../../ffi/ty_runtime/rows/vector.h"
 #include "../../ffi/ty_runtime/state/state.h"
@@ -355,6 +356,7 @@ static uint64_t find_files(const char *dir, const char *prefix, char out[640]) {
 static void put_versions(ty_collection *c, model *m, uint32_t first, uint32_t n, uint32_t version) {
   static batch b;
   b.n = 0;
+  tick();
   for (uint32_t i = 0; i < n; i++) batch_add(&b, first + i, version + i), model_put(m, first + i, version + i);
   ty_put_args args = batch_args(&b, TY_UPSERT);
   CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
@@ -733,6 +735,7 @@ static void test_adopt(void) {
 #include "store_embed.h"
 #include "store_spare.h"
 #include "store_spill.h"
+#include "store_times.h"
 
 int main(int argc, char **argv) {
   uint64_t seed;
@@ -754,6 +757,9 @@ int main(int argc, char **argv) {
   }
   set_vertical(env, false);
   model_codes = NO_CODES;
+  test_times();
+  test_newest();
+  test_time_bounds();
   test_reserved();
   test_versions();
   test_find_without_memory();

@@ -39,6 +39,7 @@ static void break_rows(ty_collection *c) {
   BROKEN(((uint64_t *)(uintptr_t)c->delta.row)[at], c->delta.row[at] + 1, "has number");
   BROKEN(((uint64_t *)(uintptr_t)c->delta.birth)[at], c->base.birth[other], "share birth");
   BROKEN(((uint64_t *)(uintptr_t)c->delta.birth)[at], c->next_row, "after it came");
+  BROKEN(((uint64_t *)(uintptr_t)c->delta.updated)[at], c->delta.created[at] - 1, "updated before it came");
 }
 
 static void break_values(ty_collection *c) {

@@ -27,6 +27,8 @@ void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double scor
   if (what & TY_WITH_META) meta = ty_row_meta(s, ref.at, &has_meta);
   if (what & TY_WITH_TEXT) text = ty_row_text(s, ref.at, &has_text);
   uint64_t vector_bytes = what & TY_WITH_VECTOR ? (uint64_t)c->dim * sizeof(float) : 0;
+  ty_times times = {0};
+  uint64_t times_bytes = what & TY_WITH_TIMES ? sizeof times : 0;
   ty_record record = {.row = s->row[ref.at],
                       .birth = s->birth[ref.at],
                       .score = score,
@@ -34,7 +36,7 @@ void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double scor
                       .meta_bytes = has_meta ? (uint32_t)meta.bytes : TY_ABSENT,
                       .text_bytes = has_text ? (uint32_t)text.bytes : TY_ABSENT,
                       .vector_bytes = (uint32_t)vector_bytes,
-                      .extra_bytes = (uint32_t)extra.bytes,
+                      .extra_bytes = (uint32_t)(times_bytes + extra.bytes),
                       .found = 1};
   ty_answer_put(a, &record, sizeof record);
   ty_answer_put(a, id.data, id.bytes);
@@ -45,6 +47,8 @@ void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double scor
     const float *row = ty_row_vector(c, s, ref.at, vector);
     if (row != vector) memcpy(vector, row, (size_t)vector_bytes);
   }
+  if (times_bytes > 0) times = ty_row_times(s, ref.at);
+  ty_answer_put(a, &times, times_bytes);
   ty_answer_put(a, extra.data, extra.bytes);
   a->count++;
 }

@@ -3,6 +3,7 @@
  *   calls.h   packing answers; searches between ty_enter and ty_leave
  *   handed.h  arguments from the caller, and their checks
  *   encode.h  a put's rows as operations and codes
+ *   newest.h  the rows that were updated last
  *   fuse.h    fuses two rankings
  *   cost.h    how much a query will read, estimated before it is answered
  */
@@ -17,7 +18,7 @@ typedef struct ty_answer {
 } ty_answer;
 /* Appends bytes, padded to 8. */
 void ty_answer_put(ty_answer *a, const void *data, uint64_t bytes);
-/* Appends a row's record: ty_record and its parts. */
+/* Appends a row's record: ty_record and its parts; `extra` comes behind the times. */
 void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double score, uint64_t what, ty_slice extra);
 /* TY_OK, or TY_BUFFER where bytes > capacity. */
 ty_status ty_answer_end(const ty_answer *a, ty_error *err);

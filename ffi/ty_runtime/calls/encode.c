@@ -139,7 +139,7 @@ static ty_status write(ty_encoding *e, const hand *h, uint64_t row, uint64_t i, 
                               (h->coded[i] ? TY_AS_CODES : 0),
                      .row = c->next_row + row,
                      .replaced = TY_NO_ROW,
-                     .birth = c->next_row + row,
+                     .updated = e->now,
                      .id_bytes = (uint32_t)id.bytes,
                      .meta_bytes = (uint32_t)meta.bytes,
                      .text_bytes = keep ? (uint32_t)text.bytes : 0,
@@ -148,7 +148,8 @@ static ty_status write(ty_encoding *e, const hand *h, uint64_t row, uint64_t i, 
   if (e->victim[row] != 0) {
     ty_ref old = ty_ref_of(c, e->victim[row] - 1);
     op.replaced = old.segment->row[old.at];
-    op.birth = old.segment->birth[old.at];
+    uint64_t created = ty_row_times(old.segment, old.at).created;
+    if (op.updated < created) op.updated = created; /* the clock was set back */
   }
   if (!ty_operation_size(c, &op)) return ty_fail(err, TY_INVALID, "a row is too large");
   uint8_t *at;

@@ -100,10 +100,14 @@ static void apply(put_call *p, const uint32_t *key_codes) {
     const ty_operation *op = p->encoding.op[row];
     TY_ASSERT(op->row == c->next_row);
     ty_new_row fresh = {.row = op->row,
-                        .birth = op->birth,
+                        .birth = op->row,
+                        .times = {op->updated, op->updated},
                         .codes = key_codes + row * c->columns,
                         .payload = ty_put_payload(c, op, (const uint8_t *)op)};
     if (p->victim[row] != 0) {
+      ty_ref old = ty_ref_of(c, p->victim[row] - 1);
+      fresh.birth = old.segment->birth[old.at];
+      fresh.times.created = ty_row_times(old.segment, old.at).created;
       ty_kill(c, p->victim[row] - 1);
       p->args->replaced++;
     } else {
@@ -144,6 +148,8 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   }
   status = resolve(&p, err);
   if (status == TY_OK) {
+    uint64_t now = c->env->os.now(&c->env->os);
+    p.encoding.now = now > TY_TIME_MAX ? TY_TIME_MAX : now;
     p.encoding.rows = p.rows;
     status = ty_encode(&p.encoding, progress, err);
   }

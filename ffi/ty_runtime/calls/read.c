@@ -1,7 +1,9 @@
 /* Queries without scores: by id, in order, counts, samples, the manifest. */
+#include <stdlib.h>
 #include <string.h>
 #include "calls/calls.h"
 #include "calls/handed.h"
+#include "calls/newest.h"
 #include "disk/manifest.h"
 #include "rows/vector.h"
 #include "state/ids.h"
@@ -57,31 +59,55 @@ ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
   return status == TY_OK ? ty_answer_end(&answer, err) : status;
 }
 
+/* Where in the order of insertion an answer begins: behind the row of the id `after`. */
+static ty_status start_after(const ty_collection *c, const ty_ids_args *args, uint64_t *slot, ty_error *err) {
+  ty_ref after;
+  bool found = false;
+  *slot = 0;
+  if (args->after == NULL) return TY_OK;
+  if (args->newest > 0)
+    return ty_fail(err, TY_INVALID, "the newest rows are not in the order of insertion: leave out `after`");
+  ty_status status = ty_find(c, (ty_slice){args->after, args->after_bytes}, &after, &found, err);
+  if (status != TY_OK) return status;
+  if (!found)
+    return ty_fail(err, TY_INVALID, "the id to go on after is not live: '%.*s'; start again from the first page",
+                   (int)(args->after_bytes < 64 ? args->after_bytes : 64), args->after);
+  *slot = after.segment->birth[after.at] - c->store->first_row + 1;
+  return TY_OK;
+}
+
+static ty_status list_rows(const ty_collection *c, const ty_ids_args *a, const ty_eq *filter, uint64_t slot,
+                           ty_answer *answer, ty_error *err) {
+  ty_newest newest = {.wanted = a->limit > 0 && a->limit < a->newest ? a->limit : a->newest};
+  bool timed = a->since > 0 || a->until > 0 || newest.wanted > 0, memory = true;
+  for (; memory && slot < c->state->order_size && (a->limit == 0 || answer->count < a->limit); slot++) {
+    if (ty_order(c)[slot] == 0) continue;
+    ty_ref row = ty_ref_of(c, ty_order(c)[slot] - 1);
+    if (!passes(filter, row)) continue;
+    uint64_t updated = timed ? ty_row_times(row.segment, row.at).updated : 0;
+    if (updated < a->since || (a->until > 0 && updated >= a->until)) continue;
+    if (newest.wanted > 0) memory = ty_newest_offer(&newest, (ty_recent){updated, slot});
+    else ty_answer_row(answer, c, row, 0, a->what, (ty_slice){NULL, 0});
+  }
+  ty_newest_end(&newest);
+  for (uint64_t i = 0; memory && i < newest.count; i++)
+    ty_answer_row(answer, c, ty_ref_of(c, ty_order(c)[newest.items[i].order] - 1), 0, a->what, (ty_slice){NULL, 0});
+  free(newest.items);
+  return memory ? TY_OK : ty_fail(err, TY_NO_MEMORY, "not enough memory for the newest rows");
+}
+
 ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
   args->out_bytes = args->out_count = 0;
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
   ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
   ty_eq filter;
-  uint64_t slot = 0;
+  uint64_t slot;
   status = read_filter(c, args->column, args->key, args->key_bytes, &filter, err);
   if (status == TY_OK) status = ty_order_need(c, err);
-  if (status == TY_OK && args->after != NULL) {
-    ty_ref after;
-    bool found = false;
-    status = ty_find(c, (ty_slice){args->after, args->after_bytes}, &after, &found, err);
-    if (status == TY_OK && !found)
-      status = ty_fail(err, TY_INVALID, "the id to go on after is not live: '%.*s'; start again from the first page",
-                       (int)(args->after_bytes < 64 ? args->after_bytes : 64), args->after);
-    else if (status == TY_OK) slot = after.segment->birth[after.at] - c->store->first_row + 1;
-  }
-  bool none = !filter.any && filter.code == TY_NO_CODE;
-  for (; status == TY_OK && !none && slot < c->state->order_size && (args->limit == 0 || answer.count < args->limit);
-       slot++) {
-    if (ty_order(c)[slot] == 0) continue;
-    ty_ref row = ty_ref_of(c, ty_order(c)[slot] - 1);
-    if (passes(&filter, row)) ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
-  }
+  if (status == TY_OK) status = start_after(c, args, &slot, err);
+  if (status == TY_OK && (filter.any || filter.code != TY_NO_CODE))
+    status = list_rows(c, args, &filter, slot, &answer, err);
   ty_leave(c);
   args->out_bytes = answer.bytes;
   args->out_count = answer.count;

@@ -1,10 +1,10 @@
 /* Writing a base: one pass over the rows for each section. The sections of the vectors are in base_vectors.c,
- * the rows by value in base_by_value.c. */
+ * the rows by value in base_by_value.c, their times in base_times.c. */
 #include <stdlib.h>
 #include "disk/base_writer.h"
 
 /* The most sections with an entry a row that call base_go_on; an int4 base has fewer. */
-#define ROW_SECTIONS 15u
+#define ROW_SECTIONS 17u
 
 static void put_row(base_writer *w, ty_ref r) {
   uint64_t row = w->plan->first_row + w->plan->rank[ty_place_of(w->r->c, r)];
@@ -107,7 +107,7 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   if (spans == NULL || w.anchor == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing a base");
   if (status == TY_OK)
     status = ty_slab_create(&w.slab, c, TY_SLAB_BASE, plan->generation, plan->generation,
-                            TY_SECTION_SQUARES + 4 * c->columns, err);
+                            TY_SECTION_TIMES + 4 * c->columns, err);
   if (status != TY_OK) {
     free(spans);
     free(w.anchor);
@@ -137,6 +137,7 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   put_strings(&w, TY_SECTION_TEXT_ENDS, TY_SECTION_TEXTS, text_of);
   put_strings(&w, TY_SECTION_TERMS_ENDS, TY_SECTION_TERMS, terms_of);
   base_column(&w, TY_SECTION_PRESENCE, put_presence);
+  base_put_times(&w);
   free(spans);
   free(w.anchor);
   return ty_slab_finish(&w.slab, out);

@@ -251,6 +251,8 @@ ty_status ty_base_open(ty_collection *c, ty_error *err) {
   b->text_ends = ends(&r, TY_SECTION_TEXT_ENDS, texts, 0, TY_TEXT_MAX);
   b->terms_ends = ends(&r, TY_SECTION_TERMS_ENDS, terms, 0, UINT32_MAX);
   b->presence = section(&r, TY_SECTION_PRESENCE, r.rows, 1, true).data;
+  ty_slice times = section(&r, TY_SECTION_TIMES, 0, 0, true);
+  if (r.status == TY_OK && !ty_times_open(times, r.rows, &b->times)) damaged(&r, "the times of its rows are malformed");
   /* Evicts what only the checks read: queries map what they need. A failure leaves it resident. */
   if (r.status == TY_OK) c->env->os.let_go(&c->env->os, c->store->files.base.map, (size_t)c->store->files.base.mapped);
   return r.status;

@@ -36,6 +36,8 @@ void base_read_lines(const base_writer *w, uint64_t i);
 void base_count(base_writer *w, const float *row);
 /* base_vectors.c. The sections that rows are screened and scored by. */
 void base_put_vectors(base_writer *w);
+/* base_times.c. When the rows were put. */
+void base_put_times(base_writer *w);
 /* base_by_value.c. The rows of a column by value; `fresh` is their code in the new base, below `count`, by the code
  * that they have now. */
 void base_put_by_value(base_writer *w, uint32_t column, const uint32_t *fresh, uint32_t count);

@@ -75,6 +75,7 @@ enum {
   TY_SECTION_LINES,         /* of a vertical base, which has no codes, info, vectors and blocks: rows/vertical.h */
   TY_SECTION_LEVELS,        /* f32 scale of each row, then f32 offset of each (int4 only), then f32 norm of each */
   TY_SECTION_RUNS,          /* u32 checksum of each run, in their order */
+  TY_SECTION_TIMES,         /* ty_times_head, then created and updated of each row: rows/times.h */
   TY_SECTION_KEYS = 32,     /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
   TY_SECTION_BY_VALUE = 128 /* + column, but not the partition: rows/by_value.h */
 };
@@ -124,8 +125,8 @@ typedef struct ty_operation {
   uint32_t kind;
   uint32_t flags;    /* TY_HAS_META, TY_HAS_TEXT, TY_AS_CODES (dtype f32 only) */
   uint64_t row;      /* put: its number; delete: the victim's */
-  uint64_t replaced; /* put: the number of the row it replaces, or TY_NO_ROW */
-  uint64_t birth;    /* put only */
+  uint64_t replaced; /* put: the number of the row it replaces, or TY_NO_ROW; birth and created are that row's then */
+  uint64_t updated;  /* put: milliseconds since 1970, at most TY_TIME_MAX, not before that row's created */
   uint32_t id_bytes, meta_bytes, text_bytes, terms_bytes;
   uint32_t keys_bytes;
   uint32_t reserved;

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/syscall.h>
@@ -239,6 +240,13 @@ static int os_list(ty_os *os, const char *path, void (*each)(void *ctx, const ch
   return result;
 }
 
+static uint64_t os_now(ty_os *os) {
+  (void)os;
+  struct timespec t;
+  if (clock_gettime(CLOCK_REALTIME, &t) != 0 || t.tv_sec < 0) return 0;
+  return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 void ty_os_init(ty_os *os) {
   *os = (ty_os){.open = os_open,
                 .close = os_close,
@@ -260,5 +268,6 @@ void ty_os_init(ty_os *os) {
                 .map_write = os_map_write,
                 .unmap = os_unmap,
                 .let_go = os_let_go,
+                .now = os_now,
                 .list = os_list};
 }

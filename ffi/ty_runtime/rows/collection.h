@@ -3,6 +3,7 @@
  *
  *   collection.h  an open collection; the parts of higher folders are opaque here
  *   segment.h     the base and the delta, column by column
+ *   times.h       when rows were put
  *   dict.h        the values of a filter column; by_value.h: the base's rows in their order
  *   vector.h      stored forms of a vector, written and read
  *   coded.h       screening data of rows: codes, bounds and biases

@@ -15,6 +15,11 @@ ty_slice ty_row_id(const ty_segment *s, uint64_t at) {
   return s->is_base ? cut(s->ids, s->id_ends, at) : s->payload[at].id;
 }
 
+ty_times ty_row_times(const ty_segment *s, uint64_t at) {
+  TY_ASSERT(at < s->count);
+  return s->is_base ? ty_times_at(&s->times, at) : (ty_times){s->created[at], s->updated[at]};
+}
+
 ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present) {
   TY_ASSERT(at < s->count);
   *present = s->is_base ? (s->presence[at] & TY_HAS_META) != 0 : s->payload[at].has_meta != 0;

@@ -7,6 +7,7 @@
 #include "ame_kernel.h"
 #include "os/buffer.h"
 #include "rows/by_value.h"
+#include "rows/times.h"
 
 #define TY_HAS_META 1u
 #define TY_HAS_TEXT 2u
@@ -52,8 +53,9 @@ typedef struct ty_segment {
   const ame_code_info *info; /* with codes; err is relative to the decoded row, so nearly 0 for int8 */
   const uint64_t *row;       /* ascending in the delta, not in the base */
   const uint64_t *birth;
-  const uint32_t **keys; /* one array of codes per filter column; keys[0] is the partition */
-  uint8_t *dead;         /* 1: deleted or superseded; always in memory */
+  const uint64_t *created, *updated; /* delta only: see times.h */
+  const uint32_t **keys;             /* one array of codes per filter column; keys[0] is the partition */
+  uint8_t *dead;                     /* 1: deleted or superseded; always in memory */
   /* Base only: arrays in the mapping. */
   /* f32 and f16: the stored form of each row. NULL where that is the codes, vertical or not, or the blocks; of f32 it
    * is the codes if every row of the base is its codes times their scale, bit for bit. */
@@ -62,7 +64,8 @@ typedef struct ty_segment {
   const uint8_t *ids, *metas, *texts, *terms;
   const uint64_t *squares; /* sums over all rows, dim of them: weights.h; NULL where the metric has none */
   const uint8_t *presence; /* by row: TY_HAS_META, TY_HAS_TEXT */
-  ty_by_value *by_value;   /* by column, the partition's not used: by_value.h; NULL: every filter compares codes */
+  ty_packed_times times;
+  ty_by_value *by_value; /* by column, the partition's not used: by_value.h; NULL: every filter compares codes */
   /* Delta only. */
   ty_payload *payload;
 } ty_segment;
@@ -84,6 +87,7 @@ typedef struct ty_span {
 } ty_span;
 
 ty_slice ty_row_id(const ty_segment *s, uint64_t at);
+ty_times ty_row_times(const ty_segment *s, uint64_t at);
 ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present);
 ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present);
 /* The row's retained tokens for the lexical index: see lexical/terms.h. Empty where the collection is not lexical, and

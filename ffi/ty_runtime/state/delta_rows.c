@@ -22,7 +22,9 @@ static uint64_t column_bytes(const ty_collection *c, int column, uint64_t rows) 
   case TY_COLUMN_CODES: return coded ? rows * AME_CODE_STRIDE(c->dim) : 0;
   case TY_COLUMN_INFO: return coded ? rows * sizeof(ame_code_info) : 0;
   case TY_COLUMN_ROW: return rows * sizeof(uint64_t);
-  case TY_COLUMN_BIRTH: return rows * sizeof(uint64_t);
+  case TY_COLUMN_BIRTH:
+  case TY_COLUMN_CREATED:
+  case TY_COLUMN_UPDATED: return rows * sizeof(uint64_t);
   case TY_COLUMN_DEAD: return rows;
   case TY_COLUMN_PAYLOAD: return rows * sizeof(ty_payload);
   default: return column - TY_COLUMN_KEYS < (int)c->columns ? rows * sizeof(uint32_t) : 0;
@@ -46,6 +48,8 @@ static void attach(ty_segment *s, const ty_delta_memory *m, uint32_t keys, uint6
   s->info = m->columns[TY_COLUMN_INFO].data;
   s->row = m->columns[TY_COLUMN_ROW].data;
   s->birth = m->columns[TY_COLUMN_BIRTH].data;
+  s->created = m->columns[TY_COLUMN_CREATED].data;
+  s->updated = m->columns[TY_COLUMN_UPDATED].data;
   s->dead = m->columns[TY_COLUMN_DEAD].data;
   s->payload = m->columns[TY_COLUMN_PAYLOAD].data;
   for (uint32_t i = 0; i < keys; i++) s->keys[i] = m->columns[TY_COLUMN_KEYS + i].data;
@@ -137,10 +141,13 @@ void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *code
   TY_ASSERT(at < c->state->delta.capacity);
   TY_ASSERT(row->row == c->next_row && row->birth <= row->row);
   TY_ASSERT(at == 0 || s->row[at - 1] < row->row);
+  TY_ASSERT(row->times.created <= row->times.updated && row->times.updated <= TY_TIME_MAX);
   if (s->vertical.lines != NULL) put_vertical(c, &s->vertical, at, row->payload.coded != 0, coded, i);
   else put_blocks(c, s, at, coded, i);
   SET(s->row, at, row->row);
   SET(s->birth, at, row->birth);
+  SET(s->created, at, row->times.created);
+  SET(s->updated, at, row->times.updated);
   for (uint32_t k = 0; k < c->columns; k++) {
     *(uint32_t *)(uintptr_t)&s->keys[k][at] = row->codes[k];
     ty_dict_count(&c->dicts[k], row->codes[k], 1);

@@ -17,6 +17,8 @@ enum {
   TY_COLUMN_INFO,
   TY_COLUMN_ROW,
   TY_COLUMN_BIRTH,
+  TY_COLUMN_CREATED,
+  TY_COLUMN_UPDATED,
   TY_COLUMN_DEAD,
   TY_COLUMN_PAYLOAD,
   TY_COLUMN_KEYS,
@@ -33,6 +35,7 @@ typedef struct ty_delta_memory {
 ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_error *err);
 typedef struct ty_new_row {
   uint64_t row, birth;
+  ty_times times;
   const uint32_t *codes; /* of the filter columns */
   ty_payload payload;
 } ty_new_row;

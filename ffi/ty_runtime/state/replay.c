@@ -25,15 +25,17 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
       (!(op->flags & TY_HAS_TEXT) && op->text_bytes > 0))
     return ty_damaged(file, "a row is malformed", offset, err);
   ty_place victim = 0;
-  uint64_t birth = op->row;
+  uint64_t birth = op->row, created = op->updated;
   if (op->replaced != TY_NO_ROW) {
     if (!ty_place_of_row(c, op->replaced, &victim))
       return ty_damaged(file, "a row replaces one that does not exist", offset, err);
     ty_ref old = ty_ref_of(c, victim);
     if (old.segment->dead[old.at]) return ty_damaged(file, "a row replaces one that is gone", offset, err);
     birth = old.segment->birth[old.at];
+    created = ty_row_times(old.segment, old.at).created;
   }
-  if (op->birth != birth) return ty_damaged(file, "a row's birth is not its own", offset, err);
+  if (op->updated < created || op->updated > TY_TIME_MAX)
+    return ty_damaged(file, "a row was updated when it cannot have been", offset, err);
   ty_put_layout p = ty_put_place(c, op);
   uint32_t key_codes[TY_MAX_COLUMNS];
   uint64_t key = p.keys, keys_end = p.keys + op->keys_bytes;
@@ -49,7 +51,11 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
     key += length;
   }
   if (key != keys_end) return ty_damaged(file, "a row's filter values are malformed", offset, err);
-  ty_new_row row = {.row = op->row, .birth = birth, .codes = key_codes, .payload = ty_put_payload(c, op, at)};
+  ty_new_row row = {.row = op->row,
+                    .birth = birth,
+                    .times = {created, op->updated},
+                    .codes = key_codes,
+                    .payload = ty_put_payload(c, op, at)};
   ty_dtype form = ty_form_of(c, row.payload.coded);
   const float *decoded = ty_vector_decode(c, form, row.payload.vector, r->decoded);
   if (!ty_vector_good(c, form, row.payload.vector, decoded))

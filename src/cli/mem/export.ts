@@ -3,7 +3,7 @@ import { CancelledError } from "../../errors.ts";
 import { command } from "../command.ts";
 import { note, print } from "../output.ts";
 import { startProgress } from "../progress.ts";
-import { COLLECTION, readWhere, WHERE } from "./flags.ts";
+import { COLLECTION, readWhere, TIME_FLAGS, timeArguments, WHERE } from "./flags.ts";
 import { counted } from "./render.ts";
 import { COMMON, prepare, withMemory } from "./verb.ts";
 
@@ -11,18 +11,24 @@ const PAGE_ROWS = 200;
 
 export default command({
   details:
-    'Prints one line a row: {"id": …, "metadata": …, "text": …}, in the order in which rows were added. The rows are those that\n' +
-    "live when it starts; one that is deleted meanwhile is left out.",
-  examples: ["svc mem export notes > notes.jsonl", "svc mem export notes --where scope=ops | gzip > ops.jsonl.gz"],
+    'Prints one line a row: {"id": …, "metadata": …, "text": …, "created": …, "updated": …}, in the order in which rows were\n' +
+    "added, or with --newest the last updated first; the times are milliseconds since 1970. The rows are those that live when it\n" +
+    "starts; one that is deleted meanwhile is left out.",
+  examples: [
+    "svc mem export notes > notes.jsonl",
+    "svc mem export notes --where scope=ops | gzip > ops.jsonl.gz",
+    "svc mem export notes --since 2026-11-22T00:00Z > today.jsonl",
+  ],
   args: {
     collection: COLLECTION,
     where: WHERE,
+    ...TIME_FLAGS,
     ...COMMON,
     json: { type: "boolean", description: "what it does anyway" },
   },
   async run(invocation) {
     const { collection, where } = invocation.args;
-    const list = prepare("ids", { collection, where: readWhere(where) });
+    const list = prepare("ids", { collection, where: readWhere(where), ...timeArguments(invocation.args) });
     const progress = startProgress(`exporting ${collection}`);
     let exported = 0;
     try {
@@ -35,7 +41,9 @@ export default command({
           const { rows } = await page(verbs, context);
           const lines = rows
             .filter((row) => row.found)
-            .map(({ id, metadata, text }) => JSON.stringify({ id, metadata, text }));
+            .map(({ id, metadata, text, created, updated }) =>
+              JSON.stringify({ id, metadata, text, created, updated }),
+            );
           if (lines.length > 0) print(lines.join("\n"));
           exported += lines.length;
           progress.update(start + rows.length, ids.length);

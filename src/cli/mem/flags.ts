@@ -1,5 +1,5 @@
 /** What `svc mem` takes on a command line, and the arguments of the tools that it becomes. */
-import { type Args, string, strings, UsageError, type Values } from "../command.ts";
+import { type Args, number, string, strings, UsageError, type Values } from "../command.ts";
 import { isTerminal } from "../output.ts";
 import { readSource } from "./input.ts";
 
@@ -44,7 +44,15 @@ export const WHERE = strings(
   'only rows whose column equals the value; numbers, true, false and null as in JSON, "1" for the text 1',
 );
 
+/** Of the verbs that list rows by when they were updated. */
+export const TIME_FLAGS = {
+  since: string("TIME", "only rows updated then or later: 2026-11-22, 2026-11-22T14:30Z, or milliseconds since 1970"),
+  until: string("TIME", "only rows updated before"),
+  newest: number("N", "only so many, the last updated first"),
+} as const satisfies Args;
+
 /** Of the verbs that search. */
+export const WITH_TIMES = { type: "boolean", description: "when each was created and last updated" } as const;
 export const WITH_TEXT = { type: "boolean", description: "with --json: the texts too" } as const;
 
 /** The column that rows of a new collection are grouped by. */
@@ -117,6 +125,16 @@ export function readWhere(values: readonly string[] = []): Record<string, unknow
   const columns = new Set(pairs.map(([column]) => column));
   if (columns.size < pairs.length) throw new UsageError("--where names a column twice");
   return Object.fromEntries(pairs);
+}
+
+/** TIME_FLAGS as arguments of a tool: digits alone are milliseconds. */
+export function timeArguments({ since, until, newest }: Values<typeof TIME_FLAGS>): Record<string, unknown> {
+  return { since: time(since), until: time(until), newest };
+}
+
+/** A time as it is written: digits alone are milliseconds. */
+export function time(written: string | undefined): number | string | undefined {
+  return written !== undefined && /^\d+$/.test(written) ? Number(written) : written;
 }
 
 /** The part of an invocation that reads a command line to its end. */

@@ -30,7 +30,7 @@ export default command({
   details:
     'Each line is {"text": …, "id": …, "metadata": …}; id and metadata may be absent, and an id may be an integer. A row whose id\n' +
     "exists is replaced. Rows are written in batches of 500: at a bad line it stops, names the line, and says how many rows were imported\n" +
-    "before its batch. The flags say what a collection that is made by this call is like; an export holds rows, not the schema.",
+    "before its batch. The times of an export, created and updated, are passed over: the rows are new here. The flags say what a collection that is made by this call is like; an export holds rows, not the schema.",
   examples: ["svc mem import notes notes.jsonl", "zcat ops.jsonl.gz | svc mem import notes"],
   args: {
     collection: COLLECTION,
@@ -83,6 +83,9 @@ export default command({
     );
   },
 });
+
+/** What a line may have. The times of an export are not kept: a row's are those of its own store. */
+const FIELDS: ReadonlySet<string> = new Set(["id", "text", "metadata", "created", "updated"]);
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -154,7 +157,7 @@ function parseRow(line: Uint8Array, where: string) {
   }
   if (!isObject(row)) throw new ValueError(`${where}: not an object`);
   const { id, text, metadata } = row;
-  const unknown = Object.keys(row).find((key) => !["id", "text", "metadata"].includes(key));
+  const unknown = Object.keys(row).find((key) => !FIELDS.has(key));
   // A field that is not kept would be silently lost.
   if (unknown !== undefined)
     throw new ValueError(`${where}: unknown field '${unknown}', only id, text and metadata are kept`);

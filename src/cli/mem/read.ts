@@ -1,6 +1,16 @@
 /** `svc mem get|search|list|ids|count|stats`. */
 import { number, string, UsageError } from "../command.ts";
-import { COLLECTION, ID_ARGS, readIds, toolArguments, WHERE, WITH_TEXT } from "./flags.ts";
+import {
+  COLLECTION,
+  ID_ARGS,
+  readIds,
+  TIME_FLAGS,
+  timeArguments,
+  toolArguments,
+  WHERE,
+  WITH_TEXT,
+  WITH_TIMES,
+} from "./flags.ts";
 import { renderFields, renderHits, renderRows, showId } from "./render.ts";
 import { verbCommand } from "./verb.ts";
 
@@ -45,6 +55,7 @@ export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" :
     "top-k": number("N", "at most so many hits (5)"),
     where: WHERE,
     "with-text": WITH_TEXT,
+    "with-times": WITH_TIMES,
     lexical: { type: "boolean", description: "search by word only; needs svc mem build-lexical" },
     explain: { type: "boolean", description: "with --lexical: what each word contributed" },
   },
@@ -66,14 +77,20 @@ export const list = verbCommand("list_collections", {
 });
 
 export const ids = verbCommand("ids", {
-  details: "One id a line, in the order in which they were added.",
-  examples: ["svc mem ids notes", "svc mem ids notes --where scope=ops --limit 100 --after deploy"],
+  details: "One id a line, in the order in which they were added, or with --newest the last updated first.",
+  examples: [
+    "svc mem ids notes --where scope=ops --limit 100 --after deploy",
+    "svc mem ids notes --newest 10",
+    "svc mem ids notes --since 2026-11-01 --until 2026-12-01",
+  ],
   args: {
     collection: COLLECTION,
     where: WHERE,
     limit: number("N", "at most so many (all)"),
     after: string("ID", "continue after this id"),
+    ...TIME_FLAGS,
   },
+  toArguments: ({ args }) => ({ ...toolArguments(args), ...timeArguments(args) }),
   render: (payload) => payload.ids.map(showId).join("\n"),
 });
 

@@ -13,7 +13,7 @@ export function renderHits(hits: readonly (SearchHit & { explain?: TermContribut
     .map((hit, i) => {
       const score = hit.score === undefined ? "" : `  ${hit.score.toFixed(4)}`;
       const lines = [
-        `${String(i + 1).padStart(width)}. ${style("bold", showId(hit.id))}${score}${showMetadata(hit.metadata)}`,
+        `${String(i + 1).padStart(width)}. ${style("bold", showId(hit.id))}${score}${showMetadata(hit.metadata)}${showTimes(hit)}`,
       ];
       if (hit.text) lines.push(indent + excerpt(hit.text));
       if (hit.explain?.length) lines.push(indent + style("dim", showTerms(hit.explain)));
@@ -27,7 +27,7 @@ export function renderRows(rows: readonly GetRow[]): string {
   return rows
     .map((row) => {
       if (!row.found) return `${style("bold", showId(row.id))}  (not found)`;
-      const head = style("bold", showId(row.id)) + showMetadata(row.metadata);
+      const head = style("bold", showId(row.id)) + showMetadata(row.metadata) + showTimes(row);
       return row.text === undefined ? head : `${head}\n${visible(row.text)}`;
     })
     .join(rows.some((row) => row.text !== undefined) ? "\n\n" : "\n");
@@ -54,6 +54,13 @@ export function counted(number: number, noun: string): string {
 
 function showMetadata(metadata: Metadata | undefined): string {
   return metadata === undefined ? "" : `  ${style("dim", safeJson(metadata))}`;
+}
+
+/** Of a row that was never updated, when it was created says both. */
+function showTimes({ created, updated }: Pick<GetRow, "created" | "updated">): string {
+  if (created === undefined || updated === undefined) return "";
+  const changed = updated === created ? "" : `, updated ${new Date(updated).toISOString()}`;
+  return `  ${style("dim", `created ${new Date(created).toISOString()}${changed}`)}`;
 }
 
 function showTerms(terms: readonly TermContribution[]): string {

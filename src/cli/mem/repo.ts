@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import type { IndexRepoPayload } from "../../memory/requests.ts";
 import { number, string } from "../command.ts";
 import { note } from "../output.ts";
-import { toolArguments, WITH_TEXT } from "./flags.ts";
+import { toolArguments, WITH_TEXT, WITH_TIMES } from "./flags.ts";
 import { counted, renderHits } from "./render.ts";
 import { verbCommand } from "./verb.ts";
 
@@ -52,6 +52,7 @@ export const repoSearch = verbCommand("repo_search", {
     "top-k": number("N", "at most so many hits (5)"),
     "path-hint": string("PATH", "only this file, or only below this folder of it"),
     "with-text": WITH_TEXT,
+    "with-times": WITH_TIMES,
     "max-seconds": number("N", "stop indexing after so long and search what is indexed; 0: no limit"),
   },
   toArguments: ({ args }) => ({ ...toolArguments(args), with_text: args.json ? args["with-text"] : true }),

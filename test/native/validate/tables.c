@@ -140,7 +140,8 @@ static ty_status check_operations(const ty_collection *c, ty_error *err) {
       died += op->kind == TY_OPERATION_DELETE || op->replaced != TY_NO_ROW;
       if (op->kind == TY_OPERATION_DELETE) continue;
       TY_HOLD(op->kind == TY_OPERATION_PUT && at < c->delta.count && op->row == c->delta.row[at] &&
-                  op->birth == c->delta.birth[at] && c->delta.payload[at].coded == ((op->flags & TY_AS_CODES) != 0) &&
+                  op->updated == c->delta.updated[at] &&
+                  c->delta.payload[at].coded == ((op->flags & TY_AS_CODES) != 0) &&
                   within(c->delta.payload[at].vector, ty_form_bytes(ty_form_of(c, c->delta.payload[at].coded), c->dim),
                          from, op->bytes),
               "unsaved operation %" PRIu64 " is not of the next row", ops);
