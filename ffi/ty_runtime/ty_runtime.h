@@ -249,7 +249,8 @@ typedef struct ty_ask_args {
  *
  * By vector, a score is the inner product with the stored row, the cosine (0 for a zero row), or the negative squared
  * distance. Weighted, each element of the query is first divided by the mean square of the live rows' elements there
- * (smoothed: rows/weights.c), and the query is scaled to unit length; a zero query stays. This suits hashed features:
+ * (smoothed: rows/weights.c), and the query is scaled to unit length; a zero query stays. With a filter on column 0
+ * they are those of the rows that have its value, and of few of them no element is divided. This suits hashed features:
  * those that most rows have separate rows least. TY_INVALID for a metric other than the inner product.
  *
  * By words, the rows that hold any of the text's terms, by BM25 over the live rows. TY_STATE before ty_build_lexical,

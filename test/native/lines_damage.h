@@ -34,7 +34,7 @@ static ty_status open_damaged(ty_env *env, const char *dir, const file *base, ui
       memcpy(stored + id * DAMAGED_DIM, vector_of(c, id, &r), DAMAGED_DIM * sizeof *stored);
     }
     asked_of = "a forged base";
-    find_truth(c, query, false, &t);
+    find_truth(c, query, false, NULL, &t);
     ty_ask_args ask = {.by = TY_BY_VECTOR,
                        .vector = query,
                        .top_k = 50,

@@ -70,13 +70,14 @@ static void ask_all(ty_collection *c, bool all, const char *when) {
     for (uint32_t q = 0; q < ASK_COUNT; q++) {
       float *question = questions + (uint64_t)q * shape.dim;
       if (!weighted) make_question(q, stored + rng() % (row_count + 1) * shape.dim, question);
-      find_truth(c, question, weighted, &truths[q]);
+      find_truth(c, question, weighted, NULL, &truths[q]);
       uint64_t counts[] = {1, 10, truths[q].count + 5, truths[q].count};
       for (uint32_t i = 0; i < (all ? 3 : 2); i++)
         if (counts[i] > 0) check_ask(c, question, weighted, &truths[q], &conditions[0], counts[i]);
       for (uint32_t i = 1; i < CONDITIONS && all; i++)
         if (counts[rng() % 4] > 0)
-          check_ask(c, question, weighted, &truths[q], &conditions[i], 1 + rng() % (chance(2) ? 12 : row_count + 1));
+          check_ask(c, question, weighted, truth_of(c, q, &conditions[i], weighted), &conditions[i],
+                    1 + rng() % (chance(2) ? 12 : row_count + 1));
     }
     check_many(c, &conditions[0], 10, weighted);
     if (all) check_many(c, &conditions[1 + rng() % 6], row_count + 1, weighted);
@@ -188,7 +189,7 @@ static void test_scored(ty_env *env, const char *dtype, uint32_t dim, uint32_t d
   for (uint32_t i = 0; i < 20; i++) {
     memset(query, 0, dim * sizeof *query);
     some_elements(query, dims, 1);
-    find_truth(c, query, false, &truths[0]);
+    find_truth(c, query, false, NULL, &truths[0]);
     uint64_t scored = check_ask(c, query, false, &truths[0], &conditions[0], TOP);
     CHECK_MESSAGE(scored <= 2 * TOP + 20, "%s, %u of %u dimensions: %llu rows are scored", dtype, dims, dim,
                   (unsigned long long)scored);

@@ -115,11 +115,16 @@ static int by_score(const void *a, const void *b) {
   return rows[x].birth < rows[y].birth ? -1 : 1;
 }
 
-static void find_truth(const ty_collection *c, const float *query, bool weighted, truth *t) {
+/* `part`: the partition whose weights it has; NULL: those of all. */
+static void find_truth(const ty_collection *c, const float *query, bool weighted, const char *part, truth *t) {
   const ame_kernel *k = ame_kernel_table();
   float *scratch = malloc(shape.dim * sizeof *scratch);
-  if (weighted) CHECK(ty_weights_sync(c, &err) == TY_OK);
-  const float *q = ty_query_prepare(c, query, weighted, scratch);
+  ty_weighing w = {0};
+  uint32_t code = TY_NO_CODE;
+  if (part != NULL) code = ty_dict_find(&c->dicts[0], k, (ty_slice){(const uint8_t *)part, strlen(part)});
+  if (part != NULL && code == TY_NO_CODE) code = 0;
+  if (weighted) CHECK(ty_weights_open(c, code, &w, &err) == TY_OK);
+  const float *q = ty_query_prepare(c, query, weighted ? &w : NULL, scratch);
   t->count = 0;
   for (uint32_t id = 0; id < row_count; id++) {
     if (!rows[id].live) continue;
@@ -136,6 +141,7 @@ static void find_truth(const ty_collection *c, const float *query, bool weighted
   }
   sorted = t;
   qsort(t->order, t->count, sizeof *t->order, by_score);
+  ty_weights_close(&w);
   free(scratch);
 }
 
@@ -209,6 +215,14 @@ static uint64_t check_ask(ty_collection *c, const float *query, bool weighted, c
 static truth truths[ASK_COUNT];
 static float *questions; /* ASK_COUNT x dim */
 
+/* The truth of a question under a condition: weighed by a partition's rows it is another one. */
+static const truth *truth_of(const ty_collection *c, uint32_t q, const condition *f, bool weighted) {
+  static truth own;
+  if (!weighted || f->column != 0) return &truths[q];
+  find_truth(c, questions + (uint64_t)q * shape.dim, true, f->key, &own);
+  return &own;
+}
+
 /* All questions at once, with one number of rows and one condition. */
 static void check_many(ty_collection *c, const condition *f, uint64_t top_k, bool weighted) {
   static uint8_t out[4 << 20] __attribute__((aligned(8)));
@@ -227,7 +241,8 @@ static void check_many(ty_collection *c, const condition *f, uint64_t top_k, boo
                               .out = out,
                               .out_capacity = sizeof out};
   if (!CHECK_MESSAGE(ty_search_many(c, &many, NULL, &err) == TY_OK, "%s", err.message)) return;
-  for (uint32_t q = 0; q < ASK_COUNT; q++) check_answer(&truths[q], f, top_k, counts[q], &at, "many questions");
+  for (uint32_t q = 0; q < ASK_COUNT; q++)
+    check_answer(truth_of(c, q, f, weighted), f, top_k, counts[q], &at, "many questions");
 }
 
 #endif

@@ -16,6 +16,7 @@ const PROGRAMS = [
   "types_test",
   "validate_test",
   "weights_test",
+  "weights_partition_test",
 ];
 
 test.each(PROGRAMS)(

@@ -22,6 +22,7 @@ const TESTS = [
   ["types_test"],
   ["validate_test"],
   ["weights_test"],
+  ["weights_partition_test"],
 ] as const;
 const FUZZERS = [
   ["kernel_fuzz", "2000", "1"],

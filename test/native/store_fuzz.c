@@ -243,6 +243,7 @@ int main(int argc, char **argv) {
   uint64_t tries = argc > 2 ? strtoull(argv[2], NULL, 10) : 1500;
   if (!program_begin(argc, argv, "store-fuzz", 1, &seed, &env)) return 2;
   rng_state = seed;
+  env->weighed_from = env->summed_from = 4; /* of partitions of a few rows some have sums */
   static const char *const dtypes[] = {"f32", "f16", "int8", "int4"}, *const metrics[] = {"inner_product", "cosine",
                                                                                           "l2"};
   /* Rows side by side of each dtype, then of f32 where a base's codes are its rows; then vertical ones of f32, int8 and

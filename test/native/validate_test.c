@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include "../../ffi/ty_runtime/ivf/builder.h"
 #include "../../ffi/ty_runtime/lexical/index.h"
+#include "../../ffi/ty_runtime/rows/weights_state.h"
 #include "../../ffi/ty_runtime/state/ids.h"
 #include "store_model.h"
 
@@ -144,6 +145,13 @@ static void break_indexes(ty_collection *c) {
   sums[3]++;
   BROKEN(c->base.squares, sums, "sums of squares");
   free(sums);
+  if (!CHECK(c->base.span_squares != NULL && c->weights->scoped_count > 0)) return;
+  uint64_t *stored = malloc(c->span_count * c->dim * sizeof *stored);
+  memcpy(stored, c->base.span_squares, c->span_count * c->dim * sizeof *stored);
+  stored[2]++;
+  BROKEN(c->base.span_squares, stored, "the stored sums of a partition");
+  free(stored);
+  BROKEN(c->weights->scoped[0].base.sums[3], c->weights->scoped[0].base.sums[3] + 1, "the kept sums of a partition");
 }
 
 static void break_change(ty_collection *c) {
@@ -160,6 +168,7 @@ static void break_change(ty_collection *c) {
 static void test_each(uint64_t seed) {
   char dir[320];
   fresh_dir(dir);
+  env->weighed_from = env->summed_from = 1;
   rng_state = seed;
   model m = {0};
   ty_collection *c = open_new(env, dir);
@@ -195,6 +204,12 @@ static void test_each(uint64_t seed) {
   CHECK(ty_place_of_row(c, c->store->first_row, &place)); /* makes the table of row numbers */
   CHECK(model_equal(c, &m));
   CHECK(ty_ask(c, &weighted, &err) == TY_OK && ty_ask(c, &words, &err) == TY_OK);
+  weighted.column = 0; /* of each partition too */
+  weighted.key_bytes = 2;
+  for (int i = 0; i < 3; i++) {
+    weighted.key = (const uint8_t *)(i == 0 ? "p0" : i == 1 ? "p1" : "p2");
+    CHECK(ty_ask(c, &weighted, &err) == TY_OK);
+  }
   CHECK(whole(c));
   break_rows(c);
   break_values(c);

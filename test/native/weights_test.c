@@ -3,140 +3,30 @@
 #include <math.h>
 #include <pthread.h>
 
-#include "../../ffi/ty_runtime/state/state.h"
-#include "../../ffi/ty_runtime/rows/weights.h"
-#include "store_model.h"
-
-static ty_env *env;
-static ty_error err;
-
-/* ---- The naive answer -----------------------------------------------------------------------------------------------
- */
-/* Of all rows in the model, as they are stored. */
-static void naive_sums(const model *m, uint64_t *sums, uint64_t *rows) {
-  float row[DIM];
-  memset(sums, 0, DIM * sizeof *sums);
-  *rows = 0;
-  for (uint32_t id = 0; id < IDS; id++) {
-    if (m->version[id] == 0) continue;
-    stored_vector(m->version[id], row);
-    ++*rows;
-    for (uint32_t i = 0; i < DIM; i++) sums[i] += (uint64_t)floor(fmin((double)row[i] * (double)row[i], 1) * 0x1p31);
-  }
-}
-
-static void naive_weigh(const model *m, const float *asked, float *out) {
-  uint64_t sums[DIM], n;
-  double mean = 0, length = 0, weighed[DIM];
-  naive_sums(m, sums, &n);
-  memcpy(out, asked, DIM * sizeof *out);
-  for (uint32_t i = 0; i < DIM; i++) mean += (double)sums[i] * 0x1p-31 / DIM / (double)(n == 0 ? 1 : n);
-  if (mean == 0) return;
-  for (uint32_t i = 0; i < DIM; i++) {
-    weighed[i] = (double)asked[i] / (((double)sums[i] * 0x1p-31 + 20 * mean) / ((double)n + 20) + 2 * mean);
-    length += weighed[i] * weighed[i];
-  }
-  for (uint32_t i = 0; i < DIM && length > 0; i++) out[i] = (float)(weighed[i] / sqrt(length));
-}
-
-typedef struct hits {
-  uint64_t count;
-  double scores[IDS];
-  char ids[IDS][64];
-} hits;
-
-static ty_status ask(ty_collection *c, const float *query, uint64_t weighted, hits *h) {
-  static _Thread_local uint8_t out[1 << 16] __attribute__((aligned(8)));
-  ty_error e;
-  ty_ask_args a = {.by = TY_BY_VECTOR,
-                   .vector = query,
-                   .top_k = IDS,
-                   .column = TY_NO_FILTER,
-                   .target_recall = 1,
-                   .weighted = weighted,
-                   .out = out,
-                   .out_capacity = sizeof out};
-  memset(h, 0, sizeof *h);
-  ty_status status = ty_ask(c, &a, &e);
-  if (status != TY_OK) return status;
-  uint64_t at = 0;
-  h->count = a.out_count;
-  for (uint64_t i = 0; i < a.out_count; i++) {
-    ty_record r;
-    memcpy(&r, out + at, sizeof r);
-    h->scores[i] = r.score;
-    memcpy(h->ids[i], out + at + sizeof r, r.id_bytes < 63 ? r.id_bytes : 63);
-    at += sizeof r + padded(r.id_bytes);
-  }
-  return TY_OK;
-}
-
-/* The scores are those of the weighted question with every row, and those of search_many the same. */
-static int weighs(ty_collection *c, const model *m) {
-  hits h;
-  float query[DIM], weighed[DIM], wanted[IDS], row[DIM];
-  uint32_t live = 0;
-  int good = 1;
-  model_query(query);
-  naive_weigh(m, query, weighed);
-  for (uint32_t id = 0; id < IDS; id++) {
-    if (m->version[id] == 0) continue;
-    float score;
-    stored_vector(m->version[id], row);
-    ame_kernel_table()->dot_f32(weighed, row, 1, DIM, &score);
-    uint32_t at = live++;
-    for (; at > 0 && wanted[at - 1] < score; at--) wanted[at] = wanted[at - 1];
-    wanted[at] = score;
-  }
-  if (!CHECK_MESSAGE(ask(c, query, 1, &h) == TY_OK && h.count == live, "%llu of %u", (unsigned long long)h.count, live))
-    return 0;
-  for (uint32_t i = 0; i < live; i++)
-    good &= fabs(h.scores[i] - (double)wanted[i]) <= 1e-5 * (1 + fabs((double)wanted[i]));
-  /* Both calls, to the bit. */
-  static uint8_t out[1 << 16] __attribute__((aligned(8)));
-  float queries[3 * DIM];
-  uint64_t counts[3], at = 0;
-  for (int q = 0; q < 3; q++) memcpy(queries + q * DIM, query, sizeof query);
-  ty_search_many_args many = {.queries = queries,
-                              .n = 3,
-                              .top_k = IDS,
-                              .column = TY_NO_FILTER,
-                              .target_recall = 1,
-                              .weighted = 1,
-                              .counts = counts,
-                              .out = out,
-                              .out_capacity = sizeof out};
-  good &= ty_search_many(c, &many, NULL, &err) == TY_OK;
-  for (uint64_t i = 0; good && i < 3 * live; i++) {
-    ty_record r;
-    memcpy(&r, out + at, sizeof r);
-    good &= r.score == h.scores[i % live];
-    at += sizeof r + padded(r.id_bytes);
-  }
-  return good;
-}
+#include "weights_truth.h"
 
 /* ---- Lives ----------------------------------------------------------------------------------------------------------
  */
 static int base_sums_are(const ty_collection *c, const model *m) {
   uint64_t sums[DIM], rows;
-  naive_sums(m, sums, &rows);
+  naive_sums(m, ALL_KEYS, sums, &rows);
   return c->base.squares != NULL && c->base.count == rows && memcmp(c->base.squares, sums, sizeof sums) == 0;
 }
 
 /* A rewrite changes no bit of a weighted answer. */
 static void check_rewrite(ty_collection *c, const model *m, int what) {
-  hits before, after;
+  hits before[KEYS], after[KEYS];
   float query[DIM];
   ty_compact_args compact;
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
+  const uint32_t keys[KEYS] = {0, 1, 2, ALL_KEYS};
   model_query(query);
-  CHECK(ask(c, query, 1, &before) == TY_OK);
+  for (uint32_t i = 0; i < KEYS; i++) CHECK(ask_of(c, query, 1, keys[i], &before[i]) == TY_OK);
   CHECK(ty_begin(c, &err) == TY_OK);
   ty_status status = what == 0 ? ty_compact(c, &compact, NULL, &err) : ty_build_ivf(c, &ivf, NULL, &err);
   CHECK_MESSAGE(status == TY_OK, "%s", err.message);
-  CHECK(ask(c, query, 1, &after) == TY_OK);
-  CHECK_MESSAGE(memcmp(before.scores, after.scores, sizeof before.scores) == 0, "a rewrite moved a weighted score");
+  for (uint32_t i = 0; i < KEYS; i++) CHECK(ask_of(c, query, 1, keys[i], &after[i]) == TY_OK);
+  CHECK_MESSAGE(memcmp(before, after, sizeof before) == 0, "a rewrite moved a weighted score");
   CHECK_MESSAGE(base_sums_are(c, m), "the base's sums are wrong");
 }
 
@@ -144,6 +34,10 @@ static void test_life(uint64_t seed) {
   char dir[320];
   fresh_dir(dir);
   rng_state = seed;
+  /* Partitions have ten rows: some of them have no weights, some no stored sums, and every second life no room. */
+  env->weighed_from = 2 + rng() % 8;
+  env->summed_from = 4 + rng() % 10;
+  env->weighed_bytes = rng() % 2 ? 1 : TY_WEIGHED_BYTES;
   model m = {0};
   ty_collection *a = open_new(env, dir), *b;
   CHECK(weighs(a, &m));
@@ -228,53 +122,6 @@ static void test_edges(void) {
 
 /* ---- Wrong sums -----------------------------------------------------------------------------------------------------
  */
-static uint8_t file[1 << 20] __attribute__((aligned(64)));
-
-static uint64_t read_whole(const char *path) {
-  FILE *in = fopen(path, "rb");
-  uint64_t bytes = in == NULL ? 0 : fread(file, 1, sizeof file - 1, in);
-  if (in != NULL) fclose(in);
-  file[bytes] = 0;
-  return bytes;
-}
-
-static void write_whole(const char *path, const void *data, uint64_t bytes) {
-  FILE *to = fopen(path, "wb");
-  CHECK(to != NULL && fwrite(data, 1, bytes, to) == bytes);
-  if (to != NULL) fclose(to);
-}
-
-/* Gives one of the sums another value, and makes all checksums fit. */
-static void patch_base(const char *dir, const char *base, uint64_t sum) {
-  const ame_kernel *k = ame_kernel_table();
-  static char text[1 << 16];
-  char path[640], old[64], fresh[64];
-  snprintf(path, sizeof path, "%s/%s", dir, base);
-  uint64_t bytes = read_whole(path);
-  ty_slab_header *h = (ty_slab_header *)(void *)file;
-  ty_slab_section *s = (ty_slab_section *)(void *)(file + sizeof *h);
-  uint64_t table = h->sections * sizeof *s;
-  uint32_t before = k->crc32c(0, file, sizeof *h + table), found = 0;
-  for (uint32_t i = 0; i < h->sections; i++) {
-    if (s[i].id != TY_SECTION_SQUARES) continue;
-    found++;
-    memcpy(file + s[i].offset + 8, &sum, sizeof sum);
-    s[i].crc = k->crc32c(0, file + s[i].offset, s[i].bytes);
-  }
-  CHECK(found == 1);
-  h->table_crc = k->crc32c(0, s, table);
-  h->crc = k->crc32c(0, h, sizeof *h - sizeof h->crc);
-  snprintf(old, sizeof old, "\"crc32c\": %u}", before);
-  snprintf(fresh, sizeof fresh, "\"crc32c\": %u}", k->crc32c(0, file, sizeof *h + table));
-  write_whole(path, file, bytes);
-  snprintf(path, sizeof path, "%s/" TY_MANIFEST_NAME, dir);
-  read_whole(path);
-  char *at = strstr((char *)file, old);
-  if (!CHECK(at != NULL)) return;
-  int length = snprintf(text, sizeof text, "%.*s%s%s", (int)(at - (char *)file), (char *)file, fresh, at + strlen(old));
-  write_whole(path, text, (uint64_t)length);
-}
-
 static void test_wrong_sums(void) {
   char dir[320], base[64];
   model m = {0};
@@ -287,10 +134,10 @@ static void test_wrong_sums(void) {
   uint64_t rows = c->base.count;
   close_checked(c);
   /* More than rows can hold. */
-  patch_base(dir, base, rows * TY_WEIGHTS_ONE + 1);
+  patch_base(dir, base, TY_SECTION_SQUARES, rows * TY_WEIGHTS_ONE + 1);
   CHECK(ty_collection_open(env, dir, &c, &err) == TY_CORRUPT && strstr(err.message, "sums of squares") != NULL);
   /* Less than they hold: an account that goes below zero when they die still gives numbers. */
-  patch_base(dir, base, 0);
+  patch_base(dir, base, TY_SECTION_SQUARES, 0);
   c = open_saved(env, dir);
   hits h;
   float query[DIM];
@@ -314,8 +161,8 @@ static void *ask_on(void *arg) {
   hits h;
   float query[DIM];
   model_query(query);
-  while (!atomic_load(&stop)) {
-    if (ask(arg, query, 1, &h) != TY_OK) atomic_store(&bad, 1);
+  for (uint32_t i = 0; !atomic_load(&stop); i++) {
+    if (ask_of(arg, query, 1, i % 5 == 4 ? ALL_KEYS : i % 3, &h) != TY_OK) atomic_store(&bad, 1);
     for (uint64_t i = 0; i < h.count; i++) {
       if (!isfinite(h.scores[i]) || (i > 0 && h.scores[i - 1] < h.scores[i])) atomic_store(&bad, 1);
     }
@@ -365,6 +212,8 @@ int main(int argc, char **argv) {
   set_vertical(env, false);
   model_dtype = "f32";
   model_tilted = true;
+  env->weighed_from = env->summed_from = 2;
+  env->weighed_bytes = 1500; /* of three partitions two or fewer */
   test_wrong_sums();
   model_codes = NO_CODES;
   test_edges();

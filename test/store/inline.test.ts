@@ -59,7 +59,7 @@ test("small queries are answered at once and large ones on a worker, in any orde
   await store.close();
 });
 
-test("the first weighted query, which weighs the delta's rows, is answered on a worker, even of few rows", async () => {
+test("the first weighted query of a partition, which weighs its rows of the delta, is answered on a worker", async () => {
   const dir = scratchDir();
   const { env } = await native();
   const written = new Store(dir, env, "0.0.0-test");
@@ -73,7 +73,9 @@ test("the first weighted query, which weighs the delta's rows, is answered on a 
   const store = new Store(dir, env, "0.0.0-test");
   const collection = store.open("c");
   const question = { by: "vector", vector: unitVectors(1, DIM, random(7)) } as const;
-  const options = { topK: 1, weighted: true, where: { column: "scope", value: "one" } };
+  const of = (value: string) => ({ topK: 1, weighted: true, where: { column: "scope", value } });
+  const options = of("others");
+  expect(collection.askAtOnce(question, of("one"))).not.toBeInstanceOf(Promise); // reads no other row
   const first = collection.askAtOnce(question, options);
   expect(first).toBeInstanceOf(Promise);
   const again = collection.askAtOnce(question, options);

@@ -24,8 +24,9 @@ typedef struct asked {
   uint64_t depth;           /* rows in each ranking */
   ty_filter filter;
   double target;
-  float *memory;      /* of the next */
-  const float *query; /* prepared, where the rows are ranked by vector */
+  ty_weighing weighing; /* of the query by vector */
+  float *memory;        /* of the next */
+  const float *query;   /* prepared, where the rows are ranked by vector */
   question words;
   ty_found found; /* by vector */
   ty_best best;   /* by words */
@@ -77,8 +78,8 @@ static ty_status prepare_vector(asked *x, uint64_t *cost, ty_error *err) {
   ty_collection *c = x->c;
   const float *given = a->vector;
   ty_status status = TY_OK;
-  if (a->weighted) status = ty_cost_check(ty_weights_cost(c), a->most_bytes, err);
-  if (status == TY_OK && a->weighted) status = ty_weights_sync(c, err);
+  if (a->weighted) status = ty_cost_check(ty_weights_cost(c, &x->filter), a->most_bytes, err);
+  if (status == TY_OK && a->weighted) status = ty_weights_open(c, ty_filter_partition(&x->filter), &x->weighing, err);
   if (status != TY_OK) return status;
   x->memory = malloc((size_t)c->dim * 2 * sizeof *x->memory);
   if (x->memory == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query");
@@ -87,7 +88,7 @@ static ty_status prepare_vector(asked *x, uint64_t *cost, ty_error *err) {
     given = x->memory + c->dim;
   }
   if (status != TY_OK) return status;
-  x->query = ty_query_prepare(c, given, a->weighted != 0, x->memory);
+  x->query = ty_query_prepare(c, given, a->weighted ? &x->weighing : NULL, x->memory);
   *cost = ty_search_cost(c, &x->filter, ty_search_probes(c, &x->filter, x->target), x->query);
   return TY_OK;
 }
@@ -222,6 +223,7 @@ static ty_status ask(ty_collection *c, ty_ask_args *a, bool by_words, ty_error *
     status = rank(&x, err);
   }
   if (status == TY_OK) status = answer(&x, err);
+  ty_weights_close(&x.weighing);
   free(x.memory);
   free(x.fused);
   free(x.found.hits);

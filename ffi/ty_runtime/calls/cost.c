@@ -33,7 +33,9 @@ static uint64_t base_rows(const ty_collection *c, uint64_t first, uint64_t end, 
   return rows;
 }
 
-uint64_t ty_weights_cost(const ty_collection *c) { return times(ty_weights_pending(c), BYTES_PER_WEIGHED); }
+uint64_t ty_weights_cost(const ty_collection *c, const ty_filter *filter) {
+  return times(ty_weights_pending(c, ty_filter_partition(filter)), BYTES_PER_WEIGHED);
+}
 
 /* Bytes of a row's codes that a query reads. */
 static uint64_t row_bytes(const ty_collection *c, const ty_segment *s, const float *query) {

@@ -7,8 +7,8 @@
 /* All in bytes of 8-bit codes, of which a core screens about 30 in a nanosecond; never much less than is read. Called
  * between ty_enter and ty_leave. A mutex that another thread holds counts as much work. */
 
-/* The rows whose weights the next weighted query updates first. */
-uint64_t ty_weights_cost(const ty_collection *c);
+/* The rows that a weighted query counts first. */
+uint64_t ty_weights_cost(const ty_collection *c, const ty_filter *filter);
 /* The rows that a search with a prepared query screens. `near`: by the lists of an index. */
 uint64_t ty_search_cost(const ty_collection *c, const ty_filter *filter, bool near, const float *query);
 /* The rows that came or died since the last lexical query, which the next one counts first. */

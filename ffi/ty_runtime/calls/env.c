@@ -3,6 +3,7 @@
 #include "lexical/lexical.h"
 #include "lexical/runs.h"
 #include "rows/vertical.h"
+#include "rows/weights.h"
 #include "state/load.h"
 #include "work/pool.h"
 
@@ -25,6 +26,9 @@ ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, 
   env->run_chunk = TY_RUN_CHUNK;
   env->vertical_least = TY_VERTICAL_LEAST;
   env->vertical_density = TY_VERTICAL_DENSITY;
+  env->weighed_from = TY_WEIGHED_FROM;
+  env->summed_from = TY_SUMMED_FROM;
+  env->weighed_bytes = TY_WEIGHED_BYTES;
   ty_spare_open(env);
   ty_status status = ty_pool_open(threads, &env->pool, err);
   if (status == TY_OK) {

@@ -21,7 +21,9 @@ typedef struct many {
   ty_search_many_args *args;
   ty_filter filter;
   double target;
-  ty_found *found; /* by query */
+  ty_weighing weighing;
+  const ty_weighing *weighs; /* it, or NULL */
+  ty_found *found;           /* by query */
 } many;
 
 static ty_status feed_all(ty_scanner *const *scanners, uint32_t n, const ty_segment *segment, uint64_t first,
@@ -45,7 +47,7 @@ static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch
   uint64_t rows = m->filter.count + c->delta.count;
   for (uint32_t i = 0; i < n && status == TY_OK; i++) {
     const float *query =
-        ty_query_prepare(c, a->queries + (from + i) * c->dim, a->weighted, scratch + (uint64_t)i * c->dim);
+        ty_query_prepare(c, a->queries + (from + i) * c->dim, m->weighs, scratch + (uint64_t)i * c->dim);
     status = ty_scanner_open(c, &c->base, &c->delta, query, a->top_k, rows, &m->filter, &scanners[i], err);
   }
   if (status == TY_OK) status = feed_all(scanners, n, &c->delta, 0, c->delta.count, err);
@@ -66,7 +68,7 @@ static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch
 /* An index reads other rows for each query, so there is no pass to share. */
 static ty_status ask_alone(many *m, uint64_t at, float *scratch, ty_error *err) {
   ty_search_many_args *a = m->args;
-  const float *query = ty_query_prepare(m->c, a->queries + at * m->c->dim, a->weighted, scratch);
+  const float *query = ty_query_prepare(m->c, a->queries + at * m->c->dim, m->weighs, scratch);
   return ty_search_hits(m->c, a->top_k, query, &m->filter, m->target, &m->found[at], err);
 }
 
@@ -113,30 +115,39 @@ static void pack(many *m) {
   a->out_bytes = answer.bytes;
 }
 
-static ty_status search_many(ty_collection *c, ty_search_many_args *a, ty_progress *progress, ty_error *err) {
-  many m = {.c = c, .args = a};
-  ty_status status = check(c, a, err);
-  if (status == TY_OK) status = ty_filter_open(c, a->column, (ty_slice){a->key, a->key_bytes}, &m.filter, err);
-  if (status == TY_OK && a->weighted) status = ty_weights_sync(c, err);
-  if (status == TY_OK && a->n > 0) status = ty_filter_gather(c, &m.filter, err);
-  if (status != TY_OK || a->n == 0) return status;
-  m.target = a->target_recall == 0 ? c->default_target_recall : a->target_recall;
-  m.found = a->n <= SIZE_MAX / sizeof *m.found ? calloc((size_t)a->n, sizeof *m.found) : NULL;
-  if (m.found == NULL) ty_filter_close(&m.filter);
-  if (m.found == NULL)
+/* Asks all queries, filter and weights being open. */
+static ty_status ask_all(many *m, ty_progress *progress, ty_error *err) {
+  ty_search_many_args *a = m->args;
+  m->found = a->n <= SIZE_MAX / sizeof *m->found ? calloc((size_t)a->n, sizeof *m->found) : NULL;
+  if (m->found == NULL)
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for the answers to %" PRIu64 " queries", a->n);
-  atomic_fetch_add_explicit(&c->searches, a->n, memory_order_relaxed);
+  atomic_fetch_add_explicit(&m->c->searches, a->n, memory_order_relaxed);
   ty_crew crew;
   ty_crew_init(&crew, a->threads > TY_CREW_MAX ? TY_CREW_MAX : (uint32_t)a->threads, progress);
-  status = ty_crew_run(&crew, (a->n + TOGETHER - 1) / TOGETHER, ask_group, &m, err);
+  ty_status status = ty_crew_run(&crew, (a->n + TOGETHER - 1) / TOGETHER, ask_group, m, err);
   if (status == TY_CANCELLED) status = ty_fail(err, TY_CANCELLED, "the search was cancelled");
   if (status == TY_OK) {
-    pack(&m);
+    pack(m);
     ty_answer end = {.bytes = a->out_bytes, .capacity = a->out_capacity};
     status = ty_answer_end(&end, err);
   }
-  for (uint64_t i = 0; i < a->n; i++) free(m.found[i].hits);
-  free(m.found);
+  for (uint64_t i = 0; i < a->n; i++) free(m->found[i].hits);
+  free(m->found);
+  return status;
+}
+
+static ty_status search_many(ty_collection *c, ty_search_many_args *a, ty_progress *progress, ty_error *err) {
+  many m = {.c = c, .args = a};
+  ty_status status = check(c, a, err);
+  m.target = a->target_recall == 0 ? c->default_target_recall : a->target_recall;
+  if (status == TY_OK) status = ty_filter_open(c, a->column, (ty_slice){a->key, a->key_bytes}, &m.filter, err);
+  if (status == TY_OK && a->weighted) {
+    status = ty_weights_open(c, ty_filter_partition(&m.filter), &m.weighing, err);
+    m.weighs = &m.weighing;
+  }
+  if (status == TY_OK && a->n > 0) status = ty_filter_gather(c, &m.filter, err);
+  if (status == TY_OK && a->n > 0) status = ask_all(&m, progress, err);
+  ty_weights_close(&m.weighing);
   ty_filter_close(&m.filter);
   return status;
 }

@@ -53,7 +53,8 @@ static void put_norm(base_writer *w, ty_ref r) {
   ty_slab_append(&w->slab, &norm, sizeof norm);
 }
 
-static void count(base_writer *w, ty_ref r, const int8_t *codes) {
+static void count(base_writer *w, uint64_t i, const int8_t *codes) {
+  ty_ref r = w->r->rows[i];
   const ty_collection *c = w->r->c;
   ame_i4_info info = {0};
   float norm;
@@ -61,7 +62,7 @@ static void count(base_writer *w, ty_ref r, const int8_t *codes) {
   levels_of(c, r, &info.scale, &info.offset, &norm);
   if (c->dtype == TY_INT4) c->env->kernel->dequantize_i4((const uint8_t *)codes, &info, c->dim, w->row);
   else ty_codes_decode(codes, info.scale, c->dim, w->row);
-  base_count(w, w->row);
+  base_count(w, i, w->row);
 }
 
 /* Rows put into the lines one by one: from rows side by side, or of four bits. */
@@ -72,9 +73,21 @@ static void put_rows(lines_writer *x, uint64_t i, uint64_t n, uint8_t *to, uint6
   for (uint64_t k = 0; k < n && base_go_on(w, i + k); k++) {
     const int8_t *codes = base_codes(w, i + k);
     ty_line_put(c, x->line, AME_LINE, k, codes);
-    count(w, w->r->rows[i + k], codes);
+    count(w, i + k, codes);
   }
   for (uint64_t d = 0; d < c->dim; d++) memcpy(to + d * run, x->line + d * AME_LINE, AME_LINE);
+}
+
+/* Counts n rows in their lines, with their scales in the order of the bytes. */
+static void count_lines(base_writer *w, uint64_t i, uint64_t n, const uint8_t *lines, uint64_t run,
+                        const float *scales) {
+  for (uint64_t first = 0, end; first < n && w->slab.status == TY_OK; first = end) {
+    float some[AME_LINE] = {0}; /* of rows of other sums 0 */
+    uint64_t *sums = base_sums_of(w, i + first, &end);
+    end = end - i < n ? end - i : n;
+    for (uint64_t k = first; k < end; k++) some[AME_LINE_BYTE(k)] = scales[AME_LINE_BYTE(k)];
+    for (uint64_t d = 0; d < w->r->c->dim; d++) sums[d] += ty_weights_of_line(lines + d * run, some);
+  }
 }
 
 /* The same of rows with vertical codes of eight bits, dimension by dimension: a row at a time takes three times as
@@ -94,8 +107,8 @@ static void move_rows(lines_writer *x, uint64_t i, uint64_t n, uint8_t *to, uint
   for (uint64_t d = 0; d < w->r->c->dim; d++) {
     uint8_t *line = to + d * run;
     for (uint32_t b = 0; b < AME_LINE; b++) line[b] = from[b].bytes[d * from[b].run];
-    if (w->counted != 0) w->squares[d] += ty_weights_of_line(line, scales);
   }
+  if (w->counted != 0) count_lines(w, i, n, to, run, scales);
 }
 
 /* The rows of a block, `n` from the i-th on, and the checksums of its runs. */

@@ -162,6 +162,18 @@ static void squares(base_reader *r) {
   r->c->base.squares = sums;
 }
 
+/* Those of large partitions, which queries check: a handle reads few of them. */
+static void span_squares(base_reader *r) {
+  const ty_collection *c = r->c;
+  uint64_t count = 0, sums;
+  if (c->metric != TY_INNER_PRODUCT || r->status != TY_OK) return;
+  for (uint32_t i = 0; i < c->span_count; i++) count += c->spans[i].count >= c->env->summed_from;
+  if (count == 0) return;
+  if (!ty_mul(count, c->dim, &sums)) damaged(r, "its shape is too large");
+  r->c->base.span_squares =
+      (const uint64_t *)(const void *)section(r, TY_SECTION_SPAN_SQUARES, sums, sizeof(uint64_t), false).data;
+}
+
 /* Levels that are wrong make bounds wrong but no read unsafe: only their range is checked. A norm may be infinite, as
  * that of a row of elements of 1e38 is. */
 static void vertical(base_reader *r) {
@@ -240,6 +252,7 @@ ty_status ty_base_open(ty_collection *c, ty_error *err) {
   for (uint32_t i = 0; i < c->columns && r.status == TY_OK; i++) b->keys[i] = keys(&r, i);
   for (uint32_t i = 1; i < c->columns && r.status == TY_OK; i++) by_value(&r, i);
   spans(&r, (uint32_t)shape->spans);
+  span_squares(&r);
   ty_slice ids = strings(&r, TY_SECTION_IDS, true), metas = strings(&r, TY_SECTION_METAS, false);
   ty_slice texts = strings(&r, TY_SECTION_TEXTS, false), terms = strings(&r, TY_SECTION_TERMS, false);
   b->ids = ids.data;

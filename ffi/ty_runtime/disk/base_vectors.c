@@ -5,7 +5,6 @@
 #include "rows/coded.h"
 #include "rows/vector.h"
 #include "rows/vertical.h"
-#include "rows/weights.h"
 
 /* Rows whose zeros are counted: so many behind each other, at so many places. A vertical row makes a line of each
  * dimension resident, which the rows behind it share. */
@@ -43,8 +42,6 @@ static bool mostly_zero(const base_writer *w) {
   return (double)nonzero <= r->c->env->vertical_density * (double)rows * dim;
 }
 
-void base_count(base_writer *w, const float *row) { ty_weights_count(w->squares, row, w->r->c->dim, false); }
-
 /* Vertical rows make all lines of their dimensions resident, which the rows beside them share: a block of a base, or
  * the lines of 64 or 128 rows of a delta. */
 void base_read_lines(const base_writer *w, uint64_t i) {
@@ -79,7 +76,7 @@ static void put_codes(base_writer *w) {
     const int8_t *codes = base_codes(w, i);
     if (w->counted == TY_SECTION_CODES) {
       ty_codes_decode(codes, info_of(w, w->r->rows[i]).scale, w->r->c->dim, w->row);
-      base_count(w, w->row);
+      base_count(w, i, w->row);
     }
     ty_slab_append(&w->slab, codes, AME_CODE_STRIDE(w->r->c->dim));
   }
@@ -90,15 +87,21 @@ static void put_info(base_writer *w, ty_ref r) {
   ty_slab_append(&w->slab, &info, sizeof info);
 }
 /* f32 and f16 only: the stored form, or the decoded codes of a row that has no other. */
-static void put_vector(base_writer *w, ty_ref r) {
+static void put_vector(base_writer *w, uint64_t i) {
+  const ty_ref r = w->r->rows[i];
   const ty_segment *s = r.segment;
   uint64_t bytes = ty_vector_bytes(w->r->c);
   const void *stored = s->is_base && s->vectors != NULL ? s->vectors + r.at * bytes : NULL;
   if (!s->is_base && !s->payload[r.at].coded) stored = s->payload[r.at].vector;
   const float *row =
       stored == NULL || w->counted == TY_SECTION_VECTORS ? ty_row_vector(w->r->c, s, r.at, w->row) : NULL;
-  if (w->counted == TY_SECTION_VECTORS) base_count(w, row);
+  if (w->counted == TY_SECTION_VECTORS) base_count(w, i, row);
   ty_slab_append(&w->slab, stored == NULL ? row : stored, bytes);
+}
+static void put_stored(base_writer *w) {
+  ty_slab_section_start(&w->slab, TY_SECTION_VECTORS);
+  for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) put_vector(w, i);
+  ty_slab_section_end(&w->slab);
 }
 
 /* How the blocks are coded. */
@@ -139,21 +142,13 @@ static void put_blocks(base_writer *w) {
       }
       ty_block_put(block, c->dim, i % AME_BLOCK_ROWS, codes, &info, vertical ? 0 : r.segment->info[r.at].bias);
     }
-    if (w->counted == TY_SECTION_BLOCKS) base_count(w, ty_row_vector(c, r.segment, r.at, w->row));
+    if (w->counted == TY_SECTION_BLOCKS) base_count(w, i, ty_row_vector(c, r.segment, r.at, w->row));
     if (i % AME_BLOCK_ROWS == AME_BLOCK_ROWS - 1 || i + 1 == w->r->count) ty_slab_append(&w->slab, block, bytes);
   }
   ty_slab_section_end(&w->slab);
   free(block);
   free(codes);
   free(scratch);
-}
-
-/* Counted while the section of the stored rows was written, so that no row is read again. */
-static void put_squares(base_writer *w) {
-  if (w->counted == 0) return;
-  ty_slab_section_start(&w->slab, TY_SECTION_SQUARES);
-  ty_slab_append(&w->slab, w->squares, (uint64_t)w->r->c->dim * sizeof *w->squares);
-  ty_slab_section_end(&w->slab);
 }
 
 static void put_vectors(base_writer *w) {
@@ -174,19 +169,22 @@ static void put_vectors(base_writer *w) {
   put_blocks(w);
   if (coded) put_codes(w);
   if (coded) base_column(w, TY_SECTION_INFO, put_info);
-  if (stored) base_column(w, TY_SECTION_VECTORS, put_vector);
+  if (stored) put_stored(w);
 }
 
 void base_put_vectors(base_writer *w) {
   const ty_collection *c = w->r->c;
   w->row = malloc((size_t)c->dim * sizeof *w->row);
-  w->squares = calloc(c->dim, sizeof *w->squares);
+  w->sums.all = calloc(c->dim, sizeof *w->sums.all);
+  w->sums.some = calloc(c->dim, sizeof *w->sums.some);
   w->codes = malloc(AME_CODE_STRIDE(c->dim));
-  if ((w->row == NULL || w->squares == NULL || w->codes == NULL) && w->slab.status == TY_OK)
+  if ((w->row == NULL || w->sums.all == NULL || w->sums.some == NULL || w->codes == NULL) && w->slab.status == TY_OK)
     w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
   if (w->slab.status == TY_OK) put_vectors(w);
-  if (w->slab.status == TY_OK) put_squares(w);
+  if (w->slab.status == TY_OK) base_put_squares(w);
   free(w->row);
-  free(w->squares);
+  free(w->sums.all);
+  free(w->sums.some);
+  ty_spill_free(c->env, &w->sums.stored);
   free(w->codes);
 }

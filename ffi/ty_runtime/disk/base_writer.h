@@ -4,6 +4,18 @@
 #include "rows/coding.h"
 #include "disk/base.h"
 #include "disk/slab.h"
+#include "os/spill.h"
+
+/* The sums of squares of the rows written so far: rows/weights.h. */
+typedef struct base_sums {
+  uint64_t *all;   /* dim; of the rows before those of the next */
+  uint64_t *some;  /* dim; of rows of one partition whose sums are stored, or of some beside each other whose are not */
+  uint64_t end;    /* where these end */
+  uint32_t span;   /* the partition behind them */
+  bool keep;       /* whether `some` is stored */
+  ty_spill stored; /* sums of partitions, `count` of them */
+  uint64_t count;
+} base_sums;
 
 typedef struct base_writer {
   ty_slab_writer slab;
@@ -13,12 +25,12 @@ typedef struct base_writer {
   float *anchor;
   uint64_t done; /* rows times sections, for progress */
   uint64_t total;
-  uint64_t written;  /* bytes written at the row before */
-  uint64_t most;     /* resident of what is read */
-  float *row;        /* while vectors are written: scratch, dim floats */
-  uint64_t *squares; /* and the sums over all rows: rows/weights.h */
-  int8_t *codes;     /* scratch: AME_CODE_STRIDE(dim) */
-  uint32_t counted;  /* the section whose rows go into the sums; 0: no weighted queries */
+  uint64_t written; /* bytes written at the row before */
+  uint64_t most;    /* resident of what is read */
+  float *row;       /* while vectors are written: scratch, dim floats */
+  base_sums sums;   /* and the sums over the rows */
+  int8_t *codes;    /* scratch: AME_CODE_STRIDE(dim) */
+  uint32_t counted; /* the section whose rows go into the sums; 0: no weighted queries */
 } base_writer;
 
 typedef void (*base_row_fn)(base_writer *w, ty_ref row);
@@ -32,8 +44,12 @@ void base_put_lines(base_writer *w);
 const int8_t *base_codes(const base_writer *w, uint64_t i);
 /* Counts what reading the vertical codes of row i makes resident. */
 void base_read_lines(const base_writer *w, uint64_t i);
-/* Adds a decoded row to the sums of squares. */
-void base_count(base_writer *w, const float *row);
+/* base_squares.c. The sums that row i goes to, before *end the rows behind it too; rows come in their order. */
+uint64_t *base_sums_of(base_writer *w, uint64_t i, uint64_t *end);
+/* Adds row i, decoded. */
+void base_count(base_writer *w, uint64_t i, const float *row);
+/* The sections of the sums, once all rows were counted. */
+void base_put_squares(base_writer *w);
 /* base_vectors.c. The sections that rows are screened and scored by. */
 void base_put_vectors(base_writer *w);
 /* base_times.c. When the rows were put. */

@@ -76,6 +76,7 @@ enum {
   TY_SECTION_LEVELS,        /* f32 scale of each row, then f32 offset of each (int4 only), then f32 norm of each */
   TY_SECTION_RUNS,          /* u32 checksum of each run, in their order */
   TY_SECTION_TIMES,         /* ty_times_head, then created and updated of each row: rows/times.h */
+  TY_SECTION_SPAN_SQUARES,  /* with the inner product only, where a partition is large enough: rows/weights.h */
   TY_SECTION_KEYS = 32,     /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
   TY_SECTION_BY_VALUE = 128 /* + column, but not the partition: rows/by_value.h */
 };

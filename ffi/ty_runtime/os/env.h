@@ -26,6 +26,7 @@ struct ty_env {
   uint64_t run_memory, run_chunk;   /* see TY_RUN_MEMORY */
   uint64_t vertical_least;          /* see TY_VERTICAL_LEAST and TY_VERTICAL_DENSITY */
   double vertical_density;
+  uint64_t weighed_from, summed_from, weighed_bytes; /* see TY_WEIGHED_FROM */
   struct ty_pool *pool;
   ty_spare spare;
 };

@@ -62,8 +62,9 @@ typedef struct ty_segment {
   const uint8_t *vectors;
   const uint64_t *id_ends, *meta_ends, *text_ends, *terms_ends; /* cumulative, count entries */
   const uint8_t *ids, *metas, *texts, *terms;
-  const uint64_t *squares; /* sums over all rows, dim of them: weights.h; NULL where the metric has none */
-  const uint8_t *presence; /* by row: TY_HAS_META, TY_HAS_TEXT */
+  const uint64_t *squares;      /* sums over all rows, dim of them: weights.h; NULL where the metric has none */
+  const uint64_t *span_squares; /* the same of each partition of TY_SUMMED_FROM rows or more, in their order, or NULL */
+  const uint8_t *presence;      /* by row: TY_HAS_META, TY_HAS_TEXT */
   ty_packed_times times;
   ty_by_value *by_value; /* by column, the partition's not used: by_value.h; NULL: every filter compares codes */
   /* Delta only. */

@@ -5,6 +5,10 @@
  * rows are few, and with a floor for dimensions that hardly any row uses. Rows are never changed: a score is still the
  * exact inner product of the weighted query and a stored row, and a change of the weights needs no rewrite.
  *
+ * Under a filter on the partition key the rows are those of the partition, so that no row outside of it changes an
+ * answer. Sums of a partition are kept in memory while they are asked for; those of the base's rows of a large one are
+ * stored in the base, where it would take longer to count them than a query may.
+ *
  * Sums are integers, a share of 2^31 for each element, so that adding and subtracting are exact: weights depend only on
  * the live rows, not on the order of changes or on compactions. In doubles they, and results, would drift. */
 #pragma once
@@ -21,6 +25,15 @@ void ty_weights_count(uint64_t *sums, const float *row, uint32_t dim, bool off);
  * 0 of a row whose scale is 0. */
 uint64_t ty_weights_of_line(const uint8_t *line, const float *scales);
 
+/* A partition of fewer rows has no weights of its own: its queries weigh all dimensions alike. ty_env_open sets these
+ * three, tests set others. */
+#define TY_WEIGHED_FROM 128u
+/* The base stores the sums of partitions of so many rows or more in it: 16 KB a partition of 2,048 dimensions, at most
+ * 1.6 % of its rows. Of fewer rows they are counted in a millisecond. */
+#define TY_SUMMED_FROM 512u
+/* Memory of the sums and weights of partitions: of some 120 of the text embedder. */
+#define TY_WEIGHED_BYTES ((uint64_t)4 << 20)
+
 /* The weights of a collection's queries, empty at first; made with the collection. NULL: out of memory. */
 ty_weights *ty_weights_new(void);
 void ty_weights_free(ty_weights *w);
@@ -30,18 +43,28 @@ void ty_weights_free(ty_weights *w);
 typedef enum ty_weights_change { TY_WEIGHTS_DIED, TY_WEIGHTS_DELTA, TY_WEIGHTS_ALL } ty_weights_change;
 void ty_weights_note(ty_weights *w, ty_weights_change change);
 
-/* Updates the weights from the segments; takes and releases a mutex of their own. TY_INVALID where the metric is not
- * the inner product: a weighted query has no meaning there. The caller holds the lock, shared. */
-ty_status ty_weights_sync(const ty_collection *c, ty_error *err);
-/* About how many rows the next sync has to count; UINT64_MAX while another thread syncs. */
-uint64_t ty_weights_pending(const ty_collection *c);
+/* What a query's elements are multiplied by. */
+typedef struct ty_weighing {
+  const double *factor;    /* dim; NULL: all are 1 */
+  bool scales;             /* whether the query is scaled to unit length; false where all rows are zero */
+  struct ty_factors *held; /* of a partition: until the close they outlive its place in memory */
+} ty_weighing;
+
+/* The weights of queries for the rows of a partition, by its code in column 0, or for all with TY_NO_CODE, updated from
+ * the segments; takes and releases a mutex of their own. Code 0, which no filter matches, has none. TY_INVALID where
+ * the metric is not the inner product: a weighted query has no meaning there. TY_CORRUPT where stored sums cannot be
+ * right. The caller holds the lock, shared, until the close. */
+ty_status ty_weights_open(const ty_collection *c, uint32_t partition, ty_weighing *out, ty_error *err);
+void ty_weights_close(ty_weighing *w); /* also one of zeros */
+/* About how many rows that has to count first; UINT64_MAX while another thread counts. */
+uint64_t ty_weights_pending(const ty_collection *c, uint32_t partition);
 /* False if the sums of a segment, the base or the delta, differ from `live`, dim sums over its live rows, although no
  * sync is due. */
 bool ty_weights_agree(const ty_collection *c, const ty_segment *s, const uint64_t *live);
 /* Weights a query in place and scales it to unit length. A zero query stays, and so does any query if all live rows are
- * zero. After a sync, on any number of threads. */
-void ty_weights_apply(const ty_collection *c, float *query);
+ * zero. On any number of threads. */
+void ty_weights_apply(const ty_collection *c, const ty_weighing *w, float *query);
 
-/* The query as it is compared with rows: scaled to unit length in `scratch` (dim floats) for the cosine, weighted there
- * (after ty_weights_sync), or `query` itself. */
-const float *ty_query_prepare(const ty_collection *c, const float *query, bool weighted, float *scratch);
+/* The query as it is compared with rows: scaled to unit length in `scratch` (dim floats) for the cosine, weighted
+ * there, or, with NULL for `w`, `query` itself. */
+const float *ty_query_prepare(const ty_collection *c, const float *query, const ty_weighing *w, float *scratch);

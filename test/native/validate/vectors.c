@@ -12,7 +12,7 @@
 #include "rows/coding.h"
 #include "rows/vector.h"
 #include "rows/vertical.h"
-#include "rows/weights.h"
+#include "rows/weights_state.h"
 
 /* Lengths below are sums in double; a bound in f32 is rounded up by far more. */
 #define ROUNDED (1 + 0x1p-40)
@@ -149,6 +149,40 @@ static ty_status check_segment(const rows *r, const ty_segment *s, ty_error *err
   return TY_OK;
 }
 
+static void add_rows(const rows *r, const ty_segment *s, uint64_t first, uint64_t end, uint32_t code, bool all) {
+  for (uint64_t at = first; at < end; at++)
+    if (s->keys[0][at] == code && (all || !s->dead[at]))
+      ty_weights_count(r->all, ty_row_vector(r->c, s, at, r->row), r->c->dim, false);
+}
+
+/* The sums of partitions, stored and kept, are those of their rows. */
+static ty_status check_partitions(const rows *r, ty_error *err) {
+  const ty_collection *c = r->c;
+  const uint64_t bytes = c->dim * sizeof *r->all, *stored = c->base.span_squares;
+  ty_weights *w = c->weights;
+  bool good = true;
+  if (!ty_validate_all(c)) return TY_OK;
+  for (uint32_t i = 0; i < c->span_count && stored != NULL; i++) {
+    if (c->spans[i].count < c->env->summed_from) continue;
+    memset(r->all, 0, bytes);
+    add_rows(r, &c->base, c->spans[i].first, c->spans[i].first + c->spans[i].count, c->spans[i].key, true);
+    TY_HOLD(memcmp(r->all, stored, bytes) == 0, "the stored sums of a partition are not those of its rows");
+    stored += c->dim;
+  }
+  pthread_mutex_lock(&w->lock);
+  for (uint32_t i = 0; i < w->scoped_count && !w->moved; i++) {
+    const scoped *p = &w->scoped[i];
+    if (p->version != w->version || p->seen != c->delta.count) continue;
+    memset(r->all, 0, bytes);
+    add_rows(r, &c->base, 0, c->base.count, p->code, false);
+    add_rows(r, &c->delta, 0, c->delta.count, p->code, false);
+    good &= memcmp(r->all, p->base.sums, bytes) == 0;
+  }
+  pthread_mutex_unlock(&w->lock);
+  TY_HOLD(good, "the kept sums of a partition are not those of its live rows");
+  return TY_OK;
+}
+
 /* The stored checksums of a vertical base's runs are theirs; where rows are a sample, those of its last block. */
 static ty_status check_runs(const ty_collection *c, ty_error *err) {
   const ty_segment *b = &c->base;
@@ -211,6 +245,7 @@ ty_status ty_validate_vectors(const ty_collection *c, ty_error *err) {
   if (status == TY_OK) status = check_segment(&r, &c->base, err);
   if (status == TY_OK) status = check_segment(&r, &c->delta, err);
   if (status == TY_OK) status = check_runs(c, err);
+  if (status == TY_OK) status = check_partitions(&r, err);
   for (uint32_t i = 0; c->ivf != NULL && i < c->ivf->count && status == TY_OK; i++)
     status = check_part(&r, &c->ivf->parts[i], err);
   free(r.row);

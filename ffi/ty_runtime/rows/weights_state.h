@@ -1,0 +1,64 @@
+/* What weights.c and weights_part.c share. */
+#pragma once
+
+#include "rows/weights.h"
+
+/* The counted rows of one segment, or of a run of the base. */
+typedef struct part {
+  uint64_t *sums; /* dim */
+  uint8_t *dead;  /* 1: not in the sums; `rows` of them */
+  uint64_t first; /* the position of the first */
+  uint64_t rows, capacity;
+  uint64_t counted; /* rows in the sums */
+  bool restart;     /* the counts are invalid */
+} part;
+
+/* The weights of a partition, which do not change: of other rows there are others. */
+typedef struct ty_factors {
+  _Atomic uint32_t held; /* by its place and by queries */
+  double factor[];
+} ty_factors;
+
+/* A partition. */
+typedef struct scoped {
+  uint32_t code;    /* in column 0 */
+  uint64_t used;    /* when it was asked for */
+  uint64_t version; /* of the changes that it follows */
+  part base;        /* its sums are those of the delta's rows too */
+  uint64_t seen;    /* rows of the delta that were looked at */
+  uint32_t *rows;   /* those of the partition: position * 2, + 1 where not in the sums */
+  uint64_t row_count, row_capacity;
+  uint64_t counted;    /* of these, in the sums */
+  ty_factors *factors; /* NULL: all rows are zero */
+} scoped;
+
+struct ty_weights {
+  pthread_mutex_t lock;
+  bool stale; /* ty_weights_note was called since the last sync */
+  part base, delta;
+  float *row;       /* scratch, dim floats */
+  double *factor;   /* dim; multiplies the query's elements */
+  bool even;        /* all live rows are zero: no weighting */
+  uint64_t version; /* one more with each ty_weights_note */
+  bool moved;       /* rows of partitions lie elsewhere: all are counted anew */
+  scoped *scoped;
+  uint32_t scoped_count;
+  uint64_t clock;  /* of `used` */
+  uint64_t counts; /* rows counted so far, on or off */
+};
+
+ty_status weights_no_memory(ty_error *err);
+/* Adds or subtracts a row. */
+void weights_count_row(const ty_collection *c, uint64_t *sums, const ty_segment *s, uint64_t at, bool off);
+/* Allocates for `count` rows of a segment; after a restart begins with `stored`, the sums of all of them, if any. */
+ty_status weights_prepare(const ty_collection *c, part *p, const ty_segment *s, uint64_t count, const uint64_t *stored,
+                          ty_error *err);
+/* Counts what came or died. */
+void weights_follow(const ty_collection *c, part *p, const ty_segment *s, uint64_t count);
+/* The factors of `rows` rows with sums `a` and, unless NULL, `b`, smoothed by `prior` average rows. False, and none,
+ * where all rows are zero. */
+bool weights_factors(const uint64_t *a, const uint64_t *b, double rows, double prior, uint32_t dim, double *factor);
+/* weights_part.c. The weights of a partition, under the mutex. */
+ty_status weights_of_partition(const ty_collection *c, uint32_t code, ty_weighing *out, ty_error *err);
+uint64_t weights_partition_pending(const ty_collection *c, uint32_t code);
+void weights_partitions_free(ty_weights *w);
