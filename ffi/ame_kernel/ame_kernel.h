@@ -17,7 +17,7 @@
 #define AME_API __attribute__((visibility("default")))
 
 /* Changes with any change of a signature, a struct or a contract below. */
-#define AME_ABI_VERSION 5u
+#define AME_ABI_VERSION 6u
 AME_API uint32_t ame_abi_version(void);
 
 /* CPU paths. "scalar" is the reference for the others. The best supported one is chosen at first use. */
@@ -170,6 +170,16 @@ typedef struct ame_token_cache {
 } ame_token_cache;
 typedef void (*ame_token_hash_fn)(void *ctx, uint32_t hash);
 
+/* Tables of partners of terms. */
+#define AME_PARTNERS_MEANING  0u /* other words with a like meaning, English */
+#define AME_PARTNERS_LANGUAGE 1u /* words of another language, to and from English */
+#define AME_PARTNERS_MOST     8u
+
+/* Receives a partner: `term` and `hash` as tokenize gives them, `word` as it is written, for messages. Both valid
+ * during the call only, of 1 to 64 bytes. */
+typedef void (*ame_partner_fn)(void *ctx, uint32_t hash, const uint8_t *term, size_t term_bytes, const uint8_t *word,
+                               size_t word_bytes);
+
 /* Text. */
 #define AME_MODEL_MULTIGRAM 0u
 #define AME_MODEL_BIGRAM    1u
@@ -287,6 +297,9 @@ typedef struct ame_kernel {
   /* The weight of a token of a query besides its rarity in the collection, in (0, 1]: small for function words of many
    * languages. */
   float (*term_worth)(const uint8_t *term, size_t bytes);
+  /* Calls `fn` for each partner of a term, best first, at most AME_PARTNERS_MOST; returns how many: 0 for a term, or a
+   * kind, that no table has. `term` is a token's, `kind` one of AME_PARTNERS_. Some microseconds. */
+  uint32_t (*term_partners)(uint32_t kind, const uint8_t *term, size_t term_bytes, ame_partner_fn fn, void *ctx);
 } ame_kernel;
 
 /* The table bound to the active path. The pointer stays valid; after ame_isa_force its functions run the forced

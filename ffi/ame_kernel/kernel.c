@@ -3,6 +3,7 @@
 #include "embed/prior.h"
 #include "isa/isa.h"
 #include "search/steps.h"
+#include "text/partners.h"
 #include "text/text.h"
 
 #include <math.h>
@@ -126,6 +127,7 @@ static const ame_kernel table = {
     .token_hashes = kernel_token_hashes,
     .token_version = kernel_token_version,
     .term_worth = kernel_term_worth,
+    .term_partners = kernel_term_partners,
 };
 
 const ame_kernel *ame_kernel_table(void) { return &table; }

@@ -1,14 +1,24 @@
 /** Headers of the kernel that are made and not kept: tables that follow from a file in git or from a formula. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { partnersHeader, readPartners } from "./partners-table.ts";
 import { header, readLevels } from "./prior-table.ts";
 
 const PRIOR = join(import.meta.dir, "prior");
-const SOURCES = [join(PRIOR, "prior.tsv"), join(import.meta.dir, "prior-table.ts"), import.meta.path];
+const PARTNERS = join(import.meta.dir, "partners");
+const SOURCES = [
+  join(PRIOR, "prior.tsv"),
+  join(PARTNERS, "meanings.tsv"),
+  join(import.meta.dir, "prior-table.ts"),
+  join(import.meta.dir, "partners-table.ts"),
+  import.meta.path,
+];
 
 /** Their names below the include folder, and what makes them. */
 const HEADERS: Record<string, () => string> = {
   "embed/prior_table.h": () => header(readLevels(readFileSync(join(PRIOR, "prior.tsv"), "utf8"))).text,
+  "text/partners_table.h": () =>
+    partnersHeader({ meanings: readPartners(readFileSync(join(PARTNERS, "meanings.tsv"), "utf8")) }),
   "isa/crc32c_table.h": crc32cTable,
 };
 

@@ -1,5 +1,7 @@
 /** Wrong usage is refused with exit code 2 and one line on stderr, before anything is done. */
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { runCommand } from "citty";
 import { group, nearest, reach, refuseMisread } from "../../src/cli/citty.ts";
 import { command, number, string, strings, type Values } from "../../src/cli/command.ts";
@@ -83,6 +85,13 @@ describe("exit codes", () => {
     expect(JSON.parse((await svc(["version", "--json"], { preload })).stdout)).toMatchObject({
       version: expect.any(String),
     });
+  });
+
+  test("the licences of the data in it are printed whole", async () => {
+    const { code, stdout } = await svc(["version", "--notices"], { preload: [FAKE_BUILD] });
+    expect(code).toBe(0);
+    expect(stdout).toBe(readFileSync(join(import.meta.dir, "../../src/cli/notices.txt"), "utf8"));
+    expect(stdout).toContain("WordNet 3.0 Copyright 2006 by Princeton University.");
   });
 
   test("logging out twice is no failure", async () => {

@@ -3,6 +3,7 @@
  * With -fsanitize=fuzzer this is a libFuzzer target; with -DSTANDALONE it drives itself: kernel_fuzz [rounds] [seed]
  * (the seed is printed; a failure repeats with it) */
 #include "../../ffi/ame_kernel/ame_kernel.h"
+#include "../../ffi/ame_kernel/text/partners.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -141,12 +142,41 @@ static void fuzz_rotation(const uint8_t *data, size_t size) {
   }
 }
 
+static void given(void *ctx, uint32_t hash, const uint8_t *term, size_t term_bytes, const uint8_t *word,
+                  size_t word_bytes) {
+  require(term_bytes > 0 && term_bytes <= 64 && word_bytes <= 64, "a partner has 1 to 64 bytes");
+  tally *t = ctx;
+  t->tokens++;
+  t->bytes += term_bytes;
+  t->hash = t->hash * 31 + hash + term[term_bytes - 1] + (word_bytes > 0 ? word[word_bytes - 1] : 0);
+}
+
+static void look_up(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes) {
+  (void)hash;
+  for (uint32_t kind = 0; kind < 3; kind++) {
+    tally t = {0, 0, 0};
+    require(ame_kernel_table()->term_partners(kind, term, bytes, given, &t) == t.tokens, "partners are counted");
+    *(uint64_t *)ctx += t.tokens;
+  }
+}
+
+/* The bytes as a term, their tokens as terms, and the bytes as a table. */
+static void fuzz_partners(const uint8_t *data, size_t size) {
+  tally t = {0, 0, 0};
+  uint64_t found = 0;
+  look_up(&found, 0, data, size);
+  ame_tokenize(data, size, look_up, &found);
+  size_t term = size < 3 ? size : 3;
+  require(text_partners(data + term, size - term, data, term, given, &t) <= AME_PARTNERS_MOST, "partners are few");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static float row[2048], again[2 * 2048];
   tally once = {0, 0, 0}, twice = {0, 0, 0};
   fuzz_vectors(data, size);
   fuzz_rotation(data, size);
+  fuzz_partners(data, size);
   ame_tokenize(data, size, count, &once);
   ame_tokenize(data, size, count, &twice);
   require(once.tokens == twice.tokens && once.bytes == twice.bytes && once.hash == twice.hash,

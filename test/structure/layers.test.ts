@@ -105,7 +105,7 @@ const LIBRARIES: readonly Library[] = [
       ["embed", "search"],
     ],
     apart: [],
-    foreign: ["embed/prior_table.h", "isa/crc32c_table.h"],
+    foreign: ["embed/prior_table.h", "text/partners_table.h", "isa/crc32c_table.h"],
     pages: ["isa/isa.h", "text/text.h", "embed/embed.h", "search/steps.h"],
   },
   {

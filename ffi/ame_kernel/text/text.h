@@ -53,6 +53,9 @@ void text_scan(const uint8_t *text, size_t bytes, term_fn fn, void *ctx);
  * Arabic ones less their article. Returns the new length. */
 size_t text_stem(uint8_t *word, size_t bytes);
 
+/* The identity of a term in an index. */
+uint32_t text_term_hash(const uint8_t *term, size_t bytes);
+
 /* token_hashes and token_version of the kernel's table; ame_tokenize is in token.c as well. */
 void kernel_token_hashes(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
 uint32_t kernel_token_version(void);

@@ -8,7 +8,7 @@
 uint32_t kernel_token_version(void) { return TOKEN_VERSION; }
 
 /* FNV-1a of the bytes, then the finaliser of MurmurHash3, which FNV needs because its high bits mix late. */
-static uint32_t term_hash(const uint8_t *term, size_t bytes) {
+uint32_t text_term_hash(const uint8_t *term, size_t bytes) {
   uint32_t h = 2166136261u;
   for (size_t i = 0; i < bytes; i++) h = (h ^ term[i]) * 16777619u;
   h ^= h >> 16;
@@ -30,7 +30,7 @@ static void take(void *ctx, term_kind kind, const uint8_t *term, size_t bytes) {
   uint8_t stem[TERM_MAX];
   memcpy(stem, term, bytes);
   if (is_stemmed(kind)) bytes = text_stem(stem, bytes);
-  s->fn(s->ctx, term_hash(stem, bytes), stem, bytes);
+  s->fn(s->ctx, text_term_hash(stem, bytes), stem, bytes);
 }
 
 void ame_tokenize(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx) {
@@ -61,7 +61,7 @@ TEXT_INLINE void take_stemmed(const hash_sink *s, const uint8_t *term, size_t by
   }
   uint8_t stem[TERM_MAX];
   memcpy(stem, term, bytes);
-  uint32_t hash = term_hash(stem, text_stem(stem, bytes));
+  uint32_t hash = text_term_hash(stem, text_stem(stem, bytes));
   if (slot != NULL) slot->hash = hash;
   s->fn(s->ctx, hash);
 }
@@ -75,7 +75,7 @@ static void take_hash(void *ctx, term_kind kind, const uint8_t *term, size_t byt
   if (is_stemmed(kind)) {
     take_stemmed(s, term, bytes, term_key_of(term, bytes));
   } else {
-    s->fn(s->ctx, term_hash(term, bytes));
+    s->fn(s->ctx, text_term_hash(term, bytes));
   }
 }
 
