@@ -170,15 +170,31 @@ typedef struct ame_token_cache {
 } ame_token_cache;
 typedef void (*ame_token_hash_fn)(void *ctx, uint32_t hash);
 
+/* A token with the word it was made of; valid during the call only. */
+typedef struct ame_word {
+  const uint8_t *term; /* as ame_token_fn has it */
+  size_t term_bytes;
+  const uint8_t *word; /* folded, not stemmed */
+  size_t word_bytes;
+  size_t from, to; /* where it is written in the text; of a part of an identifier or of a run: where all of that is */
+  uint32_t hash;
+  uint32_t part; /* 1: only a part of what is written there */
+} ame_word;
+/* Returns 1 to stop, 0 to go on. */
+typedef uint32_t (*ame_word_fn)(void *ctx, const ame_word *w);
+
 /* Tables of partners of terms. */
 #define AME_PARTNERS_MEANING  0u /* other words with a like meaning, English */
 #define AME_PARTNERS_LANGUAGE 1u /* words of another language, to and from English */
 #define AME_PARTNERS_MOST     8u
 
-/* Receives a partner: `term` and `hash` as tokenize gives them, `word` as it is written, for messages. Both valid
- * during the call only, of 1 to 64 bytes. */
+/* Receives a term that may stand for another one: `term` and `hash` as tokenize gives them, and a word that has this
+ * term, for messages. Both valid during the call only, of 1 to 64 bytes. */
 typedef void (*ame_partner_fn)(void *ctx, uint32_t hash, const uint8_t *term, size_t term_bytes, const uint8_t *word,
                                size_t word_bytes);
+/* Letters of a word that term_edits takes. */
+#define AME_EDIT_LETTERS_LEAST 4u
+#define AME_EDIT_LETTERS_MOST  20u
 
 /* Text. */
 #define AME_MODEL_MULTIGRAM 0u
@@ -292,6 +308,13 @@ typedef struct ame_kernel {
   void (*tokenize)(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx);
   /* The hashes of the same tokens in the same order. `cache` may be NULL. */
   void (*token_hashes)(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
+  /* The same tokens in the same order with their words, until `fn` returns 1. */
+  void (*token_words)(const uint8_t *text, size_t bytes, ame_word_fn fn, void *ctx);
+  /* All words that are one edit from a folded word (a letter left out, two neighbours swapped, a letter replaced, one
+   * inserted; each word once, deletions first, then swaps, replacements, insertions, each from the start of the word),
+   * with their terms. Letters are those of the word's script. Returns how many: 0 for a word that is not
+   * AME_EDIT_LETTERS_LEAST to AME_EDIT_LETTERS_MOST letters of one alphabet. Deterministic everywhere. */
+  uint32_t (*term_edits)(const uint8_t *word, size_t bytes, ame_partner_fn fn, void *ctx);
   /* 1 to 255; changes with any change of the tokens of a text or of their hashes. */
   uint32_t (*token_version)(void);
   /* The weight of a token of a query besides its rarity in the collection, in (0, 1]: small for function words of many

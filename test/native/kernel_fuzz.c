@@ -31,6 +31,23 @@ static void count(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes) {
   t->hash = t->hash * 31 + hash;
 }
 
+static void count_edit(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes, const uint8_t *word, size_t n) {
+  (void)word;
+  require(n > 0 && n <= 64, "an edit has 1 to 64 bytes");
+  count(ctx, hash, term, bytes);
+}
+
+static uint32_t count_word(void *ctx, const ame_word *w) {
+  tally edits = {0, 0, 0};
+  count(ctx, w->hash, w->term, w->term_bytes);
+  require(w->from < w->to && w->word_bytes > 0 && w->word_bytes <= 64, "a word is somewhere");
+  if (w->hash % 16 == 0) {
+    uint32_t n = ame_kernel_table()->term_edits(w->word, w->word_bytes, count_edit, &edits);
+    require(n == edits.tokens && n < 4096, "as many edits as said");
+  }
+  return 0;
+}
+
 #define FUZZ_DIM  100
 #define FUZZ_ROWS 32
 
@@ -173,7 +190,7 @@ static void fuzz_partners(const uint8_t *data, size_t size) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static float row[2048], again[2 * 2048];
-  tally once = {0, 0, 0}, twice = {0, 0, 0};
+  tally once = {0, 0, 0}, twice = {0, 0, 0}, words = {0, 0, 0};
   fuzz_vectors(data, size);
   fuzz_rotation(data, size);
   fuzz_partners(data, size);
@@ -182,6 +199,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(once.tokens == twice.tokens && once.bytes == twice.bytes && once.hash == twice.hash,
           "tokens are the same twice");
   require(once.tokens <= 2 * size + 1, "at most two tokens a byte");
+  ame_kernel_table()->token_words(data, size, count_word, &words);
+  require(words.tokens == once.tokens && words.bytes == once.bytes && words.hash == once.hash,
+          "the same tokens with their words");
   uint64_t end = size;
   uint8_t *both = malloc(2 * size + 1); /* the text, and itself once more: now its words are known */
   require(both != NULL, "memory");

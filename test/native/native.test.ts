@@ -8,6 +8,7 @@ const PROGRAMS = [
   "kernel_test",
   "kernel_i4_test",
   "kernel_lines_test",
+  "kernel_words_test",
   "lines_test",
   "partners_test",
   "scan_test",

@@ -55,7 +55,14 @@ size_t text_stem(uint8_t *word, size_t bytes);
 
 /* The identity of a term in an index. */
 uint32_t text_term_hash(const uint8_t *term, size_t bytes);
+/* Whether terms of a kind are stemmed. */
+static inline int text_is_stemmed(term_kind kind) {
+  return kind == TERM_WORD || kind == TERM_PIECE || kind == TERM_WHOLE;
+}
 
-/* token_hashes and token_version of the kernel's table; ame_tokenize is in token.c as well. */
+/* Of the kernel's table: token_words and term_edits are in files of their own, the rest is in token.c, ame_tokenize as
+ * well. */
+void kernel_token_words(const uint8_t *text, size_t bytes, ame_word_fn fn, void *ctx);
+uint32_t kernel_term_edits(const uint8_t *word, size_t bytes, ame_partner_fn fn, void *ctx);
 void kernel_token_hashes(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
 uint32_t kernel_token_version(void);

@@ -18,8 +18,6 @@ uint32_t text_term_hash(const uint8_t *term, size_t bytes) {
   return h ^ (h >> 16);
 }
 
-static int is_stemmed(term_kind kind) { return kind == TERM_WORD || kind == TERM_PIECE || kind == TERM_WHOLE; }
-
 typedef struct sink {
   ame_token_fn fn;
   void *ctx;
@@ -29,7 +27,7 @@ static void take(void *ctx, term_kind kind, const uint8_t *term, size_t bytes) {
   const sink *s = ctx;
   uint8_t stem[TERM_MAX];
   memcpy(stem, term, bytes);
-  if (is_stemmed(kind)) bytes = text_stem(stem, bytes);
+  if (text_is_stemmed(kind)) bytes = text_stem(stem, bytes);
   s->fn(s->ctx, text_term_hash(stem, bytes), stem, bytes);
 }
 
@@ -72,7 +70,7 @@ static void take_plain(void *ctx, const uint8_t *word, size_t bytes) {
 
 static void take_hash(void *ctx, term_kind kind, const uint8_t *term, size_t bytes) {
   const hash_sink *s = ctx;
-  if (is_stemmed(kind)) {
+  if (text_is_stemmed(kind)) {
     take_stemmed(s, term, bytes, term_key_of(term, bytes));
   } else {
     s->fn(s->ctx, text_term_hash(term, bytes));
