@@ -30,7 +30,21 @@ export const FILTER_COLUMNS_MAX = 32;
 export const REPO_FILE_BYTES_MAX = 64 * 1024 * 1024;
 /** Bytes of one JSON-RPC line on stdin. A longer one is answered and skipped, never buffered. */
 export const STDIO_LINE_BYTES_MAX = 64 * 1024 * 1024;
-/** Characters of one tool's result, which clients hold in memory several times. Fits the largest text. */
+/** Bytes of a tool's text block where the call has no `max_bytes`: some six thousand tokens of a client's context. */
+export const ANSWER_BYTES_DEFAULT = 24_000;
+/** The same for `svc_repo_search`, which is asked often and without its texts. */
+export const REPO_ANSWER_BYTES_DEFAULT = 6_000;
+/** The least `max_bytes` besides 0, for no bound: the longest id fits, with the beginning of a text. */
+export const ANSWER_BYTES_MIN = 1_000;
+/** The largest `max_bytes`. */
+export const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+/** Leading bytes of a query that its answer repeats. */
+export const QUERY_ECHO_BYTES_MAX = 2 * 1024;
+/**
+ * Hits of a search whose texts are read in the same call as the ranking; of more, only those of the hits that are given.
+ */
+export const TEXTS_AT_ONCE_MAX = 100;
+/** Characters of a tool's result with `max_bytes: 0`, which clients hold in memory several times. Fits the largest text. */
 export const ANSWER_CHARACTERS_MAX = 128 * 1024 * 1024;
 /** Nesting depth of one JSON-RPC message: parsing deep nesting stalls for seconds. */
 export const JSON_DEPTH_MAX = 128;

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArguments } from "../src/memory/arguments.ts";
+import { answerText } from "../src/memory/bounds/answer.ts";
 import { Memory } from "../src/memory/memory.ts";
 import { Repositories } from "../src/memory/repositories.ts";
 import type { CallContext, VerbName } from "../src/memory/requests.ts";
@@ -61,9 +62,13 @@ export class TestMemory {
 
   // biome-ignore lint/suspicious/noExplicitAny: a payload is JSON, and a test reads what it expects of it
   async call(verb: VerbName, args: unknown = {}, context: CallContext = {}): Promise<any> {
-    const parsed = parseArguments(verb, args) as never;
-    // As JSON on the wire: without undefined fields.
-    return JSON.parse(JSON.stringify(await this.memory[verb](parsed, context)));
+    return JSON.parse(await this.text(verb, args, context));
+  }
+
+  /** The text block that a client gets. */
+  async text(verb: VerbName, args: unknown = {}, context: CallContext = {}): Promise<string> {
+    const parsed = parseArguments(verb, args);
+    return answerText(await this.memory[verb](parsed as never, context), parsed.max_bytes);
   }
 
   close(): Promise<void> {

@@ -1,6 +1,6 @@
 /** Numbers from callers: the domain of each, once for schemas, checks and messages. */
 import { ArgumentTypeError, ValueError } from "../errors.ts";
-import { DIM_MAX, TOP_K_MAX } from "../limits.ts";
+import { ANSWER_BYTES_MAX, ANSWER_BYTES_MIN, DIM_MAX, TOP_K_MAX } from "../limits.ts";
 import { describe } from "./kinds.ts";
 
 /** Which numbers are allowed; integers are those that a double holds exactly, numbers are finite. */
@@ -33,6 +33,20 @@ export function readNumber(value: unknown, name: string, domain: Domain): number
   if (typeof value === "number" && !hasFraction && isWithin(value, domain)) return value;
   const Refusal = typeof value !== "number" || hasFraction ? ArgumentTypeError : ValueError;
   throw new Refusal(`${name} must be ${wordsOf(domain)}, got ${describe(value)}`);
+}
+
+/**
+ * Most bytes of an answer; 0 for no bound.
+ * @throws TypeError for no integer; ValueError for one that is neither 0 nor within the limits
+ */
+export function readMaxBytes(value: unknown, name: string): number {
+  if (typeof value !== "number" || (Number.isFinite(value) && !Number.isInteger(value))) {
+    throw new ArgumentTypeError(`${name} must be an integer, got ${describe(value)}`);
+  }
+  if (value === 0 || (value >= ANSWER_BYTES_MIN && value <= ANSWER_BYTES_MAX)) return value;
+  throw new ValueError(
+    `${name} must be from ${ANSWER_BYTES_MIN} to ${ANSWER_BYTES_MAX}, or 0 for no bound, got ${describe(value)}`,
+  );
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { CancelledError, errorLine, ValueError } from "../errors.ts";
-import { ANSWER_CHARACTERS_MAX } from "../limits.ts";
+import { answerText, boundedLine } from "../memory/bounds/answer.ts";
 import type { CallContext, Verbs } from "../memory/requests.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
 import { findTool, type ToolEntry } from "./tools.ts";
@@ -71,7 +71,7 @@ export class Calls {
       if (!tool) throw new ValueError(`unknown tool '${name.slice(0, QUOTED_NAME_LENGTH_MAX).toWellFormed()}'`);
       return { content: [{ type: "text", text: await this.perform(tool, raw, signal, sink) }], isError: false };
     } catch (error) {
-      return { content: [{ type: "text", text: errorLine(error) }], isError: true };
+      return { content: [{ type: "text", text: boundedLine(errorLine(error), raw) }], isError: true };
     }
   }
 
@@ -84,8 +84,8 @@ export class Calls {
     const progress = sink && tool.progress ? throttle(sink) : undefined;
     try {
       // The table's verb and its arguments belong together, which the type of a union cannot express.
-      const verb = verbs[tool.verb].bind(verbs) as (a: unknown, c: CallContext) => Promise<unknown>;
-      return answerText(await verb(parsed, { signal, progress: progress?.report }));
+      const verb = verbs[tool.verb].bind(verbs) as (a: unknown, c: CallContext) => Promise<object>;
+      return answerText(await verb(parsed, { signal, progress: progress?.report }), parsed.max_bytes);
     } finally {
       progress?.end();
     }
@@ -99,23 +99,6 @@ export class Calls {
     });
     return this.opening;
   }
-}
-
-/** A payload as the text of its result. @throws ValueError where it exceeds a message's limit */
-function answerText(payload: unknown): string {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(payload);
-  } catch (error) {
-    // Longer than the engine's longest string.
-    if (!(error instanceof RangeError)) throw error;
-  }
-  if (text === undefined || text.length > ANSWER_CHARACTERS_MAX) {
-    throw new ValueError(
-      `the answer has more than ${ANSWER_CHARACTERS_MAX} characters: ask for fewer rows, or leave their texts out`,
-    );
-  }
-  return text;
 }
 
 /** An error that the SDK sends as a JSON-RPC error. Its McpError would repeat its name and the code in the message. */

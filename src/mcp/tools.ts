@@ -48,8 +48,8 @@ export const TOOLS: readonly ToolEntry[] = [
     "Search a collection",
     READ,
     "Find the stored texts closest to a query, best first, by meaning and by word. Use it to recall what was " +
-      "stored. Returns ids and metadata; set with_text, or call svc_get, for the " +
-      `texts. ${NO_COLLECTION}, if 'where' has more than one key, or if its column is not filterable.`,
+      "stored. Returns ids and metadata; set with_text for the lines that match, call svc_get for whole texts. " +
+      `${NO_COLLECTION}, if 'where' has more than one key, or if its column is not filterable.`,
   ),
   tool(
     "add",
@@ -57,7 +57,7 @@ export const TOOLS: readonly ToolEntry[] = [
     ADD,
     "Store new texts to be found later; a collection that does not exist is created, partitioned by 'scope'. Put " +
       '{"scope": …} in a row\'s metadata to filter on it later. Saved when it returns. Omitted ids are generated ' +
-      "and returned. KeyError if an id exists already (nothing is written): use svc_upsert to replace.",
+      "and returned, as many as fit into max_bytes. KeyError if an id exists already (nothing is written): use svc_upsert to replace.",
     true,
   ),
   tool(
@@ -111,7 +111,7 @@ export const TOOLS: readonly ToolEntry[] = [
     "List row ids",
     READ,
     "Ids of live rows in the order they were stored, optionally filtered. Page through large collections with " +
-      `limit and after. ${NO_COLLECTION} or the filter column is not declared.`,
+      `limit and after (the last id). ${NO_COLLECTION} or the filter column is not declared.`,
   ),
   tool(
     "count",
@@ -123,8 +123,8 @@ export const TOOLS: readonly ToolEntry[] = [
     "get",
     "Get rows by id",
     READ,
-    "Metadata and full text of rows by exact id, in the order asked; an unknown id gives found: false. Use it " +
-      `after a search. ${NO_COLLECTION}.`,
+    "Metadata and text of rows by exact id, in the order asked; an unknown id gives found: false. Use it after a " +
+      `search. A text that goes on has next_offset: call again with it as offset. ${NO_COLLECTION}.`,
   ),
   tool(
     "search_lexical",

@@ -4,6 +4,7 @@
  */
 import { type Besides, checkBesides } from "../checks/rows.ts";
 import { checkTimes, type Times } from "../checks/times.ts";
+import { isCursor } from "./bounds/cursor.ts";
 import { type ArgumentsOf, SCHEMAS, type VerbName } from "./requests.ts";
 import { parseBy } from "./schema.ts";
 
@@ -22,6 +23,12 @@ export function parseArguments<V extends VerbName>(
   const parsed = parseBy(SCHEMAS[verb](), `svc_${verb}`, raw, called);
   const rows = parsed as { texts?: readonly string[] } & Besides;
   if (rows.texts) checkBesides(rows, rows.texts.length);
-  if (verb === "ids") checkTimes(parsed as Times & { after?: string });
+  if (verb === "ids") checkListing(parsed as Times & { after?: string });
   return parsed as ArgumentsOf<V>;
+}
+
+/** An id says nothing of a place in the order of times; a cursor does, as the `next` of such a list is. */
+function checkListing(given: Times & { after?: string }): void {
+  const { after, ...times } = given;
+  checkTimes(after !== undefined && isCursor(after) ? times : given);
 }

@@ -3,6 +3,7 @@
  * returns its payload.
  */
 
+import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
@@ -13,6 +14,10 @@ import { collectionStats } from "../texts/stats.ts";
 import { buildLexical } from "../texts/upkeep.ts";
 import { buildIvf } from "../tune/ivf.ts";
 import { tune } from "../tune/tuner.ts";
+import { echo } from "./bounds/answer.ts";
+import { continuation, fitHits } from "./bounds/hits.ts";
+import { behindCursor, fitMadeIds, fitNames, mostIds } from "./bounds/lists.ts";
+import { fitRows } from "./bounds/rows.ts";
 import type * as payload from "./payloads.ts";
 import type { Repositories } from "./repositories.ts";
 import type * as args from "./requests.ts";
@@ -33,23 +38,32 @@ export class Memory implements args.Verbs {
 
   async search(a: args.SearchArguments, c: args.CallContext): Promise<payload.SearchPayload> {
     const collection = this.open(a.collection);
-    const options = { topK: a.top_k, where: a.where, metadata: true, text: a.with_text, times: a.with_times };
-    const textOf = this.texts(collection, a.with_text);
+    const placeIn = continuation("search", a);
+    const options = { topK: a.top_k, where: a.where, metadata: true, text: readsTexts(a), times: a.with_times };
     const { rows, notice } = await searchTexts(collection, this.parts.embedder, a.query, options, c.signal);
-    const hits = rows.map((row) => ({ id: row.id, metadata: row.metadata, text: textOf(row), ...row.times }));
-    return { collection: a.collection, query: a.query, notice, hits };
+    const toHit = (row: Row) => ({
+      id: row.id,
+      score: a.with_score ? row.score : undefined,
+      metadata: row.metadata,
+      ...row.times,
+    });
+    const texts = a.with_text ? this.hitTexts(collection, readsTexts(a)) : undefined;
+    const head = { collection: a.collection, ...echo(a.query, notice, a.max_bytes) };
+    return { ...head, ...fitHits("search", a, head, { rows, toHit, texts }, placeIn(rows)) };
   }
 
   async add(a: args.AddArguments, c: args.CallContext): Promise<payload.AddPayload> {
     const ids = idsOrNew(a.ids, a.texts.length);
     await this.put("add", a, ids, "scope", c);
-    return { added: ids.length, collection: a.collection, ...(a.ids ? {} : { ids: [...ids] }) };
+    const head = { added: ids.length, collection: a.collection };
+    return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, ids)) };
   }
 
   async upsert(a: args.UpsertArguments, c: args.CallContext): Promise<payload.UpsertPayload> {
     const ids = idsOrNew(a.ids, a.texts.length);
     const { inserted, replaced } = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
-    return { upserted: inserted + replaced, collection: a.collection, ...(a.ids ? {} : { ids: [...ids] }) };
+    const head = { upserted: inserted + replaced, collection: a.collection };
+    return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, ids)) };
   }
 
   async update(a: args.UpdateArguments, c: args.CallContext): Promise<payload.UpdatePayload> {
@@ -73,8 +87,10 @@ export class Memory implements args.Verbs {
     return { created: a.name, dim: schema.dim, partition_by: schema.keyName };
   }
 
-  async list_collections(): Promise<payload.ListCollectionsPayload> {
-    return { collections: this.parts.store.list() };
+  async list_collections(a: args.ListCollectionsArguments): Promise<payload.ListCollectionsPayload> {
+    const { after = "" } = a;
+    const names = this.parts.store.list().filter((name) => name > after);
+    return fitNames("list_collections", a, {}, "collections", names);
   }
 
   async stats(a: args.StatsArguments): Promise<payload.StatsPayload> {
@@ -82,7 +98,13 @@ export class Memory implements args.Verbs {
   }
 
   async ids(a: args.IdsArguments): Promise<payload.IdsPayload> {
-    return { collection: a.collection, ids: this.open(a.collection).ids(a) };
+    const collection = this.open(a.collection);
+    const most = mostIds(a) ?? Number.POSITIVE_INFINITY;
+    const limit = Math.min(a.limit ?? most, most);
+    const behind = behindCursor("ids", a, () => collection.ids({ ...a, after: undefined, limit: undefined }));
+    const ids = behind?.slice(0, limit) ?? collection.ids({ ...a, limit: Number.isFinite(limit) ? limit : undefined });
+    const head = { collection: a.collection };
+    return { ...head, ...fitNames("ids", a, head, "ids", ids) };
   }
 
   async count(a: args.CountArguments): Promise<payload.CountPayload> {
@@ -92,32 +114,35 @@ export class Memory implements args.Verbs {
   async get(a: args.GetArguments): Promise<payload.GetPayload> {
     const collection = this.open(a.collection);
     const textOf = this.texts(collection, a.with_text);
+    const head = { collection: a.collection };
     // Metadata is read even where it is not requested: it locates a repository's text.
-    const rows = collection.get(a.ids, { metadata: true, text: a.with_text, times: true }).map((row) => ({
-      id: row.id,
-      found: row.found,
-      metadata: a.with_metadata ? row.metadata : undefined,
-      text: textOf(row),
-      ...row.times,
-    }));
-    return { collection: a.collection, rows };
+    const read = (ids: readonly string[]) =>
+      collection.get(ids, { metadata: true, text: a.with_text, times: true }).map((row) => ({
+        id: row.id,
+        found: row.found,
+        metadata: a.with_metadata ? row.metadata : undefined,
+        text: textOf(row),
+        ...row.times,
+      }));
+    return { ...head, ...fitRows(a, head, read) };
   }
 
   async search_lexical(a: args.LexicalSearchArguments): Promise<payload.LexicalSearchPayload> {
     const collection = this.open(a.collection);
-    const detail = { metadata: true, text: a.with_text, explain: a.explain, times: a.with_times };
-    const textOf = this.texts(collection, a.with_text);
+    const placeIn = continuation("search_lexical", a);
+    const detail = { metadata: true, text: readsTexts(a), explain: a.explain, times: a.with_times };
     const options = { topK: a.top_k, where: a.where, ...detail };
     const { rows, notice } = await searchWords(collection, a.query, options);
-    const hits = rows.map((row) => ({
+    const toHit = (row: Row) => ({
       id: row.id,
       score: row.score,
       metadata: row.metadata,
-      text: textOf(row),
       ...row.times,
       explain: a.explain ? (row.terms ?? []).map(({ term, share }) => ({ term, score: share })) : undefined,
-    }));
-    return { collection: a.collection, query: a.query, notice, hits };
+    });
+    const texts = a.with_text ? this.hitTexts(collection, readsTexts(a)) : undefined;
+    const head = { collection: a.collection, ...echo(a.query, notice, a.max_bytes) };
+    return { ...head, ...fitHits("search_lexical", a, head, { rows, toHit, texts }, placeIn(rows)) };
   }
 
   async compact(a: args.CompactArguments, c: args.CallContext): Promise<payload.CompactPayload> {
@@ -190,4 +215,23 @@ export class Memory implements args.Verbs {
     const sourceOf = this.parts.repositories.sources(collection.name);
     return (row) => row.text ?? sourceOf(row.metadata);
   }
+
+  /** A reader of hits' texts; those that did not come with the ranking are read now. */
+  private hitTexts(collection: Collection, areRead: boolean): (rows: readonly Row[]) => (string | undefined)[] {
+    const textOf = this.texts(collection, true);
+    return (rows) => {
+      const stored = areRead
+        ? rows
+        : collection.get(
+            rows.map((row) => row.id),
+            { text: true },
+          );
+      return rows.map(({ metadata }, i) => textOf({ metadata, text: stored[i]!.text }));
+    };
+  }
+}
+
+/** Whether the texts come with the ranking, in one call: not those of a long one, of which few fit into an answer. */
+function readsTexts(a: { with_text: boolean; top_k: number }): boolean {
+  return a.with_text && a.top_k <= TEXTS_AT_ONCE_MAX;
 }

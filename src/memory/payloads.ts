@@ -8,6 +8,8 @@ import type { IndexResult } from "../repo/indexer.ts";
 import type { TermContribution } from "../texts/search.ts";
 import type { CollectionCounters } from "../texts/stats.ts";
 import type { Plan } from "../tune/plan.ts";
+import type { CutHit } from "./bounds/hits.ts";
+import type { CutRow } from "./bounds/rows.ts";
 
 export type { Metadata, TermContribution };
 
@@ -19,25 +21,34 @@ interface Timed {
   updated?: number;
 }
 
-/** One result of a search, best first; its times only with `with_times`. */
-export interface SearchHit extends Timed {
-  id: string;
-  score?: number;
+/**
+ * One result of a search, best first; its times only with `with_times`. `CutHit` says what of it is left out where the
+ * answer is bounded.
+ */
+export interface SearchHit extends CutHit, Timed {
+  /** In `svc_search` only with `with_score`. */
+  score?: number | undefined;
   /** Only where the row was stored with metadata. */
-  metadata?: Metadata;
-  /** Only with `with_text`. */
-  text?: string;
+  metadata?: Metadata | undefined;
+  /** Only in `svc_search_lexical`, with `explain`. */
+  explain?: TermContribution[] | undefined;
 }
 
 /** A hit of a lexical search, always with its score. */
 export interface LexicalHit extends SearchHit {
   score: number;
-  /** Only with `explain`. */
-  explain?: TermContribution[];
+}
+
+/** An answer that may have had no room for everything. */
+interface Paged {
+  /** Where some were left out: to be passed as `after`. */
+  next?: string;
 }
 
 /** What an answer to a query says beside its hits. */
-interface Noticed {
+interface Noticed extends Paged {
+  /** `query` is the beginning of a longer one: 2 KiB are repeated. */
+  query_truncated?: true;
   /** Where the query is longer than 64 KiB (the hits are those of its beginning), or the word index is damaged. */
   notice?: string | undefined;
 }
@@ -54,12 +65,17 @@ export interface LexicalSearchPayload extends Noticed {
   hits: LexicalHit[];
 }
 
-export interface AddPayload {
+/** The generated ids, in the order of the texts; only where the caller passed none. */
+interface MadeIds {
+  ids?: string[];
+  /** Ids that the answer had no room for: the last ones. */
+  ids_omitted?: number;
+}
+
+export interface AddPayload extends MadeIds {
   /** Number of rows. */
   added: number;
   collection: string;
-  /** The generated ids, in the order of the texts; only where the caller passed none. */
-  ids?: string[];
 }
 
 export interface CreateCollectionPayload {
@@ -69,7 +85,7 @@ export interface CreateCollectionPayload {
   partition_by: string;
 }
 
-export interface ListCollectionsPayload {
+export interface ListCollectionsPayload extends Paged {
   /** Names of saved collections, sorted. */
   collections: string[];
 }
@@ -79,12 +95,10 @@ export interface StatsPayload {
   stats: CollectionCounters;
 }
 
-export interface UpsertPayload {
+export interface UpsertPayload extends MadeIds {
   /** Number of rows that are live now: an id that occurs twice in one call counts once. */
   upserted: number;
   collection: string;
-  /** The generated ids; only where the caller passed none. */
-  ids?: string[];
 }
 
 export interface UpdatePayload {
@@ -98,7 +112,7 @@ export interface DeletePayload {
   collection: string;
 }
 
-export interface IdsPayload {
+export interface IdsPayload extends Paged {
   collection: string;
   ids: string[];
 }
@@ -108,15 +122,10 @@ export interface CountPayload {
   count: number;
 }
 
-/** The times are those of a row that was found. */
-export interface GetRow extends Timed {
-  id: string;
-  found: boolean;
-  metadata?: Metadata;
-  text?: string;
-}
+/** A row; the times are those of one that was found. `CutRow` says what is left out where the answer is bounded. */
+export interface GetRow extends CutRow, Timed {}
 
-export interface GetPayload {
+export interface GetPayload extends Paged {
   collection: string;
   /** In the order of the requested ids. */
   rows: GetRow[];

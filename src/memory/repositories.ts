@@ -20,6 +20,8 @@ import { embeddingOf } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { type Noticed, searchTexts } from "../texts/search.ts";
 import { parseArguments } from "./arguments.ts";
+import { echo } from "./bounds/answer.ts";
+import { continuation, fitHits } from "./bounds/hits.ts";
 import type * as payload from "./payloads.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
@@ -87,18 +89,17 @@ export class Repositories {
   /** Refreshes the workspace's rows, then searches them. */
   async search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
     const workspace = this.workspace(undefined, NAME_WORKSPACE);
+    const placeIn = continuation("repo_search", a);
     const collection = this.collection(REPO_COLLECTION);
     const call = parseArguments("index_repo", { max_seconds: a.max_seconds });
     const { status, truncated } = await this.refresh(workspace, collection, call, c);
     const textOf = this.sources(REPO_COLLECTION, workspace);
     const { rows, notice } = await this.ranked(collection, workspace, a, c);
-    const hits = rows.map((row) => ({
-      id: row.id,
-      metadata: row.metadata,
-      text: a.with_text ? textOf(row.metadata) : undefined,
-      ...row.times,
-    }));
-    return { collection: REPO_COLLECTION, query: a.query, index_status: status, truncated, notice, hits };
+    const toHit = (row: Row) => ({ id: row.id, metadata: row.metadata, ...row.times });
+    const texts = a.with_text ? (given: readonly Row[]) => given.map((row) => textOf(row.metadata)) : undefined;
+    const outcome = { collection: REPO_COLLECTION, index_status: status, truncated };
+    const head = { ...outcome, ...echo(a.query, notice, a.max_bytes) };
+    return { ...head, ...fitHits("repo_search", a, head, { rows, toHit, texts }, placeIn(rows)) };
   }
 
   /** The workspace and how much of it is indexed, without indexing. */

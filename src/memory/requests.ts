@@ -11,13 +11,13 @@ import type { Watch } from "../../ffi/ty_collection.ts";
 import { readId, readIds } from "../checks/ids.ts";
 import { readMetadata } from "../checks/metadata.ts";
 import { readPartitionKey } from "../checks/names.ts";
-import { B, COUNT, K1, POSITIVE, RECALL, SECONDS, TOP_K } from "../checks/numbers.ts";
+import { B, COUNT, K1, POSITIVE, RECALL, readMaxBytes, SECONDS, TOP_K } from "../checks/numbers.ts";
 import { readChoice, readString, readStrings } from "../checks/strings.ts";
 import { readTexts } from "../checks/texts.ts";
 import { readTime } from "../checks/times.ts";
 import { readWhere } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
-import { FILTER_COLUMNS_MAX, ROWS_PER_CALL_MAX } from "../limits.ts";
+import { ANSWER_BYTES_DEFAULT, FILTER_COLUMNS_MAX, REPO_ANSWER_BYTES_DEFAULT, ROWS_PER_CALL_MAX } from "../limits.ts";
 import type * as payload from "./payloads.ts";
 import { checked, flag, number, string } from "./schema.ts";
 
@@ -38,7 +38,12 @@ const where = () => {
 };
 const with_times = () => switched(false, "Also return when each hit was created and updated.");
 const time = (description: string) => z.optional(checked(readTime, { type: "string", description }));
-const with_text = () => switched(false, "Also return each hit's text.");
+const with_text = () => switched(false, "Also return each hit's text, or its best lines.");
+const after = () => z.optional(string("The `next` to go on from."));
+const max_bytes = (fallback = ANSWER_BYTES_DEFAULT) =>
+  z._default(checked(readMaxBytes, { type: "integer", description: "Most bytes; 0: any." }), fallback);
+/** The arguments of a verb, and the one that all of them have. */
+const request = <T extends z.core.$ZodLooseShape>(shape: T) => z.strictObject({ ...shape, max_bytes: max_bytes() });
 const texts = () =>
   checked((value, name) => readTexts(value, name, { ...CALL, min: 1 }), {
     ...rows,
@@ -63,17 +68,19 @@ function readPath(value: unknown, name: string): string {
 /** One schema a verb, built on first use and kept. */
 export const SCHEMAS = {
   search: once(() =>
-    z.strictObject({
+    request({
       collection: collection(),
       query: query(),
       top_k: top_k(),
       where: where(),
       with_text: with_text(),
       with_times: with_times(),
+      with_score: switched(false, "Return scores."),
+      after: after(),
     }),
   ),
   add: once(() =>
-    z.strictObject({
+    request({
       collection: collection(),
       texts: texts(),
       ids: z.optional(ids("One new id per text; generated when omitted.")),
@@ -81,7 +88,7 @@ export const SCHEMAS = {
     }),
   ),
   create_collection: once(() =>
-    z.strictObject({
+    request({
       name: string("Name of the new collection."),
       partition_by: partition_by("Metadata column that rows are grouped by; always filterable."),
       filter_columns: z._default(
@@ -98,10 +105,10 @@ export const SCHEMAS = {
       ),
     }),
   ),
-  list_collections: once(() => z.strictObject({})),
-  stats: once(() => z.strictObject({ collection: collection() })),
+  list_collections: once(() => request({ after: after() })),
+  stats: once(() => request({ collection: collection() })),
   upsert: once(() =>
-    z.strictObject({
+    request({
       collection: collection(),
       texts: texts(),
       ids: z.nullable(ids("One id per text; svc_add makes new ones.")),
@@ -110,18 +117,16 @@ export const SCHEMAS = {
     }),
   ),
   update: once(() =>
-    z.strictObject({
+    request({
       collection: collection(),
       texts: texts(),
       ids: ids("One existing id per text."),
       metadata: metadata("One object per text; omitted: the stored metadata stays."),
     }),
   ),
-  delete: once(() =>
-    z.strictObject({ collection: collection(), ids: ids("Ids to delete; unknown ones are ignored.") }),
-  ),
+  delete: once(() => request({ collection: collection(), ids: ids("Ids to delete; unknown ones are ignored.") })),
   ids: once(() =>
-    z.strictObject({
+    request({
       collection: collection(),
       where: where(),
       limit: z.optional(number(POSITIVE, "Maximum number of ids; omitted: all.")),
@@ -133,17 +138,19 @@ export const SCHEMAS = {
       newest: z.optional(number(POSITIVE, "Only so many rows, the last updated first; not with after.")),
     }),
   ),
-  count: once(() => z.strictObject({ collection: collection(), where: where() })),
+  count: once(() => request({ collection: collection(), where: where() })),
   get: once(() =>
-    z.strictObject({
+    request({
       collection: collection(),
       ids: ids("Ids to look up; rows come in this order."),
       with_metadata: switched(true, "Return metadata."),
       with_text: switched(true, "Return texts."),
+      offset: z._default(number(COUNT, "Byte that texts begin at."), 0),
+      after: after(),
     }),
   ),
   search_lexical: once(() =>
-    z.strictObject({
+    request({
       collection: collection(),
       query: query(),
       top_k: top_k(),
@@ -151,11 +158,12 @@ export const SCHEMAS = {
       explain: switched(false, "Also return what each term contributed."),
       with_text: with_text(),
       with_times: with_times(),
+      after: after(),
     }),
   ),
-  compact: once(() => z.strictObject({ collection: collection() })),
+  compact: once(() => request({ collection: collection() })),
   build_ivf: once(() =>
-    z.strictObject({
+    request({
       collection: collection(),
       min_rows: z._default(number(COUNT, "Partitions with fewer rows stay exact."), 20_000),
       target_recall: z._default(
@@ -169,20 +177,20 @@ export const SCHEMAS = {
     }),
   ),
   build_lexical: once(() =>
-    z.strictObject({
+    request({
       collection: collection(),
       k1: z.optional(number(K1, "BM25 term saturation; omitted: the measured default.")),
       b: z.optional(number(B, "BM25 length normalisation; omitted: the measured default.")),
     }),
   ),
   tune: once(() =>
-    z.strictObject({
+    request({
       collection: collection(),
       dry_run: z.optional(flag("true: plan only; false: always apply; omitted: applied where it gains.")),
     }),
   ),
   index_repo: once(() =>
-    z.strictObject({
+    request({
       path: z.optional(
         checked(readPath, {
           type: "string",
@@ -223,9 +231,11 @@ export const SCHEMAS = {
         ),
         0,
       ),
+      after: after(),
+      max_bytes: max_bytes(REPO_ANSWER_BYTES_DEFAULT),
     }),
   ),
-  workspace_info: once(() => z.strictObject({})),
+  workspace_info: once(() => request({})),
 } as const;
 
 /** The verbs: the tools' names without `svc_`. */

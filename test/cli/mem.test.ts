@@ -6,12 +6,13 @@ import { FAKE_GATE, type RunOptions, start, svc, temporaryFolder } from "./suppo
 const fake = (words: string[], options: RunOptions = {}) =>
   svc(["mem", ...words], { ...options, preload: [FAKE_GATE] });
 
-/** The verb and the arguments that a command line becomes. */
+/** The verb and the arguments that a command line becomes, without the bound where there is none. */
 async function understood(words: string[], options: RunOptions = {}) {
   const { code, stdout, stderr } = await fake([...words, "--json"], options);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   const { verb, args } = JSON.parse(stdout);
-  return [verb, args];
+  const { max_bytes, ...rest } = args;
+  return [verb, max_bytes === 0 ? rest : args];
 }
 
 describe("arguments", () => {
@@ -40,24 +41,56 @@ describe("arguments", () => {
     ],
     [["update", "notes", "a", "--id", "1"], "update", { collection, texts: ["a"], ids: ["1"] }],
     [["delete", "notes", "1", "2", "--id", "3"], "delete", { collection, ids: ["1", "2", "3"] }],
-    [["get", "notes", "1"], "get", { collection, ids: ["1"], with_metadata: true, with_text: true }],
+    [["get", "notes", "1"], "get", { collection, ids: ["1"], with_metadata: true, with_text: true, offset: 0 }],
     [
       ["get", "notes", "1", "--no-with-text", "--with-metadata=false"],
       "get",
-      { collection, ids: ["1"], with_metadata: false, with_text: false },
+      { collection, ids: ["1"], with_metadata: false, with_text: false, offset: 0 },
     ],
-    [["search", "notes", "q"], "search", { collection, query: "q", top_k: 5, with_text: false, with_times: false }],
+    [
+      ["search", "notes", "q"],
+      "search",
+      { collection, query: "q", top_k: 5, with_text: false, with_times: false, with_score: false },
+    ],
     [
       ["search", "notes", "q", "--top-k", "3", "--where", "scope=x", "--with-text"],
       "search",
-      { collection, query: "q", top_k: 3, with_text: true, with_times: false, where: { column: "scope", value: "x" } },
+      {
+        collection,
+        query: "q",
+        top_k: 3,
+        with_text: true,
+        with_times: false,
+        with_score: false,
+        where: { column: "scope", value: "x" },
+      },
     ],
     [
       ["search", "notes", "q", "--lexical", "--explain"],
       "search_lexical",
       { collection, query: "q", top_k: 5, with_text: false, with_times: false, explain: true },
     ],
+    [
+      ["search", "notes", "q", "--with-score", "--after", "c1-x", "--max-bytes", "5000"],
+      "search",
+      {
+        collection,
+        query: "q",
+        top_k: 5,
+        with_text: false,
+        with_times: false,
+        with_score: true,
+        after: "c1-x",
+        max_bytes: 5000,
+      },
+    ],
+    [
+      ["get", "notes", "1", "--offset", "7", "--after", "c1-x", "--max-bytes=1000"],
+      "get",
+      { collection, ids: ["1"], with_metadata: true, with_text: true, offset: 7, after: "c1-x", max_bytes: 1000 },
+    ],
     [["list"], "list_collections", {}],
+    [["list", "--after", "a", "--max-bytes", "0"], "list_collections", { after: "a" }],
     [["ids", "notes", "--limit", "2", "--after", "x"], "ids", { collection, limit: 2, after: "x" }],
     [["ids", "notes", "--since", "1700000000000", "--newest", "3"], "ids", { collection, since: 17e11, newest: 3 }],
     [
@@ -216,6 +249,22 @@ describe("what a person sees", () => {
     expect(lines[1]).toStartWith("   one two \\x1b[31myyy");
     expect(lines[1]).toEndWith("…");
     expect(lines[2]).toBe("2. b\\x0ac  0.5000");
+  });
+
+  test("what --max-bytes leaves out is on stderr, with the flag that goes on", async () => {
+    const hits = [{ id: "a", metadata_bytes: 65536, text: "part" }];
+    const search = { FAKE_SEARCH: JSON.stringify({ hits, next: "c1-2-x-y" }) };
+    expect(await fake(["search", "notes", "q", "--max-bytes", "1000"], { env: search })).toEqual({
+      code: 0,
+      stdout: "1. a  (metadata of 65536 bytes)\n   part\n",
+      stderr: "there is more: --after c1-2-x-y\n",
+    });
+    const rows = [{ id: "a", found: true, text: "part", truncated: true, text_bytes: 9, next_offset: 4 }];
+    expect(await fake(["get", "notes", "a"], { env: { FAKE_GET: JSON.stringify({ rows }) } })).toEqual({
+      code: 0,
+      stdout: "a\npart\n",
+      stderr: "the text of a goes on: --offset 4\n",
+    });
   });
 
   test("no hits: nothing on stdout, an empty list with --json", async () => {

@@ -31,10 +31,10 @@ const LEAST: Record<VerbName, Record<string, unknown>> = {
 
 /** What the least becomes, where something is added to it. */
 const DEFAULTS: Partial<Record<VerbName, Record<string, unknown>>> = {
-  search: { top_k: 5, with_text: false, with_times: false },
+  search: { top_k: 5, with_text: false, with_times: false, with_score: false },
   create_collection: { partition_by: "scope", filter_columns: [], lexical: false },
   upsert: { partition_by: "scope" },
-  get: { with_metadata: true, with_text: true },
+  get: { with_metadata: true, with_text: true, offset: 0 },
   search_lexical: { top_k: 5, explain: false, with_text: false, with_times: false },
   build_ivf: { min_rows: 20000, target_recall: 0.98 },
   index_repo: {
@@ -47,8 +47,9 @@ const DEFAULTS: Partial<Record<VerbName, Record<string, unknown>>> = {
     max_seconds: 0,
     force: false,
   },
-  repo_search: { top_k: 5, with_text: false, with_times: false, max_seconds: 0 },
+  repo_search: { top_k: 5, with_text: false, with_times: false, max_seconds: 0, max_bytes: 6000 },
 };
+for (const verb of VERBS) DEFAULTS[verb] = { max_bytes: 24_000, ...DEFAULTS[verb] };
 
 function refusal(verb: VerbName, raw: unknown): string {
   try {
@@ -148,6 +149,12 @@ const REFUSED: [verb: VerbName, change: Record<string, unknown>, line: string][]
   ["build_lexical", { b: 2 }, "ValueError: b must be a number from 0 to 1, got 2"],
   ["build_lexical", { k1: -1 }, "ValueError: k1 must be a number of at least 0, got -1"],
   ["tune", { dry_run: 1 }, "TypeError: dry_run must be true or false, got 1"],
+  ["get", { max_bytes: 999 }, "ValueError: max_bytes must be from 1000 to 16777216, or 0 for no bound, got 999"],
+  ["count", { max_bytes: 16777217 }, "ValueError: max_bytes must be from 1000 to 16777216, or 0 for no bound, got 1"],
+  ["search", { max_bytes: -1 }, "ValueError: max_bytes must be from 1000 to 16777216, or 0 for no bound, got -1"],
+  ["ids", { max_bytes: 1000.5 }, "TypeError: max_bytes must be an integer, got 1000.5"],
+  ["get", { offset: -1 }, "ValueError: offset must be an integer of at least 0, got -1"],
+  ["get", { after: 7 }, "TypeError: after must be a string, got 7"],
   ["index_repo", { mode: "lines" }, "ValueError: mode must be one of windowed, file, got 'lines'"],
   ["index_repo", { mode: 1 }, "TypeError: mode must be a string, got 1"],
   ["index_repo", { path: "" }, "ValueError: path is empty: name a directory, or leave it out"],
@@ -214,5 +221,6 @@ test("a __proto__ key in metadata or a filter stays plain data and pollutes noth
 
 test("ids: null lets svc_upsert generate them; null metadata rows are kept", () => {
   const parsed = parseArguments("upsert", { collection: "c", texts: ["t"], ids: null, metadata: [null] });
-  expect(parsed).toEqual({ collection: "c", texts: ["t"], ids: null, metadata: [null], partition_by: "scope" });
+  const { max_bytes, partition_by } = DEFAULTS.upsert as { max_bytes: number; partition_by: string };
+  expect(parsed).toEqual({ collection: "c", texts: ["t"], ids: null, metadata: [null], partition_by, max_bytes });
 });

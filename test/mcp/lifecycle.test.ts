@@ -14,7 +14,8 @@ function callLine(id: number, name: string, args: unknown): string {
   return `${JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } })}\n`;
 }
 
-const search = (id: number, query: string) => callLine(id, "svc_search", { collection: "c", query });
+/** Without a bound, so that pipes fill. */
+const search = (id: number, query: string) => callLine(id, "svc_search", { collection: "c", query, max_bytes: 0 });
 
 function residentBytesMax(pid: number): number {
   const [, kib] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
@@ -121,7 +122,7 @@ test("--monitor appends both directions to a private file, entries capped", asyn
   await client.request("ping");
   await client.write("no json\n");
   await client.next(({ id }) => id === null);
-  await client.call("svc_search", { collection: "c", query: `big 300000 ${"€\u0001".repeat(100_000)}` });
+  await client.call("svc_search", { collection: "c", query: `big 300000 ${"€\u0001".repeat(100_000)}`, max_bytes: 0 });
   expect(await client.close()).toBe(0);
   expect(statSync(log).mode & 0o777).toBe(0o600);
   const lines = readFileSync(log, "utf8").trimEnd().split("\n");

@@ -51,12 +51,12 @@ test("odd files of a repository", async () => {
   expect(built).toMatchObject({ status: "built", files_tracked: 15, files_skipped: { binary: 1, unreadable: 0 } });
   const expectFound = async () => {
     for (const [query, path] of FOUND) {
-      const { hits } = await m.call("repo_search", { query, with_text: true, top_k: 100 });
+      const { hits } = await m.call("repo_search", { query, with_text: true, top_k: 100, max_bytes: 0 });
       expect([query, hits[0].metadata.path]).toEqual([query, path]);
       expect(hits.every((hit: { text: string }) => hit.text.isWellFormed())).toBe(true);
       const ids = hits.map((hit: { id: string }) => hit.id);
       expect(new Set(ids).size).toBe(ids.length);
-      const { rows } = await m.call("get", { collection: "repo_symbols", ids });
+      const { rows } = await m.call("get", { collection: "repo_symbols", ids, max_bytes: 0 });
       expect(rows.map((row: { text: string }) => row.text)).toEqual(hits.map((hit: { text: string }) => hit.text));
     }
   };

@@ -55,6 +55,9 @@ export const TIME_FLAGS = {
 export const WITH_TIMES = { type: "boolean", description: "when each was created and last updated" } as const;
 export const WITH_TEXT = { type: "boolean", description: "with --json: the texts too" } as const;
 
+/** Of the verbs whose answer may go on. */
+export const AFTER = string("NEXT", "continue an answer that --max-bytes cut: its next");
+
 /** The column that rows of a new collection are grouped by. */
 export const PARTITION_BY = string(
   "COLUMN",

@@ -1,6 +1,8 @@
 /** `svc mem get|search|list|ids|count|stats`. */
 import { number, string, UsageError } from "../command.ts";
+import { note } from "../output.ts";
 import {
+  AFTER,
   COLLECTION,
   ID_ARGS,
   readIds,
@@ -31,13 +33,20 @@ export const get = verbCommand("get", {
       description: "show the texts",
       negativeDescription: "leave the texts out",
     },
+    offset: number("BYTE", "begin the texts at this byte (0)"),
+    after: AFTER,
   },
   async toArguments(invocation) {
-    const { collection, "with-metadata": with_metadata, "with-text": with_text } = invocation.args;
-    return { collection, ids: await readIds(invocation), with_metadata, with_text };
+    const { collection, "with-metadata": with_metadata, "with-text": with_text, offset, after } = invocation.args;
+    return { collection, ids: await readIds(invocation), with_metadata, with_text, offset, after };
   },
   join: (all) => ({ ...all[0]!, rows: all.flatMap((p) => p.rows) }),
-  render: ({ rows }) => renderRows(rows),
+  render({ rows }) {
+    for (const { id, next_offset } of rows) {
+      if (next_offset !== undefined) note(`the text of ${showId(id)} goes on: --offset ${next_offset}`);
+    }
+    return renderRows(rows);
+  },
 });
 
 /** Two tools behind one verb. */
@@ -56,6 +65,8 @@ export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" :
     where: WHERE,
     "with-text": WITH_TEXT,
     "with-times": WITH_TIMES,
+    "with-score": { type: "boolean", description: "the scores too; by word they are always there" },
+    after: AFTER,
     lexical: { type: "boolean", description: "search by word only; needs svc mem build-lexical" },
     explain: { type: "boolean", description: "with --lexical: what each word contributed" },
   },
@@ -63,7 +74,10 @@ export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" :
     if (args.explain && !lexical) throw new UsageError("--explain belongs to --lexical");
     const explain = lexical ? args.explain : undefined;
     // A list of bare ids would say nothing to a person.
-    return { ...toolArguments(args), explain, with_text: args.json ? args["with-text"] : true };
+    const tool = toolArguments(args);
+    // By word, scores are always there.
+    if (lexical) delete tool.with_score;
+    return { ...tool, explain, with_text: args.json ? args["with-text"] : true };
   },
   render: ({ hits }) => renderHits(hits),
   nothing: "no hits",
@@ -71,7 +85,7 @@ export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" :
 
 export const list = verbCommand("list_collections", {
   examples: ["svc mem list", "svc mem list --path ./memory --json"],
-  args: {},
+  args: { after: string("NAME", "continue after this name") },
   render: ({ collections }) => collections.map(showId).join("\n"),
   nothing: "no collections yet: svc mem add <collection> <text> makes one",
 });

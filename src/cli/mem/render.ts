@@ -13,7 +13,7 @@ export function renderHits(hits: readonly (SearchHit & { explain?: TermContribut
     .map((hit, i) => {
       const score = hit.score === undefined ? "" : `  ${hit.score.toFixed(4)}`;
       const lines = [
-        `${String(i + 1).padStart(width)}. ${style("bold", showId(hit.id))}${score}${showMetadata(hit.metadata)}${showTimes(hit)}`,
+        `${String(i + 1).padStart(width)}. ${style("bold", showId(hit.id))}${score}${showMetadata(hit)}${showTimes(hit)}`,
       ];
       if (hit.text) lines.push(indent + excerpt(hit.text));
       if (hit.explain?.length) lines.push(indent + style("dim", showTerms(hit.explain)));
@@ -27,7 +27,7 @@ export function renderRows(rows: readonly GetRow[]): string {
   return rows
     .map((row) => {
       if (!row.found) return `${style("bold", showId(row.id))}  (not found)`;
-      const head = style("bold", showId(row.id)) + showMetadata(row.metadata) + showTimes(row);
+      const head = style("bold", showId(row.id)) + showMetadata(row) + showTimes(row);
       return row.text === undefined ? head : `${head}\n${visible(row.text)}`;
     })
     .join(rows.some((row) => row.text !== undefined) ? "\n\n" : "\n");
@@ -52,7 +52,14 @@ export function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-function showMetadata(metadata: Metadata | undefined): string {
+function showMetadata({
+  metadata,
+  metadata_bytes,
+}: {
+  metadata?: Metadata | undefined;
+  metadata_bytes?: number;
+}): string {
+  if (metadata_bytes !== undefined) return `  ${style("dim", `(metadata of ${counted(metadata_bytes, "byte")})`)}`;
   return metadata === undefined ? "" : `  ${style("dim", safeJson(metadata))}`;
 }
 

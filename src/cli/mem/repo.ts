@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import type { IndexRepoPayload } from "../../memory/requests.ts";
 import { number, string } from "../command.ts";
 import { note } from "../output.ts";
-import { toolArguments, WITH_TEXT, WITH_TIMES } from "./flags.ts";
+import { AFTER, toolArguments, WITH_TEXT, WITH_TIMES } from "./flags.ts";
 import { counted, renderHits } from "./render.ts";
 import { verbCommand } from "./verb.ts";
 
@@ -54,6 +54,7 @@ export const repoSearch = verbCommand("repo_search", {
     "with-text": WITH_TEXT,
     "with-times": WITH_TIMES,
     "max-seconds": number("N", "stop indexing after so long and search what is indexed; 0: no limit"),
+    after: AFTER,
   },
   toArguments: ({ args }) => ({ ...toolArguments(args), with_text: args.json ? args["with-text"] : true }),
   render({ hits, truncated }) {

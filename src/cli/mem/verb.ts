@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { CancelledError } from "../../errors.ts";
 import { ROWS_PER_CALL_MAX } from "../../limits.ts";
 import { parseArguments } from "../../memory/arguments.ts";
+import { answerText } from "../../memory/bounds/answer.ts";
 import type { CallContext, VerbName, Verbs } from "../../memory/requests.ts";
 import {
   type Args,
@@ -14,9 +15,10 @@ import {
   command,
   type Invocation,
   MEMORY_PATH,
+  number,
   type Values,
 } from "../command.ts";
-import { note, print } from "../output.ts";
+import { note, oneLine, print } from "../output.ts";
 import { startProgress } from "../progress.ts";
 import { toolArguments } from "./flags.ts";
 
@@ -38,12 +40,15 @@ export const COMMON = {
   json: { type: "boolean", description: "print the tool's answer as one JSON object" },
 } as const satisfies Args;
 
+/** Of the commands that print a tool's answer. */
+const BOUND = { "max-bytes": number("N", "the tool's answer in at most so many bytes; 0: no bound (0)") } as const;
+
 /** Where a call goes, and its way to be stopped: an invocation. */
 type CallSite = Omit<Invocation, "args"> & { readonly args: { readonly path?: string; readonly workspace?: string } };
 
 interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<T>, "run"> {
   /** Absent: every flag and positional is the argument of its name. */
-  toArguments?(invocation: Invocation<T & typeof COMMON>): RawArguments | Promise<RawArguments>;
+  toArguments?(invocation: Invocation<T & typeof COMMON & typeof BOUND>): RawArguments | Promise<RawArguments>;
   /** The answer for a person. Nothing is printed for an empty string. */
   render(payload: PayloadOf<V>): string;
   /** Said on stderr, where a person sees it and a pipe does not, when nothing was printed. */
@@ -57,22 +62,24 @@ export function verbCommand<V extends VerbName, const T extends Args>(
   verb: V | ((args: Values<T>) => V),
   spec: VerbSpec<V, T>,
 ): Command {
-  return command<T & typeof COMMON>({
+  return command<T & typeof COMMON & typeof BOUND>({
     ...spec,
-    args: { ...spec.args, ...COMMON },
+    args: { ...spec.args, ...BOUND, ...COMMON },
     async run(invocation) {
-      const site = invocation as unknown as Invocation<typeof COMMON>;
+      const site = invocation as unknown as Invocation<typeof COMMON & typeof BOUND>;
       const name = typeof verb === "function" ? verb(invocation.args as unknown as Values<T>) : verb;
       const raw = await (spec.toArguments?.(invocation) ?? toolArguments(site.args));
-      const calls = (spec.join ? inCalls(raw) : [raw]).map((part) => prepare(name, part));
+      const max_bytes = site.args["max-bytes"];
+      const calls = (spec.join ? inCalls(raw) : [raw]).map((part) => prepare(name, { ...part, max_bytes }));
       const payloads = await withMemory(site, async (verbs, context) => {
         const answered: PayloadOf<V>[] = [];
         for (const call of calls) answered.push(await call(verbs, context));
         return answered;
       });
       const payload = payloads.length === 1 ? payloads[0]! : spec.join!(payloads);
-      const printed = answer(payload, site.args.json === true, spec.render);
+      const printed = answer(payload, site.args.json === true, spec.render, max_bytes);
       if (!site.args.json && "notice" in payload && payload.notice !== undefined) note(payload.notice);
+      if (!site.args.json && "next" in payload && payload.next) note(`there is more: --after ${oneLine(payload.next)}`);
       if (!printed && spec.nothing !== undefined) note(spec.nothing);
     },
   });
@@ -89,9 +96,15 @@ function inCalls(raw: RawArguments): RawArguments[] {
   });
 }
 
-/** Prints an answer. @returns whether there was anything to print */
-export function answer<P>(payload: P, json: boolean, render: (payload: P) => string): boolean {
-  const text = json ? JSON.stringify(payload) : render(payload);
+/** Prints an answer, as JSON in at most `maxBytes` (0: no bound). @returns whether there was anything to print */
+export function answer<P extends object>(
+  payload: P,
+  json: boolean,
+  render: (payload: P) => string,
+  maxBytes = 0,
+): boolean {
+  const whole = () => (maxBytes === 0 ? JSON.stringify(payload) : answerText(payload, maxBytes));
+  const text = json ? whole() : render(payload);
   if (text !== "") print(text);
   return text !== "";
 }
@@ -105,6 +118,8 @@ type MemoryWork<T> = (verbs: Verbs, context: CallContext) => Promise<T>;
  */
 export function prepare<V extends VerbName>(verb: V, raw: RawArguments): MemoryWork<PayloadOf<V>> {
   const given = Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== undefined));
+  // A person's terminal has room, and a script reads all of it: bounded only where that is asked for.
+  given.max_bytes ??= 0;
   // What is a number or a word stands behind a flag; lists come from several places.
   const called = (name: string) => (typeof given[name] === "object" ? name : flagOf(name));
   const parsed = asUsage(() => parseArguments(verb, given, called));

@@ -72,7 +72,7 @@ export const create = command({
     // A delete of nothing saves like any other change, and costs least.
     const save = prepare("delete", { collection: name, ids: [] });
     const payload = await withMemory(invocation, async (verbs, context) => {
-      const { collections } = await verbs.list_collections({}, context);
+      const { collections } = await verbs.list_collections({ max_bytes: 0 }, context);
       const created = await call(verbs, context);
       if (!collections.includes(created.created)) await save(verbs, context);
       return created;

@@ -1,0 +1,206 @@
+/**
+ * The hits of a search in at most so many bytes: first as many hits as fit with a beginning of their texts, then the
+ * texts, of which none gets more than its share while another is cut. What does not fit is announced by `next`.
+ */
+import { CURSOR_BYTES_MAX, placeOf, readCursor, scopeOf, toCursor } from "./cursor.ts";
+import { excerpt } from "./excerpt.ts";
+import { countWithin, cut, jsonBytes, measure } from "./sizes.ts";
+import { termsOf } from "./words.ts";
+
+/** What of a hit may be left out or cut. */
+export interface CutHit {
+  id: string;
+  /** The id is too long for the answer: its beginning. */
+  id_truncated?: true;
+  metadata?: object | undefined;
+  /** Bytes of the metadata as JSON, in its place. */
+  metadata_bytes?: number;
+  text?: string | undefined;
+  /** The text is an excerpt. */
+  truncated?: true;
+  /** Byte of the text's UTF-8 that the excerpt begins at: an `offset` of svc_get. */
+  start?: number;
+  explain?: unknown[] | undefined;
+  /** Terms that `explain` leaves out. */
+  explain_omitted?: number;
+}
+
+/** The arguments that bound a search. */
+export interface Bounds {
+  max_bytes: number;
+  after?: string | undefined;
+}
+
+/** A ranking, and how its rows become hits. */
+export interface Ranking<R extends { id: string }, H extends CutHit> {
+  rows: readonly R[];
+  /** A hit without its text. */
+  toHit(row: R): H;
+  /** The texts of some rows; absent: none is wanted. */
+  texts?: ((rows: readonly R[]) => readonly (string | undefined)[]) | undefined;
+}
+
+/** Bytes inside a JSON string that a hit's text has at least, if it has so many and the answer has room: three lines. */
+const SHARE_BYTES_MIN = 320;
+/** Bytes of `,"text":""`, of `,"truncated":true,"start":16777216`, and of `next`. */
+const TEXT_FIELD_BYTES = 10;
+const CUT_FIELDS_BYTES = 34;
+const NEXT_FIELD_BYTES = ',"next":""'.length + CURSOR_BYTES_MAX;
+/** Hits that are likely to fit. */
+const FEW_HITS = 32;
+/** Texts that are read together: many more of them may fit with nothing than with some lines. */
+const TEXTS_READ = 64;
+/** UTF-16 units of all texts of an answer in which words are looked for, 2 to 30 ns each. */
+const SEARCHED_UNITS = 8 * 1024 * 1024;
+
+/**
+ * The ranking behind `after`.
+ * @throws ValueError for a cursor of another question, before anything is read
+ */
+export function continuation(verb: string, args: Bounds) {
+  const { after } = args;
+  const cursor = after === undefined ? undefined : readCursor(after, scopeOf(verb, args));
+  return (ranked: readonly { id: string }[]) => (cursor ? placeOf(ranked, cursor) : 0);
+}
+
+/**
+ * The hits from `from` on that fit into an answer beside `head`, and `next` where some do not.
+ * @param head the answer's other fields
+ */
+export function fitHits<R extends { id: string }, H extends CutHit>(
+  verb: string,
+  args: Bounds & { query: string },
+  head: object,
+  ranking: Ranking<R, H>,
+  from: number,
+): { next?: string; hits: H[] } {
+  const { rows, toHit, texts } = ranking;
+  const rest = from === 0 ? rows : rows.slice(from);
+  if (args.max_bytes === 0) {
+    const whole = texts?.(rest);
+    return { hits: rest.map((row, i) => withText(toHit(row), whole?.[i])) };
+  }
+  const room = args.max_bytes - jsonBytes({ ...head, hits: [] });
+  if (!texts && rest.length <= FEW_HITS) {
+    const few = rest.map(toHit);
+    // At most three bytes a UTF-16 unit: the usual answer is not counted hit by hit.
+    if (JSON.stringify(few).length * 3 <= room) return { hits: few };
+  }
+  // A cursor takes room only where one is needed.
+  const firstRoom = rest.length > 1 ? room - NEXT_FIELD_BYTES : room;
+  const least = texts ? Math.max(0, Math.min(SHARE_BYTES_MIN, firstRoom >> 2)) : 0;
+  const textRoom = texts ? least + TEXT_FIELD_BYTES + CUT_FIELDS_BYTES : 0;
+  const hits: H[] = [];
+  const needs: number[] = [];
+  // Every hit but the last has a comma behind it.
+  let left = room + 1;
+  for (const row of rest) {
+    const hit = hits.length === 0 ? slim(toHit(row), firstRoom - textRoom) : toHit(row);
+    const bytes = jsonBytes(hit) + 1;
+    if (bytes > left && hits.length > 0) break;
+    hits.push(hit);
+    needs.push(bytes);
+    left -= bytes;
+  }
+  const found: (string | undefined)[] = [];
+  if (texts) left = room + 1;
+  for (let at = 0; texts && at < hits.length; at += TEXTS_READ) {
+    for (const text of texts(rest.slice(at, Math.min(at + TEXTS_READ, hits.length)))) {
+      const i = found.length;
+      const need = needs[i]! + leastOf(text, least);
+      if (need > left && i > 0) hits.length = needs.length = i;
+      if (i === hits.length) break;
+      needs[i] = need;
+      left -= need;
+      found.push(text);
+    }
+  }
+  const drop = () => {
+    hits.pop();
+    left += needs.pop()!;
+  };
+  const isAll = hits.length === rest.length;
+  if (!isAll) left -= NEXT_FIELD_BYTES;
+  while (left < 0 && hits.length > 1) drop();
+  shareTexts(hits, found, left, least, args.query);
+  if (isAll) return { hits };
+  return { next: toCursor(scopeOf(verb, args), rows, from + hits.length), hits };
+}
+
+/** Bytes that a text takes at least, where it has `least` bytes inside the string and is cut, or is shorter. */
+function leastOf(text: string | undefined, least: number): number {
+  if (text === undefined) return 0;
+  const { end, bytes } = measure(text, 0, least + CUT_FIELDS_BYTES);
+  return TEXT_FIELD_BYTES + (end === text.length ? bytes : least + CUT_FIELDS_BYTES);
+}
+
+/**
+ * Adds the texts to hits: whole where they take no more than a fair share of what is free, else an excerpt in it.
+ * @param left bytes that are free beside the least of each text
+ */
+function shareTexts(
+  hits: CutHit[],
+  texts: readonly (string | undefined)[],
+  left: number,
+  least: number,
+  query: string,
+): void {
+  let free = left;
+  const sized = hits.flatMap((hit, i) => {
+    const text = texts[i];
+    if (text === undefined) return [];
+    free += leastOf(text, least) - TEXT_FIELD_BYTES;
+    return [{ hit, text, whole: 0 }];
+  });
+  for (const one of sized) {
+    const { end, bytes } = measure(one.text, 0, Math.max(0, free));
+    one.whole = end === one.text.length ? bytes : Number.POSITIVE_INFINITY;
+  }
+  sized.sort((a, b) => a.whole - b.whole);
+  let terms: ReturnType<typeof termsOf> | undefined;
+  const searched = Math.floor(SEARCHED_UNITS / Math.max(1, sized.length));
+  for (const [i, { hit, text, whole }] of sized.entries()) {
+    const share = Math.floor(free / (sized.length - i));
+    if (whole <= share) {
+      hit.text = text;
+      free -= whole;
+      continue;
+    }
+    terms ??= termsOf(query);
+    const { start, end } = excerpt(text, terms, Math.max(0, share - CUT_FIELDS_BYTES), searched);
+    hit.text = text.slice(start, end);
+    hit.truncated = true;
+    hit.start = Buffer.byteLength(text.slice(0, start));
+    free -= share;
+  }
+}
+
+function withText<H extends CutHit>(hit: H, text: string | undefined): H {
+  if (text !== undefined) hit.text = text;
+  return hit;
+}
+
+/** The first hit, which is always given, in at most `room` bytes: without what is too large. */
+function slim<H extends CutHit>(hit: H, room: number): H {
+  if (jsonBytes(hit) <= room) return hit;
+  const small: H = { ...hit };
+  if (hit.metadata !== undefined) {
+    small.metadata = undefined;
+    small.metadata_bytes = jsonBytes(hit.metadata);
+  }
+  if (hit.explain !== undefined && jsonBytes(small) > room) {
+    small.explain = [];
+    small.explain_omitted = hit.explain.length;
+    small.explain = hit.explain.slice(0, countWithin(hit.explain, room - jsonBytes(small)));
+    small.explain_omitted = hit.explain.length - small.explain.length;
+  }
+  return withShortId(small, room);
+}
+
+/** A hit or row that is too large by its id, which may take 3 KB as JSON: with the id's beginning. */
+export function withShortId<H extends { id: string; id_truncated?: true }>(row: H, room: number): H {
+  const over = jsonBytes(row) - room;
+  if (over <= 0) return row;
+  const bytes = jsonBytes(row.id) - 2 - over - ',"id_truncated":true'.length;
+  return { ...row, id: cut(row.id, Math.max(0, bytes)), id_truncated: true };
+}
