@@ -158,7 +158,7 @@ describe("the 19 tools", () => {
     await session.call("svc_add", { collection: "killed", texts: ["still here"], ids: ["row"] });
     process.kill(session.transport.pid!, "SIGKILL");
     const again = await Session.open(env);
-    expect((await again.call("svc_get", { collection: "killed", ids: ["row"] })).rows).toEqual([
+    expect((await again.call("svc_get", { collection: "killed", ids: ["row"] })).rows).toMatchObject([
       { id: "row", found: true, text: "still here" },
     ]);
     await again.close();
@@ -307,7 +307,7 @@ describe("endings", () => {
     expect(out.trim().split("\n").length).toBe(2);
     expect(out).toContain('\\"added\\":1');
     const { rows } = JSON.parse((await svc(env, ["mem", "get", "endings", "closing", "--json"])).out);
-    expect(rows).toEqual([{ id: "closing", found: true, text: "text closing" }]);
+    expect(rows).toMatchObject([{ id: "closing", found: true, text: "text closing" }]);
   });
 
   test("stdin closes during an index build: it stops within about a second, the last saved state stands", async () => {
