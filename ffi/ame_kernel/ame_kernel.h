@@ -186,7 +186,7 @@ typedef uint32_t (*ame_word_fn)(void *ctx, const ame_word *w);
 /* Tables of partners of terms. */
 #define AME_PARTNERS_MEANING  0u /* other words with a like meaning, English */
 #define AME_PARTNERS_LANGUAGE 1u /* words of another language, to and from English */
-#define AME_PARTNERS_MOST     8u
+#define AME_PARTNERS_MOST     20u
 
 /* Receives a term that may stand for another one: `term` and `hash` as tokenize gives them, and a word that has this
  * term, for messages. Both valid during the call only, of 1 to 64 bytes. */
@@ -321,7 +321,7 @@ typedef struct ame_kernel {
    * languages. */
   float (*term_worth)(const uint8_t *term, size_t bytes);
   /* Calls `fn` for each partner of a term, best first, at most AME_PARTNERS_MOST; returns how many: 0 for a term, or a
-   * kind, that no table has. `term` is a token's, `kind` one of AME_PARTNERS_. Some microseconds. */
+   * kind, that no table has. `term` is a token's, `kind` one of AME_PARTNERS_. At most some two microseconds. */
   uint32_t (*term_partners)(uint32_t kind, const uint8_t *term, size_t term_bytes, ame_partner_fn fn, void *ctx);
 } ame_kernel;
 

@@ -6,7 +6,7 @@
  */
 
 /** AME_PARTNERS_MOST of the kernel. */
-export const PARTNERS_MOST = 8;
+export const PARTNERS_MOST = 20;
 /** Terms of a block, of which the first is written whole. */
 const BLOCK = 16;
 /** The kernel's TERM_MAX; written words are as short. */

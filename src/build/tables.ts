@@ -8,7 +8,7 @@ const PRIOR = join(import.meta.dir, "prior");
 const PARTNERS = join(import.meta.dir, "partners");
 const SOURCES = [
   join(PRIOR, "prior.tsv"),
-  join(PARTNERS, "meanings.tsv"),
+  ...["meanings", "languages"].map((name) => join(PARTNERS, `${name}.tsv`)),
   join(import.meta.dir, "prior-table.ts"),
   join(import.meta.dir, "partners-table.ts"),
   import.meta.path,
@@ -17,10 +17,11 @@ const SOURCES = [
 /** Their names below the include folder, and what makes them. */
 const HEADERS: Record<string, () => string> = {
   "embed/prior_table.h": () => header(readLevels(readFileSync(join(PRIOR, "prior.tsv"), "utf8"))).text,
-  "text/partners_table.h": () =>
-    partnersHeader({ meanings: readPartners(readFileSync(join(PARTNERS, "meanings.tsv"), "utf8")) }),
+  "text/partners_table.h": () => partnersHeader({ meanings: partners("meanings"), languages: partners("languages") }),
   "isa/crc32c_table.h": crc32cTable,
 };
+
+const partners = (name: string) => readPartners(readFileSync(join(PARTNERS, `${name}.tsv`), "utf8"));
 
 /** The include folder of the made headers, below a cache; made where its sources have changed. */
 export function madeHeaders(cache: string): string {

@@ -1,5 +1,5 @@
 /* A look-up is a binary search of the blocks' first terms, at most sixteen entries of one block, and as many for each
- * partner: two to four microseconds. A hash table of whole entries would be faster and half as large again. */
+ * partner: half a microsecond to two. A hash table of whole entries would be faster and half as large again. */
 #include "text/partners.h"
 
 #include "text/partners_table.h"
@@ -119,5 +119,6 @@ uint32_t text_partners(const uint8_t *table, size_t table_bytes, const uint8_t *
 
 uint32_t kernel_term_partners(uint32_t kind, const uint8_t *term, size_t term_bytes, ame_partner_fn fn, void *ctx) {
   if (kind == AME_PARTNERS_MEANING) return text_partners(meanings, sizeof meanings, term, term_bytes, fn, ctx);
+  if (kind == AME_PARTNERS_LANGUAGE) return text_partners(languages, sizeof languages, term, term_bytes, fn, ctx);
   return 0;
 }

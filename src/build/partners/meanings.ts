@@ -1,5 +1,5 @@
 /** Terms of a like meaning: what WordNet says of its words, ordered by what its definitions show. */
-import { type Entry, PARTNERS_MOST } from "../partners-table.ts";
+import type { Entry } from "../partners-table.ts";
 import { LEVELS, type Level } from "../prior-table.ts";
 import { likeness, nearest, type Vectors, vectorsOf } from "./glosses.ts";
 import { termsOf } from "./terms.ts";
@@ -9,6 +9,8 @@ import type { Synset, WordNet } from "./wordnet.ts";
 const HEADS = 9000;
 /** Partners of a head, besides its own irregular forms. */
 const PARTNERS = 4;
+/** With the forms. */
+const WITH_FORMS_MOST = 8;
 const DIM = 100;
 
 /** What a relation says of two words, by its sign in WordNet's files; others say nothing. */
@@ -181,7 +183,7 @@ function withForms(
     for (const term of [head, ...own]) {
       const all = new Set([head, ...own, ...others]);
       all.delete(term);
-      result.set(term, [...all].slice(0, PARTNERS_MOST));
+      result.set(term, [...all].slice(0, WITH_FORMS_MOST));
     }
   }
   return result;
