@@ -182,7 +182,7 @@ typedef struct ty_record {
 /* One query term's share in a lexical score; followed by term_bytes bytes of the term, padded to 8. */
 typedef struct ty_term {
   double share;
-  double idf;
+  double idf; /* among the rows whose statistics weigh the query */
   uint32_t tf;
   uint32_t term_bytes;
 } ty_term;
@@ -253,8 +253,9 @@ typedef struct ty_ask_args {
  * they are those of the rows that have its value, and of few of them no element is divided. This suits hashed features:
  * those that most rows have separate rows least. TY_INVALID for a metric other than the inner product.
  *
- * By words, the rows that hold any of the text's terms, by BM25 over the live rows. TY_STATE before ty_build_lexical,
- * and where the index was built by another tokeniser; TY_INDEX where it is damaged.
+ * By words, the rows that hold any of the text's terms, by BM25 over the live rows: under a filter on the partition key
+ * over those of the partition, and other terms are unknown there (lexical/statistics.h). TY_STATE before
+ * ty_build_lexical, and where the index was built by another tokeniser; TY_INDEX where it is damaged.
  *
  * By both, the two rankings fused (calls/fuse.h); ty_build_lexical is not needed. By vector alone where the collection
  * has no lexical index, and with words_trouble where it cannot be read: the next rewrite of the base makes it anew. */

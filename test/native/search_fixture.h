@@ -207,6 +207,15 @@ static void fixture_kill(fixture *f, uint64_t i) {
   if (f->c.lexical_index != NULL) ty_lexical_died(f->c.lexical_index);
 }
 
+/* Counts the live rows anew, where they were not killed one by one. */
+static void fixture_count(fixture *f) {
+  for (int i = 0; i < 2; i++) {
+    ty_segment *s = i == 0 ? &f->c.base : &f->c.delta;
+    s->live = 0;
+    for (uint64_t at = 0; at < s->count; at++) s->live += s->dead[at] == 0;
+  }
+}
+
 static bool fixture_append(void *bytes, const void *data, uint64_t n) {
   ty_buffer_append(bytes, data, n);
   return true;

@@ -108,11 +108,12 @@ static ty_status prepare(asked *x, ty_error *err) {
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query of %" PRIu64 " bytes", a->text_bytes);
   status = ty_cost_check(ty_cost_plus(dense, ty_lexical_sync_cost(q->x, x->c)), most, err);
   if (status == TY_OK) status = ty_lexical_sync(q->x, x->c, err);
-  if (status == TY_OK) status = ty_question_prepare(q, err);
+  if (status == TY_OK) status = ty_question_find(q, err);
   if (status != TY_OK) return status;
   words = ty_question_cost(q, &x->filter);
   x->apart = dense > APART_BYTES && words > APART_BYTES;
-  return ty_cost_check(ty_cost_plus(dense, words), most, err);
+  status = ty_cost_check(ty_cost_plus(dense, words), most, err);
+  return status == TY_OK ? ty_question_weigh(q, &x->filter, err) : status;
 }
 
 static ty_candidate candidate_of(const asked *x, bool by_words, uint64_t place) {

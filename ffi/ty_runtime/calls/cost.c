@@ -75,10 +75,11 @@ uint64_t ty_lexical_sync_cost(ty_lexical *x, const ty_collection *c) {
 uint64_t ty_question_cost(const question *q, const ty_filter *filter) {
   const ty_collection *c = q->c;
   double share = c->base.count == 0 ? 0 : (double)filter->count / (double)c->base.count, postings = 0;
+  bool part = !filter->all && filter->column == 0; /* the newest rows' postings are counted first (statistics.h) */
   for (uint32_t i = 0; i < q->count && !filter->none; i++) {
     const query_term *t = &q->terms[i];
     postings += (double)t->stored.df * share;
-    if (t->added != TY_NO_TERM) postings += (double)q->x->change[t->added].added;
+    if (t->added != TY_NO_TERM) postings += (double)q->x->change[t->added].added * (part ? 2 : 1);
   }
   return times((uint64_t)postings, BYTES_PER_POSTING);
 }

@@ -13,7 +13,7 @@ uint64_t ty_weights_cost(const ty_collection *c, const ty_filter *filter);
 uint64_t ty_search_cost(const ty_collection *c, const ty_filter *filter, bool near, const float *query);
 /* The rows that came or died since the last lexical query, which the next one counts first. */
 uint64_t ty_lexical_sync_cost(ty_lexical *x, const ty_collection *c);
-/* The postings of a prepared lexical query. */
+/* The postings of a lexical query after ty_question_find: those that weighing it counts, and those that are ranked. */
 uint64_t ty_question_cost(const question *q, const ty_filter *filter);
 
 uint64_t ty_cost_plus(uint64_t a, uint64_t b); /* UINT64_MAX where it overflows */

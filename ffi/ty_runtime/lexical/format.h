@@ -19,10 +19,10 @@
  * others. A stream is for each posting LEB128 of 2 * gap + (tf is 1), and LEB128 of tf where it is not 1.
  *
  * A bound b: tf / (tf + norm) <= b / 255 for each posting of the block, at the mean length at the time of the build.
- * The mean moves later, and with it norm = k1 (1 - b) + k1 b length / mean. Let r be that quotient and m the ratio of
- * the mean now to the mean then. If m <= 1, norm is not smaller than it was and r not larger. If m > 1, norm is at
- * least 1/m of what it was, so tf + norm is at least (tf + norm then) / m and r at most m times what it was. So r <= b
- * / 255 * max(1, m) whatever happens to the mean. */
+ * The mean moves later, or is a partition's, and with it norm = k1 (1 - b) + k1 b length / mean. Let r be that quotient
+ * and m the ratio of the mean now to the mean then. If m <= 1, norm is not smaller than it was and r not larger. If m >
+ * 1, norm is at least 1/m of what it was, so tf + norm is at least (tf + norm then) / m and r at most m times what it
+ * was. So r <= b / 255 * max(1, m) whatever happens to the mean. */
 #pragma once
 
 #include <string.h>

@@ -23,6 +23,12 @@ typedef struct ty_change {
   ty_list list;  /* of the delta, dead rows too, which ranking skips */
 } ty_change;
 
+/* Live rows of a partition. */
+typedef struct ty_lexical_part {
+  uint64_t base_docs, delta_docs, tokens;
+  bool known; /* else not asked about yet */
+} ty_lexical_part;
+
 struct ty_lexical {
   /* Where the stored index cannot be read: TY_STATE or TY_INDEX, and what to do about it. The rest is then empty, but
    * for the next two if its head can be read. */
@@ -34,7 +40,8 @@ struct ty_lexical {
   ty_lexical_image image;
 
   /* Below: changed by ty_lexical_sync only, under `lock`; stale and restart also under the collection's exclusive lock.
-   * After ty_lexical_sync nothing changes while queries hold the collection's lock, and they read without `lock`. */
+   * After ty_lexical_sync nothing changes while queries hold the collection's lock, and they read without `lock`; but
+   * `parts` grows, and is read under `lock`. */
   pthread_mutex_t lock;
   bool stale;                      /* something was noted since the last sync */
   bool restart;                    /* the delta's rows may differ from the counted ones */
@@ -48,11 +55,12 @@ struct ty_lexical {
   ty_bag changed;    /* terms of rows that came or died since the index was built */
   ty_change *change; /* by number in `changed` */
   uint32_t changed_capacity;
+  ty_lexical_part *parts; /* by code of the partition: statistics.h */
+  uint32_t part_count;
   ty_tally tally; /* of the row that is added or subtracted */
 };
 
 static inline uint64_t ty_lexical_docs(const ty_lexical *x) { return x->base_docs + x->delta_docs; }
-double ty_lexical_mean(const ty_lexical *x);
 /* Updates the statistics from the segments. Takes and releases x->lock. */
 ty_status ty_lexical_sync(ty_lexical *x, const ty_collection *c, ty_error *err);
 /* How many rows a sync has to count, about; UINT64_MAX while another thread runs one. */

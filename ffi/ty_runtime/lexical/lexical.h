@@ -2,6 +2,7 @@
  *
  *   lexical.h   opening, writing, and notes of changes
  *   index.h     the index in memory, and updating it from the live rows
+ *   statistics.h  how many rows there are and hold a term, of all rows or a partition's
  *   question.h  a query's terms, its lists and its ranking
  *   tally.h     the terms of a text; terms.h, bits.h: how they are stored
  *   format.h    the stored form of the index

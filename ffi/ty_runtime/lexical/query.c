@@ -43,18 +43,28 @@ bool ty_question_read(question *q, ty_slice query) {
   return !q->failed && !q->text.failed;
 }
 
-ty_status ty_question_prepare(question *q, ty_error *err) {
+ty_status ty_question_find(question *q, ty_error *err) {
+  for (uint32_t i = 0; i < q->count; i++) {
+    query_term *t = &q->terms[i];
+    if (!ty_dict_look(&q->x->image, t->hash, &t->stored)) return ty_lexical_damaged(err, "dictionary");
+    t->added = ty_bag_find(&q->x->changed, t->hash);
+  }
+  return TY_OK;
+}
+
+ty_status ty_question_weigh(question *q, const ty_filter *filter, ty_error *err) {
   const ty_lexical *x = q->x;
   uint32_t kept = 0;
-  double n = (double)ty_lexical_docs(x), mean = ty_lexical_mean(x), all = 0;
+  ty_status status = ty_scope_open(q->c, q->x, filter, &q->scope, err);
+  if (status != TY_OK) return status;
+  double n = (double)ty_scope_docs(&q->scope), mean = ty_scope_mean(&q->scope), all = 0;
   for (uint32_t i = 0; i < q->count; i++) {
     query_term t = q->terms[i];
-    if (!ty_dict_look(&x->image, t.hash, &t.stored)) return ty_lexical_damaged(err, "dictionary");
-    t.added = ty_bag_find(&x->changed, t.hash);
-    int64_t df = (int64_t)t.stored.df;
-    if (t.added != TY_NO_TERM) df += x->change[t.added].added - x->change[t.added].died;
-    if (df <= 0) continue;
-    double holding = (double)df < n ? (double)df : n;
+    uint64_t df;
+    status = ty_scope_count(&q->scope, &t.stored, t.added, &df, err);
+    if (status != TY_OK) return status;
+    if (df == 0) continue;
+    double holding = (double)df;
     t.idf = log(1 + (n - holding + 0.5) / (holding + 0.5));
     t.part = ty_lexical_norms(x->k1, x->b, mean);
     double tf_weight = t.count * (QUERY_SATURATION + 1) / (t.count + QUERY_SATURATION);

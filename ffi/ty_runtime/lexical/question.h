@@ -1,8 +1,7 @@
 /* One lexical query: its terms, its lists, its ranking. */
 #pragma once
 
-#include "lexical/index.h"
-#include "scan/filter.h"
+#include "lexical/statistics.h"
 
 typedef struct query_term {
   uint32_t hash;
@@ -11,17 +10,18 @@ typedef struct query_term {
   uint32_t text_bytes;
   uint64_t text;        /* offset in question.text */
   ty_dict_entry stored; /* df 0: the stored index does not have it */
-  double idf;
-  ame_bm25 part; /* a posting's score, in units of 2^-scale */
-  uint32_t most; /* upper bound of a part */
+  double idf;           /* among the rows of the question's scope */
+  ame_bm25 part;        /* a posting's score, in units of 2^-scale */
+  uint32_t most;        /* upper bound of a part */
 } query_term;
 
 typedef struct question {
   const ty_collection *c;
   ty_lexical *x;
-  ty_bag bag; /* numbers are indices in `terms`, until ty_question_prepare */
+  ty_bag bag; /* numbers are indices in `terms`, until ty_question_weigh */
   query_term *terms;
   uint32_t count, capacity;
+  ty_scope scope; /* after ty_question_weigh */
   ty_buffer text;
   bool failed;
   int scale;    /* a score is the whole number times 2^-scale */
@@ -30,8 +30,11 @@ typedef struct question {
 
 /* query.c */
 bool ty_question_read(question *q, ty_slice query); /* false: out of memory */
-/* Keeps the terms that live rows hold and weighs them. TY_INDEX where the dictionary is damaged. */
-ty_status ty_question_prepare(question *q, ty_error *err);
+/* Looks the terms up. TY_INDEX where the dictionary is damaged. */
+ty_status ty_question_find(question *q, ty_error *err);
+/* Keeps the terms that rows of the filter's scope (statistics.h) hold, and weighs them. TY_INDEX where a list is
+ * damaged. */
+ty_status ty_question_weigh(question *q, const ty_filter *filter, ty_error *err);
 void ty_question_free(question *q);
 
 /* ---- Reading a list: cursor.c ---- */

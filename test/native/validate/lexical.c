@@ -101,6 +101,33 @@ static ty_status check_counted(const recount *r, ty_error *err) {
   return TY_OK;
 }
 
+/* Of the partitions that were asked about. Under x->lock. */
+static ty_status check_parts(const recount *r, ty_error *err) {
+  const ty_lexical *x = r->x;
+  const ty_collection *c = r->c;
+  if (x->stale || x->delta_count != c->delta.count) return TY_OK;
+  for (uint32_t code = 0; code < x->part_count; code++) {
+    uint64_t base = 0, delta = 0, tokens = 0;
+    if (!x->parts[code].known) continue;
+    for (uint64_t at = 0; at < c->base.count; at++) {
+      bool counts = !c->base.dead[at] && c->base.keys[0][at] == code;
+      base += counts;
+      tokens += counts ? x->image.lengths[at] : 0;
+    }
+    for (uint64_t at = 0; at < c->delta.count; at++) {
+      bool counts = !c->delta.dead[at] && c->delta.keys[0][at] == code;
+      delta += counts;
+      tokens += counts ? r->delta_lengths[at] : 0;
+    }
+    const ty_lexical_part *p = &x->parts[code];
+    TY_HOLD(p->base_docs == base && p->delta_docs == delta && p->tokens == tokens,
+            "a partition is counted with %" PRIu64 " and %" PRIu64 " rows of %" PRIu64 " tokens, not %" PRIu64
+            " and %" PRIu64 " of %" PRIu64,
+            p->base_docs, p->delta_docs, p->tokens, base, delta, tokens);
+  }
+  return TY_OK;
+}
+
 static ty_status check_all(recount *r, ty_error *err) {
   const ty_collection *c = r->c;
   ty_status status = TY_OK;
@@ -110,6 +137,7 @@ static ty_status check_all(recount *r, ty_error *err) {
   if (status != TY_OK) return status;
   pthread_mutex_lock(&r->x->lock);
   status = check_counted(r, err);
+  if (status == TY_OK) status = check_parts(r, err);
   pthread_mutex_unlock(&r->x->lock);
   return status;
 }

@@ -1,0 +1,157 @@
+#include "lexical/statistics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lexical/question.h"
+#include "os/fail.h"
+
+/* ---- Rows and tokens ---- */
+
+void ty_parts_count(ty_lexical *x, const ty_segment *s, uint64_t at, uint64_t tokens, int sign) {
+  uint32_t code = s->keys[0][at];
+  if (code >= x->part_count || !x->parts[code].known) return;
+  ty_lexical_part *p = &x->parts[code];
+  *(s->is_base ? &p->base_docs : &p->delta_docs) += (uint64_t)(int64_t)sign;
+  p->tokens += (uint64_t)((int64_t)tokens * sign);
+}
+
+void ty_parts_forget(ty_lexical *x) {
+  if (x->part_count > 0) memset(x->parts, 0, x->part_count * sizeof *x->parts);
+}
+
+/* The partition's entry; NULL: out of memory. */
+static ty_lexical_part *part_of(ty_lexical *x, const ty_collection *c, uint32_t code) {
+  TY_ASSERT(code < c->dicts[0].count);
+  if (code >= x->part_count) {
+    uint32_t count = c->dicts[0].count;
+    ty_lexical_part *grown = realloc(x->parts, (size_t)count * sizeof *grown);
+    if (grown == NULL) return NULL;
+    memset(grown + x->part_count, 0, (size_t)(count - x->part_count) * sizeof *grown);
+    x->parts = grown;
+    x->part_count = count;
+  }
+  return &x->parts[code];
+}
+
+static void count_part(ty_lexical_part *p, const ty_lexical *x, const ty_collection *c, const ty_filter *f) {
+  *p = (ty_lexical_part){.known = true};
+  for (uint64_t at = f->first; at < f->first + f->count; at++) {
+    uint64_t live = x->base_dead[at] == 0;
+    p->base_docs += live;
+    p->tokens += live * x->image.lengths[at];
+  }
+  const uint32_t *codes = c->delta.keys[0];
+  for (uint64_t at = 0; at < x->delta_count; at++) {
+    uint64_t counts = x->delta_dead[at] == 0 && codes[at] == f->code;
+    p->delta_docs += counts;
+    p->tokens += counts * x->delta_lengths[at];
+  }
+}
+
+ty_status ty_scope_open(const ty_collection *c, ty_lexical *x, const ty_filter *f, ty_scope *out, ty_error *err) {
+  *out = (ty_scope){.c = c, .x = x};
+  if (f->none) return TY_OK;
+  if (f->all || f->column != 0) {
+    out->whole = true;
+  } else {
+    out->code = f->code;
+    out->first = f->first;
+    out->end = f->first + f->count;
+    pthread_mutex_lock(&x->lock);
+    ty_lexical_part *p = part_of(x, c, f->code);
+    if (p != NULL && !p->known) count_part(p, x, c, f);
+    if (p != NULL) {
+      out->base_docs = p->base_docs;
+      out->delta_docs = p->delta_docs;
+      out->tokens = p->tokens;
+    }
+    pthread_mutex_unlock(&x->lock);
+    if (p == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the statistics of a partition");
+    out->whole = ty_scope_docs(out) == ty_lexical_docs(x);
+  }
+  if (!out->whole) return TY_OK;
+  out->base_docs = x->base_docs;
+  out->delta_docs = x->delta_docs;
+  out->tokens = x->base_tokens + x->delta_tokens;
+  return TY_OK;
+}
+
+/* ---- Rows that hold a term ---- */
+
+/* Whether all rows of the cursor's block are counted: it lies in the partition and has no dead row. */
+static bool counts_all(const ty_scope *s, const ty_cursor *c) {
+  uint64_t first = ty_cursor_first(c), last = ty_cursor_last(c);
+  if (c->directory == NULL || first < s->first || last >= s->end || first > last) return false;
+  if (s->base_docs == s->end - s->first) return true;
+  return memchr(s->c->base.dead + first, 1, (size_t)(last - first + 1)) == NULL;
+}
+
+static ty_status count_base(const ty_scope *s, ty_cursor *c, uint64_t *df, ty_error *err) {
+  ty_status status = ty_cursor_seek(c, s->first, err);
+  while (status == TY_OK && !c->ended && ty_cursor_first(c) < s->end) {
+    if (counts_all(s, c)) {
+      *df += c->block + 1 == c->blocks && c->rest > 0 ? c->rest : TY_BLOCK_DOCS;
+    } else {
+      status = ty_cursor_docs(c, err);
+      for (uint32_t i = 0; i < c->count && status == TY_OK; i++) {
+        uint64_t at = c->p->docs[i];
+        *df += at >= s->first && at < s->end && s->c->base.dead[at] == 0;
+      }
+    }
+    if (status == TY_OK) status = ty_cursor_next(c, err);
+  }
+  return status;
+}
+
+static ty_status count_delta(const ty_scope *s, ty_cursor *c, uint64_t *df, ty_error *err) {
+  const ty_segment *delta = &s->c->delta;
+  ty_status status = TY_OK;
+  while (status == TY_OK && !c->ended) {
+    for (uint32_t i = 0; i < c->count; i++) {
+      uint32_t at = c->p->docs[i];
+      *df += delta->keys[0][at] == s->code && delta->dead[at] == 0;
+    }
+    status = ty_cursor_next(c, err);
+  }
+  return status;
+}
+
+/* In the lists of a term: those of the partition among its rows. */
+static ty_status count_lists(const ty_scope *s, const ty_dict_entry *stored, uint32_t added, uint64_t *df,
+                             ty_error *err) {
+  question q = {.c = s->c, .x = s->x, .drift = 1};
+  query_term t = {.hash = stored->hash, .stored = *stored, .added = added};
+  ty_postings memory;
+  ty_cursor c;
+  ty_status status = TY_OK;
+  if (stored->df > 0 && s->base_docs > 0) {
+    status = ty_cursor_open(&c, &q, &t, false, &memory, err);
+    if (status == TY_OK) status = count_base(s, &c, df, err);
+  }
+  if (status == TY_OK && added != TY_NO_TERM && s->x->change[added].added > 0 && s->delta_docs > 0) {
+    status = ty_cursor_open(&c, &q, &t, true, &memory, err);
+    if (status == TY_OK) status = count_delta(s, &c, df, err);
+  }
+  return status;
+}
+
+ty_status ty_scope_count(const ty_scope *s, const ty_dict_entry *stored, uint32_t added, uint64_t *df, ty_error *err) {
+  const ty_change *change = added == TY_NO_TERM ? NULL : &s->x->change[added];
+  *df = 0;
+  if (s->whole) {
+    int64_t rows = (int64_t)stored->df + (change == NULL ? 0 : change->added - change->died);
+    if (rows > 0) *df = (uint64_t)rows;
+  } else {
+    ty_status status = count_lists(s, stored, added, df, err);
+    if (status != TY_OK) return status;
+  }
+  if (*df > ty_scope_docs(s)) *df = ty_scope_docs(s); /* of a damaged index */
+  return TY_OK;
+}
+
+ty_status ty_scope_df(const ty_scope *s, uint32_t hash, uint64_t *df, ty_error *err) {
+  ty_dict_entry stored;
+  if (!ty_dict_look(&s->x->image, hash, &stored)) return ty_lexical_damaged(err, "dictionary");
+  return ty_scope_count(s, &stored, ty_bag_find(&s->x->changed, hash), df, err);
+}
