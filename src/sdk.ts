@@ -43,6 +43,7 @@ export type {
   LocalSearchOptions,
   LocalSearchResult,
   ManySearchOptions,
+  RecencyOptions,
   TermContribution,
   TextSearchOptions,
   TuneOptions,

@@ -204,6 +204,7 @@ typedef struct ty_times {
 #define TY_WITH_EXPLAIN 8u  /* ty_ask by words: ty_term records in the extra bytes */
 #define TY_WITH_SCORES  16u /* ty_ask: ty_scores in the extra bytes */
 #define TY_WITH_TIMES   32u /* ty_times in the extra bytes of a row that was found */
+#define TY_WITH_ALL     64u /* ty_ask: all candidates and not only top_k of them, for a caller that ranks further */
 
 #define TY_NO_FILTER 0xffffffffffffffffull
 

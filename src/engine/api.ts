@@ -48,6 +48,8 @@ export interface Explanation {
   dense_scores?: (number | null)[];
   /** Fused only: each hit's lexical score. */
   lexical_scores?: (number | null)[];
+  /** With `recency`, which only a collection of this process has: what it added to each hit's score. */
+  recency_shares?: number[];
 }
 
 /** The best rows, best first; the lists run side by side. */

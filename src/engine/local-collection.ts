@@ -3,6 +3,7 @@ import { optional } from "../checks/create-options.ts";
 import { readId, readIds } from "../checks/ids.ts";
 import { readMetadata } from "../checks/metadata.ts";
 import { clampTopK, POSITIVE, readNumber, recallOf } from "../checks/numbers.ts";
+import { readRecency } from "../checks/recency.ts";
 import { checkBesides, readBesides } from "../checks/rows.ts";
 import { readString } from "../checks/strings.ts";
 import { readTexts } from "../checks/texts.ts";
@@ -158,7 +159,8 @@ export class LocalCollection implements CollectionApi {
     const embedder = await this.embedders.attached(this.name, inner.schema.embedderProfile);
     const topK = clampTopK(options.topK, "topK");
     const detail = { metadata: withMetadata, scores: options.explain, times: withTimes };
-    const request = { topK, where, targetRecall, ...detail };
+    const recency = optional(options.recency, "recency", (value, name) => readRecency(value, name, "halfLifeDays"));
+    const request = { topK, where, targetRecall, recency, ...detail };
     return cancellable(this.name, signal, async () =>
       toResult(await searchTexts(inner, embedder, text, request, signal), options),
     );

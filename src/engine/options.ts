@@ -55,6 +55,23 @@ export interface ManySearchOptions extends LocalSearchOptions {
 /** How to search by a text. `signal` stops the embedder and ends the call with a CancelledError. */
 export interface TextSearchOptions extends LocalSearchOptions {
   signal?: AbortSignal | undefined;
+  /** Prefer newer rows. */
+  recency?: RecencyOptions | undefined;
+}
+
+/**
+ * Adds `weight` × 2^(-age / half-life) to the score of each candidate, which else is a number of deviations from the
+ * mean. A row without a time gets the median of what the others get; none is left out.
+ */
+export interface RecencyOptions {
+  /** A field of the metadata with milliseconds since 1970 or ISO 8601; or "updated" or "created", the row's own times. */
+  field: string;
+  /** Above 0. */
+  halfLifeDays: number;
+  /** Above 0, at most 0.3. */
+  weight: number;
+  /** The time that ages are counted to; left out: the newest among the candidates. Later rows have age 0. */
+  now?: number | string | undefined;
 }
 
 /** How to search by words. `explain` also returns what each term of the query added to each hit's score. */

@@ -94,12 +94,16 @@ export function getRows(collection: Collection, ids: readonly Id[], options: Get
 }
 
 /** An answer with the requested parts besides ids and scores. */
-export function toResult(answer: SearchAnswer & texts.Noticed, options: LocalSearchOptions): LocalSearchResult {
+export function toResult(
+  answer: SearchAnswer & texts.Noticed & texts.RecencyShares,
+  options: LocalSearchOptions,
+): LocalSearchResult {
   const { rows } = answer;
   const result: LocalSearchResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
   if (options.withMetadata) result.metadata = rows.map((row) => row.metadata ?? null);
   if (options.withTimes) Object.assign(result, timesOf(rows));
   if (options.explain) result.explain = explain(answer);
+  if (result.explain && answer.recencyShares) result.explain.recency_shares = answer.recencyShares;
   if (answer.notice !== undefined) result.notice = answer.notice;
   return result;
 }

@@ -40,7 +40,8 @@ export class Memory implements args.Verbs {
     const collection = this.open(a.collection);
     const placeIn = continuation("search", a);
     const options = { topK: a.top_k, where: a.where, metadata: true, text: readsTexts(a), times: a.with_times };
-    const { rows, notice } = await searchTexts(collection, this.parts.embedder, a.query, options, c.signal);
+    const request = { ...options, recency: a.recency };
+    const { rows, notice } = await searchTexts(collection, this.parts.embedder, a.query, request, c.signal);
     const toHit = (row: Row) => ({
       id: row.id,
       score: a.with_score ? row.score : undefined,

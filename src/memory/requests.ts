@@ -12,6 +12,7 @@ import { readId, readIds } from "../checks/ids.ts";
 import { readMetadata } from "../checks/metadata.ts";
 import { readPartitionKey } from "../checks/names.ts";
 import { B, COUNT, K1, POSITIVE, RECALL, readMaxBytes, SECONDS, TOP_K } from "../checks/numbers.ts";
+import { RECENCY_WEIGHT_MAX, readRecency } from "../checks/recency.ts";
 import { readChoice, readString, readStrings } from "../checks/strings.ts";
 import { readTexts } from "../checks/texts.ts";
 import { readTime } from "../checks/times.ts";
@@ -36,6 +37,22 @@ const where = () => {
   const description = 'Equality filter with one key, as in {"scope": "work"}; the column must be filterable.';
   return z.optional(checked(readWhere, { type: "object", maxProperties: 1, description }));
 };
+const recency = () =>
+  z.optional(
+    checked((value, name) => readRecency(value, name, "half_life_days"), {
+      type: "object",
+      properties: {
+        field: { type: "string" },
+        half_life_days: { type: "number", minimum: 0 },
+        weight: { type: "number", minimum: 0, maximum: RECENCY_WEIGHT_MAX },
+        now: { type: "string" },
+      },
+      required: ["field", "half_life_days", "weight"],
+      additionalProperties: false,
+      description:
+        "Prefer newer rows: adds weight × 2^(-age / half-life). field: updated, created or a metadata field.",
+    }),
+  );
 const with_times = () => switched(false, "Also return when each hit was created and updated.");
 const time = (description: string) => z.optional(checked(readTime, { type: "string", description }));
 const with_text = () => switched(false, "Also return each hit's text, or its best lines.");
@@ -77,6 +94,7 @@ export const SCHEMAS = {
       with_times: with_times(),
       with_score: switched(false, "Return scores."),
       after: after(),
+      recency: recency(),
     }),
   ),
   add: once(() =>

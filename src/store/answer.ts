@@ -17,6 +17,8 @@ export interface Detail {
   scores?: boolean;
   /** When the row was put. */
   times?: boolean;
+  /** Of `ask`: all rows that its rankings list, some hundreds more than `topK`, for a caller that ranks them further. */
+  candidates?: boolean;
 }
 
 /** One row of an answer. */
@@ -110,6 +112,7 @@ export function toWhat(detail: Detail): number {
     (detail.vector ? With.VECTOR : 0) |
     (detail.explain ? With.EXPLAIN : 0) |
     (detail.scores ? With.SCORES : 0) |
-    (detail.times ? With.TIMES : 0)
+    (detail.times ? With.TIMES : 0) |
+    (detail.candidates ? With.ALL : 0)
   );
 }

@@ -66,6 +66,22 @@ describe("arguments", () => {
       },
     ],
     [
+      [
+        ...["search", "notes", "q", "--recency-field", "updated", "--recency-half-life-days=7"],
+        ...["--recency-weight", "0.1", "--recency-now", "1700000000000"],
+      ],
+      "search",
+      {
+        collection,
+        query: "q",
+        top_k: 5,
+        with_text: false,
+        with_times: false,
+        with_score: false,
+        recency: { field: "updated", halfLifeDays: 7, weight: 0.1, now: 17e11 },
+      },
+    ],
+    [
       ["search", "notes", "q", "--lexical", "--explain"],
       "search_lexical",
       { collection, query: "q", top_k: 5, with_text: false, with_times: false, explain: true },

@@ -135,7 +135,7 @@ static ty_status fuse(asked *x, ty_error *err) {
   }
   for (uint64_t i = 0; i < all; i++) lists[i] = candidate_of(x, i >= dense, i < dense ? i : i - dense);
   x->count = ty_fuse(lists, dense, lists + dense, words, x->a->dense_weight, x->fused);
-  if (x->count > x->a->top_k) x->count = x->a->top_k;
+  if (x->count > x->a->top_k && (x->a->what & TY_WITH_ALL) == 0) x->count = x->a->top_k;
   free(lists);
   return TY_OK;
 }
@@ -151,7 +151,7 @@ static ty_status rank(asked *x, ty_error *err) {
   bool both = x->by_vector && x->by_words;
   ty_status status = x->by_vector ? ty_filter_gather(x->c, &x->filter, err) : TY_OK;
   if (status != TY_OK) return status;
-  x->depth = both ? ty_fuse_depth(x->a->top_k) : x->a->top_k;
+  x->depth = both || (x->a->what & TY_WITH_ALL) != 0 ? ty_fuse_depth(x->a->top_k) : x->a->top_k;
   if (x->apart) {
     ty_crew crew;
     ty_crew_init(&crew, 2, NULL);

@@ -44,6 +44,14 @@ export const WHERE = strings(
   'only rows whose column equals the value; numbers, true, false and null as in JSON, "1" for the text 1',
 );
 
+/** Of a search that prefers newer rows. */
+export const RECENCY_FLAGS = {
+  "recency-field": string("FIELD", "prefer newer rows by updated, created, or a metadata field that holds times"),
+  "recency-half-life-days": number("N", "age at which half of the preference is left"),
+  "recency-weight": number("N", "what it adds to the score of a new row, at most 0.3"),
+  "recency-now": string("TIME", "the time that ages are counted to (the newest candidate's)"),
+} as const satisfies Args;
+
 /** Of the verbs that list rows by when they were updated. */
 export const TIME_FLAGS = {
   since: string("TIME", "only rows updated then or later: 2026-11-22, 2026-11-22T14:30Z, or milliseconds since 1970"),
@@ -128,6 +136,19 @@ export function readWhere(values: readonly string[] = []): Record<string, unknow
   const columns = new Set(pairs.map(([column]) => column));
   if (columns.size < pairs.length) throw new UsageError("--where names a column twice");
   return Object.fromEntries(pairs);
+}
+
+/** RECENCY_FLAGS as the argument of a tool; undefined where none of them is given. */
+export function recencyArgument(args: Values<typeof RECENCY_FLAGS>): Record<string, unknown> | undefined {
+  const [field, half_life_days] = [args["recency-field"], args["recency-half-life-days"]];
+  const recency = { field, half_life_days, weight: args["recency-weight"], now: time(args["recency-now"]) };
+  return Object.values(recency).some((part) => part !== undefined) ? recency : undefined;
+}
+
+/** The other flags of a search. */
+export function withoutRecency<T extends object>(args: T): Omit<T, keyof typeof RECENCY_FLAGS> {
+  const others = Object.entries(args).filter(([name]) => !Object.hasOwn(RECENCY_FLAGS, name));
+  return Object.fromEntries(others) as Omit<T, keyof typeof RECENCY_FLAGS>;
 }
 
 /** TIME_FLAGS as arguments of a tool: digits alone are milliseconds. */

@@ -5,13 +5,16 @@ import {
   AFTER,
   COLLECTION,
   ID_ARGS,
+  RECENCY_FLAGS,
   readIds,
+  recencyArgument,
   TIME_FLAGS,
   timeArguments,
   toolArguments,
   WHERE,
   WITH_TEXT,
   WITH_TIMES,
+  withoutRecency,
 } from "./flags.ts";
 import { renderFields, renderHits, renderRows, showId } from "./render.ts";
 import { verbCommand } from "./verb.ts";
@@ -57,6 +60,7 @@ export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" :
   examples: [
     'svc mem search notes "blue green deploy" --top-k 3 --where scope=ops',
     'svc mem search docs "EPIPE" --lexical --explain',
+    'svc mem search notes "deploy" --recency-field updated --recency-half-life-days 30 --recency-weight 0.2',
   ],
   args: {
     collection: COLLECTION,
@@ -69,15 +73,19 @@ export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" :
     after: AFTER,
     lexical: { type: "boolean", description: "search by word only; needs svc mem build-lexical" },
     explain: { type: "boolean", description: "with --lexical: what each word contributed" },
+    ...RECENCY_FLAGS,
   },
-  toArguments({ args: { lexical, ...args } }) {
+  toArguments({ args: { lexical, ...given } }) {
+    const recency = recencyArgument(given);
+    if (recency && lexical) throw new UsageError("--recency-field and its like do not go with --lexical");
+    const args = withoutRecency(given);
     if (args.explain && !lexical) throw new UsageError("--explain belongs to --lexical");
     const explain = lexical ? args.explain : undefined;
     // A list of bare ids would say nothing to a person.
     const tool = toolArguments(args);
     // By word, scores are always there.
     if (lexical) delete tool.with_score;
-    return { ...tool, explain, with_text: args.json ? args["with-text"] : true };
+    return { ...tool, recency, explain, with_text: args.json ? args["with-text"] : true };
   },
   render: ({ hits }) => renderHits(hits),
   nothing: "no hits",

@@ -1,6 +1,6 @@
 /** When rows were added and changed: reading it, and listing by it. */
 import { strict as assert } from "node:assert";
-import { type ListOptions, type LocalSearchResult, Store } from "svc";
+import { type ListOptions, type LocalSearchResult, type RecencyOptions, Store } from "svc";
 
 await using store = await Store.open();
 const notes = await store.createCollection("notes", { embedder: "multigram" });
@@ -19,4 +19,9 @@ assert.deepEqual([found.created, found.updated], [[deploy!.created], [deploy!.up
 const changed: ListOptions = { since: new Date(start + 1).toISOString() };
 assert.deepEqual(await notes.ids(undefined, changed), ["deploy"]);
 assert.deepEqual(await notes.ids(undefined, { newest: 5 }), ["deploy", "report"]);
+
+// Of notes that fit a question about as well, the newer one comes first.
+const recency: RecencyOptions = { field: "updated", halfLifeDays: 30, weight: 0.2 };
+const recent = await notes.searchText("deploy", { recency, explain: true });
+assert.equal(recent.explain?.recency_shares?.length, recent.ids.length);
 await notes.save();
