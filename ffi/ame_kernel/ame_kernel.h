@@ -155,8 +155,14 @@ typedef struct ame_topk {
   uint64_t count; /* 0 at first */
 } ame_topk;
 
-/* Receives one token. `term` is the folded, stemmed form, valid during the call only; `hash` its 32-bit identity. */
-typedef void (*ame_token_fn)(void *ctx, uint32_t hash, const uint8_t *term, size_t term_bytes);
+typedef enum ame_form {
+  AME_FORM_OWN,
+  AME_FORM_BARE /* the token before, a word of Vietnamese, without its tones: as those write it who leave them out */
+} ame_form;
+
+/* Receives one token. A bare form comes right after its word. `term` is the folded, stemmed form, valid during the call
+ * only; `hash` its 32-bit identity. */
+typedef void (*ame_token_fn)(void *ctx, uint32_t hash, ame_form form, const uint8_t *term, size_t term_bytes);
 
 /* A cache for token_hashes: words of at most 16 bytes with the hash of their stem. In the caller's memory, all zero at
  * first, used by one thread at a time. */
@@ -178,7 +184,7 @@ typedef struct ame_word {
   size_t word_bytes;
   size_t from, to; /* where it is written in the text; of a part of an identifier or of a run: where all of that is */
   uint32_t hash;
-  uint32_t part; /* 1: only a part of what is written there */
+  uint32_t part; /* 1: only a part of what is written there, or its form without tones */
 } ame_word;
 /* Returns 1 to stop, 0 to go on. */
 typedef uint32_t (*ame_word_fn)(void *ctx, const ame_word *w);
@@ -213,7 +219,8 @@ AME_API int32_t ame_embed(uint32_t model, uint32_t role, const uint8_t *bytes, c
                           float *out);
 
 /* Calls `fn` for each token of a text in order: Unicode words folded in case and accents and stemmed, the pieces of
- * identifiers (camelCase, snake_case, digits) beside the whole, n-grams of scripts written without spaces.
+ * identifiers (camelCase, snake_case, digits) beside the whole, n-grams of scripts written without spaces; words of
+ * Vietnamese with their tones and without.
  * Deterministic everywhere. */
 AME_API void ame_tokenize(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx);
 

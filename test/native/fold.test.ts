@@ -7,6 +7,28 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { foldHeaders, UNICODE } from "../../src/build/fold.ts";
 
+/** Rows of braces in a header, each entry as the character that it names. */
+function lettersOf(header: string, table: string): string[][] {
+  const body = header.slice(header.indexOf(`${table}[`));
+  const rows = body.slice(body.indexOf("{") + 1, body.indexOf("};")).matchAll(/\{([^{}]+)\}/g);
+  return [...rows].map(([, row]) =>
+    row!.split(",").map((entry) => {
+      const [, letter, code] = /^\s*(?:'(.)'|(0x[0-9a-f]+))\s*$/.exec(entry)!;
+      return letter ?? String.fromCodePoint(Number(code));
+    }),
+  );
+}
+
+test("letters with tones are those that Unicode composes of the same marks", () => {
+  const rows = lettersOf(
+    readFileSync(join(import.meta.dir, "../../ffi/ame_kernel/text/tones.h"), "utf8"),
+    "tone_letters",
+  );
+  const tones = ["", "\u0300", "\u0301", "\u0309", "\u0303", "\u0323"];
+  expect(rows.map(([plain]) => plain).join("")).toBe("aăâeêioôơuưy");
+  for (const row of rows) expect(row).toEqual(tones.map((tone) => `${row[0]}${tone}`.normalize("NFC")));
+});
+
 const known = process.versions.unicode === UNICODE;
 const why = known
   ? ""

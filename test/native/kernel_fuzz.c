@@ -21,7 +21,7 @@ static void require(int ok, const char *what) {
   abort();
 }
 
-static void count(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes) {
+static void count(void *ctx, uint32_t hash, ame_form form, const uint8_t *term, size_t bytes) {
   tally *t = ctx;
   require(bytes > 0 && bytes <= 64, "a term has 1 to 64 bytes");
   for (size_t i = 0; i < bytes; i++)
@@ -34,12 +34,12 @@ static void count(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes) {
 static void count_edit(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes, const uint8_t *word, size_t n) {
   (void)word;
   require(n > 0 && n <= 64, "an edit has 1 to 64 bytes");
-  count(ctx, hash, term, bytes);
+  count(ctx, hash, AME_FORM_OWN, term, bytes);
 }
 
 static uint32_t count_word(void *ctx, const ame_word *w) {
   tally edits = {0, 0, 0};
-  count(ctx, w->hash, w->term, w->term_bytes);
+  count(ctx, w->hash, AME_FORM_OWN, w->term, w->term_bytes);
   require(w->from < w->to && w->word_bytes > 0 && w->word_bytes <= 64, "a word is somewhere");
   if (w->hash % 16 == 0) {
     uint32_t n = ame_kernel_table()->term_edits(w->word, w->word_bytes, count_edit, &edits);
@@ -168,7 +168,8 @@ static void given(void *ctx, uint32_t hash, const uint8_t *term, size_t term_byt
   t->hash = t->hash * 31 + hash + term[term_bytes - 1] + (word_bytes > 0 ? word[word_bytes - 1] : 0);
 }
 
-static void look_up(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes) {
+static void look_up(void *ctx, uint32_t hash, ame_form form, const uint8_t *term, size_t bytes) {
+  (void)form;
   (void)hash;
   for (uint32_t kind = 0; kind < 3; kind++) {
     tally t = {0, 0, 0};
@@ -181,7 +182,7 @@ static void look_up(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes)
 static void fuzz_partners(const uint8_t *data, size_t size) {
   tally t = {0, 0, 0};
   uint64_t found = 0;
-  look_up(&found, 0, data, size);
+  look_up(&found, 0, AME_FORM_OWN, data, size);
   ame_tokenize(data, size, look_up, &found);
   size_t term = size < 3 ? size : 3;
   require(text_partners(data + term, size - term, data, term, given, &t) <= AME_PARTNERS_MOST, "partners are few");

@@ -477,8 +477,8 @@ typedef struct hashes {
   uint32_t *hash;
 } hashes;
 
-static void note_token(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes) {
-  (void)term, (void)bytes;
+static void note_token(void *ctx, uint32_t hash, ame_form form, const uint8_t *term, size_t bytes) {
+  (void)form, (void)term, (void)bytes;
   hashes *h = ctx;
   if (h->count < 4096) h->hash[h->count++] = hash;
 }
@@ -646,6 +646,20 @@ static const token_case token_cases[] = {
      "\xd8\xb3\xd9\x87"},
     {"an article that leaves two letters stays", "\xd8\xa7\xd9\x84\xd8\xa7\xd8\xa8",
      "\xd8\xa7\xd9\x84\xd8\xa7\xd8\xa8"},
+    {"what is written with an Arabic word goes, with the article and without", "برنامج البرنامج وبرنامج وبالبرنامج",
+     "رنامج رنامج رنامج رنامج"},
+    {"where it leaves three letters it stays", "كتاب وقال لعبه", "كتاب وقال لعبه"},
+    {"an article after wa and li", "وللمدرسة فالمدرسة لمدرسة", "مدرسه مدرسه مدرسه"},
+    {"Arabic without end", "وووووووووووو", "وووو"},
+    {"Vietnamese with its tones and without", "Phở HÀ NỘI được", "phở pho ha nội noi được duoc"},
+    {"Vietnamese in letters and marks", "Pho\u031b\u0309 HA\u0300 NO\u0323\u0302I \u0111u\u031bo\u031b\u0323c",
+     "phở pho ha nội noi được duoc"},
+    {"marks in another order, half composed", "no\u0302\u0323i n\u1ecd\u0302i n\u00f4\u0323i",
+     "nội noi nội noi nội noi"},
+    {"a later tone counts", "no\u0301\u0323i", "nọi noi"},
+    {"accents of other languages", "là château não ĩ x\u0302\u0323 e\u0306\u031b z\u0309", "la chateau nao i x e z"},
+    {"Vietnamese in an identifier", "phở_bò Việt1", "pho bo phobo viet 1 viet1"},
+    {"Vietnamese in quotation marks", "“Nguyễn’s” Đặng", "nguyễn nguyen đặng dang"},
     {"Arabic digits", "\xd9\xa1\xd9\xa2\xd9\xa3", "123"},
     {"characters of a run", "\xe7\x8c\xab\xe3\x81\x8c\xe5\xa5\xbd\xe3\x81\x8d \xe7\x8c\xab",
      "\xe7\x8c\xab \xe7\x8c\xab\xe3\x81\x8c \xe3\x81\x8c \xe3\x81\x8c\xe5\xa5\xbd \xe5\xa5\xbd "
@@ -738,12 +752,13 @@ static const token_case token_cases[] = {
 
 typedef struct collected {
   char joined[4096];
-  size_t length, count, longest;
+  size_t length, count, longest, bare;
   uint32_t hash;
 } collected;
 
-static void collect(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes) {
+static void collect(void *ctx, uint32_t hash, ame_form form, const uint8_t *term, size_t bytes) {
   collected *c = ctx;
+  c->bare += form == AME_FORM_BARE;
   if (c->length + bytes + 2 < sizeof c->joined) {
     if (c->length) c->joined[c->length++] = ' ';
     memcpy(c->joined + c->length, term, bytes);
@@ -756,7 +771,7 @@ static void collect(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes)
 }
 
 static collected tokens_of(const void *text, size_t bytes) {
-  collected c = {{0}, 0, 0, 0, 0};
+  collected c = {{0}, 0, 0, 0, 0, 0};
   uint8_t *exact = memory(bytes);
   memcpy(exact, text, bytes);
   kernel->tokenize(exact, bytes, collect, &c);

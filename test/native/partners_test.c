@@ -32,7 +32,8 @@ static uint32_t load32(const uint8_t *p) {
 }
 
 /* A pair of characters is a token beside the characters. */
-static void keep(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes) {
+static void keep(void *ctx, uint32_t hash, ame_form form, const uint8_t *term, size_t bytes) {
+  (void)form;
   text *t = ctx;
   if (bytes == t->head->term_bytes && memcmp(term, t->head->term, bytes) == 0) t->hash = hash;
 }

@@ -36,7 +36,7 @@ static uint32_t find(const state *s, uint64_t hash) {
 /* Stem and prior of a term. */
 static void look_up(term *t, int word, const uint8_t *bytes, size_t length, size_t characters) {
   t->stem = t->hash;
-  if (word) {
+  if (text_is_stemmed((term_kind)t->kind)) {
     uint8_t stem[TERM_MAX];
     memcpy(stem, bytes, length);
     t->stem = text_hash(stem, text_stem(stem, length));
@@ -109,7 +109,7 @@ TEXT_INLINE void take(state *s, term_kind kind, const uint8_t *bytes, size_t len
   if (!is_known || k->index >= s->used || t->hash != k->hash || t->kind != kind)
     t = find_term(s, kind, bytes, length, k, is_known, key, plain);
   if (t->count < UINT16_MAX) t->count++;
-  if (s->m->pair > 0 && is_word(kind) && kind != TERM_WHOLE) add_pair(s, t->stem, t->prior);
+  if (s->m->pair > 0 && is_word(kind) && kind != TERM_WHOLE && kind != TERM_BARE) add_pair(s, t->stem, t->prior);
 }
 
 static void take_plain(void *ctx, const uint8_t *word, size_t length) {

@@ -28,6 +28,7 @@ typedef struct model {
   float word, stem, grams; /* mixed to unit length within a word */
   float pair;              /* two neighbouring words */
   float piece, whole;      /* an identifier's pieces, and itself */
+  float bare;              /* a word of Vietnamese without its tones, beside itself */
   float character;         /* a character of unspaced scripts, beside its pairs */
   float saturation;        /* k of count (k + 1) / (count + k) */
   float pad;               /* c of the length pad, in units of a word */

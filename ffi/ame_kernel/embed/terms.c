@@ -51,6 +51,7 @@ TEXT_INLINE void add_term(state *s, const term *t, size_t from, size_t to) {
     add_feature(s, t->hash ^ SALT_UNSPACED, weight);
     return;
   }
+  if (t->kind == TERM_BARE) weight *= m->bare;
   if (t->kind == TERM_PIECE) weight *= m->piece;
   if (t->kind == TERM_WHOLE) weight *= m->whole;
   if (s->stem > 0 && t->ascii) {

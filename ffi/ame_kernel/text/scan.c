@@ -4,6 +4,7 @@
 #include "text/scan.h"
 
 #include "text/compose.h"
+#include "text/tones.h"
 
 #define S   BYTE_SEPARATOR
 #define L   BYTE_LETTER
@@ -115,6 +116,29 @@ static inline int starts_small(const uint8_t *text, size_t bytes, size_t at) {
  * tokens, 96 without). */
 static inline int is_own_fold(uint32_t c) { return (c - 0x430 < 32u && c != 0x439) || (c - 0x3b1 < 25u && c != 0x3c2); }
 
+static inline void term_add_folded(term *t, uint32_t c) {
+  uint8_t encoded[4];
+  term_add(t, encoded, (uint32_t)text_encode(c, encoded));
+}
+
+/* Emits the word from `at` to `end` with its tones, then `bare`, where it is Vietnamese; returns whether it is. */
+static int emit_toned(const uint8_t *text, size_t at, size_t end, term *bare, term_fn fn, void *ctx) {
+  term toned;
+  term_start(&toned);
+  int own = 0;
+  while (at < end) {
+    int is_letter;
+    uint32_t c = tone_next(text, end, &at, &is_letter), folded[TEXT_FOLD_MOST] = {c};
+    own |= tone_is_own(c);
+    int count = is_letter ? 1 : text_kind(c) == CHAR_IGNORED ? 0 : text_fold(c, folded);
+    for (int i = 0; i < count; i++) term_add_folded(&toned, folded[i]);
+  }
+  if (!own) return 0;
+  term_emit(&toned, TERM_TONED, fn, ctx);
+  term_emit(bare, TERM_BARE, fn, ctx);
+  return 1;
+}
+
 /* Scans the word at `at`; returns the offset of its end. Boundaries between pieces: an underscore, a change between
  * letters and digits, lower then upper case (fooBar), and the last of several capitals before a small letter
  * (HTTPServer). */
@@ -122,7 +146,8 @@ static size_t scan_word(const uint8_t *text, size_t bytes, size_t at, term_fn fn
   term whole, piece;
   term_start(&whole);
   term_start(&piece);
-  int pieces = 0, broken = 0;
+  int pieces = 0, broken = 0, toned = 0;
+  size_t start = at;
   char_kind before = CHAR_SEPARATOR;
   int before_upper = 0;
   while (at < bytes) {
@@ -136,6 +161,7 @@ static size_t scan_word(const uint8_t *text, size_t bytes, size_t at, term_fn fn
       } else if (c < 0x80 || kind != CHAR_IGNORED) {
         break;
       }
+      toned |= tone_is_mark(c);
       at = next;
       continue;
     }
@@ -162,11 +188,10 @@ static size_t scan_word(const uint8_t *text, size_t bytes, size_t at, term_fn fn
     } else {
       uint32_t folded[TEXT_FOLD_MOST];
       int count = text_fold(c, folded);
+      toned |= tone_is_own(c);
       for (int i = 0; i < count; i++) {
-        uint8_t encoded[4];
-        uint32_t size = (uint32_t)text_encode(folded[i], encoded);
-        term_add(&whole, encoded, size);
-        term_add(&piece, encoded, size);
+        term_add_folded(&whole, folded[i]);
+        term_add_folded(&piece, folded[i]);
       }
     }
     at = next;
@@ -174,7 +199,7 @@ static size_t scan_word(const uint8_t *text, size_t bytes, size_t at, term_fn fn
   if (pieces) {
     piece_emit(&piece, fn, ctx);
     term_emit(&whole, TERM_WHOLE, fn, ctx);
-  } else {
+  } else if (!toned || !emit_toned(text, start, at, &whole, fn, ctx)) {
     term_emit(&whole, TERM_WORD, fn, ctx);
   }
   return at + scan_possessive(text, bytes, at);

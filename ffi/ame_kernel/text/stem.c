@@ -186,6 +186,13 @@ static void strip_derivation(word *x) {
 /* The Arabic article is removed first, alone or after wa, bi, ka, fa, li, where three letters are left (Larkey,
  * Ballesteros and Connell, "Light stemming for Arabic information retrieval", 2007): .899 to .933. */
 #define ARTICLE_LEAVES 6
+/* Then wa, fa, bi, ka, li, which are written with the word that follows, where four letters are left, as often as there
+ * is one or an article: .933 to .941 by word (+.0079, standard error .0027), fused .934 to .941. A root can begin
+ * with these letters as well; so a word loses them with the article before them and without. Once only, where there is
+ * no article: .9371. wa alone, as Larkey has it: .9349. Three letters left: .9439, within the error of that, but then
+ * kitab, a book, is tab. */
+#define PREFIX        2
+#define PREFIX_LEAVES 8
 
 static size_t drop_article(uint8_t *w, size_t n) {
   static const char *const articles[] = {"\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0643\u0627\u0644",
@@ -199,8 +206,23 @@ static size_t drop_article(uint8_t *w, size_t n) {
   return n;
 }
 
+static size_t drop_prefix(uint8_t *w, size_t n) {
+  static const char *const prefixes[] = {"\u0648", "\u0641", "\u0628", "\u0643", "\u0644"};
+  if (n < PREFIX + PREFIX_LEAVES) return n;
+  for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+    if (memcmp(w, prefixes[i], PREFIX) != 0) continue;
+    memmove(w, w + PREFIX, n - PREFIX);
+    return n - PREFIX;
+  }
+  return n;
+}
+
 static size_t stem_other(uint8_t *w, size_t n) {
-  n = drop_article(w, n);
+  for (size_t before = 0; before != n;) {
+    before = n;
+    n = drop_article(w, n);
+    if (n == before) n = drop_prefix(w, n);
+  }
   size_t at = 0;
   for (int letters = 0; at < n && letters < LETTERS_KEPT; letters++) text_next(w, n, &at);
   return at;

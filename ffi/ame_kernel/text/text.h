@@ -36,6 +36,8 @@ int text_encode(uint32_t c, uint8_t out[4]);
 
 typedef enum term_kind {
   TERM_WORD,  /* a plain word or number */
+  TERM_TONED, /* a word of Vietnamese with its tones */
+  TERM_BARE,  /* the same word without them, after it */
   TERM_PIECE, /* a piece of an identifier: camelCase, snake_case, letters and digits */
   TERM_WHOLE, /* the identifier after its pieces, without underscores, so that fooBar and foo_bar are one term */
   TERM_CHAR,  /* a character of an unspaced run of two or more */
@@ -50,15 +52,13 @@ typedef void (*term_fn)(void *ctx, term_kind kind, const uint8_t *term, size_t b
 void text_scan(const uint8_t *text, size_t bytes, term_fn fn, void *ctx);
 
 /* Porter's stemmer in place for words of 3 to 40 letters a-z; words with other letters keep their first six characters,
- * Arabic ones less their article. Returns the new length. */
+ * those in Arabic letters less their article and what is attached before it. Returns the new length. */
 size_t text_stem(uint8_t *word, size_t bytes);
 
 /* The identity of a term in an index. */
 uint32_t text_term_hash(const uint8_t *term, size_t bytes);
-/* Whether terms of a kind are stemmed. */
-static inline int text_is_stemmed(term_kind kind) {
-  return kind == TERM_WORD || kind == TERM_PIECE || kind == TERM_WHOLE;
-}
+/* Whether terms of a kind are stemmed. A word with tones is not: there is no inflection in Vietnamese. */
+static inline int text_is_stemmed(term_kind kind) { return kind <= TERM_WHOLE && kind != TERM_TONED; }
 
 /* Of the kernel's table: token_words and term_edits are in files of their own, the rest is in token.c, ame_tokenize as
  * well. */

@@ -3,7 +3,7 @@
  * tokens beside its pairs, so that a query of one character finds them. */
 #include "text/scan.h"
 
-#define TOKEN_VERSION 2u
+#define TOKEN_VERSION 3u
 
 uint32_t kernel_token_version(void) { return TOKEN_VERSION; }
 
@@ -28,7 +28,7 @@ static void take(void *ctx, term_kind kind, const uint8_t *term, size_t bytes) {
   uint8_t stem[TERM_MAX];
   memcpy(stem, term, bytes);
   if (text_is_stemmed(kind)) bytes = text_stem(stem, bytes);
-  s->fn(s->ctx, text_term_hash(stem, bytes), stem, bytes);
+  s->fn(s->ctx, text_term_hash(stem, bytes), kind == TERM_BARE ? AME_FORM_BARE : AME_FORM_OWN, stem, bytes);
 }
 
 void ame_tokenize(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx) {

@@ -15,7 +15,7 @@ static void take(void *ctx, term_kind kind, const uint8_t *term, size_t bytes) {
   if (s->stopped) return;
   memcpy(stem, term, bytes);
   if (text_is_stemmed(kind)) stemmed = text_stem(stem, bytes);
-  uint32_t part = kind == TERM_PIECE || kind == TERM_CHAR || kind == TERM_PAIR;
+  uint32_t part = kind == TERM_PIECE || kind == TERM_CHAR || kind == TERM_PAIR || kind == TERM_BARE;
   ame_word w = {stem, stemmed, term, bytes, s->from, s->to, text_term_hash(stem, stemmed), part};
   s->stopped = s->fn(s->ctx, &w);
 }

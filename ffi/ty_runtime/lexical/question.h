@@ -6,6 +6,9 @@
 typedef struct query_term {
   uint32_t hash;
   uint32_t count; /* occurrences in the query */
+  uint32_t
+      bare;    /* of a word with tones: the number of its form without them, from 1; 0: none, or in the query itself */
+  bool beside; /* is such a form, of a word that live rows hold */
   uint32_t added; /* number among the changed terms; TY_NO_TERM: none */
   uint32_t text_bytes;
   uint64_t text;        /* offset in question.text */
@@ -22,6 +25,7 @@ typedef struct question {
   query_term *terms;
   uint32_t count, capacity;
   ty_scope scope; /* after ty_question_weigh */
+  uint32_t last;  /* number of the token before */
   ty_buffer text;
   bool failed;
   int scale;    /* a score is the whole number times 2^-scale */

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print(void *ctx, uint32_t hash, const uint8_t *term, size_t bytes) {
+static void print(void *ctx, uint32_t hash, ame_form form, const uint8_t *term, size_t bytes) {
+  (void)form;
   (void)hash;
   int *any = ctx;
   printf("%s%.*s", *any ? " " : "", (int)bytes, (const char *)term);

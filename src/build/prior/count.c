@@ -52,7 +52,7 @@ static void take(void *ctx, term_kind kind, const uint8_t *term, size_t n) {
   if (kind == TERM_WHOLE) return;
   uint8_t stem[TERM_MAX];
   memcpy(stem, term, n);
-  count(stem, kind == TERM_WORD || kind == TERM_PIECE ? text_stem(stem, n) : n);
+  count(stem, text_is_stemmed(kind) ? text_stem(stem, n) : n);
 }
 
 static int count_pieces(void) {
