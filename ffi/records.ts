@@ -1,10 +1,11 @@
-/** Decodes the packed results of libty_runtime: `ty_record`, `ty_term` and `ty_partition` in ty_runtime.h. */
+/** Decodes the packed results of libty_runtime: `ty_record`, `ty_term`, `ty_replacement` and `ty_partition` in ty_runtime.h. */
 
 const ABSENT = 0xffff_ffff;
 const RECORD_BYTES = 48;
 const TIMES_BYTES = 16;
 const SCORES_BYTES = 16;
-const TERM_BYTES = 24;
+const TERM_BYTES = 32;
+const REPLACEMENT_BYTES = 16;
 const PARTITION_BYTES = 40;
 
 /** One query term's share in a lexical score. */
@@ -13,6 +14,14 @@ export interface TermShare {
   tf: number;
   idf: number;
   share: number;
+  /** The query's word that the term stands for, if it is not the query's own. */
+  instead: string | undefined;
+}
+
+/** A word of a query that the rows lack, and the words that were searched for in its place, the most frequent first. */
+export interface Replacement {
+  word: string;
+  partners: string[];
 }
 
 /** What an answer's records carry beside the id: `TY_WITH_*`, to be added up. */
@@ -60,6 +69,22 @@ function padded(bytes: number): number {
 
 /** Decodes `count` records with `what` was requested; the answer's bytes may be reused afterwards. */
 export function decodeRecords(answer: Uint8Array, count: number, what: number): RowRecord[] {
+  return decodeRows(answer, count, what).rows;
+}
+
+/** The same with the `replaced` words behind the records. */
+export function decodeAnswer(
+  answer: Uint8Array,
+  count: number,
+  what: number,
+  replaced: number,
+): { rows: RowRecord[]; replaced: Replacement[] } {
+  const { rows, end } = decodeRows(answer, count, what);
+  return { rows, replaced: replaced === 0 ? [] : decodeReplacements(answer.subarray(end), replaced) };
+}
+
+/** Records from the beginning of an answer, and where they end. */
+function decodeRows(answer: Uint8Array, count: number, what: number): { rows: RowRecord[]; end: number } {
   const view = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
   const text = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
   const rows: RowRecord[] = new Array(count);
@@ -103,7 +128,26 @@ export function decodeRecords(answer: Uint8Array, count: number, what: number): 
     at = end;
     rows[i] = { id, birth, score, found, meta, text: body, vector, terms, scores, times };
   }
-  return rows;
+  return { rows, end: at };
+}
+
+/** Partners of one word follow each other. */
+function decodeReplacements(bytes: Uint8Array, count: number): Replacement[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const replaced: Replacement[] = [];
+  let last: number | undefined;
+  for (let i = 0, at = 0; i < count; i++) {
+    const number = view.getUint32(at, true);
+    const wordEnd = at + REPLACEMENT_BYTES + view.getUint32(at + 4, true);
+    const end = wordEnd + view.getUint32(at + 8, true);
+    if (end > bytes.byteLength) throw new RangeError("a replaced word reaches beyond the answer");
+    if (number !== last) replaced.push({ word: text.toString("utf8", at + REPLACEMENT_BYTES, wordEnd), partners: [] });
+    replaced.at(-1)!.partners.push(text.toString("utf8", wordEnd, end));
+    last = number;
+    at += REPLACEMENT_BYTES + padded(end - at - REPLACEMENT_BYTES);
+  }
+  return replaced;
 }
 
 /** A u64 below 2^53. */
@@ -114,14 +158,16 @@ function readCount(view: DataView, at: number): number {
 function decodeTerms(view: DataView, text: Buffer, start: number, end: number): TermShare[] {
   const terms: TermShare[] = [];
   for (let at = start; at < end; ) {
-    const length = view.getUint32(at + 20, true);
+    const termEnd = at + TERM_BYTES + view.getUint32(at + 20, true);
+    const insteadBytes = view.getUint32(at + 24, true);
     terms.push({
-      term: text.toString("utf8", at + TERM_BYTES, at + TERM_BYTES + length),
+      term: text.toString("utf8", at + TERM_BYTES, termEnd),
       tf: view.getUint32(at + 16, true),
       idf: view.getFloat64(at + 8, true),
       share: view.getFloat64(at, true),
+      instead: insteadBytes === 0 ? undefined : text.toString("utf8", termEnd, termEnd + insteadBytes),
     });
-    at += TERM_BYTES + padded(length);
+    at += TERM_BYTES + padded(termEnd - at - TERM_BYTES + insteadBytes);
   }
   return terms;
 }

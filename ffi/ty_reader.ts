@@ -1,6 +1,13 @@
 /** Queries of an open collection of libty_runtime: a method per native call. Arguments are taken as checked. */
 import type { ModelCode } from "./ame_kernel.ts";
-import { decodePartitions, decodeRecords, type PartitionInfo, type RowRecord } from "./records.ts";
+import {
+  decodeAnswer,
+  decodePartitions,
+  decodeRecords,
+  type PartitionInfo,
+  type Replacement,
+  type RowRecord,
+} from "./records.ts";
 import { NativeHandle, type Watch } from "./ty_handle.ts";
 import { Op } from "./ty_symbols.ts";
 import { type PackedStrings, packed, Words } from "./words.ts";
@@ -98,6 +105,11 @@ export interface NativeAnswer extends NativeHits {
   fused: boolean;
   /** Whether one of the two rankings asked for is missing, as the lexical index is damaged. */
   wordsTrouble: boolean;
+  /** Distinct terms of the text, and how many were searched for; both 0 where the rows are not ranked by words. */
+  words: number;
+  known: number;
+  /** Words that were searched for in place of words that the rows lack. */
+  replaced: Replacement[];
 }
 
 /** The reading half of an open collection. */
@@ -109,7 +121,7 @@ export class NativeReader extends NativeHandle {
    */
   ask(question: NativeQuestion, embedMost: number, inlineBytes: number): NativeAnswer | Promise<NativeAnswer> {
     const { vector, text, filter, under, what } = question;
-    const words = new Words(27).integer(0, question.by).integer(6, question.topK).integer(16, what);
+    const words = new Words(30).integer(0, question.by).integer(6, question.topK).integer(16, what);
     if (vector) words.pointer(1, vector);
     else (question.model === undefined ? words.none(2) : words.integer(2, question.model)).integer(3, embedMost);
     if (text !== undefined) {
@@ -120,12 +132,14 @@ export class NativeReader extends NativeHandle {
     if (under) filtered(words, 10, under);
     if (question.weighted) words.integer(15, 1);
     const decode = (answer: Uint8Array) => ({
-      rows: decodeRecords(answer, words.number(21), what),
+      ...decodeAnswer(answer, words.number(21), what, words.number(29)),
       fused: words.number(22) === 1,
       wordsTrouble: words.number(26) === 1,
       screenedRows: words.number(23),
       scoredRows: words.number(24),
       probedLists: words.number(25),
+      words: words.number(27),
+      known: words.number(28),
     });
     const answer = this.answerUnlessLarge("ty_ask", words.integer(17, inlineBytes), 18);
     // Decoded before anything else can run: the next call reuses the scratch buffer.

@@ -185,6 +185,7 @@ typedef struct ame_word {
   size_t from, to; /* where it is written in the text; of a part of an identifier or of a run: where all of that is */
   uint32_t hash;
   uint32_t part; /* 1: only a part of what is written there, or its form without tones */
+  ame_form form;
 } ame_word;
 /* Returns 1 to stop, 0 to go on. */
 typedef uint32_t (*ame_word_fn)(void *ctx, const ame_word *w);

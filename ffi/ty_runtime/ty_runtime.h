@@ -179,13 +179,25 @@ typedef struct ty_record {
   uint32_t found;        /* 0: ty_get of an id that is not live; the record then holds the id only */
 } ty_record;
 
-/* One query term's share in a lexical score; followed by term_bytes bytes of the term, padded to 8. */
+/* One query term's share in a lexical score; followed by term_bytes bytes of the term and instead_bytes bytes of the
+ * query's word that it stands for, if it is not the query's own, padded to 8 together. */
 typedef struct ty_term {
   double share;
   double idf; /* among the rows whose statistics weigh the query */
   uint32_t tf;
   uint32_t term_bytes;
+  uint32_t instead_bytes; /* 0: the query has the term */
+  uint32_t reserved;
 } ty_term;
+
+/* A word that was searched for in place of one that the rows searched do not have: followed by word_bytes bytes of the
+ * query's word, as it is written there, and partner_bytes bytes of the other one, padded to 8 together. */
+typedef struct ty_replacement {
+  uint32_t word; /* number of the query's word: ascending, the same for each of its partners */
+  uint32_t word_bytes;
+  uint32_t partner_bytes;
+  uint32_t reserved;
+} ty_replacement;
 
 /* A row's score in each ranking; NaN where the ranking does not list it. */
 typedef struct ty_scores {
@@ -245,6 +257,10 @@ typedef struct ty_ask_args {
   uint64_t scored_rows;   /* out: rows scored in f32 */
   uint64_t probed_lists;  /* out: 0 for an exact search */
   uint64_t words_trouble; /* out: 1 where TY_BY_BOTH was answered by vector alone, as the lexical index is damaged */
+  /* All 0 where the rows are not ranked by words. */
+  uint64_t words;    /* out: distinct terms of the text */
+  uint64_t known;    /* out: terms that were searched for: those of the text that the rows have, and replacements */
+  uint64_t replaced; /* out: ty_replacement records behind the rows' */
 } ty_ask_args;
 /* The top_k live rows, best first, ties by earlier birth (which compaction keeps), all of one saved state.
  *
@@ -258,8 +274,13 @@ typedef struct ty_ask_args {
  * over those of the partition, and other terms are unknown there (lexical/statistics.h). TY_STATE before
  * ty_build_lexical, and where the index was built by another tokeniser; TY_INDEX where it is damaged.
  *
- * By both, the two rankings fused (calls/fuse.h); ty_build_lexical is not needed. By vector alone where the collection
- * has no lexical index, and with words_trouble where it cannot be read: the next rewrite of the base makes it anew. */
+ * A word that none of the rows searched has is replaced by up to three that they have and that are one edit from it
+ * (lexical/unknown.h), where the texts of those rows are stored. Of a long text this is done for the first 32 such
+ * words.
+ *
+ * By both, the two rankings fused (calls/fuse.h); ty_build_lexical is not needed. In the order by vector where the rows
+ * have none of the text's words nor of their replacements (known is 0). By vector alone where the collection has no
+ * lexical index, and with words_trouble where it cannot be read: the next rewrite of the base makes it anew. */
 TY_API ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err);
 
 /* n queries with the same options, all of one saved state, in shared passes over the rows. `out` has ty_ask's answer to

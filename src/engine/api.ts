@@ -50,6 +50,8 @@ export interface Explanation {
   lexical_scores?: (number | null)[];
   /** With `recency`, which only a collection of this process has: what it added to each hit's score. */
   recency_shares?: number[];
+  /** Words of the text that the rows searched lack, with those that were searched for in their place. */
+  replaced?: { word: string; searched_as: string[] }[];
 }
 
 /** The best rows, best first; the lists run side by side. */
@@ -62,8 +64,9 @@ export interface SearchResult {
   /** With `explain`. */
   explain?: Explanation;
   /**
-   * A sentence where the query's text is longer than 64 KiB (its beginning is searched for), or the lexical index is
-   * damaged (the answer is by vector alone; `compact` makes it anew).
+   * What there is to know of how a query's text was answered: which of its words were searched as which, that none of
+   * them is known, that only its first 64 KiB were searched for, or that the lexical index is damaged (the answer is by
+   * vector alone; `compact` makes it anew).
    */
   notice?: string;
 }

@@ -93,7 +93,7 @@ export interface LexicalResult extends ResultTimes {
   texts?: (string | null)[];
   /** With `explain`: for each hit, its query terms. Their scores add up to its score. */
   explain?: TermContribution[][];
-  /** A sentence where the query is longer than 64 KiB: its beginning is searched for. */
+  /** As in `SearchResult`. */
   notice?: string;
 }
 

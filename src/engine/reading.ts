@@ -73,7 +73,7 @@ export async function searchWords(
   if (withText) result.texts = rows.map((row) => row.text ?? null);
   if (withTimes) Object.assign(result, timesOf(rows));
   if (explain) {
-    result.explain = rows.map((row) => (row.terms ?? []).map(({ term, share }) => ({ term, score: share })));
+    result.explain = rows.map((row) => texts.contributions(row.terms));
   }
   if (notice !== undefined) result.notice = notice;
   return result;
@@ -112,8 +112,13 @@ function timesOf(rows: readonly Row[]): Required<ResultTimes> {
   return { created: rows.map((row) => row.times!.created), updated: rows.map((row) => row.times!.updated) };
 }
 
-function explain({ rows, fused, screenedRows, scoredRows, probedLists }: SearchAnswer): Explanation {
-  const read = { screened_rows: screenedRows, scored_rows: scoredRows, probed_lists: probedLists };
+function explain({ rows, fused, screenedRows, scoredRows, probedLists, replaced }: SearchAnswer): Explanation {
+  const read: Omit<Explanation, "mode"> = {
+    screened_rows: screenedRows,
+    scored_rows: scoredRows,
+    probed_lists: probedLists,
+  };
+  if (replaced.length > 0) read.replaced = replaced.map(({ word, partners }) => ({ word, searched_as: partners }));
   if (!fused) return { mode: probedLists > 0 ? "ivf" : "exact", ...read };
   const scores = (ranking: "vector" | "words") =>
     rows.map((row) => (row.scores && Number.isFinite(row.scores[ranking]) ? row.scores[ranking] : null));

@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { idsOrNew, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
-import { searchTexts, searchWords } from "../texts/search.ts";
+import { contributions, searchTexts, searchWords } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
 import { buildLexical } from "../texts/upkeep.ts";
 import { buildIvf } from "../tune/ivf.ts";
@@ -139,7 +139,7 @@ export class Memory implements args.Verbs {
       score: row.score,
       metadata: row.metadata,
       ...row.times,
-      explain: a.explain ? (row.terms ?? []).map(({ term, share }) => ({ term, score: share })) : undefined,
+      explain: a.explain ? contributions(row.terms) : undefined,
     });
     const texts = a.with_text ? this.hitTexts(collection, readsTexts(a)) : undefined;
     const head = { collection: a.collection, ...echo(a.query, notice, a.max_bytes) };

@@ -49,7 +49,10 @@ interface Paged {
 interface Noticed extends Paged {
   /** `query` is the beginning of a longer one: 2 KiB are repeated. */
   query_truncated?: true;
-  /** Where the query is longer than 64 KiB (the hits are those of its beginning), or the word index is damaged. */
+  /**
+   * Which words of the query were searched as which, that none of them is known, that the query is longer than 64 KiB
+   * (the hits are those of its beginning), or that the word index is damaged.
+   */
   notice?: string | undefined;
 }
 

@@ -1,5 +1,5 @@
 /** Rows and answers as a collection's callers get them, made of the native side's records. */
-import type { PartitionInfo, RowRecord, RowTimes, TermShare } from "../../ffi/records.ts";
+import type { PartitionInfo, Replacement, RowRecord, RowTimes, TermShare } from "../../ffi/records.ts";
 import { type NativeHits, With } from "../../ffi/ty_reader.ts";
 import { isObject, shown } from "../checks/kinds.ts";
 import type { FilterValue, Metadata } from "../checks/values.ts";
@@ -47,6 +47,11 @@ export interface SearchAnswer {
   fused: boolean;
   /** Whether the one by words was asked for in vain, as the lexical index is damaged: `Collection.compact` mends it. */
   wordsTrouble: boolean;
+  /** Distinct terms of a query's text, and how many were searched for; both 0 where the rows are not ranked by words. */
+  words: number;
+  known: number;
+  /** Words that were searched for in place of words that the rows lack. */
+  replaced: Replacement[];
   screenedRows: number;
   scoredRows: number;
   probedLists: number;
@@ -98,6 +103,9 @@ export function toAnswers(
     rows: all.slice(ends[i]! - count, ends[i]),
     fused: false,
     wordsTrouble: false,
+    words: 0,
+    known: 0,
+    replaced: [],
     screenedRows: Math.round(screenedRows / n),
     scoredRows: Math.round(scoredRows / n),
     probedLists: Math.round(probedLists / n),

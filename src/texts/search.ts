@@ -1,7 +1,9 @@
 /** Searches a collection of texts. */
+import type { TermShare } from "../../ffi/records.ts";
 import type { Recency } from "../checks/recency.ts";
 import type { Collection, Row, SearchAnswer, SearchOptions } from "../store/collection.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
+import { joined, wordsNotice } from "./notices.ts";
 import { questionOf } from "./question.ts";
 import { DENSE_WEIGHT } from "./ranking.ts";
 import { candidateDetail, preferRecent } from "./recency.ts";
@@ -10,11 +12,20 @@ import { candidateDetail, preferRecent } from "./recency.ts";
 export interface TermContribution {
   term: string;
   score: number;
+  /** The query's word that the term was searched for instead of, because the rows searched lack it. */
+  instead_of?: string;
+}
+
+/** What the terms of a row added to its score. */
+export function contributions(terms: readonly TermShare[] | undefined): TermContribution[] {
+  return (terms ?? []).map(({ term, share, instead }) =>
+    instead === undefined ? { term, score: share } : { term, score: share, instead_of: instead },
+  );
 }
 
 /** What an answer says beside its rows. */
 export interface Noticed {
-  /** What is missing: of a long query (question.ts), or of the answer where the lexical index is damaged. */
+  /** What the caller has to know of how the query was answered: see question.ts and notices.ts. */
   notice?: string | undefined;
 }
 
@@ -49,8 +60,9 @@ export async function searchTexts(
     { ...(recency ? candidateDetail(asked, recency) : asked), weighted: weightedQueries },
   );
   const answer = recency ? { ...found, ...preferRecent(collection, found, asked, recency) } : found;
-  const notices = [notice, answer.wordsTrouble ? withoutWords(collection.name) : undefined].filter(Boolean);
-  return notices.length === 0 ? answer : { ...answer, notice: notices.join("; ") };
+  const trouble = answer.wordsTrouble ? withoutWords(collection.name) : undefined;
+  const all = joined(notice, trouble, wordsNotice(collection.name, answer, true));
+  return all === undefined ? answer : { ...answer, notice: all };
 }
 
 function withoutWords(name: string): string {
@@ -64,5 +76,6 @@ export async function searchWords(
   options: SearchOptions,
 ): Promise<{ rows: Row[] } & Noticed> {
   const { text, notice } = questionOf(query);
-  return { rows: await collection.searchLexical(text, options), notice };
+  const answer = await collection.ask({ by: "words", text }, options);
+  return { rows: answer.rows, notice: joined(notice, wordsNotice(collection.name, answer, false)) };
 }

@@ -76,6 +76,21 @@ export const TEXTS: Cases = {
     await fails(c.addTexts(["a", "b"], { ids: ["a"] }), "ValueError", "ids");
   },
 
+  async "a word that no row has is searched as one that is spelt nearly so, which the answer says"({ store }) {
+    const c = await store.createCollection("c", { embedder: "multigram" });
+    await c.addTexts(NOTES, { ids: ["deploy", "cat", "invoice"] });
+    const answer = await c.searchText("how we deplooy", { topK: 1, explain: true });
+    expect(answer.ids).toEqual(["deploy"]);
+    expect(answer.notice).toBe("'deplooy' was searched as 'deploy'");
+    expect(answer.explain!.replaced).toEqual([{ word: "deplooy", searched_as: ["deploy"] }]);
+    const plain = await c.searchText("how we deploy", { topK: 1, explain: true });
+    expect(plain.ids).toEqual(["deploy"]);
+    expect([plain.notice, plain.explain!.replaced]).toEqual([undefined, undefined]);
+    const unknown = await c.searchText("quetzal", { topK: 1 });
+    expect(unknown.ids).toHaveLength(1);
+    expect(unknown.notice).toBe("none of the query's words is in 'c': the answer is by similarity alone");
+  },
+
   async "no texts, the empty text, and a query with no hits"({ store }) {
     const c = await store.createCollection("c", { embedder: "multigram" });
     expect(await c.addTexts([])).toEqual([]);

@@ -16,6 +16,7 @@ const PROGRAMS = [
   "store_test",
   "store_test - spill",
   "types_test",
+  "unknown_test",
   "validate_test",
   "weights_test",
   "weights_partition_test",

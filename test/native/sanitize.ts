@@ -22,6 +22,7 @@ const TESTS = [
   ["store_test"],
   ["store_test", "-", "spill"],
   ["types_test"],
+  ["unknown_test"],
   ["validate_test"],
   ["weights_test"],
   ["weights_partition_test"],

@@ -390,7 +390,7 @@ static void remove_tree(const char *dir) {
 
 /* With a second argument `spill` nearly all that grows with the rows is in files, however little it is. */
 /* Rows of collections made from now on are vertical where their metric and dtype allow it, however few and dense. */
-static void set_vertical(ty_env *env, bool on) {
+static inline void set_vertical(ty_env *env, bool on) {
   model_vertical = on;
   env->vertical_least = on ? 1 : TY_VERTICAL_LEAST;
   env->vertical_density = on ? 1 : TY_VERTICAL_DENSITY;

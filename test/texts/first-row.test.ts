@@ -26,7 +26,10 @@ const lexicalFiles = (name: string) => readdirSync(join(dir, name)).filter((file
 async function asked(from: LocalStore, name: string): Promise<unknown[]> {
   const collection = await from.openCollection(name);
   const answers = await Promise.all(QUERIES.map((query) => collection.searchText(query, { topK: 7, explain: true })));
-  for (const { explain, notice } of answers) expect([explain!.mode, notice]).toEqual(["fused", undefined]);
+  for (const { explain, notice } of answers) {
+    expect(explain!.mode).toBe("fused");
+    expect(notice ?? "").not.toContain("damaged");
+  }
   return answers.map(({ ids, scores, explain }) => [ids, scores, explain!.dense_scores, explain!.lexical_scores]);
 }
 

@@ -16,7 +16,15 @@ static void take(void *ctx, term_kind kind, const uint8_t *term, size_t bytes) {
   memcpy(stem, term, bytes);
   if (text_is_stemmed(kind)) stemmed = text_stem(stem, bytes);
   uint32_t part = kind == TERM_PIECE || kind == TERM_CHAR || kind == TERM_PAIR || kind == TERM_BARE;
-  ame_word w = {stem, stemmed, term, bytes, s->from, s->to, text_term_hash(stem, stemmed), part};
+  ame_word w = {stem,
+                stemmed,
+                term,
+                bytes,
+                s->from,
+                s->to,
+                text_term_hash(stem, stemmed),
+                part,
+                kind == TERM_BARE ? AME_FORM_BARE : AME_FORM_OWN};
   s->stopped = s->fn(s->ctx, &w);
 }
 

@@ -20,6 +20,13 @@ void ty_answer_put(ty_answer *a, const void *data, uint64_t bytes) {
   if (at != NULL) memcpy(at, data, (size_t)bytes);
 }
 
+void ty_answer_both(ty_answer *a, ty_slice one, ty_slice two) {
+  uint8_t *at = take(a, one.bytes + two.bytes);
+  if (at == NULL) return;
+  memcpy(at, one.data, (size_t)one.bytes);
+  memcpy(at + one.bytes, two.data, (size_t)two.bytes);
+}
+
 void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double score, uint64_t what, ty_slice extra) {
   const ty_segment *s = ref.segment;
   bool has_meta = false, has_text = false;

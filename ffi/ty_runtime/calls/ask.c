@@ -109,11 +109,15 @@ static ty_status prepare(asked *x, ty_error *err) {
   status = ty_cost_check(ty_cost_plus(dense, ty_lexical_sync_cost(q->x, x->c)), most, err);
   if (status == TY_OK) status = ty_lexical_sync(q->x, x->c, err);
   if (status == TY_OK) status = ty_question_find(q, err);
+  if (status == TY_OK) status = ty_cost_check(ty_cost_plus(dense, ty_question_cost(q, &x->filter)), most, err);
+  if (status == TY_OK) status = ty_question_count(q, &x->filter, err);
+  if (status == TY_OK) status = ty_cost_check(ty_cost_plus(dense, ty_unknown_cost(q)), most, err);
+  if (status == TY_OK) status = ty_unknown_replace(q, &x->filter, err);
   if (status != TY_OK) return status;
+  ty_question_weigh(q);
   words = ty_question_cost(q, &x->filter);
   x->apart = dense > APART_BYTES && words > APART_BYTES;
-  status = ty_cost_check(ty_cost_plus(dense, words), most, err);
-  return status == TY_OK ? ty_question_weigh(q, &x->filter, err) : status;
+  return ty_cost_check(ty_cost_plus(dense, words), most, err);
 }
 
 static ty_candidate candidate_of(const asked *x, bool by_words, uint64_t place) {
@@ -191,6 +195,21 @@ static ty_status show(const asked *x, uint64_t i, ty_answer *out, ty_buffer *ext
   return status;
 }
 
+/* Appends what was searched for in place of the question's words. */
+static void show_replaced(const asked *x, ty_answer *out) {
+  const question *q = &x->words;
+  x->a->replaced = 0;
+  for (uint32_t i = 0; i < q->count; i++) {
+    const query_term *t = &q->terms[i];
+    if (t->instead == TY_NO_TERM) continue;
+    ty_slice word = ty_term_shown(q, &q->unknown[t->instead]), partner = ty_term_shown(q, t);
+    ty_replacement r = {t->instead, (uint32_t)word.bytes, (uint32_t)partner.bytes, 0};
+    ty_answer_put(out, &r, sizeof r);
+    ty_answer_both(out, word, partner);
+    x->a->replaced++;
+  }
+}
+
 static ty_status answer(const asked *x, ty_error *err) {
   ty_ask_args *a = x->a;
   ty_answer out = {.out = a->out, .capacity = a->out_capacity};
@@ -199,6 +218,9 @@ static ty_status answer(const asked *x, ty_error *err) {
   for (uint64_t i = 0; i < x->count && status == TY_OK; i++) status = show(x, i, &out, &extra, err);
   ty_buffer_free(&extra);
   if (status != TY_OK) return status;
+  show_replaced(x, &out);
+  a->words = x->words.asked;
+  a->known = x->words.count;
   a->out_bytes = out.bytes;
   a->out_count = x->count;
   a->fused = x->fused != NULL;
@@ -239,6 +261,7 @@ ty_status ty_ask_entered(ty_collection *c, ty_ask_args *a, ty_error *err) {
   ty_status status = check(c, a, err);
   if (status != TY_OK) return status;
   bool both = a->by == TY_BY_BOTH, usable = ty_lexical_usable(c->lexical_index);
+  a->words = a->known = a->replaced = 0;
   a->words_trouble = both && c->lexical_index != NULL && !usable;
   status = ask(c, a, a->by == TY_BY_WORDS || (both && usable), err);
   if (status != TY_INDEX || !both) return status;

@@ -18,6 +18,8 @@ typedef struct ty_answer {
 } ty_answer;
 /* Appends bytes, padded to 8. */
 void ty_answer_put(ty_answer *a, const void *data, uint64_t bytes);
+/* Two, padded together. */
+void ty_answer_both(ty_answer *a, ty_slice one, ty_slice two);
 /* Appends a row's record: ty_record and its parts; `extra` comes behind the times. */
 void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double score, uint64_t what, ty_slice extra);
 /* TY_OK, or TY_BUFFER where bytes > capacity. */

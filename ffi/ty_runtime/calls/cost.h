@@ -13,6 +13,8 @@ uint64_t ty_weights_cost(const ty_collection *c, const ty_filter *filter);
 uint64_t ty_search_cost(const ty_collection *c, const ty_filter *filter, bool near, const float *query);
 /* The rows that came or died since the last lexical query, which the next one counts first. */
 uint64_t ty_lexical_sync_cost(ty_lexical *x, const ty_collection *c);
+/* What replacing the words that the rows searched do not have reads of the dictionary. */
+uint64_t ty_unknown_cost(const question *q);
 /* The postings of a lexical query after ty_question_find: those that weighing it counts, and those that are ranked. */
 uint64_t ty_question_cost(const question *q, const ty_filter *filter);
 

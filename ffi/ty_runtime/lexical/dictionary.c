@@ -2,12 +2,16 @@
  * all terms are in one row only; such a term takes some 4 bytes with its posting.
  *
  * A block of entries is bits (bits.h): 48 for where the first list of the block begins, 6 for the Rice parameter, then
- * for each term:
+ * for each term but the first, whose hash its fence has:
  *
- *   the hash less the smallest that can follow the one before, Rice; of the first nothing, which its fence has
+ *   the hash less the smallest that can follow the one before, Rice
+ *
+ * and behind all hashes, for each term:
+ *
  *   one bit. 1: one row has the term; its position follows, in as many bits as docs - 1 has, and its tf, gamma
  *            0: df - 1 and the bytes of the list, gamma both; lists of a block lie one behind the other
- */
+ *
+ * Of the terms that are looked up for a misspelt word nearly all are absent, which the hashes alone tell. */
 
 #include "lexical/bits.h"
 #include "lexical/format.h"
@@ -28,9 +32,9 @@ uint64_t ty_dict_pack(const ty_dict_entry *entries, uint32_t count, uint64_t doc
   unsigned parameter = bits_of(span) > 0 ? bits_of(span) - 1 : 0;
   ty_bits_put(&b, list, LIST_BITS);
   ty_bits_put(&b, parameter, PARAMETER_BITS);
+  for (uint32_t i = 1; i < count; i++) ty_bits_put_rice(&b, entries[i].hash - entries[i - 1].hash - 1, parameter);
   for (uint32_t i = 0; i < count; i++) {
     const ty_dict_entry *e = &entries[i];
-    if (i > 0) ty_bits_put_rice(&b, e->hash - entries[i - 1].hash - 1, parameter);
     ty_bits_put(&b, e->df == 1, 1);
     if (e->df == 1) {
       ty_bits_put(&b, e->doc, doc_bits);
@@ -66,27 +70,31 @@ bool ty_dict_look(const ty_lexical_image *x, uint32_t hash, ty_dict_entry *out) 
   uint64_t list = ty_bits_get(&b, LIST_BITS), now = ty_load32(x->fences + 8 * block);
   unsigned parameter = (unsigned)ty_bits_get(&b, PARAMETER_BITS);
   if (parameter > 32) return false;
-  for (uint64_t i = 0; i < count && now <= hash; i++) {
-    if (i > 0) now += ty_bits_rice(&b, parameter) + 1;
+  uint64_t at = 0;
+  while (now < hash && ++at < count) now += ty_bits_rice(&b, parameter) + 1;
+  if (!ty_bits_good(&b)) return false;
+  if (now != hash || at == count) return true;
+  for (uint64_t i = at + 1; i < count; i++) ty_bits_rice(&b, parameter);
+  for (uint64_t i = 0;; i++) {
     bool one = ty_bits_get(&b, 1) != 0;
     uint64_t first = one ? ty_bits_get(&b, doc_bits) : ty_bits_gamma(&b), second = ty_bits_gamma(&b);
     if (!ty_bits_good(&b)) return false;
-    if (now == hash) {
-      if (one) {
-        if (first >= x->docs || second == 0 || second > TY_TF_MAX) return false;
-        out->df = 1;
-        out->doc = (uint32_t)first;
-        out->tf = (uint32_t)second;
-      } else {
-        if (first == 0 || first >= x->docs || second == 0 || list > x->lists_bytes || second > x->lists_bytes - list)
-          return false;
-        out->df = (uint32_t)first + 1;
-        out->list = list;
-        out->bytes = second;
-      }
-      return true;
+    if (i < at) {
+      list += one ? 0 : second;
+      continue;
     }
-    list += one ? 0 : second;
+    if (one) {
+      if (first >= x->docs || second == 0 || second > TY_TF_MAX) return false;
+      out->df = 1;
+      out->doc = (uint32_t)first;
+      out->tf = (uint32_t)second;
+    } else {
+      if (first == 0 || first >= x->docs || second == 0 || list > x->lists_bytes || second > x->lists_bytes - list)
+        return false;
+      out->df = (uint32_t)first + 1;
+      out->list = list;
+      out->bytes = second;
+    }
+    return true;
   }
-  return true;
 }

@@ -4,6 +4,7 @@
  *   index.h     the index in memory, and updating it from the live rows
  *   statistics.h  how many rows there are and hold a term, of all rows or a partition's
  *   question.h  a query's terms, its lists and its ranking
+ *   unknown.h   words of a question that the rows do not have
  *   tally.h     the terms of a text; terms.h, bits.h: how they are stored
  *   format.h    the stored form of the index
  *   builder.h   building that form; runs.h: inverting in bounded memory

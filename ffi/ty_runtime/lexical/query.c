@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lexical/question.h"
+#include "os/fail.h"
 
 /* The terms' weights are scaled to a sum below 2^SUM_BITS: with rounding up, a row's sum fits 31 bits. */
 #define SUM_BITS 30
@@ -15,41 +16,52 @@
  * word with none, .954 with a fifth). Where no row has it, the form counts whole: their writers left the tones out. */
 #define BARE_SHARE 0.1
 
-static void take_token(void *context, uint32_t hash, ame_form form, const uint8_t *term, size_t term_bytes) {
-  question *q = context;
-  if (q->failed) return;
-  uint32_t number = ty_bag_add(&q->bag, hash), toned = q->last;
-  if (number == TY_NO_TERM || q->text.failed) {
-    q->failed = true;
-    return;
-  }
-  q->last = number;
-  if (number < q->count) {
-    q->terms[number].count++;
-    if (form == AME_FORM_OWN) q->terms[number].beside = false;
-    return;
-  }
+bool ty_question_add(question *q, const query_term *t) {
   if (q->count == q->capacity) {
-    uint32_t capacity = q->bag.capacity;
-    query_term *grown = realloc(q->terms, (size_t)capacity * sizeof *grown);
-    if (grown == NULL) {
-      q->failed = true;
-      return;
-    }
+    uint32_t capacity = q->capacity == 0 ? 16 : q->capacity * 2;
+    query_term *grown = capacity > q->capacity ? realloc(q->terms, (size_t)capacity * sizeof *grown) : NULL;
+    if (grown == NULL) return false;
     q->terms = grown;
     q->capacity = capacity;
   }
-  bool bare = form == AME_FORM_BARE;
-  TY_ASSERT(!bare || toned < number);
-  if (bare) q->terms[toned].bare = number + 1;
-  q->terms[q->count++] =
-      (query_term){.hash = hash, .count = 1, .beside = bare, .text_bytes = (uint32_t)term_bytes, .text = q->text.bytes};
-  ty_buffer_append(&q->text, term, term_bytes);
+  q->terms[q->count++] = *t;
+  return true;
+}
+
+static uint32_t take_word(void *context, const ame_word *w) {
+  question *q = context;
+  uint32_t number = ty_bag_add(&q->bag, w->hash), toned = q->last;
+  q->last = number;
+  if (number != TY_NO_TERM && number < q->count) {
+    q->terms[number].count++;
+    if (w->form == AME_FORM_OWN) q->terms[number].beside = false;
+    return 0;
+  }
+  bool bare = w->form == AME_FORM_BARE;
+  ty_slice shown = w->part ? (ty_slice){w->word, w->word_bytes} : (ty_slice){q->query.data + w->from, w->to - w->from};
+  query_term t = {.hash = w->hash,
+                  .count = 1,
+                  .beside = bare,
+                  .instead = TY_NO_TERM,
+                  .share = 1,
+                  .text = q->text.bytes,
+                  .text_bytes = (uint32_t)w->term_bytes,
+                  .word_bytes = (uint32_t)w->word_bytes,
+                  .shown_bytes = (uint32_t)shown.bytes};
+  ty_buffer_append(&q->text, w->term, w->term_bytes);
+  ty_buffer_append(&q->text, w->word, w->word_bytes);
+  ty_buffer_append(&q->text, shown.data, shown.bytes);
+  q->failed = number == TY_NO_TERM || q->text.failed || !ty_question_add(q, &t);
+  TY_ASSERT(!bare || q->failed || toned < number);
+  if (bare && !q->failed) q->terms[toned].bare = number + 1;
+  return q->failed;
 }
 
 bool ty_question_read(question *q, ty_slice query) {
-  q->c->env->kernel->tokenize(query.data, (size_t)query.bytes, take_token, q);
-  return !q->failed && !q->text.failed;
+  q->query = query;
+  q->c->env->kernel->token_words(query.data, (size_t)query.bytes, take_word, q);
+  q->asked = q->count;
+  return !q->failed;
 }
 
 ty_status ty_question_find(question *q, ty_error *err) {
@@ -61,43 +73,70 @@ ty_status ty_question_find(question *q, ty_error *err) {
   return TY_OK;
 }
 
-ty_status ty_question_weigh(question *q, const ty_filter *filter, ty_error *err) {
-  const ty_lexical *x = q->x;
+static ty_status count_term(const question *q, query_term *t, uint64_t *df, ty_error *err) {
+  ty_status status = ty_scope_count(&q->scope, &t->stored, t->added, df, err);
+  double n = (double)ty_scope_docs(&q->scope), holding = (double)*df;
+  t->idf = log(1 + (n - holding + 0.5) / (holding + 0.5));
+  return status;
+}
+
+ty_status ty_question_look(const question *q, query_term *t, uint64_t *df, ty_error *err) {
+  *df = 0;
+  if (!ty_dict_look(&q->x->image, t->hash, &t->stored)) return ty_lexical_damaged(err, "dictionary");
+  t->added = ty_bag_find(&q->x->changed, t->hash);
+  return t->stored.df > 0 || t->added != TY_NO_TERM ? count_term(q, t, df, err) : TY_OK;
+}
+
+ty_status ty_question_count(question *q, const ty_filter *filter, ty_error *err) {
   uint32_t kept = 0;
   ty_status status = ty_scope_open(q->c, q->x, filter, &q->scope, err);
   if (status != TY_OK) return status;
-  double n = (double)ty_scope_docs(&q->scope), mean = ty_scope_mean(&q->scope), all = 0;
   for (uint32_t i = 0; i < q->count; i++) {
     query_term t = q->terms[i];
     uint64_t df;
-    status = ty_scope_count(&q->scope, &t.stored, t.added, &df, err);
+    status = count_term(q, &t, &df, err);
     if (status != TY_OK) return status;
-    if (df == 0 && t.bare > 0) q->terms[t.bare - 1].beside = false; /* a later one: it was new after this */
-    if (df == 0) continue;
-    double holding = (double)df;
-    t.idf = log(1 + (n - holding + 0.5) / (holding + 0.5));
-    t.part = ty_lexical_norms(x->k1, x->b, mean);
-    double tf_weight = t.count * (QUERY_SATURATION + 1) / (t.count + QUERY_SATURATION);
-    double worth = (double)q->c->env->kernel->term_worth(q->text.data + t.text, t.text_bytes);
-    double share = t.beside ? BARE_SHARE : 1;
-    t.part.weight = (float)(t.idf * tf_weight * worth * share * (x->k1 + 1));
-    all += (double)t.part.weight;
-    q->terms[kept++] = t;
+    if (df > 0) {
+      q->terms[kept++] = t;
+      continue;
+    }
+    if (t.bare > 0) { /* a later one, as it was new after this */
+      q->terms[t.bare - 1].beside = false;
+      continue;
+    }
+    if (q->unknown == NULL) q->unknown = malloc(TY_UNKNOWN_MOST * sizeof *q->unknown);
+    if (q->unknown == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query");
+    if (q->unknown_count < TY_UNKNOWN_MOST) q->unknown[q->unknown_count++] = t;
   }
   q->count = kept;
+  return TY_OK;
+}
+
+void ty_question_weigh(question *q) {
+  const ty_lexical *x = q->x;
+  double mean = ty_scope_mean(&q->scope), all = 0;
+  for (uint32_t i = 0; i < q->count; i++) {
+    query_term *t = &q->terms[i];
+    t->part = ty_lexical_norms(x->k1, x->b, mean);
+    double tf_weight = t->count * (QUERY_SATURATION + 1) / (t->count + QUERY_SATURATION);
+    double worth = (double)q->c->env->kernel->term_worth(q->text.data + t->text, t->text_bytes);
+    double share = t->beside ? BARE_SHARE : t->share;
+    t->part.weight = (float)(t->idf * tf_weight * worth * share * (x->k1 + 1));
+    all += (double)t->part.weight;
+  }
   q->scale = all > 0 ? SUM_BITS - 1 - ilogb(all) : 0;
   double built = ty_mean_length(x->image.tokens, x->image.docs);
   q->drift = (mean > built ? mean / built : 1) * ROUNDING;
-  for (uint32_t i = 0; i < kept; i++) {
+  for (uint32_t i = 0; i < q->count; i++) {
     query_term *t = &q->terms[i];
     t->part.weight = ldexpf(t->part.weight, q->scale);
     t->most = (uint32_t)((double)t->part.weight * ROUNDING) + 2;
   }
-  return TY_OK;
 }
 
 void ty_question_free(question *q) {
   free(q->terms);
+  free(q->unknown);
   ty_bag_free(&q->bag);
   ty_buffer_free(&q->text);
 }

@@ -11,35 +11,61 @@ typedef struct query_term {
   bool beside; /* is such a form, of a word that live rows hold */
   uint32_t added; /* number among the changed terms; TY_NO_TERM: none */
   uint32_t text_bytes;
-  uint64_t text;        /* offset in question.text */
-  ty_dict_entry stored; /* df 0: the stored index does not have it */
-  double idf;           /* among the rows of the question's scope */
-  ame_bm25 part;        /* a posting's score, in units of 2^-scale */
-  uint32_t most;        /* upper bound of a part */
+  uint32_t word_bytes, shown_bytes; /* behind the term: its word, folded, then as it was written */
+  uint32_t instead;                 /* the word of `unknown` that it stands for; TY_NO_TERM: itself */
+  uint64_t text;                    /* offset in question.text */
+  ty_dict_entry stored;             /* df 0: the stored index does not have it */
+  double idf;                       /* among the rows of the question's scope */
+  double share;                     /* of the weight that its rarity gives it; 1 unless it stands for another word */
+  ame_bm25 part;                    /* a posting's score, in units of 2^-scale */
+  uint32_t most;                    /* upper bound of a part */
 } query_term;
 
 typedef struct question {
   const ty_collection *c;
   ty_lexical *x;
-  ty_bag bag; /* numbers are indices in `terms`, until ty_question_weigh */
+  ty_bag bag; /* of the hashes in `terms`; numbers are indices, until ty_question_count */
   query_term *terms;
   uint32_t count, capacity;
-  ty_scope scope; /* after ty_question_weigh */
+  uint32_t asked;      /* distinct terms of the question, before ty_question_count */
+  query_term *unknown; /* the first terms that the rows searched do not have, in the question's order */
+  uint32_t unknown_count;
+  ty_scope scope; /* after ty_question_count */
   uint32_t last;  /* number of the token before */
+  ty_slice query; /* the caller's */
   ty_buffer text;
   bool failed;
   int scale;    /* a score is the whole number times 2^-scale */
   double drift; /* factor of the stored bounds: format.h */
 } question;
 
+/* The word of a term, folded, and as it is written. */
+static inline ty_slice ty_term_word(const question *q, const query_term *t) {
+  return (ty_slice){q->text.data + t->text + t->text_bytes, t->word_bytes};
+}
+static inline ty_slice ty_term_shown(const question *q, const query_term *t) {
+  return (ty_slice){q->text.data + t->text + t->text_bytes + t->word_bytes, t->shown_bytes};
+}
+
 /* query.c */
 bool ty_question_read(question *q, ty_slice query); /* false: out of memory */
 /* Looks the terms up. TY_INDEX where the dictionary is damaged. */
 ty_status ty_question_find(question *q, ty_error *err);
-/* Keeps the terms that rows of the filter's scope (statistics.h) hold, and weighs them. TY_INDEX where a list is
- * damaged. */
-ty_status ty_question_weigh(question *q, const ty_filter *filter, ty_error *err);
+/* Keeps the terms that rows of the filter's scope (statistics.h) hold, and of the others the first TY_UNKNOWN_MOST.
+ * TY_INDEX where a list is damaged. */
+ty_status ty_question_count(question *q, const ty_filter *filter, ty_error *err);
+/* Looks a term's hash up: its lists, and at *df how many rows of the scope hold it. */
+ty_status ty_question_look(const question *q, query_term *t, uint64_t *df, ty_error *err);
+/* Adds a term behind the others. False: out of memory. */
+bool ty_question_add(question *q, const query_term *t);
+void ty_question_weigh(question *q); /* the last step before ranking */
 void ty_question_free(question *q);
+
+/* unknown.c, between count and weigh: terms that the rows searched have instead of those that they lack. */
+#define TY_UNKNOWN_MOST 32u
+ty_status ty_unknown_replace(question *q, const ty_filter *filter, ty_error *err);
+/* Edits to be looked up, at most. */
+uint64_t ty_unknown_edits(const question *q);
 
 /* ---- Reading a list: cursor.c ---- */
 typedef struct ty_postings {

@@ -71,7 +71,9 @@ function showTimes({ created, updated }: Pick<GetRow, "created" | "updated">): s
 }
 
 function showTerms(terms: readonly TermContribution[]): string {
-  return terms.map(({ term, score }) => `${oneLine(term)} ${score.toFixed(4)}`).join(", ");
+  const word = ({ term, instead_of }: TermContribution) =>
+    instead_of === undefined ? oneLine(term) : `${oneLine(term)} (for ${oneLine(instead_of)})`;
+  return terms.map((term) => `${word(term)} ${term.score.toFixed(4)}`).join(", ");
 }
 
 function excerpt(text: string): string {

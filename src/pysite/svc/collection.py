@@ -27,8 +27,9 @@ class SearchResult(_Ranking, total=False):
     ``scores`` are inner products, cosines or negative squared distances, by the collection's metric, or fused scores.
     ``metadata`` is there with ``with_metadata``, one dict or None for each id. ``explain`` is there on request:
     ``mode``, ``screened_rows``, ``scored_rows``, ``probed_lists``, if fused also ``dense_scores`` and
-    ``lexical_scores``. ``notice`` is there, a sentence, where a text is longer than 64 KiB (its beginning is searched
-    for), or where the collection's lexical index is damaged (the answer is by vector alone).
+    ``lexical_scores``, and ``replaced`` if words of a text were searched as others. ``notice`` is there, a sentence,
+    where they were, where the rows have none of a text's words, where a text is longer than 64 KiB (its beginning is
+    searched for), or where the collection's lexical index is damaged (the answer is by vector alone).
     """
 
     metadata: List[Optional[Dict[str, Any]]]

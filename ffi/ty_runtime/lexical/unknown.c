@@ -1,0 +1,49 @@
+/* Terms that the rows searched have, for words of a question that they do not have. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "lexical/unknown.h"
+#include "os/fail.h"
+
+/* A partner's share of the weight that its own rarity gives it, divided by the root of how many the word has. Mean gain
+ * of nDCG@10 where one word of each question of seven development sets is misspelt, by words and fused: divided by the
+ * root .038 and .029, by the number .036 and .028, not divided .038 and .030, and then questions as they are lose up to
+ * .0009. The weight of the unknown word itself in place of the partner's lost .012 there. */
+#define SHARE_SPELLING 0.7
+/* Of all rows' texts that are read to see whether they have a partner; a row's first kilobyte mostly tells. */
+#define WITNESS_BYTES ((uint64_t)1 << 20)
+
+uint64_t ty_unknown_edits(const question *q) {
+  uint64_t all = 0, edits;
+  for (uint32_t i = 0; i < q->unknown_count; i++) {
+    if (ty_spelling_tries(q, &q->unknown[i], &edits)) all += edits;
+  }
+  return all;
+}
+
+/* Adds the partners of an unknown word to the question, but those that it has anyway. */
+static ty_status add(question *q, uint32_t unknown, ty_partners *p, double share, ty_error *err) {
+  for (uint32_t i = 0; i < p->count; i++) {
+    query_term *t = &p->items[i];
+    t->count = q->unknown[unknown].count;
+    t->instead = unknown;
+    t->share = share / sqrt(p->count);
+    uint32_t known = q->bag.count, number = ty_bag_add(&q->bag, t->hash);
+    if (number != TY_NO_TERM && number < known) continue;
+    if (number == TY_NO_TERM || !ty_question_add(q, t))
+      return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query");
+  }
+  return TY_OK;
+}
+
+ty_status ty_unknown_replace(question *q, const ty_filter *filter, ty_error *err) {
+  ty_replacing r = {.q = q, .filter = filter, .text_left = WITNESS_BYTES};
+  ty_status status = TY_OK;
+  for (uint32_t i = 0; i < q->unknown_count && status == TY_OK && !filter->none; i++) {
+    ty_partners partners = {.count = 0};
+    status = ty_spelling(&r, &q->unknown[i], &partners, err);
+    if (status == TY_OK) status = add(q, i, &partners, SHARE_SPELLING, err);
+  }
+  ty_spelling_free(&r);
+  return status;
+}

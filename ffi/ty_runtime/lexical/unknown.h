@@ -1,0 +1,31 @@
+/* Inside of replacing words that the rows searched do not have. */
+#pragma once
+
+#include "lexical/question.h"
+
+/* Terms that stand for one word, at most. */
+#define TY_PARTNERS_MOST 3u
+
+typedef struct ty_partners {
+  query_term items[TY_PARTNERS_MOST];
+  uint32_t count;
+} ty_partners;
+
+/* For all words of one question. */
+typedef struct ty_replacing {
+  question *q;
+  const ty_filter *filter;
+  struct ty_edits *edits;
+  uint64_t text_left; /* bytes of rows' texts that may still be read as witnesses */
+} ty_replacing;
+
+/* A term by its hash may be another one: whether the rows searched have one of n terms, by the first stored text of a
+ * row that has the hash. Then *t is that term, and its shown form the word of the row. False as well where the texts of
+ * rows are not stored. */
+ty_status ty_witness(ty_replacing *r, query_term *t, const ty_slice *terms, uint32_t n, bool *found, ty_error *err);
+
+/* The terms one edit from a word, the most frequent first. */
+ty_status ty_spelling(ty_replacing *r, const query_term *word, ty_partners *out, ty_error *err);
+void ty_spelling_free(ty_replacing *r);
+/* Whether a word may be misspelt; *edits: about how many edits it has. */
+bool ty_spelling_tries(const question *q, const query_term *word, uint64_t *edits);

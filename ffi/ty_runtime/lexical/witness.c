@@ -1,0 +1,81 @@
+/* The dictionary has terms by hash: a row's text tells which term it is. */
+#include <string.h>
+
+#include "lexical/unknown.h"
+#include "os/fail.h"
+
+/* A word with many joiners or accents is shown folded. */
+#define SHOWN_MOST 128u
+
+/* Rows without a text, of allowed ones, after which no text is expected: a repository stores none. */
+#define ROWS_MOST 16u
+
+/* The text of the first row of one list that is allowed and has one; *text is empty where there is none. */
+static ty_status first_text(const ty_replacing *r, const query_term *t, bool delta, ty_slice *text, ty_error *err) {
+  const question *q = r->q;
+  const ty_segment *s = delta ? &q->c->delta : &q->c->base;
+  uint64_t from = delta ? 0 : r->filter->first, end = delta ? s->count : from + r->filter->count;
+  ty_postings memory;
+  ty_cursor c;
+  uint32_t rows = 0;
+  ty_status status = ty_cursor_open(&c, q, t, delta, &memory, err);
+  if (status == TY_OK) status = ty_cursor_seek(&c, from, err);
+  while (status == TY_OK && !c.ended) {
+    status = ty_cursor_docs(&c, err);
+    for (uint32_t i = 0; i < c.count && status == TY_OK; i++) {
+      uint64_t doc = c.p->docs[i];
+      bool has_text;
+      if (doc >= end || rows == ROWS_MOST) return TY_OK;
+      if (doc < from || !ty_filter_allows(r->filter, s, doc)) continue;
+      *text = ty_row_text(s, doc, &has_text);
+      if (has_text) return TY_OK;
+      *text = (ty_slice){NULL, 0};
+      rows++;
+    }
+    if (status == TY_OK) status = ty_cursor_next(&c, err);
+  }
+  return status;
+}
+
+typedef struct seeking {
+  question *q;
+  query_term *t;
+  const ty_slice *terms;
+  uint32_t n;
+  ty_slice text;
+  uint64_t read;
+  bool found;
+} seeking;
+
+static uint32_t compare(void *context, const ame_word *w) {
+  seeking *s = context;
+  s->read = w->to;
+  if (w->hash != s->t->hash) return 0;
+  for (uint32_t i = 0; i < s->n && !s->found; i++)
+    s->found = s->terms[i].bytes == w->term_bytes && memcmp(s->terms[i].data, w->term, w->term_bytes) == 0;
+  if (!s->found) return 0;
+  bool written = !w->part && w->to - w->from <= SHOWN_MOST;
+  ty_slice shown = written ? (ty_slice){s->text.data + w->from, w->to - w->from} : (ty_slice){w->word, w->word_bytes};
+  s->t->text = s->q->text.bytes;
+  s->t->text_bytes = (uint32_t)w->term_bytes;
+  s->t->word_bytes = 0;
+  s->t->shown_bytes = (uint32_t)shown.bytes;
+  ty_buffer_append(&s->q->text, w->term, w->term_bytes);
+  ty_buffer_append(&s->q->text, shown.data, shown.bytes);
+  return 1;
+}
+
+ty_status ty_witness(ty_replacing *r, query_term *t, const ty_slice *terms, uint32_t n, bool *found, ty_error *err) {
+  question *q = r->q;
+  seeking s = {.q = q, .t = t, .terms = terms, .n = n};
+  *found = false;
+  ty_status status = first_text(r, t, false, &s.text, err);
+  if (status == TY_OK && s.text.bytes == 0) status = first_text(r, t, true, &s.text, err);
+  if (status != TY_OK) return status;
+  if (s.text.bytes > r->text_left) s.text.bytes = r->text_left;
+  s.read = s.text.bytes;
+  q->c->env->kernel->token_words(s.text.data, (size_t)s.text.bytes, compare, &s);
+  r->text_left -= s.found ? s.read : s.text.bytes;
+  *found = s.found;
+  return q->text.failed ? ty_fail(err, TY_NO_MEMORY, "not enough memory for a query") : TY_OK;
+}

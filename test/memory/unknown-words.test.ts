@@ -1,0 +1,72 @@
+/** Questions with words that the rows do not have. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { TestMemory } from "../fixture.ts";
+
+let m: TestMemory;
+beforeEach(async () => {
+  m = await TestMemory.open();
+  await m.call("create_collection", { name: "notes", lexical: true });
+  const texts = [
+    "The Postgres version in production is 14.2",
+    "Redis runs in staging as well as in production",
+    "The staging cluster is in Frankfurt",
+    "in the beginning there was a prototype",
+  ];
+  await m.call("add", { collection: "notes", texts, ids: ["postgres", "redis", "staging", "prototype"] });
+  await m.call("build_lexical", { collection: "notes" });
+});
+afterEach(() => m.close());
+
+const search = (query: string, more = {}) => m.call("search", { collection: "notes", query, ...more });
+const byWords = (query: string, more = {}) => m.call("search_lexical", { collection: "notes", query, ...more });
+
+test("a misspelt name is found, by words and fused, and the answer says as what it was searched", async () => {
+  const notice = "'postgress' was searched as 'Postgres', 'prodution' as 'production'";
+  const answer = await search("postgress version in prodution");
+  expect([answer.hits[0].id, answer.notice]).toEqual(["postgres", notice]);
+  const { hits, notice: said } = await byWords("postgress version in prodution", { explain: true });
+  expect([hits[0].id, said]).toEqual(["postgres", notice]);
+  expect(hits[0].explain).toContainEqual({ term: "postgr", score: expect.any(Number), instead_of: "postgress" });
+  expect(hits[0].explain.map(({ instead_of }: { instead_of?: string }) => instead_of ?? null)).toEqual([
+    null,
+    null,
+    "postgress",
+    "prodution",
+  ]);
+  const sum = hits[0].explain.reduce((all: number, { score }: { score: number }) => all + score, 0);
+  expect(sum).toBe(hits[0].score);
+});
+
+test("a misspelt word counts for less than the word itself", async () => {
+  const right = (await byWords("postgres")).hits[0].score;
+  const wrong = (await byWords("postgress")).hits[0].score;
+  expect(wrong).toBeGreaterThan(0.65 * right);
+  expect(wrong).toBeLessThan(0.75 * right);
+});
+
+test("a question without a known word is answered by similarity, and says so", async () => {
+  const answer = await search("quetzal");
+  expect(answer.hits.length).toBe(4);
+  expect(answer.notice).toBe("none of the query's words is in 'notes': the answer is by similarity alone");
+  const { hits, notice } = await byWords("quetzal");
+  expect([hits, notice]).toEqual([[], "none of the query's words is in 'notes'"]);
+  for (const query of ["", "...", "\u0301"]) {
+    expect((await search(query)).notice).toBeUndefined();
+    expect(await byWords(query)).toEqual({ collection: "notes", query, hits: [] });
+  }
+});
+
+test("what lies outside of the partition is no partner", async () => {
+  const metadata = [{ scope: "x" }, { scope: "y" }];
+  await m.call("add", { collection: "scoped", texts: ["a wombat", "a wombat and an okapi"], metadata });
+  const where = { scope: "x" };
+  const inside = await m.call("search", { collection: "scoped", query: "okappi", where });
+  expect(inside.notice ?? "").not.toContain("okapi");
+  const other = await m.call("search", { collection: "scoped", query: "okappi", where: { scope: "y" } });
+  expect(other.notice).toBe("'okappi' was searched as 'okapi'");
+});
+
+test("a long question has one notice for all there is to say", async () => {
+  const { notice } = await byWords(`postgress ${"in ".repeat(30_000)}`);
+  expect(notice).toMatch(/^the query is longer than .*; 'postgress' was searched as 'Postgres'$/);
+});
