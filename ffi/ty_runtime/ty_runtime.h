@@ -274,9 +274,9 @@ typedef struct ty_ask_args {
  * over those of the partition, and other terms are unknown there (lexical/statistics.h). TY_STATE before
  * ty_build_lexical, and where the index was built by another tokeniser; TY_INDEX where it is damaged.
  *
- * A word that none of the rows searched has is replaced by up to three that they have and that are one edit from it
- * (lexical/unknown.h), where the texts of those rows are stored. Of a long text this is done for the first 32 such
- * words.
+ * A word that none of the rows searched has is replaced by up to three that they have (lexical/unknown.h): those one
+ * edit from it, else those that the kernel's tables have for it; where the texts of those rows are stored. Of a long
+ * text this is done for the first 32 such words.
  *
  * By both, the two rankings fused (calls/fuse.h); ty_build_lexical is not needed. In the order by vector where the rows
  * have none of the text's words nor of their replacements (known is 0). By vector alone where the collection has no

@@ -56,6 +56,16 @@ test("a question without a known word is answered by similarity, and says so", a
   }
 });
 
+test("another word of like meaning is searched for, where the rows have one", async () => {
+  const texts = ["the automobile is in the garage", "the bicycle is in the cellar"];
+  await m.call("add", { collection: "home", texts, ids: ["automobile", "bicycle"] });
+  const { hits, notice } = await m.call("search", { collection: "home", query: "where is my car" });
+  expect([hits[0].id, notice]).toEqual(["automobile", "'car' was searched as 'automobile'"]);
+  await m.call("add", { collection: "home", texts: ["a car that was sold"], ids: ["car"] });
+  const later = await m.call("search", { collection: "home", query: "where is my car" });
+  expect([later.hits[0].id, later.notice]).toEqual(["car", undefined]);
+});
+
 test("what lies outside of the partition is no partner", async () => {
   const metadata = [{ scope: "x" }, { scope: "y" }];
   await m.call("add", { collection: "scoped", texts: ["a wombat", "a wombat and an okapi"], metadata });

@@ -311,9 +311,63 @@ static void test_bounds(void) {
   close_checked(c);
 }
 
+/* ---- Other words ---- */
+
+static ame_kernel changed; /* the kernel with some functions of the test's */
+
+static void note_hash(void *ctx, uint32_t hash, ame_form form, const uint8_t *term, size_t n) {
+  (void)form, (void)term, (void)n;
+  memcpy(ctx, &hash, sizeof hash);
+}
+
+/* car: automobile, vehicle, motorcar, lorry, coach; wagen, in another language: car, automobile. */
+static uint32_t term_partners(uint32_t kind, const uint8_t *term, size_t n, ame_partner_fn fn, void *ctx) {
+  static const char *const meanings[] = {"automobil", "vehicl", "motorcar", "lorri", "coach"};
+  static const char *const languages[] = {"car", "automobil"};
+  bool is_car = n == 3 && memcmp(term, "car", 3) == 0, is_wagen = n == 5 && memcmp(term, "wagen", 5) == 0;
+  bool meaning = kind == AME_PARTNERS_MEANING && is_car, language = kind == AME_PARTNERS_LANGUAGE && is_wagen;
+  const char *const *list = meaning ? meanings : languages;
+  uint32_t count = meaning ? 5 : language ? 2 : 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const uint8_t *one = (const uint8_t *)list[i];
+    uint32_t hash = 0;
+    ame_tokenize(one, strlen(list[i]), note_hash, &hash);
+    fn(ctx, hash, one, strlen(list[i]), one, strlen(list[i]));
+  }
+  return count;
+}
+
+static void test_other_words(void) {
+  changed = *ame_kernel_table();
+  changed.term_partners = term_partners;
+  const ame_kernel *before = env->kernel;
+  env->kernel = &changed;
+  static const char *const texts[] = {"the Automobile broke down",  "a lorry and a lorry", "motorcars", "coach",
+                                      "carsy is near a car's name", "the price of it"};
+  ty_collection *c = made();
+  put_texts(c, texts, 0, 4, true, 0);
+  put_texts(c, texts + 5, 5, 1, true, 0);
+  build(c);
+  ASKED(c, "car price", NULL, "5 2 1 0 | car>Automobile car>motorcars car>lorry"); /* the best three of those there */
+  ASKED(c, "car", "p0", "3 0 | car>Automobile car>coach");
+  ASKED(c, "wagen", NULL, "0 | wagen>Automobile");
+  ASKED(c, "wagen", "p1", "|");
+  ASKED(c, "automobile car", "p0", "0 3 | car>coach"); /* the other it has anyway */
+  ASKED(c, "coach", NULL, "3 |");                      /* a word that the rows have is not replaced */
+  put_texts(c, texts + 4, 4, 1, true, 0);
+  ASKED(c, "car", NULL, "4 |");
+  ASKED(c, "carsz", NULL, "4 | carsz>carsy carsz>car"); /* a spelling before another word */
+  close_checked(c);
+  ty_collection *dropped = made();
+  put_texts(dropped, texts, 0, 4, false, TY_PUT_DROP_TEXT);
+  build(dropped);
+  ASKED(dropped, "car", NULL, "|");
+  close_checked(dropped);
+  env->kernel = before;
+}
+
 /* ---- Hashes that collide ---- */
 
-static ame_kernel colliding;
 static uint32_t mask = UINT32_MAX;
 
 typedef struct passing {
@@ -353,13 +407,13 @@ static uint32_t term_edits(const uint8_t *word, size_t n, ame_partner_fn fn, voi
 
 /* With hashes of eleven bits every other word has an edit whose hash a row has by chance. */
 static void test_collisions(void) {
-  colliding = *ame_kernel_table();
-  colliding.tokenize = tokenize;
-  colliding.token_hashes = token_hashes;
-  colliding.token_words = token_words;
-  colliding.term_edits = term_edits;
+  changed = *ame_kernel_table();
+  changed.tokenize = tokenize;
+  changed.token_hashes = token_hashes;
+  changed.token_words = token_words;
+  changed.term_edits = term_edits;
   const ame_kernel *before = env->kernel;
-  env->kernel = &colliding;
+  env->kernel = &changed;
   mask = 0x7ff;
   static const char *const texts[] = {"wombatx keel rudder mast anchor tiller bosun galley",
                                       "stern hatch ballast capstan fathom gunwale", "halyard jib lanyard mizzen"};
@@ -389,6 +443,7 @@ int main(int argc, char **argv) {
   test_dropped_texts();
   test_many_near();
   test_bounds();
+  test_other_words();
   test_collisions();
   return program_end(env);
 }

@@ -1,4 +1,5 @@
-/* Inside of replacing words that the rows searched do not have. */
+/* Inside of replacing words that the rows searched do not have: by words one edit away (spelling.c), else by other
+ * words (other_words.c), each checked by the text of a row (witness.c). */
 #pragma once
 
 #include "lexical/question.h"
@@ -27,5 +28,7 @@ ty_status ty_witness(ty_replacing *r, query_term *t, const ty_slice *terms, uint
 /* The terms one edit from a word, the most frequent first. */
 ty_status ty_spelling(ty_replacing *r, const query_term *word, ty_partners *out, ty_error *err);
 void ty_spelling_free(ty_replacing *r);
+/* Other words for a word, from the kernel's tables: the best that the rows searched have. */
+ty_status ty_other_words(ty_replacing *r, const query_term *word, ty_partners *out, ty_error *err);
 /* Whether a word may be misspelt; *edits: about how many edits it has. */
 bool ty_spelling_tries(const question *q, const query_term *word, uint64_t *edits);
