@@ -41,7 +41,7 @@ static void count_part(ty_lexical_part *p, const ty_lexical *x, const ty_collect
     p->base_docs += live;
     p->tokens += live * x->image.lengths[at];
   }
-  const uint32_t *codes = c->delta.keys[0];
+  const uint32_t *codes = x->delta_count > 0 ? c->delta.keys[0] : NULL;
   for (uint64_t at = 0; at < x->delta_count; at++) {
     uint64_t counts = x->delta_dead[at] == 0 && codes[at] == f->code;
     p->delta_docs += counts;
