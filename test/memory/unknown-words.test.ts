@@ -66,6 +66,23 @@ test("another word of like meaning is searched for, where the rows have one", as
   expect([later.hits[0].id, later.notice]).toEqual(["car", undefined]);
 });
 
+test("a word that the table of meanings has is not misspelt, though the rows have one like it", async () => {
+  const texts = ["the windmill and the mill", "medicine is on the top shelf"];
+  await m.call("add", { collection: "home", texts, ids: ["mill", "medicine"] });
+  const { notice } = await m.call("search", { collection: "home", query: "where are the pills" });
+  expect(notice ?? "").not.toContain("mill");
+  const misspelt = await m.call("search", { collection: "home", query: "where are the mils" });
+  expect(misspelt.notice).toContain("mill");
+});
+
+test("a question with many known words is not asked with other words", async () => {
+  const text = "the automobile in the garage of Oskar needs brakes, tyres, mirrors, wipers and headlights";
+  await m.call("add", { collection: "home", texts: [text, "the bicycle"] });
+  const ask = async (query: string) => (await m.call("search", { collection: "home", query })).notice;
+  expect(await ask("does the car need brakes, tyres, mirrors or wipers")).toBe("'car' was searched as 'automobile'");
+  expect(await ask("does Oskar's car need brakes, tyres, mirrors, wipers or headlights")).toBeUndefined();
+});
+
 test("what lies outside of the partition is no partner", async () => {
   const metadata = [{ scope: "x" }, { scope: "y" }];
   await m.call("add", { collection: "scoped", texts: ["a wombat", "a wombat and an okapi"], metadata });

@@ -47,6 +47,18 @@ static void take_edit(void *context, uint32_t hash, const uint8_t *term, size_t 
   ty_buffer_append(&e->text, term, term_bytes);
 }
 
+static void pass_over(void *context, uint32_t hash, const uint8_t *term, size_t term_bytes, const uint8_t *word,
+                      size_t word_bytes) {
+  (void)context, (void)hash, (void)term, (void)term_bytes, (void)word, (void)word_bytes;
+}
+
+/* Whether the table of meanings has the word: then it is spelt right, and only missing. Without this "pills" was
+ * searched as "mill" and "garbage" as "garage". */
+static bool is_word(const question *q, const query_term *t) {
+  const uint8_t *term = q->text.data + t->text;
+  return q->c->env->kernel->term_partners(AME_PARTNERS_MEANING, term, t->text_bytes, pass_over, NULL) > 0;
+}
+
 bool ty_spelling_tries(const question *q, const query_term *t, uint64_t *edits) {
   ty_slice word = ty_term_word(q, t);
   uint32_t letters = 0;
@@ -56,7 +68,7 @@ bool ty_spelling_tries(const question *q, const query_term *t, uint64_t *edits) 
   }
   *edits = (uint64_t)(letters + 1) * EDITS_A_LETTER;
   if (letters < AME_EDIT_LETTERS_LEAST || letters > AME_EDIT_LETTERS_MOST) return false;
-  return q->c->env->kernel->term_worth(q->text.data + t->text, t->text_bytes) >= 1;
+  return q->c->env->kernel->term_worth(q->text.data + t->text, t->text_bytes) >= 1 && !is_word(q, t);
 }
 
 static int by_frequency(const void *a, const void *b) {

@@ -41,12 +41,13 @@ static ty_status add(question *q, uint32_t unknown, ty_partners *p, double share
 
 ty_status ty_unknown_replace(question *q, const ty_filter *filter, ty_error *err) {
   ty_replacing r = {.q = q, .filter = filter, .text_left = WITNESS_BYTES};
+  bool others = ty_other_words_help(q);
   ty_status status = TY_OK;
   for (uint32_t i = 0; i < q->unknown_count && status == TY_OK && !filter->none; i++) {
     ty_partners partners = {.count = 0};
     status = ty_spelling(&r, &q->unknown[i], &partners, err);
     bool spelt = partners.count > 0;
-    if (status == TY_OK && !spelt) status = ty_other_words(&r, &q->unknown[i], &partners, err);
+    if (status == TY_OK && !spelt && others) status = ty_other_words(&r, &q->unknown[i], &partners, err);
     if (status == TY_OK) status = add(q, i, &partners, spelt ? SHARE_SPELLING : SHARE_OTHER, err);
   }
   ty_spelling_free(&r);

@@ -28,7 +28,9 @@ ty_status ty_witness(ty_replacing *r, query_term *t, const ty_slice *terms, uint
 /* The terms one edit from a word, the most frequent first. */
 ty_status ty_spelling(ty_replacing *r, const query_term *word, ty_partners *out, ty_error *err);
 void ty_spelling_free(ty_replacing *r);
+/* Whether other words are searched for: not in a question with many known terms. */
+bool ty_other_words_help(const question *q);
 /* Other words for a word, from the kernel's tables: the best that the rows searched have. */
 ty_status ty_other_words(ty_replacing *r, const query_term *word, ty_partners *out, ty_error *err);
-/* Whether a word may be misspelt; *edits: about how many edits it has. */
+/* Whether a word may be misspelt: not one that the table of meanings has; *edits: about how many edits it has. */
 bool ty_spelling_tries(const question *q, const query_term *word, uint64_t *edits);
