@@ -17,6 +17,7 @@ async function understood(words: string[], options: RunOptions = {}) {
 
 describe("arguments", () => {
   const collection = "notes";
+  const searched = { collection, query: "q", top_k: 5, with_text: false, with_times: false, with_score: false };
   const CASES: [string[], string, Record<string, unknown>][] = [
     [["add", "notes", "a", "b"], "add", { collection, texts: ["a", "b"] }],
     [["add", "notes", "--id", "1", "a", "--id", "2", "b"], "add", { collection, texts: ["a", "b"], ids: ["1", "2"] }],
@@ -47,23 +48,11 @@ describe("arguments", () => {
       "get",
       { collection, ids: ["1"], with_metadata: false, with_text: false, offset: 0 },
     ],
-    [
-      ["search", "notes", "q"],
-      "search",
-      { collection, query: "q", top_k: 5, with_text: false, with_times: false, with_score: false },
-    ],
+    [["search", "notes", "q"], "search", searched],
     [
       ["search", "notes", "q", "--top-k", "3", "--where", "scope=x", "--with-text"],
       "search",
-      {
-        collection,
-        query: "q",
-        top_k: 3,
-        with_text: true,
-        with_times: false,
-        with_score: false,
-        where: { column: "scope", value: "x" },
-      },
+      { ...searched, top_k: 3, with_text: true, where: { column: "scope", value: "x" } },
     ],
     [
       [
@@ -72,12 +61,7 @@ describe("arguments", () => {
       ],
       "search",
       {
-        collection,
-        query: "q",
-        top_k: 5,
-        with_text: false,
-        with_times: false,
-        with_score: false,
+        ...searched,
         recency: { field: "updated", halfLifeDays: 7, weight: 0.1, now: 17e11 },
       },
     ],
@@ -90,11 +74,7 @@ describe("arguments", () => {
       ["search", "notes", "q", "--with-score", "--after", "c1-x", "--max-bytes", "5000"],
       "search",
       {
-        collection,
-        query: "q",
-        top_k: 5,
-        with_text: false,
-        with_times: false,
+        ...searched,
         with_score: true,
         after: "c1-x",
         max_bytes: 5000,
