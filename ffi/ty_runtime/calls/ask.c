@@ -1,13 +1,10 @@
-/* ty_ask: one or two rankings and the records of their first rows, all of one saved state. */
+/* ty_ask: one or two rankings, all of one saved state. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
-#include "calls/calls.h"
+#include "calls/asked.h"
 #include "calls/cost.h"
-#include "calls/fuse.h"
 #include "calls/handed.h"
-#include "rows/weights.h"
 #include "state/state.h"
 #include "work/crew.h"
 
@@ -15,24 +12,6 @@
 #define TEXT_BYTES_HERE ((uint64_t)16 << 10)
 /* Where each ranking reads more than this, each has a thread: half a millisecond is worth starting one. */
 #define APART_BYTES ((uint64_t)16 << 20)
-
-typedef struct asked {
-  ty_collection *c;
-  ty_ask_args *a;
-  bool by_vector, by_words; /* the rankings to make */
-  bool apart;               /* each ranking on a thread of its own */
-  uint64_t depth;           /* rows in each ranking */
-  ty_filter filter;
-  double target;
-  ty_weighing weighing; /* of the query by vector */
-  float *memory;        /* of the next */
-  const float *query;   /* prepared, where the rows are ranked by vector */
-  question words;
-  ty_found found; /* by vector */
-  ty_best best;   /* by words */
-  ty_fused *fused;
-  uint64_t count; /* rows of the answer */
-} asked;
 
 static ty_status check_vector(const ty_collection *c, const ty_ask_args *a, ty_error *err) {
   if (a->weighted > 1) return ty_fail(err, TY_INVALID, "weighted must be 0 or 1, not %" PRIu64, a->weighted);
@@ -64,7 +43,7 @@ static ty_status check(const ty_collection *c, const ty_ask_args *a, ty_error *e
   return check_words(c, err);
 }
 
-static ty_status embed(const asked *x, float *out, ty_error *err) {
+static ty_status embed(const ty_asked *x, float *out, ty_error *err) {
   const ty_ask_args *a = x->a;
   uint64_t end = ty_cut((ty_slice){a->text, a->text_bytes}, a->embed_most);
   if (x->c->env->kernel->embed((uint32_t)a->model, AME_ROLE_QUERY, a->text, &end, 1, out) == 0) return TY_OK;
@@ -73,7 +52,7 @@ static ty_status embed(const asked *x, float *out, ty_error *err) {
 
 /* Makes the query that is compared with the rows. *cost is what the ranking will read: of vertical codes the dimensions
  * that the query has. */
-static ty_status prepare_vector(asked *x, uint64_t *cost, ty_error *err) {
+static ty_status prepare_vector(ty_asked *x, uint64_t *cost, ty_error *err) {
   const ty_ask_args *a = x->a;
   ty_collection *c = x->c;
   const float *given = a->vector;
@@ -94,7 +73,7 @@ static ty_status prepare_vector(asked *x, uint64_t *cost, ty_error *err) {
 }
 
 /* Prepares both rankings. TY_LARGE where together they would read more than the bound. */
-static ty_status prepare(asked *x, ty_error *err) {
+static ty_status prepare(ty_asked *x, ty_error *err) {
   const ty_ask_args *a = x->a;
   question *q = &x->words;
   uint64_t most = a->most_bytes, dense = 0, words;
@@ -120,16 +99,7 @@ static ty_status prepare(asked *x, ty_error *err) {
   return ty_cost_check(ty_cost_plus(dense, words), most, err);
 }
 
-static ty_candidate candidate_of(const asked *x, bool by_words, uint64_t place) {
-  if (by_words) {
-    const ty_ranked *one = &x->best.items[place];
-    return (ty_candidate){one->birth, ldexp(one->score, -x->words.scale)};
-  }
-  const ty_scored *hit = &x->found.hits[place];
-  return (ty_candidate){hit->birth, ty_shown_score(x->c, hit->score)};
-}
-
-static ty_status fuse(asked *x, ty_error *err) {
+static ty_status fuse(ty_asked *x, ty_error *err) {
   uint64_t dense = x->found.count, words = x->best.count, all = dense + words;
   ty_candidate *lists = all < SIZE_MAX / sizeof *x->fused ? malloc((size_t)(all + 1) * sizeof *lists) : NULL;
   if (lists != NULL) x->fused = malloc((size_t)(all + 1) * sizeof *x->fused);
@@ -137,7 +107,7 @@ static ty_status fuse(asked *x, ty_error *err) {
     free(lists);
     return ty_fail(err, TY_NO_MEMORY, "not enough memory to fuse %" PRIu64 " rows", all);
   }
-  for (uint64_t i = 0; i < all; i++) lists[i] = candidate_of(x, i >= dense, i < dense ? i : i - dense);
+  for (uint64_t i = 0; i < all; i++) lists[i] = ty_asked_candidate(x, i >= dense, i < dense ? i : i - dense);
   x->count = ty_fuse(lists, dense, lists + dense, words, x->a->dense_weight, x->fused);
   if (x->count > x->a->top_k && (x->a->what & TY_WITH_ALL) == 0) x->count = x->a->top_k;
   free(lists);
@@ -146,12 +116,12 @@ static ty_status fuse(asked *x, ty_error *err) {
 
 static ty_status rank_one(void *context, uint64_t by_words, uint32_t worker, ty_error *err) {
   (void)worker;
-  asked *x = context;
+  ty_asked *x = context;
   return by_words ? ty_question_rank(&x->words, &x->filter, x->depth, &x->best, err)
                   : ty_search_hits(x->c, x->depth, x->query, &x->filter, x->target, &x->found, err);
 }
 
-static ty_status rank(asked *x, ty_error *err) {
+static ty_status rank(ty_asked *x, ty_error *err) {
   bool both = x->by_vector && x->by_words;
   ty_status status = x->by_vector ? ty_filter_gather(x->c, &x->filter, err) : TY_OK;
   if (status != TY_OK) return status;
@@ -169,73 +139,12 @@ static ty_status rank(asked *x, ty_error *err) {
   return status;
 }
 
-/* Appends row `i` of the answer. */
-static ty_status show(const asked *x, uint64_t i, ty_answer *out, ty_buffer *extra, ty_error *err) {
-  uint64_t what = x->a->what, in_vector = x->by_vector ? i : UINT64_MAX, in_words = x->by_words ? i : UINT64_MAX;
-  ty_scores scores = {NAN, NAN};
-  ty_ref ref = {0};
-  if (x->fused != NULL) in_vector = x->fused[i].vector, in_words = x->fused[i].words;
-  if (in_words != UINT64_MAX) {
-    const ty_ranked *one = &x->best.items[in_words];
-    ref = (ty_ref){one->delta ? &x->c->delta : &x->c->base, one->at};
-    scores.words = candidate_of(x, true, in_words).score;
-  }
-  if (in_vector != UINT64_MAX) {
-    ref = x->found.hits[in_vector].ref;
-    scores.vector = candidate_of(x, false, in_vector).score;
-  }
-  TY_ASSERT(ref.segment != NULL);
-  double score = x->fused != NULL ? x->fused[i].score : x->by_vector ? scores.vector : scores.words;
-  ty_status status = TY_OK;
-  extra->bytes = 0;
-  if ((what & TY_WITH_SCORES) != 0) ty_buffer_append(extra, &scores, sizeof scores);
-  if ((what & TY_WITH_EXPLAIN) != 0 && x->by_words) status = ty_question_explain(&x->words, ref, extra, err);
-  if (extra->failed) return ty_fail(err, TY_NO_MEMORY, "not enough memory to explain a search");
-  if (status == TY_OK) ty_answer_row(out, x->c, ref, score, what, (ty_slice){extra->data, extra->bytes});
-  return status;
-}
-
-/* Appends what was searched for in place of the question's words. */
-static void show_replaced(const asked *x, ty_answer *out) {
-  const question *q = &x->words;
-  x->a->replaced = 0;
-  for (uint32_t i = 0; i < q->count; i++) {
-    const query_term *t = &q->terms[i];
-    if (t->instead == TY_NO_TERM) continue;
-    ty_slice word = ty_term_shown(q, &q->unknown[t->instead]), partner = ty_term_shown(q, t);
-    ty_replacement r = {t->instead, (uint32_t)word.bytes, (uint32_t)partner.bytes, 0};
-    ty_answer_put(out, &r, sizeof r);
-    ty_answer_both(out, word, partner);
-    x->a->replaced++;
-  }
-}
-
-static ty_status answer(const asked *x, ty_error *err) {
-  ty_ask_args *a = x->a;
-  ty_answer out = {.out = a->out, .capacity = a->out_capacity};
-  ty_buffer extra = {0};
-  ty_status status = TY_OK;
-  for (uint64_t i = 0; i < x->count && status == TY_OK; i++) status = show(x, i, &out, &extra, err);
-  ty_buffer_free(&extra);
-  if (status != TY_OK) return status;
-  show_replaced(x, &out);
-  a->words = x->words.asked;
-  a->known = x->words.count;
-  a->out_bytes = out.bytes;
-  a->out_count = x->count;
-  a->fused = x->fused != NULL;
-  a->screened_rows = x->found.screened;
-  a->scored_rows = x->found.scored;
-  a->probed_lists = x->found.probed;
-  return ty_answer_end(&out, err);
-}
-
 static ty_status ask(ty_collection *c, ty_ask_args *a, bool by_words, ty_error *err) {
-  asked x = {.c = c,
-             .a = a,
-             .by_vector = (a->by & TY_BY_VECTOR) != 0,
-             .by_words = by_words,
-             .words = {.c = c, .x = c->lexical_index}};
+  ty_asked x = {.c = c,
+                .a = a,
+                .by_vector = (a->by & TY_BY_VECTOR) != 0,
+                .by_words = by_words,
+                .words = {.c = c, .x = c->lexical_index}};
   x.target = a->target_recall == 0 ? c->default_target_recall : a->target_recall;
   ty_status status = ty_filter_open(c, a->column, (ty_slice){a->key, a->key_bytes}, &x.filter, err);
   if (status == TY_OK)
@@ -245,7 +154,7 @@ static ty_status ask(ty_collection *c, ty_ask_args *a, bool by_words, ty_error *
     atomic_fetch_add_explicit(&c->searches, 1, memory_order_relaxed);
     status = rank(&x, err);
   }
-  if (status == TY_OK) status = answer(&x, err);
+  if (status == TY_OK) status = ty_asked_answer(&x, err);
   ty_weights_close(&x.weighing);
   free(x.memory);
   free(x.fused);

@@ -1,6 +1,7 @@
 /* calls: what ty_runtime.h declares, a file for each kind of call. The top: uses all folders.
  *
  *   calls.h   packing answers; searches between ty_enter and ty_leave
+ *   asked.h   one call of ty_ask, from its question to its answer
  *   handed.h  arguments from the caller, and their checks
  *   encode.h  a put's rows as operations and codes
  *   newest.h  the rows that were updated last
