@@ -132,7 +132,8 @@ static void break_indexes(ty_collection *c) {
     break_runs(c);
   } else {
     BROKEN(((ame_code_info *)(uintptr_t)c->delta.info)[at].err, 0, "8-bit codes");
-    BROKEN(c->delta.payload[at].coded, !c->delta.payload[at].coded, "the codes of row");
+    const char *why = at < c->state->kept_rows ? "the codes of row" : "is not of the next row";
+    BROKEN(c->delta.payload[at].coded, !c->delta.payload[at].coded, why);
     BROKEN(((uint8_t *)(uintptr_t)c->delta.blocks)[at * 4], (uint8_t)(c->delta.blocks[at * 4] ^ 0xff), "4-bit codes");
   }
   BROKEN(x->delta_docs, x->delta_docs + 1, "lexical statistics");

@@ -49,7 +49,7 @@ static uint64_t bytes_of(const ty_collection *c, const scoped *p) {
          p->row_capacity * sizeof *p->rows;
 }
 
-static void let_go(ty_factors *f) {
+static void release(ty_factors *f) {
   ty_weighing w = {.held = f};
   ty_weights_close(&w);
 }
@@ -58,7 +58,7 @@ static void drop(ty_weights *w, scoped *p) {
   free(p->base.sums);
   free(p->base.dead);
   free(p->rows);
-  let_go(p->factors);
+  release(p->factors);
   *p = w->scoped[--w->scoped_count];
 }
 
@@ -155,7 +155,7 @@ static ty_status update(const ty_collection *c, scoped *p, ty_error *err) {
   ty_factors *f = malloc(sizeof *f + c->dim * sizeof *f->factor);
   if (f == NULL) return weights_no_memory(err);
   atomic_init(&f->held, 1);
-  let_go(p->factors);
+  release(p->factors);
   bool some = weights_factors(p->base.sums, NULL, (double)live, PRIOR_ROWS, c->dim, f->factor);
   p->factors = some ? f : NULL;
   if (!some) free(f);
