@@ -1,0 +1,94 @@
+/** The collections of repositories: their schema, the rows that indexing puts into them, and the files of its cache. */
+import { join } from "node:path";
+import { Put } from "../../../ffi/ty_collection.ts";
+import { shown } from "../../checks/kinds.ts";
+import { ValueError } from "../../errors.ts";
+import type { RowSink } from "../../repo/indexer.ts";
+import type { Collection } from "../../store/collection.ts";
+import type { Store } from "../../store/store.ts";
+import { checkSpace, type Embedder, isOlderSpace } from "../../texts/embedder.ts";
+import { embeddingOf } from "../../texts/put.ts";
+
+/** The collection of `svc_repo_search`. */
+export const REPO_COLLECTION = "repo_symbols";
+/** The partition key: statistics of a query are those of one repository. */
+export const REPO_KEY = "repo_id";
+const REPO_COLUMNS = [REPO_KEY, "path", "language"];
+
+/** The repository collections of one store. */
+export class RepoCollections {
+  constructor(
+    private readonly store: Store,
+    private readonly embedder: Embedder,
+  ) {}
+
+  /** The collection of that name, created in memory where there is none. @throws ValueError for one of another kind */
+  open(name: string): Collection {
+    const { store, embedder } = this;
+    const existing = this.current(name);
+    if (existing) {
+      if (existing.schema.keyName !== REPO_KEY) {
+        throw new ValueError(
+          `collection ${shown(name)} is partitioned by '${existing.schema.keyName}', ` +
+            `a repository needs '${REPO_KEY}': choose another collection`,
+        );
+      }
+      checkSpace(name, existing.schema.embedderProfile, embedder);
+      return existing;
+    }
+    return store.create(name, {
+      dim: embedder.profile.dimension,
+      // 4 bits a dimension rank as well as 32.
+      dtype: "int4",
+      partitionBy: REPO_KEY,
+      filterColumns: REPO_COLUMNS,
+      lexical: true,
+      embedderProfile: embedder.profile,
+    });
+  }
+
+  /** The file of a repository's fingerprints. */
+  fingerprintFile(collection: string, repoId: string): string {
+    return join(this.store.dir, collection, `repo-${repoId}.fingerprints`);
+  }
+
+  /** The collection as indexing sees it. */
+  sink(collection: Collection, signal: AbortSignal | undefined): RowSink {
+    const { embedder } = this;
+    return {
+      get generation() {
+        return collection.generation;
+      },
+      async replace({ deleteIds, rows }) {
+        const texts = rows.map((row) => row.text);
+        const embedding = await embeddingOf(embedder, texts, signal);
+        return collection.change(async (t) => {
+          const deleted = deleteIds.length > 0 ? await t.delete(deleteIds) : 0;
+          if (rows.length === 0) return { deleted, upserted: 0 };
+          const ids = rows.map((row) => row.id);
+          // The text stays in the source file; its terms are kept for the lexical index.
+          const put = { ids, ...embedding, texts, metadata: rows.map((row) => row.metadata), dropText: true };
+          const { inserted, replaced } = await t.put(Put.UPSERT, put, { signal });
+          return { deleted, upserted: inserted + replaced };
+        }, signal);
+      },
+      idsOf: async (repoId) => collection.ids({ where: { column: REPO_KEY, value: repoId } }),
+    };
+  }
+
+  /**
+   * The collection of that name. `repo_symbols` of an earlier embedder version is discarded: an export, the remedy for
+   * other collections, lacks its texts, and each repository is indexed again at its next query.
+   */
+  private current(name: string): Collection | undefined {
+    const { store, embedder } = this;
+    const isOlder = (c: Collection) => name === REPO_COLLECTION && isOlderSpace(c.schema.embedderProfile, embedder);
+    const known = store.find(name);
+    if (!known || !isOlder(known)) return known;
+    // Another process may have replaced it since this one opened it.
+    const now = store.reopen(name);
+    if (!now || !isOlder(now)) return now;
+    store.discard(now);
+    return undefined;
+  }
+}

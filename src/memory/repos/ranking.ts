@@ -1,0 +1,70 @@
+/** Ranks the files of one repository for a question. */
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { shown } from "../../checks/kinds.ts";
+import type { Metadata } from "../../checks/values.ts";
+import { ValueError } from "../../errors.ts";
+import type { Workspace } from "../../repo/indexer.ts";
+import type { Collection, Row } from "../../store/collection.ts";
+import type { Embedder } from "../../texts/embedder.ts";
+import { type Noticed, searchTexts } from "../../texts/search.ts";
+import { REPO_KEY } from "./collections.ts";
+
+/** A question to one repository. */
+export interface RepoQuestion {
+  query: string;
+  /** Distinct files to rank at most. */
+  topK: number;
+  /** Only this file, or files below this folder: absolute, or relative to the root. */
+  pathHint?: string | undefined;
+  withTimes?: boolean | undefined;
+}
+
+/** A file of an answer. */
+export interface RankedFile {
+  path: string;
+  /** Its windows among the candidates, best first; at least one. */
+  windows: Row[];
+}
+
+/** Files, best first: each as good as its best window. */
+export interface RepoRanking extends Noticed {
+  files: RankedFile[];
+}
+
+/** Ranks the rows of one repository, and folds them by file. @throws ValueError for a path hint outside of the root */
+export async function rankFiles(
+  collection: Collection,
+  embedder: Embedder,
+  { root, repoId }: Workspace,
+  question: RepoQuestion,
+  signal: AbortSignal | undefined,
+): Promise<RepoRanking> {
+  const { query, topK, pathHint, withTimes } = question;
+  const path = pathHint && relativeHint(root, pathHint);
+  const under = path ? { column: "path", value: path } : undefined;
+  const where = { column: REPO_KEY, value: repoId };
+  const options = { topK, where, under, metadata: true, times: withTimes, candidates: true };
+  const { rows, notice } = await searchTexts(collection, embedder, query, options, signal);
+  return { files: byFile(rows).slice(0, topK), notice };
+}
+
+/** Rows, best first, by the file of their metadata. */
+function byFile(rows: readonly Row[]): RankedFile[] {
+  const files = new Map<string, RankedFile>();
+  for (const row of rows) {
+    const path = String((row.metadata as Metadata | undefined)?.path);
+    const file = files.get(path);
+    if (file) file.windows.push(row);
+    else files.set(path, { path, windows: [row] });
+  }
+  return [...files.values()];
+}
+
+/** A path hint relative to the root, as in rows' metadata; agents often pass absolute ones. */
+function relativeHint(root: string, hint: string): string {
+  const inside = relative(root, resolve(root, hint)).replaceAll(sep, "/");
+  if (inside === ".." || inside.startsWith("../") || isAbsolute(inside)) {
+    throw new ValueError(`path_hint ${shown(hint)} lies outside the workspace: give a path below its root`);
+  }
+  return inside;
+}
