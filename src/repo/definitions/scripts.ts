@@ -1,0 +1,94 @@
+/** JavaScript and TypeScript, and the files that hold them. */
+import { at, type Grammar, ID, keyword, type Line, type Rule } from "./grammar.ts";
+import { closing, pastBlank } from "./signature.ts";
+
+const MODIFIERS = "export default declare abstract async";
+const IMPORTED = "(?![ \\t]*(?:await[ \\t]+)?(?:require|import|__import\\w*|_interop\\w*)\\b)";
+
+/** What a function's value begins with, up to its parameters. */
+const FUNCTION = at(
+  `(?:/\\*[^\\n]{0,80}?\\*/[ \\t]*)?(?:async[ \\t]*)?(?:function\\b|class\\b|${ID}[ \\t]*=>|(?:<[^<>()]{0,120}>[ \\t]*)?(\\())`,
+);
+/** What stands between an arrow function's parameters and its arrow: a type, which may hold arrows itself. */
+const ARROW = /^(?::[^;]{1,200}?)?=>/;
+/** What stands between a method's parameters and its body. */
+const BODY = /^(?::[^;={}]{1,120}(?:\{[^{}\n]{0,120}\}[^;={}]{0,60})?)?\{/;
+/** The end of a method without a body: in an interface, abstract, or of several signatures. */
+const NO_BODY = /^:[^;={}()?]{1,120}(?:;|,?\r?(?:\n|$))/;
+
+/** Whether the value at `from` is a function or a class. */
+function isFunction({ text }: Line, from: number): boolean {
+  const start = pastBlank(text, from);
+  const match = FUNCTION.exec(text.slice(start, start + 160));
+  if (!match) return false;
+  if (match[1] === undefined) return true;
+  const close = closing(text, start + match[0].length - 1);
+  if (close === -1) return false;
+  const next = pastBlank(text, close);
+  return ARROW.test(text.slice(next, next + 240));
+}
+
+/** Whether the parameters that begin before `from` are followed by a body. */
+function hasBody({ text }: Line, from: number): boolean {
+  const close = closing(text, from - 1);
+  if (close === -1) return false;
+  const next = pastBlank(text, close);
+  return BODY.test(text.slice(next, next + 320));
+}
+
+function hasBodyOrType(line: Line, from: number): boolean {
+  const close = closing(line.text, from - 1);
+  if (close === -1) return false;
+  const next = pastBlank(line.text, close);
+  const after = line.text.slice(next, next + 320);
+  return BODY.test(after) || NO_BODY.test(after);
+}
+
+const METHOD = at(
+  "(?:(?:public|private|protected|static|async|readonly|override|abstract|declare|get|set|accessor)[ \\t]+)*" +
+    `\\*?[ \\t]?(?:#|\\[?(?:Symbol\\.)?)(${ID})\\]?\\??(?:<[^<>()]{0,80}(?:<[^<>()]{0,60}>[^<>()]{0,60}){0,2}>)?[ \\t]?\\(`,
+);
+
+const RULES: readonly Rule[] = [
+  keyword(MODIFIERS, "function\\s*\\*? class interface namespace (?:const\\s+)?enum"),
+  keyword(MODIFIERS, "function\\s*\\*", `(${ID})`),
+  { pattern: at(`(?:(?:${MODIFIERS.replaceAll(" ", "|")})[ \\t]+)*function\\*(${ID})`) },
+  { pattern: at(`(?:(?:export|declare)[ \\t]+)*type[ \\t]+(${ID})[ \\t]*(?:<|=(?!=)|$)`) },
+  { pattern: at(`(?:(?:export|declare)[ \\t]+)*module[ \\t]+(${ID})[ \\t]*\\{`) },
+  {
+    pattern: at(`(?:(?:export|declare)[ \\t]+)*(?:const|let|var)[ \\t]+(${ID})[ \\t]*(?:$|[;,:]|=${IMPORTED})`),
+    at: "top",
+  },
+  {
+    pattern: at(`(?:export[ \\t]+)?(?:const|let|var)[ \\t]+(${ID})[ \\t]*(?::[^=]{1,120})?=(?!=)`),
+    at: "inner",
+    follows: isFunction,
+  },
+  { pattern: at(`(?:module\\.)?exports\\.(${ID})[ \\t]*=(?!=)${IMPORTED}`) },
+  {
+    pattern: at(
+      "(?:(?:public|private|protected|static|readonly|override)[ \\t]+)*" +
+        `(?:${ID}\\.){0,6}['"]?#?(${ID})['"]?[ \\t]*(?::|(?::[^=]{1,100})?=(?!=))`,
+    ),
+    bare: true,
+    follows: isFunction,
+  },
+];
+
+const COMMENTS = [["/*", "*/"]] as const;
+const BEFORE = at("@[\\w.]+(?:\\([^()\\n]{0,120}(?:\\([^()\\n]{0,60}\\)[^()\\n]{0,60}){0,3}\\))?[ \\t]+");
+
+export const JAVASCRIPT: Grammar = {
+  rules: [...RULES, { pattern: METHOD, at: "inner", bare: true, follows: hasBody }],
+  comments: COMMENTS,
+  before: BEFORE,
+};
+
+export const TYPESCRIPT: Grammar = {
+  rules: [...RULES, { pattern: METHOD, at: "inner", bare: true, follows: hasBodyOrType }],
+  comments: COMMENTS,
+  before: BEFORE,
+};
+
+/** A file of markup with TypeScript in it. */
+export const MARKUP: Grammar = { ...TYPESCRIPT, comments: [...COMMENTS, ["<!--", "-->"]] };
