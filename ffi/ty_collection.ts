@@ -30,6 +30,8 @@ export interface NativeRows {
   texts: PackedStrings | undefined;
   keys: PackedStrings;
   dropText: boolean;
+  /** Ids of live rows whose stored vectors the rows get, empty for none. */
+  likes?: PackedStrings | undefined;
 }
 
 /** One open collection. Every method checks that it is still open. */
@@ -67,7 +69,7 @@ export class NativeCollection extends NativeReader {
     embedMost: number,
     watch?: Watch,
   ): Promise<{ inserted: number; replaced: number }> {
-    const words = new Words(16)
+    const words = new Words(18)
       .integer(0, rows.count)
       .integer(1, mode)
       .integer(2, rows.dropText ? PUT_DROP_TEXT : 0);
@@ -77,6 +79,7 @@ export class NativeCollection extends NativeReader {
     packed(words, 8, rows.metas);
     if (rows.texts) packed(words, 10, rows.texts);
     packed(words, 12, rows.keys);
+    if (rows.likes) packed(words, 16, rows.likes);
     await this.workers.submit(Op.PUT, this.handle, words, watch);
     return { inserted: words.number(14), replaced: words.number(15) };
   }

@@ -100,7 +100,10 @@ TY_API void ty_rollback(ty_collection *c);
 
 /* Strings are passed as one run of bytes and n ascending ends. `metas`: JSON; an empty one: none. `texts`: NULL: none.
  * `keys`: n x columns encoded filter values, row by row, columns in the schema's order. The caller chooses the
- * encoding: equal bytes match; an empty key never does. */
+ * encoding: equal bytes match; an empty key never does.
+ * `likes`: n ids. A row whose `like` is live before the call gets that row's vector as it is stored, to the bit; where
+ * it is empty or not live, the row's vector is given or made of its text. To read that vector and give it would not do:
+ * of one row in ten the four-bit codes of decoded codes are others. */
 typedef struct ty_put_args {
   uint64_t n;
   uint64_t mode;
@@ -116,8 +119,10 @@ typedef struct ty_put_args {
   const uint64_t *text_ends;
   const uint8_t *keys;
   const uint64_t *key_ends;
-  uint64_t inserted; /* out */
-  uint64_t replaced; /* out */
+  uint64_t inserted;    /* out */
+  uint64_t replaced;    /* out */
+  const uint8_t *likes; /* NULL: none */
+  const uint64_t *like_ends;
 } ty_put_args;
 /* All or nothing: on failure no row of the call is in. TY_INVALID for an element that the dtype cannot hold. Uses a
  * thread per processor, four at most, where it has more to do than some short rows. */

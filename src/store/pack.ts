@@ -20,6 +20,11 @@ export interface Rows {
   texts?: readonly string[];
   /** Keep the tokens of the texts for the lexical index but not the texts, which are stored elsewhere. */
   dropText?: boolean;
+  /**
+   * For each row the id of a live one whose stored vector it gets; undefined, or one that is not live: its own. Not what
+   * `get` returns, which would be coded anew.
+   */
+  likes?: readonly (string | undefined)[] | undefined;
   /** The partition of rows whose metadata does not name one; null where absent. */
   defaultPartition?: string;
 }
@@ -49,6 +54,7 @@ export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
     texts: rows.texts && packStrings(rows.texts),
     keys: packBytes(keys),
     dropText: rows.dropText ?? false,
+    likes: rows.likes && packStrings(rows.likes),
   };
 }
 
@@ -57,7 +63,7 @@ export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
  * reads as many numbers, keys and texts as the schema says, unchecked. @throws ValueError
  */
 export function checkPacked(rows: PackedRows, dim: number, columns: number): PackedRows {
-  const { count, vectors, keys, metas, texts } = rows;
+  const { count, vectors, keys, metas, texts, likes } = rows;
   if (vectors && vectors.length !== count * dim) {
     throw new ValueError(
       `vectors hold ${vectors.length} numbers; ${count} rows of dimension ${dim} take ${count * dim}`,
@@ -69,5 +75,6 @@ export function checkPacked(rows: PackedRows, dim: number, columns: number): Pac
   if (metas.ends.length !== count || (texts && texts.ends.length !== count)) {
     throw new ValueError(`metadata and texts must have an entry for each of ${count} rows`);
   }
+  if (likes && likes.ends.length !== count) throw new ValueError(`likes must have an entry for each of ${count} rows`);
   return rows;
 }

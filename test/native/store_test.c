@@ -733,6 +733,7 @@ static void test_adopt(void) {
 #include "store_first.h"
 #include "store_copy.h"
 #include "store_embed.h"
+#include "store_like.h"
 #include "store_spare.h"
 #include "store_spill.h"
 #include "store_times.h"
@@ -779,6 +780,8 @@ int main(int argc, char **argv) {
   test_bounded_dimensions();
   test_embedded_rows();
   test_embedding_refused();
+  test_like_rows();
+  test_like_refused();
   test_first_failure();
   test_submit();
   test_close_waits();

@@ -48,6 +48,8 @@ static ty_slice text_of(const ty_encoding *e, uint64_t row) {
   return ty_nth(e->args->texts, e->args->text_ends, e->last[row]);
 }
 
+static bool is_like(const ty_encoding *e, uint64_t row) { return e->like != NULL && e->like[row] != 0; }
+
 /* Embeds n rows' texts into `out`: those that follow each other in the call at once, up to one that is cut. */
 static ty_status embed(const encoder *x, uint64_t first, uint64_t n, float *out, ty_error *err) {
   const ty_encoding *e = x->e;
@@ -58,9 +60,14 @@ static ty_status embed(const encoder *x, uint64_t first, uint64_t n, float *out,
     bool whole = true;
     uint64_t bytes = 0;
     if (ty_cancelled(x->progress)) return ty_fail(err, TY_CANCELLED, "cancelled; no row of the call is in");
+    if (is_like(e, first + done)) {
+      memset(out + done * c->dim, 0, (size_t)c->dim * sizeof *out); /* until take_likes */
+      run = 1;
+      continue;
+    }
     for (run = 0; whole && done + run < n && bytes < EMBED_BYTES; run++) {
       uint64_t row = first + done + run;
-      if (run > 0 && e->last[row] != e->last[row - 1] + 1) break;
+      if (run > 0 && (e->last[row] != e->last[row - 1] + 1 || is_like(e, row))) break;
       ty_slice text = text_of(e, row);
       uint64_t end = ty_cut(text, e->args->embed_most);
       whole = end == text.bytes;
@@ -79,6 +86,18 @@ static ty_status fill(const encoder *x, uint64_t first, uint64_t n, float *out, 
   for (uint64_t i = 0; i < n; i++)
     memcpy(out + i * dim, e->args->vectors + e->last[first + i] * dim, (size_t)dim * sizeof *out);
   return TY_OK;
+}
+
+/* The vectors of rows that are like others, over those that the coder made. */
+static void take_likes(const ty_encoding *e, hand *h, uint64_t first, uint64_t n) {
+  const ty_collection *c = e->c;
+  for (uint64_t i = 0; i < n; i++) {
+    if (!is_like(e, first + i)) continue;
+    ty_ref from = ty_ref_of(c, e->like[first + i] - 1);
+    uint8_t *stored = h->coder.stored + i * ty_vector_bytes(c);
+    ty_row_stored(c, from.segment, from.at, h->coder.codes, stored);
+    ty_vector_decode(c, c->dtype, stored, h->coder.rows + i * c->dim);
+  }
 }
 
 /* An element that the dtype cannot hold; `bad` is its index among those of the task. */
@@ -102,6 +121,7 @@ static ty_status prepare(const encoder *x, hand *h, uint64_t first, uint64_t n, 
   ty_status status = fill(x, first, n, h->coder.rows, err);
   if (status != TY_OK) return status;
   if (!ty_coder_store(&h->coder, n, &bad)) return too_large(e, first, bad, err);
+  if (e->like != NULL) take_likes(e, h, first, n);
   ty_vector_screen(c, c->dtype, h->coder.stored, h->coder.rows, n, &h->to, first);
   h->terms.bytes = 0;
   for (uint64_t i = 0; i < n && status == TY_OK; i++) {

@@ -11,6 +11,7 @@ typedef struct ty_encoding {
   uint64_t rows;           /* distinct ids */
   const uint64_t *last;    /* of each: the index of its last row in the call */
   const ty_place *victim;  /* + 1; 0: the id is new */
+  const ty_place *like;    /* + 1 of the row whose vector it gets; 0: none. NULL: none of the rows */
   uint64_t now;            /* milliseconds since 1970 */
   /* What ty_encode fills, rows of each. */
   ty_operation **op; /* behind the unsaved operations, in the order of the rows */

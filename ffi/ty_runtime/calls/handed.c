@@ -61,6 +61,8 @@ ty_status ty_check_put(const ty_collection *c, const ty_put_args *a, ty_error *e
   if (status == TY_OK && (a->texts != NULL || a->text_ends != NULL))
     status = check_ends(a->texts, a->text_ends, a->n, 0, TY_TEXT_MAX, "texts", err);
   if (status == TY_OK) status = check_ends(a->keys, a->key_ends, keys, 0, TY_KEY_MAX, "filter values", err);
+  if (status == TY_OK && (a->likes != NULL || a->like_ends != NULL))
+    status = check_ends(a->likes, a->like_ends, a->n, 0, TY_ID_MAX, "ids of like rows", err);
   if (status != TY_OK || a->n == 0) return status;
   return a->vectors == NULL ? ty_check_model(c, a->model, err) : ty_check_vectors(c, a->vectors, floats, true, err);
 }

@@ -20,6 +20,7 @@ typedef struct put_call {
   uint64_t rows;        /* distinct ids */
   uint64_t *last;       /* by first occurrence: the index of the last, which wins */
   ty_place *victim;     /* + 1; 0: the id is new */
+  ty_place *like;       /* + 1; 0: none */
   ty_encoding encoding; /* of the above */
   uint32_t *table;      /* distinct ids by hash: position in `last` + 1 */
   uint64_t table_size;
@@ -74,6 +75,19 @@ static ty_status resolve(put_call *p, ty_error *err) {
                                                : "exists already or stands twice in the call, nothing was added")
                                 : (refused > 1 ? "are not in the collection" : "is not in the collection"),
                  listed, refused > 3 ? ", ..." : "");
+}
+
+/* Finds the rows whose vectors the call's rows get. */
+static ty_status resolve_likes(put_call *p, ty_error *err) {
+  ty_status status = TY_OK;
+  for (uint64_t row = 0; row < p->rows && status == TY_OK; row++) {
+    ty_slice id = ty_nth(p->args->likes, p->args->like_ends, p->last[row]);
+    ty_ref from;
+    bool live = false;
+    if (id.bytes > 0) status = ty_find(p->c, id, &from, &live, err);
+    p->like[row] = live ? ty_place_of(p->c, from) + 1 : 0;
+  }
+  return status;
 }
 
 /* Codes of filter values: the only part under the exclusive lock that may fail, before any row is added. */
@@ -142,11 +156,15 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   p.encoding.victim = p.victim;
   p.table = calloc((size_t)p.table_size, sizeof *p.table);
   key_codes = malloc((size_t)(n * c->columns) * sizeof *key_codes);
-  if (p.last == NULL || p.victim == NULL || p.encoding.op == NULL || p.table == NULL || key_codes == NULL) {
+  if (args->like_ends != NULL) p.like = malloc((size_t)n * sizeof *p.like);
+  p.encoding.like = p.like;
+  if (p.last == NULL || p.victim == NULL || p.encoding.op == NULL || p.table == NULL || key_codes == NULL ||
+      (p.like == NULL && args->like_ends != NULL)) {
     status = ty_fail(err, TY_NO_MEMORY, "out of memory for %llu rows", (unsigned long long)n);
     goto done;
   }
   status = resolve(&p, err);
+  if (status == TY_OK && p.like != NULL) status = resolve_likes(&p, err);
   if (status == TY_OK) {
     uint64_t now = c->env->os.now(&c->env->os);
     p.encoding.now = now > TY_TIME_MAX ? TY_TIME_MAX : now;
@@ -166,6 +184,7 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
 done:
   free(p.last);
   free(p.victim);
+  free(p.like);
   free(p.encoding.op);
   ty_coded_free(&p.encoding.coded);
   free(p.table);

@@ -77,6 +77,32 @@ const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t
   return scratch;
 }
 
+/* Of a base without vectors: the levels or the scale, and the codes. */
+static void take_codes(const ty_collection *c, const ty_segment *s, uint64_t at, int8_t *codes, uint8_t *out) {
+  const ty_vertical *v = &s->vertical;
+  bool four = c->dtype == TY_INT4, vertical = v->lines != NULL;
+  float levels[2] = {0, 0};
+  if (vertical) ty_line_take(c, s, at, codes);
+  else if (four) ty_block_codes(s->blocks, c->dim, at, 0, AME_I4_BYTES(c->dim) / 4, (uint8_t *)codes);
+  else memcpy(codes, s->codes + at * AME_CODE_STRIDE(c->dim), c->dim);
+  if (four && !vertical) ty_block_levels(s->blocks, c->dim, at, &levels[0], &levels[1]);
+  else levels[0] = vertical ? v->scales[at] : s->info[at].scale;
+  if (four && vertical) levels[1] = v->offsets[at];
+  uint64_t head = four ? TY_LEVELS_BYTES : sizeof *levels;
+  memcpy(out, levels, (size_t)head);
+  memcpy(out + head, codes, (size_t)(ty_vector_bytes(c) - head));
+}
+
+void ty_row_stored(const ty_collection *c, const ty_segment *s, uint64_t at, int8_t *codes, uint8_t *out) {
+  const uint8_t *stored = NULL;
+  TY_ASSERT(at < s->count);
+  if (c->dtype == TY_F32) stored = (const uint8_t *)ty_row_vector(c, s, at, (float *)(void *)out);
+  else if (!s->is_base) stored = s->payload[at].vector;
+  else if (s->vectors != NULL) stored = s->vectors + at * ty_vector_bytes(c);
+  if (stored == NULL) take_codes(c, s, at, codes, out);
+  else if (stored != out) memcpy(out, stored, (size_t)ty_vector_bytes(c));
+}
+
 bool ty_codes_are(const int8_t *codes, float scale, uint32_t dim, const uint8_t *row) {
   uint32_t apart = 0;
   for (uint32_t i = 0; i < dim; i++) {

@@ -7,6 +7,9 @@
 
 /* The row's decoded vector: in place where f32 is stored as such, else in `scratch` (dim floats). */
 const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t at, float *scratch);
+/* The row's vector in the collection's stored form: ty_vector_bytes at `out`, 4-byte aligned. `codes` is scratch of
+ * AME_CODE_STRIDE(dim). */
+void ty_row_stored(const ty_collection *c, const ty_segment *s, uint64_t at, int8_t *codes, uint8_t *out);
 /* Bytes of a vector in the collection's stored form, and in any. */
 uint64_t ty_vector_bytes(const ty_collection *c);
 uint64_t ty_form_bytes(ty_dtype form, uint32_t dim);
