@@ -32,6 +32,8 @@ export interface NativeRows {
   dropText: boolean;
   /** Ids of live rows whose stored vectors the rows get, empty for none. */
   likes?: PackedStrings | undefined;
+  /** Each row's as a run of NUL-ended ones (`packLists`); with `dropText` only. */
+  labels?: PackedStrings | undefined;
 }
 
 /** One open collection. Every method checks that it is still open. */
@@ -69,7 +71,7 @@ export class NativeCollection extends NativeReader {
     embedMost: number,
     watch?: Watch,
   ): Promise<{ inserted: number; replaced: number }> {
-    const words = new Words(18)
+    const words = new Words(20)
       .integer(0, rows.count)
       .integer(1, mode)
       .integer(2, rows.dropText ? PUT_DROP_TEXT : 0);
@@ -80,8 +82,9 @@ export class NativeCollection extends NativeReader {
     if (rows.texts) packed(words, 10, rows.texts);
     packed(words, 12, rows.keys);
     if (rows.likes) packed(words, 16, rows.likes);
+    if (rows.labels) packed(words, 14, rows.labels);
     await this.workers.submit(Op.PUT, this.handle, words, watch);
-    return { inserted: words.number(14), replaced: words.number(15) };
+    return { inserted: words.number(18), replaced: words.number(19) };
   }
 
   /** Deletes rows by id; resolves to how many were live. */

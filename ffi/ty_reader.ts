@@ -10,7 +10,7 @@ import {
 } from "./records.ts";
 import { NativeHandle, type Watch } from "./ty_handle.ts";
 import { Op } from "./ty_symbols.ts";
-import { type PackedStrings, packed, Words } from "./words.ts";
+import { type PackedStrings, packed, packLists, Words } from "./words.ts";
 
 export { With } from "./records.ts";
 
@@ -51,6 +51,9 @@ export interface NativeQuestion extends Asked {
   under: NativeFilter | undefined;
   /** Weight of the ranking by vector in a fused one, 0 to 1. */
   denseWeight: number;
+  /** Ranked by as well, with so many times their weight; by words or both only. Without NUL inside. */
+  labels?: readonly string[] | undefined;
+  labelShare: number;
 }
 
 /** Several queries by vector, row-major in `queries`. */
@@ -121,7 +124,7 @@ export class NativeReader extends NativeHandle {
    */
   ask(question: NativeQuestion, embedMost: number, inlineBytes: number): NativeAnswer | Promise<NativeAnswer> {
     const { vector, text, filter, under, what } = question;
-    const words = new Words(30).integer(0, question.by).integer(6, question.topK).integer(16, what);
+    const words = new Words(33).integer(0, question.by).integer(6, question.topK).integer(16, what);
     if (vector) words.pointer(1, vector);
     else (question.model === undefined ? words.none(2) : words.integer(2, question.model)).integer(3, embedMost);
     if (text !== undefined) {
@@ -131,20 +134,24 @@ export class NativeReader extends NativeHandle {
     filtered(words, 7, filter).double(13, question.targetRecall).double(14, question.denseWeight);
     if (under) filtered(words, 10, under);
     if (question.weighted) words.integer(15, 1);
+    if (question.labels && question.labels.length > 0) {
+      const { bytes } = packLists([question.labels]);
+      words.pointer(18, bytes).integer(19, bytes.byteLength).double(20, question.labelShare);
+    }
     const decode = (answer: Uint8Array) => ({
-      ...decodeAnswer(answer, words.number(21), what, words.number(29)),
-      fused: words.number(22) === 1,
-      wordsTrouble: words.number(26) === 1,
-      screenedRows: words.number(23),
-      scoredRows: words.number(24),
-      probedLists: words.number(25),
-      words: words.number(27),
-      known: words.number(28),
+      ...decodeAnswer(answer, words.number(24), what, words.number(32)),
+      fused: words.number(25) === 1,
+      wordsTrouble: words.number(29) === 1,
+      screenedRows: words.number(26),
+      scoredRows: words.number(27),
+      probedLists: words.number(28),
+      words: words.number(30),
+      known: words.number(31),
     });
-    const answer = this.answerUnlessLarge("ty_ask", words.integer(17, inlineBytes), 18);
+    const answer = this.answerUnlessLarge("ty_ask", words.integer(17, inlineBytes), 21);
     // Decoded before anything else can run: the next call reuses the scratch buffer.
     if (answer !== undefined) return decode(answer);
-    return this.answerOff(Op.ASK, words.integer(17, 0), 18, 0, undefined, decode);
+    return this.answerOff(Op.ASK, words.integer(17, 0), 21, 0, undefined, decode);
   }
 
   /**

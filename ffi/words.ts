@@ -116,6 +116,11 @@ export function packBytes(items: readonly Uint8Array[]): PackedStrings {
   return { bytes, ends };
 }
 
+/** Packs lists of strings, each list as a run of NUL-ended ones; the caller has refused NUL inside. */
+export function packLists(lists: readonly (readonly string[])[]): PackedStrings {
+  return packStrings(lists.map((list) => (list.length === 0 ? undefined : `${list.join("\0")}\0`)));
+}
+
 /** Points two fields at packed strings. */
 export function packed(words: Words, at: number, strings: PackedStrings): Words {
   return words.pointer(at, strings.bytes).pointer(at + 1, strings.ends);

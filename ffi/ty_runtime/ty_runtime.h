@@ -20,7 +20,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 9u
+#define TY_ABI_VERSION 10u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -98,12 +98,21 @@ TY_API void ty_rollback(ty_collection *c);
 
 #define TY_PUT_DROP_TEXT 1u /* the texts' tokens are kept for the lexical index, the texts are not */
 
+#define TY_LABEL_MAX  256u   /* bytes of a label */
+#define TY_LABELS_MAX 65536u /* labels of a row, or of a question */
+
 /* Strings are passed as one run of bytes and n ascending ends. `metas`: JSON; an empty one: none. `texts`: NULL: none.
  * `keys`: n x columns encoded filter values, row by row, columns in the schema's order. The caller chooses the
  * encoding: equal bytes match; an empty key never does.
+ *
  * `likes`: n ids. A row whose `like` is live before the call gets that row's vector as it is stored, to the bit; where
  * it is empty or not live, the row's vector is given or made of its text. To read that vector and give it would not do:
- * of one row in ten the four-bit codes of decoded codes are others. */
+ * of one row in ten the four-bit codes of decoded codes are others.
+ *
+ * `labels`: each row's is a run of labels, each ended by a NUL. A label is a hidden term of the row: 1 to TY_LABEL_MAX
+ * bytes that are neither split nor folded, in the row once, counted among the rows that hold it and not in the row's
+ * length. A question asks for it by its bytes; no text does. Only with TY_PUT_DROP_TEXT in a collection with a lexical
+ * index, TY_INVALID otherwise: the terms of stored texts are made of the texts again, and labels would be lost. */
 typedef struct ty_put_args {
   uint64_t n;
   uint64_t mode;
@@ -119,10 +128,12 @@ typedef struct ty_put_args {
   const uint64_t *text_ends;
   const uint8_t *keys;
   const uint64_t *key_ends;
-  uint64_t inserted;    /* out */
-  uint64_t replaced;    /* out */
-  const uint8_t *likes; /* NULL: none */
-  const uint64_t *like_ends;
+  const uint8_t *labels;
+  const uint64_t *label_ends; /* NULL: no row has a label */
+  const uint8_t *likes;
+  const uint64_t *like_ends; /* NULL: no row gets another's vector */
+  uint64_t inserted;         /* out */
+  uint64_t replaced;         /* out */
 } ty_put_args;
 /* All or nothing: on failure no row of the call is in. TY_INVALID for an element that the dtype cannot hold. Uses a
  * thread per processor, four at most, where it has more to do than some short rows. */
@@ -184,8 +195,8 @@ typedef struct ty_record {
   uint32_t found;        /* 0: ty_get of an id that is not live; the record then holds the id only */
 } ty_record;
 
-/* One query term's share in a lexical score; followed by term_bytes bytes of the term and instead_bytes bytes of the
- * query's word that it stands for, if it is not the query's own, padded to 8 together. */
+/* One query term's share in a lexical score, of a label too, by its bytes; followed by term_bytes bytes of the term and
+ * instead_bytes bytes of the query's word that it stands for, if it is not the query's own, padded to 8 together. */
 typedef struct ty_term {
   double share;
   double idf; /* among the rows whose statistics weigh the query */
@@ -253,7 +264,13 @@ typedef struct ty_ask_args {
    * above 16 KiB is always large. 0: no bound. A thread that must not block sets it, and passes a large query, without
    * the bound, to ty_submit. */
   uint64_t most_bytes;
-  uint8_t *out; /* 8-byte aligned */
+  /* Labels to rank by, by words or both: a run of NUL-ended ones, as of a row of ty_put. NULL: none. One that no row
+   * whose statistics weigh the query holds is ignored. Any other brings its rows, and adds label_share times its idf
+   * times BM25's part of a tf of 1 to each. TY_INVALID with TY_BY_VECTOR. */
+  const uint8_t *labels;
+  uint64_t label_bytes;
+  double label_share; /* above 0, at most a million; read only with labels */
+  uint8_t *out;       /* 8-byte aligned */
   uint64_t out_capacity;
   uint64_t out_bytes;     /* out, also with TY_BUFFER */
   uint64_t out_count;     /* out */
@@ -264,7 +281,7 @@ typedef struct ty_ask_args {
   uint64_t words_trouble; /* out: 1 where TY_BY_BOTH was answered by vector alone, as the lexical index is damaged */
   /* All 0 where the rows are not ranked by words. */
   uint64_t words;    /* out: distinct terms of the text */
-  uint64_t known;    /* out: terms that were searched for: those of the text that the rows have, and replacements */
+  uint64_t known;    /* out: terms that were searched for: what the rows have of the text, replacements and labels */
   uint64_t replaced; /* out: ty_replacement records behind the rows' */
 } ty_ask_args;
 /* The top_k live rows, best first, ties by earlier birth (which compaction keeps), all of one saved state.
@@ -284,8 +301,9 @@ typedef struct ty_ask_args {
  * text this is done for the first 32 such words.
  *
  * By both, the two rankings fused (calls/fuse.h); ty_build_lexical is not needed. In the order by vector where the rows
- * have none of the text's words nor of their replacements (known is 0). By vector alone where the collection has no
- * lexical index, and with words_trouble where it cannot be read: the next rewrite of the base makes it anew. */
+ * have none of the text's words, of their replacements and of the labels (known is 0). By vector alone where the
+ * collection has no lexical index, and with words_trouble where it cannot be read: the next rewrite of the base makes
+ * it anew. */
 TY_API ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err);
 
 /* n queries with the same options, all of one saved state, in shared passes over the rows. `out` has ty_ask's answer to

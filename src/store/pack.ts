@@ -2,7 +2,7 @@
 
 import type { ModelCode } from "../../ffi/ame_kernel.ts";
 import type { NativeRows as PackedRows } from "../../ffi/ty_collection.ts";
-import { packBytes, packStrings } from "../../ffi/words.ts";
+import { packBytes, packLists, packStrings } from "../../ffi/words.ts";
 import { encodeMetadata } from "../checks/metadata.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
@@ -25,6 +25,11 @@ export interface Rows {
    * `get` returns, which would be coded anew.
    */
   likes?: readonly (string | undefined)[] | undefined;
+  /**
+   * Hidden terms of each row, without meaning to the text: 1 to 256 bytes without NUL, up to 65,536 a row, only with
+   * `dropText` in a collection with a lexical index. They are found by `Question.labels` only.
+   */
+  labels?: readonly (readonly string[])[] | undefined;
   /** The partition of rows whose metadata does not name one; null where absent. */
   defaultPartition?: string;
 }
@@ -55,7 +60,15 @@ export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
     keys: packBytes(keys),
     dropText: rows.dropText ?? false,
     likes: rows.likes && packStrings(rows.likes),
+    labels: rows.labels && packLists(rows.labels.map(checkLabels)),
   };
+}
+
+/** Refuses labels that would be read as several; the native side checks their lengths. @throws ValueError */
+export function checkLabels(labels: readonly string[]): readonly string[] {
+  const wrong = labels.find((label) => label.includes("\0"));
+  if (wrong !== undefined) throw new ValueError(`a label holds a NUL: ${JSON.stringify(wrong)}`);
+  return labels;
 }
 
 /**
@@ -63,7 +76,7 @@ export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
  * reads as many numbers, keys and texts as the schema says, unchecked. @throws ValueError
  */
 export function checkPacked(rows: PackedRows, dim: number, columns: number): PackedRows {
-  const { count, vectors, keys, metas, texts, likes } = rows;
+  const { count, vectors, keys, metas, texts, labels, likes } = rows;
   if (vectors && vectors.length !== count * dim) {
     throw new ValueError(
       `vectors hold ${vectors.length} numbers; ${count} rows of dimension ${dim} take ${count * dim}`,
@@ -72,8 +85,8 @@ export function checkPacked(rows: PackedRows, dim: number, columns: number): Pac
   if (keys.ends.length !== count * columns) {
     throw new ValueError("the collection's filter columns have changed meanwhile: open it again");
   }
-  if (metas.ends.length !== count || (texts && texts.ends.length !== count)) {
-    throw new ValueError(`metadata and texts must have an entry for each of ${count} rows`);
+  if ([metas, texts, labels].some((strings) => strings && strings.ends.length !== count)) {
+    throw new ValueError(`metadata, texts and labels must have an entry for each of ${count} rows`);
   }
   if (likes && likes.ends.length !== count) throw new ValueError(`likes must have an entry for each of ${count} rows`);
   return rows;

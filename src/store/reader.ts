@@ -21,6 +21,7 @@ import {
 } from "./answer.ts";
 import { fromNative } from "./failure.ts";
 import { toFilter } from "./filter.ts";
+import { checkLabels } from "./pack.ts";
 import { type Manifest, parseManifest, type Schema } from "./schema.ts";
 
 const BY = { vector: By.VECTOR, words: By.WORDS, both: By.BOTH } as const;
@@ -50,6 +51,10 @@ export interface Question {
   text?: string | undefined;
   /** Weight of the ranking by vector in a fused one, 0 to 1; the one by words has the rest. */
   denseWeight?: number | undefined;
+  /** Labels (`Rows.labels`) to rank by beside the text, by words or both. Those that no row has are ignored. */
+  labels?: readonly string[] | undefined;
+  /** A label counts so many times its rarity, above 0 to a million. */
+  labelShare?: number | undefined;
 }
 
 /** Which rows to list. */
@@ -98,14 +103,16 @@ export class Reader {
 
   /** As `ask`; a promise only where a worker has to answer. Without one, errors are thrown. */
   askAtOnce(question: Question, options: SearchOptions): SearchAnswer | Promise<SearchAnswer> {
-    const { by, vector, model, text, denseWeight = 0 } = question;
+    const { by, vector, model, text, denseWeight = 0, labels, labelShare = 1 } = question;
     const { topK, targetRecall = 0, weighted = false } = options;
     const { dim, filterColumns } = this.schema;
     if (vector) checkDim(vector.length, "vector", dim);
     const filter = toFilter(options.where, filterColumns);
     const under = toFilter(options.under, filterColumns);
     const what = toWhat(options);
-    const query = { by: BY[by], vector, text, model, topK, filter, under, targetRecall, denseWeight, weighted, what };
+    if (labels) checkLabels(labels);
+    const words = { text, labels, labelShare, denseWeight };
+    const query = { by: BY[by], vector, ...words, model, topK, filter, under, targetRecall, weighted, what };
     const answer = this.answered(() => this.native.ask(query, TEXT_EMBED_BYTES_MAX, this.inlineScanBytes));
     if (answer instanceof Promise) return this.watched(answer).then((hits) => this.toAnswer(hits));
     return this.toAnswer(answer);

@@ -33,6 +33,9 @@ export interface Noticed {
 export interface TextOptions extends SearchOptions {
   /** Prefer newer rows. */
   recency?: Recency | undefined;
+  /** Labels to rank by beside the query, and how many times their rarity each counts: see `Question`. */
+  labels?: readonly string[] | undefined;
+  labelShare?: number | undefined;
 }
 
 /** What an answer to a search with `recency` has beside its rows. */
@@ -54,9 +57,9 @@ export async function searchTexts(
   const { text, notice } = questionOf(query);
   const vector = kernelModel === undefined ? await embedder.embedQueries([text], signal) : undefined;
   signal?.throwIfAborted();
-  const { recency, ...asked } = options;
+  const { recency, labels, labelShare, ...asked } = options;
   const found = await collection.ask(
-    { by: "both", vector, model: kernelModel, text, denseWeight: DENSE_WEIGHT },
+    { by: "both", vector, model: kernelModel, text, denseWeight: DENSE_WEIGHT, labels, labelShare },
     { ...(recency ? candidateDetail(asked, recency) : asked), weighted: weightedQueries },
   );
   const answer = recency ? { ...found, ...preferRecent(collection, found, asked, recency) } : found;

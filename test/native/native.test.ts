@@ -9,6 +9,7 @@ const PROGRAMS = [
   "kernel_i4_test",
   "kernel_lines_test",
   "kernel_words_test",
+  "labels_test",
   "lines_test",
   "partners_test",
   "scan_test",

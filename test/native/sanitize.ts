@@ -15,6 +15,7 @@ const TESTS = [
   ["kernel_i4_test"],
   ["kernel_lines_test"],
   ["kernel_words_test"],
+  ["labels_test"],
   ["lines_test", "-", "few"],
   ["partners_test"],
   ["scan_test", "few"],

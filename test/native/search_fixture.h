@@ -11,6 +11,7 @@
 #include "../../ffi/ty_runtime/calls/calls.h"
 #include "../../ffi/ty_runtime/ivf/builder.h"
 #include "../../ffi/ty_runtime/lexical/index.h"
+#include "../../ffi/ty_runtime/lexical/labels.h"
 #include "../../ffi/ty_runtime/lexical/runs.h"
 #include "../../ffi/ty_runtime/scan/scanner.h"
 #include "validate/validate.h"
@@ -81,7 +82,7 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
       ty_slice text = {(const uint8_t *)rows[i].text, strlen(rows[i].text)};
       bool stored = s->is_base && rows[i].row % 2 == 0;
       if (stored) ty_buffer_append(&texts, text.data, text.bytes);
-      else if (ty_terms_encode(&tally, f->env.kernel, text, &terms, &err) != TY_OK) abort();
+      else if (ty_terms_encode(&tally, f->env.kernel, text, (ty_slice){NULL, 0}, &terms, &err) != TY_OK) abort();
       presence[i] = stored ? TY_HAS_TEXT : 0;
     }
     text_ends[i] = texts.bytes;

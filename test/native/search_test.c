@@ -708,25 +708,38 @@ static void test_terms(uint64_t seed) {
     ty_buffer b = {0};
     ty_tally tally = {0};
     ty_error err;
-    CHECK(ty_terms_encode(&tally, ame_kernel_table(), (ty_slice){(const uint8_t *)text, strlen(text)}, &b, &err) ==
-          TY_OK);
+    uint8_t labels[200];
+    uint64_t run = 0, named = test_random(&seed) % 20;
+    for (uint64_t n = 0; n < named; n++) { /* some of them twice */
+      memcpy(labels + run, "Label_00", 9);
+      labels[run + 7] = (uint8_t)('0' + test_random(&seed) % 30);
+      run += 9;
+    }
+    CHECK(ty_terms_encode(&tally, ame_kernel_table(), (ty_slice){(const uint8_t *)text, strlen(text)},
+                          (ty_slice){labels, run}, &b, &err) == TY_OK);
     ty_term_reader r;
     uint64_t tokens = 0;
     bool ordered = true;
     CHECK(ty_terms_open(&r, (ty_slice){b.data, b.bytes}));
     uint32_t before = 0;
     while (ty_terms_next(&r)) {
-      ordered &= r.seen == 1 || r.hash > before;
+      bool label = ty_term_is_label(&r);
+      ordered &= r.seen == 1 || (label && r.seen == r.distinct + 1) || r.hash > before;
       before = r.hash;
-      tokens += r.tf;
+      tokens += label ? 0 : r.tf;
+      bool held = false;
+      for (uint64_t n = 0; n < run && label; n += 9) held |= ty_label_hash((ty_slice){labels + n, 8}) == r.hash;
+      CHECK(held == label && (!label || r.tf == 1));
     }
-    CHECK(ordered && r.seen == r.distinct && tokens == r.tokens);
+    CHECK(ordered && r.labels <= named && (r.labels > 0) == (named > 0));
+    CHECK(ty_terms_whole(&r, tokens, false) && ty_terms_whole(&r, tokens, true) == (r.labels == 0));
+    CHECK(!ty_terms_whole(&r, tokens + 1, false));
     CHECK(r.version == (b.bytes > 0 ? ame_kernel_table()->token_version() : 0));
     if (b.bytes > 0) {
       b.data[test_random(&seed) % b.bytes] ^= (uint8_t)(1u << test_random(&seed) % 8);
       if (ty_terms_open(&r, (ty_slice){b.data, test_random(&seed) % (b.bytes + 1)})) {
         while (ty_terms_next(&r)) continue;
-        CHECK(r.seen <= r.distinct);
+        CHECK(r.seen <= r.distinct + r.labels);
       }
     }
     ty_tally_free(&tally);

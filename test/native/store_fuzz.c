@@ -52,6 +52,9 @@ static void ask(ty_collection *c) {
                        .top_k = 10,
                        .column = TY_NO_FILTER,
                        .what = 15,
+                       .labels = (const uint8_t *)"L\0l1\0",
+                       .label_bytes = 5,
+                       .label_share = 1.5,
                        .out = out,
                        .out_capacity = sizeof out};
   ty_ask(c, &words, &err);
@@ -247,14 +250,15 @@ int main(int argc, char **argv) {
   static const char *const dtypes[] = {"f32", "f16", "int8", "int4"}, *const metrics[] = {"inner_product", "cosine",
                                                                                           "l2"};
   /* Rows side by side of each dtype, then of f32 where a base's codes are its rows; then vertical ones of f32, int8 and
-   * int4, and of f32 where some are not their codes. */
-  for (uint64_t i = 0; i < 9; i++) {
-    static const int kinds[] = {0, 1, 2, 3, 0, 0, 2, 3, 0};
+   * int4, and of f32 where some are not their codes; and rows with labels in place of texts. */
+  for (uint64_t i = 0; i < 10; i++) {
+    static const int kinds[] = {0, 1, 2, 3, 0, 0, 2, 3, 0, 0};
+    model_labelled = i == 9;
     set_vertical(env, i > 4);
     model_dtype = dtypes[kinds[i]];
     model_metric = metrics[i == 4 ? 0 : (seed + i) % (i > 4 ? 2 : 3)];
     model_codes = i == 4 || i == 5 ? ALL_CODES : i == 8 ? MOST_CODES : NO_CODES;
-    fuzz(i == 0 ? tries - 8 * (tries / 9) : tries / 9);
+    fuzz(i == 0 ? tries - 9 * (tries / 10) : tries / 10);
   }
   return program_end(env);
 }

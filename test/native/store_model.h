@@ -50,6 +50,7 @@ static bool content_is_codes(uint32_t version) {
   return model_codes == ALL_CODES || (model_codes == MOST_CODES && version % 16 != 5);
 }
 static bool model_vertical; /* see set_vertical */
+static bool model_labelled; /* rows are put with labels, and their texts are not kept */
 /* Whether elements of ordinary versions are below 1, and some dimensions smaller than others; else they are up to 50.
  */
 static bool model_tilted;
@@ -80,6 +81,9 @@ static size_t content_meta(uint32_t version, char *out) {
 }
 static size_t content_text(uint32_t version, char *out) {
   return (size_t)sprintf(out, "the text of version %u with words", version);
+}
+static size_t content_labels(uint32_t version, char *out) {
+  return version % 3 == 0 ? 0 : 1 + (size_t)sprintf(out, "l%u%cL", version % 6, 0);
 }
 static size_t content_key(uint32_t version, char *out) {
   return version % KEYS == 3 ? 0 : (size_t)sprintf(out, "p%u", version % KEYS);
@@ -144,8 +148,8 @@ static void tick(void) {
 typedef struct batch {
   uint32_t n;
   float vectors[IDS * DIM];
-  char ids[IDS * 64], metas[IDS * 32], texts[IDS * 64], keys[IDS * 16];
-  uint64_t id_ends[IDS], meta_ends[IDS], text_ends[IDS], key_ends[IDS * 2];
+  char ids[IDS * 64], metas[IDS * 32], texts[IDS * 64], keys[IDS * 16], labels[IDS * 8];
+  uint64_t id_ends[IDS], meta_ends[IDS], text_ends[IDS], key_ends[IDS * 2], label_ends[IDS];
 } batch;
 
 static uint32_t next_version = 1;
@@ -159,6 +163,8 @@ static void batch_add(batch *b, uint32_t id, uint32_t version) {
   b->meta_ends[n] = at + content_meta(version, b->metas + at);
   at = n ? b->text_ends[n - 1] : 0;
   b->text_ends[n] = at + content_text(version, b->texts + at);
+  at = n ? b->label_ends[n - 1] : 0;
+  b->label_ends[n] = at + content_labels(version, b->labels + at);
   at = n ? b->key_ends[2 * n - 1] : 0;
   b->key_ends[2 * n] = at + content_key(version, b->keys + at);
   at = b->key_ends[2 * n];
@@ -168,6 +174,9 @@ static void batch_add(batch *b, uint32_t id, uint32_t version) {
 static ty_put_args batch_args(batch *b, uint64_t mode) {
   return (ty_put_args){.n = b->n,
                        .mode = mode,
+                       .flags = model_labelled ? TY_PUT_DROP_TEXT : 0,
+                       .labels = model_labelled ? (uint8_t *)b->labels : NULL,
+                       .label_ends = model_labelled ? b->label_ends : NULL,
                        .vectors = b->vectors,
                        .ids = (uint8_t *)b->ids,
                        .id_ends = b->id_ends,
@@ -240,7 +249,7 @@ static int row_equal(const uint8_t *at, const model *m, uint32_t id, uint64_t *l
   same &= n == 0 ? r.meta_bytes == TY_ABSENT : r.meta_bytes == n && memcmp(p, want, n) == 0;
   p += r.meta_bytes == TY_ABSENT ? 0 : padded(r.meta_bytes);
   n = content_text(version, want);
-  same &= r.text_bytes == n && memcmp(p, want, n) == 0;
+  same &= model_labelled ? r.text_bytes == TY_ABSENT : r.text_bytes == n && memcmp(p, want, n) == 0;
   p += r.text_bytes == TY_ABSENT ? 0 : padded(r.text_bytes);
   stored_vector(version, vector);
   same &= r.vector_bytes == sizeof vector && memcmp(p, vector, sizeof vector) == 0;

@@ -74,6 +74,7 @@ static ty_collection *built_of(const char *const *texts, uint32_t n) {
 /* ---- Asking ---- */
 
 static uint8_t answer[1 << 20];
+static const char *asked_label; /* of all questions; NULL: none */
 
 /* The ids, then each replacement: "0 1 | postgress>Postgres". Checks that the shares of each row are its score. */
 static const char *ask(ty_collection *c, uint64_t by, const char *question, uint64_t bytes, const char *key,
@@ -91,6 +92,9 @@ static const char *ask(ty_collection *c, uint64_t by, const char *question, uint
                         .key_bytes = key == NULL ? 0 : strlen(key),
                         .target_recall = 1,
                         .dense_weight = 0.3,
+                        .labels = (const uint8_t *)asked_label,
+                        .label_bytes = asked_label == NULL ? 0 : strlen(asked_label) + 1,
+                        .label_share = 1,
                         .what = TY_WITH_EXPLAIN | TY_WITH_SCORES,
                         .out = answer,
                         .out_capacity = sizeof answer};
@@ -354,6 +358,9 @@ static void test_other_words(void) {
   ASKED(c, "wagen", "p1", "|");
   ASKED(c, "automobile car", "p0", "0 3 | car>coach"); /* the other it has anyway */
   ASKED(c, "coach", NULL, "3 |");                      /* a word that the rows have is not replaced */
+  asked_label = "car";
+  ASKED(c, "price", NULL, "5 |"); /* nor a label that they lack */
+  asked_label = NULL;
   put_texts(c, texts + 4, 4, 1, true, 0);
   ASKED(c, "car", NULL, "4 |");
   ASKED(c, "carsz", NULL, "4 | carsz>carsy carsz>car"); /* a spelling before another word */

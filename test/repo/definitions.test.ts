@@ -1,4 +1,5 @@
 /** Which names a file defines, by language, and that no text takes more than linear time. */
+import { expect, test } from "bun:test";
 import { definitionsIn, NAME_BYTES_MAX } from "../../src/repo/definitions.ts";
 
 /** `language: text with the names in « »`: a marked name is found in its line, and no other name is. */

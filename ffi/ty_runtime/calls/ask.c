@@ -5,11 +5,14 @@
 #include "calls/asked.h"
 #include "calls/cost.h"
 #include "calls/handed.h"
+#include "lexical/labels.h"
 #include "state/state.h"
 #include "work/crew.h"
 
 /* A text up to here is embedded and tokenised on the caller's thread: about a millisecond. */
 #define TEXT_BYTES_HERE ((uint64_t)16 << 10)
+/* A label's weight stays far within a float. */
+#define LABEL_SHARE_MOST 1e6
 /* Where each ranking reads more than this, each has a thread: half a millisecond is worth starting one. */
 #define APART_BYTES ((uint64_t)16 << 20)
 
@@ -32,6 +35,15 @@ static ty_status check_words(const ty_collection *c, ty_error *err) {
   return ty_fail(err, TY_STATE, "the lexical index of this collection was not built yet: run svc_build_lexical first");
 }
 
+static ty_status check_labels(const ty_ask_args *a, ty_error *err) {
+  if (a->label_bytes == 0) return TY_OK;
+  if ((a->by & TY_BY_WORDS) == 0) return ty_fail(err, TY_INVALID, "labels are for rankings by words");
+  if (!(a->label_share > 0 && a->label_share <= LABEL_SHARE_MOST))
+    return ty_fail(err, TY_INVALID, "label_share must be above 0 and at most %.0f, not %g", LABEL_SHARE_MOST,
+                   a->label_share);
+  return ty_labels_check((ty_slice){a->labels, a->label_bytes}, err);
+}
+
 static ty_status check(const ty_collection *c, const ty_ask_args *a, ty_error *err) {
   if (a->by < TY_BY_VECTOR || a->by > TY_BY_BOTH)
     return ty_fail(err, TY_INVALID, "there is no ranking %" PRIu64, a->by);
@@ -39,6 +51,8 @@ static ty_status check(const ty_collection *c, const ty_ask_args *a, ty_error *e
   if (a->text_bytes > 0 && a->text == NULL) return ty_fail(err, TY_INVALID, "the text is a null pointer");
   if (!(a->dense_weight >= 0 && a->dense_weight <= 1))
     return ty_fail(err, TY_INVALID, "dense_weight must be in [0, 1], not %g", a->dense_weight);
+  ty_status status = check_labels(a, err);
+  if (status != TY_OK) return status;
   if ((a->by & TY_BY_VECTOR) != 0) return check_vector(c, a, err);
   return check_words(c, err);
 }
@@ -78,12 +92,13 @@ static ty_status prepare(ty_asked *x, ty_error *err) {
   question *q = &x->words;
   uint64_t most = a->most_bytes, dense = 0, words;
   ty_status status = TY_OK;
-  if ((x->by_words || a->vector == NULL) && a->text_bytes > TEXT_BYTES_HERE)
+  if ((x->by_words || a->vector == NULL) && (a->text_bytes > TEXT_BYTES_HERE || a->label_bytes > TEXT_BYTES_HERE))
     status = ty_cost_check(UINT64_MAX, most, err);
   if (status == TY_OK && x->by_vector) status = prepare_vector(x, &dense, err);
   if (status == TY_OK) status = ty_cost_check(dense, most, err);
   if (status != TY_OK || !x->by_words) return status;
-  if (!ty_question_read(q, (ty_slice){a->text, a->text_bytes}))
+  if (!ty_question_read(q, (ty_slice){a->text, a->text_bytes}) ||
+      !ty_question_label(q, (ty_slice){a->labels, a->label_bytes}, a->label_share))
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query of %" PRIu64 " bytes", a->text_bytes);
   status = ty_cost_check(ty_cost_plus(dense, ty_lexical_sync_cost(q->x, x->c)), most, err);
   if (status == TY_OK) status = ty_lexical_sync(q->x, x->c, err);

@@ -50,6 +50,10 @@ static ty_slice text_of(const ty_encoding *e, uint64_t row) {
 
 static bool is_like(const ty_encoding *e, uint64_t row) { return e->like != NULL && e->like[row] != 0; }
 
+static ty_slice labels_of(const ty_encoding *e, uint64_t row) {
+  return ty_nth(e->args->labels, e->args->label_ends, e->last[row]);
+}
+
 /* Embeds n rows' texts into `out`: those that follow each other in the call at once, up to one that is cut. */
 static ty_status embed(const encoder *x, uint64_t first, uint64_t n, float *out, ty_error *err) {
   const ty_encoding *e = x->e;
@@ -126,8 +130,9 @@ static ty_status prepare(const encoder *x, hand *h, uint64_t first, uint64_t n, 
   h->terms.bytes = 0;
   for (uint64_t i = 0; i < n && status == TY_OK; i++) {
     h->coded[i] = c->dtype == TY_F32 && ty_coded_is_row(&h->to, first + i, h->coder.rows + i * c->dim);
-    if (c->lexical && e->args->text_ends != NULL)
-      status = ty_terms_encode(&h->tally, c->env->kernel, text_of(e, first + i), &h->terms, err);
+    if (c->lexical && (e->args->text_ends != NULL || e->args->label_ends != NULL))
+      status =
+          ty_terms_encode(&h->tally, c->env->kernel, text_of(e, first + i), labels_of(e, first + i), &h->terms, err);
     h->term_ends[i] = h->terms.bytes;
   }
   return status;

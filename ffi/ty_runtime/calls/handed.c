@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "disk/format.h"
+#include "lexical/labels.h"
 
 static ty_status check_ends(const uint8_t *bytes, const uint64_t *ends, uint64_t n, uint64_t least, uint64_t most,
                             const char *what, ty_error *err) {
@@ -48,6 +49,17 @@ ty_status ty_check_model(const ty_collection *c, uint64_t model, ty_error *err) 
                  c->dim);
 }
 
+static ty_status check_labels(const ty_collection *c, const ty_put_args *a, ty_error *err) {
+  if (a->labels == NULL && a->label_ends == NULL) return TY_OK;
+  if (!c->lexical || (a->flags & TY_PUT_DROP_TEXT) == 0)
+    return ty_fail(err, TY_INVALID, "labels need a collection with a lexical index, and rows whose texts are not kept");
+  ty_status status =
+      check_ends(a->labels, a->label_ends, a->n, 0, (uint64_t)TY_LABELS_MAX * (TY_LABEL_MAX + 1), "labels", err);
+  for (uint64_t i = 0; i < a->n && status == TY_OK; i++)
+    status = ty_labels_check(ty_nth(a->labels, a->label_ends, i), err);
+  return status;
+}
+
 ty_status ty_check_put(const ty_collection *c, const ty_put_args *a, ty_error *err) {
   uint64_t floats, keys;
   if (a->mode > TY_UPDATE) return ty_fail(err, TY_INVALID, "an unknown mode of put");
@@ -60,6 +72,7 @@ ty_status ty_check_put(const ty_collection *c, const ty_put_args *a, ty_error *e
     status = check_ends(a->metas, a->meta_ends, a->n, 0, TY_META_MAX, "metadata", err);
   if (status == TY_OK && (a->texts != NULL || a->text_ends != NULL))
     status = check_ends(a->texts, a->text_ends, a->n, 0, TY_TEXT_MAX, "texts", err);
+  if (status == TY_OK) status = check_labels(c, a, err);
   if (status == TY_OK) status = check_ends(a->keys, a->key_ends, keys, 0, TY_KEY_MAX, "filter values", err);
   if (status == TY_OK && (a->likes != NULL || a->like_ends != NULL))
     status = check_ends(a->likes, a->like_ends, a->n, 0, TY_ID_MAX, "ids of like rows", err);

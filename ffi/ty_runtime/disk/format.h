@@ -24,7 +24,7 @@
 /* One version for all files, the manifest too; there is no reader of another one. Magic, version and crc keep their
  * offsets in all versions. */
 #define TY_SLAB_MAGIC   0x3142414c53435653ull /* "SVCSLAB1" */
-#define TY_SLAB_VERSION 4u
+#define TY_SLAB_VERSION 5u
 enum { TY_SLAB_BASE = 1, TY_SLAB_IVF, TY_SLAB_LEXICAL, TY_SLAB_DELTA };
 
 typedef struct ty_slab_header {

@@ -36,14 +36,15 @@ static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
   } else {
     while (whole && ty_terms_next(&reader)) {
       ty_runs_add(&b->runs, reader.hash, reader.tf);
-      b->length += reader.tf;
+      if (!ty_term_is_label(&reader)) b->length += reader.tf;
       if (b->length > reader.tokens) break; /* malformed: add no more */
     }
-    if (!whole || reader.seen != reader.distinct || b->length != reader.tokens)
+    if (!whole || !ty_terms_whole(&reader, b->length, has_text))
       return ty_fail(b->err, TY_CORRUPT, "the stored terms of row %" PRIu64 " are damaged", row.segment->row[row.at]);
   }
   uint64_t apart = row.segment == b->before.segment && row.at == b->before.at + 1 ? 0 : TY_SCATTERED;
-  ty_read_row(b->r->c, row, apart + (has_text ? text.bytes : reader.distinct * sizeof(uint32_t)), b->most);
+  ty_read_row(b->r->c, row, apart + (has_text ? text.bytes : (reader.distinct + reader.labels) * sizeof(uint32_t)),
+              b->most);
   b->before = row;
   if (b->length > INT32_MAX) return ty_fail(b->err, TY_INVALID, "a text has too many terms");
   return b->runs.failed ? ty_builder_no_memory(b->err) : TY_OK;

@@ -6,6 +6,7 @@
  *   question.h  a query's terms, its lists and its ranking
  *   unknown.h   words of a question that the rows do not have
  *   tally.h     the terms of a text; terms.h, bits.h: how they are stored
+ *   labels.h    hidden terms of a row
  *   format.h    the stored form of the index
  *   builder.h   building that form; runs.h: inverting in bounded memory
  *   bag.h       a set of terms

@@ -38,7 +38,7 @@ bool ty_other_words_help(const question *q) {
   uint32_t known = 0;
   for (uint32_t i = 0; i < q->count; i++) {
     const query_term *t = &q->terms[i];
-    if (t->instead != TY_NO_TERM) continue;
+    if (t->instead != TY_NO_TERM || t->label) continue;
     known += q->c->env->kernel->term_worth(q->text.data + t->text, t->text_bytes) >= KNOWN_WORTH;
   }
   return known <= KNOWN_MOST;

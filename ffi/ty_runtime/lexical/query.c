@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lexical/labels.h"
 #include "lexical/question.h"
 #include "os/fail.h"
 
@@ -64,6 +65,23 @@ bool ty_question_read(question *q, ty_slice query) {
   return !q->failed;
 }
 
+bool ty_question_label(question *q, ty_slice labels, double share) {
+  for (ty_slice label; !q->failed && ty_label_next(&labels, &label);) {
+    uint32_t known = q->bag.count, hash = ty_label_hash(label), number = ty_bag_add(&q->bag, hash);
+    if (number != TY_NO_TERM && number < known) continue; /* named twice, or one in 2^32: a term of the text */
+    query_term t = {.hash = hash,
+                    .count = 1,
+                    .label = true,
+                    .instead = TY_NO_TERM,
+                    .share = share,
+                    .text = q->text.bytes,
+                    .text_bytes = (uint32_t)label.bytes};
+    ty_buffer_append(&q->text, label.data, label.bytes);
+    q->failed = number == TY_NO_TERM || q->text.failed || !ty_question_add(q, &t);
+  }
+  return !q->failed;
+}
+
 ty_status ty_question_find(question *q, ty_error *err) {
   for (uint32_t i = 0; i < q->count; i++) {
     query_term *t = &q->terms[i];
@@ -100,6 +118,7 @@ ty_status ty_question_count(question *q, const ty_filter *filter, ty_error *err)
       q->terms[kept++] = t;
       continue;
     }
+    if (t.label) continue;
     if (t.bare > 0) { /* a later one, as it was new after this */
       q->terms[t.bare - 1].beside = false;
       continue;
@@ -119,7 +138,7 @@ void ty_question_weigh(question *q) {
     query_term *t = &q->terms[i];
     t->part = ty_lexical_norms(x->k1, x->b, mean);
     double tf_weight = t->count * (QUERY_SATURATION + 1) / (t->count + QUERY_SATURATION);
-    double worth = (double)q->c->env->kernel->term_worth(q->text.data + t->text, t->text_bytes);
+    double worth = t->label ? 1 : (double)q->c->env->kernel->term_worth(q->text.data + t->text, t->text_bytes);
     double share = t->beside ? BARE_SHARE : t->share;
     t->part.weight = (float)(t->idf * tf_weight * worth * share * (x->k1 + 1));
     all += (double)t->part.weight;

@@ -9,6 +9,7 @@ typedef struct query_term {
   uint32_t
       bare;    /* of a word with tones: the number of its form without them, from 1; 0: none, or in the query itself */
   bool beside; /* is such a form, of a word that live rows hold */
+  bool label;  /* is a label (labels.h), no term of the text */
   uint32_t added; /* number among the changed terms; TY_NO_TERM: none */
   uint32_t text_bytes;
   uint32_t word_bytes, shown_bytes; /* behind the term: its word, folded, then as it was written */
@@ -27,7 +28,7 @@ typedef struct question {
   ty_bag bag; /* of the hashes in `terms`; numbers are indices, until ty_question_count */
   query_term *terms;
   uint32_t count, capacity;
-  uint32_t asked;      /* distinct terms of the question, before ty_question_count */
+  uint32_t asked;      /* distinct terms of the question's text, before ty_question_count */
   query_term *unknown; /* the first terms that the rows searched do not have, in the question's order */
   uint32_t unknown_count;
   ty_scope scope; /* after ty_question_count */
@@ -49,6 +50,8 @@ static inline ty_slice ty_term_shown(const question *q, const query_term *t) {
 
 /* query.c */
 bool ty_question_read(question *q, ty_slice query); /* false: out of memory */
+/* Adds the labels of a run, `share` times their weight each. False: out of memory. */
+bool ty_question_label(question *q, ty_slice labels, double share);
 /* Looks the terms up. TY_INDEX where the dictionary is damaged. */
 ty_status ty_question_find(question *q, ty_error *err);
 /* Keeps the terms that rows of the filter's scope (statistics.h) hold, and of the others the first TY_UNKNOWN_MOST.

@@ -17,6 +17,7 @@ typedef struct ty_tally {
 
 void ty_tally_text(ty_tally *t, const ame_kernel *k, ty_slice text); /* adds the text's tokens */
 void ty_tally_term(ty_tally *t, uint32_t hash, uint32_t tf);
+void ty_tally_label(ty_tally *t, uint32_t hash); /* as a term of tf 1 that is not among the tokens */
 /* Sorts and counts. False where memory ran out or a count leaves its range. */
 bool ty_tally_end(ty_tally *t);
 void ty_tally_clear(ty_tally *t); /* for the next text */
@@ -32,5 +33,6 @@ static inline bool ty_terms_are_of_text(const ty_term_reader *stored, bool has_t
 }
 /* A row's terms, sorted and counted: those of its text (ty_terms_are_of_text), or the stored ones. */
 ty_status ty_tally_row(ty_tally *t, const ame_kernel *k, ty_ref row, ty_error *err);
-/* Appends a text's terms in the stored form: see terms.h. */
-ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, ty_buffer *out, ty_error *err);
+/* Appends a text's terms and a run of labels (labels.h) in the stored form: see terms.h. */
+ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, ty_slice labels, ty_buffer *out,
+                          ty_error *err);

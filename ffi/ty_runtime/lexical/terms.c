@@ -3,6 +3,7 @@
 
 #include "lexical/bits.h"
 #include "lexical/terms.h"
+#include "ty_runtime.h"
 
 unsigned ty_terms_parameter(uint64_t distinct) {
   unsigned top = distinct <= 1 ? 0 : 63 - (unsigned)__builtin_clzll(distinct);
@@ -15,23 +16,33 @@ bool ty_terms_open(ty_term_reader *r, ty_slice terms) {
   r->version = terms.data[0];
   r->at = terms.data + 1;
   r->end = terms.data + terms.bytes;
-  if (r->version == 0 || !ty_leb_get(&r->at, r->end, &r->distinct) || !ty_leb_get(&r->at, r->end, &r->tokens))
+  if (r->version == 0 || !ty_leb_get(&r->at, r->end, &r->distinct) || !ty_leb_get(&r->at, r->end, &r->tokens) ||
+      !ty_leb_get(&r->at, r->end, &r->labels))
     return false;
-  uint64_t left = (uint64_t)(r->end - r->at);
-  r->parameter = ty_terms_parameter(r->distinct);
-  /* The fewest bits a term can take, and a term for each token at most: bounds what a malformed row makes the caller
-   * allocate. */
-  return r->distinct <= left * 8 / (2 + r->parameter) && r->tokens >= r->distinct && r->tokens <= INT32_MAX;
+  uint64_t bits = (uint64_t)(r->end - r->at) * 8;
+  /* The fewest bits that a term and a label can take, and a term for each token at most: bounds what a malformed row
+   * makes the caller allocate. */
+  return r->distinct <= bits / (2 + ty_terms_parameter(r->distinct)) &&
+         r->labels <= bits / (1 + ty_terms_parameter(r->labels)) && r->labels <= TY_LABELS_MAX &&
+         r->tokens >= r->distinct && r->tokens <= INT32_MAX;
 }
 
 bool ty_terms_next(ty_term_reader *r) {
-  if (r->seen >= r->distinct) return false;
+  if (r->seen >= r->distinct + r->labels) return false;
+  bool label = r->seen >= r->distinct, first = r->seen == (label ? r->distinct : 0);
   ty_bits b = {.data = r->at, .bytes = (uint64_t)(r->end - r->at), .at = r->bit};
-  uint64_t hash = (r->seen == 0 ? 0 : (uint64_t)r->hash + 1) + ty_bits_rice(&b, r->parameter), tf = ty_bits_gamma(&b);
+  uint64_t hash = (first ? 0 : (uint64_t)r->hash + 1) +
+                  ty_bits_rice(&b, ty_terms_parameter(label ? r->labels : r->distinct)),
+           tf = label ? 1 : ty_bits_gamma(&b);
   if (!ty_bits_good(&b) || hash > UINT32_MAX || tf == 0 || tf > TY_TF_MAX) return false;
   r->bit = b.at;
   r->hash = (uint32_t)hash;
   r->tf = (uint32_t)tf;
   r->seen++;
   return true;
+}
+
+bool ty_terms_whole(const ty_term_reader *r, uint64_t tokens, bool has_text) {
+  return r->seen == r->distinct + r->labels && (r->bit + 7) / 8 == (uint64_t)(r->end - r->at) && tokens == r->tokens &&
+         (r->labels == 0 || !has_text);
 }
