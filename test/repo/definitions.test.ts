@@ -173,6 +173,11 @@ const UNITS = [
   "\\",
   "\t\n",
   "é",
+  `int f() ${"A".repeat(200)}\n`,
+  `int f() ${"A ".repeat(100)}\n`,
+  `int f() ${"const ".repeat(40)}\n`,
+  `static final ${"a ".repeat(140)}\n`,
+  `a${" ".repeat(300)}b\n`,
 ];
 const LANGUAGES =
   "python javascript typescript vue go rust c cpp objc java csharp kotlin swift scala ruby php lua perl elixir erlang " +

@@ -5,9 +5,9 @@ import { type SignatureStyle, signatureName } from "./signature.ts";
 const words = (text: string) => new Set(text.split(" "));
 const SLASHES = [["/*", "*/"]] as const;
 
-// What follows a C++ function's parameters, up to its body.
+// What follows a C++ function's parameters, up to its body. The word boundary keeps it linear: a word is one step.
 const TRAILING =
-  "(?:(?:const|volatile|noexcept|override|final|try|mutable|&&?|throw\\([^()]*\\)|[A-Z_]+(?:\\([^()]*\\))?)\\s*){0,6}";
+  "(?:(?:const|volatile|noexcept|override|final|try|mutable|throw|[A-Z][A-Z_]*)\\b\\s*(?:\\([^()]{0,80}\\)\\s*)?|&&?\\s*){0,6}";
 const C_STYLE: SignatureStyle = {
   after: at(`${TRAILING}(?:->[^;{}=]{1,100})?\\{`),
   afterBare: at(`${TRAILING}(?:\\{|:[^:;?])`),
@@ -21,8 +21,8 @@ const C_RULES: readonly Rule[] = [
   {
     pattern: at(
       "(?:typedef[ \\t]+|static[ \\t]+|const[ \\t]+)*(?:enum[ \\t]+(?:class|struct)|struct|union|enum|class)[ \\t]+" +
-        `(?:(?:alignas|__attribute__|__declspec)[ \\t]?\\([^\\n]{0,60}?\\)\\)?[ \\t]+)?(?:[A-Z][A-Z0-9_]+[ \\t]+)?` +
-        `(?:${ID}::){0,4}(${ID})[ \\t]*(?:final[ \\t]*)?(?:\\{|:[^:]|//|/\\*|$)`,
+        `(?:(?:alignas|__attribute__|__declspec|[A-Z][A-Z0-9_]+)[ \\t]?\\([^\\n]{0,60}?\\)\\)?[ \\t]+)?(?:[A-Z][A-Z0-9_]+[ \\t]+)?` +
+        `(?:${ID}::){0,4}(${ID})[ \\t]*(?:<[^{};]{0,120}>[ \\t]*)?(?:final[ \\t]*)?(?:\\{|:[^:]|//|/\\*|$)`,
     ),
   },
   {
@@ -31,6 +31,9 @@ const C_RULES: readonly Rule[] = [
   },
   { pattern: at(`typedef\\b[^;{}()]{1,200}?[ \\t*&](${ID})[ \\t]*(?:\\[[^\\]]{0,60}\\][ \\t]*)*;`) },
   { pattern: at(`typedef\\b[^;{}()]{1,200}\\([ \\t]*[*^][ \\t]*(${ID})[ \\t]*\\)`) },
+  {
+    pattern: at(`typedef\\b[^;{}()]{1,200}?[ \\t*&](${ID})[ \\t]*\\(|typedef\\b[^;{}()]{1,200}\\((${ID})\\)[ \\t]*\\(`),
+  },
   { pattern: at(`using[ \\t]+(${ID})[ \\t]*=`) },
   { pattern: at(`(?:inline[ \\t]+)?namespace[ \\t]+(?:${ID}::){0,6}(${ID})[ \\t]*(?:\\{|$)`) },
   { pattern: at(`(?:(?:template[ \\t]*<[^\\n]{0,80}>[ \\t]*))?concept[ \\t]+(${ID})[ \\t]*=`) },
@@ -41,7 +44,7 @@ const C_RULES: readonly Rule[] = [
   },
   {
     pattern: at(
-      `(?:static[ \\t]+|inline[ \\t]+)*(?:constexpr)[ \\t]+(?:${ID}[ \\t*&:]+){1,4}(${ID})[ \\t]*(?:\\[[^\\]]{0,60}\\])?[ \\t]*[={]`,
+      `(?:static|inline)[ \\t]+constexpr[ \\t]+(?:${ID}[ \\t*&:]+){1,4}(${ID})[ \\t]*(?:\\[[^\\]]{0,60}\\])?[ \\t]*(?:=(?!=)|\\{)`,
     ),
   },
 ];
@@ -57,7 +60,7 @@ export const C: Grammar = {
   signature: (line, seen) => signatureName(line, C_STYLE, seen),
   comments: SLASHES,
   before: at(
-    "(?:template[ \\t]*<[^<>\\n]{0,100}(?:<[^<>\\n]{0,60}>[^<>\\n]{0,60}){0,3}>|\\[\\[[^\\]\\n]{0,80}\\]\\])[ \\t]*",
+    '(?:extern[ \\t]+"C(?:\\+\\+)?"|template[ \\t]*<[^<>\\n]{0,100}(?:<[^<>\\n]{0,60}>[^<>\\n]{0,60}){0,3}>|\\[\\[[^\\]\\n]{0,80}\\]\\])[ \\t]*',
   ),
   blocks: [C_ENUM],
 };
@@ -81,13 +84,13 @@ const JAVA_STYLE: SignatureStyle = {
   afterBare: /^(?:throws\b[^;{}]{0,200})?(?::\s*(?:base|this|super|assert)?[^;{}]{0,200})?(?:\{)/,
   modifiers: words(JAVA_MODIFIERS.replace("non-sealed ", "")),
 };
-const CONSTANT_MODIFIERS = "(?:(?:public|private|protected|internal|static|final|const|new|readonly)[ \\t]+)+";
+const CONSTANT_MODIFIERS = "(?:(?:public|private|protected|internal|static|final|const|new|readonly)[ \\t]+){1,6}";
 
 const JAVA_RULES: readonly Rule[] = [
   keyword(JAVA_MODIFIERS, "class interface enum record @interface"),
   {
     pattern: at(
-      `(?=[^=;({]{0,100}\\b(?:final|const|readonly)\\b)(?=[^=;({]{0,100}\\b(?:static|const)\\b)${CONSTANT_MODIFIERS}` +
+      `(?=[^=;({]{0,100}\\b(?:final|const|readonly)\\b)(?=[^=;({]{0,100}\\b(?:static|public|protected|internal|private)\\b)${CONSTANT_MODIFIERS}` +
         `${ID}[\\w.<>,?[\\] ]{0,80}[ \\t](${ID})[ \\t]*=(?!=)`,
     ),
   },
@@ -137,9 +140,8 @@ export const CSHARP: Grammar = {
     },
     JAVA_RULES[1]!,
   ],
-  signature: (line, seen) => signatureName(line, JAVA_STYLE, seen),
+  signature: (line, seen) => signatureName(line, { ...JAVA_STYLE, dotted: true }, seen),
   comments: SLASHES,
-  strings: ['"""'],
   before: at("\\[[A-Za-z][^\\]\\n]{0,160}\\][ \\t]*"),
 };
 

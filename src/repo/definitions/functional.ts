@@ -45,7 +45,7 @@ export const HASKELL: Grammar = {
       at: "top",
     },
     { pattern: at("module[ \\t]+((?:\\w+\\.){0,12}\\w+)"), at: "top" },
-    { pattern: at("([a-z_][\\w']*)[ \\t]+(?:[^=\\n]{0,160})=(?!=)"), at: "top" },
+    { pattern: at("([a-z_][\\w']*)[ \\t][^=\\n]{0,160}=(?!=)"), at: "top" },
   ],
   comments: [["{-", "-}"]],
   once: true,

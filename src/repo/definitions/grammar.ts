@@ -2,7 +2,7 @@
  * What a language's definitions look like: rules for single lines, and what must be skipped or stripped before them.
  *
  * Every pattern is anchored, sees one line cut at {@link LINE_MAX}, and has no unbounded quantifier within or directly
- * beside another that takes the same characters: a line costs a number of steps proportional to its length.
+ * beside another that takes the same characters: a line costs a bounded number of steps.
  */
 
 /** Characters of a line that patterns see, from its first that is not blank: minified code has lines of megabytes. */
@@ -64,19 +64,23 @@ export interface Grammar {
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
 /** Words that are no name in any language: what follows them is. */
-export const NEVER = words("_ if else for while switch return extends implements class function struct enum");
+export const NEVER = words("_ if else for while switch return extends implements class function struct enum operator");
 
 /** Words that begin a statement or an expression: no names where no word before them says that they are defined. */
 export const RESERVED = words(
   "if else elif elsif for foreach while until unless do switch case match when catch try finally return throw raise " +
     "with new delete typeof instanceof sizeof alignof decltype defined static_assert await yield in of import export " +
     "super this self not and or is as using lock fixed checked unchecked assert goto break continue default function " +
-    "operator constructor void var let const null nil true false undefined synchronized",
+    "constructor void var let const null nil true false undefined synchronized",
 );
 
-/** A pattern at the start of a line. */
+/**
+ * A pattern at the start of a line. Runs of blanks get a bound, wider than code is aligned: two of them beside each
+ * other, with something optional between, would try every division of a long run.
+ */
 export function at(source: string, flags = ""): RegExp {
-  return new RegExp(`^(?:${source})`, flags);
+  const bounded = source.replaceAll("[ \\t]*", "[ \\t]{0,24}").replaceAll("[ \\t]+", "[ \\t]{1,40}");
+  return new RegExp(`^(?:${bounded})`, flags);
 }
 
 /** A rule for any line: modifiers, each followed by blanks, then one of the keywords, then the name. */

@@ -70,7 +70,6 @@ const RULES: readonly Rule[] = [
       "(?:(?:public|private|protected|static|readonly|override)[ \\t]+)*" +
         `(?:${ID}\\.){0,6}['"]?#?(${ID})['"]?[ \\t]*(?::|(?::[^=]{1,100})?=(?!=))`,
     ),
-    bare: true,
     follows: isFunction,
   },
 ];

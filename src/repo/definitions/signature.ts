@@ -1,5 +1,5 @@
 /** Lists of parameters that go over lines: where they end, and what follows. Each look ahead is bounded. */
-import { type Line, RESERVED } from "./grammar.ts";
+import { type Line, NEVER, RESERVED } from "./grammar.ts";
 
 /** How far a look ahead goes. Both bounds keep it linear: a line of a hostile file costs this many lines at most. */
 const AHEAD_LINES = 24;
@@ -59,6 +59,8 @@ export interface SignatureStyle {
   modifiers: ReadonlySet<string>;
   /** A name without a type before it may begin a line: `foo (a)` below its type, `Foo::Foo(a)`. */
   topWithoutType?: true;
+  /** An interface's name may precede the method's: `int IList.Count(`. */
+  dotted?: true;
 }
 
 /** How much of what follows the parameters is looked at: a `throws` or `where` clause. */
@@ -75,11 +77,13 @@ const EXPRESSION = new Set(
 const TYPE_CHARS = /^[\w$\s*&:<>,.?[\]@\u0080-\uffff-]*$/;
 const TYPE_LINE = /^[A-Za-z_][\w \t*&:<>,]*$/;
 const WORD = /[A-Za-z_$\u0080-\uffff][\w$\u0080-\uffff]*/g;
+const LINE_START = /^[A-Za-z_$<*\u0080-\uffff]/;
 const NAME_START = /^[A-Za-z_$\u0080-\uffff]/;
 
 /** A function's or method's name, where the line begins its definition: `type name(parameters) {`. */
 export function signatureName(line: Line, style: SignatureStyle, seen: ReadonlySet<string>): string | undefined {
   const { head, text, first } = line;
+  if (!LINE_START.test(head)) return undefined;
   let open = head.indexOf("(");
   let from = 0;
   // At most one macro with arguments may precede the type: `EXPORT(int) name(`.
@@ -115,7 +119,7 @@ function named(head: string, from: number, open: number): Named | undefined {
   let start = end;
   while (start > from && isNamePart(head.charCodeAt(start - 1))) start--;
   const name = head.slice(start, Math.max(start, end));
-  if (!NAME_START.test(name) || RESERVED.has(name)) return undefined;
+  if (!NAME_START.test(name) || RESERVED.has(name) || NEVER.has(name)) return undefined;
   return { name, before: head.slice(from, start) };
 }
 
@@ -128,15 +132,16 @@ function afterOf(
 ): RegExp | null | undefined {
   const { name, before } = found;
   if (before === "" && line.indent > 0 && style.topWithoutType && !seen.has(name)) return undefined;
-  if (!TYPE_CHARS.test(before) || /[.,~]$|->$/.test(before)) return undefined;
+  if (!TYPE_CHARS.test(before) || /[,~]$|->$/.test(before)) return undefined;
+  if (before.endsWith(".") && !(style.dotted && /[ \t]/.test(before))) return undefined;
   const words = before.match(WORD) ?? [];
   if (words.some((word) => EXPRESSION.has(word))) return undefined;
   const scoped = before.endsWith("::");
   const isTyped = scoped ? /[\s*&>]/.test(before.trimEnd()) : words.some((word) => !style.modifiers.has(word));
   if (isTyped) return style.after;
   if (scoped || words.length > 0 || seen.has(name)) return style.afterBare;
-  const isPlain = /[a-z]/.test(name) || (line.indent === 0 && typeAbove(line));
-  return isPlain && (line.indent === 0 || !style.topWithoutType) ? style.afterBare : null;
+  if (!style.topWithoutType) return /^[A-Z].*[a-z]/.test(name) ? style.afterBare : null;
+  return line.indent === 0 && (/[a-z]/.test(name) || typeAbove(line)) ? style.afterBare : null;
 }
 
 /** Whether the line above is a type by itself, as GNU projects write it. */

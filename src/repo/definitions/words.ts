@@ -67,6 +67,7 @@ export const KOTLIN: Grammar = {
     ),
     keyword(KOTLIN_MODIFIERS, "class interface object typealias"),
     { ...keyword(KOTLIN_MODIFIERS, "val var", `(?:<[^\\n]{0,80}?>[ \\t]+)?(?:${ID}\\.)?(${ID})`), at: "top" },
+    keyword(KOTLIN_MODIFIERS, "val", "([A-Z][A-Z0-9_]+)\\b"),
     { pattern: at(`(?:(?:private|internal|public)[ \\t]+)?const[ \\t]+val[ \\t]+(${ID})`) },
   ],
   comments: SLASHES,
