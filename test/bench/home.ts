@@ -13,20 +13,22 @@ export const SVC = join(import.meta.dir, "../../dist/svc");
 export interface Home {
   dir: string;
   env: Record<string, string>;
+  /** The executable that runs in it. */
+  svc: string;
   dispose(): void;
 }
 
 /** An empty home. */
-export function emptyHome(): Home {
+export function emptyHome(svc = SVC): Home {
   const dir = mkdtempSync(join(tmpdir(), "svc-bench-"));
   const env = { ...(process.env as Record<string, string>), SVC_HOME: dir, SVC_MEMORY_PATH: join(dir, "memory") };
-  return { dir, env, dispose: () => rmSync(dir, { recursive: true, force: true }) };
+  return { dir, env, svc, dispose: () => rmSync(dir, { recursive: true, force: true }) };
 }
 
 /** A home that `svc login --yes` has set up. */
-export function signedInHome(): Home {
-  const home = emptyHome();
-  const login = Bun.spawnSync([SVC, "login", "--yes"], { env: home.env, stdin: "ignore" });
+export function signedInHome(svc = SVC): Home {
+  const home = emptyHome(svc);
+  const login = Bun.spawnSync([svc, "login", "--yes"], { env: home.env, stdin: "ignore" });
   if (!login.success) throw new Error(`svc login failed: ${login.stderr}`);
   return home;
 }
@@ -39,17 +41,22 @@ export async function connect(home: Home, ...args: string[]): Promise<Client> {
 /** The same, with the id of the server's process. */
 export async function connectWithPid(home: Home, ...args: string[]): Promise<{ client: Client; pid: number }> {
   const client = new Client({ name: "bench", version: "1" });
-  const transport = new StdioClientTransport({ command: SVC, args: ["mcp", ...args], env: home.env });
+  const transport = new StdioClientTransport({ command: home.svc, args: ["mcp", ...args], env: home.env });
   await client.connect(transport);
   return { client, pid: transport.pid! };
 }
 
 /** Calls a tool and reads its payload; an error answer throws. */
 export async function call(client: Client, name: string, args: object): Promise<Record<string, unknown>> {
+  return JSON.parse(await textOf(client, name, args));
+}
+
+/** Calls a tool; returns its text block as the agent reads it. An error answer throws. */
+export async function textOf(client: Client, name: string, args: object): Promise<string> {
   const answer = await client.callTool({ name, arguments: args as Record<string, unknown> }, undefined, {
     timeout: 600_000,
   });
   const [block] = answer.content as { text: string }[];
   if (answer.isError) throw new Error(block?.text);
-  return JSON.parse(block!.text);
+  return block!.text;
 }

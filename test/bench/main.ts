@@ -1,10 +1,12 @@
 /**
- * `npm run bench [-- start memory quality serve soak vectors text words calibration] [--json]`: figures beside a peer's
- * or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named. Options: options.ts.
+ * `npm run bench [-- start memory quality serve soak vectors text words repo calibration] [--json]`: figures beside a
+ * peer's or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named. Options:
+ * options.ts.
  */
 import { type Line, report } from "./measure.ts";
 import { type Asked, type Known, readWords } from "./options.ts";
 import { QUALITY_OPTIONS, qualityOptions } from "./quality/options.ts";
+import { REPO_OPTIONS, repoOptions } from "./repo/options.ts";
 import { TEXT_OPTIONS, textOptions } from "./text/options.ts";
 import { VECTOR_OPTIONS, vectorOptions } from "./vectors/options.ts";
 import { WORDS_OPTIONS, wordsOptions } from "./words/options.ts";
@@ -48,6 +50,14 @@ const SUITES: Readonly<Record<string, Suite>> = {
     prepare(asked) {
       const options = wordsOptions(asked);
       return async () => (await import("./words/bench.ts")).benchWords(options);
+    },
+  },
+  repo: {
+    isLong: true,
+    options: REPO_OPTIONS,
+    prepare(asked) {
+      const options = repoOptions(asked);
+      return async () => (await import("./repo/bench.ts")).benchRepo(options);
     },
   },
   calibration: {

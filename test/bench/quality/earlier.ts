@@ -6,11 +6,14 @@ import { COMPARED, type SetQuality } from "./table.ts";
 export type EarlierSet = Pick<SetQuality, "name" | "ids" | "each">;
 
 /** @throws Error with a sentence for the user where the file is none of this benchmark */
-export function readEarlier(path: string): EarlierSet[] {
+export const readEarlier = (path: string): EarlierSet[] => readSets(path, "quality", isEarlier);
+
+/** The same of any suite whose file has `sets`, of each of which it can say whether it is one. */
+export function readSets<T>(path: string, suite: string, isSet: (set: Partial<T>) => boolean): T[] {
   if (!existsSync(path)) throw new Error(`there is no file ${path}`);
   const sets = parsed(path);
-  if (!Array.isArray(sets) || !sets.every(isEarlier)) {
-    throw new Error(`${path} has no score of each query: run bench -- quality --json ${path} to write it`);
+  if (!Array.isArray(sets) || !sets.every(isSet)) {
+    throw new Error(`${path} has no score of each query: run bench -- ${suite} --json ${path} to write it`);
   }
   return sets;
 }

@@ -72,12 +72,13 @@ export function pairedTable(sets: readonly SetQuality[], earlier: readonly Earli
   });
   const lines = [...rows, ...(rows.length > 1 ? [{ name: "mean", cells: means }] : [])].map(({ name, cells }) => [
     name,
-    ...cells.map(shown),
+    ...cells.map(shownDifference),
   ]);
   return columns([head, ...lines]);
 }
 
-function shown(difference: Difference | undefined): string {
+/** A difference and its error as a cell. */
+export function shownDifference(difference: Difference | undefined): string {
   if (difference === undefined) return "-";
   const { mean, error } = difference;
   const sign = mean < 0 ? "-" : "+";

@@ -15,6 +15,8 @@ export interface Item {
   group?: string | undefined;
   /** What kind of question it is, in a set that is counted by kind. */
   kind?: string | undefined;
+  /** Of a question about a definition: its line in the relevant document, from 1. */
+  line?: number | undefined;
 }
 
 /** One set. */

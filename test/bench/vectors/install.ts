@@ -10,13 +10,15 @@ export function packagesOf(name: string): string {
   return join(cache, "svc-bench-peers", name);
 }
 
+/** Installs a peer in its pinned versions, unless it is installed; returns its folder. @throws Error as below */
+export const install = (name: string) => installPackages(name, PEERS[name]!.packages);
+
 /**
- * Installs a peer in its pinned versions, unless it is installed; returns its folder.
+ * Installs packages into a folder of the cache, unless they are installed; returns the folder.
  *
  * @throws Error with npm's last output
  */
-export function install(name: string): string {
-  const { packages } = PEERS[name]!;
+export function installPackages(name: string, packages: readonly string[]): string {
   const folder = packagesOf(name);
   const stamp = join(folder, `installed-${packages.join("+").replaceAll("/", "-")}`);
   if (existsSync(stamp)) return folder;

@@ -1,0 +1,53 @@
+/** Options of `npm run bench -- repo`. */
+import { existsSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { SVC } from "../home.ts";
+import { type Asked, listOf } from "../options.ts";
+import { type EarlierTree, readEarlier } from "./earlier.ts";
+
+/** How to run. */
+export interface RepoOptions {
+  /** Executables that take turns; the last one is judged, and the only one that is asked for quality. */
+  executables: string[];
+  /** The folder whose copy is indexed for times; undefined: no times. */
+  tree?: string | undefined;
+  /** Folders that trees.py made, with `tree`, for quality. */
+  trees: string[];
+  /** JSON file of the figures. */
+  json?: string | undefined;
+  /** What an earlier run wrote to such a file, to be compared with. */
+  against?: EarlierTree[] | undefined;
+  /** Whether every figure is printed as a line. */
+  isJson: boolean;
+}
+
+/** Its options. */
+export const REPO_OPTIONS = ["--tree", "--trees", "--svc", "--json", "--against"] as const;
+
+const CHECKOUT = join(import.meta.dir, "../../..");
+
+/** Without `--tree` and `--trees` times are those of this checkout. @throws Error with a sentence for the user */
+export function repoOptions({ given, isJson }: Pick<Asked, "given" | "isJson">): RepoOptions {
+  const trees = (listOf(given, "--trees") ?? []).map((dir) => resolve(dir));
+  for (const dir of trees) {
+    const missing = ["corpus.jsonl", "queries.jsonl", "qrels.tsv", "tree"].find((name) => !existsSync(join(dir, name)));
+    if (missing) throw new Error(`${dir} has no ${missing}: trees.py make GIT_DIR ${dir} --tree makes such a folder`);
+  }
+  const executables = (listOf(given, "--svc") ?? [SVC]).map((path) => resolve(path));
+  for (const path of executables) if (!isFile(path)) throw new Error(`${path} is no file: --svc names executables`);
+  if (executables.length > 2) throw new Error("--svc takes one executable or two, BEFORE,AFTER");
+  const named = given.get("--tree");
+  const tree = named ?? (trees.length === 0 ? CHECKOUT : undefined);
+  if (tree !== undefined && !existsSync(join(tree, ".git"))) throw new Error(`${tree} is no git work tree`);
+  const against = given.get("--against");
+  return {
+    executables,
+    tree: tree && resolve(tree),
+    trees,
+    json: given.get("--json"),
+    against: against === undefined ? undefined : readEarlier(against),
+    isJson,
+  };
+}
+
+const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() === true;

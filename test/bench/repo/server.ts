@@ -1,0 +1,74 @@
+/** One executable's server on a repository, and what its calls cost. */
+import { join } from "node:path";
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { connectWithPid, type Home, textOf } from "../home.ts";
+import { childrenCpuOf, cpuOf } from "../processes.ts";
+import { bytesBelow } from "../text/sizes.ts";
+import { medianOf, type Timing } from "./peers.ts";
+
+export class RepoServer {
+  private constructor(
+    private readonly client: Client,
+    private readonly pid: number,
+    private readonly memory: string,
+  ) {}
+
+  /** A server with a memory of its own below the home, which has answered its first call. */
+  static async start(home: Home, workspace: string, name: string): Promise<RepoServer> {
+    const memory = join(home.dir, name);
+    const own = { ...home, env: { ...home.env, SVC_MEMORY_PATH: memory } };
+    const { client, pid } = await connectWithPid(own, "--workspace", workspace);
+    await textOf(client, "svc_list_collections", {});
+    return new RepoServer(client, pid, memory);
+  }
+
+  /** CPU time of the process alone, and time by the clock, of one call. */
+  async time(name: string, args: object): Promise<Timing> {
+    const [cpu, start] = [cpuOf(this.pid), performance.now()];
+    await textOf(this.client, name, args);
+    const wall = performance.now() - start;
+    return { cpu: cpuOf(this.pid) - cpu, wall };
+  }
+
+  /** CPU time of what it started and what has ended: git, which lists the files. */
+  childrenCpu(): number {
+    return childrenCpuOf(this.pid);
+  }
+
+  /** Whether it takes such a call. */
+  async takes(name: string, args: object): Promise<boolean> {
+    return await textOf(this.client, name, args).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Bytes of its memory on disk. */
+  disk(): number {
+    return bytesBelow(this.memory);
+  }
+
+  close(): Promise<void> {
+    return this.client.close();
+  }
+}
+
+/** Calls of one server. Its children's CPU time is counted in hundredths of a second: that of all calls together is exact. */
+export class Samples {
+  private readonly timings: Timing[] = [];
+  private readonly before: number;
+
+  constructor(private readonly server: RepoServer) {
+    this.before = server.childrenCpu();
+  }
+
+  async add(name: string, args: object): Promise<void> {
+    this.timings.push(await this.server.time(name, args));
+  }
+
+  /** Medians, with the mean of the children's CPU time. */
+  result(): Timing {
+    const { cpu, wall } = medianOf(this.timings);
+    return { cpu: cpu + (this.server.childrenCpu() - this.before) / this.timings.length, wall };
+  }
+}
