@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parseArguments } from "../src/memory/arguments.ts";
 import { answerText } from "../src/memory/bounds/answer.ts";
 import { Memory } from "../src/memory/memory.ts";
+import type { NamedWorkspaces } from "../src/memory/repos/workspaces.ts";
 import { Repositories } from "../src/memory/repositories.ts";
 import type { CallContext, VerbName } from "../src/memory/requests.ts";
 import type { Native } from "../src/runtime/libraries.ts";
@@ -52,7 +53,9 @@ export class TestMemory {
     readonly memory: Memory,
   ) {}
 
-  static async open(dir = scratchDir(), workspace?: string, persistent = true): Promise<TestMemory> {
+  /** @param named the workspace, as by `--workspace`, or what names it */
+  static async open(dir = scratchDir(), named?: string | NamedWorkspaces, persistent = true): Promise<TestMemory> {
+    const workspace = typeof named === "string" ? { flag: named } : (named ?? {});
     const store = await openStore(dir);
     const repoStore = persistent ? store : await openStore();
     const embedder = new MultigramEmbedder((await native()).kernel);

@@ -34,7 +34,11 @@ export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
   return openMemory({
     path: memoryPath(options.path, env),
     native,
-    workspace: options.workspace || env.SVC_MCP_WORKSPACE || undefined,
+    workspace: {
+      flag: options.workspace,
+      environment: env.SVC_MCP_WORKSPACE,
+      projectDir: env.CLAUDE_PROJECT_DIR,
+    },
     persistentIndex: options.persistentIndex,
     home: svcHome(env),
     version: buildInfo().version,

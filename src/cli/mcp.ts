@@ -23,7 +23,8 @@ export default command({
     path: MEMORY_PATH,
     workspace: string(
       "DIR",
-      "repository of svc_repo_search (SVC_MCP_WORKSPACE, else the git work tree around the working directory)",
+      "repository of svc_repo_search, or a folder of it (SVC_MCP_WORKSPACE, else what the client works in, else the git work " +
+        "tree around the working directory)",
     ),
     "persistent-index": {
       type: "boolean",

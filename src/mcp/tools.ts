@@ -173,26 +173,26 @@ export const TOOLS: readonly ToolEntry[] = [
     BUILD,
     "Read a source tree (honours .gitignore; skips binaries and credentials), cut its text files into chunks and " +
       "store them. Run again, it reads only what changed, or goes on where a limit stopped it (truncated: true). " +
-      "Use svc_repo_search to query. ValueError if the path is no directory, / or the home directory, if it is " +
-      "omitted outside a git work tree, or if the collection has another partition key.",
+      "Use svc_repo_search to query. ValueError if the path is no directory or never indexed (/, the home " +
+      "directory), if there is no workspace, or if the collection has another partition key.",
     true,
   ),
   tool(
     "repo_search",
     "Search the repository",
     BUILD,
-    "Search the code and documents of the workspace (the configured one, else the git work tree around the " +
-      "working directory), bringing its index up to date first; truncated: true means that max_seconds cut that " +
-      "short. Use it to find where something is done. Hits name path and lines. ValueError if there is no workspace.",
+    "Search the code and documents of the workspace, bringing its index up to date first; truncated: true means " +
+      "that max_seconds cut that short. Use it to find where something is done. Hits name path and lines. " +
+      "ValueError if there is no workspace.",
     true,
   ),
   tool(
     "workspace_info",
     "Workspace information",
     READ,
-    "Which workspace svc_repo_search covers, its repo id, its collection, and how many files are indexed. Use it " +
-      "before svc_repo_search. workspace is null where there is none. ValueError if the configured one is gone, / " +
-      "or the home directory.",
+    "Which workspace svc_repo_search covers, what named it and why (source, reason), its repo id, its collection, " +
+      "and how many files are indexed. workspace is null where there is none. ValueError if the configured one is " +
+      "gone or never indexed.",
   ),
 ];
 

@@ -175,8 +175,8 @@ export class Memory implements args.Verbs {
     return this.parts.repositories.search(a, c);
   }
 
-  async workspace_info(): Promise<payload.WorkspaceInfoPayload> {
-    return this.parts.repositories.info();
+  workspace_info(_: args.WorkspaceInfoArguments, c: args.CallContext): Promise<payload.WorkspaceInfoPayload> {
+    return this.parts.repositories.info(c);
   }
 
   /** Finishes running changes and closes everything. */

@@ -7,6 +7,7 @@ import type { Native } from "../runtime/libraries.ts";
 import { Store } from "../store/store.ts";
 import { MultigramEmbedder } from "../texts/kernel.ts";
 import { Memory } from "./memory.ts";
+import type { NamedWorkspaces } from "./repos/workspaces.ts";
 import { Repositories } from "./repositories.ts";
 
 /** A memory's directory and dependencies. */
@@ -15,8 +16,8 @@ export interface MemoryOptions {
   path: string;
   /** The verified libraries, mapped. */
   native: Native;
-  /** Root of the repository for the repository verbs; absent: the git work tree around the working directory. */
-  workspace?: string | undefined;
+  /** What names the repository of the repository verbs, where a call and a client do not. */
+  workspace?: NamedWorkspaces;
   /** False: the repository's rows are in a folder that is removed with this process. */
   persistentIndex?: boolean | undefined;
   /** Root of all state, which is never indexed, even inside a repository. */
@@ -46,7 +47,7 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
     store,
     repoStore,
     embedder,
-    workspace: options.workspace,
+    workspace: options.workspace ?? {},
     persistent,
     neverIndexed: [options.path, options.home],
   });

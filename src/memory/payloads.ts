@@ -10,6 +10,7 @@ import type { CollectionCounters } from "../texts/stats.ts";
 import type { Plan } from "../tune/plan.ts";
 import type { CutHit } from "./bounds/hits.ts";
 import type { CutRow } from "./bounds/rows.ts";
+import type { WorkspaceSource } from "./repos/workspaces.ts";
 
 export type { Metadata, TermContribution };
 
@@ -51,7 +52,8 @@ interface Noticed extends Paged {
   query_truncated?: true;
   /**
    * Which words of the query were searched as which, that none of them is known, that the query is longer than 64 KiB
-   * (the hits are those of its beginning), or that the word index is damaged.
+   * (the hits are those of its beginning), or that the word index is damaged; of a repository, that there is nothing to
+   * search, or which directory that the client named was passed over.
    */
   notice?: string | undefined;
 }
@@ -163,11 +165,18 @@ export interface TunePayload {
 }
 
 /** The result of indexing a directory. */
-export type IndexRepoPayload = IndexResult;
+export interface IndexRepoPayload extends IndexResult {
+  /** Which directories that the client named were passed over, and why. */
+  notice?: string;
+}
 
 export interface RepoSearchPayload extends Noticed {
   collection: string;
   query: string;
+  /** The repository's root: the paths of hits are relative to it. */
+  workspace: string;
+  /** Where only a folder of the repository is searched: that folder, relative to its root. */
+  folder?: string | undefined;
   index_status: IndexResult["status"];
   /** Present if the time limit ended indexing early: the hits are of the files indexed so far. */
   truncated?: true | undefined;
@@ -175,10 +184,17 @@ export interface RepoSearchPayload extends Noticed {
 }
 
 export interface WorkspaceInfoPayload {
-  /** Null where none is configured and the working directory lies in no git work tree that may be indexed. */
+  /** The repository's root. Null where nothing names one and the working directory lies in none to be indexed. */
   workspace: string | null;
+  /** Where only a folder of the repository is searched: that folder, relative to its root. */
+  folder?: string;
   repo_id: string | null;
   collection: string;
+  /** Text files that are indexed, of the folder where there is one. */
   files_tracked: number;
   persistent_index: boolean;
+  /** What named it; null where there is none. */
+  source: WorkspaceSource | null;
+  /** What it is, and why what comes before it does not apply. */
+  reason: string;
 }

@@ -1,14 +1,16 @@
 /** The repository verbs: a source directory as rows of one collection, refreshed before each query. */
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { join, resolve } from "node:path";
+import { shown } from "../checks/kinds.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
 import {
   indexRepo,
+  isBelow,
+  isIn,
+  loadFingerprints,
   readChunk,
   readFingerprintHead,
-  resolveWorkspace,
   type Workspace,
-  workspaceHere,
 } from "../repo/indexer.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
@@ -20,12 +22,13 @@ import { continuation, fitHits } from "./bounds/hits.ts";
 import type * as payload from "./payloads.ts";
 import { REPO_COLLECTION, RepoCollections } from "./repos/collections.ts";
 import { rankFiles } from "./repos/ranking.ts";
+import { type FoundWorkspace, findWorkspace, type NamedWorkspaces } from "./repos/workspaces.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
 
 /** The remedies in the error for a missing repository. */
 const NAME_PATH = "pass the path of the repository";
-const NAME_WORKSPACE = "name the repository with --workspace or SVC_MCP_WORKSPACE";
+const NAME_WORKSPACE = "pass workspace, or name the repository with --workspace or SVC_MCP_WORKSPACE";
 
 /** The dependencies of the repository verbs. */
 export interface RepositoriesOptions {
@@ -33,8 +36,7 @@ export interface RepositoriesOptions {
   /** The store of repository collections: the memory's own, or one that is removed with the process. */
   repoStore: Store;
   embedder: Embedder;
-  /** The configured repository; undefined: the git work tree around the working directory. */
-  workspace: string | undefined;
+  workspace: NamedWorkspaces;
   persistent: boolean;
   /** Folders that are never indexed, wherever they lie: the memory itself, and this program's secrets. */
   neverIndexed: readonly string[];
@@ -51,8 +53,9 @@ export class Repositories {
   /** Updates a collection to a directory's current files. */
   async index(a: args.IndexRepoArguments, c: args.CallContext): Promise<payload.IndexRepoPayload> {
     // The root is checked before a collection is created for it.
-    const workspace = this.workspace(a.path, NAME_PATH);
-    return this.refresh(workspace, this.collections.open(a.collection), a, c);
+    const { workspace, notice } = await this.workspace(a.path, NAME_PATH, c);
+    const result = await this.refresh(workspace, this.collections.open(a.collection), a, c);
+    return notice === undefined ? result : { ...result, notice };
   }
 
   private async refresh(
@@ -84,34 +87,39 @@ export class Repositories {
 
   /** Refreshes the workspace's rows, then searches them. */
   async search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
-    const workspace = this.workspace(undefined, NAME_WORKSPACE);
+    const { workspace, notice: passedOver } = await this.workspace(a.workspace, NAME_WORKSPACE, c);
     const placeIn = continuation("repo_search", a);
     const collection = this.collections.open(REPO_COLLECTION);
     const call = parseArguments("index_repo", { max_seconds: a.max_seconds });
-    const { status, truncated } = await this.refresh(workspace, collection, call, c);
+    const refreshed = await this.refresh(workspace, collection, call, c);
+    const { status, truncated, folder } = refreshed;
     const textOf = this.sources(REPO_COLLECTION, workspace);
     const { query, top_k, path_hint, with_times } = a;
     const question = { query, topK: top_k, pathHint: path_hint, withTimes: with_times };
-    const { files, notice } = await rankFiles(collection, this.options.embedder, workspace, question, c.signal);
-    const rows = files.map((file) => file.windows[0]!);
+    const ranking = await rankFiles(collection, this.options.embedder, workspace, question, c.signal);
+    const notices = [passedOver, nothingToSearch(refreshed) ?? ranking.notice].filter((said) => said !== undefined);
+    const notice = notices.length === 0 ? undefined : notices.join(". ");
+    const rows = ranking.files.map((file) => file.windows[0]!);
     const toHit = (row: Row) => ({ id: row.id, metadata: row.metadata, ...row.times });
     const texts = a.with_text ? (given: readonly Row[]) => given.map((row) => textOf(row.metadata)) : undefined;
-    const outcome = { collection: REPO_COLLECTION, index_status: status, truncated };
+    const outcome = { collection: REPO_COLLECTION, workspace: workspace.root, folder, index_status: status, truncated };
     const head = { ...outcome, ...echo(a.query, notice, a.max_bytes) };
     return { ...head, ...fitHits("repo_search", a, head, { rows, toHit, texts }, placeIn(rows)) };
   }
 
   /** The workspace and how much of it is indexed, without indexing. */
-  info(): payload.WorkspaceInfoPayload {
+  async info(c: args.CallContext): Promise<payload.WorkspaceInfoPayload> {
     const { persistent } = this.options;
-    const workspace = this.workspaceOrNone();
-    const head = workspace && readFingerprintHead(this.collections.fingerprintFile(REPO_COLLECTION, workspace.repoId));
+    const { workspace, ...found } = await this.find(undefined, c);
     return {
       workspace: workspace?.root ?? null,
+      ...(workspace?.below === undefined ? {} : { folder: workspace.below }),
       repo_id: workspace?.repoId ?? null,
       collection: REPO_COLLECTION,
-      files_tracked: head?.tracked ?? 0,
+      files_tracked: workspace ? this.filesTracked(workspace) : 0,
       persistent_index: persistent,
+      source: "source" in found ? found.source : null,
+      reason: found.reason,
     };
   }
 
@@ -140,26 +148,33 @@ export class Repositories {
     };
   }
 
-  /**
-   * The repository of a call: the named one, the configured one, or the current work tree. @throws ValueError for none
-   */
-  private workspace(named: string | undefined, remedy: string): Workspace {
-    const given = named ?? this.options.workspace;
-    return given === undefined ? workspaceHere(remedy) : resolveWorkspace(given);
+  /** The workspace of a call. @throws ValueError for none, or for a named one that cannot be indexed */
+  private async workspace(argument: string | undefined, remedy: string, c: args.CallContext): Promise<FoundWorkspace> {
+    const found = await this.find(argument, c);
+    if (found.workspace === undefined) throw new ValueError(`no workspace: ${found.reason}: ${remedy}`);
+    return found;
   }
 
-  /** The workspace; undefined where none is configured and the working directory is in none. */
-  private workspaceOrNone(): Workspace | undefined {
-    try {
-      return this.workspace(undefined, NAME_WORKSPACE);
-    } catch (error) {
-      if (this.options.workspace === undefined && error instanceof ValueError) return undefined;
-      throw error;
-    }
+  private find(argument: string | undefined, { roots, signal }: args.CallContext) {
+    const { workspace, neverIndexed } = this.options;
+    return findWorkspace(workspace, { argument, roots, signal }, { neverIndexed });
+  }
+
+  private filesTracked({ repoId, below }: Workspace): number {
+    const path = this.collections.fingerprintFile(REPO_COLLECTION, repoId);
+    if (below === undefined) return readFingerprintHead(path)?.tracked ?? 0;
+    const files = loadFingerprints(path, repoId).fingerprints?.files ?? [];
+    return [...files].filter(([file, { kind }]) => kind === "text" && isIn(below, file)).length;
   }
 }
 
-function isBelow(folder: string, path: string): boolean {
-  const inside = relative(folder, path);
-  return inside !== ".." && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+/** What helps where a workspace has no file to search. */
+function nothingToSearch(refreshed: payload.IndexRepoPayload): string | undefined {
+  const { files_tracked, files_skipped, workspace, folder, truncated } = refreshed;
+  if (files_tracked > 0 || truncated) return undefined;
+  const skipped = Object.entries(files_skipped).filter(([, count]) => count > 0);
+  const left = skipped.map(([reason, count]) => `${count} ${reason.replaceAll("_", " ")}`).join(", ");
+  const where = shown(folder === undefined ? workspace : join(workspace, folder));
+  const why = left === "" ? "none that is not ignored" : `only files that are skipped: ${left}`;
+  return `the workspace ${where} has no text files to search (${why}); svc_workspace_info says why it is this one`;
 }

@@ -20,9 +20,11 @@ import { readWhere } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
 import { ANSWER_BYTES_DEFAULT, FILTER_COLUMNS_MAX, REPO_ANSWER_BYTES_DEFAULT, ROWS_PER_CALL_MAX } from "../limits.ts";
 import type * as payload from "./payloads.ts";
+import type { ClientRoots } from "./repos/workspaces.ts";
 import { checked, flag, number, string } from "./schema.ts";
 
 export type * from "./payloads.ts";
+export type { ClientRoots } from "./repos/workspaces.ts";
 
 const CHUNK_MODES = ["windowed", "file"] as const;
 const CALL = { max: ROWS_PER_CALL_MAX };
@@ -213,9 +215,7 @@ export const SCHEMAS = {
         checked(readPath, {
           type: "string",
           minLength: 1,
-          description:
-            "Root of the repository; omitted: the configured workspace, " +
-            "else the git work tree around the working directory.",
+          description: "Folder to index; omitted: the workspace.",
         }),
       ),
       collection: z._default(string("Collection to index into."), "repo_symbols"),
@@ -238,6 +238,7 @@ export const SCHEMAS = {
   repo_search: once(() =>
     z.strictObject({
       query: query(),
+      workspace: z.optional(checked(readPath, { type: "string", minLength: 1, description: "Folder to search." })),
       top_k: top_k(),
       path_hint: z.optional(string("Only this file, or only below this directory (relative to the root).")),
       with_text: with_text(),
@@ -291,6 +292,8 @@ export interface CallContext {
   signal?: AbortSignal;
   /** Called at any rate; the listener throttles. A `total` of 0 means unknown. */
   progress?: (done: number, total: number, message?: string) => void;
+  /** Asks the client which folders it works in; absent where there is none to ask. */
+  roots?: () => Promise<ClientRoots>;
 }
 
 /** A call's context as the store takes it. */

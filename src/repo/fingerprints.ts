@@ -68,12 +68,18 @@ export function stampOf(file: FileStamp): string {
   return `${file.size}:${file.mtimeNs}:${file.ctimeNs}:${file.ino}`;
 }
 
+/** The times in a stamp of {@link stampOf}. */
+export function parseStamp(stamp: string): Pick<FileStamp, "mtimeNs" | "ctimeNs"> {
+  const [, mtime = "0", ctime = "0"] = stamp.split(":");
+  return { mtimeNs: BigInt(mtime), ctimeNs: BigInt(ctime) };
+}
+
 /**
  * Whether a file is "racily clean", as git calls it: its stamp is unchanged, but so shortly before or during the run
  * that recorded it that a second edit could have the same. The change time counts as well: a tool may set the
  * modification time back.
  */
-export function isRacy(file: FileStamp, startedMs: number): boolean {
+export function isRacy(file: Pick<FileStamp, "mtimeNs" | "ctimeNs">, startedMs: number): boolean {
   const settledNs = BigInt(Math.floor(startedMs)) * 1_000_000n - RACY_NS;
   return file.mtimeNs >= settledNs || file.ctimeNs >= settledNs;
 }

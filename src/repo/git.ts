@@ -5,6 +5,7 @@
  * removed.
  */
 import { delimiter, isAbsolute, sep } from "node:path";
+import { workTreeOf } from "./worktree.ts";
 
 /** Time for a slow disk; beyond it the plain walk lists the files. */
 const GIT_MS_MAX = 30_000;
@@ -29,13 +30,41 @@ export async function gitFiles(
   msMax: number,
   signal?: AbortSignal,
 ): Promise<Uint8Array[] | "late" | undefined> {
-  const env = safeEnvironment();
-  const git = Bun.which("git", { PATH: env.PATH });
-  if (git === null || git.startsWith(directory + sep)) return undefined;
   if (msMax <= 0) return "late";
   const listing = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+  const ended = await runGit(directory, listing, msMax, signal);
+  if (ended?.code === 0) return splitAtNul(ended.output);
+  // Refused (another owner's checkout), killed at our own bounds, or no checkout: the same to the caller.
+  return msMax < GIT_MS_MAX && ended?.isKilled ? "late" : undefined;
+}
+
+/**
+ * Whether git ignores a directory of a work tree as a whole: no file in it is tracked. Undefined where git fails.
+ */
+export async function gitIgnores(directory: string, signal?: AbortSignal): Promise<boolean | undefined> {
+  // By `.`: a path with brackets would be a pattern, and this command takes none as it is written.
+  const ended = await runGit(directory, ["check-ignore", "--quiet", "--", "."], GIT_MS_MAX, signal);
+  return ended?.code === 0 ? true : ended?.code === 1 ? false : undefined;
+}
+
+interface Ended {
+  code: number;
+  output: Uint8Array;
+  isKilled: boolean;
+}
+
+/** Runs git in a directory of an untrusted repository; undefined where it cannot be run. */
+async function runGit(
+  directory: string,
+  words: readonly string[],
+  msMax: number,
+  signal: AbortSignal | undefined,
+): Promise<Ended | undefined> {
+  const env = safeEnvironment();
+  const git = Bun.which("git", { PATH: env.PATH });
+  if (git === null || git.startsWith((workTreeOf(directory) ?? directory) + sep)) return undefined;
   try {
-    const child = Bun.spawn([git, "--no-pager", ...SAFE_CONFIG, ...listing], {
+    const child = Bun.spawn([git, "--no-pager", ...SAFE_CONFIG, ...words], {
       cwd: directory,
       env,
       stdin: "ignore",
@@ -47,9 +76,7 @@ export async function gitFiles(
       signal,
     });
     const output = new Uint8Array(await new Response(child.stdout).arrayBuffer());
-    if ((await child.exited) === 0) return splitAtNul(output);
-    // Refused (another owner's checkout), killed at our own bounds, or no checkout: the same to the caller.
-    return msMax < GIT_MS_MAX && child.signalCode === "SIGKILL" ? "late" : undefined;
+    return { code: await child.exited, output, isKilled: child.signalCode === "SIGKILL" };
   } catch {
     return undefined;
   }

@@ -5,11 +5,13 @@ import { CHUNK_DEFAULTS, type ChunkOptions, checkChunkOptions } from "./chunk.ts
 import { IndexRun } from "./run.ts";
 import type { IndexOptions, IndexResult } from "./sink.ts";
 
-export { readFingerprintHead } from "./fingerprints.ts";
+export { loadFingerprints, readFingerprintHead } from "./fingerprints.ts";
 export { repoIdOf } from "./identity.ts";
+export { isBelow } from "./refusals.ts";
 export type { IndexOptions, IndexResult, RowSink } from "./sink.ts";
 export { readChunk } from "./source.ts";
-export { resolveWorkspace, type Workspace, workspaceHere } from "./workspace.ts";
+export { isIn } from "./walk.ts";
+export { resolveWorkspace, type Workspace, type WorkspaceOptions, workspaceHere } from "./workspace.ts";
 
 /**
  * Updates the collection of `options.sink` to the files of `options.workspace`. @throws ValueError, CancelledError,

@@ -7,7 +7,9 @@ import { OSError } from "../errors.ts";
 import {
   type Fingerprint,
   type Fingerprints,
+  isRacy,
   loadFingerprints,
+  parseStamp,
   readFingerprintHead,
   saveFingerprints,
   voidEntry,
@@ -55,6 +57,18 @@ export class Ledger {
     this.previousStartedMs = previous?.startedMs;
     if (previous) this.files = previous.files;
     return previous;
+  }
+
+  /**
+   * Every file of a part of the root was visited. The others' stamps are of the previous run: of those that were too
+   * young for it only the content stays known, so that all may count as taken by this one.
+   */
+  hasVisited(isVisited: (path: string) => boolean): void {
+    const before = this.previousStartedMs ?? this.startedMs;
+    for (const [path, file] of this.files) {
+      if (!isVisited(path) && file.stamp !== "" && isRacy(parseStamp(file.stamp), before)) file.stamp = "";
+    }
+    this.hasVisitedAll = true;
   }
 
   /** Marks a file that will be read again, or is gone: its rows may change. */
@@ -108,7 +122,8 @@ export class Ledger {
     let tracked = 0;
     for (const file of files.values()) if (file.kind === "text") tracked++;
     await saveFingerprints(this.path, {
-      ...this.workspace,
+      repoId: this.workspace.repoId,
+      root: this.workspace.root,
       params: this.params,
       generation: complete ? this.generation() : INCOMPLETE,
       startedMs: this.hasVisitedAll ? this.startedMs : (this.previousStartedMs ?? this.startedMs),

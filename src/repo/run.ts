@@ -20,7 +20,7 @@ import { languageOf } from "./language.ts";
 import { Ledger } from "./ledger.ts";
 import { type ReadResult, readRepoFile } from "./read.ts";
 import type { IndexOptions, IndexResult, Row } from "./sink.ts";
-import { Walk } from "./walk.ts";
+import { isIn, Walk } from "./walk.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** One call of `indexRepo`; used once. */
@@ -58,20 +58,21 @@ export class IndexRun {
   }
 
   async run(): Promise<IndexResult> {
-    const { root, repoId } = this.workspace;
+    const { root, repoId, below } = this.workspace;
     const { options } = this;
     this.breather.check();
     const exclude = [dirname(options.fingerprintPath), ...(options.exclude ?? [])];
 
     const previous = this.ledger.load();
-    const fromNothing = !previous || options.force === true || previous.params !== chunkKey(this.chunking);
-    if (fromNothing) for (const file of this.ledger.files.values()) voidEntry(file);
+    const isForced = options.force === true;
+    const isOther = previous?.params !== chunkKey(this.chunking);
+    for (const [path, file] of this.ledger.files) if (isOther || (isForced && this.isInside(path))) voidEntry(file);
     if (previous?.generation !== options.sink.generation) await this.reconcile();
 
     const { budget } = this;
     const after = budget.isLimited ? previous?.reached : undefined;
     const { maxFileBytes, signal } = options;
-    const walk = await Walk.begin(root, { maxFileBytes, exclude, signal, budget, after });
+    const walk = await Walk.begin(root, { below, maxFileBytes, exclude, signal, budget, after });
     let truncated: boolean;
     try {
       truncated = !(await this.walkAndRead(walk, previous?.startedMs ?? 0));
@@ -82,27 +83,29 @@ export class IndexRun {
       if (this.ledger.dirty) await this.ledger.save().catch(() => {});
       throw error;
     }
-    this.ledger.reached = truncated ? this.reached : undefined;
-    // Rows read from the collection may belong to files that a limit kept this run from.
-    const complete = !truncated || !this.live || this.live.size === 0;
-    const isKnown = previous?.generation === options.sink.generation && previous.reached === undefined;
+    // A run over all of the root goes on where another one ended, whatever one over a folder did in between.
+    const reachedBefore = below === undefined ? undefined : previous?.reached;
+    this.ledger.reached = truncated ? this.reached : reachedBefore;
+    const complete = this.isAllRecorded(truncated);
+    const isKnown = previous?.generation === options.sink.generation && previous.reached === this.ledger.reached;
     if (this.ledger.dirty || truncated || !isKnown) await this.ledger.saveQuietly(complete);
 
-    let binary = 0;
-    for (const file of this.ledger.files.values()) if (file.kind === "binary") binary++;
+    const counts = { text: 0, binary: 0 };
+    for (const [path, file] of this.ledger.files) if (this.isInside(path)) counts[file.kind]++;
     const { deleted, upserted } = this.batch;
     const hasChanged = budget.chunked + this.removed + upserted + deleted > 0;
     return {
-      status: fromNothing ? "built" : hasChanged ? "refreshed" : "hit",
+      status: isForced || isOther ? "built" : hasChanged ? "refreshed" : "hit",
       collection: options.collection,
       repo_id: repoId,
       workspace: root,
-      files_tracked: this.ledger.files.size - binary,
+      ...(below === undefined ? {} : { folder: below }),
+      files_tracked: counts.text,
       files_changed: budget.chunked,
       files_removed: this.removed,
       chunks_added: upserted,
       chunks_deleted: deleted,
-      files_skipped: { ...walk.skipped, binary },
+      files_skipped: { ...walk.skipped, binary: counts.binary },
       ...(truncated ? { truncated: true as const } : {}),
     };
   }
@@ -129,6 +132,18 @@ export class IndexRun {
     this.ledger.dirty = true;
   }
 
+  /**
+   * Whether every row of the repository has an entry now. Rows read from the collection may belong to files that a
+   * limit kept this run from, or that lie outside of its folder.
+   */
+  private isAllRecorded(truncated: boolean): boolean {
+    if (!this.live || this.live.size === 0) return true;
+    if (truncated) return false;
+    if (this.workspace.below === undefined) return true;
+    const known = new Set([...this.ledger.files.keys()].map((path) => this.base(path)));
+    return [...this.live.keys()].every((base) => known.has(base) || this.isInside(this.pathIn(base)));
+  }
+
   /** Walks and reads in rounds to the end; false if a limit ended it early. */
   private async walkAndRead(walk: Walk, startedMs: number): Promise<boolean> {
     const { budget } = this;
@@ -141,7 +156,7 @@ export class IndexRun {
       if (!walk.ended && budget.isSpent(0)) return false;
     }
     if (!walk.isComplete) return false;
-    this.ledger.hasVisitedAll = true;
+    this.ledger.hasVisited((path) => this.isInside(path));
     this.options.onProgress?.(budget.found, budget.found);
     return true;
   }
@@ -169,7 +184,7 @@ export class IndexRun {
     if (!this.live || !walk.isComplete) return;
     const known = new Set([...this.seen, ...this.ledger.files.keys()].map((path) => this.base(path)));
     for (const [base, numbers] of this.live) {
-      if (known.has(base) || !walk.isGone(base.slice(this.workspace.repoId.length + 1))) continue;
+      if (known.has(base) || !walk.isGone(this.pathIn(base))) continue;
       for (const chunk of numbers) await this.batch.delete(rowId(base, chunk));
     }
   }
@@ -268,5 +283,15 @@ export class IndexRun {
 
   private base(path: string): string {
     return idBase(this.workspace.repoId, path);
+  }
+
+  /** The path in an id, of which the middle may be replaced. */
+  private pathIn(base: string): string {
+    return base.slice(this.workspace.repoId.length + 1);
+  }
+
+  /** Whether a path lies in what this run is about. */
+  private isInside(path: string): boolean {
+    return isIn(this.workspace.below ?? "", path);
   }
 }

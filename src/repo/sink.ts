@@ -51,7 +51,10 @@ export interface IndexResult {
   status: "built" | "refreshed" | "hit";
   collection: string;
   repo_id: string;
+  /** The repository's root: paths are relative to it. */
   workspace: string;
+  /** Where only a folder of it was looked at: that folder, relative to it. All counts are of what lies below. */
+  folder?: string;
   /** Text files in the index now. */
   files_tracked: number;
   /** Files chunked in this call, new ones included. */

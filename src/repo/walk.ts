@@ -14,10 +14,12 @@ import { Entries, type SkipCounts, type WalkFile } from "./entries.ts";
 import { gitFiles } from "./git.ts";
 import { IgnoreRules, NEVER_ENTERED } from "./ignore.ts";
 import { Listing, parentOf } from "./listing.ts";
-import { readRepoFile } from "./read.ts";
-import { workTreeOf } from "./workspace.ts";
+import { prefixed, rulesFor, rulesIn } from "./rules.ts";
+import { workTreeOf } from "./worktree.ts";
 
 export interface WalkOptions {
+  /** The directory to walk, relative to the root; absent: all of it. */
+  below?: string;
   /** 0: `REPO_FILE_BYTES_MAX`. */
   maxFileBytes?: number;
   /** Absolute directories to skip without counting, such as our own memory directory below the root. */
@@ -61,12 +63,14 @@ export class Walk {
 
   static async begin(root: string, options: WalkOptions): Promise<Walk> {
     const walk = new Walk(root, options);
-    const listed = await walk.listedByGit("");
-    // Git lists nothing in a folder that it ignores as a whole; a caller that names that folder wants it indexed.
-    if (listed && (listed.path !== undefined || walk.skipped.unreadable > 0)) walk.enter(listed);
+    const below = options.below ?? "";
+    const listed = await walk.listedByGit(below);
+    // Git lists nothing in a folder that it ignores as a whole; a caller that names that folder wants it indexed. Such
+    // a folder is a root of its own: nothing below a root means that nothing is there.
+    if (listed && (below !== "" || listed.path !== undefined || walk.skipped.unreadable > 0)) walk.enter(listed);
     else {
       walk.source = "walk";
-      walk.enterDirectory("", IgnoreRules.usual());
+      walk.enterDirectory(below, rulesFor(root, below).rules);
     }
     walk.outermost = walk.listings[0];
     walk.turnOrEnd();
@@ -77,7 +81,7 @@ export class Walk {
     return this.entries.skipped;
   }
 
-  /** Every file of the root was visited. */
+  /** Every file was visited that lies in what is walked: the root, or the directory below it. */
   get isComplete(): boolean {
     return this.ended && !this.isGuess;
   }
@@ -107,11 +111,11 @@ export class Walk {
   }
 
   /**
-   * Whether a path that the walk did not find is gone: its position was passed, and no directory above it was
-   * unreadable.
+   * Whether a path that the walk did not find is gone: it lies in what is walked, its position was passed, and no
+   * directory above it was unreadable.
    */
   isGone(path: string): boolean {
-    if (this.isGuess || !this.hasPassed(path)) return false;
+    if (this.isGuess || !isIn(this.options.below ?? "", path) || !this.hasPassed(path)) return false;
     return !this.entries.unreadable.some((other) => other === "" || path === other || path.startsWith(`${other}/`));
   }
 
@@ -193,16 +197,7 @@ export class Walk {
   private enterDirectory(directory: string, outer: IgnoreRules): void {
     const names = this.entries.list(directory);
     if (names === undefined) return;
-    let rules = outer;
-    // `info/exclude` first: the `.gitignore` beside it comes later and so wins.
-    for (const [name, file] of [
-      [".git", ".git/info/exclude"],
-      [".gitignore", ".gitignore"],
-    ] as const) {
-      if (!names.has(name)) continue;
-      const read = readRepoFile(this.root, prefixed(directory, file), IGNORE_FILE_BYTES_MAX);
-      if ("bytes" in read) rules = rules.within(directory, new TextDecoder().decode(read.bytes));
-    }
+    const rules = rulesIn(this.root, directory, outer, (name) => names.has(name));
     const paths = [...names].map(([name, isDirectory]) => prefixed(directory, isDirectory ? `${name}/` : name));
     this.enter(new Listing(paths, rules));
   }
@@ -235,11 +230,9 @@ export class Walk {
   }
 }
 
-/** Larger than any `.gitignore` written by hand; larger ones are not read. */
-const IGNORE_FILE_BYTES_MAX = 1024 * 1024;
-
-function prefixed(directory: string, name: string): string {
-  return directory === "" ? name : `${directory}/${name}`;
+/** Whether a path lies in a directory of the root; `""` is the root itself. */
+export function isIn(directory: string, path: string): boolean {
+  return directory === "" || path.startsWith(`${directory}/`);
 }
 
 function nameOf(path: string): string {

@@ -1,90 +1,78 @@
 /** The directory of a call: the one that is named, or the git work tree around the working directory. */
-import { lstatSync, realpathSync, statSync } from "node:fs";
-import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { realpathSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import type { Env } from "../paths.ts";
+import { gitIgnores } from "./git.ts";
 import { repoIdOf } from "./identity.ts";
-import { pseudoFileSystem } from "./pseudo.ts";
+import { refusalOf, tooLargeReason } from "./refusals.ts";
+import { rulesFor } from "./rules.ts";
+import { workTreeOf } from "./worktree.ts";
 
-/** A root, resolved: no links in it, so that two names of one directory are one repository. */
+/** A repository, or a folder of one. */
 export interface Workspace {
+  /** Resolved: no links in it, so that two names of one directory are one repository. */
   root: string;
   repoId: string;
+  /** The folder that is meant, relative to the root; absent: all of it. */
+  below?: string;
+}
+
+/** What tells which directories may be indexed. */
+export interface WorkspaceOptions {
+  env?: Env;
+  /** Folders of this program's own state: nothing in them is indexed. */
+  neverIndexed?: readonly string[];
+  signal?: AbortSignal | undefined;
 }
 
 /**
- * Resolves the directory that a caller names.
+ * Resolves the directory that a caller names. A folder of a git work tree belongs to that repository.
+ * @param called what the caller calls it, for the error
  * @throws ValueError quoting the name if there is no such directory, or if it is one that is never indexed
  */
-export function resolveWorkspace(path: string, env: Env = process.env): Workspace {
-  let root: string;
+export async function resolveWorkspace(
+  path: string,
+  options: WorkspaceOptions = {},
+  called = "workspace",
+): Promise<Workspace> {
+  const { env = process.env, neverIndexed = [], signal } = options;
+  const quoted = `${called} ${shown(path)}`;
+  let folder: string;
   try {
-    root = realpathSync.native(resolve(path));
+    folder = realpathSync.native(resolve(path));
   } catch {
-    throw new ValueError(`workspace ${shown(path)} does not exist or cannot be read`);
+    throw new ValueError(`${quoted} does not exist or cannot be read`);
   }
-  if (!statSync(root).isDirectory()) throw new ValueError(`workspace ${shown(path)} is not a directory`);
-  const reason = refusal(root, env);
-  if (reason) throw new ValueError(`workspace ${shown(path)} ${reason}: name the folder of one project`);
-  return { root, repoId: repoIdOf(root) };
+  if (!statSync(folder).isDirectory()) throw new ValueError(`${quoted} is not a directory`);
+  const refusal = refusalOf(path, folder, env, neverIndexed);
+  if (refusal) throw new ValueError(`${quoted} ${refusal.reason}: ${refusal.remedy}`);
+  const top = workTreeOf(folder);
+  // Files of a whole home directory under git do not make a project of it; its folders may be projects.
+  if (top === undefined || top === folder || tooLargeReason(top, env)) return whole(folder);
+  const below = folder.slice(top.length + 1);
+  const isIgnored = (await gitIgnores(folder, signal)) ?? rulesFor(top, below).isIgnored;
+  return isIgnored ? whole(folder) : { ...whole(top), below };
 }
 
 /**
  * The git work tree that holds the working directory. Clients start servers anywhere, in `/` for example: other
  * directories are indexed only if named.
- * @param remedy the caller's alternative, for the error
  * @throws ValueError if there is none, or if it is one that is never indexed
  */
-export function workspaceHere(remedy: string, env: Env = process.env): Workspace {
+export function workspaceHere({ env = process.env, neverIndexed = [] }: WorkspaceOptions = {}): Workspace {
   const here = workingDirectory();
-  if (here === undefined) throw new ValueError(`the working directory is gone: ${remedy}`);
+  if (here === undefined) throw new ValueError("the working directory is gone");
   const root = workTreeOf(here);
-  if (root === undefined) {
-    throw new ValueError(`the working directory ${shown(here)} lies in no git work tree: ${remedy}`);
-  }
-  const reason = refusal(root, env);
-  if (reason) throw new ValueError(`the git work tree ${shown(root)} of the working directory ${reason}: ${remedy}`);
+  if (root === undefined) throw new ValueError(`the working directory ${shown(here)} lies in no git work tree`);
+  const refusal = refusalOf(root, root, env, neverIndexed);
+  if (refusal) throw new ValueError(`the git work tree ${shown(root)} of the working directory ${refusal.reason}`);
+  return whole(root);
+}
+
+function whole(root: string): Workspace {
   return { root, repoId: repoIdOf(root) };
-}
-
-/** The top level of the git work tree that holds a resolved directory. Works without an installed git. */
-export function workTreeOf(directory: string): string | undefined {
-  for (let at = directory; ; at = dirname(at)) {
-    if (isTopLevel(at)) return at;
-    if (at === dirname(at)) return undefined;
-  }
-}
-
-/** `.git` is a folder, valid for git if it has a HEAD; in linked work trees and submodules it is a file. */
-function isTopLevel(directory: string): boolean {
-  const marker = join(directory, ".git");
-  try {
-    const stat = statSync(marker, { throwIfNoEntry: false });
-    if (!stat?.isDirectory()) return stat?.isFile() ?? false;
-    return lstatSync(join(marker, "HEAD"), { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
-/** Why a resolved directory is never a root, even if named; undefined where it may be one. */
-function refusal(root: string, env: Env): string | undefined {
-  if (root === dirname(root)) return "is the root of the file system, which is not indexed";
-  if ([homedir(), env.HOME].some((home) => home && resolved(home) === root)) {
-    return "is the home directory, which is not indexed as a whole";
-  }
-  const pseudo = pseudoFileSystem(root);
-  return pseudo && `lies on a file system of the kernel's own (${pseudo}), which holds no files`;
-}
-
-function resolved(path: string): string | undefined {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return undefined;
-  }
 }
 
 function workingDirectory(): string | undefined {

@@ -159,7 +159,7 @@ describe("with no workspace named", () => {
       const said = `the working directory '${root}' lies in no git work tree: `;
       await expect(m.call("index_repo")).rejects.toThrow(`${said}pass the path of the repository`);
       await expect(m.call("repo_search", { query: "x" })).rejects.toThrow(
-        `${said}name the repository with --workspace`,
+        `${said}pass workspace, or name the repository with --workspace`,
       );
       expect(await m.call("workspace_info")).toMatchObject({ workspace: null, repo_id: null, files_tracked: 0 });
       expect(readdirSync(m.dir)).toEqual([]);

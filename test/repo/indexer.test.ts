@@ -32,7 +32,7 @@ function bench(files: Record<string, string | Uint8Array>) {
   const root = rootWith(files);
   const sink = new MemorySink();
   const fingerprintPath = join(temporary(), `repo-${repoIdOf(root)}.fingerprints`);
-  const base = { workspace: resolveWorkspace(root), sink, fingerprintPath, collection: "repo_symbols" };
+  const base = { workspace: { root, repoId: repoIdOf(root) }, sink, fingerprintPath, collection: "repo_symbols" };
   const run = (options: Partial<IndexOptions> = {}) => indexRepo({ ...base, ...options });
   /** Makes the last run look an hour old, so that no file counts as stamped too shortly before it. */
   const settle = async () => {
@@ -447,8 +447,8 @@ describe("limits", () => {
     const { run, root } = bench({ "a.ts": "1" });
     await expect(run({ maxFiles: -1 })).rejects.toThrow("max_files");
     await expect(run({ maxSeconds: Number.NaN })).rejects.toThrow("max_seconds");
-    expect(() => resolveWorkspace("no/such/place")).toThrow("'no/such/place'");
-    expect(() => resolveWorkspace(join(root, "a.ts"))).toThrow(ValueError);
+    await expect(resolveWorkspace("no/such/place")).rejects.toThrow("'no/such/place'");
+    await expect(resolveWorkspace(join(root, "a.ts"))).rejects.toBeInstanceOf(ValueError);
     await expect(run({ windowLines: 8 })).rejects.toBeInstanceOf(ValueError);
   });
 
@@ -673,10 +673,10 @@ describe("back to the source", () => {
     expect(sink.rows.size).toBeGreaterThan(8);
   });
 
-  test("two names of one directory are one workspace", () => {
+  test("two names of one directory are one workspace", async () => {
     const root = rootWith({ "a.ts": "1" });
     const other = join(temporary(), "link");
     symlinkSync(root, other);
-    expect(resolveWorkspace(other)).toEqual({ root, repoId: repoIdOf(root) });
+    expect(await resolveWorkspace(other)).toEqual({ root, repoId: repoIdOf(root) });
   });
 });

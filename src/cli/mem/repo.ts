@@ -10,13 +10,15 @@ import { AFTER, toolArguments, WITH_TEXT, WITH_TIMES } from "./flags.ts";
 import { counted, renderHits } from "./render.ts";
 import { verbCommand } from "./verb.ts";
 
-const ROOT = "root of the repository (SVC_MCP_WORKSPACE, else the git work tree around the working directory)";
+const ROOT =
+  "a repository or a folder of it (SVC_MCP_WORKSPACE, CLAUDE_PROJECT_DIR, else the git work tree around the working directory)";
 
 export const index = verbCommand("index_repo", {
   details:
     "Walks the folder (.gitignore is honoured), cuts each text file into pieces and stores them. Running it again only reads what\n" +
-    "changed. Binaries, and files that hold credentials by their name, are skipped and counted. Without a folder it is the git work tree\n" +
-    "around the working directory. / and the home directory are never indexed.",
+    "changed. Binaries, and files that hold credentials by their name, are skipped and counted. Without a folder it is the workspace that\n" +
+    "is configured, else the git work tree around the working directory. Of a folder in a git work tree only what lies below is looked at.\n" +
+    "/, the home directory, git's own folders and svc's own state are never indexed.",
   examples: ["svc mem index", "svc mem index ~/projects/app --collection app --mode file"],
   args: {
     root: { type: "positional", required: false, description: ROOT },

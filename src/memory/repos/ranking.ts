@@ -1,20 +1,18 @@
 /** Ranks the files of one repository for a question. */
-import { isAbsolute, relative, resolve, sep } from "node:path";
-import { shown } from "../../checks/kinds.ts";
 import type { Metadata } from "../../checks/values.ts";
-import { ValueError } from "../../errors.ts";
 import type { Workspace } from "../../repo/indexer.ts";
 import type { Collection, Row } from "../../store/collection.ts";
 import type { Embedder } from "../../texts/embedder.ts";
 import { type Noticed, searchTexts } from "../../texts/search.ts";
 import { REPO_KEY } from "./collections.ts";
+import { scopeOf } from "./scope.ts";
 
 /** A question to one repository. */
 export interface RepoQuestion {
   query: string;
   /** Distinct files to rank at most. */
   topK: number;
-  /** Only this file, or files below this folder: absolute, or relative to the root. */
+  /** Only this file, or files below this folder: absolute, or relative to the workspace or the root. */
   pathHint?: string | undefined;
   withTimes?: boolean | undefined;
 }
@@ -35,14 +33,14 @@ export interface RepoRanking extends Noticed {
 export async function rankFiles(
   collection: Collection,
   embedder: Embedder,
-  { root, repoId }: Workspace,
+  workspace: Workspace,
   question: RepoQuestion,
   signal: AbortSignal | undefined,
 ): Promise<RepoRanking> {
   const { query, topK, pathHint, withTimes } = question;
-  const path = pathHint && relativeHint(root, pathHint);
+  const path = scopeOf(workspace, pathHint);
   const under = path ? { column: "path", value: path } : undefined;
-  const where = { column: REPO_KEY, value: repoId };
+  const where = { column: REPO_KEY, value: workspace.repoId };
   const options = { topK, where, under, metadata: true, times: withTimes, candidates: true };
   const { rows, notice } = await searchTexts(collection, embedder, query, options, signal);
   return { files: byFile(rows).slice(0, topK), notice };
@@ -58,13 +56,4 @@ function byFile(rows: readonly Row[]): RankedFile[] {
     else files.set(path, { path, windows: [row] });
   }
   return [...files.values()];
-}
-
-/** A path hint relative to the root, as in rows' metadata; agents often pass absolute ones. */
-function relativeHint(root: string, hint: string): string {
-  const inside = relative(root, resolve(root, hint)).replaceAll(sep, "/");
-  if (inside === ".." || inside.startsWith("../") || isAbsolute(inside)) {
-    throw new ValueError(`path_hint ${shown(hint)} lies outside the workspace: give a path below its root`);
-  }
-  return inside;
 }

@@ -1,0 +1,221 @@
+/** Runs over a folder of a repository, between runs over all of it. */
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { loadFingerprints, saveFingerprints } from "../../src/repo/fingerprints.ts";
+import { type IndexOptions, indexRepo, repoIdOf } from "../../src/repo/indexer.ts";
+import { age, git, MemorySink, put, rootWith, temporary, walkRepo } from "./helpers.ts";
+
+const FILES = {
+  "README.md": "a project\n",
+  "src/a.ts": "a\n",
+  "src/net/b.ts": "b\n",
+  "src-2/c.ts": "c\n",
+  "test/d.ts": "d\n",
+};
+
+/** A repository that git knows or does not, and runs over all of it or a folder of it. */
+function bench(files: Record<string, string | Uint8Array> = FILES, isCheckout = true) {
+  const root = rootWith(files);
+  if (isCheckout) git(root, "init", "-q");
+  const repoId = repoIdOf(root);
+  const sink = new MemorySink();
+  const fingerprintPath = join(temporary(), "fingerprints");
+  const run = (below?: string, options: Partial<IndexOptions> = {}) => {
+    const workspace = { root, repoId, ...(below === undefined ? {} : { below }) };
+    return indexRepo({ workspace, sink, fingerprintPath, collection: "repo_symbols", ...options });
+  };
+  const cache = () => loadFingerprints(fingerprintPath, repoId).fingerprints!;
+  /** Makes the last run look so much later, so that stamps of its files are old enough. */
+  const settle = () => saveFingerprints(fingerprintPath, { ...cache(), startedMs: Date.now() + 3_600_000 });
+  const expectExact = async (options: Partial<IndexOptions> = {}) => {
+    const oracle = new MemorySink();
+    const other = { sink: oracle, fingerprintPath: join(temporary(), "none") };
+    await indexRepo({ workspace: { root, repoId }, collection: "repo_symbols", ...options, ...other });
+    expect([...sink.rows].sort()).toEqual([...oracle.rows].sort());
+  };
+  return { root, sink, fingerprintPath, run, cache, settle, expectExact };
+}
+
+for (const isCheckout of [true, false]) {
+  describe(isCheckout ? "in a checkout" : "without git", () => {
+    test("the first run finds only what lies below the folder", async () => {
+      const { root, run, sink, expectExact } = bench(FILES, isCheckout);
+      expect(await run("src")).toMatchObject({ status: "built", workspace: root, folder: "src", files_tracked: 2 });
+      expect(sink.ids).toEqual(["src/a.ts:0", "src/net/b.ts:0"]);
+      expect(await run("src/net")).toMatchObject({ status: "hit", files_tracked: 1 });
+      expect(await run("test")).toMatchObject({ status: "refreshed", files_changed: 1, files_tracked: 1 });
+      expect(await run()).toMatchObject({ status: "refreshed", files_changed: 2, files_tracked: 5 });
+      expect((await run()).folder).toBeUndefined();
+      await expectExact();
+    });
+
+    test("changes outside of the folder stay for a later run, changes inside do not", async () => {
+      const { root, run, sink, settle, cache, expectExact } = bench(FILES, isCheckout);
+      await run();
+      await settle();
+      const before = cache().files;
+      put(root, "src/net/b.ts", "b changed\n");
+      put(root, "src/new.ts", "new\n");
+      rmSync(join(root, "src/a.ts"));
+      put(root, "test/d.ts", "d changed\n");
+      put(root, "test/new.ts", "new\n");
+      rmSync(join(root, "src-2"), { recursive: true });
+      const counts = { files_tracked: 2, files_changed: 2, files_removed: 1, chunks_added: 2, chunks_deleted: 1 };
+      expect(await run("src")).toMatchObject({ status: "refreshed", ...counts });
+      expect(sink.ids).toEqual(["README.md:0", "src-2/c.ts:0", "src/net/b.ts:0", "src/new.ts:0", "test/d.ts:0"]);
+      for (const path of ["README.md", "src-2/c.ts", "test/d.ts"])
+        expect(cache().files.get(path)).toEqual(before.get(path));
+      expect(await run()).toMatchObject({ files_changed: 2, files_removed: 1, files_tracked: 5 });
+      await expectExact();
+    });
+
+    test("a folder whose files are all gone loses its rows, and only its", async () => {
+      const { root, run, sink, expectExact } = bench(FILES, isCheckout);
+      await run();
+      rmSync(join(root, "src"), { recursive: true });
+      mkdirSync(join(root, "src"));
+      expect(await run("src")).toMatchObject({ files_removed: 2, files_tracked: 0 });
+      expect(sink.ids).toEqual(["README.md:0", "src-2/c.ts:0", "test/d.ts:0"]);
+      await expectExact();
+    });
+
+    test("the rules of the folders above apply", async () => {
+      const files = {
+        ...FILES,
+        ".gitignore": "*.log\n/src/net/\n",
+        "src/x.log": "x\n",
+        "src/.gitignore": "!y.log\n",
+        "src/y.log": "y\n",
+      };
+      const { run, sink, expectExact } = bench(files, isCheckout);
+      await run("src");
+      expect(sink.ids).toEqual(["src/.gitignore:0", "src/a.ts:0", "src/y.log:0"]);
+      await run();
+      await expectExact();
+    });
+
+    test("force begins anew in the folder only", async () => {
+      const { run, expectExact } = bench(FILES, isCheckout);
+      await run();
+      expect(await run("src", { force: true })).toMatchObject({ status: "built", files_changed: 2, chunks_added: 2 });
+      await expectExact();
+    });
+  });
+}
+
+test("other chunking is that of the folder at once, and of the rest with its next run", async () => {
+  const { run, expectExact } = bench();
+  await run();
+  expect(await run("src", { mode: "file" })).toMatchObject({ status: "built", files_changed: 2 });
+  expect(await run(undefined, { mode: "file" })).toMatchObject({ status: "refreshed", files_changed: 3 });
+  await expectExact({ mode: "file" });
+});
+
+test("rows without an entry outside of the folder are found by the next run over all", async () => {
+  const { root, run, sink, fingerprintPath, cache, expectExact } = bench();
+  await run();
+  rmSync(fingerprintPath);
+  rmSync(join(root, "test/d.ts"));
+  expect(await run("src")).toMatchObject({ files_tracked: 2 });
+  // Two files have entries, five have rows: a run that took this for complete would leave test/d.ts for ever.
+  expect(cache().generation).not.toBe(sink.generation);
+  expect(sink.ids).toContain("test/d.ts:0");
+  await run();
+  expect(sink.ids).not.toContain("test/d.ts:0");
+  expect(cache().generation).toBe(sink.generation);
+  await expectExact();
+});
+
+test("another writer's changes outside of the folder are repaired by the next run over all", async () => {
+  const { run, sink, cache, expectExact } = bench();
+  await run();
+  const lost = [...sink.rows.keys()].find((id) => id.endsWith("test/d.ts:0"))!;
+  sink.rows.delete(lost);
+  sink.generation++;
+  await run("src");
+  expect(cache().generation).toBe(sink.generation);
+  await run();
+  await expectExact();
+});
+
+describe("what a run over a folder writes", () => {
+  test("nothing, where nothing changed since the last run over it", async () => {
+    const { root, run, sink, settle, fingerprintPath } = bench();
+    await run();
+    await settle();
+    // Younger than the last run over everything: with its time alone each run would read this file again.
+    put(root, "src/a.ts", "a changed\n");
+    await run("src");
+    await Bun.sleep(2_100);
+    expect(await run("src")).toMatchObject({ status: "hit", files_changed: 0 });
+    const [bytes, calls] = [readFileSync(fingerprintPath, "utf8"), [sink.replaces, sink.listings]];
+    for (let i = 0; i < 3; i++) expect(await run("src")).toMatchObject({ status: "hit" });
+    expect(readFileSync(fingerprintPath, "utf8")).toBe(bytes);
+    expect([sink.replaces, sink.listings]).toEqual(calls);
+  });
+
+  test("a file outside that was edited within the same stamp as an earlier run is not taken for known", async () => {
+    const { root, run, cache, expectExact } = bench();
+    await run();
+    const [young, old] = [cache().files.get("test/d.ts")!, cache().files.get("README.md")!];
+    expect(young.stamp).not.toBe("");
+    await run("src", { force: true });
+    // Too young for the first run, so the second one's time may not make it trusted; its content stays known.
+    expect(cache().files.get("test/d.ts")).toEqual({ ...young, stamp: "" });
+    expect(cache().files.get("README.md")).toEqual({ ...old, stamp: "" });
+    put(root, "test/d.ts", "D\n");
+    expect(await run()).toMatchObject({ files_changed: 1 });
+    await expectExact();
+  });
+});
+
+test("runs with limits come to an end, over a folder and over all", async () => {
+  const { root, run, cache, expectExact } = bench();
+  expect(await run(undefined, { maxFiles: 1 })).toMatchObject({ truncated: true, files_tracked: 1 });
+  const { reached } = cache();
+  expect(await run("src", { maxFiles: 1 })).toMatchObject({ truncated: true, files_tracked: 1 });
+  expect(await run("src", { maxFiles: 1 })).toMatchObject({ files_tracked: 2 });
+  expect(cache().reached).not.toBeUndefined();
+  expect(reached).toBe("README.md");
+  let calls = 0;
+  while ((await run(undefined, { maxFiles: 1 })).truncated) expect(++calls).toBeLessThan(20);
+  await expectExact();
+  put(root, "src/a.ts", "more\n");
+  expect(await run("src", { maxSeconds: 1e-9 })).toMatchObject({ files_changed: 1 });
+  await expectExact();
+});
+
+test("a submodule below the folder belongs to it, another project's checkout does not", async () => {
+  const library = rootWith({ "lib.c": "int x;\n" });
+  git(library, "init", "-q");
+  git(library, "add", ".");
+  git(library, "commit", "-qm", "one");
+  const { root, run, sink } = bench();
+  git(root, "submodule", "--quiet", "add", library, "src/third");
+  put(root, "src/tree/x.ts", "x\n");
+  git(join(root, "src/tree"), "init", "-q");
+  await run("src");
+  expect(sink.ids).toEqual(["src/a.ts:0", "src/net/b.ts:0", "src/third/lib.c:0"]);
+});
+
+test("a walk below a folder finds what a walk of all finds there, from any path on", async () => {
+  for (const isCheckout of [true, false]) {
+    const { root } = bench({ ...FILES, "src/net/.env": "T=1\n", "src.ts": "x\n", "srd/x.ts": "x\n" }, isCheckout);
+    for (const path of Object.keys(FILES)) age(root, path);
+    const all = (await walkRepo(root)).files.map(({ path }) => path);
+    const inside = all.filter((path) => path.startsWith("src/"));
+    for (const after of [undefined, "", "A", "src/", "src/a.ts", "src/net/b.ts", "src0", "zzz"]) {
+      const { files, walk, skipped } = await walkRepo(root, {
+        below: "src",
+        ...(after === undefined ? {} : { after }),
+      });
+      expect(files.map(({ path }) => path).sort()).toEqual(inside);
+      expect({ secret: skipped.secret, isComplete: walk.isComplete }).toEqual({ secret: 1, isComplete: true });
+      const gone = ["README.md", "src.ts", "src/none", "src/net/none", "src-2/none", "test/none"].filter((path) =>
+        walk.isGone(path),
+      );
+      expect(gone).toEqual(["src/none", "src/net/none"]);
+    }
+  }
+});
