@@ -7,6 +7,7 @@ import { CancelledError, errorLine, ValueError } from "../errors.ts";
 import { answerText, boundedLine } from "../memory/bounds/answer.ts";
 import type { CallContext, Verbs } from "../memory/requests.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
+import type { Roots } from "./roots.ts";
 import { findTool, type ToolEntry } from "./tools.ts";
 
 /** Characters of an unknown tool's name that an error quotes. */
@@ -18,7 +19,10 @@ export class Calls {
   private isStopping = false;
 
   /** @param open opens the verbs (login, verified runtime); called again while it throws */
-  constructor(private readonly open: () => Promise<Verbs>) {}
+  constructor(
+    private readonly open: () => Promise<Verbs>,
+    private readonly roots: Roots,
+  ) {}
 
   /**
    * Runs one tool.
@@ -85,7 +89,8 @@ export class Calls {
     try {
       // The table's verb and its arguments belong together, which the type of a union cannot express.
       const verb = verbs[tool.verb].bind(verbs) as (a: unknown, c: CallContext) => Promise<object>;
-      return answerText(await verb(parsed, { signal, progress: progress?.report }), parsed.max_bytes);
+      const context = { signal, progress: progress?.report, roots: () => this.roots.list(signal) };
+      return answerText(await verb(parsed, context), parsed.max_bytes);
     } finally {
       progress?.end();
     }

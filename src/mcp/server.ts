@@ -10,12 +10,15 @@ import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import {
   ErrorCode,
   InitializeRequestSchema,
+  ResultSchema,
+  RootsListChangedNotificationSchema,
   type ServerResult,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Verbs } from "../memory/requests.ts";
 import { Calls, protocolError } from "./calls.ts";
 import { Monitor } from "./monitor.ts";
+import { Roots } from "./roots.ts";
 import { listTools } from "./tools.ts";
 import { type EndReason, StdioTransport } from "./transport.ts";
 
@@ -29,6 +32,8 @@ export const PROTOCOL_VERSION = "2025-06-18";
 const CALLS_AFTER_EOF_MS_MAX = 700;
 /** How long aborted calls may take to stop. The state on disk is consistent at any moment. */
 const CANCELLED_CALLS_MS_MAX = 5_000;
+/** After so long an answer to our own request is no longer expected. Calls wait for it for a much shorter time. */
+const ROOTS_REQUEST_MS_MAX = 3_600_000;
 /** How often a server whose stdin has ended checks whether its parent still runs. */
 const PARENT_POLL_MS = 200;
 
@@ -57,9 +62,12 @@ export interface McpOptions {
 export async function serveMcp(options: McpOptions): Promise<void> {
   const monitor = options.monitorLog ? Monitor.open(options.monitorLog, options.warn) : undefined;
   const transport = options.transport ?? new StdioTransport({ monitor });
-  const calls = new Calls(options.verbs);
+  const roots = new Roots(() =>
+    server.request({ method: "roots/list" }, ResultSchema, { timeout: ROOTS_REQUEST_MS_MAX }),
+  );
+  const calls = new Calls(options.verbs, roots);
   const parent = process.ppid;
-  const server = makeServer(options.version, calls);
+  const server = makeServer(options.version, calls, roots);
   await server.connect(transport);
 
   if (options.signal?.aborted) transport.stop();
@@ -104,7 +112,7 @@ async function drain(
   }
 }
 
-function makeServer(version: string, calls: Calls): Server {
+function makeServer(version: string, calls: Calls, roots: Roots): Server {
   const serverInfo = { name: "svc", version };
   const capabilities = { tools: {} };
   // A validator is only for elicitation, which is not used; given one, the SDK does not construct Ajv at start.
@@ -123,10 +131,14 @@ function makeServer(version: string, calls: Calls): Server {
     if (!parsed.success) {
       throw protocolError(ErrorCode.InvalidParams, "initialize needs params.protocolVersion and params.capabilities");
     }
+    roots.isDeclared = parsed.data.params.capabilities.roots !== undefined;
+    roots.forget();
     const requested = parsed.data.params.protocolVersion;
     const isOlder = SUPPORTED_PROTOCOL_VERSIONS.includes(requested) && requested < PROTOCOL_VERSION;
     return { protocolVersion: isOlder ? requested : PROTOCOL_VERSION, capabilities, serverInfo };
   };
+
+  server.setNotificationHandler(RootsListChangedNotificationSchema, () => roots.forget());
 
   // Not setRequestHandler: the SDK's parsing of tools/call silently drops a `__proto__` argument, which we refuse by
   // name, and validates every result against a schema again.

@@ -17,6 +17,8 @@ export class Client {
   readonly process;
   /** Everything that came, in order. */
   readonly messages: Message[] = [];
+  /** Answers a request of the server's; without it none is answered. */
+  answer: ((request: Message) => object | undefined) | undefined;
   private waiting: (() => void)[] = [];
   private isOver = false;
   private nextId = 1;
@@ -79,11 +81,17 @@ export class Client {
     for await (const chunk of this.process.stdout) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
-      for (const line of lines) this.messages.push(JSON.parse(line) as Message);
+      for (const line of lines) await this.take(JSON.parse(line) as Message);
       this.wake();
     }
     this.isOver = true;
     this.wake();
+  }
+
+  private async take(message: Message): Promise<void> {
+    this.messages.push(message);
+    const answer = message.method !== undefined && message.id !== undefined ? this.answer?.(message) : undefined;
+    if (answer) await this.send({ jsonrpc: "2.0", id: message.id, ...answer });
   }
 
   private wake(): void {

@@ -1,6 +1,6 @@
 /**
  * The MCP server in front of verbs that store nothing, to test the protocol. A search's query is a small command,
- * `sleep 300` or `big 1000000`; the environment sets how the gate behaves.
+ * `sleep 300` or `big 1000000`; the information on the workspace is what the client says of its roots; the environment sets how the gate behaves.
  */
 import { appendFileSync } from "node:fs";
 import { CancelledError, PermissionError, ValueError } from "../../src/errors.ts";
@@ -52,6 +52,10 @@ const verbs: Partial<Verbs> = {
   },
   async add(a) {
     return { added: a.texts.length, collection: a.collection };
+  },
+  // As the real one, it asks the client; the answer is what it said.
+  async workspace_info(_, c) {
+    return { roots: await c.roots?.() } as never;
   },
   async get(a) {
     return { collection: a.collection, rows: a.ids.map((id) => ({ id, found: false })) };
