@@ -74,15 +74,22 @@ export function copyOfHome(original: Record<string, string>): Record<string, str
 
 /** The reference SDK's client on `svc mcp`, as a user's MCP client would be. */
 export class Session {
-  readonly client = new Client({ name: "e2e", version: "1" });
-  private constructor(readonly transport: StdioClientTransport) {}
+  private constructor(
+    readonly transport: StdioClientTransport,
+    readonly client: Client,
+  ) {}
 
   static open(env: Record<string, string>, ...args: string[]): Promise<Session> {
     return Session.openIn(env.HOME!, env, ...args);
   }
 
   /** From a directory of the client's choice. */
-  static async openIn(cwd: string, env: Record<string, string>, ...args: string[]): Promise<Session> {
+  static openIn(cwd: string, env: Record<string, string>, ...args: string[]): Promise<Session> {
+    return Session.of(new Client({ name: "e2e", version: "1" }), cwd, env, ...args);
+  }
+
+  /** Of a client that has handlers of its own. */
+  static async of(client: Client, cwd: string, env: Record<string, string>, ...args: string[]): Promise<Session> {
     const transport = new StdioClientTransport({
       command: SVC,
       args: ["mcp", ...args],
@@ -90,7 +97,7 @@ export class Session {
       cwd,
       stderr: "ignore",
     });
-    const session = new Session(transport);
+    const session = new Session(transport, client);
     await session.client.connect(transport);
     return session;
   }

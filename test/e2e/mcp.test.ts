@@ -188,12 +188,12 @@ describe("the working directory that a client spawns the server in", () => {
 
   test("the root of the file system: refused, where a walk of it would not end", async () => {
     const session = await Session.openIn("/", env);
-    const said = "ValueError: the working directory '/' lies in no git work tree: ";
+    const said = "the working directory '/' lies in no git work tree: ";
     expect(await session.raw("svc_index_repo")).toEqual({
       isError: true,
-      text: `${said}pass the path of the repository`,
+      text: expect.stringMatching(new RegExp(`^ValueError: no workspace: .*${said}pass the path of the repository$`)),
     });
-    expect((await session.raw("svc_repo_search", { query: "x" })).text).toStartWith(said);
+    expect((await session.raw("svc_repo_search", { query: "x" })).text).toContain(said);
     expect(await session.call("svc_workspace_info")).toMatchObject({ workspace: null, files_tracked: 0 });
     for (const words of [
       ["mem", "index"],
@@ -225,7 +225,7 @@ describe("the working directory that a client spawns the server in", () => {
     const root = project(false);
     const session = await Session.openIn(root, env);
     const answer = await session.raw("svc_index_repo");
-    expect(answer.text).toStartWith(`ValueError: the working directory '${root}' lies in no git work tree`);
+    expect(answer.text).toContain(`the working directory '${root}' lies in no git work tree`);
     const named = await session.call("svc_index_repo", { path: "." });
     expect(named).toMatchObject({ status: "built", workspace: root, files_tracked: 1 });
     await session.close();
