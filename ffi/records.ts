@@ -1,4 +1,4 @@
-/** Decodes the packed results of libty_runtime: `ty_record`, `ty_term`, `ty_replacement` and `ty_partition` in ty_runtime.h. */
+/** Decodes the packed results of libty_runtime: `ty_record`, `ty_term`, `ty_replacement`, `ty_weight` and `ty_partition` in ty_runtime.h. */
 
 const ABSENT = 0xffff_ffff;
 const RECORD_BYTES = 48;
@@ -6,6 +6,7 @@ const TIMES_BYTES = 16;
 const SCORES_BYTES = 16;
 const TERM_BYTES = 32;
 const REPLACEMENT_BYTES = 16;
+const WEIGHT_BYTES = 16;
 const PARTITION_BYTES = 40;
 
 /** One query term's share in a lexical score. */
@@ -24,8 +25,18 @@ export interface Replacement {
   partners: string[];
 }
 
+/** What a term of a query's text weighs. */
+export interface TermWeight {
+  /** As `termsOf` has it. */
+  hash: number;
+  /** Whether a row has it, of those whose statistics weigh the query: the partition's under a filter on its key. */
+  known: boolean;
+  /** Its rarity among those rows times the worth of the word; of a term that they lack as rare as can be. */
+  weight: number;
+}
+
 /** What an answer's records carry beside the id: `TY_WITH_*`, to be added up. */
-export const With = { META: 1, TEXT: 2, VECTOR: 4, EXPLAIN: 8, SCORES: 16, TIMES: 32, ALL: 64 } as const;
+export const With = { META: 1, TEXT: 2, VECTOR: 4, EXPLAIN: 8, SCORES: 16, TIMES: 32, ALL: 64, WEIGHTS: 128 } as const;
 
 /** When a row was put, in milliseconds since 1970. */
 export interface RowTimes {
@@ -72,15 +83,20 @@ export function decodeRecords(answer: Uint8Array, count: number, what: number): 
   return decodeRows(answer, count, what).rows;
 }
 
-/** The same with the `replaced` words behind the records. */
+/** The same with the `replaced` words behind the records, and at the end the `weights`. */
 export function decodeAnswer(
   answer: Uint8Array,
   count: number,
   what: number,
   replaced: number,
-): { rows: RowRecord[]; replaced: Replacement[] } {
+  weights: number,
+): { rows: RowRecord[]; replaced: Replacement[]; weights: TermWeight[] } {
   const { rows, end } = decodeRows(answer, count, what);
-  return { rows, replaced: replaced === 0 ? [] : decodeReplacements(answer.subarray(end), replaced) };
+  return {
+    rows,
+    replaced: replaced === 0 ? [] : decodeReplacements(answer.subarray(end), replaced),
+    weights: weights === 0 ? [] : decodeWeights(answer.subarray(answer.byteLength - weights * WEIGHT_BYTES)),
+  };
 }
 
 /** Records from the beginning of an answer, and where they end. */
@@ -148,6 +164,15 @@ function decodeReplacements(bytes: Uint8Array, count: number): Replacement[] {
     at += REPLACEMENT_BYTES + padded(end - at - REPLACEMENT_BYTES);
   }
   return replaced;
+}
+
+function decodeWeights(bytes: Uint8Array): TermWeight[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Array.from({ length: bytes.byteLength / WEIGHT_BYTES }, (_, i) => ({
+    hash: view.getUint32(i * WEIGHT_BYTES, true),
+    known: view.getUint32(i * WEIGHT_BYTES + 4, true) === 1,
+    weight: view.getFloat64(i * WEIGHT_BYTES + 8, true),
+  }));
 }
 
 /** A u64 below 2^53. */

@@ -12,9 +12,11 @@ export interface Watch {
   onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** Runs calls off the caller's thread: the environment. */
+/** What a collection needs of its environment. */
 export interface Workers {
+  /** Runs a call off the caller's thread. */
   submit(op: number, collection: Pointer, args: Words | undefined, watch: Watch | undefined): Promise<void>;
+  termsOf(texts: readonly string[]): Uint32Array[];
 }
 
 type Answering = "ty_get" | "ty_ids" | "ty_ask" | "ty_manifest" | "ty_partitions";

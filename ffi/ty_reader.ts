@@ -7,6 +7,7 @@ import {
   type PartitionInfo,
   type Replacement,
   type RowRecord,
+  type TermWeight,
 } from "./records.ts";
 import { NativeHandle, type Watch } from "./ty_handle.ts";
 import { Op } from "./ty_symbols.ts";
@@ -113,6 +114,8 @@ export interface NativeAnswer extends NativeHits {
   known: number;
   /** Words that were searched for in place of words that the rows lack. */
   replaced: Replacement[];
+  /** Of each distinct term of the text, with `With.WEIGHTS` where the rows are ranked by words. */
+  weights: TermWeight[];
 }
 
 /** The reading half of an open collection. */
@@ -124,7 +127,7 @@ export class NativeReader extends NativeHandle {
    */
   ask(question: NativeQuestion, embedMost: number, inlineBytes: number): NativeAnswer | Promise<NativeAnswer> {
     const { vector, text, filter, under, what } = question;
-    const words = new Words(33).integer(0, question.by).integer(6, question.topK).integer(16, what);
+    const words = new Words(34).integer(0, question.by).integer(6, question.topK).integer(16, what);
     if (vector) words.pointer(1, vector);
     else (question.model === undefined ? words.none(2) : words.integer(2, question.model)).integer(3, embedMost);
     if (text !== undefined) {
@@ -139,7 +142,7 @@ export class NativeReader extends NativeHandle {
       words.pointer(18, bytes).integer(19, bytes.byteLength).double(20, question.labelShare);
     }
     const decode = (answer: Uint8Array) => ({
-      ...decodeAnswer(answer, words.number(24), what, words.number(32)),
+      ...decodeAnswer(answer, words.number(24), what, words.number(32), words.number(33)),
       fused: words.number(25) === 1,
       wordsTrouble: words.number(29) === 1,
       screenedRows: words.number(26),
@@ -203,10 +206,25 @@ export class NativeReader extends NativeHandle {
 
   /** How many live rows match. */
   count(filter: NativeFilter | undefined): number {
-    const words = filtered(new Words(4), 0, filter);
+    return this.counted(filter, false).number(4);
+  }
+
+  /** The same with a digest of their ids, 64 bits: see `ty_count_args`. */
+  digest(filter: NativeFilter | undefined): { count: number; digest: bigint } {
+    const words = this.counted(filter, true);
+    return { count: words.number(4), digest: (BigInt(words.u32[11]!) << 32n) | BigInt(words.u32[10]!) };
+  }
+
+  private counted(filter: NativeFilter | undefined, digests: boolean): Words {
+    const words = filtered(new Words(6), 0, filter).integer(3, Number(digests));
     this.check(this.c.ty_count(this.handle, words.u32, this.error));
     words.release();
-    return words.number(3);
+    return words;
+  }
+
+  /** The terms of each text, as the lexical index has them, in the order of the text. */
+  termsOf(texts: readonly string[]): Uint32Array[] {
+    return this.workers.termsOf(texts);
   }
 
   /** Up to n live rows' vectors, row by row. */

@@ -28,6 +28,7 @@ export const symbols = {
   ty_abi_version: { args: [], returns: FFIType.u32 },
   ty_env_open: { args: [p, FFIType.u32, p, p], returns: status },
   ty_env_close: { args: [p], returns: FFIType.void },
+  ty_terms: call3,
   ty_collection_new: { args: [p, p, p, FFIType.u64, p, p], returns: status },
   ty_collection_open: { args: [p, p, p, p], returns: status },
   ty_collection_close: { args: [p], returns: FFIType.void },

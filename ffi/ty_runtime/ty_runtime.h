@@ -66,6 +66,19 @@ TY_API ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env 
 /* Waits for submitted work. Every collection must be closed before. */
 TY_API void ty_env_close(ty_env *env);
 
+/* The terms of n texts, UTF-8, as a lexical index has them: their hashes, in the order of each text, in `out` side by
+ * side. */
+typedef struct ty_terms_args {
+  uint64_t n;
+  const uint8_t *texts;
+  const uint64_t *text_ends;
+  uint32_t *out;
+  uint64_t out_capacity; /* hashes */
+  uint64_t *out_ends;    /* n, out: where those of each text end */
+  uint64_t out_count;    /* out: hashes, also with TY_BUFFER */
+} ty_terms_args;
+TY_API ty_status ty_terms(ty_env *env, ty_terms_args *args, ty_error *err);
+
 /* A new collection in memory; nothing is written before its first ty_save. `schema` is a JSON object with exactly the
  * keys name, dim, dtype ("f32", "f16", "int8" or "int4": how vectors are stored, which is what rows then are),
  * key_name, filter_columns (the key first), telys_version, default_target_recall, applied_tuner, lexical,
@@ -215,6 +228,13 @@ typedef struct ty_replacement {
   uint32_t reserved;
 } ty_replacement;
 
+/* What a distinct term of a question's text weighs, in the order of the text. */
+typedef struct ty_weight {
+  uint32_t hash;
+  uint32_t known; /* 1: a row whose statistics weigh the query has it */
+  double weight;  /* its idf, of no row where it is not known, times the kernel's term_worth */
+} ty_weight;
+
 /* A row's score in each ranking; NaN where the ranking does not list it. */
 typedef struct ty_scores {
   double vector, words;
@@ -229,10 +249,11 @@ typedef struct ty_times {
 #define TY_WITH_META    1u
 #define TY_WITH_TEXT    2u
 #define TY_WITH_VECTOR  4u
-#define TY_WITH_EXPLAIN 8u  /* ty_ask by words: ty_term records in the extra bytes */
-#define TY_WITH_SCORES  16u /* ty_ask: ty_scores in the extra bytes */
-#define TY_WITH_TIMES   32u /* ty_times in the extra bytes of a row that was found */
-#define TY_WITH_ALL     64u /* ty_ask: all candidates and not only top_k of them, for a caller that ranks further */
+#define TY_WITH_EXPLAIN 8u   /* ty_ask by words: ty_term records in the extra bytes */
+#define TY_WITH_SCORES  16u  /* ty_ask: ty_scores in the extra bytes */
+#define TY_WITH_TIMES   32u  /* ty_times in the extra bytes of a row that was found */
+#define TY_WITH_ALL     64u  /* ty_ask: all candidates and not only top_k of them, for a caller that ranks further */
+#define TY_WITH_WEIGHTS 128u /* ty_ask by words: ty_weight records at the end of the answer */
 
 #define TY_NO_FILTER 0xffffffffffffffffull
 
@@ -283,6 +304,7 @@ typedef struct ty_ask_args {
   uint64_t words;    /* out: distinct terms of the text */
   uint64_t known;    /* out: terms that were searched for: what the rows have of the text, replacements and labels */
   uint64_t replaced; /* out: ty_replacement records behind the rows' */
+  uint64_t weights;  /* out: ty_weight records behind those; 0 unless requested */
 } ty_ask_args;
 /* The top_k live rows, best first, ties by earlier birth (which compaction keeps), all of one saved state.
  *
@@ -364,8 +386,13 @@ typedef struct ty_count_args {
   uint64_t column;
   const uint8_t *key;
   uint64_t key_bytes;
-  uint64_t count; /* out */
+  uint64_t digests; /* 1: reads the ids of the rows that match, for the digest; 0: the digest is 0 */
+  uint64_t count;   /* out */
+  uint64_t digest;  /* out */
 } ty_count_args;
+/* How many live rows match, and a digest of the set of their ids: equal sets have equal digests, in any process and
+ * collection and on any platform, and other sets another one but for a chance of 2^-64, unless ids were chosen to
+ * collide. Rewrites keep it, and so does a row that is replaced: it tells which ids are live, not what they hold. */
 TY_API ty_status ty_count(ty_collection *c, ty_count_args *args, ty_error *err);
 
 /* Up to n live rows' stored vectors, decoded, chosen by the seed without repetition. */

@@ -1,5 +1,5 @@
 /** Rows and answers as a collection's callers get them, made of the native side's records. */
-import type { PartitionInfo, Replacement, RowRecord, RowTimes, TermShare } from "../../ffi/records.ts";
+import type { PartitionInfo, Replacement, RowRecord, RowTimes, TermShare, TermWeight } from "../../ffi/records.ts";
 import { type NativeHits, With } from "../../ffi/ty_reader.ts";
 import { isObject, shown } from "../checks/kinds.ts";
 import type { FilterValue, Metadata } from "../checks/values.ts";
@@ -19,6 +19,8 @@ export interface Detail {
   times?: boolean;
   /** Of `ask`: all rows that its rankings list, some hundreds more than `topK`, for a caller that ranks them further. */
   candidates?: boolean;
+  /** Of `ask` by words or both: what each term of the text weighs. */
+  weights?: boolean;
 }
 
 /** One row of an answer. */
@@ -52,6 +54,8 @@ export interface SearchAnswer {
   known: number;
   /** Words that were searched for in place of words that the rows lack. */
   replaced: Replacement[];
+  /** What each distinct term of the text weighs, where asked for and ranked by words; else empty. */
+  weights: TermWeight[];
   screenedRows: number;
   scoredRows: number;
   probedLists: number;
@@ -106,6 +110,7 @@ export function toAnswers(
     words: 0,
     known: 0,
     replaced: [],
+    weights: [],
     screenedRows: Math.round(screenedRows / n),
     scoredRows: Math.round(scoredRows / n),
     probedLists: Math.round(probedLists / n),
@@ -121,6 +126,7 @@ export function toWhat(detail: Detail): number {
     (detail.explain ? With.EXPLAIN : 0) |
     (detail.scores ? With.SCORES : 0) |
     (detail.times ? With.TIMES : 0) |
-    (detail.candidates ? With.ALL : 0)
+    (detail.candidates ? With.ALL : 0) |
+    (detail.weights ? With.WEIGHTS : 0)
   );
 }

@@ -168,6 +168,25 @@ export class Reader {
     return this.answered(() => this.native.count(filter));
   }
 
+  /**
+   * How many live rows match, and a digest of the set of their ids, 16 hex digits: equal sets have equal digests,
+   * wherever they are, and other sets another one as surely as 64 bits can tell. It says which ids are live and not what
+   * they hold: a replaced row and a compaction keep it. The ids of the rows that match are read.
+   */
+  digest(where?: Condition): { count: number; digest: string } {
+    const filter = toFilter(where, this.schema.filterColumns);
+    const { count, digest } = this.answered(() => this.native.digest(filter));
+    return { count, digest: digest.toString(16).padStart(16, "0") };
+  }
+
+  /**
+   * The terms of each text, in its order, by the hashes that the lexical index and `SearchAnswer.weights` have. Of any
+   * texts: the collection is not looked at.
+   */
+  termsOf(texts: readonly string[]): Uint32Array[] {
+    return this.answered(() => this.native.termsOf(texts));
+  }
+
   /** Up to `n` live rows' vectors, row by row, chosen by `seed`. */
   sample(n: number, seed: number): Float32Array {
     return this.answered(() => this.native.sample(n, this.schema.dim, seed));
@@ -180,9 +199,9 @@ export class Reader {
 
   /** Field by field: with a spread a query by words takes 1 us more. */
   private toAnswer(answer: NativeAnswer): SearchAnswer {
-    const { fused, wordsTrouble, screenedRows, scoredRows, probedLists, words, known, replaced } = answer;
+    const { fused, wordsTrouble, screenedRows, scoredRows, probedLists, words, known, replaced, weights } = answer;
     const rows = answer.rows.map((row) => toRow(row, this.name));
-    return { rows, fused, wordsTrouble, screenedRows, scoredRows, probedLists, words, known, replaced };
+    return { rows, fused, wordsTrouble, screenedRows, scoredRows, probedLists, words, known, replaced, weights };
   }
 
   private async watched<T>(query: Promise<T>): Promise<T> {

@@ -98,6 +98,8 @@ static void delete_row(ty_collection *c, uint32_t i) {
 
 typedef struct truth {
   double score[ROWS], label_share[ROWS][LABELS], most;
+  double rarity[WORDS]; /* of the words asked for */
+  bool held[WORDS];
   uint32_t ranked, known;
 } truth;
 
@@ -132,9 +134,10 @@ static void weigh(const uint32_t *said, uint32_t asked, double share, int part, 
     if (label ? (asked >> (w - WORDS) & 1) == 0 : said[w] == 0) continue;
     for (uint32_t i = 0; i < ROWS; i++)
       df += seen(&rows[i], part) && (label ? rows[i].labels >> (w - WORDS) & 1 : times_in(&rows[i], w)) > 0;
+    if (!label) ame_kernel_table()->tokenize((const uint8_t *)words[w], strlen(words[w]), take_worth, &worth);
+    if (!label) t->rarity[w] = idf_of(docs, df) * worth, t->held[w] = df > 0;
     if (df == 0) continue;
     t->known++;
-    if (!label) ame_kernel_table()->tokenize((const uint8_t *)words[w], strlen(words[w]), take_worth, &worth);
     double weight = idf_of(docs, df) * (label ? share : worth * said[w] * 6 / (said[w] + 5.0)) * (K1 + 1);
     t->most += weight;
     for (uint32_t i = 0; i < ROWS; i++) {
@@ -174,18 +177,49 @@ static bool check_shares(const uint8_t *at, const uint8_t *end, const truth *t, 
   return good;
 }
 
+/* The weights at the end of an answer: each of the words once, in the order in which it was said first. */
+static void check_weights(const ty_ask_args *a, const uint32_t *order, const truth *t) {
+  const uint8_t *at = answer + a->out_bytes - a->weights * sizeof(ty_weight);
+  bool given[WORDS] = {false};
+  uint64_t n = 0;
+  for (; *order != UINT32_MAX; order++) {
+    ty_weight w;
+    uint32_t hash;
+    uint64_t end = strlen(words[*order]), out_end;
+    if (given[*order]) continue;
+    given[*order] = true;
+    CHECK(n++ < a->weights);
+    memcpy(&w, at, sizeof w);
+    at += sizeof w;
+    ty_terms_args args = {.n = 1,
+                          .texts = (const uint8_t *)words[*order],
+                          .text_ends = &end,
+                          .out = &hash,
+                          .out_capacity = 1,
+                          .out_ends = &out_end};
+    CHECK(ty_terms(env, &args, &err) == TY_OK && w.hash == hash);
+    CHECK_MESSAGE(w.known == t->held[*order] && fabs(w.weight - t->rarity[*order]) <= 1e-9 * w.weight,
+                  "%s: weight %g, known %u, not %g, %d", words[*order], w.weight, w.known, t->rarity[*order],
+                  t->held[*order]);
+  }
+  CHECK(n == a->weights && n == a->words);
+}
+
 static void ask(ty_collection *c, int part) {
   static float vector[DIM];
   uint32_t said[WORDS] = {0}, asked = (uint32_t)(ty_random(&state) & ty_random(&state)) % (1u << LABELS);
   double share = 0.01 + (double)(ty_random(&state) % 400) / 100;
   char text[256] = "", key[4];
+  uint32_t order[8];
   ty_buffer named = {0};
   if (ty_random(&state) % 5 == 0) asked = 0;
-  for (uint64_t n = ty_random(&state) % 5; n > 0; n--) {
-    uint32_t w = (uint32_t)(ty_random(&state) % WORDS);
+  uint64_t count = ty_random(&state) % 5;
+  for (uint64_t i = 0; i < count; i++) {
+    uint32_t w = order[i] = (uint32_t)(ty_random(&state) % WORDS);
     said[w]++;
     strcat(strcat(text, words[w]), " ");
   }
+  order[count] = UINT32_MAX;
   append_labels(&named, asked);
   ty_buffer_append(&named, "nobody has this one", 20);
   truth t;
@@ -197,7 +231,7 @@ static void ask(ty_collection *c, int part) {
                       .column = part < 0 ? TY_NO_FILTER : 0,
                       .key = (const uint8_t *)key,
                       .key_bytes = (uint64_t)snprintf(key, sizeof key, "p%d", part),
-                      .what = TY_WITH_EXPLAIN,
+                      .what = TY_WITH_EXPLAIN | TY_WITH_WEIGHTS,
                       .labels = named.data,
                       .label_bytes = named.bytes,
                       .label_share = share,
@@ -220,14 +254,15 @@ static void ask(ty_collection *c, int part) {
     before = r.score;
     at += (r.extra_bytes + 7) & ~7u;
   }
-  CHECK((uint64_t)(at - answer) == args.out_bytes);
+  CHECK((uint64_t)(at - answer) + args.weights * sizeof(ty_weight) == args.out_bytes);
+  check_weights(&args, order, &t);
   args.by = TY_BY_BOTH;
   args.vector = vector;
   args.target_recall = 1;
   args.dense_weight = 0;
   args.top_k = 1;
   args.what = TY_WITH_SCORES;
-  CHECK(ty_ask(c, &args, &err) == TY_OK && (args.known > 0) == (t.known > 0));
+  CHECK(ty_ask(c, &args, &err) == TY_OK && (args.known > 0) == (t.known > 0) && args.weights == 0);
   if (t.ranked > 0) {
     ty_scores scores;
     memcpy(&scores, answer + sizeof(ty_record) + 8, sizeof scores);

@@ -748,6 +748,55 @@ static void test_terms(uint64_t seed) {
   }
 }
 
+/* The terms of texts without a collection, against the kernel's tokens. */
+static void test_texts(uint64_t seed) {
+  static counter want[40];
+  static uint32_t got[40 * 400], fewer[8];
+  ty_env env = {.kernel = ame_kernel_table()};
+  ty_error err;
+  ty_buffer all = {0};
+  uint64_t ends[40], out_ends[40], terms = 0, wrong = 0;
+  memset(want, 0, sizeof want);
+  for (uint32_t i = 0; i < 40; i++) {
+    char *text = i % 5 == 3 ? calloc(1, 1) : make_text(&seed, 1);
+    ty_buffer_append(&all, text, strlen(text));
+    ends[i] = all.bytes;
+    env.kernel->tokenize((const uint8_t *)text, strlen(text), collect, &want[i]);
+    free(text);
+  }
+  ty_terms_args args = {.n = 40,
+                        .texts = all.data,
+                        .text_ends = ends,
+                        .out = got,
+                        .out_capacity = sizeof got / sizeof *got,
+                        .out_ends = out_ends};
+  CHECK(ty_terms(&env, &args, &err) == TY_OK);
+  for (uint32_t i = 0; i < 40; i++) {
+    counter of = {0};
+    wrong += out_ends[i] - terms != want[i].length;
+    for (; terms < out_ends[i]; terms++) {
+      uint32_t kind = 0;
+      while (kind < of.kinds && of.hashes[kind] != got[terms]) kind++;
+      if (kind == of.kinds) of.hashes[of.kinds++] = got[terms];
+      of.tfs[kind]++;
+    }
+    wrong += of.kinds != want[i].kinds || memcmp(of.hashes, want[i].hashes, of.kinds * sizeof *of.hashes) != 0 ||
+             memcmp(of.tfs, want[i].tfs, of.kinds * sizeof *of.tfs) != 0;
+  }
+  CHECK(wrong == 0 && terms == args.out_count && terms > 100);
+  args.out = fewer;
+  args.out_capacity = 8;
+  CHECK(ty_terms(&env, &args, &err) == TY_BUFFER && args.out_count == terms && memcmp(fewer, got, sizeof fewer) == 0);
+  ends[20] = ends[19] - 1;
+  CHECK(ty_terms(&env, &args, &err) == TY_INVALID && strstr(err.message, "text 20") != NULL);
+  args.n = 0;
+  CHECK(ty_terms(&env, &args, &err) == TY_OK && args.out_count == 0);
+  args.n = 1;
+  args.texts = NULL;
+  CHECK(ty_terms(&env, &args, &err) == TY_INVALID);
+  ty_buffer_free(&all);
+}
+
 /* ---- Through the whole runtime: what was saved, indexed, changed and compacted answers the same ---- */
 
 #define STORE_DIM    16u
@@ -998,6 +1047,7 @@ int main(int argc, char **argv) {
   }
   test_arguments();
   test_terms(seed);
+  test_texts(seed);
   test_tally();
   test_ivf_all(seed);
   test_runs(seed);

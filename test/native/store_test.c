@@ -732,6 +732,7 @@ static void test_adopt(void) {
 #include "store_bytes.h"
 #include "store_first.h"
 #include "store_copy.h"
+#include "store_digest.h"
 #include "store_embed.h"
 #include "store_like.h"
 #include "store_spare.h"
@@ -766,6 +767,7 @@ int main(int argc, char **argv) {
   test_find_without_memory();
   test_first_save();
   test_copy();
+  test_digest();
   test_foreign_slabs();
   test_made_anew();
   test_foreign();

@@ -159,7 +159,7 @@ static ty_status ask(ty_collection *c, ty_ask_args *a, bool by_words, ty_error *
                 .a = a,
                 .by_vector = (a->by & TY_BY_VECTOR) != 0,
                 .by_words = by_words,
-                .words = {.c = c, .x = c->lexical_index}};
+                .words = {.c = c, .x = c->lexical_index, .weighs = (a->what & TY_WITH_WEIGHTS) != 0}};
   x.target = a->target_recall == 0 ? c->default_target_recall : a->target_recall;
   ty_status status = ty_filter_open(c, a->column, (ty_slice){a->key, a->key_bytes}, &x.filter, err);
   if (status == TY_OK)
@@ -185,7 +185,7 @@ ty_status ty_ask_entered(ty_collection *c, ty_ask_args *a, ty_error *err) {
   ty_status status = check(c, a, err);
   if (status != TY_OK) return status;
   bool both = a->by == TY_BY_BOTH, usable = ty_lexical_usable(c->lexical_index);
-  a->words = a->known = a->replaced = 0;
+  a->words = a->known = a->replaced = a->weights = 0;
   a->words_trouble = both && c->lexical_index != NULL && !usable;
   status = ask(c, a, a->by == TY_BY_WORDS || (both && usable), err);
   if (status != TY_INDEX || !both) return status;

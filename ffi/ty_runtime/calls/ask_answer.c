@@ -54,6 +54,12 @@ static void show_replaced(const ty_asked *x, ty_answer *out) {
   }
 }
 
+static void show_weights(const ty_asked *x, ty_answer *out) {
+  const question *q = &x->words;
+  x->a->weights = q->weights == NULL ? 0 : q->asked;
+  ty_answer_put(out, q->weights, x->a->weights * sizeof *q->weights);
+}
+
 ty_status ty_asked_answer(const ty_asked *x, ty_error *err) {
   ty_ask_args *a = x->a;
   ty_answer out = {.out = a->out, .capacity = a->out_capacity};
@@ -63,6 +69,7 @@ ty_status ty_asked_answer(const ty_asked *x, ty_error *err) {
   ty_buffer_free(&extra);
   if (status != TY_OK) return status;
   show_replaced(x, &out);
+  show_weights(x, &out);
   a->words = x->words.asked;
   a->known = x->words.count;
   a->out_bytes = out.bytes;

@@ -1,4 +1,4 @@
-/* Queries without scores: by id, in order, counts, samples, the manifest. */
+/* Queries without scores: by id, in order, samples, the manifest. */
 #include <stdlib.h>
 #include <string.h>
 #include "calls/calls.h"
@@ -112,18 +112,6 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
   args->out_bytes = answer.bytes;
   args->out_count = answer.count;
   return status == TY_OK ? ty_answer_end(&answer, err) : status;
-}
-
-ty_status ty_count(ty_collection *c, ty_count_args *args, ty_error *err) {
-  args->count = 0;
-  ty_status status = ty_enter(c, err);
-  if (status != TY_OK) return status;
-  ty_eq filter;
-  status = read_filter(c, args->column, args->key, args->key_bytes, &filter, err);
-  if (status == TY_OK && filter.any) args->count = c->base.live + c->delta.live;
-  else if (status == TY_OK && filter.code != TY_NO_CODE) args->count = c->dicts[filter.column].live[filter.code];
-  ty_leave(c);
-  return status;
 }
 
 static uint64_t splitmix(uint64_t *state) {

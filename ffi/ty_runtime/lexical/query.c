@@ -105,15 +105,24 @@ ty_status ty_question_look(const question *q, query_term *t, uint64_t *df, ty_er
   return t->stored.df > 0 || t->added != TY_NO_TERM ? count_term(q, t, df, err) : TY_OK;
 }
 
+/* A label has no word that could be common in its language. */
+static double worth_of(const question *q, const query_term *t) {
+  return t->label ? 1 : (double)q->c->env->kernel->term_worth(q->text.data + t->text, t->text_bytes);
+}
+
 ty_status ty_question_count(question *q, const ty_filter *filter, ty_error *err) {
   uint32_t kept = 0;
   ty_status status = ty_scope_open(q->c, q->x, filter, &q->scope, err);
   if (status != TY_OK) return status;
+  if (q->weighs) q->weights = malloc((size_t)(q->asked + 1) * sizeof *q->weights);
+  if (q->weighs && q->weights == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query");
   for (uint32_t i = 0; i < q->count; i++) {
     query_term t = q->terms[i];
     uint64_t df;
     status = count_term(q, &t, &df, err);
     if (status != TY_OK) return status;
+    TY_ASSERT(t.label == (i >= q->asked)); /* labels are behind the text's terms */
+    if (q->weighs && !t.label) q->weights[i] = (ty_weight){t.hash, df > 0, t.idf * worth_of(q, &t)};
     if (df > 0) {
       q->terms[kept++] = t;
       continue;
@@ -138,9 +147,8 @@ void ty_question_weigh(question *q) {
     query_term *t = &q->terms[i];
     t->part = ty_lexical_norms(x->k1, x->b, mean);
     double tf_weight = t->count * (QUERY_SATURATION + 1) / (t->count + QUERY_SATURATION);
-    double worth = t->label ? 1 : (double)q->c->env->kernel->term_worth(q->text.data + t->text, t->text_bytes);
     double share = t->beside ? BARE_SHARE : t->share;
-    t->part.weight = (float)(t->idf * tf_weight * worth * share * (x->k1 + 1));
+    t->part.weight = (float)(t->idf * tf_weight * worth_of(q, t) * share * (x->k1 + 1));
     all += (double)t->part.weight;
   }
   q->scale = all > 0 ? SUM_BITS - 1 - ilogb(all) : 0;
@@ -156,6 +164,7 @@ void ty_question_weigh(question *q) {
 void ty_question_free(question *q) {
   free(q->terms);
   free(q->unknown);
+  free(q->weights);
   ty_bag_free(&q->bag);
   ty_buffer_free(&q->text);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lexical/statistics.h"
+#include "ty_runtime.h"
 
 typedef struct query_term {
   uint32_t hash;
@@ -31,9 +32,11 @@ typedef struct question {
   uint32_t asked;      /* distinct terms of the question's text, before ty_question_count */
   query_term *unknown; /* the first terms that the rows searched do not have, in the question's order */
   uint32_t unknown_count;
-  ty_scope scope; /* after ty_question_count */
-  uint32_t last;  /* number of the token before */
-  ty_slice query; /* the caller's */
+  bool weighs;        /* keep the next */
+  ty_weight *weights; /* of each of the terms asked, in their order, after ty_question_count */
+  ty_scope scope;     /* after ty_question_count */
+  uint32_t last;      /* number of the token before */
+  ty_slice query;     /* the caller's */
   ty_buffer text;
   bool failed;
   int scale;    /* a score is the whole number times 2^-scale */
