@@ -20,11 +20,16 @@ export class Batch {
   private textLength = 0;
   private settlements: (() => void)[] = [];
 
-  /** @param before called before each transaction @param after called after each */
+  /**
+   * @param before called before each transaction
+   * @param after called after each
+   * @param areLike whether what rows are said to be like still holds
+   */
   constructor(
     private readonly sink: RowSink,
     private readonly before: () => Promise<void>,
     private readonly after: () => Promise<void>,
+    private readonly areLike: () => boolean,
   ) {}
 
   async upsert(row: Row): Promise<void> {
@@ -48,7 +53,7 @@ export class Batch {
   async flush(): Promise<void> {
     if (this.isEmpty) return;
     await this.before();
-    const change = { deleteIds: this.deleteIds, rows: this.rows };
+    const change = { deleteIds: this.deleteIds, rows: this.rows, areLike: this.areLike };
     const settlements = this.settlements;
     this.rows = [];
     this.deleteIds = [];

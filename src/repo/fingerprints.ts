@@ -6,16 +6,19 @@
  * torn or edited file, or one of another format, counts as missing.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { isObject } from "../checks/kinds.ts";
 import { readCapped, writeDurable } from "../durable.ts";
 import { CHUNKER_VERSION, type ChunkOptions } from "./chunk.ts";
+import type { GitPlace } from "./linked.ts";
 import type { FileStamp } from "./read.ts";
+import type { RowsState } from "./sink.ts";
 
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** Two edits within this time may get the same stamp; files stamped so shortly before a run are read again. */
 const RACY_NS = 2_000_000_000n;
 
-/** Bytes of the longest head: a root and a path below it, 4 KiB together, and everything else. */
+/** Bytes of the longest head: a root and a path below it, 4 KiB together, git's folder, and everything else. */
 const HEAD_BYTES_MAX = 16 * 1024;
 
 /** Larger files are not ours: a million entries take less. */
@@ -39,8 +42,12 @@ export interface FingerprintHead {
   root: string;
   /** Chunking parameters, {@link chunkKey}; others give other rows. */
   params: string;
-  /** The collection's generation after the last change recorded here. */
-  generation: number;
+  /** The repository's rows after the last change recorded here; absent: some may have no entry. */
+  rows?: RowsState | undefined;
+  /** The repository of git that the root belonged to; absent: none. */
+  git?: GitPlace | undefined;
+  /** {@link deviceOf} the root. */
+  device: number;
   /** When its walk began. */
   startedMs: number;
   /** The run that wrote it, to notice another process indexing the same root at the same time. */
@@ -98,18 +105,21 @@ export function voidEntry(file: Fingerprint): void {
 /** A cache file: the run that wrote it, where its head is valid, and the fingerprints where all of it is. */
 export interface Loaded {
   run: string | undefined;
+  /** Hash of the entries as the head has it: another one says that they were written again. */
+  body: string | undefined;
   fingerprints: Fingerprints | undefined;
 }
 
 /** Reads the cache of `repoId`, once. */
 export function loadFingerprints(path: string, repoId: string): Loaded {
-  const loaded: Loaded = { run: undefined, fingerprints: undefined };
+  const loaded: Loaded = { run: undefined, body: undefined, fingerprints: undefined };
   try {
     const text = new TextDecoder().decode(readCapped(path, CACHE_BYTES_MAX, { noFollow: true }));
     const end = text.indexOf("\n");
     const head = parseHead(text.slice(0, end));
     const body = text.slice(end + 1);
     loaded.run = head?.run;
+    loaded.body = head?.body;
     if (head === undefined || head.repoId !== repoId || head.body !== bodyHash(body)) return loaded;
     const files = new Map<string, Fingerprint>();
     for (const [file, text, chunks, stamp, hash] of JSON.parse(body) as [string, 0 | 1, number, string, string][]) {
@@ -126,7 +136,7 @@ export function loadFingerprints(path: string, repoId: string): Loaded {
 /**
  * The head alone, for callers that do not index: a few kilobytes are read, not the whole cache.
  */
-export function readFingerprintHead(path: string): FingerprintHead | undefined {
+export function readFingerprintHead(path: string): Head | undefined {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
@@ -157,15 +167,19 @@ export async function saveFingerprints(path: string, fingerprints: Fingerprints)
   await writeDurable(path, `${JSON.stringify({ format: FORMAT, ...head, body: bodyHash(body) })}\n${body}`);
 }
 
-type Head = FingerprintHead & { format: number; body: string };
+/** A head as it lies on disk. */
+export type Head = FingerprintHead & { format: number; body: string };
 
 /** The head line, each field checked: other programs may have changed the file. */
 function parseHead(line: string): Head | undefined {
   const head = JSON.parse(line) as Partial<Head> | null;
   if (typeof head !== "object" || head?.format !== FORMAT) return undefined;
-  const { repoId, root, params, run, body, generation, startedMs, tracked, reached = "" } = head;
-  const strings = [repoId, root, params, run, body, reached].every((value) => typeof value === "string");
-  const numbers = [generation, startedMs, tracked].every((value) => typeof value === "number");
+  const { repoId, root, params, run, body, device, startedMs, tracked, reached = "" } = head;
+  const { rows = { count: 0, digest: "" }, git = { common: "" } } = head;
+  if (!isObject(rows) || !isObject(git)) return undefined;
+  const words = [repoId, root, params, run, body, reached, rows.digest, git.common, git.linked ?? ""];
+  const strings = words.every((value) => typeof value === "string");
+  const numbers = [device, startedMs, tracked, rows.count].every((value) => typeof value === "number");
   return strings && numbers ? (head as Head) : undefined;
 }
 

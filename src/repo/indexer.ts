@@ -1,12 +1,16 @@
 /** Indexes files as rows: this folder's interface. `run.ts` does the work, in an order that makes a crash harmless. */
-import { ValueError } from "../errors.ts";
+import { dirname } from "node:path";
+import { SvcError, ValueError } from "../errors.ts";
 import { Budget } from "./budget.ts";
 import { CHUNK_DEFAULTS, type ChunkOptions, checkChunkOptions } from "./chunk.ts";
+import { forgetGone, noteUse } from "./indexed.ts";
+import { gitPlaceOf } from "./linked.ts";
 import { IndexRun } from "./run.ts";
 import type { IndexOptions, IndexResult } from "./sink.ts";
 
 export { loadFingerprints, readFingerprintHead } from "./fingerprints.ts";
 export { repoIdOf } from "./identity.ts";
+export { fingerprintName, forget, forgetGone, type Indexed, indexedIn } from "./indexed.ts";
 export { isBelow } from "./refusals.ts";
 export type { IndexOptions, IndexResult, RowSink } from "./sink.ts";
 export { readChunk } from "./source.ts";
@@ -28,7 +32,22 @@ export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
   checkLimit("max_files", options.maxFiles);
   checkLimit("max_seconds", options.maxSeconds);
   const budget = new Budget(options.maxFiles, options.maxSeconds);
-  return inTurn(options.fingerprintPath, () => new IndexRun(options, chunking, budget).run());
+  const result = await inTurn(options.fingerprintPath, () => new IndexRun(options, chunking, budget).run());
+  noteUse(options.fingerprintPath);
+  await forgetGoneSiblings(options);
+  return result;
+}
+
+/** After the run, which may have copied rows of a work tree that was moved. */
+async function forgetGoneSiblings({ workspace, fingerprintPath, sink }: IndexOptions): Promise<void> {
+  const place = gitPlaceOf(workspace.root);
+  if (place === undefined) return;
+  try {
+    await forgetGone(dirname(fingerprintPath), sink, place);
+  } catch (error) {
+    // The index is up to date; the next run tries again.
+    if (!(error instanceof SvcError)) throw error;
+  }
 }
 
 /** Runs over one cache in this process wait for each other; `Ledger.save` notices those of other processes. */

@@ -14,13 +14,12 @@ import {
   saveFingerprints,
   voidEntry,
 } from "./fingerprints.ts";
+import { deviceOf, type GitPlace } from "./linked.ts";
+import type { RowsState } from "./sink.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** How often a long run saves its progress, so that after a kill its work is not repeated. */
 const CHECKPOINT_MS = 5_000;
-
-/** A generation that no collection has. */
-const INCOMPLETE = -1;
 
 export class Ledger {
   /** The collection's files; becomes the next cache. A file being indexed has an empty stamp. */
@@ -47,7 +46,8 @@ export class Ledger {
     private readonly path: string,
     private readonly workspace: Workspace,
     private readonly params: string,
-    private readonly generation: () => number,
+    private readonly place: GitPlace | undefined,
+    private readonly rows: () => RowsState,
   ) {}
 
   /** Loads the last run's cache; undefined if missing or invalid. */
@@ -106,8 +106,8 @@ export class Ledger {
   }
 
   /**
-   * Writes the cache. Unless `complete`, there may be rows without an entry: the generation is INCOMPLETE, and the next
-   * run reads all ids from the collection.
+   * Writes the cache. Unless `complete`, there may be rows without an entry: the state of the rows is left out, and the
+   * next run reads all ids from the collection.
    */
   async save(files = this.files, complete = false): Promise<void> {
     // An empty collection has no directory yet, and needs no cache.
@@ -125,7 +125,9 @@ export class Ledger {
       repoId: this.workspace.repoId,
       root: this.workspace.root,
       params: this.params,
-      generation: complete ? this.generation() : INCOMPLETE,
+      ...(complete ? { rows: this.rows() } : {}),
+      ...(this.place ? { git: this.place } : {}),
+      device: deviceOf(this.workspace.root),
       startedMs: this.hasVisitedAll ? this.startedMs : (this.previousStartedMs ?? this.startedMs),
       run: this.run,
       tracked,

@@ -9,6 +9,7 @@
  * ended.
  */
 import { dirname } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { Batch } from "./batch.ts";
 import { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
@@ -18,7 +19,9 @@ import { chunkKey, contentHash, type Fingerprint, isRacy, stampOf, voidEntry } f
 import { idBase, parseRowId, rowId } from "./identity.ts";
 import { languageOf } from "./language.ts";
 import { Ledger } from "./ledger.ts";
+import { gitPlaceOf } from "./linked.ts";
 import { type ReadResult, readRepoFile } from "./read.ts";
+import { Siblings } from "./siblings.ts";
 import type { IndexOptions, IndexResult, Row } from "./sink.ts";
 import { isIn, Walk } from "./walk.ts";
 import type { Workspace } from "./workspace.ts";
@@ -30,6 +33,7 @@ export class IndexRun {
   private readonly batch: Batch;
 
   private readonly ledger: Ledger;
+  private readonly siblings: Siblings;
   /** Live chunk numbers by id base, read from the collection where the cache does not match it. */
   private live: Map<string, number[]> | undefined;
   private removed = 0;
@@ -49,11 +53,15 @@ export class IndexRun {
     this.breather = new Breather(options.signal);
     const { sink, fingerprintPath, workspace } = options;
     this.workspace = workspace;
-    this.ledger = new Ledger(fingerprintPath, workspace, chunkKey(chunking), () => sink.generation);
+    const params = chunkKey(chunking);
+    const place = gitPlaceOf(workspace.root);
+    this.siblings = new Siblings(options.force ? undefined : place, fingerprintPath, params);
+    this.ledger = new Ledger(fingerprintPath, workspace, params, place, () => sink.stateOf(workspace.repoId));
     this.batch = new Batch(
       sink,
       () => this.ledger.voidOnDisk(),
       () => this.ledger.checkpoint(),
+      () => this.siblings.areUnchanged,
     );
   }
 
@@ -67,7 +75,8 @@ export class IndexRun {
     const isForced = options.force === true;
     const isOther = previous?.params !== chunkKey(this.chunking);
     for (const [path, file] of this.ledger.files) if (isOther || (isForced && this.isInside(path))) voidEntry(file);
-    if (previous?.generation !== options.sink.generation) await this.reconcile();
+    const isKnown = previous?.rows !== undefined && isDeepStrictEqual(previous.rows, options.sink.stateOf(repoId));
+    if (!isKnown) await this.reconcile();
 
     const { budget } = this;
     const after = budget.isLimited ? previous?.reached : undefined;
@@ -87,8 +96,8 @@ export class IndexRun {
     const reachedBefore = below === undefined ? undefined : previous?.reached;
     this.ledger.reached = truncated ? this.reached : reachedBefore;
     const complete = this.isAllRecorded(truncated);
-    const isKnown = previous?.generation === options.sink.generation && previous.reached === this.ledger.reached;
-    if (this.ledger.dirty || truncated || !isKnown) await this.ledger.saveQuietly(complete);
+    const isAsBefore = isKnown && previous?.reached === this.ledger.reached;
+    if (this.ledger.dirty || truncated || !isAsBefore) await this.ledger.saveQuietly(complete);
 
     const counts = { text: 0, binary: 0 };
     for (const [path, file] of this.ledger.files) if (this.isInside(path)) counts[file.kind]++;
@@ -229,6 +238,7 @@ export class IndexRun {
     // Until all chunks are durable the entry is void, with every chunk that may exist.
     const reach = before.reduce((most, chunk) => Math.max(most, chunk + 1), chunks.length);
     this.ledger.files.set(path, { kind: "text", chunks: reach, stamp: "", hash: "" });
+    const like = this.siblings.baseOf(path, fresh.hash, chunks.length);
     for (const [chunk, { text, startLine, endLine, piece }] of chunks.entries()) {
       const lines = { chunk, start_line: startLine, end_line: endLine, ...(piece === undefined ? {} : { piece }) };
       // The path precedes the text like a title: a file's name often tells its subject.
@@ -236,6 +246,7 @@ export class IndexRun {
         id: rowId(base, chunk),
         text: `${path}\n${text}`,
         metadata: { repo_id: repoId, path, language, ...lines },
+        ...(like === undefined ? {} : { like: rowId(like, chunk) }),
       };
       await this.batch.upsert(row);
     }

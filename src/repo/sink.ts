@@ -8,14 +8,30 @@ export interface Row {
   id: string;
   text: string;
   metadata: Record<string, unknown>;
+  /** Id of a row with the same text: where it is live, its stored vector is this one's and nothing is embedded. */
+  like?: string;
+}
+
+/** The live rows of one repository: others do not change it, nor does how they are stored. */
+export interface RowsState {
+  count: number;
+  digest: string;
+}
+
+/** Rows to put and ids to delete. */
+export interface Change {
+  deleteIds: string[];
+  rows: Row[];
+  /** Whether the rows' `like` still holds; asked when no other process can change rows. Absent: it does. */
+  areLike?: () => boolean;
 }
 
 /** The interface of a collection that indexing needs. */
 export interface RowSink {
-  /** Changes with each save of any process. */
-  readonly generation: number;
+  /** The live rows whose `repo_id` column equals the value, other processes' saves included. */
+  stateOf(repoId: string): RowsState;
   /** One durable transaction: deletions and upserts become visible together. Unknown ids to delete are ignored. */
-  replace(change: { deleteIds: string[]; rows: Row[] }): Promise<{ deleted: number; upserted: number }>;
+  replace(change: Change): Promise<{ deleted: number; upserted: number }>;
   /** Live ids whose `repo_id` column equals the value. */
   idsOf(repoId: string): Promise<string[]>;
 }

@@ -18,7 +18,9 @@ const sample = (): Fingerprints => ({
   repoId: "0123456789abcdef",
   root: "/srv/code/a repo",
   params: chunkKey(CHUNK_DEFAULTS),
-  generation: 7,
+  rows: { count: 3, digest: "1f" },
+  git: { common: "/srv/code/.git", linked: "a" },
+  device: 7,
   startedMs: 1_795_247_945_792,
   run: "r1",
   tracked: 1,
@@ -33,7 +35,7 @@ describe("the cache on disk", () => {
     const path = join(temporary(), "cache");
     await saveFingerprints(path, sample());
     expect(loadFingerprints(path, sample().repoId).fingerprints).toEqual(sample());
-    expect(readFingerprintHead(path)).toMatchObject({ root: "/srv/code/a repo", tracked: 1, generation: 7 });
+    expect(readFingerprintHead(path)).toMatchObject({ root: "/srv/code/a repo", tracked: 1, device: 7 });
   });
 
   test("that of another repository is not read", async () => {

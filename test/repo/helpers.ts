@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { Budget } from "../../src/repo/budget.ts";
 import type { WalkFile } from "../../src/repo/entries.ts";
 import type { RowSink } from "../../src/repo/indexer.ts";
-import type { Row } from "../../src/repo/sink.ts";
+import type { Change, Row, RowsState } from "../../src/repo/sink.ts";
 import { Walk, type WalkOptions } from "../../src/repo/walk.ts";
 
 const made: string[] = [];
@@ -61,23 +61,26 @@ export function age(root: string, path: string, hours = 1): void {
 
 /** A collection as a map, which counts its calls. */
 export class MemorySink implements RowSink {
-  generation = 1;
   rows = new Map<string, Row>();
   replaces = 0;
   listings = 0;
   /** Set to make the n-th `replace` from now on fail: before (`lost`) or after it took effect (`kept`). */
   failAt: { calls: number; effect: "lost" | "kept" } | undefined;
 
-  async replace(change: { deleteIds: string[]; rows: Row[] }): Promise<{ deleted: number; upserted: number }> {
+  async replace(change: Change): Promise<{ deleted: number; upserted: number }> {
     this.replaces++;
     const fails = this.failAt !== undefined && this.failAt.calls-- === 0 ? this.failAt.effect : undefined;
     if (fails === "lost") throw new Error("killed before the commit");
     let deleted = 0;
     for (const id of change.deleteIds) if (this.rows.delete(id)) deleted++;
     for (const row of change.rows) this.rows.set(row.id, row);
-    this.generation++;
     if (fails === "kept") throw new Error("killed after the commit");
     return { deleted, upserted: change.rows.length };
+  }
+
+  stateOf(repoId: string): RowsState {
+    const ids = [...this.rows.values()].filter((row) => row.metadata.repo_id === repoId).map((row) => row.id);
+    return { count: ids.length, digest: Bun.hash(ids.sort().join("\n")).toString(16) };
   }
 
   async idsOf(repoId: string): Promise<string[]> {

@@ -417,7 +417,7 @@ describe("limits", () => {
         const kind = pick(6);
         if (kind < 3) put(root, name, name.endsWith(".bin") ? new Uint8Array(3) : lines(1 + pick(120), `word${step}`));
         else if (kind === 3) rmSync(join(root, name), { force: true });
-        else if (kind === 4 && sink.generation > 1 && existsSync(fingerprintPath)) await settle();
+        else if (kind === 4 && sink.replaces > 0 && existsSync(fingerprintPath)) await settle();
         else if (pick(4) === 0) rmSync(fingerprintPath, { force: true });
         const limit = [{ maxFiles: 1 + pick(2) }, { maxSeconds: 1e-9 }, {}][pick(3)]!;
         const { truncated, files_tracked } = await run(limit);
@@ -593,7 +593,7 @@ describe("repair", () => {
       const stale = { ...change.rows[0]!, text: "a.ts\nstale\n" };
       await replace({ deleteIds: [], rows: [stale] });
       const cache = loadFingerprints(fingerprintPath, repoIdOf(root)).fingerprints!;
-      await saveFingerprints(fingerprintPath, { ...cache, run: "another", generation: sink.generation });
+      await saveFingerprints(fingerprintPath, { ...cache, run: "another", rows: sink.stateOf(repoIdOf(root)) });
       return done;
     };
     await run();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Put } from "../../../ffi/ty_collection.ts";
 import { shown } from "../../checks/kinds.ts";
 import { ValueError } from "../../errors.ts";
-import type { RowSink } from "../../repo/indexer.ts";
+import { fingerprintName, type RowSink } from "../../repo/indexer.ts";
 import type { Collection } from "../../store/collection.ts";
 import type { Store } from "../../store/store.ts";
 import { checkSpace, type Embedder, isOlderSpace } from "../../texts/embedder.ts";
@@ -49,17 +49,20 @@ export class RepoCollections {
 
   /** The file of a repository's fingerprints. */
   fingerprintFile(collection: string, repoId: string): string {
-    return join(this.store.dir, collection, `repo-${repoId}.fingerprints`);
+    return join(this.store.dir, collection, fingerprintName(repoId));
   }
 
   /** The collection as indexing sees it. */
   sink(collection: Collection, signal: AbortSignal | undefined): RowSink {
     const { embedder } = this;
     return {
-      get generation() {
-        return collection.generation;
+      stateOf(repoId) {
+        const ids = collection.ids({ where: { column: REPO_KEY, value: repoId } });
+        let sum = 0n;
+        for (const id of ids) sum = BigInt.asUintN(64, sum + BigInt(Bun.hash(id)));
+        return { count: ids.length, digest: sum.toString(16) };
       },
-      async replace({ deleteIds, rows }) {
+      async replace({ deleteIds, rows, areLike }) {
         const texts = rows.map((row) => row.text);
         const embedding = await embeddingOf(embedder, texts, signal);
         return collection.change(async (t) => {
@@ -67,7 +70,9 @@ export class RepoCollections {
           if (rows.length === 0) return { deleted, upserted: 0 };
           const ids = rows.map((row) => row.id);
           // The text stays in the source file; its terms are kept for the lexical index.
-          const put = { ids, ...embedding, texts, metadata: rows.map((row) => row.metadata), dropText: true };
+          const metadata = rows.map((row) => row.metadata);
+          const likes = rows.some((row) => row.like) && areLike?.() !== false ? rows.map((row) => row.like) : undefined;
+          const put = { ids, ...embedding, texts, metadata, likes, dropText: true };
           const { inserted, replaced } = await t.put(Put.UPSERT, put, { signal });
           return { deleted, upserted: inserted + replaced };
         }, signal);

@@ -1,0 +1,104 @@
+/**
+ * The repositories of one collection, as the fingerprints in its folder name them: which there are, when each was last
+ * used, and how one is forgotten.
+ */
+import { lstatSync, readdirSync, rmSync, type Stats, utimesSync } from "node:fs";
+import { join } from "node:path";
+import { type Head, readFingerprintHead } from "./fingerprints.ts";
+import { type GitPlace, isGone } from "./linked.ts";
+import type { RowSink } from "./sink.ts";
+
+/** A repository's fingerprints. */
+export interface Indexed {
+  path: string;
+  repoId: string;
+  bytes: number;
+  /** When it was indexed, or found unchanged, within {@link USE_MS}; milliseconds since 1970. */
+  usedMs: number;
+  /** Undefined where the file is damaged or of another format. */
+  readonly head: Head | undefined;
+}
+
+/** The time of the last use is noted no more often: a call that changes nothing writes nothing but this. */
+const USE_MS = 60 * 60 * 1000;
+
+const NAME = /^repo-([0-9a-f]{16})\.fingerprints$/;
+
+/** The file name of a repository's fingerprints. */
+export function fingerprintName(repoId: string): string {
+  return `repo-${repoId}.fingerprints`;
+}
+
+/** The repositories in a collection's folder, the last used first. Heads are read when they are looked at. */
+export function indexedIn(folder: string): Indexed[] {
+  const found: Indexed[] = [];
+  for (const name of namesIn(folder)) {
+    const repoId = NAME.exec(name)?.[1];
+    const path = join(folder, name);
+    const stat = repoId === undefined ? undefined : statOf(path);
+    if (repoId === undefined || !stat?.isFile()) continue;
+    let head: { read: Head | undefined } | undefined;
+    found.push({
+      path,
+      repoId,
+      bytes: stat.size,
+      usedMs: stat.mtimeMs,
+      get head() {
+        head ??= { read: ownHead(path, repoId) };
+        return head.read;
+      },
+    });
+  }
+  return found.sort((a, b) => b.usedMs - a.usedMs || (a.repoId < b.repoId ? -1 : 1));
+}
+
+/** Notes that a repository was used now, where that was not done within the last hour. Failures do not matter. */
+export function noteUse(path: string): void {
+  try {
+    const stat = statOf(path);
+    const now = Date.now();
+    // A time to come is of a clock that was set back.
+    if (stat?.isFile() && Math.abs(now - stat.mtimeMs) > USE_MS) utimesSync(path, now / 1000, now / 1000);
+  } catch {
+    // Another process removed it, or the file system is read-only.
+  }
+}
+
+/** Removes a repository's rows, then its fingerprints, so that what a crash leaves is still listed. */
+export async function forget(folder: string, repoId: string, sink: RowSink): Promise<number> {
+  const deleteIds = await sink.idsOf(repoId);
+  const { deleted } = deleteIds.length > 0 ? await sink.replace({ deleteIds, rows: [] }) : { deleted: 0 };
+  rmSync(join(folder, fingerprintName(repoId)), { force: true });
+  return deleted;
+}
+
+/** Forgets linked work trees that are gone: those of one repository, or of any. Returns their roots. */
+export async function forgetGone(folder: string, sink: RowSink, of?: GitPlace): Promise<string[]> {
+  const roots: string[] = [];
+  for (const { repoId, head } of indexedIn(folder)) {
+    if (!head?.git || (of && head.git.common !== of.common)) continue;
+    if (!isGone(head.root, head.git, head.device)) continue;
+    await forget(folder, repoId, sink);
+    roots.push(head.root);
+  }
+  return roots;
+}
+
+/** The head, where it is that of the repository after which the file is named. */
+function ownHead(path: string, repoId: string): Head | undefined {
+  const head = readFingerprintHead(path);
+  return head?.repoId === repoId ? head : undefined;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // No collection of that name is saved.
+    return [];
+  }
+}
+
+function statOf(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
+}
