@@ -3,7 +3,7 @@
  */
 import { buildInfo } from "../build-info.ts";
 import { openMemory } from "../memory/open.ts";
-import type { Verbs } from "../memory/requests.ts";
+import type { TerminalVerbs, Verbs } from "../memory/requests.ts";
 import { type Env, memoryPath, svcHome } from "../paths.ts";
 import { verifiedNative } from "../runtime/libraries.ts";
 import { optimiseForWork } from "./jit.ts";
@@ -21,7 +21,7 @@ export interface GateOptions {
 }
 
 /** The verbs, and `close`, which frees what they hold. */
-export type OpenVerbs = Verbs & { close(): Promise<void> };
+export type OpenVerbs = Verbs & TerminalVerbs & { close(): Promise<void> };
 
 /**
  * Opens the memory. Messages of errors name the command that helps.

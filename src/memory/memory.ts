@@ -33,7 +33,7 @@ export interface MemoryParts {
 }
 
 /** The verbs behind the tools and `svc mem`. */
-export class Memory implements args.Verbs {
+export class Memory implements args.Verbs, args.TerminalVerbs {
   constructor(private readonly parts: MemoryParts) {}
 
   async search(a: args.SearchArguments, c: args.CallContext): Promise<payload.SearchPayload> {
@@ -177,6 +177,14 @@ export class Memory implements args.Verbs {
 
   workspace_info(_: args.WorkspaceInfoArguments, c: args.CallContext): Promise<payload.WorkspaceInfoPayload> {
     return this.parts.repositories.info(c);
+  }
+
+  async repos(a: { collection?: string | undefined }): Promise<payload.ReposPayload> {
+    return this.parts.repositories.overview.list(a.collection);
+  }
+
+  async forget_repo(a: { repository: string; collection?: string | undefined }): Promise<payload.ForgetRepoPayload> {
+    return this.parts.repositories.overview.forget(a.repository, a.collection);
   }
 
   /** Finishes running changes and closes everything. */

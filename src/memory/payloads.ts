@@ -12,6 +12,7 @@ import type { CutHit } from "./bounds/hits.ts";
 import type { CutRow } from "./bounds/rows.ts";
 import type { WorkspaceSource } from "./repos/workspaces.ts";
 
+export type { ForgetRepoPayload, RepoEntry, ReposPayload } from "./repos/overview.ts";
 export type { Metadata, TermContribution };
 
 /** When a row was put, in milliseconds since 1970. */

@@ -21,6 +21,7 @@ import { echo } from "./bounds/answer.ts";
 import { continuation, fitHits } from "./bounds/hits.ts";
 import type * as payload from "./payloads.ts";
 import { REPO_COLLECTION, RepoCollections } from "./repos/collections.ts";
+import { Overview } from "./repos/overview.ts";
 import { rankFiles } from "./repos/ranking.ts";
 import { type FoundWorkspace, findWorkspace, type NamedWorkspaces } from "./repos/workspaces.ts";
 import type * as args from "./requests.ts";
@@ -45,9 +46,12 @@ export interface RepositoriesOptions {
 /** The repository verbs over one store. */
 export class Repositories {
   private readonly collections: RepoCollections;
+  /** What is indexed. */
+  readonly overview: Overview;
 
   constructor(private readonly options: RepositoriesOptions) {
     this.collections = new RepoCollections(options.repoStore, options.embedder);
+    this.overview = new Overview(options.repoStore, this.collections);
   }
 
   /** Updates a collection to a directory's current files. */

@@ -324,6 +324,17 @@ export interface Verbs {
   workspace_info(a: WorkspaceInfoArguments, c: CallContext): Promise<payload.WorkspaceInfoPayload>;
 }
 
+/** Verbs that are no tools: upkeep, for a person at a terminal. */
+export interface TerminalVerbs {
+  /** @param a.collection only its repositories */
+  repos(a: { collection?: string | undefined }, c: CallContext): Promise<payload.ReposPayload>;
+  /** @param a.repository an id, or an absolute path of a root @throws ValueError for one that is not indexed */
+  forget_repo(
+    a: { repository: string; collection?: string | undefined },
+    c: CallContext,
+  ): Promise<payload.ForgetRepoPayload>;
+}
+
 function once<T>(build: () => T): () => T {
   let built: T | undefined;
   return () => {

@@ -11,6 +11,7 @@ import type { IndexOptions, IndexResult } from "./sink.ts";
 export { loadFingerprints, readFingerprintHead } from "./fingerprints.ts";
 export { repoIdOf } from "./identity.ts";
 export { fingerprintName, forget, forgetGone, type Indexed, indexedIn } from "./indexed.ts";
+export { resolvedAsFar } from "./linked.ts";
 export { isBelow } from "./refusals.ts";
 export type { IndexOptions, IndexResult, RowSink } from "./sink.ts";
 export { readChunk } from "./source.ts";

@@ -34,6 +34,7 @@ export default group("svc mem", {
     tune: ["measure a collection and plan its indexes", async () => (await maintain()).tune],
     index: ["index the text files of a repository", async () => (await repo()).index],
     "repo-search": ["search a repository, indexing it afresh", async () => (await repo()).repoSearch],
+    repos: ["list the indexed repositories, or forget one", async () => (await import("./repos.ts")).default],
     export: ["write a collection as JSON lines", async () => (await import("./export.ts")).default],
     import: ["read JSON lines into a collection", async () => (await import("./import.ts")).default],
   },

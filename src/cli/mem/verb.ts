@@ -6,7 +6,7 @@ import { CancelledError } from "../../errors.ts";
 import { ROWS_PER_CALL_MAX } from "../../limits.ts";
 import { parseArguments } from "../../memory/arguments.ts";
 import { answerText } from "../../memory/bounds/answer.ts";
-import type { CallContext, VerbName, Verbs } from "../../memory/requests.ts";
+import type { CallContext, TerminalVerbs, VerbName, Verbs } from "../../memory/requests.ts";
 import {
   type Args,
   asUsage,
@@ -110,7 +110,7 @@ export function answer<P extends object>(
 }
 
 /** What is to be done with the open memory. */
-type MemoryWork<T> = (verbs: Verbs, context: CallContext) => Promise<T>;
+type MemoryWork<T> = (verbs: Verbs & TerminalVerbs, context: CallContext) => Promise<T>;
 
 /**
  * A call whose arguments were checked: errors in them are reported before a login is required or a file opened.

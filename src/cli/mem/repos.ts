@@ -1,0 +1,66 @@
+/** `svc mem repos`: which repositories are indexed. No tool: an agent has no use for those it does not work in. */
+import { resolve } from "node:path";
+import type { ForgetRepoPayload, RepoEntry, ReposPayload } from "../../memory/requests.ts";
+import { command, string, UsageError } from "../command.ts";
+import { note, oneLine, style } from "../output.ts";
+import { counted } from "./render.ts";
+import { answer, COMMON, withMemory } from "./verb.ts";
+
+const ID = /^[0-9a-f]{16}$/;
+
+export default command({
+  details:
+    "Lists every repository with its files, rows, about how much of the disk they take, and when it was last used. A linked work\n" +
+    "tree that git no longer has is removed first; a folder that is merely missing stays. With --forget the rows of one repository\n" +
+    "are removed, its folder is not touched: asking about it again indexes it again. Their bytes go with the next compact.",
+  examples: ["svc mem repos", "svc mem repos --forget ~/projects/app", "svc mem repos --collection app --json"],
+  args: {
+    collection: string("NAME", "only the repositories of this collection"),
+    forget: string("ROOT|ID", "remove the rows of this repository, named by its folder or its id"),
+    ...COMMON,
+    json: { type: "boolean", description: "print the answer as one JSON object" },
+  },
+  async run(invocation) {
+    const { collection, forget, json } = invocation.args;
+    if (forget === "") throw new UsageError("--forget is empty: name the root of a repository, or its id");
+    if (forget === undefined) {
+      const payload = await withMemory(invocation, (verbs, context) => verbs.repos({ collection }, context));
+      if (!answer(payload, json === true, renderRepos)) note("no repository is indexed");
+      return;
+    }
+    // An id could be the name of a folder too, which is then written with a slash.
+    const repository = ID.test(forget) ? forget : resolve(forget);
+    const payload = await withMemory(invocation, (verbs, context) =>
+      verbs.forget_repo({ repository, collection }, context),
+    );
+    answer(payload, json === true, renderForgotten);
+  },
+});
+
+function renderRepos({ repositories, removed = [] }: ReposPayload): string {
+  return [
+    ...repositories.map(renderRepo),
+    ...removed.map((root) => `removed ${oneLine(root)}: git no longer has this work tree`),
+  ].join("\n");
+}
+
+function renderRepo(entry: RepoEntry): string {
+  const { root, repo_id, collection, files, rows, bytes, last_used, linked_to, exists } = entry;
+  const counts = [files === undefined ? "" : counted(files, "file"), counted(rows, "row"), `about ${megabytes(bytes)}`];
+  const states = [
+    last_used === undefined ? "" : `used ${new Date(last_used).toISOString().slice(0, 16)}Z`,
+    linked_to === undefined ? "" : `linked work tree of ${oneLine(linked_to)}`,
+    root === null ? "its fingerprints are missing" : exists ? "" : "the folder is missing",
+  ];
+  const name = style("bold", root === null ? repo_id : oneLine(root));
+  const id = root === null ? "" : `  ${style("dim", repo_id)}`;
+  return `${name}${id}  ${oneLine(collection)}\n  ${[...counts, ...states].filter((part) => part !== "").join(", ")}`;
+}
+
+function renderForgotten({ forgotten, deleted, collections }: ForgetRepoPayload): string {
+  return `forgot ${oneLine(forgotten)}: ${counted(deleted, "row")} deleted from ${collections.map(oneLine).join(", ")}`;
+}
+
+function megabytes(bytes: number): string {
+  return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
