@@ -4,7 +4,7 @@ import { SvcError, ValueError } from "../errors.ts";
 import { Budget } from "./budget.ts";
 import { CHUNK_DEFAULTS, type ChunkOptions, checkChunkOptions } from "./chunk.ts";
 import { forgetGone, noteUse } from "./indexed.ts";
-import { gitPlaceOf } from "./linked.ts";
+import { type GitPlace, linkedStamp } from "./linked.ts";
 import { IndexRun } from "./run.ts";
 import type { IndexOptions, IndexResult } from "./sink.ts";
 
@@ -33,22 +33,12 @@ export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
   checkLimit("max_files", options.maxFiles);
   checkLimit("max_seconds", options.maxSeconds);
   const budget = new Budget(options.maxFiles, options.maxSeconds);
-  const result = await inTurn(options.fingerprintPath, () => new IndexRun(options, chunking, budget).run());
+  const run = new IndexRun(options, chunking, budget);
+  const result = await inTurn(options.fingerprintPath, () => run.run());
   noteUse(options.fingerprintPath);
-  await forgetGoneSiblings(options);
+  // After the run, which may have copied rows of a work tree that was moved.
+  if (run.place) await forgetGoneSiblings(run.place, options, result.status === "hit");
   return result;
-}
-
-/** After the run, which may have copied rows of a work tree that was moved. */
-async function forgetGoneSiblings({ workspace, fingerprintPath, sink }: IndexOptions): Promise<void> {
-  const place = gitPlaceOf(workspace.root);
-  if (place === undefined) return;
-  try {
-    await forgetGone(dirname(fingerprintPath), sink, place);
-  } catch (error) {
-    // The index is up to date; the next run tries again.
-    if (!(error instanceof SvcError)) throw error;
-  }
 }
 
 /** Runs over one cache in this process wait for each other; `Ledger.save` notices those of other processes. */
@@ -62,6 +52,27 @@ async function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
     return await mine;
   } finally {
     if (turns.get(key) === mine) turns.delete(key);
+  }
+}
+
+/** How long a call that changes nothing relies on the last look at other work trees: a look at 100 takes 3 ms. */
+const LOOK_MS = 10_000;
+
+/** The last looks, by folder and repository. */
+const looks = new Map<string, { at: number; trees: string }>();
+
+async function forgetGoneSiblings(place: GitPlace, { fingerprintPath, sink }: IndexOptions, isHit: boolean) {
+  const folder = dirname(fingerprintPath);
+  const key = `${folder}\0${place.common}`;
+  const trees = linkedStamp(place);
+  const last = looks.get(key);
+  if (isHit && last?.trees === trees && performance.now() - last.at < LOOK_MS) return;
+  try {
+    await forgetGone(folder, sink, place);
+    looks.set(key, { at: performance.now(), trees });
+  } catch (error) {
+    // The index is up to date; the next run tries again.
+    if (!(error instanceof SvcError)) throw error;
   }
 }
 

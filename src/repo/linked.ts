@@ -40,6 +40,15 @@ export function gitPlaceOf(root: string): GitPlace | undefined {
   }
 }
 
+/** Another one after git added or removed a linked work tree; `""` where that cannot be read. */
+export function linkedStamp({ common }: GitPlace): string {
+  try {
+    return String(lstatSync(join(common, "worktrees"), { bigint: true, throwIfNoEntry: false })?.mtimeNs);
+  } catch {
+    return "";
+  }
+}
+
 /** The number of a resolved folder's file system; 0 where it cannot be read. */
 export function deviceOf(folder: string): number {
   try {

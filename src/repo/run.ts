@@ -19,7 +19,7 @@ import { chunkKey, contentHash, type Fingerprint, isRacy, stampOf, voidEntry } f
 import { idBase, parseRowId, rowId } from "./identity.ts";
 import { languageOf } from "./language.ts";
 import { Ledger } from "./ledger.ts";
-import { gitPlaceOf } from "./linked.ts";
+import { type GitPlace, gitPlaceOf } from "./linked.ts";
 import { type ReadResult, readRepoFile } from "./read.ts";
 import { Siblings } from "./siblings.ts";
 import type { IndexOptions, IndexResult, Row } from "./sink.ts";
@@ -34,6 +34,8 @@ export class IndexRun {
 
   private readonly ledger: Ledger;
   private readonly siblings: Siblings;
+  /** The repository of git that the root belongs to. */
+  readonly place: GitPlace | undefined;
   /** Live chunk numbers by id base, read from the collection where the cache does not match it. */
   private live: Map<string, number[]> | undefined;
   private removed = 0;
@@ -54,9 +56,9 @@ export class IndexRun {
     const { sink, fingerprintPath, workspace } = options;
     this.workspace = workspace;
     const params = chunkKey(chunking);
-    const place = gitPlaceOf(workspace.root);
-    this.siblings = new Siblings(options.force ? undefined : place, fingerprintPath, params);
-    this.ledger = new Ledger(fingerprintPath, workspace, params, place, () => sink.stateOf(workspace.repoId));
+    this.place = gitPlaceOf(workspace.root);
+    this.siblings = new Siblings(options.force ? undefined : this.place, fingerprintPath, params);
+    this.ledger = new Ledger(fingerprintPath, workspace, params, this.place, () => sink.stateOf(workspace.repoId));
     this.batch = new Batch(
       sink,
       () => this.ledger.voidOnDisk(),

@@ -1,6 +1,6 @@
 /** Repositories of one collection: what one of them is asked, and what it stores, is as if it were alone. */
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { RepoCollections } from "../../src/memory/repos/collections.ts";
 import { rankFiles } from "../../src/memory/repos/ranking.ts";
@@ -215,4 +215,38 @@ test("a change of another repository makes a call that finds nothing new write n
   await repos.collection.delete([gone!]);
   expect(await repos.index(one)).toMatchObject({ status: "refreshed", files_changed: 1 });
   await repos.store.close();
+});
+
+test("a collection that was dropped, or restored from an older copy of its folder, is noticed", async () => {
+  const files = tree(7, 12, OURS);
+  const root = write(scratchDir(), files);
+  const dir = scratchDir();
+  const folder = join(dir, "repo_symbols");
+  const [first] = Object.keys(files);
+  /** One run of a process of its own, and whether the rows are those of a collection made of nothing. */
+  const run = async () => {
+    const [repos, fresh] = [await Repos.open(dir), await Repos.open()];
+    const result = await repos.index(root);
+    await fresh.index(root);
+    expect(repos.rows(root).sort()).toEqual(fresh.rows(root).sort());
+    for (const { store } of [repos, fresh]) await store.close();
+    return result;
+  };
+  await run();
+  cpSync(folder, join(dir, ".older"), { recursive: true });
+  write(root, { [first!]: "export const edited = 1;\n", "new.ts": "export const added = 1;\n" });
+  await run();
+  // The copy with its fingerprints, then without: those of the later state stay.
+  for (const keeps of [false, true]) {
+    const kept = readdirSync(folder).filter((name) => keeps && name.endsWith(".fingerprints"));
+    const bytes = kept.map((name) => [name, readFileSync(join(folder, name))] as const);
+    rmSync(folder, { recursive: true });
+    cpSync(join(dir, ".older"), folder, { recursive: true });
+    for (const [name, content] of bytes) writeFileSync(join(folder, name), content);
+    if (keeps) write(root, { [first!]: "export const edited = 2;\n" });
+    expect(await run()).toMatchObject({ status: "refreshed", files_changed: 2 });
+  }
+  rmSync(folder, { recursive: true });
+  expect(await run()).toMatchObject({ status: "built" });
+  expect(await run()).toMatchObject({ files_changed: 0 });
 });
