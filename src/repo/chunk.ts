@@ -21,9 +21,10 @@ export const CHUNK_DEFAULTS: ChunkOptions = { mode: "windowed", windowLines: 48,
 export const CHUNK_BYTES_MAX = 64 * 1024;
 
 /**
- * Part of every fingerprint: raise it when the same file would give other chunks, and all files are chunked again.
+ * Part of every fingerprint: raise it when the same file would give other chunks or labels, or count as a secret by
+ * other rules, and all files are chunked again.
  */
-export const CHUNKER_VERSION = 1;
+export const CHUNKER_VERSION = 2;
 
 export interface Chunk {
   /** The lines as in the file, line ends included. */

@@ -12,7 +12,7 @@ export interface WalkFile extends FileStamp {
   path: string;
 }
 
-/** Files skipped, by reason. The reader counts those recognised only by reading (`binary`). */
+/** Files skipped, by reason. The reader counts those recognised only by reading (`binary`, and `secret` by content). */
 export interface SkipCounts {
   binary: number;
   secret: number;

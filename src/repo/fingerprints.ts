@@ -24,9 +24,12 @@ const HEAD_BYTES_MAX = 16 * 1024;
 /** Larger files are not ours: a million entries take less. */
 const CACHE_BYTES_MAX = 512 * 1024 * 1024;
 
+/** What a file was found to be by reading it, numbered as in a row; only texts have chunks. */
+const KINDS = ["binary", "text", "secret"] as const;
+
 /** The record of one file. */
 export interface Fingerprint {
-  kind: "text" | "binary";
+  kind: (typeof KINDS)[number];
   /** Live chunks of a text: their numbers are 0 to this, exclusive. */
   chunks: number;
   /** {@link stampOf} when it was read; `""` if it must be read again. */
@@ -122,8 +125,8 @@ export function loadFingerprints(path: string, repoId: string): Loaded {
     loaded.body = head?.body;
     if (head === undefined || head.repoId !== repoId || head.body !== bodyHash(body)) return loaded;
     const files = new Map<string, Fingerprint>();
-    for (const [file, text, chunks, stamp, hash] of JSON.parse(body) as [string, 0 | 1, number, string, string][]) {
-      files.set(file, { kind: text ? "text" : "binary", chunks, stamp, hash });
+    for (const [file, kind, chunks, stamp, hash] of JSON.parse(body) as [string, number, number, string, string][]) {
+      files.set(file, { kind: KINDS[kind]!, chunks, stamp, hash });
     }
     const { format: _format, body: _body, ...known } = head;
     loaded.fingerprints = { ...known, files };
@@ -158,7 +161,7 @@ export async function saveFingerprints(path: string, fingerprints: Fingerprints)
   const { files, ...head } = fingerprints;
   const rows = [...files].map(([file, { kind, chunks, stamp, hash }]) => [
     file,
-    kind === "text" ? 1 : 0,
+    KINDS.indexOf(kind),
     chunks,
     stamp,
     hash,

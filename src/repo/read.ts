@@ -16,7 +16,7 @@ export interface FileStamp {
 }
 
 /** Why a file was not read. An `unreadable` one keeps its rows. */
-export type ReadFailure = "gone" | "unreadable" | "outside" | "too_large" | "binary";
+export type ReadFailure = "gone" | "unreadable" | "outside" | "too_large" | "binary" | "secret";
 
 /** The bytes with their stamp (taken before the read: a later edit changes it), or the reason of the failure. */
 export type ReadResult = { bytes: Uint8Array; stamp: FileStamp } | { failure: ReadFailure; stamp?: FileStamp };

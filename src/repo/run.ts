@@ -21,6 +21,7 @@ import { languageOf } from "./language.ts";
 import { Ledger } from "./ledger.ts";
 import { type GitPlace, gitPlaceOf } from "./linked.ts";
 import { type ReadResult, readRepoFile } from "./read.ts";
+import { holdsSecret } from "./secret-content.ts";
 import { Siblings } from "./siblings.ts";
 import type { IndexOptions, IndexResult, Row } from "./sink.ts";
 import { isIn, Walk } from "./walk.ts";
@@ -101,8 +102,9 @@ export class IndexRun {
     const isAsBefore = isKnown && previous?.reached === this.ledger.reached;
     if (this.ledger.dirty || truncated || !isAsBefore) await this.ledger.saveQuietly(complete);
 
-    const counts = { text: 0, binary: 0 };
+    const counts = { text: 0, binary: 0, secret: 0 };
     for (const [path, file] of this.ledger.files) if (this.isInside(path)) counts[file.kind]++;
+    const { binary, secret } = counts;
     const { deleted, upserted } = this.batch;
     const hasChanged = budget.chunked + this.removed + upserted + deleted > 0;
     return {
@@ -116,7 +118,7 @@ export class IndexRun {
       files_removed: this.removed,
       chunks_added: upserted,
       chunks_deleted: deleted,
-      files_skipped: { ...walk.skipped, binary: counts.binary },
+      files_skipped: { ...walk.skipped, binary, secret: walk.skipped.secret + secret },
       ...(truncated ? { truncated: true as const } : {}),
     };
   }
@@ -217,12 +219,17 @@ export class IndexRun {
         await this.leaveOut(path, read, skipped);
         continue;
       }
-      budget.settled++;
       const known = this.ledger.files.get(path);
       const hash = contentHash(read.bytes);
       const fresh: Fingerprint = { kind: "text", chunks: known?.chunks ?? 0, stamp: stampOf(read.stamp), hash };
+      const isSame = known?.kind === "text" && known.hash === hash;
+      if (!isSame && holdsSecret(read.bytes)) {
+        await this.leaveOut(path, { failure: "secret", stamp: read.stamp }, skipped);
+        continue;
+      }
+      budget.settled++;
       this.ledger.dirty = true;
-      if (known?.kind === "text" && known.hash === hash) this.ledger.files.set(path, fresh);
+      if (isSame) this.ledger.files.set(path, fresh);
       else await this.put(path, decodeText(read.bytes), fresh);
     }
     return true;
@@ -270,10 +277,10 @@ export class IndexRun {
     }
     this.budget.settled++;
     if (failure === "outside" || failure === "too_large") skipped[failure]++;
-    if (failure !== "binary") return this.drop(path);
+    if (failure !== "binary" && failure !== "secret") return this.drop(path);
     this.ledger.dirty = true;
-    const binary: Fingerprint = { kind: "binary", chunks: 0, stamp: stamp ? stampOf(stamp) : "", hash: "" };
-    await this.drop(path, binary);
+    const known: Fingerprint = { kind: failure, chunks: 0, stamp: stamp ? stampOf(stamp) : "", hash: "" };
+    await this.drop(path, known);
   }
 
   /** Removes a file's rows; its entry becomes `instead`. */

@@ -1,6 +1,7 @@
 /**
- * Files that hold credentials, by name alone: an index copies texts to another place on disk and to agents, so such a
- * file is never opened. A template (`.env.example`) counts too: a simple rule is worth more than its placeholders.
+ * Files that hold credentials, by name: an index copies texts to another place on disk and to agents, so such a file is
+ * never opened. A template (`.env.example`) counts too: a simple rule is worth more than its placeholders. Those that
+ * only their content shows are in `secret-content.ts`.
  */
 
 /** File names in lower case; `*` stands for anything. */

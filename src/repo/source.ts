@@ -1,12 +1,13 @@
 /** Reads the source of a row: the lines as they are on disk now. */
 import { CHUNK_BYTES_MAX, decodeText, splitLines, splitLongLine } from "./chunk.ts";
 import { readRepoFile } from "./read.ts";
+import { holdsSecret } from "./secret-content.ts";
 import { isSecret } from "./secrets.ts";
 
 /**
  * Reads lines `startLine` to `endLine` (from 1, both included) of a file below the resolved `root`; `piece` chooses a
  * part of a line too long for one chunk. Undefined if the file or the lines are gone. The path is untrusted input from
- * a row's metadata, so the rules of the walk apply (below the root, no links, no credentials).
+ * a row's metadata, so the rules of the walk apply (below the root, no links, no credentials by name or content).
  */
 export function readChunk(
   root: string,
@@ -20,7 +21,7 @@ export function readChunk(
   if (isSecret(path) || parts.includes(".git") || parts.includes(".svc")) return undefined;
   if (!(startLine >= 1) || !(endLine >= startLine)) return undefined;
   const read = readRepoFile(root, path);
-  if (!("bytes" in read)) return undefined;
+  if (!("bytes" in read) || holdsSecret(read.bytes)) return undefined;
   const lines = splitLines(decodeText(read.bytes)).slice(startLine - 1, endLine);
   if (lines.length === 0) return undefined;
   if (piece !== undefined) return splitLongLine(lines[0]!)[piece];

@@ -16,7 +16,7 @@ const ROOT =
 export const index = verbCommand("index_repo", {
   details:
     "Walks the folder (.gitignore is honoured), cuts each text file into pieces and stores them. Running it again only reads what\n" +
-    "changed. Binaries, and files that hold credentials by their name, are skipped and counted. Without a folder it is the workspace that\n" +
+    "changed. Binaries, and files that hold credentials (known by name or content), are skipped and counted. Without a folder it is the workspace that\n" +
     "is configured, else the git work tree around the working directory. Of a folder in a git work tree only what lies below is looked at.\n" +
     "/, the home directory, git's own folders and svc's own state are never indexed.",
   examples: ["svc mem index", "svc mem index ~/projects/app --collection app --mode file"],

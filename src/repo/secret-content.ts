@@ -1,0 +1,173 @@
+/**
+ * Files that hold credentials, by content: private keys, and tokens whose format names their issuer. Their names say
+ * nothing (`secrets.ts` has those that do), and an index would copy the texts to another place on disk and to agents.
+ *
+ * Only formats that other text does not have count: a literal beginning, a shape behind it, and characters that look
+ * drawn by chance. Passwords, JWTs and hexadecimal strings without a beginning do not: too many are none. A placeholder
+ * (`AKIA…EXAMPLE`, a run of one letter) is no credential; a key of a test is.
+ */
+
+interface Shape {
+  /** What it begins with; bytes of ASCII. */
+  prefix: string;
+  /** Bytes that `test` sees, from the prefix on. */
+  span: number;
+  /** Whether the text from the prefix on holds a credential. */
+  test: (text: string) => boolean;
+  /** The prefix may follow a letter, a digit or `_`. */
+  inWord?: true;
+}
+
+/** A token: the shape behind its prefix, and the entropy of that part in bits a character, at least. */
+function token(prefix: string, rest: string, bits = 3, span = 320): Shape {
+  const pattern = new RegExp(`^(${rest})(?![A-Za-z0-9])`);
+  return {
+    prefix,
+    span,
+    test: (text) => {
+      const body = pattern.exec(text.slice(prefix.length))?.[1];
+      return body !== undefined && isDrawn(body, bits);
+    },
+  };
+}
+
+const WORD = "[A-Za-z0-9]";
+const WORD_DASH = "[A-Za-z0-9_-]";
+
+const SHAPES: readonly Shape[] = [
+  { prefix: "-----BEGIN ", span: 2048, test: isPrivateKey, inWord: true },
+  { prefix: "LS0tLS1CRUdJTi", span: 400, test: isEncodedKey },
+  { prefix: "PuTTY-User-Key-File-", span: 4096, test: isPuttyKey },
+  token("AGE-SECRET-KEY-1", "[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
+  ...["AKIA", "ASIA"].map((prefix) => token(prefix, "[A-Z2-7]{16}")),
+  ...["aws_secret_access_key", "AWS_SECRET_ACCESS_KEY", "secretAccessKey", "SecretAccessKey"].map((prefix) =>
+    token(prefix, `["']?[ \\t]{0,8}[=:][ \\t]{0,8}["']?[A-Za-z0-9/+]{40}`, 4),
+  ),
+  ...["ghp_", "gho_", "ghu_", "ghs_", "ghr_"].map((prefix) => token(prefix, `${WORD}{36,255}`)),
+  token("github_pat_", "\\w{82}"),
+  ...["glpat-", "gldt-", "glrt-", "glsoat-"].map((prefix) => token(prefix, `${WORD_DASH}{20,300}`, 3.2)),
+  token("glptt-", "[0-9a-f]{40}"),
+  ...["xoxb-", "xoxp-", "xoxe-", "xoxa-", "xoxr-", "xoxs-"].map((prefix) =>
+    token(prefix, `(?:\\d+-){1,4}${WORD}{16,150}|${WORD}{24,150}`),
+  ),
+  token("xapp-", `\\d-[A-Z0-9]{8,14}-\\d{10,16}-[a-f0-9]{60,70}`),
+  token("hooks.slack.com/services/", `T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/${WORD}{20,30}`),
+  ...["sk_live_", "rk_live_"].map((prefix) => token(prefix, `${WORD}{16,250}`)),
+  token("AIza", `${WORD_DASH}{35}(?!${WORD_DASH})`, 4),
+  token("sk-ant-", `[a-z0-9]{3,10}-${WORD_DASH}{80,120}`, 4),
+  ...["sk-proj-", "sk-svcacct-", "sk-admin-"].map((prefix) => token(prefix, `${WORD_DASH}{40,250}`, 4)),
+  token("sk-", `${WORD}{20}T3BlbkFJ${WORD}{20}`, 3.5),
+  token("npm_", `${WORD}{36}`),
+  token("pypi-AgE", `(?:IcHlwaS5vcmc|NdGVzdC5weXBpLm9yZw)${WORD_DASH}{50,1000}`, 3, 1100),
+  token("SG.", `${WORD_DASH}{22}\\.${WORD_DASH}{43}`, 3.5),
+  token("SK", "[0-9a-f]{32}"),
+  // A bot's number precedes it.
+  { ...token(":AA", `${WORD_DASH}{33}(?!${WORD_DASH})`, 4), inWord: true },
+  token("hvs.", `${WORD_DASH}{90,300}`, 3.5),
+  token("hvb.", `${WORD_DASH}{138,300}`, 3.5),
+  ...["dop_v1_", "doo_v1_", "dor_v1_"].map((prefix) => token(prefix, "[a-f0-9]{64}")),
+  token("hf_", "[A-Za-z]{34}", 3.5),
+  token("AccountKey=", "[A-Za-z0-9+/]{86}==", 4),
+  token("shpat_", "[a-f0-9]{32}"),
+  token("dapi", "[a-f0-9]{32}"),
+  token("glsa_", `${WORD}{32}_[a-fA-F0-9]{8}`),
+  token("rubygems_", "[a-f0-9]{48}"),
+  token("lin_api_", `${WORD}{40}`),
+  token("PMAK-", "[a-f0-9]{24}-[a-f0-9]{34}"),
+];
+
+/** The shapes by the first two bytes of their prefix: 0 for a pair that begins none, else an index plus one. */
+const PAIRS = new Uint8Array(65_536);
+const GROUPS: { shape: Shape; bytes: Uint8Array }[][] = [];
+for (const shape of SHAPES) {
+  const bytes = new TextEncoder().encode(shape.prefix);
+  const pair = (bytes[0]! << 8) | bytes[1]!;
+  PAIRS[pair] ||= GROUPS.push([]);
+  GROUPS[PAIRS[pair] - 1]!.push({ shape, bytes });
+}
+
+/** Whether a file's bytes hold a private key or a token. Takes linear time, 2 to 4 ms a MB. */
+export function holdsSecret(bytes: Uint8Array): boolean {
+  let pair = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    pair = ((pair << 8) | bytes[at]!) & 0xffff;
+    const group = PAIRS[pair]!;
+    if (group !== 0 && isSecretAt(bytes, at - 1, GROUPS[group - 1]!)) return true;
+  }
+  return false;
+}
+
+function isSecretAt(bytes: Uint8Array, at: number, group: (typeof GROUPS)[number]): boolean {
+  for (const { shape, bytes: prefix } of group) {
+    let same = 2;
+    while (same < prefix.length && bytes[at + same] === prefix[same]) same++;
+    if (same < prefix.length || (!shape.inWord && at > 0 && isWord(bytes[at - 1]!))) continue;
+    if (shape.prefix === ":AA" && !followsNumber(bytes, at)) continue;
+    const { buffer, byteOffset, length } = bytes;
+    const text = Buffer.from(buffer, byteOffset + at, Math.min(shape.span, length - at)).toString("latin1");
+    if (shape.test(text)) return true;
+  }
+  return false;
+}
+
+/** Whether a number of 8 to 10 digits and nothing of a word before it ends at `at`. */
+function followsNumber(bytes: Uint8Array, at: number): boolean {
+  let from = at;
+  while (from > 0 && at - from < 11 && bytes[from - 1]! >= 48 && bytes[from - 1]! <= 57) from--;
+  return at - from >= 8 && at - from <= 10 && !(from > 0 && isWord(bytes[from - 1]!));
+}
+
+function isWord(unit: number): boolean {
+  return (unit >= 97 && unit <= 122) || (unit >= 65 && unit <= 90) || (unit >= 48 && unit <= 57) || unit === 95;
+}
+
+const KEY_HEADER = /^-----BEGIN (?:[A-Z0-9 ]{0,40} )?PRIVATE KEY(?: BLOCK)?-----/;
+/** Less than the shortest key, an Ed25519 one, has in its first line. */
+const KEY_RUN = /[A-Za-z0-9+/]{40,}/;
+
+/** A header in a program that reads keys has no key behind it. */
+function isPrivateKey(text: string): boolean {
+  const header = KEY_HEADER.exec(text)?.[0];
+  if (header === undefined) return false;
+  const rest = text.slice(header.length);
+  const end = rest.indexOf("-----");
+  const run = KEY_RUN.exec(end === -1 ? rest : rest.slice(0, end))?.[0];
+  return run !== undefined && isDrawn(run.slice(0, 200), 3.5);
+}
+
+/** A key in base64 once more, as Kubernetes writes it. */
+function isEncodedKey(text: string): boolean {
+  const run = /^[A-Za-z0-9+/]*/.exec(text)![0];
+  return run.length > 100 && KEY_HEADER.test(Buffer.from(run, "base64").toString("latin1"));
+}
+
+function isPuttyKey(text: string): boolean {
+  return /^PuTTY-User-Key-File-\d: [\w@.-]+\r?\nEncryption: /.test(text) && /\nPrivate-Lines: \d/.test(text);
+}
+
+const PLACEHOLDER =
+  /example|sample|dummy|placeholder|change_?me|redacted|your[_-]|your(?:token|key|secret|api|access)|(.)\1{4}/i;
+
+/** Whether a token's characters look drawn by chance: enough of them differ, and none spell a placeholder or a row. */
+function isDrawn(body: string, bits: number): boolean {
+  return !PLACEHOLDER.test(body) && !hasRow(body) && entropy(body) >= bits;
+}
+
+/** Whether six characters in a row ascend by one: `abcdef`, `123456`. */
+function hasRow(text: string): boolean {
+  let length = 1;
+  for (let at = 1; at < text.length; at++) {
+    length = text.charCodeAt(at) === text.charCodeAt(at - 1) + 1 ? length + 1 : 1;
+    if (length === 6) return true;
+  }
+  return false;
+}
+
+/** Bits a character, by how often each occurs. */
+function entropy(text: string): number {
+  const counts = new Map<string, number>();
+  for (const unit of text) counts.set(unit, (counts.get(unit) ?? 0) + 1);
+  let sum = 0;
+  for (const count of counts.values()) sum -= (count / text.length) * Math.log2(count / text.length);
+  return sum;
+}
