@@ -5,7 +5,7 @@ import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
 import {
   indexRepo,
-  isBelow,
+  isBelowAny,
   isIn,
   loadFingerprints,
   readChunk,
@@ -147,7 +147,7 @@ export class Repositories {
         roots.set(repo_id, readFingerprintHead(this.collections.fingerprintFile(collection, repo_id))?.root);
       const root = roots.get(repo_id);
       if (root === undefined) return undefined;
-      if (this.options.neverIndexed.some((folder) => isBelow(folder, resolve(root, path)))) return undefined;
+      if (isBelowAny(this.options.neverIndexed, resolve(root, path))) return undefined;
       return readChunk(root, path, Number(start_line), Number(end_line), typeof piece === "number" ? piece : undefined);
     };
   }

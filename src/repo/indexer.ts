@@ -12,7 +12,7 @@ export { loadFingerprints, readFingerprintHead } from "./fingerprints.ts";
 export { repoIdOf } from "./identity.ts";
 export { fingerprintName, forget, forgetGone, type Indexed, indexedIn } from "./indexed.ts";
 export { resolvedAsFar } from "./linked.ts";
-export { isBelow } from "./refusals.ts";
+export { isBelow, isBelowAny } from "./refusals.ts";
 export type { IndexOptions, IndexResult, RowSink } from "./sink.ts";
 export { readChunk } from "./source.ts";
 export { isIn } from "./walk.ts";

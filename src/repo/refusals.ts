@@ -54,6 +54,12 @@ export function isBelow(folder: string, path: string): boolean {
   return inside !== ".." && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
 }
 
+/** Whether a path lies in one of the folders, or is one, with the links of both resolved. */
+export function isBelowAny(folders: readonly string[], path: string): boolean {
+  const real = realPath(path);
+  return folders.some((folder) => isBelow(realPath(folder), real));
+}
+
 /**
  * The `.git` folder or bare repository that a directory is or lies in. The nearest of work tree and database counts:
  * work trees may lie inside a bare repository.
