@@ -139,6 +139,11 @@ describe("the order of sources", () => {
       expect(info.reason).toContain(`the client's root '${file}' is not a directory`);
       const none = await m.call("workspace_info", {}, withRoots(file));
       expect(none).toMatchObject({ source: "working directory", workspace: here });
+      // However many roots a client has: each answer would repeat them.
+      const many = withRoots(...Array.from({ length: 60 }, (_, i) => `${gone}/${i}`), root);
+      const { notice } = await m.call("repo_search", { query: "quetzalcoatl" }, many);
+      expect(notice).toContain(`'${gone}/2' does not exist or cannot be read; and others of the client's roots`);
+      expect(notice).not.toContain(`'${gone}/3'`);
       const problem = { roots: async () => ({ paths: [], problem: "the client is asleep" }) };
       expect((await m.call("workspace_info", {}, problem)).reason).toEndWith("; the client is asleep");
     });

@@ -60,8 +60,8 @@ export interface NoWorkspace {
   reason: string;
 }
 
-/** Other roots that a reason names. */
-const OTHER_ROOTS_MAX = 3;
+/** Roots that a sentence names: a client may have many. */
+const ROOTS_NAMED_MAX = 3;
 
 /**
  * Finds the workspace of a call.
@@ -90,27 +90,34 @@ export async function findWorkspace(
     reason: [what, ...reasons].join("; "),
     notice: faults.length === 0 ? undefined : `${faults.join("; ")}; searched ${shown(workspace.root)} instead`,
   });
+  const passOver = (why: string) => {
+    reasons.push(why);
+    faults.push(why);
+  };
+  /** The workspace, or why it is none. */
   const attempt = async (source: WorkspaceSource, path: string, called: string, what: string) => {
     try {
       return found(await resolveWorkspace(path, options, called), source, what);
     } catch (error) {
       if (!(error instanceof ValueError)) throw error;
-      reasons.push(error.message);
-      faults.push(error.message);
-      return undefined;
+      return error.message;
     }
   };
 
   if (named.projectDir) {
     const project = await attempt("CLAUDE_PROJECT_DIR", named.projectDir, "CLAUDE_PROJECT_DIR", "the client's project");
-    if (project) return project;
+    if (typeof project !== "string") return project;
+    passOver(project);
   } else reasons.push("CLAUDE_PROJECT_DIR is not set");
 
   const roots = await call.roots?.();
   if (roots?.problem) reasons.push(roots.problem);
-  for (const [at, path] of roots?.paths.entries() ?? []) {
-    const root = await attempt("roots", path, "the client's root", nameOf(roots!.paths, at));
-    if (root) return root;
+  const { paths } = roots ?? { paths: [] };
+  for (const [at, path] of paths.entries()) {
+    const root = await attempt("roots", path, "the client's root", nameOf(paths, at));
+    if (typeof root !== "string") return root;
+    if (at < ROOTS_NAMED_MAX) passOver(root);
+    else if (at === ROOTS_NAMED_MAX) passOver("and others of the client's roots that cannot be indexed");
   }
 
   try {
@@ -124,7 +131,7 @@ export async function findWorkspace(
 function nameOf(paths: readonly string[], at: number): string {
   const others = paths.filter((_, index) => index !== at);
   if (others.length === 0) return "the client's root";
-  const more = others.length > OTHER_ROOTS_MAX ? ", …" : "";
-  const listed = others.slice(0, OTHER_ROOTS_MAX).map(shown).join(", ");
+  const more = others.length > ROOTS_NAMED_MAX ? ", …" : "";
+  const listed = others.slice(0, ROOTS_NAMED_MAX).map(shown).join(", ");
   return `the first of the client's ${paths.length} roots that can be indexed; pass workspace for ${listed}${more}`;
 }
