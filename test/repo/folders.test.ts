@@ -247,10 +247,9 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
       }
       if (next() < 0.1) rmSync(fingerprintPath, { force: true });
       else if (existsSync(fingerprintPath) && next() < 0.5) await settle();
-      // What another writer does is noticed by the generation.
+      // What another writer does is noticed.
       if (next() < 0.1 && sink.rows.size > 0) {
         sink.rows.delete(pick([...sink.rows.keys()]));
-        sink.generation++;
       }
       const folder = pick(folders);
       for (const path of ["src", "src/net", "src-2", "test"]) mkdirSync(join(root, path), { recursive: true });
