@@ -67,6 +67,7 @@ export class Repositories {
     collection: Collection,
     a: Omit<args.IndexRepoArguments, "path">,
     c: args.CallContext,
+    onIndexed?: (paths: readonly string[]) => void,
   ): Promise<payload.IndexRepoPayload> {
     const result = await indexRepo({
       workspace,
@@ -82,6 +83,7 @@ export class Repositories {
       force: a.force,
       exclude: [...this.options.neverIndexed],
       ...watch(c),
+      onIndexed,
     });
     if (collection.isSaved && collection.stats().lexical_built === 0) {
       await collection.buildLexical(BM25.k1, BM25.b, watch(c));
@@ -95,11 +97,14 @@ export class Repositories {
     const placeIn = continuation("repo_search", a);
     const collection = this.collections.open(REPO_COLLECTION);
     const call = parseArguments("index_repo", { max_seconds: a.max_seconds });
-    const refreshed = await this.refresh(workspace, collection, call, c);
+    let paths: readonly string[] = [];
+    const refreshed = await this.refresh(workspace, collection, call, c, (indexed) => {
+      paths = indexed;
+    });
     const { status, truncated, folder } = refreshed;
     const textOf = this.sources(REPO_COLLECTION, workspace);
     const { query, top_k, path_hint, with_times } = a;
-    const question = { query, topK: top_k, pathHint: path_hint, withTimes: with_times };
+    const question = { query, topK: top_k, pathHint: path_hint, paths, withTimes: with_times };
     const ranking = await rankFiles(collection, this.options.embedder, workspace, question, c.signal);
     const notices = [passedOver, nothingToSearch(refreshed) ?? ranking.notice].filter((said) => said !== undefined);
     const notice = notices.length === 0 ? undefined : notices.join(". ");

@@ -103,7 +103,12 @@ export class IndexRun {
     if (this.ledger.dirty || truncated || !isAsBefore) await this.ledger.saveQuietly(complete);
 
     const counts = { text: 0, binary: 0, secret: 0 };
-    for (const [path, file] of this.ledger.files) if (this.isInside(path)) counts[file.kind]++;
+    const texts: string[] = [];
+    for (const [path, file] of this.ledger.files) {
+      if (this.isInside(path)) counts[file.kind]++;
+      if (file.kind === "text") texts.push(path);
+    }
+    options.onIndexed?.(texts);
     const { binary, secret } = counts;
     const { deleted, upserted } = this.batch;
     const hasChanged = budget.chunked + this.removed + upserted + deleted > 0;

@@ -59,6 +59,8 @@ export interface IndexOptions {
   signal?: AbortSignal;
   /** Called with the files tried so far, and found so far to be read. */
   onProgress?: (done: number, total: number) => void;
+  /** Called at the end with the paths, relative to the root, of the repository's text files in the index now. */
+  onIndexed?: (paths: readonly string[]) => void;
 }
 
 /** The result of `svc_index_repo`. */

@@ -56,6 +56,9 @@ const embedder = native().then(({ kernel }) => new MultigramEmbedder(kernel));
 
 /** The repositories of one store. */
 class Repos {
+  /** The indexed files of each root. */
+  private readonly paths = new Map<string, readonly string[]>();
+
   private constructor(
     readonly store: Store,
     private readonly collections: RepoCollections,
@@ -82,6 +85,7 @@ class Repos {
       collection: "repo_symbols",
       sink: this.collections.sink(collection, undefined),
       fingerprintPath: this.fingerprints(root),
+      onIndexed: (paths) => this.paths.set(root, paths),
     });
     if (collection.stats().lexical_built === 0) await collection.buildLexical(BM25.k1, BM25.b);
     return result;
@@ -92,7 +96,8 @@ class Repos {
     const workspace = await resolveWorkspace(root);
     const all: unknown[] = [];
     for (const query of asked) {
-      const { files, notice } = await rankFiles(this.collection, this.model, workspace, { query, topK: 10 }, undefined);
+      const question = { query, topK: 10, paths: this.paths.get(root)! };
+      const { files, notice } = await rankFiles(this.collection, this.model, workspace, question, undefined);
       const windows = files.flatMap((file) => file.windows.map(({ id, score }) => [id.slice(17), score]));
       all.push({ query, notice: notice ?? null, windows });
     }

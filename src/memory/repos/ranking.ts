@@ -1,10 +1,16 @@
-/** Ranks the files of one repository for a question. */
-import type { Metadata } from "../../checks/values.ts";
+/** Ranks the files of one repository for a question; docs/ranking.md has what each part is worth. */
 import type { Workspace } from "../../repo/indexer.ts";
+import { fused } from "../../repo/rank/fuse.ts";
+import { nothingAt, type Scope, scopeOf as scopeAt } from "../../repo/rank/hint.ts";
+import { namesIn } from "../../repo/rank/identifiers.ts";
+import { type PathFit, PathIndexes } from "../../repo/rank/paths.ts";
+import { asPath, rolesAsked } from "../../repo/rank/question.ts";
+import { type Role, rolesOf } from "../../repo/rank/roles.ts";
 import type { Collection, Row } from "../../store/collection.ts";
 import type { Embedder } from "../../texts/embedder.ts";
-import { type Noticed, searchTexts } from "../../texts/search.ts";
-import { REPO_KEY } from "./collections.ts";
+import { DENSE_WEIGHT } from "../../texts/ranking.ts";
+import type { Noticed } from "../../texts/search.ts";
+import { type Asked, candidatesOf, firstWindows, pathOf } from "./candidates.ts";
 import { scopeOf } from "./scope.ts";
 
 /** A question to one repository. */
@@ -12,7 +18,9 @@ export interface RepoQuestion {
   query: string;
   /** Distinct files to rank at most. */
   topK: number;
-  /** Only this file, or files below this folder: absolute, or relative to the workspace or the root. */
+  /** The indexed files of the repository, relative to its root. */
+  paths: readonly string[];
+  /** Only these: a file, a folder or a glob; absolute, or relative to the workspace or the root. */
   pathHint?: string | undefined;
   withTimes?: boolean | undefined;
 }
@@ -24,12 +32,38 @@ export interface RankedFile {
   windows: Row[];
 }
 
-/** Files, best first: each as good as its best window. */
+/** Files, best first: each as good as its best window and its path. */
 export interface RepoRanking extends Noticed {
   files: RankedFile[];
+  /** Files that were ranked behind these. */
+  more: number;
+  /** What was searched for. */
+  question: {
+    /** Identifiers, as written. */
+    names: readonly string[];
+    /** What each term weighs, by its hash: see `Collection.termsOf`. */
+    weights: ReadonlyMap<number, number>;
+  };
 }
 
-/** Ranks the rows of one repository, and folds them by file. @throws ValueError for a path hint outside of the root */
+/** How much each part counts. */
+export const RANKING = {
+  /** Of a file with a role that the question does not ask for, the score by words is multiplied with this. */
+  prior: 0.75,
+  /** A name that a window defines weighs so many times its rarity. */
+  labelShare: 1.5,
+  /** A path gains so many deviations if all of the question's weight is found in its base name. */
+  pathWeight: 2,
+  /** Files with the best paths that are ranked although neither ranking lists a window of theirs. */
+  drawn: 20,
+  denseWeight: DENSE_WEIGHT,
+};
+
+/** Repositories whose paths stay tokenised in this process. */
+const REPOSITORIES_KEPT = 8;
+const indexes = new PathIndexes(REPOSITORIES_KEPT);
+
+/** Ranks the files of one repository. @throws ValueError for a path hint outside of the workspace */
 export async function rankFiles(
   collection: Collection,
   embedder: Embedder,
@@ -37,23 +71,89 @@ export async function rankFiles(
   question: RepoQuestion,
   signal: AbortSignal | undefined,
 ): Promise<RepoRanking> {
-  const { query, topK, pathHint, withTimes } = question;
-  const path = scopeOf(workspace, pathHint);
-  const under = path ? { column: "path", value: path } : undefined;
-  const where = { column: REPO_KEY, value: workspace.repoId };
-  const options = { topK, where, under, metadata: true, times: withTimes, candidates: true };
-  const { rows, notice } = await searchTexts(collection, embedder, query, options, signal);
-  return { files: byFile(rows).slice(0, topK), notice };
+  const { query, topK, paths, pathHint, withTimes } = question;
+  const { repoId } = workspace;
+  const names = namesIn(query);
+  const within = scopeOf(workspace, pathHint);
+  const scope = within === undefined ? everything(paths) : scopeAt(within, paths, !pathHint?.includes("/"));
+  if (scope.files === 0) {
+    const notice = pathHint && within !== undefined ? nothingAt(pathHint, within, paths) : undefined;
+    return { files: [], more: 0, notice, question: { names, weights: new Map() } };
+  }
+
+  const asked: Asked = { query, names, labelShare: RANKING.labelShare, repoId, scope, files: topK, withTimes };
+  const found = await candidatesOf(collection, embedder, asked, signal);
+  const index = indexes.of(repoId, paths, (texts) => collection.termsOf(texts));
+  // A word that no row has is in no path either: what is known of the question is all of it.
+  const fit = index.fit(found.weights.filter(({ known }) => known));
+  const path = pathAsked(query, workspace);
+  const named = index.named(path).filter(scope.allows);
+  const drawn = new Set([...named.slice(0, RANKING.drawn), ...fit.best(RANKING.drawn, scope.allows)]);
+  for (const row of found.rows) drawn.delete(pathOf(row));
+  const rows = [...found.rows, ...firstWindows(collection, asked, [...drawn])];
+
+  const roles = new Set([...rolesAsked(query), ...rolesOf(pathHint ?? "")]);
+  const places = new Map(named.map((known) => [known, known === path ? 0 : 1]));
+  const ranked = folded(rows, scoresOf(rows, roles), fit, places);
+  return {
+    files: ranked.slice(0, topK),
+    more: Math.max(0, ranked.length - topK),
+    notice: found.notice,
+    question: { names, weights: new Map(found.weights.map(({ hash, weight }) => [hash, weight])) },
+  };
 }
 
-/** Rows, best first, by the file of their metadata. */
-function byFile(rows: readonly Row[]): RankedFile[] {
-  const files = new Map<string, RankedFile>();
-  for (const row of rows) {
-    const path = String((row.metadata as Metadata | undefined)?.path);
+function everything(paths: readonly string[]): Scope {
+  return { under: undefined, allows: () => true, files: paths.length };
+}
+
+/** A question as the path that it may be, relative to the root. */
+function pathAsked(query: string, { root }: Workspace): string {
+  const path = asPath(query);
+  const top = `${root.slice(1)}/`;
+  return path.startsWith(top) ? path.slice(top.length) : path;
+}
+
+/** The fused score of each row, with the prior of its file. */
+function scoresOf(rows: readonly Row[], asked: ReadonlySet<Role>): number[] {
+  const none = { vector: Number.NaN, words: Number.NaN };
+  const priors = new Map<string, number>();
+  const priorOf = (path: string) => {
+    let prior = priors.get(path);
+    if (prior === undefined) {
+      prior = [...rolesOf(path)].every((role) => asked.has(role)) ? 1 : RANKING.prior;
+      priors.set(path, prior);
+    }
+    return prior;
+  };
+  const candidates = rows.map((row) => ({ birth: row.birth, scores: row.scores ?? none, prior: priorOf(pathOf(row)) }));
+  return fused(candidates, RANKING.denseWeight);
+}
+
+/**
+ * Rows by file, best first: by the file's place where it has one, then by the score of its best window and of its path.
+ * Equal ones in the order of insertion.
+ */
+function folded(
+  rows: readonly Row[],
+  scores: readonly number[],
+  fit: PathFit,
+  places: ReadonlyMap<string, number>,
+): RankedFile[] {
+  const order = rows.map((row, i) => ({ row, score: scores[i]! }));
+  order.sort((a, b) => b.score - a.score || a.row.birth - b.row.birth);
+  const files = new Map<string, RankedFile & { place: number; score: number; birth: number }>();
+  for (const { row, score } of order) {
+    const path = pathOf(row);
     const file = files.get(path);
     if (file) file.windows.push(row);
-    else files.set(path, { path, windows: [row] });
+    else {
+      const place = places.get(path) ?? Number.MAX_VALUE;
+      const whole = score + RANKING.pathWeight * fit.share(path);
+      files.set(path, { path, windows: [row], place, score: whole, birth: row.birth });
+    }
   }
-  return [...files.values()];
+  return [...files.values()]
+    .sort((a, b) => a.place - b.place || b.score - a.score || a.birth - b.birth)
+    .map(({ path, windows }) => ({ path, windows }));
 }

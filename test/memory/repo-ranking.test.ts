@@ -1,0 +1,139 @@
+/** Which files of a whole repository, tests and documents included, come first. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { scratchDir, TestMemory } from "../fixture.ts";
+
+/** Words that every file has, so that none is found by its length alone. */
+const FILLER = Array.from({ length: 20 }, (_, i) => `value ${i} of the table is read here`).join("\n");
+
+const FILES: Record<string, string> = {
+  "src/net/backoff.ts": "export function delayFor(attempt: number) {\n  return 2 ** attempt;\n}\n",
+  "src/net/client.ts":
+    "import { delayFor } from './backoff';\nexport class Client {\n  wait() { return delayFor(1); }\n}\n",
+  "src/net/server.ts": "import { delayFor } from './backoff';\nexport const pause = () => delayFor(3);\n",
+  "tests/backoff.test.ts": `import { delayFor } from "../src/net/backoff";\n${"expect(delayFor(1)).toBe(delayFor(1)); // delayFor\n".repeat(12)}`,
+  "docs/backoff.md": `# Delays\n${"The delay for an attempt doubles: see delayFor.\n".repeat(12)}`,
+  "src/cache.ts": `// Evicts the oldest entry when it is full.\nexport const cache = new Map();\n${FILLER}\n`,
+  "docs/cache.md": `It evicts the oldest entry when full, that is the oldest entry of all.\n${FILLER}\n`,
+  "CHANGELOG.md": "- delayFor doubles the delay for each attempt\n- the delay for an attempt is bounded\n",
+  "locale/de.json": '{ "delay": "delay for an attempt" }\n',
+  "src/config.ts": `export const table = 1;\n${FILLER}\n`,
+  "packages/app/src/config.ts": `// config config config\nexport const config = 2;\n${FILLER}\n`,
+  "src/same/a.ts": "equal words in two places\n",
+  "src/same/b.ts": "equal words in two places\n",
+  "src/app/[id]/page.ts": "export const page = 'by number';\n",
+  "src/long.ts": Array.from(
+    { length: 400 },
+    (_, i) => `// flood of words, line ${i}\nexport const flood${i} = ${i};`,
+  ).join("\n"),
+  "src/short.ts": "// a flood of words, once\n",
+};
+
+let m: TestMemory;
+let root: string;
+beforeAll(async () => {
+  root = scratchDir();
+  for (const [path, text] of Object.entries(FILES)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  m = await TestMemory.open(undefined, root);
+});
+afterAll(() => m.close());
+
+async function search(query: string, more: object = {}): Promise<string[]> {
+  const { hits } = await m.call("repo_search", { query, top_k: 10, ...more });
+  return hits.map((hit: { metadata: { path: string } }) => hit.metadata.path);
+}
+
+describe("files beside the source", () => {
+  test("come behind it where they fit about as well", async () => {
+    expect((await search("evicts the oldest entry")).slice(0, 2)).toEqual(["src/cache.ts", "docs/cache.md"]);
+    expect((await search("what do the docs say: evicts the oldest entry"))[0]).toBe("docs/cache.md");
+  });
+
+  test("come first where they are asked for", async () => {
+    expect((await search("tests of delayFor"))[0]).toBe("tests/backoff.test.ts");
+    expect((await search("documentation of the delay for an attempt"))[0]).toBe("docs/backoff.md");
+    expect((await search("delay for an attempt in CHANGELOG.md"))[0]).toBe("CHANGELOG.md");
+    expect((await search("delay for an attempt", { path_hint: "docs" }))[0]).toBe("docs/backoff.md");
+  });
+});
+
+describe("paths", () => {
+  test("a question that is one, or the end of one, gets that file first", async () => {
+    expect((await search("src/config.ts"))[0]).toBe("src/config.ts");
+    expect((await search("app/src/config.ts"))[0]).toBe("packages/app/src/config.ts");
+    expect((await search("./src/config.ts:12"))[0]).toBe("src/config.ts");
+    expect((await search(join(root, "src/config.ts")))[0]).toBe("src/config.ts");
+    expect((await search("backoff.test.ts"))[0]).toBe("tests/backoff.test.ts");
+    expect((await search("de.json"))[0]).toBe("locale/de.json");
+    expect((await search("[id]/page.ts"))[0]).toBe("src/app/[id]/page.ts");
+    expect((await search("CONFIG.TS")).slice(0, 2).sort()).toEqual(["packages/app/src/config.ts", "src/config.ts"]);
+  });
+
+  test("words of a question in a path lift that file", async () => {
+    expect((await search("the net server"))[0]).toBe("src/net/server.ts");
+  });
+});
+
+test("a file is one hit, however many of its windows fit", async () => {
+  const found = await search("flood of words", { top_k: 5 });
+  expect(found.slice(0, 2).sort()).toEqual(["src/long.ts", "src/short.ts"]);
+  expect(new Set(found).size).toBe(5);
+});
+
+test("equal scores are in the order of insertion, call for call", async () => {
+  const found = await search("equal words in two places");
+  expect(found.slice(0, 2)).toEqual(["src/same/a.ts", "src/same/b.ts"]);
+  expect(await search("equal words in two places")).toEqual(found);
+});
+
+describe("a path hint", () => {
+  test("may be a file, a folder or a glob", async () => {
+    expect(await search("delay", { path_hint: "src/config.ts" })).toEqual(["src/config.ts"]);
+    expect((await search("delay", { path_hint: "src/net/" })).sort()).toEqual([
+      "src/net/backoff.ts",
+      "src/net/client.ts",
+      "src/net/server.ts",
+    ]);
+    expect((await search("delay", { path_hint: "**/config.ts" })).sort()).toEqual([
+      "packages/app/src/config.ts",
+      "src/config.ts",
+    ]);
+    expect(await search("delay", { path_hint: "*.json" })).toEqual(["locale/de.json"]);
+    expect((await search("delay", { path_hint: join(root, "src/same/*") })).sort()).toEqual([
+      "src/same/a.ts",
+      "src/same/b.ts",
+    ]);
+    expect(await search("delay", { path_hint: "src/app/[id]" })).toEqual(["src/app/[id]/page.ts"]);
+  });
+
+  test("finds a file that no ranking of a whole repository would list", async () => {
+    const many = scratchDir();
+    for (let i = 0; i < 300; i++) writeFileSync(join(many, `note${i}.txt`), `all about retries and delays ${i}\n`);
+    writeFileSync(join(many, "page.css"), "body { color: red }\n");
+    const other = await TestMemory.open(undefined, many);
+    const { hits, notice } = await other.call("repo_search", { query: "all about retries", path_hint: "*.css" });
+    expect(hits.map((hit: { metadata: { path: string } }) => hit.metadata.path)).toEqual(["page.css"]);
+    expect(notice).toBeUndefined();
+    await other.close();
+  });
+
+  test("that matches nothing: no hits, and a sentence that names what is alike", async () => {
+    const missing = await m.call("repo_search", { query: "delay", path_hint: "src/ned" });
+    expect(missing.hits).toEqual([]);
+    expect(missing.notice).toBe("path_hint 'src/ned' matches no indexed file; there are 'src/net'");
+    const glob = await m.call("repo_search", { query: "delay", path_hint: "lib/**/*.py" });
+    expect(glob.hits).toEqual([]);
+    expect(glob.notice).toBe("path_hint 'lib/**/*.py' matches no indexed file");
+  });
+});
+
+test("a question about nothing indexed, and a repository without a file", async () => {
+  expect((await search("zyzzyva")).length).toBe(10);
+  const empty = await TestMemory.open(undefined, scratchDir());
+  expect((await empty.call("repo_search", { query: "delayFor" })).hits).toEqual([]);
+  await empty.close();
+});
