@@ -28,6 +28,9 @@ export function definitionsIn(text: string, language: string): Definition[] {
   return grammar ? new Scan(text, grammar).run() : [];
 }
 
+/** No name has these, and a NUL would end a label. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+const CONTROL = /[\0-\x1f]/;
 const WORDS = /[\w$\u0080-\uffff]+[?!]?/g;
 const DECORATORS_MAX = 4;
 
@@ -127,6 +130,7 @@ class Scan {
       let group = match.length - 1;
       while (group > 0 && match[group] === undefined) group--;
       const name = match[group]!;
+      if (match[0].length === LINE_MAX && match[0].endsWith(name)) continue; // The line goes on, perhaps the name does.
       if (rule.bare && RESERVED.has(name)) continue;
       if (rule.follows && !rule.follows(line, line.first + match[0].length)) continue;
       if (rule.list) for (const [word] of name.matchAll(WORDS)) this.add(word, number);
@@ -137,7 +141,7 @@ class Scan {
   }
 
   private add(name: string, line: number): void {
-    if (NEVER.has(name) || Buffer.byteLength(name) > NAME_BYTES_MAX) return;
+    if (NEVER.has(name) || CONTROL.test(name) || Buffer.byteLength(name) > NAME_BYTES_MAX) return;
     if (this.seen.has(name)) {
       if (this.grammar.once) return;
       for (let at = this.found.length - 1; at >= 0 && this.found[at]!.line === line; at--) {

@@ -17,6 +17,7 @@ import { type ChunkOptions, chunkText, decodeText } from "./chunk.ts";
 import type { SkipCounts, WalkFile } from "./entries.ts";
 import { chunkKey, contentHash, type Fingerprint, isRacy, stampOf, voidEntry } from "./fingerprints.ts";
 import { idBase, parseRowId, rowId } from "./identity.ts";
+import { labelsOf } from "./labels.ts";
 import { languageOf } from "./language.ts";
 import { Ledger } from "./ledger.ts";
 import { type GitPlace, gitPlaceOf } from "./linked.ts";
@@ -246,6 +247,7 @@ export class IndexRun {
     const base = this.base(path);
     const language = languageOf(path);
     const chunks = chunkText(text, this.chunking);
+    const labels = labelsOf(text, language, chunks);
     const before = this.chunksOf(path, base);
     this.budget.chunked++;
     this.ledger.touched.add(path);
@@ -259,6 +261,7 @@ export class IndexRun {
       const row: Row = {
         id: rowId(base, chunk),
         text: `${path}\n${text}`,
+        labels: labels[chunk]!,
         metadata: { repo_id: repoId, path, language, ...lines },
         ...(like === undefined ? {} : { like: rowId(like, chunk) }),
       };

@@ -7,6 +7,8 @@ import type { Workspace } from "./workspace.ts";
 export interface Row {
   id: string;
   text: string;
+  /** Names that are defined in the text, each found as it is written; distinct, 1 to 256 bytes without NUL. */
+  labels?: readonly string[];
   metadata: Record<string, unknown>;
   /** Id of a row with the same text: where it is live, its stored vector is this one's and nothing is embedded. */
   like?: string;

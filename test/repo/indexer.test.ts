@@ -89,6 +89,7 @@ describe("one run after another", () => {
     expect(sink.rows.get(`${repoIdOf(root)}:a.ts:1`)).toEqual({
       id: `${repoIdOf(root)}:a.ts:1`,
       text: `a.ts\n${lines(100).split("\n").slice(40, 88).join("\n")}\n`,
+      labels: [],
       metadata: {
         repo_id: repoIdOf(root),
         path: "a.ts",

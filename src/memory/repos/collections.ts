@@ -70,9 +70,9 @@ export class RepoCollections {
           if (rows.length === 0) return { deleted, upserted: 0 };
           const ids = rows.map((row) => row.id);
           // The text stays in the source file; its terms are kept for the lexical index.
-          const metadata = rows.map((row) => row.metadata);
+          const [metadata, labels] = [rows.map((row) => row.metadata), rows.map((row) => row.labels ?? [])];
           const likes = rows.some((row) => row.like) && areLike?.() !== false ? rows.map((row) => row.like) : undefined;
-          const put = { ids, ...embedding, texts, metadata, likes, dropText: true };
+          const put = { ids, ...embedding, texts, labels, metadata, likes, dropText: true };
           const { inserted, replaced } = await t.put(Put.UPSERT, put, { signal });
           return { deleted, upserted: inserted + replaced };
         }, signal);

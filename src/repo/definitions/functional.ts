@@ -88,7 +88,7 @@ export const FSHARP: Grammar = {
   comments: [["(*", "*)"]],
 };
 
-const SYMBOL = "[^\\s()\\[\\]{}\"';`,]{1,256}";
+const SYMBOL = "[^\\s()\\[\\]{}\"';`,]+";
 export const LISP: Grammar = {
   rules: [
     {
