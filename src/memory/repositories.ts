@@ -15,7 +15,6 @@ import {
 import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
-import { BM25 } from "../texts/ranking.ts";
 import { parseArguments } from "./arguments.ts";
 import { echo } from "./bounds/answer.ts";
 import { continuation, fitHits } from "./bounds/hits.ts";
@@ -85,9 +84,7 @@ export class Repositories {
       ...watch(c),
       onIndexed,
     });
-    if (collection.isSaved && collection.stats().lexical_built === 0) {
-      await collection.buildLexical(BM25.k1, BM25.b, watch(c));
-    }
+    await this.collections.afterRun(collection, watch(c));
     return result;
   }
 

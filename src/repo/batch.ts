@@ -33,7 +33,7 @@ export class Batch {
   ) {}
 
   async upsert(row: Row): Promise<void> {
-    if (this.textLength + row.text.length > BATCH_TEXT_MAX) await this.flush();
+    if (this.textLength + row.text.length > BATCH_TEXT_MAX) await this.flush(true);
     this.rows.push(row);
     this.textLength += row.text.length;
     await this.flushIfFull();
@@ -50,10 +50,10 @@ export class Batch {
     else this.settlements.push(done);
   }
 
-  async flush(): Promise<void> {
+  async flush(isFull = false): Promise<void> {
     if (this.isEmpty) return;
     await this.before();
-    const change = { deleteIds: this.deleteIds, rows: this.rows, areLike: this.areLike };
+    const change = { deleteIds: this.deleteIds, rows: this.rows, areLike: this.areLike, isFull };
     const settlements = this.settlements;
     this.rows = [];
     this.deleteIds = [];
@@ -67,7 +67,7 @@ export class Batch {
   }
 
   private async flushIfFull(): Promise<void> {
-    if (this.rows.length + this.deleteIds.length >= BATCH_ROWS_MAX) await this.flush();
+    if (this.rows.length + this.deleteIds.length >= BATCH_ROWS_MAX) await this.flush(true);
   }
 
   private get isEmpty(): boolean {

@@ -26,6 +26,8 @@ export interface Change {
   rows: Row[];
   /** Whether the rows' `like` still holds; asked when no other process can change rows. Absent: it does. */
   areLike?: () => boolean;
+  /** Whether the run ends a transaction here because it is full: most likely more follow. */
+  isFull?: boolean;
 }
 
 /** The interface of a collection that indexing needs. */

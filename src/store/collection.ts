@@ -77,6 +77,17 @@ export class Collection extends Reader {
   }
 
   /**
+   * As `change`. A collection that was never saved is saved with its BM25 index built: `buildLexical` afterwards would
+   * write all rows twice.
+   */
+  changeBuilt<T>(
+    work: (t: Transaction) => Promise<T>,
+    { k1, b, signal }: { k1: number; b: number; signal?: AbortSignal | undefined },
+  ): Promise<T> {
+    return this.writer.change(work, signal, () => this.native.buildLexical(k1, b, { signal }));
+  }
+
+  /**
    * Runs `work`, which makes one put or delete, without saving: this process sees it at once, others after the next
    * save, be it `save`, a change or a rewrite.
    */

@@ -57,8 +57,9 @@ export class Writer {
   /**
    * Runs `work` with the writer's lock and saves its changes; if it throws they are rolled back. Staged changes are
    * saved first.
+   * @param first saves a collection that was never saved, in place of the ordinary save
    */
-  change<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  change<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal, first?: () => Promise<void>): Promise<T> {
     return this.inTurn(async (begin) => {
       await this.flush();
       await begin(signal);
@@ -70,7 +71,7 @@ export class Writer {
         this.native.rollback();
         throw error;
       }
-      await this.commit();
+      await this.commit(this.isSaved ? undefined : first);
       return result;
     });
   }
@@ -174,9 +175,9 @@ export class Writer {
     }
   }
 
-  private async commit(): Promise<void> {
+  private async commit(save = () => this.native.save()): Promise<void> {
     try {
-      await this.native.save();
+      await save();
       this.isSaved = true;
     } catch (error) {
       this.native.rollback(); // where the save did not begin

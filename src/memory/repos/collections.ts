@@ -1,6 +1,6 @@
 /** The collections of repositories: their schema, the rows that indexing puts into them, and the files of its cache. */
 import { join } from "node:path";
-import { Put } from "../../../ffi/ty_collection.ts";
+import { Put, type Watch } from "../../../ffi/ty_collection.ts";
 import { shown } from "../../checks/kinds.ts";
 import { ValueError } from "../../errors.ts";
 import { fingerprintName, type RowSink } from "../../repo/indexer.ts";
@@ -8,12 +8,19 @@ import type { Collection } from "../../store/collection.ts";
 import type { Store } from "../../store/store.ts";
 import { checkSpace, type Embedder, isOlderSpace } from "../../texts/embedder.ts";
 import { embeddingOf } from "../../texts/put.ts";
+import { BM25 } from "../../texts/ranking.ts";
 
 /** The collection of `svc_repo_search`. */
 export const REPO_COLLECTION = "repo_symbols";
 /** The partition key: statistics of a query are those of one repository. */
 export const REPO_KEY = "repo_id";
 const REPO_COLUMNS = [REPO_KEY, "path", "language"];
+
+/**
+ * Every process codes and counts the rows beside the base again, 11 us each. Where they are more than these, and more
+ * than those in the base, a run merges them into it.
+ */
+const DELTA_ROWS = 1024;
 
 /** The repository collections of one store. */
 export class RepoCollections {
@@ -57,15 +64,15 @@ export class RepoCollections {
     const { embedder } = this;
     return {
       stateOf(repoId) {
-        const ids = collection.ids({ where: { column: REPO_KEY, value: repoId } });
-        let sum = 0n;
-        for (const id of ids) sum = BigInt.asUintN(64, sum + BigInt(Bun.hash(id)));
-        return { count: ids.length, digest: sum.toString(16) };
+        return collection.digest({ column: REPO_KEY, value: repoId });
       },
-      async replace({ deleteIds, rows, areLike }) {
+      async replace({ deleteIds, rows, areLike, isFull }) {
         const texts = rows.map((row) => row.text);
         const embedding = await embeddingOf(embedder, texts, signal);
-        return collection.change(async (t) => {
+        const saving = { ...BM25, signal };
+        // Rows of the first save are written again when the base is: where others follow, they go beside an empty one.
+        if (isFull && !collection.isSaved) await collection.buildLexical(BM25.k1, BM25.b, { signal });
+        return collection.changeBuilt(async (t) => {
           const deleted = deleteIds.length > 0 ? await t.delete(deleteIds) : 0;
           if (rows.length === 0) return { deleted, upserted: 0 };
           const ids = rows.map((row) => row.id);
@@ -75,10 +82,18 @@ export class RepoCollections {
           const put = { ids, ...embedding, texts, labels, metadata, likes, dropText: true };
           const { inserted, replaced } = await t.put(Put.UPSERT, put, { signal });
           return { deleted, upserted: inserted + replaced };
-        }, signal);
+        }, saving);
       },
       idsOf: async (repoId) => collection.ids({ where: { column: REPO_KEY, value: repoId } }),
     };
+  }
+
+  /** What is left to do after a run. */
+  async afterRun(collection: Collection, watch: Watch): Promise<void> {
+    if (!collection.isSaved) return;
+    const { lexical_built, base_rows, delta_rows } = collection.stats();
+    if (lexical_built === 0) await collection.buildLexical(BM25.k1, BM25.b, watch);
+    else if (delta_rows > Math.max(DELTA_ROWS, base_rows)) await collection.compact(watch);
   }
 
   /**
