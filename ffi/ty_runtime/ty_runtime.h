@@ -118,9 +118,10 @@ TY_API void ty_rollback(ty_collection *c);
  * `keys`: n x columns encoded filter values, row by row, columns in the schema's order. The caller chooses the
  * encoding: equal bytes match; an empty key never does.
  *
- * `likes`: n ids. A row whose `like` is live before the call gets that row's vector as it is stored, to the bit; where
- * it is empty or not live, the row's vector is given or made of its text. To read that vector and give it would not do:
- * of one row in ten the four-bit codes of decoded codes are others.
+ * `likes`: n ids, of rows with the same text and labels. A row whose `like` is live before the call gets that row's
+ * vector as it is stored, to the bit, and with TY_PUT_DROP_TEXT its terms; where it is empty or not live, they are
+ * given or made of its text. To read that vector and give it would not do: of one row in ten the four-bit codes of
+ * decoded codes are others. TY_CORRUPT where the vector is damaged.
  *
  * `labels`: each row's is a run of labels, each ended by a NUL. A label is a hidden term of the row: 1 to TY_LABEL_MAX
  * bytes that are neither split nor folded, in the row once, counted among the rows that hold it and not in the row's

@@ -21,8 +21,8 @@ export interface Rows {
   /** Keep the tokens of the texts for the lexical index but not the texts, which are stored elsewhere. */
   dropText?: boolean;
   /**
-   * For each row the id of a live one whose stored vector it gets; undefined, or one that is not live: its own. Not what
-   * `get` returns, which would be coded anew.
+   * For each row the id of a live one with the same text and labels, whose stored vector it gets, and with `dropText`
+   * its terms; undefined, or one that is not live: its own. Not what `get` returns, which would be coded anew.
    */
   likes?: readonly (string | undefined)[] | undefined;
   /**

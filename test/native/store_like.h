@@ -4,10 +4,13 @@
 
 #include "store_embed.h"
 
-/* The rows of a batch again, under ids of another first letter; `likes` are the ids that they had. */
-static ty_put_args like_args(embed_batch *b, uint8_t *likes, bool like) {
+/* The rows of a batch again, under ids of another first letter; `likes` are the ids that they had. Where no text is
+ * kept, rows that are like others have other texts, which must not be looked at. */
+static ty_put_args like_args(embed_batch *b, uint8_t *likes, bool like, uint64_t flags, const uint8_t *others) {
   ty_put_args args = embed_args(b, true);
+  args.flags = flags;
   if (!like) return args;
+  if (flags & TY_PUT_DROP_TEXT) args.texts = others;
   args.likes = likes;
   args.like_ends = b->id_ends;
   args.embed_most = 0; /* what is embedded is a row of zeros */
@@ -28,22 +31,24 @@ static void test_like_rows(void) {
                {"int4", "inner_product"}};
   embed_batch b = embed_rows();
   uint64_t id_bytes = b.id_ends[b.n - 1];
-  uint8_t *likes = malloc(id_bytes);
+  uint8_t *likes = malloc(id_bytes), *others = malloc(b.text_ends[b.n - 1]);
   memcpy(likes, b.ids, id_bytes);
-  for (uint32_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+  memset(others, 'z', b.text_ends[b.n - 1]);
+  for (uint32_t i = 0; i < 4 * sizeof cases / sizeof *cases; i++) {
+    uint64_t flags = i % 4 < 2 ? 0 : TY_PUT_DROP_TEXT;
     char dirs[2][320];
     ty_collection *by[2];
     ty_compact_args compact;
     for (int k = 0; k < 2; k++) {
-      by[k] = embed_collection(cases[i / 2].dtype, cases[i / 2].metric, true, dirs[k]);
+      by[k] = embed_collection(cases[i / 4].dtype, cases[i / 4].metric, true, dirs[k]);
       memcpy(b.ids, likes, id_bytes);
-      put_saved(by[k], embed_args(&b, true));
+      put_saved(by[k], like_args(&b, likes, false, flags, others));
       if (i % 2 == 0) CHECK(ty_begin(by[k], &err) == TY_OK && ty_compact(by[k], &compact, NULL, &err) == TY_OK);
       for (uint64_t row = 0; row < b.n; row++) b.ids[row == 0 ? 0 : b.id_ends[row - 1]] = 'f';
-      put_saved(by[k], like_args(&b, likes, k == 1));
+      put_saved(by[k], like_args(&b, likes, k == 1, flags, others));
     }
     CHECK_MESSAGE(by[0]->delta.count > EMBED_ROWS / 2 && embed_equal(by[0], by[1]),
-                  "%s %s: rows like others are not the same", cases[i / 2].dtype, cases[i / 2].metric);
+                  "%s %s: rows like others are not the same", cases[i / 4].dtype, cases[i / 4].metric);
     /* No row of that id, and no id: the text is embedded. A given vector stays without one too. */
     for (int k = 0; k < 2; k++) {
       for (uint64_t row = 0; row < b.n; row++) b.ids[row == 0 ? 0 : b.id_ends[row - 1]] = 'g';
@@ -51,12 +56,14 @@ static void test_like_rows(void) {
       uint64_t none[EMBED_ROWS] = {0}, *ends = k == 1 ? b.id_ends : none;
       args.likes = (const uint8_t *)b.ids;
       args.like_ends = ends;
+      args.flags = flags;
       put_saved(by[k], args);
     }
     CHECK(embed_equal(by[0], by[1]));
     for (int k = 0; k < 2; k++) close_checked(by[k]);
   }
   free(likes);
+  free(others);
   free(b.texts);
   free(b.vectors);
 }
@@ -77,6 +84,35 @@ static void test_like_refused(void) {
   CHECK(ty_put(c, &args, NULL, &err) == TY_INVALID && c->delta.count == 0 && c->store->ops == 0);
   ty_rollback(c);
   close_checked(c);
+  free(b.texts);
+  free(b.vectors);
+}
+
+/* A base's bytes are not checked when it is opened: what is damaged there is not copied. */
+static void test_like_damaged(void) {
+  embed_batch b = embed_rows();
+  char dir[320];
+  ty_compact_args compact;
+  ty_collection *c = embed_collection("f16", "inner_product", true, dir);
+  put_saved(c, embed_args(&b, true));
+  CHECK(ty_begin(c, &err) == TY_OK && ty_compact(c, &compact, NULL, &err) == TY_OK);
+  ty_put_args args = embed_args(&b, true);
+  uint64_t bytes = c->base.count * ty_vector_bytes(c), likes[EMBED_ROWS];
+  uint8_t *nan = malloc(bytes);
+  memset(nan, 0xff, bytes);
+  const uint8_t *whole = c->base.vectors;
+  for (uint32_t i = 0; i < b.n; i++) likes[i] = i < 400 ? 0 : 2;
+  args.likes = (const uint8_t *)"e0";
+  args.like_ends = likes;
+  c->base.vectors = nan;
+  CHECK(ty_begin(c, &err) == TY_OK);
+  CHECK(ty_put(c, &args, NULL, &err) == TY_CORRUPT && strstr(err.message, "which another is like") != NULL);
+  CHECK(c->delta.count == 0 && c->store->ops == 0);
+  c->base.vectors = whole;
+  CHECK_MESSAGE(ty_put(c, &args, NULL, &err) == TY_OK, "%s", err.message);
+  CHECK(ty_save(c, &err) == TY_OK);
+  close_checked(c);
+  free(nan);
   free(b.texts);
   free(b.vectors);
 }

@@ -784,6 +784,7 @@ int main(int argc, char **argv) {
   test_embedding_refused();
   test_like_rows();
   test_like_refused();
+  test_like_damaged();
   test_first_failure();
   test_submit();
   test_close_waits();

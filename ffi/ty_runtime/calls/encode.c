@@ -92,16 +92,35 @@ static ty_status fill(const encoder *x, uint64_t first, uint64_t n, float *out, 
   return TY_OK;
 }
 
-/* The vectors of rows that are like others, over those that the coder made. */
-static void take_likes(const ty_encoding *e, hand *h, uint64_t first, uint64_t n) {
+/* The vectors of rows that are like others, over those that the coder made. A base's bytes are not checked when it is
+ * opened: what is damaged there must not become a row of the delta, which would then not be opened. */
+static ty_status take_likes(const ty_encoding *e, hand *h, uint64_t first, uint64_t n, ty_error *err) {
   const ty_collection *c = e->c;
   for (uint64_t i = 0; i < n; i++) {
     if (!is_like(e, first + i)) continue;
     ty_ref from = ty_ref_of(c, e->like[first + i] - 1);
     uint8_t *stored = h->coder.stored + i * ty_vector_bytes(c);
     ty_row_stored(c, from.segment, from.at, h->coder.codes, stored);
-    ty_vector_decode(c, c->dtype, stored, h->coder.rows + i * c->dim);
+    const float *decoded = ty_vector_decode(c, c->dtype, stored, h->coder.rows + i * c->dim);
+    if (!ty_vector_good(c, c->dtype, stored, decoded))
+      return ty_fail(err, TY_CORRUPT, "the vector of row %llu, which another is like, is damaged",
+                     (unsigned long long)from.segment->row[from.at]);
   }
+  return TY_OK;
+}
+
+/* The terms of a row: those that the row which it is like has kept, where it keeps no text either, or its text's. */
+static ty_status terms_of(const ty_encoding *e, hand *h, uint64_t row, ty_error *err) {
+  const ame_kernel *k = e->c->env->kernel;
+  if (is_like(e, row) && (e->args->flags & TY_PUT_DROP_TEXT)) {
+    ty_ref from = ty_ref_of(e->c, e->like[row] - 1);
+    ty_slice kept = ty_row_terms(from.segment, from.at);
+    if (ty_terms_good(kept, k->token_version())) {
+      ty_buffer_append(&h->terms, kept.data, kept.bytes);
+      return h->terms.failed ? ty_fail(err, TY_NO_MEMORY, "out of memory for terms") : TY_OK;
+    }
+  }
+  return ty_terms_encode(&h->tally, k, text_of(e, row), labels_of(e, row), &h->terms, err);
 }
 
 /* An element that the dtype cannot hold; `bad` is its index among those of the task. */
@@ -125,14 +144,14 @@ static ty_status prepare(const encoder *x, hand *h, uint64_t first, uint64_t n, 
   ty_status status = fill(x, first, n, h->coder.rows, err);
   if (status != TY_OK) return status;
   if (!ty_coder_store(&h->coder, n, &bad)) return too_large(e, first, bad, err);
-  if (e->like != NULL) take_likes(e, h, first, n);
+  if (e->like != NULL) status = take_likes(e, h, first, n, err);
+  if (status != TY_OK) return status;
   ty_vector_screen(c, c->dtype, h->coder.stored, h->coder.rows, n, &h->to, first);
   h->terms.bytes = 0;
   for (uint64_t i = 0; i < n && status == TY_OK; i++) {
     h->coded[i] = c->dtype == TY_F32 && ty_coded_is_row(&h->to, first + i, h->coder.rows + i * c->dim);
     if (c->lexical && (e->args->text_ends != NULL || e->args->label_ends != NULL))
-      status =
-          ty_terms_encode(&h->tally, c->env->kernel, text_of(e, first + i), labels_of(e, first + i), &h->terms, err);
+      status = terms_of(e, h, first + i, err);
     h->term_ends[i] = h->terms.bytes;
   }
   return status;

@@ -46,3 +46,11 @@ bool ty_terms_whole(const ty_term_reader *r, uint64_t tokens, bool has_text) {
   return r->seen == r->distinct + r->labels && (r->bit + 7) / 8 == (uint64_t)(r->end - r->at) && tokens == r->tokens &&
          (r->labels == 0 || !has_text);
 }
+
+bool ty_terms_good(ty_slice terms, uint32_t version) {
+  ty_term_reader r;
+  uint64_t tokens = 0;
+  if (terms.bytes == 0 || !ty_terms_open(&r, terms) || r.version != version) return false;
+  while (ty_terms_next(&r)) tokens += ty_term_is_label(&r) ? 0 : r.tf;
+  return ty_terms_whole(&r, tokens, false);
+}

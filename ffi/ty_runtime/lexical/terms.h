@@ -30,3 +30,5 @@ static inline bool ty_term_is_label(const ty_term_reader *r) { return r->seen > 
 /* Whether all was read and no byte follows, where the terms' tfs sum to `tokens`. A row with a text has no labels: its
  * terms are made of the text again, and labels would be lost. */
 bool ty_terms_whole(const ty_term_reader *r, uint64_t tokens, bool has_text);
+/* Whether terms of a row without text are of that version of tokenising, and whole. */
+bool ty_terms_good(ty_slice terms, uint32_t version);
