@@ -32,7 +32,7 @@ export const REPO_FILE_BYTES_MAX = 64 * 1024 * 1024;
 export const STDIO_LINE_BYTES_MAX = 64 * 1024 * 1024;
 /** Bytes of a tool's text block where the call has no `max_bytes`: some six thousand tokens of a client's context. */
 export const ANSWER_BYTES_DEFAULT = 24_000;
-/** The same for `svc_repo_search`, which is asked often and without its texts. */
+/** The same for `svc_repo_search`, which is asked often, unless it shows whole windows. */
 export const REPO_ANSWER_BYTES_DEFAULT = 6_000;
 /** The least `max_bytes` besides 0, for no bound: the longest id fits, with the beginning of a text. */
 export const ANSWER_BYTES_MIN = 1_000;

@@ -63,10 +63,18 @@ export function hasColours(): boolean {
   return colours;
 }
 
+/** Codes of the SGR styles: on, off. */
+const STYLES = { bold: [1, 22], dim: [2, 22], green: [32, 39], magenta: [35, 39] } as const;
+
 /** Wraps text in an SGR style where stdout is a terminal that wants colours, and leaves it alone everywhere else. */
-export function style(name: "bold" | "dim", text: string): string {
-  if (!hasColours()) return text;
-  return name === "bold" ? `\x1b[1m${text}\x1b[22m` : `\x1b[2m${text}\x1b[22m`;
+export function style(name: keyof typeof STYLES, text: string): string {
+  const [on, off] = STYLES[name];
+  return hasColours() ? `\x1b[${on}m${text}\x1b[${off}m` : text;
+}
+
+/** Makes text a link to a file (OSC 8) under the same condition. */
+export function link(file: string, text: string): string {
+  return hasColours() ? `\x1b]8;;${Bun.pathToFileURL(file)}\x1b\\${text}\x1b]8;;\x1b\\` : text;
 }
 
 /**

@@ -47,17 +47,17 @@ export const TOOLS: readonly ToolEntry[] = [
     "search",
     "Search a collection",
     READ,
-    "Find the stored texts closest to a query, best first, by meaning and by word. Use it to recall what was " +
-      "stored. Returns ids and metadata; set with_text for the lines that match, call svc_get for whole texts. " +
+    "Find stored texts by meaning and by word, best first. Use it to recall what was stored. Returns ids and " +
+      "metadata; set with_text for the lines that match, call svc_get for whole texts. " +
       `${NO_COLLECTION}, if 'where' has more than one key, or if its column is not filterable.`,
   ),
   tool(
     "add",
     "Add texts",
     ADD,
-    "Store new texts to be found later; a collection that does not exist is created, partitioned by 'scope'. Put " +
-      '{"scope": …} in a row\'s metadata to filter on it later. Saved when it returns. Omitted ids are generated ' +
-      "and returned, as many as fit into max_bytes. KeyError if an id exists already (nothing is written): use svc_upsert to replace.",
+    "Store new texts to be found later; the collection is created if absent, partitioned by 'scope'. Put " +
+      '{"scope": …} in metadata to filter on it later. Saved when it returns. Omitted ids are generated and ' +
+      "returned, as many as fit. KeyError if an id exists (nothing is written): use svc_upsert to replace.",
     true,
   ),
   tool(
@@ -72,8 +72,7 @@ export const TOOLS: readonly ToolEntry[] = [
     "list_collections",
     "List collections",
     READ,
-    "Names of all saved collections. Use it to find out what memory there is. OSError if the memory directory " +
-      "cannot be read.",
+    "Names of all saved collections. Use it to find out what memory there is. OSError if it cannot be read.",
   ),
   tool(
     "stats",
@@ -95,9 +94,8 @@ export const TOOLS: readonly ToolEntry[] = [
     "update",
     "Replace texts of existing rows",
     REPLACE,
-    "Replace text and vector (and metadata, if given) of rows that exist. Use it to correct what is stored, " +
-      "svc_upsert where a row may be missing. ValueError if the collection does not exist or any id is unknown: " +
-      "nothing is written then.",
+    "Replace text (and metadata, if given) of rows that exist. Use it to correct what is stored, svc_upsert where a " +
+      "row may be missing. ValueError if the collection or any id does not exist: nothing is written then.",
   ),
   tool(
     "delete",
@@ -124,7 +122,7 @@ export const TOOLS: readonly ToolEntry[] = [
     "Get rows by id",
     READ,
     "Metadata and text of rows by exact id, in the order asked; an unknown id gives found: false. Use it after a " +
-      `search. A text that goes on has next_offset: call again with it as offset. ${NO_COLLECTION}.`,
+      `search. A text that goes on has next_offset, the next call's offset. ${NO_COLLECTION}.`,
   ),
   tool(
     "search_lexical",
@@ -138,7 +136,7 @@ export const TOOLS: readonly ToolEntry[] = [
     "compact",
     "Compact a collection",
     BUILD,
-    "Remove deleted and replaced rows from disk and merge recent writes into the base; answers do not change. Use " +
+    "Remove deleted and replaced rows from disk and merge recent writes; answers do not change. Use " +
       `it after many upserts or deletes. ${NO_COLLECTION}; OSError if the disk is full (the last saved state stays).`,
     true,
   ),
@@ -147,15 +145,15 @@ export const TOOLS: readonly ToolEntry[] = [
     "Build a vector index",
     BUILD,
     "Build an approximate index for each partition of at least min_rows rows, calibrated to the recall floor. Use " +
-      "it when searches of a large collection are slow; smaller partitions stay exact, and where none is that large " +
-      `nothing is built: partitions says how many have an index. ${NO_COLLECTION}.`,
+      "it when searches of a large collection are slow; smaller partitions stay exact. partitions says how many have " +
+      `an index. ${NO_COLLECTION}.`,
     true,
   ),
   tool(
     "build_lexical",
     "Build a word index",
     BUILD,
-    "Build the BM25 index that svc_search_lexical needs, with its own k1 and b if given; svc_search needs no build. " +
+    "Build the BM25 index that svc_search_lexical needs; svc_search needs none. " +
       "Later writes keep it fresh. RuntimeError if the collection was created without lexical: true.",
     true,
   ),
@@ -171,19 +169,19 @@ export const TOOLS: readonly ToolEntry[] = [
     "index_repo",
     "Index a repository",
     BUILD,
-    "Read a source tree (honours .gitignore; skips binaries and credentials), cut its text files into chunks and " +
-      "store them. Run again, it reads only what changed, or goes on where a limit stopped it (truncated: true). " +
-      "Use svc_repo_search to query. ValueError if the path is no directory or never indexed (/, the home " +
-      "directory), if there is no workspace, or if the collection has another partition key.",
+    "Index the text files of a source tree (honours .gitignore; skips binaries and credentials). Run again, it reads " +
+      "only what changed, or goes on where a limit stopped it (truncated: true). svc_repo_search does it by itself. " +
+      "ValueError if the path is no directory or never indexed (/, the home directory), if there is no workspace, or " +
+      "if the collection has another partition key.",
     true,
   ),
   tool(
     "repo_search",
     "Search the repository",
     BUILD,
-    "Search the code and documents of the workspace, bringing its index up to date first; truncated: true means " +
-      "that max_seconds cut that short. Use it to find where something is done. Hits name path and lines. " +
-      "ValueError if there is no workspace.",
+    "Search the code and documents of the workspace, bringing its index up to date first. Use it to find where " +
+      "something is defined or done: natural questions, names, paths. Each hit is a file with the lines to open it " +
+      "at, the symbol there, and its best lines; more counts further files. ValueError if there is no workspace.",
     true,
   ),
   tool(

@@ -4,8 +4,10 @@
  */
 import { type Besides, checkBesides } from "../checks/rows.ts";
 import { checkTimes, type Times } from "../checks/times.ts";
+import { ValueError } from "../errors.ts";
+import { ANSWER_BYTES_DEFAULT } from "../limits.ts";
 import { isCursor } from "./bounds/cursor.ts";
-import { type ArgumentsOf, SCHEMAS, type VerbName } from "./requests.ts";
+import { type ArgumentsOf, type RepoSearchArguments, SCHEMAS, type VerbName } from "./requests.ts";
 import { parseBy } from "./schema.ts";
 
 /**
@@ -23,6 +25,7 @@ export function parseArguments<V extends VerbName>(
   const parsed = parseBy(SCHEMAS[verb](), `svc_${verb}`, raw, called);
   const rows = parsed as { texts?: readonly string[] } & Besides;
   if (rows.texts) checkBesides(rows, rows.texts.length);
+  if (verb === "repo_search") settleForm(parsed as RepoSearchArguments, raw as Partial<RepoSearchArguments>, called);
   if (verb === "ids") checkListing(parsed as Times & { after?: string });
   return parsed as ArgumentsOf<V>;
 }
@@ -31,4 +34,21 @@ export function parseArguments<V extends VerbName>(
 function checkListing(given: Times & { after?: string }): void {
   const { after, ...times } = given;
   checkTimes(after !== undefined && isCursor(after) ? times : given);
+}
+
+/** `with_text` is another name of the form `windows`, which has more room than the others. */
+function settleForm(
+  a: RepoSearchArguments,
+  given: Partial<RepoSearchArguments>,
+  called = (argument: string) => argument,
+): void {
+  if (a.with_text && a.form !== "windows") {
+    if (given.form != null) {
+      throw new ValueError(
+        `${called("with_text")} is the form 'windows', and ${called("form")} is '${a.form}': leave one of them out`,
+      );
+    }
+    a.form = "windows";
+  }
+  if (a.form === "windows" && given.max_bytes == null) a.max_bytes = ANSWER_BYTES_DEFAULT;
 }

@@ -10,6 +10,7 @@ import type { CollectionCounters } from "../texts/stats.ts";
 import type { Plan } from "../tune/plan.ts";
 import type { CutHit } from "./bounds/hits.ts";
 import type { CutRow } from "./bounds/rows.ts";
+import type { FileHit } from "./repos/hits.ts";
 import type { WorkspaceSource } from "./repos/workspaces.ts";
 
 export type { ForgetRepoPayload, RepoEntry, ReposPayload } from "./repos/overview.ts";
@@ -171,6 +172,11 @@ export interface IndexRepoPayload extends IndexResult {
   notice?: string;
 }
 
+/** A file of a repository, or one of its windows, as `svc_repo_search` shows it. */
+export interface RepoHit extends Omit<CutHit, "explain" | "explain_omitted">, Timed {
+  metadata?: FileHit["metadata"] | undefined;
+}
+
 export interface RepoSearchPayload extends Noticed {
   collection: string;
   query: string;
@@ -179,9 +185,11 @@ export interface RepoSearchPayload extends Noticed {
   /** Where only a folder of the repository is searched: that folder, relative to its root. */
   folder?: string | undefined;
   index_status: IndexResult["status"];
-  /** Present if the time limit ended indexing early: the hits are of the files indexed so far. */
-  truncated?: true | undefined;
-  hits: SearchHit[];
+  /** The time limit ended indexing early: the hits are of the files indexed so far. */
+  partial: boolean;
+  hits: RepoHit[];
+  /** Files that were ranked behind those of the hits. */
+  more?: number;
 }
 
 export interface WorkspaceInfoPayload {

@@ -10,15 +10,17 @@ import {
   loadFingerprints,
   readChunk,
   readFingerprintHead,
+  readLines,
   type Workspace,
 } from "../repo/indexer.ts";
-import type { Collection, Row } from "../store/collection.ts";
+import type { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { parseArguments } from "./arguments.ts";
 import { echo } from "./bounds/answer.ts";
-import { continuation, fitHits } from "./bounds/hits.ts";
+import { continuation } from "./bounds/hits.ts";
 import type * as payload from "./payloads.ts";
+import { fitFiles } from "./repos/answer.ts";
 import { REPO_COLLECTION, RepoCollections } from "./repos/collections.ts";
 import { Overview } from "./repos/overview.ts";
 import { rankFiles } from "./repos/ranking.ts";
@@ -92,25 +94,29 @@ export class Repositories {
   async search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
     const { workspace, notice: passedOver } = await this.workspace(a.workspace, NAME_WORKSPACE, c);
     const placeIn = continuation("repo_search", a);
-    const collection = this.collections.open(REPO_COLLECTION);
-    const call = parseArguments("index_repo", { max_seconds: a.max_seconds });
+    const collection = this.collections.open(a.collection);
+    const call = parseArguments("index_repo", { collection: a.collection, max_seconds: a.max_seconds });
     let paths: readonly string[] = [];
     const refreshed = await this.refresh(workspace, collection, call, c, (indexed) => {
       paths = indexed;
     });
     const { status, truncated, folder } = refreshed;
-    const textOf = this.sources(REPO_COLLECTION, workspace);
-    const { query, top_k, path_hint, with_times } = a;
-    const question = { query, topK: top_k, pathHint: path_hint, paths, withTimes: with_times };
+    const question = { query: a.query, topK: a.top_k, pathHint: a.path_hint, paths, withTimes: a.with_times };
     const ranking = await rankFiles(collection, this.options.embedder, workspace, question, c.signal);
     const notices = [passedOver, nothingToSearch(refreshed) ?? ranking.notice].filter((said) => said !== undefined);
     const notice = notices.length === 0 ? undefined : notices.join(". ");
-    const rows = ranking.files.map((file) => file.windows[0]!);
-    const toHit = (row: Row) => ({ id: row.id, metadata: row.metadata, ...row.times });
-    const texts = a.with_text ? (given: readonly Row[]) => given.map((row) => textOf(row.metadata)) : undefined;
-    const outcome = { collection: REPO_COLLECTION, workspace: workspace.root, folder, index_status: status, truncated };
-    const head = { ...outcome, ...echo(a.query, notice, a.max_bytes) };
-    return { ...head, ...fitHits("repo_search", a, head, { rows, toHit, texts }, placeIn(rows)) };
+    const { root } = workspace;
+    const head = {
+      collection: a.collection,
+      ...echo(a.query, notice, a.max_bytes),
+      ...{ workspace: root, folder, index_status: status, partial: truncated === true },
+    };
+    const sources = {
+      linesOf: (path: string) =>
+        isBelowAny(this.options.neverIndexed, resolve(root, path)) ? undefined : readLines(root, path),
+      termsIn: (texts: readonly string[]) => collection.termsOf(texts),
+    };
+    return { ...head, ...fitFiles(a, head, ranking, sources, placeIn) };
   }
 
   /** The workspace and how much of it is indexed, without indexing. */

@@ -20,6 +20,7 @@ import { readWhere } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
 import { ANSWER_BYTES_DEFAULT, FILTER_COLUMNS_MAX, REPO_ANSWER_BYTES_DEFAULT, ROWS_PER_CALL_MAX } from "../limits.ts";
 import type * as payload from "./payloads.ts";
+import { FORMS } from "./repos/forms.ts";
 import type { ClientRoots } from "./repos/workspaces.ts";
 import { checked, flag, number, string } from "./schema.ts";
 
@@ -32,11 +33,11 @@ const strings = { type: "array", items: { type: "string" } };
 const rows = { ...strings, maxItems: ROWS_PER_CALL_MAX };
 
 const switched = (fallback: boolean, description: string) => z._default(flag(description), fallback);
-const collection = () => string("Name of the collection.");
+const collection = () => string("Its name.");
 const query = () => string("What to look for, in plain words.");
 const top_k = () => z._default(number(TOP_K, "Maximum number of hits."), 5);
 const where = () => {
-  const description = 'Equality filter with one key, as in {"scope": "work"}; the column must be filterable.';
+  const description = 'One filterable column and its value, as in {"scope": "work"}.';
   return z.optional(checked(readWhere, { type: "object", maxProperties: 1, description }));
 };
 const recency = () =>
@@ -55,9 +56,9 @@ const recency = () =>
         "Prefer newer rows: adds weight × 2^(-age / half-life). field: updated, created or a metadata field.",
     }),
   );
-const with_times = () => switched(false, "Also return when each hit was created and updated.");
+const with_times = () => switched(false, "Return when hits were created and updated.");
 const time = (description: string) => z.optional(checked(readTime, { type: "string", description }));
-const with_text = () => switched(false, "Also return each hit's text, or its best lines.");
+const with_text = () => switched(false, "Return each hit's text, or its best lines.");
 const after = () => z.optional(string("The `next` to go on from."));
 const max_bytes = (fallback = ANSWER_BYTES_DEFAULT) =>
   z._default(checked(readMaxBytes, { type: "integer", description: "Most bytes; 0: any." }), fallback);
@@ -110,7 +111,7 @@ export const SCHEMAS = {
   create_collection: once(() =>
     request({
       name: string("Name of the new collection."),
-      partition_by: partition_by("Metadata column that rows are grouped by; always filterable."),
+      partition_by: partition_by("Metadata column that groups rows; always filterable."),
       filter_columns: z._default(
         checked((value, name) => readStrings(value, name, { max: FILTER_COLUMNS_MAX }), {
           ...strings,
@@ -119,10 +120,7 @@ export const SCHEMAS = {
         }),
         [],
       ),
-      lexical: switched(
-        false,
-        "Allow svc_search_lexical, once svc_build_lexical has run. svc_search does not need it.",
-      ),
+      lexical: switched(false, "Allow svc_search_lexical, once svc_build_lexical has run."),
     }),
   ),
   list_collections: once(() => request({ after: after() })),
@@ -133,7 +131,7 @@ export const SCHEMAS = {
       texts: texts(),
       ids: z.nullable(ids("One id per text; svc_add makes new ones.")),
       metadata: metadata("One object per text."),
-      partition_by: partition_by("Partition key, used only when the collection is created by this call."),
+      partition_by: partition_by("Partition key, where this call creates the collection."),
     }),
   ),
   update: once(() =>
@@ -141,7 +139,7 @@ export const SCHEMAS = {
       collection: collection(),
       texts: texts(),
       ids: ids("One existing id per text."),
-      metadata: metadata("One object per text; omitted: the stored metadata stays."),
+      metadata: metadata("One object per text; omitted: metadata stays."),
     }),
   ),
   delete: once(() => request({ collection: collection(), ids: ids("Ids to delete; unknown ones are ignored.") })),
@@ -150,12 +148,10 @@ export const SCHEMAS = {
       collection: collection(),
       where: where(),
       limit: z.optional(number(POSITIVE, "Maximum number of ids; omitted: all.")),
-      after: z.optional(
-        checked(readId, { type: "string", description: "Continue after this id, the last of the page before." }),
-      ),
-      since: time("Only rows updated at this time or later: ISO 8601, or milliseconds since 1970."),
+      after: z.optional(checked(readId, { type: "string", description: "Continue after this id." })),
+      since: time("Only rows updated then or later: ISO 8601, or milliseconds since 1970."),
       until: time("Only rows updated before this time."),
-      newest: z.optional(number(POSITIVE, "Only so many rows, the last updated first; not with after.")),
+      newest: z.optional(number(POSITIVE, "Only so many, the last updated first; not with after.")),
     }),
   ),
   count: once(() => request({ collection: collection(), where: where() })),
@@ -189,8 +185,7 @@ export const SCHEMAS = {
       target_recall: z._default(
         number(
           RECALL,
-          "Recall floor that the index is calibrated to on held-out rows, above 0 and at most 1. " +
-            "It holds for queries that are like the rows.",
+          "Recall floor, above 0 and at most 1, calibrated on held-out rows: it holds for queries like the rows.",
         ),
         0.98,
       ),
@@ -229,7 +224,7 @@ export const SCHEMAS = {
       ),
       window_lines: z._default(number(POSITIVE, "Lines in a window."), 48),
       window_overlap_lines: z._default(number(COUNT, "Lines shared by neighbouring windows."), 8),
-      max_file_bytes: z._default(number(COUNT, "Skip larger files; 0: only those above 64 MiB."), 0),
+      max_file_bytes: z._default(number(COUNT, "Skip larger files; 0: above 64 MiB."), 0),
       max_files: z._default(number(COUNT, "Stop after so many new or changed files; 0: no limit."), 0),
       max_seconds: z._default(number(SECONDS, "Stop after so long; 0: no limit."), 0),
       force: switched(false, "Index every file again, changed or not."),
@@ -239,17 +234,22 @@ export const SCHEMAS = {
     z.strictObject({
       query: query(),
       workspace: z.optional(checked(readPath, { type: "string", minLength: 1, description: "Folder to search." })),
-      top_k: top_k(),
+      collection: z._default(string("Collection that holds its index."), "repo_symbols"),
+      top_k: z._default(number(TOP_K, "Maximum number of files."), 5),
       path_hint: z.optional(string("Only this file, or only below this directory (relative to the root).")),
-      with_text: with_text(),
-      with_times: with_times(),
-      max_seconds: z._default(
-        number(
-          SECONDS,
-          "Stop bringing the index up to date after so long, and answer from it with truncated: true; 0: no limit.",
-        ),
-        0,
+      form: z._default(
+        checked((value, name) => readChoice(value, name, FORMS), {
+          type: "string",
+          enum: FORMS,
+          description:
+            "Of each file: best lines (a range's first as number:text), no text, three path:line:text, or best window.",
+        }),
+        "lines",
       ),
+      per_file: z._default(number(POSITIVE, "Hits a file; above 1, one for each window."), 1),
+      with_text: switched(false, "The same as form: windows."),
+      with_times: with_times(),
+      max_seconds: z._default(number(SECONDS, "Stop indexing after so long (partial: true); 0: no limit."), 0),
       after: after(),
       max_bytes: max_bytes(REPO_ANSWER_BYTES_DEFAULT),
     }),

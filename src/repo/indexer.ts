@@ -14,7 +14,7 @@ export { fingerprintName, forget, forgetGone, type Indexed, indexedIn } from "./
 export { resolvedAsFar } from "./linked.ts";
 export { isBelow, isBelowAny } from "./refusals.ts";
 export type { IndexOptions, IndexResult, RowSink } from "./sink.ts";
-export { readChunk } from "./source.ts";
+export { chunkOf, readChunk, readLines } from "./source.ts";
 export { isIn } from "./walk.ts";
 export { resolveWorkspace, type Workspace, type WorkspaceOptions, workspaceHere } from "./workspace.ts";
 

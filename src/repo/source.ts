@@ -1,4 +1,4 @@
-/** Reads the source of a row: the lines as they are on disk now. */
+/** Reads the source of rows: the lines as they are on disk now. */
 import { CHUNK_BYTES_MAX, decodeText, splitLines, splitLongLine } from "./chunk.ts";
 import { readRepoFile } from "./read.ts";
 import { holdsSecret } from "./secret-content.ts";
@@ -6,8 +6,7 @@ import { isSecret } from "./secrets.ts";
 
 /**
  * Reads lines `startLine` to `endLine` (from 1, both included) of a file below the resolved `root`; `piece` chooses a
- * part of a line too long for one chunk. Undefined if the file or the lines are gone. The path is untrusted input from
- * a row's metadata, so the rules of the walk apply (below the root, no links, no credentials by name or content).
+ * part of a line too long for one chunk. Undefined if the file or the lines are gone.
  */
 export function readChunk(
   root: string,
@@ -16,13 +15,32 @@ export function readChunk(
   endLine: number,
   piece?: number,
 ): string | undefined {
+  const lines = readLines(root, path);
+  return lines && chunkOf(lines, startLine, endLine, piece);
+}
+
+/**
+ * The lines of a file below the resolved `root`, each with its line end; undefined if it is gone. The path is untrusted
+ * input from a row's metadata, so the rules of the walk apply (below the root, no links, no credentials by name or content).
+ */
+export function readLines(root: string, path: string): string[] | undefined {
   const parts = path.split("/");
   if (path.includes("\0") || parts.some((part) => part === "" || part === "." || part === "..")) return undefined;
   if (isSecret(path) || parts.includes(".git") || parts.includes(".svc")) return undefined;
-  if (!(startLine >= 1) || !(endLine >= startLine)) return undefined;
   const read = readRepoFile(root, path);
   if (!("bytes" in read) || holdsSecret(read.bytes)) return undefined;
-  const lines = splitLines(decodeText(read.bytes)).slice(startLine - 1, endLine);
+  return splitLines(decodeText(read.bytes));
+}
+
+/** The chunk of a file's lines that a row stands for, as in {@link readChunk}. */
+export function chunkOf(
+  all: readonly string[],
+  startLine: number,
+  endLine: number,
+  piece?: number,
+): string | undefined {
+  if (!(startLine >= 1) || !(endLine >= startLine)) return undefined;
+  const lines = all.slice(startLine - 1, endLine);
   if (lines.length === 0) return undefined;
   if (piece !== undefined) return splitLongLine(lines[0]!)[piece];
   const text = lines.join("");

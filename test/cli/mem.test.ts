@@ -18,6 +18,10 @@ async function understood(words: string[], options: RunOptions = {}) {
 describe("arguments", () => {
   const collection = "notes";
   const searched = { collection, query: "q", top_k: 5, with_text: false, with_times: false, with_score: false };
+  const REPO_SEARCH = {
+    ...{ query: "q", collection: "repo_symbols", top_k: 5, form: "lines", per_file: 1 },
+    ...{ with_text: false, with_times: false, max_seconds: 0 },
+  };
   const CASES: [string[], string, Record<string, unknown>][] = [
     [["add", "notes", "a", "b"], "add", { collection, texts: ["a", "b"] }],
     [["add", "notes", "--id", "1", "a", "--id", "2", "b"], "add", { collection, texts: ["a", "b"], ids: ["1", "2"] }],
@@ -108,16 +112,14 @@ describe("arguments", () => {
     [["tune", "notes", "--dry-run"], "tune", { collection, dry_run: true }],
     [["tune", "notes", "--apply"], "tune", { collection, dry_run: false }],
     [["tune", "notes", "--dry-run=false"], "tune", { collection, dry_run: false }],
+    [["repo-search", "q", "--path-hint", "src"], "repo_search", { ...REPO_SEARCH, path_hint: "src" }],
+    [["repo-search", "q", "--max-seconds", "2.5"], "repo_search", { ...REPO_SEARCH, max_seconds: 2.5 }],
     [
-      ["repo-search", "q", "--path-hint", "src"],
+      ["repo-search", "q", "--form", "grep", "--per-file", "2", "--collection", "app", "--max-bytes", "5000"],
       "repo_search",
-      { query: "q", top_k: 5, with_text: false, with_times: false, max_seconds: 0, path_hint: "src" },
+      { ...REPO_SEARCH, form: "grep", per_file: 2, collection: "app", max_bytes: 5000 },
     ],
-    [
-      ["repo-search", "q", "--max-seconds", "2.5"],
-      "repo_search",
-      { query: "q", top_k: 5, with_text: false, with_times: false, max_seconds: 2.5 },
-    ],
+    [["repo-search", "q", "--with-text"], "repo_search", { ...REPO_SEARCH, form: "windows", with_text: true }],
   ];
   test.each(CASES)("svc mem %p", async (words, verb, args) => {
     // `--json` stands at the end; after a `--` it is one more text, and the answer is rendered for a person.
@@ -270,12 +272,12 @@ describe("what a person sees", () => {
   });
 
   test("a repository that was not indexed in full: the hits on stdout, a note about more on stderr", async () => {
-    const payload = { collection: "repo_symbols", query: "q", index_status: "hit", truncated: true };
-    const hit = { id: "a", text: "text" };
+    const payload = { collection: "repo_symbols", query: "q", workspace: "/r", index_status: "hit", partial: true };
+    const hit = { id: "a", metadata: { path: "a.ts", start_line: 7, end_line: 7 }, text: "7:text" };
     const answered = async (hits: object[]) =>
       fake(["repo-search", "q"], { env: { FAKE_REPO_SEARCH: JSON.stringify({ ...payload, hits }) } });
     const said = "not every file was looked at in time: the next call goes on\n";
-    expect(await answered([hit])).toEqual({ code: 0, stdout: "1. a\n   text\n", stderr: said });
+    expect(await answered([hit])).toEqual({ code: 0, stdout: "a.ts:7\n7  text\n", stderr: said });
     expect(await answered([])).toEqual({ code: 0, stdout: "", stderr: `${said}no hits\n` });
   });
 

@@ -51,20 +51,29 @@ test("a row of 1 MB is read to its end, 24,000 bytes an answer", async () => {
 });
 
 test("the repository's answers have 6,000 bytes, and go on", async () => {
-  const args = { query: "quokka keeper ships", top_k: 40, with_text: true };
-  const ids: string[] = [];
-  let after: string | undefined;
-  do {
-    const { hits, next } = await bounded("svc_repo_search", { ...args, after }, 6_000);
-    for (const { id, text } of hits) {
-      expect(text).toContain("keeper counts");
-      ids.push(id);
-    }
-    after = next;
-  } while (after !== undefined);
-  expect(new Set(ids).size).toBe(40);
-  expect(ids.length).toBe(40);
-  const { hits } = await bounded("svc_search", { ...args, collection: "repo_symbols", max_bytes: 1000 }, 1000);
+  const args = { query: "quokka keeper ships", top_k: 40 };
+  for (const form of ["lines", "grep", "files", "windows"]) {
+    const ids: string[] = [];
+    let after: string | undefined;
+    do {
+      const { hits, next } = await bounded(
+        "svc_repo_search",
+        { ...args, form, after },
+        form === "windows" ? 24_000 : 6_000,
+      );
+      for (const { id, text } of hits) {
+        if (form === "windows") expect(text).toContain("keeper counts");
+        ids.push(id);
+      }
+      after = next;
+    } while (after !== undefined);
+    expect([form, ids.length, new Set(ids).size]).toEqual([form, 40, 40]);
+  }
+  const { hits: few } = await bounded("svc_repo_search", { query: args.query }, 6_000);
+  expect(few.length).toBe(5);
+  for (const { text } of few) expect(text).toMatch(/^1:quokka \d+\n….*keeper counts.*…$|keeper counts/);
+  const more = { with_text: true, collection: "repo_symbols", max_bytes: 1000 };
+  const { hits } = await bounded("svc_search", { ...args, ...more }, 1000);
   expect(hits.length).toBeGreaterThan(0);
 });
 

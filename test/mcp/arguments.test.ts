@@ -47,7 +47,16 @@ const DEFAULTS: Partial<Record<VerbName, Record<string, unknown>>> = {
     max_seconds: 0,
     force: false,
   },
-  repo_search: { top_k: 5, with_text: false, with_times: false, max_seconds: 0, max_bytes: 6000 },
+  repo_search: {
+    collection: "repo_symbols",
+    top_k: 5,
+    form: "lines",
+    per_file: 1,
+    with_text: false,
+    with_times: false,
+    max_seconds: 0,
+    max_bytes: 6000,
+  },
 };
 for (const verb of VERBS) DEFAULTS[verb] = { max_bytes: 24_000, ...DEFAULTS[verb] };
 
@@ -159,6 +168,16 @@ const REFUSED: [verb: VerbName, change: Record<string, unknown>, line: string][]
   ["index_repo", { mode: 1 }, "TypeError: mode must be a string, got 1"],
   ["index_repo", { path: "" }, "ValueError: path is empty: name a directory, or leave it out"],
   ["index_repo", { max_seconds: -1 }, "ValueError: max_seconds must be a number of at least 0, got -1"],
+  ["repo_search", { form: "snippets" }, "ValueError: form must be one of lines, files, grep, windows, got 'snippets'"],
+  ["repo_search", { form: 1 }, "TypeError: form must be a string, got 1"],
+  ["repo_search", { per_file: 0 }, "ValueError: per_file must be an integer of at least 1, got 0"],
+  ["repo_search", { per_file: 1.5 }, "TypeError: per_file must be an integer of at least 1, got 1.5"],
+  ["repo_search", { workspace: "" }, "ValueError: workspace is empty: name a directory, or leave it out"],
+  [
+    "repo_search",
+    { form: "grep", with_text: true },
+    "ValueError: with_text is the form 'windows', and form is 'grep': leave one of them out",
+  ],
   ["repo_search", { query: "q", max_seconds: -1 }, "ValueError: max_seconds must be a number of at least 0, got -1"],
 ];
 
@@ -223,4 +242,17 @@ test("ids: null lets svc_upsert generate them; null metadata rows are kept", () 
   const parsed = parseArguments("upsert", { collection: "c", texts: ["t"], ids: null, metadata: [null] });
   const { max_bytes, partition_by } = DEFAULTS.upsert as { max_bytes: number; partition_by: string };
   expect(parsed).toEqual({ collection: "c", texts: ["t"], ids: null, metadata: [null], partition_by, max_bytes });
+});
+
+test("svc_repo_search: with_text is the form windows, which has more room unless max_bytes is given", () => {
+  const of = (raw: object) => {
+    const { form, max_bytes } = parseArguments("repo_search", { query: "q", ...raw });
+    return [form, max_bytes];
+  };
+  expect(of({ with_text: true })).toEqual(["windows", 24_000]);
+  expect(of({ with_text: true, form: null, max_bytes: null })).toEqual(["windows", 24_000]);
+  expect(of({ with_text: true, form: "windows" })).toEqual(["windows", 24_000]);
+  expect(of({ form: "windows", max_bytes: 6000 })).toEqual(["windows", 6000]);
+  expect(of({ with_text: true, max_bytes: 0 })).toEqual(["windows", 0]);
+  expect(of({ with_text: false, form: "files" })).toEqual(["files", 6000]);
 });

@@ -64,7 +64,7 @@ function showMetadata({
 }
 
 /** Of a row that was never updated, when it was created says both. */
-function showTimes({ created, updated }: Pick<GetRow, "created" | "updated">): string {
+export function showTimes({ created, updated }: Pick<GetRow, "created" | "updated">): string {
   if (created === undefined || updated === undefined) return "";
   const changed = updated === created ? "" : `, updated ${new Date(updated).toISOString()}`;
   return `  ${style("dim", `created ${new Date(created).toISOString()}${changed}`)}`;

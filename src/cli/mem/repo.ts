@@ -3,11 +3,13 @@
  * own.
  */
 import { resolve } from "node:path";
+import { FORMS } from "../../memory/repos/forms.ts";
 import type { IndexRepoPayload } from "../../memory/requests.ts";
 import { number, string } from "../command.ts";
 import { note } from "../output.ts";
-import { AFTER, toolArguments, WITH_TEXT, WITH_TIMES } from "./flags.ts";
-import { counted, renderHits } from "./render.ts";
+import { AFTER, toolArguments, WITH_TIMES } from "./flags.ts";
+import { counted } from "./render.ts";
+import { renderRepoHits } from "./render-repo.ts";
 import { verbCommand } from "./verb.ts";
 
 const ROOT =
@@ -43,25 +45,35 @@ export const index = verbCommand("index_repo", {
 });
 
 export const repoSearch = verbCommand("repo_search", {
-  details: "Brings the index of the workspace up to date, then searches it.",
+  details:
+    "Brings the index of the workspace up to date, then searches it. Of each file, best first, it prints path, line, symbol and the best\n" +
+    "lines; --form chooses what else. On a terminal the paths are links.",
   examples: [
     'svc mem repo-search "where is the licence checked"',
     'svc mem repo-search "retry" --path-hint src/net --top-k 10',
+    "svc mem repo-search parseHeader --form files | xargs wc -l",
   ],
   args: {
     query: { type: "positional", description: "what to look for, in plain words" },
     workspace: string("DIR", ROOT),
-    "top-k": number("N", "at most so many hits (5)"),
+    collection: string("NAME", "collection that holds its index (repo_symbols)"),
+    "top-k": number("N", "at most so many files (5)"),
     "path-hint": string("PATH", "only this file, or only below this folder of it"),
-    "with-text": WITH_TEXT,
+    form: {
+      type: "enum",
+      options: [...FORMS],
+      description:
+        "lines: the best lines; files: paths alone; grep: three lines a file as path:line:text; windows: whole windows",
+    },
+    "per-file": number("N", "above 1: up to so many windows of a file, each by itself (1)"),
+    "with-text": { type: "boolean", description: "the same as --form windows" },
     "with-times": WITH_TIMES,
     "max-seconds": number("N", "stop indexing after so long and search what is indexed; 0: no limit"),
     after: AFTER,
   },
-  toArguments: ({ args }) => ({ ...toolArguments(args), with_text: args.json ? args["with-text"] : true }),
-  render({ hits, truncated }) {
-    if (truncated) note("not every file was looked at in time: the next call goes on");
-    return renderHits(hits);
+  render(payload, { form, "with-text": isWindows }) {
+    if (payload.partial) note("not every file was looked at in time: the next call goes on");
+    return renderRepoHits(payload, isWindows ? "windows" : (form ?? "lines"));
   },
   nothing: "no hits",
 });

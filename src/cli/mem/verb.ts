@@ -50,7 +50,7 @@ interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<
   /** Absent: every flag and positional is the argument of its name. */
   toArguments?(invocation: Invocation<T & typeof COMMON & typeof BOUND>): RawArguments | Promise<RawArguments>;
   /** The answer for a person. Nothing is printed for an empty string. */
-  render(payload: PayloadOf<V>): string;
+  render(payload: PayloadOf<V>, args: Values<T>): string;
   /** Said on stderr, where a person sees it and a pipe does not, when nothing was printed. */
   nothing?: string;
   /** Joins the answers where one call may not carry all rows; absent: there is always one call. */
@@ -77,7 +77,8 @@ export function verbCommand<V extends VerbName, const T extends Args>(
         return answered;
       });
       const payload = payloads.length === 1 ? payloads[0]! : spec.join!(payloads);
-      const printed = answer(payload, site.args.json === true, spec.render, max_bytes);
+      const render = (given: PayloadOf<V>) => spec.render(given, invocation.args as unknown as Values<T>);
+      const printed = answer(payload, site.args.json === true, render, max_bytes);
       if (!site.args.json && "notice" in payload && payload.notice !== undefined) note(payload.notice);
       if (!site.args.json && "next" in payload && payload.next) note(`there is more: --after ${oneLine(payload.next)}`);
       if (!printed && spec.nothing !== undefined) note(spec.nothing);

@@ -26,7 +26,7 @@ export const CURSOR_BYTES_MAX = 80;
 const FORM = /^c1-([0-9a-z]{1,8})-([0-9a-z]{1,13})-((?:[0-9a-z]{6}){1,8})$/;
 
 /** Arguments that change nothing of which hits there are, in which order. */
-const UNRELATED = new Set(["after", "max_bytes", "max_seconds", "top_k", "limit", "explain", "offset"]);
+const UNRELATED = new Set(["after", "max_bytes", "max_seconds", "top_k", "limit", "explain", "offset", "form"]);
 
 /** Identifies a question: the verb, and the arguments that make the ranking. */
 export function scopeOf(verb: string, args: object): string {

@@ -4,6 +4,7 @@
  */
 import { CURSOR_BYTES_MAX, placeOf, readCursor, scopeOf, toCursor } from "./cursor.ts";
 import { excerpt } from "./excerpt.ts";
+import { CUT_FIELDS_BYTES, TEXT_FIELD_BYTES } from "./share.ts";
 import { countWithin, cut, jsonBytes, measure } from "./sizes.ts";
 import { termsOf } from "./words.ts";
 
@@ -42,9 +43,7 @@ export interface Ranking<R extends { id: string }, H extends CutHit> {
 
 /** Bytes inside a JSON string that a hit's text has at least, if it has so many and the answer has room: three lines. */
 const SHARE_BYTES_MIN = 320;
-/** Bytes of `,"text":""`, of `,"truncated":true,"start":16777216`, and of `next`. */
-const TEXT_FIELD_BYTES = 10;
-const CUT_FIELDS_BYTES = 34;
+/** Bytes of `next`. */
 const NEXT_FIELD_BYTES = ',"next":""'.length + CURSOR_BYTES_MAX;
 /** Hits that are likely to fit. */
 const FEW_HITS = 32;
