@@ -407,6 +407,7 @@ static void test_damage(void) {
                     .row = &row_number,
                     .presence = presence,
                     .text_ends = text_ends,
+                    .texts = presence,
                     .terms = bytes,
                     .terms_ends = ends};
     ty_status status = ty_tally_row(&tally, k, (ty_ref){&s, 0}, &err);
