@@ -236,7 +236,7 @@ export const SCHEMAS = {
       workspace: z.optional(checked(readPath, { type: "string", minLength: 1, description: "Folder to search." })),
       collection: z._default(string("Collection that holds its index."), "repo_symbols"),
       top_k: z._default(number(TOP_K, "Maximum number of files."), 5),
-      path_hint: z.optional(string("Only this file, or only below this directory (relative to the root).")),
+      path_hint: z.optional(string("Only these files: a path, a folder or a glob (src/**/*.ts, *.ts).")),
       form: z._default(
         checked((value, name) => readChoice(value, name, FORMS), {
           type: "string",

@@ -16,6 +16,10 @@ const FILES: Record<string, string> = {
   "docs/backoff.md": `# Delays\n${"The delay for an attempt doubles: see delayFor.\n".repeat(12)}`,
   "src/cache.ts": `// Evicts the oldest entry when it is full.\nexport const cache = new Map();\n${FILLER}\n`,
   "docs/cache.md": `It evicts the oldest entry when full, that is the oldest entry of all.\n${FILLER}\n`,
+  "src/pages.ts": `// Drops the stale page when it is full.\nexport const pages = new Map();\n${FILLER}\n`,
+  "src/pages_spec.ts": `// It drops the stale page when full, that is the stale page of all.\n${FILLER}\n`,
+  "src/gateway.ts": `export const first = 1;\n${FILLER}\n`,
+  "src/other.ts": `// the gateway calls the gateway\nexport const second = 2;\n${FILLER}\n`,
   "CHANGELOG.md": "- delayFor doubles the delay for each attempt\n- the delay for an attempt is bounded\n",
   "locale/de.json": '{ "delay": "delay for an attempt" }\n',
   "src/config.ts": `export const table = 1;\n${FILLER}\n`,
@@ -33,7 +37,8 @@ const FILES: Record<string, string> = {
 let m: TestMemory;
 let root: string;
 beforeAll(async () => {
-  root = scratchDir();
+  // A folder above the root says nothing of its files.
+  root = join(scratchDir(), "tests");
   for (const [path, text] of Object.entries(FILES)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
@@ -47,18 +52,35 @@ async function search(query: string, more: object = {}): Promise<string[]> {
   return hits.map((hit: { metadata: { path: string } }) => hit.metadata.path);
 }
 
+describe("names", () => {
+  test("the file that defines one comes first, though others mention it more often", async () => {
+    expect((await search("delayFor"))[0]).toBe("src/net/backoff.ts");
+    expect((await search("where is delayFor defined?"))[0]).toBe("src/net/backoff.ts");
+    expect((await search("what does `Client` do"))[0]).toBe("src/net/client.ts");
+  });
+});
+
 describe("files beside the source", () => {
   test("come behind it where they fit about as well", async () => {
     expect((await search("evicts the oldest entry")).slice(0, 2)).toEqual(["src/cache.ts", "docs/cache.md"]);
-    expect((await search("what do the docs say: evicts the oldest entry"))[0]).toBe("docs/cache.md");
+    expect((await search("drops the stale page")).slice(0, 2)).toEqual(["src/pages.ts", "src/pages_spec.ts"]);
   });
 
   test("come first where they are asked for", async () => {
     expect((await search("tests of delayFor"))[0]).toBe("tests/backoff.test.ts");
+    expect((await search("it is tested that it drops the stale page"))[0]).toBe("src/pages_spec.ts");
     expect((await search("documentation of the delay for an attempt"))[0]).toBe("docs/backoff.md");
     expect((await search("delay for an attempt in CHANGELOG.md"))[0]).toBe("CHANGELOG.md");
     expect((await search("delay for an attempt", { path_hint: "docs" }))[0]).toBe("docs/backoff.md");
   });
+});
+
+test("the folder that the repository lies in makes a test of no file", async () => {
+  expect((await search(`${root}/src/pages.ts drops the stale page`)).slice(0, 2)).toEqual([
+    "src/pages.ts",
+    "src/pages_spec.ts",
+  ]);
+  expect((await search("drops the stale page", { path_hint: join(root, "src") }))[0]).toBe("src/pages.ts");
 });
 
 describe("paths", () => {
@@ -74,7 +96,7 @@ describe("paths", () => {
   });
 
   test("words of a question in a path lift that file", async () => {
-    expect((await search("the net server"))[0]).toBe("src/net/server.ts");
+    expect((await search("gateway")).slice(0, 2)).toEqual(["src/gateway.ts", "src/other.ts"]);
   });
 });
 
@@ -129,6 +151,10 @@ describe("a path hint", () => {
     expect(glob.hits).toEqual([]);
     expect(glob.notice).toBe("path_hint 'lib/**/*.py' matches no indexed file");
   });
+});
+
+test("a question with a character that no name may have is asked without it", async () => {
+  expect((await search("delayFor\0x"))[0]).toBe("src/net/backoff.ts");
 });
 
 test("a question about nothing indexed, and a repository without a file", async () => {

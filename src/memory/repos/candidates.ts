@@ -8,9 +8,10 @@ import type { Embedder } from "../../texts/embedder.ts";
 import { type Noticed, searchTexts } from "../../texts/search.ts";
 import { REPO_KEY } from "./collections.ts";
 
-/** Candidates of each ranking at least. */
-const CANDIDATES_MIN = 100;
-/** Where they are of too few files so many times as many are asked for. */
+/** Candidates of each ranking are so many times the rows that are asked for, and a hundred at least: `ty_fuse_depth`. */
+const DEPTH = 3;
+const DEPTH_MIN = 100;
+/** Where they are of too few files, so many times as many are asked for. */
 const DEEPER = 8;
 
 /** What the windows of a repository are ranked by. */
@@ -46,9 +47,9 @@ export async function candidatesOf(
   const where = { column: REPO_KEY, value: repoId };
   const under = scope.under === undefined ? undefined : { column: "path", value: scope.under };
   const detail = { metadata: true, times: withTimes, scores: true, candidates: true, weights: true };
-  for (let depth = Math.max(CANDIDATES_MIN, asked.files * 3); ; depth *= DEEPER) {
-    // The runtime takes three candidates for each row that is asked for.
-    const options = { ...detail, where, under, labels: names, labelShare, topK: Math.ceil(depth / 3) };
+  for (let topK = Math.max(asked.files, Math.floor(DEPTH_MIN / DEPTH)); ; topK *= DEEPER) {
+    const depth = Math.max(DEPTH_MIN, topK * DEPTH);
+    const options = { ...detail, where, under, labels: names, labelShare, topK };
     const answer = await searchTexts(collection, embedder, query, options, signal);
     const rows = answer.rows.filter((row) => scope.allows(pathOf(row)));
     // The ranking by vector has every row: a shorter one is all of it.

@@ -1,9 +1,10 @@
 /** Ranks the files of one repository for a question; docs/ranking.md has what each part is worth. */
 import type { Workspace } from "../../repo/indexer.ts";
+import { folded } from "../../repo/rank/fold.ts";
 import { fused } from "../../repo/rank/fuse.ts";
 import { nothingAt, type Scope, scopeOf as scopeAt } from "../../repo/rank/hint.ts";
 import { namesIn } from "../../repo/rank/identifiers.ts";
-import { type PathFit, PathIndexes } from "../../repo/rank/paths.ts";
+import { PathIndexes } from "../../repo/rank/paths.ts";
 import { asPath, rolesAsked } from "../../repo/rank/question.ts";
 import { type Role, rolesOf } from "../../repo/rank/roles.ts";
 import type { Collection, Row } from "../../store/collection.ts";
@@ -86,17 +87,25 @@ export async function rankFiles(
   const index = indexes.of(repoId, paths, (texts) => collection.termsOf(texts));
   // A word that no row has is in no path either: what is known of the question is all of it.
   const fit = index.fit(found.weights.filter(({ known }) => known));
-  const path = pathAsked(query, workspace);
+  // As a path of a repository has none of the folders above it, which may be called `tests`.
+  const said = query.replaceAll(`${workspace.root}/`, "");
+  const path = asPath(said);
+  const inFolder = workspace.below === undefined ? path : `${workspace.below}/${path}`;
   const named = index.named(path).filter(scope.allows);
   const drawn = new Set([...named.slice(0, RANKING.drawn), ...fit.best(RANKING.drawn, scope.allows)]);
   for (const row of found.rows) drawn.delete(pathOf(row));
   const rows = [...found.rows, ...firstWindows(collection, asked, [...drawn])];
 
-  const roles = new Set([...rolesAsked(query), ...rolesOf(pathHint ?? "")]);
-  const places = new Map(named.map((known) => [known, known === path ? 0 : 1]));
-  const ranked = folded(rows, scoresOf(rows, roles), fit, places);
+  const roles = new Set([...rolesAsked(said), ...rolesOf(within ?? "")]);
+  const scores = scoresOf(rows, roles);
+  const windows = rows.map((row, i) => ({ path: pathOf(row), birth: row.birth, score: scores[i]!, row }));
+  const places = new Map(named.map((known) => [known, known === path || known === inFolder ? 0 : 1]));
+  const ranked = folded(windows, (of) => ({
+    place: places.get(of) ?? 2,
+    bonus: RANKING.pathWeight * fit.share(of),
+  }));
   return {
-    files: ranked.slice(0, topK),
+    files: ranked.slice(0, topK).map((file) => ({ path: file.path, windows: file.windows.map(({ row }) => row) })),
     more: Math.max(0, ranked.length - topK),
     notice: found.notice,
     question: { names, weights: new Map(found.weights.map(({ hash, weight }) => [hash, weight])) },
@@ -105,13 +114,6 @@ export async function rankFiles(
 
 function everything(paths: readonly string[]): Scope {
   return { under: undefined, allows: () => true, files: paths.length };
-}
-
-/** A question as the path that it may be, relative to the root. */
-function pathAsked(query: string, { root }: Workspace): string {
-  const path = asPath(query);
-  const top = `${root.slice(1)}/`;
-  return path.startsWith(top) ? path.slice(top.length) : path;
 }
 
 /** The fused score of each row, with the prior of its file. */
@@ -128,32 +130,4 @@ function scoresOf(rows: readonly Row[], asked: ReadonlySet<Role>): number[] {
   };
   const candidates = rows.map((row) => ({ birth: row.birth, scores: row.scores ?? none, prior: priorOf(pathOf(row)) }));
   return fused(candidates, RANKING.denseWeight);
-}
-
-/**
- * Rows by file, best first: by the file's place where it has one, then by the score of its best window and of its path.
- * Equal ones in the order of insertion.
- */
-function folded(
-  rows: readonly Row[],
-  scores: readonly number[],
-  fit: PathFit,
-  places: ReadonlyMap<string, number>,
-): RankedFile[] {
-  const order = rows.map((row, i) => ({ row, score: scores[i]! }));
-  order.sort((a, b) => b.score - a.score || a.row.birth - b.row.birth);
-  const files = new Map<string, RankedFile & { place: number; score: number; birth: number }>();
-  for (const { row, score } of order) {
-    const path = pathOf(row);
-    const file = files.get(path);
-    if (file) file.windows.push(row);
-    else {
-      const place = places.get(path) ?? Number.MAX_VALUE;
-      const whole = score + RANKING.pathWeight * fit.share(path);
-      files.set(path, { path, windows: [row], place, score: whole, birth: row.birth });
-    }
-  }
-  return [...files.values()]
-    .sort((a, b) => a.place - b.place || b.score - a.score || a.birth - b.birth)
-    .map(({ path, windows }) => ({ path, windows }));
 }

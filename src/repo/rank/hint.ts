@@ -17,7 +17,7 @@ const GLOB = /[*?[{]/;
 
 /**
  * The files of `paths` that a path means: one, those below a folder, or those that match a glob with the signs of
- * `Bun.Glob`. All paths are relative to the root.
+ * `Bun.Glob`; with `!` before it, those that do not. All paths are relative to the root.
  * @param isName a glob is for the base names of files at any depth
  */
 export function scopeOf(path: string, paths: readonly string[], isName: boolean): Scope {
@@ -27,12 +27,13 @@ export function scopeOf(path: string, paths: readonly string[], isName: boolean)
   const literal = allow(path, (known) => known === path || known.startsWith(`${path}/`));
   // Signs of a glob are also in names: folders of some frameworks are called `[id]`.
   if (literal.files > 0 || !GLOB.test(path)) return literal;
-  const folders = path.split("/");
+  const isNot = path.startsWith("!");
+  const folders = path.slice(isNot ? 1 : 0).split("/");
   const name = folders.pop()!;
   const glob = new Bun.Glob([...folders, ...(isName ? ["**"] : []), name].join("/"));
   const special = folders.findIndex((part) => GLOB.test(part));
-  const under = folders.slice(0, special === -1 ? undefined : special).join("/");
-  return allow(under === "" ? undefined : under, (known) => glob.match(known));
+  const under = isNot ? "" : folders.slice(0, special === -1 ? undefined : special).join("/");
+  return allow(under === "" ? undefined : under, (known) => glob.match(known) !== isNot);
 }
 
 /** A sentence for a caller whose hint means no file: what is alike is named. @param path the hint, relative to the root */

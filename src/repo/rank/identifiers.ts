@@ -15,7 +15,8 @@ const WORD = new RegExp(String.raw`${LETTER}+(?:(?:::|->|[.#])${LETTER}+)*(?:\(\
 const QUALIFIER = /::|->|[.#]/;
 /** A mark, a capital behind a small letter, an acronym before a word, a digit behind a letter. */
 const WRITTEN_AS_NAME = /[_$]|\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}|\p{L}\p{N}/u;
-const BEGINS_NAME = /^[\p{L}_$]/u;
+/** From its first character to its last: control characters are in no name. */
+const IS_NAME = /^[\p{L}_$]\P{Cc}+$/u;
 /** A capital says something where no sentence, item or quotation begins. */
 const CAPITALISED = /^\p{Lu}\p{Ll}/u;
 const INSIDE_SENTENCE = /[\p{L}\p{N},;)\]`][ \t]+$/u;
@@ -94,7 +95,7 @@ function distinct(found: readonly [number, string][]): string[] {
   const names = new Set<string>();
   for (const [, name] of found) {
     if (names.size === NAMES_MAX) break;
-    if (name.length >= 2 && Buffer.byteLength(name) <= NAME_BYTES_MAX && BEGINS_NAME.test(name)) names.add(name);
+    if (Buffer.byteLength(name) <= NAME_BYTES_MAX && IS_NAME.test(name)) names.add(name);
   }
   return [...names];
 }

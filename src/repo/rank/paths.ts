@@ -83,14 +83,16 @@ export class PathIndex {
     return new PathFit(this.numbers, sums, all);
   }
 
-  /** The files that a path names: as it is, or as the end of theirs; in its case, or else in any. The shortest first. */
+  /**
+   * The files that a path names: as it is, or as the end of theirs, the shortest first. Without a slash or a dot it is
+   * perhaps a word: it names files in its own case only, others in any case where none is in its own.
+   */
   named(path: string): string[] {
+    const same = this.byName.get(nameOf(path).toLowerCase()) ?? [];
     const ends = (fold: (text: string) => string) =>
-      (this.byName.get(nameOf(path).toLowerCase()) ?? []).filter((known) =>
-        `/${fold(known)}`.endsWith(fold(`/${path}`)),
-      );
+      same.filter((known) => `/${fold(known)}`.endsWith(fold(`/${path}`)));
     const exact = ends((text) => text);
-    const found = exact.length > 0 ? exact : ends((text) => text.toLowerCase());
+    const found = exact.length > 0 || !/[./]/.test(path) ? exact : ends((text) => text.toLowerCase());
     return found.sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
   }
 }

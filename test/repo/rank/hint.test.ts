@@ -35,6 +35,9 @@ test.each([
   ["src/node?.ts", "src/nodes.ts"],
   ["**/*.yml", ".github/ci.yml"],
   ["**", PATHS.join(" ")],
+  ["!src/**", "README.md app/[id]/page.tsx .github/ci.yml"],
+  ["!*.ts", "README.md app/[id]/page.tsx .github/ci.yml"],
+  ["!src/node/*.ts", PATHS.filter((path) => path !== "src/node/config.ts").join(" ")],
 ])("%p allows %p", (hint, paths) => {
   expect(allowed(hint)).toBe(paths);
 });

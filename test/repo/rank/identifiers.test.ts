@@ -39,6 +39,11 @@ test.each([
   expect(namesIn(question).join(" ")).toBe(names);
 });
 
+test("none with a control character, which no label may hold", () => {
+  expect(namesIn("foo\0bar")).toEqual(["foo", "bar"]);
+  expect(namesIn("my-name\x01")).toEqual(["my", "name"]);
+});
+
 test("each name once, no more than 32, none of more than 256 bytes", () => {
   expect(namesIn("fooBar calls fooBar and foo.fooBar")).toEqual(["fooBar", "foo"]);
   expect(namesIn(Array.from({ length: 100 }, (_, i) => `aName${i}`).join(" "))).toHaveLength(32);

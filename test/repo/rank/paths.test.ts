@@ -45,6 +45,8 @@ test("a path or its end names files: the shortest first, in its own case before 
   expect(index.named("ode/config.ts")).toEqual([]);
   expect(index.named("CONFIG.ts")).toEqual(["src/Config.ts", "src/config.ts", "src/node/config.ts"]);
   expect(index.named("c d.txt")).toEqual(["a b/c d.txt"]);
+  expect(indexOf("LICENSE", "a/Makefile").named("LICENSE")).toEqual(["LICENSE"]);
+  expect(indexOf("LICENSE", "a/Makefile").named("license")).toEqual([]);
   expect(index.named("")).toEqual([]);
   expect(index.named("src")).toEqual([]);
 });

@@ -1,0 +1,34 @@
+/** Windows as files. */
+import { expect, test } from "bun:test";
+import { folded, type Window } from "../../../src/repo/rank/fold.ts";
+
+const NOTHING = { place: 2, bonus: 0 };
+const windows = (...all: [path: string, birth: number, score: number][]): Window[] =>
+  all.map(([path, birth, score]) => ({ path, birth, score }));
+const order = (given: Window[], ofFile = (_: string) => NOTHING) =>
+  folded(given, ofFile).map(({ path, windows }) => `${path} ${windows.map(({ birth }) => birth).join(",")}`);
+
+test("a file is as good as its best window, and has its windows best first", () => {
+  const given = windows(["a", 1, 0.5], ["b", 2, 0.9], ["a", 3, 1.5], ["b", 4, 0.8], ["c", 5, -1], ["a", 6, 1]);
+  expect(order(given)).toEqual(["a 3,6,1", "b 2,4", "c 5"]);
+  expect(order([...given].reverse())).toEqual(order(given));
+  expect(order([])).toEqual([]);
+});
+
+test("equal scores are in the order of insertion", () => {
+  const given = windows(["z", 4, 1], ["a", 9, 1], ["m", 2, 1], ["a", 3, 1]);
+  expect(order(given)).toEqual(["m 2", "a 3,9", "z 4"]);
+  expect(order([...given].reverse())).toEqual(order(given));
+});
+
+test("a bonus is added to the best window, a place comes before any score", () => {
+  const given = windows(["a", 1, 3], ["b", 2, 1], ["c", 3, 2], ["d", 4, -5]);
+  expect(order(given, (path) => (path === "b" ? { place: 2, bonus: 1.5 } : NOTHING))).toEqual([
+    "a 1",
+    "b 2",
+    "c 3",
+    "d 4",
+  ]);
+  const places: Record<string, number> = { d: 0, c: 1 };
+  expect(order(given, (path) => ({ place: places[path] ?? 2, bonus: 0 }))).toEqual(["d 4", "c 3", "a 1", "b 2"]);
+});
