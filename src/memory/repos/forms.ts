@@ -14,7 +14,7 @@ const LINES_SHOWN_LATER = 2;
 /** Lines of a hit in the form `grep`. */
 const GREP_LINES = 3;
 /** Lines worth less than this share of the best are not shown, however much room there is. */
-const LEAST_SHARE = 0.12;
+const LEAST_SHARE = 0.3;
 /** Stands between two ranges. */
 const GAP = "…";
 

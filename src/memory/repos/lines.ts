@@ -32,7 +32,7 @@ const SYMBOL_LINES = 48;
 const FILE_UNITS_MAX = 512 * 1024;
 /** What a line adds to the one below it, and to the one above. */
 const BELOW = 0.8;
-const ABOVE = 0.5;
+const ABOVE = 0.4;
 /** The same of a definition asked for, within its body. */
 const BODY_BELOW = 0.95;
 const BODY_ABOVE = 0.3;
@@ -66,7 +66,7 @@ export function linesOf(
     first.value = 1;
   }
   spread(lines);
-  spreadDefinitions(lines, DEFINITION * (most + 1));
+  spreadDefinitions(lines, DEFINITION * (most + 1) ** 2);
   const best = lines.reduce((a, b) => (b.value > a.value || (b.value === a.value && b.near > a.near) ? b : a));
   const asked = best.isAsked ? best : lines.find(({ isAsked }) => isAsked);
   return { lines, best, symbol: asked ? asked.defines : symbolAt(lines, best, question) };
@@ -166,17 +166,20 @@ function valued(entries: readonly Entry[], { valuesOf }: LineQuestion): Line[] {
 
 const worth = ({ value, isAsked }: Line) => (isAsked ? Number.POSITIVE_INFINITY : value);
 
-/** Adds to each line's `near` its own value and shares of those about it. */
+/**
+ * Adds to each line's `near` its own value and shares of those about it. Squares: of a question of many words, each line
+ * with one of them would be shown beside the few that have several (a tenth more tokens).
+ */
 function spread(lines: Line[]): void {
   let share = 0;
   for (const [i, line] of lines.entries()) {
-    share = line.value + (i > 0 ? share * BELOW ** (line.number - lines[i - 1]!.number) : 0);
+    share = line.value ** 2 + (i > 0 ? share * BELOW ** (line.number - lines[i - 1]!.number) : 0);
     line.near = share;
   }
   share = 0;
   for (let i = lines.length - 2; i >= 0; i--) {
     const below = lines[i + 1]!;
-    share = (share + below.value) * ABOVE ** (below.number - lines[i]!.number);
+    share = (share + below.value ** 2) * ABOVE ** (below.number - lines[i]!.number);
     lines[i]!.near += share;
   }
 }
