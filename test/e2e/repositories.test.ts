@@ -1,6 +1,6 @@
-/** Several repositories in one memory: each is answered as if it were alone. */
+/** Several repositories in one memory: each is answered as if it were alone, and a call without a change writes nothing. */
 import { beforeAll, expect, test } from "bun:test";
-import { appendFileSync, cpSync, mkdirSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { git, put, rootWith, temporary } from "../repo/helpers.ts";
 import { copyOfHome, ROOT, Session, signedIn } from "./home.ts";
@@ -19,6 +19,8 @@ const QUESTIONS = [
   "rows are removed when a file is gone",
   "continue where the last answer ended",
 ];
+/** A file stamped less than two seconds before a run is read again by the next. */
+const SETTLED_MS = 2100;
 
 let home: Record<string, string>;
 let first: string;
@@ -53,6 +55,17 @@ async function answersOf(env: Record<string, string>, workspace: string): Promis
   }
 }
 
+/** Sizes and times of everything below a folder, folders included. */
+function stateOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => ({ path, ...statSync(path) }))
+    .map(({ path, size, mtimeMs, ino }) => `${path} ${size} ${mtimeMs} ${ino}`)
+    .sort();
+}
+
+const memoryOf = (env: Record<string, string>) => join(env.SVC_HOME!, "memory");
+
 beforeAll(async () => {
   home = await signedIn();
   first = repositoryOf("src/repo", "test/repo", "docs");
@@ -71,6 +84,29 @@ test("two repositories and a linked work tree in one collection are answered as 
   put(second, "src/added.ts", "export const fingerprintWalk = () => 'ignored chunk';\n".repeat(60));
   await answersOf(together, second);
   for (const i of [0, 1]) expect(await answersOf(together, roots[i]!)).toEqual(alone[i]!);
+});
+
+test("a call without a change writes nothing, whatever changed in other repositories", async () => {
+  const env = copyOfHome(home);
+  const sessions = await Promise.all([first, linked, second].map((root) => Session.open(env, "--workspace", root)));
+  const ask = (session: Session) => session.call("svc_repo_search", { query: QUESTIONS[0]! });
+  try {
+    for (const session of sessions) await ask(session);
+    await Bun.sleep(SETTLED_MS);
+    for (const session of sessions) await ask(session);
+    const before = stateOf(memoryOf(env));
+    expect(before.length).toBeGreaterThan(3);
+    for (const session of sessions) expect(await ask(session)).toMatchObject({ index_status: "hit" });
+    expect(stateOf(memoryOf(env))).toEqual(before);
+    put(second, "src/more.ts", "export const more = 1;\n");
+    expect(await ask(sessions[2]!)).toMatchObject({ index_status: "refreshed" });
+    const after = stateOf(memoryOf(env));
+    expect(after).not.toEqual(before);
+    for (const session of sessions.slice(0, 2)) expect(await ask(session)).toMatchObject({ index_status: "hit" });
+    expect(stateOf(memoryOf(env))).toEqual(after);
+  } finally {
+    for (const session of sessions) await session.close();
+  }
 });
 
 test("a hundred work trees of one repository keep their rows apart", async () => {
