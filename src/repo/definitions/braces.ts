@@ -15,6 +15,12 @@ const C_STYLE: SignatureStyle = {
   topWithoutType: true,
 };
 
+// A name with something before it, or a constructor's.
+const SIGNED = [
+  "[A-Za-z_$<*\\u0080-\\uffff][^\\n(;=\"']{0,200}\\(",
+  `(?:${ID}(?:[ \\t*&:<[?]|\\.[\\w.]{1,100}[ \\t<[])[^\\n(;="']{1,200}|<[^\\n(;="']{1,200}|[A-Z]\\w*[ \\t]?)\\(`,
+] as const;
+
 /** The last word before a brace, a colon or the line end: attributes and macros may precede a type's name. */
 const C_RULES: readonly Rule[] = [
   { pattern: at(`#[ \\t]{0,20}define[ \\t]+(${ID})`) },
@@ -58,10 +64,14 @@ const C_ENUM = {
 export const C: Grammar = {
   rules: C_RULES,
   signature: (line, seen) => signatureName(line, C_STYLE, seen),
+  signed: SIGNED,
   comments: SLASHES,
-  before: at(
-    '(?:extern[ \\t]+"C(?:\\+\\+)?"|template[ \\t]*<[^<>\\n]{0,100}(?:<[^<>\\n]{0,60}>[^<>\\n]{0,60}){0,3}>|\\[\\[[^\\]\\n]{0,80}\\]\\])[ \\t]*',
-  ),
+  before: [
+    "et[",
+    at(
+      '(?:extern[ \\t]+"C(?:\\+\\+)?"|template[ \\t]*<[^<>\\n]{0,100}(?:<[^<>\\n]{0,60}>[^<>\\n]{0,60}){0,3}>|\\[\\[[^\\]\\n]{0,80}\\]\\])[ \\t]*',
+    ),
+  ],
   blocks: [C_ENUM],
 };
 
@@ -99,9 +109,13 @@ const JAVA_RULES: readonly Rule[] = [
 export const JAVA: Grammar = {
   rules: JAVA_RULES,
   signature: (line, seen) => signatureName(line, JAVA_STYLE, seen),
+  signed: SIGNED,
   comments: SLASHES,
   strings: ['"""'],
-  before: at("@(?!interface\\b)[\\w.]+(?:\\([^()\\n]{0,120}(?:\\([^()\\n]{0,60}\\)[^()\\n]{0,60}){0,3}\\))?[ \\t]+"),
+  before: [
+    "@",
+    at("@(?!interface\\b)[\\w.]+(?:\\([^()\\n]{0,120}(?:\\([^()\\n]{0,60}\\)[^()\\n]{0,60}){0,3}\\))?[ \\t]+"),
+  ],
 };
 
 export const GROOVY: Grammar = {
@@ -141,8 +155,9 @@ export const CSHARP: Grammar = {
     JAVA_RULES[1]!,
   ],
   signature: (line, seen) => signatureName(line, { ...JAVA_STYLE, dotted: true }, seen),
+  signed: SIGNED,
   comments: SLASHES,
-  before: at("\\[[A-Za-z][^\\]\\n]{0,160}\\][ \\t]*"),
+  before: ["[", at("\\[[A-Za-z][^\\]\\n]{0,160}\\][ \\t]*")],
 };
 
 export const DART: Grammar = {
@@ -157,7 +172,8 @@ export const DART: Grammar = {
     },
   ],
   signature: (line, seen) => signatureName(line, { ...JAVA_STYLE, after: /^(?:async\*?|sync\*)?\s*(?:\{|;|=>)/ }, seen),
+  signed: SIGNED,
   comments: SLASHES,
   strings: ["'''", '"""'],
-  before: at("@[\\w.]+(?:\\([^()\\n]{0,120}\\))?[ \\t]+"),
+  before: ["@", at("@[\\w.]+(?:\\([^()\\n]{0,120}\\))?[ \\t]+")],
 };

@@ -1,33 +1,43 @@
 /**
  * What a language's definitions look like: rules for single lines, and what must be skipped or stripped before them.
  *
- * Every pattern is anchored, sees one line cut at {@link LINE_MAX}, and has no unbounded quantifier within or directly
- * beside another that takes the same characters: a line costs a bounded number of steps.
+ * Every pattern is tried at the beginning of a line, ends in it, and has no unbounded quantifier within or directly
+ * beside another that takes the same characters: a line costs a number of steps proportional to its length.
  */
-
-/** Characters of a line that patterns see, from its first that is not blank: minified code has lines of megabytes. */
-export const LINE_MAX = 320;
 
 /** A name in most languages: letters of any script, digits, `_` and `$`. */
 export const ID = "[A-Za-z_$\\u0080-\\uffff][\\w$\\u0080-\\uffff]*";
 
+/** How much of a line is looked at for parameters: minified code has lines of megabytes. */
+const HEAD_MAX = 320;
+
 /** One line as rules see it. */
-export interface Line {
-  /** The whole text. */
-  text: string;
-  /** Where the line begins: its first character that is not blank. */
-  first: number;
-  /** Its end, before the line end. */
-  end: number;
-  /** Blanks before it, tabs and spaces alike. */
-  indent: number;
-  /** From `first`, cut at {@link LINE_MAX}. */
-  head: string;
+export class Line {
+  /** Its beginning, for what has to be taken apart. */
+  private known: string | undefined;
+
+  /**
+   * @param first where it begins: its first character that is not blank
+   * @param end its end, before the line end
+   * @param indent blanks before it, tabs and spaces alike
+   */
+  constructor(
+    readonly text: string,
+    readonly first: number,
+    readonly end: number,
+    readonly indent: number,
+  ) {}
+
+  /** From `first`, without the line end, cut at {@link HEAD_MAX}. */
+  get head(): string {
+    this.known ??= this.text.slice(this.first, Math.min(this.end, this.first + HEAD_MAX)).trimEnd();
+    return this.known;
+  }
 }
 
 export interface Rule {
-  /** Matched at the line's head; the last group that took part is the name, or a list of names. */
-  pattern: RegExp;
+  /** Matched at the line's beginning; the last group that took part is the name, or a list of names. */
+  pattern: Pattern;
   /** Whether the rule is for lines that begin in the first column, or for the others only. */
   at?: "top" | "inner";
   /** The group is a list: each name in it counts. */
@@ -40,7 +50,7 @@ export interface Rule {
 
 /** Lines between an opening and a closing one, which follow rules of their own: the members of a Go `const (`. */
 export interface Block {
-  open: RegExp;
+  open: Pattern;
   /** What the closing line begins with, in the first column. */
   close: string;
   rules: readonly Rule[];
@@ -50,12 +60,14 @@ export interface Grammar {
   rules: readonly Rule[];
   /** A definition with a list of parameters; its name, where the line begins one. */
   signature?: (line: Line, seen: ReadonlySet<string>) => string | undefined;
+  /** What a line of {@link signature} looks like: in the first column, and in others. */
+  signed?: readonly [top: string, inner: string];
   /** Openings and ends of comments, over lines, that begin a line. */
   comments?: readonly (readonly [string, string])[];
   /** Delimiters of strings over lines. */
   strings?: readonly string[];
-  /** Decorators, attributes and the like before a definition on its line. */
-  before?: RegExp;
+  /** Decorators, attributes and the like before a definition on its line, and the characters they begin with. */
+  before?: readonly [starts: string, Pattern];
   blocks?: readonly Block[];
   /** Only the first definition of a name counts: each clause of a function begins with its name. */
   once?: true;
@@ -75,16 +87,54 @@ export const RESERVED = words(
 );
 
 /**
- * A pattern at the start of a line. Runs of blanks get a bound, wider than code is aligned: two of them beside each
- * other, with something optional between, would try every division of a long run.
+ * A regular expression for one place of a text, up to the end of the line. It is compiled when it is first used: all of
+ * the table's would cost each process 20 ms. The whole text is given to it: a piece for each line cost twice as much.
  */
-export function at(source: string, flags = ""): RegExp {
+export class Pattern {
+  private compiled: RegExp | undefined;
+
+  constructor(
+    readonly source: string,
+    readonly flags: string,
+  ) {}
+
+  exec(text: string, at = 0): RegExpExecArray | null {
+    this.compiled ??= new RegExp(this.source, `${this.flags}my`);
+    this.compiled.lastIndex = at;
+    return this.compiled.exec(text);
+  }
+
+  test(text: string, at = 0): boolean {
+    this.compiled ??= new RegExp(this.source, `${this.flags}my`);
+    this.compiled.lastIndex = at;
+    return this.compiled.test(text);
+  }
+}
+
+/**
+ * A pattern at the beginning of a line, for that line only. Runs of blanks get a bound, wider than code is aligned: two
+ * of them beside each other, with something optional between, would try every division of a long run.
+ */
+export function at(source: string, flags = ""): Pattern {
   const bounded = source.replaceAll("[ \\t]*", "[ \\t]{0,24}").replaceAll("[ \\t]+", "[ \\t]{1,40}");
-  return new RegExp(`^(?:${bounded})`, flags);
+  return new Pattern(`(?:${bounded.replaceAll("[^", "[^\\n")})`, flags);
 }
 
 /** A rule for any line: modifiers, each followed by blanks, then one of the keywords, then the name. */
 export function keyword(modifiers: string, keywords: string, name = `(${ID})`, flags = ""): Rule {
   const before = modifiers === "" ? "" : `(?:(?:${modifiers.replaceAll(" ", "|")})[ \\t]+)*`;
-  return { pattern: at(`${before}(?:${keywords.replaceAll(" ", "|")})[ \\t]+${name}`, flags) };
+  const source = `${before}(?:${keywords.replaceAll(" ", "|")})[ \\t]+${name}`;
+  return { pattern: at(source.replaceAll("\\s+", "[ \\t]+").replaceAll("\\s*", "[ \\t]*"), flags) };
+}
+
+/** Letters, digits, `_`, `$`, and everything that is not ASCII. */
+export function isNamePart(unit: number): boolean {
+  return (
+    (unit >= 97 && unit <= 122) ||
+    (unit >= 65 && unit <= 90) ||
+    (unit >= 48 && unit <= 57) ||
+    unit === 95 ||
+    unit === 36 ||
+    unit >= 128
+  );
 }

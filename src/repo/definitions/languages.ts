@@ -1,7 +1,7 @@
 /** Which grammar a language has, by the names of `language.ts`. */
 import { C, CSHARP, DART, GROOVY, JAVA, OBJC } from "./braces.ts";
 import { ELIXIR, ERLANG, FSHARP, HASKELL, JULIA, LISP, NIM, OCAML, PERL, R, ZIG } from "./functional.ts";
-import type { Grammar, Rule } from "./grammar.ts";
+import type { Grammar } from "./grammar.ts";
 import {
   AWK,
   BATCH,
@@ -82,27 +82,7 @@ const GRAMMARS = new Map<string, Grammar>(
   }),
 );
 
-const joined = new Map<Grammar, Grammar>();
-
 /** The grammar of a language; undefined where the table has none. */
 export function grammarOf(language: string): Grammar | undefined {
-  const grammar = GRAMMARS.get(language);
-  if (!grammar) return undefined;
-  const known = joined.get(grammar) ?? { ...grammar, rules: joinRules(grammar.rules) };
-  joined.set(grammar, known);
-  return known;
-}
-
-/** Neighbours that differ in nothing but their pattern become one rule: a failed match costs more than its steps. */
-function joinRules(rules: readonly Rule[]): Rule[] {
-  const all: Rule[] = [];
-  for (const rule of rules) {
-    const last = all.at(-1);
-    const [a, b] = [rule.pattern, last?.pattern];
-    const isLike = last && rule.at === last.at && rule.list === last.list && rule.bare === last.bare;
-    if (isLike && !rule.follows && !last.follows && a.flags === b!.flags) {
-      all[all.length - 1] = { ...last, pattern: new RegExp(`${b!.source}|${a.source}`, a.flags) };
-    } else all.push(rule);
-  }
-  return all;
+  return GRAMMARS.get(language);
 }

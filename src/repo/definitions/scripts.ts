@@ -1,5 +1,5 @@
 /** JavaScript and TypeScript, and the files that hold them. */
-import { at, type Grammar, ID, keyword, type Line, type Rule } from "./grammar.ts";
+import { at, type Grammar, ID, type Line, type Rule } from "./grammar.ts";
 import { closing, pastBlank } from "./signature.ts";
 
 const MODIFIERS = "export default declare abstract async";
@@ -9,6 +9,8 @@ const IMPORTED = "(?![ \\t]*(?:await[ \\t]+)?(?:require|import|__import\\w*|_int
 const FUNCTION = at(
   `(?:/\\*[^\\n]{0,80}?\\*/[ \\t]*)?(?:async[ \\t]*)?(?:function\\b|class\\b|${ID}[ \\t]*=>|(?:<[^<>()]{0,120}>[ \\t]*)?(\\())`,
 );
+/** What a line must go on with, that {@link FUNCTION} need not be asked of every value. */
+const VALUE = `(?=[ \\t]*(?:$|/\\*|[(<]|(?:async|function|class)\\b|${ID}[ \\t]*=>))`;
 /** What stands between an arrow function's parameters and its arrow: a type, which may hold arrows itself. */
 const ARROW = /^(?::[^;]{1,200}?)?=>/;
 /** What stands between a method's parameters and its body. */
@@ -44,15 +46,24 @@ function hasBodyOrType(line: Line, from: number): boolean {
   return BODY.test(after) || NO_BODY.test(after);
 }
 
+// Calls that begin a line are many: those that a look at their line excludes are not looked at any further.
+const NO_CALL =
+  "(?!(?:if|for|while|switch|catch|return|await|super|throw|new|import)\\b)" +
+  "(?![^\\n]{0,300}(?:\\)[;,]|=>[ \\t]*[{(]?|\\bfunction\\b[^\\n]{0,80}\\{)[ \\t]*$)";
+const CLOSED_OR_ON = "(?=[^()]{0,200}(?:\\([^()]{0,100}\\)[^()]{0,100}){0,4}(?:\\)[ \\t]*(?:[:{]|$)|$))";
 const METHOD = at(
-  "(?:(?:public|private|protected|static|async|readonly|override|abstract|declare|get|set|accessor)[ \\t]+)*" +
-    `\\*?[ \\t]?(?:#|\\[?(?:Symbol\\.)?)(${ID})\\]?\\??(?:<[^<>()]{0,80}(?:<[^<>()]{0,60}>[^<>()]{0,60}){0,2}>)?[ \\t]?\\(`,
+  `${NO_CALL}(?:(?:public|private|protected|static|async|readonly|override|abstract|declare|get|set|accessor)[ \\t]+)*` +
+    `\\*?[ \\t]?(?:#|\\[?(?:Symbol\\.)?)(${ID})\\]?\\??(?:<[^<>()]{0,80}(?:<[^<>()]{0,60}>[^<>()]{0,60}){0,2}>)?[ \\t]?` +
+    `\\(${CLOSED_OR_ON}`,
 );
 
 const RULES: readonly Rule[] = [
-  keyword(MODIFIERS, "function\\s*\\*? class interface namespace (?:const\\s+)?enum"),
-  keyword(MODIFIERS, "function\\s*\\*", `(${ID})`),
-  { pattern: at(`(?:(?:${MODIFIERS.replaceAll(" ", "|")})[ \\t]+)*function\\*(${ID})`) },
+  {
+    pattern: at(
+      `(?:(?:${MODIFIERS.replaceAll(" ", "|")})[ \\t]+)*` +
+        `(?:function[ \\t]*\\*[ \\t]*|(?:function|class|interface|namespace|(?:const[ \\t]+)?enum)[ \\t]+)(${ID})`,
+    ),
+  },
   { pattern: at(`(?:(?:export|declare)[ \\t]+)*type[ \\t]+(${ID})[ \\t]*(?:<|=(?!=)|$)`) },
   { pattern: at(`(?:(?:export|declare)[ \\t]+)*module[ \\t]+(${ID})[ \\t]*\\{`) },
   {
@@ -60,7 +71,7 @@ const RULES: readonly Rule[] = [
     at: "top",
   },
   {
-    pattern: at(`(?:export[ \\t]+)?(?:const|let|var)[ \\t]+(${ID})[ \\t]*(?::[^=]{1,120})?=(?!=)`),
+    pattern: at(`(?:export[ \\t]+)?(?:const|let|var)[ \\t]+(${ID})[ \\t]*(?::[^=]{1,120})?=(?!=)${VALUE}`),
     at: "inner",
     follows: isFunction,
   },
@@ -68,14 +79,17 @@ const RULES: readonly Rule[] = [
   {
     pattern: at(
       "(?:(?:public|private|protected|static|readonly|override)[ \\t]+)*" +
-        `(?:${ID}\\.){0,6}['"]?#?(${ID})['"]?[ \\t]*(?::|(?::[^=]{1,100})?=(?!=))`,
+        `(?:${ID}\\.){0,6}['"]?#?(${ID})['"]?[ \\t]*(?::|(?::[^=]{1,100})?=(?!=))${VALUE}`,
     ),
     follows: isFunction,
   },
 ];
 
 const COMMENTS = [["/*", "*/"]] as const;
-const BEFORE = at("@[\\w.]+(?:\\([^()\\n]{0,120}(?:\\([^()\\n]{0,60}\\)[^()\\n]{0,60}){0,3}\\))?[ \\t]+");
+const BEFORE = [
+  "@",
+  at("@[\\w.]+(?:\\([^()\\n]{0,120}(?:\\([^()\\n]{0,60}\\)[^()\\n]{0,60}){0,3}\\))?[ \\t]+"),
+] as const;
 
 export const JAVASCRIPT: Grammar = {
   rules: [...RULES, { pattern: METHOD, at: "inner", bare: true, follows: hasBody }],

@@ -1,9 +1,9 @@
 /** Lists of parameters that go over lines: where they end, and what follows. Each look ahead is bounded. */
-import { type Line, NEVER, RESERVED } from "./grammar.ts";
+import { isNamePart, type Line, NEVER, RESERVED } from "./grammar.ts";
 
 /** How far a look ahead goes. Both bounds keep it linear: a line of a hostile file costs this many lines at most. */
-const AHEAD_LINES = 24;
-const AHEAD_CHARS = 2000;
+const AHEAD_LINES = 16;
+const AHEAD_CHARS = 1500;
 
 const [TAB, NEWLINE, RETURN, SPACE] = [9, 10, 13, 32];
 const [QUOTE, APOSTROPHE, OPEN, CLOSE, BACKTICK] = [34, 39, 40, 41, 96];
@@ -49,12 +49,16 @@ export function pastBlank(text: string, from: number): number {
   return last;
 }
 
+interface Test {
+  test(text: string): boolean;
+}
+
 /** What may stand before and after a function's parameters. */
 export interface SignatureStyle {
   /** Matched from behind the parameters, in a piece of the text without blanks in front. */
-  after: RegExp;
+  after: Test;
   /** As `after`, for a name with nothing but modifiers before it: a constructor. */
-  afterBare: RegExp;
+  afterBare: Test;
   /** Modifiers: words that are no type. */
   modifiers: ReadonlySet<string>;
   /** A name without a type before it may begin a line: `foo (a)` below its type, `Foo::Foo(a)`. */
@@ -124,12 +128,7 @@ function named(head: string, from: number, open: number): Named | undefined {
 }
 
 /** What must follow the parameters for a definition; null where nothing makes it one, undefined for an expression. */
-function afterOf(
-  line: Line,
-  found: Named,
-  style: SignatureStyle,
-  seen: ReadonlySet<string>,
-): RegExp | null | undefined {
+function afterOf(line: Line, found: Named, style: SignatureStyle, seen: ReadonlySet<string>): Test | null | undefined {
   const { name, before } = found;
   if (before === "" && line.indent > 0 && style.topWithoutType && !seen.has(name)) return undefined;
   if (!TYPE_CHARS.test(before) || /[,~]$|->$/.test(before)) return undefined;
@@ -153,16 +152,4 @@ function typeAbove({ text, first }: Line): boolean {
 
 function isBlank(unit: number): boolean {
   return unit === SPACE || unit === TAB;
-}
-
-/** Letters, digits, `_`, `$`, and everything that is not ASCII. */
-function isNamePart(unit: number): boolean {
-  return (
-    (unit >= 97 && unit <= 122) ||
-    (unit >= 65 && unit <= 90) ||
-    (unit >= 48 && unit <= 57) ||
-    unit === 95 ||
-    unit === 36 ||
-    unit >= 128
-  );
 }

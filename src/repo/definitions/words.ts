@@ -52,7 +52,7 @@ export const RUST: Grammar = {
     { pattern: at(`(?:pub(?:\\([^)]{0,60}\\))?[ \\t]+)?(?:macro_rules![ \\t]*|macro[ \\t]+)(${ID})`) },
   ],
   comments: SLASHES,
-  before: at("#!?\\[[^\\]\\n]{0,160}\\][ \\t]*"),
+  before: ["#", at("#!?\\[[^\\]\\n]{0,160}\\][ \\t]*")],
 };
 
 const KOTLIN_MODIFIERS =
@@ -72,7 +72,7 @@ export const KOTLIN: Grammar = {
   ],
   comments: SLASHES,
   strings: ['"""'],
-  before: at("@[\\w.:]+(?:\\([^()\\n]{0,120}(?:\\([^()\\n]{0,60}\\)[^()\\n]{0,60}){0,3}\\))?[ \\t]+"),
+  before: ["@", at("@[\\w.:]+(?:\\([^()\\n]{0,120}(?:\\([^()\\n]{0,60}\\)[^()\\n]{0,60}){0,3}\\))?[ \\t]+")],
 };
 
 const SWIFT_MODIFIERS =
@@ -91,7 +91,7 @@ export const SWIFT: Grammar = {
   ],
   comments: SLASHES,
   strings: ['"""'],
-  before: at("@\\w+(?:\\([^()\\n]{0,120}\\))?[ \\t]+"),
+  before: ["@", at("@\\w+(?:\\([^()\\n]{0,120}\\))?[ \\t]+")],
 };
 
 const SCALA_MODIFIERS =
@@ -105,7 +105,7 @@ export const SCALA: Grammar = {
   ],
   comments: SLASHES,
   strings: ['"""'],
-  before: at("@\\w+(?:\\([^()\\n]{0,120}\\))?[ \\t]+"),
+  before: ["@", at("@\\w+(?:\\([^()\\n]{0,120}\\))?[ \\t]+")],
 };
 
 export const RUBY: Grammar = {
@@ -137,7 +137,7 @@ export const PHP: Grammar = {
     { pattern: at(`define\\([ \\t]*['"](${ID})['"]`) },
   ],
   comments: SLASHES,
-  before: at("#\\[[^\\]\\n]{0,160}\\][ \\t]*"),
+  before: ["#", at("#\\[[^\\]\\n]{0,160}\\][ \\t]*")],
 };
 
 export const LUA: Grammar = {
