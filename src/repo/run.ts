@@ -212,6 +212,7 @@ export class IndexRun {
   private async readRound(skipped: SkipCounts): Promise<boolean> {
     const { maxFileBytes, onProgress } = this.options;
     const { budget } = this;
+    this.siblings.expect(this.round.length, this.ledger.files.size);
     for (const { path } of this.round) {
       if (this.breather.due) {
         await this.breather.pause();

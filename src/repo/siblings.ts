@@ -10,6 +10,8 @@ import type { GitPlace } from "./linked.ts";
 
 /** Work trees whose fingerprints are read, the last used first: to read those of 2,500 files takes 2 ms. */
 const SIBLINGS_MAX = 3;
+/** To read what three siblings have costs as much as to embed one file in so many of a repository. */
+const FILES_SHARE = 40;
 /** Heads that are looked at in search of them. */
 const HEADS_MAX = 256;
 
@@ -23,6 +25,7 @@ export class Siblings {
   /** Not read yet; undefined: not looked for yet. */
   private waiting: Indexed[] | undefined;
   private readonly read: Sibling[] = [];
+  private isWorthwhile = false;
 
   /** @param place undefined: there are none @param fingerprintPath of the work tree itself */
   constructor(
@@ -31,9 +34,14 @@ export class Siblings {
     private readonly params: string,
   ) {}
 
+  /** Says how many files may be asked about next, of a repository of so many. */
+  expect(files: number, known: number): void {
+    if (files * FILES_SHARE > known) this.isWorthwhile = true;
+  }
+
   /** The id base of the rows that a file of this path and content has in a sibling, as its fingerprints say. */
   baseOf(path: string, hash: string, chunks: number): string | undefined {
-    if (this.place === undefined || chunks === 0) return undefined;
+    if (this.place === undefined || !this.isWorthwhile || chunks === 0) return undefined;
     for (let at = 0; ; at++) {
       const sibling = this.read[at] ?? this.readNext();
       if (!sibling) return undefined;

@@ -38,13 +38,18 @@ function collection() {
       fingerprintPath: cacheOf(root),
       ...options,
     });
+  /** Makes the last run look an hour old, so that no file counts as stamped too shortly before it. */
+  const settle = async (root: string) => {
+    const cache = loadFingerprints(cacheOf(root), repoIdOf(root)).fingerprints!;
+    await saveFingerprints(cacheOf(root), { ...cache, startedMs: Date.now() + 3_600_000 });
+  };
   const rowsOf = (root: string) => [...sink.rows.values()].filter((row) => row.metadata.repo_id === repoIdOf(root));
   /** What rows of `root` are like, without repositories. */
   const likes = (root: string, sibling: string) =>
     Object.fromEntries(
       rowsOf(root).map(({ id, like }) => [id.slice(17), like?.replace(repoIdOf(sibling), "").slice(1)]),
     );
-  return { sink, folder, cacheOf, run, rowsOf, likes };
+  return { sink, folder, cacheOf, run, settle, rowsOf, likes };
 }
 
 describe("the repository of a work tree", () => {
@@ -166,6 +171,25 @@ describe("what a work tree takes from another", () => {
     expect(likes(main, trees[2]!)).toMatchObject({ "only-2.ts:0": undefined });
   });
 
+  test("few files of many are not worth the look", async () => {
+    const { main, add } = repository(Object.fromEntries(Array.from({ length: 90 }, (_, i) => [`${i}.ts`, `${i}\n`])));
+    const { run, likes, settle } = collection();
+    const linked = add("linked");
+    const edit = async (...names: string[]) => {
+      for (const root of [main, linked]) {
+        // Otherwise all files are read again, stamped as shortly before the last run as they are.
+        await settle(root);
+        for (const name of names) put(root, name, "changed\n");
+        await run(root);
+      }
+    };
+    for (const root of [main, linked]) await run(root);
+    await edit("1.ts");
+    expect(likes(linked, main)["1.ts:0"]).toBeUndefined();
+    await edit("2.ts", "3.ts", "4.ts");
+    expect(likes(linked, main)["4.ts:0"]).toBe("4.ts:0");
+  });
+
   test("a sibling that was indexed again meanwhile is not trusted", async () => {
     const { main, add } = repository();
     const { run, sink, cacheOf } = collection();
@@ -274,11 +298,10 @@ describe("a work tree that git no longer has", () => {
 
 test("a use is noted once an hour, by the time of the file alone", async () => {
   const { main } = repository();
-  const { run, cacheOf, folder } = collection();
+  const { run, settle, cacheOf, folder } = collection();
   await run(main);
   const bytes = readFileSync(cacheOf(main));
-  const cache = loadFingerprints(cacheOf(main), repoIdOf(main)).fingerprints!;
-  await saveFingerprints(cacheOf(main), { ...cache, startedMs: Date.now() + 3_600_000 });
+  await settle(main);
   const settled = readFileSync(cacheOf(main));
   expect(settled.length).toBe(bytes.length);
   for (const [minutes, noted] of [
@@ -299,10 +322,9 @@ test("a use is noted once an hour, by the time of the file alone", async () => {
 
 test("a change of another repository costs no listing of ids and no write", async () => {
   const [one, two] = [repository().main, repository({ "x.ts": "1\n" }).main];
-  const { run, sink, cacheOf } = collection();
+  const { run, settle, sink, cacheOf } = collection();
   await run(one);
-  const cache = loadFingerprints(cacheOf(one), repoIdOf(one)).fingerprints!;
-  await saveFingerprints(cacheOf(one), { ...cache, startedMs: Date.now() + 3_600_000 });
+  await settle(one);
   const { ino } = statSync(cacheOf(one));
   await run(two);
   const { listings, replaces } = sink;
