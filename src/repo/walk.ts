@@ -31,6 +31,9 @@ export interface WalkOptions {
   after?: string;
 }
 
+/** Paths that are looked at before it is asked whether to yield. */
+const PATHS_BETWEEN = 16;
+
 /** One walk over a root, which must be resolved (no links in it), in one or more calls of `advance`. */
 export class Walk {
   /** The source of the root's listing. */
@@ -97,8 +100,9 @@ export class Walk {
    * @param isSpent called before each path
    */
   async advance(take: (file: WalkFile) => boolean, isSpent: () => boolean): Promise<void> {
-    while (!this.ended && !isSpent()) {
-      if (this.breather.due) await this.breather.pause();
+    for (let count = 0; !this.ended && !isSpent(); count++) {
+      // A path costs some 10 us, to ask for the time a twentieth of it.
+      if (count % PATHS_BETWEEN === 0 && this.breather.due) await this.breather.pause();
       const listing = this.listings.at(-1)!;
       const path = listing.path!;
       listing.step();
@@ -176,20 +180,12 @@ export class Walk {
     this.breather.check();
     if (listed === "late") this.isGuess = true;
     if (listed === undefined || listed === "late") return undefined;
-    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    this.entries.skipped.unreadable += listed.undecodable;
+    // `nested/` is another project's checkout inside this one (an agent's worktree, a clone): skipped as git does, or
+    // every file would be found once for each worktree.
+    const files = listed.paths.filter((path) => !path.endsWith("/"));
     // A path with an unresolved merge is listed once for each side.
-    const paths = new Set<string>();
-    for (const bytes of listed) {
-      if (this.breather.due) await this.breather.pause();
-      try {
-        const path = prefixed(directory, decoder.decode(bytes));
-        // `nested/` is another project's checkout inside this one (an agent's worktree, a clone): skipped as git does,
-        // or every file would be found once for each worktree.
-        if (!path.endsWith("/")) paths.add(path);
-      } catch {
-        this.entries.skipped.unreadable++;
-      }
-    }
+    const paths = new Set(directory === "" ? files : files.map((path) => prefixed(directory, path)));
     return new Listing([...paths]);
   }
 
