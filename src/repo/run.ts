@@ -10,7 +10,7 @@
  */
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { Batch } from "./batch.ts";
+import { BATCH_LARGE, BATCH_SMALL, Batch } from "./batch.ts";
 import { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
 import { type ChunkOptions, chunkText, decodeText } from "./chunk.ts";
@@ -66,6 +66,7 @@ export class IndexRun {
       () => this.ledger.voidOnDisk(),
       () => this.ledger.checkpoint(),
       () => this.siblings.areUnchanged,
+      budget.isLimited ? BATCH_SMALL : BATCH_LARGE,
     );
   }
 

@@ -182,11 +182,10 @@ export class Walk {
     if (listed === undefined || listed === "late") return undefined;
     this.entries.skipped.unreadable += listed.undecodable;
     // `nested/` is another project's checkout inside this one (an agent's worktree, a clone): skipped as git does, or
-    // every file would be found once for each worktree.
-    const files = listed.paths.filter((path) => !path.endsWith("/"));
-    // A path with an unresolved merge is listed once for each side.
-    const paths = new Set(directory === "" ? files : files.map((path) => prefixed(directory, path)));
-    return new Listing([...paths]);
+    // every file would be found once for each worktree. A path with an unresolved merge is listed once for each side,
+    // one behind the other.
+    const files = listed.paths.filter((path, i) => !path.endsWith("/") && path !== listed.paths[i - 1]);
+    return new Listing(directory === "" ? files : files.map((path) => prefixed(directory, path)));
   }
 
   /** Enters a directory with the rules of its `.gitignore` files. */

@@ -26,7 +26,11 @@ test("lists each repository with its files, rows, size and use", async () => {
   const linked = join(realpathSync(scratchDir()), "linked");
   git(main, "worktree", "add", "-q", linked);
   const before = Date.now();
-  for (const path of [main, plain, linked]) await m.call("index_repo", { path });
+  for (const path of [main, plain, linked]) {
+    await m.call("index_repo", { path });
+    // Files get the time of the system's last tick, some milliseconds ago: those of one tick have no order.
+    await Bun.sleep(20);
+  }
   await m.call("index_repo", { path: plain, collection: "apart" });
   // Another collection, with the same key or not, is none of repositories.
   await m.call("add", { collection: "notes", texts: ["a note"], metadata: [{ scope: "x" }] });

@@ -63,6 +63,9 @@ function bench(files: Record<string, string | Uint8Array>) {
 
 const lines = (count: number, word = "line") => Array.from({ length: count }, (_, at) => `${word} ${at}\n`).join("");
 
+/** A limit that no test reaches: runs with one make several transactions of what others make one. */
+const SEVERAL = { maxFiles: 1000 };
+
 describe("one run after another", () => {
   test("built, then a hit that reads nothing from the collection", async () => {
     const { root, sink, run, expectExact, fingerprintPath } = bench({
@@ -494,7 +497,7 @@ describe("repair", () => {
         for (let at = 0; at < 5; at++) put(root, `f${at}.ts`, lines(at % 2 ? 1200 : 700, "after"));
         rmSync(join(root, "f0.ts"));
         sink.failAt = { calls, effect };
-        await expect(run(narrow)).rejects.toThrow("killed");
+        await expect(run({ ...narrow, ...SEVERAL })).rejects.toThrow("killed");
         sink.failAt = undefined;
         // A kill would not have run the failure handler: the cache is as it was, voided at most.
         if (calls === 2) writeFileSync(fingerprintPath, original);
@@ -523,7 +526,7 @@ describe("repair", () => {
       if (++calls === 2) throw new Error("killed");
       return done;
     };
-    await expect(run(narrow)).rejects.toThrow("killed");
+    await expect(run({ ...narrow, ...SEVERAL })).rejects.toThrow("killed");
     sink.replace = replace;
     // A kill leaves the cache as it was before the first transaction; the failure handler of this process wrote more.
     writeFileSync(fingerprintPath, voided!);
@@ -624,7 +627,7 @@ describe("repair", () => {
       await Bun.sleep(8);
       return done;
     };
-    await expect(run({ ...narrow, signal: stop.signal })).rejects.toBeInstanceOf(CancelledError);
+    await expect(run({ ...narrow, ...SEVERAL, signal: stop.signal })).rejects.toBeInstanceOf(CancelledError);
     expect(sink.rows.size).toBeGreaterThan(0);
     const rest = await run(narrow);
     expect(rest.files_changed).toBeLessThan(8);

@@ -9,6 +9,9 @@ import type { FileLines, Line } from "./line.ts";
 import { type LineQuestion, linesOf, type Stretch } from "./lines.ts";
 import type { RankedFile } from "./ranking.ts";
 
+/** Windows of a file that lines are chosen from, the best ones: of more the answers are the same. */
+const WINDOWS_READ = 4;
+
 /** A hit before it is shown: windows of one file. */
 export interface FileRow {
   /** Of the best window. */
@@ -121,7 +124,7 @@ export class FileHits {
     const { language } = first.metadata as { language: string };
     const file = this.read(path);
     const window = stretchOf(first);
-    const stretches = form === "windows" ? [window] : windows.map(stretchOf);
+    const stretches = form === "windows" ? [window] : windows.slice(0, WINDOWS_READ).map(stretchOf);
     const whole = { file, window: first, range: window, shown: [], symbol: undefined };
     const found =
       file && linesOf(file, stretches, { ...question, definitionsIn: (text) => definitionsIn(text, language) });

@@ -64,6 +64,20 @@ export const RANKING = {
 const REPOSITORIES_KEPT = 8;
 const indexes = new PathIndexes(REPOSITORIES_KEPT);
 
+/** Roles of paths that were candidates: the same files are candidates of many questions. */
+const roles = new Map<string, ReadonlySet<Role>>();
+const ROLES_KEPT = 4096;
+
+function rolesIn(path: string): ReadonlySet<Role> {
+  let known = roles.get(path);
+  if (known === undefined) {
+    if (roles.size >= ROLES_KEPT) roles.clear();
+    known = rolesOf(path);
+    roles.set(path, known);
+  }
+  return known;
+}
+
 /** Ranks the files of one repository. @throws ValueError for a path hint outside of the workspace */
 export async function rankFiles(
   collection: Collection,
@@ -96,8 +110,7 @@ export async function rankFiles(
   for (const row of found.rows) drawn.delete(pathOf(row));
   const rows = [...found.rows, ...firstWindows(collection, asked, [...drawn])];
 
-  const roles = new Set([...rolesAsked(said), ...rolesOf(within ?? "")]);
-  const scores = scoresOf(rows, roles);
+  const scores = scoresOf(rows, new Set([...rolesAsked(said), ...rolesOf(within ?? "")]));
   const windows = rows.map((row, i) => ({ path: pathOf(row), birth: row.birth, score: scores[i]!, row }));
   const places = new Map(named.map((known) => [known, known === path || known === inFolder ? 0 : 1]));
   const ranked = folded(windows, (of) => ({
@@ -119,15 +132,7 @@ function everything(paths: readonly string[]): Scope {
 /** The fused score of each row, with the prior of its file. */
 function scoresOf(rows: readonly Row[], asked: ReadonlySet<Role>): number[] {
   const none = { vector: Number.NaN, words: Number.NaN };
-  const priors = new Map<string, number>();
-  const priorOf = (path: string) => {
-    let prior = priors.get(path);
-    if (prior === undefined) {
-      prior = [...rolesOf(path)].every((role) => asked.has(role)) ? 1 : RANKING.prior;
-      priors.set(path, prior);
-    }
-    return prior;
-  };
+  const priorOf = (path: string) => ([...rolesIn(path)].every((role) => asked.has(role)) ? 1 : RANKING.prior);
   const candidates = rows.map((row) => ({ birth: row.birth, scores: row.scores ?? none, prior: priorOf(pathOf(row)) }));
   return fused(candidates, RANKING.denseWeight);
 }
