@@ -4,6 +4,7 @@ import { shown } from "../checks/kinds.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
 import {
+  type IndexOptions,
   indexRepo,
   isBelowAny,
   isIn,
@@ -68,7 +69,7 @@ export class Repositories {
     collection: Collection,
     a: Omit<args.IndexRepoArguments, "path">,
     c: args.CallContext,
-    onIndexed?: (paths: readonly string[]) => void,
+    search?: Pick<IndexOptions, "keepsChunking" | "onIndexed">,
   ): Promise<payload.IndexRepoPayload> {
     const result = await indexRepo({
       workspace,
@@ -84,7 +85,7 @@ export class Repositories {
       force: a.force,
       exclude: [...this.options.neverIndexed],
       ...watch(c),
-      onIndexed,
+      ...search,
     });
     await this.collections.afterRun(collection, watch(c));
     return result;
@@ -97,8 +98,11 @@ export class Repositories {
     const collection = this.collections.open(a.collection);
     const call = parseArguments("index_repo", { collection: a.collection, max_seconds: a.max_seconds });
     let paths: readonly string[] = [];
-    const refreshed = await this.refresh(workspace, collection, call, c, (indexed) => {
-      paths = indexed;
+    const refreshed = await this.refresh(workspace, collection, call, c, {
+      keepsChunking: true,
+      onIndexed(indexed) {
+        paths = indexed;
+      },
     });
     const { status, truncated, folder } = refreshed;
     const question = { query: a.query, topK: a.top_k, pathHint: a.path_hint, paths, withTimes: a.with_times };

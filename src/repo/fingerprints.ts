@@ -8,7 +8,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { isObject } from "../checks/kinds.ts";
 import { readCapped, writeDurable } from "../durable.ts";
-import { CHUNKER_VERSION, type ChunkOptions } from "./chunk.ts";
+import { CHUNK_DEFAULTS, CHUNKER_VERSION, type ChunkOptions } from "./chunk.ts";
 import type { GitPlace } from "./linked.ts";
 import type { FileStamp } from "./read.ts";
 import type { RowsState } from "./sink.ts";
@@ -71,6 +71,16 @@ export function chunkKey(options: ChunkOptions): string {
   return mode === "file"
     ? `v${CHUNKER_VERSION}:file`
     : `v${CHUNKER_VERSION}:windowed:${windowLines}:${windowOverlapLines}`;
+}
+
+/** The parameters that a key stands for, of any version of chunking; undefined where it is none. */
+export function chunkingOf(key: string): ChunkOptions | undefined {
+  const match = /^v\d+:(?:file|windowed:(\d{1,9}):(\d{1,9}))$/.exec(key);
+  if (!match) return undefined;
+  if (match[1] === undefined) return { ...CHUNK_DEFAULTS, mode: "file" };
+  const [windowLines, windowOverlapLines] = [Number(match[1]), Number(match[2])];
+  // Another program may have written the file: windows that do not advance would never end.
+  return windowOverlapLines < windowLines ? { mode: "windowed", windowLines, windowOverlapLines } : undefined;
 }
 
 /** The four numbers of a stamp, as one string to compare: any edit changes one. */

@@ -45,7 +45,8 @@ export class Ledger {
   constructor(
     private readonly path: string,
     private readonly workspace: Workspace,
-    private readonly params: string,
+    /** The chunking parameters that entries are made with, {@link chunkKey}. */
+    public params: string,
     private readonly place: GitPlace | undefined,
     private readonly rows: () => RowsState,
   ) {}

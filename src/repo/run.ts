@@ -15,7 +15,7 @@ import { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
 import { type ChunkOptions, chunkText, decodeText } from "./chunk.ts";
 import type { SkipCounts, WalkFile } from "./entries.ts";
-import { chunkKey, contentHash, type Fingerprint, isRacy, stampOf, voidEntry } from "./fingerprints.ts";
+import { chunkingOf, chunkKey, contentHash, type Fingerprint, isRacy, stampOf, voidEntry } from "./fingerprints.ts";
 import { idBase, parseRowId, rowId } from "./identity.ts";
 import { labelsOf } from "./labels.ts";
 import { languageOf } from "./language.ts";
@@ -51,7 +51,7 @@ export class IndexRun {
 
   constructor(
     private readonly options: IndexOptions,
-    private readonly chunking: ChunkOptions,
+    private chunking: ChunkOptions,
     private readonly budget: Budget,
   ) {
     this.breather = new Breather(options.signal);
@@ -77,6 +77,7 @@ export class IndexRun {
     const exclude = [dirname(options.fingerprintPath), ...(options.exclude ?? [])];
 
     const previous = this.ledger.load();
+    if (options.keepsChunking && previous) this.keepChunking(previous.params);
     const isForced = options.force === true;
     const isOther = previous?.params !== chunkKey(this.chunking);
     for (const [path, file] of this.ledger.files) if (isOther || (isForced && this.isInside(path))) voidEntry(file);
@@ -128,6 +129,12 @@ export class IndexRun {
       files_skipped: { ...walk.skipped, binary, secret: walk.skipped.secret + secret },
       ...(truncated ? { truncated: true as const } : {}),
     };
+  }
+
+  /** Takes the parameters that the repository was chunked with. */
+  private keepChunking(key: string): void {
+    this.chunking = chunkingOf(key) ?? this.chunking;
+    this.ledger.params = this.siblings.params = chunkKey(this.chunking);
   }
 
   /**

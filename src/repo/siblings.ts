@@ -31,7 +31,7 @@ export class Siblings {
   constructor(
     private readonly place: GitPlace | undefined,
     private readonly fingerprintPath: string,
-    private readonly params: string,
+    public params: string,
   ) {}
 
   /** Says how many files may be asked about next, of a repository of so many. */

@@ -50,6 +50,8 @@ export interface IndexOptions {
   mode?: ChunkMode;
   windowLines?: number;
   windowOverlapLines?: number;
+  /** Chunk as the last run did, where there was one; the three above are for the first. */
+  keepsChunking?: boolean;
   /** 0: only the limit that protects memory (`REPO_FILE_BYTES_MAX`, 64 MiB). */
   maxFileBytes?: number;
   /** Files to find and chunk in this call; the next call continues. 0: no limit. */

@@ -58,6 +58,23 @@ test("the whole life of a repository", async () => {
   await m.close();
 });
 
+test("a search of a collection chunks files as they were indexed", async () => {
+  const root = repository();
+  writeFileSync(join(root, "src/long.ts"), "const needle = 1;\n".repeat(200));
+  const m = await TestMemory.open(undefined, root);
+  await m.call("index_repo", { collection: "whole", mode: "file" });
+  const question = { query: "needle", collection: "whole", form: "windows", top_k: 1 };
+  const lines = { path: "src/long.ts", start_line: 1, end_line: 200 };
+  const found = await m.call("repo_search", question);
+  expect(found).toMatchObject({ collection: "whole", index_status: "hit", hits: [{ metadata: lines }] });
+  writeFileSync(join(root, "src/long.ts"), "const needle = 2;\n".repeat(150));
+  const edited = await m.call("repo_search", question);
+  expect(edited).toMatchObject({ index_status: "refreshed", hits: [{ metadata: { ...lines, end_line: 150 } }] });
+  // Asked for by itself, indexing takes the defaults.
+  expect(await m.call("index_repo", { collection: "whole" })).toMatchObject({ status: "built" });
+  await m.close();
+});
+
 test("two repositories in one collection do not see each other", async () => {
   const [a, b] = [repository(), repository()];
   writeFileSync(join(b, "only-here.txt"), "quetzalcoatl\n");

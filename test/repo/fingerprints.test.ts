@@ -3,6 +3,7 @@ import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHUNK_DEFAULTS } from "../../src/repo/chunk.ts";
 import {
+  chunkingOf,
   chunkKey,
   type Fingerprints,
   isRacy,
@@ -132,4 +133,22 @@ describe("ids", () => {
     }
     expect(seen.size).toBe(made);
   });
+});
+
+test("the parameters of a key, and none of what is no key", () => {
+  const windowed = { mode: "windowed", windowLines: 30, windowOverlapLines: 4 } as const;
+  expect(chunkingOf(chunkKey(windowed))).toEqual(windowed);
+  expect(chunkingOf("v1:file")).toMatchObject({ mode: "file" });
+  // Windows that do not advance would never end.
+  for (const key of [
+    "",
+    "file",
+    "v2:windowed:8:8",
+    "v2:windowed:0:0",
+    "v2:windowed:8",
+    "v2:windowed:1e3:1",
+    "v2:file ",
+  ]) {
+    expect(chunkingOf(key)).toBeUndefined();
+  }
 });
