@@ -5,7 +5,7 @@ import { fused } from "../../repo/rank/fuse.ts";
 import { nothingAt, type Scope, scopeOf as scopeAt } from "../../repo/rank/hint.ts";
 import { namesIn } from "../../repo/rank/identifiers.ts";
 import { PathIndexes } from "../../repo/rank/paths.ts";
-import { asPath, rolesAsked } from "../../repo/rank/question.ts";
+import { asPath, rolesAsked, seeksTests } from "../../repo/rank/question.ts";
 import { type Role, rolesOf } from "../../repo/rank/roles.ts";
 import type { Collection, Row } from "../../store/collection.ts";
 import type { Embedder } from "../../texts/embedder.ts";
@@ -110,7 +110,8 @@ export async function rankFiles(
   for (const row of found.rows) drawn.delete(pathOf(row));
   const rows = [...found.rows, ...firstWindows(collection, asked, [...drawn])];
 
-  const scores = scoresOf(rows, new Set([...rolesAsked(said), ...rolesOf(within ?? "")]));
+  const rolesWanted = new Set([...rolesAsked(said), ...rolesOf(within ?? "")]);
+  const scores = scoresOf(rows, rolesWanted, seeksTests(said));
   const windows = rows.map((row, i) => ({ path: pathOf(row), birth: row.birth, score: scores[i]!, row }));
   const places = new Map(named.map((known) => [known, known === path || known === inFolder ? 0 : 1]));
   const ranked = folded(windows, (of) => ({
@@ -130,9 +131,11 @@ function everything(paths: readonly string[]): Scope {
 }
 
 /** The fused score of each row, with the prior of its file. */
-function scoresOf(rows: readonly Row[], asked: ReadonlySet<Role>): number[] {
+function scoresOf(rows: readonly Row[], asked: ReadonlySet<Role>, seeksTests: boolean): number[] {
   const none = { vector: Number.NaN, words: Number.NaN };
-  const priorOf = (path: string) => ([...rolesIn(path)].every((role) => asked.has(role)) ? 1 : RANKING.prior);
+  const isSought = (roles: ReadonlySet<Role>) =>
+    [...roles].every((role) => asked.has(role)) && (!seeksTests || roles.has("test"));
+  const priorOf = (path: string) => (isSought(rolesIn(path)) ? 1 : RANKING.prior);
   const candidates = rows.map((row) => ({ birth: row.birth, scores: row.scores ?? none, prior: priorOf(pathOf(row)) }));
   return fused(candidates, RANKING.denseWeight);
 }

@@ -142,11 +142,22 @@ function indexOf(paths: readonly string[], known: PathIndex | undefined, termsOf
   const fresh = paths.filter((path) => !known?.files.has(path));
   const numbers = new Map<string, number>();
   for (const path of paths) if (!numbers.has(foldersOf(path))) numbers.set(foldersOf(path), numbers.size);
-  const found = termsOf([...numbers.keys(), ...fresh.map(nameOf)]).map(distinct);
+  const found = termsOf([...numbers.keys(), ...fresh.map(wordsOf)]).map(distinct);
   const bases = new Map(fresh.map((path, i) => [path, found[numbers.size + i]!]));
   const baseOf = (path: string) => bases.get(path) ?? known!.files.get(path)!.base;
   const files = new Map(paths.map((path) => [path, { folders: numbers.get(foldersOf(path))!, base: baseOf(path) }]));
   return new PathIndex(files, found.slice(0, numbers.size));
+}
+
+/** What names of tests have before or behind the name of what they test. */
+const OF_TEST =
+  /^(?:tests?|specs?)[._-]|[._-](?:tests?|specs?|unittest)(?=\.)|(?<=[a-z0-9])(?:Tests?|TestCase|Specs?)(?=\.)|^Test(?=[A-Z])/;
+
+/** A base name and, of a test, the name of what it tests: as one word `JsonReaderTest` has no term of `JsonReader`. */
+function wordsOf(path: string): string {
+  const name = nameOf(path);
+  const tested = name.replace(OF_TEST, "");
+  return tested === name ? name : `${name} ${tested}`;
 }
 
 function isBefore(path: string, sum: number, other: { path: string; sum: number }): boolean {

@@ -49,6 +49,15 @@ export function rolesAsked(question: string): ReadonlySet<Role> {
   return roles;
 }
 
+/** What precedes "tests for" where tests themselves are sought, and not a change that is said to add some. */
+const SOUGHT =
+  /^\W*(?:(?:find|show|list|give|me|where|which|what|are|is|the|all|any|unit|integration|e2e)\b\W*){0,4}(?:tests?|specs?)\s+(?:for|of|that\s+cover|covering)\b/i;
+
+/** Whether a question asks for tests themselves: "tests for the parser". */
+export function seeksTests(question: string): boolean {
+  return SOUGHT.test(question);
+}
+
 /** A path as questions quote it, without what is around it: `./src/x.ts:12`, "src\x.ts". */
 export function asPath(text: string): string {
   if (text.length > PATH_UNITS_MAX) return text;

@@ -11,6 +11,19 @@ const indexOf = (...paths: string[]) => new PathIndexes(1).of("r", paths, termsO
 const weighed = (weights: Record<string, number>) =>
   Object.entries(weights).map(([word, weight]) => ({ hash: hash(word), weight }));
 
+test("a test has the name of what it tests", () => {
+  const tests = [
+    "a/JsonReaderTest.java",
+    "TestJsonReader.kt",
+    "jsonreader_test.go",
+    "jsonreader.spec.ts",
+    "test_jsonreader.py",
+  ];
+  const fit = indexOf(...tests, "latestjsonreader.ts", "JsonReaderTester.java").fit(weighed({ jsonreader: 1 }));
+  for (const path of tests) expect([path, fit.share(path)]).toEqual([path, 1]);
+  for (const path of ["latestjsonreader.ts", "JsonReaderTester.java"]) expect(fit.share(path)).toBe(0);
+});
+
 test("a term in the base name counts all of its weight, in the folders half, in both once", () => {
   const fit = indexOf("src/retry.ts", "src/retry/index.ts", "retry/retry.go", "src/other.ts").fit(
     weighed({ retry: 3, backoff: 1 }),

@@ -1,6 +1,6 @@
 /** Roles by path, over the conventions of many languages. */
 import { expect, test } from "bun:test";
-import { rolesAsked } from "../../../src/repo/rank/question.ts";
+import { rolesAsked, seeksTests } from "../../../src/repo/rank/question.ts";
 import { type Role, rolesOf } from "../../../src/repo/rank/roles.ts";
 
 const PATHS: Record<Role | "source" | "test doc", string> = {
@@ -71,4 +71,16 @@ test.each([
   ["the doctype of templates", ""],
 ])("%p asks for files of role %p", (question, roles) => {
   expect([...rolesAsked(question)].sort().join(" ")).toBe(roles);
+});
+
+test.each([
+  ["tests for the json reader", true],
+  ["Where are the unit tests of backoff?", true],
+  ["specs that cover retry", true],
+  ["add tests for the json reader", false],
+  ["the reader is tested for speed", false],
+  ["latest for all", false],
+  ["where is the test runner", false],
+])("%s: tests are sought %p", (question, isSought) => {
+  expect(seeksTests(question)).toBe(isSought);
 });
