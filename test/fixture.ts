@@ -46,6 +46,23 @@ export async function openStore(dir = scratchDir()): Promise<Store> {
   return new Store(dir, (await native()).env, "0.0.0-test");
 }
 
+/** Works with a memory as from a server that was started in a directory. */
+export async function fromDirectory<T>(
+  directory: string,
+  named: NamedWorkspaces,
+  work: (m: TestMemory) => Promise<T>,
+): Promise<T> {
+  const before = process.cwd();
+  const m = await TestMemory.open(undefined, named);
+  process.chdir(directory);
+  try {
+    return await work(m);
+  } finally {
+    process.chdir(before);
+    await m.close();
+  }
+}
+
 /** A memory with all verbs, called as a client does: with arguments that still have to be parsed. */
 export class TestMemory {
   private constructor(

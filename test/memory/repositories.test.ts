@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
-import { native, openStore, scratchDir, TestMemory } from "../fixture.ts";
+import { fromDirectory, native, openStore, scratchDir, TestMemory } from "../fixture.ts";
 
 function repository(): string {
   const root = scratchDir();
@@ -144,23 +144,10 @@ test("an index of an earlier version of the embedder is rebuilt, other collectio
 });
 
 describe("with no workspace named", () => {
-  /** Calls as from a server that was started in a directory. */
-  const from = async <T>(directory: string, work: (m: TestMemory) => Promise<T>): Promise<T> => {
-    const before = process.cwd();
-    const m = await TestMemory.open();
-    process.chdir(directory);
-    try {
-      return await work(m);
-    } finally {
-      process.chdir(before);
-      await m.close();
-    }
-  };
-
   test("it is the git work tree around the working directory, for all three verbs", async () => {
     const root = realpathSync(repository());
     spawnSync("git", ["init", "-q"], { cwd: root });
-    await from(join(root, "src/net"), async (m) => {
+    await fromDirectory(join(root, "src/net"), {}, async (m) => {
       expect(await m.call("workspace_info")).toMatchObject({ workspace: root, files_tracked: 0 });
       expect(await m.call("index_repo")).toMatchObject({ status: "built", workspace: root, files_tracked: 3 });
       const found = await m.call("repo_search", { query: "parse headers", top_k: 3 });
@@ -172,7 +159,7 @@ describe("with no workspace named", () => {
 
   test("a folder that is no work tree is indexed only where it is named", async () => {
     const root = realpathSync(repository());
-    await from(root, async (m) => {
+    await fromDirectory(root, {}, async (m) => {
       const said = `the working directory '${root}' lies in no git work tree: `;
       await expect(m.call("index_repo")).rejects.toThrow(`${said}pass the path of the repository`);
       await expect(m.call("repo_search", { query: "x" })).rejects.toThrow(

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "nod
 import { dirname, join } from "node:path";
 import type { ClientRoots, NamedWorkspaces } from "../../src/memory/repos/workspaces.ts";
 import type { CallContext } from "../../src/memory/requests.ts";
-import { scratchDir, TestMemory } from "../fixture.ts";
+import { fromDirectory, scratchDir, TestMemory } from "../fixture.ts";
 
 function rootWith(files: Record<string, string>): string {
   const root = realpathSync(scratchDir());
@@ -26,19 +26,6 @@ function checkout(files: Record<string, string> = { "a.ts": "export const quetza
 const paths = (payload: { hits: { metadata: { path: string } }[] }) => payload.hits.map((hit) => hit.metadata.path);
 /** A client with these roots. */
 const withRoots = (...paths: string[]): CallContext => ({ roots: async (): Promise<ClientRoots> => ({ paths }) });
-
-/** Works with a memory as from a server that was started in a directory. */
-async function from<T>(directory: string, named: NamedWorkspaces, work: (m: TestMemory) => Promise<T>): Promise<T> {
-  const before = process.cwd();
-  const m = await TestMemory.open(undefined, named);
-  process.chdir(directory);
-  try {
-    return await work(m);
-  } finally {
-    process.chdir(before);
-    await m.close();
-  }
-}
 
 describe("the order of sources", () => {
   const NEITHER = "neither --workspace nor SVC_MCP_WORKSPACE is given";
@@ -76,7 +63,7 @@ describe("the order of sources", () => {
       ],
     ];
     for (const [named, context, source, workspace, reason] of asked) {
-      await from(at.here!, named, async (m) => {
+      await fromDirectory(at.here!, named, async (m) => {
         expect(await m.call("workspace_info", {}, context)).toMatchObject({ source, workspace, reason });
         expect((await m.call("index_repo", {}, context)).workspace).toBe(workspace);
         expect(await m.call("repo_search", { query: "quetzalcoatl" }, context)).toMatchObject({
@@ -99,7 +86,7 @@ describe("the order of sources", () => {
   test("what a person names is never passed over", async () => {
     const gone = join(checkout(), "gone");
     for (const named of [{ flag: gone }, { environment: gone }]) {
-      await from(checkout(), named, async (m) => {
+      await fromDirectory(checkout(), named, async (m) => {
         const said = `workspace '${gone}' does not exist`;
         await expect(m.call("workspace_info", {}, withRoots(checkout()))).rejects.toThrow(said);
         await expect(m.call("repo_search", { query: "x" })).rejects.toThrow(said);
@@ -115,7 +102,7 @@ describe("the order of sources", () => {
   test("what a client names and cannot be indexed is passed over, and each answer says so", async () => {
     const [here, root] = [checkout(), checkout()];
     const [gone, file] = [join(here, "gone"), join(here, "a.ts")];
-    await from(here, { projectDir: gone }, async (m) => {
+    await fromDirectory(here, { projectDir: gone }, async (m) => {
       const said = `CLAUDE_PROJECT_DIR '${gone}' does not exist or cannot be read`;
       const info = await m.call("workspace_info", {}, withRoots(root));
       expect(info).toMatchObject({
@@ -130,7 +117,7 @@ describe("the order of sources", () => {
       });
       expect(await m.call("index_repo", {}, withRoots(root))).toMatchObject({ workspace: root, notice });
     });
-    await from(here, {}, async (m) => {
+    await fromDirectory(here, {}, async (m) => {
       const roots = withRoots("/", file, root);
       const info = await m.call("workspace_info", {}, roots);
       expect(info).toMatchObject({ source: "roots", workspace: root });
@@ -151,7 +138,7 @@ describe("the order of sources", () => {
 
   test("none at all: no workspace, with every reason", async () => {
     const here = rootWith({ "a.ts": "1" });
-    await from(here, {}, async (m) => {
+    await fromDirectory(here, {}, async (m) => {
       const reason = `${NEITHER}; CLAUDE_PROJECT_DIR is not set; the working directory '${here}' lies in no git work tree`;
       const none = { workspace: null, repo_id: null, source: null, files_tracked: 0, reason };
       expect(await m.call("workspace_info")).toMatchObject(none);

@@ -9,7 +9,7 @@ import type { FileLines, Line } from "./line.ts";
 import { type LineQuestion, linesOf, type Stretch } from "./lines.ts";
 import type { RankedFile } from "./ranking.ts";
 
-/** Windows of a file that lines are chosen from, the best ones: of more the answers are the same. */
+/** Windows of a file that lines are chosen from: with all of them no more definitions are shown (.995). */
 const WINDOWS_READ = 4;
 
 /** A hit before it is shown: windows of one file. */

@@ -130,11 +130,11 @@ function everything(paths: readonly string[]): Scope {
   return { under: undefined, allows: () => true, files: paths.length };
 }
 
-/** The fused score of each row, with the prior of its file. */
-function scoresOf(rows: readonly Row[], asked: ReadonlySet<Role>, seeksTests: boolean): number[] {
+/** The fused score of each row, with the prior of its file. @param onlyTests other files have the prior, too */
+function scoresOf(rows: readonly Row[], asked: ReadonlySet<Role>, onlyTests: boolean): number[] {
   const none = { vector: Number.NaN, words: Number.NaN };
   const isSought = (roles: ReadonlySet<Role>) =>
-    [...roles].every((role) => asked.has(role)) && (!seeksTests || roles.has("test"));
+    [...roles].every((role) => asked.has(role)) && (!onlyTests || roles.has("test"));
   const priorOf = (path: string) => (isSought(rolesIn(path)) ? 1 : RANKING.prior);
   const candidates = rows.map((row) => ({ birth: row.birth, scores: row.scores ?? none, prior: priorOf(pathOf(row)) }));
   return fused(candidates, RANKING.denseWeight);
