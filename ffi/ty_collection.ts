@@ -100,6 +100,13 @@ export class NativeCollection extends NativeReader {
     this.check(this.c.ty_set(this.handle, cString(key), bytes, bytes.byteLength, this.error));
   }
 
+  /** Sets one of the notes in the manifest to a JSON value; an empty text removes it. */
+  note(name: string, json: string): void {
+    const [key, value] = [encoder.encode(name), encoder.encode(json)];
+    const data = value.byteLength === 0 ? null : value;
+    this.check(this.c.ty_note(this.handle, key, key.byteLength, data, value.byteLength, this.error));
+  }
+
   /** Rewrites the base with live rows only; saves and ends the change. */
   async compact(watch?: Watch): Promise<{ reclaimedRows: number; liveRows: number }> {
     const words = new Words(2);

@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** The `TY_ABI_VERSION` of these declarations. */
-export const TY_ABI_VERSION = 10;
+export const TY_ABI_VERSION = 11;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {
@@ -35,6 +35,7 @@ export const symbols = {
   ty_refresh: call2,
   ty_begin: call2,
   ty_rollback: { args: [p], returns: FFIType.void },
+  ty_note: { args: [p, p, FFIType.u64, p, FFIType.u64, p], returns: status },
   ty_set: { args: [p, p, p, FFIType.u64, p], returns: status },
   ty_ask: call3,
   ty_get: call3,

@@ -20,7 +20,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 10u
+#define TY_ABI_VERSION 11u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -82,9 +82,9 @@ TY_API ty_status ty_terms(ty_env *env, ty_terms_args *args, ty_error *err);
 /* A new collection in memory; nothing is written before its first ty_save. `schema` is a JSON object with exactly the
  * keys name, dim, dtype ("f32", "f16", "int8" or "int4": how vectors are stored, which is what rows then are),
  * key_name, filter_columns (the key first), telys_version, default_target_recall, applied_tuner, lexical,
- * embedder_profile. Where that is an object, its member distance says how rows are ranked: "cosine" or "l2"; anything
- * else is the inner product. A collection of texts, which is one with a profile whose member provider is not "vectors",
- * or with lexical: true, has a lexical index from here on. */
+ * embedder_profile, and notes or not. Where the profile is an object, its member distance says how rows are ranked:
+ * "cosine" or "l2"; anything else is the inner product. A collection of texts, which is one with a profile whose member
+ * provider is not "vectors", or with lexical: true, has a lexical index from here on. */
 TY_API ty_status ty_collection_new(ty_env *env, const char *dir, const uint8_t *schema, uint64_t schema_bytes,
                                    ty_collection **out, ty_error *err);
 /* Opens the saved state in `dir` and maps it. TY_NOT_FOUND without a collection.json. */
@@ -163,6 +163,15 @@ TY_API ty_status ty_delete(ty_collection *c, ty_delete_args *args, ty_error *err
 
 /* Sets one of the manifest's changeable keys, default_target_recall or applied_tuner, to a JSON value. */
 TY_API ty_status ty_set(ty_collection *c, const char *key, const uint8_t *json, uint64_t json_bytes, ty_error *err);
+
+#define TY_NOTE_NAME_MAX 64u            /* bytes of a note's name: letters, digits and -._: */
+#define TY_NOTES_MAX     (1024u * 1024) /* bytes of all notes of a collection, as they are in the manifest */
+
+/* Sets one of the caller's notes to a JSON value, or removes it where `json` is empty. Notes are the caller's: they are
+ * kept in the manifest, and so become durable and visible with the rows of the same save, or are rolled back with
+ * them. A change of nothing but notes is saved too. TY_INVALID for a wrong name or value, or too many bytes. */
+TY_API ty_status ty_note(ty_collection *c, const uint8_t *name, uint64_t name_bytes, const uint8_t *json,
+                         uint64_t json_bytes, ty_error *err);
 
 /* The next three rewrite the base: live rows only, in the order partition, IVF list, insertion. They write files of
  * fresh names, then the manifest, then remove the old files. Each needs a ty_begin, saves, and releases the lock, also

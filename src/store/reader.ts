@@ -83,6 +83,12 @@ export class Reader {
     return this.answered(() => parseManifest(this.native.manifest()));
   }
 
+  /** One of the notes (`Transaction.note`), as of the last save or, within a change, of the change. */
+  note(name: string): unknown {
+    const { notes } = this.manifest();
+    return Object.hasOwn(notes, name) ? notes[name] : undefined;
+  }
+
   /** Number of the last save, other processes' included; 0 while the collection was never saved. */
   get generation(): number {
     return this.stats().generation;

@@ -37,6 +37,8 @@ export interface Manifest extends Schema {
   generation: number;
   liveRows: number;
   totalRows: number;
+  /** The caller's, by name: see `Transaction.note`. */
+  notes: Readonly<Record<string, unknown>>;
 }
 
 /** A caller's schema for a new collection; absent properties have defaults. */
@@ -134,6 +136,7 @@ export function parseManifest(text: string): Manifest {
     generation: Number(m.generation ?? 0),
     liveRows: Number(m.live_rows ?? 0),
     totalRows: Number(m.total_rows ?? 0),
+    notes: (m.notes ?? {}) as Record<string, unknown>,
   };
 }
 

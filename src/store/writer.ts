@@ -21,6 +21,12 @@ export interface Transaction {
   put(mode: PutMode, rows: Rows | PackedRows, watch?: Watch): Promise<{ inserted: number; replaced: number }>;
   delete(ids: readonly string[]): Promise<number>;
   set(key: "default_target_recall" | "applied_tuner", value: unknown): void;
+  /**
+   * Sets one of the collection's notes to a value that JSON can hold, or removes it where that is undefined.
+   * @param name 1 to 64 letters, digits and `-._:`
+   * @throws ValueError for another name, and where all notes would have more than a MiB
+   */
+  note(name: string, value: unknown): void;
 }
 
 /** The writing half of a collection. */
@@ -202,6 +208,10 @@ export class Writer {
       },
       set: (key, value) => {
         this.native.set(key, JSON.stringify(value));
+        count(1);
+      },
+      note: (name, value) => {
+        this.native.note(name, value === undefined ? "" : JSON.stringify(value));
         count(1);
       },
     };

@@ -735,6 +735,7 @@ static void test_adopt(void) {
 #include "store_digest.h"
 #include "store_embed.h"
 #include "store_like.h"
+#include "store_notes.h"
 #include "store_spare.h"
 #include "store_spill.h"
 #include "store_times.h"
@@ -760,6 +761,8 @@ int main(int argc, char **argv) {
   set_vertical(env, false);
   model_codes = NO_CODES;
   test_times();
+  test_notes();
+  test_notes_damaged();
   test_newest();
   test_time_bounds();
   test_reserved();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { KeyError, ValueError } from "../../src/errors.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
+import { Put } from "../../src/store/writer.ts";
 import { damaged } from "../complete-check.ts";
 import { openStore, random, unitVectors } from "../fixture.ts";
 
@@ -37,6 +38,36 @@ describe("saving", () => {
     expect(names).toContain("collection.json");
     expect(names).toContain("id_map.npy");
     expect(names.some((name) => name.startsWith("base-"))).toBe(true);
+  });
+
+  test("a note is saved with the rows of its change, or not at all", async () => {
+    const given = { file: "x", bytes: 3 };
+    await notes.change(async (t) => {
+      await t.put(Put.ADD, rows(["a"]));
+      t.note("repo-1", given);
+      expect(notes.note("repo-1")).toEqual(given);
+    });
+    expect(notes.note("repo-1")).toEqual(given);
+    const failed = notes.change(async (t) => {
+      await t.put(Put.ADD, rows(["b"]));
+      t.note("repo-1", { file: "y" });
+      throw new Error("stopped");
+    });
+    expect(failed).rejects.toThrow("stopped");
+    await failed.catch(() => {});
+    expect([notes.note("repo-1"), notes.count()]).toEqual([given, 1]);
+    await notes.compact();
+    const { generation } = notes;
+    await notes.change(async (t) => t.note("other", null));
+    expect([notes.note("repo-1"), notes.note("other"), notes.generation]).toEqual([given, null, generation + 1]);
+    const wrong = notes.change(async (t) => t.note("a b", 1));
+    expect(wrong).rejects.toThrow(ValueError);
+    await wrong.catch(() => {});
+    await notes.change(async (t) => {
+      for (const name of ["repo-1", "other", "none"]) t.note(name, undefined);
+    });
+    expect(notes.manifest().notes).toEqual({});
+    expect(notes.note("constructor")).toBeUndefined();
   });
 
   test("the manifest has its keys in their order", async () => {

@@ -12,7 +12,8 @@ static const char *const keys[TY_SCHEMA_KEYS] = {"name",
                                                  "default_target_recall",
                                                  "applied_tuner",
                                                  "lexical",
-                                                 "embedder_profile"};
+                                                 "embedder_profile",
+                                                 "notes"};
 
 ty_slice *ty_schema_member(ty_schema *s, ty_slice key) {
   for (int i = 0; i < TY_SCHEMA_KEYS; i++) {
@@ -66,8 +67,65 @@ static void read_profile(ty_slice profile, ty_schema *s) {
   }
 }
 
+bool ty_note_name(ty_slice name) {
+  if (name.bytes == 0 || name.bytes > TY_NOTE_NAME_MAX) return false;
+  for (uint64_t i = 0; i < name.bytes; i++) {
+    uint8_t c = name.data[i];
+    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!plain && (c == 0 || strchr("-._:", c) == NULL)) return false;
+  }
+  return true;
+}
+
+static ty_status check_notes(ty_slice notes, ty_status status, ty_error *err) {
+  ty_json_walk walk, before;
+  ty_slice key, value, other;
+  if (notes.data == NULL) return TY_OK;
+  if (notes.bytes > TY_NOTES_MAX)
+    return ty_fail(err, status, TY_MANIFEST_NAME ": notes of %llu bytes; they may have %u in all",
+                   (unsigned long long)notes.bytes, TY_NOTES_MAX);
+  if (!ty_json_walk_start(&walk, notes, true)) return ty_fail(err, status, TY_MANIFEST_NAME ": notes is not an object");
+  while (ty_json_walk_next(&walk, &key, &value)) {
+    if (!ty_note_name(key)) return ty_fail(err, status, TY_MANIFEST_NAME ": a note has no valid name");
+    /* Quadratic in the notes of one collection, of which there are a few. */
+    ty_json_walk_start(&before, notes, true);
+    while (ty_json_walk_next(&before, &other, &value) && other.data != key.data) {
+      if (other.bytes == key.bytes && memcmp(other.data, key.data, (size_t)key.bytes) == 0)
+        return ty_fail(err, status, TY_MANIFEST_NAME ": the note %.*s is there twice", (int)key.bytes, key.data);
+    }
+  }
+  return TY_OK;
+}
+
+void ty_notes_with(const ty_schema *schema, ty_slice name, ty_slice json, ty_buffer *out) {
+  ty_slice notes = schema->members[TY_KEY_NOTES], key, value;
+  ty_json_walk walk;
+  bool is_set = json.bytes == 0;
+  uint64_t count = 0;
+#define PUT_NOTE(named, valued)                                                                                        \
+  do {                                                                                                                 \
+    ty_buffer_append(out, count++ == 0 ? "{\"" : ", \"", count == 1 ? 2 : 3);                                          \
+    ty_buffer_append(out, (named).data, (named).bytes);                                                                \
+    ty_buffer_append(out, "\": ", 3);                                                                                  \
+    ty_buffer_append(out, (valued).data, (valued).bytes);                                                              \
+  } while (0)
+  if (notes.data != NULL && ty_json_walk_start(&walk, notes, true)) {
+    while (ty_json_walk_next(&walk, &key, &value)) {
+      if (key.bytes != name.bytes || memcmp(key.data, name.data, (size_t)key.bytes) != 0) {
+        PUT_NOTE(key, value);
+      } else if (!is_set) {
+        PUT_NOTE(name, json);
+        is_set = true;
+      }
+    }
+  }
+  if (!is_set) PUT_NOTE(name, json);
+#undef PUT_NOTE
+  if (count > 0) ty_buffer_append(out, "}", 1);
+}
+
 ty_status ty_schema_check(ty_schema *s, ty_status status, ty_error *err) {
-  for (int i = 0; i < TY_SCHEMA_KEYS; i++) {
+  for (int i = 0; i < TY_KEY_NOTES; i++) {
     if (s->members[i].data == NULL) return ty_fail(err, status, TY_MANIFEST_NAME ": the key %s is missing", keys[i]);
   }
   uint64_t dim;
@@ -101,7 +159,8 @@ ty_status ty_schema_check(ty_schema *s, ty_status status, ty_error *err) {
     if (++s->columns > TY_MAX_COLUMNS)
       return ty_fail(err, status, TY_MANIFEST_NAME ": more than %u filter_columns", TY_MAX_COLUMNS);
   }
-  return s->columns > 0 ? TY_OK : ty_fail(err, status, TY_MANIFEST_NAME ": filter_columns is empty");
+  if (s->columns == 0) return ty_fail(err, status, TY_MANIFEST_NAME ": filter_columns is empty");
+  return check_notes(s->members[TY_KEY_NOTES], status, err);
 }
 
 ty_status ty_schema_read(ty_slice json, ty_schema *out, ty_error *err) {
@@ -124,6 +183,7 @@ static void put(ty_buffer *out, const char *text) { ty_buffer_append(out, text, 
 
 void ty_schema_put(const ty_schema *schema, bool id_map, ty_buffer *out) {
   for (int i = 0; i < TY_SCHEMA_KEYS; i++) {
+    if (schema->members[i].data == NULL) continue;
     put(out, i == 0 ? "{\n  \"" : ",\n  \"");
     put(out, keys[i]);
     put(out, "\": ");

@@ -16,11 +16,12 @@ enum {
   TY_KEY_APPLIED_TUNER,
   TY_KEY_LEXICAL,
   TY_KEY_EMBEDDER_PROFILE,
+  TY_KEY_NOTES, /* the only one that may be missing */
   TY_SCHEMA_KEYS
 };
 
 typedef struct ty_schema {
-  ty_slice members[TY_SCHEMA_KEYS]; /* raw JSON, pointing into the text it was read from */
+  ty_slice members[TY_SCHEMA_KEYS]; /* raw JSON, pointing into the text it was read from; no notes: NULL */
   uint32_t dim, columns;
   ty_dtype dtype;
   ty_metric metric; /* by the embedder profile's member distance */
@@ -30,10 +31,15 @@ typedef struct ty_schema {
   double default_target_recall;
 } ty_schema;
 
-/* Reads a schema: an object of exactly these keys. */
+/* Reads a schema: an object of exactly these keys, notes or none. */
 ty_status ty_schema_read(ty_slice json, ty_schema *out, ty_error *err);
 /* Writes a schema as one JSON object. */
 void ty_schema_write(const ty_schema *schema, ty_buffer *out);
+/* Whether this may be a note's name: 1 to TY_NOTE_NAME_MAX letters, digits and `-._:`. */
+bool ty_note_name(ty_slice name);
+/* Appends to `out`, which is empty, the notes with that one set, or without it where `json` is empty. The name has
+ * passed ty_note_name, the value ty_json_check. Without a note left, nothing is appended. */
+void ty_notes_with(const ty_schema *schema, ty_slice name, ty_slice json, ty_buffer *out);
 /* TY_INVALID naming the first of dim, dtype, metric, key_name, filter_columns and lexical that differs. */
 ty_status ty_schema_agree(const ty_schema *mine, const ty_schema *theirs, ty_error *err);
 
