@@ -170,9 +170,9 @@ export const TOOLS: readonly ToolEntry[] = [
     "Index a repository",
     BUILD,
     "Index the text files of a source tree (honours .gitignore; skips binaries and credentials). Run again, it reads " +
-      "only what changed, or goes on where a limit stopped it (truncated: true). svc_repo_search does it by itself. " +
-      "ValueError if the path is no directory or never indexed (/, the home directory), if there is no workspace, or " +
-      "if the collection has another partition key.",
+      "only what changed, or goes on where a limit stopped it (truncated: true); mode, lines and max_file_bytes " +
+      "stay. svc_repo_search does it by itself. ValueError if the path is no directory or never indexed (/, " +
+      "the home directory), without a workspace, or if the collection has another partition key.",
     true,
   ),
   tool(

@@ -69,7 +69,7 @@ export class Repositories {
     collection: Collection,
     a: Omit<args.IndexRepoArguments, "path">,
     c: args.CallContext,
-    search?: Pick<IndexOptions, "keepsChunking" | "onIndexed">,
+    search?: Pick<IndexOptions, "onIndexed">,
   ): Promise<payload.IndexRepoPayload> {
     const result = await indexRepo({
       workspace,
@@ -99,7 +99,6 @@ export class Repositories {
     const call = parseArguments("index_repo", { collection: a.collection, max_seconds: a.max_seconds });
     let paths: readonly string[] = [];
     const refreshed = await this.refresh(workspace, collection, call, c, {
-      keepsChunking: true,
       onIndexed(indexed) {
         paths = indexed;
       },

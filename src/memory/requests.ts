@@ -214,17 +214,17 @@ export const SCHEMAS = {
         }),
       ),
       collection: z._default(string("Collection to index into."), "repo_symbols"),
-      mode: z._default(
+      // What is not given of these is as the repository was indexed before.
+      mode: z.optional(
         checked((value, name) => readChoice(value, name, CHUNK_MODES), {
           type: "string",
           enum: CHUNK_MODES,
-          description: "Overlapping windows of lines, or one chunk a file.",
+          description: "Overlapping windows of lines (at first), or one chunk a file.",
         }),
-        "windowed",
       ),
-      window_lines: z._default(number(POSITIVE, "Lines in a window."), 48),
-      window_overlap_lines: z._default(number(COUNT, "Lines shared by neighbouring windows."), 8),
-      max_file_bytes: z._default(number(COUNT, "Skip larger files; 0: above 64 MiB."), 0),
+      window_lines: z.optional(number(POSITIVE, "Lines in a window; at first 48.")),
+      window_overlap_lines: z.optional(number(COUNT, "Lines shared by neighbours; at first 8.")),
+      max_file_bytes: z.optional(number(COUNT, "Skip larger files; 0: above 64 MiB.")),
       max_files: z._default(number(COUNT, "Stop after so many new or changed files; 0: no limit."), 0),
       max_seconds: z._default(number(SECONDS, "Stop after so long; 0: no limit."), 0),
       force: switched(false, "Index every file again, changed or not."),

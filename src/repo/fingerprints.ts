@@ -45,6 +45,8 @@ export interface FingerprintHead {
   root: string;
   /** Chunking parameters, {@link chunkKey}; others give other rows. */
   params: string;
+  /** Larger files were left out; absent: none but those above `REPO_FILE_BYTES_MAX`. */
+  maxFileBytes?: number | undefined;
   /** The repository's rows after the last change recorded here; absent: some may have no entry. */
   rows?: RowsState | undefined;
   /** The repository of git that the root belonged to; absent: none. */
@@ -187,12 +189,12 @@ export type Head = FingerprintHead & { format: number; body: string };
 function parseHead(line: string): Head | undefined {
   const head = JSON.parse(line) as Partial<Head> | null;
   if (typeof head !== "object" || head?.format !== FORMAT) return undefined;
-  const { repoId, root, params, run, body, device, startedMs, tracked, reached = "" } = head;
+  const { repoId, root, params, run, body, device, startedMs, tracked, reached = "", maxFileBytes = 0 } = head;
   const { rows = { count: 0, digest: "" }, git = { common: "" } } = head;
   if (!isObject(rows) || !isObject(git)) return undefined;
   const words = [repoId, root, params, run, body, reached, rows.digest, git.common, git.linked ?? ""];
   const strings = words.every((value) => typeof value === "string");
-  const numbers = [device, startedMs, tracked, rows.count].every((value) => typeof value === "number");
+  const numbers = [device, startedMs, tracked, rows.count, maxFileBytes].every((value) => typeof value === "number");
   return strings && numbers ? (head as Head) : undefined;
 }
 

@@ -2,7 +2,6 @@
 import { dirname } from "node:path";
 import { SvcError, ValueError } from "../errors.ts";
 import { Budget } from "./budget.ts";
-import { CHUNK_DEFAULTS, type ChunkOptions, checkChunkOptions } from "./chunk.ts";
 import { forgetGone, noteUse } from "./indexed.ts";
 import { type GitPlace, linkedStamp } from "./linked.ts";
 import { IndexRun } from "./run.ts";
@@ -23,17 +22,11 @@ export { resolveWorkspace, type Workspace, type WorkspaceOptions, workspaceHere 
  * OSError
  */
 export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
-  const chunking: ChunkOptions = {
-    mode: options.mode ?? CHUNK_DEFAULTS.mode,
-    windowLines: options.windowLines ?? CHUNK_DEFAULTS.windowLines,
-    windowOverlapLines: options.windowOverlapLines ?? CHUNK_DEFAULTS.windowOverlapLines,
-  };
-  checkChunkOptions(chunking);
   checkLimit("max_file_bytes", options.maxFileBytes);
   checkLimit("max_files", options.maxFiles);
   checkLimit("max_seconds", options.maxSeconds);
   const budget = new Budget(options.maxFiles, options.maxSeconds);
-  const run = new IndexRun(options, chunking, budget);
+  const run = new IndexRun(options, budget);
   const result = await inTurn(options.fingerprintPath, () => run.run());
   noteUse(options.fingerprintPath);
   // After the run, which may have copied rows of a work tree that was moved.

@@ -22,6 +22,8 @@ import type { Workspace } from "./workspace.ts";
 const CHECKPOINT_MS = 5_000;
 
 export class Ledger {
+  /** The chunking parameters that entries are made with, `chunkKey`. */
+  params = "";
   /** The collection's files; becomes the next cache. A file being indexed has an empty stamp. */
   files = new Map<string, Fingerprint>();
   /** Files whose rows this run changes. */
@@ -30,6 +32,8 @@ export class Ledger {
   dirty = false;
   /** The last path settled, if the run did not get to the end. */
   reached: string | undefined;
+  /** Files above this size are left out; 0: by the limit that protects memory alone. */
+  maxFileBytes = 0;
   /** Whether every file was visited. Until then some stamps may be of the previous run. */
   hasVisitedAll = false;
 
@@ -45,8 +49,6 @@ export class Ledger {
   constructor(
     private readonly path: string,
     private readonly workspace: Workspace,
-    /** The chunking parameters that entries are made with, {@link chunkKey}. */
-    public params: string,
     private readonly place: GitPlace | undefined,
     private readonly rows: () => RowsState,
   ) {}
@@ -126,6 +128,7 @@ export class Ledger {
       repoId: this.workspace.repoId,
       root: this.workspace.root,
       params: this.params,
+      ...(this.maxFileBytes > 0 ? { maxFileBytes: this.maxFileBytes } : {}),
       ...(complete ? { rows: this.rows() } : {}),
       ...(this.place ? { git: this.place } : {}),
       device: deviceOf(this.workspace.root),

@@ -11,9 +11,9 @@
 import { dirname } from "node:path";
 import { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
-import type { ChunkOptions } from "./chunk.ts";
 import type { WalkFile } from "./entries.ts";
 import { type GitPlace, gitPlaceOf } from "./linked.ts";
+import { shownSettings } from "./settings.ts";
 import type { IndexOptions, IndexResult } from "./sink.ts";
 import { isIn, Walk } from "./walk.ts";
 import type { Workspace } from "./workspace.ts";
@@ -34,13 +34,12 @@ export class IndexRun {
 
   constructor(
     private readonly options: IndexOptions,
-    chunking: ChunkOptions,
     private readonly budget: Budget,
   ) {
     this.breather = new Breather(options.signal);
     this.workspace = options.workspace;
     this.place = gitPlaceOf(this.workspace.root);
-    this.writing = new Writing(options, chunking, this.place, budget, this.breather);
+    this.writing = new Writing(options, this.place, budget, this.breather);
   }
 
   async run(): Promise<IndexResult> {
@@ -51,7 +50,8 @@ export class IndexRun {
 
     await writing.begin();
     const after = budget.isLimited ? writing.reachedBefore : undefined;
-    const { maxFileBytes, signal } = options;
+    const { maxFileBytes } = writing.settings;
+    const { signal } = options;
     const walk = await Walk.begin(root, { below, maxFileBytes, exclude, signal, budget, after });
     let truncated: boolean;
     try {
@@ -73,6 +73,7 @@ export class IndexRun {
     }
     options.onIndexed?.(texts);
     const { binary, secret } = counts;
+    const settings = shownSettings(writing.settings);
     const { removed } = writing;
     const { deleted, upserted } = writing.batch;
     const hasChanged = budget.chunked + removed + upserted + deleted > 0;
@@ -89,6 +90,7 @@ export class IndexRun {
       chunks_deleted: deleted,
       files_skipped: { ...walk.skipped, binary, secret: walk.skipped.secret + secret },
       ...(truncated ? { truncated: true as const } : {}),
+      ...(settings === undefined ? {} : { settings }),
     };
   }
 

@@ -22,6 +22,8 @@ interface Sibling extends Indexed {
 }
 
 export class Siblings {
+  /** Only those of the same chunking are siblings. */
+  params = "";
   /** Not read yet; undefined: not looked for yet. */
   private waiting: Indexed[] | undefined;
   private readonly read: Sibling[] = [];
@@ -31,7 +33,6 @@ export class Siblings {
   constructor(
     private readonly place: GitPlace | undefined,
     private readonly fingerprintPath: string,
-    public params: string,
   ) {}
 
   /** Says how many files may be asked about next, of a repository of so many. */

@@ -1,6 +1,6 @@
 /** Options and results of indexing, and other types that its files share. */
-import type { ChunkMode } from "./chunk.ts";
 import type { SkipCounts } from "./entries.ts";
+import type { GivenSettings, ShownSettings } from "./settings.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** A row for the collection. */
@@ -40,20 +40,14 @@ export interface RowSink {
   idsOf(repoId: string): Promise<string[]>;
 }
 
-export interface IndexOptions {
+/** What a call names of the settings stays until another call names something else. */
+export interface IndexOptions extends GivenSettings {
   workspace: Workspace;
   /** Name of the collection, for the result. */
   collection: string;
   sink: RowSink;
   /** File of the fingerprints, in the collection's directory. */
   fingerprintPath: string;
-  mode?: ChunkMode;
-  windowLines?: number;
-  windowOverlapLines?: number;
-  /** Chunk as the last run did, where there was one; the three above are for the first. */
-  keepsChunking?: boolean;
-  /** 0: only the limit that protects memory (`REPO_FILE_BYTES_MAX`, 64 MiB). */
-  maxFileBytes?: number;
   /** Files to find and chunk in this call; the next call continues. 0: no limit. */
   maxFiles?: number;
   /** Seconds after which this call finds and reads no further files; the next call continues. 0: no limit. */
@@ -90,4 +84,6 @@ export interface IndexResult {
   files_skipped: SkipCounts;
   /** Present if a limit ended this call before every file was visited; call again to continue. */
   truncated?: true;
+  /** Those of the settings in force that are not the defaults. */
+  settings?: ShownSettings;
 }

@@ -6,10 +6,9 @@ import { isDeepStrictEqual } from "node:util";
 import { BATCH_LARGE, BATCH_SMALL, Batch } from "./batch.ts";
 import type { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
-import { type ChunkOptions, chunkText, decodeText } from "./chunk.ts";
+import { chunkText, decodeText } from "./chunk.ts";
 import type { SkipCounts, WalkFile } from "./entries.ts";
 import {
-  chunkingOf,
   chunkKey,
   contentHash,
   type Fingerprint,
@@ -25,6 +24,7 @@ import { Ledger } from "./ledger.ts";
 import type { GitPlace } from "./linked.ts";
 import { type ReadResult, readRepoFile } from "./read.ts";
 import { holdsSecret } from "./secret-content.ts";
+import { SETTINGS_DEFAULT, type Settings, settingsOf } from "./settings.ts";
 import { Siblings } from "./siblings.ts";
 import type { IndexOptions, Row } from "./sink.ts";
 import { isIn } from "./walk.ts";
@@ -39,6 +39,8 @@ export class Writing {
   reached: string | undefined;
   /** Whether all is chunked again with other parameters than before. */
   isOther = false;
+  /** Those of the call and of the last run, once {@link begin} has loaded these. */
+  settings: Settings = SETTINGS_DEFAULT;
 
   private readonly workspace: Workspace;
   private readonly ledger: Ledger;
@@ -51,16 +53,14 @@ export class Writing {
 
   constructor(
     private readonly options: IndexOptions,
-    private chunking: ChunkOptions,
     place: GitPlace | undefined,
     private readonly budget: Budget,
     private readonly breather: Breather,
   ) {
     const { sink, fingerprintPath, workspace } = options;
     this.workspace = workspace;
-    const params = chunkKey(chunking);
-    this.siblings = new Siblings(options.force ? undefined : place, fingerprintPath, params);
-    this.ledger = new Ledger(fingerprintPath, workspace, params, place, () => sink.stateOf(workspace.repoId));
+    this.siblings = new Siblings(options.force ? undefined : place, fingerprintPath);
+    this.ledger = new Ledger(fingerprintPath, workspace, place, () => sink.stateOf(workspace.repoId));
     this.batch = new Batch(
       sink,
       () => this.ledger.voidOnDisk(),
@@ -85,8 +85,12 @@ export class Writing {
     const { options } = this;
     const previous = this.ledger.load();
     this.previous = previous;
-    if (options.keepsChunking && previous) this.keepChunking(previous.params);
-    this.isOther = previous?.params !== chunkKey(this.chunking);
+    this.settings = settingsOf(options, previous);
+    const { chunking, maxFileBytes } = this.settings;
+    const params = chunkKey(chunking);
+    this.ledger.params = this.siblings.params = params;
+    this.ledger.maxFileBytes = maxFileBytes;
+    this.isOther = previous?.params !== params;
     const isForced = options.force === true;
     for (const [path, file] of this.ledger.files) {
       if (this.isOther || (isForced && this.isInside(path))) voidEntry(file);
@@ -144,14 +148,9 @@ export class Writing {
     const reachedBefore = this.workspace.below === undefined ? undefined : this.reachedBefore;
     this.ledger.reached = truncated ? this.reached : reachedBefore;
     const complete = this.isAllRecorded(truncated);
-    const isAsBefore = this.isKnown && this.reachedBefore === this.ledger.reached;
+    const isSameSize = (this.previous?.maxFileBytes ?? 0) === this.settings.maxFileBytes;
+    const isAsBefore = this.isKnown && !this.isOther && isSameSize && this.reachedBefore === this.ledger.reached;
     if (this.ledger.dirty || truncated || !isAsBefore) await this.ledger.saveQuietly(complete);
-  }
-
-  /** Takes the parameters that the repository was chunked with. */
-  private keepChunking(key: string): void {
-    this.chunking = chunkingOf(key) ?? this.chunking;
-    this.ledger.params = this.siblings.params = chunkKey(this.chunking);
   }
 
   /**
@@ -190,8 +189,9 @@ export class Writing {
 
   /** Reads the files of a round; false if the deadline passed before the last. */
   async read(files: readonly WalkFile[], skipped: SkipCounts): Promise<boolean> {
-    const { maxFileBytes, onProgress } = this.options;
+    const { onProgress } = this.options;
     const { budget } = this;
+    const { maxFileBytes } = this.settings;
     this.siblings.expect(files.length, this.ledger.files.size);
     for (const { path } of files) {
       if (this.breather.due) {
@@ -227,7 +227,7 @@ export class Writing {
     const { repoId } = this.workspace;
     const base = this.base(path);
     const language = languageOf(path);
-    const chunks = chunkText(text, this.chunking);
+    const chunks = chunkText(text, this.settings.chunking);
     const labels = labelsOf(text, language, chunks);
     const before = this.chunksOf(path, base);
     this.budget.chunked++;

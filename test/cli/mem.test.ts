@@ -152,7 +152,9 @@ describe("arguments", () => {
       window_lines: 10,
       window_overlap_lines: 2,
     });
-    expect(args).toMatchObject({ max_files: 5, max_seconds: 1.5, max_file_bytes: 0, force: true });
+    expect(args).toMatchObject({ max_files: 5, max_seconds: 1.5, force: true });
+    // Not given: as the repository was indexed before.
+    expect(args).not.toHaveProperty("max_file_bytes");
   });
 
   test("--path is the memory directory of every verb", async () => {

@@ -4,7 +4,6 @@ import { errorLine } from "../../src/errors.ts";
 import { listTools } from "../../src/mcp/tools.ts";
 import { parseArguments } from "../../src/memory/arguments.ts";
 import { VERBS, type VerbName } from "../../src/memory/requests.ts";
-import { CHUNK_DEFAULTS } from "../../src/repo/chunk.ts";
 
 /** The least that each verb accepts. */
 const LEAST: Record<VerbName, Record<string, unknown>> = {
@@ -39,10 +38,6 @@ const DEFAULTS: Partial<Record<VerbName, Record<string, unknown>>> = {
   build_ivf: { min_rows: 20000, target_recall: 0.98 },
   index_repo: {
     collection: "repo_symbols",
-    mode: CHUNK_DEFAULTS.mode,
-    window_lines: CHUNK_DEFAULTS.windowLines,
-    window_overlap_lines: CHUNK_DEFAULTS.windowOverlapLines,
-    max_file_bytes: 0,
     max_files: 0,
     max_seconds: 0,
     force: false,

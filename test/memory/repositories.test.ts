@@ -70,8 +70,9 @@ test("a search of a collection chunks files as they were indexed", async () => {
   writeFileSync(join(root, "src/long.ts"), "const needle = 2;\n".repeat(150));
   const edited = await m.call("repo_search", question);
   expect(edited).toMatchObject({ index_status: "refreshed", hits: [{ metadata: { ...lines, end_line: 150 } }] });
-  // Asked for by itself, indexing takes the defaults.
-  expect(await m.call("index_repo", { collection: "whole" })).toMatchObject({ status: "built" });
+  // Indexing keeps what it is not given, too.
+  const settings = { mode: "file" };
+  expect(await m.call("index_repo", { collection: "whole" })).toMatchObject({ status: "hit", settings });
   await m.close();
 });
 

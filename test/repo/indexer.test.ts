@@ -214,7 +214,47 @@ describe("one run after another", () => {
       files_skipped: { too_large: 1 },
     });
     expect(sink.ids).toEqual(["b.ts:0"]);
-    expect(await run()).toMatchObject({ files_tracked: 2, files_changed: 1 });
+    expect(await run({ maxFileBytes: 0 })).toMatchObject({ files_tracked: 2, files_changed: 1 });
+  });
+
+  test("what one run was given stays for those that are given nothing", async () => {
+    const lines = Array.from({ length: 40 }, (_, i) => `line ${i}\n`).join("");
+    const { run, sink, expectExact } = bench({ "a.ts": lines, "b.ts": "x".repeat(1000) });
+    const chosen = { windowLines: 10, windowOverlapLines: 0, maxFileBytes: 500 };
+    const settings = { mode: "windowed", window_lines: 10, window_overlap_lines: 0, max_file_bytes: 500 };
+    expect(await run(chosen)).toMatchObject({ files_tracked: 1, chunks_added: 4, settings });
+    expect(await run()).toMatchObject({ status: "hit", files_tracked: 1, files_skipped: { too_large: 1 }, settings });
+    await expectExact(chosen);
+    // One of them alone leaves the others.
+    expect(await run({ windowLines: 20 })).toMatchObject({
+      status: "built",
+      chunks_added: 2,
+      chunks_deleted: 2,
+      settings: { ...settings, window_lines: 20 },
+    });
+    expect(await run({ maxFileBytes: 0, mode: "file" })).toMatchObject({ settings: { mode: "file" } });
+    expect(sink.ids).toEqual(["a.ts:0", "b.ts:0"]);
+    expect(await run()).toMatchObject({ status: "hit", settings: { mode: "file" } });
+    // Lines mean windows; the other sizes are the defaults again.
+    expect(await run({ windowLines: 48 })).not.toHaveProperty("settings");
+  });
+
+  test("a limit that no file is above stays too", async () => {
+    const { root, run } = bench({ "a.ts": "1" });
+    await run();
+    await run({ maxFileBytes: 50 });
+    put(root, "b.ts", "x".repeat(100));
+    expect(await run()).toMatchObject({ files_skipped: { too_large: 1 }, settings: { max_file_bytes: 50 } });
+  });
+
+  test("lines that do not go with those that stay are an error that changes nothing", async () => {
+    const { run, sink } = bench({ "a.ts": "1\n2\n3\n" });
+    await run({ windowLines: 2, windowOverlapLines: 1 });
+    const before = [...sink.rows];
+    await expect(run({ windowLines: 1 })).rejects.toThrow(
+      "window_overlap_lines (1) must be less than window_lines (1)",
+    );
+    expect([...sink.rows]).toEqual(before);
   });
 
   test("a file replaced by something that is none loses its rows", async () => {

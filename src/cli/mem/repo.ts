@@ -20,7 +20,8 @@ export const index = verbCommand("index_repo", {
     "Walks the folder (.gitignore is honoured), cuts each text file into pieces and stores them. Running it again only reads what\n" +
     "changed. Binaries, and files that hold credentials (known by name or content), are skipped and counted. Without a folder it is the workspace that\n" +
     "is configured, else the git work tree around the working directory. Of a folder in a git work tree only what lies below is looked at.\n" +
-    "/, the home directory, git's own folders and svc's own state are never indexed.",
+    "/, the home directory, git's own folders and svc's own state are never indexed. Mode, lines and the size of the largest file\n" +
+    "stay for this repository until other ones are given.",
   examples: ["svc mem index", "svc mem index ~/projects/app --collection app --mode file"],
   args: {
     root: { type: "positional", required: false, description: ROOT },
@@ -28,10 +29,10 @@ export const index = verbCommand("index_repo", {
     mode: {
       type: "enum",
       options: ["windowed", "file"],
-      description: "windowed: overlapping windows of lines; file: whole files",
+      description: "windowed: overlapping windows of lines (at first); file: whole files",
     },
-    "window-lines": number("N", "lines in a window (48)"),
-    "window-overlap-lines": number("N", "lines that neighbours share (8)"),
+    "window-lines": number("N", "lines in a window (at first 48)"),
+    "window-overlap-lines": number("N", "lines that neighbours share (at first 8)"),
     "max-file-bytes": number("N", "skip larger files; 0: only those above 64 MiB"),
     "max-files": number("N", "stop after so many new or changed files; 0: no limit"),
     "max-seconds": number("N", "stop after so long; 0: no limit"),
