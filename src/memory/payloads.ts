@@ -175,6 +175,7 @@ export interface IndexRepoPayload extends IndexResult {
 /** A file of a repository, or one of its windows, as `svc_repo_search` shows it. */
 export interface RepoHit extends Omit<CutHit, "explain" | "explain_omitted">, Timed {
   metadata?: FileHit["metadata"] | undefined;
+  unreadable?: FileHit["unreadable"];
 }
 
 export interface RepoSearchPayload extends Noticed {

@@ -209,6 +209,7 @@ test("a file that changes or goes between ranking and reading: its lines as they
       if (form === "lines" && expected !== undefined) expect(hits[0].text).toContain(expected);
       if (expected === undefined || form === "files") expect(hits[0].text).toBeUndefined();
       expect(hits[0].metadata).toMatchObject({ path: "a.md", start_line: expect.any(Number) });
+      expect(hits[0].unreadable).toBe(typeof state === "string" ? undefined : true);
     }
     await changed.close();
   }

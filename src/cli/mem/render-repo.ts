@@ -26,7 +26,8 @@ function headOf(hit: RepoHit, workspace: string): string {
   const { metadata } = hit;
   const line = metadata === undefined ? "" : `:${style("green", String(metadata.start_line))}`;
   const symbol = metadata?.symbol === undefined ? "" : `  ${style("bold", showId(metadata.symbol))}`;
-  return pathOf(hit, workspace) + line + symbol + showTimes(hit);
+  const unreadable = hit.unreadable ? "  (cannot be read now)" : "";
+  return pathOf(hit, workspace) + line + symbol + unreadable + showTimes(hit);
 }
 
 /** The path; of a hit that is too large to have one, its id. */

@@ -36,6 +36,8 @@ export interface FileHit {
     /** The name asked for that is defined there, or the one that the lines are part of. */
     symbol?: string;
   };
+  /** The file is gone or cannot be read now: it is shown as it was indexed, without text. */
+  unreadable?: true;
 }
 
 /** How ranked files are shown. */
@@ -71,7 +73,7 @@ export class FileHits {
 
   /** A row as a hit, without text. One whose lines are gone has the lines that it had. */
   hitOf(row: FileRow): FileHit {
-    const { window, range, symbol } = this.viewOf(row);
+    const { file, window, range, symbol } = this.viewOf(row);
     const { path } = row;
     const { language } = window.metadata as { language: string };
     const { start, end } = range;
@@ -79,6 +81,7 @@ export class FileHits {
     return {
       id: window.id,
       metadata: { path, start_line: start, end_line: end, language, ...named },
+      ...(file === undefined ? { unreadable: true as const } : {}),
       ...window.times,
     };
   }
