@@ -1,13 +1,14 @@
 /**
  * Collects rows and deletions into durable transactions of a bounded size, and reports when a file's rows are durable.
  */
-import type { Row, RowSink } from "./sink.ts";
+import { type Pack, type PackedRow, Packer } from "../store/packer.ts";
+import type { RowSink } from "./sink.ts";
 
 /** What one transaction has at most. */
 export interface BatchLimits {
   /** Rows and deletions. */
   rows: number;
-  /** UTF-16 units of text. */
+  /** UTF-8 bytes of text. */
   text: number;
 }
 
@@ -20,14 +21,21 @@ export const BATCH_LARGE: BatchLimits = { rows: 16_384, text: 32 * 1024 * 1024 }
 /** For a run with a deadline, which is not looked at within a transaction: a third of a second. */
 export const BATCH_SMALL: BatchLimits = { rows: 2048, text: 4 * 1024 * 1024 };
 
+/** What is put at once: its rows' texts are released when they are in. */
+const PACK_ROWS = 2048;
+const PACK_BYTES = 2 * 1024 * 1024;
+
 export class Batch {
   /** As the sink counted them: rows that are new or replaced, and live rows that were deleted. */
   upserted = 0;
   deleted = 0;
 
-  private rows: Row[] = [];
+  private readonly packer = new Packer();
+  /** Rows that are packed, and how many there are. */
+  private packs: Pack[] = [];
+  private packedRows = 0;
+  private packedText = 0;
   private deleteIds: string[] = [];
-  private textLength = 0;
   private settlements: (() => void)[] = [];
 
   /**
@@ -43,11 +51,12 @@ export class Batch {
     private readonly limits: BatchLimits,
   ) {}
 
-  async upsert(row: Row): Promise<void> {
-    if (this.textLength + row.text.length > this.limits.text) await this.flush(true);
-    this.rows.push(row);
-    this.textLength += row.text.length;
-    await this.flushIfFull();
+  /** Adds a row; the batch is full where the result is true, and must be flushed before the next. */
+  upsert(row: PackedRow): boolean {
+    const { packer, limits } = this;
+    packer.add(row);
+    if (packer.rows >= PACK_ROWS || packer.textBytes >= PACK_BYTES) this.pack();
+    return this.size >= limits.rows || this.packedText + packer.textBytes >= limits.text;
   }
 
   async delete(id: string): Promise<void> {
@@ -64,12 +73,13 @@ export class Batch {
   async flush(isFull = false): Promise<void> {
     if (this.isEmpty) return;
     await this.before();
-    const change = { deleteIds: this.deleteIds, rows: this.rows, areLike: this.areLike, isFull };
+    if (this.packer.rows > 0) this.pack();
+    const change = { deleteIds: this.deleteIds, rows: this.packs, areLike: this.areLike, isFull };
     const settlements = this.settlements;
-    this.rows = [];
+    this.packs = [];
+    this.packedRows = this.packedText = 0;
     this.deleteIds = [];
     this.settlements = [];
-    this.textLength = 0;
     const { deleted, upserted } = await this.sink.replace(change);
     this.deleted += deleted;
     this.upserted += upserted;
@@ -78,10 +88,21 @@ export class Batch {
   }
 
   private async flushIfFull(): Promise<void> {
-    if (this.rows.length + this.deleteIds.length >= this.limits.rows) await this.flush(true);
+    if (this.size >= this.limits.rows) await this.flush(true);
+  }
+
+  private pack(): void {
+    this.packedRows += this.packer.rows;
+    this.packedText += this.packer.textBytes;
+    this.packs.push(this.packer.take());
+  }
+
+  /** Rows and deletions. */
+  private get size(): number {
+    return this.packedRows + this.packer.rows + this.deleteIds.length;
   }
 
   private get isEmpty(): boolean {
-    return this.rows.length === 0 && this.deleteIds.length === 0;
+    return this.size === 0;
   }
 }

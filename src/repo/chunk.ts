@@ -1,7 +1,11 @@
 /**
  * Splits a file's text into chunks: overlapping windows of lines, or the file as one. Lines are numbered from 1 and
  * ranges include both ends, as in editors and compilers. A line ends with `\n`; a `\r` before it is kept.
+ *
+ * Chunks are ranges of the file's bytes: as strings of lines that are joined again, a first index spent an eighth of its
+ * time here, and held three copies of every text.
  */
+import { isUtf8 } from "node:buffer";
 import { ValueError } from "../errors.ts";
 
 /** `windowed`: overlapping windows of lines; `file`: one chunk a file, where its size allows. */
@@ -27,8 +31,9 @@ export const CHUNK_BYTES_MAX = 64 * 1024;
 export const CHUNKER_VERSION = 2;
 
 export interface Chunk {
-  /** The lines as in the file, line ends included. */
-  text: string;
+  /** Bytes `from` to `to`, exclusive, of the text: the lines as in the file, line ends included. */
+  from: number;
+  to: number;
   startLine: number;
   endLine: number;
   /** Which piece of one line that is too long for a chunk, from 0; absent for whole lines. */
@@ -53,9 +58,26 @@ export function checkChunkOptions(options: ChunkOptions): void {
   }
 }
 
-/** Bytes of a source file as text: a byte order mark is dropped, invalid UTF-8 becomes U+FFFD. */
+/**
+ * The bytes of a source file as UTF-8: a byte order mark is dropped, what is invalid becomes U+FFFD. Valid bytes are not
+ * copied.
+ */
+export function textBytes(bytes: Uint8Array): Uint8Array {
+  if (!isUtf8(bytes)) return new TextEncoder().encode(decodeText(bytes));
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+}
+
+/** The same as a string. */
 export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder("utf-8").decode(bytes);
+}
+
+/** Within a text the mark is a character. */
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** What {@link textBytes} gave, or a part of it that a chunk can be, as a string. */
+export function textOf(text: Uint8Array): string {
+  return utf8.decode(text);
 }
 
 /** The lines of a text, each with its line end; a final `\n` ends a line and begins none. */
@@ -71,29 +93,55 @@ export function splitLines(text: string): string[] {
   return lines;
 }
 
-/** The chunks of a text in order; none for a blank text. The options must have been checked. */
-export function chunkText(text: string, options: ChunkOptions): Chunk[] {
-  const lines = splitLines(text);
+/** The chunks of a text, as {@link textBytes} gives it, in order; none for a blank one. The options must have been checked. */
+export function chunkBytes(text: Uint8Array, options: ChunkOptions): Chunk[] {
+  const starts = lineStarts(text);
   // Blank lines at the end would make a last window without new text.
-  let count = lines.length;
-  while (count > 0 && lines[count - 1]!.trim() === "") count--;
+  let count = starts.length - 1;
+  while (count > 0 && isBlank(text, starts[count - 1]!, starts[count]!)) count--;
 
   const chunks: Chunk[] = [];
   let from = 0;
-  for (let at = 0; at <= count; at++) {
+  // Only a text that is longer than a chunk can have such a line.
+  for (let at = text.length > CHUNK_BYTES_MAX ? 0 : count; at <= count; at++) {
     // A line too long for a chunk separates windows: inside an overlap it would be repeated.
-    const tooLong = at < count && isTooLong(lines[at]!);
+    const tooLong = at < count && starts[at + 1]! - starts[at]! > CHUNK_BYTES_MAX;
     if (at < count && !tooLong) continue;
-    chunkRun(lines, from, at, options, chunks);
-    if (tooLong) {
-      const pieces = splitLongLine(lines[at]!);
-      for (const [piece, part] of pieces.entries()) {
-        chunks.push({ text: part, startLine: at + 1, endLine: at + 1, piece });
-      }
-    }
+    chunkRun(starts, from, at, options, chunks);
+    if (tooLong) pushPieces(text, at, starts[at]!, starts[at + 1]!, chunks);
     from = at + 1;
   }
   return chunks;
+}
+
+/** Where each line begins, and the end of the text. */
+function lineStarts(text: Uint8Array): number[] {
+  const starts = [0];
+  for (let at = 0; at < text.length; ) {
+    const end = text.indexOf(10, at);
+    at = end === -1 ? text.length : end + 1;
+    starts.push(at);
+  }
+  return starts;
+}
+
+/** Whether a line has nothing but white space. */
+function isBlank(text: Uint8Array, from: number, to: number): boolean {
+  let at = from;
+  while (at < to && (text[at] === 32 || (text[at]! >= 9 && text[at]! <= 13))) at++;
+  if (at === to) return true;
+  // What is left begins with a letter or with a character beyond ASCII, of which some are white space.
+  return text[at]! >= 0x80 && textOf(text.subarray(from, to)).trim() === "";
+}
+
+/** A line too long for a chunk, in numbered pieces. */
+function pushPieces(text: Uint8Array, line: number, start: number, end: number, chunks: Chunk[]): void {
+  let from = start;
+  for (const [piece, part] of splitLongLine(textOf(text.subarray(start, end))).entries()) {
+    const to = from + utf8Length(part);
+    chunks.push({ from, to, startLine: line + 1, endLine: line + 1, piece });
+    from = to;
+  }
 }
 
 /** The pieces of a line that is longer than a chunk, cut between characters. */
@@ -118,36 +166,28 @@ export function splitLongLine(line: string): string[] {
   return pieces;
 }
 
-/** Windows over `lines[from, to)`, none of which is too long by itself. */
-function chunkRun(lines: string[], from: number, to: number, options: ChunkOptions, chunks: Chunk[]): void {
+/** Windows over the lines from `from` to `to`, exclusive, none of which is too long by itself. */
+function chunkRun(starts: number[], from: number, to: number, options: ChunkOptions, chunks: Chunk[]): void {
   const size = options.mode === "file" ? to - from : options.windowLines;
   const step = options.mode === "file" ? size : options.windowLines - options.windowOverlapLines;
   for (let start = from; start < to; start += step) {
     const end = Math.min(start + size, to);
-    pushBounded(lines, start, end, chunks);
+    pushBounded(starts, start, end, chunks);
     if (end === to) break;
   }
 }
 
 /** One window, cut at lines where it would exceed a chunk. */
-function pushBounded(lines: string[], start: number, end: number, chunks: Chunk[]): void {
+function pushBounded(starts: number[], start: number, end: number, chunks: Chunk[]): void {
   let first = start;
-  let bytes = 0;
-  for (let at = start; at < end; at++) {
-    const length = utf8Length(lines[at]!);
-    if (bytes + length > CHUNK_BYTES_MAX) {
-      chunks.push({ text: lines.slice(first, at).join(""), startLine: first + 1, endLine: at });
+  if (starts[end]! - starts[start]! > CHUNK_BYTES_MAX) {
+    for (let at = start; at < end; at++) {
+      if (starts[at + 1]! - starts[first]! <= CHUNK_BYTES_MAX) continue;
+      chunks.push({ from: starts[first]!, to: starts[at]!, startLine: first + 1, endLine: at });
       first = at;
-      bytes = 0;
     }
-    bytes += length;
   }
-  chunks.push({ text: lines.slice(first, end).join(""), startLine: first + 1, endLine: end });
-}
-
-function isTooLong(line: string): boolean {
-  // A UTF-16 unit takes at most three bytes, so nearly every line needs no counting.
-  return line.length * 3 > CHUNK_BYTES_MAX && utf8Length(line) > CHUNK_BYTES_MAX;
+  chunks.push({ from: starts[first]!, to: starts[end]!, startLine: first + 1, endLine: end });
 }
 
 function utf8Length(text: string): number {

@@ -1,10 +1,12 @@
 /** What a window of a file is found by beside its text: the names that are defined in it. */
-import type { Chunk } from "./chunk.ts";
+import { type Chunk, textOf } from "./chunk.ts";
+import { grammarOf } from "./definitions/languages.ts";
 import { definitionsIn } from "./definitions.ts";
 
 /** The distinct names that each of a text's chunks defines; overlapping chunks share those of the lines they share. */
-export function labelsOf(text: string, language: string, chunks: readonly Chunk[]): string[][] {
-  const found = definitionsIn(text, language);
+export function labelsOf(text: Uint8Array, language: string, chunks: readonly Chunk[]): string[][] {
+  // Of prose and data nothing is decoded.
+  const found = grammarOf(language) ? definitionsIn(textOf(text), language) : [];
   let first = 0;
   return chunks.map(({ startLine, endLine, piece = 0 }) => {
     while (first < found.length && found[first]!.line < startLine) first++;

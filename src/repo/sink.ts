@@ -1,18 +1,8 @@
 /** Options and results of indexing, and other types that its files share. */
+import type { Pack } from "../store/packer.ts";
 import type { SkipCounts } from "./entries.ts";
 import type { GivenSettings, ShownSettings } from "./settings.ts";
 import type { Workspace } from "./workspace.ts";
-
-/** A row for the collection. */
-export interface Row {
-  id: string;
-  text: string;
-  /** Names that are defined in the text, each found as it is written; distinct, 1 to 256 bytes without NUL. */
-  labels?: readonly string[];
-  metadata: Record<string, unknown>;
-  /** Id of a row with the same text: where it is live, its stored vector is this one's and nothing is embedded. */
-  like?: string;
-}
 
 /** The live rows of one repository: others do not change it, nor does how they are stored. */
 export interface RowsState {
@@ -23,7 +13,8 @@ export interface RowsState {
 /** Rows to put and ids to delete. */
 export interface Change {
   deleteIds: string[];
-  rows: Row[];
+  /** In the order of their files. The sink takes them out of the list: each is released once it is put. */
+  rows: Pack[];
   /** Whether the rows' `like` still holds; asked when no other process can change rows. Absent: it does. */
   areLike?: () => boolean;
   /** Whether the run ends a transaction here because it is full: most likely more follow. */
@@ -32,6 +23,8 @@ export interface Change {
 
 /** The interface of a collection that indexing needs. */
 export interface RowSink {
+  /** The collection's filter columns, of which rows have a key each. */
+  readonly columns: readonly string[];
   /** The live rows whose `repo_id` column equals the value, other processes' saves included. */
   stateOf(repoId: string): RowsState;
   /** One durable transaction: deletions and upserts become visible together. Unknown ids to delete are ignored. */

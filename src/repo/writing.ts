@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { BATCH_LARGE, BATCH_SMALL, Batch } from "./batch.ts";
 import type { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
-import { chunkText, decodeText } from "./chunk.ts";
+import { chunkBytes, textBytes } from "./chunk.ts";
 import type { SkipCounts, WalkFile } from "./entries.ts";
 import {
   chunkKey,
@@ -23,10 +23,11 @@ import { languageOf } from "./language.ts";
 import { Ledger } from "./ledger.ts";
 import type { GitPlace } from "./linked.ts";
 import { type ReadResult, readRepoFile } from "./read.ts";
+import { FileRows } from "./rows.ts";
 import { holdsSecret } from "./secret-content.ts";
 import { SETTINGS_DEFAULT, type Settings, settingsOf } from "./settings.ts";
 import { Siblings } from "./siblings.ts";
-import type { IndexOptions, Row } from "./sink.ts";
+import type { IndexOptions } from "./sink.ts";
 import { isIn } from "./walk.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -217,17 +218,17 @@ export class Writing {
       budget.settled++;
       this.ledger.dirty = true;
       if (isSame) this.ledger.files.set(path, fresh);
-      else await this.put(path, decodeText(read.bytes), fresh);
+      else await this.put(path, textBytes(read.bytes), fresh);
     }
     return true;
   }
 
   /** Writes the chunks of a file and removes those it no longer has. */
-  private async put(path: string, text: string, fresh: Fingerprint): Promise<void> {
+  private async put(path: string, text: Uint8Array, fresh: Fingerprint): Promise<void> {
     const { repoId } = this.workspace;
     const base = this.base(path);
     const language = languageOf(path);
-    const chunks = chunkText(text, this.settings.chunking);
+    const chunks = chunkBytes(text, this.settings.chunking);
     const labels = labelsOf(text, language, chunks);
     const before = this.chunksOf(path, base);
     this.budget.chunked++;
@@ -236,17 +237,10 @@ export class Writing {
     const reach = before.reduce((most, chunk) => Math.max(most, chunk + 1), chunks.length);
     this.ledger.files.set(path, { kind: "text", chunks: reach, stamp: "", hash: "" });
     const like = this.siblings.baseOf(path, fresh.hash, chunks.length);
-    for (const [chunk, { text, startLine, endLine, piece }] of chunks.entries()) {
-      const lines = { chunk, start_line: startLine, end_line: endLine, ...(piece === undefined ? {} : { piece }) };
-      // The path precedes the text like a title: a file's name often tells its subject.
-      const row: Row = {
-        id: rowId(base, chunk),
-        text: `${path}\n${text}`,
-        labels: labels[chunk]!,
-        metadata: { repo_id: repoId, path, language, ...lines },
-        ...(like === undefined ? {} : { like: rowId(like, chunk) }),
-      };
-      await this.batch.upsert(row);
+    const rows = new FileRows(base, { repo_id: repoId, path, language }, text, this.options.sink.columns);
+    for (const [number, chunk] of chunks.entries()) {
+      const isFull = this.batch.upsert(rows.row(number, chunk, labels[number]!, like));
+      if (isFull) await this.batch.flush(true);
     }
     for (const chunk of before) if (chunk >= chunks.length) await this.batch.delete(rowId(base, chunk));
     this.batch.settle(() => this.ledger.files.set(path, { ...fresh, chunks: chunks.length }));

@@ -4,9 +4,11 @@ import {
   CHUNK_BYTES_MAX,
   type ChunkOptions,
   checkChunkOptions,
-  chunkText,
+  chunkBytes,
   decodeText,
   splitLines,
+  textBytes,
+  textOf,
 } from "../../src/repo/chunk.ts";
 import { languageOf } from "../../src/repo/language.ts";
 
@@ -15,6 +17,13 @@ const windows = (windowLines: number, windowOverlapLines: number): ChunkOptions 
   windowLines,
   windowOverlapLines,
 });
+/** The chunks with their texts. */
+const chunkText = (text: string, options: ChunkOptions) => {
+  const bytes = new TextEncoder().encode(text);
+  return chunkBytes(bytes, options).map(({ from, to, ...lines }) => {
+    return { text: textOf(bytes.subarray(from, to)), ...lines };
+  });
+};
 const ranges = (text: string, options: ChunkOptions) =>
   chunkText(text, options).map((chunk) => [chunk.startLine, chunk.endLine]);
 const numbered = (count: number) => Array.from({ length: count }, (_, line) => `line ${line + 1}\n`).join("");
@@ -109,7 +118,18 @@ describe("files and bounds", () => {
   }
 
   test("bytes become text: mark dropped, what is not UTF-8 replaced", () => {
-    expect(decodeText(new Uint8Array([0xef, 0xbb, 0xbf, 0x61, 0xff, 0x62]))).toBe("a\uFFFDb");
+    const mark = [0xef, 0xbb, 0xbf];
+    for (const bytes of [[...mark, 0x61, 0xff, 0x62], [...mark, ...mark, 0x61], [0x61, ...mark], [...mark], []]) {
+      const text = decodeText(new Uint8Array(bytes));
+      expect(textOf(textBytes(new Uint8Array(bytes)))).toBe(text);
+    }
+    expect(decodeText(new Uint8Array([...mark, 0x61, 0xff, 0x62]))).toBe("a\uFFFDb");
+  });
+
+  test("blank lines of any white space end no text", () => {
+    const blanks = ["\u00a0", "\u2028 ", "\u3000\t", "\ufeff"];
+    for (const blank of blanks) expect(ranges(`a\n\n${blank}\n`, windows(1, 0))).toEqual([[1, 1]]);
+    for (const mark of ["\u200b", "."]) expect(ranges(`a\n ${mark}\n`, windows(1, 0)).length).toBe(2);
   });
 });
 

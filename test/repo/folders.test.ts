@@ -4,9 +4,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { loadFingerprints, saveFingerprints } from "../../src/repo/fingerprints.ts";
 import { type IndexOptions, indexRepo, isIn, repoIdOf } from "../../src/repo/indexer.ts";
-import type { Row } from "../../src/repo/sink.ts";
 import { random } from "../fixture.ts";
-import { age, git, MemorySink, put, rootWith, temporary, walkRepo } from "./helpers.ts";
+import { age, git, MemorySink, put, type Row, rootWith, temporary, walkRepo } from "./helpers.ts";
 
 const FILES = {
   "README.md": "a project\n",

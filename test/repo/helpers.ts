@@ -7,8 +7,10 @@ import { dirname, join } from "node:path";
 import { Budget } from "../../src/repo/budget.ts";
 import type { WalkFile } from "../../src/repo/entries.ts";
 import type { RowSink } from "../../src/repo/indexer.ts";
-import type { Change, Row, RowsState } from "../../src/repo/sink.ts";
+import { textsOf } from "../../src/repo/rows.ts";
+import type { Change, RowsState } from "../../src/repo/sink.ts";
 import { Walk, type WalkOptions } from "../../src/repo/walk.ts";
+import type { Pack } from "../../src/store/packer.ts";
 
 const made: string[] = [];
 afterAll(() => {
@@ -59,8 +61,33 @@ export function age(root: string, path: string, hours = 1): void {
   utimesSync(join(root, path), when, when);
 }
 
+/** A row as it was put. */
+export interface Row {
+  id: string;
+  text: string;
+  labels: string[];
+  metadata: Record<string, unknown>;
+  like?: string;
+}
+
+/** The rows of a pack. */
+export function unpack(pack: Pack): Row[] {
+  const strings = (texts: Pack["texts"]) => textsOf({ ...pack, texts });
+  const [ids, texts, metas] = [strings(pack.ids), strings(pack.texts), strings(pack.metas)];
+  const labels = pack.labels && strings(pack.labels);
+  const likes = pack.likes && strings(pack.likes);
+  return ids.map((id, at) => ({
+    id,
+    text: texts[at]!,
+    labels: labels ? labels[at]!.split("\0").slice(0, -1) : [],
+    metadata: JSON.parse(metas[at]!),
+    ...(likes?.[at] ? { like: likes[at] } : {}),
+  }));
+}
+
 /** A collection as a map, which counts its calls. */
 export class MemorySink implements RowSink {
+  readonly columns = ["repo_id", "path", "language"];
   rows = new Map<string, Row>();
   replaces = 0;
   listings = 0;
@@ -73,9 +100,10 @@ export class MemorySink implements RowSink {
     if (fails === "lost") throw new Error("killed before the commit");
     let deleted = 0;
     for (const id of change.deleteIds) if (this.rows.delete(id)) deleted++;
-    for (const row of change.rows) this.rows.set(row.id, row);
+    const rows = change.rows.flatMap(unpack);
+    for (const row of rows) this.rows.set(row.id, row);
     if (fails === "kept") throw new Error("killed after the commit");
-    return { deleted, upserted: change.rows.length };
+    return { deleted, upserted: rows.length };
   }
 
   stateOf(repoId: string): RowsState {

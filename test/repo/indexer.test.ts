@@ -23,7 +23,7 @@ import {
   resolveWorkspace,
 } from "../../src/repo/indexer.ts";
 import { random } from "../fixture.ts";
-import { git, MemorySink, put, rootWith, temporary } from "./helpers.ts";
+import { git, MemorySink, put, rootWith, temporary, unpack } from "./helpers.ts";
 
 type SourceOf = { path: string; start_line: number; end_line: number; piece?: number };
 
@@ -51,7 +51,9 @@ function bench(files: Record<string, string | Uint8Array>) {
     sink.replace = (change) => {
       const cache = loadFingerprints(fingerprintPath, repoIdOf(root)).fingerprints;
       const pathOf = (id: string) => id.slice(17, id.lastIndexOf(":"));
-      for (const path of new Set([...change.rows.map((row) => row.id), ...change.deleteIds].map(pathOf))) {
+      for (const path of new Set(
+        [...change.rows.flatMap(unpack).map((row) => row.id), ...change.deleteIds].map(pathOf),
+      )) {
         const { stamp = "", hash = "" } = cache?.files.get(path) ?? {};
         expect({ path, stamp, hash }).toEqual({ path, stamp: "", hash: "" });
       }
@@ -602,9 +604,10 @@ describe("repair", () => {
     const stray = (path: string) => ({
       id: `${repoIdOf(root)}:${path}:7`,
       text: "?",
+      labels: [],
       metadata: { repo_id: repoIdOf(root), path },
     });
-    await sink.replace({ deleteIds: [], rows: [stray("never.ts"), stray("a.ts")] });
+    for (const row of [stray("never.ts"), stray("a.ts")]) sink.rows.set(row.id, row);
     put(root, "b.ts", "2\n");
     sink.failAt = { calls: 0, effect: "lost" };
     await expect(run()).rejects.toThrow("killed");
@@ -617,8 +620,9 @@ describe("repair", () => {
     const { root, run, sink, settle } = bench({ "a.ts": lines(100), "b.ts": "1" });
     await run();
     await settle();
-    const mine = { id: "my note", text: "mine", metadata: { repo_id: repoIdOf(root) } };
-    await sink.replace({ deleteIds: [`${repoIdOf(root)}:a.ts:1`], rows: [mine] });
+    const mine = { id: "my note", text: "mine", labels: [], metadata: { repo_id: repoIdOf(root) } };
+    sink.rows.delete(`${repoIdOf(root)}:a.ts:1`);
+    sink.rows.set(mine.id, mine);
     expect(await run()).toMatchObject({ status: "refreshed", files_changed: 1, chunks_added: 3, chunks_deleted: 0 });
     expect(sink.rows.get("my note")).toEqual(mine);
     const { listings } = sink;

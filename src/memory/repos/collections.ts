@@ -4,10 +4,12 @@ import { Put, type Watch } from "../../../ffi/ty_collection.ts";
 import { shown } from "../../checks/kinds.ts";
 import { ValueError } from "../../errors.ts";
 import { fingerprintName, type RowSink } from "../../repo/indexer.ts";
+import { textsOf } from "../../repo/rows.ts";
 import type { Collection } from "../../store/collection.ts";
+import type { Pack } from "../../store/packer.ts";
 import type { Store } from "../../store/store.ts";
 import { checkSpace, type Embedder, isOlderSpace } from "../../texts/embedder.ts";
-import { embeddingOf } from "../../texts/put.ts";
+import { type Embedding, embeddingOf } from "../../texts/put.ts";
 import { BM25 } from "../../texts/ranking.ts";
 
 /** The collection of `svc_repo_search`. */
@@ -63,25 +65,26 @@ export class RepoCollections {
   sink(collection: Collection, signal: AbortSignal | undefined): RowSink {
     const { embedder } = this;
     return {
+      columns: collection.schema.filterColumns,
       stateOf(repoId) {
         return collection.digest({ column: REPO_KEY, value: repoId });
       },
       async replace({ deleteIds, rows, areLike, isFull }) {
-        const texts = rows.map((row) => row.text);
-        const embedding = await embeddingOf(embedder, texts, signal);
         const saving = { ...BM25, signal };
         // Rows of the first save are written again when the base is: where others follow, they go beside an empty one.
         if (isFull && !collection.isSaved) await collection.buildLexical(BM25.k1, BM25.b, { signal });
+        const vectors = await vectorsOf(embedder, rows, signal);
         return collection.changeBuilt(async (t) => {
           const deleted = deleteIds.length > 0 ? await t.delete(deleteIds) : 0;
-          if (rows.length === 0) return { deleted, upserted: 0 };
-          const ids = rows.map((row) => row.id);
+          let upserted = 0;
           // The text stays in the source file; its terms are kept for the lexical index.
-          const [metadata, labels] = [rows.map((row) => row.metadata), rows.map((row) => row.labels ?? [])];
-          const likes = rows.some((row) => row.like) && areLike?.() !== false ? rows.map((row) => row.like) : undefined;
-          const put = { ids, ...embedding, texts, labels, metadata, likes, dropText: true };
-          const { inserted, replaced } = await t.put(Put.UPSERT, put, { signal });
-          return { deleted, upserted: inserted + replaced };
+          const isLike = areLike?.() !== false;
+          for (let pack = rows.shift(); pack; pack = rows.shift()) {
+            if (!isLike) pack.likes = undefined;
+            const { inserted, replaced } = await t.put(Put.UPSERT, { ...pack, ...vectors(pack) }, { signal });
+            upserted += inserted + replaced;
+          }
+          return { deleted, upserted };
         }, saving);
       },
       idsOf: async (repoId) => collection.ids({ where: { column: REPO_KEY, value: repoId } }),
@@ -111,4 +114,17 @@ export class RepoCollections {
     store.discard(now);
     return undefined;
   }
+}
+
+/** What makes the vectors of packs; an embedder outside the kernel makes all of them now, before the lock is taken. */
+async function vectorsOf(
+  embedder: Embedder,
+  packs: readonly Pack[],
+  signal: AbortSignal | undefined,
+): Promise<(pack: Pack) => Embedding> {
+  const { kernelModel } = embedder;
+  if (kernelModel !== undefined) return () => ({ model: kernelModel });
+  const made = new Map<Pack, Embedding>();
+  for (const pack of packs) made.set(pack, await embeddingOf(embedder, textsOf(pack), signal));
+  return (pack) => made.get(pack)!;
 }

@@ -1,5 +1,5 @@
 /** What is added and ranked for a set: its documents, or windows of them where they are long files. */
-import { CHUNK_DEFAULTS, chunkText } from "../../../src/repo/chunk.ts";
+import { CHUNK_DEFAULTS, chunkBytes, textBytes, textOf } from "../../../src/repo/chunk.ts";
 import { COMMITS } from "./commits.ts";
 import { TOP } from "./score.ts";
 import type { DataSet, Item } from "./sets.ts";
@@ -32,9 +32,10 @@ export function unitsOf({ name, documents }: DataSet): Units {
 
 /** Windows as the repository's indexer cuts and writes them, named file#n. */
 export function windowsOf({ id, title, text, group }: Item): Unit[] {
-  return chunkText(text, CHUNK_DEFAULTS).map((chunk, n) => ({
+  const bytes = textBytes(new TextEncoder().encode(text));
+  return chunkBytes(bytes, CHUNK_DEFAULTS).map(({ from, to }, n) => ({
     id: `${id}#${n}`,
-    text: `${title ?? id}\n${chunk.text}`,
+    text: `${title ?? id}\n${textOf(bytes.subarray(from, to))}`,
     group,
   }));
 }

@@ -1,7 +1,7 @@
 /** Code of this machine: files of what the checkout has installed. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { CHUNK_DEFAULTS, chunkText } from "../../../src/repo/chunk.ts";
+import { CHUNK_DEFAULTS, chunkBytes, textOf } from "../../../src/repo/chunk.ts";
 import { filesBelow, ROOTS, readableText, shuffled } from "./machine-text.ts";
 
 const CODE = /\.(ts|mts|js|mjs|zig|c|h|cpp|py)$/;
@@ -47,7 +47,10 @@ export function writeCode(folder: string, count: number): Code {
     writeFileSync(join(folder, name), text);
     code.files++;
     code.lines += lines;
-    code.chunks.push(...chunkText(text, CHUNK_DEFAULTS).map((chunk) => `${name}\n${chunk.text}`));
+    const bytes = new TextEncoder().encode(text);
+    code.chunks.push(
+      ...chunkBytes(bytes, CHUNK_DEFAULTS).map(({ from, to }) => `${name}\n${textOf(bytes.subarray(from, to))}`),
+    );
   }
   return code;
 }

@@ -1,0 +1,49 @@
+/** Rows packed one by one are what lists of rows are packed to. */
+import { expect, test } from "bun:test";
+import { encodeKey } from "../../src/store/filter.ts";
+import { packRows } from "../../src/store/pack.ts";
+import { Packer } from "../../src/store/packer.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+test("rows packed one by one are those of lists, pack after pack", () => {
+  const packer = new Packer();
+  for (const [first, count] of [
+    [0, 3],
+    [3, 400],
+    [403, 1],
+  ] as const) {
+    // biome-ignore format: rows of a table
+    const numbers = Array.from({ length: count }, (_, at) => first + at);
+    const texts = numbers.map((n) => `title ${n}\n${"é漢😀x".repeat(n)}`);
+    const labels = numbers.map((n) => Array.from({ length: n % 3 }, (_, at) => `name${at}é`));
+    const likes = numbers.map((n) => (n % 5 === 4 ? `like ${n}` : undefined));
+    const metadata = numbers.map((n) => ({ k: `ключ ${n}`, n }));
+    const ids = numbers.map((n) => `id:${n}`);
+    const wanted = packRows({ ids, texts, labels, likes, metadata, dropText: true }, ["k", "n"]);
+    for (const [at, id] of ids.entries()) {
+      const [title, rest] = [texts[at]!.slice(0, 4), texts[at]!.slice(4)];
+      const { k, n } = metadata[at]!;
+      packer.add({
+        id,
+        text: [bytes(title), bytes(rest)],
+        metadata: JSON.stringify({ k, n }),
+        keys: [encodeKey(k), encodeKey(n)],
+        labels: labels[at]!,
+        like: likes[at],
+      });
+    }
+    expect([packer.rows, packer.textBytes]).toEqual([count, Buffer.byteLength(texts.join(""))]);
+    const pack = packer.take();
+    const plain = ({ bytes, ends }: { bytes: Uint8Array; ends: BigUint64Array }) => [Buffer.from(bytes), [...ends]];
+    for (const part of ["ids", "texts", "metas", "keys"] as const)
+      expect(plain(pack[part])).toEqual(plain(wanted[part]!));
+    // Lists that are all empty are left out.
+    const hasLikes = likes.some((like) => like !== undefined);
+    expect(pack.likes && plain(pack.likes)).toEqual(hasLikes ? plain(wanted.likes!) : undefined);
+    const hasLabels = labels.some((list) => list.length > 0);
+    expect(pack.labels && plain(pack.labels)).toEqual(hasLabels ? plain(wanted.labels!) : undefined);
+    expect([pack.count, pack.dropText]).toEqual([count, true]);
+  }
+  expect(packer.take().count).toBe(0);
+});
