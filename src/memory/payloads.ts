@@ -4,7 +4,7 @@
  */
 
 import type { Metadata } from "../checks/values.ts";
-import type { IndexResult } from "../repo/indexer.ts";
+import type { IndexResult, ShownPartial } from "../repo/indexer.ts";
 import type { TermContribution } from "../texts/search.ts";
 import type { CollectionCounters } from "../texts/stats.ts";
 import type { Plan } from "../tune/plan.ts";
@@ -178,7 +178,7 @@ export interface RepoHit extends Omit<CutHit, "explain" | "explain_omitted">, Ti
   unreadable?: FileHit["unreadable"];
 }
 
-export interface RepoSearchPayload extends Noticed {
+export interface RepoSearchPayload extends Noticed, ShownPartial {
   collection: string;
   query: string;
   /** The repository's root: the paths of hits are relative to it. */
@@ -186,14 +186,14 @@ export interface RepoSearchPayload extends Noticed {
   /** Where only a folder of the repository is searched: that folder, relative to its root. */
   folder?: string | undefined;
   index_status: IndexResult["status"];
-  /** The time limit ended indexing early: the hits are of the files indexed so far. */
+  /** The time limit ended indexing early: the hits are of the files indexed so far, `files_done` of `files_found`. */
   partial: boolean;
   hits: RepoHit[];
   /** Files that were ranked behind those of the hits. */
   more?: number;
 }
 
-export interface WorkspaceInfoPayload {
+export interface WorkspaceInfoPayload extends ShownPartial {
   /** The repository's root. Null where nothing names one and the working directory lies in none to be indexed. */
   workspace: string | null;
   /** Where only a folder of the repository is searched: that folder, relative to its root. */
@@ -202,6 +202,8 @@ export interface WorkspaceInfoPayload {
   collection: string;
   /** Text files that are indexed, of the folder where there is one. */
   files_tracked: number;
+  /** A limit ended the last run early: `files_done` of `files_found` files of the repository are indexed. */
+  partial?: true;
   persistent_index: boolean;
   /** What named it; null where there is none. */
   source: WorkspaceSource | null;

@@ -12,6 +12,7 @@ import {
   readChunk,
   readFingerprintHead,
   readLines,
+  shownPartial,
   type Workspace,
 } from "../repo/indexer.ts";
 import type { Collection } from "../store/collection.ts";
@@ -103,7 +104,7 @@ export class Repositories {
         paths = indexed;
       },
     });
-    const { status, truncated, folder } = refreshed;
+    const { status, truncated, folder, files_done, files_found } = refreshed;
     const question = { query: a.query, topK: a.top_k, pathHint: a.path_hint, paths, withTimes: a.with_times };
     const ranking = await rankFiles(collection, this.options.embedder, workspace, question, c.signal);
     const notices = [passedOver, nothingToSearch(refreshed) ?? ranking.notice].filter((said) => said !== undefined);
@@ -113,6 +114,7 @@ export class Repositories {
       collection: a.collection,
       ...echo(a.query, notice, a.max_bytes),
       ...{ workspace: root, folder, index_status: status, partial: truncated === true },
+      ...(truncated ? { files_done, files_found } : {}),
     };
     const sources = {
       linesOf: (path: string) =>
@@ -131,7 +133,7 @@ export class Repositories {
       ...(workspace?.below === undefined ? {} : { folder: workspace.below }),
       repo_id: workspace?.repoId ?? null,
       collection: REPO_COLLECTION,
-      files_tracked: workspace ? this.filesTracked(workspace) : 0,
+      ...(workspace ? this.indexed(workspace) : { files_tracked: 0 }),
       persistent_index: persistent,
       source: "source" in found ? found.source : null,
       reason: found.reason,
@@ -175,11 +177,15 @@ export class Repositories {
     return findWorkspace(workspace, { argument, roots, signal }, { neverIndexed });
   }
 
-  private filesTracked({ repoId, below }: Workspace): number {
+  /** What of a workspace is indexed. */
+  private indexed({ repoId, below }: Workspace): Pick<payload.WorkspaceInfoPayload, "files_tracked" | "partial"> {
     const path = this.collections.fingerprintFile(REPO_COLLECTION, repoId);
-    if (below === undefined) return readFingerprintHead(path)?.tracked ?? 0;
+    const head = readFingerprintHead(path);
+    const partial = head?.partial === undefined ? {} : { partial: true as const, ...shownPartial(head.partial) };
+    if (below === undefined) return { files_tracked: head?.tracked ?? 0, ...partial };
     const files = loadFingerprints(path, repoId).fingerprints?.files ?? [];
-    return [...files].filter(([file, { kind }]) => kind === "text" && isIn(below, file)).length;
+    const inside = [...files].filter(([file, { kind }]) => kind === "text" && isIn(below, file));
+    return { files_tracked: inside.length, ...partial };
   }
 }
 

@@ -10,6 +10,7 @@ import { isObject } from "../checks/kinds.ts";
 import { readCapped, writeDurable } from "../durable.ts";
 import { CHUNK_DEFAULTS, CHUNKER_VERSION, type ChunkOptions } from "./chunk.ts";
 import type { GitPlace } from "./linked.ts";
+import { isPartialIndex, type PartialIndex } from "./partial.ts";
 import type { FileStamp } from "./read.ts";
 import type { RowsState } from "./sink.ts";
 
@@ -59,6 +60,8 @@ export interface FingerprintHead {
   run: string;
   /** Text files with rows. */
   tracked: number;
+  /** Absent: every file is indexed as it was last seen. */
+  partial?: PartialIndex | undefined;
   /** The last path that was settled, where a limit ended the run early. */
   reached?: string;
 }
@@ -192,6 +195,7 @@ function parseHead(line: string): Head | undefined {
   const { repoId, root, params, run, body, device, startedMs, tracked, reached = "", maxFileBytes = 0 } = head;
   const { rows = { count: 0, digest: "" }, git = { common: "" } } = head;
   if (!isObject(rows) || !isObject(git)) return undefined;
+  if (head.partial !== undefined && !isPartialIndex(head.partial)) return undefined;
   const words = [repoId, root, params, run, body, reached, rows.digest, git.common, git.linked ?? ""];
   const strings = words.every((value) => typeof value === "string");
   const numbers = [device, startedMs, tracked, rows.count, maxFileBytes].every((value) => typeof value === "number");

@@ -11,6 +11,7 @@ export { loadFingerprints, readFingerprintHead } from "./fingerprints.ts";
 export { repoIdOf } from "./identity.ts";
 export { fingerprintName, forget, forgetGone, type Indexed, indexedIn } from "./indexed.ts";
 export { resolvedAsFar } from "./linked.ts";
+export { type ShownPartial, shownPartial } from "./partial.ts";
 export { isBelow, isBelowAny } from "./refusals.ts";
 export type { IndexOptions, IndexResult, RowSink } from "./sink.ts";
 export { chunkOf, readChunk, readLines } from "./source.ts";

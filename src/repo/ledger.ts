@@ -15,6 +15,7 @@ import {
   voidEntry,
 } from "./fingerprints.ts";
 import { deviceOf, type GitPlace } from "./linked.ts";
+import type { PartialIndex } from "./partial.ts";
 import type { RowsState } from "./sink.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -28,6 +29,10 @@ export class Ledger {
   files = new Map<string, Fingerprint>();
   /** Files whose rows this run changes. */
   readonly touched = new Set<string>();
+  /** Files that belong to the repository, as far as it was seen. */
+  found = 0;
+  /** Whether a run got to the end, so that what is saved is whole. */
+  isWhole = false;
   /** Whether there is anything to write. */
   dirty = false;
   /** The last path settled, if the run did not get to the end. */
@@ -36,6 +41,9 @@ export class Ledger {
   maxFileBytes = 0;
   /** Whether every file was visited. Until then some stamps may be of the previous run. */
   hasVisitedAll = false;
+
+  /** As last saved. */
+  partial: PartialIndex | undefined;
 
   private readonly run = crypto.randomUUID();
   private readonly startedMs = Date.now();
@@ -113,6 +121,12 @@ export class Ledger {
    * next run reads all ids from the collection.
    */
   async save(files = this.files, complete = false): Promise<void> {
+    let [tracked, done] = [0, 0];
+    for (const { kind, stamp } of files.values()) {
+      if (kind === "text") tracked++;
+      if (stamp !== "") done++;
+    }
+    this.partial = this.isWhole ? undefined : { done, found: Math.max(done, this.found) };
     // An empty collection has no directory yet, and needs no cache.
     if (!existsSync(dirname(this.path))) return;
     if (readFingerprintHead(this.path)?.run !== this.runOnDisk) {
@@ -122,8 +136,6 @@ export class Ledger {
         if (file) voidEntry(file);
       }
     }
-    let tracked = 0;
-    for (const file of files.values()) if (file.kind === "text") tracked++;
     await saveFingerprints(this.path, {
       repoId: this.workspace.repoId,
       root: this.workspace.root,
@@ -135,6 +147,7 @@ export class Ledger {
       startedMs: this.hasVisitedAll ? this.startedMs : (this.previousStartedMs ?? this.startedMs),
       run: this.run,
       tracked,
+      ...(this.partial === undefined ? {} : { partial: this.partial }),
       ...(this.reached === undefined ? {} : { reached: this.reached }),
       files,
     });

@@ -13,6 +13,7 @@ import { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
 import type { WalkFile } from "./entries.ts";
 import { type GitPlace, gitPlaceOf } from "./linked.ts";
+import { shownPartial } from "./partial.ts";
 import { shownSettings } from "./settings.ts";
 import type { IndexOptions, IndexResult } from "./sink.ts";
 import { isIn, Walk } from "./walk.ts";
@@ -89,7 +90,7 @@ export class IndexRun {
       chunks_added: upserted,
       chunks_deleted: deleted,
       files_skipped: { ...walk.skipped, binary, secret: walk.skipped.secret + secret },
-      ...(truncated ? { truncated: true as const } : {}),
+      ...(truncated ? { truncated: true as const, ...shownPartial(writing.partial) } : {}),
       ...(settings === undefined ? {} : { settings }),
     };
   }

@@ -1,6 +1,7 @@
 /** Options and results of indexing, and other types that its files share. */
 import type { Pack } from "../store/packer.ts";
 import type { SkipCounts } from "./entries.ts";
+import type { ShownPartial } from "./partial.ts";
 import type { GivenSettings, ShownSettings } from "./settings.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -56,8 +57,8 @@ export interface IndexOptions extends GivenSettings {
   onIndexed?: (paths: readonly string[]) => void;
 }
 
-/** The result of `svc_index_repo`. */
-export interface IndexResult {
+/** The result of `svc_index_repo`; how many files are done of how many only where it is `truncated`. */
+export interface IndexResult extends ShownPartial {
   /** `built`: from nothing, or all again; `refreshed`: something had changed; `hit`: nothing had. */
   status: "built" | "refreshed" | "hit";
   collection: string;

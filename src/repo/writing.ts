@@ -22,6 +22,7 @@ import { labelsOf } from "./labels.ts";
 import { languageOf } from "./language.ts";
 import { Ledger } from "./ledger.ts";
 import type { GitPlace } from "./linked.ts";
+import type { PartialIndex } from "./partial.ts";
 import { type ReadResult, readRepoFile } from "./read.ts";
 import { FileRows } from "./rows.ts";
 import { holdsSecret } from "./secret-content.ts";
@@ -71,6 +72,11 @@ export class Writing {
     );
   }
 
+  /** How much is indexed, where the run did not get to the end; once {@link finish} has ended. */
+  get partial(): PartialIndex | undefined {
+    return this.ledger.partial;
+  }
+
   /** The files that are known, by path. */
   get files(): ReadonlyMap<string, Fingerprint> {
     return this.ledger.files;
@@ -81,11 +87,16 @@ export class Writing {
     return this.previous?.reached;
   }
 
+  private get wasWhole(): boolean {
+    return this.previous !== undefined && this.previous.partial === undefined;
+  }
+
   /** Loads the fingerprints and compares them with the rows. */
   async begin(): Promise<void> {
     const { options } = this;
     const previous = this.ledger.load();
     this.previous = previous;
+    this.ledger.found = this.ledger.files.size;
     this.settings = settingsOf(options, previous);
     const { chunking, maxFileBytes } = this.settings;
     const params = chunkKey(chunking);
@@ -106,6 +117,7 @@ export class Writing {
     const known = this.ledger.files.get(file.path);
     if (known?.stamp === stampOf(file) && !isRacy(file, this.previous?.startedMs ?? 0)) return true;
     if (known) this.ledger.distrust(known);
+    else this.ledger.found++;
     return false;
   }
 
@@ -148,9 +160,16 @@ export class Writing {
     // A run over all of the root goes on where another one ended, whatever one over a folder did in between.
     const reachedBefore = this.workspace.below === undefined ? undefined : this.reachedBefore;
     this.ledger.reached = truncated ? this.reached : reachedBefore;
+    // Nor does one over a folder make the rest whole.
+    this.ledger.isWhole = !truncated && (this.workspace.below === undefined || this.previous?.partial === undefined);
     const complete = this.isAllRecorded(truncated);
     const isSameSize = (this.previous?.maxFileBytes ?? 0) === this.settings.maxFileBytes;
-    const isAsBefore = this.isKnown && !this.isOther && isSameSize && this.reachedBefore === this.ledger.reached;
+    const isAsBefore =
+      this.isKnown &&
+      !this.isOther &&
+      isSameSize &&
+      this.reachedBefore === this.ledger.reached &&
+      this.wasWhole === this.ledger.isWhole;
     if (this.ledger.dirty || truncated || !isAsBefore) await this.ledger.saveQuietly(complete);
   }
 
@@ -270,6 +289,7 @@ export class Writing {
   private async drop(path: string, instead?: Fingerprint): Promise<void> {
     const known = this.ledger.files.get(path);
     this.ledger.dirty = true;
+    if (!instead) this.ledger.found--;
     if (known?.kind === "text") this.removed++;
     if (known) voidEntry(known);
     this.ledger.touched.add(path);

@@ -73,11 +73,16 @@ export const repoSearch = verbCommand("repo_search", {
     after: AFTER,
   },
   render(payload, { form, "with-text": isWindows }) {
-    if (payload.partial) note("not every file was looked at in time: the next call goes on");
+    if (payload.partial) note(`not every file was looked at in time${ofFiles(payload)}: the next call goes on`);
     return renderRepoHits(payload, isWindows ? "windows" : (form ?? "lines"));
   },
   nothing: "no hits",
 });
+
+/** How much of a partial index is done. */
+function ofFiles({ files_done, files_found }: Pick<IndexRepoPayload, "files_done" | "files_found">): string {
+  return files_found === undefined ? "" : ` (${files_done} of ${counted(files_found, "file")} are done)`;
+}
 
 function renderIndex(payload: IndexRepoPayload): string {
   const { status, collection, files_tracked, files_changed, files_removed, chunks_added, chunks_deleted } = payload;
@@ -89,6 +94,6 @@ function renderIndex(payload: IndexRepoPayload): string {
   if (skipped.length > 0) {
     lines.push(`skipped: ${skipped.map(([reason, number]) => `${number} ${reason.replaceAll("_", " ")}`).join(", ")}`);
   }
-  if (payload.truncated) lines.push("stopped at a limit before the end: the next call goes on");
+  if (payload.truncated) lines.push(`stopped at a limit before the end${ofFiles(payload)}: the next call goes on`);
   return lines.join("\n");
 }

@@ -46,10 +46,12 @@ function renderRepos({ repositories, removed = [] }: ReposPayload): string {
 
 function renderRepo(entry: RepoEntry): string {
   const { root, repo_id, collection, files, rows, bytes, last_used, linked_to, exists } = entry;
+  const { partial, files_done, files_found } = entry;
   const counts = [files === undefined ? "" : counted(files, "file"), counted(rows, "row"), `about ${megabytes(bytes)}`];
   const states = [
     last_used === undefined ? "" : `used ${new Date(last_used).toISOString().slice(0, 16)}Z`,
     linked_to === undefined ? "" : `linked work tree of ${oneLine(linked_to)}`,
+    partial ? `partial: ${files_done} of ${files_found} files are done` : "",
     root === null ? "its fingerprints are missing" : exists ? "" : "the folder is missing",
   ];
   const name = style("bold", root === null ? repo_id : oneLine(root));

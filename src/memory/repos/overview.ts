@@ -3,19 +3,30 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { shown } from "../../checks/kinds.ts";
 import { ValueError } from "../../errors.ts";
-import { forget, forgetGone, type Indexed, indexedIn, repoIdOf, resolvedAsFar } from "../../repo/indexer.ts";
+import {
+  forget,
+  forgetGone,
+  type Indexed,
+  indexedIn,
+  repoIdOf,
+  resolvedAsFar,
+  type ShownPartial,
+  shownPartial,
+} from "../../repo/indexer.ts";
 import type { Collection } from "../../store/collection.ts";
 import type { Store } from "../../store/store.ts";
 import { REPO_COLLECTION, REPO_KEY, type RepoCollections } from "./collections.ts";
 
 /** A repository in one collection; one that is in two has two entries. */
-export interface RepoEntry {
+export interface RepoEntry extends ShownPartial {
   /** Null for rows whose fingerprints are missing or damaged: indexing the repository again mends that. */
   root: string | null;
   repo_id: string;
   collection: string;
   /** Text files in the index, as of the last run. */
   files?: number;
+  /** A limit ended the last run early: `files_done` of `files_found` files are indexed. */
+  partial?: true;
   rows: number;
   /** About how many bytes of the collection's files are its rows. */
   bytes: number;
@@ -129,16 +140,15 @@ export class Overview {
 }
 
 /** What the fingerprints say; nothing of rows without any, or with damaged ones. */
-function describe(
-  indexed: Indexed | undefined,
-): Pick<RepoEntry, "root" | "files" | "last_used" | "linked_to" | "exists"> {
+function describe(indexed: Indexed | undefined): Omit<RepoEntry, "repo_id" | "collection" | "rows" | "bytes"> {
   const head = indexed?.head;
   if (!indexed || !head) return { root: null, exists: false };
-  const { root, tracked, git } = head;
+  const { root, tracked, git, partial } = head;
   return {
     root,
     exists: existsSync(root),
     files: tracked,
+    ...(partial === undefined ? {} : { partial: true as const, ...shownPartial(partial) }),
     last_used: Math.round(indexed.usedMs),
     ...(git?.linked === undefined ? {} : { linked_to: git.common }),
   };
