@@ -1,9 +1,12 @@
 /**
  * `npm run bench -- repo`: what indexing and asking a repository costs, beside ripgrep and git, of one executable or of
- * two in turns; and with `--trees` how good and how long its answers are about whole trees.
+ * two in turns, on a copy of this checkout, of `--tree DIR`, or on a tree of `--generate N` files; and with `--trees` how
+ * good and how long its answers are about whole trees.
  */
 import { writeFileSync } from "node:fs";
 import type { Line } from "../measure.ts";
+import { callLines, callTable } from "./callgoals.ts";
+import { type Calls, measureCalls } from "./calls.ts";
 import type { TreeQuality } from "./figures.ts";
 import { goals } from "./goals.ts";
 import type { RepoOptions } from "./options.ts";
@@ -19,11 +22,15 @@ const log = (line: string) => console.error(`  ${line}`);
 export async function benchRepo(options: RepoOptions): Promise<Line[]> {
   const notes: string[] = [];
   const times = options.tree === undefined ? undefined : await timeTree(options.executables, options.tree, log, notes);
+  const calls: Calls[] = [];
+  for (const place of options.calls?.places ?? []) {
+    calls.push(await measureCalls({ ...options, tree: options.calls!.tree, place }, log));
+  }
   const sets = await measureTrees(options, notes);
-  const lines = [...(times ? timeLines(times) : []), ...goals(sets)];
-  for (const text of tables(times, sets, options)) console.error(`\n${text.join("\n")}`);
+  const lines = [...(times ? timeLines(times) : []), ...calls.flatMap(callLines), ...goals(sets)];
+  for (const text of tables({ times, calls, sets }, options)) console.error(`\n${text.join("\n")}`);
   console.error(["", ...notes].join("\n"));
-  if (options.json) writeFileSync(options.json, `${JSON.stringify({ notes, times, sets, lines }, null, 2)}\n`);
+  if (options.json) writeFileSync(options.json, `${JSON.stringify({ notes, times, calls, sets, lines }, null, 2)}\n`);
   return lines;
 }
 
@@ -46,9 +53,16 @@ async function counterOrNote(notes: string[]): Promise<Counter> {
   }
 }
 
-function tables(times: Times | undefined, sets: readonly TreeQuality[], { against }: RepoOptions): string[][] {
+interface Measured {
+  times: Times | undefined;
+  calls: readonly Calls[];
+  sets: readonly TreeQuality[];
+}
+
+function tables({ times, calls, sets }: Measured, { against }: RepoOptions): string[][] {
   return [
     ...(times ? [timeTable(times)] : []),
+    ...calls.map(callTable),
     ...sets.map(marksTable),
     ...(sets.length > 1 ? [meansTable(sets)] : []),
     ...(sets.length > 0 ? [sizesTable(sets)] : []),

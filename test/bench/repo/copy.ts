@@ -23,17 +23,31 @@ export function copyTree(tree: string, root: string): Copy {
   }
   git(root, "init", "-q");
   git(root, "add", "-Af");
+  return describe(root, names);
+}
+
+/** What git tracks of a work tree. @throws Error where git fails */
+export function treeAt(root: string): Copy {
+  const names = git(root, "ls-files", "-z").split("\0");
+  return describe(
+    root,
+    names.filter((name) => name && isFile(join(root, name))),
+  );
+}
+
+function describe(root: string, names: readonly string[]): Copy {
   const size = (name: string) => lstatSync(join(root, name)).size;
   const source = names.filter((name) => SOURCE.test(name)).sort((a, b) => size(a) - size(b));
   const edited = source[source.length >> 1] ?? names[0];
-  if (edited === undefined) throw new Error(`${tree} has no files`);
+  if (edited === undefined) throw new Error(`${root} has no files`);
   const bytes = names.reduce((sum, name) => sum + size(name), 0);
   return { root, files: names.length, bytes, edited: join(root, edited) };
 }
 
 const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
-function git(cwd: string, ...args: string[]): string {
+/** Runs git. @throws Error where it fails */
+export function git(cwd: string, ...args: string[]): string {
   const run = Bun.spawnSync(["git", ...args], { cwd, stdin: "ignore" });
   if (!run.success) throw new Error(`git ${args[0]} failed in ${cwd}: ${run.stderr.toString().trim()}`);
   return run.stdout.toString();

@@ -5,6 +5,17 @@ import { connectWithPid, type Home, textOf } from "../home.ts";
 import { childrenCpuOf, cpuOf } from "../processes.ts";
 import { bytesBelow } from "../text/sizes.ts";
 import { medianOf, type Timing } from "./peers.ts";
+import { peakOf, writtenBy } from "./written.ts";
+
+/** A file stamped less than this long before a run is read again by the next. */
+export const SETTLED_MS = 2100;
+/** A question of plain words. */
+export const QUESTION = { query: "how are results sorted before they are returned" };
+
+/** What is measured second finds the machine's caches as the first left them: they change places every round. */
+export const inTurn = <T>(items: readonly T[], round: number): T[] => {
+  return round % 2 === 0 ? [...items] : items.toReversed();
+};
 
 export class RepoServer {
   private constructor(
@@ -41,6 +52,18 @@ export class RepoServer {
       () => true,
       () => false,
     );
+  }
+
+  /** The most memory that it has had, in bytes. */
+  peak(): number {
+    return peakOf(this.pid);
+  }
+
+  /** Bytes that a call made it write, its answer aside, which a pipe carries. */
+  async written(name: string, args: object): Promise<number> {
+    const before = writtenBy(this.pid);
+    const answer = await textOf(this.client, name, args);
+    return writtenBy(this.pid) - before - Buffer.byteLength(JSON.stringify(answer));
   }
 
   /** Bytes of its memory on disk. */

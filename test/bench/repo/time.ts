@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Home, signedInHome } from "../home.ts";
 import { type Copy, copyTree } from "./copy.ts";
 import { medianOf, type PeerName, type Timing, timePeer } from "./peers.ts";
-import { RepoServer, Samples } from "./server.ts";
+import { inTurn, RepoServer, Samples, SETTLED_MS } from "./server.ts";
 
 /** One executable's. Milliseconds. */
 export interface OwnTimes {
@@ -47,8 +47,6 @@ const ASKED: Readonly<Record<string, object>> = {
   "form: windows": { form: "windows" },
   "top_k: 10": { top_k: 10 },
 };
-/** A file stamped less than this long before a run is read again by the next. */
-const SETTLED_MS = 2100;
 
 /** Measures a copy of the tree. */
 export async function timeTree(
@@ -142,6 +140,3 @@ async function askEdited(servers: readonly RepoServer[], { edited }: Copy): Prom
   }
   return samples.map((own) => own.result());
 }
-
-/** What is measured second finds the machine's caches as the first left them: they change places every round. */
-const inTurn = <T>(items: readonly T[], round: number): T[] => (round % 2 === 0 ? [...items] : items.toReversed());
