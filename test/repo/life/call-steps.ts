@@ -61,6 +61,8 @@ export const CALL_STEPS: Readonly<Record<string, [number, CallStep]>> = {
         });
     },
   ],
+  // Files that were stamped so long before a run are not read again by the next.
+  pause: [1, () => Bun.sleep(2100)],
   "killed while it indexes": [
     2,
     async (calls) => {
