@@ -1,7 +1,7 @@
 /** The files that an index has to hold, by git's own listing and what svc documents as left out. */
 import { lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { CHUNK_DEFAULTS, chunkText, decodeText } from "../../../src/repo/chunk.ts";
+import { CHUNK_DEFAULTS, chunkBytes, textBytes } from "../../../src/repo/chunk.ts";
 import { holdsSecret } from "../../../src/repo/secret-content.ts";
 import { isSecret } from "../../../src/repo/secrets.ts";
 import { isThere, type World } from "./world.ts";
@@ -81,5 +81,5 @@ function isIndexed(root: string, path: string): boolean {
   if (isSecret(path) || `/${path}`.includes("/.svc/")) return false;
   const bytes = readFileSync(join(root, path));
   if (bytes.subarray(0, BINARY_PROBE_BYTES).includes(0) || holdsSecret(bytes)) return false;
-  return chunkText(decodeText(bytes), CHUNK_DEFAULTS).length > 0;
+  return chunkBytes(textBytes(bytes), CHUNK_DEFAULTS).length > 0;
 }
