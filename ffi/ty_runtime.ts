@@ -6,6 +6,7 @@ import { Status } from "./status.ts";
 import { NativeCollection } from "./ty_collection.ts";
 import type { Watch, Workers } from "./ty_handle.ts";
 import { newError, type Symbols, symbols, TY_ABI_VERSION, toError } from "./ty_symbols.ts";
+import { NativeTree, type TreeWorkers } from "./ty_tree.ts";
 import { address, cString, packStrings, Words } from "./words.ts";
 
 /** UTF-16 units that are tokenised in one call, up to one long text more. */
@@ -20,7 +21,7 @@ export function openRuntime(path: string, kernelTable: Pointer, threads: number)
 }
 
 /** One environment: the worker threads and their pending calls. */
-export class Environment implements Workers {
+export class Environment implements Workers, TreeWorkers {
   readonly handle: Pointer;
   // With the arguments, so that they stay alive while the worker may read them.
   private readonly waiting = new Map<number, { resolve: (code: number) => void; args: unknown }>();
@@ -57,6 +58,15 @@ export class Environment implements Workers {
   /** Opens the saved collection in `dir`. */
   openCollection(dir: string): NativeCollection {
     return this.openHandle((out, error) => this.c.ty_collection_open(this.handle, cString(dir), out, error));
+  }
+
+  /** A folder tree of files; `root` is resolved: no component of it is a link. Nothing is opened yet. */
+  openTree(root: string): NativeTree {
+    return new NativeTree(
+      this,
+      this.c,
+      this.openPointer((out, error) => this.c.ty_tree_open(this.handle, cString(root), out, error)),
+    );
   }
 
   /**
@@ -111,7 +121,25 @@ export class Environment implements Workers {
   }
 
   /** Runs a call on a worker; resolves when it is done, rejects with its NativeError. */
-  async submit(op: number, collection: Pointer, args: Words | undefined, watch: Watch | undefined): Promise<void> {
+  submit(op: number, collection: Pointer, args: Words | undefined, watch: Watch | undefined): Promise<void> {
+    const words = args ? (address(args.u32) as Pointer) : null;
+    return this.run(args, watch, (progress, error, token) =>
+      this.c.ty_submit(this.handle, op, collection, words, progress, error, this.callback.ptr!, token),
+    );
+  }
+
+  /** The same for a walk of a folder tree. */
+  submitWalk(tree: Pointer, args: Words, watch: Watch | undefined): Promise<void> {
+    return this.run(args, watch, (progress, error, token) =>
+      this.c.ty_submit_walk(tree, address(args.u32) as Pointer, progress, error, this.callback.ptr!, token),
+    );
+  }
+
+  private async run(
+    args: Words | undefined,
+    watch: Watch | undefined,
+    begin: (progress: BigUint64Array, error: Uint8Array, token: number) => number,
+  ): Promise<void> {
     watch?.signal?.throwIfAborted();
     const error = newError();
     const progress = new BigUint64Array(new ArrayBuffer(24));
@@ -119,16 +147,7 @@ export class Environment implements Workers {
     this.nextToken = (this.nextToken + 1) >>> 0 || 1;
     const done = new Promise<number>((resolve) => this.waiting.set(token, { resolve, args }));
     this.keepAlive ??= setInterval(() => {}, 1 << 30);
-    const code = this.c.ty_submit(
-      this.handle,
-      op,
-      collection,
-      args ? (address(args.u32) as Pointer) : null,
-      progress,
-      error,
-      this.callback.ptr!,
-      token,
-    );
+    const code = begin(progress, error, token);
     if (code !== Status.OK) {
       this.finish(token, code);
       throw toError(code, error);
@@ -163,10 +182,14 @@ export class Environment implements Workers {
   }
 
   private openHandle(open: (out: BigUint64Array, error: Uint8Array) => number): NativeCollection {
+    return new NativeCollection(this, this.c, this.openPointer(open));
+  }
+
+  private openPointer(open: (out: BigUint64Array, error: Uint8Array) => number): Pointer {
     const out = new BigUint64Array(new ArrayBuffer(8));
     const error = newError();
     const code = open(out, error);
     if (code !== Status.OK) throw toError(code, error);
-    return new NativeCollection(this, this.c, Number(out[0]) as Pointer);
+    return Number(out[0]) as Pointer;
   }
 }

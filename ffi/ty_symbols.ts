@@ -45,6 +45,13 @@ export const symbols = {
   ty_manifest: call3,
   ty_stats: call3,
   ty_partitions: call3,
+  ty_tree_open: { args: [p, p, p, p], returns: status },
+  ty_tree_close: { args: [p], returns: FFIType.void },
+  ty_tree_rest: { args: [p], returns: FFIType.void },
+  ty_tree_tell: call3,
+  ty_tree_walk: { args: [p, p, p, p], returns: status },
+  ty_tree_read: call3,
+  ty_submit_walk: { args: [p, p, p, p, p, FFIType.u32], returns: status },
   ty_submit: { args: [p, FFIType.u32, p, p, p, p, p, FFIType.u32], returns: status },
   ty_test_fail: { args: [p, FFIType.u64, FFIType.i32, FFIType.u32], returns: FFIType.u64 },
 } as const;

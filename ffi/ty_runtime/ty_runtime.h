@@ -475,6 +475,122 @@ typedef struct ty_copy_args {
 } ty_copy_args;
 TY_API ty_status ty_copy(ty_collection *c, const ty_copy_args *args, ty_progress *progress, ty_error *err);
 
+/* ---- Trees of files ---- */
+
+/* One folder tree, and what the caller said of its entries: a walk reports only what differs from that and from what
+ * was reported before. Paths are relative to the root, of components between slashes, UTF-8, none of them empty, `.` or
+ * `..`. No link is followed below the root. A handle is used by one thread at a time. */
+typedef struct ty_tree ty_tree;
+
+#define TY_TREE_PATH_MAX   4000u /* bytes of a path */
+#define TY_TREE_LEVELS_MAX 200u  /* components of a path */
+
+/* `root`: a resolved path of less than 4,096 bytes, NUL-terminated. It is not opened yet. */
+TY_API ty_status ty_tree_open(ty_env *env, const char *root, ty_tree **out, ty_error *err);
+/* A walk that was handed to ty_submit_walk must have returned. */
+TY_API void ty_tree_close(ty_tree *tree);
+/* Closes the descriptors that are kept for the next call, and ends the walk under way. */
+TY_API void ty_tree_rest(ty_tree *tree);
+
+/* Verdicts: what a walk does with an entry. */
+#define TY_TREE_NONE  0u /* the next visit reports it as new */
+#define TY_TREE_SKIP  1u /* never reported, never entered, not stat'ed, while its type stays the same */
+#define TY_TREE_WATCH 2u /* its mark is compared at each visit; of a folder, which is not entered, only its type */
+#define TY_TREE_ENTER 3u /* a folder that is visited */
+
+typedef struct ty_tree_tell_args {
+  uint64_t n;
+  const uint64_t *verdicts; /* n */
+  const uint8_t *paths;
+  const uint64_t *path_ends; /* n */
+  const double *marks; /* n, of watched entries, as if they had been reported; 0: none was, NaN: as it is. NULL: all
+                          as they are */
+} ty_tree_tell_args;
+/* Says something of n entries, one after the other; of a folder that is not to be entered it also drops all that is
+ * known below it. TY_INVALID for a path or verdict that is none: then nothing is said. After TY_NO_MEMORY some may be.
+ */
+TY_API ty_status ty_tree_tell(ty_tree *tree, const ty_tree_tell_args *args, ty_error *err);
+
+#define TY_TREE_NEW     1u /* without a verdict, or not of the type (a folder: on the device) that it was given to */
+#define TY_TREE_CHANGED 2u /* watched, and another mark than reported last */
+#define TY_TREE_GONE    3u /* watched or entered, and no longer in its folder, or below one that is gone */
+#define TY_TREE_UNREADABLE                                                                                             \
+  4u /* a folder that cannot be read, an entry that cannot be stat'ed, a path that is too long */
+
+#define TY_TREE_FILE      1u
+#define TY_TREE_DIRECTORY 2u
+#define TY_TREE_LINK      3u
+#define TY_TREE_OTHER     4u
+
+/* Followed by path_bytes bytes of the path, padded to 8. */
+typedef struct ty_tree_event {
+  uint32_t kind;           /* TY_TREE_NEW ... */
+  uint32_t type;           /* TY_TREE_FILE ...; of what is gone as it was last seen, 0: never seen */
+  double size;             /* bytes; 0 of what is gone or unreadable, as the next two */
+  double mark;             /* 53 bits, never 0: a hash of size, both times in ns, inode and type. It may be stored */
+  double changed_ms;       /* the later of both times, in ms since 1970, rounded down */
+  uint32_t device_changed; /* 1: a folder of another file system than its parent's */
+  int32_t sys_errno;       /* of TY_TREE_UNREADABLE */
+  uint32_t path_bytes;
+  uint32_t record_bytes; /* to the next event */
+} ty_tree_event;
+#define TY_TREE_EVENTS_MIN 8192u /* bytes of the smallest buffer for events */
+
+typedef struct ty_tree_walk_args {
+  uint64_t begin;       /* 1: a new walk; 0: goes on with the one under way, also after `done` */
+  const uint8_t *below; /* only with begin: the folder to walk, whatever its verdict. No bytes: the root */
+  uint64_t below_bytes;
+  const uint8_t *after; /* only with begin: see below */
+  uint64_t after_bytes;
+  uint64_t most_ns; /* to take, looked at once a folder that is none of those above `after` was read; 0: no bound */
+  uint8_t *out;     /* 8-byte aligned */
+  uint64_t out_capacity; /* at least TY_TREE_EVENTS_MIN */
+  uint8_t *reached;      /* TY_TREE_PATH_MAX bytes, out */
+  /* All out, on failure too: the events of a failed call were reported and will not be again. */
+  uint64_t reached_bytes; /* of the path of the last folder that was read completely in this walk */
+  uint64_t event_bytes;
+  uint64_t events;
+  uint64_t done;        /* 1: no folder is left to visit */
+  uint64_t late;        /* 1: most_ns have passed */
+  uint64_t undecodable; /* names that are not UTF-8, so far in this walk */
+  uint64_t visited;     /* entries seen so far in this walk */
+} ty_tree_walk_args;
+/* Visits folders until none is left, most_ns have passed or `out` is nearly full; a caller that has said of new
+ * folders that they are to be entered goes on with begin 0, and they are visited too.
+ *
+ * Folders come in ascending order, component by component, and cyclically: first those above `after` and itself, then
+ * those behind it, then the rest. An entry is gone only where its folder was read to the end. What is new without a
+ * verdict or unreadable is reported by every walk, everything else once.
+ *
+ * TY_IO with the errno where the root or `below` cannot be opened or read: nothing is gone then. TY_CANCELLED: the walk
+ * can go on. TY_STATE: begin 0 without a walk. */
+TY_API ty_status ty_tree_walk(ty_tree *tree, ty_tree_walk_args *args, ty_progress *progress, ty_error *err);
+
+#define TY_TREE_READ_OK         1u
+#define TY_TREE_READ_GONE       2u /* no such file, or a link has replaced it or a folder above */
+#define TY_TREE_READ_UNREADABLE 3u /* sys_errno says why: not permitted, a failing medium; 0: no regular file */
+#define TY_TREE_READ_TOO_LARGE  4u
+#define TY_TREE_READ_BINARY     5u /* a NUL in the first 8 KiB */
+#define TY_TREE_READ_BUFFER     6u /* out_capacity is below the size */
+
+typedef struct ty_tree_read_args {
+  const uint8_t *path;
+  uint64_t path_bytes;
+  uint64_t most; /* bytes of the largest file to read */
+  uint8_t *out;
+  uint64_t out_capacity;
+  uint64_t outcome;   /* out, TY_TREE_READ_OK ... */
+  uint64_t bytes;     /* out: read; less than the size where the file was cut meanwhile */
+  uint64_t size;      /* out, like the next two of the open file before it is read; 0 where it was not opened */
+  double mark;        /* out: as a walk would report it */
+  double changed_ms;  /* out */
+  uint64_t hash;      /* out: XXH64 with seed 0 of what was read */
+  uint64_t sys_errno; /* out */
+} ty_tree_read_args;
+/* Reads one regular file. Descriptors of the folders above it are kept for the next file, until a walk begins. TY_IO
+ * where this process lacks descriptors or memory: that says nothing of the file. */
+TY_API ty_status ty_tree_read(ty_tree *tree, ty_tree_read_args *args, ty_error *err);
+
 /* ---- Off the caller's thread ---- */
 
 /* Runs the named call on a worker with the same args, then calls `done(token, status)` there. args, progress and err
@@ -494,6 +610,9 @@ enum {
 typedef void (*ty_done_fn)(uint32_t token, int32_t status);
 TY_API ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
                            ty_done_fn done, uint32_t token);
+/* The same for ty_tree_walk. */
+TY_API ty_status ty_submit_walk(ty_tree *tree, ty_tree_walk_args *args, ty_progress *progress, ty_error *err,
+                                ty_done_fn done, uint32_t token);
 
 /* ---- Testing ---- */
 

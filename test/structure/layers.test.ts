@@ -118,6 +118,7 @@ const LIBRARIES: readonly Library[] = [
       "os/os.h",
       "work/work.h",
       "rows/collection.h",
+      "tree/tree.h",
       "scan/scanner.h",
       "disk/disk.h",
       "ivf/ivf.h",

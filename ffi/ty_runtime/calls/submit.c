@@ -6,11 +6,13 @@
 #include "os/assert.h"
 #include "os/fail.h"
 #include "rows/collection.h"
+#include "tree/tree.h"
 
 typedef struct job {
   ty_work work; /* first: run() casts it to the job */
   uint32_t op, token;
-  ty_collection *c;
+  ty_collection *c; /* NULL: a walk of `tree` */
+  ty_tree *tree;
   void *args;
   ty_progress *progress;
   ty_error *err;
@@ -18,6 +20,7 @@ typedef struct job {
 } job;
 
 static ty_status call(const job *j) {
+  if (j->c == NULL) return ty_tree_walk(j->tree, j->args, j->progress, j->err);
   switch (j->op) {
   case TY_OP_PUT: return ty_put(j->c, j->args, j->progress, j->err);
   case TY_OP_DELETE: return ty_delete(j->c, j->args, j->err);
@@ -36,24 +39,39 @@ static ty_status call(const job *j) {
 static void run(ty_work *work) {
   job *j = (job *)work;
   ty_status status = call(j);
-  pthread_mutex_lock(&j->c->submitted_lock);
-  TY_ASSERT(j->c->submitted > 0);
-  if (--j->c->submitted == 0) pthread_cond_broadcast(&j->c->submitted_none);
-  pthread_mutex_unlock(&j->c->submitted_lock); /* from here on the collection may be closed */
+  if (j->c != NULL) {
+    pthread_mutex_lock(&j->c->submitted_lock);
+    TY_ASSERT(j->c->submitted > 0);
+    if (--j->c->submitted == 0) pthread_cond_broadcast(&j->c->submitted_none);
+    pthread_mutex_unlock(&j->c->submitted_lock); /* from here on the collection may be closed */
+  }
   j->done(j->token, (int32_t)status);
   free(j);
+}
+
+static ty_status push(ty_env *env, job what, ty_error *err) {
+  job *j = malloc(sizeof *j);
+  if (j == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a job");
+  *j = what;
+  j->work.run = run;
+  if (j->c != NULL) {
+    pthread_mutex_lock(&j->c->submitted_lock);
+    j->c->submitted++;
+    pthread_mutex_unlock(&j->c->submitted_lock);
+  }
+  ty_pool_push(env->pool, &j->work);
+  return TY_OK;
 }
 
 ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
                     ty_done_fn done, uint32_t token) {
   if (op < TY_OP_PUT || op > TY_OP_COPY) return ty_fail(err, TY_INVALID, "there is no operation %u", op);
-  job *j = malloc(sizeof *j);
-  if (j == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a job");
-  *j = (job){
-      .work.run = run, .op = op, .token = token, .c = c, .args = args, .progress = progress, .err = err, .done = done};
-  pthread_mutex_lock(&c->submitted_lock);
-  c->submitted++;
-  pthread_mutex_unlock(&c->submitted_lock);
-  ty_pool_push(env->pool, &j->work);
-  return TY_OK;
+  job what = {.op = op, .token = token, .c = c, .args = args, .progress = progress, .err = err, .done = done};
+  return push(env, what, err);
+}
+
+ty_status ty_submit_walk(ty_tree *tree, ty_tree_walk_args *args, ty_progress *progress, ty_error *err, ty_done_fn done,
+                         uint32_t token) {
+  job what = {.token = token, .tree = tree, .args = args, .progress = progress, .err = err, .done = done};
+  return push(tree->env, what, err);
 }

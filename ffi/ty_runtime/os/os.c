@@ -1,7 +1,7 @@
 /* The system calls; a test can inject a failure into each.
  *
  * Results are -errno, so that a clean-up call cannot overwrite the cause. */
-#include "os/os.h"
+#include "os/inject.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,20 +17,6 @@
 #if defined(__linux__)
 #include <sys/syscall.h>
 #endif
-
-/* Counts a call. 0, or the injected failure. */
-static int injected(ty_os *os) {
-  uint64_t n = __atomic_add_fetch(&os->calls, 1, __ATOMIC_RELAXED);
-  uint64_t nth = __atomic_load_n(&os->fail_nth, __ATOMIC_RELAXED);
-  if (nth == 0 || n < nth) return 0;
-  if (n > nth && !__atomic_load_n(&os->fail_sticky, __ATOMIC_RELAXED)) return 0;
-  return -__atomic_load_n(&os->fail_errno, __ATOMIC_RELAXED);
-}
-#define RETURN_IF_INJECTED(os)                                                                                         \
-  do {                                                                                                                 \
-    int failure = injected(os);                                                                                        \
-    if (failure != 0) return failure;                                                                                  \
-  } while (0)
 
 static int os_open(ty_os *os, const char *path, int flags, int mode) {
   RETURN_IF_INJECTED(os);
@@ -270,4 +256,5 @@ void ty_os_init(ty_os *os) {
                 .let_go = os_let_go,
                 .now = os_now,
                 .list = os_list};
+  ty_os_init_at(os);
 }

@@ -1,6 +1,7 @@
 /* os: system calls and memory. The lowest folder: it uses none of the others, and of a collection only its directory.
  *
  *   os.h        every system call, behind one table, so that a test can fail any of them
+ *   inject.h    those failures
  *   env.h       the environment; a collection's directory and the paths of its files
  *   assert.h    assertions
  *   fail.h      errors, and sizes that are checked for overflow
@@ -17,6 +18,29 @@
 typedef struct ty_stamp {
   uint64_t device, inode, size, mtime_ns;
 } ty_stamp;
+
+/* What an entry of a folder is. */
+typedef enum ty_kind { TY_KIND_UNKNOWN, TY_KIND_FILE, TY_KIND_FOLDER, TY_KIND_LINK, TY_KIND_OTHER } ty_kind;
+
+/* What lstat says of an entry. */
+typedef struct ty_lstat {
+  ty_kind kind; /* never unknown */
+  uint64_t device, inode, size;
+  int64_t modified_s, changed_s; /* seconds since 1970, of the content and of the inode */
+  uint32_t modified_ns, changed_ns;
+} ty_lstat;
+
+/* An entry as the table's `entries` gives it: the layout of getdents64(2). */
+typedef struct ty_entry {
+  uint64_t inode;
+  int64_t offset;
+  uint16_t bytes; /* to the next entry */
+  uint8_t type;   /* see ty_entry_kind */
+  char name[];    /* NUL-terminated */
+} ty_entry;
+#define TY_ENTRY_MAX 280u /* bytes of the longest, with a name of 255 */
+/* Unknown where the file system does not say. */
+ty_kind ty_entry_kind(uint8_t type);
 
 typedef struct ty_os ty_os;
 
@@ -50,6 +74,13 @@ struct ty_os {
   uint64_t (*now)(ty_os *os); /* milliseconds since 1970; 0 for a clock before. A test may set another clock */
   /* Calls `each` with every name in a directory. */
   int (*list)(ty_os *os, const char *path, void (*each)(void *ctx, const char *name), void *ctx);
+  /* Of an entry of an open folder. */
+  int (*open_at)(ty_os *os, int folder, const char *name, int flags);
+  int (*state_at)(ty_os *os, int folder, const char *name, ty_lstat *out); /* follows no link; NULL: of the open file */
+  /* The next entries of an open folder, packed, into at least 2 TY_ENTRY_MAX bytes, 8-byte aligned: their bytes; 0 at
+   * the end. `reading` is NULL before the first call; `entries_end` ends it, also in the middle. */
+  int64_t (*entries)(ty_os *os, int folder, void *out, size_t capacity, void **reading);
+  void (*entries_end)(ty_os *os, void **reading);
 
   /* Fault injection: see ty_test_fail. */
   uint64_t calls;    /* since the last setting, atomic */
@@ -59,3 +90,4 @@ struct ty_os {
 };
 
 void ty_os_init(ty_os *os);
+void ty_os_init_at(ty_os *os); /* the calls relative to an open folder; ty_os_init calls it */

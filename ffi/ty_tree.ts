@@ -1,0 +1,340 @@
+/**
+ * One folder tree as libty_runtime walks and reads it: what the caller said of its entries, a walk that reports only
+ * what differs, and the read of one file. No link below the root is followed. Arguments are taken as checked.
+ */
+import type { Pointer } from "bun:ffi";
+import { Status } from "./status.ts";
+import type { Watch } from "./ty_handle.ts";
+import { newError, type Symbols, toError } from "./ty_symbols.ts";
+import { Words } from "./words.ts";
+
+/** What a walk does with an entry: `TY_TREE_NONE` and others. */
+export const Verdict = {
+  /** The next visit reports it as new. */
+  NONE: 0,
+  /** Never reported, never entered, while its type stays the same. */
+  SKIP: 1,
+  /** Reported when its mark changes; of a folder, which is not entered, when it is gone or of another type. */
+  WATCH: 2,
+  /** A folder that is visited. */
+  ENTER: 3,
+} as const;
+export type VerdictCode = (typeof Verdict)[keyof typeof Verdict];
+
+/** What a walk reports: `TY_TREE_NEW` and others. */
+export const TreeEventKind = { NEW: 1, CHANGED: 2, GONE: 3, UNREADABLE: 4 } as const;
+export type TreeEventKindCode = (typeof TreeEventKind)[keyof typeof TreeEventKind];
+
+/** Types of entries; UNKNOWN: gone before it was ever seen, or a file system that does not say. */
+export const EntryType = { UNKNOWN: 0, FILE: 1, DIRECTORY: 2, LINK: 3, OTHER: 4 } as const;
+export type EntryTypeCode = (typeof EntryType)[keyof typeof EntryType];
+
+/** What the caller says of the entry at `path`, relative to the root, without empty components, `.` and `..`. */
+export interface Said {
+  path: string;
+  verdict: VerdictCode;
+  /** Of a watched entry: the mark to compare with, as if it had been reported; 0: none was. Absent: stays as it is. */
+  mark?: number | undefined;
+}
+
+/** What was found of one entry. */
+export interface TreeEvent {
+  kind: TreeEventKindCode;
+  /** Of what is gone: as it was last seen. */
+  type: EntryTypeCode;
+  path: string;
+  /** Bytes; 0 of what is gone or unreadable, as the next two. */
+  size: number;
+  /** An integer below 2^53 that another edit makes another one; it may be stored. */
+  mark: number;
+  /** The later of the times of content and inode, in whole milliseconds since 1970. */
+  changedMs: number;
+  /** A folder of another file system than its parent's. */
+  deviceChanged: boolean;
+  /** Why it is unreadable, else 0. */
+  errno: number;
+}
+
+export interface TreeWalkOptions {
+  /** A new walk; else on with the one under way, into folders that are to be entered since, also after `done`. */
+  begin: boolean;
+  /** With `begin`: the folder to walk, whatever was said of it; absent: the root. */
+  below?: string | undefined;
+  /** With `begin`: {@link TreeWalk.reached} of an earlier walk; this one goes on behind it and then from the start. */
+  after?: string | undefined;
+  /** Milliseconds that this call may take, from now on. At least one folder that is not above `after` is read. */
+  deadlineMs?: number | undefined;
+}
+
+/** What one call of a walk found. */
+export interface TreeWalk {
+  events: TreeEvent[];
+  /** No folder is left to visit. */
+  done: boolean;
+  /** The deadline has passed. */
+  late: boolean;
+  /** The last folder that was read completely in this walk. */
+  reached: string;
+  /** Names that are not UTF-8, so far in this walk; they are left out. */
+  undecodable: number;
+  /** Entries seen so far in this walk. */
+  visited: number;
+}
+
+/** Why a file was read or not: `TY_TREE_READ_OK` and others. */
+export const ReadOutcome = { OK: 1, GONE: 2, UNREADABLE: 3, TOO_LARGE: 4, BINARY: 5 } as const;
+export type ReadOutcomeCode = (typeof ReadOutcome)[keyof typeof ReadOutcome];
+
+/** One file. */
+export interface TreeFile {
+  outcome: ReadOutcomeCode;
+  /** Valid until the next read; empty unless the outcome is OK. Shorter than `size` where the file was cut meanwhile. */
+  bytes: Uint8Array;
+  /** Of the open file before it was read, as the next two; 0 where it was not opened. */
+  size: number;
+  /** As a walk reports it. */
+  mark: number;
+  changedMs: number;
+  /** XXH64 of the bytes, its upper and lower half. */
+  hashHigh: number;
+  hashLow: number;
+  /** Why it is gone or unreadable; 0: it is no regular file. */
+  errno: number;
+}
+
+/** What a tree needs of its environment. */
+export interface TreeWorkers {
+  submitWalk(tree: Pointer, args: Words, watch: Watch | undefined): Promise<void>;
+}
+
+const EVENT_BYTES = 48;
+const EVENTS_BYTES = 256 * 1024;
+const PATH_BYTES_MAX = 4000;
+/** Most source files fit. */
+const FILE_BYTES = 64 * 1024;
+/** A larger buffer is not kept. */
+const FILE_BYTES_KEPT = 4 * 1024 * 1024;
+/** A BUFFER outcome: a larger one is needed. */
+const READ_BUFFER = 6;
+const BUFFER_TRIES = 4;
+
+/** Fields of `ty_tree_walk_args`. */
+const Walk = {
+  BEGIN: 0,
+  BELOW: 1,
+  AFTER: 3,
+  MOST_NS: 5,
+  OUT: 6,
+  CAPACITY: 7,
+  REACHED: 8,
+  REACHED_BYTES: 9,
+  EVENT_BYTES: 10,
+  EVENTS: 11,
+  DONE: 12,
+  LATE: 13,
+  UNDECODABLE: 14,
+  VISITED: 15,
+  FIELDS: 16,
+} as const;
+
+/** Fields of `ty_tree_read_args`. */
+const Read = {
+  PATH: 0,
+  PATH_BYTES: 1,
+  MOST: 2,
+  OUT: 3,
+  CAPACITY: 4,
+  OUTCOME: 5,
+  BYTES: 6,
+  SIZE: 7,
+  MARK: 8,
+  CHANGED_MS: 9,
+  HASH: 10,
+  ERRNO: 11,
+  FIELDS: 12,
+} as const;
+
+const encoder = new TextEncoder();
+
+/** One open tree; see `Environment.openTree`. One call at a time. Descriptors of folders stay open until `rest`. */
+export class NativeTree {
+  private pointer: Pointer | undefined;
+  private busy = false;
+  private readonly error = newError();
+  private readonly out = new Uint8Array(new ArrayBuffer(EVENTS_BYTES));
+  private readonly reached = new Uint8Array(new ArrayBuffer(PATH_BYTES_MAX));
+  private readonly reading = new Words(Read.FIELDS);
+  /** A path of UTF-16 units takes up to three bytes for each; a longer one than the limit is refused natively. */
+  private path = new Uint8Array(new ArrayBuffer(PATH_BYTES_MAX * 3));
+  private file = new Uint8Array(new ArrayBuffer(FILE_BYTES));
+  /** Of a walk that failed: they will not be reported again. */
+  private held: TreeEvent[] = [];
+
+  constructor(
+    private readonly workers: TreeWorkers,
+    private readonly c: Symbols,
+    handle: Pointer,
+  ) {
+    this.pointer = handle;
+  }
+
+  /**
+   * Says something of entries, one after the other. Of a folder that is not to be entered it also drops all that is known
+   * below it.
+   * @throws NativeError with `Status.INVALID` for a path that is none; then nothing is said
+   */
+  tell(entries: readonly Said[]): void {
+    const handle = this.idle;
+    const count = entries.length;
+    if (count === 0) return;
+    let room = 16;
+    for (const { path } of entries) room += Buffer.byteLength(path);
+    const bytes = new Uint8Array(new ArrayBuffer(room));
+    const verdicts = new Uint32Array(new ArrayBuffer(count * 8));
+    const ends = new Uint32Array(new ArrayBuffer(count * 8));
+    const marks = new Float32Array(new ArrayBuffer(count * 8));
+    const marksOf = new Float64Array(marks.buffer);
+    let at = 0;
+    entries.forEach(({ path, verdict, mark }, i) => {
+      at += encoder.encodeInto(path, bytes.subarray(at)).written;
+      verdicts[i * 2] = verdict;
+      ends[i * 2] = at;
+      ends[i * 2 + 1] = at / 2 ** 32;
+      marksOf[i] = mark ?? Number.NaN;
+    });
+    const words = new Words(5).integer(0, count).pointer(1, verdicts).pointer(2, bytes).pointer(3, ends);
+    words.pointer(4, marks);
+    const code = this.c.ty_tree_tell(handle, words.u32, this.error);
+    words.release();
+    if (code !== Status.OK) throw toError(code, this.error);
+  }
+
+  /**
+   * Walks on this thread until no folder is left, the deadline has passed, or some thousand events were found.
+   * @throws NativeError with `Status.IO` where the root or `below` cannot be read: nothing is gone then
+   */
+  walk(options: TreeWalkOptions): TreeWalk {
+    const handle = this.idle;
+    const words = this.walkWords(options);
+    const code = this.c.ty_tree_walk(handle, words.u32, null, this.error);
+    return this.walked(words, code === Status.OK ? undefined : toError(code, this.error));
+  }
+
+  /** The same on a worker; `watch.signal` stops it, and the walk can go on then. */
+  async walkAsync(options: TreeWalkOptions, watch?: Watch): Promise<TreeWalk> {
+    const handle = this.idle;
+    const words = this.walkWords(options);
+    this.busy = true;
+    let failure: unknown;
+    try {
+      await this.workers.submitWalk(handle, words, watch);
+    } catch (error) {
+      failure = error;
+    } finally {
+      this.busy = false;
+    }
+    return this.walked(words, failure);
+  }
+
+  /**
+   * Reads the regular file at `path`, of at most `most` bytes.
+   * @throws NativeError with `Status.IO` where this process lacks descriptors or memory
+   */
+  read(path: string, most: number): TreeFile {
+    const handle = this.idle;
+    if (path.length * 3 > this.path.byteLength) this.path = new Uint8Array(new ArrayBuffer(path.length * 3));
+    const bytes = encoder.encodeInto(path, this.path).written;
+    const words = this.reading.pointer(Read.PATH, this.path).integer(Read.PATH_BYTES, bytes).integer(Read.MOST, most);
+    let out = this.file;
+    // Again where the file grew meanwhile; one that grows at each read is left for later.
+    for (let tries = 0; ; tries++) {
+      words.pointer(Read.OUT, out).integer(Read.CAPACITY, out.byteLength);
+      const code = this.c.ty_tree_read(handle, words.u32, this.error);
+      if (code !== Status.OK) throw toError(code, this.error);
+      const outcome = words.number(Read.OUTCOME);
+      if (outcome !== READ_BUFFER) return this.fileOf(words, outcome as ReadOutcomeCode, out);
+      if (tries === BUFFER_TRIES) return this.fileOf(words, ReadOutcome.UNREADABLE, out);
+      out = new Uint8Array(new ArrayBuffer(Math.min(most, Math.ceil(words.number(Read.SIZE) * 1.25))));
+      if (out.byteLength <= FILE_BYTES_KEPT) this.file = out;
+    }
+  }
+
+  /** Closes the descriptors that are kept for the next call, and ends the walk under way. */
+  rest(): void {
+    this.c.ty_tree_rest(this.idle);
+  }
+
+  /** Not while `walkAsync` is under way. Safe to call twice. */
+  close(): void {
+    if (this.pointer === undefined) return;
+    this.c.ty_tree_close(this.idle);
+    this.pointer = undefined;
+  }
+
+  private get idle(): Pointer {
+    if (this.pointer === undefined) throw new Error("this folder tree is closed");
+    if (this.busy) throw new Error("a walk of this folder tree is under way");
+    return this.pointer;
+  }
+
+  private walkWords({ begin, below = "", after = "", deadlineMs = 0 }: TreeWalkOptions): Words {
+    const words = new Words(Walk.FIELDS).integer(Walk.BEGIN, begin ? 1 : 0);
+    const [belowBytes, afterBytes] = [encoder.encode(below), encoder.encode(after)];
+    words.pointer(Walk.BELOW, belowBytes).integer(Walk.BELOW + 1, belowBytes.byteLength);
+    words.pointer(Walk.AFTER, afterBytes).integer(Walk.AFTER + 1, afterBytes.byteLength);
+    // 0 is no bound; a deadline that has passed is the shortest one.
+    if (deadlineMs !== 0) words.integer(Walk.MOST_NS, Math.max(1, Math.floor(deadlineMs * 1e6)));
+    words.pointer(Walk.OUT, this.out).integer(Walk.CAPACITY, this.out.byteLength);
+    return words.pointer(Walk.REACHED, this.reached);
+  }
+
+  private walked(words: Words, failure: unknown): TreeWalk {
+    words.release();
+    const events = this.held;
+    decodeEvents(this.out, words.number(Walk.EVENTS), events);
+    this.held = failure === undefined ? [] : events;
+    if (failure !== undefined) throw failure;
+    return {
+      events,
+      done: words.number(Walk.DONE) === 1,
+      late: words.number(Walk.LATE) === 1,
+      reached: Buffer.from(this.reached.buffer, 0, words.number(Walk.REACHED_BYTES)).toString(),
+      undecodable: words.number(Walk.UNDECODABLE),
+      visited: words.number(Walk.VISITED),
+    };
+  }
+
+  private fileOf(words: Words, outcome: ReadOutcomeCode, out: Uint8Array): TreeFile {
+    words.release();
+    return {
+      outcome,
+      bytes: out.subarray(0, words.number(Read.BYTES)),
+      size: words.number(Read.SIZE),
+      mark: words.float(Read.MARK),
+      changedMs: words.float(Read.CHANGED_MS),
+      hashHigh: words.u32[Read.HASH * 2 + 1]!,
+      hashLow: words.u32[Read.HASH * 2]!,
+      errno: words.number(Read.ERRNO),
+    };
+  }
+}
+
+/** Decodes `count` records of `ty_tree_event` behind `into`; without bigints. */
+function decodeEvents(bytes: Uint8Array, count: number, into: TreeEvent[]): void {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let i = 0, at = 0; i < count; i++) {
+    const pathAt = at + EVENT_BYTES;
+    into.push({
+      kind: view.getUint32(at, true) as TreeEventKindCode,
+      type: view.getUint32(at + 4, true) as EntryTypeCode,
+      path: text.toString("utf8", pathAt, pathAt + view.getUint32(at + 40, true)),
+      size: view.getFloat64(at + 8, true),
+      mark: view.getFloat64(at + 16, true),
+      changedMs: view.getFloat64(at + 24, true),
+      deviceChanged: view.getUint32(at + 32, true) === 1,
+      errno: view.getInt32(at + 36, true),
+    });
+    at += view.getUint32(at + 44, true);
+  }
+}
