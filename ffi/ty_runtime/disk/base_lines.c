@@ -111,6 +111,25 @@ static void move_rows(lines_writer *x, uint64_t i, uint64_t n, uint8_t *to, uint
   if (w->counted != 0) count_lines(w, i, n, to, run, scales);
 }
 
+/* Whether n rows from the i-th on are those of whole lines of four bits, in their order: nearly all of a first base. */
+static bool are_lines(const base_writer *w, uint64_t i, uint64_t n) {
+  const ty_collection *c = w->r->c;
+  const ty_ref first = w->r->rows[i];
+  if (c->dtype != TY_INT4 || n < ty_line_rows(c) || first.at % ty_line_rows(c) != 0) return false;
+  bool are = first.segment->vertical.lines != NULL && !first.segment->is_base;
+  for (uint64_t k = 1; k < n; k++)
+    are &= w->r->rows[i + k].segment == first.segment && w->r->rows[i + k].at == first.at + k;
+  return are;
+}
+
+static void copy_lines(lines_writer *x, uint64_t i, uint64_t n, uint8_t *to, uint64_t run) {
+  base_writer *w = x->w;
+  const ty_collection *c = w->r->c;
+  const ty_line_source from = ty_line_source_of(c, w->r->rows[i].segment, w->r->rows[i].at);
+  for (uint64_t d = 0; d < c->dim; d++) memcpy(to + d * run, from.bytes + d * from.run, AME_LINE);
+  for (uint64_t k = 0; k < n && base_go_on(w, i + k); k++) count(w, i + k, base_codes(w, i + k));
+}
+
 /* The rows of a block, `n` from the i-th on, and the checksums of its runs. */
 static void put_block(lines_writer *x, uint64_t i, uint64_t n, uint64_t run) {
   base_writer *w = x->w;
@@ -121,7 +140,8 @@ static void put_block(lines_writer *x, uint64_t i, uint64_t n, uint64_t run) {
     uint8_t *to = x->block + first / together * AME_LINE;
     bool moved = c->dtype != TY_INT4;
     for (uint64_t k = 0; k < rows; k++) moved &= w->r->rows[i + first + k].segment->vertical.lines != NULL;
-    if (moved) move_rows(x, i + first, rows, to, run);
+    if (are_lines(w, i + first, rows)) copy_lines(x, i + first, rows, to, run);
+    else if (moved) move_rows(x, i + first, rows, to, run);
     else put_rows(x, i + first, rows, to, run);
   }
   for (uint64_t d = 0; d < dim; d++)

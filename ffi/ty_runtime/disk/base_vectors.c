@@ -56,8 +56,10 @@ const int8_t *base_codes(const base_writer *w, uint64_t i) {
   const ty_collection *c = w->r->c;
   ty_ref r = w->r->rows[i];
   if (r.segment->vertical.lines != NULL) {
-    ty_line_take(c, r.segment, r.at, w->codes);
     base_read_lines(w, i);
+    if (c->dtype == TY_INT4 && !r.segment->is_base) /* the stored form has them side by side */
+      return (const int8_t *)(r.segment->payload[r.at].vector + TY_LEVELS_BYTES);
+    ty_line_take(c, r.segment, r.at, w->codes);
   } else if (c->dtype == TY_INT4) {
     ty_block_codes(r.segment->blocks, c->dim, r.at, 0, AME_I4_BYTES(c->dim) / 4, (uint8_t *)w->codes);
   } else {

@@ -62,6 +62,59 @@ void ty_line_put(const ty_collection *c, uint8_t *block, uint64_t run, uint64_t 
   }
 }
 
+/* Rows that are put at once: a dimension of them is four times four bytes of one line. Row after row reads and writes
+ * every line for each of them, which takes four times as long. */
+#define TOGETHER 16u
+
+/* One dimension of four rows: a byte each, where AME_LINE_BYTE has them. */
+static inline uint32_t four_of(const uint8_t *codes, uint64_t stride) {
+  return codes[0] | (uint32_t)codes[stride] << 8 | (uint32_t)codes[2 * stride] << 16 |
+         (uint32_t)codes[3 * stride] << 24;
+}
+
+static void put_eight_bits(const ty_collection *c, uint8_t *to, const uint8_t *codes) {
+  const uint64_t stride = AME_CODE_STRIDE(c->dim);
+  for (uint64_t d = 0; d < c->dim; d++) {
+    for (uint32_t l = 0; l < TOGETHER / 4; l++) {
+      uint32_t four = four_of(codes + 4 * l * stride + d, stride) ^ 0x80808080u;
+      memcpy(to + d * AME_LINE + 16 * l, &four, sizeof four);
+    }
+  }
+}
+
+/* Into the upper or the lower half of each byte: the other is that of rows 64 before or behind. */
+static inline void put_half(uint8_t *to, uint32_t four, bool high) {
+  uint32_t kept;
+  memcpy(&kept, to, sizeof kept);
+  kept = high ? (kept & 0x0f0f0f0fu) | four << 4 : (kept & 0xf0f0f0f0u) | four;
+  memcpy(to, &kept, sizeof kept);
+}
+
+static void put_four_bits(const ty_collection *c, uint8_t *to, bool high, const uint8_t *codes) {
+  const uint64_t stride = AME_I4_BYTES(c->dim);
+  for (uint64_t p = 0; p < stride; p++) {
+    const uint64_t d = p / 4 * 8 + p % 4; /* as packed_byte and packed_shift have it; d + 4 is in the upper half */
+    for (uint32_t l = 0; l < TOGETHER / 4; l++) {
+      uint32_t four = four_of(codes + 4 * l * stride + p, stride);
+      if (d < c->dim) put_half(to + d * AME_LINE + 16 * l, four & 0x0f0f0f0fu, high);
+      if (d + 4 < c->dim) put_half(to + (d + 4) * AME_LINE + 16 * l, four >> 4 & 0x0f0f0f0fu, high);
+    }
+  }
+}
+
+void ty_lines_put(const ty_collection *c, uint8_t *lines, uint64_t at, uint64_t n, const void *codes) {
+  const uint64_t rows = ty_line_rows(c), bytes = c->dtype == TY_INT4 ? AME_I4_BYTES(c->dim) : AME_CODE_STRIDE(c->dim);
+  const uint8_t *from = codes;
+  for (uint64_t end = at + n, some; at < end; at += some, from += some * bytes) {
+    uint8_t *block = lines + at / rows * AME_LINE * c->dim;
+    bool high;
+    some = at % TOGETHER == 0 && end - at >= TOGETHER ? TOGETHER : 1;
+    if (some == 1) ty_line_put(c, block, AME_LINE, at % rows, from);
+    else if (c->dtype != TY_INT4) put_eight_bits(c, block + byte_of(c, at % rows, &high), from);
+    else put_four_bits(c, block + byte_of(c, at % rows, &high), at % rows >= 64, from);
+  }
+}
+
 ty_line_source ty_line_source_of(const ty_collection *c, const ty_segment *s, uint64_t at) {
   bool high;
   ty_line_place p = ty_line_place_of(c, s->vertical.run, s->count, at);

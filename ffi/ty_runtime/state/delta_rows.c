@@ -95,22 +95,18 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_erro
 
 static float larger(float a, float b) { return a > b ? a : b; }
 
-/* The codes of a row and what bounds them, into vertical columns. `exact`: with f32, the codes are the row. */
+/* What bounds the codes of a row, into vertical columns. `exact`: with f32, the codes are the row. */
 static void put_vertical(const ty_collection *c, ty_vertical *v, uint64_t at, bool exact, const ty_coded *coded,
                          uint64_t i) {
-  const uint64_t rows = ty_line_rows(c);
-  uint8_t *block = (uint8_t *)(uintptr_t)v->lines + at / rows * AME_LINE * c->dim;
   float width, norm;
   if (c->dtype == TY_INT4) {
     const ame_i4_info *info = &coded->i4_info[i];
-    ty_line_put(c, block, AME_LINE, at % rows, coded->i4 + i * AME_I4_BYTES(c->dim));
     SET_FLOAT(v->scales, at, info->scale);
     SET_FLOAT(v->offsets, at, info->offset);
     width = ty_line_width(info->scale, info->offset);
     norm = isinf(info->err) ? FLT_MAX : info->norm; /* of so large or small a row no norm was computed */
   } else {
     const ame_code_info *info = &coded->info[i];
-    ty_line_put(c, block, AME_LINE, at % rows, coded->codes + i * AME_CODE_STRIDE(c->dim));
     SET_FLOAT(v->scales, at, info->scale);
     if (v->errs != NULL) {
       float err = exact ? 0 : info->err;
@@ -133,6 +129,14 @@ static void put_blocks(const ty_collection *c, const ty_segment *s, uint64_t at,
   if (s->codes == NULL) return;
   memcpy((void *)(uintptr_t)(s->codes + at * stride), coded->codes + i * stride, (size_t)stride);
   memcpy((void *)(uintptr_t)(s->info + at), &coded->info[i], sizeof *s->info);
+}
+
+void ty_delta_lines(ty_collection *c, const ty_coded *coded, uint64_t n) {
+  const ty_segment *s = &c->delta;
+  TY_ASSERT(s->count + n <= c->state->delta.capacity);
+  if (s->vertical.lines == NULL) return;
+  const void *codes = c->dtype == TY_INT4 ? (const void *)coded->i4 : coded->codes;
+  ty_lines_put(c, (uint8_t *)(uintptr_t)s->vertical.lines, s->count, n, codes);
 }
 
 void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i) {

@@ -39,6 +39,9 @@ typedef struct ty_new_row {
   const uint32_t *codes; /* of the filter columns */
   ty_payload payload;
 } ty_new_row;
-/* Appends a row after ty_delta_reserve. Its screening codes are the i-th of `coded`. */
+/* The vertical codes of the n rows of `coded`, which ty_delta_push appends next; together, because a line has many
+ * rows. After ty_delta_reserve. */
+void ty_delta_lines(ty_collection *c, const ty_coded *coded, uint64_t n);
+/* Appends a row after these. Its screening codes are the i-th of `coded`. */
 void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i);
 void ty_delta_free(ty_collection *c);

@@ -62,6 +62,7 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
     return ty_damaged(file, "a row's vector is malformed", offset, err);
   ty_vector_screen(c, form, row.payload.vector, decoded, 1, &r->coded, 0);
   if (op->replaced != TY_NO_ROW) ty_kill(c, victim);
+  ty_delta_lines(c, &r->coded, 1);
   ty_delta_push(c, &row, &r->coded, 0);
   c->next_row++;
   ty_derived_added(c, (ty_place)(c->base.count + c->delta.count - 1));
