@@ -92,6 +92,7 @@ export const STAT_NAMES = [
   "lexical_built",
   "lexical_terms",
   "searches",
+  "lexical_lost",
 ] as const;
 export type NativeStats = Record<(typeof STAT_NAMES)[number], number> & { lexical_k1: number; lexical_b: number };
 

@@ -119,9 +119,10 @@ TY_API void ty_rollback(ty_collection *c);
  * encoding: equal bytes match; an empty key never does.
  *
  * `likes`: n ids, of rows with the same text and labels. A row whose `like` is live before the call gets that row's
- * vector as it is stored, to the bit, and with TY_PUT_DROP_TEXT its terms; where it is empty or not live, they are
- * given or made of its text. To read that vector and give it would not do: of one row in ten the four-bit codes of
- * decoded codes are others. TY_CORRUPT where the vector is damaged.
+ * vector as it is stored, to the bit, and with TY_PUT_DROP_TEXT its terms, where reading them is cheaper than making
+ * them of the text; where it is empty or not live, they are given or made of its text. To read that vector and give it
+ * would not do: of one row in ten the four-bit codes of decoded codes are others. TY_CORRUPT where the vector is
+ * damaged.
  *
  * `labels`: each row's is a run of labels, each ended by a NUL. A label is a hidden term of the row: 1 to TY_LABEL_MAX
  * bytes that are neither split nor folded, in the row once, counted among the rows that hold it and not in the row's
@@ -436,6 +437,7 @@ enum {
   TY_STAT_LEXICAL_BUILT,  /* 1: ty_build_lexical was called, and the index can be read */
   TY_STAT_LEXICAL_TERMS,  /* distinct terms in the base's index; 0 where it was not built */
   TY_STAT_SEARCHES,       /* since the handle was opened */
+  TY_STAT_LEXICAL_LOST,   /* live rows without a text whose terms are lost, as the lexical index cannot be used */
   TY_STAT_COUNT
 };
 typedef struct ty_stats_args {

@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import type { Metadata } from "../checks/values.ts";
-import { ValueError } from "../errors.ts";
+import { OSError, ValueError } from "../errors.ts";
 import {
   type IndexOptions,
   indexRepo,
@@ -25,7 +25,7 @@ import type * as payload from "./payloads.ts";
 import { fitFiles } from "./repos/answer.ts";
 import { REPO_COLLECTION, RepoCollections } from "./repos/collections.ts";
 import { Overview } from "./repos/overview.ts";
-import { rankFiles } from "./repos/ranking.ts";
+import { type RepoQuestion, rankFiles } from "./repos/ranking.ts";
 import { type FoundWorkspace, findWorkspace, type NamedWorkspaces } from "./repos/workspaces.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
@@ -106,7 +106,8 @@ export class Repositories {
     });
     const { status, truncated, folder, files_done, files_found } = refreshed;
     const question = { query: a.query, topK: a.top_k, pathHint: a.path_hint, paths, withTimes: a.with_times };
-    const ranking = await rankFiles(collection, this.options.embedder, workspace, question, c.signal);
+    const ranking = await this.ranked(collection, workspace, question, c.signal);
+    if (ranking === undefined) return this.search(a, c);
     const notices = [passedOver, nothingToSearch(refreshed) ?? ranking.notice].filter((said) => said !== undefined);
     const notice = notices.length === 0 ? undefined : notices.join(". ");
     const { root } = workspace;
@@ -122,6 +123,18 @@ export class Repositories {
       termsIn: (texts: readonly string[]) => collection.termsOf(texts),
     };
     return { ...head, ...fitFiles(a, head, ranking, sources, placeIn) };
+  }
+
+  /** Undefined where the query found damage for which the collection was discarded: the workspace is indexed again. */
+  private async ranked(collection: Collection, workspace: Workspace, question: RepoQuestion, signal?: AbortSignal) {
+    const isDiscarded = () => this.collections.open(collection.name) !== collection;
+    try {
+      const ranking = await rankFiles(collection, this.options.embedder, workspace, question, signal);
+      return ranking.notice !== undefined && isDiscarded() ? undefined : ranking;
+    } catch (error) {
+      if (error instanceof OSError && error.reason === "damaged" && isDiscarded()) return undefined;
+      throw error;
+    }
   }
 
   /** The workspace and how much of it is indexed, without indexing. */

@@ -1,5 +1,6 @@
 /* Labels: rows and questions against BM25 computed from the texts, through puts, deletions, saves, rewrites and
  * reopening; the bounds of a put's and a question's labels; damaged stored terms. */
+#include "../../ffi/ty_runtime/disk/disk.h"
 #include "../../ffi/ty_runtime/ivf/builder.h"
 #include "../../ffi/ty_runtime/lexical/labels.h"
 #include "../../ffi/ty_runtime/lexical/tally.h"
@@ -278,6 +279,101 @@ static void build(ty_collection *c) {
 
 static void begin(ty_collection *c) { CHECK_MESSAGE(ty_begin(c, &err) == TY_OK, "begin: %s", err.message); }
 
+/* ---- The index, rewritten ---- */
+
+static ty_slice index_of(const ty_collection *c) {
+  const ty_file *f = &c->store->files.lexical;
+  return (ty_slice){f->map + sizeof(ty_slab_header) + sizeof(ty_slab_section),
+                    f->bytes - sizeof(ty_slab_header) - sizeof(ty_slab_section)};
+}
+
+static void put_row_like(ty_collection *to, const ty_collection *c, uint64_t at) {
+  static float vector[DIM];
+  const row *r = NULL;
+  ty_slice id = ty_row_id(&c->base, at);
+  char number[16] = {0}, key[4];
+  memcpy(number, id.data, (size_t)id.bytes);
+  r = &rows[atoi(number)];
+  ty_buffer text = {0}, named = {0};
+  for (uint32_t k = 0; k < r->text_count; k++) {
+    ty_buffer_append(&text, words[r->text_words[k]], strlen(words[r->text_words[k]]));
+    ty_buffer_append(&text, " ", 1);
+  }
+  append_labels(&named, r->labels);
+  uint64_t key_bytes = (uint64_t)snprintf(key, sizeof key, "p%u", r->part), keys[2] = {key_bytes, key_bytes};
+  ty_put_args args = {.n = 1,
+                      .mode = TY_UPSERT,
+                      .flags = TY_PUT_DROP_TEXT,
+                      .vectors = vector,
+                      .ids = id.data,
+                      .id_ends = &id.bytes,
+                      .texts = text.data,
+                      .text_ends = &text.bytes,
+                      .keys = (const uint8_t *)key,
+                      .key_ends = keys,
+                      .labels = named.data,
+                      .label_ends = &named.bytes};
+  CHECK_MESSAGE(ty_put(to, &args, NULL, &err) == TY_OK, "put: %s", err.message);
+  ty_buffer_free(&text);
+  ty_buffer_free(&named);
+}
+
+/* A rewrite of a collection that was rewritten often, whose terms are in its index only, against one of the same rows
+ * that were just tokenised: the same bytes. */
+static void check_rewritten(ty_collection *c) {
+  char dir[320];
+  ty_compact_args compact;
+  ty_buffer before = {0};
+  fresh_dir(dir);
+  ty_collection *fresh = open_new(env, dir);
+  begin(c);
+  CHECK(ty_compact(c, &compact, NULL, &err) == TY_OK);
+  ty_buffer_append(&before, index_of(c).data, index_of(c).bytes);
+  begin(c);
+  CHECK(ty_compact(c, &compact, NULL, &err) == TY_OK);
+  CHECK(index_of(c).bytes == before.bytes && memcmp(index_of(c).data, before.data, before.bytes) == 0);
+  begin(fresh);
+  for (uint64_t number = 0; number < c->base.count; number++) {
+    for (uint64_t at = 0; at < c->base.count; at++) {
+      if (c->base.row[at] == c->store->first_row + number) put_row_like(fresh, c, at);
+    }
+  }
+  build(fresh);
+  CHECK(fresh->base.count == c->base.count && index_of(fresh).bytes == before.bytes &&
+        memcmp(index_of(fresh).data, before.data, before.bytes) == 0);
+  ty_buffer_free(&before);
+  close_checked(fresh);
+}
+
+/* Without the index its rows can be searched and replaced, and a rewrite is refused as long as one of them lives. */
+static void check_lost(ty_collection *c) {
+  char dir[320], path[400];
+  ty_compact_args compact;
+  ty_stats_args stats;
+  fresh_dir(dir);
+  CHECK(mkdir(dir, 0700) == 0);
+  begin(c);
+  CHECK_MESSAGE(ty_copy(c, &(ty_copy_args){.dir = dir}, NULL, &err) == TY_OK, "copy: %s", err.message);
+  ty_rollback(c);
+  snprintf(path, sizeof path, "%s/%s", dir, c->store->files.lexical.name);
+  CHECK(remove(path) == 0);
+  ty_collection *lost = open_saved(env, dir);
+  CHECK(ty_stats(lost, &stats, &err) == TY_OK);
+  uint64_t terms = 0;
+  for (uint64_t at = 0; at < c->base.count; at++) terms += ty_row_has_terms(&c->base, at);
+  CHECK(terms > 0 && stats.values[TY_STAT_LEXICAL_LOST] == terms && stats.values[TY_STAT_LEXICAL_BUILT] == 0);
+  begin(lost);
+  CHECK(ty_compact(lost, &compact, NULL, &err) == TY_INDEX && strstr(err.message, "put these rows again") != NULL);
+  begin(lost);
+  for (uint64_t at = 0; at < c->base.count; at++) put_row_like(lost, c, at);
+  CHECK_MESSAGE(ty_save(lost, &err) == TY_OK, "save: %s", err.message);
+  CHECK(ty_stats(lost, &stats, &err) == TY_OK && stats.values[TY_STAT_LEXICAL_LOST] == 0);
+  begin(lost);
+  build(lost);
+  for (int part = -1; part < 4; part++) ask(lost, part);
+  close_checked(lost);
+}
+
 static void test_random_rows(void) {
   char dir[320];
   fresh_dir(dir);
@@ -308,6 +404,8 @@ static void test_random_rows(void) {
     for (int part = -1; part < 4; part++) ask(c, part);
     CHECK_MESSAGE(ty_validate(c, &err) == TY_OK, "%s", err.message);
   }
+  check_rewritten(c);
+  check_lost(c);
   close_checked(c);
 }
 
@@ -385,7 +483,7 @@ static void test_bounds(void) {
   close_checked(c);
 }
 
-/* A put's terms whose labels are cut off, or too many for their bytes, are damage and not another row. */
+/* A put's terms that are cut off, or too many for their bytes or tokens, are damage and not another row. */
 static void test_damage(void) {
   static const uint8_t named[] = "one\0two\0three";
   const ame_kernel *k = ame_kernel_table();
@@ -394,31 +492,22 @@ static void test_damage(void) {
   CHECK(ty_terms_encode(&tally, k, (ty_slice){(const uint8_t *)"keel keel mast", 14}, (ty_slice){named, sizeof named},
                         &b, &err) == TY_OK);
   uint8_t bytes[64];
-  uint64_t ends[1];
-  const uint8_t presence[1] = {0};
   for (uint64_t cut = 0; cut <= b.bytes + 1; cut++) {
     memcpy(bytes, b.data, (size_t)b.bytes);
     bytes[b.bytes] = 0;
-    ends[0] = cut;
     uint64_t row_number = 7;
-    uint64_t text_ends[1] = {0};
-    ty_segment s = {.is_base = true,
-                    .count = 1,
-                    .row = &row_number,
-                    .presence = presence,
-                    .text_ends = text_ends,
-                    .texts = presence,
-                    .terms = bytes,
-                    .terms_ends = ends};
+    ty_payload payload = {.terms = {bytes, cut}};
+    ty_segment s = {.count = 1, .row = &row_number, .payload = &payload};
     ty_status status = ty_tally_row(&tally, k, (ty_ref){&s, 0}, &err);
     CHECK((status == TY_OK) == (cut == 0 || cut == b.bytes));
     if (cut == b.bytes) CHECK(tally.tokens == 3 && tally.count == 5);
   }
-  bytes[3] = 4; /* one more label than there is */
   ty_term_reader r;
-  if (ty_terms_open(&r, (ty_slice){bytes, b.bytes})) {
+  for (uint8_t tokens = 0; tokens < 9; tokens++) { /* keel twice, mast, and three labels */
+    bytes[2] = tokens;
+    CHECK(ty_terms_open(&r, (ty_slice){bytes, b.bytes}));
     while (ty_terms_next(&r)) continue;
-    CHECK(!ty_terms_whole(&r, 3, false));
+    CHECK(ty_terms_whole(&r, false) == (tokens <= 6));
   }
   ty_tally_free(&tally);
   ty_buffer_free(&b);

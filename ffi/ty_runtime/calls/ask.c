@@ -188,6 +188,7 @@ ty_status ty_ask_entered(ty_collection *c, ty_ask_args *a, ty_error *err) {
   a->words = a->known = a->replaced = a->weights = 0;
   a->words_trouble = both && c->lexical_index != NULL && !usable;
   status = ask(c, a, a->by == TY_BY_WORDS || (both && usable), err);
+  if (status == TY_INDEX && usable) ty_lexical_found_damage(c->lexical_index);
   if (status != TY_INDEX || !both) return status;
   /* Damage between head and foot is found by the query that reads there. */
   a->words_trouble = 1;

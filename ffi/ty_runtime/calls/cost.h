@@ -11,7 +11,7 @@
 uint64_t ty_weights_cost(const ty_collection *c, const ty_filter *filter);
 /* The rows that a search with a prepared query screens. `near`: by the lists of an index. */
 uint64_t ty_search_cost(const ty_collection *c, const ty_filter *filter, bool near, const float *query);
-/* The rows that came or died since the last lexical query, which the next one counts first. */
+/* The rows that came since the last lexical query, which the next one counts first. */
 uint64_t ty_lexical_sync_cost(ty_lexical *x, const ty_collection *c);
 /* What replacing the words that the rows searched do not have reads of the dictionary. */
 uint64_t ty_unknown_cost(const question *q);

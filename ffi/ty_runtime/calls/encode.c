@@ -10,6 +10,7 @@
 
 #include "calls/handed.h"
 #include "disk/operations.h"
+#include "lexical/kept.h"
 #include "lexical/tally.h"
 #include "os/resident.h"
 #include "rows/vector.h"
@@ -36,6 +37,7 @@ typedef struct encoder {
   ty_encoding *e;
   ty_progress *progress;
   uint64_t step; /* rows of a task */
+  ty_kept kept;  /* terms of rows of the base that others are like */
   hand hands[TY_CREW_MAX];
   pthread_mutex_t lock; /* of what follows, and of the unsaved operations */
   pthread_cond_t moved;
@@ -109,16 +111,51 @@ static ty_status take_likes(const ty_encoding *e, hand *h, uint64_t first, uint6
   return TY_OK;
 }
 
+/* Reads the terms of the rows of the base that others are like from the index. Where that does not pay, or the index is
+ * damaged, the rows' texts are tokenised. */
+static ty_status keep_terms(encoder *x, ty_error *err) {
+  const ty_encoding *e = x->e;
+  ty_collection *c = e->c;
+  uint64_t n = 0;
+  if (e->like == NULL || !c->lexical || (e->args->flags & TY_PUT_DROP_TEXT) == 0) return TY_OK;
+  uint32_t *positions = malloc((size_t)e->rows * sizeof *positions);
+  if (positions == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for terms");
+  for (uint64_t row = 0; row < e->rows; row++) {
+    if (!is_like(e, row)) continue;
+    ty_ref from = ty_ref_of(c, e->like[row] - 1);
+    if (from.segment->is_base && ty_row_has_terms(from.segment, from.at)) positions[n++] = (uint32_t)from.at;
+  }
+  ty_status status = TY_OK;
+  if (ty_kept_pays(c->lexical_index, n)) status = ty_kept_open(&x->kept, c, positions, n, err);
+  free(positions);
+  if (status != TY_INDEX) return status;
+  ty_kept_free(&x->kept, c->env);
+  return TY_OK;
+}
+
+/* The terms of a row of the base that another is like. False: they were not read. */
+static bool terms_kept(const encoder *x, hand *h, uint64_t at) {
+  uint64_t n, tokens;
+  const uint64_t *items = ty_kept_row(&x->kept, at, &n, &tokens);
+  uint8_t *bytes = items == NULL ? NULL : malloc((size_t)(TY_TERMS_HEAD_MOST + TY_TERM_MOST * n));
+  if (bytes == NULL) return false;
+  uint32_t version = x->e->c->env->kernel->token_version();
+  ty_buffer_append(&h->terms, bytes, ty_terms_put(items, n, tokens, version, bytes));
+  free(bytes);
+  return true;
+}
+
 /* The terms of a row: those that the row which it is like has kept, where it keeps no text either, or its text's. */
-static ty_status terms_of(const ty_encoding *e, hand *h, uint64_t row, ty_error *err) {
+static ty_status terms_of(const encoder *x, hand *h, uint64_t row, ty_error *err) {
+  const ty_encoding *e = x->e;
   const ame_kernel *k = e->c->env->kernel;
   if (is_like(e, row) && (e->args->flags & TY_PUT_DROP_TEXT)) {
     ty_ref from = ty_ref_of(e->c, e->like[row] - 1);
     ty_slice kept = ty_row_terms(from.segment, from.at);
-    if (ty_terms_good(kept, k->token_version())) {
-      ty_buffer_append(&h->terms, kept.data, kept.bytes);
-      return h->terms.failed ? ty_fail(err, TY_NO_MEMORY, "out of memory for terms") : TY_OK;
-    }
+    bool good = from.segment->is_base ? terms_kept(x, h, from.at) : ty_terms_good(kept, k->token_version());
+    if (good && !from.segment->is_base) ty_buffer_append(&h->terms, kept.data, kept.bytes);
+    if (h->terms.failed) return ty_fail(err, TY_NO_MEMORY, "out of memory for terms");
+    if (good) return TY_OK;
   }
   return ty_terms_encode(&h->tally, k, text_of(e, row), labels_of(e, row), &h->terms, err);
 }
@@ -151,7 +188,7 @@ static ty_status prepare(const encoder *x, hand *h, uint64_t first, uint64_t n, 
   for (uint64_t i = 0; i < n && status == TY_OK; i++) {
     h->coded[i] = c->dtype == TY_F32 && ty_coded_is_row(&h->to, first + i, h->coder.rows + i * c->dim);
     if (c->lexical && (e->args->text_ends != NULL || e->args->label_ends != NULL))
-      status = terms_of(e, h, first + i, err);
+      status = terms_of(x, h, first + i, err);
     h->term_ends[i] = h->terms.bytes;
   }
   return status;
@@ -284,6 +321,7 @@ ty_status ty_encode(ty_encoding *e, ty_progress *progress, ty_error *err) {
   x->progress = progress;
   pthread_mutex_init(&x->lock, NULL);
   pthread_cond_init(&x->moved, NULL);
+  status = keep_terms(x, err);
   for (uint32_t i = 0; i < crew.threads && status == TY_OK; i++) status = open_hand(&x->hands[i], e, err);
   if (status == TY_OK) {
     uint64_t room = x->hands[0].coder.room, each = e->rows / (crew.threads * TASKS_EACH) + 1;
@@ -292,6 +330,7 @@ ty_status ty_encode(ty_encoding *e, ty_progress *progress, ty_error *err) {
     status = ty_crew_run(&crew, (e->rows + x->step - 1) / x->step, task, x, err);
   }
   for (uint32_t i = 0; i < TY_CREW_MAX; i++) free_hand(&x->hands[i]);
+  ty_kept_free(&x->kept, e->c->env);
   pthread_mutex_destroy(&x->lock);
   pthread_cond_destroy(&x->moved);
   free(x);

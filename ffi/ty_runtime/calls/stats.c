@@ -2,6 +2,7 @@
 #include <string.h>
 #include "calls/calls.h"
 #include "ivf/ivf.h"
+#include "lexical/kept.h"
 #include "lexical/lexical.h"
 #include "state/state.h"
 
@@ -54,6 +55,7 @@ ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
     args->lexical_k1 = k1;
     args->lexical_b = b;
   }
+  v[TY_STAT_LEXICAL_LOST] = ty_kept_lost(c);
   v[TY_STAT_SEARCHES] = atomic_load_explicit(&c->searches, memory_order_relaxed);
   ty_leave(c);
   return TY_OK;

@@ -4,7 +4,7 @@
 #include "disk/base_writer.h"
 
 /* The most sections with an entry a row that call base_go_on; an int4 base has fewer. */
-#define ROW_SECTIONS 17u
+#define ROW_SECTIONS 15u
 
 static void put_row(base_writer *w, ty_ref r) {
   uint64_t row = w->plan->first_row + w->plan->rank[ty_place_of(w->r->c, r)];
@@ -22,17 +22,12 @@ static ty_slice text_of(ty_ref r) {
   return present ? s : (ty_slice){NULL, 0};
 }
 static ty_slice id_of(ty_ref r) { return ty_row_id(r.segment, r.at); }
-/* Of a stored text no terms are stored: they take more bytes than the index, and are seldom needed. */
-static ty_slice terms_of(ty_ref r) {
-  bool has_text;
-  ty_row_text(r.segment, r.at, &has_text);
-  return has_text ? (ty_slice){NULL, 0} : ty_row_terms(r.segment, r.at);
-}
 static void put_presence(base_writer *w, ty_ref r) {
   bool meta, text;
   ty_row_meta(r.segment, r.at, &meta);
   ty_row_text(r.segment, r.at, &text);
-  uint8_t bits = (uint8_t)((meta ? TY_HAS_META : 0) | (text ? TY_HAS_TEXT : 0));
+  bool terms = ty_row_has_terms(r.segment, r.at);
+  uint8_t bits = (uint8_t)((meta ? TY_HAS_META : 0) | (text ? TY_HAS_TEXT : 0) | (terms ? TY_HAS_TERMS : 0));
   ty_slab_append(&w->slab, &bits, 1);
 }
 
@@ -135,7 +130,6 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   put_strings(&w, TY_SECTION_ID_ENDS, TY_SECTION_IDS, id_of);
   put_strings(&w, TY_SECTION_META_ENDS, TY_SECTION_METAS, meta_of);
   put_strings(&w, TY_SECTION_TEXT_ENDS, TY_SECTION_TEXTS, text_of);
-  put_strings(&w, TY_SECTION_TERMS_ENDS, TY_SECTION_TERMS, terms_of);
   base_column(&w, TY_SECTION_PRESENCE, put_presence);
   base_put_times(&w);
   free(spans);

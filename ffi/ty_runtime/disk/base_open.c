@@ -1,5 +1,5 @@
 /* Opening a base. The checksums of its small sections and all bounds that readers rely on are checked. The large
- * sections (vectors, codes, blocks, texts, metadata, terms) hold no offsets; only ty_verify compares their checksums,
+ * sections (vectors, codes, blocks, texts, metadata) hold no offsets; only ty_verify compares their checksums,
  * so that opening does not read them. */
 #include <float.h>
 #include <math.h>
@@ -254,15 +254,13 @@ ty_status ty_base_open(ty_collection *c, ty_error *err) {
   spans(&r, (uint32_t)shape->spans);
   span_squares(&r);
   ty_slice ids = strings(&r, TY_SECTION_IDS, true), metas = strings(&r, TY_SECTION_METAS, false);
-  ty_slice texts = strings(&r, TY_SECTION_TEXTS, false), terms = strings(&r, TY_SECTION_TERMS, false);
+  ty_slice texts = strings(&r, TY_SECTION_TEXTS, false);
   b->ids = ids.data;
   b->metas = metas.data;
   b->texts = texts.data;
-  b->terms = terms.data;
   b->id_ends = ends(&r, TY_SECTION_ID_ENDS, ids, 1, TY_ID_MAX);
   b->meta_ends = ends(&r, TY_SECTION_META_ENDS, metas, 0, TY_META_MAX);
   b->text_ends = ends(&r, TY_SECTION_TEXT_ENDS, texts, 0, TY_TEXT_MAX);
-  b->terms_ends = ends(&r, TY_SECTION_TERMS_ENDS, terms, 0, UINT32_MAX);
   b->presence = section(&r, TY_SECTION_PRESENCE, r.rows, 1, true).data;
   ty_slice times = section(&r, TY_SECTION_TIMES, 0, 0, true);
   if (r.status == TY_OK && !ty_times_open(times, r.rows, &b->times)) damaged(&r, "the times of its rows are malformed");

@@ -24,7 +24,7 @@
 /* One version for all files, the manifest too; there is no reader of another one. Magic, version and crc keep their
  * offsets in all versions. */
 #define TY_SLAB_MAGIC   0x3142414c53435653ull /* "SVCSLAB1" */
-#define TY_SLAB_VERSION 5u
+#define TY_SLAB_VERSION 6u
 enum { TY_SLAB_BASE = 1, TY_SLAB_IVF, TY_SLAB_LEXICAL, TY_SLAB_DELTA };
 
 typedef struct ty_slab_header {
@@ -66,9 +66,7 @@ enum {
   TY_SECTION_METAS,
   TY_SECTION_TEXT_ENDS,
   TY_SECTION_TEXTS,
-  TY_SECTION_TERMS_ENDS,
-  TY_SECTION_TERMS,
-  TY_SECTION_PRESENCE,
+  TY_SECTION_PRESENCE = 15,
   TY_SECTION_BLOCKS,
   TY_SECTION_CODING,
   TY_SECTION_SQUARES,       /* with the inner product only */

@@ -1,11 +1,13 @@
-/* Writing the stored form (format.h) front to back. One pass over the rows yields their lengths and, in runs, their
- * postings; then the lists are written while the runs are merged. Of memory that grows with the rows there are only the
- * lengths and the dictionary, in files where they are large (os/spill.h), and the directory of one list. */
+/* Writing the stored form (format.h) front to back. One pass over the rows yields their lengths and, in runs, the
+ * postings of those that the index before does not have; then the lists are written while the runs are merged with the
+ * index before. Of memory that grows with the rows there are only the lengths, the dictionary, the new positions and
+ * the postings of one list, in files where they are large (os/spill.h). */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "lexical/builder.h"
-#include "lexical/tally.h"
+#include "lexical/index.h"
+#include "lexical/kept.h"
 #include "os/fail.h"
 
 #define ROWS_PER_LOOK 256u
@@ -25,6 +27,10 @@ static void take_hash(void *context, uint32_t hash) {
 
 static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
   const ame_kernel *k = b->r->c->env->kernel;
+  if (row.segment->is_base && b->r->kept != NULL) {
+    b->length = b->r->kept->image.lengths[row.at];
+    return TY_OK;
+  }
   ty_term_reader reader;
   bool has_text, whole = ty_terms_open(&reader, ty_row_terms(row.segment, row.at));
   ty_slice text = ty_row_text(row.segment, row.at, &has_text);
@@ -33,18 +39,22 @@ static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
    * and terms the terms are used, unless the tokeniser has changed. */
   if (ty_terms_are_of_text(&reader, has_text, k)) {
     k->token_hashes(ty_token_cache(&b->cache, &b->texts), text.data, (size_t)text.bytes, take_hash, b);
+  } else if (row.segment->is_base && ty_row_has_terms(row.segment, row.at)) {
+    return ty_fail(b->err, TY_INDEX,
+                   "the lexical index is damaged, and %" PRIu64
+                   " rows without a text had their terms only there: put these rows again, or delete them",
+                   ty_kept_lost(b->r->c));
   } else {
     while (whole && ty_terms_next(&reader)) {
       ty_runs_add(&b->runs, reader.hash, reader.tf);
-      if (!ty_term_is_label(&reader)) b->length += reader.tf;
-      if (b->length > reader.tokens) break; /* malformed: add no more */
+      if (reader.sum > reader.tokens + TY_LABELS_MAX) break; /* malformed: add no more */
     }
-    if (!whole || !ty_terms_whole(&reader, b->length, has_text))
+    b->length = reader.tokens;
+    if (!whole || !ty_terms_whole(&reader, has_text))
       return ty_fail(b->err, TY_CORRUPT, "the stored terms of row %" PRIu64 " are damaged", row.segment->row[row.at]);
   }
   uint64_t apart = row.segment == b->before.segment && row.at == b->before.at + 1 ? 0 : TY_SCATTERED;
-  ty_read_row(b->r->c, row, apart + (has_text ? text.bytes : (reader.distinct + reader.labels) * sizeof(uint32_t)),
-              b->most);
+  ty_read_row(b->r->c, row, apart + (has_text ? text.bytes : reader.distinct * sizeof(uint32_t)), b->most);
   b->before = row;
   if (b->length > INT32_MAX) return ty_fail(b->err, TY_INVALID, "a text has too many terms");
   return b->runs.failed ? ty_builder_no_memory(b->err) : TY_OK;
@@ -79,7 +89,7 @@ static ty_status build(ty_lexical_builder *b) {
   b->norms = ty_lexical_norms(r->k1, r->b, ty_mean_length(b->foot.tokens, r->count));
   b->norms.weight = 0x1p24f;
   ty_builder_put(b, &head, sizeof head);
-  status = ty_runs_merge(&b->runs, &(ty_runs_sink){ty_builder_posting, ty_builder_term, b}, b->err);
+  status = ty_builder_merge(b);
   if (status != TY_OK) return status;
   ty_builder_end(b);
   if (b->failed) return ty_builder_no_memory(b->err);

@@ -1,5 +1,5 @@
-/* Building a stored lexical index: build.c reads the rows and writes the whole, lists.c the lists and the
- * dictionary. */
+/* Building a stored lexical index: build.c reads the rows and writes the whole, merge.c brings the postings of each
+ * term together, lists.c writes the lists and the dictionary. */
 #pragma once
 
 #include "lexical/format.h"
@@ -47,7 +47,9 @@ void ty_builder_flush(ty_lexical_builder *b);                                 /*
 ty_status ty_builder_look(ty_lexical_builder *b, double part); /* progress, cancel and the sink's failure */
 ty_status ty_builder_no_memory(ty_error *err);
 static inline const uint32_t *ty_builder_lengths(const ty_lexical_builder *b) { return b->lengths.memory.data; }
-/* Called by the merge of runs. */
+/* Writes all lists and the dictionary's entries. */
+ty_status ty_builder_merge(ty_lexical_builder *b);
+/* A term's postings in ascending order, then the term. */
 void ty_builder_posting(void *builder, uint64_t row, uint32_t tf);
 ty_status ty_builder_term(void *builder, uint32_t hash);
 void ty_builder_end(ty_lexical_builder *b); /* after the last term */

@@ -136,10 +136,14 @@ static ty_status need_tfs(ty_cursor *c, ty_error *err) {
   return TY_OK;
 }
 
-ty_status ty_cursor_parts(ty_cursor *c, ty_error *err) {
+ty_status ty_cursor_tfs(ty_cursor *c, ty_error *err) {
   ty_status status = ty_cursor_docs(c, err);
-  if (status != TY_OK || c->has_parts) return status;
-  status = need_tfs(c, err);
+  return status == TY_OK ? need_tfs(c, err) : status;
+}
+
+ty_status ty_cursor_parts(ty_cursor *c, ty_error *err) {
+  if (c->count > 0 && c->has_parts) return TY_OK;
+  ty_status status = ty_cursor_tfs(c, err);
   if (status != TY_OK) return status;
   c->k->bm25_parts(&c->term->part, c->p->docs, c->p->tfs, c->lengths, c->count, c->p->parts);
   c->has_parts = true;

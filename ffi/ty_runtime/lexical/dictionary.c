@@ -47,6 +47,47 @@ uint64_t ty_dict_pack(const ty_dict_entry *entries, uint32_t count, uint64_t doc
   return ty_bits_end(&b);
 }
 
+/* Reads what is behind the hashes of one term, whose list begins at *list, if it has one; moves that behind it. */
+static bool get_entry(const ty_lexical_image *x, ty_bits *b, unsigned doc_bits, uint64_t *list, ty_dict_entry *out) {
+  bool one = ty_bits_get(b, 1) != 0;
+  uint64_t first = one ? ty_bits_get(b, doc_bits) : ty_bits_gamma(b), second = ty_bits_gamma(b);
+  if (!ty_bits_good(b)) return false;
+  if (one) {
+    if (first >= x->docs || second == 0 || second > TY_TF_MAX) return false;
+    out->df = 1;
+    out->doc = (uint32_t)first;
+    out->tf = (uint32_t)second;
+    return true;
+  }
+  if (first == 0 || first >= x->docs || second == 0 || *list > x->lists_bytes || second > x->lists_bytes - *list)
+    return false;
+  out->df = (uint32_t)first + 1;
+  out->list = *list;
+  out->bytes = second;
+  *list += second;
+  return true;
+}
+
+bool ty_dict_unpack(const ty_lexical_image *x, uint64_t block, ty_dict_entry *entries, uint32_t *count) {
+  uint64_t start = ty_load32(x->fences + 8 * block + 4), now = ty_load32(x->fences + 8 * block);
+  if (start > x->entries_bytes) return false;
+  ty_bits b = {.data = x->entries + start, .bytes = x->entries_bytes - start};
+  uint64_t left = x->terms - block * TY_DICT_TERMS, list = ty_bits_get(&b, LIST_BITS);
+  unsigned parameter = (unsigned)ty_bits_get(&b, PARAMETER_BITS), doc_bits = x->docs == 0 ? 0 : bits_of(x->docs - 1);
+  uint32_t n = left < TY_DICT_TERMS ? (uint32_t)left : TY_DICT_TERMS;
+  if (parameter > 32) return false;
+  for (uint32_t i = 0; i < n; i++) {
+    if (i > 0) now += ty_bits_rice(&b, parameter) + 1;
+    if (now > UINT32_MAX) return false;
+    entries[i] = (ty_dict_entry){.hash = (uint32_t)now};
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    if (!get_entry(x, &b, doc_bits, &list, &entries[i])) return false;
+  }
+  *count = n;
+  return true;
+}
+
 /* The last block whose first hash is not above `hash`; UINT64_MAX: none. */
 static uint64_t find_fence(const ty_lexical_image *x, uint32_t hash) {
   uint64_t low = 0, high = (x->terms + TY_DICT_TERMS - 1) / TY_DICT_TERMS;
@@ -76,25 +117,8 @@ bool ty_dict_look(const ty_lexical_image *x, uint32_t hash, ty_dict_entry *out) 
   if (now != hash || at == count) return true;
   for (uint64_t i = at + 1; i < count; i++) ty_bits_rice(&b, parameter);
   for (uint64_t i = 0;; i++) {
-    bool one = ty_bits_get(&b, 1) != 0;
-    uint64_t first = one ? ty_bits_get(&b, doc_bits) : ty_bits_gamma(&b), second = ty_bits_gamma(&b);
-    if (!ty_bits_good(&b)) return false;
-    if (i < at) {
-      list += one ? 0 : second;
-      continue;
-    }
-    if (one) {
-      if (first >= x->docs || second == 0 || second > TY_TF_MAX) return false;
-      out->df = 1;
-      out->doc = (uint32_t)first;
-      out->tf = (uint32_t)second;
-    } else {
-      if (first == 0 || first >= x->docs || second == 0 || list > x->lists_bytes || second > x->lists_bytes - list)
-        return false;
-      out->df = (uint32_t)first + 1;
-      out->list = list;
-      out->bytes = second;
-    }
-    return true;
+    ty_dict_entry passed, *to = i == at ? out : &passed;
+    if (!get_entry(x, &b, doc_bits, &list, to)) return false;
+    if (i == at) return true;
   }
 }

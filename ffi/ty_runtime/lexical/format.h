@@ -86,6 +86,9 @@ typedef struct ty_dict_entry {
 } ty_dict_entry;
 /* Looks up a term; df is 0 where it is absent. False where the dictionary is damaged. */
 bool ty_dict_look(const ty_lexical_image *x, uint32_t hash, ty_dict_entry *out);
+/* The terms of one block, TY_DICT_TERMS of them but in the last; `block` is one that there is. False where it is
+ * damaged: hashes ascend, but may not follow those of the block before. */
+bool ty_dict_unpack(const ty_lexical_image *x, uint64_t block, ty_dict_entry *entries, uint32_t *count);
 #define TY_DICT_BLOCK_MOST 4096u
 /* Writes up to TY_DICT_TERMS entries, hashes and lists ascending; returns the bytes, at most TY_DICT_BLOCK_MOST. */
 uint64_t ty_dict_pack(const ty_dict_entry *entries, uint32_t count, uint64_t docs, uint8_t *out);

@@ -1,8 +1,8 @@
 /* A lexical index in memory.
  *
- * The base's inverted index is mapped and never changes. Changes since it was built are beside it in memory: postings
- * of the delta's rows, and each term's difference from the stored document frequency. So N, df and the mean length are
- * always those of the live rows, and a compaction does not change scores. */
+ * The base's inverted index is mapped and never changes. Beside it in memory are the postings of the delta's rows and
+ * the rows of the base that died, whose postings are not counted. So N, df and the mean length are always those of the
+ * live rows, and a compaction does not change scores. */
 #pragma once
 
 #include "lexical/bag.h"
@@ -18,9 +18,8 @@ typedef struct ty_list {
 } ty_list;
 
 typedef struct ty_change {
-  int64_t died;  /* rows of the base that hold the term and died */
   int64_t added; /* live rows of the delta that hold it */
-  ty_list list;  /* of the delta, dead rows too, which ranking skips */
+  ty_list list;  /* dead rows too, which ranking skips */
 } ty_change;
 
 /* Live rows of a partition. */
@@ -34,7 +33,8 @@ struct ty_lexical {
    * for the next two if its head can be read. */
   ty_status trouble;
   char message[512];
-  bool built; /* ty_build_lexical was called */
+  bool built;           /* ty_build_lexical was called */
+  _Atomic bool damaged; /* a query found damage that opening it did not */
   double k1, b;
   /* The stored index, in the mapping. */
   ty_lexical_image image;
@@ -48,11 +48,11 @@ struct ty_lexical {
   bool broken;                     /* a sync failed half-way: the counts below are wrong */
   uint64_t base_docs, base_tokens; /* of live rows */
   uint64_t delta_docs, delta_tokens;
-  uint8_t *base_dead;  /* by position: 1 where the row's terms were subtracted */
+  uint8_t *base_dead;  /* by position: 1 where the row's tokens were subtracted */
   uint8_t *delta_dead; /* the same for the delta, delta_count entries */
   uint32_t *delta_lengths;
   uint64_t delta_count, delta_capacity;
-  ty_bag changed;    /* terms of rows that came or died since the index was built */
+  ty_bag changed;    /* terms of the delta's rows */
   ty_change *change; /* by number in `changed` */
   uint32_t changed_capacity;
   ty_lexical_part *parts; /* by code of the partition: statistics.h */

@@ -8,7 +8,8 @@
  *   tally.h     the terms of a text; terms.h, bits.h: how they are stored
  *   labels.h    hidden terms of a row
  *   format.h    the stored form of the index
- *   builder.h   building that form; runs.h: inverting in bounded memory
+ *   builder.h   building that form; runs.h: inverting in bounded memory; kept.h: terms that lie in the index only
+ *   walk.h      all terms and postings of an index
  *   bag.h       a set of terms
  */
 #pragma once
@@ -27,6 +28,7 @@ ty_status ty_lexical_open_none(const ty_error *why, ty_lexical **out, ty_error *
 /* TY_INVALID where k1 or b is out of range. */
 ty_status ty_lexical_check(double k1, double b, ty_error *err);
 void ty_lexical_free(ty_lexical *x);
+void ty_lexical_found_damage(ty_lexical *x); /* a query did, which opening it did not */
 bool ty_lexical_usable(const ty_lexical *x); /* false for NULL as well */
 /* Whether ty_build_lexical was called, which is false where that cannot be read. k1 and b are then the defaults;
  * `terms` of an unusable index is 0. */
@@ -44,5 +46,6 @@ typedef struct ty_lexical_sink {
   bool (*put)(void *ctx, const void *data, uint64_t bytes);
   void *ctx;
 } ty_lexical_sink;
-/* Writes the inverted index over a rewrite's rows in their final order. */
+/* Writes the inverted index over a rewrite's rows in their final order. Rows of the base are taken from `r->kept` where
+ * that is not NULL, else from their texts. TY_INDEX where a row of the base has terms and no text then. */
 ty_status ty_lexical_encode(const ty_rebase *r, const ty_lexical_sink *sink, ty_error *err);

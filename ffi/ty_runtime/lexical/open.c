@@ -101,6 +101,8 @@ ty_status ty_lexical_open_none(const ty_error *why, ty_lexical **out, ty_error *
   return TY_OK;
 }
 
+void ty_lexical_found_damage(ty_lexical *x) { atomic_store(&x->damaged, true); }
+
 bool ty_lexical_usable(const ty_lexical *x) { return x != NULL && x->trouble == TY_OK; }
 
 bool ty_lexical_parameters(const ty_lexical *x, double *k1, double *b, uint64_t *terms) {

@@ -104,6 +104,7 @@ ty_status ty_cursor_open(ty_cursor *c, const question *q, const query_term *t, b
 ty_status ty_cursor_seek(ty_cursor *c, uint64_t doc, ty_error *err);
 ty_status ty_cursor_next(ty_cursor *c, ty_error *err); /* to the next block */
 ty_status ty_cursor_docs(ty_cursor *c, ty_error *err);
+ty_status ty_cursor_tfs(ty_cursor *c, ty_error *err);   /* and how often each has the term */
 ty_status ty_cursor_parts(ty_cursor *c, ty_error *err); /* of all postings of the block */
 /* The first posting of the unpacked block that is not before `doc`. */
 uint32_t ty_cursor_lower(const ty_cursor *c, uint64_t doc);

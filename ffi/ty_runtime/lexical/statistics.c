@@ -71,6 +71,8 @@ ty_status ty_scope_open(const ty_collection *c, ty_lexical *x, const ty_filter *
     out->whole = ty_scope_docs(out) == ty_lexical_docs(x);
   }
   if (!out->whole) return TY_OK;
+  out->first = 0;
+  out->end = x->image.docs;
   out->base_docs = x->base_docs;
   out->delta_docs = x->delta_docs;
   out->tokens = x->base_tokens + x->delta_tokens;
@@ -140,8 +142,11 @@ ty_status ty_scope_count(const ty_scope *s, const ty_dict_entry *stored, uint32_
   const ty_change *change = added == TY_NO_TERM ? NULL : &s->x->change[added];
   *df = 0;
   if (s->whole) {
-    int64_t rows = (int64_t)stored->df + (change == NULL ? 0 : change->added - change->died);
-    if (rows > 0) *df = (uint64_t)rows;
+    /* Of the delta its number is kept; of the base its list is read only where rows have died. */
+    ty_status status = s->base_docs == s->x->image.docs ? TY_OK : count_lists(s, stored, TY_NO_TERM, df, err);
+    if (status != TY_OK) return status;
+    if (s->base_docs == s->x->image.docs) *df = stored->df;
+    if (change != NULL && change->added > 0) *df += (uint64_t)change->added;
   } else {
     ty_status status = count_lists(s, stored, added, df, err);
     if (status != TY_OK) return status;

@@ -14,7 +14,7 @@ typedef struct ty_scope {
   ty_lexical *x;
   bool whole;                     /* all live rows, which may be those of one partition */
   uint32_t code;                  /* of the partition; read where not whole */
-  uint64_t first, end;            /* its positions in the base */
+  uint64_t first, end;            /* positions in the base that have its rows, or all of them */
   uint64_t base_docs, delta_docs; /* live rows */
   uint64_t tokens;
 } ty_scope;

@@ -62,8 +62,6 @@ void ty_tally_term(ty_tally *t, uint32_t hash, uint32_t tf) {
   t->tokens += tf;
 }
 
-void ty_tally_label(ty_tally *t, uint32_t hash) { add(t, hash, 1); }
-
 static void take_hash(void *context, uint32_t hash) { ty_tally_term(context, hash, 1); }
 
 void ty_tally_text(ty_tally *t, const ame_kernel *k, ty_slice text) {
@@ -95,48 +93,44 @@ ty_status ty_tally_row(ty_tally *t, const ame_kernel *k, ty_ref row, ty_error *e
   if (ty_terms_are_of_text(&reader, has_text, k)) {
     ty_tally_text(t, k, text);
   } else {
-    while (whole && ty_terms_next(&reader)) {
-      if (ty_term_is_label(&reader)) ty_tally_label(t, reader.hash);
-      else ty_tally_term(t, reader.hash, reader.tf);
-    }
-    if (!whole || !ty_terms_whole(&reader, t->tokens, has_text))
+    while (whole && ty_terms_next(&reader)) add(t, reader.hash, reader.tf);
+    t->tokens = reader.tokens;
+    if (!whole || !ty_terms_whole(&reader, has_text))
       return ty_fail(err, TY_CORRUPT, "the stored terms of row %" PRIu64 " are damaged", row.segment->row[row.at]);
   }
   if (ty_tally_end(t)) return TY_OK;
   return ty_fail(err, TY_NO_MEMORY, "not enough memory for the terms of row %" PRIu64, row.segment->row[row.at]);
 }
 
-/* A list of ascending hashes, with their tfs where `tfs`. */
-static void put_hashes(ty_bits_out *b, const uint64_t *items, uint64_t n, bool tfs) {
+uint64_t ty_terms_put(const uint64_t *items, uint64_t n, uint64_t tokens, uint32_t version, uint8_t *out) {
   unsigned parameter = ty_terms_parameter(n);
   uint64_t next = 0; /* the smallest hash that can follow */
+  if (n == 0) return 0;
+  out[0] = (uint8_t)version;
+  uint64_t head = 1 + ty_leb_put(out + 1, n);
+  head += ty_leb_put(out + head, tokens);
+  ty_bits_out b = {.data = out + head};
   for (uint64_t i = 0; i < n; i++) {
     uint64_t hash = items[i] >> 32;
-    TY_ASSERT(hash >= next && (!tfs || (uint32_t)items[i] > 0));
-    ty_bits_put_rice(b, (uint32_t)(hash - next), parameter);
-    if (tfs) ty_bits_put_gamma(b, (uint32_t)items[i]);
+    TY_ASSERT(hash >= next && (uint32_t)items[i] > 0);
+    ty_bits_put_rice(&b, (uint32_t)(hash - next), parameter);
+    ty_bits_put_gamma(&b, (uint32_t)items[i]);
     next = hash + 1;
   }
+  return head + ty_bits_end(&b);
 }
 
 ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, ty_slice labels, ty_buffer *out,
                           ty_error *err) {
-  uint64_t *named = NULL, n, m = 0;
+  uint64_t *named = NULL, m = 0;
   ty_tally_clear(t);
   ty_tally_text(t, k, text);
-  bool good = ty_tally_end(t) && ty_labels_sorted(labels, &named, &m);
-  n = t->count;
-  uint8_t *bytes = good ? malloc((size_t)(32 + TY_TERM_MOST * (n + m))) : NULL;
-  if (bytes != NULL) {
-    bytes[0] = (uint8_t)k->token_version();
-    uint64_t head = 1 + ty_leb_put(bytes + 1, n);
-    head += ty_leb_put(bytes + head, t->tokens);
-    head += ty_leb_put(bytes + head, m);
-    ty_bits_out b = {.data = bytes + head};
-    put_hashes(&b, t->items, n, true);
-    put_hashes(&b, named, m, false);
-    ty_buffer_append(out, bytes, n + m == 0 ? 0 : head + ty_bits_end(&b)); /* of neither there are no bytes */
-  }
+  bool good = ty_labels_sorted(labels, &named, &m);
+  for (uint64_t i = 0; i < m; i++) add(t, (uint32_t)(named[i] >> 32), 1);
+  good = good && ty_tally_end(t);
+  uint8_t *bytes = good ? malloc((size_t)(TY_TERMS_HEAD_MOST + TY_TERM_MOST * t->count)) : NULL;
+  if (bytes != NULL)
+    ty_buffer_append(out, bytes, ty_terms_put(t->items, t->count, t->tokens, k->token_version(), bytes));
   good = bytes != NULL && !out->failed;
   free(named);
   free(bytes);

@@ -17,7 +17,6 @@ typedef struct ty_tally {
 
 void ty_tally_text(ty_tally *t, const ame_kernel *k, ty_slice text); /* adds the text's tokens */
 void ty_tally_term(ty_tally *t, uint32_t hash, uint32_t tf);
-void ty_tally_label(ty_tally *t, uint32_t hash); /* as a term of tf 1 that is not among the tokens */
 /* Sorts and counts. False where memory ran out or a count leaves its range. */
 bool ty_tally_end(ty_tally *t);
 void ty_tally_clear(ty_tally *t); /* for the next text */
@@ -31,8 +30,12 @@ ame_token_cache *ty_token_cache(ame_token_cache **cache, uint32_t *texts);
 static inline bool ty_terms_are_of_text(const ty_term_reader *stored, bool has_text, const ame_kernel *k) {
   return has_text && (stored->distinct == 0 || stored->version != k->token_version());
 }
-/* A row's terms, sorted and counted: those of its text (ty_terms_are_of_text), or the stored ones. */
+/* A row's terms, sorted and counted: those of its text (ty_terms_are_of_text), or the stored ones. Not of a row of the
+ * base without a text, whose terms are in the index only: kept.h. */
 ty_status ty_tally_row(ty_tally *t, const ame_kernel *k, ty_ref row, ty_error *err);
+/* The stored form of n terms: hash << 32 | tf, ascending. Returns the bytes, none for no term. */
+#define TY_TERMS_HEAD_MOST 32u
+uint64_t ty_terms_put(const uint64_t *items, uint64_t n, uint64_t tokens, uint32_t version, uint8_t *out);
 /* Appends a text's terms and a run of labels (labels.h) in the stored form: see terms.h. */
 ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, ty_slice labels, ty_buffer *out,
                           ty_error *err);

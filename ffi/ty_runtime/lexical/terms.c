@@ -16,41 +16,35 @@ bool ty_terms_open(ty_term_reader *r, ty_slice terms) {
   r->version = terms.data[0];
   r->at = terms.data + 1;
   r->end = terms.data + terms.bytes;
-  if (r->version == 0 || !ty_leb_get(&r->at, r->end, &r->distinct) || !ty_leb_get(&r->at, r->end, &r->tokens) ||
-      !ty_leb_get(&r->at, r->end, &r->labels))
+  if (r->version == 0 || !ty_leb_get(&r->at, r->end, &r->distinct) || !ty_leb_get(&r->at, r->end, &r->tokens))
     return false;
   uint64_t bits = (uint64_t)(r->end - r->at) * 8;
-  /* The fewest bits that a term and a label can take, and a term for each token at most: bounds what a malformed row
-   * makes the caller allocate. */
-  return r->distinct <= bits / (2 + ty_terms_parameter(r->distinct)) &&
-         r->labels <= bits / (1 + ty_terms_parameter(r->labels)) && r->labels <= TY_LABELS_MAX &&
-         r->tokens >= r->distinct && r->tokens <= INT32_MAX;
+  /* The fewest bits that a term can take: bounds what a malformed row makes the caller allocate. */
+  return r->distinct <= bits / (2 + ty_terms_parameter(r->distinct)) && r->tokens <= INT32_MAX;
 }
 
 bool ty_terms_next(ty_term_reader *r) {
-  if (r->seen >= r->distinct + r->labels) return false;
-  bool label = r->seen >= r->distinct, first = r->seen == (label ? r->distinct : 0);
+  if (r->seen >= r->distinct) return false;
   ty_bits b = {.data = r->at, .bytes = (uint64_t)(r->end - r->at), .at = r->bit};
-  uint64_t hash = (first ? 0 : (uint64_t)r->hash + 1) +
-                  ty_bits_rice(&b, ty_terms_parameter(label ? r->labels : r->distinct)),
-           tf = label ? 1 : ty_bits_gamma(&b);
+  uint64_t hash = (r->seen == 0 ? 0 : (uint64_t)r->hash + 1) + ty_bits_rice(&b, ty_terms_parameter(r->distinct));
+  uint64_t tf = ty_bits_gamma(&b);
   if (!ty_bits_good(&b) || hash > UINT32_MAX || tf == 0 || tf > TY_TF_MAX) return false;
   r->bit = b.at;
   r->hash = (uint32_t)hash;
   r->tf = (uint32_t)tf;
+  r->sum += tf;
   r->seen++;
   return true;
 }
 
-bool ty_terms_whole(const ty_term_reader *r, uint64_t tokens, bool has_text) {
-  return r->seen == r->distinct + r->labels && (r->bit + 7) / 8 == (uint64_t)(r->end - r->at) && tokens == r->tokens &&
-         (r->labels == 0 || !has_text);
+bool ty_terms_whole(const ty_term_reader *r, bool has_text) {
+  return r->seen == r->distinct && (r->bit + 7) / 8 == (uint64_t)(r->end - r->at) && r->sum >= r->tokens &&
+         r->sum - r->tokens <= (has_text ? 0 : TY_LABELS_MAX);
 }
 
 bool ty_terms_good(ty_slice terms, uint32_t version) {
   ty_term_reader r;
-  uint64_t tokens = 0;
   if (terms.bytes == 0 || !ty_terms_open(&r, terms) || r.version != version) return false;
-  while (ty_terms_next(&r)) tokens += ty_term_is_label(&r) ? 0 : r.tf;
-  return ty_terms_whole(&r, tokens, false);
+  while (ty_terms_next(&r)) continue;
+  return ty_terms_whole(&r, false);
 }

@@ -24,4 +24,5 @@ typedef struct ty_rebase {
   /* Lexical: options. */
   bool want_lexical, lexical_built; /* the second: ty_build_lexical was called */
   double k1, b;
+  ty_lexical *kept; /* has the terms of the base's rows, and matches its checksum; NULL: none does */
 } ty_rebase;

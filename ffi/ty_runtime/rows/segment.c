@@ -34,5 +34,11 @@ ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present) {
 
 ty_slice ty_row_terms(const ty_segment *s, uint64_t at) {
   TY_ASSERT(at < s->count);
-  return s->is_base ? cut(s->terms, s->terms_ends, at) : s->payload[at].terms;
+  return s->is_base ? (ty_slice){NULL, 0} : s->payload[at].terms;
+}
+
+bool ty_row_has_terms(const ty_segment *s, uint64_t at) {
+  TY_ASSERT(at < s->count);
+  if (s->is_base) return (s->presence[at] & TY_HAS_TERMS) != 0;
+  return !s->payload[at].has_text && s->payload[at].terms.bytes > 0;
 }

@@ -9,9 +9,10 @@
 #include "rows/by_value.h"
 #include "rows/times.h"
 
-#define TY_HAS_META 1u
-#define TY_HAS_TEXT 2u
-#define TY_AS_CODES 4u /* of a put: its vector lies in the form of TY_INT8, though the collection's is TY_F32 */
+#define TY_HAS_META  1u
+#define TY_HAS_TEXT  2u
+#define TY_HAS_TERMS 4u /* of a row of the base: it has no text, and has terms in the lexical index */
+#define TY_AS_CODES  4u /* of a put: its vector lies in the form of TY_INT8, though the collection's is TY_F32 */
 
 /* A delta row's payload, in the mapping of its file, or in memory while unsaved. */
 typedef struct ty_payload {
@@ -60,11 +61,11 @@ typedef struct ty_segment {
   /* f32 and f16: the stored form of each row. NULL where that is the codes, vertical or not, or the blocks; of f32 it
    * is the codes if every row of the base is its codes times their scale, bit for bit. */
   const uint8_t *vectors;
-  const uint64_t *id_ends, *meta_ends, *text_ends, *terms_ends; /* cumulative, count entries */
-  const uint8_t *ids, *metas, *texts, *terms;
+  const uint64_t *id_ends, *meta_ends, *text_ends; /* cumulative, count entries */
+  const uint8_t *ids, *metas, *texts;
   const uint64_t *squares;      /* sums over all rows, dim of them: weights.h; NULL where the metric has none */
   const uint64_t *span_squares; /* the same of each partition of TY_SUMMED_FROM rows or more, in their order, or NULL */
-  const uint8_t *presence;      /* by row: TY_HAS_META, TY_HAS_TEXT */
+  const uint8_t *presence;      /* by row: TY_HAS_META, TY_HAS_TEXT, TY_HAS_TERMS */
   ty_packed_times times;
   ty_by_value *by_value; /* by column, the partition's not used: by_value.h; NULL: every filter compares codes */
   /* Delta only. */
@@ -92,5 +93,7 @@ ty_times ty_row_times(const ty_segment *s, uint64_t at);
 ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present);
 ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present);
 /* The row's retained tokens for the lexical index: see lexical/terms.h. Empty where the collection is not lexical, and
- * for a row of the base whose text is stored; ty_tally_row handles both. */
+ * for a row of the base, whose terms are in the index: ty_row_has_terms. */
 ty_slice ty_row_terms(const ty_segment *s, uint64_t at);
+/* Whether the row has terms and no text that they could be made of again. */
+bool ty_row_has_terms(const ty_segment *s, uint64_t at);

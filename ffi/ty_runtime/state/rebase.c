@@ -117,6 +117,21 @@ static ty_status set_recall(ty_collection *t, double recall, ty_error *err) {
   return ty_schema_set(t, TY_KEY_DEFAULT_TARGET_RECALL, (ty_slice){(uint8_t *)text, (uint64_t)n}, err);
 }
 
+/* The index before has the terms of the base's rows, where it is whole. Where it is not, rows' texts have them; a row
+ * without one ends the rewrite. */
+static ty_status check_kept(rebase *w, ty_error *err) {
+  ty_collection *c = w->c;
+  ty_slab slab;
+  ty_slice bytes;
+  ty_error damage;
+  if (!w->r.want_lexical || !ty_lexical_usable(c->lexical_index)) return TY_OK;
+  ty_status status = ty_slab_open(c, &c->store->files.lexical, TY_SLAB_LEXICAL, &slab, &damage);
+  if (status == TY_OK) status = ty_slab_get(c, &slab, TY_SECTION_INDEX, UINT64_MAX, true, &bytes, &damage);
+  if (status == TY_OK) w->r.kept = c->lexical_index;
+  else if (status != TY_CORRUPT) *err = damage;
+  return status == TY_CORRUPT ? TY_OK : status;
+}
+
 /* Opening checks only the small sections of a base. Copied bytes get a new checksum, so damage in the large sections
  * must be found before. */
 static ty_status check_source(rebase *w, ty_error *err) {
@@ -130,7 +145,7 @@ static ty_status check_source(rebase *w, ty_error *err) {
     status = ty_slab_get(w->c, &slab, slab.sections[i].id, UINT64_MAX, true, &bytes, err);
     ty_phases_set(&w->r.phases, TY_PHASE_CHECK, i + 1, slab.header->sections);
   }
-  return status;
+  return status == TY_OK ? check_kept(w, err) : status;
 }
 
 /* How many bytes of the rows may stay resident where an IVF index is built or kept. */

@@ -106,12 +106,27 @@ export class RepoCollections {
   private current(name: string): Collection | undefined {
     const { store, embedder } = this;
     const isOlder = (c: Collection) => name === REPO_COLLECTION && isOlderSpace(c.schema.embedderProfile, embedder);
-    const known = store.find(name);
+    const known = this.whole(name, store.find(name));
     if (!known || !isOlder(known)) return known;
     // Another process may have replaced it since this one opened it.
     const now = store.reopen(name);
     if (!now || !isOlder(now)) return now;
     store.discard(now);
+    return undefined;
+  }
+
+  /**
+   * The collection, unless terms of its rows are lost, as the only place that had them, its lexical index, is damaged or
+   * of another way of tokenising: then `repo_symbols`, or another with no other rows, is discarded.
+   */
+  private whole(name: string, known: Collection | undefined): Collection | undefined {
+    if (!known?.isSaved || known.schema.keyName !== REPO_KEY) return known;
+    const { generation, lexical_lost, live_rows } = known.stats();
+    if (lexical_lost === 0 || (name !== REPO_COLLECTION && lexical_lost < live_rows)) return known;
+    // Another process may have replaced it since this one opened it.
+    const now = this.store.reopen(name);
+    if (!now || now.stats().generation !== generation) return now;
+    this.store.discard(now);
     return undefined;
   }
 }

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lexical/index.h"
+#include "lexical/walk.h"
 
 /* Numbers of rows that hold a term. */
 typedef struct holders {
-  uint64_t base, died, added; /* of the base; dead ones of these; live ones of the delta */
+  uint64_t base, added; /* of the base, with a text; live ones of the delta */
 } holders;
 
 typedef struct recount {
@@ -20,8 +20,11 @@ typedef struct recount {
   uint32_t capacity;
   uint64_t base_tokens, live_base_tokens, live_delta_tokens;
   uint32_t *delta_lengths;
+  uint64_t *sums; /* how often each row of the base has terms, in the index */
   ty_tally tally;
 } recount;
+
+static bool has_text(const ty_segment *s, uint64_t at) { return (s->presence[at] & TY_HAS_TEXT) != 0; }
 
 static ty_status count_row(recount *r, const ty_segment *s, uint64_t at, ty_error *err) {
   ty_tally *t = &r->tally;
@@ -38,15 +41,12 @@ static ty_status count_row(recount *r, const ty_segment *s, uint64_t at, ty_erro
     if (number == TY_NO_TERM) return ty_invalid_memory(err);
     if (number == known) r->of[number] = (holders){0};
     r->of[number].base += s->is_base;
-    r->of[number].died += s->is_base && !live;
     r->of[number].added += !s->is_base && live;
   }
   if (status != TY_OK) return status;
   if (s->is_base) {
     TY_HOLD(r->x->image.lengths[at] == t->tokens, "the lexical index has row %" PRIu64 " with %u tokens, not %" PRIu64,
             s->row[at], r->x->image.lengths[at], t->tokens);
-    r->base_tokens += t->tokens;
-    r->live_base_tokens += live ? t->tokens : 0;
   } else {
     r->delta_lengths[at] = (uint32_t)t->tokens;
     r->live_delta_tokens += live ? t->tokens : 0;
@@ -54,19 +54,73 @@ static ty_status count_row(recount *r, const ty_segment *s, uint64_t at, ty_erro
   return TY_OK;
 }
 
-static ty_status check_stored(const recount *r, ty_error *err) {
-  const ty_lexical_image *image = &r->x->image;
-  uint64_t terms = 0;
-  for (uint32_t i = 0; i < r->terms.count; i++) {
-    ty_dict_entry entry;
-    if (!ty_dict_look(image, r->terms.hash[i], &entry)) return ty_lexical_damaged(err, "a term cannot be looked up");
-    TY_HOLD(entry.df == r->of[i].base, "the lexical index has a term in %u rows of the base, not %" PRIu64, entry.df,
-            r->of[i].base);
-    terms += entry.df > 0;
+/* A row without a text has its terms in the index only: what can be checked of them is their number. */
+static ty_status check_base_row(recount *r, uint64_t at, ty_error *err) {
+  const ty_segment *s = &r->c->base;
+  uint64_t length = r->x->image.lengths[at], labels = r->sums[at] - length;
+  bool text = has_text(s, at), terms = (s->presence[at] & TY_HAS_TERMS) != 0;
+  r->base_tokens += length;
+  r->live_base_tokens += s->dead[at] ? 0 : length;
+  TY_HOLD(r->sums[at] >= length && labels <= (text ? 0 : TY_LABELS_MAX),
+          "the lexical index has row %" PRIu64 " with %" PRIu64 " terms of %" PRIu64 " tokens", s->row[at], r->sums[at],
+          length);
+  TY_HOLD(terms == (!text && r->sums[at] > 0), "row %" PRIu64 " has %s terms without a text", s->row[at],
+          terms ? "no" : "unmarked");
+  return text ? count_row(r, s, at, err) : TY_OK;
+}
+
+/* Adds a term's postings to the rows' sums; *texts: how many are of rows with a text. */
+static ty_status sum_list(recount *r, ty_walk *w, uint64_t *texts, ty_error *err) {
+  uint64_t rows = 0;
+  uint32_t n;
+  *texts = 0;
+  ty_status status = ty_walk_list(w, 0, err);
+  if (status == TY_OK) status = ty_walk_postings(w, &n, err);
+  for (; status == TY_OK && n > 0; status = ty_walk_postings(w, &n, err)) {
+    for (uint32_t i = 0; i < n; i++) {
+      r->sums[w->memory.docs[i]] += w->memory.tfs[i];
+      *texts += has_text(&r->c->base, w->memory.docs[i]);
+    }
+    rows += n;
   }
-  TY_HOLD(terms == image->terms && r->base_tokens == image->tokens,
-          "the lexical index has %" PRIu64 " terms of %" PRIu64 " tokens, not %" PRIu64 " of %" PRIu64, image->terms,
-          image->tokens, terms, r->base_tokens);
+  if (status != TY_OK) return status;
+  TY_HOLD(rows == w->entry->df, "a list of the lexical index has %" PRIu64 " rows, not %u", rows, w->entry->df);
+  return TY_OK;
+}
+
+static ty_status walk_lists(recount *r, ty_walk *w, bool count, ty_error *err) {
+  uint64_t terms = 0, known = 0, texts;
+  ty_walk_open(w, r->c, r->x);
+  ty_status status = ty_walk_term(w, err);
+  for (; status == TY_OK && w->entry != NULL; status = ty_walk_term(w, err)) {
+    ty_dict_entry entry;
+    if (!ty_dict_look(&r->x->image, w->entry->hash, &entry)) return ty_lexical_damaged(err, "a look-up");
+    TY_HOLD(memcmp(&entry, w->entry, sizeof entry) == 0, "a term is looked up as another than it is");
+    status = sum_list(r, w, &texts, err);
+    if (status != TY_OK) return status;
+    uint32_t number = count ? TY_NO_TERM : ty_bag_find(&r->terms, w->entry->hash);
+    uint64_t want = number == TY_NO_TERM ? 0 : r->of[number].base;
+    TY_HOLD(count || texts == want, "the lexical index has a term in %" PRIu64 " rows with a text, not %" PRIu64, texts,
+            want);
+    known += want > 0;
+    terms++;
+  }
+  for (uint32_t i = 0; i < r->terms.count && !count; i++) known -= r->of[i].base > 0;
+  TY_HOLD(status != TY_OK || (terms == r->x->image.terms && known == 0),
+          "the lexical index lacks terms of the base's rows");
+  return status;
+}
+
+static ty_status check_stored(recount *r, ty_error *err) {
+  const ty_collection *c = r->c;
+  ty_walk *w = malloc(sizeof *w);
+  ty_status status = w == NULL ? ty_invalid_memory(err) : walk_lists(r, w, true, err);
+  for (uint64_t at = 0; at < c->base.count && status == TY_OK; at++) status = check_base_row(r, at, err);
+  if (status == TY_OK) status = walk_lists(r, w, false, err);
+  free(w);
+  if (status != TY_OK) return status;
+  TY_HOLD(r->base_tokens == r->x->image.tokens, "the lexical index has %" PRIu64 " tokens, not %" PRIu64,
+          r->x->image.tokens, r->base_tokens);
   return TY_OK;
 }
 
@@ -90,13 +144,11 @@ static ty_status check_counted(const recount *r, ty_error *err) {
   for (uint32_t i = 0; i < r->terms.count; i++) {
     uint32_t number = ty_bag_find(&x->changed, r->terms.hash[i]);
     ty_change none = {0}, change = number == TY_NO_TERM ? none : x->change[number];
-    TY_HOLD(change.died == (int64_t)r->of[i].died && change.added == (int64_t)r->of[i].added,
-            "a term is counted for %" PRId64 " dead and %" PRId64 " new rows, not %" PRIu64 " and %" PRIu64,
-            change.died, change.added, r->of[i].died, r->of[i].added);
+    TY_HOLD(change.added == (int64_t)r->of[i].added, "a term is counted for %" PRId64 " new rows, not %" PRIu64,
+            change.added, r->of[i].added);
   }
   for (uint32_t i = 0; i < x->changed.count; i++)
-    TY_HOLD(ty_bag_find(&r->terms, x->changed.hash[i]) != TY_NO_TERM ||
-                (x->change[i].died == 0 && x->change[i].added == 0),
+    TY_HOLD(ty_bag_find(&r->terms, x->changed.hash[i]) != TY_NO_TERM || x->change[i].added == 0,
             "a term is counted that no row holds");
   return TY_OK;
 }
@@ -131,9 +183,8 @@ static ty_status check_parts(const recount *r, ty_error *err) {
 static ty_status check_all(recount *r, ty_error *err) {
   const ty_collection *c = r->c;
   ty_status status = TY_OK;
-  for (uint64_t at = 0; at < c->base.count && status == TY_OK; at++) status = count_row(r, &c->base, at, err);
+  status = check_stored(r, err);
   for (uint64_t at = 0; at < c->delta.count && status == TY_OK; at++) status = count_row(r, &c->delta, at, err);
-  if (status == TY_OK) status = check_stored(r, err);
   if (status != TY_OK) return status;
   pthread_mutex_lock(&r->x->lock);
   status = check_counted(r, err);
@@ -149,10 +200,12 @@ ty_status ty_validate_lexical(const ty_collection *c, ty_error *err) {
   TY_HOLD(r.x->image.docs == c->base.count, "the lexical index is over other rows than the base");
   if (!ty_validate_all(c)) return TY_OK;
   r.delta_lengths = malloc((size_t)(c->delta.count + 1) * sizeof *r.delta_lengths);
-  ty_status status = r.delta_lengths == NULL ? ty_invalid_memory(err) : check_all(&r, err);
+  r.sums = calloc((size_t)c->base.count + 1, sizeof *r.sums);
+  ty_status status = r.delta_lengths == NULL || r.sums == NULL ? ty_invalid_memory(err) : check_all(&r, err);
   ty_bag_free(&r.terms);
   ty_tally_free(&r.tally);
   free(r.of);
   free(r.delta_lengths);
+  free(r.sums);
   return status;
 }
