@@ -12,8 +12,8 @@
 typedef struct merging {
   ty_lexical_builder *b;
   ty_walk walk;
-  ty_spill moved;  /* u32 by position in the base: the new one, or GONE */
-  bool ascending;  /* rows of the base keep their order */
+  ty_spill moved;                /* u32 by position in the base: the new one, or GONE */
+  bool ascending;                /* rows of the base keep their order */
   ty_growing fresh, old, merged; /* postings of the current term: position << 32 | tf, from the runs and the base */
 } merging;
 
