@@ -1,10 +1,5 @@
-/**
- * Git's listing of an untrusted repository's files. A repository's configuration can name programs (a file system
- * monitor, hooks, transports for objects a partial clone lacks): each is switched off on the command line, which
- * overrides every file. Environment variables can point git elsewhere (a hook that starts us sets GIT_DIR): they are
- * removed.
- */
-import { delimiter, isAbsolute, sep } from "node:path";
+/** Git's listing of an untrusted repository's files. */
+import { gitProgram, SAFE_CONFIG, safeEnvironment } from "./git/command.ts";
 import { workTreeOf } from "./worktree.ts";
 
 /** Time for a slow disk; beyond it the plain walk lists the files. */
@@ -12,14 +7,6 @@ const GIT_MS_MAX = 30_000;
 
 /** Limit of a listing: a million paths of 256 bytes. Beyond it git is killed and the plain walk lists the files. */
 const GIT_OUTPUT_BYTES_MAX = 256 * 1024 * 1024;
-
-const SAFE_CONFIG = [
-  "core.fsmonitor=false",
-  "core.hooksPath=/dev/null",
-  "core.sshCommand=false",
-  "protocol.allow=never",
-  "submodule.recurse=false",
-].flatMap((setting) => ["-c", setting]);
 
 /** What git lists: `/`-separated paths, and how many others are not UTF-8. */
 export interface GitListing {
@@ -44,15 +31,6 @@ export async function gitFiles(
   return msMax < GIT_MS_MAX && ended?.isKilled ? "late" : undefined;
 }
 
-/**
- * Whether git ignores a directory of a work tree as a whole: no file in it is tracked. Undefined where git fails.
- */
-export async function gitIgnores(directory: string, signal?: AbortSignal): Promise<boolean | undefined> {
-  // By `.`: a path with brackets would be a pattern, and this command takes none as it is written.
-  const ended = await runGit(directory, ["check-ignore", "--quiet", "--", "."], GIT_MS_MAX, signal);
-  return ended?.code === 0 ? true : ended?.code === 1 ? false : undefined;
-}
-
 interface Ended {
   code: number;
   output: Uint8Array;
@@ -67,8 +45,8 @@ async function runGit(
   signal: AbortSignal | undefined,
 ): Promise<Ended | undefined> {
   const env = safeEnvironment();
-  const git = Bun.which("git", { PATH: env.PATH });
-  if (git === null || git.startsWith((workTreeOf(directory) ?? directory) + sep)) return undefined;
+  const git = gitProgram(env.PATH, workTreeOf(directory) ?? directory);
+  if (git === undefined) return undefined;
   try {
     const child = Bun.spawn([git, "--no-pager", ...SAFE_CONFIG, ...words], {
       cwd: directory,
@@ -86,16 +64,6 @@ async function runGit(
   } catch {
     return undefined;
   }
-}
-
-function safeEnvironment(): Record<string, string> & { PATH: string } {
-  const env: Record<string, string> = {};
-  for (const [name, value] of Object.entries(process.env)) {
-    if (value !== undefined && !name.startsWith("GIT_")) env[name] = value;
-  }
-  // A relative entry could find a `git` inside the repository.
-  const PATH = (env.PATH ?? "").split(delimiter).filter(isAbsolute).join(delimiter);
-  return { ...env, PATH, GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1", GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" };
 }
 
 /** The paths of an output, each with a NUL behind it. */

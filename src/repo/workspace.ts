@@ -4,10 +4,9 @@ import { resolve } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import type { Env } from "../paths.ts";
-import { gitIgnores } from "./git.ts";
 import { repoIdOf } from "./identity.ts";
 import { refusalOf, tooLargeReason } from "./refusals.ts";
-import { rulesFor } from "./rules.ts";
+import { ignoresWhole } from "./root-tree.ts";
 import { workTreeOf } from "./worktree.ts";
 
 /** A repository, or a folder of one. */
@@ -24,7 +23,6 @@ export interface WorkspaceOptions {
   env?: Env;
   /** Folders of this program's own state: nothing in them is indexed. */
   neverIndexed?: readonly string[];
-  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -37,7 +35,7 @@ export async function resolveWorkspace(
   options: WorkspaceOptions = {},
   called = "workspace",
 ): Promise<Workspace> {
-  const { env = process.env, neverIndexed = [], signal } = options;
+  const { env = process.env, neverIndexed = [] } = options;
   const quoted = `${called} ${shown(path)}`;
   let folder: string;
   try {
@@ -52,8 +50,7 @@ export async function resolveWorkspace(
   // Files of a whole home directory under git do not make a project of it; its folders may be projects.
   if (top === undefined || top === folder || tooLargeReason(top, env)) return whole(folder);
   const below = folder.slice(top.length + 1);
-  const isIgnored = (await gitIgnores(folder, signal)) ?? rulesFor(top, below).isIgnored;
-  return isIgnored ? whole(folder) : { ...whole(top), below };
+  return ignoresWhole(top, below, env) ? whole(folder) : { ...whole(top), below };
 }
 
 /**
