@@ -16,6 +16,8 @@ export const Put = { ADD: 0, UPSERT: 1, UPDATE: 2 } as const;
 export type PutMode = (typeof Put)[keyof typeof Put];
 /** Flag of `put`: keep the tokens of the texts, not the texts. */
 const PUT_DROP_TEXT = 1;
+/** Another: the rows are as new as those of the put before in the same change. */
+const PUT_FOLLOWS = 2;
 
 const encoder = new TextEncoder();
 
@@ -30,6 +32,10 @@ export interface NativeRows {
   texts: PackedStrings | undefined;
   keys: PackedStrings;
   dropText: boolean;
+  /** The rows are as new as those of the put before in the same change. */
+  follows?: boolean;
+  /** Rows that later puts of the same change will have at most, for which room is made as well. */
+  following?: number;
   /** Ids of live rows whose stored vectors the rows get, empty for none. */
   likes?: PackedStrings | undefined;
   /** Each row's as a run of NUL-ended ones (`packLists`); with `dropText` only. */
@@ -71,10 +77,11 @@ export class NativeCollection extends NativeReader {
     embedMost: number,
     watch?: Watch,
   ): Promise<{ inserted: number; replaced: number }> {
-    const words = new Words(20)
+    const words = new Words(21)
       .integer(0, rows.count)
       .integer(1, mode)
-      .integer(2, rows.dropText ? PUT_DROP_TEXT : 0);
+      .integer(2, (rows.dropText ? PUT_DROP_TEXT : 0) | (rows.follows ? PUT_FOLLOWS : 0))
+      .integer(20, rows.following ?? 0);
     if (rows.vectors) words.pointer(3, rows.vectors);
     else (rows.model === undefined ? words.none(4) : words.integer(4, rows.model)).integer(5, embedMost);
     packed(words, 6, rows.ids);

@@ -110,6 +110,7 @@ TY_API void ty_rollback(ty_collection *c);
 #define TY_UPDATE 2u /* every id must be live; the last of a repeated id wins */
 
 #define TY_PUT_DROP_TEXT 1u /* the texts' tokens are kept for the lexical index, the texts are not */
+#define TY_PUT_FOLLOWS   2u /* the rows are as new as those of the put before in the same change */
 
 #define TY_LABEL_MAX  256u   /* bytes of a label */
 #define TY_LABELS_MAX 65536u /* labels of a row, or of a question */
@@ -149,6 +150,7 @@ typedef struct ty_put_args {
   const uint64_t *like_ends; /* NULL: no row gets another's vector */
   uint64_t inserted;         /* out */
   uint64_t replaced;         /* out */
+  uint64_t following;        /* rows that later puts of this change will have at most: room is made for them as well */
 } ty_put_args;
 /* All or nothing: on failure no row of the call is in. TY_INVALID for an element that the dtype cannot hold. Uses a
  * thread per processor, four at most, where it has more to do than some short rows. */

@@ -3,6 +3,8 @@ import { expect, test } from "bun:test";
 import { encodeKey } from "../../src/store/filter.ts";
 import { packRows } from "../../src/store/pack.ts";
 import { Packer } from "../../src/store/packer.ts";
+import { Put } from "../../src/store/writer.ts";
+import { openStore } from "../fixture.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -46,4 +48,26 @@ test("rows packed one by one are those of lists, pack after pack", () => {
     expect([pack.count, pack.dropText]).toEqual([count, true]);
   }
   expect(packer.take().count).toBe(0);
+});
+
+test("puts that follow another of their change are as new as it, and one of the next change is not", async () => {
+  const store = await openStore();
+  const rows = store.create("rows", { dim: 4 });
+  const put = (id: string, follows: boolean) => {
+    const packed = packRows({ ids: [id], vectors: new Float32Array([1, 0, 0, 0]) }, rows.schema.filterColumns);
+    return { ...packed, follows, following: 3 };
+  };
+  const change = (ids: string[]) =>
+    rows.change(async (t) => {
+      for (const id of ids) {
+        await t.put(Put.ADD, put(id, id !== ids[0]));
+        await Bun.sleep(3);
+      }
+    });
+  await change(["a", "b", "c"]);
+  await rows.change((t) => t.put(Put.ADD, put("d", true)));
+  const times = rows.get(["a", "b", "c", "d"], { times: true }).map((row) => row.found && row.times!.created);
+  expect(times.slice(0, 3)).toEqual([times[0]!, times[0]!, times[0]!]);
+  expect(times[3]).toBeGreaterThan(times[0] as number);
+  await store.close();
 });

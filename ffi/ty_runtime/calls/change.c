@@ -20,6 +20,7 @@ ty_status ty_begin(ty_collection *c, ty_error *err) {
         if (c->generation > 0 && !c->store->marker_gone) ty_first_end(c);
         ty_mark(c);
         s->changed = false;
+        s->put_time = 0;
         TY_ASSERT(c->store->lock_fd >= 0 && c->store->ops == 0 && s->killed_count == 0 &&
                   s->kept_rows == c->delta.count);
         atomic_store(&s->writing, true);

@@ -168,11 +168,16 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   if (status == TY_OK && p.like != NULL) status = resolve_likes(&p, err);
   if (status == TY_OK) {
     uint64_t now = c->env->os.now(&c->env->os);
-    p.encoding.now = now > TY_TIME_MAX ? TY_TIME_MAX : now;
+    if ((args->flags & TY_PUT_FOLLOWS) != 0 && c->state->put_time != 0) now = c->state->put_time;
+    c->state->put_time = p.encoding.now = now > TY_TIME_MAX ? TY_TIME_MAX : now;
     p.encoding.rows = p.rows;
     status = ty_encode(&p.encoding, progress, err);
   }
-  if (status == TY_OK) status = ty_delta_reserve(c, p.rows, false, err);
+  if (status == TY_OK) {
+    uint64_t room;
+    if (!ty_add(p.rows, args->following, &room) || room > TY_ROWS_MAX) room = p.rows;
+    status = ty_delta_reserve(c, room, false, err);
+  }
   if (status == TY_OK) status = ty_kill_reserve(c, p.rows, err);
   if (status == TY_OK) {
     pthread_rwlock_wrlock(&c->lock);

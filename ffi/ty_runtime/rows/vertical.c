@@ -82,12 +82,15 @@ static void put_eight_bits(const ty_collection *c, uint8_t *to, const uint8_t *c
   }
 }
 
-/* Into the upper or the lower half of each byte: the other is that of rows 64 before or behind. */
+/* Into the upper or the lower half of each byte. The upper half is that of rows 64 behind, which are put later: the
+ * lower one is written without a look, since reading fresh memory first would cost a second fault for each page. */
 static inline void put_half(uint8_t *to, uint32_t four, bool high) {
-  uint32_t kept;
-  memcpy(&kept, to, sizeof kept);
-  kept = high ? (kept & 0x0f0f0f0fu) | four << 4 : (kept & 0xf0f0f0f0u) | four;
-  memcpy(to, &kept, sizeof kept);
+  if (high) {
+    uint32_t kept;
+    memcpy(&kept, to, sizeof kept);
+    four = (kept & 0x0f0f0f0fu) | four << 4;
+  }
+  memcpy(to, &four, sizeof four);
 }
 
 static void put_four_bits(const ty_collection *c, uint8_t *to, bool high, const uint8_t *codes) {

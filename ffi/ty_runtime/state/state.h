@@ -23,6 +23,7 @@ struct ty_state {
   _Atomic bool writing;   /* from ty_begin to the end of that change */
   pthread_mutex_t change; /* one changing call at a time */
   bool changed;           /* anything since ty_begin */
+  uint64_t put_time;      /* when the rows of the last put since ty_begin were put; 0: none were */
 
   /* Since ty_begin. */
   uint64_t kept_rows, kept_next_row; /* delta.count and next_row as they were */

@@ -79,10 +79,14 @@ export class RepoCollections {
           let upserted = 0;
           // The text stays in the source file; its terms are kept for the lexical index.
           const isLike = areLike?.() !== false;
+          let [follows, following] = [false, rows.reduce((count, pack) => count + pack.count, 0)];
           for (let pack = rows.shift(); pack; pack = rows.shift()) {
             if (!isLike) pack.likes = undefined;
-            const { inserted, replaced } = await t.put(Put.UPSERT, { ...pack, ...vectors(pack) }, { signal });
+            following -= pack.count;
+            const put = { ...pack, ...vectors(pack), follows, following };
+            const { inserted, replaced } = await t.put(Put.UPSERT, put, { signal });
             upserted += inserted + replaced;
+            follows = true;
           }
           return { deleted, upserted };
         }, saving);
