@@ -4,6 +4,7 @@ import { shown } from "../checks/kinds.ts";
 import type { Metadata } from "../checks/values.ts";
 import { OSError, ValueError } from "../errors.ts";
 import {
+  Deadline,
   type IndexOptions,
   indexRepo,
   isBelowAny,
@@ -59,18 +60,19 @@ export class Repositories {
 
   /** Updates a collection to a directory's current files. */
   async index(a: args.IndexRepoArguments, c: args.CallContext): Promise<payload.IndexRepoPayload> {
+    const deadline = new Deadline(a.max_seconds);
     // The root is checked before a collection is created for it.
     const { workspace, notice } = await this.workspace(a.path, NAME_PATH, c);
-    const result = await this.refresh(workspace, this.collections.open(a.collection), a, c);
+    const result = await this.refresh(workspace, this.collections.open(a.collection), a, c, { deadline });
     return notice === undefined ? result : { ...result, notice };
   }
 
   private async refresh(
     workspace: Workspace,
     collection: Collection,
-    a: Omit<args.IndexRepoArguments, "path">,
+    a: Omit<args.IndexRepoArguments, "path" | "max_seconds">,
     c: args.CallContext,
-    search?: Pick<IndexOptions, "onIndexed">,
+    { deadline, onIndexed }: Pick<IndexOptions, "deadline" | "onIndexed">,
   ): Promise<payload.IndexRepoPayload> {
     const result = await indexRepo({
       workspace,
@@ -82,24 +84,26 @@ export class Repositories {
       windowOverlapLines: a.window_overlap_lines,
       maxFileBytes: a.max_file_bytes,
       maxFiles: a.max_files,
-      maxSeconds: a.max_seconds,
+      deadline,
       force: a.force,
       exclude: [...this.options.neverIndexed],
       ...watch(c),
-      ...search,
+      onIndexed,
     });
-    await this.collections.afterRun(collection, watch(c));
+    await this.collections.afterRun(collection, watch(c), deadline);
     return result;
   }
 
   /** Refreshes the workspace's rows, then searches them. */
   async search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
+    const deadline = new Deadline(a.max_seconds);
     const { workspace, notice: passedOver } = await this.workspace(a.workspace, NAME_WORKSPACE, c);
     const placeIn = continuation("repo_search", a);
     const collection = this.collections.open(a.collection);
-    const call = parseArguments("index_repo", { collection: a.collection, max_seconds: a.max_seconds });
+    const call = parseArguments("index_repo", { collection: a.collection });
     let paths: readonly string[] = [];
     const refreshed = await this.refresh(workspace, collection, call, c, {
+      deadline,
       onIndexed(indexed) {
         paths = indexed;
       },

@@ -2,6 +2,7 @@
  * Collects rows and deletions into durable transactions of a bounded size, and reports when a file's rows are durable.
  */
 import { type Pack, type PackedRow, Packer } from "../store/packer.ts";
+import { Deadline } from "./deadline.ts";
 import type { RowSink } from "./sink.ts";
 
 /** What one transaction has at most. */
@@ -24,6 +25,11 @@ export const BATCH_SMALL: BatchLimits = { rows: 2048, text: 4 * 1024 * 1024 };
 /** What is put at once: its rows' texts are released when they are in. */
 const PACK_ROWS = 2048;
 const PACK_BYTES = 2 * 1024 * 1024;
+
+/** What a row of a transaction took of late, and takes where none was measured yet; in milliseconds. */
+let msPerRow = 0.15;
+/** Of fewer rows the time says nothing: a transaction costs some milliseconds by itself. */
+const ROWS_MEASURED_MIN = 256;
 
 export class Batch {
   /** As the sink counted them: rows that are new or replaced, and live rows that were deleted. */
@@ -49,7 +55,13 @@ export class Batch {
     private readonly after: () => Promise<void>,
     private readonly areLike: () => boolean,
     private readonly limits: BatchLimits,
+    private readonly deadline = new Deadline(),
   ) {}
+
+  /** About how many milliseconds it takes to make durable what waits. */
+  get waitingMs(): number {
+    return this.rowsWaiting * msPerRow;
+  }
 
   /** Adds a row; the batch is full where the result is true, and must be flushed before the next. */
   upsert(row: PackedRow): boolean {
@@ -74,13 +86,17 @@ export class Batch {
     if (this.isEmpty) return;
     await this.before();
     if (this.packer.rows > 0) this.pack();
-    const change = { deleteIds: this.deleteIds, rows: this.packs, areLike: this.areLike, isFull };
+    const { deleteIds, packs: rows, areLike, deadline } = this;
+    const count = this.rowsWaiting;
+    const change = { deleteIds, rows, areLike, isFull, deadline };
     const settlements = this.settlements;
     this.packs = [];
     this.packedRows = this.packedText = 0;
     this.deleteIds = [];
     this.settlements = [];
+    const since = performance.now();
     const { deleted, upserted } = await this.sink.replace(change);
+    if (count >= ROWS_MEASURED_MIN) msPerRow = (msPerRow + (performance.now() - since) / count) / 2;
     this.deleted += deleted;
     this.upserted += upserted;
     for (const done of settlements) done();
@@ -99,7 +115,11 @@ export class Batch {
 
   /** Rows and deletions. */
   private get size(): number {
-    return this.packedRows + this.packer.rows + this.deleteIds.length;
+    return this.rowsWaiting + this.deleteIds.length;
+  }
+
+  private get rowsWaiting(): number {
+    return this.packedRows + this.packer.rows;
   }
 
   private get isEmpty(): boolean {

@@ -4,6 +4,7 @@
  */
 import { lstatSync, readdirSync, rmSync, type Stats, utimesSync } from "node:fs";
 import { join } from "node:path";
+import { Deadline } from "./deadline.ts";
 import { type Head, readFingerprintHead } from "./fingerprints.ts";
 import { type GitPlace, isGone } from "./linked.ts";
 import type { RowSink } from "./sink.ts";
@@ -64,24 +65,47 @@ export function noteUse(path: string): void {
   }
 }
 
-/** Removes a repository's rows, then its fingerprints, so that what a crash leaves is still listed. */
-export async function forget(folder: string, repoId: string, sink: RowSink): Promise<number> {
-  const deleteIds = await sink.idsOf(repoId);
-  const { deleted } = deleteIds.length > 0 ? await sink.replace({ deleteIds, rows: [] }) : { deleted: 0 };
+/** Rows that are deleted at once where there is a deadline: some hundredths of a second. */
+const DELETED_AT_ONCE = 4096;
+
+/**
+ * Removes a repository's rows, then its fingerprints, so that what a crash or the deadline leaves is still listed.
+ * Returns how many rows it removed, and whether that were all.
+ */
+export async function forget(
+  folder: string,
+  repoId: string,
+  sink: RowSink,
+  deadline = new Deadline(),
+): Promise<{ deleted: number; isComplete: boolean }> {
+  const ids = await sink.idsOf(repoId);
+  const count = deadline.isSet ? DELETED_AT_ONCE : Math.max(1, ids.length);
+  let deleted = 0;
+  for (let at = 0; at < ids.length; at += count) {
+    if (deadline.msLeft <= 0) return { deleted, isComplete: false };
+    deleted += (await sink.replace({ deleteIds: ids.slice(at, at + count), rows: [], deadline })).deleted;
+  }
   rmSync(join(folder, fingerprintName(repoId)), { force: true });
-  return deleted;
+  return { deleted, isComplete: true };
 }
 
-/** Forgets linked work trees that are gone: those of one repository, or of any. Returns their roots. */
-export async function forgetGone(folder: string, sink: RowSink, of?: GitPlace): Promise<string[]> {
+/**
+ * Forgets linked work trees that are gone: those of one repository, or of any. Returns the roots of those that are
+ * forgotten, and whether the deadline left none.
+ */
+export async function forgetGone(
+  folder: string,
+  sink: RowSink,
+  { of, deadline }: { of?: GitPlace; deadline?: Deadline | undefined } = {},
+): Promise<{ roots: string[]; isComplete: boolean }> {
   const roots: string[] = [];
   for (const { repoId, head } of indexedIn(folder)) {
     if (!head?.git || (of && head.git.common !== of.common)) continue;
     if (!isGone(head.root, head.git, head.device)) continue;
-    await forget(folder, repoId, sink);
+    if (!(await forget(folder, repoId, sink, deadline)).isComplete) return { roots, isComplete: false };
     roots.push(head.root);
   }
-  return roots;
+  return { roots, isComplete: true };
 }
 
 /** The head, where it is that of the repository after which the file is named. */

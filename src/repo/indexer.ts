@@ -2,11 +2,14 @@
 import { dirname } from "node:path";
 import { SvcError, ValueError } from "../errors.ts";
 import { Budget } from "./budget.ts";
+import type { Deadline } from "./deadline.ts";
 import { forgetGone, noteUse } from "./indexed.ts";
 import { type GitPlace, linkedStamp } from "./linked.ts";
 import { IndexRun } from "./run.ts";
 import type { IndexOptions, IndexResult } from "./sink.ts";
+import { unlooked } from "./unlooked.ts";
 
+export { Deadline } from "./deadline.ts";
 export { loadFingerprints, readFingerprintHead } from "./fingerprints.ts";
 export { repoIdOf } from "./identity.ts";
 export { fingerprintName, forget, forgetGone, type Indexed, indexedIn } from "./indexed.ts";
@@ -25,10 +28,10 @@ export { resolveWorkspace, type Workspace, type WorkspaceOptions, workspaceHere 
 export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
   checkLimit("max_file_bytes", options.maxFileBytes);
   checkLimit("max_files", options.maxFiles);
-  checkLimit("max_seconds", options.maxSeconds);
-  const budget = new Budget(options.maxFiles, options.maxSeconds);
+  const budget = new Budget(options.maxFiles, options.deadline);
   const run = new IndexRun(options, budget);
-  const result = await inTurn(options.fingerprintPath, () => run.run());
+  const result = await inTurn(options.fingerprintPath, budget.deadline, () => run.run());
+  if (result === undefined) return unlooked(options);
   noteUse(options.fingerprintPath);
   // After the run, which may have copied rows of a work tree that was moved.
   if (run.place) await forgetGoneSiblings(run.place, options, result.status === "hit");
@@ -38,15 +41,20 @@ export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
 /** Runs over one cache in this process wait for each other; `Ledger.save` notices those of other processes. */
 const turns = new Map<string, Promise<unknown>>();
 
-async function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-  const before = turns.get(key);
-  const mine = (before ?? Promise.resolve()).then(work, work);
+/** Undefined where the deadline passed before it was the work's turn. */
+async function inTurn<T>(key: string, deadline: Deadline, work: () => Promise<T>): Promise<T | undefined> {
+  const before = turns.get(key) ?? Promise.resolve();
+  let isLate = false;
+  const begin = () => (isLate ? undefined : work());
+  const ended = () => true;
+  const mine = before.then(begin, begin);
   turns.set(key, mine);
-  try {
-    return await mine;
-  } finally {
+  const forgetTurn = () => {
     if (turns.get(key) === mine) turns.delete(key);
-  }
+  };
+  mine.then(forgetTurn, forgetTurn);
+  isLate = (await deadline.within(before.then(ended, ended))) === undefined;
+  return isLate ? undefined : mine;
 }
 
 /** How long a call that changes nothing relies on the last look at other work trees: a look at 100 takes 3 ms. */
@@ -55,15 +63,15 @@ const LOOK_MS = 10_000;
 /** The last looks, by folder and repository. */
 const looks = new Map<string, { at: number; trees: string }>();
 
-async function forgetGoneSiblings(place: GitPlace, { fingerprintPath, sink }: IndexOptions, isHit: boolean) {
+async function forgetGoneSiblings(place: GitPlace, { fingerprintPath, sink, deadline }: IndexOptions, isHit: boolean) {
   const folder = dirname(fingerprintPath);
   const key = `${folder}\0${place.common}`;
   const trees = linkedStamp(place);
   const last = looks.get(key);
   if (isHit && last?.trees === trees && performance.now() - last.at < LOOK_MS) return;
   try {
-    await forgetGone(folder, sink, place);
-    looks.set(key, { at: performance.now(), trees });
+    const { isComplete } = await forgetGone(folder, sink, { of: place, deadline });
+    if (isComplete) looks.set(key, { at: performance.now(), trees });
   } catch (error) {
     // The index is up to date; the next run tries again.
     if (!(error instanceof SvcError)) throw error;

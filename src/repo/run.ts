@@ -9,6 +9,7 @@
  * ended. This file finds what may have changed, `writing.ts` reads and writes it.
  */
 import { dirname } from "node:path";
+import { TimeoutError } from "../errors.ts";
 import { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
 import type { WalkFile } from "./entries.ts";
@@ -57,12 +58,14 @@ export class IndexRun {
     let truncated: boolean;
     try {
       truncated = !(await this.walkAndRead(walk));
-      await writing.dropMissing(this.seen, (path) => walk.isGone(path), walk.isComplete);
+      if (!(await writing.dropMissing(this.seen, (path) => walk.isGone(path), walk.isComplete))) truncated = true;
       await writing.flush();
     } catch (error) {
+      // Another process's change took until the deadline.
+      truncated = error instanceof TimeoutError && budget.msLeft <= 0;
       // The caller gets the first failure.
-      await writing.giveUp();
-      throw error;
+      if (!truncated) await writing.giveUp();
+      if (!truncated) throw error;
     }
     await writing.finish(truncated);
 

@@ -1,5 +1,6 @@
 /** Options and results of indexing, and other types that its files share. */
 import type { Pack } from "../store/packer.ts";
+import type { Deadline } from "./deadline.ts";
 import type { SkipCounts } from "./entries.ts";
 import type { ShownPartial } from "./partial.ts";
 import type { GivenSettings, ShownSettings } from "./settings.ts";
@@ -20,6 +21,8 @@ export interface Change {
   areLike?: () => boolean;
   /** Whether the run ends a transaction here because it is full: most likely more follow. */
   isFull?: boolean;
+  /** Bounds how long another process's change is waited for: a TimeoutError. What has begun is not interrupted. */
+  deadline?: Deadline;
 }
 
 /** The interface of a collection that indexing needs. */
@@ -32,6 +35,8 @@ export interface RowSink {
   replace(change: Change): Promise<{ deleted: number; upserted: number }>;
   /** Live ids whose `repo_id` column equals the value. */
   idsOf(repoId: string): Promise<string[]>;
+  /** About how many milliseconds the upkeep will take that follows a run which puts so many rows. Absent: none. */
+  msAfter?(rows: number): number;
 }
 
 /** What a call names of the settings stays until another call names something else. */
@@ -44,8 +49,8 @@ export interface IndexOptions extends GivenSettings {
   fingerprintPath: string;
   /** Files to find and chunk in this call; the next call continues. 0: no limit. */
   maxFiles?: number;
-  /** Seconds after which this call finds and reads no further files; the next call continues. 0: no limit. */
-  maxSeconds?: number;
+  /** By when the call should end; what is left by then is for the next call. Absent: no limit. */
+  deadline?: Deadline;
   /** Chunk everything again. */
   force?: boolean;
   /** Absolute directories to skip: the memory directory, if it lies below the root. */

@@ -66,9 +66,13 @@ export class Writing {
     this.batch = new Batch(
       sink,
       () => this.ledger.voidOnDisk(),
-      () => this.ledger.checkpoint(),
+      () => {
+        this.reserve();
+        return this.ledger.checkpoint();
+      },
       () => this.siblings.areUnchanged,
       budget.isLimited ? BATCH_SMALL : BATCH_LARGE,
+      budget.deadline,
     );
   }
 
@@ -110,6 +114,14 @@ export class Writing {
     const { repoId } = this.workspace;
     this.isKnown = previous?.rows !== undefined && isDeepStrictEqual(previous.rows, options.sink.stateOf(repoId));
     if (!this.isKnown) await this.reconcile();
+    this.reserve();
+  }
+
+  /** Keeps time for the upkeep behind this run, unless that would take more than half of it. */
+  private reserve(): void {
+    const { deadline } = this.budget;
+    const ms = deadline.isSet ? (this.options.sink.msAfter?.(BATCH_SMALL.rows) ?? 0) : 0;
+    this.budget.reservedMs = ms > deadline.ms / 2 ? 0 : ms;
   }
 
   /** Whether a file that was found is as it was when it was read; one that is not will be read. */
@@ -126,18 +138,28 @@ export class Writing {
    * @param seen the files that were found
    * @param isGone whether a path that was not found is gone
    * @param isComplete whether all files were found
+   * @returns false if the deadline passed before the last
    */
-  async dropMissing(seen: ReadonlySet<string>, isGone: (path: string) => boolean, isComplete: boolean): Promise<void> {
+  async dropMissing(
+    seen: ReadonlySet<string>,
+    isGone: (path: string) => boolean,
+    isComplete: boolean,
+  ): Promise<boolean> {
     const gone = [...this.ledger.files.keys()].filter((path) => !seen.has(path) && isGone(path));
     // All before the first drop: rows change on disk whenever the batch is full.
     for (const path of gone) this.ledger.distrust(this.ledger.files.get(path)!);
-    for (const path of gone) await this.drop(path);
-    if (!this.live || !isComplete) return;
+    for (const [at, path] of gone.entries()) {
+      // One at least in each call: otherwise they would never all be gone.
+      if (at > 0 && this.budget.msLeft <= 0) return false;
+      await this.drop(path);
+    }
+    if (!this.live || !isComplete) return true;
     const known = new Set([...seen, ...this.ledger.files.keys()].map((path) => this.base(path)));
     for (const [base, numbers] of this.live) {
       if (known.has(base) || !isGone(this.pathIn(base))) continue;
       for (const chunk of numbers) await this.batch.delete(rowId(base, chunk));
     }
+    return true;
   }
 
   /** Every file of what the run is about was found and read. */
@@ -218,7 +240,7 @@ export class Writing {
         await this.breather.pause();
         onProgress?.(budget.tried, budget.found);
       }
-      if (budget.isReadingOver) return false;
+      if (budget.isReadingOver(this.batch.waitingMs)) return false;
       budget.tried++;
       this.reached = path;
       const read = readRepoFile(this.workspace.root, path, maxFileBytes);

@@ -79,12 +79,13 @@ export class Collection extends Reader {
   /**
    * As `change`. A collection that was never saved is saved with its BM25 index built: `buildLexical` afterwards would
    * write all rows twice.
+   * @param waitMs how long another process's change is waited for at most
    */
   changeBuilt<T>(
     work: (t: Transaction) => Promise<T>,
-    { k1, b, signal }: { k1: number; b: number; signal?: AbortSignal | undefined },
+    { k1, b, signal, waitMs }: { k1: number; b: number; signal?: AbortSignal | undefined; waitMs?: number | undefined },
   ): Promise<T> {
-    return this.writer.change(work, signal, () => this.native.buildLexical(k1, b, { signal }));
+    return this.writer.change(work, signal, () => this.native.buildLexical(k1, b, { signal }), waitMs);
   }
 
   /**

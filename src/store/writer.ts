@@ -64,11 +64,17 @@ export class Writer {
    * Runs `work` with the writer's lock and saves its changes; if it throws they are rolled back. Staged changes are
    * saved first.
    * @param first saves a collection that was never saved, in place of the ordinary save
+   * @param waitMs how long another process's change is waited for at most
    */
-  change<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal, first?: () => Promise<void>): Promise<T> {
+  change<T>(
+    work: (t: Transaction) => Promise<T>,
+    signal?: AbortSignal,
+    first?: () => Promise<void>,
+    waitMs?: number,
+  ): Promise<T> {
     return this.inTurn(async (begin) => {
       await this.flush();
-      await begin(signal);
+      await begin(signal, waitMs);
       let result: T;
       try {
         result = await work(this.transaction(() => {}));
@@ -132,16 +138,16 @@ export class Writer {
    * @param stands the collection's state after a failure, as the end of a sentence
    */
   inTurn<T>(
-    work: (begin: (signal: AbortSignal | undefined) => Promise<void>) => Promise<T>,
+    work: (begin: (signal: AbortSignal | undefined, waitMs?: number) => Promise<void>) => Promise<T>,
     stands?: string,
   ): Promise<T> {
     const calledAt = performance.now();
-    const begin = (signal: AbortSignal | undefined) => {
+    const begin = (signal: AbortSignal | undefined, waitMs = LOCK_WAIT_MS) => {
       // Once the collection is saved, the memory directory exists and is durable.
       if (!this.isSaved) this.ensureHome();
       // Counted from the call: queued calls that wait for another process's lock all time out together.
       const left = Math.max(LEAST_WAIT_MS, LOCK_WAIT_MS - (performance.now() - calledAt));
-      return beginWithin(this.native, signal, left);
+      return beginWithin(this.native, signal, Math.min(left, waitMs));
     };
     this.turns++;
     const turn = this.tail

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { Deadline } from "../../src/repo/deadline.ts";
 import { loadFingerprints, saveFingerprints } from "../../src/repo/fingerprints.ts";
 import { type IndexOptions, indexRepo, isIn, repoIdOf } from "../../src/repo/indexer.ts";
 import { random } from "../fixture.ts";
@@ -185,7 +186,7 @@ test("runs with limits come to an end, over a folder and over all", async () => 
   while ((await run(undefined, { maxFiles: 1 })).truncated) expect(++calls).toBeLessThan(20);
   await expectExact();
   put(root, "src/a.ts", "more\n");
-  expect(await run("src", { maxSeconds: 1e-9 })).toMatchObject({ files_changed: 1 });
+  expect(await run("src", { deadline: new Deadline(1e-9) })).toMatchObject({ files_changed: 1 });
   await expectExact();
 });
 

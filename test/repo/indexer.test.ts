@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { CancelledError, ValueError } from "../../src/errors.ts";
+import { Deadline } from "../../src/repo/deadline.ts";
 import { loadFingerprints, saveFingerprints } from "../../src/repo/fingerprints.ts";
 import {
   type IndexOptions,
@@ -341,7 +342,7 @@ describe("limits", () => {
   test("max_seconds shorter than the walk still makes progress", async () => {
     const { run, expectExact } = bench({ "a.ts": "1", "b.ts": "2", "c.ts": "3" });
     for (let call = 1; call <= 3; call++) {
-      const result = await run({ maxSeconds: 1e-9 });
+      const result = await run({ deadline: new Deadline(1e-9) });
       expect([result.files_tracked, result.files_changed]).toEqual([call, 1]);
     }
     expect(await run()).toMatchObject({ status: "hit", files_tracked: 3 });
@@ -387,7 +388,7 @@ describe("limits", () => {
     async () => {
       const { root, run, sink } = bench({ "a.ts": "1", "b.ts": "2", "c.ts": "3", "d.ts": "4" });
       for (const name of ["a.ts", "b.ts"]) chmodSync(join(root, name), 0);
-      for (const limit of [{ maxFiles: 1 }, { maxSeconds: 1e-9 }]) {
+      for (const limit of [{ maxFiles: 1 }, { deadline: new Deadline(1e-9) }]) {
         await run(limit);
         await run(limit);
         expect(sink.ids).toEqual(["c.ts:0", "d.ts:0"]);
@@ -406,12 +407,12 @@ describe("limits", () => {
     const changed = names.at(-100)!;
     rmSync(join(root, gone));
     put(root, changed, "2");
-    const first = await run({ maxSeconds: 1e-9 });
+    const first = await run({ deadline: new Deadline(1e-9) });
     expect(first).toMatchObject({ files_tracked: 2499, files_changed: 0, files_removed: 1, truncated: true });
     const { startedMs, reached } = readFingerprintHead(fingerprintPath)!;
     expect(reached! > gone && reached! < changed).toBe(true);
     let calls = 1;
-    for (let result = first; result.files_changed === 0; calls++) result = await run({ maxSeconds: 1e-9 });
+    for (let result = first; result.files_changed === 0; calls++) result = await run({ deadline: new Deadline(1e-9) });
     expect(calls).toBeLessThan(5);
     // Stamps that were too young for the first of these runs still are.
     expect(readFingerprintHead(fingerprintPath)!.startedMs).toBe(startedMs);
@@ -428,7 +429,7 @@ describe("limits", () => {
     put(root, "a.ts", "changed\n");
     put(root, "b.ts", "changed\n");
     rmSync(join(root, "d.ts"));
-    for (const limit of [{ maxFiles: 1 }, { maxSeconds: 1e-9 }]) {
+    for (const limit of [{ maxFiles: 1 }, { deadline: new Deadline(1e-9) }]) {
       expect(await run(limit)).toMatchObject({ files_tracked: 4, files_changed: 1, truncated: true });
       expect(sink.ids).toEqual(["a.ts:0", "b.ts:0", "c.ts:0", "d.ts:0"]);
     }
@@ -443,8 +444,16 @@ describe("limits", () => {
     await run();
     await settle();
     put(root, "a.ts", "changed\n");
-    expect(await run({ maxSeconds: 1e-9 })).toMatchObject({ files_changed: 1, files_removed: 0, truncated: true });
-    expect(await run({ maxSeconds: 1e-9 })).toMatchObject({ files_tracked: 2, files_removed: 0, truncated: true });
+    expect(await run({ deadline: new Deadline(1e-9) })).toMatchObject({
+      files_changed: 1,
+      files_removed: 0,
+      truncated: true,
+    });
+    expect(await run({ deadline: new Deadline(1e-9) })).toMatchObject({
+      files_tracked: 2,
+      files_removed: 0,
+      truncated: true,
+    });
     expect(sink.ids).toEqual(["a.ts:0", "vendor/b.ts:0"]);
     expect(await run()).toMatchObject({ status: "hit", files_tracked: 2 });
   });
@@ -465,7 +474,7 @@ describe("limits", () => {
         else if (kind === 3) rmSync(join(root, name), { force: true });
         else if (kind === 4 && sink.replaces > 0 && existsSync(fingerprintPath)) await settle();
         else if (pick(4) === 0) rmSync(fingerprintPath, { force: true });
-        const limit = [{ maxFiles: 1 + pick(2) }, { maxSeconds: 1e-9 }, {}][pick(3)]!;
+        const limit = [{ maxFiles: 1 + pick(2) }, { deadline: new Deadline(1e-9) }, {}][pick(3)]!;
         const { truncated, files_tracked } = await run(limit);
         const after = new Set(sink.ids);
         // What was there and still is was never taken for gone.
@@ -492,7 +501,6 @@ describe("limits", () => {
   test("a wrong limit, a wrong root", async () => {
     const { run, root } = bench({ "a.ts": "1" });
     await expect(run({ maxFiles: -1 })).rejects.toThrow("max_files");
-    await expect(run({ maxSeconds: Number.NaN })).rejects.toThrow("max_seconds");
     await expect(resolveWorkspace("no/such/place")).rejects.toThrow("'no/such/place'");
     await expect(resolveWorkspace(join(root, "a.ts"))).rejects.toBeInstanceOf(ValueError);
     await expect(run({ windowLines: 8 })).rejects.toBeInstanceOf(ValueError);

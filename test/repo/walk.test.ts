@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writ
 import { dirname, join } from "node:path";
 import { CancelledError } from "../../src/errors.ts";
 import { Budget } from "../../src/repo/budget.ts";
+import { Deadline } from "../../src/repo/deadline.ts";
 import { readRepoFile } from "../../src/repo/read.ts";
 import { isSecret } from "../../src/repo/secrets.ts";
 import { Walk } from "../../src/repo/walk.ts";
@@ -240,7 +241,7 @@ describe("in stretches", () => {
   test("git runs out of time: no file counts as removed, and no other checkout inside is entered", async () => {
     const root = checkout();
     git(root, "worktree", "add", "-q", "trees/other");
-    const { files, source, walk } = await walkRepo(root, { budget: new Budget(0, 1e-9) });
+    const { files, source, walk } = await walkRepo(root, { budget: new Budget(0, new Deadline(1e-9)) });
     expect(files.map((file) => file.path)).toEqual([".gitmodules", ...walked]);
     expect([source, walk.ended, walk.isComplete, walk.isGone("lib/z.c")]).toEqual(["walk", true, false, false]);
   });

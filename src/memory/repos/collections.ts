@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { Put, type Watch } from "../../../ffi/ty_collection.ts";
 import { shown } from "../../checks/kinds.ts";
-import { ValueError } from "../../errors.ts";
-import { fingerprintName, type RowSink } from "../../repo/indexer.ts";
+import { CancelledError, ValueError } from "../../errors.ts";
+import { Deadline, fingerprintName, type RowSink } from "../../repo/indexer.ts";
 import { textsOf } from "../../repo/rows.ts";
 import type { Collection } from "../../store/collection.ts";
 import type { Pack } from "../../store/packer.ts";
@@ -23,6 +23,38 @@ const REPO_COLUMNS = [REPO_KEY, "path", "language"];
  * than those in the base, a run merges them into it.
  */
 const DELTA_ROWS = 1024;
+
+/** What a row that is read beside the base costs another process, in milliseconds. */
+const DELTA_MS_PER_ROW = 0.011;
+/** What a row of a merge took the last time, and takes where none was measured yet. */
+let mergeMsPerRow = 0.03;
+/** A busy machine does not keep merges off for ever. */
+const MERGE_MS_PER_ROW_MAX = 0.1;
+/** Of fewer rows the time says nothing. */
+const ROWS_MEASURED_MIN = 4096;
+
+/** Work on a collection that a run leaves. */
+interface Upkeep {
+  /** Its word index is to be built; otherwise rows are to be merged into the base. */
+  isLexical: boolean;
+  /** Rows that are written again. */
+  rows: number;
+  /** About how long it takes. */
+  ms: number;
+  /** About how long each process needs that reads the collection meanwhile. */
+  readMs: number;
+}
+
+/** What there will be to do once a run has put so many rows more; undefined: nothing. */
+function upkeepOf(collection: Collection, more: number): Upkeep | undefined {
+  if (!collection.isSaved) return undefined;
+  const { lexical_built, base_rows, delta_rows } = collection.stats();
+  const beside = delta_rows + more;
+  const isLexical = lexical_built === 0;
+  if (!isLexical && beside <= Math.max(DELTA_ROWS, base_rows)) return undefined;
+  const rows = base_rows + beside;
+  return { isLexical, rows, ms: rows * mergeMsPerRow, readMs: beside * DELTA_MS_PER_ROW };
+}
 
 /** The repository collections of one store. */
 export class RepoCollections {
@@ -69,8 +101,9 @@ export class RepoCollections {
       stateOf(repoId) {
         return collection.digest({ column: REPO_KEY, value: repoId });
       },
-      async replace({ deleteIds, rows, areLike, isFull }) {
-        const saving = { ...BM25, signal };
+      async replace({ deleteIds, rows, areLike, isFull, deadline }) {
+        const waitMs = deadline && Math.max(0, deadline.msLeft);
+        const saving = { ...BM25, signal, waitMs };
         // Rows of the first save are written again when the base is: where others follow, they go beside an empty one.
         if (isFull && !collection.isSaved) await collection.buildLexical(BM25.k1, BM25.b, { signal });
         const vectors = await vectorsOf(embedder, rows, signal);
@@ -92,15 +125,33 @@ export class RepoCollections {
         }, saving);
       },
       idsOf: async (repoId) => collection.ids({ where: { column: REPO_KEY, value: repoId } }),
+      msAfter: (rows) => upkeepOf(collection, rows)?.ms ?? 0,
     };
   }
 
-  /** What is left to do after a run. */
-  async afterRun(collection: Collection, watch: Watch): Promise<void> {
+  /**
+   * What is left to do after a run. Where the deadline leaves no time for it the next call does it, unless other
+   * processes would need half of such a call to read the rows that it merges.
+   */
+  async afterRun(collection: Collection, watch: Watch, deadline = new Deadline()): Promise<void> {
     if (!collection.isSaved) return;
-    const { lexical_built, base_rows, delta_rows } = collection.stats();
-    if (lexical_built === 0) await collection.buildLexical(BM25.k1, BM25.b, watch);
-    else if (delta_rows > Math.max(DELTA_ROWS, base_rows)) await collection.compact(watch);
+    const upkeep = upkeepOf(collection, 0);
+    if (!upkeep) return;
+    const isUrgent = upkeep.readMs > deadline.ms / 2;
+    if (upkeep.ms > deadline.msLeft && !isUrgent) return;
+    const late = deadline.isSet && !isUrgent ? AbortSignal.timeout(Math.max(0, deadline.msLeft)) : undefined;
+    const signals = [watch.signal, late].filter((signal) => signal !== undefined);
+    const since = performance.now();
+    try {
+      const watched = { ...watch, signal: signals.length === 0 ? undefined : AbortSignal.any(signals) };
+      if (upkeep.isLexical) await collection.buildLexical(BM25.k1, BM25.b, watched);
+      else await collection.compact(watched);
+      if (upkeep.rows >= ROWS_MEASURED_MIN) mergeMsPerRow = (performance.now() - since) / upkeep.rows;
+    } catch (error) {
+      // It took longer than expected, and left everything as it was.
+      if (!late?.aborted || watch.signal?.aborted || !(error instanceof CancelledError)) throw error;
+      mergeMsPerRow = Math.min(2 * mergeMsPerRow, MERGE_MS_PER_ROW_MAX);
+    }
   }
 
   /**

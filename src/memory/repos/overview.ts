@@ -71,7 +71,8 @@ export class Overview {
     const repositories: RepoEntry[] = [];
     const removed: string[] = [];
     for (const collection of this.of(only)) {
-      removed.push(...(await forgetGone(this.folder(collection), this.collections.sink(collection, undefined))));
+      const { roots } = await forgetGone(this.folder(collection), this.collections.sink(collection, undefined));
+      removed.push(...roots);
       repositories.push(...this.entries(collection));
     }
     repositories.sort((a, b) => (b.last_used ?? 0) - (a.last_used ?? 0));
@@ -96,7 +97,8 @@ export class Overview {
     }
     let deleted = 0;
     for (const collection of having) {
-      deleted += await forget(this.folder(collection), repoId, this.collections.sink(collection, undefined));
+      const sink = this.collections.sink(collection, undefined);
+      deleted += (await forget(this.folder(collection), repoId, sink)).deleted;
     }
     return { forgotten: repository, repo_id: repoId, deleted, collections: having.map(({ name }) => name) };
   }

@@ -1,0 +1,31 @@
+/** The result of a call that had no time to look at the files: what is indexed, as the fingerprints have it. */
+import { loadFingerprints } from "./fingerprints.ts";
+import { shownPartial } from "./partial.ts";
+import { settingsOf, shownSettings } from "./settings.ts";
+import type { IndexOptions, IndexResult } from "./sink.ts";
+import { isIn } from "./walk.ts";
+
+export function unlooked(options: IndexOptions): IndexResult {
+  const { workspace, collection, fingerprintPath, onIndexed } = options;
+  const { root, repoId, below } = workspace;
+  const { fingerprints } = loadFingerprints(fingerprintPath, repoId);
+  const texts = [...(fingerprints?.files ?? [])].filter(([, { kind }]) => kind === "text").map(([path]) => path);
+  onIndexed?.(texts);
+  const settings = shownSettings(settingsOf({}, fingerprints));
+  return {
+    status: "hit",
+    collection,
+    repo_id: repoId,
+    workspace: root,
+    ...(below === undefined ? {} : { folder: below }),
+    files_tracked: texts.filter((path) => isIn(below ?? "", path)).length,
+    files_changed: 0,
+    files_removed: 0,
+    chunks_added: 0,
+    chunks_deleted: 0,
+    files_skipped: { binary: 0, secret: 0, too_large: 0, unreadable: 0, outside: 0 },
+    truncated: true,
+    ...shownPartial(fingerprints?.partial),
+    ...(settings === undefined ? {} : { settings }),
+  };
+}
