@@ -97,30 +97,30 @@ static ty_status check_notes(ty_slice notes, ty_status status, ty_error *err) {
   return TY_OK;
 }
 
+/* Adds a member to an object of notes of which `count` have been written. */
+static void put_note(ty_buffer *out, uint64_t count, ty_slice name, ty_slice json) {
+  ty_buffer_append(out, count == 0 ? "{\"" : ", \"", count == 0 ? 2 : 3);
+  ty_buffer_append(out, name.data, name.bytes);
+  ty_buffer_append(out, "\": ", 3);
+  ty_buffer_append(out, json.data, json.bytes);
+}
+
 void ty_notes_with(const ty_schema *schema, ty_slice name, ty_slice json, ty_buffer *out) {
   ty_slice notes = schema->members[TY_KEY_NOTES], key, value;
   ty_json_walk walk;
   bool is_set = json.bytes == 0;
   uint64_t count = 0;
-#define PUT_NOTE(named, valued)                                                                                        \
-  do {                                                                                                                 \
-    ty_buffer_append(out, count++ == 0 ? "{\"" : ", \"", count == 1 ? 2 : 3);                                          \
-    ty_buffer_append(out, (named).data, (named).bytes);                                                                \
-    ty_buffer_append(out, "\": ", 3);                                                                                  \
-    ty_buffer_append(out, (valued).data, (valued).bytes);                                                              \
-  } while (0)
   if (notes.data != NULL && ty_json_walk_start(&walk, notes, true)) {
     while (ty_json_walk_next(&walk, &key, &value)) {
       if (key.bytes != name.bytes || memcmp(key.data, name.data, (size_t)key.bytes) != 0) {
-        PUT_NOTE(key, value);
+        put_note(out, count++, key, value);
       } else if (!is_set) {
-        PUT_NOTE(name, json);
+        put_note(out, count++, name, json);
         is_set = true;
       }
     }
   }
-  if (!is_set) PUT_NOTE(name, json);
-#undef PUT_NOTE
+  if (!is_set) put_note(out, count++, name, json);
   if (count > 0) ty_buffer_append(out, "}", 1);
 }
 
