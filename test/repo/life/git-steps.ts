@@ -46,7 +46,7 @@ export const GIT_STEPS: Readonly<Record<string, [number, Step]>> = {
       const root = world.root();
       const path = join(root, ".gitignore");
       rmSync(path, { recursive: true, force: true });
-      writeFileSync(join(root, "rules.txt"), rules(world));
+      world.write(root, "rules.txt", rules(world));
       symlinkSync("rules.txt", path);
     },
   ],

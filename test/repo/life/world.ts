@@ -157,6 +157,8 @@ export class World {
 
   write(root: string, path: string, content: string | Uint8Array): boolean {
     try {
+      // To open a FIFO would wait for ever.
+      if (lstatSync(join(root, path), { throwIfNoEntry: false })?.isFIFO()) return false;
       mkdirSync(dirname(join(root, path)), { recursive: true });
       writeFileSync(join(root, path), content);
       return true;
