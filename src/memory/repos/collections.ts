@@ -161,8 +161,8 @@ export class RepoCollections {
   private current(name: string): Collection | undefined {
     const { store, embedder } = this;
     const isOlder = (c: Collection) => name === REPO_COLLECTION && isOlderSpace(c.schema.embedderProfile, embedder);
-    const known = this.whole(name, store.find(name));
-    if (!known || !isOlder(known)) return known;
+    const known = store.find(name);
+    if (!known || !isOlder(known)) return this.whole(name, known);
     // Another process may have replaced it since this one opened it.
     const now = store.reopen(name);
     if (!now || !isOlder(now)) return now;
