@@ -167,7 +167,10 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
     return { collection: a.collection, plan: await tune(this.open(a.collection), a.dry_run, watch(c)) };
   }
 
-  index_repo(a: args.IndexRepoArguments, c: args.CallContext): Promise<payload.IndexRepoPayload> {
+  index_repo(
+    a: args.IndexRepoArguments,
+    c: args.CallContext,
+  ): Promise<payload.IndexRepoPayload | payload.DryRunPayload> {
     return this.parts.repositories.index(a, c);
   }
 

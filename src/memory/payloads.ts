@@ -4,7 +4,7 @@
  */
 
 import type { Metadata } from "../checks/values.ts";
-import type { IndexResult, ShownPartial } from "../repo/indexer.ts";
+import type { DryRunResult, FilesSource, IndexResult, ShownPartial } from "../repo/indexer.ts";
 import type { TermContribution } from "../texts/search.ts";
 import type { CollectionCounters } from "../texts/stats.ts";
 import type { Plan } from "../tune/plan.ts";
@@ -172,6 +172,11 @@ export interface IndexRepoPayload extends IndexResult {
   notice?: string;
 }
 
+/** What indexing would do, with `dry_run`. */
+export interface DryRunPayload extends DryRunResult {
+  notice?: string;
+}
+
 /** A file of a repository, or one of its windows, as `svc_repo_search` shows it. */
 export interface RepoHit extends Omit<CutHit, "explain" | "explain_omitted">, Timed {
   metadata?: FileHit["metadata"] | undefined;
@@ -204,6 +209,8 @@ export interface WorkspaceInfoPayload extends ShownPartial {
   files_tracked: number;
   /** A limit ended the last run early: `files_done` of `files_found` files of the repository are indexed. */
   partial?: true;
+  /** Where the list of its files comes from, once this process has looked. */
+  files_source?: FilesSource;
   persistent_index: boolean;
   /** What named it; null where there is none. */
   source: WorkspaceSource | null;

@@ -5,6 +5,7 @@ import type { Metadata } from "../checks/values.ts";
 import { OSError, ValueError } from "../errors.ts";
 import {
   Deadline,
+  dryRun,
   type IndexOptions,
   indexRepo,
   isBelowAny,
@@ -59,11 +60,16 @@ export class Repositories {
   }
 
   /** Updates a collection to a directory's current files. */
-  async index(a: args.IndexRepoArguments, c: args.CallContext): Promise<payload.IndexRepoPayload> {
+  async index(
+    a: args.IndexRepoArguments,
+    c: args.CallContext,
+  ): Promise<payload.IndexRepoPayload | payload.DryRunPayload> {
     const deadline = new Deadline(a.max_seconds);
     // The root is checked before a collection is created for it.
     const { workspace, notice } = await this.workspace(a.path, NAME_PATH, c);
-    const result = await this.refresh(workspace, this.collections.open(a.collection), a, c, { deadline });
+    const result = a.dry_run
+      ? await dryRun(this.indexOptions(workspace, a, c, deadline))
+      : await this.refresh(workspace, this.collections.open(a.collection), a, c, { deadline });
     return notice === undefined ? result : { ...result, notice };
   }
 
@@ -74,11 +80,22 @@ export class Repositories {
     c: args.CallContext,
     { deadline, onIndexed }: Pick<IndexOptions, "deadline" | "onIndexed">,
   ): Promise<payload.IndexRepoPayload> {
-    const result = await indexRepo({
+    const sink = this.collections.sink(collection, c.signal);
+    const result = await indexRepo({ ...this.indexOptions(workspace, a, c, deadline), sink, onIndexed });
+    await this.collections.afterRun(collection, watch(c), deadline);
+    return result;
+  }
+
+  private indexOptions(
+    workspace: Workspace,
+    a: Omit<args.IndexRepoArguments, "path" | "max_seconds">,
+    c: args.CallContext,
+    deadline: Deadline | undefined,
+  ): Omit<IndexOptions, "sink"> {
+    return {
       workspace,
-      collection: collection.name,
-      sink: this.collections.sink(collection, c.signal),
-      fingerprintPath: this.collections.fingerprintFile(collection.name, workspace.repoId),
+      collection: a.collection,
+      fingerprintPath: this.collections.fingerprintFile(a.collection, workspace.repoId),
       mode: a.mode,
       windowLines: a.window_lines,
       windowOverlapLines: a.window_overlap_lines,
@@ -88,10 +105,7 @@ export class Repositories {
       force: a.force,
       exclude: [...this.options.neverIndexed],
       ...watch(c),
-      onIndexed,
-    });
-    await this.collections.afterRun(collection, watch(c), deadline);
-    return result;
+    };
   }
 
   /** Refreshes the workspace's rows, then searches them. */

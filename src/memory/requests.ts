@@ -228,6 +228,7 @@ export const SCHEMAS = {
       max_files: z._default(number(COUNT, "Stop after so many new or changed files; 0: no limit."), 0),
       max_seconds: z._default(number(SECONDS, "Stop after so long; 0: no limit."), 0),
       force: switched(false, "Index every file again, changed or not."),
+      dry_run: switched(false, "Only say what would be indexed, and what not and why."),
     }),
   ),
   repo_search: once(() =>
@@ -319,7 +320,7 @@ export interface Verbs {
   build_ivf(a: BuildIvfArguments, c: CallContext): Promise<payload.BuildIvfPayload>;
   build_lexical(a: BuildLexicalArguments, c: CallContext): Promise<payload.BuildLexicalPayload>;
   tune(a: TuneArguments, c: CallContext): Promise<payload.TunePayload>;
-  index_repo(a: IndexRepoArguments, c: CallContext): Promise<payload.IndexRepoPayload>;
+  index_repo(a: IndexRepoArguments, c: CallContext): Promise<payload.IndexRepoPayload | payload.DryRunPayload>;
   repo_search(a: RepoSearchArguments, c: CallContext): Promise<payload.RepoSearchPayload>;
   workspace_info(a: WorkspaceInfoArguments, c: CallContext): Promise<payload.WorkspaceInfoPayload>;
 }

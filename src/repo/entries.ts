@@ -24,6 +24,8 @@ export interface SkipCounts {
 /** The paths below one root, which must be resolved and not `/`. */
 export class Entries {
   readonly skipped: SkipCounts = { binary: 0, secret: 0, too_large: 0, unreadable: 0, outside: 0 };
+  /** The paths of those that have one, with the reason. */
+  readonly left = new Map<string, keyof SkipCounts>();
   /** Files and directories that could not be read: entries below them are unknown, not gone. */
   readonly unreadable: string[] = [];
 
@@ -59,12 +61,12 @@ export class Entries {
     }
     if (stat === undefined) return undefined; // Deleted, though git still tracks it.
     if (stat.isDirectory()) return "directory";
-    if (isSecret(path)) this.skipped.secret++;
+    if (isSecret(path)) this.leave(path, "secret");
     else if (stat.isSymbolicLink()) {
       // A link inside the root is a second name of a file that is listed itself.
-      if (this.leadsOutside(full)) this.skipped.outside++;
-    } else if (!stat.isFile()) this.skipped.unreadable++;
-    else if (stat.size > this.bytesMax) this.skipped.too_large++;
+      if (this.leadsOutside(full)) this.leave(path, "outside");
+    } else if (!stat.isFile()) this.leave(path, "unreadable");
+    else if (stat.size > this.bytesMax) this.leave(path, "too_large");
     else return { path, size: Number(stat.size), mtimeNs: stat.mtimeNs, ctimeNs: stat.ctimeNs, ino: stat.ino };
     return undefined;
   }
@@ -102,8 +104,13 @@ export class Entries {
   }
 
   cannotRead(path: string): void {
-    this.skipped.unreadable++;
+    this.leave(path, "unreadable");
     this.unreadable.push(path);
+  }
+
+  private leave(path: string, reason: keyof SkipCounts): void {
+    this.skipped[reason]++;
+    this.left.set(path, reason);
   }
 
   private deviceOf(directory: string): number | null {

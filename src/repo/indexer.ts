@@ -10,13 +10,14 @@ import type { IndexOptions, IndexResult } from "./sink.ts";
 import { unlooked } from "./unlooked.ts";
 
 export { Deadline } from "./deadline.ts";
+export { type DryRunResult, dryRun } from "./dry-run.ts";
 export { loadFingerprints, readFingerprintHead } from "./fingerprints.ts";
 export { repoIdOf } from "./identity.ts";
 export { fingerprintName, forget, forgetGone, type Indexed, indexedIn } from "./indexed.ts";
 export { resolvedAsFar } from "./linked.ts";
 export { type ShownPartial, shownPartial } from "./partial.ts";
 export { isBelow, isBelowAny } from "./refusals.ts";
-export type { IndexOptions, IndexResult, RowSink } from "./sink.ts";
+export type { FilesSource, IndexOptions, IndexResult, RowSink } from "./sink.ts";
 export { chunkOf, readChunk, readLines } from "./source.ts";
 export { isIn } from "./walk.ts";
 export { resolveWorkspace, type Workspace, type WorkspaceOptions, workspaceHere } from "./workspace.ts";

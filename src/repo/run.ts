@@ -93,6 +93,7 @@ export class IndexRun {
       chunks_added: upserted,
       chunks_deleted: deleted,
       files_skipped: { ...walk.skipped, binary, secret: walk.skipped.secret + secret },
+      files_source: walk.source === "git" ? "git" : "folder",
       ...(truncated ? { truncated: true as const, ...shownPartial(writing.partial) } : {}),
       ...(settings === undefined ? {} : { settings }),
     };

@@ -62,6 +62,9 @@ export interface IndexOptions extends GivenSettings {
   onIndexed?: (paths: readonly string[]) => void;
 }
 
+/** Where the list of a repository's files comes from: git's own index file, git itself, or the folder and its ignore files. */
+export type FilesSource = "git index" | "git" | "folder";
+
 /** The result of `svc_index_repo`; how many files are done of how many only where it is `truncated`. */
 export interface IndexResult extends ShownPartial {
   /** `built`: from nothing, or all again; `refreshed`: something had changed; `hit`: nothing had. */
@@ -81,6 +84,7 @@ export interface IndexResult extends ShownPartial {
   chunks_added: number;
   chunks_deleted: number;
   files_skipped: SkipCounts;
+  files_source?: FilesSource;
   /** Present if a limit ended this call before every file was visited; call again to continue. */
   truncated?: true;
   /** Those of the settings in force that are not the defaults. */

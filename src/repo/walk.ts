@@ -41,6 +41,9 @@ export class Walk {
   /** Every path was visited. */
   ended = false;
 
+  /** What ignore rules leave out, as far as it was met: git does not say what it ignores. Folders end in a slash. */
+  readonly ignored: string[] = [];
+
   private readonly entries: Entries;
   private readonly breather: Breather;
   /** From the root down to the current directory. */
@@ -78,6 +81,11 @@ export class Walk {
     walk.outermost = walk.listings[0];
     walk.turnOrEnd();
     return walk;
+  }
+
+  /** Paths that were skipped, with the reason. */
+  get left(): ReadonlyMap<string, keyof SkipCounts> {
+    return this.entries.left;
   }
 
   get skipped(): SkipCounts {
@@ -134,7 +142,11 @@ export class Walk {
     const { rules } = listing;
     if (this.entries.isExcluded(path)) return undefined;
     if (rules) {
-      if (NEVER_ENTERED.has(nameOf(path)) || rules.ignores(path, false)) return undefined;
+      if (NEVER_ENTERED.has(nameOf(path))) return undefined;
+      if (rules.ignores(path, false)) {
+        this.ignored.push(path);
+        return undefined;
+      }
     } else if (!this.entries.isEnterable(parentOf(path))) return undefined;
     const found = this.entries.judge(path);
     if (found !== "directory") return found;
@@ -147,7 +159,11 @@ export class Walk {
   private async descend(path: string, { rules }: Listing): Promise<undefined> {
     if (NEVER_ENTERED.has(nameOf(path)) || this.entries.isExcluded(path)) return;
     // Rules first, so that ignored directories cost no lstat. They need the kind: `!bar/` matches directories only.
-    if (rules?.ignores(path, true) || !this.entries.isEnterable(path)) return;
+    if (rules?.ignores(path, true)) {
+      this.ignored.push(`${path}/`);
+      return;
+    }
+    if (!this.entries.isEnterable(path)) return;
     if (rules) {
       // Git would not enter another project's checkout either, such as an agent's work tree.
       if (!(this.isGuess && this.hasGit(path))) this.enterDirectory(path, rules);

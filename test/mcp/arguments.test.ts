@@ -41,6 +41,7 @@ const DEFAULTS: Partial<Record<VerbName, Record<string, unknown>>> = {
     max_files: 0,
     max_seconds: 0,
     force: false,
+    dry_run: false,
   },
   repo_search: {
     collection: "repo_symbols",

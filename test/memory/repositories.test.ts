@@ -76,6 +76,22 @@ test("a search of a collection chunks files as they were indexed", async () => {
   await m.close();
 });
 
+test("a dry run creates no collection and says what a run would do", async () => {
+  const m = await TestMemory.open(undefined, repository());
+  expect(await m.call("index_repo", { dry_run: true })).toMatchObject({
+    ...{ status: "dry_run", collection: "repo_symbols", files_tracked: 0, files: 3 },
+    languages: [
+      { language: "typescript", files: 2 },
+      { language: "markdown", files: 1 },
+    ],
+    changes: { new: { count: 3 } },
+  });
+  expect(await m.call("list_collections")).toEqual({ collections: [] });
+  await m.call("index_repo");
+  expect(await m.call("index_repo", { dry_run: true })).toMatchObject({ files_tracked: 3, changes: {} });
+  await m.close();
+});
+
 test("two repositories in one collection do not see each other", async () => {
   const [a, b] = [repository(), repository()];
   writeFileSync(join(b, "only-here.txt"), "quetzalcoatl\n");

@@ -90,6 +90,7 @@ describe("one run after another", () => {
       chunks_added: 4,
       chunks_deleted: 0,
       files_skipped: { binary: 1, secret: 1, too_large: 0, unreadable: 0, outside: 0 },
+      files_source: "folder",
     });
     expect(sink.ids).toEqual(["a.ts:0", "a.ts:1", "a.ts:2", "d/b.py:0"]);
     expect(sink.rows.get(`${repoIdOf(root)}:a.ts:1`)).toEqual({

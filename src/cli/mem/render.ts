@@ -88,3 +88,8 @@ function excerpt(text: string): string {
 function safeJson(value: unknown): string {
   return visible(JSON.stringify(value));
 }
+
+/** Bytes as KB or MB. */
+export function megabytes(bytes: number): string {
+  return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}

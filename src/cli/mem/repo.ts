@@ -9,6 +9,7 @@ import { number, string } from "../command.ts";
 import { note } from "../output.ts";
 import { AFTER, toolArguments, WITH_TIMES } from "./flags.ts";
 import { counted } from "./render.ts";
+import { renderDryRun } from "./render-dry-run.ts";
 import { renderRepoHits } from "./render-repo.ts";
 import { verbCommand } from "./verb.ts";
 
@@ -22,7 +23,7 @@ export const index = verbCommand("index_repo", {
     "is configured, else the git work tree around the working directory. Of a folder in a git work tree only what lies below is looked at.\n" +
     "/, the home directory, git's own folders and svc's own state are never indexed. Mode, lines and the size of the largest file\n" +
     "stay for this repository until other ones are given.",
-  examples: ["svc mem index", "svc mem index ~/projects/app --collection app --mode file"],
+  examples: ["svc mem index", "svc mem index --dry-run", "svc mem index ~/projects/app --collection app --mode file"],
   args: {
     root: { type: "positional", required: false, description: ROOT },
     collection: string("NAME", "collection to index into (repo_symbols)"),
@@ -37,12 +38,16 @@ export const index = verbCommand("index_repo", {
     "max-files": number("N", "stop after so many new or changed files; 0: no limit"),
     "max-seconds": number("N", "stop after so long; 0: no limit"),
     force: { type: "boolean", description: "index every file again, changed or not" },
+    "dry-run": {
+      type: "boolean",
+      description: "only say what would be indexed, and what not and why; nothing is written",
+    },
   },
   toArguments: ({ args: { root, ...args } }) => ({
     ...toolArguments(args),
     path: root === undefined ? undefined : resolve(root),
   }),
-  render: renderIndex,
+  render: (payload) => (payload.status === "dry_run" ? renderDryRun(payload) : renderIndex(payload)),
 });
 
 export const repoSearch = verbCommand("repo_search", {

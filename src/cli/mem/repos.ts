@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { ForgetRepoPayload, RepoEntry, ReposPayload } from "../../memory/requests.ts";
 import { command, string, UsageError } from "../command.ts";
 import { note, oneLine, style } from "../output.ts";
-import { counted } from "./render.ts";
+import { counted, megabytes } from "./render.ts";
 import { answer, COMMON, withMemory } from "./verb.ts";
 
 const ID = /^[0-9a-f]{16}$/;
@@ -61,8 +61,4 @@ function renderRepo(entry: RepoEntry): string {
 
 function renderForgotten({ forgotten, deleted, collections }: ForgetRepoPayload): string {
   return `forgot ${oneLine(forgotten)}: ${counted(deleted, "row")} deleted from ${collections.map(oneLine).join(", ")}`;
-}
-
-function megabytes(bytes: number): string {
-  return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
