@@ -16,6 +16,7 @@ const PROGRAMS = [
   "search_test",
   "store_test",
   "store_test - spill",
+  "tree_test",
   "types_test",
   "unknown_test",
   "validate_test",

@@ -22,6 +22,7 @@ const TESTS = [
   ["search_test"],
   ["store_test"],
   ["store_test", "-", "spill"],
+  ["tree_test"],
   ["types_test"],
   ["unknown_test"],
   ["validate_test"],

@@ -1,7 +1,6 @@
 #include "tree/nodes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "os/assert.h"
 #include "os/fail.h"
@@ -46,9 +45,7 @@ ty_node *ty_nodes_find(const ty_nodes *nodes, const ty_node *parent, const char 
   for (uint64_t at = hash & mask;; at = (at + 1) & mask) {
     ty_node *node = nodes->slots[at];
     if (node == NULL) return NULL;
-    if (node->hash == hash && node->parent == parent && node->name_bytes == bytes &&
-        memcmp(node->name, name, bytes) == 0)
-      return node;
+    if (node->hash == hash && node->parent == parent && ty_node_is(node, name, bytes)) return node;
   }
 }
 
@@ -75,15 +72,16 @@ static bool make_room(ty_nodes *nodes) {
   return true;
 }
 
-ty_node *ty_nodes_add(ty_nodes *nodes, ty_node *parent, const char *name, uint32_t bytes) {
+ty_node *ty_nodes_add(ty_nodes *nodes, ty_node *parent, ty_node *before, const char *name, uint32_t bytes) {
   TY_ASSERT(bytes > 0 && bytes <= 255 && parent->levels < TY_TREE_LEVELS_MAX);
   TY_ASSERT(ty_nodes_find(nodes, parent, name, bytes) == NULL);
   if (!make_room(nodes)) return NULL;
   ty_node *node = node_new(parent, name, bytes);
   if (node == NULL) return NULL;
   node->hash = hash_of(nodes, parent, name, bytes);
-  node->next = parent->first;
-  parent->first = node;
+  ty_node **at = before == NULL ? &parent->first : &before->next;
+  node->next = *at;
+  *at = node;
   place(nodes->slots, nodes->size - 1, node);
   nodes->count++;
   return node;

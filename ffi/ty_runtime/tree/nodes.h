@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <string.h>
 #include "os/env.h"
 
 /* An entry; allocated together with its name. */
@@ -36,11 +37,14 @@ typedef struct ty_nodes {
 
 bool ty_nodes_open(ty_nodes *nodes, const ame_kernel *kernel); /* false: out of memory */
 void ty_nodes_close(ty_nodes *nodes);
+static inline bool ty_node_is(const ty_node *node, const char *name, uint32_t bytes) {
+  return node->name_bytes == bytes && memcmp(node->name, name, bytes) == 0;
+}
 /* NULL: not known. */
 ty_node *ty_nodes_find(const ty_nodes *nodes, const ty_node *parent, const char *name, uint32_t bytes);
-/* A new entry without a verdict; the parent has none of that name. 1 to 255 bytes, below TY_TREE_LEVELS_MAX levels.
- * NULL: out of memory, or there are too many. */
-ty_node *ty_nodes_add(ty_nodes *nodes, ty_node *parent, const char *name, uint32_t bytes);
+/* A new entry without a verdict, behind `before` in its folder's list, or NULL: the first; the parent has none of that
+ * name. 1 to 255 bytes, below TY_TREE_LEVELS_MAX levels. NULL: out of memory, or there are too many. */
+ty_node *ty_nodes_add(ty_nodes *nodes, ty_node *parent, ty_node *before, const char *name, uint32_t bytes);
 /* Drops an entry that has none below it; `at` points to it in its folder's list. */
 void ty_nodes_drop(ty_nodes *nodes, ty_node **at);
 /* Drops all below a folder. */

@@ -89,7 +89,7 @@ ty_node *ty_path_entry(ty_nodes *nodes, const char *path, uint32_t bytes) {
   for (uint32_t at = 0; at < bytes && node != NULL;) {
     uint32_t n = ty_path_component(path, bytes, at);
     ty_node *next = ty_nodes_find(nodes, node, path + at, n);
-    node = next != NULL ? next : ty_nodes_add(nodes, node, path + at, n);
+    node = next != NULL ? next : ty_nodes_add(nodes, node, NULL, path + at, n);
     at += n + 1;
   }
   return node;

@@ -35,6 +35,7 @@ struct ty_tree {
   bool is_walking;
   ty_node *start;      /* visited whatever its verdict; NULL once it was dropped */
   ty_node *current;    /* the folder that is being visited, or NULL */
+  ty_node *last;       /* its entry that was compared last, or NULL */
   bool is_open;        /* current is, and its entries are being read or were */
   bool is_read;        /* they were read to the end */
   void *reading;       /* for the table's entries_end */

@@ -56,7 +56,7 @@ static void report_seen(ty_tree *tree, ty_walk_call *call, ty_node *node, const 
 
 void ty_visit_end(ty_tree *tree) {
   tree->env->os.entries_end(&tree->env->os, &tree->reading);
-  tree->current = NULL;
+  tree->current = tree->last = NULL;
   tree->is_open = tree->is_read = false;
   tree->at = tree->filled = 0;
 }
@@ -83,8 +83,9 @@ static ty_visit look_again(ty_tree *tree, ty_walk_call *call, int code) {
   ty_node *node = tree->current;
   ty_os *os = &tree->env->os;
   bool may_be_other = code == ENOENT || code == ENOTDIR || code == ELOOP;
-  if (node == tree->start || !may_be_other || tree->walked.count != node->levels)
-    return refuse(tree, call, "open the folder", code);
+  if (node == tree->start || !may_be_other) return refuse(tree, call, "open the folder", code);
+  /* A folder above, which this walk has read, is no longer there: the next walk finds that out. */
+  if (tree->walked.count != node->levels) return finish(tree);
   ty_lstat seen;
   int result = os->state_at(os, tree->walked.fds[tree->walked.count - 1], node->name, &seen);
   if (result == -ENOENT) {
@@ -116,7 +117,8 @@ static ty_visit open_current(ty_tree *tree, ty_walk_call *call) {
       node->has_device ? node->device != seen.device : node != tree->start && node->parent->device != seen.device;
   if (is_other && node != tree->start) {
     report_seen(tree, call, node, &seen, TY_TREE_NEW);
-    return finish(tree);
+    ty_visit_end(tree); /* not read: it is visited once the caller has it entered */
+    return TY_VISIT_DONE;
   }
   node->device = seen.device;
   node->has_device = true;
@@ -155,12 +157,21 @@ static ty_visit renew(ty_tree *tree, ty_walk_call *call, ty_node *node, const ch
     report_unknown(tree, call, name, bytes, seen->kind, ENAMETOOLONG);
     return TY_VISIT_DONE;
   }
-  if (node == NULL) node = ty_nodes_add(&tree->nodes, tree->current, name, bytes);
+  if (node == NULL) node = ty_nodes_add(&tree->nodes, tree->current, tree->last, name, bytes);
   if (node == NULL) return no_memory(call);
+  tree->last = node;
   if (seen->kind != TY_KIND_FOLDER && !ty_gone_below(tree, call, node)) return TY_VISIT_FULL;
   if (!ty_events_have_room(&call->events)) return TY_VISIT_FULL;
   report_seen(tree, call, node, seen, TY_TREE_NEW);
   return TY_VISIT_DONE;
+}
+
+/* Entries come in the same order as the last time, as a rule, and their nodes lie in that order: of 50,000 files the
+ * table, with a cache miss for each, took a tenth of the walk. */
+static ty_node *known(const ty_tree *tree, const char *name, uint32_t bytes) {
+  ty_node *next = tree->last == NULL ? tree->current->first : tree->last->next;
+  if (next != NULL && ty_node_is(next, name, bytes)) return next;
+  return ty_nodes_find(&tree->nodes, tree->current, name, bytes);
 }
 
 /* Compares one entry with what is known of it. */
@@ -169,7 +180,8 @@ static ty_visit compare(ty_tree *tree, ty_walk_call *call, const ty_entry *entry
   const char *name = entry->name;
   uint32_t bytes = (uint32_t)strlen(name);
   ty_kind kind = ty_entry_kind(entry->type);
-  ty_node *node = ty_nodes_find(&tree->nodes, tree->current, name, bytes);
+  ty_node *node = known(tree, name, bytes);
+  if (node != NULL) tree->last = node;
   if (node == NULL && !ty_path_is_utf8(name, bytes)) {
     tree->undecodable++;
     return TY_VISIT_DONE;
@@ -197,14 +209,20 @@ static ty_visit compare(ty_tree *tree, ty_walk_call *call, const ty_entry *entry
 
 static bool is_dots(const char *name) { return name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0)); }
 
+/* The entries could not be read to the end. */
+static ty_visit unread(ty_tree *tree, ty_walk_call *call, int code) {
+  /* Removed while it is open: the next walk finds that out in the folder above. */
+  if (code == ENOENT && tree->current != tree->start) return finish(tree);
+  return ty_events_have_room(&call->events) ? refuse(tree, call, "read the folder", code) : TY_VISIT_FULL;
+}
+
 static ty_visit read_entries(ty_tree *tree, ty_walk_call *call) {
   ty_os *os = &tree->env->os;
   for (uint32_t step = 1;; step++) {
     if (tree->at == tree->filled) {
       int fd = tree->walked.fds[tree->walked.count - 1];
       int64_t bytes = os->entries(os, fd, tree->entries, sizeof tree->entries, &tree->reading);
-      if (bytes < 0)
-        return ty_events_have_room(&call->events) ? refuse(tree, call, "read the folder", (int)-bytes) : TY_VISIT_FULL;
+      if (bytes < 0) return unread(tree, call, (int)-bytes);
       tree->is_read = bytes == 0;
       if (tree->is_read) return TY_VISIT_DONE;
       tree->at = 0;
