@@ -20,6 +20,7 @@ export type { Verdict };
 export class Belonging {
   private begun: RootTree;
   private readonly places = new Map<string, Place>();
+  private last!: Place;
   /** All work trees entered so far, the root's own first. */
   private trees: Tree[] = [];
   /** Directories that have a `.git`, or that git tracks as submodules, and whether each is a work tree of git's. */
@@ -71,7 +72,7 @@ export class Belonging {
    * @param isDirectory false for a link to one
    */
   judge(path: string, isDirectory: boolean): Verdict {
-    return this.placeOf(parentOf(path)).verdict(path, isDirectory, this.isCheckout);
+    return this.placeAround(path).verdict(path, isDirectory, this.isCheckout);
   }
 
   /** Whether a change of a file may change what {@link judge} says of others: see {@link hasChanged}. */
@@ -141,7 +142,8 @@ export class Belonging {
     this.places.clear();
     this.checkouts.clear();
     this.trees = [tree];
-    this.places.set("", new Place(this.root, "", undefined, tree));
+    this.last = new Place(this.root, "", undefined, tree);
+    this.places.set("", this.last);
   }
 
   /** Drops what is known of directories and of what lies below them. */
@@ -157,6 +159,15 @@ export class Belonging {
     for (const known of [this.places, this.checkouts])
       for (const path of known.keys()) if (isBelow(path)) known.delete(path);
     this.trees = this.trees.filter(({ at }) => !isBelow(at));
+    this.last = this.places.get("")!;
+  }
+
+  /** The directory of an entry, mostly that of the entry before. */
+  private placeAround(path: string): Place {
+    const { directory } = this.last;
+    const slash = Math.max(0, path.lastIndexOf("/"));
+    if (slash !== directory.length || !path.startsWith(directory)) this.last = this.placeOf(path.slice(0, slash));
+    return this.last;
   }
 
   private placeOf(directory: string): Place {

@@ -1,5 +1,4 @@
 /** What is known of one directory of a root: the work tree it lies in, the rules for its entries. Read when needed. */
-import { join } from "node:path";
 import { IGNORE_FILE_BYTES_MAX, type Repository } from "./git/repository.ts";
 import { readBinary } from "./git/text.ts";
 import { bytesOf } from "./ignore/pattern.ts";
@@ -18,6 +17,8 @@ export const OWN_RULES = ".svcignore";
 
 /** Never entered, with any rules: git's own database, and our own state with its credentials. */
 export const INTERNAL: ReadonlySet<string> = new Set([".git", ".svc"]);
+
+const DOT = 0x2e;
 
 /** A part of the root with rules of its own: a work tree of git, or all of a root that lies in none. */
 export interface Tree {
@@ -62,7 +63,8 @@ export class Place {
   /** The verdict of an entry. */
   verdict(path: string, isDirectory: boolean, isCheckout: CheckoutTest): Verdict {
     if (this.out) return this.out;
-    if (INTERNAL.has(path.slice(path.lastIndexOf("/") + 1))) return "internal";
+    const nameAt = path.lastIndexOf("/") + 1;
+    if (path.charCodeAt(nameAt) === DOT && INTERNAL.has(path.slice(nameAt))) return "internal";
     const { repository } = this.tree;
     const own = this.ownVerdict(path, isDirectory);
     if (own === true) return "svcignored";
@@ -123,7 +125,9 @@ export class Place {
   }
 
   private textOf(name: string): string | undefined {
-    return readBinary(join(this.root, this.directory, name), IGNORE_FILE_BYTES_MAX, true);
+    // Not `path.join`, which costs as much as to find that there is no such file.
+    const folder = this.directory === "" ? this.root : `${this.root}/${this.directory}`;
+    return readBinary(`${folder}/${name}`, IGNORE_FILE_BYTES_MAX, true);
   }
 }
 

@@ -2,9 +2,10 @@
  * One pattern of an ignore file, as gitignore(5) describes it and as git behaves where that page is silent: bytes, not
  * characters, so that `?` is one byte of a UTF-8 name. Names and patterns are binary strings ({@link bytesOf}).
  *
- * Patterns are untrusted input. A regular expression made of `*a*a*a*b` takes exponential time, so patterns are matched
- * by a loop that remembers the last `*` and the last `**` only: an earlier one has nothing to gain from another try,
- * since `*` ends with its component and `**` takes anything. The time is at most the pattern's length times the path's.
+ * Patterns are untrusted input. A regular expression made of `*a*a*a*b` tries every way to share a name among the stars,
+ * so patterns are matched by a loop that remembers the last `*` and the last `**` only: an earlier one has nothing to
+ * gain from another try, since `*` ends with its component and `**` takes anything. The time is at most the pattern's
+ * length times the path's.
  */
 import { classAt } from "./classes.ts";
 
@@ -53,7 +54,8 @@ export function compile(line: string, foldsCase: boolean): Pattern | undefined {
   if (directoryOnly) body = body.slice(0, -1);
   const anchored = body.includes("/");
   if (body.startsWith("/")) body = body.slice(1);
-  if (body === "") return undefined;
+  // No path begins with a slash: one behind the first never matches.
+  if (body === "" || body.startsWith("/")) return undefined;
   const first = body.search(SPECIAL);
   const common = { negated, directoryOnly, anchored, classes: [] as Uint8Array[], isSuffix: false };
   if (first === -1) return { ...common, literal: foldsCase ? folded(body) : body };
