@@ -1,16 +1,16 @@
 /** The tree that a root begins with: its own work tree, one around it, or a folder without git. */
-import { lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type ConfigEnv, readConfig } from "./git/config.ts";
+import { layoutOf } from "./git/layout.ts";
 import { excludesOf, IGNORE_FILE_BYTES_MAX, Repository } from "./git/repository.ts";
-import { readBinary, stampOf } from "./git/text.ts";
+import { isRegular, readBinary, stampOf } from "./git/text.ts";
 import { bytesOf } from "./ignore/pattern.ts";
 import { IgnoreFile, type Rules, verdictOf, within } from "./ignore/rules.ts";
 import { USUAL_FOLDERS } from "./ignore/usual.ts";
 import { GIT_RULES, INTERNAL, type Tree } from "./place.ts";
 
 /** Why a root with a `.git` is taken for a folder without git. */
-const INVALID = "its .git is none that git would use for it";
+const INVALID = "git would not use its .git for it";
 
 export interface RootTree {
   tree: Tree;
@@ -23,7 +23,7 @@ export interface RootTree {
 export function rootTree(root: string, env: ConfigEnv): RootTree {
   const own = Repository.at(root, env);
   if (own) return { tree: treeOf(own, ""), stamps: [] };
-  if (isFile(join(root, ".git"))) return { ...folder(root, env), problem: INVALID };
+  if (layoutOf(root) || isRegular(join(root, ".git"))) return { ...folder(root, env), problem: INVALID };
   for (let at = dirname(root); ; at = dirname(at)) {
     const around = Repository.at(at, env);
     const tree = around && treeAround(around, root);
@@ -84,12 +84,4 @@ function folder(root: string, env: ConfigEnv): RootTree {
     tree: { at: "", prefix: "", rules, isIgnored: false },
     stamps: watched.map((path) => [path, stampOf(path)]),
   };
-}
-
-function isFile(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
-  } catch {
-    return false;
-  }
 }

@@ -29,6 +29,8 @@ export interface GitConfig {
 const CONFIG_BYTES_MAX = 4 * 1024 * 1024;
 /** As git: deeper includes are taken for a circle. */
 const INCLUDES_MAX = 10;
+/** A file that includes itself a hundred times would be read a hundred to the tenth times. */
+const FILES_MAX = 64;
 const SYSTEM_CONFIG = "/etc/gitconfig";
 
 /** The configuration of a work tree, or of the user alone. */
@@ -77,14 +79,15 @@ class Reader {
         ((section === "include" && subsection === undefined) ||
           (section === "includeif" && this.holds(subsection ?? "", dirname(path))));
       const named = isIncluded && value ? expanded(value, this.home) : undefined;
-      if (named && depth < INCLUDES_MAX) this.read(resolve(dirname(path), named), depth + 1);
+      if (named && depth < INCLUDES_MAX && this.files.length < FILES_MAX)
+        this.read(resolve(dirname(path), named), depth + 1);
       else if (subsection === undefined) this.values.set(`${section}.${name}`, value);
     }
   }
 
   /** Whether the condition of an `includeIf` holds. @param around the folder of the file that has it */
   private holds(condition: string, around: string): boolean {
-    const [, kind, named] = /^(gitdir|gitdir\/i):(.+)$/s.exec(condition) ?? [];
+    const [, kind, named] = /^(gitdir|gitdir\/i):(.*)$/s.exec(condition) ?? [];
     if (!this.layout || named === undefined) return false;
     let pattern = expanded(named, this.home);
     if (pattern === undefined) return false;

@@ -44,7 +44,7 @@ const NAME_MASK = 0xfff;
 /** As long as any path of Linux: version 4 could make long names of few bytes. */
 const NAME_BYTES_MAX = 4096;
 /** Names together, as a multiple of the file: those of version 4 are longer than what is stored of them. */
-const NAMES_SHARE_MAX = 8;
+const NAMES_SHARE_MAX = 4;
 const SLASH = 0x2f;
 const DOT = 0x2e;
 const IMPOSSIBLE = /(^|\/)(\.{0,2}|\.git)(\/|$)/i;
@@ -89,7 +89,7 @@ class Parser {
     return { names, kinds, undecodable: this.undecodable, ...(link && { link }) };
   }
 
-  /** Git writes zeros where `index.skipHash` is set. */
+  /** Git does not look at it when it reads: it writes zeros where `index.skipHash` is set. */
   private checkHash(): void {
     const stored = this.bytes.subarray(this.end);
     if (stored.every((byte) => byte === 0)) return;
@@ -162,7 +162,7 @@ class Parser {
     for (let at = start; at < end; at++) {
       const byte = bytes[at]!;
       bits |= byte;
-      if (before === SLASH && (byte === DOT || byte === SLASH)) isOdd = true;
+      if (byte === 0 || (before === SLASH && (byte === DOT || byte === SLASH))) isOdd = true;
       before = byte;
     }
     let name: string;

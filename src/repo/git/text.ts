@@ -34,6 +34,15 @@ export function isDirectory(path: string): boolean {
   }
 }
 
+/** Whether a path is a regular file, or a link to one. */
+export function isRegular(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Names a file's state, another one after any change; `""` where there is none.
  * @param ignoresContent of a folder, whose times say nothing of what matters: only whether it is the same one

@@ -4,7 +4,7 @@ import { readCapped } from "../../durable.ts";
 import { runGit } from "./command.ts";
 import { FOLDER, GITLINK, type IndexEntries, IndexError, parseIndex } from "./index-file.ts";
 import type { GitLayout } from "./layout.ts";
-import { isDirectory } from "./text.ts";
+import { isDirectory, isRegular } from "./text.ts";
 
 /** Larger ones are not read: some five million files. */
 const INDEX_BYTES_MAX = 512 * 1024 * 1024;
@@ -66,7 +66,8 @@ export function trackedIn(top: string, layout: GitLayout, hashBytes: 20 | 32): T
   } catch (error) {
     problem = `git's index ${error instanceof IndexError ? error.message : "could not be read"}`;
   }
-  const tracked = listTracked(top);
+  // Git would wait at a FIFO until it is stopped.
+  const tracked = isRegular(join(layout.gitDir, "index")) ? listTracked(top) : undefined;
   return tracked ? { tracked, source: "git", problem } : { tracked: new Tracked(), source: "none", problem };
 }
 
