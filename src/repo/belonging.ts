@@ -14,6 +14,7 @@ import { isUnsettled, stampOf } from "./git/text.ts";
 import { parentOf } from "./listing.ts";
 import { GIT_RULES, OWN_RULES, Place, pathFrom, pathIn, type Tree, type Verdict } from "./place.ts";
 import { type RootTree, rootTree, treeOf } from "./root-tree.ts";
+import { RuleFiles } from "./rule-files.ts";
 
 export type { Verdict };
 
@@ -21,6 +22,7 @@ export class Belonging {
   private begun: RootTree;
   private readonly places = new Map<string, Place>();
   private last!: Place;
+  private files!: RuleFiles;
   /** All work trees entered so far, the root's own first. */
   private trees: Tree[] = [];
   /** Directories that have a `.git`, or that git tracks as submodules, and whether each is a work tree of git's. */
@@ -142,7 +144,8 @@ export class Belonging {
     this.places.clear();
     this.checkouts.clear();
     this.trees = [tree];
-    this.last = new Place(this.root, "", undefined, tree);
+    this.files = new RuleFiles(this.root);
+    this.last = new Place(this.files, "", undefined, tree);
     this.places.set("", this.last);
   }
 
@@ -156,8 +159,12 @@ export class Belonging {
       for (let at = path; at !== ""; at = parentOf(at)) if (directories.has(at)) return true;
       return false;
     };
-    for (const known of [this.places, this.checkouts])
-      for (const path of known.keys()) if (isBelow(path)) known.delete(path);
+    for (const [path, place] of this.places) {
+      if (!isBelow(path)) continue;
+      place.release();
+      this.places.delete(path);
+    }
+    for (const path of this.checkouts.keys()) if (isBelow(path)) this.checkouts.delete(path);
     this.trees = this.trees.filter(({ at }) => !isBelow(at));
     this.last = this.places.get("")!;
   }
@@ -177,7 +184,7 @@ export class Belonging {
       const verdict = around.verdict(directory, true, this.isCheckout);
       const isEntered = verdict === "in";
       place = new Place(
-        this.root,
+        this.files,
         directory,
         around,
         isEntered ? this.treeIn(directory, around.tree) : around.tree,

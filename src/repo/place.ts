@@ -1,8 +1,8 @@
 /** What is known of one directory of a root: the work tree it lies in, the rules for its entries. Read when needed. */
-import { IGNORE_FILE_BYTES_MAX, type Repository } from "./git/repository.ts";
-import { readBinary } from "./git/text.ts";
+import type { Repository } from "./git/repository.ts";
 import { bytesOf } from "./ignore/pattern.ts";
 import { IgnoreFile, type Rules, verdictOf, within } from "./ignore/rules.ts";
+import type { RuleFiles, RuleText } from "./rule-files.ts";
 
 /**
  * "in": a file that belongs to the root, a directory to enter. The others do not belong to it and are not entered:
@@ -36,10 +36,10 @@ export interface Tree {
 /** Whether a directory is the top level of a work tree of git. */
 export type CheckoutTest = (directory: string, isSubmodule: boolean) => boolean;
 
-/** The rules for the entries of a directory, and the text of its own file; undefined where it has none. */
+/** The rules for the entries of a directory, and what its own file had. */
 interface Read {
   rules: Rules | undefined;
-  text: string | undefined;
+  file: RuleText;
 }
 
 export class Place {
@@ -53,7 +53,7 @@ export class Place {
    * @param out set where it is not entered: the verdict of all below it
    */
   constructor(
-    private readonly root: string,
+    private readonly files: RuleFiles,
     readonly directory: string,
     private readonly around: Place | undefined,
     readonly tree: Tree,
@@ -80,7 +80,12 @@ export class Place {
   /** Whether the file of rules of that name has another text than when it was read; false where it was not. */
   hasChanged(name: string): boolean {
     const read = name === GIT_RULES ? this.git : this.own;
-    return read !== undefined && read.text !== this.textOf(name);
+    return read !== undefined && read.file.hash !== this.files.peek(this.directory, name).hash;
+  }
+
+  /** Its rules are no longer kept. */
+  release(): void {
+    this.files.release((this.git?.file.size ?? 0) + (this.own?.file.size ?? 0));
   }
 
   /** What `.svcignore` files say; a pattern with `!` takes back what git ignores. */
@@ -108,27 +113,29 @@ export class Place {
   private gitRules(): Rules | undefined {
     if (!this.git) {
       const outer = this.isOutermost ? this.tree.rules : this.around!.gitRules();
-      const text = this.textOf(GIT_RULES);
-      const file = text === undefined ? undefined : new IgnoreFile(text, this.tree.repository?.ignoresCase ?? false);
-      this.git = { rules: within(outer, pathIn(this.tree, this.directory), file), text };
+      const file = this.files.read(this.directory, GIT_RULES);
+      const ignoresCase = this.tree.repository?.ignoresCase ?? false;
+      this.git = { rules: withText(outer, pathIn(this.tree, this.directory), file, ignoresCase), file: kept(file) };
     }
     return this.git.rules;
   }
 
   private ownRules(): Rules | undefined {
     if (!this.own) {
-      const text = this.textOf(OWN_RULES);
-      const file = text === undefined ? undefined : new IgnoreFile(text, false);
-      this.own = { rules: within(this.around?.ownRules(), this.directory, file), text };
+      const file = this.files.read(this.directory, OWN_RULES);
+      this.own = { rules: withText(this.around?.ownRules(), this.directory, file, false), file: kept(file) };
     }
     return this.own.rules;
   }
+}
 
-  private textOf(name: string): string | undefined {
-    // Not `path.join`, which costs as much as to find that there is no such file.
-    const folder = this.directory === "" ? this.root : `${this.root}/${this.directory}`;
-    return readBinary(`${folder}/${name}`, IGNORE_FILE_BYTES_MAX, true);
-  }
+/** Without the text, which is not needed again. */
+function kept({ hash, size }: RuleText): RuleText {
+  return { hash, size };
+}
+
+function withText(outer: Rules | undefined, directory: string, { text }: RuleText, ignoresCase: boolean) {
+  return text === undefined ? outer : within(outer, directory, new IgnoreFile(text, ignoresCase));
 }
 
 /** A path of the root, relative to the top level of a tree; `""` for the top level. */

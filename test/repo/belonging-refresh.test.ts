@@ -150,6 +150,18 @@ describe("changes that the walk sees", () => {
     expect([belonging.hasChanged(".gitignore"), belonging.judge("a/deep/new.x", false)]).toEqual(["", "ignored"]);
   });
 
+  test("hostile ignore files together fill no memory: what is beyond four megabytes is not read", () => {
+    const hostile = `${"[a-z]*\n".repeat(140 * 1024)}*.x\n`;
+    const names = ["a", "b", "c", "d", "e", "f", "g"];
+    const { root, belonging } = looked({ z: "1" });
+    for (const name of names) {
+      put(root, `${name}/.gitignore`, hostile);
+      put(root, `${name}/1.x`, "1");
+    }
+    const ignored = () => names.filter((name) => belonging.judge(`${name}/1.x`, false) === "ignored");
+    expect(ignored()).toEqual(["a", "b", "c", "d"]);
+  });
+
   test("a checkout that appears and vanishes", () => {
     const { root, belonging } = looked({ ...FILES });
     put(root, "clone/a", "1");

@@ -9,7 +9,7 @@ import { isUnsettled, readBinary, stampOf } from "./text.ts";
 import { type TrackedNames, trackedIn } from "./tracked.ts";
 
 /** Larger than any ignore file written by hand; larger ones are not read. */
-export const IGNORE_FILE_BYTES_MAX = 2 * 1024 * 1024;
+export const IGNORE_FILE_BYTES_MAX = 1024 * 1024;
 
 /** A work tree. Paths are relative to its top level and `/`-separated. */
 export class Repository {

@@ -1,6 +1,7 @@
 /** Classes of bytes in patterns: `[a-z]`, `[!x]`, `[[:alpha:]]`. */
 
 const BYTES = 256;
+const SET_BYTES = BYTES / 8;
 
 const isLower = (byte: number) => byte >= 0x61 && byte <= 0x7a;
 const isUpper = (byte: number) => byte >= 0x41 && byte <= 0x5a;
@@ -25,9 +26,11 @@ const NAMED: Readonly<Record<string, (byte: number) => boolean>> = {
   xdigit: (byte) => isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66),
 };
 
-/** A class: 1 for each byte that it takes. */
+/** The bytes that a class takes: a bit for each. An ignore file of a megabyte may have 300,000 of them. */
+export type ByteSet = Uint8Array;
+
 export interface ByteClass {
-  bytes: Uint8Array;
+  bytes: ByteSet;
   /** Position of its closing bracket. */
   end: number;
 }
@@ -41,7 +44,7 @@ export function classAt(body: string, start: number, foldsCase: boolean): ByteCl
   let at = start;
   const isNegated = body[at] === "!" || body[at] === "^";
   if (isNegated) at++;
-  const bytes = new Uint8Array(BYTES);
+  const bytes = new Uint8Array(SET_BYTES);
   /** The character before, from which a range may begin; -1 behind a range or a named class. */
   let before = -1;
   // The first character stands for itself, also a closing bracket.
@@ -67,19 +70,28 @@ export function classAt(body: string, start: number, foldsCase: boolean): ByteCl
       }
     } else if (body[at] === "\\" && ++at >= body.length) return undefined;
     before = body.charCodeAt(at);
-    bytes[before] = 1;
+    add(bytes, before);
   }
-  if (isNegated) for (let byte = 0; byte < BYTES; byte++) bytes[byte]! ^= 1;
+  if (isNegated) for (let i = 0; i < SET_BYTES; i++) bytes[i]! ^= 0xff;
   return { bytes, end: at };
 }
 
-function takeRange(bytes: Uint8Array, first: number, last: number, foldsCase: boolean): void {
+function takeRange(bytes: ByteSet, first: number, last: number, foldsCase: boolean): void {
   for (let byte = first; byte <= last; byte++) {
-    bytes[byte] = 1;
-    if (foldsCase && isUpper(byte)) bytes[byte + 0x20] = 1;
+    add(bytes, byte);
+    if (foldsCase && isUpper(byte)) add(bytes, byte + 0x20);
   }
 }
 
-function takeNamed(bytes: Uint8Array, takes: (byte: number) => boolean): void {
-  for (let byte = 0; byte < BYTES; byte++) if (takes(byte)) bytes[byte] = 1;
+function takeNamed(bytes: ByteSet, takes: (byte: number) => boolean): void {
+  for (let byte = 0; byte < BYTES; byte++) if (takes(byte)) add(bytes, byte);
+}
+
+function add(bytes: ByteSet, byte: number): void {
+  bytes[byte >> 3]! |= 1 << (byte & 7);
+}
+
+/** Whether a class takes a byte. */
+export function has(bytes: ByteSet, byte: number): boolean {
+  return ((bytes[byte >> 3]! >> (byte & 7)) & 1) === 1;
 }

@@ -7,7 +7,7 @@
  * gain from another try, since `*` ends with its component and `**` takes anything. The time is at most the pattern's
  * length times the path's.
  */
-import { classAt } from "./classes.ts";
+import { type ByteSet, classAt, has } from "./classes.ts";
 
 /** A compiled pattern. */
 export interface Pattern {
@@ -22,8 +22,8 @@ export interface Pattern {
   /** `*literal`: the name ends with it. */
   isSuffix: boolean;
   /** What follows `literal`: bytes, and the numbers below. */
-  steps?: Uint16Array;
-  classes: readonly Uint8Array[];
+  steps?: Uint32Array;
+  classes: readonly ByteSet[];
 }
 
 /** `?` */
@@ -57,7 +57,7 @@ export function compile(line: string, foldsCase: boolean): Pattern | undefined {
   // No path begins with a slash: one behind the first never matches.
   if (body === "" || body.startsWith("/")) return undefined;
   const first = body.search(SPECIAL);
-  const common = { negated, directoryOnly, anchored, classes: [] as Uint8Array[], isSuffix: false };
+  const common = { negated, directoryOnly, anchored, classes: [] as ByteSet[], isSuffix: false };
   if (first === -1) return { ...common, literal: foldsCase ? folded(body) : body };
   if (!anchored && first === 0 && body[0] === "*" && !SPECIAL.test(body.slice(1))) {
     return { ...common, isSuffix: true, literal: foldsCase ? folded(body.slice(1)) : body.slice(1) };
@@ -74,8 +74,8 @@ function stepsOf(
   start: number,
   anchored: boolean,
   foldsCase: boolean,
-  classes: Uint8Array[],
-): Uint16Array | undefined {
+  classes: ByteSet[],
+): Uint32Array | undefined {
   const steps: number[] = [];
   for (let at = start; at < body.length; at++) {
     const character = body[at]!;
@@ -98,7 +98,7 @@ function stepsOf(
       steps.push(body.charCodeAt(at));
     } else steps.push((foldsCase ? folded(character) : character).charCodeAt(0));
   }
-  return Uint16Array.from(steps);
+  return Uint32Array.from(steps);
 }
 
 /** What two stars or more are, from `from` to `to`: across folders only as a whole component. */
@@ -121,7 +121,7 @@ export function matches(pattern: Pattern, path: string, nameAt: number): boolean
   return path.startsWith(literal, from) && run(steps, pattern.classes, path, from + literal.length);
 }
 
-function run(steps: Uint16Array, classes: readonly Uint8Array[], path: string, from: number): boolean {
+function run(steps: Uint32Array, classes: readonly ByteSet[], path: string, from: number): boolean {
   let [step, at] = [0, from];
   /** Behind the last `*`, and where what it stands for ends. */
   let [star, starEnd] = [-1, 0];
@@ -156,10 +156,10 @@ function run(steps: Uint16Array, classes: readonly Uint8Array[], path: string, f
   }
 }
 
-function takes(kind: number, byte: number, classes: readonly Uint8Array[]): boolean {
+function takes(kind: number, byte: number, classes: readonly ByteSet[]): boolean {
   if (kind < ONE) return kind === byte;
   if (byte === SLASH) return false;
-  return kind === ONE || classes[kind - CLASS]![byte] === 1;
+  return kind === ONE || has(classes[kind - CLASS]!, byte);
 }
 
 /** Spaces at the end do not count, unless the first of them is escaped; other blanks do. */
