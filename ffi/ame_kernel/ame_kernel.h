@@ -17,7 +17,7 @@
 #define AME_API __attribute__((visibility("default")))
 
 /* Changes with any change of a signature, a struct or a contract below. */
-#define AME_ABI_VERSION 6u
+#define AME_ABI_VERSION 7u
 AME_API uint32_t ame_abi_version(void);
 
 /* CPU paths. "scalar" is the reference for the others. The best supported one is chosen at first use. */
@@ -176,6 +176,9 @@ typedef struct ame_token_cache {
 } ame_token_cache;
 typedef void (*ame_token_hash_fn)(void *ctx, uint32_t hash);
 
+/* Receives a token of the text-th text of a call, and how often it is there. */
+typedef void (*ame_met_fn)(void *ctx, uint64_t text, uint32_t hash, uint32_t count);
+
 /* A token with the word it was made of; valid during the call only. */
 typedef struct ame_word {
   const uint8_t *term; /* as ame_token_fn has it */
@@ -313,6 +316,11 @@ typedef struct ame_kernel {
 
   uint32_t (*embed_dim)(uint32_t model);
   int32_t (*embed)(uint32_t model, uint32_t role, const uint8_t *bytes, const uint64_t *ends, uint64_t n, float *out);
+  /* The same, and calls `fn` for the tokens of each text, in the order of the texts: their hashes as those of
+   * token_hashes, in any order, one hash several times perhaps, the counts of all in sum the same. A text is read once
+   * for both. */
+  int32_t (*embed_terms)(uint32_t model, uint32_t role, const uint8_t *bytes, const uint64_t *ends, uint64_t n,
+                         float *out, ame_met_fn fn, void *ctx);
   void (*tokenize)(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx);
   /* The hashes of the same tokens in the same order. `cache` may be NULL. */
   void (*token_hashes)(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);

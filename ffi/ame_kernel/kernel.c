@@ -1,6 +1,6 @@
 /* The table of functions. It is constant and its pointer stays valid: a function that depends on the CPU path loads the
  * active path at each call, one load and one indirect call (about 2 ns) for a batch of rows. */
-#include "embed/prior.h"
+#include "embed/embed.h"
 #include "isa/isa.h"
 #include "search/steps.h"
 #include "text/partners.h"
@@ -123,6 +123,7 @@ static const ame_kernel table = {
     .hash64 = kernel_hash64,
     .embed_dim = ame_embed_dim,
     .embed = ame_embed,
+    .embed_terms = kernel_embed_terms,
     .tokenize = ame_tokenize,
     .token_hashes = kernel_token_hashes,
     .token_words = kernel_token_words,

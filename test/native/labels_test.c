@@ -494,8 +494,8 @@ static void test_damage(void) {
   const ame_kernel *k = ame_kernel_table();
   ty_tally tally = {0};
   ty_buffer b = {0};
-  CHECK(ty_terms_encode(&tally, k, (ty_slice){(const uint8_t *)"keel keel mast", 14}, (ty_slice){named, sizeof named},
-                        &b, &err) == TY_OK);
+  CHECK(ty_terms_encode(&tally, k, (ty_slice){(const uint8_t *)"keel keel mast", 14}, NULL,
+                        (ty_slice){named, sizeof named}, &b, &err) == TY_OK);
   uint8_t bytes[64];
   for (uint64_t cut = 0; cut <= b.bytes + 1; cut++) {
     memcpy(bytes, b.data, (size_t)b.bytes);

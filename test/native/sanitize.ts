@@ -14,6 +14,7 @@ const TESTS = [
   ["kernel_test"],
   ["kernel_i4_test"],
   ["kernel_lines_test"],
+  ["kernel_terms_test"],
   ["kernel_words_test"],
   ["labels_test"],
   ["lines_test", "-", "few"],

@@ -81,7 +81,7 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
       ty_slice text = {(const uint8_t *)rows[i].text, strlen(rows[i].text)};
       bool stored = s->is_base; /* the terms of others are in an index only, which there is none of yet */
       if (stored) ty_buffer_append(&texts, text.data, text.bytes);
-      else if (ty_terms_encode(&tally, f->env.kernel, text, (ty_slice){NULL, 0}, &terms, &err) != TY_OK) abort();
+      else if (ty_terms_encode(&tally, f->env.kernel, text, NULL, (ty_slice){NULL, 0}, &terms, &err) != TY_OK) abort();
       presence[i] = stored ? TY_HAS_TEXT : 0;
     }
     text_ends[i] = texts.bytes;

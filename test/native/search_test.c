@@ -715,7 +715,7 @@ static void test_terms(uint64_t seed) {
       labels[run + 7] = (uint8_t)('0' + test_random(&seed) % 30);
       run += 9;
     }
-    CHECK(ty_terms_encode(&tally, ame_kernel_table(), (ty_slice){(const uint8_t *)text, strlen(text)},
+    CHECK(ty_terms_encode(&tally, ame_kernel_table(), (ty_slice){(const uint8_t *)text, strlen(text)}, NULL,
                           (ty_slice){labels, run}, &b, &err) == TY_OK);
     ty_term_reader r;
     uint64_t held = 0;

@@ -16,7 +16,7 @@ static void add_pair(state *s, uint64_t stem, float prior) {
     uint64_t pair = s->before * RADIX + stem;
     uint8_t *seen = &s->pairs[mix(pair) % PAIR_SLOTS];
     float weight = s->m->pair * prior * s->before_prior;
-    if (*seen > 0) weight *= saturate(s->m, (uint16_t)(*seen + 1)) - saturate(s->m, *seen);
+    if (*seen > 0) weight *= saturate(s->m, *seen + 1u) - saturate(s->m, *seen);
     if (*seen < UINT8_MAX) {
       (*seen)++;
       add_feature(s, pair ^ SALT_PAIR, weight);
@@ -33,13 +33,17 @@ static uint32_t find(const state *s, uint64_t hash) {
   return i;
 }
 
-/* Stem and prior of a term. */
-static void look_up(term *t, int word, const uint8_t *bytes, size_t length, size_t characters) {
+/* Stem and prior of a term, and its token where it is asked for. */
+static void look_up(term *t, int word, int token, const uint8_t *bytes, size_t length, size_t characters) {
   t->stem = t->hash;
   if (text_is_stemmed((term_kind)t->kind)) {
     uint8_t stem[TERM_MAX];
     memcpy(stem, bytes, length);
-    t->stem = text_hash(stem, text_stem(stem, length));
+    size_t stemmed = text_stem(stem, length);
+    t->stem = text_hash(stem, stemmed);
+    if (token) t->token = text_term_hash(stem, stemmed);
+  } else if (token) {
+    t->token = text_term_hash(bytes, length);
   }
   t->prior = text_prior(t->stem, word, characters);
 }
@@ -60,6 +64,7 @@ TEXT_INLINE term *note(state *s, uint64_t own, term_kind kind, const uint8_t *by
     for (size_t i = 0; i < length; i++) characters += (bytes[i] & 0xc0) != 0x80;
   }
   t->hash = own;
+  t->token = 0;
   t->at = (uint16_t)s->arena_used;
   t->count = 0;
   t->length = (uint8_t)length;
@@ -69,8 +74,10 @@ TEXT_INLINE term *note(state *s, uint64_t own, term_kind kind, const uint8_t *by
   if (old) {
     t->stem = old->stem;
     t->prior = old->prior;
+    t->token = old->token;
+
   } else {
-    look_up(t, is_word(kind), bytes, length, characters);
+    look_up(t, is_word(kind), s->met != NULL, bytes, length, characters);
   }
   return t;
 }
@@ -95,7 +102,7 @@ TEXT_INLINE term *find_term(state *s, term_kind kind, const uint8_t *bytes, size
   s->hash[slot] = hash;
   s->index[slot] = index;
   if (is_known) k->index = index;
-  else if (length <= KNOWN_BYTES) *k = (known){key.low, key.high, own, t->stem, t->prior, index};
+  else if (length <= KNOWN_BYTES) *k = (known){key.low, key.high, own, t->stem, t->prior, t->token, index};
   return t;
 }
 
@@ -108,7 +115,7 @@ TEXT_INLINE void take(state *s, term_kind kind, const uint8_t *bytes, size_t len
   term *t = &s->terms[k->index];
   if (!is_known || k->index >= s->used || t->hash != k->hash || t->kind != kind)
     t = find_term(s, kind, bytes, length, k, is_known, key, plain);
-  if (t->count < UINT16_MAX) t->count++;
+  if (t->count < UINT32_MAX) t->count++;
   if (s->m->pair > 0 && is_word(kind) && kind != TERM_WHOLE && kind != TERM_BARE) add_pair(s, t->stem, t->prior);
 }
 

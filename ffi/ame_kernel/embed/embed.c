@@ -5,7 +5,7 @@
  * sum, product, quotient or square root, whose rounding is defined; nothing is contracted to a fused multiply-add; and
  * of libm only sqrt is used, and frexp and ldexp, which are exact.
  *
- * A text is read in blocks of up to BLOCK_WORDS distinct terms, so that repeats are counted in a fixed 195 KB of stack
+ * A text is read in blocks of up to BLOCK_WORDS distinct terms, so that repeats are counted in a fixed 225 KB of stack
  * whatever its length. Up to about 20 KB of prose a block is the whole text; in a longer one a word saturates
  * separately in each block, which suits long texts. */
 #include <math.h>
@@ -69,17 +69,20 @@ static uint32_t table_of(uint64_t bytes, uint32_t most) {
   return slots;
 }
 
-int32_t ame_embed(uint32_t id, uint32_t role, const uint8_t *bytes, const uint64_t *ends, uint64_t n, float *out) {
+int32_t kernel_embed_terms(uint32_t id, uint32_t role, const uint8_t *bytes, const uint64_t *ends, uint64_t n,
+                           float *out, ame_met_fn fn, void *ctx) {
   if (id >= MODELS || role > AME_ROLE_QUERY) return 1;
   uint64_t longest = n ? ends[0] : 0;
   for (uint64_t i = 1; i < n; i++) {
     if (ends[i] < ends[i - 1]) return 1;
     if (ends[i] - ends[i - 1] > longest) longest = ends[i] - ends[i - 1];
   }
-  state s; /* about 195 KB */
+  state s; /* about 225 KB */
   const model *m = &models[id];
   float unit = sqrtf(m->word * m->word + m->stem * m->stem + m->grams * m->grams);
   s.m = m;
+  s.met = fn;
+  s.met_ctx = ctx;
   s.used_dims = m->dim - m->pad_dims;
   s.word = m->word / unit;
   s.stem = m->stem / unit;
@@ -98,7 +101,12 @@ int32_t ame_embed(uint32_t id, uint32_t role, const uint8_t *bytes, const uint64
   embed_roots(&s);
   for (uint64_t i = 0; i < n; i++) {
     uint64_t from = i ? ends[i - 1] : 0;
+    s.text = i;
     embed_text(&s, role, bytes + from, (size_t)(ends[i] - from), out + i * m->dim);
   }
   return 0;
+}
+
+int32_t ame_embed(uint32_t id, uint32_t role, const uint8_t *bytes, const uint64_t *ends, uint64_t n, float *out) {
+  return kernel_embed_terms(id, role, bytes, ends, n, out, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #define KNOWN_SLOTS 2048
 #define KNOWN_BYTES 15
 #define ROOTS       24
+#define COUNT_MOST  UINT16_MAX
 
 /* Lengths of the grams, as constants so that their loops are compiled for them. */
 #define MULTIGRAM_FROM 4
@@ -40,9 +41,10 @@ typedef struct term {
   uint64_t hash;
   uint64_t stem; /* hash of the stem; of a term that is no word: `hash` */
   float prior;
+  uint32_t token; /* its hash as a token; only where these are asked for */
+  uint32_t count;
   uint16_t at; /* in the arena */
   uint16_t slot;
-  uint16_t count; /* stays at its maximum */
   uint8_t length;
   uint8_t kind;
   uint8_t ascii;
@@ -55,6 +57,7 @@ typedef struct known {
   uint64_t low, high; /* the term and its kind: see take. low 0: empty */
   uint64_t hash, stem;
   float prior;
+  uint32_t token; /* as of `term` */
   uint16_t index; /* its entry in `terms`, if that has this hash and kind */
 } known;
 
@@ -69,6 +72,9 @@ typedef struct state {
   uint64_t before;                 /* stem of the word before, for pairs */
   float before_prior;
   float roots[ROOTS]; /* by the number of characters: the divisor of the weights of the grams */
+  ame_met_fn met;     /* gets the tokens; NULL: they are not asked for */
+  void *met_ctx;
+  uint64_t text; /* which of the call's */
   float sum[DIM_MAX];
   uint64_t hash[SLOTS]; /* of a term and its kind; 0: empty. All are empty between texts */
   uint16_t index[SLOTS];
@@ -85,6 +91,10 @@ void embed_flush(state *s);
 /* Fills `roots`; called once for a state. */
 void embed_roots(state *s);
 void embed_finish(state *s, uint32_t role, float *out);
+
+/* ame_embed and, where `fn` is not NULL, tokens: ame_kernel.h. */
+int32_t kernel_embed_terms(uint32_t id, uint32_t role, const uint8_t *bytes, const uint64_t *ends, uint64_t n,
+                           float *out, ame_met_fn fn, void *ctx);
 
 /* Hashing of features. */
 
@@ -111,8 +121,8 @@ static inline void add_feature(state *s, uint64_t feature, float weight) {
 
 static inline int is_word(term_kind kind) { return kind <= TERM_WHOLE; }
 
-/* 1 for a count of 1. */
-static inline float saturate(const model *m, uint16_t count) {
-  float n = (float)count;
+/* 1 for a count of 1. From COUNT_MOST on all counts are one. */
+static inline float saturate(const model *m, uint32_t count) {
+  float n = (float)(count < COUNT_MOST ? count : COUNT_MOST);
   return n * (m->saturation + 1) / (n + m->saturation);
 }

@@ -69,6 +69,8 @@ TEXT_INLINE void add_terms(state *s, size_t from, size_t to) {
     add_term(s, &s->terms[i], from, to);
     s->hash[s->terms[i].slot] = 0;
   }
+  for (uint32_t i = 0; i < s->used && s->met != NULL; i++)
+    s->met(s->met_ctx, s->text, s->terms[i].token, s->terms[i].count);
 }
 
 void embed_flush(state *s) {

@@ -24,9 +24,19 @@
 /* Tasks for each thread at least, so that all end at the same time. */
 #define TASKS_EACH 4u
 
+/* The terms of a task's texts as the embedder met them, hash << 32 | how often: a text is read once for its vector and
+ * its terms. */
+typedef struct met {
+  ty_buffer terms;
+  uint64_t first; /* row of the texts that are being embedded */
+  uint64_t from[TY_CODER_ROWS], to[TY_CODER_ROWS];
+  bool whole[TY_CODER_ROWS]; /* all of the text was embedded */
+} met;
+
 typedef struct hand {
   ty_coder coder;
   ty_tally tally;
+  met met;
   ty_buffer terms;
   uint64_t term_ends[TY_CODER_ROWS];
   bool coded[TY_CODER_ROWS];
@@ -56,11 +66,22 @@ static ty_slice labels_of(const ty_encoding *e, uint64_t row) {
   return ty_nth(e->args->labels, e->args->label_ends, e->last[row]);
 }
 
+static void take_met(void *context, uint64_t text, uint32_t hash, uint32_t count) {
+  met *m = context;
+  uint64_t row = m->first + text, item = (uint64_t)hash << 32 | count;
+  if (m->to[row] == 0) m->from[row] = m->terms.bytes;
+  ty_buffer_append(&m->terms, &item, sizeof item);
+  m->to[row] = m->terms.bytes;
+}
+
 /* Embeds n rows' texts into `out`: those that follow each other in the call at once, up to one that is cut. */
-static ty_status embed(const encoder *x, uint64_t first, uint64_t n, float *out, ty_error *err) {
+static ty_status embed(const encoder *x, met *met, uint64_t first, uint64_t n, float *out, ty_error *err) {
   const ty_encoding *e = x->e;
   const ty_collection *c = e->c;
   uint64_t ends[TY_CODER_ROWS];
+  met->terms.bytes = 0;
+  memset(met->from, 0, sizeof met->from);
+  memset(met->to, 0, sizeof met->to);
   for (uint64_t done = 0, run; done < n; done += run) {
     const uint8_t *from = text_of(e, first + done).data;
     bool whole = true;
@@ -77,18 +98,21 @@ static ty_status embed(const encoder *x, uint64_t first, uint64_t n, float *out,
       ty_slice text = text_of(e, row);
       uint64_t end = ty_cut(text, e->args->embed_most);
       whole = end == text.bytes;
+      met->whole[done + run] = whole;
       ends[run] = bytes += end;
     }
-    if (c->env->kernel->embed((uint32_t)e->args->model, AME_ROLE_DOCUMENT, from, ends, run, out + done * c->dim) != 0)
+    met->first = done;
+    if (c->env->kernel->embed_terms((uint32_t)e->args->model, AME_ROLE_DOCUMENT, from, ends, run, out + done * c->dim,
+                                    c->lexical ? take_met : NULL, met) != 0)
       return ty_fail(err, TY_INVALID, "there is no embedding model %llu", (unsigned long long)e->args->model);
   }
   return TY_OK;
 }
 
-static ty_status fill(const encoder *x, uint64_t first, uint64_t n, float *out, ty_error *err) {
+static ty_status fill(const encoder *x, met *met, uint64_t first, uint64_t n, float *out, ty_error *err) {
   const ty_encoding *e = x->e;
   uint64_t dim = e->c->dim;
-  if (e->args->vectors == NULL) return embed(x, first, n, out, err);
+  if (e->args->vectors == NULL) return embed(x, met, first, n, out, err);
   for (uint64_t i = 0; i < n; i++)
     memcpy(out + i * dim, e->args->vectors + e->last[first + i] * dim, (size_t)dim * sizeof *out);
   return TY_OK;
@@ -146,8 +170,9 @@ static bool terms_kept(const encoder *x, hand *h, uint64_t at) {
 }
 
 /* The terms of a row: those that the row which it is like has kept, where it keeps no text either, or its text's. */
-static ty_status terms_of(const encoder *x, hand *h, uint64_t row, ty_error *err) {
+static ty_status terms_of(const encoder *x, hand *h, uint64_t first, uint64_t i, ty_error *err) {
   const ty_encoding *e = x->e;
+  const uint64_t row = first + i;
   const ame_kernel *k = e->c->env->kernel;
   if (is_like(e, row) && (e->args->flags & TY_PUT_DROP_TEXT)) {
     ty_ref from = ty_ref_of(e->c, e->like[row] - 1);
@@ -157,7 +182,12 @@ static ty_status terms_of(const encoder *x, hand *h, uint64_t row, ty_error *err
     if (h->terms.failed) return ty_fail(err, TY_NO_MEMORY, "out of memory for terms");
     if (good) return TY_OK;
   }
-  return ty_terms_encode(&h->tally, k, text_of(e, row), labels_of(e, row), &h->terms, err);
+  const met *m = &h->met;
+  if (m->terms.failed) return ty_fail(err, TY_NO_MEMORY, "out of memory for terms");
+  bool known = e->args->vectors == NULL && m->whole[i] && !is_like(e, row);
+  ty_slice terms = {NULL, 0};
+  if (m->to[i] > m->from[i]) terms = (ty_slice){m->terms.data + m->from[i], m->to[i] - m->from[i]};
+  return ty_terms_encode(&h->tally, k, text_of(e, row), known ? &terms : NULL, labels_of(e, row), &h->terms, err);
 }
 
 /* An element that the dtype cannot hold; `bad` is its index among those of the task. */
@@ -178,7 +208,7 @@ static ty_status prepare(const encoder *x, hand *h, uint64_t first, uint64_t n, 
   const ty_collection *c = e->c;
   uint64_t bad;
   if (ty_cancelled(x->progress)) return ty_fail(err, TY_CANCELLED, "cancelled; no row of the call is in");
-  ty_status status = fill(x, first, n, h->coder.rows, err);
+  ty_status status = fill(x, &h->met, first, n, h->coder.rows, err);
   if (status != TY_OK) return status;
   if (!ty_coder_store(&h->coder, n, &bad)) return too_large(e, first, bad, err);
   if (e->like != NULL) status = take_likes(e, h, first, n, err);
@@ -188,7 +218,7 @@ static ty_status prepare(const encoder *x, hand *h, uint64_t first, uint64_t n, 
   for (uint64_t i = 0; i < n && status == TY_OK; i++) {
     h->coded[i] = c->dtype == TY_F32 && ty_coded_is_row(&h->to, first + i, h->coder.rows + i * c->dim);
     if (c->lexical && (e->args->text_ends != NULL || e->args->label_ends != NULL))
-      status = terms_of(x, h, first + i, err);
+      status = terms_of(x, h, first, i, err);
     h->term_ends[i] = h->terms.bytes;
   }
   return status;
@@ -299,6 +329,7 @@ static void free_hand(hand *h) {
   free(h->to.scratch);
   ty_coder_free(&h->coder);
   ty_buffer_free(&h->terms);
+  ty_buffer_free(&h->met.terms);
   ty_tally_free(&h->tally);
 }
 

@@ -120,11 +120,16 @@ uint64_t ty_terms_put(const uint64_t *items, uint64_t n, uint64_t tokens, uint32
   return head + ty_bits_end(&b);
 }
 
-ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, ty_slice labels, ty_buffer *out,
-                          ty_error *err) {
+ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, const ty_slice *met, ty_slice labels,
+                          ty_buffer *out, ty_error *err) {
   uint64_t *named = NULL, m = 0;
   ty_tally_clear(t);
-  ty_tally_text(t, k, text);
+  if (met == NULL) ty_tally_text(t, k, text);
+  for (uint64_t at = 0; met != NULL && at < met->bytes; at += sizeof(uint64_t)) {
+    uint64_t item;
+    memcpy(&item, met->data + at, sizeof item);
+    ty_tally_term(t, (uint32_t)(item >> 32), (uint32_t)item);
+  }
   bool good = ty_labels_sorted(labels, &named, &m);
   for (uint64_t i = 0; i < m; i++) add(t, (uint32_t)(named[i] >> 32), 1);
   good = good && ty_tally_end(t);
