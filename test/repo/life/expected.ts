@@ -1,6 +1,6 @@
 /** The files that an index has to hold, by git's own listing and what svc documents as left out. */
-import { lstatSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { lstatSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { CHUNK_DEFAULTS, chunkBytes, textBytes } from "../../../src/repo/chunk.ts";
 import { holdsSecret } from "../../../src/repo/secret-content.ts";
 import { isSecret } from "../../../src/repo/secrets.ts";
@@ -14,14 +14,17 @@ export interface Expected {
 
 const BINARY_PROBE_BYTES = 8 * 1024;
 
-/** @throws Error where git does not list the root */
-export function expectedIn(world: World, root: string): Expected {
+/**
+ * Undefined where git does not list the root: version 2.39 of git fails on some indexes that it has written itself. And
+ * where a sparse checkout has left out a file of rules, which git then reads from its database, and svc does not.
+ */
+export function expectedIn(world: World, root: string): Expected | undefined {
+  if (hasRulesLeftOut(world, root)) return undefined;
   const expected: Expected = { paths: new Set(), unknown: [] };
   const hidden = hiddenBy(world, root);
   const list = (folder: string) => {
     const listed = lsFiles(world, join(root, folder), "--cached", "--others", "--exclude-standard");
     if (typeof listed === "string") {
-      if (folder === "") throw new Error(`git does not list ${root}: ${listed}`);
       expected.unknown.push(folder);
       return;
     }
@@ -36,7 +39,13 @@ export function expectedIn(world: World, root: string): Expected {
     }
   };
   list("");
-  return expected;
+  return expected.unknown.includes("") ? undefined : expected;
+}
+
+function hasRulesLeftOut(world: World, root: string): boolean {
+  const marked = lsFiles(world, root, "-t", "--cached");
+  if (typeof marked === "string") return false;
+  return marked.some((entry) => /^S (.*\/)?\.gitignore$/s.test(entry) && !isThere(join(root, entry.slice(2))));
 }
 
 /** What git lists, without names that are not UTF-8, or why it fails. */
@@ -55,15 +64,23 @@ function lsFiles(world: World, folder: string, ...words: string[]): string[] | s
   return [...new Set(decoded)];
 }
 
-/** Whether a `.svcignore` file hides a path. */
+/** Whether a `.svcignore` file hides a path: git says it of the same names, without submodules and what is tracked. */
 function hiddenBy(world: World, root: string): (path: string) => boolean {
-  const words = ["--ignored", "--cached", "--others", "--exclude-per-directory=.svcignore"];
-  const listed = lsFiles(world, root, ...words);
-  const hidden = new Set(typeof listed === "string" ? [] : listed);
-  return (path) => {
-    for (let at = path; at !== "."; at = dirname(at)) if (hidden.has(at) || hidden.has(`${at}/`)) return true;
-    return false;
-  };
+  const paths = world.paths(root);
+  if (!paths.some((path) => basename(path) === ".svcignore")) return () => false;
+  const copy = mkdtempSync(join(world.dir, "names-"));
+  try {
+    world.git(copy, "init", "-q");
+    for (const path of paths) {
+      const bytes = basename(path) === ".svcignore" ? readFileSync(join(root, path)) : "";
+      world.write(copy, path, bytes);
+    }
+    const listed = lsFiles(world, copy, "--ignored", "--others", "--exclude-per-directory=.svcignore");
+    const hidden = new Set(listed);
+    return (path) => hidden.has(path);
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
 }
 
 /** Of a path that no link leads to. */

@@ -36,7 +36,7 @@ test.skipIf(!Bun.which("git"))("what git lists and svc documents as left out (ne
   world.git(world.one, "add", "-f", "dist/kept.md");
   world.git(world.one, "clone", "-q", world.library, "clone");
   world.git(world.one, "submodule", "--quiet", "add", world.library, "sub");
-  expect([...expectedIn(world, world.one).paths].sort()).toEqual([
+  expect([...expectedIn(world, world.one)!.paths].sort()).toEqual([
     ...[".gitignore", ".gitmodules", "README.md", "build/kept.js", "dist/kept.md", "docs/guide.md"],
     ...["src/deep/part.py", "src/main.ts", "sub/build/tool.ts", "sub/lib.ts"],
   ]);
