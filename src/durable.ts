@@ -290,6 +290,7 @@ function create(path: string, bytes: Uint8Array, mode: number): void {
   }
 }
 
-function syncFile(fd: number): void {
+/** Makes what was written to an open file durable. @throws the system's error */
+export function syncFile(fd: number): void {
   if (!fullSync(fd)) fsyncSync(fd);
 }

@@ -10,10 +10,11 @@ import {
   indexRepo,
   isBelowAny,
   isIn,
-  loadFingerprints,
+  loadLog,
   readChunk,
-  readFingerprintHead,
   readLines,
+  readNote,
+  rootOf,
   shownPartial,
   type Workspace,
 } from "../repo/indexer.ts";
@@ -68,7 +69,7 @@ export class Repositories {
     // The root is checked before a collection is created for it.
     const { workspace, notice } = await this.workspace(a.path, NAME_PATH, c);
     const result = a.dry_run
-      ? await dryRun(this.indexOptions(workspace, a, c, deadline))
+      ? await dryRun({ ...this.indexOptions(workspace, a, c, deadline), notes: this.collections.notesOf(a.collection) })
       : await this.refresh(workspace, this.collections.open(a.collection), a, c, { deadline });
     return notice === undefined ? result : { ...result, notice };
   }
@@ -95,7 +96,7 @@ export class Repositories {
     return {
       workspace,
       collection: a.collection,
-      fingerprintPath: this.collections.fingerprintFile(a.collection, workspace.repoId),
+      folder: this.collections.folder(a.collection),
       mode: a.mode,
       windowLines: a.window_lines,
       windowOverlapLines: a.window_overlap_lines,
@@ -188,7 +189,7 @@ export class Repositories {
       const { repo_id, path, piece, start_line, end_line } = (metadata ?? {}) as Metadata;
       if (typeof repo_id !== "string" || !/^[0-9a-f]{16}$/.test(repo_id) || typeof path !== "string") return undefined;
       if (!roots.has(repo_id))
-        roots.set(repo_id, readFingerprintHead(this.collections.fingerprintFile(collection, repo_id))?.root);
+        roots.set(repo_id, rootOf(this.collections.folder(collection), repo_id, this.collections.notesOf(collection)));
       const root = roots.get(repo_id);
       if (root === undefined) return undefined;
       if (isBelowAny(this.options.neverIndexed, resolve(root, path))) return undefined;
@@ -210,11 +211,11 @@ export class Repositories {
 
   /** What of a workspace is indexed. */
   private indexed({ repoId, below }: Workspace): Pick<payload.WorkspaceInfoPayload, "files_tracked" | "partial"> {
-    const path = this.collections.fingerprintFile(REPO_COLLECTION, repoId);
-    const head = readFingerprintHead(path);
-    const partial = head?.partial === undefined ? {} : { partial: true as const, ...shownPartial(head.partial) };
-    if (below === undefined) return { files_tracked: head?.tracked ?? 0, ...partial };
-    const files = loadFingerprints(path, repoId).fingerprints?.files ?? [];
+    const notes = this.collections.notesOf(REPO_COLLECTION);
+    const note = readNote(notes.noteOf(repoId), repoId);
+    const partial = note?.partial === undefined ? {} : { partial: true as const, ...shownPartial(note.partial) };
+    if (below === undefined) return { files_tracked: note?.tracked ?? 0, ...partial };
+    const { files } = loadLog(this.collections.folder(REPO_COLLECTION), repoId, notes);
     const inside = [...files].filter(([file, { kind }]) => kind === "text" && isIn(below, file));
     return { files_tracked: inside.length, ...partial };
   }

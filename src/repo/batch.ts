@@ -1,8 +1,16 @@
 /**
- * Collects rows and deletions into durable transactions of a bounded size, and reports when a file's rows are durable.
+ * Collects rows and deletions into durable transactions of a bounded size, each with the records of its files.
+ *
+ * What a file changes is the difference to what its record says. Where another process has saved the repository's rows
+ * meanwhile, which is seen once the writer's lock is held, nothing of the transaction is saved: the records are loaded
+ * again, and its files are read again.
  */
+
+import { TimeoutError } from "../errors.ts";
 import { type Pack, type PackedRow, Packer } from "../store/packer.ts";
 import { Deadline } from "./deadline.ts";
+import type { Fingerprint } from "./fingerprints.ts";
+import type { Ledger } from "./ledger.ts";
 import type { RowSink } from "./sink.ts";
 
 /** What one transaction has at most. */
@@ -31,10 +39,15 @@ let msPerRow = 0.15;
 /** Of fewer rows the time says nothing: a transaction costs some milliseconds by itself. */
 const ROWS_MEASURED_MIN = 256;
 
+/** Transactions in a row that find that another process was first. */
+const TRIES = 10;
+
 export class Batch {
   /** As the sink counted them: rows that are new or replaced, and live rows that were deleted. */
   upserted = 0;
   deleted = 0;
+  /** Transactions that found that another process was first. */
+  conflicts = 0;
 
   private readonly packer = new Packer();
   /** Rows that are packed, and how many there are. */
@@ -42,18 +55,18 @@ export class Batch {
   private packedRows = 0;
   private packedText = 0;
   private deleteIds: string[] = [];
-  private settlements: (() => void)[] = [];
+  private records = new Map<string, Fingerprint | undefined>();
+  private tries = 0;
 
   /**
-   * @param before called before each transaction
-   * @param after called after each
    * @param areLike whether what rows are said to be like still holds
+   * @param again adds anew what files change, by records that were loaded again
    */
   constructor(
     private readonly sink: RowSink,
-    private readonly before: () => Promise<void>,
-    private readonly after: () => Promise<void>,
+    private readonly ledger: Ledger,
     private readonly areLike: () => boolean,
+    private readonly again: (paths: readonly string[]) => Promise<void>,
     private readonly limits: BatchLimits,
     private readonly deadline = new Deadline(),
   ) {}
@@ -73,38 +86,64 @@ export class Batch {
 
   async delete(id: string): Promise<void> {
     this.deleteIds.push(id);
-    await this.flushIfFull();
+    if (this.size >= this.limits.rows) await this.flush(true);
   }
 
-  /** Calls `done` once every row and deletion added so far is durable. */
-  settle(done: () => void): void {
-    if (this.isEmpty) done();
-    else this.settlements.push(done);
+  /** The record of a file from the next transaction on, undefined for none: what that holds is all that it may say. */
+  record(path: string, file: Fingerprint | undefined): void {
+    this.records.set(path, file);
   }
 
-  async flush(isFull = false): Promise<void> {
-    if (this.isEmpty) return;
-    await this.before();
-    if (this.packer.rows > 0) this.pack();
-    const { deleteIds, packs: rows, areLike, deadline } = this;
+  /**
+   * Makes all so far durable.
+   * @param isFull whether more is likely to follow
+   * @param always also where only the note differs
+   */
+  async flush(isFull = false, always = false): Promise<void> {
+    const { ledger, sink, records, deadline } = this;
     const count = this.rowsWaiting;
-    const change = { deleteIds, rows, areLike, isFull, deadline };
-    const settlements = this.settlements;
+    const isEmpty = this.size === 0;
+    if (isEmpty && records.size === 0 && !always) return;
+    if (this.packer.rows > 0) this.pack();
+    const { packs: rows, deleteIds } = this;
     this.packs = [];
     this.packedRows = this.packedText = 0;
     this.deleteIds = [];
-    this.settlements = [];
+    this.records = new Map();
+    // A collection without a row is not on disk, and neither are the records of its repository.
+    if (isEmpty && !sink.isSaved) return ledger.apply(records);
     const since = performance.now();
-    const { deleted, upserted } = await this.sink.replace(change);
-    if (count >= ROWS_MEASURED_MIN) msPerRow = (msPerRow + (performance.now() - since) / count) / 2;
-    this.deleted += deleted;
-    this.upserted += upserted;
-    for (const done of settlements) done();
-    await this.after();
-  }
-
-  private async flushIfFull(): Promise<void> {
-    if (this.size >= this.limits.rows) await this.flush(true);
+    let done: Awaited<ReturnType<RowSink["replace"]>>;
+    try {
+      done = await sink.replace(ledger.repoId, {
+        deleteIds,
+        rows,
+        isCurrent: () => ledger.isCurrent,
+        areLike: this.areLike,
+        isFull,
+        deadline,
+        note: (state, generation) => ledger.record(records, state, generation),
+      });
+    } catch (error) {
+      ledger.forget();
+      for (const path of records.keys()) ledger.waiting.add(path);
+      throw error;
+    }
+    if (done) {
+      if (count >= ROWS_MEASURED_MIN) msPerRow = (msPerRow + (performance.now() - since) / count) / 2;
+      ledger.settle();
+      this.deleted += done.deleted;
+      this.upserted += done.upserted;
+      this.tries = 0;
+      return;
+    }
+    this.conflicts++;
+    if (++this.tries > TRIES) {
+      throw new TimeoutError("other processes index the same repository all the time; try again", "locked");
+    }
+    ledger.reload();
+    await this.again([...records.keys()]);
+    await this.flush(isFull, always);
   }
 
   private pack(): void {
@@ -120,9 +159,5 @@ export class Batch {
 
   private get rowsWaiting(): number {
     return this.packedRows + this.packer.rows;
-  }
-
-  private get isEmpty(): boolean {
-    return this.size === 0;
   }
 }

@@ -37,7 +37,7 @@ export class Budget {
     return this.deadline.msLeft;
   }
 
-  /** Files to find before they are read. Without a limit all: then fingerprints are voided on disk only once. */
+  /** Files to find before they are read. Without a limit all. */
   get roundFilesMax(): number {
     const files = this.maxFiles > 0 ? this.maxFiles - this.chunked : Number.POSITIVE_INFINITY;
     return this.deadline.isSet ? Math.min(files, ROUND_FILES_MAX) : files;

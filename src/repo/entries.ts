@@ -4,8 +4,8 @@ import { dirname, resolve, sep } from "node:path";
 import { REPO_FILE_BYTES_MAX } from "../limits.ts";
 import { parentOf } from "./listing.ts";
 import { pseudoFileSystem } from "./pseudo.ts";
-import type { FileStamp } from "./read.ts";
 import { isSecret } from "./secrets.ts";
+import { type FileStamp, stampOf } from "./stamp.ts";
 
 /** A regular file of the root. `path` is relative and `/`-separated. */
 export interface WalkFile extends FileStamp {
@@ -67,7 +67,7 @@ export class Entries {
       if (this.leadsOutside(full)) this.leave(path, "outside");
     } else if (!stat.isFile()) this.leave(path, "unreadable");
     else if (stat.size > this.bytesMax) this.leave(path, "too_large");
-    else return { path, size: Number(stat.size), mtimeNs: stat.mtimeNs, ctimeNs: stat.ctimeNs, ino: stat.ino };
+    else return { path, ...stampOf(stat) };
     return undefined;
   }
 

@@ -1,74 +1,35 @@
 /**
- * A record of each file between two runs, so that finding no change costs a `stat` walk. It is only a cache: missing,
- * damaged or not matching the collection, it is rebuilt from the files and the collection's ids.
- *
- * One file a repository: a head line of JSON, then one JSON array with a row a file. The head has a hash of the body; a
- * torn or edited file, or one of another format, counts as missing.
+ * What is kept of each file between two runs, so that only what changed is read, and of that only what differs is put.
+ * `log.ts` has how they lie on disk, `ledger.ts` when they are written.
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { isObject } from "../checks/kinds.ts";
-import { readCapped, writeDurable } from "../durable.ts";
 import { CHUNK_DEFAULTS, CHUNKER_VERSION, type ChunkOptions } from "./chunk.ts";
-import type { GitPlace } from "./linked.ts";
-import { isPartialIndex, type PartialIndex } from "./partial.ts";
-import type { FileStamp } from "./read.ts";
-import type { RowsState } from "./sink.ts";
 
-const FORMAT = 2;
+/** What a file was found to be by reading it, numbered as in a record; only texts have chunks. */
+export const KINDS = ["binary", "text", "secret"] as const;
 
-/** Two edits within this time may get the same stamp; files stamped so shortly before a run are read again. */
-const RACY_NS = 2_000_000_000n;
-
-/** Bytes of the longest head: a root and a path below it, 4 KiB together, git's folder, and everything else. */
-const HEAD_BYTES_MAX = 16 * 1024;
-
-/** Larger files are not ours: a million entries take less. */
-const CACHE_BYTES_MAX = 512 * 1024 * 1024;
-
-/** What a file was found to be by reading it, numbered as in a row; only texts have chunks. */
-const KINDS = ["binary", "text", "secret"] as const;
+/** What the windows of a file are made of. They lie among those of others, from `from` on. */
+export interface Windows {
+  from: number;
+  /** {@link windowHash} of each. */
+  hashes: Float64Array;
+  /** The first line of each. */
+  lines: Uint32Array;
+}
 
 /** The record of one file. */
 export interface Fingerprint {
   kind: (typeof KINDS)[number];
   /** Live chunks of a text: their numbers are 0 to this, exclusive. */
   chunks: number;
-  /** {@link stampOf} when it was read; `""` if it must be read again. */
-  stamp: string;
-  /** Hash of the content; `""` if it must be chunked again, changed or not. */
-  hash: string;
+  /** `FileStamp.mark` when it was read; 0 if it must be read again. */
+  mark: number;
+  /** Hash of the content; 0 if it must be chunked again, changed or not. */
+  hash: number;
+  /** What its chunks are made of; absent: unknown. */
+  windows?: Windows | undefined;
 }
 
-/** The head of a cache. */
-export interface FingerprintHead {
-  repoId: string;
-  /** Resolved root, below which rows' sources are read. */
-  root: string;
-  /** Chunking parameters, {@link chunkKey}; others give other rows. */
-  params: string;
-  /** Larger files were left out; absent: none but those above `REPO_FILE_BYTES_MAX`. */
-  maxFileBytes?: number | undefined;
-  /** The repository's rows after the last change recorded here; absent: some may have no entry. */
-  rows?: RowsState | undefined;
-  /** The repository of git that the root belonged to; absent: none. */
-  git?: GitPlace | undefined;
-  /** {@link deviceOf} the root. */
-  device: number;
-  /** When its walk began. */
-  startedMs: number;
-  /** The run that wrote it, to notice another process indexing the same root at the same time. */
-  run: string;
-  /** Text files with rows. */
-  tracked: number;
-  /** Absent: every file is indexed as it was last seen. */
-  partial?: PartialIndex | undefined;
-  /** The last path that was settled, where a limit ended the run early. */
-  reached?: string;
-}
-
-export interface Fingerprints extends FingerprintHead {
-  files: Map<string, Fingerprint>;
-}
+const HASH_BITS = (1n << 53n) - 1n;
 
 /** The chunking parameters as one string: with the content they determine a file's chunks. */
 export function chunkKey(options: ChunkOptions): string {
@@ -88,120 +49,22 @@ export function chunkingOf(key: string): ChunkOptions | undefined {
   return windowOverlapLines < windowLines ? { mode: "windowed", windowLines, windowOverlapLines } : undefined;
 }
 
-/** The four numbers of a stamp, as one string to compare: any edit changes one. */
-export function stampOf(file: FileStamp): string {
-  return `${file.size}:${file.mtimeNs}:${file.ctimeNs}:${file.ino}`;
-}
-
-/** The times in a stamp of {@link stampOf}. */
-export function parseStamp(stamp: string): Pick<FileStamp, "mtimeNs" | "ctimeNs"> {
-  const [, mtime = "0", ctime = "0"] = stamp.split(":");
-  return { mtimeNs: BigInt(mtime), ctimeNs: BigInt(ctime) };
-}
-
 /**
- * Whether a file is "racily clean", as git calls it: its stamp is unchanged, but so shortly before or during the run
- * that recorded it that a second edit could have the same. The change time counts as well: a tool may set the
- * modification time back.
+ * 53-bit hash of a file's content, never 0; not cryptographic: a forger could only make their own file look unchanged.
  */
-export function isRacy(file: Pick<FileStamp, "mtimeNs" | "ctimeNs">, startedMs: number): boolean {
-  const settledNs = BigInt(Math.floor(startedMs)) * 1_000_000n - RACY_NS;
-  return file.mtimeNs >= settledNs || file.ctimeNs >= settledNs;
+export function contentHash(bytes: Uint8Array): number {
+  return Number(Bun.hash(bytes) & HASH_BITS) || 1;
 }
 
-/** 64-bit hash of a file's content; not cryptographic: a forger could only make their own file look unchanged. */
-export function contentHash(bytes: Uint8Array): string {
-  return Bun.hash(bytes).toString(36);
+/** The same of what a row's vector and terms, and its metadata but for its lines, are made of. */
+export function windowHash(text: Uint8Array, labels: readonly string[], piece: number | undefined): number {
+  const hash = Bun.hash.xxHash3(text);
+  const isPlain = labels.length === 0 && piece === undefined;
+  const made = isPlain ? hash : Bun.hash.xxHash3(`${labels.join("\0")}\0\0${piece ?? ""}`, hash);
+  return Number(made & HASH_BITS) || 1;
 }
 
-/** Voids an entry: chunks may exist, but stamp and hash are unknown. */
-export function voidEntry(file: Fingerprint): void {
-  file.stamp = "";
-  file.hash = "";
-}
-
-/** A cache file: the run that wrote it, where its head is valid, and the fingerprints where all of it is. */
-export interface Loaded {
-  run: string | undefined;
-  /** Hash of the entries as the head has it: another one says that they were written again. */
-  body: string | undefined;
-  fingerprints: Fingerprints | undefined;
-}
-
-/** Reads the cache of `repoId`, once. */
-export function loadFingerprints(path: string, repoId: string): Loaded {
-  const loaded: Loaded = { run: undefined, body: undefined, fingerprints: undefined };
-  try {
-    const text = new TextDecoder().decode(readCapped(path, CACHE_BYTES_MAX, { noFollow: true }));
-    const end = text.indexOf("\n");
-    const head = parseHead(text.slice(0, end));
-    const body = text.slice(end + 1);
-    loaded.run = head?.run;
-    loaded.body = head?.body;
-    if (head === undefined || head.repoId !== repoId || head.body !== bodyHash(body)) return loaded;
-    const files = new Map<string, Fingerprint>();
-    for (const [file, kind, chunks, stamp, hash] of JSON.parse(body) as [string, number, number, string, string][]) {
-      files.set(file, { kind: KINDS[kind]!, chunks, stamp, hash });
-    }
-    const { format: _format, body: _body, ...known } = head;
-    loaded.fingerprints = { ...known, files };
-  } catch {
-    // Missing or invalid: rebuilt from the files and the collection's ids.
-  }
-  return loaded;
-}
-
-/**
- * The head alone, for callers that do not index: a few kilobytes are read, not the whole cache.
- */
-export function readFingerprintHead(path: string): Head | undefined {
-  try {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      if (!fstatSync(fd).isFile()) return undefined;
-      const bytes = new Uint8Array(HEAD_BYTES_MAX);
-      const count = readSync(fd, bytes, 0, bytes.length, 0);
-      const end = bytes.subarray(0, count).indexOf(10);
-      return end === -1 ? undefined : parseHead(new TextDecoder().decode(bytes.subarray(0, end)));
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    return undefined;
-  }
-}
-
-/** Writes the cache atomically. Its folder must exist. */
-export async function saveFingerprints(path: string, fingerprints: Fingerprints): Promise<void> {
-  const { files, ...head } = fingerprints;
-  const rows = [...files].map(([file, { kind, chunks, stamp, hash }]) => [
-    file,
-    KINDS.indexOf(kind),
-    chunks,
-    stamp,
-    hash,
-  ]);
-  const body = JSON.stringify(rows);
-  await writeDurable(path, `${JSON.stringify({ format: FORMAT, ...head, body: bodyHash(body) })}\n${body}`);
-}
-
-/** A head as it lies on disk. */
-export type Head = FingerprintHead & { format: number; body: string };
-
-/** The head line, each field checked: other programs may have changed the file. */
-function parseHead(line: string): Head | undefined {
-  const head = JSON.parse(line) as Partial<Head> | null;
-  if (typeof head !== "object" || head?.format !== FORMAT) return undefined;
-  const { repoId, root, params, run, body, device, startedMs, tracked, reached = "", maxFileBytes = 0 } = head;
-  const { rows = { count: 0, digest: "" }, git = { common: "" } } = head;
-  if (!isObject(rows) || !isObject(git)) return undefined;
-  if (head.partial !== undefined && !isPartialIndex(head.partial)) return undefined;
-  const words = [repoId, root, params, run, body, reached, rows.digest, git.common, git.linked ?? ""];
-  const strings = words.every((value) => typeof value === "string");
-  const numbers = [device, startedMs, tracked, rows.count, maxFileBytes].every((value) => typeof value === "number");
-  return strings && numbers ? (head as Head) : undefined;
-}
-
-function bodyHash(body: string): string {
-  return Bun.hash(body).toString(36);
+/** A record of a text whose chunks must all be put again; chunks of these numbers may exist. */
+export function voidText(chunks: number): Fingerprint {
+  return { kind: "text", chunks, mark: 0, hash: 0 };
 }

@@ -1,49 +1,43 @@
 /**
- * The repositories of one collection, as the fingerprints in its folder name them: which there are, when each was last
- * used, and how one is forgotten.
+ * The repositories of one collection, as the notes in its manifest and the fingerprints in its folder name them: which
+ * there are, when each was last used, and how one is forgotten.
  */
 import { lstatSync, readdirSync, rmSync, type Stats, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { Deadline } from "./deadline.ts";
-import { type Head, readFingerprintHead } from "./fingerprints.ts";
 import { type GitPlace, isGone } from "./linked.ts";
+import { type Head, readHead } from "./log.ts";
+import { isLogName, type Note, readNote } from "./note.ts";
 import type { RowSink } from "./sink.ts";
 
 /** A repository's fingerprints. */
 export interface Indexed {
   path: string;
   repoId: string;
-  bytes: number;
-  /** When it was indexed, or found unchanged, within {@link USE_MS}; milliseconds since 1970. */
+  note: Note;
+  /** When it was indexed, or found unchanged, within {@link USE_MS}; milliseconds since 1970. 0: its log is missing. */
   usedMs: number;
-  /** Undefined where the file is damaged or of another format. */
+  /** Undefined where the log is missing, damaged or of another format. */
   readonly head: Head | undefined;
 }
 
 /** The time of the last use is noted no more often: a call that changes nothing writes nothing but this. */
 const USE_MS = 60 * 60 * 1000;
 
-const NAME = /^repo-([0-9a-f]{16})\.fingerprints$/;
-
-/** The file name of a repository's fingerprints. */
-export function fingerprintName(repoId: string): string {
-  return `repo-${repoId}.fingerprints`;
-}
-
-/** The repositories in a collection's folder, the last used first. Heads are read when they are looked at. */
-export function indexedIn(folder: string): Indexed[] {
+/** The repositories of a collection, the last used first. Heads are read when they are looked at. */
+export function indexedIn(folder: string, sink: Pick<RowSink, "notes">): Indexed[] {
   const found: Indexed[] = [];
-  for (const name of namesIn(folder)) {
-    const repoId = NAME.exec(name)?.[1];
-    const path = join(folder, name);
-    const stat = repoId === undefined ? undefined : statOf(path);
-    if (repoId === undefined || !stat?.isFile()) continue;
+  for (const [repoId, value] of sink.notes()) {
+    const note = readNote(value, repoId);
+    if (!note) continue;
+    const path = join(folder, note.file);
+    const stat = statOf(path);
     let head: { read: Head | undefined } | undefined;
     found.push({
       path,
       repoId,
-      bytes: stat.size,
-      usedMs: stat.mtimeMs,
+      note,
+      usedMs: stat?.isFile() ? stat.mtimeMs : 0,
       get head() {
         head ??= { read: ownHead(path, repoId) };
         return head.read;
@@ -51,6 +45,17 @@ export function indexedIn(folder: string): Indexed[] {
     });
   }
   return found.sort((a, b) => b.usedMs - a.usedMs || (a.repoId < b.repoId ? -1 : 1));
+}
+
+/** The root of a repository, as its fingerprints have it. */
+export function rootOf(folder: string, repoId: string, sink: Pick<RowSink, "noteOf">): string | undefined {
+  const note = readNote(sink.noteOf(repoId), repoId);
+  return note && ownHead(join(folder, note.file), repoId)?.root;
+}
+
+/** Whether a folder has fingerprints: then it is a collection of repositories. */
+export function hasLogs(folder: string): boolean {
+  return namesIn(folder).some(isLogName);
 }
 
 /** Notes that a repository was used now, where that was not done within the last hour. Failures do not matter. */
@@ -69,7 +74,8 @@ export function noteUse(path: string): void {
 const DELETED_AT_ONCE = 4096;
 
 /**
- * Removes a repository's rows, then its fingerprints, so that what a crash or the deadline leaves is still listed.
+ * Removes a repository's rows, its note with the last of them, then its fingerprints, so that what a crash or the
+ * deadline leaves is still listed.
  * Returns how many rows it removed, and whether that were all.
  */
 export async function forget(
@@ -79,13 +85,17 @@ export async function forget(
   deadline = new Deadline(),
 ): Promise<{ deleted: number; isComplete: boolean }> {
   const ids = await sink.idsOf(repoId);
+  const noted = sink.noteOf(repoId);
   const count = deadline.isSet ? DELETED_AT_ONCE : Math.max(1, ids.length);
   let deleted = 0;
-  for (let at = 0; at < ids.length; at += count) {
+  for (let at = 0; at < ids.length || (at === 0 && noted !== undefined); at += count) {
     if (deadline.msLeft <= 0) return { deleted, isComplete: false };
-    deleted += (await sink.replace({ deleteIds: ids.slice(at, at + count), rows: [], deadline })).deleted;
+    const note = at + count >= ids.length ? { note: () => undefined } : {};
+    const done = await sink.replace(repoId, { deleteIds: ids.slice(at, at + count), rows: [], deadline, ...note });
+    deleted += done?.deleted ?? 0;
   }
-  rmSync(join(folder, fingerprintName(repoId)), { force: true });
+  const log = readNote(noted, repoId);
+  if (log) rmSync(join(folder, log.file), { force: true });
   return { deleted, isComplete: true };
 }
 
@@ -99,7 +109,7 @@ export async function forgetGone(
   { of, deadline }: { of?: GitPlace; deadline?: Deadline | undefined } = {},
 ): Promise<{ roots: string[]; isComplete: boolean }> {
   const roots: string[] = [];
-  for (const { repoId, head } of indexedIn(folder)) {
+  for (const { repoId, head } of indexedIn(folder, sink)) {
     if (!head?.git || (of && head.git.common !== of.common)) continue;
     if (!isGone(head.root, head.git, head.device)) continue;
     if (!(await forget(folder, repoId, sink, deadline)).isComplete) return { roots, isComplete: false };
@@ -108,9 +118,9 @@ export async function forgetGone(
   return { roots, isComplete: true };
 }
 
-/** The head, where it is that of the repository after which the file is named. */
+/** The head, where it is that of the repository. */
 function ownHead(path: string, repoId: string): Head | undefined {
-  const head = readFingerprintHead(path);
+  const head = readHead(path);
   return head?.repoId === repoId ? head : undefined;
 }
 
@@ -124,5 +134,10 @@ function namesIn(folder: string): string[] {
 }
 
 function statOf(path: string): Stats | undefined {
-  return lstatSync(path, { throwIfNoEntry: false });
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    // No permission.
+    return undefined;
+  }
 }

@@ -1,9 +1,8 @@
 /** Indexes files as rows: this folder's interface. `run.ts` does the work, in an order that makes a crash harmless. */
-import { dirname } from "node:path";
 import { SvcError, ValueError } from "../errors.ts";
 import { Budget } from "./budget.ts";
 import type { Deadline } from "./deadline.ts";
-import { forgetGone, noteUse } from "./indexed.ts";
+import { forgetGone } from "./indexed.ts";
 import { type GitPlace, linkedStamp } from "./linked.ts";
 import { IndexRun } from "./run.ts";
 import type { IndexOptions, IndexResult } from "./sink.ts";
@@ -11,10 +10,11 @@ import { unlooked } from "./unlooked.ts";
 
 export { Deadline } from "./deadline.ts";
 export { type DryRunResult, dryRun } from "./dry-run.ts";
-export { loadFingerprints, readFingerprintHead } from "./fingerprints.ts";
 export { repoIdOf } from "./identity.ts";
-export { fingerprintName, forget, forgetGone, type Indexed, indexedIn } from "./indexed.ts";
+export { forget, forgetGone, hasLogs, type Indexed, indexedIn, rootOf } from "./indexed.ts";
+export { loadLog } from "./ledger.ts";
 export { resolvedAsFar } from "./linked.ts";
+export { noteName, readNote, repoIdOfNote } from "./note.ts";
 export { type ShownPartial, shownPartial } from "./partial.ts";
 export { isBelow, isBelowAny } from "./refusals.ts";
 export type { FilesSource, IndexOptions, IndexResult, RowSink } from "./sink.ts";
@@ -31,15 +31,14 @@ export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
   checkLimit("max_files", options.maxFiles);
   const budget = new Budget(options.maxFiles, options.deadline);
   const run = new IndexRun(options, budget);
-  const result = await inTurn(options.fingerprintPath, budget.deadline, () => run.run());
+  const result = await inTurn(`${options.folder}\0${options.workspace.repoId}`, budget.deadline, () => run.run());
   if (result === undefined) return unlooked(options);
-  noteUse(options.fingerprintPath);
   // After the run, which may have copied rows of a work tree that was moved.
   if (run.place) await forgetGoneSiblings(run.place, options, result.status === "hit");
   return result;
 }
 
-/** Runs over one cache in this process wait for each other; `Ledger.save` notices those of other processes. */
+/** Runs over one repository in this process wait for each other; a transaction notices those of other processes. */
 const turns = new Map<string, Promise<unknown>>();
 
 /** Undefined where the deadline passed before it was the work's turn. */
@@ -64,8 +63,7 @@ const LOOK_MS = 10_000;
 /** The last looks, by folder and repository. */
 const looks = new Map<string, { at: number; trees: string }>();
 
-async function forgetGoneSiblings(place: GitPlace, { fingerprintPath, sink, deadline }: IndexOptions, isHit: boolean) {
-  const folder = dirname(fingerprintPath);
+async function forgetGoneSiblings(place: GitPlace, { folder, sink, deadline }: IndexOptions, isHit: boolean) {
   const key = `${folder}\0${place.common}`;
   const trees = linkedStamp(place);
   const last = looks.get(key);

@@ -1,157 +1,326 @@
 /**
- * The fingerprints of a running index, and when they are written: voided before rows change, renewed afterwards.
+ * The fingerprints of a repository as this process knows them, and how a transaction of rows records what it changes.
+ *
+ * Records are appended to the log while the collection's writer holds its lock, synced, and count once the note that
+ * says so is saved, which is the save of the rows. So a crash at any moment leaves rows and fingerprints of one state.
+ * A log of which more is superseded than not is written anew under a new name, which the same save makes the one that
+ * counts.
  */
-import { existsSync } from "node:fs";
-import { dirname } from "node:path";
-import { OSError } from "../errors.ts";
-import {
-  type Fingerprint,
-  type Fingerprints,
-  isRacy,
-  loadFingerprints,
-  parseStamp,
-  readFingerprintHead,
-  saveFingerprints,
-  voidEntry,
-} from "./fingerprints.ts";
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { syncDirectory } from "../durable.ts";
+import { type Fingerprint, voidText } from "./fingerprints.ts";
 import { deviceOf, type GitPlace } from "./linked.ts";
+import { appendLog, createLog, type Extent, type Head, type Records, readLog, recordBytes } from "./log.ts";
+import { isLogName, logName, type Note, readNote } from "./note.ts";
 import type { PartialIndex } from "./partial.ts";
-import type { RowsState } from "./sink.ts";
+import type { RowSink, RowsState } from "./sink.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** How often a long run saves its progress, so that after a kill its work is not repeated. */
-const CHECKPOINT_MS = 5_000;
+/** Repositories whose fingerprints stay in memory: those of 5,000 files take 2 MB. */
+const KEPT_MAX = 4;
+/** Superseded bytes of a log that never make it be written anew. */
+const SUPERSEDED_MIN = 256 * 1024;
+/** Times that a note is read again because its log was replaced meanwhile. */
+const TRIES = 3;
+
+/** What is known of one log. */
+export interface Known {
+  /** The note in the collection. */
+  found: Note | undefined;
+  /** The same where its log could be read, undefined where there are no fingerprints. */
+  note: Note | undefined;
+  head: Head | undefined;
+  files: Map<string, Fingerprint>;
+  /** Bytes of records that no later one supersedes, about. */
+  live: number;
+  /** The collection's save at which the rows were seen to be those of the note. */
+  checkedAt: number;
+  /** Paths whose record in memory is not on disk, though it has to be by the next save. */
+  readonly pending: Set<string>;
+  /** The same where only the mark differs: at worst the file is read again. */
+  readonly renewed: Set<string>;
+}
+
+/** By folder and repository, the last used last. */
+const kept = new Map<string, Known>();
+
+/** What is recorded and not yet saved. */
+interface Step {
+  note: Note;
+  head: Head;
+  records: Records;
+  /** A log that this one replaces. */
+  replaced: string | undefined;
+}
 
 export class Ledger {
-  /** The chunking parameters that entries are made with, `chunkKey`. */
+  /** What the next note says. */
   params = "";
-  /** The collection's files; becomes the next cache. A file being indexed has an empty stamp. */
-  files = new Map<string, Fingerprint>();
-  /** Files whose rows this run changes. */
-  readonly touched = new Set<string>();
+  maxFileBytes = 0;
+  reached: string | undefined;
+  /** Whether the run got to the end, so that what is saved is whole. */
+  isWhole = false;
   /** Files that belong to the repository, as far as it was seen. */
   found = 0;
-  /** Whether a run got to the end, so that what is saved is whole. */
-  isWhole = false;
-  /** Whether there is anything to write. */
-  dirty = false;
-  /** The last path settled, if the run did not get to the end. */
-  reached: string | undefined;
-  /** Files above this size are left out; 0: by the limit that protects memory alone. */
-  maxFileBytes = 0;
-  /** Whether every file was visited. Until then some stamps may be of the previous run. */
-  hasVisitedAll = false;
+  /** Those of them that changed and are still to be read. */
+  readonly waiting = new Set<string>();
+  /** Whether every row of the repository has a record once the paths that a transaction records have theirs. */
+  isComplete: (recorded: Records) => boolean = () => true;
 
-  /** As last saved. */
-  partial: PartialIndex | undefined;
+  private readonly key: string;
+  private known: Known = nothing();
+  private step: Step | undefined;
 
-  private readonly run = crypto.randomUUID();
-  private readonly startedMs = Date.now();
-  /** The run of the cache on disk, as last read or written. */
-  private runOnDisk: string | undefined;
-  private previousStartedMs: number | undefined;
-  private isVoidOnDisk = false;
-  private savedAt = performance.now();
-
-  /** To be constructed before the walk begins: the next run does not trust stamps younger than this time. */
+  /** @param folder of the collection */
   constructor(
-    private readonly path: string,
+    private readonly folder: string,
     private readonly workspace: Workspace,
     private readonly place: GitPlace | undefined,
-    private readonly rows: () => RowsState,
-  ) {}
+    private readonly sink: RowSink,
+  ) {
+    this.key = `${folder}\0${workspace.repoId}`;
+  }
 
-  /** Loads the last run's cache; undefined if missing or invalid. */
-  load(): Fingerprints | undefined {
-    const { run, fingerprints: previous } = loadFingerprints(this.path, this.workspace.repoId);
-    this.runOnDisk = run;
-    this.previousStartedMs = previous?.startedMs;
-    if (previous) this.files = previous.files;
-    return previous;
+  get repoId(): string {
+    return this.workspace.repoId;
+  }
+
+  /** The records by path. */
+  get files(): ReadonlyMap<string, Fingerprint> {
+    return this.known.files;
+  }
+
+  /** What the last run saved; undefined where there are no fingerprints. */
+  get note(): Note | undefined {
+    return this.known.note;
+  }
+
+  /** The log that counts now. */
+  get path(): string | undefined {
+    const { note } = this.known;
+    return note && join(this.folder, note.file);
+  }
+
+  /** How many records differ from those on disk: those that must be written, and those that may be. */
+  get unsaved(): { pending: number; renewed: number } {
+    return { pending: this.known.pending.size, renewed: this.known.renewed.size };
+  }
+
+  /** How much is indexed; undefined where all is. @param records those that differ from the files' */
+  partial(records: Records = new Map()): PartialIndex | undefined {
+    if (this.isWhole) return undefined;
+    let done = 0;
+    const isDone = (path: string, file: Fingerprint | undefined) =>
+      file !== undefined && (file.kind !== "text" || file.hash !== 0) && !this.waiting.has(path);
+    for (const [path, file] of this.known.files) if (!records.has(path) && isDone(path, file)) done++;
+    for (const [path, file] of records) if (isDone(path, file)) done++;
+    return { done, found: Math.max(done, this.found) };
+  }
+
+  /** Reads what the collection's note names, as far as it is not known. The note, whether its log can be read or not. */
+  load(): Note | undefined {
+    this.known = loadLog(this.folder, this.repoId, this.sink);
+    return this.known.found;
+  }
+
+  /** The same once another process has saved the repository's rows within a run. */
+  reload(): void {
+    this.load();
+    if (this.known.note && this.known.note.params !== this.params)
+      for (const path of this.known.files.keys()) this.void(path);
   }
 
   /**
-   * Every file of a part of the root was visited. The others' stamps are of the previous run: of those that were too
-   * young for it only the content stays known, so that all may count as taken by this one.
+   * Whether the rows are as the note says. Other processes' saves since are looked into by a digest of the rows' ids:
+   * rows that were replaced under their ids are not noticed.
    */
-  hasVisited(isVisited: (path: string) => boolean): void {
-    const before = this.previousStartedMs ?? this.startedMs;
-    for (const [path, file] of this.files) {
-      if (!isVisited(path) && file.stamp !== "" && isRacy(parseStamp(file.stamp), before)) file.stamp = "";
-    }
-    this.hasVisitedAll = true;
+  matchesRows(): boolean {
+    const { known, sink } = this;
+    const { note } = known;
+    if (note?.rows === undefined) return false;
+    const { generation } = sink;
+    if (generation === note.generation || generation === known.checkedAt) return true;
+    if (!isDeepStrictEqual(note.rows, sink.stateOf(this.repoId))) return false;
+    known.checkedAt = generation;
+    return true;
   }
 
-  /** Marks a file that will be read again, or is gone: its rows may change. */
-  distrust(file: Fingerprint): void {
-    if (file.stamp === "") return;
-    file.stamp = "";
-    this.isVoidOnDisk = false;
+  /** A file was read and is as it was. */
+  renew(path: string, mark: number): void {
+    const file = this.known.files.get(path);
+    if (!file || file.mark === mark) return;
+    file.mark = mark;
+    this.known.renewed.add(path);
   }
 
-  /** Before rows change: voids on disk the entries that may change. Not needed without a cache. */
-  async voidOnDisk(): Promise<void> {
-    if (this.isVoidOnDisk || this.previousStartedMs === undefined) return;
-    await this.save(this.withVoids());
-    this.isVoidOnDisk = true;
+  /** The chunks of a file must be put again, whatever it holds. */
+  void(path: string): void {
+    const file = this.known.files.get(path);
+    if (!file || (file.mark === 0 && file.hash === 0)) return;
+    this.apply(new Map([[path, file.kind === "text" ? voidText(file.chunks) : { ...file, mark: 0, hash: 0 }]]));
+    this.known.pending.add(path);
   }
 
-  async checkpoint(): Promise<void> {
-    if (performance.now() - this.savedAt > CHECKPOINT_MS) await this.saveQuietly(false, this.withVoids());
-  }
-
-  /** The entries, voided where files will be read again. */
-  private withVoids(): Map<string, Fingerprint> {
-    const files = new Map<string, Fingerprint>();
-    for (const [path, file] of this.files) files.set(path, file.stamp === "" ? { ...file, hash: "" } : file);
-    return files;
-  }
-
-  /** Saves, ignoring an OSError: rows are durable without the cache, and a full disk must not fail a search. */
-  async saveQuietly(complete: boolean, files = this.files): Promise<void> {
-    try {
-      await this.save(files, complete);
-    } catch (error) {
-      if (!(error instanceof OSError)) throw error;
-    }
+  /** Whether the note in the collection is the one that is known; asked while no other process can change it. */
+  get isCurrent(): boolean {
+    return isDeepStrictEqual(readNote(this.sink.noteOf(this.repoId), this.repoId), this.known.found);
   }
 
   /**
-   * Writes the cache. Unless `complete`, there may be rows without an entry: the state of the rows is left out, and the
-   * next run reads all ids from the collection.
+   * Writes the records of files whose rows a transaction has changed, with all that waits, and returns the note that it
+   * has to save. Called while the collection's writer holds its lock, and followed by {@link settle} or {@link forget}.
    */
-  async save(files = this.files, complete = false): Promise<void> {
-    let [tracked, done] = [0, 0];
-    for (const { kind, stamp } of files.values()) {
-      if (kind === "text") tracked++;
-      if (stamp !== "") done++;
-    }
-    this.partial = this.isWhole ? undefined : { done, found: Math.max(done, this.found) };
-    // An empty collection has no directory yet, and needs no cache.
-    if (!existsSync(dirname(this.path))) return;
-    if (readFingerprintHead(this.path)?.run !== this.runOnDisk) {
-      // Another process indexed this root meanwhile. Which run wrote a file's rows last is unknown, so ours are voided.
-      for (const touched of this.touched) {
-        const file = files.get(touched);
-        if (file) voidEntry(file);
+  record(changed: Records, rows: RowsState, generation: number): Note {
+    const { known, workspace } = this;
+    const head: Head = {
+      repoId: workspace.repoId,
+      root: workspace.root,
+      device: deviceOf(workspace.root),
+      ...(this.place ? { git: this.place } : {}),
+    };
+    const records = new Map<string, Fingerprint | undefined>();
+    for (const path of [...known.pending, ...known.renewed]) records.set(path, known.files.get(path));
+    for (const [path, file] of changed) records.set(path, file);
+
+    const { note } = known;
+    const superseded = note ? note.bytes - known.live : 0;
+    const isNew = !note || !isDeepStrictEqual(head, known.head) || superseded > Math.max(SUPERSEDED_MIN, known.live);
+    let file = note?.file ?? "";
+    let extent: Extent = note ?? { bytes: 0, sum: 0 };
+    if (isNew) {
+      this.removeUnnamed();
+      file = logName(workspace.repoId);
+      const all = new Map(known.files);
+      for (const [path, record] of records) {
+        if (record) all.set(path, record);
+        else all.delete(path);
       }
-    }
-    await saveFingerprints(this.path, {
-      repoId: this.workspace.repoId,
-      root: this.workspace.root,
+      extent = createLog(join(this.folder, file), head, all);
+      syncDirectory(this.folder);
+    } else if (records.size > 0) extent = appendLog(join(this.folder, file), note, records);
+
+    let tracked = 0;
+    for (const [path, file] of known.files) if (file.kind === "text" && !records.has(path)) tracked++;
+    for (const file of records.values()) if (file?.kind === "text") tracked++;
+    const next: Note = {
+      file,
+      bytes: extent.bytes,
+      sum: extent.sum,
+      generation,
       params: this.params,
       ...(this.maxFileBytes > 0 ? { maxFileBytes: this.maxFileBytes } : {}),
-      ...(complete ? { rows: this.rows() } : {}),
-      ...(this.place ? { git: this.place } : {}),
-      device: deviceOf(this.workspace.root),
-      startedMs: this.hasVisitedAll ? this.startedMs : (this.previousStartedMs ?? this.startedMs),
-      run: this.run,
+      ...(this.isComplete(changed) ? { rows } : {}),
       tracked,
-      ...(this.partial === undefined ? {} : { partial: this.partial }),
+      ...(this.isWhole ? {} : { partial: this.partial(records) }),
       ...(this.reached === undefined ? {} : { reached: this.reached }),
-      files,
-    });
-    this.runOnDisk = this.run;
-    this.savedAt = performance.now();
+    };
+    this.step = { note: next, head, records, replaced: isNew ? known.found?.file : undefined };
+    return next;
   }
+
+  /** The transaction was saved: what it recorded counts. */
+  settle(): void {
+    const { known, step } = this;
+    if (!step) return;
+    this.step = undefined;
+    this.apply(step.records);
+    known.note = known.found = step.note;
+    known.head = step.head;
+    known.checkedAt = step.note.generation;
+    known.pending.clear();
+    known.renewed.clear();
+    keep(this.key, known);
+    if (step.replaced !== undefined) rmSync(join(this.folder, step.replaced), { force: true });
+  }
+
+  /** Takes records that no save needs: of a collection without any rows, which is not on disk. */
+  apply(records: Records): void {
+    const { known } = this;
+    for (const [path, file] of records) {
+      const before = known.files.get(path);
+      if (before) known.live -= recordBytes(path, before);
+      if (file) {
+        known.files.set(path, file);
+        known.live += recordBytes(path, file);
+      } else known.files.delete(path);
+    }
+  }
+
+  /** What was recorded may be saved or not: the next run reads it again. */
+  forget(): void {
+    this.step = undefined;
+    kept.delete(this.key);
+  }
+
+  /** Removes logs that no note names: of runs that were killed, and of earlier formats. */
+  private removeUnnamed(): void {
+    const named = new Set<string>();
+    for (const [repoId, value] of this.sink.notes()) named.add(readNote(value, repoId)?.file ?? "");
+    for (const name of readdirSync(this.folder)) {
+      if (isLogName(name) && !named.has(name)) rmSync(join(this.folder, name), { force: true });
+    }
+  }
+}
+
+/** The records of a repository as its note has them, without any of a run that is under way. */
+export function loadLog(folder: string, repoId: string, sink: Pick<RowSink, "noteOf">): Known {
+  const key = `${folder}\0${repoId}`;
+  let note: Note | undefined;
+  for (let tries = 0; tries < TRIES; tries++) {
+    note = readNote(sink.noteOf(repoId), repoId);
+    const before = kept.get(key);
+    if (before && isDeepStrictEqual(before.note, note)) return keep(key, before);
+    kept.delete(key);
+    if (!note) return nothing();
+    const known = (before && follow(folder, repoId, before, note)) ?? readWhole(folder, repoId, note);
+    if (known) return keep(key, known);
+  }
+  return { ...nothing(), found: note };
+}
+
+/** What another process appended to a log that is known. */
+function follow(folder: string, repoId: string, known: Known, note: Note): Known | undefined {
+  const { note: before, head, files } = known;
+  if (!before || !head || before.file !== note.file || known.pending.size > 0) return undefined;
+  const later = new Map(files);
+  if (!readLog(join(folder, note.file), repoId, note, later, { ...before, head })) return undefined;
+  for (const path of known.renewed) if (later.get(path) !== files.get(path)) known.renewed.delete(path);
+  return { ...known, found: note, note, files: later, live: liveBytes(later), checkedAt: 0 };
+}
+
+function readWhole(folder: string, repoId: string, note: Note): Known | undefined {
+  const files = new Map<string, Fingerprint>();
+  const head = readLog(join(folder, note.file), repoId, note, files);
+  return head && { ...nothing(), found: note, note, head, files, live: liveBytes(files) };
+}
+
+function liveBytes(files: ReadonlyMap<string, Fingerprint>): number {
+  let bytes = 0;
+  for (const [path, file] of files) bytes += recordBytes(path, file);
+  return bytes;
+}
+
+function nothing(): Known {
+  return {
+    found: undefined,
+    note: undefined,
+    head: undefined,
+    files: new Map(),
+    live: 0,
+    checkedAt: 0,
+    pending: new Set(),
+    renewed: new Set(),
+  };
+}
+
+function keep(key: string, known: Known): Known {
+  kept.delete(key);
+  kept.set(key, known);
+  for (const oldest of kept.keys()) {
+    if (kept.size <= KEPT_MAX) break;
+    kept.delete(oldest);
+  }
+  return known;
 }

@@ -6,14 +6,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { REPO_FILE_BYTES_MAX } from "../limits.ts";
-
-/** Identifies an unchanged file without reading it: any edit changes at least one of the four. */
-export interface FileStamp {
-  size: number;
-  mtimeNs: bigint;
-  ctimeNs: bigint;
-  ino: bigint;
-}
+import { type FileStamp, stampOf } from "./stamp.ts";
 
 /** Why a file was not read. An `unreadable` one keeps its rows. */
 export type ReadFailure = "gone" | "unreadable" | "outside" | "too_large" | "binary" | "secret";
@@ -40,7 +33,7 @@ export function readRepoFile(root: string, path: string, bytesMax = 0): ReadResu
     const stat = fstatSync(fd, { bigint: true });
     if (!stat.isFile()) return { failure: "unreadable" };
     const size = Number(stat.size);
-    const stamp = { size, mtimeNs: stat.mtimeNs, ctimeNs: stat.ctimeNs, ino: stat.ino };
+    const stamp = stampOf(stat);
     if (!isInside(root, full, stat)) return { failure: "outside" };
     if (size > Math.min(bytesMax || REPO_FILE_BYTES_MAX, REPO_FILE_BYTES_MAX)) return { failure: "too_large", stamp };
     const bytes = new Uint8Array(size);

@@ -36,7 +36,7 @@ export class FileRows {
   /**
    * The row of a chunk.
    * @param number of the chunk
-   * @param like base of the ids of a file with the same rows
+   * @param like id of a row with the same text
    */
   row(number: number, chunk: Chunk, labels: readonly string[], like: string | undefined): PackedRow {
     const { from, to, startLine, endLine, piece } = chunk;
@@ -48,7 +48,7 @@ export class FileRows {
       metadata: `${this.head},"chunk":${number},"start_line":${startLine},"end_line":${endLine}${rest}}`,
       keys: this.keys ?? this.keysOf({ ...this.file, ...lines }),
       labels,
-      like: like === undefined ? undefined : rowId(like, number),
+      like,
     };
   }
 

@@ -1,14 +1,12 @@
 /**
  * One run: updates a collection to a directory's files, reading only those that changed.
  *
- * The order that makes a crash harmless: first the fingerprints of files about to change are voided on disk, then the
- * rows change, then the new fingerprints are written. After a crash in between, the next run chunks the files without a
- * fingerprint again under the same ids.
+ * A file's rows and its fingerprint are saved together, so that a crash at any moment leaves both as they were or both
+ * as they are.
  *
  * A run with limits walks and reads in rounds, so that neither waits for all of the other; the next run begins where it
  * ended. This file finds what may have changed, `writing.ts` reads and writes it.
  */
-import { dirname } from "node:path";
 import { TimeoutError } from "../errors.ts";
 import { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
@@ -48,7 +46,7 @@ export class IndexRun {
     const { root, repoId, below } = this.workspace;
     const { options, writing, budget } = this;
     this.breather.check();
-    const exclude = [dirname(options.fingerprintPath), ...(options.exclude ?? [])];
+    const exclude = [options.folder, ...(options.exclude ?? [])];
 
     await writing.begin();
     const after = budget.isLimited ? writing.reachedBefore : undefined;
@@ -59,15 +57,16 @@ export class IndexRun {
     try {
       truncated = !(await this.walkAndRead(walk));
       if (!(await writing.dropMissing(this.seen, (path) => walk.isGone(path), walk.isComplete))) truncated = true;
-      await writing.flush();
+      await writing.finish(truncated);
     } catch (error) {
       // Another process's change took until the deadline.
       truncated = error instanceof TimeoutError && budget.msLeft <= 0;
-      // The caller gets the first failure.
-      if (!truncated) await writing.giveUp();
-      if (!truncated) throw error;
+      if (truncated) await writing.finish(truncated);
+      else {
+        writing.giveUp();
+        throw error;
+      }
     }
-    await writing.finish(truncated);
 
     const counts = { text: 0, binary: 0, secret: 0 };
     const texts: string[] = [];
@@ -113,7 +112,6 @@ export class IndexRun {
       if (!walk.ended && budget.isSpent(0)) return false;
     }
     if (!walk.isComplete) return false;
-    writing.hasVisited();
     this.options.onProgress?.(budget.found, budget.found);
     return true;
   }

@@ -3,7 +3,8 @@
  * another call names something else; what it leaves out is as it was, for a first index as by default.
  */
 import { CHUNK_DEFAULTS, type ChunkMode, type ChunkOptions, checkChunkOptions } from "./chunk.ts";
-import { chunkingOf, chunkKey, type FingerprintHead } from "./fingerprints.ts";
+import { chunkingOf, chunkKey } from "./fingerprints.ts";
+import type { Note } from "./note.ts";
 
 /** What a call may name. */
 export interface GivenSettings {
@@ -22,8 +23,8 @@ export interface Settings {
 /** Of a first index that was given nothing. */
 export const SETTINGS_DEFAULT: Settings = { chunking: CHUNK_DEFAULTS, maxFileBytes: 0 };
 
-/** Where settings are kept: the head of a repository's fingerprints. */
-export type KeptSettings = Pick<FingerprintHead, "params" | "maxFileBytes">;
+/** Where settings are kept: the note of a repository. */
+export type KeptSettings = Pick<Note, "params" | "maxFileBytes">;
 
 /** What of an answer's settings differs from the defaults. */
 export interface ShownSettings {

@@ -1,17 +1,17 @@
 /** The result of a call that had no time to look at the files: what is indexed, as the fingerprints have it. */
-import { loadFingerprints } from "./fingerprints.ts";
+import { loadLog } from "./ledger.ts";
 import { shownPartial } from "./partial.ts";
 import { settingsOf, shownSettings } from "./settings.ts";
 import type { IndexOptions, IndexResult } from "./sink.ts";
 import { isIn } from "./walk.ts";
 
 export function unlooked(options: IndexOptions): IndexResult {
-  const { workspace, collection, fingerprintPath, onIndexed } = options;
+  const { workspace, collection, folder, sink, onIndexed } = options;
   const { root, repoId, below } = workspace;
-  const { fingerprints } = loadFingerprints(fingerprintPath, repoId);
-  const texts = [...(fingerprints?.files ?? [])].filter(([, { kind }]) => kind === "text").map(([path]) => path);
+  const { files, note } = loadLog(folder, repoId, sink);
+  const texts = [...files].filter(([, { kind }]) => kind === "text").map(([path]) => path);
   onIndexed?.(texts);
-  const settings = shownSettings(settingsOf({}, fingerprints));
+  const settings = shownSettings(settingsOf({}, note));
   return {
     status: "hit",
     collection,
@@ -25,7 +25,7 @@ export function unlooked(options: IndexOptions): IndexResult {
     chunks_deleted: 0,
     files_skipped: { binary: 0, secret: 0, too_large: 0, unreadable: 0, outside: 0 },
     truncated: true,
-    ...shownPartial(fingerprints?.partial),
+    ...shownPartial(note?.partial),
     ...(settings === undefined ? {} : { settings }),
   };
 }

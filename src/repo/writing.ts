@@ -3,34 +3,38 @@
  * and keeps the fingerprints in step.
  */
 import { isDeepStrictEqual } from "node:util";
+import { OSError, TimeoutError } from "../errors.ts";
 import { BATCH_LARGE, BATCH_SMALL, Batch } from "./batch.ts";
 import type { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
 import { chunkBytes, textBytes } from "./chunk.ts";
 import type { SkipCounts, WalkFile } from "./entries.ts";
-import {
-  chunkKey,
-  contentHash,
-  type Fingerprint,
-  type Fingerprints,
-  isRacy,
-  stampOf,
-  voidEntry,
-} from "./fingerprints.ts";
+import { chunkKey, contentHash, type Fingerprint, voidText } from "./fingerprints.ts";
 import { idBase, parseRowId, rowId } from "./identity.ts";
+import { noteUse } from "./indexed.ts";
 import { labelsOf } from "./labels.ts";
 import { languageOf } from "./language.ts";
 import { Ledger } from "./ledger.ts";
 import type { GitPlace } from "./linked.ts";
+import type { Records } from "./log.ts";
 import type { PartialIndex } from "./partial.ts";
-import { type ReadResult, readRepoFile } from "./read.ts";
+import { type ReadFailure, readRepoFile } from "./read.ts";
 import { FileRows } from "./rows.ts";
 import { holdsSecret } from "./secret-content.ts";
 import { SETTINGS_DEFAULT, type Settings, settingsOf } from "./settings.ts";
 import { Siblings } from "./siblings.ts";
 import type { IndexOptions } from "./sink.ts";
+import { settledMark } from "./stamp.ts";
 import { isIn } from "./walk.ts";
+import { changedChunks, windowsOf } from "./windows.ts";
+import { WorkLock } from "./work-lock.ts";
 import type { Workspace } from "./workspace.ts";
+
+/** Files of which nothing but the stamp changed are read again by the next process, unless they are more than these. */
+const RENEWED_MAX = 64;
+
+/** A run that reads more files than these waits for another one that indexes the same root. */
+const SHARED_MIN = 64;
 
 /** The rows and fingerprints of one run. */
 export class Writing {
@@ -47,11 +51,16 @@ export class Writing {
   private readonly workspace: Workspace;
   private readonly ledger: Ledger;
   private readonly siblings: Siblings;
-  private previous: Fingerprints | undefined;
-  /** Whether the fingerprints match the rows. */
-  private isKnown = false;
-  /** Live chunk numbers by id base, read from the collection where the cache does not match it. */
+  /** Live chunk numbers by id base, read from the collection where the fingerprints do not match it. */
   private live: Map<string, number[]> | undefined;
+  /** Held while this run indexes many files. */
+  private lock: WorkLock | undefined;
+  /** Files that were removed because the run did not find them. */
+  private readonly gone = new Set<string>();
+  /** {@link reachedBefore} */
+  private wasReached: string | undefined;
+  /** Whether the last run over all of the root did not get to the end. */
+  private wasPartial = false;
 
   constructor(
     private readonly options: IndexOptions,
@@ -59,26 +68,18 @@ export class Writing {
     private readonly budget: Budget,
     private readonly breather: Breather,
   ) {
-    const { sink, fingerprintPath, workspace } = options;
+    const { sink, folder, workspace } = options;
     this.workspace = workspace;
-    this.siblings = new Siblings(options.force ? undefined : place, fingerprintPath);
-    this.ledger = new Ledger(fingerprintPath, workspace, place, () => sink.stateOf(workspace.repoId));
-    this.batch = new Batch(
-      sink,
-      () => this.ledger.voidOnDisk(),
-      () => {
-        this.reserve();
-        return this.ledger.checkpoint();
-      },
-      () => this.siblings.areUnchanged,
-      budget.isLimited ? BATCH_SMALL : BATCH_LARGE,
-      budget.deadline,
-    );
+    this.siblings = new Siblings(options.force ? undefined : place, folder, workspace.repoId, sink);
+    this.ledger = new Ledger(folder, workspace, place, sink);
+    const limits = budget.isLimited ? BATCH_SMALL : BATCH_LARGE;
+    const areLike = () => this.siblings.areUnchanged;
+    this.batch = new Batch(sink, this.ledger, areLike, (paths) => this.again(paths), limits, budget.deadline);
   }
 
   /** How much is indexed, where the run did not get to the end; once {@link finish} has ended. */
   get partial(): PartialIndex | undefined {
-    return this.ledger.partial;
+    return this.ledger.partial();
   }
 
   /** The files that are known, by path. */
@@ -88,32 +89,33 @@ export class Writing {
 
   /** Where a run over all of the root that a limit ended has to go on. */
   get reachedBefore(): string | undefined {
-    return this.previous?.reached;
-  }
-
-  private get wasWhole(): boolean {
-    return this.previous !== undefined && this.previous.partial === undefined;
+    return this.wasReached;
   }
 
   /** Loads the fingerprints and compares them with the rows. */
   async begin(): Promise<void> {
-    const { options } = this;
-    const previous = this.ledger.load();
-    this.previous = previous;
-    this.ledger.found = this.ledger.files.size;
-    this.settings = settingsOf(options, previous);
+    const { ledger } = this;
+    const previous = ledger.load();
+    this.wasReached = ledger.reached = ledger.note?.reached;
+    this.wasPartial = ledger.note?.partial !== undefined;
+    ledger.found = ledger.files.size;
+    this.settings = settingsOf(this.options, previous);
     const { chunking, maxFileBytes } = this.settings;
-    const params = chunkKey(chunking);
-    this.ledger.params = this.siblings.params = params;
-    this.ledger.maxFileBytes = maxFileBytes;
-    this.isOther = previous?.params !== params;
-    const isForced = options.force === true;
-    for (const [path, file] of this.ledger.files) {
-      if (this.isOther || (isForced && this.isInside(path))) voidEntry(file);
+    ledger.params = this.siblings.params = chunkKey(chunking);
+    ledger.maxFileBytes = maxFileBytes;
+    await this.compare();
+  }
+
+  /** What of the loaded fingerprints holds for this run. */
+  private async compare(): Promise<void> {
+    const { ledger, options } = this;
+    this.isOther = ledger.note?.params !== ledger.params;
+    if (this.isOther || options.force) {
+      for (const path of ledger.files.keys()) if (this.isOther || this.isInside(path)) ledger.void(path);
     }
-    const { repoId } = this.workspace;
-    this.isKnown = previous?.rows !== undefined && isDeepStrictEqual(previous.rows, options.sink.stateOf(repoId));
-    if (!this.isKnown) await this.reconcile();
+    this.live = undefined;
+    ledger.isComplete = () => this.isAllRecorded(true, new Map());
+    if (!ledger.matchesRows()) await this.reconcile();
     this.reserve();
   }
 
@@ -125,11 +127,11 @@ export class Writing {
   }
 
   /** Whether a file that was found is as it was when it was read; one that is not will be read. */
-  isUnchanged(file: WalkFile): boolean {
-    const known = this.ledger.files.get(file.path);
-    if (known?.stamp === stampOf(file) && !isRacy(file, this.previous?.startedMs ?? 0)) return true;
-    if (known) this.ledger.distrust(known);
-    else this.ledger.found++;
+  isUnchanged({ path, mark }: Pick<WalkFile, "path" | "mark">): boolean {
+    const known = this.ledger.files.get(path);
+    if (known?.mark === mark) return true;
+    this.ledger.waiting.add(path);
+    if (!known) this.ledger.found++;
     return false;
   }
 
@@ -146,11 +148,10 @@ export class Writing {
     isComplete: boolean,
   ): Promise<boolean> {
     const gone = [...this.ledger.files.keys()].filter((path) => !seen.has(path) && isGone(path));
-    // All before the first drop: rows change on disk whenever the batch is full.
-    for (const path of gone) this.ledger.distrust(this.ledger.files.get(path)!);
     for (const [at, path] of gone.entries()) {
       // One at least in each call: otherwise they would never all be gone.
       if (at > 0 && this.budget.msLeft <= 0) return false;
+      this.gone.add(path);
       await this.drop(path);
     }
     if (!this.live || !isComplete) return true;
@@ -162,42 +163,47 @@ export class Writing {
     return true;
   }
 
-  /** Every file of what the run is about was found and read. */
-  hasVisited(): void {
-    this.ledger.hasVisited((path) => this.isInside(path));
-  }
-
-  /** Makes all that was put durable. */
-  flush(): Promise<void> {
-    return this.batch.flush();
-  }
-
-  /** After a failure: progress is saved for the next call. */
-  async giveUp(): Promise<void> {
-    if (this.ledger.dirty) await this.ledger.save().catch(() => {});
-  }
-
-  /** Saves the fingerprints where anything changed. */
+  /** Makes what was put durable, and the fingerprints where they differ from those on disk. */
   async finish(truncated: boolean): Promise<void> {
+    const { ledger, settings } = this;
     // A run over all of the root goes on where another one ended, whatever one over a folder did in between.
-    const reachedBefore = this.workspace.below === undefined ? undefined : this.reachedBefore;
-    this.ledger.reached = truncated ? this.reached : reachedBefore;
+    if (truncated) ledger.reached = this.reached;
+    else if (this.workspace.below === undefined) ledger.reached = undefined;
     // Nor does one over a folder make the rest whole.
-    this.ledger.isWhole = !truncated && (this.workspace.below === undefined || this.previous?.partial === undefined);
-    const complete = this.isAllRecorded(truncated);
-    const isSameSize = (this.previous?.maxFileBytes ?? 0) === this.settings.maxFileBytes;
-    const isAsBefore =
-      this.isKnown &&
-      !this.isOther &&
-      isSameSize &&
-      this.reachedBefore === this.ledger.reached &&
-      this.wasWhole === this.ledger.isWhole;
-    if (this.ledger.dirty || truncated || !isAsBefore) await this.ledger.saveQuietly(complete);
+    ledger.isWhole = !truncated && (this.workspace.below === undefined || !this.wasPartial);
+    ledger.isComplete = (recorded) => this.isAllRecorded(truncated, recorded);
+    await this.batch.flush();
+    const { note } = ledger;
+    const { pending, renewed } = ledger.unsaved;
+    const isAsNoted =
+      note?.reached === ledger.reached &&
+      note?.params === ledger.params &&
+      isDeepStrictEqual(note?.partial, ledger.partial()) &&
+      (note?.maxFileBytes ?? 0) === settings.maxFileBytes;
+    const isMended = !ledger.matchesRows() && ledger.isComplete(new Map());
+    if (!isAsNoted || isMended || pending > 0 || renewed > RENEWED_MAX) await this.saveQuietly();
+    const { path } = ledger;
+    if (path !== undefined) noteUse(path);
+    this.release();
+  }
+
+  /** After a failure: what was saved stays. */
+  giveUp(): void {
+    this.release();
+  }
+
+  /** Saves the fingerprints alone. The rows are as they should be: a full disk must not fail a search. */
+  private async saveQuietly(): Promise<void> {
+    try {
+      await this.batch.flush(false, true);
+    } catch (error) {
+      if (!(error instanceof OSError || error instanceof TimeoutError)) throw error;
+    }
   }
 
   /**
-   * Another writer changed the collection, or the cache is missing: compares entries with the collection's ids. A file
-   * whose chunks differ from its entry is chunked again. Rows that another writer put under our ids are not noticed;
+   * Another writer changed the rows, or the fingerprints are missing: compares records with the collection's ids. A file
+   * whose chunks differ from its record is chunked again. Rows that another writer put under our ids are not noticed;
    * `force` replaces them.
    */
   private async reconcile(): Promise<void> {
@@ -211,29 +217,31 @@ export class Writing {
     }
     for (const [path, file] of this.ledger.files) {
       const numbers = live.get(this.base(path)) ?? [];
-      if (numbers.length !== file.chunks || numbers.some((chunk) => chunk >= file.chunks)) voidEntry(file);
+      if (numbers.length !== file.chunks || numbers.some((chunk) => chunk >= file.chunks)) this.ledger.void(path);
     }
     this.live = live;
-    this.ledger.dirty = true;
   }
 
   /**
-   * Whether every row of the repository has an entry now. Rows read from the collection may belong to files that a
+   * Whether every row of the repository has a record now, with those that are being recorded. Rows read from the collection may belong to files that a
    * limit kept this run from, or that lie outside of its folder.
    */
-  private isAllRecorded(truncated: boolean): boolean {
+  private isAllRecorded(truncated: boolean, recorded: Records): boolean {
+    // What another process saved within this run was not compared with the rows.
+    if (this.batch.conflicts > 0) return false;
     if (!this.live || this.live.size === 0) return true;
     if (truncated) return false;
     if (this.workspace.below === undefined) return true;
-    const known = new Set([...this.ledger.files.keys()].map((path) => this.base(path)));
+    const known = new Set([...this.ledger.files.keys(), ...recorded.keys()].map((path) => this.base(path)));
     return [...this.live.keys()].every((base) => known.has(base) || this.isInside(this.pathIn(base)));
   }
 
   /** Reads the files of a round; false if the deadline passed before the last. */
-  async read(files: readonly WalkFile[], skipped: SkipCounts): Promise<boolean> {
+  async read(found: readonly WalkFile[], skipped: SkipCounts): Promise<boolean> {
+    const files = await this.share(found);
+    if (files === undefined) return false;
     const { onProgress } = this.options;
     const { budget } = this;
-    const { maxFileBytes } = this.settings;
     this.siblings.expect(files.length, this.ledger.files.size);
     for (const { path } of files) {
       if (this.breather.due) {
@@ -243,81 +251,127 @@ export class Writing {
       if (budget.isReadingOver(this.batch.waitingMs)) return false;
       budget.tried++;
       this.reached = path;
-      const read = readRepoFile(this.workspace.root, path, maxFileBytes);
-      if ("failure" in read) {
-        await this.leaveOut(path, read, skipped);
-        continue;
-      }
-      const known = this.ledger.files.get(path);
-      const hash = contentHash(read.bytes);
-      const fresh: Fingerprint = { kind: "text", chunks: known?.chunks ?? 0, stamp: stampOf(read.stamp), hash };
-      const isSame = known?.kind === "text" && known.hash === hash;
-      if (!isSame && holdsSecret(read.bytes)) {
-        await this.leaveOut(path, { failure: "secret", stamp: read.stamp }, skipped);
-        continue;
-      }
-      budget.settled++;
-      this.ledger.dirty = true;
-      if (isSame) this.ledger.files.set(path, fresh);
-      else await this.put(path, textBytes(read.bytes), fresh);
+      await this.readOne(path, skipped);
     }
     return true;
   }
 
-  /** Writes the chunks of a file and removes those it no longer has. */
-  private async put(path: string, text: Uint8Array, fresh: Fingerprint): Promise<void> {
-    const { repoId } = this.workspace;
+  private async readOne(path: string, skipped: SkipCounts): Promise<void> {
+    const { ledger } = this;
+    const readMs = Date.now();
+    const read = readRepoFile(this.workspace.root, path, this.settings.maxFileBytes);
+    if ("failure" in read) {
+      return this.leaveOut(path, read.failure, read.stamp ? settledMark(read.stamp, readMs) : 0, skipped);
+    }
+    const known = ledger.files.get(path);
+    const hash = contentHash(read.bytes);
+    const mark = settledMark(read.stamp, readMs);
+    const isSame = known?.kind === "text" && known.hash === hash;
+    if (!isSame && holdsSecret(read.bytes)) return this.leaveOut(path, "secret", mark, skipped);
+    this.budget.settled++;
+    ledger.waiting.delete(path);
+    if (isSame) ledger.renew(path, mark);
+    else await this.put(path, textBytes(read.bytes), mark, hash);
+  }
+
+  /** Puts those of a file's chunks that differ from what is there, and removes those that it no longer has. */
+  private async put(path: string, text: Uint8Array, mark: number, hash: number): Promise<void> {
+    const { batch, workspace, siblings } = this;
     const base = this.base(path);
     const language = languageOf(path);
     const chunks = chunkBytes(text, this.settings.chunking);
     const labels = labelsOf(text, language, chunks);
+    const windows = windowsOf(text, chunks, labels);
+    const changed = changedChunks(windows, this.ledger.files.get(path));
     const before = this.chunksOf(path, base);
+    const sibling = changed.length === 0 ? undefined : siblings.baseOf(path, hash, chunks.length);
     this.budget.chunked++;
-    this.ledger.touched.add(path);
-    // Until all chunks are durable the entry is void, with every chunk that may exist.
+    // A transaction that ends within the file says of it only which chunks there may be.
     const reach = before.reduce((most, chunk) => Math.max(most, chunk + 1), chunks.length);
-    this.ledger.files.set(path, { kind: "text", chunks: reach, stamp: "", hash: "" });
-    const like = this.siblings.baseOf(path, fresh.hash, chunks.length);
-    const rows = new FileRows(base, { repo_id: repoId, path, language }, text, this.options.sink.columns);
-    for (const [number, chunk] of chunks.entries()) {
-      const isFull = this.batch.upsert(rows.row(number, chunk, labels[number]!, like));
-      if (isFull) await this.batch.flush(true);
+    batch.record(path, voidText(reach));
+    const { conflicts } = batch;
+    const rows = new FileRows(base, { repo_id: workspace.repoId, path, language }, text, this.options.sink.columns);
+    for (const { chunk, like } of changed) {
+      const own = like === undefined ? undefined : rowId(base, like);
+      const same = own ?? (sibling === undefined ? undefined : rowId(sibling, chunk));
+      if (!batch.upsert(rows.row(chunk, chunks[chunk]!, labels[chunk]!, same))) continue;
+      await batch.flush(true);
+      this.reserve();
     }
-    for (const chunk of before) if (chunk >= chunks.length) await this.batch.delete(rowId(base, chunk));
-    this.batch.settle(() => this.ledger.files.set(path, { ...fresh, chunks: chunks.length }));
+    for (const chunk of before) if (chunk >= chunks.length) await batch.delete(rowId(base, chunk));
+    // Where another process was first, the file was read again meanwhile, and may hold something else.
+    const isOne = batch.conflicts === conflicts;
+    const most = Math.max(reach, this.ledger.files.get(path)?.chunks ?? 0);
+    batch.record(path, isOne ? { kind: "text", chunks: chunks.length, mark, hash, windows } : voidText(most));
+  }
+
+  /** Reads files again of which another process saved something first. */
+  private async again(paths: readonly string[]): Promise<void> {
+    const { ledger, budget } = this;
+    // They were counted before.
+    const { chunked, settled } = budget;
+    const { found } = ledger;
+    const { removed } = this;
+    const skipped = { binary: 0, secret: 0, too_large: 0, unreadable: 0, outside: 0 };
+    this.live = undefined;
+    for (const path of paths) {
+      if (this.gone.has(path)) await this.drop(path);
+      else await this.readOne(path, skipped);
+    }
+    [budget.chunked, budget.settled, this.removed, ledger.found] = [chunked, settled, removed, found];
   }
 
   /** Handles a file that the walk listed but that could not be indexed. */
-  private async leaveOut(
-    path: string,
-    read: Extract<ReadResult, { failure: string }>,
-    skipped: SkipCounts,
-  ): Promise<void> {
-    const { failure, stamp } = read;
+  private async leaveOut(path: string, failure: ReadFailure, mark: number, skipped: SkipCounts): Promise<void> {
     if (failure === "unreadable") {
       // Its rows stay, if any, and the next run tries again.
       skipped.unreadable++;
       return;
     }
     this.budget.settled++;
+    this.ledger.waiting.delete(path);
     if (failure === "outside" || failure === "too_large") skipped[failure]++;
     if (failure !== "binary" && failure !== "secret") return this.drop(path);
-    this.ledger.dirty = true;
-    const known: Fingerprint = { kind: failure, chunks: 0, stamp: stamp ? stampOf(stamp) : "", hash: "" };
-    await this.drop(path, known);
+    const known = this.ledger.files.get(path);
+    if (known?.kind === failure) this.ledger.renew(path, mark);
+    else await this.drop(path, { kind: failure, chunks: 0, mark, hash: 0 });
   }
 
-  /** Removes a file's rows; its entry becomes `instead`. */
-  private async drop(path: string, instead?: Fingerprint): Promise<void> {
+  /** Removes a file's rows; its record becomes `record`. */
+  private async drop(path: string, record?: Fingerprint): Promise<void> {
     const known = this.ledger.files.get(path);
-    this.ledger.dirty = true;
-    if (!instead) this.ledger.found--;
-    if (known?.kind === "text") this.removed++;
-    if (known) voidEntry(known);
-    this.ledger.touched.add(path);
     const base = this.base(path);
-    for (const chunk of this.chunksOf(path, base)) await this.batch.delete(rowId(base, chunk));
-    this.batch.settle(() => (instead ? this.ledger.files.set(path, instead) : this.ledger.files.delete(path)));
+    const surplus = this.chunksOf(path, base);
+    if (!record) this.ledger.found--;
+    if (!known && !record && surplus.length === 0) return;
+    if (known?.kind === "text") this.removed++;
+    this.batch.record(path, voidText(surplus.reduce((most, chunk) => Math.max(most, chunk + 1), 0)));
+    for (const chunk of surplus) await this.batch.delete(rowId(base, chunk));
+    this.batch.record(path, record);
+  }
+
+  /**
+   * Which of the files are still to be read: where they are many, once no other process indexes the same root. What that
+   * has done is not done again. Undefined where there was no time to wait for it.
+   */
+  private async share(found: readonly WalkFile[]): Promise<readonly WalkFile[] | undefined> {
+    if (this.lock || found.length <= SHARED_MIN) return found;
+    const { options, budget } = this;
+    const { folder, signal, sink } = options;
+    const { repoId } = this.workspace;
+    const progress = () => JSON.stringify(sink.noteOf(repoId));
+    const waited = await WorkLock.take(folder, repoId, { msLeft: () => budget.msLeft, progress, signal });
+    if (waited === "late") return undefined;
+    this.lock = waited.lock;
+    if (!waited.isLate) return found;
+    this.ledger.load();
+    await this.compare();
+    return found.filter(({ path, mark }) => this.ledger.files.get(path)?.mark !== mark);
+  }
+
+  private release(): void {
+    this.lock?.release();
+    this.lock = undefined;
   }
 
   /** Numbers of the chunks that a file has in the collection. */

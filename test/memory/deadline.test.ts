@@ -38,8 +38,7 @@ test("a change of another process is waited for no longer than that, and the sea
 
 /** A run over a root, as `bench` of the indexer's tests has it. */
 function runOver<S extends RowSink>(root: string, sink: S) {
-  const fingerprintPath = join(temporary(), `repo-${repoIdOf(root)}.fingerprints`);
-  const base = { workspace: { root, repoId: repoIdOf(root) }, sink, fingerprintPath, collection: "repo_symbols" };
+  const base = { workspace: { root, repoId: repoIdOf(root) }, sink, folder: temporary(), collection: "repo_symbols" };
   return { sink, run: (options: Partial<IndexOptions> = {}) => indexRepo({ ...base, ...options }) };
 }
 
@@ -51,9 +50,9 @@ test("a run of the same process is waited for no longer than that", async () => 
     release = done;
   });
   const replace = sink.replace.bind(sink);
-  sink.replace = async (change) => {
+  sink.replace = async (repoId, change) => {
     await held;
-    return replace(change);
+    return replace(repoId, change);
   };
   const running = run({ force: true });
   let paths: readonly string[] = [];

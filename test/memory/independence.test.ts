@@ -74,8 +74,8 @@ class Repos {
     return this.collections.open("repo_symbols");
   }
 
-  fingerprints(root: string): string {
-    return this.collections.fingerprintFile("repo_symbols", repoIdOf(root));
+  get folder(): string {
+    return this.collections.folder("repo_symbols");
   }
 
   async index(root: string) {
@@ -84,7 +84,7 @@ class Repos {
       workspace: await resolveWorkspace(root),
       collection: "repo_symbols",
       sink: this.collections.sink(collection, undefined),
-      fingerprintPath: this.fingerprints(root),
+      folder: this.folder,
       onIndexed: (paths) => this.paths.set(root, paths),
     });
     if (collection.stats().lexical_built === 0) await collection.buildLexical(BM25.k1, BM25.b);
@@ -203,7 +203,7 @@ test("a change of another repository makes a call that finds nothing new write n
   await Bun.sleep(2100);
   await repos.index(one);
   const files = () => {
-    const folder = dirname(repos.fingerprints(one));
+    const { folder } = repos;
     const stat = (name: string) => statSync(join(folder, name), { bigint: true });
     return readdirSync(folder).map((name) => [name, stat(name).ino, stat(name).mtimeNs, stat(name).size]);
   };

@@ -1,93 +1,189 @@
 import { describe, expect, test } from "bun:test";
-import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CHUNK_DEFAULTS } from "../../src/repo/chunk.ts";
-import {
-  chunkingOf,
-  chunkKey,
-  type Fingerprints,
-  isRacy,
-  loadFingerprints,
-  readFingerprintHead,
-  saveFingerprints,
-  stampOf,
-} from "../../src/repo/fingerprints.ts";
+import { crc32 } from "node:zlib";
+import { OSError } from "../../src/errors.ts";
+import { chunkingOf, chunkKey, type Fingerprint, voidText } from "../../src/repo/fingerprints.ts";
 import { idBase, parseRowId, repoIdOf, rowId } from "../../src/repo/identity.ts";
+import { appendLog, createLog, type Extent, readHead, readLog } from "../../src/repo/log.ts";
+import { noteName, readNote, repoIdOfNote } from "../../src/repo/note.ts";
+import { settledMark, stampOf } from "../../src/repo/stamp.ts";
+import { random } from "../fixture.ts";
 import { temporary } from "./helpers.ts";
 
-const sample = (): Fingerprints => ({
-  repoId: "0123456789abcdef",
-  root: "/srv/code/a repo",
-  params: chunkKey(CHUNK_DEFAULTS),
-  rows: { count: 3, digest: "1f" },
-  git: { common: "/srv/code/.git", linked: "a" },
-  device: 7,
-  startedMs: 1_795_247_945_792,
-  run: "r1",
-  tracked: 1,
-  files: new Map([
-    ['a\n\t"b".ts', { kind: "text", chunks: 3, stamp: "1:2:3:4", hash: "abc" }],
-    ["__proto__", { kind: "binary", chunks: 0, stamp: "5:6:7:8", hash: "" }],
-  ]),
+const REPO = "0123456789abcdef";
+const HEAD = { repoId: REPO, root: "/srv/code/a repo", device: 7, git: { common: "/srv/code/.git", linked: "a" } };
+
+const text = (chunks: number, seed: number): Fingerprint => ({
+  kind: "text",
+  chunks,
+  mark: 2 ** 53 - seed,
+  hash: seed,
+  windows: {
+    from: 0,
+    hashes: Float64Array.from({ length: chunks }, (_, at) => seed * 1000 + at),
+    lines: Uint32Array.from({ length: chunks }, (_, at) => at * 40 + 1),
+  },
 });
 
-describe("the cache on disk", () => {
-  test("comes back as it was written, and its head alone", async () => {
-    const path = join(temporary(), "cache");
-    await saveFingerprints(path, sample());
-    expect(loadFingerprints(path, sample().repoId).fingerprints).toEqual(sample());
-    expect(readFingerprintHead(path)).toMatchObject({ root: "/srv/code/a repo", tracked: 1, device: 7 });
+const sample = (): Map<string, Fingerprint> =>
+  new Map([
+    ['a\n\t"b".ts', text(3, 1)],
+    ["__proto__", { kind: "binary", chunks: 0, mark: 5, hash: 0 }],
+    ["empty.ts", text(0, 2)],
+    ["\uFEFFbom \u{1F600}/é.ts", voidText(9)],
+    ["key", { kind: "secret", chunks: 0, mark: 0, hash: 0 }],
+  ]);
+
+/** Records without where their windows lie among others. */
+function shown(files: ReadonlyMap<string, Fingerprint>) {
+  return [...files].map(([path, { windows, ...file }]) => [
+    path,
+    file,
+    windows && [
+      [...windows.hashes.subarray(windows.from, windows.from + file.chunks)],
+      [...windows.lines.subarray(windows.from, windows.from + file.chunks)],
+    ],
+  ]);
+}
+
+function read(path: string, extent: Extent, repoId = REPO) {
+  const files = new Map<string, Fingerprint>();
+  const head = readLog(path, repoId, extent, files);
+  return head && { head, files };
+}
+
+describe("a log on disk", () => {
+  test("comes back as it was written, and its head alone", () => {
+    const path = join(temporary(), "log");
+    const extent = createLog(path, HEAD, sample());
+    expect(statSync(path).size).toBe(extent.bytes);
+    const back = read(path, extent)!;
+    expect(back.head).toEqual(HEAD);
+    expect(shown(back.files)).toEqual(shown(sample()));
+    expect(readHead(path)).toEqual(HEAD);
+    expect(read(path, extent, "fedcba9876543210")).toBeUndefined();
+    const empty = join(temporary(), "log");
+    expect(shown(read(empty, createLog(empty, HEAD, new Map()))!.files)).toEqual([]);
   });
 
-  test("that of another repository is not read", async () => {
-    const path = join(temporary(), "cache");
-    await saveFingerprints(path, sample());
-    expect(loadFingerprints(path, "fedcba9876543210").fingerprints).toBeUndefined();
+  test("later records supersede, a tail is read alone, and what a failed save left is cut off", () => {
+    const path = join(temporary(), "log");
+    const first = createLog(path, HEAD, sample());
+    appendFileSync(path, "torn by a crash, and longer than the records that come next".repeat(40));
+    expect(shown(read(path, first)!.files)).toEqual(shown(sample()));
+    const changes = new Map([
+      ["__proto__", undefined],
+      ["empty.ts", text(2, 9)],
+      ["new.ts", text(5, 4)],
+    ]);
+    const second = appendLog(path, first, changes);
+    expect(statSync(path).size).toBe(second.bytes);
+    const expected = sample();
+    expected.delete("__proto__");
+    expected.set("empty.ts", text(2, 9)).set("new.ts", text(5, 4));
+    expect(shown(read(path, second)!.files)).toEqual(shown(expected));
+    expect(shown(read(path, first)!.files)).toEqual(shown(sample()));
+    const known = sample();
+    expect(readLog(path, REPO, second, known, { ...first, head: HEAD })).toEqual(HEAD);
+    expect(shown(known)).toEqual(shown(expected));
+    // Another log of that name.
+    expect(readLog(path, REPO, second, sample(), { ...first, sum: (first.sum ^ 1) >>> 0, head: HEAD })).toBeUndefined();
   });
 
-  test("one that is cut or has a flipped bit is not read, and nothing throws", async () => {
-    const path = join(temporary(), "cache");
-    await saveFingerprints(path, sample());
+  test("one that is cut or has a flipped bit is not read, and nothing throws", () => {
+    const path = join(temporary(), "log");
+    const extent = appendLog(path, createLog(path, HEAD, sample()), new Map([["b", text(2, 3)]]));
     const whole = readFileSync(path);
     for (let at = 0; at < whole.length; at++) {
       writeFileSync(path, whole.subarray(0, at));
-      expect(loadFingerprints(path, sample().repoId).fingerprints).toBeUndefined();
-    }
-    for (let at = whole.indexOf(10) + 1; at < whole.length; at++) {
+      expect(read(path, extent)).toBeUndefined();
       const flipped = Buffer.from(whole);
-      flipped[at]! ^= 1;
+      flipped[at]! ^= 1 << (at % 8);
       writeFileSync(path, flipped);
-      expect(loadFingerprints(path, sample().repoId).fingerprints).toBeUndefined();
+      expect(read(path, extent)).toBeUndefined();
     }
-    for (const text of ["", "\n", "null\n[]", "[]\n[]", '{"format":2}\n[]']) {
+    for (const text of [
+      "",
+      "\n",
+      "null\n[]",
+      "[]\n[]",
+      '{"format":2}\n[]',
+      `${JSON.stringify({ ...HEAD, format: 4 })}\n`,
+    ]) {
       writeFileSync(path, text);
-      expect(loadFingerprints(path, sample().repoId).fingerprints).toBeUndefined();
-      expect(readFingerprintHead(path)).toBeUndefined();
+      expect(read(path, { bytes: text.length, sum: crc32(text) })).toBeUndefined();
+      expect(readHead(path)).toBeUndefined();
+    }
+    rmSync(path);
+    expect([read(path, extent), readHead(path)]).toEqual([undefined, undefined]);
+  });
+
+  test("bytes whose checksum was made to fit are read within their bounds", () => {
+    const path = join(temporary(), "log");
+    createLog(path, HEAD, sample());
+    const whole = readFileSync(path);
+    const next = random(5);
+    for (let round = 0; round < 3000; round++) {
+      const bytes = Buffer.from(whole);
+      for (let edits = 1 + Math.floor(next() * 3); edits > 0; edits--) {
+        bytes[whole.indexOf(10) + 1 + Math.floor(next() * 60)] = Math.floor(next() * 256);
+      }
+      writeFileSync(path, bytes);
+      read(path, { bytes: bytes.length, sum: crc32(bytes) });
     }
   });
 
-  test("a link in its place is not followed", async () => {
-    const directory = temporary();
-    await saveFingerprints(join(directory, "real"), sample());
-    symlinkSync("real", join(directory, "cache"));
-    expect(loadFingerprints(join(directory, "cache"), sample().repoId).fingerprints).toBeUndefined();
-    expect(readFingerprintHead(join(directory, "cache"))).toBeUndefined();
+  test("a link in its place is not followed", () => {
+    const folder = temporary();
+    const extent = createLog(join(folder, "real"), HEAD, sample());
+    symlinkSync("real", join(folder, "log"));
+    expect(read(join(folder, "log"), extent)).toBeUndefined();
+    expect(readHead(join(folder, "log"))).toBeUndefined();
+    expect(() => appendLog(join(folder, "log"), extent, sample())).toThrow(OSError);
   });
 });
 
-test("stamped within two seconds of a run, or later, a file is racy", () => {
-  const startedMs = 1_000_000;
-  const at = (ms: number) => ({ size: 1, mtimeNs: BigInt(ms) * 1_000_000n, ctimeNs: 0n, ino: 1n });
-  expect([at(997_999), at(998_000), at(1_000_000), at(2_000_000)].map((file) => isRacy(file, startedMs))).toEqual([
-    false,
-    true,
-    true,
-    true,
+test("a note is taken as it was written, and nothing else is", () => {
+  const note = {
+    file: `repo-${REPO}.00ff00ff.fingerprints`,
+    bytes: 8,
+    sum: 1,
+    generation: 3,
+    params: "v2:file",
+    tracked: 1,
+  };
+  expect(readNote(note, REPO)).toEqual(note);
+  const whole = { ...note, rows: { count: 3, digest: "1f" }, reached: "a", maxFileBytes: 9 };
+  expect(readNote(whole, REPO)).toEqual(whole);
+  expect(readNote(note, "fedcba9876543210")).toBeUndefined();
+  const wrong = [null, 1, [], { ...note, file: "../x" }, { ...note, file: `repo-${REPO}.fingerprints` }];
+  for (const value of [...wrong, { ...note, bytes: -1 }, { ...note, sum: "1" }, { ...note, params: 1 }]) {
+    expect(readNote(value, REPO)).toBeUndefined();
+  }
+  for (const rows of [1, { count: 1 }, { digest: "1" }]) expect(readNote({ ...note, rows }, REPO)).toBeUndefined();
+  expect([repoIdOfNote(noteName(REPO)), repoIdOfNote("repo-x"), repoIdOfNote("other")]).toEqual([
+    REPO,
+    undefined,
+    undefined,
   ]);
-  expect(isRacy({ ...at(0), ctimeNs: at(999_999).mtimeNs }, startedMs)).toBe(true);
-  expect(
-    new Set([at(1), { ...at(1), size: 2 }, { ...at(1), ino: 2n }, { ...at(1), ctimeNs: 1n }].map(stampOf)).size,
-  ).toBe(4);
+});
+
+test("changed within two seconds before it is read, or later, a file is racy", () => {
+  const at = (ms: number) => ({ size: 1, mark: 5, changedMs: ms });
+  expect([997_999, 998_000, 1_000_000, 2_000_000].map((ms) => settledMark(at(ms), 1_000_000))).toEqual([5, 0, 0, 0]);
+  const stat = { size: 1n, mtimeNs: 2_000_000n, ctimeNs: 1n, ino: 1n };
+  const stats = [
+    stat,
+    { ...stat, size: 2n },
+    { ...stat, ino: 2n },
+    { ...stat, ctimeNs: 5_000_001n },
+    { ...stat, mtimeNs: 3n },
+  ];
+  expect(new Set(stats.map((stat) => stampOf(stat).mark)).size).toBe(5);
+  // A tool may set the modification time back.
+  expect(stats.map((stat) => stampOf(stat).changedMs)).toEqual([2, 2, 2, 5, 0]);
+  for (const one of stats) expect(stampOf(one).mark).toBeGreaterThan(0);
 });
 
 describe("ids", () => {

@@ -3,10 +3,24 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Deadline } from "../../src/repo/deadline.ts";
-import { loadFingerprints, saveFingerprints } from "../../src/repo/fingerprints.ts";
 import { type IndexOptions, indexRepo, isIn, repoIdOf } from "../../src/repo/indexer.ts";
+import { loadLog } from "../../src/repo/ledger.ts";
+import { readNote } from "../../src/repo/note.ts";
 import { random } from "../fixture.ts";
-import { age, git, MemorySink, put, type Row, rootWith, temporary, walkRepo } from "./helpers.ts";
+import {
+  age,
+  forgetLogs,
+  git,
+  logOf,
+  MemorySink,
+  plain,
+  put,
+  type Row,
+  rootWith,
+  settleLog,
+  temporary,
+  walkRepo,
+} from "./helpers.ts";
 
 const FILES = {
   "README.md": "a project\n",
@@ -22,21 +36,23 @@ function bench(files: Record<string, string | Uint8Array> = FILES, isCheckout = 
   if (isCheckout) git(root, "init", "-q");
   const repoId = repoIdOf(root);
   const sink = new MemorySink();
-  const fingerprintPath = join(temporary(), "fingerprints");
+  const folder = temporary();
   const run = (below?: string, options: Partial<IndexOptions> = {}) => {
     const workspace = { root, repoId, ...(below === undefined ? {} : { below }) };
-    return indexRepo({ workspace, sink, fingerprintPath, collection: "repo_symbols", ...options });
+    return indexRepo({ workspace, sink, folder, collection: "repo_symbols", ...options });
   };
-  const cache = () => loadFingerprints(fingerprintPath, repoId).fingerprints!;
+  const note = () => readNote(sink.noteOf(repoId), repoId)!;
+  const log = () => logOf(folder, repoId, sink);
   /** Makes the last run look so much later, so that stamps of its files are old enough. */
-  const settle = () => saveFingerprints(fingerprintPath, { ...cache(), startedMs: Date.now() + 3_600_000 });
+  const records = () => loadLog(folder, repoId, sink).files;
+  const settle = () => settleLog(folder, root, sink);
   const expectExact = async (options: Partial<IndexOptions> = {}) => {
     const oracle = new MemorySink();
-    const other = { sink: oracle, fingerprintPath: join(temporary(), "none") };
+    const other = { sink: oracle, folder: temporary() };
     await indexRepo({ workspace: { root, repoId }, collection: "repo_symbols", ...options, ...other });
-    expect([...sink.rows].sort()).toEqual([...oracle.rows].sort());
+    expect(plain(sink.rows)).toEqual(plain(oracle.rows));
   };
-  return { root, sink, fingerprintPath, run, cache, settle, expectExact };
+  return { root, sink, run, note, log, records, settle, expectExact };
 }
 
 for (const isCheckout of [true, false]) {
@@ -53,10 +69,10 @@ for (const isCheckout of [true, false]) {
     });
 
     test("changes outside of the folder stay for a later run, changes inside do not", async () => {
-      const { root, run, sink, settle, cache, expectExact } = bench(FILES, isCheckout);
+      const { root, run, sink, settle, records, expectExact } = bench(FILES, isCheckout);
       await run();
-      await settle();
-      const before = cache().files;
+      settle();
+      const before = new Map(records());
       put(root, "src/net/b.ts", "b changed\n");
       put(root, "src/new.ts", "new\n");
       rmSync(join(root, "src/a.ts"));
@@ -67,7 +83,7 @@ for (const isCheckout of [true, false]) {
       expect(await run("src")).toMatchObject({ status: "refreshed", ...counts });
       expect(sink.ids).toEqual(["README.md:0", "src-2/c.ts:0", "src/net/b.ts:0", "src/new.ts:0", "test/d.ts:0"]);
       for (const path of ["README.md", "src-2/c.ts", "test/d.ts"])
-        expect(cache().files.get(path)).toEqual(before.get(path));
+        expect(records().get(path)).toEqual(before.get(path));
       expect(await run()).toMatchObject({ files_changed: 2, files_removed: 1, files_tracked: 5 });
       await expectExact();
     });
@@ -115,55 +131,55 @@ test("other chunking is that of the folder at once, and of the rest with its nex
 });
 
 test("rows without an entry outside of the folder are found by the next run over all", async () => {
-  const { root, run, sink, fingerprintPath, cache, expectExact } = bench();
+  const { root, run, sink, log, note, expectExact } = bench();
   await run();
-  rmSync(fingerprintPath);
+  rmSync(log()!);
+  forgetLogs();
   rmSync(join(root, "test/d.ts"));
   expect(await run("src")).toMatchObject({ files_tracked: 2 });
   // Two files have entries, five have rows: a run that took this for complete would leave test/d.ts for ever.
-  expect(cache().rows).toBeUndefined();
+  expect(note().rows).toBeUndefined();
   expect(sink.ids).toContain("test/d.ts:0");
   await run();
   expect(sink.ids).not.toContain("test/d.ts:0");
-  expect(cache().rows).toEqual(sink.stateOf(repoIdOf(root)));
+  expect(note().rows).toEqual(sink.stateOf(repoIdOf(root)));
   await expectExact();
 });
 
 test("another writer's changes outside of the folder are repaired by the next run over all", async () => {
-  const { root, run, sink, cache, expectExact } = bench();
+  const { root, run, sink, note, expectExact } = bench();
   await run();
   const lost = [...sink.rows.keys()].find((id) => id.endsWith("test/d.ts:0"))!;
   sink.rows.delete(lost);
   await run("src");
-  expect(cache().rows).toEqual(sink.stateOf(repoIdOf(root)));
+  expect(note().rows).toEqual(sink.stateOf(repoIdOf(root)));
   await run();
   await expectExact();
 });
 
 describe("what a run over a folder writes", () => {
   test("nothing, where nothing changed since the last run over it", async () => {
-    const { root, run, sink, fingerprintPath } = bench();
+    const { root, run, sink, log } = bench();
     await run();
     // Younger than the last run over everything: with its time alone each run would read this file again.
     put(root, "src/a.ts", "a changed\n");
     await run("src");
     await Bun.sleep(2_100);
     expect(await run("src")).toMatchObject({ status: "hit", files_changed: 0 });
-    const [bytes, calls] = [readFileSync(fingerprintPath, "utf8"), [sink.replaces, sink.listings]];
+    const [bytes, calls] = [readFileSync(log()!, "latin1"), [sink.replaces, sink.listings]];
     for (let i = 0; i < 3; i++) expect(await run("src")).toMatchObject({ status: "hit" });
-    expect(readFileSync(fingerprintPath, "utf8")).toBe(bytes);
+    expect(readFileSync(log()!, "latin1")).toBe(bytes);
     expect([sink.replaces, sink.listings]).toEqual(calls);
   });
 
   test("a file outside that was edited within the same stamp as an earlier run is not taken for known", async () => {
-    const { root, run, cache, expectExact } = bench();
+    const { root, run, records, expectExact } = bench();
     await run();
-    const [young, old] = [cache().files.get("test/d.ts")!, cache().files.get("README.md")!];
-    expect(young.stamp).not.toBe("");
+    const [young, old] = [{ ...records().get("test/d.ts")! }, { ...records().get("README.md")! }];
     await run("src", { force: true });
-    // Too young for the first run, so the second one's time may not make it trusted; its content stays known.
-    expect(cache().files.get("test/d.ts")).toEqual({ ...young, stamp: "" });
-    expect(cache().files.get("README.md")).toEqual({ ...old, stamp: "" });
+    // Too young for the first run, so the second one's time may not make them trusted; their content stays known.
+    expect([young.mark, old.mark]).toEqual([0, 0]);
+    expect([records().get("test/d.ts"), records().get("README.md")]).toEqual([young, old]);
     put(root, "test/d.ts", "D\n");
     expect(await run()).toMatchObject({ files_changed: 1 });
     await expectExact();
@@ -171,7 +187,7 @@ describe("what a run over a folder writes", () => {
 });
 
 test("runs with limits come to an end, over a folder and over all", async () => {
-  const { root, run, cache, expectExact } = bench();
+  const { root, run, note, expectExact } = bench();
   expect(await run(undefined, { maxFiles: 1 })).toMatchObject({ truncated: true, files_tracked: 1 });
   expect(await run("src", { maxFiles: 1 })).toMatchObject({ truncated: true, files_tracked: 1 });
   let calls = 0;
@@ -179,10 +195,10 @@ test("runs with limits come to an end, over a folder and over all", async () => 
   expect((await run("src")).files_tracked).toBe(2);
   // Where the next run over all goes on.
   await run(undefined, { maxFiles: 1 });
-  const { reached } = cache();
+  const { reached } = note();
   expect(reached).not.toBeUndefined();
   expect(await run("src")).toMatchObject({ status: "hit" });
-  expect(cache().reached).toBe(reached);
+  expect(note().reached).toBe(reached);
   while ((await run(undefined, { maxFiles: 1 })).truncated) expect(++calls).toBeLessThan(20);
   await expectExact();
   put(root, "src/a.ts", "more\n");
@@ -232,10 +248,10 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
   test(`after any edits a run leaves its folder exact and the rest alone (seed ${seed})`, async () => {
     const next = random(seed);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!;
-    const { root, run, sink, settle, fingerprintPath, expectExact } = bench(FILES, seed % 2 === 0);
+    const { root, run, sink, settle, log, expectExact } = bench(FILES, seed % 2 === 0);
     const folders = ["src", "src/net", "src-2", "test", undefined];
     const rowsIn = (rows: Map<string, Row>, folder: string | undefined, isInside: boolean) =>
-      [...rows].filter(([, { metadata }]) => isIn(folder ?? "", String(metadata.path)) === isInside).sort();
+      plain(rows).filter(([, { metadata }]) => isIn(folder ?? "", String(metadata.path)) === isInside);
     for (let step = 0; step < 40; step++) {
       for (let edits = Math.floor(next() * 4); edits > 0; edits--) {
         const path = `${pick(["src", "src/net", "src-2", "test"])}/${pick(["a", "b", "c"])}.ts`;
@@ -245,8 +261,11 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
         else if (kind < 0.35) put(root, ignored, pick(["", "a.ts\n", "b.ts\n"]));
         else put(root, path, `${pick(["x", "y", "z"])} ${step}\n`.repeat(pick([1, 60, 120])));
       }
-      if (next() < 0.1) rmSync(fingerprintPath, { force: true });
-      else if (existsSync(fingerprintPath) && next() < 0.5) await settle();
+      const at = log();
+      if (next() < 0.1 && at) {
+        rmSync(at, { force: true });
+        forgetLogs();
+      } else if (at && existsSync(at) && next() < 0.5) settle();
       // What another writer does is noticed.
       if (next() < 0.1 && sink.rows.size > 0) {
         sink.rows.delete(pick([...sink.rows.keys()]));
@@ -257,7 +276,7 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
       while ((await run(folder, next() < 0.3 ? { maxFiles: 1 } : {})).truncated);
       const oracle = new MemorySink();
       const workspace = { root, repoId: repoIdOf(root) };
-      const other = { sink: oracle, fingerprintPath: join(temporary(), "none") };
+      const other = { sink: oracle, folder: temporary() };
       await indexRepo({ workspace, collection: "repo_symbols", ...other });
       expect({ step, folder, rows: rowsIn(sink.rows, folder, true) }).toEqual({
         step,

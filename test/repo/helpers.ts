@@ -1,14 +1,27 @@
 /** Temporary roots, a real git, and the smallest collection that satisfies the indexer. */
-import { afterAll } from "bun:test";
+import { afterAll, expect } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Budget } from "../../src/repo/budget.ts";
 import type { WalkFile } from "../../src/repo/entries.ts";
-import type { RowSink } from "../../src/repo/indexer.ts";
+import { contentHash, type Fingerprint } from "../../src/repo/fingerprints.ts";
+import { loadLog, type RowSink, readNote, repoIdOf } from "../../src/repo/indexer.ts";
+import { createLog, type Head, readLog } from "../../src/repo/log.ts";
+import { logName } from "../../src/repo/note.ts";
 import { textsOf } from "../../src/repo/rows.ts";
 import type { Change, RowsState } from "../../src/repo/sink.ts";
+import { stampOf } from "../../src/repo/stamp.ts";
 import { Walk, type WalkOptions } from "../../src/repo/walk.ts";
 import type { Pack } from "../../src/store/packer.ts";
 
@@ -85,25 +98,72 @@ export function unpack(pack: Pack): Row[] {
   }));
 }
 
+/** Rows by id, which count what other writers than the sink do to them. */
+class Rows extends Map<string, Row> {
+  changes = 0;
+
+  override set(id: string, row: Row): this {
+    this.changes++;
+    return super.set(id, row);
+  }
+
+  override delete(id: string): boolean {
+    this.changes++;
+    return super.delete(id);
+  }
+}
+
 /** A collection as a map, which counts its calls. */
 export class MemorySink implements RowSink {
   readonly columns = ["repo_id", "path", "language"];
-  rows = new Map<string, Row>();
+  rows = new Rows();
   replaces = 0;
   listings = 0;
   /** Set to make the n-th `replace` from now on fail: before (`lost`) or after it took effect (`kept`). */
   failAt: { calls: number; effect: "lost" | "kept" } | undefined;
+  /** Notes by repository, as JSON. */
+  readonly saved = new Map<string, string>();
+  private saves = 0;
 
-  async replace(change: Change): Promise<{ deleted: number; upserted: number }> {
+  get generation(): number {
+    return this.saves + this.rows.changes;
+  }
+
+  get isSaved(): boolean {
+    return this.saves > 0;
+  }
+
+  async replace(repoId: string, change: Change): Promise<{ deleted: number; upserted: number } | undefined> {
     this.replaces++;
+    if (change.isCurrent?.() === false) return undefined;
     const fails = this.failAt !== undefined && this.failAt.calls-- === 0 ? this.failAt.effect : undefined;
-    if (fails === "lost") throw new Error("killed before the commit");
+    const { changes } = this.rows;
+    const before = new Map(this.rows);
+    const rows = change.rows.flatMap(unpack);
+    if (change.areLike?.() === false) for (const row of rows) delete row.like;
+    for (const row of rows) this.rows.set(row.id, row);
     let deleted = 0;
     for (const id of change.deleteIds) if (this.rows.delete(id)) deleted++;
-    const rows = change.rows.flatMap(unpack);
-    for (const row of rows) this.rows.set(row.id, row);
+    this.rows.changes = changes;
+    const note = change.note?.(this.stateOf(repoId), this.generation + 1);
+    if (fails === "lost") {
+      this.rows = new Rows(before);
+      this.rows.changes = changes;
+      throw new Error("killed before the commit");
+    }
+    if (note !== undefined) this.saved.set(repoId, JSON.stringify(note));
+    else if (change.note) this.saved.delete(repoId);
+    this.saves++;
     if (fails === "kept") throw new Error("killed after the commit");
     return { deleted, upserted: rows.length };
+  }
+
+  notes(): Map<string, unknown> {
+    return new Map([...this.saved].map(([repoId, note]) => [repoId, JSON.parse(note)]));
+  }
+
+  noteOf(repoId: string): unknown {
+    return this.notes().get(repoId);
   }
 
   stateOf(repoId: string): RowsState {
@@ -120,4 +180,58 @@ export class MemorySink implements RowSink {
   get ids(): string[] {
     return [...this.rows.keys()].map((id) => id.slice(17)).sort();
   }
+}
+
+/** The log that counts of a repository; undefined where there is none. */
+export function logOf(folder: string, repoId: string, sink: MemorySink): string | undefined {
+  const note = readNote(sink.noteOf(repoId), repoId);
+  return note && join(folder, note.file);
+}
+
+/** Saves changed records and head as another process would. */
+export function rewriteLog(
+  folder: string,
+  repoId: string,
+  sink: MemorySink,
+  edit: (files: Map<string, Fingerprint>, head: Head) => void,
+): void {
+  const note = readNote(sink.noteOf(repoId), repoId)!;
+  const files = new Map<string, Fingerprint>();
+  const head = readLog(join(folder, note.file), repoId, note, files)!;
+  edit(files, head);
+  const file = logName(repoId);
+  const extent = createLog(join(folder, file), head, files);
+  rmSync(join(folder, note.file));
+  sink.saved.set(repoId, JSON.stringify({ ...note, ...extent, file }));
+}
+
+/** Makes the last run look an hour old, so that no file counts as stamped too shortly before it. */
+export function settleLog(folder: string, root: string, sink: MemorySink): void {
+  rewriteLog(folder, repoIdOf(root), sink, (files) => {
+    for (const [path, file] of files) {
+      const stat = lstatSync(join(root, path), { bigint: true, throwIfNoEntry: false });
+      if (!stat?.isFile()) continue;
+      const bytes = readFileSync(join(root, path));
+      const isSame =
+        file.kind === "text" ? file.hash === contentHash(bytes) : bytes.includes(0) === (file.kind === "binary");
+      if (isSame) file.mark = stampOf(stat).mark;
+    }
+  });
+}
+
+/** As a process that begins: nothing of any log is in memory. */
+export function forgetLogs(): void {
+  for (let i = 0; i < 8; i++) {
+    const folder = temporary();
+    const repoId = repoIdOf(folder);
+    const file = logName(repoId);
+    const extent = createLog(join(folder, file), { repoId, root: folder, device: 0 }, new Map());
+    const note = { file, ...extent, generation: 1, params: "", tracked: 0 };
+    expect(loadLog(folder, repoId, { noteOf: () => note }).note).toEqual(note);
+  }
+}
+
+/** Rows by id, in order, without what they were like. */
+export function plain(rows: ReadonlyMap<string, Row>): [string, Row][] {
+  return [...rows].map(([id, { like: _like, ...row }]): [string, Row] => [id, row]).sort();
 }

@@ -1,6 +1,5 @@
 /** Windows are found by the names that they define. */
 import { expect, test } from "bun:test";
-import { join } from "node:path";
 import { indexRepo, repoIdOf } from "../../src/repo/indexer.ts";
 import { MemorySink, rootWith, temporary } from "./helpers.ts";
 
@@ -8,11 +7,10 @@ async function labels(files: Record<string, string>): Promise<Record<string, rea
   const root = rootWith(files);
   const sink = new MemorySink();
   const workspace = { root, repoId: repoIdOf(root) };
-  const fingerprintPath = join(temporary(), "repo-x.fingerprints");
   await indexRepo({
     workspace,
     sink,
-    fingerprintPath,
+    folder: temporary(),
     collection: "repo_symbols",
     windowLines: 4,
     windowOverlapLines: 1,

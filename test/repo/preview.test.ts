@@ -10,12 +10,11 @@ function bench(files: Record<string, string | Uint8Array>) {
   const root = rootWith(files);
   const sink = new MemorySink();
   const folder = temporary();
-  const fingerprintPath = join(folder, `repo-${repoIdOf(root)}.fingerprints`);
-  const base = { workspace: { root, repoId: repoIdOf(root) }, fingerprintPath, collection: "repo_symbols" };
+  const base = { workspace: { root, repoId: repoIdOf(root) }, folder, collection: "repo_symbols" };
   return {
     ...{ root, sink, folder },
     run: (options: Partial<IndexOptions> = {}) => indexRepo({ ...base, sink, ...options }),
-    dry: (options: Partial<IndexOptions> = {}) => dryRun({ ...base, ...options }),
+    dry: (options: Partial<IndexOptions> = {}) => dryRun({ ...base, notes: sink, ...options }),
   };
 }
 

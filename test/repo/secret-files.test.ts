@@ -1,10 +1,8 @@
 /** Files with credentials in them lose their rows, are read again only when they change, and are never given out. */
 import { expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { loadFingerprints, saveFingerprints } from "../../src/repo/fingerprints.ts";
 import { type IndexOptions, indexRepo, readChunk, repoIdOf } from "../../src/repo/indexer.ts";
-import { git, MemorySink, put, rootWith, temporary } from "./helpers.ts";
+import { git, logOf, MemorySink, put, rewriteLog, rootWith, settleLog, temporary } from "./helpers.ts";
 
 /** A token in the form of GitHub's, put together here so that this file holds none. */
 const TOKEN = "gh" + "p_" + "Zk3vQ9mX7bL2tR8wN5cJ1hG6fD4sA0pYeUiO";
@@ -17,28 +15,31 @@ function bench(files: Record<string, string>, inGit: boolean) {
     git(root, "add", "-Af");
   }
   const sink = new MemorySink();
-  const fingerprintPath = join(temporary(), `repo-${repoIdOf(root)}.fingerprints`);
-  const base = { workspace: { root, repoId: repoIdOf(root) }, sink, fingerprintPath, collection: "repo_symbols" };
+  const folder = temporary();
+  const log = () => logOf(folder, repoIdOf(root), sink)!;
+  const base = { workspace: { root, repoId: repoIdOf(root) }, sink, folder, collection: "repo_symbols" };
   const run = (options: Partial<IndexOptions> = {}) => indexRepo({ ...base, ...options });
-  return { root, sink, fingerprintPath, run };
+  return { root, sink, folder, log, run };
 }
 
 for (const inGit of [false, true]) {
   const where = inGit ? "in a checkout" : "in a plain folder";
 
   test(`a file with a token is skipped, counted and remembered, ${where}`, async () => {
-    const { root, sink, run, fingerprintPath } = bench({ "a.ts": PLAIN, "b.ts": `login("${TOKEN}")\n` }, inGit);
+    const { root, sink, run, folder, log } = bench({ "a.ts": PLAIN, "b.ts": `login("${TOKEN}")\n` }, inGit);
     expect(await run()).toMatchObject({ files_tracked: 1, files_changed: 1, files_skipped: { secret: 1, binary: 0 } });
     expect(sink.ids).toEqual(["a.ts:0"]);
-    expect(readFileSync(fingerprintPath, "utf8")).not.toContain(TOKEN);
+    expect(readFileSync(log(), "latin1")).not.toContain(TOKEN);
 
-    // It is not read again: a run that reads a file writes the fingerprints.
-    const cache = loadFingerprints(fingerprintPath, repoIdOf(root)).fingerprints!;
-    expect(cache.files.get("b.ts")).toMatchObject({ kind: "secret", chunks: 0, hash: "" });
-    await saveFingerprints(fingerprintPath, { ...cache, startedMs: Date.now() + 3_600_000 });
-    const before = statSync(fingerprintPath).ino;
-    expect(await run()).toMatchObject({ status: "hit", files_skipped: { secret: 1 } });
-    expect(statSync(fingerprintPath).ino).toBe(before);
+    // It is not read again: its record could not come from a run that reads it as it is.
+    settleLog(folder, root, sink);
+    rewriteLog(folder, repoIdOf(root), sink, (files) => {
+      expect(files.get("b.ts")).toMatchObject({ kind: "secret", chunks: 0, hash: 0 });
+      files.get("b.ts")!.kind = "binary";
+    });
+    const before = statSync(log()).ino;
+    expect(await run()).toMatchObject({ status: "hit", files_skipped: { secret: 0, binary: 1 } });
+    expect(statSync(log()).ino).toBe(before);
   });
 
   test(`a token that comes takes a file's rows away, and they come back when it goes, ${where}`, async () => {

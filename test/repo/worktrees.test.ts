@@ -3,11 +3,10 @@ import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { loadFingerprints, saveFingerprints } from "../../src/repo/fingerprints.ts";
 import { indexedIn } from "../../src/repo/indexed.ts";
-import { fingerprintName, type IndexOptions, indexRepo, repoIdOf, resolveWorkspace } from "../../src/repo/indexer.ts";
+import { type IndexOptions, indexRepo, repoIdOf, resolveWorkspace } from "../../src/repo/indexer.ts";
 import { deviceOf, gitPlaceOf, isGone } from "../../src/repo/linked.ts";
-import { git, MemorySink, put, rootWith, temporary } from "./helpers.ts";
+import { git, logOf, MemorySink, put, rewriteLog, rootWith, settleLog, temporary } from "./helpers.ts";
 
 const FILES = { "a.ts": "export const a = 1;\n", "d/b.ts": `${"line\n".repeat(60)}`, "c.md": "words\n" };
 
@@ -29,27 +28,24 @@ function repository(files: Record<string, string> = FILES) {
 function collection() {
   const sink = new MemorySink();
   const folder = temporary();
-  const cacheOf = (root: string) => join(folder, fingerprintName(repoIdOf(root)));
+  const logAt = (root: string) => logOf(folder, repoIdOf(root), sink) ?? join(folder, "none");
   const run = async (root: string, options: Partial<IndexOptions> = {}) =>
     indexRepo({
       workspace: await resolveWorkspace(root),
       sink,
       collection: "c",
-      fingerprintPath: cacheOf(root),
+      folder,
       ...options,
     });
   /** Makes the last run look an hour old, so that no file counts as stamped too shortly before it. */
-  const settle = async (root: string) => {
-    const cache = loadFingerprints(cacheOf(root), repoIdOf(root)).fingerprints!;
-    await saveFingerprints(cacheOf(root), { ...cache, startedMs: Date.now() + 3_600_000 });
-  };
+  const settle = (root: string) => settleLog(folder, root, sink);
   const rowsOf = (root: string) => [...sink.rows.values()].filter((row) => row.metadata.repo_id === repoIdOf(root));
   /** What rows of `root` are like, without repositories. */
   const likes = (root: string, sibling: string) =>
     Object.fromEntries(
       rowsOf(root).map(({ id, like }) => [id.slice(17), like?.replace(repoIdOf(sibling), "").slice(1)]),
     );
-  return { sink, folder, cacheOf, run, settle, rowsOf, likes };
+  return { sink, folder, logAt, run, settle, rowsOf, likes };
 }
 
 describe("the repository of a work tree", () => {
@@ -152,7 +148,7 @@ describe("what a work tree takes from another", () => {
 
   test("the last used sibling comes first, the next where it lacks the file, and no more than three are read", async () => {
     const { main, add } = repository();
-    const { run, likes, cacheOf } = collection();
+    const { run, likes, logAt } = collection();
     const trees = ["one", "two", "three", "four"].map((name) => add(name));
     for (const [i, root] of trees.entries()) {
       put(root, `only-${i}.ts`, `export const only = ${i};\n`);
@@ -161,7 +157,7 @@ describe("what a work tree takes from another", () => {
     // The first was used last, the third never since.
     for (const [i, minutes] of [0, 2, 3, 1].entries()) {
       const when = Date.now() / 1000 - 60 * minutes;
-      utimesSync(cacheOf(trees[i]!), when, when);
+      utimesSync(logAt(trees[i]!), when, when);
     }
     for (let i = 0; i < 4; i++) put(main, `only-${i}.ts`, `export const only = ${i};\n`);
     await run(main);
@@ -192,19 +188,19 @@ describe("what a work tree takes from another", () => {
 
   test("a sibling that was indexed again meanwhile is not trusted", async () => {
     const { main, add } = repository();
-    const { run, sink, cacheOf } = collection();
+    const { run, sink, folder } = collection();
     await run(main);
     const linked = add("linked");
     const replace = sink.replace.bind(sink);
     const asked: boolean[] = [];
-    sink.replace = async (change) => {
+    sink.replace = async (repoId, change) => {
       asked.push(change.areLike!());
-      // Another process is about to change the rows of one file, and has voided its entry.
-      const cache = loadFingerprints(cacheOf(main), repoIdOf(main)).fingerprints!;
-      cache.files.get("a.ts")!.hash = "";
-      await saveFingerprints(cacheOf(main), cache);
+      // Another process has changed the rows of one file, and its record.
+      rewriteLog(folder, repoIdOf(main), sink, (files) => {
+        files.get("a.ts")!.hash = 1;
+      });
       asked.push(change.areLike!());
-      return replace(change);
+      return replace(repoId, change);
     };
     await run(linked);
     expect(asked).toEqual([true, false]);
@@ -214,7 +210,7 @@ describe("what a work tree takes from another", () => {
 describe("a work tree that git no longer has", () => {
   test("is forgotten by the next run of another one, and only that", async () => {
     const { main, add } = repository();
-    const { run, rowsOf, cacheOf } = collection();
+    const { run, rowsOf, logAt } = collection();
     const [kept, removed] = [add("kept"), add("removed")];
     const clone = repository().main;
     for (const root of [main, kept, removed, clone]) await run(root);
@@ -222,9 +218,9 @@ describe("a work tree that git no longer has", () => {
     await run(clone);
     expect(rowsOf(removed).length).toBeGreaterThan(0);
     expect(await run(main)).toMatchObject({ status: "hit" });
-    expect([rowsOf(removed).length, existsSync(cacheOf(removed))]).toEqual([0, false]);
+    expect([rowsOf(removed).length, existsSync(logAt(removed))]).toEqual([0, false]);
     for (const root of [main, kept, clone]) {
-      expect([rowsOf(root).length, existsSync(cacheOf(root))]).toEqual([4, true]);
+      expect([rowsOf(root).length, existsSync(logAt(root))]).toEqual([4, true]);
     }
   });
 
@@ -254,15 +250,16 @@ describe("a work tree that git no longer has", () => {
 
   test("a root that is merely missing stays: a main one, a folder without git, one of another disk", async () => {
     const { main, around, add } = repository();
-    const { run, rowsOf, cacheOf } = collection();
+    const { run, rowsOf, folder, sink } = collection();
     const [linked, away] = [add("linked"), add("away")];
     const plain = rootWith(FILES);
     for (const root of [linked, away, plain]) await run(root);
     const place = gitPlaceOf(away)!;
     expect(isGone(away, place, deviceOf(away))).toBe(false);
     // Its disk is not mounted: where its folder was, there is another file system.
-    const cache = loadFingerprints(cacheOf(away), repoIdOf(away)).fingerprints!;
-    await saveFingerprints(cacheOf(away), { ...cache, device: cache.device + 1 });
+    rewriteLog(folder, repoIdOf(away), sink, (_files, head) => {
+      head.device++;
+    });
     renameSync(away, join(around, "hidden"));
     rmSync(plain, { recursive: true });
     await run(main);
@@ -298,38 +295,36 @@ describe("a work tree that git no longer has", () => {
 
 test("a use is noted once an hour, by the time of the file alone", async () => {
   const { main } = repository();
-  const { run, settle, cacheOf, folder } = collection();
+  const { run, settle, logAt, folder, sink } = collection();
   await run(main);
-  const bytes = readFileSync(cacheOf(main));
   await settle(main);
-  const settled = readFileSync(cacheOf(main));
-  expect(settled.length).toBe(bytes.length);
+  const settled = readFileSync(logAt(main));
   for (const [minutes, noted] of [
     [59, false],
     [61, true],
     [-61, true],
   ] as const) {
     const when = Date.now() / 1000 - 60 * minutes;
-    utimesSync(cacheOf(main), when, when);
-    const inode = statSync(cacheOf(main)).ino;
+    utimesSync(logAt(main), when, when);
+    const inode = statSync(logAt(main)).ino;
     expect(await run(main)).toMatchObject({ status: "hit" });
-    const { usedMs } = indexedIn(folder)[0]!;
+    const { usedMs } = indexedIn(folder, sink)[0]!;
     expect([minutes, Math.abs(Date.now() - usedMs) < 60_000]).toEqual([minutes, noted]);
-    expect(statSync(cacheOf(main)).ino).toBe(inode);
-    expect(readFileSync(cacheOf(main))).toEqual(settled);
+    expect(statSync(logAt(main)).ino).toBe(inode);
+    expect(readFileSync(logAt(main))).toEqual(settled);
   }
 });
 
 test("a change of another repository costs no listing of ids and no write", async () => {
   const [one, two] = [repository().main, repository({ "x.ts": "1\n" }).main];
-  const { run, settle, sink, cacheOf } = collection();
+  const { run, settle, sink, logAt } = collection();
   await run(one);
   await settle(one);
-  const { ino } = statSync(cacheOf(one));
+  const { ino } = statSync(logAt(one));
   await run(two);
   const { listings, replaces } = sink;
   expect(await run(one)).toMatchObject({ status: "hit" });
-  expect([sink.listings, sink.replaces, statSync(cacheOf(one)).ino]).toEqual([listings, replaces, ino]);
+  expect([sink.listings, sink.replaces, statSync(logAt(one)).ino]).toEqual([listings, replaces, ino]);
   // A row of its own that another writer deleted is noticed.
   sink.rows.delete(`${repoIdOf(one)}:a.ts:0`);
   expect(await run(one)).toMatchObject({ status: "refreshed", files_changed: 1 });

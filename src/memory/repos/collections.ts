@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Put, type Watch } from "../../../ffi/ty_collection.ts";
 import { shown } from "../../checks/kinds.ts";
 import { CancelledError, ValueError } from "../../errors.ts";
-import { Deadline, fingerprintName, type RowSink } from "../../repo/indexer.ts";
+import { Deadline, noteName, type RowSink, repoIdOfNote } from "../../repo/indexer.ts";
 import { textsOf } from "../../repo/rows.ts";
 import type { Collection } from "../../store/collection.ts";
 import type { Pack } from "../../store/packer.ts";
@@ -88,27 +88,46 @@ export class RepoCollections {
     });
   }
 
-  /** The file of a repository's fingerprints. */
-  fingerprintFile(collection: string, repoId: string): string {
-    return join(this.store.dir, collection, fingerprintName(repoId));
+  /** The folder of a collection, where the fingerprints of its repositories are. */
+  folder(collection: string): string {
+    return join(this.store.dir, collection);
+  }
+
+  /** The notes of a collection's repositories; none of a collection that is not there. */
+  notesOf(collection: string): Pick<RowSink, "noteOf"> {
+    return { noteOf: (repoId) => this.store.find(collection)?.note(noteName(repoId)) };
   }
 
   /** The collection as indexing sees it. */
   sink(collection: Collection, signal: AbortSignal | undefined): RowSink {
     const { embedder } = this;
+    const stateOf = (repoId: string) => collection.digest({ column: REPO_KEY, value: repoId });
     return {
       columns: collection.schema.filterColumns,
-      stateOf(repoId) {
-        return collection.digest({ column: REPO_KEY, value: repoId });
+      get isSaved() {
+        return collection.generation > 0;
       },
-      async replace({ deleteIds, rows, areLike, isFull, deadline }) {
+      get generation() {
+        return collection.generation;
+      },
+      notes() {
+        const notes = new Map<string, unknown>();
+        for (const [name, value] of Object.entries(collection.manifest().notes)) {
+          const repoId = repoIdOfNote(name);
+          if (repoId !== undefined) notes.set(repoId, value);
+        }
+        return notes;
+      },
+      noteOf: (repoId) => collection.note(noteName(repoId)),
+      stateOf,
+      async replace(repoId, { deleteIds, rows, isCurrent, areLike, isFull, note, deadline }) {
         const waitMs = deadline && Math.max(0, deadline.msLeft);
         const saving = { ...BM25, signal, waitMs };
         // Rows of the first save are written again when the base is: where others follow, they go beside an empty one.
         if (isFull && !collection.isSaved) await collection.buildLexical(BM25.k1, BM25.b, { signal });
         const vectors = await vectorsOf(embedder, rows, signal);
         return collection.changeBuilt(async (t) => {
-          const deleted = deleteIds.length > 0 ? await t.delete(deleteIds) : 0;
+          if (isCurrent?.() === false) return undefined;
           let upserted = 0;
           // The text stays in the source file; its terms are kept for the lexical index.
           const isLike = areLike?.() !== false;
@@ -121,6 +140,9 @@ export class RepoCollections {
             upserted += inserted + replaced;
             follows = true;
           }
+          // After the rows, which may be like some of those that go.
+          const deleted = deleteIds.length > 0 ? await t.delete(deleteIds) : 0;
+          if (note) t.note(noteName(repoId), note(stateOf(repoId), collection.generation + 1));
           return { deleted, upserted };
         }, saving);
       },

@@ -1,11 +1,11 @@
 /** Which repositories a memory has, in which collections, and how one is removed. */
 import { existsSync } from "node:fs";
-import { dirname } from "node:path";
 import { shown } from "../../checks/kinds.ts";
 import { ValueError } from "../../errors.ts";
 import {
   forget,
   forgetGone,
+  hasLogs,
   type Indexed,
   indexedIn,
   repoIdOf,
@@ -111,9 +111,7 @@ export class Overview {
       if (collection.schema.keyName === REPO_KEY) return [collection];
       throw new ValueError(`collection ${shown(only)} holds no repositories: it is not partitioned by '${REPO_KEY}'`);
     }
-    const names = store
-      .list()
-      .filter((name) => name === REPO_COLLECTION || indexedIn(this.folder({ name })).length > 0);
+    const names = store.list().filter((name) => name === REPO_COLLECTION || hasLogs(this.collections.folder(name)));
     const found = names.map((name) => store.find(name));
     return found.filter((collection) => collection?.schema.keyName === REPO_KEY) as Collection[];
   }
@@ -121,13 +119,14 @@ export class Overview {
   private entries(collection: Collection): RepoEntry[] {
     const { disk_bytes, total_rows } = collection.stats();
     const rows = new Map(collection.partitions().map((partition) => [partition.key, partition.rows]));
-    const caches = new Map(indexedIn(this.folder(collection)).map((indexed) => [indexed.repoId, indexed]));
-    const ids = new Set([...rows.keys(), ...caches.keys()].filter((id) => typeof id === "string" && ID.test(id)));
+    const sink = this.collections.sink(collection, undefined);
+    const known = new Map(indexedIn(this.folder(collection), sink).map((indexed) => [indexed.repoId, indexed]));
+    const ids = new Set([...rows.keys(), ...known.keys()].filter((id) => typeof id === "string" && ID.test(id)));
     return [...ids].map((id) => {
       const count = rows.get(id) ?? 0;
       const bytes = total_rows > 0 ? Math.round((disk_bytes * count) / total_rows) : 0;
       return {
-        ...describe(caches.get(id as string)),
+        ...describe(known.get(id as string)),
         repo_id: id as string,
         collection: collection.name,
         rows: count,
@@ -137,7 +136,7 @@ export class Overview {
   }
 
   private folder({ name }: { name: string }): string {
-    return dirname(this.collections.fingerprintFile(name, ""));
+    return this.collections.folder(name);
   }
 }
 
@@ -145,7 +144,8 @@ export class Overview {
 function describe(indexed: Indexed | undefined): Omit<RepoEntry, "repo_id" | "collection" | "rows" | "bytes"> {
   const head = indexed?.head;
   if (!indexed || !head) return { root: null, exists: false };
-  const { root, tracked, git, partial } = head;
+  const { root, git } = head;
+  const { tracked, partial } = indexed.note;
   return {
     root,
     exists: existsSync(root),
