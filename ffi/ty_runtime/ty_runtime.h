@@ -559,8 +559,9 @@ typedef struct ty_tree_walk_args {
   uint64_t undecodable; /* names that are not UTF-8, so far in this walk */
   uint64_t visited;     /* entries seen so far in this walk */
 } ty_tree_walk_args;
-/* Visits folders until none is left, most_ns have passed or `out` is nearly full; a caller that has said of new
- * folders that they are to be entered goes on with begin 0, and they are visited too.
+/* Visits folders until none is left, most_ns have passed or `out` is nearly full; with most_ns only to the end of the
+ * first folder of which there is something to report. A caller that has said of new folders that they are to be entered
+ * goes on with begin 0, and they are visited too.
  *
  * Folders come in ascending order, component by component, and cyclically: first those above `after` and itself, then
  * those behind it, then the rest. An entry is gone only where its folder was read to the end. What is new without a

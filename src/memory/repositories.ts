@@ -16,6 +16,7 @@ import {
   readNote,
   rootOf,
   shownPartial,
+  Trees,
   type Workspace,
 } from "../repo/indexer.ts";
 import type { Collection } from "../store/collection.ts";
@@ -52,11 +53,13 @@ export interface RepositoriesOptions {
 /** The repository verbs over one store. */
 export class Repositories {
   private readonly collections: RepoCollections;
+  private readonly trees: Trees;
   /** What is indexed. */
   readonly overview: Overview;
 
   constructor(private readonly options: RepositoriesOptions) {
     this.collections = new RepoCollections(options.repoStore, options.embedder);
+    this.trees = new Trees(options.repoStore.env);
     this.overview = new Overview(options.repoStore, this.collections);
   }
 
@@ -96,6 +99,7 @@ export class Repositories {
     return {
       workspace,
       collection: a.collection,
+      trees: this.trees,
       folder: this.collections.folder(a.collection),
       mode: a.mode,
       windowLines: a.window_lines,

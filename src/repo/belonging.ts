@@ -11,12 +11,15 @@ import type { ConfigEnv } from "./git/config.ts";
 import { layoutOf } from "./git/layout.ts";
 import { Repository } from "./git/repository.ts";
 import { isUnsettled, stampOf } from "./git/text.ts";
-import { parentOf } from "./listing.ts";
 import { GIT_RULES, OWN_RULES, Place, pathFrom, pathIn, type Tree, type Verdict } from "./place.ts";
+import { parentOf } from "./relative.ts";
 import { type RootTree, rootTree, treeOf } from "./root-tree.ts";
 import { RuleFiles } from "./rule-files.ts";
 
 export type { Verdict };
+
+/** Names of files with rules. */
+export const RULE_FILES = [GIT_RULES, OWN_RULES] as const;
 
 export class Belonging {
   private begun: RootTree;

@@ -1,13 +1,15 @@
 /** A look at what a run would do, which writes nothing. */
-import { Budget } from "./budget.ts";
+import { REPO_FILE_BYTES_MAX } from "../limits.ts";
+import { Deadline } from "./deadline.ts";
 import { chunkKey, contentHash, type Fingerprint } from "./fingerprints.ts";
 import { loadLog } from "./ledger.ts";
 import { type Preview, previewOf } from "./preview.ts";
 import { readRepoFile } from "./read.ts";
+import { isIn } from "./relative.ts";
 import { holdsSecret } from "./secret-content.ts";
 import { type ShownSettings, settingsOf, shownSettings } from "./settings.ts";
 import type { FilesSource, IndexOptions, RowSink } from "./sink.ts";
-import { isIn, Walk } from "./walk.ts";
+import type { RepoTree } from "./tree.ts";
 
 /** The result of `svc_index_repo` with `dry_run`. */
 export interface DryRunResult extends Preview {
@@ -28,25 +30,32 @@ export interface DryRunResult extends Preview {
 export async function dryRun(
   options: Omit<IndexOptions, "sink"> & { notes: Pick<RowSink, "noteOf"> },
 ): Promise<DryRunResult> {
-  const { workspace, collection, folder, notes, force, signal, deadline } = options;
+  const { workspace, folder, exclude = [], trees } = options;
+  return trees.useFresh(workspace.root, [folder, ...exclude], (tree) => dryRunOver(tree, options));
+}
+
+async function dryRunOver(
+  tree: RepoTree,
+  options: Omit<IndexOptions, "sink"> & { notes: Pick<RowSink, "noteOf"> },
+): Promise<DryRunResult> {
+  const { workspace, collection, folder, notes, force, signal, deadline = new Deadline() } = options;
   const { root, repoId, below } = workspace;
   const fingerprints = loadLog(folder, repoId, notes);
   const settings = settingsOf(options, fingerprints.found);
-  const exclude = [folder, ...(options.exclude ?? [])];
-  const budget = new Budget(0, deadline);
-  const walk = await Walk.begin(root, { below, maxFileBytes: settings.maxFileBytes, exclude, signal, budget });
-  const files = new Map<string, { size: number; mark: number }>();
-  await walk.advance(
-    (file) => {
-      files.set(file.path, { size: file.size, mark: file.mark });
-      return false;
-    },
-    () => budget.isSpent(files.size),
-  );
+  const isComplete = await tree.look({ below, msMax: deadline.msLeft, signal });
+  const inside = [...tree.files].filter(([path]) => isIn(below ?? "", path));
+  const files = new Map(inside.sort(([a], [b]) => (a < b ? -1 : 1)));
+  const left = new Map<string, string>([...tree.left].filter(([path]) => isIn(below ?? "", path)).sort());
+  const most = Math.min(settings.maxFileBytes || REPO_FILE_BYTES_MAX, REPO_FILE_BYTES_MAX);
+  for (const [path, { size }] of files) {
+    if (size <= most) continue;
+    files.delete(path);
+    left.set(path, "too_large");
+  }
   const known = new Map([...fingerprints.files].filter(([path]) => isIn(below ?? "", path)));
   const isOther = force === true || fingerprints.note?.params !== chunkKey(settings.chunking);
   const preview = previewOf(
-    { files, left: walk.left, ignored: walk.ignored },
+    { files, left, ignored: ignoredIn(tree, below) },
     {
       files: known,
       isSame(path) {
@@ -56,7 +65,7 @@ export async function dryRun(
         if (record.mark === 0) return holdsTheSame(root, path, record, settings.maxFileBytes);
         return record.mark === files.get(path)?.mark;
       },
-      isGone: (path) => walk.isGone(path),
+      isGone: (path) => tree.isGone(path, isComplete),
     },
   );
   const shown = shownSettings(settings);
@@ -67,11 +76,17 @@ export async function dryRun(
     workspace: root,
     ...(below === undefined ? {} : { folder: below }),
     files_tracked: [...known.values()].filter(({ kind }) => kind === "text").length,
-    files_source: walk.source === "git" ? "git" : "folder",
+    files_source: tree.source,
     ...preview,
-    ...(walk.isComplete ? {} : { truncated: true as const }),
+    ...(isComplete ? {} : { truncated: true as const }),
     ...(shown === undefined ? {} : { settings: shown }),
   };
+}
+
+/** What is ignored in a folder; folders end in a slash. */
+function ignoredIn({ ignored }: RepoTree, below = ""): string[] {
+  const inside = [...ignored].filter(([path]) => isIn(below, path));
+  return inside.map(([path, kind]) => (kind === "folder" ? `${path}/` : path)).sort();
 }
 
 /** Whether a run that reads a file would find what its record says. */

@@ -50,10 +50,10 @@ export function chunkingOf(key: string): ChunkOptions | undefined {
 }
 
 /**
- * 53-bit hash of a file's content, never 0; not cryptographic: a forger could only make their own file look unchanged.
+ * 53-bit hash of a file's content, never 0, as the native tree has it; not cryptographic: a forger could only make their own file look unchanged.
  */
 export function contentHash(bytes: Uint8Array): number {
-  return Number(Bun.hash(bytes) & HASH_BITS) || 1;
+  return Number(Bun.hash.xxHash64(bytes) >> 11n) || 1;
 }
 
 /** The same of what a row's vector and terms, and its metadata but for its lines, are made of. */

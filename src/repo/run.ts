@@ -1,23 +1,35 @@
 /**
- * One run: updates a collection to a directory's files, reading only those that changed.
+ * One run: updates a collection to a directory's files, reading only those that changed. This file finds what may have
+ * changed, `writing.ts` reads and writes it.
  *
- * A file's rows and its fingerprint are saved together, so that a crash at any moment leaves both as they were or both
- * as they are.
- *
- * A run with limits walks and reads in rounds, so that neither waits for all of the other; the next run begins where it
- * ended. This file finds what may have changed, `writing.ts` reads and writes it.
+ * A run with a deadline looks for a part of its time and reads for the rest; the next run goes on where it ended.
  */
 import { TimeoutError } from "../errors.ts";
+import { REPO_FILE_BYTES_MAX } from "../limits.ts";
 import { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
-import type { WalkFile } from "./entries.ts";
 import { type GitPlace, gitPlaceOf } from "./linked.ts";
 import { shownPartial } from "./partial.ts";
+import { isIn } from "./relative.ts";
 import { shownSettings } from "./settings.ts";
-import type { IndexOptions, IndexResult } from "./sink.ts";
-import { isIn, Walk } from "./walk.ts";
+import type { IndexOptions, IndexResult, SkipCounts } from "./sink.ts";
+import type { RepoTree } from "./tree.ts";
 import type { Workspace } from "./workspace.ts";
-import { Writing } from "./writing.ts";
+import { type FoundFile, Writing } from "./writing.ts";
+
+/** What of the time that is left a look may take. */
+const LOOK_SHARE = 0.6;
+
+/** What a look found for a run. */
+interface Found {
+  /** Files that may have changed, in the order in which they are read. */
+  changed: FoundFile[];
+  /** Whether a path that belongs to the root may be in the index. */
+  has(path: string): boolean;
+  /** Everything was visited. */
+  isComplete: boolean;
+  skipped: SkipCounts;
+}
 
 /** One call of `indexRepo`; used once. */
 export class IndexRun {
@@ -26,11 +38,6 @@ export class IndexRun {
   private readonly writing: Writing;
   /** The repository of git that the root belongs to. */
   readonly place: GitPlace | undefined;
-
-  /** Every file that the walk found. */
-  private readonly seen = new Set<string>();
-  /** Files of the current round that may have changed. */
-  private round: WalkFile[] = [];
 
   constructor(
     private readonly options: IndexOptions,
@@ -42,30 +49,35 @@ export class IndexRun {
     this.writing = new Writing(options, this.place, budget, this.breather);
   }
 
-  async run(): Promise<IndexResult> {
+  run(): Promise<IndexResult> {
+    const { folder, exclude = [], trees } = this.options;
+    this.breather.check();
+    return trees.use(this.workspace.root, [folder, ...exclude], (tree) => this.runOver(tree));
+  }
+
+  private async runOver(tree: RepoTree): Promise<IndexResult> {
     const { root, repoId, below } = this.workspace;
     const { options, writing, budget } = this;
-    this.breather.check();
-    const exclude = [options.folder, ...(options.exclude ?? [])];
-
     await writing.begin();
-    const after = budget.isLimited ? writing.reachedBefore : undefined;
-    const { maxFileBytes } = writing.settings;
-    const { signal } = options;
-    const walk = await Walk.begin(root, { below, maxFileBytes, exclude, signal, budget, after });
+    const found = await this.find(tree);
+    const { isComplete, skipped } = found;
     let truncated: boolean;
     try {
-      truncated = !(await this.walkAndRead(walk));
-      if (!(await writing.dropMissing(this.seen, (path) => walk.isGone(path), walk.isComplete))) truncated = true;
+      const isRead = await writing.read(tree, found.changed, skipped);
+      // A look that was cut short goes on behind the last folder that it visited.
+      if (isRead && !isComplete) writing.reached = tree.reached;
+      const isGone = (path: string) => isIn(below ?? "", path) && tree.isGone(path, isComplete);
+      const isDropped = await writing.dropMissing(found.has, isGone, isComplete);
+      truncated = !(isRead && isComplete && isDropped);
       await writing.finish(truncated);
     } catch (error) {
       // Another process's change took until the deadline.
       truncated = error instanceof TimeoutError && budget.msLeft <= 0;
-      if (truncated) await writing.finish(truncated);
-      else {
+      if (!truncated) {
         writing.giveUp();
         throw error;
       }
+      await writing.finish(truncated);
     }
 
     const counts = { text: 0, binary: 0, secret: 0 };
@@ -91,37 +103,30 @@ export class IndexRun {
       files_removed: removed,
       chunks_added: upserted,
       chunks_deleted: deleted,
-      files_skipped: { ...walk.skipped, binary, secret: walk.skipped.secret + secret },
-      files_source: walk.source === "git" ? "git" : "folder",
+      files_skipped: { ...skipped, binary, secret: skipped.secret + secret },
+      files_source: tree.source,
       ...(truncated ? { truncated: true as const, ...shownPartial(writing.partial) } : {}),
       ...(settings === undefined ? {} : { settings }),
     };
   }
 
-  /** Walks and reads in rounds to the end; false if a limit ended it early. */
-  private async walkAndRead(walk: Walk): Promise<boolean> {
-    const { budget, writing } = this;
-    while (!walk.ended) {
-      await walk.advance(
-        (file) => this.consider(file),
-        () => budget.isSpent(this.round.length),
-      );
-      if (!(await writing.read(this.round, walk.skipped))) return false;
-      this.round = [];
-      writing.reached = walk.reached;
-      if (!walk.ended && budget.isSpent(0)) return false;
+  /** Looks at the files and compares them with what is known of them. */
+  private async find(tree: RepoTree): Promise<Found> {
+    const { options, writing, budget } = this;
+    const { below = "" } = this.workspace;
+    const after = budget.isLimited ? writing.reachedBefore : undefined;
+    const isComplete = await tree.look({ below, after, msMax: budget.msLeft * LOOK_SHARE, signal: options.signal });
+    const most = Math.min(writing.settings.maxFileBytes || REPO_FILE_BYTES_MAX, REPO_FILE_BYTES_MAX);
+    const skipped = { binary: 0, too_large: 0, ...tree.leftIn(below) };
+    const changed: FoundFile[] = [];
+    for (const [path, file] of tree.files) {
+      if (!isIn(below, path)) continue;
+      if (file.size > most) skipped.too_large++;
+      else if (!writing.isUnchanged(path, file.mark)) changed.push({ path, mark: file.mark });
     }
-    if (!walk.isComplete) return false;
-    this.options.onProgress?.(budget.found, budget.found);
-    return true;
-  }
-
-  /** Adds a file to the round if it may have changed; true if the round is full. */
-  private consider(file: WalkFile): boolean {
-    this.seen.add(file.path);
-    if (this.writing.isUnchanged(file)) return false;
-    this.budget.found++;
-    this.round.push(file);
-    return this.round.length >= this.budget.roundFilesMax;
+    changed.sort((a, b) => (a.path < b.path ? -1 : 1));
+    const first = after === undefined ? 0 : changed.findIndex(({ path }) => path > after);
+    const has = (path: string) => (tree.files.get(path)?.size ?? Number.POSITIVE_INFINITY) <= most;
+    return { changed: [...changed.slice(first), ...changed.slice(0, first)], has, isComplete, skipped };
   }
 }

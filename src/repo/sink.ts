@@ -1,9 +1,9 @@
 /** Options and results of indexing, and other types that its files share. */
 import type { Pack } from "../store/packer.ts";
 import type { Deadline } from "./deadline.ts";
-import type { SkipCounts } from "./entries.ts";
 import type { ShownPartial } from "./partial.ts";
 import type { GivenSettings, ShownSettings } from "./settings.ts";
+import type { Trees } from "./trees.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** The live rows of one repository: others do not change it, nor does how they are stored. */
@@ -57,12 +57,23 @@ export interface RowSink {
   msAfter?(rows: number): number;
 }
 
+/** Files skipped, by reason; `binary`, and `secret` by content, as far as they were read. */
+export interface SkipCounts {
+  binary: number;
+  secret: number;
+  too_large: number;
+  unreadable: number;
+  outside: number;
+}
+
 /** What a call names of the settings stays until another call names something else. */
 export interface IndexOptions extends GivenSettings {
   workspace: Workspace;
   /** Name of the collection, for the result. */
   collection: string;
   sink: RowSink;
+  /** What is known of files from call to call. */
+  trees: Trees;
   /** The collection's folder, for the fingerprints. */
   folder: string;
   /** Files to find and chunk in this call; the next call continues. 0: no limit. */

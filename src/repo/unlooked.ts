@@ -1,9 +1,9 @@
 /** The result of a call that had no time to look at the files: what is indexed, as the fingerprints have it. */
 import { loadLog } from "./ledger.ts";
 import { shownPartial } from "./partial.ts";
+import { isIn } from "./relative.ts";
 import { settingsOf, shownSettings } from "./settings.ts";
 import type { IndexOptions, IndexResult } from "./sink.ts";
-import { isIn } from "./walk.ts";
 
 export function unlooked(options: IndexOptions): IndexResult {
   const { workspace, collection, folder, sink, onIndexed } = options;

@@ -8,8 +8,7 @@ import { BATCH_LARGE, BATCH_SMALL, Batch } from "./batch.ts";
 import type { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
 import { chunkBytes, textBytes } from "./chunk.ts";
-import type { SkipCounts, WalkFile } from "./entries.ts";
-import { chunkKey, contentHash, type Fingerprint, voidText } from "./fingerprints.ts";
+import { chunkKey, type Fingerprint, voidText } from "./fingerprints.ts";
 import { idBase, parseRowId, rowId } from "./identity.ts";
 import { noteUse } from "./indexed.ts";
 import { labelsOf } from "./labels.ts";
@@ -18,14 +17,15 @@ import { Ledger } from "./ledger.ts";
 import type { GitPlace } from "./linked.ts";
 import type { Records } from "./log.ts";
 import type { PartialIndex } from "./partial.ts";
-import { type ReadFailure, readRepoFile } from "./read.ts";
+import type { ReadFailure } from "./read.ts";
+import { isIn } from "./relative.ts";
 import { FileRows } from "./rows.ts";
 import { holdsSecret } from "./secret-content.ts";
 import { SETTINGS_DEFAULT, type Settings, settingsOf } from "./settings.ts";
 import { Siblings } from "./siblings.ts";
-import type { IndexOptions } from "./sink.ts";
+import type { IndexOptions, SkipCounts } from "./sink.ts";
 import { settledMark } from "./stamp.ts";
-import { isIn } from "./walk.ts";
+import type { RepoTree } from "./tree.ts";
 import { changedChunks, windowsOf } from "./windows.ts";
 import { WorkLock } from "./work-lock.ts";
 import type { Workspace } from "./workspace.ts";
@@ -35,6 +35,12 @@ const RENEWED_MAX = 64;
 
 /** A run that reads more files than these waits for another one that indexes the same root. */
 const SHARED_MIN = 64;
+
+/** A file that may have changed. */
+export interface FoundFile {
+  path: string;
+  mark: number;
+}
 
 /** The rows and fingerprints of one run. */
 export class Writing {
@@ -51,6 +57,8 @@ export class Writing {
   private readonly workspace: Workspace;
   private readonly ledger: Ledger;
   private readonly siblings: Siblings;
+  /** What files are read from, from the first on. */
+  private tree: RepoTree | undefined;
   /** Live chunk numbers by id base, read from the collection where the fingerprints do not match it. */
   private live: Map<string, number[]> | undefined;
   /** Held while this run indexes many files. */
@@ -127,27 +135,28 @@ export class Writing {
   }
 
   /** Whether a file that was found is as it was when it was read; one that is not will be read. */
-  isUnchanged({ path, mark }: Pick<WalkFile, "path" | "mark">): boolean {
+  isUnchanged(path: string, mark: number): boolean {
     const known = this.ledger.files.get(path);
     if (known?.mark === mark) return true;
-    this.ledger.waiting.add(path);
+    // One that is only read again, since it was read so shortly after it changed, counts as done.
+    if (!known?.hash || known.mark !== 0) this.ledger.waiting.add(path);
     if (!known) this.ledger.found++;
     return false;
   }
 
   /**
    * Removes the rows of files that are gone or ignored now.
-   * @param seen the files that were found
+   * @param has whether a file was found
    * @param isGone whether a path that was not found is gone
    * @param isComplete whether all files were found
    * @returns false if the deadline passed before the last
    */
   async dropMissing(
-    seen: ReadonlySet<string>,
+    has: (path: string) => boolean,
     isGone: (path: string) => boolean,
     isComplete: boolean,
   ): Promise<boolean> {
-    const gone = [...this.ledger.files.keys()].filter((path) => !seen.has(path) && isGone(path));
+    const gone = [...this.ledger.files.keys()].filter((path) => !has(path) && isGone(path));
     for (const [at, path] of gone.entries()) {
       // One at least in each call: otherwise they would never all be gone.
       if (at > 0 && this.budget.msLeft <= 0) return false;
@@ -155,9 +164,10 @@ export class Writing {
       await this.drop(path);
     }
     if (!this.live || !isComplete) return true;
-    const known = new Set([...seen, ...this.ledger.files.keys()].map((path) => this.base(path)));
+    const known = new Set([...this.ledger.files.keys()].map((path) => this.base(path)));
     for (const [base, numbers] of this.live) {
-      if (known.has(base) || !isGone(this.pathIn(base))) continue;
+      const path = this.pathIn(base);
+      if (known.has(base) || has(path) || !isGone(path)) continue;
       for (const chunk of numbers) await this.batch.delete(rowId(base, chunk));
     }
     return true;
@@ -236,13 +246,15 @@ export class Writing {
     return [...this.live.keys()].every((base) => known.has(base) || this.isInside(this.pathIn(base)));
   }
 
-  /** Reads the files of a round; false if the deadline passed before the last. */
-  async read(found: readonly WalkFile[], skipped: SkipCounts): Promise<boolean> {
+  /** Reads files that may have changed; false if a limit was reached before the last. */
+  async read(tree: RepoTree, found: readonly FoundFile[], skipped: SkipCounts): Promise<boolean> {
+    this.tree = tree;
     const files = await this.share(found);
     if (files === undefined) return false;
     const { onProgress } = this.options;
     const { budget } = this;
     this.siblings.expect(files.length, this.ledger.files.size);
+    budget.found = files.length;
     for (const { path } of files) {
       if (this.breather.due) {
         await this.breather.pause();
@@ -253,25 +265,27 @@ export class Writing {
       this.reached = path;
       await this.readOne(path, skipped);
     }
+    onProgress?.(budget.found, budget.found);
     return true;
   }
 
   private async readOne(path: string, skipped: SkipCounts): Promise<void> {
     const { ledger } = this;
     const readMs = Date.now();
-    const read = readRepoFile(this.workspace.root, path, this.settings.maxFileBytes);
+    const read = this.tree!.read(path, this.settings.maxFileBytes);
     if ("failure" in read) {
       return this.leaveOut(path, read.failure, read.stamp ? settledMark(read.stamp, readMs) : 0, skipped);
     }
     const known = ledger.files.get(path);
-    const hash = contentHash(read.bytes);
+    const { hash } = read;
     const mark = settledMark(read.stamp, readMs);
     const isSame = known?.kind === "text" && known.hash === hash;
     if (!isSame && holdsSecret(read.bytes)) return this.leaveOut(path, "secret", mark, skipped);
     this.budget.settled++;
     ledger.waiting.delete(path);
     if (isSame) ledger.renew(path, mark);
-    else await this.put(path, textBytes(read.bytes), mark, hash);
+    // A copy: another file may be read before the last row is put.
+    else await this.put(path, textBytes(read.bytes.slice()), mark, hash);
   }
 
   /** Puts those of a file's chunks that differ from what is there, and removes those that it no longer has. */
@@ -354,7 +368,7 @@ export class Writing {
    * Which of the files are still to be read: where they are many, once no other process indexes the same root. What that
    * has done is not done again. Undefined where there was no time to wait for it.
    */
-  private async share(found: readonly WalkFile[]): Promise<readonly WalkFile[] | undefined> {
+  private async share(found: readonly FoundFile[]): Promise<readonly FoundFile[] | undefined> {
     if (this.lock || found.length <= SHARED_MIN) return found;
     const { options, budget } = this;
     const { folder, signal, sink } = options;

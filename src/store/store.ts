@@ -35,7 +35,8 @@ export class Store {
    */
   constructor(
     readonly dir: string,
-    private readonly env: Environment,
+    /** The native environment that its collections are opened in. */
+    readonly env: Environment,
     private readonly writerVersion: string,
     private readonly inlineScanBytes = INLINE_SCAN_BYTES,
   ) {}

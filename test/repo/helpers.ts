@@ -13,8 +13,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { Budget } from "../../src/repo/budget.ts";
-import type { WalkFile } from "../../src/repo/entries.ts";
 import { contentHash, type Fingerprint } from "../../src/repo/fingerprints.ts";
 import { loadLog, type RowSink, readNote, repoIdOf } from "../../src/repo/indexer.ts";
 import { createLog, type Head, readLog } from "../../src/repo/log.ts";
@@ -22,7 +20,6 @@ import { logName } from "../../src/repo/note.ts";
 import { textsOf } from "../../src/repo/rows.ts";
 import type { Change, RowsState } from "../../src/repo/sink.ts";
 import { stampOf } from "../../src/repo/stamp.ts";
-import { Walk, type WalkOptions } from "../../src/repo/walk.ts";
 import type { Pack } from "../../src/store/packer.ts";
 
 const made: string[] = [];
@@ -47,16 +44,6 @@ export function rootWith(files: Record<string, string | Uint8Array>): string {
 export function put(root: string, path: string, content: string | Uint8Array): void {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), content);
-}
-
-/** A complete walk. */
-export async function walkRepo(root: string, options: Partial<WalkOptions> = {}) {
-  const walk = await Walk.begin(root, { budget: new Budget(), ...options });
-  const files: WalkFile[] = [];
-  const take = (file: WalkFile) => files.push(file) === 0;
-  await walk.advance(take, () => false);
-  const { skipped, source } = walk;
-  return { files, skipped, source, walk };
 }
 
 /** Runs the real git with the repository's configuration only. */

@@ -1,7 +1,8 @@
 /** Windows are found by the names that they define. */
 import { expect, test } from "bun:test";
-import { indexRepo, repoIdOf } from "../../src/repo/indexer.ts";
+import { repoIdOf } from "../../src/repo/indexer.ts";
 import { MemorySink, rootWith, temporary } from "./helpers.ts";
+import { indexRepo } from "./runs.ts";
 
 async function labels(files: Record<string, string>): Promise<Record<string, readonly string[] | undefined>> {
   const root = rootWith(files);

@@ -2,9 +2,10 @@
 import { expect, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { dryRun, type IndexOptions, indexRepo, repoIdOf } from "../../src/repo/indexer.ts";
+import { type IndexOptions, repoIdOf } from "../../src/repo/indexer.ts";
 import { previewOf } from "../../src/repo/preview.ts";
 import { age, git, MemorySink, put, rootWith, temporary } from "./helpers.ts";
+import { dryRun, indexRepo } from "./runs.ts";
 
 function bench(files: Record<string, string | Uint8Array>) {
   const root = rootWith(files);
@@ -71,7 +72,7 @@ test("a folder of a repository alone, in a checkout", async () => {
   const { root, dry } = bench({ "a.ts": "1", "src/b.ts": "2", "src/c.py": "3" });
   git(root, "init", "-q");
   const seen = await dry({ workspace: { root, repoId: repoIdOf(root), below: "src" } });
-  expect(seen).toMatchObject({ folder: "src", files: 2, files_source: "git" });
+  expect(seen).toMatchObject({ folder: "src", files: 2, files_source: "git index" });
 });
 
 test("of many paths the first are shown", () => {

@@ -1,8 +1,9 @@
 /** Files with credentials in them lose their rows, are read again only when they change, and are never given out. */
 import { expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
-import { type IndexOptions, indexRepo, readChunk, repoIdOf } from "../../src/repo/indexer.ts";
+import { type IndexOptions, readChunk, repoIdOf } from "../../src/repo/indexer.ts";
 import { git, logOf, MemorySink, put, rewriteLog, rootWith, settleLog, temporary } from "./helpers.ts";
+import { indexRepo } from "./runs.ts";
 
 /** A token in the form of GitHub's, put together here so that this file holds none. */
 const TOKEN = "gh" + "p_" + "Zk3vQ9mX7bL2tR8wN5cJ1hG6fD4sA0pYeUiO";

@@ -3,9 +3,10 @@ import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CancelledError } from "../../src/errors.ts";
-import { type IndexOptions, indexRepo, repoIdOf } from "../../src/repo/indexer.ts";
+import { type IndexOptions, repoIdOf } from "../../src/repo/indexer.ts";
 import { WorkLock } from "../../src/repo/work-lock.ts";
 import { forgetLogs, MemorySink, plain, put, rootWith, temporary } from "./helpers.ts";
+import { indexRepo } from "./runs.ts";
 
 const lines = (count: number, word = "line") => Array.from({ length: count }, (_, at) => `${word} ${at}`);
 

@@ -1,10 +1,9 @@
 /** Which directory is the workspace of a call, and which ones are refused. */
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ValueError } from "../../src/errors.ts";
-import { Entries } from "../../src/repo/entries.ts";
 import { repoIdOf, resolveWorkspace } from "../../src/repo/indexer.ts";
 import { pseudoFileSystem } from "../../src/repo/pseudo.ts";
 import { workspaceHere } from "../../src/repo/workspace.ts";
@@ -279,17 +278,10 @@ describe.skipIf(!LINUX)("pseudo file systems (Linux)", () => {
     for (const path of ["/", "/usr", temporary(), "/nowhere"]) expect(pseudoFileSystem(path)).toBeUndefined();
   });
 
-  test("one that is mounted below is not entered, another one is", () => {
-    const entries = new Entries("/dev");
-    expect(entries.isEnterable("pts")).toBe(false);
-    expect(entries.isEnterable("pts/below")).toBe(false);
-    if (existsSync("/dev/shm")) expect(entries.isEnterable("shm")).toBe(true);
-  });
-
   /** Lists a root from a process with `/proc` mounted over its `mounted`; undefined where that is not allowed. */
   const listMounted = (root: string): string[] | undefined => {
     const inner = 'mount --rbind /proc "$1/mounted" && exec "$2" "$3" "$1"';
-    const script = join(import.meta.dir, "list.ts");
+    const script = join(import.meta.dir, "look-mounted.ts");
     const words = ["unshare", "-rm", "sh", "-c", inner, "sh", root, process.execPath, script];
     if (!Bun.which("unshare")) return undefined;
     const { stdout, success } = Bun.spawnSync(words, { stderr: "ignore" });
@@ -297,7 +289,7 @@ describe.skipIf(!LINUX)("pseudo file systems (Linux)", () => {
   };
   const isAllowed = LINUX && listMounted(rootWith({ "mounted/a": "1" })) !== undefined;
 
-  for (const kind of ["git", "walk"] as const) {
+  for (const kind of ["git", "folder"] as const) {
     test.skipIf(!isAllowed)(`a mount of /proc is passed over (${kind}; needs unshare and mount)`, () => {
       const root = rootWith({ "a.ts": "1", "mounted/hidden.ts": "2", "z.ts": "3" });
       if (kind === "git") {

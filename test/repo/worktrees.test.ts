@@ -4,9 +4,10 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { indexedIn } from "../../src/repo/indexed.ts";
-import { type IndexOptions, indexRepo, repoIdOf, resolveWorkspace } from "../../src/repo/indexer.ts";
+import { type IndexOptions, repoIdOf, resolveWorkspace } from "../../src/repo/indexer.ts";
 import { deviceOf, gitPlaceOf, isGone } from "../../src/repo/linked.ts";
 import { git, logOf, MemorySink, put, rewriteLog, rootWith, settleLog, temporary } from "./helpers.ts";
+import { indexRepo } from "./runs.ts";
 
 const FILES = { "a.ts": "export const a = 1;\n", "d/b.ts": `${"line\n".repeat(60)}`, "c.md": "words\n" };
 

@@ -65,6 +65,8 @@ static ty_visit visit_all(ty_tree *tree, ty_walk_call *call) {
     ty_visit how = ty_visit_current(tree, call);
     if (how != TY_VISIT_DONE) return how;
     if (ty_walk_is_late(call)) return TY_VISIT_LATE;
+    /* What is entered of it comes before its neighbours: a walk that ends early is then whole up to where it came. */
+    if (call->deadline_ns != 0 && call->events.count > 0) return TY_VISIT_FULL;
   }
 }
 
