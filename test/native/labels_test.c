@@ -290,7 +290,9 @@ static ty_slice index_of(const ty_collection *c) {
 static void put_row_like(ty_collection *to, const ty_collection *c, uint64_t at) {
   static float vector[DIM];
   const row *r = NULL;
-  ty_slice id = ty_row_id(&c->base, at);
+  ty_unpack u;
+  ty_unpack_init(&u);
+  ty_slice id = ty_row_id(&c->base, at, &u);
   char number[16] = {0}, key[4];
   memcpy(number, id.data, (size_t)id.bytes);
   r = &rows[atoi(number)];

@@ -35,13 +35,15 @@ static void delete_row(ty_collection *c, uint32_t id) {
 /* The first and the last row of a line, all of a line, all of a run, and some more. */
 static void delete_patterns(ty_collection *c) {
   const ty_segment *segments[] = {&c->base, &c->delta};
+  ty_unpack u;
+  ty_unpack_init(&u);
   for (int s = 0; s < 2; s++) {
     for (uint64_t at = 0, n = segments[s]->count; at < n; at++) {
       uint64_t in = at % 128, line = at / 64;
       bool gone = in == 0 || in == 63 || in == 64 || in == 127 || line == 1 || line == 4 || line == 5 ||
                   (n > 2048 && at / 1024 == 1) || at + 1 == n || chance(40);
       char text[16] = "";
-      ty_slice id = ty_row_id(segments[s], at);
+      ty_slice id = ty_row_id(segments[s], at, &u);
       memcpy(text, id.data, (size_t)id.bytes);
       if (gone && !segments[s]->dead[at]) delete_row(c, (uint32_t)strtoul(text, NULL, 10));
     }

@@ -18,6 +18,7 @@ const TESTS = [
   ["kernel_words_test"],
   ["labels_test"],
   ["lines_test", "-", "few"],
+  ["packed_test"],
   ["partners_test"],
   ["scan_test", "few"],
   ["search_test"],

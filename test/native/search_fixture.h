@@ -51,13 +51,25 @@ static int by_partition(const void *a, const void *b) {
   return x->row < y->row ? -1 : x->row > y->row;
 }
 
+/* Ids of eight bytes each. */
+static ty_packed fixture_pack(fixture *f, const uint8_t *ids, uint64_t n) {
+  uint64_t *ends = keep(f, calloc(n / TY_PACKED_ROWS + 2, 8));
+  ty_buffer bytes = {0};
+  for (uint64_t i = 0; i < n; i++) {
+    ty_slice before = {i == 0 ? NULL : ids + 8 * (i - 1), i % TY_PACKED_ROWS == 0 ? 0 : 8};
+    ty_packed_put(&bytes, before, (ty_slice){ids + 8 * i, 8});
+    ends[i / TY_PACKED_ROWS] = bytes.bytes;
+  }
+  return (ty_packed){ends, keep(f, bytes.data != NULL ? bytes.data : malloc(1))};
+}
+
 static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint64_t n) {
   uint32_t dim = f->c.dim;
   uint64_t stride = AME_CODE_STRIDE(dim);
   int8_t *codes = keep(f, aligned_alloc(64, (size_t)(stride * (n + 1))));
   ame_code_info *info = keep(f, calloc(n + 1, sizeof *info));
-  uint64_t *row = keep(f, calloc(n + 1, 8)), *birth = keep(f, calloc(n + 1, 8)), *ends = keep(f, calloc(n + 1, 8));
-  uint64_t *terms_ends = keep(f, calloc(n + 1, 8)), *none = keep(f, calloc(n + 1, 8));
+  uint64_t *row = keep(f, calloc(n + 1, 8)), *birth = keep(f, calloc(n + 1, 8));
+  uint64_t *terms_ends = keep(f, calloc(n + 1, 8));
   const uint32_t **keys = keep(f, calloc(2, sizeof *keys));
   uint32_t *key0 = keep(f, calloc(n + 1, 4)), *key1 = keep(f, calloc(n + 1, 4));
   float *vectors = keep(f, malloc((size_t)(n + 1) * dim * 4));
@@ -76,7 +88,6 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
     key0[i] = rows[i].keys[0];
     key1[i] = rows[i].keys[1];
     memcpy(ids + 8 * i, &rows[i].row, 8);
-    ends[i] = 8 * (i + 1);
     if (rows[i].text != NULL) {
       ty_slice text = {(const uint8_t *)rows[i].text, strlen(rows[i].text)};
       bool stored = s->is_base; /* the terms of others are in an index only, which there is none of yet */
@@ -102,12 +113,10 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
   uint8_t *terms_data = keep(f, terms.data != NULL ? terms.data : malloc(1));
   if (s->is_base) {
     s->vectors = (const uint8_t *)vectors;
-    s->id_ends = ends;
-    s->ids = ids;
-    s->meta_ends = none;
+    s->ids = fixture_pack(f, ids, n);
     s->text_ends = text_ends;
     s->texts = text_data;
-    s->metas = s->presence = presence;
+    s->presence = presence;
     return;
   }
   s->payload = keep(f, calloc(n + 1, sizeof *s->payload));

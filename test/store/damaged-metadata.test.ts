@@ -16,11 +16,12 @@ test.each([
 ])("metadata that is %s is an OSError wherever it is read", async (_, bytes) => {
   expect(bytes.length).toBe(KEPT.length);
   const store = await openStore();
-  const ids = ["good", "bad"];
-  const metadata = [{ scope: "x" }, JSON.parse(KEPT)];
+  // The first row of its block, whose bytes are whole, and no other's are made of them.
+  const ids = [...Array.from({ length: 16 }, (_, i) => `good ${i}`), "bad"];
+  const metadata = ids.map((id) => (id === "bad" ? JSON.parse(KEPT) : { scope: "x" }));
   await store
     .create("notes", { dim: DIM, lexical: true })
-    .add({ ids, vectors: unitVectors(2, DIM, random(1)), texts: ["a word", "a word"], metadata });
+    .add({ ids, vectors: unitVectors(ids.length, DIM, random(1)), texts: ids.map(() => "a word"), metadata });
   await store.open("notes").buildLexical(1.2, 0.6);
   await store.close();
   const base = readdirSync(join(store.dir, "notes")).find((name) => name.startsWith("base-"))!;
@@ -34,7 +35,7 @@ test.each([
 
   const again = (await openStore(store.dir)).open("notes");
   const query = unitVectors(1, DIM, random(2));
-  const how = { topK: 5, metadata: true };
+  const how = { topK: ids.length, metadata: true };
   const calls: (() => unknown)[] = [
     () => again.get(ids),
     () => again.search(query, how),
@@ -48,8 +49,8 @@ test.each([
       "collection 'notes' is damaged: the metadata of row 'bad' is not a JSON object; restore it from a copy or an export, or move its folder away to start anew",
     );
   }
-  expect(again.get(["good"])[0]?.metadata).toEqual({ scope: "x" });
-  expect((await again.search(query, { topK: 5 })).rows).toHaveLength(2);
+  expect(again.get(["good 7"])[0]?.metadata).toEqual({ scope: "x" });
+  expect((await again.search(query, { topK: ids.length })).rows).toHaveLength(ids.length);
 
   const memory = await TestMemory.open(store.dir);
   await expect(memory.call("get", { collection: "notes", ids })).rejects.toThrow(OSError);

@@ -30,8 +30,8 @@ void ty_answer_both(ty_answer *a, ty_slice one, ty_slice two) {
 void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double score, uint64_t what, ty_slice extra) {
   const ty_segment *s = ref.segment;
   bool has_meta = false, has_text = false;
-  ty_slice id = ty_row_id(s, ref.at), meta = {NULL, 0}, text = {NULL, 0};
-  if (what & TY_WITH_META) meta = ty_row_meta(s, ref.at, &has_meta);
+  ty_slice id = ty_row_id(s, ref.at, &a->ids), meta = {NULL, 0}, text = {NULL, 0};
+  if (what & TY_WITH_META) meta = ty_row_meta(s, ref.at, &a->metas, &has_meta);
   if (what & TY_WITH_TEXT) text = ty_row_text(s, ref.at, &has_text);
   uint64_t vector_bytes = what & TY_WITH_VECTOR ? (uint64_t)c->dim * sizeof(float) : 0;
   ty_times times = {0};
@@ -61,6 +61,7 @@ void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double scor
 }
 
 ty_status ty_answer_end(const ty_answer *a, ty_error *err) {
+  if (a->ids.damaged || a->metas.damaged) return ty_fail(err, TY_CORRUPT, "the id or the metadata of a row is damaged");
   if (a->bytes <= a->capacity) return TY_OK;
   return ty_fail(err, TY_BUFFER, "the answer needs %llu bytes", (unsigned long long)a->bytes);
 }

@@ -16,6 +16,7 @@
 typedef struct ty_answer {
   uint8_t *out;
   uint64_t capacity, bytes, count;
+  ty_unpack ids, metas; /* of the rows that are read */
 } ty_answer;
 /* Appends bytes, padded to 8. */
 void ty_answer_put(ty_answer *a, const void *data, uint64_t bytes);
@@ -23,7 +24,7 @@ void ty_answer_put(ty_answer *a, const void *data, uint64_t bytes);
 void ty_answer_both(ty_answer *a, ty_slice one, ty_slice two);
 /* Appends a row's record: ty_record and its parts; `extra` comes behind the times. */
 void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double score, uint64_t what, ty_slice extra);
-/* TY_OK, or TY_BUFFER where bytes > capacity. */
+/* TY_OK, or TY_BUFFER where bytes > capacity. TY_CORRUPT where an id or metadata is damaged. */
 ty_status ty_answer_end(const ty_answer *a, ty_error *err);
 
 /* search.c, a ranking by vector: `hits` as from ty_scanner_answer, and how much was read. */

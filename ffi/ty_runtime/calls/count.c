@@ -26,22 +26,25 @@ static uint64_t digest_of(ty_slice id) {
   return finish(h);
 }
 
-static uint64_t digest_row(const ty_filter *f, const ty_segment *s, uint64_t at) {
-  return ty_filter_allows(f, s, at) ? digest_of(ty_row_id(s, at)) : 0;
+static uint64_t digest_row(const ty_filter *f, const ty_segment *s, uint64_t at, ty_unpack *u) {
+  return ty_filter_allows(f, s, at) ? digest_of(ty_row_id(s, at, u)) : 0;
 }
 
 /* A sum, so that the order in which rows lie, which a rewrite changes, does not matter. */
 static ty_status digest(const ty_collection *c, ty_filter *f, uint64_t *out, ty_error *err) {
   const uint32_t *rows;
   uint64_t n;
+  ty_unpack u;
+  ty_unpack_init(&u);
   ty_status status = ty_filter_gather(c, f, err);
   if (status != TY_OK || f->none) return status;
   if (ty_filter_rows(f, &c->base, f->first, f->count, &rows, &n)) {
-    for (uint64_t i = 0; i < n; i++) *out += digest_row(f, &c->base, rows[i]);
+    for (uint64_t i = 0; i < n; i++) *out += digest_row(f, &c->base, rows[i], &u);
   } else {
-    for (uint64_t at = f->first; at < f->first + f->count; at++) *out += digest_row(f, &c->base, at);
+    for (uint64_t at = f->first; at < f->first + f->count; at++) *out += digest_row(f, &c->base, at, &u);
   }
-  for (uint64_t at = 0; at < c->delta.count; at++) *out += digest_row(f, &c->delta, at);
+  if (u.damaged) return ty_fail(err, TY_CORRUPT, "the id of a row is damaged");
+  for (uint64_t at = 0; at < c->delta.count; at++) *out += digest_row(f, &c->delta, at, &u);
   return TY_OK;
 }
 

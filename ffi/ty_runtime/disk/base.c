@@ -4,50 +4,78 @@
 #include "disk/base_writer.h"
 
 /* The most sections with an entry a row that call base_go_on; an int4 base has fewer. */
-#define ROW_SECTIONS 15u
+#define ROW_SECTIONS 13u
 
 static void put_row(base_writer *w, ty_ref r) {
   uint64_t row = w->plan->first_row + w->plan->rank[ty_place_of(w->r->c, r)];
   TY_ASSERT(row - w->plan->first_row < w->r->count);
   ty_slab_append(&w->slab, &row, sizeof row);
 }
-static ty_slice meta_of(ty_ref r) {
+static ty_slice meta_of(base_writer *w, ty_ref r) {
   bool present;
-  ty_slice s = ty_row_meta(r.segment, r.at, &present);
-  return present ? s : (ty_slice){NULL, 0};
+  return ty_row_meta(r.segment, r.at, &w->unpack, &present);
 }
+static ty_slice id_of(base_writer *w, ty_ref r) { return ty_row_id(r.segment, r.at, &w->unpack); }
 static ty_slice text_of(ty_ref r) {
   bool present;
-  ty_slice s = ty_row_text(r.segment, r.at, &present);
-  return present ? s : (ty_slice){NULL, 0};
+  return ty_row_text(r.segment, r.at, &present);
 }
-static ty_slice id_of(ty_ref r) { return ty_row_id(r.segment, r.at); }
 static void put_presence(base_writer *w, ty_ref r) {
   bool meta, text;
-  ty_row_meta(r.segment, r.at, &meta);
+  ty_row_meta(r.segment, r.at, &w->unpack, &meta);
   ty_row_text(r.segment, r.at, &text);
   bool terms = ty_row_has_terms(r.segment, r.at);
   uint8_t bits = (uint8_t)((meta ? TY_HAS_META : 0) | (text ? TY_HAS_TEXT : 0) | (terms ? TY_HAS_TERMS : 0));
   ty_slab_append(&w->slab, &bits, 1);
 }
 
-/* Where each row's bytes end, and the bytes. Both sections are left out where no row has any. */
-static void put_strings(base_writer *w, uint32_t ends_id, uint32_t bytes_id, ty_slice (*of)(ty_ref)) {
+/* Where each row's text ends, and the texts. Both sections are left out where no row has any bytes. */
+static void put_texts(base_writer *w) {
   uint64_t first = 0, end = 0;
-  while (first < w->r->count && of(w->r->rows[first]).bytes == 0) first++;
+  while (first < w->r->count && text_of(w->r->rows[first]).bytes == 0) first++;
   if (first == w->r->count) return;
-  ty_slab_section_start(&w->slab, ends_id);
+  ty_slab_section_start(&w->slab, TY_SECTION_TEXT_ENDS);
   for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
-    end += of(w->r->rows[i]).bytes;
+    end += text_of(w->r->rows[i]).bytes;
     ty_slab_append(&w->slab, &end, sizeof end);
   }
   ty_slab_section_end(&w->slab);
-  ty_slab_section_start(&w->slab, bytes_id);
+  ty_slab_section_start(&w->slab, TY_SECTION_TEXTS);
   for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
-    ty_slice s = of(w->r->rows[i]);
+    ty_slice s = text_of(w->r->rows[i]);
     ty_slab_append(&w->slab, s.data, s.bytes);
   }
   ty_slab_section_end(&w->slab);
+}
+
+/* Packed strings, in the section before it where each block of them ends. Both are left out where all are empty. */
+static void put_packed(base_writer *w, uint32_t ends_id, ty_slice (*of)(base_writer *, ty_ref)) {
+  uint64_t first = 0, end = 0;
+  ty_buffer row = {0}, before = {0}, ends = {0};
+  while (first < w->r->count && of(w, w->r->rows[first]).bytes == 0) first++;
+  if (first == w->r->count) return;
+  ty_slab_section_start(&w->slab, ends_id + 1);
+  for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
+    ty_slice s = of(w, w->r->rows[i]);
+    row.bytes = 0;
+    ty_packed_put(&row, (ty_slice){before.data, i % TY_PACKED_ROWS == 0 ? 0 : before.bytes}, s);
+    before.bytes = 0;
+    ty_buffer_append(&before, s.data, s.bytes);
+    ty_slab_append(&w->slab, row.data, row.bytes);
+    end += row.bytes;
+    if ((i + 1) % TY_PACKED_ROWS == 0 || i + 1 == w->r->count) ty_buffer_append(&ends, &end, sizeof end);
+  }
+  ty_slab_section_end(&w->slab);
+  ty_slab_section_start(&w->slab, ends_id);
+  ty_slab_append(&w->slab, ends.data, ends.bytes);
+  ty_slab_section_end(&w->slab);
+  if (w->slab.status == TY_OK && (row.failed || before.failed || ends.failed))
+    w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+  if (w->slab.status == TY_OK && w->unpack.damaged)
+    w->slab.status = ty_fail(w->slab.err, TY_CORRUPT, "the ids or metadata of the base are damaged");
+  ty_buffer_free(&row);
+  ty_buffer_free(&before);
+  ty_buffer_free(&ends);
 }
 
 /* A column's codes, renumbered over the values that live rows have, in the same order; and those of `spans` (column 0
@@ -97,6 +125,7 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   const ty_collection *c = r->c;
   base_writer w = {.plan = plan, .r = r, .total = r->count * ROW_SECTIONS, .most = r->most};
   ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
+  ty_unpack_init(&w.unpack);
   w.anchor = malloc((size_t)c->dim * 3 * sizeof *w.anchor);
   ty_status status = TY_OK;
   if (spans == NULL || w.anchor == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing a base");
@@ -127,9 +156,9 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   ty_slab_section_start(&w.slab, TY_SECTION_SPANS);
   ty_slab_append(&w.slab, spans, r->span_count * sizeof *spans);
   ty_slab_section_end(&w.slab);
-  put_strings(&w, TY_SECTION_ID_ENDS, TY_SECTION_IDS, id_of);
-  put_strings(&w, TY_SECTION_META_ENDS, TY_SECTION_METAS, meta_of);
-  put_strings(&w, TY_SECTION_TEXT_ENDS, TY_SECTION_TEXTS, text_of);
+  put_packed(&w, TY_SECTION_ID_ENDS, id_of);
+  put_packed(&w, TY_SECTION_META_ENDS, meta_of);
+  put_texts(&w);
   base_column(&w, TY_SECTION_PRESENCE, put_presence);
   base_put_times(&w);
   free(spans);

@@ -45,18 +45,30 @@ static ty_slice section(base_reader *r, uint32_t id, uint64_t count, uint64_t wi
 
 /* Cumulative ends over a section of bytes: ascending, the last one the section's length, no entry longer than
  * `longest`. NULL where the base has no such section: no row has any bytes. */
-static const uint64_t *ends(base_reader *r, uint32_t id, ty_slice bytes, uint64_t shortest, uint64_t longest) {
-  if (r->status == TY_OK && r->rows > 0 && shortest > 0 && !has_section(r, id)) damaged(r, "its rows have no ids");
+static const uint64_t *ends(base_reader *r, uint32_t id, ty_slice bytes, uint64_t longest) {
   if (r->status == TY_OK && !has_section(r, id) && bytes.bytes == 0) return NULL;
   const uint64_t *e = (const uint64_t *)(const void *)section(r, id, r->rows, sizeof *e, true).data;
   uint64_t before = 0;
   for (uint64_t i = 0; i < r->rows && r->status == TY_OK; i++) {
-    if (e[i] < before || e[i] - before < shortest || e[i] - before > longest)
-      damaged(r, "the ends of its strings are out of order");
+    if (e[i] < before || e[i] - before > longest) damaged(r, "the ends of its strings are out of order");
     before = e[i];
   }
   if (before != bytes.bytes) damaged(r, "its strings do not end where their section does");
   return e;
+}
+
+/* Strings that are packed. Steps are checked where they are read. */
+static void packed(base_reader *r, uint32_t id, bool check, ty_packed *out) {
+  if (r->status != TY_OK || (!has_section(r, id) && !has_section(r, id + 1))) return;
+  uint64_t blocks = (r->rows + TY_PACKED_ROWS - 1) / TY_PACKED_ROWS, before = 0;
+  const uint64_t *e = (const uint64_t *)(const void *)section(r, id, blocks, sizeof *e, true).data;
+  ty_slice bytes = section(r, id + 1, 0, 0, check);
+  for (uint64_t i = 0; i < blocks && r->status == TY_OK; i++) {
+    if (e[i] < before) damaged(r, "the ends of its strings are out of order");
+    before = e[i];
+  }
+  if (before != bytes.bytes) damaged(r, "its strings do not end where their section does");
+  *out = (ty_packed){e, bytes.data};
 }
 
 /* The bytes of the rows' strings; none where the base has no such section. */
@@ -253,14 +265,12 @@ ty_status ty_base_open(ty_collection *c, ty_error *err) {
   for (uint32_t i = 1; i < c->columns && r.status == TY_OK; i++) by_value(&r, i);
   spans(&r, (uint32_t)shape->spans);
   span_squares(&r);
-  ty_slice ids = strings(&r, TY_SECTION_IDS, true), metas = strings(&r, TY_SECTION_METAS, false);
+  if (r.rows > 0 && !has_section(&r, TY_SECTION_IDS)) damaged(&r, "its rows have no ids");
+  packed(&r, TY_SECTION_ID_ENDS, true, &b->ids);
+  packed(&r, TY_SECTION_META_ENDS, false, &b->metas);
   ty_slice texts = strings(&r, TY_SECTION_TEXTS, false);
-  b->ids = ids.data;
-  b->metas = metas.data;
   b->texts = texts.data;
-  b->id_ends = ends(&r, TY_SECTION_ID_ENDS, ids, 1, TY_ID_MAX);
-  b->meta_ends = ends(&r, TY_SECTION_META_ENDS, metas, 0, TY_META_MAX);
-  b->text_ends = ends(&r, TY_SECTION_TEXT_ENDS, texts, 0, TY_TEXT_MAX);
+  b->text_ends = ends(&r, TY_SECTION_TEXT_ENDS, texts, TY_TEXT_MAX);
   b->presence = section(&r, TY_SECTION_PRESENCE, r.rows, 1, true).data;
   ty_slice times = section(&r, TY_SECTION_TIMES, 0, 0, true);
   if (r.status == TY_OK && !ty_times_open(times, r.rows, &b->times)) damaged(&r, "the times of its rows are malformed");

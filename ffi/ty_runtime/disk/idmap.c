@@ -48,7 +48,9 @@ typedef struct id_reader {
 
 static ty_slice next_id(id_reader *r, uint64_t i) {
   ty_slice s = r->ids->id(r->ids->ctx, i);
-  uint64_t apart = (uint64_t)((uintptr_t)s.data - (uintptr_t)r->before);
+  uintptr_t now = (uintptr_t)s.data, before = (uintptr_t)r->before;
+  uint64_t apart = now > before ? now - before : before - now;
+  if (apart == TY_PACKED_SIDE) apart = s.bytes; /* those of a base are decoded beside each other */
   ty_touched(r->c->resident, TY_OF_BASE | TY_OF_DELTA | TY_OF_OPERATIONS, apart < TY_SCATTERED ? apart : TY_SCATTERED,
              TY_RESIDENT_MOST);
   r->before = s.data;

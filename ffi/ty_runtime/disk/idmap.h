@@ -6,8 +6,8 @@
 /* The ids of `rows` row numbers; `id` returns the i-th, empty where there is no such row. */
 typedef struct ty_id_list {
   uint64_t rows;
-  ty_slice (*id)(const void *ctx, uint64_t i);
-  const void *ctx;
+  ty_slice (*id)(void *ctx, uint64_t i); /* valid until the next call */
+  void *ctx;
 } ty_id_list;
 /* Writes the whole map anew. */
 ty_status ty_id_map_write(const ty_collection *c, const ty_id_list *ids, ty_file *out, ty_error *err);

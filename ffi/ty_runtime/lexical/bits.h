@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include "os/leb.h"
 
 /* ---- Reading ---- */
 typedef struct ty_bits {
@@ -95,7 +96,3 @@ static inline uint64_t ty_bits_end(ty_bits_out *b) {
   if (b->count > 0) ty_bits_put(b, 0, 8 - b->count);
   return b->bytes;
 }
-
-/* ---- LEB128 ---- */
-uint64_t ty_leb_put(uint8_t *out, uint64_t value); /* up to 10 bytes; returns how many */
-bool ty_leb_get(const uint8_t **at, const uint8_t *end, uint64_t *value);

@@ -4,6 +4,7 @@
  *   collection.h  an open collection; the parts of higher folders are opaque here
  *   segment.h     the base and the delta, column by column
  *   times.h       when rows were put
+ *   packed.h      ids and metadata of a base, as what they differ in from the row before
  *   dict.h        the values of a filter column; by_value.h: the base's rows in their order
  *   vector.h      stored forms of a vector, written and read
  *   coded.h       screening data of rows: codes, bounds and biases

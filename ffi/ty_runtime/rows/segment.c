@@ -10,9 +10,9 @@ static ty_slice cut(const uint8_t *bytes, const uint64_t *ends, uint64_t at) {
   return (ty_slice){bytes + start, ends[at] - start};
 }
 
-ty_slice ty_row_id(const ty_segment *s, uint64_t at) {
+ty_slice ty_row_id(const ty_segment *s, uint64_t at, ty_unpack *u) {
   TY_ASSERT(at < s->count);
-  return s->is_base ? cut(s->ids, s->id_ends, at) : s->payload[at].id;
+  return s->is_base ? ty_packed_at(u, &s->ids, at, TY_ID_MAX) : s->payload[at].id;
 }
 
 ty_times ty_row_times(const ty_segment *s, uint64_t at) {
@@ -20,10 +20,10 @@ ty_times ty_row_times(const ty_segment *s, uint64_t at) {
   return s->is_base ? ty_times_at(&s->times, at) : (ty_times){s->created[at], s->updated[at]};
 }
 
-ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present) {
+ty_slice ty_row_meta(const ty_segment *s, uint64_t at, ty_unpack *u, bool *present) {
   TY_ASSERT(at < s->count);
   *present = s->is_base ? (s->presence[at] & TY_HAS_META) != 0 : s->payload[at].has_meta != 0;
-  return s->is_base ? cut(s->metas, s->meta_ends, at) : s->payload[at].meta;
+  return s->is_base ? ty_packed_at(u, &s->metas, at, TY_META_MAX) : s->payload[at].meta;
 }
 
 ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present) {

@@ -7,7 +7,11 @@
 #include "ame_kernel.h"
 #include "os/buffer.h"
 #include "rows/by_value.h"
+#include "rows/packed.h"
 #include "rows/times.h"
+
+#define TY_ID_MAX   512u
+#define TY_META_MAX ((uint64_t)1 << 20)
 
 #define TY_HAS_META  1u
 #define TY_HAS_TEXT  2u
@@ -61,8 +65,9 @@ typedef struct ty_segment {
   /* f32 and f16: the stored form of each row. NULL where that is the codes, vertical or not, or the blocks; of f32 it
    * is the codes if every row of the base is its codes times their scale, bit for bit. */
   const uint8_t *vectors;
-  const uint64_t *id_ends, *meta_ends, *text_ends; /* cumulative, count entries */
-  const uint8_t *ids, *metas, *texts;
+  ty_packed ids, metas;
+  const uint64_t *text_ends; /* cumulative, count entries */
+  const uint8_t *texts;
   const uint64_t *squares;      /* sums over all rows, dim of them: weights.h; NULL where the metric has none */
   const uint64_t *span_squares; /* the same of each partition of TY_SUMMED_FROM rows or more, in their order, or NULL */
   const uint8_t *presence;      /* by row: TY_HAS_META, TY_HAS_TEXT, TY_HAS_TERMS */
@@ -88,9 +93,10 @@ typedef struct ty_span {
   uint64_t first, count;
 } ty_span;
 
-ty_slice ty_row_id(const ty_segment *s, uint64_t at);
+/* A row's id and metadata; those of a base are decoded in `u`, and valid until its next use. */
+ty_slice ty_row_id(const ty_segment *s, uint64_t at, ty_unpack *u);
+ty_slice ty_row_meta(const ty_segment *s, uint64_t at, ty_unpack *u, bool *present);
 ty_times ty_row_times(const ty_segment *s, uint64_t at);
-ty_slice ty_row_meta(const ty_segment *s, uint64_t at, bool *present);
 ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present);
 /* The row's retained tokens for the lexical index: see lexical/terms.h. Empty where the collection is not lexical, and
  * for a row of the base, whose terms are in the index: ty_row_has_terms. */

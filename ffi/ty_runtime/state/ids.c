@@ -41,10 +41,12 @@ static bool build_ids(const ty_collection *c) {
   ty_spill old = s->id_table;
   if (!fresh_table(c)) return false;
   ty_spill_free(c->env, &old);
+  ty_unpack u;
+  ty_unpack_init(&u);
   for (uint64_t i = 0; i < ty_total_rows(c); i++) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
     if (r.segment->dead[r.at]) continue;
-    ty_slice id = ty_row_id(r.segment, r.at);
+    ty_slice id = ty_row_id(r.segment, r.at, &u);
     insert(s, tag_of(c, id), (ty_place)i + 1);
     /* A base's ids lie side by side, a delta's among the other parts of their rows. The table is written at random:
      * evicted early, nearly every row would map a page of it again. */
@@ -98,11 +100,13 @@ ty_status ty_find(const ty_collection *c, ty_slice id, ty_ref *out, bool *found,
   const ty_id_slot *table = s->id_table.data;
   uint32_t tag = tag_of(c, id);
   uint64_t mask = s->id_table_size - 1;
+  ty_unpack u;
+  ty_unpack_init(&u);
   for (uint64_t slot = tag & mask; table[slot].place != 0; slot = (slot + 1) & mask) {
     ty_id_slot entry = table[slot];
     if (entry.place == TY_SLOT_GONE || entry.tag != tag) continue;
     ty_ref r = ty_ref_of(c, entry.place - 1);
-    ty_slice own = ty_row_id(r.segment, r.at);
+    ty_slice own = ty_row_id(r.segment, r.at, &u);
     if (own.bytes != id.bytes || memcmp(own.data, id.data, (size_t)id.bytes) != 0) continue;
     TY_ASSERT(!r.segment->dead[r.at]);
     *out = r;
@@ -119,7 +123,9 @@ static void id_added(ty_collection *c, ty_place place) {
     return;
   }
   ty_ref r = ty_ref_of(c, place);
-  insert(s, tag_of(c, ty_row_id(r.segment, r.at)), place + 1);
+  ty_unpack u;
+  ty_unpack_init(&u);
+  insert(s, tag_of(c, ty_row_id(r.segment, r.at, &u)), place + 1);
   ty_touched(c->resident, TY_OF_DERIVED, TY_SCATTERED_WRITE, TY_RESIDENT_MOST);
 }
 
@@ -128,7 +134,10 @@ static void id_died(ty_collection *c, ty_place place) {
   ty_ref r = ty_ref_of(c, place);
   ty_id_slot *table = s->id_table.data;
   uint64_t mask = s->id_table_size - 1;
-  for (uint64_t slot = tag_of(c, ty_row_id(r.segment, r.at)) & mask; table[slot].place != 0; slot = (slot + 1) & mask) {
+  ty_unpack u;
+  ty_unpack_init(&u);
+  for (uint64_t slot = tag_of(c, ty_row_id(r.segment, r.at, &u)) & mask; table[slot].place != 0;
+       slot = (slot + 1) & mask) {
     if (table[slot].place != place + 1) continue;
     table[slot].place = TY_SLOT_GONE;
     return;

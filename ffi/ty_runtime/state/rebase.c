@@ -2,6 +2,7 @@
  * manifest, removes the old files. The first save is the same without old files. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "disk/base.h"
 #include "disk/disk.h"
 #include "disk/idmap.h"
@@ -22,6 +23,7 @@ typedef struct rebase {
   ty_rebase r;
   ty_base_plan plan;
   ty_gathered gathered;
+  ty_unpack unpack; /* of the ids of the id map */
   bool id_map_moved;
 } rebase;
 
@@ -39,10 +41,10 @@ ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
   return wish;
 }
 
-static ty_slice id_by_birth(const void *ctx, uint64_t i) {
-  const rebase *w = ctx;
+static ty_slice id_by_birth(void *ctx, uint64_t i) {
+  rebase *w = ctx;
   ty_ref row = ty_ref_of(w->c, w->gathered.by_birth[i]);
-  return ty_row_id(row.segment, row.at);
+  return ty_row_id(row.segment, row.at, &w->unpack);
 }
 
 static ty_status start_index(rebase *w, uint32_t kind, ty_slab_writer *slab, ty_error *err) {
@@ -170,7 +172,9 @@ static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
 
 ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progress *progress, bool *unknown,
                         ty_error *err) {
-  rebase w = {.c = c};
+  rebase w;
+  memset(&w, 0, sizeof w);
+  w.c = c;
   w.r = (ty_rebase){.c = c,
                     .phases = {.progress = progress,
                                .skips = {[TY_PHASE_TRAIN] = !wish->ivf,

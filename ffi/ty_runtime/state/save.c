@@ -12,19 +12,27 @@
 #include "state/replay.h"
 #include "state/undo.h"
 
+typedef struct id_reader {
+  ty_collection *c;
+  ty_unpack unpack;
+} id_reader;
+
 /* The id of the row with number first_row + i, dead or not. */
-static ty_slice id_of_row(const void *ctx, uint64_t i) {
-  ty_collection *c = (ty_collection *)(uintptr_t)ctx;
+static ty_slice id_of_row(void *ctx, uint64_t i) {
+  id_reader *r = ctx;
+  ty_collection *c = r->c;
   ty_place place;
   if (!ty_place_of_row(c, c->store->first_row + i, &place)) return (ty_slice){NULL, 0};
-  ty_ref r = ty_ref_of(c, place);
-  return ty_row_id(r.segment, r.at);
+  ty_ref row = ty_ref_of(c, place);
+  return ty_row_id(row.segment, row.at, &r->unpack);
 }
 
 /* The same for a row of this change. */
-static ty_slice id_of_new(const void *ctx, uint64_t i) {
-  const ty_collection *c = ctx;
-  return ty_row_id(&c->delta, c->state->kept_rows + (i - (c->state->kept_next_row - c->store->first_row)));
+static ty_slice id_of_new(void *ctx, uint64_t i) {
+  id_reader *r = ctx;
+  const ty_collection *c = r->c;
+  uint64_t at = c->state->kept_rows + (i - (c->state->kept_next_row - c->store->first_row));
+  return ty_row_id(&c->delta, at, &r->unpack);
 }
 
 /* Updates the id map: appends the new rows' ids, or writes it anew. */
@@ -35,7 +43,8 @@ static ty_status append_ids(ty_collection *c, ty_file *out, ty_error *err) {
   if (status != TY_OK) return status;
   ty_file appended = *out;
   uint64_t first_row = c->store->first_row;
-  ty_id_list ids = {.rows = c->next_row - first_row, .id = id_of_new, .ctx = c};
+  id_reader reader = {.c = c};
+  ty_id_list ids = {.rows = c->next_row - first_row, .id = id_of_new, .ctx = &reader};
   if (ty_id_map_append(c, &ids, c->state->kept_next_row - first_row, &appended)) {
     *out = appended;
     return TY_OK;

@@ -29,11 +29,13 @@ static ty_status check_id_table(const ty_collection *c, ty_error *err) {
   TY_HOLD(used == s->id_table_used && live == c->base.live + c->delta.live,
           "the table of ids counts %" PRIu64 " slots of %" PRIu64 ", %" PRIu64 " of live rows", s->id_table_used, used,
           live);
+  ty_unpack u;
+  ty_unpack_init(&u);
   for (uint64_t i = 0; i < total; i++) {
     ty_ref r = ty_ref_of(c, (ty_place)i), out;
     bool found;
     if (r.segment->dead[r.at]) continue;
-    ty_status status = ty_find(c, ty_row_id(r.segment, r.at), &out, &found, err);
+    ty_status status = ty_find(c, ty_row_id(r.segment, r.at, &u), &out, &found, err);
     if (status != TY_OK) return status;
     TY_HOLD(found && out.segment == r.segment && out.at == r.at, "row %" PRIu64 " is not found by its id",
             r.segment->row[r.at]);
@@ -44,14 +46,17 @@ static ty_status check_id_table(const ty_collection *c, ty_error *err) {
 
 /* That ids are distinct, without the collection's table. */
 static ty_status check_distinct(const ty_collection *c, uint32_t *slots, uint64_t mask, ty_error *err) {
+  ty_unpack u, their;
+  ty_unpack_init(&u);
+  ty_unpack_init(&their);
   for (uint64_t i = 0; i < ty_total_rows(c); i++) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
-    ty_slice id = ty_row_id(r.segment, r.at);
+    ty_slice id = ty_row_id(r.segment, r.at, &u);
     if (r.segment->dead[r.at]) continue;
     uint64_t slot = c->env->kernel->hash64(id.data, (size_t)id.bytes, 0) & mask;
     for (; slots[slot] != 0; slot = (slot + 1) & mask) {
       ty_ref other = ty_ref_of(c, slots[slot] - 1);
-      ty_slice theirs = ty_row_id(other.segment, other.at);
+      ty_slice theirs = ty_row_id(other.segment, other.at, &their);
       TY_HOLD(theirs.bytes != id.bytes || memcmp(theirs.data, id.data, (size_t)id.bytes) != 0,
               "rows %" PRIu64 " and %" PRIu64 " are live under one id", other.segment->row[other.at],
               r.segment->row[r.at]);

@@ -26,14 +26,17 @@ static ty_status check_segment(const ty_collection *c, const ty_segment *s, ty_e
                         v->run == (s->is_base ? TY_RUN_ROWS : ty_line_rows(c))),
           "the %s lacks a column of vertical codes, or has one that its dtype does not have", name);
   TY_HOLD(s->is_base || vertical == ty_delta_vertical(c), "the delta's rows do not lie as its base says");
+  ty_unpack u, ids;
+  ty_unpack_init(&u);
+  ty_unpack_init(&ids);
   for (uint64_t at = 0; at < s->count; at++) {
     bool has_meta, has_text;
-    uint64_t metas = ty_row_meta(s, at, &has_meta).bytes, texts = ty_row_text(s, at, &has_text).bytes;
+    uint64_t metas = ty_row_meta(s, at, &u, &has_meta).bytes, texts = ty_row_text(s, at, &has_text).bytes;
     TY_HOLD(s->dead[at] <= 1, "row %" PRIu64 " of the %s is marked %u", at, name, s->dead[at]);
     ty_times t = ty_row_times(s, at);
     TY_HOLD(t.created <= t.updated && t.updated <= TY_TIME_MAX, "row %" PRIu64 " of the %s was updated before it came",
             at, name);
-    TY_HOLD(ty_row_id(s, at).bytes > 0, "row %" PRIu64 " of the %s has no id", at, name);
+    TY_HOLD(ty_row_id(s, at, &ids).bytes > 0, "row %" PRIu64 " of the %s has no id", at, name);
     TY_HOLD((has_meta || metas == 0) && (has_text || texts == 0),
             "row %" PRIu64 " of the %s has bytes of a part that it is marked not to have", at, name);
     live += !s->dead[at];
