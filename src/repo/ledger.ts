@@ -22,6 +22,8 @@ import type { Workspace } from "./workspace.ts";
 const KEPT_MAX = 4;
 /** Superseded bytes of a log that never make it be written anew. */
 const SUPERSEDED_MIN = 256 * 1024;
+/** So few records are always appended. */
+const MOST_MIN = 64;
 /** Times that a note is read again because its log was replaced meanwhile. */
 const TRIES = 3;
 
@@ -186,7 +188,10 @@ export class Ledger {
 
     const { note } = known;
     const superseded = note ? note.bytes - known.live : 0;
-    const isNew = !note || !isDeepStrictEqual(head, known.head) || superseded > Math.max(SUPERSEDED_MIN, known.live);
+    // Records of most files are as many bytes in a new log, and leave nothing to write anew with the next edit.
+    const isMost = records.size > MOST_MIN && records.size > known.files.size / 2;
+    const isGrown = isMost || superseded > Math.max(SUPERSEDED_MIN, known.live);
+    const isNew = !note || isGrown || !isDeepStrictEqual(head, known.head);
     let file = note?.file ?? "";
     let extent: Extent = note ?? { bytes: 0, sum: 0 };
     if (isNew) {
