@@ -205,9 +205,9 @@ function change(root: string, home: string, belonging: Belonging, random: (bound
     if (belonging.isRuleFile(path)) belonging.hasChanged(path);
   } else if (kind === 1) put(root, ".git/info/exclude", randomRules(random));
   else if (kind === 2) put(home, ".config/git/ignore", randomRules(random));
-  else if (kind === 3 && file && !isInner(file)) git(root, "--literal-pathspecs", "add", "-f", "--", file);
+  else if (kind === 3 && file && !isInner(file)) git(root, "--literal-pathspecs", "add", "--sparse", "-f", "--", file);
   else if (kind === 4 && file && !isInner(file)) {
-    git(root, "--literal-pathspecs", "rm", "-q", "--cached", "-f", "--ignore-unmatch", "--", file);
+    git(root, "--literal-pathspecs", "rm", "--sparse", "-q", "--cached", "-f", "--ignore-unmatch", "--", file);
   } else put(root, join(folder, `new${random(9)}`), "x");
 }
 
