@@ -77,7 +77,7 @@ export function callTable({ tree, place, files, bytes, own, status, rg }: Calls)
   const row = (what: string, of: (calls: OwnCalls) => number, digits = 2) => {
     const cells = own.map(of);
     const [before, after] = cells;
-    const ratio = cells.length === 2 ? [(after! / before!).toFixed(3)] : [];
+    const ratio = cells.length === 2 ? [before === 0 ? "-" : (after! / before!).toFixed(3)] : [];
     return [what, ...cells.map((value) => value.toFixed(digits)), ...ratio];
   };
   const labels = own.length === 1 ? ["svc"] : ["before", "after", "ratio"];

@@ -85,6 +85,7 @@ test("every figure is held to its goal, just met and just missed", () => {
   expect(verdicts({ index: timing(1601), peak: 201e6, disk: 1.31e6 }).slice(5)).toEqual([false, false, false]);
   const table = callTable({ ...calls, own: [own, { ...own, check: timing(26) }] });
   expect(table.find((line) => line.startsWith("check"))).toMatch(/13\.00 +26\.00 +2\.000/);
+  expect(table.find((line) => line.startsWith("written without"))).toMatch(/0 +0 +-$/);
 });
 
 test("options for calls", () => {
