@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- repo`: what indexing and asking a repository costs, beside ripgrep and git, of one executable or of
- * two in turns, on a copy of this checkout, of `--tree DIR`, or on a tree of `--generate N` files; and with `--trees` how
- * good and how long its answers are about whole trees.
+ * two in turns, on a copy of this checkout, of `--tree DIR`, or on a tree of `--generate N` files; and with `--trees`
+ * how good and how long its answers are about whole trees.
  */
 import { writeFileSync } from "node:fs";
 import type { Line } from "../measure.ts";

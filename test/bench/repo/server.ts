@@ -59,7 +59,7 @@ export class RepoServer {
     return peakOf(this.pid);
   }
 
-  /** Bytes that a call made it write, its answer aside, which a pipe carries. */
+  /** Bytes that a call made it write, its answer aside, which a pipe carries: to files, and by git to a pipe. */
   async written(name: string, args: object): Promise<number> {
     const before = writtenBy(this.pid);
     const answer = await textOf(this.client, name, args);

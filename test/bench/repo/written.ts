@@ -16,7 +16,10 @@ export function changedBetween(before: readonly string[], after: readonly string
   return after.filter((line) => !old.has(line)).length + before.filter((line) => !now.has(line)).length;
 }
 
-/** Bytes that a process has passed to calls that write, to files and pipes alike. */
+/**
+ * Bytes that a process has passed to calls that write, to files and pipes alike; with those of processes that it started
+ * and that have ended.
+ */
 export function writtenBy(pid: number): number {
   return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
 }
