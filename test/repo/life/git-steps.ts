@@ -11,8 +11,8 @@ const RULES = [
   "*", "!*/", "!*.md", "# a comment", "", "*.py\\", "[", "**", "/", "!", "moved?", "README*", "*~", "café.md", "Out", "OUT",
 ];
 
-const rules = (world: World) => {
-  const lines = Array.from({ length: 1 + world.pick(4) }, () => world.oneOf(RULES));
+const rules = (world: World, from = RULES) => {
+  const lines = Array.from({ length: 1 + world.pick(4) }, () => world.oneOf(from));
   return `${world.pick(6) === 0 ? "\uFEFF" : ""}${lines.join(world.pick(6) === 0 ? "\r\n" : "\n")}${world.pick(3) === 0 ? "" : "\n"}`;
 };
 
@@ -24,12 +24,12 @@ const git = (words: (world: World, root: string) => string[]): Step => {
   };
 };
 
-const inFolder = (name: string): Step => {
+const inFolder = (name: string, from = RULES): Step => {
   return (world) => {
     const root = world.root();
     const folder = world.pick(2) === 0 ? "" : `${world.path(root, "folder") ?? "src"}/`;
     if (world.pick(5) === 0) rmSync(join(root, folder, name), { recursive: true, force: true });
-    else world.write(root, `${folder}${name}`, rules(world));
+    else world.write(root, `${folder}${name}`, rules(world, from));
   };
 };
 
@@ -165,4 +165,12 @@ export const GIT_STEPS: Readonly<Record<string, [number, Step]>> = {
     2,
     (world) => void world.git(world.one, "worktree", "add", "-q", "-f", "--detach", world.linked),
   ],
+};
+
+/** Of svc's own file: those that only hide, as `!` there takes back what git ignores, which git cannot be asked about. */
+const HIDING = RULES.filter((rule) => !rule.startsWith("!"));
+
+/** Rules of svc's own. */
+export const RULE_STEPS: Readonly<Record<string, [number, Step]>> = {
+  ".svcignore": [3, inFolder(".svcignore", HIDING)],
 };

@@ -11,14 +11,12 @@ import { World } from "./world.ts";
 const SEED = 2;
 const STEPS = Array.from({ length: 100 }, (_, i) => i);
 
-test.skipIf(!Bun.which("git"))(
-  `a life of two repositories and a linked work tree, seed ${SEED} (needs git)`,
-  async () => {
+test.skipIf(!Bun.which("git")).each([false, true])(
+  `a life of two repositories and a linked work tree, seed ${SEED}, without git: %p (needs git)`,
+  async (withoutGit) => {
     const dir = scratchDir();
-    expect({ seed: SEED, found: await live({ seed: SEED, steps: STEPS, every: 20, last: true }, dir) }).toEqual({
-      seed: SEED,
-      found: undefined,
-    });
+    const life = { seed: SEED, steps: STEPS, every: 20, last: true, withoutGit };
+    expect({ seed: SEED, found: await live(life, dir) }).toEqual({ seed: SEED, found: undefined });
     // What was left is checked as every collection is.
     const store = await openStore(join(dir, "memory"));
     await store.open("repo_symbols").verify();

@@ -11,7 +11,7 @@ import { Caller } from "./caller.ts";
 import { differences } from "./differences.ts";
 import { expectedIn } from "./expected.ts";
 import { FILE_STEPS } from "./file-steps.ts";
-import { GIT_STEPS } from "./git-steps.ts";
+import { GIT_STEPS, RULE_STEPS } from "./git-steps.ts";
 import { World } from "./world.ts";
 
 export interface LifeOptions {
@@ -37,7 +37,7 @@ export interface Difference {
   taken: string[];
 }
 
-const STEPS = Object.entries({ ...FILE_STEPS, ...GIT_STEPS });
+const STEPS = Object.entries({ ...FILE_STEPS, ...GIT_STEPS, ...RULE_STEPS });
 const CALLS = Object.entries(CALL_STEPS);
 
 /** Of three steps one is a call. */
@@ -66,7 +66,7 @@ export async function live(
       log?.(taken.at(-1)!);
       try {
         if (isCall) await CALL_STEPS[name]![1]({ world, callers, start });
-        else (FILE_STEPS[name] ?? GIT_STEPS[name])![1](world);
+        else (FILE_STEPS[name] ?? GIT_STEPS[name] ?? RULE_STEPS[name])![1](world);
       } catch (error) {
         if (isCall) return { step, lines: [(error as Error).message], taken };
       }
