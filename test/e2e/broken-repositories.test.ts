@@ -1,7 +1,7 @@
 /** Repositories that cannot be read, change under a call, or are none. */
 import { beforeAll, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { repoIdOf } from "../../src/repo/indexer.ts";
 import { openStore, random } from "../fixture.ts";
 import { git, put, rootWith, temporary } from "../repo/helpers.ts";
@@ -87,6 +87,28 @@ test("a repository replaced by a link while it is indexed: nothing of where the 
     expect({ round, wrong }).toEqual({ round, wrong: [] });
     rmSync(root);
     renameSync(`${root}.moved`, root);
+  }
+});
+
+test("a FIFO, a folder and a link to a device for files that hold rules", async () => {
+  const kinds: Readonly<Record<string, (path: string) => void>> = {
+    fifo: (path) => expect(Bun.spawnSync(["mkfifo", path]).success).toBe(true),
+    folder: (path) => mkdirSync(path),
+    device: (path) => symlinkSync("/dev/zero", path),
+  };
+  for (const [kind, make] of Object.entries(kinds)) {
+    for (const [i, name] of [".gitignore", ".svcignore", ".git/info/exclude"].entries()) {
+      const root = rootWith({ "a.ts": "export const a = 1;\n" });
+      git(root, "init", "-q");
+      rmSync(join(root, name), { force: true });
+      mkdirSync(dirname(join(root, name)), { recursive: true });
+      make(join(root, name));
+      expect({ kind, name, paths: await pathsOf(environments()[i % 2]!, root) }).toEqual({
+        kind,
+        name,
+        paths: ["a.ts"],
+      });
+    }
   }
 });
 
