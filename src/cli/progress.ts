@@ -4,24 +4,33 @@ import { isTerminal, redraw } from "./output.ts";
 /** Ten times a second is smooth; more would cost the work it reports on. */
 const REDRAW_MS = 100;
 
+/** Of a terminal that does not say how wide it is. */
+const COLUMNS = 80;
+
 export interface Progress {
   /** Says how far the work is; `total` only where it is known. Cheap to call often. */
   update(done: number, total?: number, message?: string): void;
+  /** Draws a line that is made for so many columns, as often as it may be drawn. */
+  draw(lineFor: (columns: number) => string): void;
   /** Removes the line. Call it before printing anything else. */
   end(): void;
 }
 
 /** Starts a line of progress; it draws nothing where stderr is no terminal. */
 export function startProgress(label: string): Progress {
-  if (!isTerminal(2) || process.env.TERM === "dumb" || process.env.CI) return { update() {}, end() {} };
+  if (!isTerminal(2) || process.env.TERM === "dumb" || process.env.CI) return { update() {}, draw() {}, end() {} };
   let drawn = 0;
+  const draw = (lineFor: (columns: number) => string) => {
+    const now = performance.now();
+    if (drawn > 0 && now - drawn < REDRAW_MS) return;
+    drawn = now;
+    redraw(lineFor(process.stderr.columns || COLUMNS));
+  };
   return {
     update(done, total, message) {
-      const now = performance.now();
-      if (drawn > 0 && now - drawn < REDRAW_MS) return;
-      drawn = now;
-      redraw(`${label}: ${message ?? amount(done, total)}`);
+      draw(() => `${label}: ${message ?? amount(done, total)}`);
     },
+    draw,
     end() {
       if (drawn > 0) redraw("");
       drawn = 0;

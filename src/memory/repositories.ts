@@ -110,6 +110,7 @@ export class Repositories {
       force: a.force,
       exclude: [...this.options.neverIndexed],
       ...watch(c),
+      onWork: c.onWork,
     };
   }
 

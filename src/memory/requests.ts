@@ -19,11 +19,13 @@ import { readTime } from "../checks/times.ts";
 import { readWhere } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
 import { ANSWER_BYTES_DEFAULT, FILTER_COLUMNS_MAX, REPO_ANSWER_BYTES_DEFAULT, ROWS_PER_CALL_MAX } from "../limits.ts";
+import type { IndexWork } from "../repo/indexer.ts";
 import type * as payload from "./payloads.ts";
 import { FORMS } from "./repos/forms.ts";
 import type { ClientRoots } from "./repos/workspaces.ts";
 import { checked, flag, number, string } from "./schema.ts";
 
+export type { IndexWork } from "../repo/indexer.ts";
 export type * from "./payloads.ts";
 export type { ClientRoots } from "./repos/workspaces.ts";
 
@@ -293,6 +295,8 @@ export interface CallContext {
   signal?: AbortSignal;
   /** Called at any rate; the listener throttles. A `total` of 0 means unknown. */
   progress?: (done: number, total: number, message?: string) => void;
+  /** Called at any rate while a repository is indexed. */
+  onWork?: (work: IndexWork) => void;
   /** Asks the client which folders it works in; absent where there is none to ask. */
   roots?: () => Promise<ClientRoots>;
 }

@@ -1,11 +1,15 @@
 import { Deadline } from "./deadline.ts";
+import type { IndexWork } from "./sink.ts";
 
 /** A call's limits on files and time, and its progress. */
 export class Budget {
   /** Files to read that the walk found. */
   found = 0;
+  /** Their bytes. */
+  foundBytes = 0;
   /** Files that were tried. */
   tried = 0;
+  triedBytes = 0;
   /** Tried files, except those that could not be read this time. */
   settled = 0;
   /** Files that were chunked. */
@@ -19,6 +23,12 @@ export class Budget {
     private readonly maxFiles = 0,
     readonly deadline = new Deadline(),
   ) {}
+
+  /** How far the run is. */
+  work(phase: IndexWork["phase"]): IndexWork {
+    const { tried, found, triedBytes, foundBytes } = this;
+    return { phase, files: tried, filesFound: found, bytes: triedBytes, bytesFound: foundBytes };
+  }
 
   get isLimited(): boolean {
     return this.maxFiles > 0 || this.deadline.isSet;

@@ -18,7 +18,7 @@ export { noteName, readNote, repoIdOfNote } from "./note.ts";
 export { type ShownPartial, shownPartial } from "./partial.ts";
 export { isBelow, isBelowAny } from "./refusals.ts";
 export { isIn } from "./relative.ts";
-export type { FilesSource, IndexOptions, IndexResult, RowSink } from "./sink.ts";
+export type { FilesSource, IndexOptions, IndexResult, IndexWork, RowSink } from "./sink.ts";
 export { chunkOf, readChunk, readLines } from "./source.ts";
 export { Trees } from "./trees.ts";
 export { resolveWorkspace, type Workspace, type WorkspaceOptions, workspaceHere } from "./workspace.ts";

@@ -115,6 +115,7 @@ export class IndexRun {
     const { options, writing, budget } = this;
     const { below = "" } = this.workspace;
     const after = budget.isLimited ? writing.reachedBefore : undefined;
+    options.onWork?.(budget.work("looking"));
     const isComplete = await tree.look({ below, after, msMax: budget.msLeft * LOOK_SHARE, signal: options.signal });
     const most = Math.min(writing.settings.maxFileBytes || REPO_FILE_BYTES_MAX, REPO_FILE_BYTES_MAX);
     const skipped = { binary: 0, too_large: 0, ...tree.leftIn(below) };
@@ -122,10 +123,16 @@ export class IndexRun {
     for (const [path, file] of tree.files) {
       if (!isIn(below, path)) continue;
       if (file.size > most) skipped.too_large++;
-      else if (!writing.isUnchanged(path, file.mark)) changed.push({ path, mark: file.mark });
+      else if (!writing.isUnchanged(path, file.mark)) changed.push({ path, mark: file.mark, size: file.size });
     }
     changed.sort((a, b) => (a.path < b.path ? -1 : 1));
-    const first = after === undefined ? 0 : changed.findIndex(({ path }) => path > after);
+    const first =
+      after === undefined
+        ? 0
+        : Math.max(
+            0,
+            changed.findIndex(({ path }) => path > after),
+          );
     const has = (path: string) => (tree.files.get(path)?.size ?? Number.POSITIVE_INFINITY) <= most;
     return { changed: [...changed.slice(first), ...changed.slice(0, first)], has, isComplete, skipped };
   }

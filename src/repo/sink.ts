@@ -66,6 +66,15 @@ export interface SkipCounts {
   outside: number;
 }
 
+/** How far a run is, of the files that it found to be read. */
+export interface IndexWork {
+  phase: "looking" | "reading" | "saving";
+  files: number;
+  filesFound: number;
+  bytes: number;
+  bytesFound: number;
+}
+
 /** What a call names of the settings stays until another call names something else. */
 export interface IndexOptions extends GivenSettings {
   workspace: Workspace;
@@ -87,6 +96,8 @@ export interface IndexOptions extends GivenSettings {
   signal?: AbortSignal;
   /** Called with the files tried so far, and found so far to be read. */
   onProgress?: (done: number, total: number) => void;
+  /** Called in every phase, some thousand times a second. */
+  onWork?: ((work: IndexWork) => void) | undefined;
   /** Called at the end with the paths, relative to the root, of the repository's text files in the index now. */
   onIndexed?: (paths: readonly string[]) => void;
 }

@@ -40,6 +40,8 @@ const SHARED_MIN = 64;
 export interface FoundFile {
   path: string;
   mark: number;
+  /** Bytes. */
+  size: number;
 }
 
 /** The rows and fingerprints of one run. */
@@ -182,6 +184,7 @@ export class Writing {
     // Nor does one over a folder make the rest whole.
     ledger.isWhole = !truncated && (this.workspace.below === undefined || !this.wasPartial);
     ledger.isComplete = (recorded) => this.isAllRecorded(truncated, recorded);
+    this.options.onWork?.(this.budget.work("saving"));
     await this.batch.flush();
     const { note } = ledger;
     const { pending, renewed } = ledger.unsaved;
@@ -251,17 +254,20 @@ export class Writing {
     this.tree = tree;
     const files = await this.share(found);
     if (files === undefined) return false;
-    const { onProgress } = this.options;
+    const { onProgress, onWork } = this.options;
     const { budget } = this;
     this.siblings.expect(files.length, this.ledger.files.size);
     budget.found = files.length;
-    for (const { path } of files) {
+    budget.foundBytes = files.reduce((sum, { size }) => sum + size, 0);
+    for (const { path, size } of files) {
       if (this.breather.due) {
         await this.breather.pause();
         onProgress?.(budget.tried, budget.found);
+        onWork?.(budget.work("reading"));
       }
       if (budget.isReadingOver(this.batch.waitingMs)) return false;
       budget.tried++;
+      budget.triedBytes += size;
       this.reached = path;
       await this.readOne(path, skipped);
     }

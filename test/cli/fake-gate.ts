@@ -32,6 +32,10 @@ export async function openVerbs(options) {
           console.error("upsert " + JSON.stringify({ rows: args.texts.length, ids: args.ids.slice(0, 2), metadata: args.metadata[0] }));
           return { upserted: args.texts.length, collection: args.collection };
         }
+        for (const work of JSON.parse(process.env.FAKE_WORK ?? "[]")) {
+          context.onWork(work);
+          await Bun.sleep(150);
+        }
         if (set === "refuse") throw new ValueError("refused by the store");
         if (set) return JSON.parse(set);
         const { path, workspace } = options;

@@ -18,6 +18,7 @@ import {
   number,
   type Values,
 } from "../command.ts";
+import { IndexProgress } from "../index-progress.ts";
 import { note, oneLine, print } from "../output.ts";
 import { startProgress } from "../progress.ts";
 import { toolArguments } from "./flags.ts";
@@ -71,16 +72,23 @@ export function verbCommand<V extends VerbName, const T extends Args>(
       const raw = await (spec.toArguments?.(invocation) ?? toolArguments(site.args));
       const max_bytes = site.args["max-bytes"];
       const calls = (spec.join ? inCalls(raw) : [raw]).map((part) => prepare(name, { ...part, max_bytes }));
-      const payloads = await withMemory(site, async (verbs, context) => {
-        const answered: PayloadOf<V>[] = [];
-        for (const call of calls) answered.push(await call(verbs, context));
-        return answered;
-      });
+      const indexing = new IndexProgress();
+      const payloads = await withMemory(
+        site,
+        async (verbs, context) => {
+          const answered: PayloadOf<V>[] = [];
+          for (const call of calls) answered.push(await call(verbs, context));
+          return answered;
+        },
+        indexing,
+      );
       const payload = payloads.length === 1 ? payloads[0]! : spec.join!(payloads);
       const render = (given: PayloadOf<V>) => spec.render(given, invocation.args as unknown as Values<T>);
       const printed = answer(payload, site.args.json === true, render, max_bytes);
       if (!site.args.json && "notice" in payload && payload.notice !== undefined) note(payload.notice);
       if (!site.args.json && "next" in payload && payload.next) note(`there is more: --after ${oneLine(payload.next)}`);
+      const read = name === "index_repo" ? indexing.summary() : undefined;
+      if (!site.args.json && read !== undefined) note(read);
       if (!printed && spec.nothing !== undefined) note(spec.nothing);
     },
   });
@@ -135,7 +143,11 @@ function flagOf(argument: string): string {
 /**
  * Opens the memory for as long as `work` takes; progress is shown to a person, and an interruption reaches the verbs.
  */
-export async function withMemory<T>({ args, env, signal }: CallSite, work: MemoryWork<T>): Promise<T> {
+export async function withMemory<T>(
+  { args, env, signal }: CallSite,
+  work: MemoryWork<T>,
+  indexing = new IndexProgress(),
+): Promise<T> {
   const { openVerbs } = await import("../gate.ts");
   const workspace = args.workspace === undefined ? undefined : resolve(args.workspace);
   const verbs = await openVerbs({ env, path: args.path, workspace, warn: note });
@@ -144,7 +156,14 @@ export async function withMemory<T>({ args, env, signal }: CallSite, work: Memor
     if (signal.aborted) throw new CancelledError("interrupted");
     return await work(verbs, {
       signal,
-      progress: (done, total, message) => progress.update(done, total || undefined, message),
+      progress: (done, total, message) => {
+        if (indexing.isSaving && total > 0) progress.draw(() => `saving: ${Math.floor((100 * done) / total)} %`);
+        else if (!indexing.hasBegun) progress.update(done, total || undefined, message);
+      },
+      onWork(work) {
+        indexing.note(work);
+        progress.draw((columns) => indexing.line(columns));
+      },
     });
   } finally {
     progress.end();
