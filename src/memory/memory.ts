@@ -192,6 +192,7 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
 
   /** Finishes running changes and closes everything. */
   async close(): Promise<void> {
+    await this.parts.repositories.close();
     await this.parts.store.close();
     await this.parts.dispose();
   }

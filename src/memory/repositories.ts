@@ -77,6 +77,11 @@ export class Repositories {
     return notice === undefined ? result : { ...result, notice };
   }
 
+  /** Waits for the calls under way and closes what they kept. */
+  close(): Promise<void> {
+    return this.trees.close();
+  }
+
   private async refresh(
     workspace: Workspace,
     collection: Collection,

@@ -49,10 +49,12 @@ export class IndexRun {
     this.writing = new Writing(options, this.place, budget, this.breather);
   }
 
-  run(): Promise<IndexResult> {
+  /** Undefined where the deadline passed before the tree was free. */
+  run(): Promise<IndexResult | undefined> {
     const { folder, exclude = [], trees } = this.options;
     this.breather.check();
-    return trees.use(this.workspace.root, [folder, ...exclude], (tree) => this.runOver(tree));
+    const work = (tree: RepoTree) => this.runOver(tree);
+    return trees.use(this.workspace.root, [folder, ...exclude], work, this.budget.deadline);
   }
 
   private async runOver(tree: RepoTree): Promise<IndexResult> {

@@ -1,5 +1,6 @@
 /** The trees of a process: each root's is kept from one call to the next. */
 import type { Environment } from "../../ffi/ty_runtime.ts";
+import { Deadline } from "./deadline.ts";
 import { insideOf } from "./outside.ts";
 import { isInAny } from "./relative.ts";
 import { RepoTree } from "./tree.ts";
@@ -23,8 +24,14 @@ export class Trees {
   /**
    * Calls `work` with the tree of a resolved root, when calls before have ended.
    * @param exclude absolute folders that are not looked at
+   * @returns undefined where the deadline passed before
    */
-  async use<T>(root: string, exclude: readonly string[], work: (tree: RepoTree) => Promise<T>): Promise<T> {
+  async use<T>(
+    root: string,
+    exclude: readonly string[],
+    work: (tree: RepoTree) => Promise<T>,
+    deadline = new Deadline(),
+  ): Promise<T | undefined> {
     const excluded = insideOf(root, exclude);
     const key = [root, ...excluded].join("\0");
     const kept = this.kept.get(key) ?? this.begin(root, excluded);
@@ -32,10 +39,13 @@ export class Trees {
     this.kept.delete(key);
     this.kept.set(key, kept);
     kept.waiting++;
-    const mine = kept.turn.then(() => work(kept.tree));
+    let isLate = false;
+    const before = kept.turn;
+    const mine = before.then(() => (isLate ? undefined : work(kept.tree)));
     kept.turn = mine.catch(() => {});
     try {
-      return await mine;
+      isLate = (await deadline.within(before.then(() => true))) === undefined;
+      return isLate ? undefined : await mine;
     } finally {
       kept.waiting--;
       this.evict();
@@ -52,10 +62,14 @@ export class Trees {
     }
   }
 
-  /** Closes trees; none may be in use. */
-  close(): void {
-    for (const { tree } of this.kept.values()) tree.close();
+  /** Closes the trees, once the calls that use them have ended. */
+  async close(): Promise<void> {
+    const kept = [...this.kept.values()];
     this.kept.clear();
+    for (const { tree, turn } of kept) {
+      await turn;
+      tree.close();
+    }
   }
 
   private begin(root: string, excluded: ReadonlySet<string>): Kept {

@@ -134,3 +134,22 @@ test("the rows of a work tree that is gone are left to a call that has time", as
   expect(await count()).toBe(2);
   await m.close();
 });
+
+test("a run over the same root into another collection is waited for no longer than that", async () => {
+  const root = rootWith({ "a.ts": "1", "b.ts": "2" });
+  const [one, other] = [runOver(root, new MemorySink()), runOver(root, new MemorySink())];
+  let release = () => {};
+  const held = new Promise<void>((done) => {
+    release = done;
+  });
+  const replace = one.sink.replace.bind(one.sink);
+  one.sink.replace = async (repoId, change) => {
+    await held;
+    return replace(repoId, change);
+  };
+  const running = one.run();
+  expect(await other.run({ deadline: new Deadline(0.01) })).toMatchObject({ truncated: true, files_tracked: 0 });
+  release();
+  expect(await running).toMatchObject({ files_tracked: 2 });
+  expect(await other.run()).toMatchObject({ status: "built", files_tracked: 2 });
+});

@@ -393,7 +393,7 @@ describe("limits", () => {
       put(root, changed, "2");
       let [calls, files_changed, files_removed] = [0, 0, 0];
       for (; calls < 100 && files_changed + files_removed < 2; calls++) {
-        if (kind !== "one process" || calls === 0) forgetTrees();
+        if (kind !== "one process" || calls === 0) await forgetTrees();
         const result = await run({ deadline: new Deadline(1e-9) });
         files_changed += result.files_changed;
         files_removed += result.files_removed;

@@ -7,8 +7,8 @@ const { env } = await native();
 let trees = new indexer.Trees(env);
 
 /** As a process that begins: nothing of any root is known. */
-export function forgetTrees(): void {
-  trees.close();
+export async function forgetTrees(): Promise<void> {
+  await trees.close();
   trees = new indexer.Trees(env);
 }
 
