@@ -131,6 +131,8 @@ export class Batch {
     }
     if (done) {
       if (count >= ROWS_MEASURED_MIN) msPerRow = (msPerRow + (performance.now() - since) / count) / 2;
+      // What the rows were made of is released late otherwise: 60 MB at the peak of 200,000 rows, for 35 ms each time.
+      if (isFull) Bun.gc(true);
       ledger.settle();
       this.deleted += done.deleted;
       this.upserted += done.upserted;

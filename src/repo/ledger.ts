@@ -174,7 +174,7 @@ export class Ledger {
    * Writes the records of files whose rows a transaction has changed, with all that waits, and returns the note that it
    * has to save. Called while the collection's writer holds its lock, and followed by {@link settle} or {@link forget}.
    */
-  record(changed: Records, rows: RowsState, generation: number): Note {
+  record(changed: Records, rows: RowsState | undefined, generation: number): Note {
     const { known, workspace } = this;
     const head: Head = {
       repoId: workspace.repoId,
@@ -216,7 +216,7 @@ export class Ledger {
       generation,
       params: this.params,
       ...(this.maxFileBytes > 0 ? { maxFileBytes: this.maxFileBytes } : {}),
-      ...(this.isComplete(changed) ? { rows } : {}),
+      ...(rows && this.isComplete(changed) ? { rows } : {}),
       tracked,
       ...(this.isWhole ? {} : { partial: this.partial(records) }),
       ...(this.reached === undefined ? {} : { reached: this.reached }),

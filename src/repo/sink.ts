@@ -25,10 +25,10 @@ export interface Change {
   isFull?: boolean;
   /**
    * The repository's note from then on, undefined for none; called once the rows are changed and before they are saved.
-   * @param rows as they are then
+   * @param rows as they are then; undefined where more transactions follow
    * @param generation of that save
    */
-  note?: (rows: RowsState, generation: number) => unknown;
+  note?: (rows: RowsState | undefined, generation: number) => unknown;
   /** Bounds how long another process's change is waited for: a TimeoutError. What has begun is not interrupted. */
   deadline?: Deadline;
 }

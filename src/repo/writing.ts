@@ -8,7 +8,7 @@ import { BATCH_LARGE, BATCH_SMALL, Batch } from "./batch.ts";
 import type { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
 import { chunkBytes, textBytes } from "./chunk.ts";
-import { chunkKey, type Fingerprint, voidText } from "./fingerprints.ts";
+import { chunkKey, contentHash, type Fingerprint, voidText } from "./fingerprints.ts";
 import { idBase, parseRowId, rowId } from "./identity.ts";
 import { noteUse } from "./indexed.ts";
 import { labelsOf } from "./labels.ts";
@@ -17,7 +17,7 @@ import { Ledger } from "./ledger.ts";
 import type { GitPlace } from "./linked.ts";
 import type { Records } from "./log.ts";
 import type { PartialIndex } from "./partial.ts";
-import type { ReadFailure } from "./read.ts";
+import { type ReadFailure, readRepoFile } from "./read.ts";
 import { isIn } from "./relative.ts";
 import { FileRows } from "./rows.ts";
 import { holdsSecret } from "./secret-content.ts";
@@ -44,6 +44,8 @@ export interface FoundFile {
   size: number;
 }
 
+type ReadFile = RepoTree["read"];
+
 /** The rows and fingerprints of one run. */
 export class Writing {
   readonly batch: Batch;
@@ -59,8 +61,6 @@ export class Writing {
   private readonly workspace: Workspace;
   private readonly ledger: Ledger;
   private readonly siblings: Siblings;
-  /** What files are read from, from the first on. */
-  private tree: RepoTree | undefined;
   /** Live chunk numbers by id base, read from the collection where the fingerprints do not match it. */
   private live: Map<string, number[]> | undefined;
   /** Held while this run indexes many files. */
@@ -251,7 +251,7 @@ export class Writing {
 
   /** Reads files that may have changed; false if a limit was reached before the last. */
   async read(tree: RepoTree, found: readonly FoundFile[], skipped: SkipCounts): Promise<boolean> {
-    this.tree = tree;
+    const readFile: ReadFile = (path, most) => tree.read(path, most);
     const files = await this.share(found);
     if (files === undefined) return false;
     const { onProgress, onWork } = this.options;
@@ -269,16 +269,16 @@ export class Writing {
       budget.tried++;
       budget.triedBytes += size;
       this.reached = path;
-      await this.readOne(path, skipped);
+      await this.readOne(path, skipped, readFile);
     }
     onProgress?.(budget.found, budget.found);
     return true;
   }
 
-  private async readOne(path: string, skipped: SkipCounts): Promise<void> {
+  private async readOne(path: string, skipped: SkipCounts, readFile: ReadFile): Promise<void> {
     const { ledger } = this;
     const readMs = Date.now();
-    const read = this.tree!.read(path, this.settings.maxFileBytes);
+    const read = readFile(path, this.settings.maxFileBytes);
     if ("failure" in read) {
       return this.leaveOut(path, read.failure, read.stamp ? settledMark(read.stamp, readMs) : 0, skipped);
     }
@@ -290,8 +290,7 @@ export class Writing {
     this.budget.settled++;
     ledger.waiting.delete(path);
     if (isSame) ledger.renew(path, mark);
-    // A copy: another file may be read before the last row is put.
-    else await this.put(path, textBytes(read.bytes.slice()), mark, hash);
+    else await this.put(path, textBytes(read.bytes), mark, hash);
   }
 
   /** Puts those of a file's chunks that differ from what is there, and removes those that it no longer has. */
@@ -333,10 +332,16 @@ export class Writing {
     const { found } = ledger;
     const { removed } = this;
     const skipped = { binary: 0, secret: 0, too_large: 0, unreadable: 0, outside: 0 };
+    const { root } = this.workspace;
+    // Into memory of its own: rows of the file that was read last may still be put.
+    const readAgain: ReadFile = (path, most) => {
+      const read = readRepoFile(root, path, most);
+      return "failure" in read ? read : { ...read, hash: contentHash(read.bytes) };
+    };
     this.live = undefined;
     for (const path of paths) {
       if (this.gone.has(path)) await this.drop(path);
-      else await this.readOne(path, skipped);
+      else await this.readOne(path, skipped, readAgain);
     }
     [budget.chunked, budget.settled, this.removed, ledger.found] = [chunked, settled, removed, found];
   }

@@ -132,7 +132,7 @@ export class MemorySink implements RowSink {
     let deleted = 0;
     for (const id of change.deleteIds) if (this.rows.delete(id)) deleted++;
     this.rows.changes = changes;
-    const note = change.note?.(this.stateOf(repoId), this.generation + 1);
+    const note = change.note?.(change.isFull ? undefined : this.stateOf(repoId), this.generation + 1);
     if (fails === "lost") {
       this.rows = new Rows(before);
       this.rows.changes = changes;

@@ -44,7 +44,11 @@ static ty_status digest(const ty_collection *c, ty_filter *f, uint64_t *out, ty_
     for (uint64_t at = f->first; at < f->first + f->count; at++) *out += digest_row(f, &c->base, at, &u);
   }
   if (u.damaged) return ty_fail(err, TY_CORRUPT, "the id of a row is damaged");
-  for (uint64_t at = 0; at < c->delta.count; at++) *out += digest_row(f, &c->delta, at, &u);
+  for (uint64_t at = 0; at < c->delta.count; at++) {
+    *out += digest_row(f, &c->delta, at, &u);
+    /* An id lies beside its row's vector and terms, so that each is in a page of its own. */
+    ty_touched(c->resident, TY_OF_DELTA, TY_SCATTERED, TY_RESIDENT_MOST);
+  }
   return TY_OK;
 }
 

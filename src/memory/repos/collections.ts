@@ -142,7 +142,8 @@ export class RepoCollections {
           }
           // After the rows, which may be like some of those that go.
           const deleted = deleteIds.length > 0 ? await t.delete(deleteIds) : 0;
-          if (note) t.note(noteName(repoId), note(stateOf(repoId), collection.generation + 1));
+          // A digest reads every row's id. A run that is killed between two transactions has them read by the next one.
+          if (note) t.note(noteName(repoId), note(isFull ? undefined : stateOf(repoId), collection.generation + 1));
           return { deleted, upserted };
         }, saving);
       },
