@@ -2,7 +2,7 @@
 import { REPO_FILE_BYTES_MAX } from "../limits.ts";
 import { Deadline } from "./deadline.ts";
 import { chunkKey, contentHash, type Fingerprint } from "./fingerprints.ts";
-import { loadLog } from "./ledger.ts";
+import { loadLog } from "./known.ts";
 import { type Preview, previewOf } from "./preview.ts";
 import { readRepoFile } from "./read.ts";
 import { isIn } from "./relative.ts";

@@ -12,7 +12,7 @@ export { Deadline } from "./deadline.ts";
 export { type DryRunResult, dryRun } from "./dry-run.ts";
 export { repoIdOf } from "./identity.ts";
 export { forget, forgetGone, hasLogs, type Indexed, indexedIn, rootOf } from "./indexed.ts";
-export { loadLog } from "./ledger.ts";
+export { loadLog } from "./known.ts";
 export { resolvedAsFar } from "./linked.ts";
 export { noteName, readNote, repoIdOfNote } from "./note.ts";
 export { type ShownPartial, shownPartial } from "./partial.ts";

@@ -11,42 +11,18 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { syncDirectory } from "../durable.ts";
 import { type Fingerprint, voidText } from "./fingerprints.ts";
+import { drop, type Known, keep, loadLog, nothing } from "./known.ts";
 import { deviceOf, type GitPlace } from "./linked.ts";
-import { appendLog, createLog, type Extent, type Head, type Records, readLog, recordBytes } from "./log.ts";
+import { appendLog, createLog, type Extent, type Head, type Records, recordBytes } from "./log.ts";
 import { isLogName, logName, type Note, readNote } from "./note.ts";
 import type { PartialIndex } from "./partial.ts";
 import type { RowSink, RowsState } from "./sink.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Repositories whose fingerprints stay in memory: those of 5,000 files take 2 MB. */
-const KEPT_MAX = 4;
 /** Superseded bytes of a log that never make it be written anew. */
 const SUPERSEDED_MIN = 256 * 1024;
 /** So few records are always appended. */
 const MOST_MIN = 64;
-/** Times that a note is read again because its log was replaced meanwhile. */
-const TRIES = 3;
-
-/** What is known of one log. */
-export interface Known {
-  /** The note in the collection. */
-  found: Note | undefined;
-  /** The same where its log could be read, undefined where there are no fingerprints. */
-  note: Note | undefined;
-  head: Head | undefined;
-  files: Map<string, Fingerprint>;
-  /** Bytes of records that no later one supersedes, about. */
-  live: number;
-  /** The collection's save at which the rows were seen to be those of the note. */
-  checkedAt: number;
-  /** Paths whose record in memory is not on disk, though it has to be by the next save. */
-  readonly pending: Set<string>;
-  /** The same where only the mark differs: at worst the file is read again. */
-  readonly renewed: Set<string>;
-}
-
-/** By folder and repository, the last used last. */
-const kept = new Map<string, Known>();
 
 /** What is recorded and not yet saved. */
 interface Step {
@@ -71,7 +47,6 @@ export class Ledger {
   /** Whether every row of the repository has a record once the paths that a transaction records have theirs. */
   isComplete: (recorded: Records) => boolean = () => true;
 
-  private readonly key: string;
   private known: Known = nothing();
   private step: Step | undefined;
 
@@ -81,9 +56,7 @@ export class Ledger {
     private readonly workspace: Workspace,
     private readonly place: GitPlace | undefined,
     private readonly sink: RowSink,
-  ) {
-    this.key = `${folder}\0${workspace.repoId}`;
-  }
+  ) {}
 
   get repoId(): string {
     return this.workspace.repoId;
@@ -236,7 +209,7 @@ export class Ledger {
     known.checkedAt = step.note.generation;
     known.pending.clear();
     known.renewed.clear();
-    keep(this.key, known);
+    keep(this.folder, this.repoId, known);
     if (step.replaced !== undefined) rmSync(join(this.folder, step.replaced), { force: true });
   }
 
@@ -256,7 +229,7 @@ export class Ledger {
   /** What was recorded may be saved or not: the next run reads it again. */
   forget(): void {
     this.step = undefined;
-    kept.delete(this.key);
+    drop(this.folder, this.repoId);
   }
 
   /** Removes logs that no note names: of runs that were killed, and of earlier formats. */
@@ -267,65 +240,4 @@ export class Ledger {
       if (isLogName(name) && !named.has(name)) rmSync(join(this.folder, name), { force: true });
     }
   }
-}
-
-/** The records of a repository as its note has them, without any of a run that is under way. */
-export function loadLog(folder: string, repoId: string, sink: Pick<RowSink, "noteOf">): Known {
-  const key = `${folder}\0${repoId}`;
-  let note: Note | undefined;
-  for (let tries = 0; tries < TRIES; tries++) {
-    note = readNote(sink.noteOf(repoId), repoId);
-    const before = kept.get(key);
-    if (before && isDeepStrictEqual(before.note, note)) return keep(key, before);
-    kept.delete(key);
-    if (!note) return nothing();
-    const known = (before && follow(folder, repoId, before, note)) ?? readWhole(folder, repoId, note);
-    if (known) return keep(key, known);
-  }
-  return { ...nothing(), found: note };
-}
-
-/** What another process appended to a log that is known. */
-function follow(folder: string, repoId: string, known: Known, note: Note): Known | undefined {
-  const { note: before, head, files } = known;
-  if (!before || !head || before.file !== note.file || known.pending.size > 0) return undefined;
-  const later = new Map(files);
-  if (!readLog(join(folder, note.file), repoId, note, later, { ...before, head })) return undefined;
-  for (const path of known.renewed) if (later.get(path) !== files.get(path)) known.renewed.delete(path);
-  return { ...known, found: note, note, files: later, live: liveBytes(later), checkedAt: 0 };
-}
-
-function readWhole(folder: string, repoId: string, note: Note): Known | undefined {
-  const files = new Map<string, Fingerprint>();
-  const head = readLog(join(folder, note.file), repoId, note, files);
-  return head && { ...nothing(), found: note, note, head, files, live: liveBytes(files) };
-}
-
-function liveBytes(files: ReadonlyMap<string, Fingerprint>): number {
-  let bytes = 0;
-  for (const [path, file] of files) bytes += recordBytes(path, file);
-  return bytes;
-}
-
-function nothing(): Known {
-  return {
-    found: undefined,
-    note: undefined,
-    head: undefined,
-    files: new Map(),
-    live: 0,
-    checkedAt: 0,
-    pending: new Set(),
-    renewed: new Set(),
-  };
-}
-
-function keep(key: string, known: Known): Known {
-  kept.delete(key);
-  kept.set(key, known);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= KEPT_MAX) break;
-    kept.delete(oldest);
-  }
-  return known;
 }

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Fingerprint } from "./fingerprints.ts";
 import { idBase } from "./identity.ts";
 import { type Indexed, indexedIn } from "./indexed.ts";
-import { loadLog } from "./ledger.ts";
+import { loadLog } from "./known.ts";
 import type { GitPlace } from "./linked.ts";
 import { type Note, readNote } from "./note.ts";
 import type { RowSink } from "./sink.ts";

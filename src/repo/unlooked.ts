@@ -1,5 +1,5 @@
 /** The result of a call that had no time to look at the files: what is indexed, as the fingerprints have it. */
-import { loadLog } from "./ledger.ts";
+import { loadLog } from "./known.ts";
 import { shownPartial } from "./partial.ts";
 import { isIn } from "./relative.ts";
 import { settingsOf, shownSettings } from "./settings.ts";

@@ -1,32 +1,27 @@
 /**
- * The writing half of a run: reads files that may have changed, puts their rows, removes those of files that are gone,
- * and keeps the fingerprints in step.
+ * The writing half of a run: which files are read and which are gone, with which fingerprints it begins and ends.
+ * `file-writer.ts` puts the rows of a file.
  */
 import { isDeepStrictEqual } from "node:util";
 import { OSError, TimeoutError } from "../errors.ts";
 import { BATCH_LARGE, BATCH_SMALL, Batch } from "./batch.ts";
 import type { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
-import { chunkBytes, textBytes } from "./chunk.ts";
-import { chunkKey, contentHash, type Fingerprint, voidText } from "./fingerprints.ts";
-import { idBase, parseRowId, rowId } from "./identity.ts";
+import { FileWriter, type ReadFile } from "./file-writer.ts";
+import { chunkKey, contentHash, type Fingerprint } from "./fingerprints.ts";
+import { rowId } from "./identity.ts";
 import { noteUse } from "./indexed.ts";
-import { labelsOf } from "./labels.ts";
-import { languageOf } from "./language.ts";
 import { Ledger } from "./ledger.ts";
 import type { GitPlace } from "./linked.ts";
+import { LiveRows } from "./live.ts";
 import type { Records } from "./log.ts";
 import type { PartialIndex } from "./partial.ts";
-import { type ReadFailure, readRepoFile } from "./read.ts";
+import { readRepoFile } from "./read.ts";
 import { isIn } from "./relative.ts";
-import { FileRows } from "./rows.ts";
-import { holdsSecret } from "./secret-content.ts";
-import { SETTINGS_DEFAULT, type Settings, settingsOf } from "./settings.ts";
+import { type Settings, settingsOf } from "./settings.ts";
 import { Siblings } from "./siblings.ts";
 import type { IndexOptions, SkipCounts } from "./sink.ts";
-import { settledMark } from "./stamp.ts";
 import type { RepoTree } from "./tree.ts";
-import { changedChunks, windowsOf } from "./windows.ts";
 import { WorkLock } from "./work-lock.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -44,25 +39,18 @@ export interface FoundFile {
   size: number;
 }
 
-type ReadFile = RepoTree["read"];
-
 /** The rows and fingerprints of one run. */
 export class Writing {
   readonly batch: Batch;
-  /** Text files that this run removed. */
-  removed = 0;
   /** The last path up to which everything is done. */
   reached: string | undefined;
   /** Whether all is chunked again with other parameters than before. */
   isOther = false;
-  /** Those of the call and of the last run, once {@link begin} has loaded these. */
-  settings: Settings = SETTINGS_DEFAULT;
 
   private readonly workspace: Workspace;
   private readonly ledger: Ledger;
   private readonly siblings: Siblings;
-  /** Live chunk numbers by id base, read from the collection where the fingerprints do not match it. */
-  private live: Map<string, number[]> | undefined;
+  private readonly writer: FileWriter;
   /** Held while this run indexes many files. */
   private lock: WorkLock | undefined;
   /** Files that were removed because the run did not find them. */
@@ -85,6 +73,18 @@ export class Writing {
     const limits = budget.isLimited ? BATCH_SMALL : BATCH_LARGE;
     const areLike = () => this.siblings.areUnchanged;
     this.batch = new Batch(sink, this.ledger, areLike, (paths) => this.again(paths), limits, budget.deadline);
+    const parts = { batch: this.batch, ledger: this.ledger, siblings: this.siblings, budget };
+    this.writer = new FileWriter(workspace.repoId, sink.columns, parts, () => this.reserve());
+  }
+
+  /** Those of the call and of the last run, once {@link begin} has loaded these. */
+  get settings(): Settings {
+    return this.writer.settings;
+  }
+
+  /** Text files that this run removed. */
+  get removed(): number {
+    return this.writer.removed;
   }
 
   /** How much is indexed, where the run did not get to the end; once {@link finish} has ended. */
@@ -109,7 +109,7 @@ export class Writing {
     this.wasReached = ledger.reached = ledger.note?.reached;
     this.wasPartial = ledger.note?.partial !== undefined;
     ledger.found = ledger.files.size;
-    this.settings = settingsOf(this.options, previous);
+    this.writer.settings = settingsOf(this.options, previous);
     const { chunking, maxFileBytes } = this.settings;
     ledger.params = this.siblings.params = chunkKey(chunking);
     ledger.maxFileBytes = maxFileBytes;
@@ -123,7 +123,7 @@ export class Writing {
     if (this.isOther || options.force) {
       for (const path of ledger.files.keys()) if (this.isOther || this.isInside(path)) ledger.void(path);
     }
-    this.live = undefined;
+    this.writer.live = undefined;
     ledger.isComplete = () => this.isAllRecorded(true, new Map());
     if (!ledger.matchesRows()) await this.reconcile();
     this.reserve();
@@ -158,18 +158,17 @@ export class Writing {
     isGone: (path: string) => boolean,
     isComplete: boolean,
   ): Promise<boolean> {
+    const { writer: files } = this;
     const gone = [...this.ledger.files.keys()].filter((path) => !has(path) && isGone(path));
     for (const [at, path] of gone.entries()) {
       // One at least in each call: otherwise they would never all be gone.
       if (at > 0 && this.budget.msLeft <= 0) return false;
       this.gone.add(path);
-      await this.drop(path);
+      await files.drop(path);
     }
-    if (!this.live || !isComplete) return true;
-    const known = new Set([...this.ledger.files.keys()].map((path) => this.base(path)));
-    for (const [base, numbers] of this.live) {
-      const path = this.pathIn(base);
-      if (known.has(base) || has(path) || !isGone(path)) continue;
+    if (!files.live || !isComplete) return true;
+    for (const { base, path, numbers } of files.live.others(this.ledger.files.keys())) {
+      if (has(path) || !isGone(path)) continue;
       for (const chunk of numbers) await this.batch.delete(rowId(base, chunk));
     }
     return true;
@@ -220,33 +219,24 @@ export class Writing {
    * `force` replaces them.
    */
   private async reconcile(): Promise<void> {
-    const live = new Map<string, number[]>();
-    for (const id of await this.options.sink.idsOf(this.workspace.repoId)) {
-      const parsed = parseRowId(this.workspace.repoId, id);
-      if (!parsed) continue;
-      const numbers = live.get(parsed.base);
-      if (numbers) numbers.push(parsed.chunk);
-      else live.set(parsed.base, [parsed.chunk]);
-    }
-    for (const [path, file] of this.ledger.files) {
-      const numbers = live.get(this.base(path)) ?? [];
-      if (numbers.length !== file.chunks || numbers.some((chunk) => chunk >= file.chunks)) this.ledger.void(path);
-    }
-    this.live = live;
+    const live = await LiveRows.read(this.options.sink, this.workspace.repoId);
+    for (const [path, { chunks }] of this.ledger.files) if (!live.hasExactly(path, chunks)) this.ledger.void(path);
+    this.writer.live = live;
   }
 
   /**
-   * Whether every row of the repository has a record now, with those that are being recorded. Rows read from the collection may belong to files that a
-   * limit kept this run from, or that lie outside of its folder.
+   * Whether every row of the repository has a record now, with those that are being recorded. Rows read from the
+   * collection may belong to files that a limit kept this run from, or that lie outside of its folder.
    */
   private isAllRecorded(truncated: boolean, recorded: Records): boolean {
     // What another process saved within this run was not compared with the rows.
     if (this.batch.conflicts > 0) return false;
-    if (!this.live || this.live.size === 0) return true;
+    const { live } = this.writer;
+    if (!live || live.isEmpty) return true;
     if (truncated) return false;
     if (this.workspace.below === undefined) return true;
-    const known = new Set([...this.ledger.files.keys(), ...recorded.keys()].map((path) => this.base(path)));
-    return [...this.live.keys()].every((base) => known.has(base) || this.isInside(this.pathIn(base)));
+    const others = live.others([...this.ledger.files.keys(), ...recorded.keys()]);
+    return [...others].every(({ path }) => this.isInside(path));
   }
 
   /** Reads files that may have changed; false if a limit was reached before the last. */
@@ -269,59 +259,10 @@ export class Writing {
       budget.tried++;
       budget.triedBytes += size;
       this.reached = path;
-      await this.readOne(path, skipped, readFile);
+      await this.writer.index(path, skipped, readFile);
     }
     onProgress?.(budget.found, budget.found);
     return true;
-  }
-
-  private async readOne(path: string, skipped: SkipCounts, readFile: ReadFile): Promise<void> {
-    const { ledger } = this;
-    const readMs = Date.now();
-    const read = readFile(path, this.settings.maxFileBytes);
-    if ("failure" in read) {
-      return this.leaveOut(path, read.failure, read.stamp ? settledMark(read.stamp, readMs) : 0, skipped);
-    }
-    const known = ledger.files.get(path);
-    const { hash } = read;
-    const mark = settledMark(read.stamp, readMs);
-    const isSame = known?.kind === "text" && known.hash === hash;
-    if (!isSame && holdsSecret(read.bytes)) return this.leaveOut(path, "secret", mark, skipped);
-    this.budget.settled++;
-    ledger.waiting.delete(path);
-    if (isSame) ledger.renew(path, mark);
-    else await this.put(path, textBytes(read.bytes), mark, hash);
-  }
-
-  /** Puts those of a file's chunks that differ from what is there, and removes those that it no longer has. */
-  private async put(path: string, text: Uint8Array, mark: number, hash: number): Promise<void> {
-    const { batch, workspace, siblings } = this;
-    const base = this.base(path);
-    const language = languageOf(path);
-    const chunks = chunkBytes(text, this.settings.chunking);
-    const labels = labelsOf(text, language, chunks);
-    const windows = windowsOf(text, chunks, labels);
-    const changed = changedChunks(windows, this.ledger.files.get(path));
-    const before = this.chunksOf(path, base);
-    const sibling = changed.length === 0 ? undefined : siblings.baseOf(path, hash, chunks.length);
-    this.budget.chunked++;
-    // A transaction that ends within the file says of it only which chunks there may be.
-    const reach = before.reduce((most, chunk) => Math.max(most, chunk + 1), chunks.length);
-    batch.record(path, voidText(reach));
-    const { conflicts } = batch;
-    const rows = new FileRows(base, { repo_id: workspace.repoId, path, language }, text, this.options.sink.columns);
-    for (const { chunk, like } of changed) {
-      const own = like === undefined ? undefined : rowId(base, like);
-      const same = own ?? (sibling === undefined ? undefined : rowId(sibling, chunk));
-      if (!batch.upsert(rows.row(chunk, chunks[chunk]!, labels[chunk]!, same))) continue;
-      await batch.flush(true);
-      this.reserve();
-    }
-    for (const chunk of before) if (chunk >= chunks.length) await batch.delete(rowId(base, chunk));
-    // Where another process was first, the file was read again meanwhile, and may hold something else.
-    const isOne = batch.conflicts === conflicts;
-    const most = Math.max(reach, this.ledger.files.get(path)?.chunks ?? 0);
-    batch.record(path, isOne ? { kind: "text", chunks: chunks.length, mark, hash, windows } : voidText(most));
   }
 
   /** Reads files again of which another process saved something first. */
@@ -330,7 +271,7 @@ export class Writing {
     // They were counted before.
     const { chunked, settled } = budget;
     const { found } = ledger;
-    const { removed } = this;
+    const { removed } = this.writer;
     const skipped = { binary: 0, secret: 0, too_large: 0, unreadable: 0, outside: 0 };
     const { root } = this.workspace;
     // Into memory of its own: rows of the file that was read last may still be put.
@@ -338,41 +279,13 @@ export class Writing {
       const read = readRepoFile(root, path, most);
       return "failure" in read ? read : { ...read, hash: contentHash(read.bytes) };
     };
-    this.live = undefined;
+    const { writer } = this;
+    writer.live = undefined;
     for (const path of paths) {
-      if (this.gone.has(path)) await this.drop(path);
-      else await this.readOne(path, skipped, readAgain);
+      if (this.gone.has(path)) await writer.drop(path);
+      else await writer.index(path, skipped, readAgain);
     }
-    [budget.chunked, budget.settled, this.removed, ledger.found] = [chunked, settled, removed, found];
-  }
-
-  /** Handles a file that the walk listed but that could not be indexed. */
-  private async leaveOut(path: string, failure: ReadFailure, mark: number, skipped: SkipCounts): Promise<void> {
-    if (failure === "unreadable") {
-      // Its rows stay, if any, and the next run tries again.
-      skipped.unreadable++;
-      return;
-    }
-    this.budget.settled++;
-    this.ledger.waiting.delete(path);
-    if (failure === "outside" || failure === "too_large") skipped[failure]++;
-    if (failure !== "binary" && failure !== "secret") return this.drop(path);
-    const known = this.ledger.files.get(path);
-    if (known?.kind === failure) this.ledger.renew(path, mark);
-    else await this.drop(path, { kind: failure, chunks: 0, mark, hash: 0 });
-  }
-
-  /** Removes a file's rows; its record becomes `record`. */
-  private async drop(path: string, record?: Fingerprint): Promise<void> {
-    const known = this.ledger.files.get(path);
-    const base = this.base(path);
-    const surplus = this.chunksOf(path, base);
-    if (!record) this.ledger.found--;
-    if (!known && !record && surplus.length === 0) return;
-    if (known?.kind === "text") this.removed++;
-    this.batch.record(path, voidText(surplus.reduce((most, chunk) => Math.max(most, chunk + 1), 0)));
-    for (const chunk of surplus) await this.batch.delete(rowId(base, chunk));
-    this.batch.record(path, record);
+    [budget.chunked, budget.settled, writer.removed, ledger.found] = [chunked, settled, removed, found];
   }
 
   /**
@@ -397,21 +310,6 @@ export class Writing {
   private release(): void {
     this.lock?.release();
     this.lock = undefined;
-  }
-
-  /** Numbers of the chunks that a file has in the collection. */
-  private chunksOf(path: string, base: string): number[] {
-    if (this.live) return this.live.get(base) ?? [];
-    return Array.from({ length: this.ledger.files.get(path)?.chunks ?? 0 }, (_, chunk) => chunk);
-  }
-
-  private base(path: string): string {
-    return idBase(this.workspace.repoId, path);
-  }
-
-  /** The path in an id, of which the middle may be replaced. */
-  private pathIn(base: string): string {
-    return base.slice(this.workspace.repoId.length + 1);
   }
 
   /** Whether a path lies in what this run is about. */

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Deadline } from "../../src/repo/deadline.ts";
 import { type IndexOptions, isIn, repoIdOf } from "../../src/repo/indexer.ts";
-import { loadLog } from "../../src/repo/ledger.ts";
+import { loadLog } from "../../src/repo/known.ts";
 import { readNote } from "../../src/repo/note.ts";
 import { random } from "../fixture.ts";
 import {
