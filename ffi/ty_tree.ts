@@ -4,9 +4,12 @@
  */
 import type { Pointer } from "bun:ffi";
 import { Status } from "./status.ts";
+import { decodeEvents, type TreeEvent } from "./tree_events.ts";
 import type { Watch } from "./ty_handle.ts";
 import { newError, type Symbols, toError } from "./ty_symbols.ts";
 import { Words } from "./words.ts";
+
+export { EntryType, type TreeEvent, TreeEventKind } from "./tree_events.ts";
 
 /** What a walk does with an entry: `TY_TREE_NONE` and others. */
 export const Verdict = {
@@ -21,38 +24,12 @@ export const Verdict = {
 } as const;
 export type VerdictCode = (typeof Verdict)[keyof typeof Verdict];
 
-/** What a walk reports: `TY_TREE_NEW` and others. */
-export const TreeEventKind = { NEW: 1, CHANGED: 2, GONE: 3, UNREADABLE: 4 } as const;
-export type TreeEventKindCode = (typeof TreeEventKind)[keyof typeof TreeEventKind];
-
-/** Types of entries; UNKNOWN: gone before it was ever seen, or a file system that does not say. */
-export const EntryType = { UNKNOWN: 0, FILE: 1, DIRECTORY: 2, LINK: 3, OTHER: 4 } as const;
-export type EntryTypeCode = (typeof EntryType)[keyof typeof EntryType];
-
 /** What the caller says of the entry at `path`, relative to the root, without empty components, `.` and `..`. */
 export interface Said {
   path: string;
   verdict: VerdictCode;
   /** Of a watched entry: the mark to compare with, as if it had been reported; 0: none was. Absent: stays as it is. */
   mark?: number | undefined;
-}
-
-/** What was found of one entry. */
-export interface TreeEvent {
-  kind: TreeEventKindCode;
-  /** Of what is gone: as it was last seen. */
-  type: EntryTypeCode;
-  path: string;
-  /** Bytes; 0 of what is gone or unreadable, as the next two. */
-  size: number;
-  /** An integer below 2^53 that another edit makes another one; it may be stored. */
-  mark: number;
-  /** The later of the times of content and inode, in whole milliseconds since 1970. */
-  changedMs: number;
-  /** A folder of another file system than its parent's. */
-  deviceChanged: boolean;
-  /** Why it is unreadable, else 0. */
-  errno: number;
 }
 
 export interface TreeWalkOptions {
@@ -107,7 +84,6 @@ export interface TreeWorkers {
   submitWalk(tree: Pointer, args: Words, watch: Watch | undefined): Promise<void>;
 }
 
-const EVENT_BYTES = 48;
 const EVENTS_BYTES = 256 * 1024;
 const PATH_BYTES_MAX = 4000;
 /** Most source files fit. */
@@ -316,25 +292,5 @@ export class NativeTree {
       hashLow: words.u32[Read.HASH * 2]!,
       errno: words.number(Read.ERRNO),
     };
-  }
-}
-
-/** Decodes `count` records of `ty_tree_event` behind `into`; without bigints. */
-function decodeEvents(bytes: Uint8Array, count: number, into: TreeEvent[]): void {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let i = 0, at = 0; i < count; i++) {
-    const pathAt = at + EVENT_BYTES;
-    into.push({
-      kind: view.getUint32(at, true) as TreeEventKindCode,
-      type: view.getUint32(at + 4, true) as EntryTypeCode,
-      path: text.toString("utf8", pathAt, pathAt + view.getUint32(at + 40, true)),
-      size: view.getFloat64(at + 8, true),
-      mark: view.getFloat64(at + 16, true),
-      changedMs: view.getFloat64(at + 24, true),
-      deviceChanged: view.getUint32(at + 32, true) === 1,
-      errno: view.getInt32(at + 36, true),
-    });
-    at += view.getUint32(at + 44, true);
   }
 }

@@ -18,9 +18,10 @@ import { REPO_FILE_BYTES_MAX } from "../limits.ts";
 import { Belonging, RULE_FILES } from "./belonging.ts";
 import { Breather } from "./breather.ts";
 import { leadsOutside } from "./outside.ts";
+import { Passed } from "./passed.ts";
 import { pseudoFileSystem } from "./pseudo.ts";
 import type { ReadFailure } from "./read.ts";
-import { compare, isIn, isInAny, isPath, parentOf } from "./relative.ts";
+import { isIn, isInAny, isPath, parentOf } from "./relative.ts";
 import { isSecret } from "./secrets.ts";
 import type { FilesSource } from "./sink.ts";
 import type { FileStamp } from "./stamp.ts";
@@ -81,7 +82,7 @@ export class RepoTree {
   /** The folder of a walk that a deadline ended. */
   private underWay: string | undefined;
   /** How far a walk without an end came in this look. */
-  private passed: { below: string; after: string; reached: string } | undefined;
+  private passed: Passed | undefined;
   private undecodable = 0;
   private lastVisited = "";
 
@@ -155,18 +156,7 @@ export class RepoTree {
   /** Whether a path that is not among the files is gone or no longer belongs; false where that is not known. */
   isGone(path: string, isComplete: boolean): boolean {
     if (isInAny(this.unreadable, path)) return false;
-    return isComplete || isInAny(this.whole, path) || this.hasPassed(parentOf(path));
-  }
-
-  /** Whether a walk that did not get to the end has visited a folder, or passed where it was. */
-  private hasPassed(folder: string): boolean {
-    if (this.passed === undefined || !isIn(this.passed.below, folder)) return false;
-    const { below, after, reached } = this.passed;
-    if (folder === below) return true;
-    // Folders come in the order of their paths from `after` on and around, those above it first.
-    if (isIn(folder, after) || isIn(reached, after)) return false;
-    const isBehind = (path: string) => compare(path, after) > 0;
-    return isBehind(folder) === isBehind(reached) ? compare(folder, reached) <= 0 : isBehind(folder);
+    return isComplete || isInAny(this.whole, path) || this.passed?.covers(parentOf(path)) === true;
   }
 
   /**
@@ -240,7 +230,7 @@ export class RepoTree {
       const step = isLarge ? await this.native.walkAsync(request, { signal }) : this.native.walk(request);
       const enters = this.take(step.events);
       // What is entered next may lie before the last folder that was visited.
-      this.passed = enters ? undefined : { below, after: after ?? "", reached: step.reached };
+      this.passed = enters ? undefined : new Passed(below, after ?? "", step.reached);
       this.undecodable = step.undecodable;
       this.lastVisited = step.reached;
       if (step.done && !enters) break;

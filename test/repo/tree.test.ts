@@ -16,6 +16,7 @@ import {
 import { join } from "node:path";
 import { CancelledError } from "../../src/errors.ts";
 import { contentHash } from "../../src/repo/fingerprints.ts";
+import { Passed } from "../../src/repo/passed.ts";
 import { readRepoFile } from "../../src/repo/read.ts";
 import { stampOf } from "../../src/repo/stamp.ts";
 import type { RepoTree } from "../../src/repo/tree.ts";
@@ -377,4 +378,18 @@ describe("without git", () => {
     mkdirSync(join(root, "empty"));
     expect(await paths(root)).toEqual([]);
   });
+});
+
+test("a walk from any folder has passed what lies between it and where it came", () => {
+  // In the order of a walk after "d/c": above it, behind it, then the rest.
+  const folders = ["d", "d/c", "d/c/x", "d/ca", "d/d", "d0", "e", "a", "a/b", "c"];
+  for (const [at, reached] of folders.entries()) {
+    const passed = new Passed("", "d/c", reached);
+    for (const [other, folder] of folders.entries()) {
+      const isAbove = other < 2 || at < 2;
+      expect([reached, folder, passed.covers(folder)]).toEqual([reached, folder, !isAbove && other <= at]);
+    }
+    expect(passed.covers("")).toBe(true);
+  }
+  expect(new Passed("d", "", "d/x").covers("e")).toBe(false);
 });
