@@ -3,6 +3,7 @@
 #include "embed/prior.h"
 #include "isa/crc32c_table.h"
 #include "kernel_common.h"
+#include "kernel_documents.h"
 
 static const size_t lengths[] = {0,  1,  2,  3,  7,   8,   9,   15,  16,  17,   31,  32,
                                  33, 63, 64, 65, 127, 255, 256, 384, 768, 1000, 1024};
@@ -957,6 +958,7 @@ int main(int argc, char **argv) {
     test_kmeans(path);
     test_crc32c(path);
     test_embed(path);
+    test_documents(path);
   }
   test_topk();
   test_bm25();

@@ -1,5 +1,5 @@
 /* embed: text to vector. embed.c has the method, count.c reads a text into terms, terms.c adds their features, finish.c
- * makes a vector of the sums, prior.c weighs terms. Uses text/. */
+ * makes a vector of the sums by isa/document.h, prior.c weighs terms. Uses text/ and isa/. */
 #pragma once
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* AVX2, FMA and F16C, for x86-64 since about 2013. Compiled with their flags; used only where isa.c has found them. */
+#include "isa/document.h"
 #include "isa/i4.h"
 #include "isa/quantize_i4.h"
 #include "isa/rotate.h"

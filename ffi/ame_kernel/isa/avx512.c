@@ -1,5 +1,6 @@
 /* AVX-512 with VNNI. Compiled with -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni; used only where isa.c has
  * found all of them. Tails are masked: a masked lane is not read. */
+#include "isa/document.h"
 #include "isa/i4.h"
 #include "isa/quantize_i4.h"
 #include "isa/rotate.h"

@@ -36,12 +36,15 @@ typedef struct isa_path {
                        int32_t *dots);
   void (*screen_lines)(const ame_line_bound *b, const int32_t *dots, const float *scales, const float *offsets,
                        size_t n, float threshold, uint64_t *survivors);
+  /* The vector of a document, isa/document.h: `dim` sums, a multiple of 16, of which those from `used` on are zero and
+   * get what is left of `pad`, the length of each before the sums are damped. Overwrites the sums. */
+  void (*document)(float *sums, uint32_t used, uint32_t dim, float pad, float *out);
 } isa_path;
 
 /* The table of a path's file, which defines all functions by these names. */
 #define ISA_PATH(name, supported)                                                                                      \
-  {name,        supported, dot_f32,   dot_f32_tile, sq_l2,     dot_i8,       quantize_i8, crc32c,                      \
-   quantize_i4, rotate,    screen_i4, f16_to_f32,   dot_lines, dot_lines_i4, screen_lines}
+  {name,        supported, dot_f32,   dot_f32_tile, sq_l2,     dot_i8,       quantize_i8,  crc32c,                     \
+   quantize_i4, rotate,    screen_i4, f16_to_f32,   dot_lines, dot_lines_i4, screen_lines, document}
 
 extern const isa_path isa_scalar;
 #if defined(__x86_64__)

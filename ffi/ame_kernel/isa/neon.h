@@ -2,6 +2,7 @@
  * product instruction, which have the CRC one as well. Without it bytes are multiplied into 16 bits. */
 #pragma once
 
+#include "isa/document.h"
 #include "isa/i4.h"
 #include "isa/quantize_i4.h"
 #include "isa/rotate.h"

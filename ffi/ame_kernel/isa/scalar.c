@@ -1,6 +1,7 @@
 /* The scalar path: the reference for the others. It adds inner products in double, so that a difference found in a test
  * is an error of the other path. */
 #include "isa/crc32c_table.h"
+#include "isa/document.h"
 #include "isa/i4.h"
 #include "isa/quantize_i4.h"
 #include "isa/rotate.h"
