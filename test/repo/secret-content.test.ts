@@ -104,6 +104,17 @@ describe("a file is no credential with", () => {
 test("every place of a text is looked at, at its very end too", () => {
   const token = TOKENS["a GitHub token"]!;
   for (let before = 0; before < 40; before++) expect(holds(`${" ".repeat(before)}${token}`)).toBe(true);
+  // Bytes are looked at in pairs: each beginning at even and odd places, of bytes at even and odd addresses.
+  for (const [what, each] of Object.entries(TOKENS)) {
+    for (const before of [1, 2, 3, 4]) {
+      const all = new TextEncoder().encode(`${" ".repeat(before)}${each}`);
+      for (const from of [0, 1, before]) {
+        expect({ what, before, from, found: holdsSecret(all.subarray(from)) }).toMatchObject({ found: true });
+      }
+    }
+  }
+  for (const length of [0, 1, 2, 3])
+    expect(holdsSecret(new Uint8Array(8).fill(45).subarray(5, 5 + length))).toBe(false);
   const bytes = new TextEncoder().encode(`###${token}###`);
   expect(holdsSecret(bytes.subarray(3, bytes.length - 3))).toBe(true);
   expect(holdsSecret(bytes.subarray(3, bytes.length - 4))).toBe(false);
