@@ -85,8 +85,10 @@ interface Candidate {
  * into {@link GROUPS} plus one. */
 const PAIRS = new Uint8Array(65_536);
 const GROUPS: Candidate[][] = [];
-/** For each of {@link PAIRS} and the byte after it, whether both begin one. */
-const THIRD = new Uint8Array(65_536);
+/** A later place in the prefixes of a group, the last that all of them have, and which bytes they have there: a line of
+ * dashes begins a key's first five bytes at each of its places. */
+const TELLING = new Uint8Array(256);
+const TOLD = new Uint8Array(65_536);
 /** What a pair of bytes, as two bytes in memory are read, may be of a prefix: its first two, its second and third. */
 const BEGINS = 1;
 const FOLLOWS = 2;
@@ -96,6 +98,8 @@ const IS_LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 const pairOf = (first: number, second: number) => (first << 8) | second;
 const inMemory = (first: number, second: number) => (IS_LITTLE_ENDIAN ? pairOf(second, first) : pairOf(first, second));
 
+const ANY = Array.from({ length: 256 }, (_, byte) => byte);
+
 for (const shape of SHAPES) {
   const bytes = new TextEncoder().encode(shape.prefix);
   const [first, second, third] = bytes as unknown as [number, number, number | undefined];
@@ -103,10 +107,14 @@ for (const shape of SHAPES) {
   PAIRS[pair] ||= GROUPS.push([]);
   GROUPS[PAIRS[pair] - 1]!.push({ shape, bytes });
   PLACES[inMemory(first, second)]! |= BEGINS;
-  const thirds = third === undefined ? Array.from({ length: 256 }, (_, byte) => byte) : [third];
-  for (const byte of thirds) {
-    THIRD[pairOf(PAIRS[pair], byte)] = 1;
-    PLACES[inMemory(second, byte)]! |= FOLLOWS;
+  const thirds = third === undefined ? ANY : [third];
+  for (const byte of thirds) PLACES[inMemory(second, byte)]! |= FOLLOWS;
+}
+for (const [index, group] of GROUPS.entries()) {
+  const place = Math.max(2, Math.min(...group.map(({ bytes }) => bytes.length)) - 1);
+  TELLING[index + 1] = place;
+  for (const { bytes } of group) {
+    for (const byte of place < bytes.length ? [bytes[place]!] : ANY) TOLD[pairOf(index + 1, byte)] = 1;
   }
 }
 
@@ -130,7 +138,8 @@ export function holdsSecret(bytes: Uint8Array): boolean {
 
 function isSecretAt(bytes: Uint8Array, at: number): boolean {
   const group = PAIRS[pairOf(bytes[at]!, bytes[at + 1]!)]!;
-  return group !== 0 && THIRD[pairOf(group, bytes[at + 2]!)] !== 0 && isOneOf(GROUPS[group - 1]!, bytes, at);
+  if (group === 0 || TOLD[pairOf(group, bytes[at + TELLING[group]!]!)] === 0) return false;
+  return isOneOf(GROUPS[group - 1]!, bytes, at);
 }
 
 function isOneOf(group: readonly Candidate[], bytes: Uint8Array, at: number): boolean {
