@@ -95,15 +95,14 @@ export function splitLines(text: string): string[] {
 
 /** The chunks of a text, as {@link textBytes} gives it, in order; none for a blank one. The options must have been checked. */
 export function chunkBytes(text: Uint8Array, options: ChunkOptions): Chunk[] {
-  const starts = lineStarts(text);
+  const { starts, longest } = linesOf(text);
   // Blank lines at the end would make a last window without new text.
   let count = starts.length - 1;
   while (count > 0 && isBlank(text, starts[count - 1]!, starts[count]!)) count--;
 
   const chunks: Chunk[] = [];
   let from = 0;
-  // Only a text that is longer than a chunk can have such a line.
-  for (let at = text.length > CHUNK_BYTES_MAX ? 0 : count; at <= count; at++) {
+  for (let at = longest > CHUNK_BYTES_MAX ? 0 : count; at <= count; at++) {
     // A line too long for a chunk separates windows: inside an overlap it would be repeated.
     const tooLong = at < count && starts[at + 1]! - starts[at]! > CHUNK_BYTES_MAX;
     if (at < count && !tooLong) continue;
@@ -114,15 +113,18 @@ export function chunkBytes(text: Uint8Array, options: ChunkOptions): Chunk[] {
   return chunks;
 }
 
-/** Where each line begins, and the end of the text. */
-function lineStarts(text: Uint8Array): number[] {
+/** Where each line begins, and the end of the text; and the bytes of the longest line. */
+function linesOf(text: Uint8Array): { starts: number[]; longest: number } {
   const starts = [0];
+  let longest = 0;
   for (let at = 0; at < text.length; ) {
     const end = text.indexOf(10, at);
-    at = end === -1 ? text.length : end + 1;
+    const next = end === -1 ? text.length : end + 1;
+    if (next - at > longest) longest = next - at;
+    at = next;
     starts.push(at);
   }
-  return starts;
+  return { starts, longest };
 }
 
 /** Whether a line has nothing but white space. */
