@@ -132,6 +132,21 @@ static void test_windows(void) {
   ty_buffer_free(&bytes);
 }
 
+/* Where rows are the same again is searched by nearness, then with the fewest bytes of the row: other steps would decode
+ * to the same rows, but equal rows are to have equal bases. */
+static void test_steps(void) {
+  static uint64_t ends[ROWS];
+  ty_buffer bytes = {0};
+  uint64_t hash = 0xcbf29ce484222325u;
+  state = 11;
+  make_rows(512);
+  pack(&bytes, ends);
+  for (uint64_t i = 0; i < bytes.bytes; i++) hash = (hash ^ bytes.data[i]) * 0x100000001b3u;
+  CHECK_MESSAGE(hash == 0xa53dc13d63e812ddu, "%llx", (unsigned long long)hash);
+  ty_buffer_free(&bytes);
+  free_rows();
+}
+
 int main(void) {
   static const uint64_t most[] = {16, 512, 3 * TY_PACKED_MOST};
   state = 5;
@@ -140,5 +155,6 @@ int main(void) {
     test_damage(most[i]);
   }
   test_windows();
+  test_steps();
   return check_report();
 }
