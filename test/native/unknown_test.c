@@ -1,5 +1,6 @@
 /* Words of a question that the rows do not have: which terms are searched for in their place, and what the answer says
  * of it. */
+#include "../../ffi/ty_runtime/lexical/bag.h"
 #include "../../ffi/ty_runtime/lexical/unknown.h"
 #include "../../ffi/ty_runtime/state/state.h"
 #include "../../ffi/ty_runtime/ivf/builder.h"
@@ -442,6 +443,21 @@ static void test_collisions(void) {
   env->kernel = before;
 }
 
+/* Of any number, hashes spread or all alike in their upper bits; equal ones stay in their order. */
+static void test_sort(void) {
+  static uint64_t items[3000], scratch[3000];
+  static const uint64_t counts[] = {0, 1, 2, 47, 48, 49, 300, 1024, 1025, 3000};
+  static const uint32_t masks[] = {UINT32_MAX, 0xff, 0xff000000, 0x00010100, 0};
+  for (uint32_t i = 0; i < sizeof counts / sizeof *counts * 5; i++) {
+    uint64_t n = counts[i / 5];
+    for (uint64_t k = 0; k < n; k++) items[k] = (uint64_t)((uint32_t)ty_random(&state) & masks[i % 5]) << 32 | k;
+    ty_sort_by_hash(items, scratch, n);
+    bool sorted = true;
+    for (uint64_t k = 1; k < n; k++) sorted &= items[k - 1] < items[k];
+    CHECK_MESSAGE(sorted, "%u items of mask %x", (unsigned)n, masks[i % 5]);
+  }
+}
+
 int main(int argc, char **argv) {
   if (!program_begin(argc, argv, "unknown-test", 1, &state, &env)) return 2;
   test_spelling();
@@ -452,5 +468,6 @@ int main(int argc, char **argv) {
   test_bounds();
   test_other_words();
   test_collisions();
+  test_sort();
   return program_end(env);
 }
