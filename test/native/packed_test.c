@@ -132,8 +132,8 @@ static void test_windows(void) {
   ty_buffer_free(&bytes);
 }
 
-/* Where rows are the same again is searched by nearness, then with the fewest bytes of the row: other steps would decode
- * to the same rows, but equal rows are to have equal bases. */
+/* Where rows are the same again is searched by nearness, then with the fewest bytes of the row: other steps would
+ * decode to the same rows, but equal rows are to have equal bases. */
 static void test_steps(void) {
   static uint64_t ends[ROWS];
   ty_buffer bytes = {0};

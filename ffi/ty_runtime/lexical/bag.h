@@ -12,5 +12,6 @@ typedef struct ty_bag {
 uint32_t ty_bag_find(const ty_bag *b, uint32_t hash); /* TY_NO_TERM when absent */
 uint32_t ty_bag_add(ty_bag *b, uint32_t hash);        /* the number, new or known; TY_NO_TERM when memory ran out */
 void ty_bag_free(ty_bag *b);
-/* Sorts by the upper 32 bits; `scratch` has room for n. Stable, linear but for a thousand: terms come by the million. */
+/* Sorts by the upper 32 bits; `scratch` has room for n. Stable, linear but for a thousand: terms come by the million.
+ */
 void ty_sort_by_hash(uint64_t *items, uint64_t *scratch, uint64_t n);
