@@ -123,7 +123,8 @@ export class IndexRun {
     const skipped = { binary: 0, too_large: 0, ...tree.leftIn(below) };
     const changed: FoundFile[] = [];
     for (const [path, file] of tree.files) {
-      if (!isIn(below, path)) continue;
+      // What lies in a folder that cannot be read now stays as it is, and is counted with it.
+      if (!isIn(below, path) || tree.isUnreadable(path)) continue;
       if (file.size > most) skipped.too_large++;
       else if (!writing.isUnchanged(path, file.mark)) changed.push({ path, mark: file.mark, size: file.size });
     }

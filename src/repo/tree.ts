@@ -153,9 +153,14 @@ export class RepoTree {
     }
   }
 
+  /** Whether a path could not be read when it was last visited, or a folder that it lies in. */
+  isUnreadable(path: string): boolean {
+    return isInAny(this.unreadable, path);
+  }
+
   /** Whether a path that is not among the files is gone or no longer belongs; false where that is not known. */
   isGone(path: string, isComplete: boolean): boolean {
-    if (isInAny(this.unreadable, path)) return false;
+    if (this.isUnreadable(path)) return false;
     return isComplete || isInAny(this.whole, path) || this.passed?.covers(parentOf(path)) === true;
   }
 

@@ -100,7 +100,7 @@ async function measureOwn(job: OwnJob): Promise<Own> {
   const build = await repeated("build");
   const compact = await repeated("compact");
   const folder = join(job.dir, INDEXED, COLLECTION);
-  const { index, terms } = lexicalBytes(folder);
+  const index = lexicalBytes(folder);
   const disk = bytesBelow(folder);
   return {
     name: "svc",
@@ -109,7 +109,6 @@ async function measureOwn(job: OwnJob): Promise<Own> {
     compact,
     disk,
     index,
-    terms,
     asked: await run("ask"),
     adds: await run("adds"),
     embedding: await run("embedding"),

@@ -24,8 +24,6 @@ export interface Own extends Engine {
   build: Cost;
   /** A rewrite of the rows without an index, which a build does too. */
   compact: Cost;
-  /** Bytes of the rows' terms. */
-  terms: number;
   adds: Adds;
   embedding: Embedding;
   rows: RowBytes;

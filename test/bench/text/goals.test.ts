@@ -20,10 +20,9 @@ const figures = (ms: number, peers: Engine[]): Figures => ({
     ...engine("svc", ms),
     build: cost(4),
     compact: cost(3),
-    terms: 30 * MB,
     adds: { indexed: 3, plain: 2, ratio: 1.6, first: 1, second: 0.5 },
     embedding: { rate: 60 * MB, bytes: MB, query: 50e-6, lines: 2e6 },
-    rows: { rows: 10, added: 9000, compacted: 9300, repositoryRows: 10, repository: 2048, index: 1, terms: 2 },
+    rows: { rows: 10, added: 9000, compacted: 9300, repositoryRows: 10, repository: 2048, index: 1 },
   },
   peers,
 });

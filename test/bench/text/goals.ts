@@ -34,7 +34,7 @@ function queryLines({ own, peers }: Figures): Line[] {
   });
 }
 
-function indexLines({ ingest, build, compact, index, terms }: Own, bytes: number): Line[] {
+function indexLines({ ingest, build, compact, index }: Own, bytes: number): Line[] {
   const rate = (seconds: number) => bytes / MB / seconds;
   const percent = (part: number) => (part / bytes) * 100;
   const alone = build.cpu - compact.cpu;
@@ -48,7 +48,6 @@ function indexLines({ ingest, build, compact, index, terms }: Own, bytes: number
     { what: "index built, less what a compaction takes", value: rate(alone), unit: "MB/s" },
     { what: "peak memory of the build", value: build.memory / MB, unit: "MB" },
     atMost({ what: "index on disk, of the text", value: percent(index), unit: "%" }, 25),
-    { what: "the rows' terms on disk, of the text", value: percent(terms), unit: "%" },
   ];
 }
 
@@ -71,7 +70,7 @@ function embeddingLines({ embedding }: Own): Line[] {
 
 function rowLines({ rows }: Own): Line[] {
   const chunks = `${rows.rows} chunks of code as f32 rows, beside the text`;
-  const shares = `${rows.index.toFixed(0)} of them the index, ${rows.terms.toFixed(0)} the terms`;
+  const shares = `${rows.index.toFixed(0)} of them the index`;
   return [
     atMost({ what: `${chunks}, compacted`, value: rows.compacted, unit: "bytes" }, 9216),
     atMost({ what: `${chunks}, as added`, value: rows.added, unit: "bytes" }, 9216),

@@ -12,9 +12,8 @@ export interface RowBytes {
   compacted: number;
   repositoryRows: number;
   repository: number;
-  /** Of a repository's row: its share of the lexical index and of the terms. */
+  /** Of a repository's row: its share of the lexical index. */
   index: number;
-  terms: number;
 }
 
 const NAME = "code";
@@ -39,7 +38,7 @@ export async function rowBytes(job: OwnJob): Promise<RowBytes> {
   const repositoryRows: number = (await memory.call("count", { collection: REPOSITORY })).count;
   const folder = join(dir, REPOSITORY);
   const repository = bytesBelow(folder) / repositoryRows;
-  const { index, terms } = lexicalBytes(folder);
+  const index = lexicalBytes(folder);
   await memory.close();
   return {
     rows,
@@ -48,6 +47,5 @@ export async function rowBytes(job: OwnJob): Promise<RowBytes> {
     repositoryRows,
     repository,
     index: index / repositoryRows,
-    terms: terms / repositoryRows,
   };
 }

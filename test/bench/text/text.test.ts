@@ -64,7 +64,7 @@ test("queries are runs of words, the same every time", () => {
   expect(() => queriesAbout(["short one"], 1)).toThrow("fewer than 6 words");
 });
 
-test("the index and the terms are found in a collection's files", async () => {
+test("the index is found in a collection's files", async () => {
   const dir = scratchDir();
   const store = await openStore(dir);
   const plain = store.create("plain", { dim: 2 });
@@ -73,12 +73,11 @@ test("the index and the terms are found in a collection's files", async () => {
   await collection.add({ ids: ["a"], ...row });
   await collection.add({ ids: ["b"], ...row, dropText: true });
   await plain.add({ ids: ["a"], ...row });
-  expect(lexicalBytes(join(dir, "plain")).index).toBe(0);
+  expect(lexicalBytes(join(dir, "plain"))).toBe(0);
   await collection.compact();
-  const { index, terms } = lexicalBytes(join(dir, "c"));
+  const index = lexicalBytes(join(dir, "c"));
   expect(index).toBeGreaterThan(64);
-  expect(terms).toBeGreaterThanOrEqual(8);
-  expect(bytesBelow(dir)).toBeGreaterThan(index + terms);
+  expect(bytesBelow(dir)).toBeGreaterThan(index);
   await store.close();
 });
 

@@ -58,7 +58,7 @@ export async function benchWords(options: WordsOptions): Promise<Line[]> {
       passages: count,
       real,
       bytes,
-      disk: { all: bytesBelow(folder), index: lexicalBytes(folder).index },
+      disk: { all: bytesBelow(folder), index: lexicalBytes(folder) },
       bandwidth: (await Machine.open()).bandwidth(),
       ...overMcp,
       inProcess: await inProcess(child, { ...job, work: "ask" }),
