@@ -3,6 +3,8 @@
  * and only that is judged. A look that finds no change costs one `fstatat` a file.
  */
 import { join } from "node:path";
+import { getSystemErrorName } from "node:util";
+import { NativeError } from "../../ffi/status.ts";
 import type { Environment } from "../../ffi/ty_runtime.ts";
 import {
   EntryType,
@@ -14,6 +16,8 @@ import {
   Verdict,
   type VerdictCode,
 } from "../../ffi/ty_tree.ts";
+import { shown } from "../checks/kinds.ts";
+import { OSError } from "../errors.ts";
 import { REPO_FILE_BYTES_MAX } from "../limits.ts";
 import { Belonging, RULE_FILES } from "./belonging.ts";
 import { Breather } from "./breather.ts";
@@ -123,7 +127,7 @@ export class RepoTree {
   /**
    * Brings `files` up to date.
    * @returns whether everything in the folder was visited; where not, the next look goes on
-   * @throws CancelledError; NativeError where the root or the folder is gone or cannot be read
+   * @throws CancelledError; OSError where the folder is gone or cannot be read
    */
   async look(options: LookOptions): Promise<boolean> {
     const { below = "", msMax, signal } = options;
@@ -146,7 +150,9 @@ export class RepoTree {
       }
     } catch (error) {
       this.underWay = undefined;
-      throw error;
+      // A walk that was cancelled on its worker fails as any other.
+      breather.check();
+      throw failureOf(error, join(this.root, below));
     } finally {
       // That would end the walk under way.
       if (this.underWay === undefined) this.native.rest();
@@ -309,6 +315,15 @@ export class RepoTree {
     else this.left.set(path, "unreadable");
     return Verdict.WATCH;
   }
+}
+
+/** What the caller sees of a walk's failure. */
+function failureOf(error: unknown, folder: string): unknown {
+  if (!(error instanceof NativeError)) return error;
+  const why = error.errno > 0 ? getSystemErrorName(-error.errno) : error.message;
+  return new OSError(
+    `the folder ${shown(folder)} cannot be read (${why}): check that it is there, and its permissions`,
+  );
 }
 
 function stampOf({ size, mark, changedMs }: FileStamp): FileStamp {

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { CancelledError } from "../../src/errors.ts";
+import { CancelledError, OSError } from "../../src/errors.ts";
 import { contentHash } from "../../src/repo/fingerprints.ts";
 import { Passed } from "../../src/repo/passed.ts";
 import { readRepoFile } from "../../src/repo/read.ts";
@@ -332,6 +332,23 @@ describe("one look after another", () => {
     expect((await look()).files).toEqual([".gitignore", "a.ts", "d/b.ts", "d/n.ts"]);
     tree.close();
   });
+});
+
+test("a root that is gone is an error that names it, and found again when it is back", async () => {
+  const root = rootWith({ "d/a.ts": "1" });
+  const tree = await treeOf(root);
+  await tree.look(NO_LIMIT);
+  renameSync(join(root, "d"), `${root}-d`);
+  rmSync(root, { recursive: true });
+  const failed = tree.look(NO_LIMIT);
+  await expect(failed).rejects.toBeInstanceOf(OSError);
+  await expect(failed).rejects.toThrow(`the folder '${root}' cannot be read (ENOENT): check that it is there`);
+  mkdirSync(root);
+  renameSync(`${root}-d`, join(root, "d"));
+  expect(await tree.look(NO_LIMIT)).toBe(true);
+  expect([...tree.files.keys()]).toEqual(["d/a.ts"]);
+  await expect(tree.look({ ...NO_LIMIT, below: "none" })).rejects.toBeInstanceOf(OSError);
+  tree.close();
 });
 
 describe("without git", () => {
