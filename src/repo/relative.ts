@@ -10,11 +10,6 @@ export function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
-/** The last component. */
-export function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
-}
-
 /** Whether a path is one of the folders or lies below one. */
 export function isInAny(folders: ReadonlySet<string>, path: string): boolean {
   if (folders.size === 0) return false;

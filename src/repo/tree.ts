@@ -28,7 +28,7 @@ import type { ReadFailure } from "./read.ts";
 import { isIn, isInAny, isPath, parentOf } from "./relative.ts";
 import { isSecret } from "./secrets.ts";
 import type { FilesSource } from "./sink.ts";
-import type { FileStamp } from "./stamp.ts";
+import { type FileStamp, settledMark } from "./stamp.ts";
 
 /** Why an entry that belongs to the root is not among its files. */
 export type LeftOut = "secret" | "unreadable" | "outside";
@@ -54,9 +54,6 @@ const FAILURES: Partial<Record<ReadOutcomeCode, ReadFailure>> = {
   [ReadOutcome.TOO_LARGE]: "too_large",
   [ReadOutcome.BINARY]: "binary",
 };
-
-/** A file that changed so shortly before it was looked at may change again and keep its mark. */
-export const RACY_MS = 2_000;
 
 /** A walk of more entries runs on a worker: some 10 ms. */
 const INLINE_ENTRIES = 5_000;
@@ -278,9 +275,10 @@ export class RepoTree {
     return enters;
   }
 
-  private takeRule({ kind, path, changedMs }: TreeEvent): void {
+  private takeRule(event: TreeEvent): void {
+    const { kind, path } = event;
     this.checkRule(path);
-    if (kind !== TreeEventKind.GONE && changedMs > Date.now() - RACY_MS) this.racyRules.add(path);
+    if (kind !== TreeEventKind.GONE && settledMark(event, Date.now()) === 0) this.racyRules.add(path);
   }
 
   private takeChanged(event: TreeEvent): void {
