@@ -1,5 +1,6 @@
 /**
- * The tool calls in flight. They run concurrently, each with its own signal; the verbs order what must be ordered.
+ * The tool calls in flight. They begin in the order in which they were sent and run concurrently, each with its own
+ * signal; the verbs order what must be ordered.
  * A tool's failure is a result with `isError`; protocol errors are for requests that are no tool call.
  */
 import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
@@ -10,12 +11,18 @@ import { type ProgressSink, throttle } from "./progress.ts";
 import type { Roots } from "./roots.ts";
 import { findTool, type ToolEntry } from "./tools.ts";
 
+/** What every call needs, there from the first call on. */
+interface Opened {
+  verbs: Verbs;
+  parseArguments: typeof import("../memory/arguments.ts").parseArguments;
+}
+
 /** Characters of an unknown tool's name that an error quotes. */
 const QUOTED_NAME_LENGTH_MAX = 100;
 
 export class Calls {
   private readonly running = new Map<AbortController, Promise<CallToolResult>>();
-  private opening: Promise<Verbs> | undefined;
+  private opening: Promise<Opened> | undefined;
   private isStopping = false;
 
   /** @param open opens the verbs (login, verified runtime); called again while it throws */
@@ -80,9 +87,7 @@ export class Calls {
   }
 
   private async perform(tool: ToolEntry, raw: unknown, signal: AbortSignal, sink?: ProgressSink): Promise<string> {
-    const verbs = await this.verbs();
-    // Loaded with the first call: `initialize` must not wait for it.
-    const { parseArguments } = await import("../memory/arguments.ts");
+    const { verbs, parseArguments } = await this.opened();
     const parsed = parseArguments(tool.verb, raw);
     if (signal.aborted) throw new CancelledError("the call was cancelled before it began; nothing was written");
     const progress = sink && tool.progress ? throttle(sink) : undefined;
@@ -97,12 +102,20 @@ export class Calls {
   }
 
   /** Opened once; concurrent calls wait for the same opening, and the call after a failure tries again. */
-  private verbs(): Promise<Verbs> {
-    this.opening ??= this.open().catch((error) => {
+  private opened(): Promise<Opened> {
+    this.opening ??= this.begin().catch((error) => {
       this.opening = undefined;
       throw error;
     });
     return this.opening;
+  }
+
+  private async begin(): Promise<Opened> {
+    const verbs = await this.open();
+    // Loaded with the first call: `initialize` must not wait for it. Not in each call: several imports of one module
+    // end in any order, and calls would begin in another order than they were sent.
+    const { parseArguments } = await import("../memory/arguments.ts");
+    return { verbs, parseArguments };
   }
 }
 

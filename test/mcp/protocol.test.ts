@@ -78,6 +78,15 @@ describe("tool calls", () => {
     expect(JSON.parse(result.content[0].text)).toMatchObject({ collection: "c", query: "hello" });
   });
 
+  test("calls begin in the order in which they were sent, the first of a session too", async () => {
+    client = new Client();
+    const ids = Array.from({ length: 200 }, (_, i) => i + 1);
+    const requests = ids.map((id) => ({ jsonrpc: "2.0", id, method: "tools/call", params: search("fast") }));
+    await client.write(requests.map((request) => `${JSON.stringify(request)}\n`).join(""));
+    await client.next(() => client.messages.length === ids.length);
+    expect(client.messages.map(({ id }) => id)).toEqual(ids);
+  });
+
   const FAILURES: [name: unknown, args: unknown, line: string][] = [
     ["nope", {}, "ValueError: unknown tool 'nope'"],
     ["__proto__", {}, "ValueError: unknown tool '__proto__'"],
