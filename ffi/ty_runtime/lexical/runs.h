@@ -9,7 +9,7 @@
 
 /* Of items, and one and a half times that to sort and compress them; ty_env_open sets it, tests set another. More
  * memory means fewer runs, but merging them takes as long. */
-#define TY_RUN_MEMORY ((uint64_t)20 << 20)
+#define TY_RUN_MEMORY ((uint64_t)6 << 20)
 /* Runs are stored in chunks of so many bytes, each with its own mapping. */
 #define TY_RUN_CHUNK ((uint64_t)32 << 20)
 

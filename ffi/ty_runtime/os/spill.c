@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "os/assert.h"
@@ -16,6 +17,10 @@
 #define NAMES_TRIED 16u
 /* Smaller blocks stay in the C library's heap by themselves. */
 #define SPARE_LEAST ((uint64_t)64 << 10)
+/* Blocks of at least so many bytes are mappings of their own, which freeing gives back. Large blocks of glibc's heap
+ * are not: each one that is freed raises the sizes from which it maps blocks and gives memory back, to 32 and 64 MiB,
+ * for each of its heaps. A first index of 180,000 rows by four threads ended with 14 MB in use and 158 MB held. */
+#define MAPPED_LEAST ((uint64_t)256 << 10)
 
 /* An unlinked file, or a negative errno. Not O_TMPFILE: not every file system has it. */
 static int open_nameless(ty_dir dir) {
@@ -45,9 +50,13 @@ static bool open_file(ty_dir dir, uint64_t bytes, ty_spill *out) {
   return good;
 }
 
-/* By calloc, which leaves fresh pages of the system alone: most of an array that has just doubled is used much later.
- * The block's address stands before the aligned data. */
+/* Fresh pages of the system are not touched: most of an array that has just doubled is used much later. In the heap,
+ * the block's address stands before the aligned data. */
 static void *alloc_zeroed(uint64_t bytes) {
+  if (bytes >= MAPPED_LEAST) {
+    void *mapped = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    return mapped == MAP_FAILED ? NULL : mapped;
+  }
   uint8_t *block = calloc(1, (size_t)bytes + TY_ALIGN + sizeof block);
   if (block == NULL) return NULL;
   uint8_t *data = block + sizeof block;
@@ -56,8 +65,12 @@ static void *alloc_zeroed(uint64_t bytes) {
   return data;
 }
 
-static void free_zeroed(void *data) {
+static void free_zeroed(void *data, uint64_t bytes) {
   void *block;
+  if (bytes >= MAPPED_LEAST) {
+    munmap(data, (size_t)bytes);
+    return;
+  }
   memcpy(&block, (uint8_t *)data - sizeof block, sizeof block);
   free(block);
 }
@@ -65,7 +78,7 @@ static void free_zeroed(void *data) {
 void ty_spare_open(ty_env *env) { pthread_mutex_init(&env->spare.lock, NULL); }
 
 void ty_spare_close(ty_env *env) {
-  for (uint32_t i = 0; i < env->spare.count; i++) free_zeroed(env->spare.blocks[i].data);
+  for (uint32_t i = 0; i < env->spare.count; i++) free_zeroed(env->spare.blocks[i].data, env->spare.blocks[i].bytes);
   pthread_mutex_destroy(&env->spare.lock);
 }
 
@@ -142,7 +155,7 @@ bool ty_spill_grow(ty_dir dir, ty_spill *s, uint64_t used, uint64_t bytes) {
 void ty_spill_free(ty_env *env, ty_spill *s) {
   ty_os *os = &env->os;
   if (s->in_file) os->unmap(os, s->data, (size_t)s->bytes);
-  else if (s->data != NULL && !spare_keep(&env->spare, s->data, s->bytes)) free_zeroed(s->data);
+  else if (s->data != NULL && !spare_keep(&env->spare, s->data, s->bytes)) free_zeroed(s->data, s->bytes);
   *s = (ty_spill){0};
 }
 
