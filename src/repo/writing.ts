@@ -249,6 +249,7 @@ export class Writing {
     this.siblings.expect(files.length, this.ledger.files.size);
     budget.found = files.length;
     budget.foundBytes = files.reduce((sum, { size }) => sum + size, 0);
+    this.batch.expect(budget.foundBytes);
     for (const { path, size } of files) {
       if (this.breather.due) {
         await this.breather.pause();

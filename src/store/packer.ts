@@ -84,6 +84,16 @@ export interface PackedRow {
 /** Rows in packed form, and whether any is like another. */
 export type Pack = NativeRows & { texts: PackedStrings };
 
+/**
+ * Frees a pack's memory, which must not be used any more. The collector would do so long after the next pack is put:
+ * the memory of a transaction is its packs' and what they are made into.
+ */
+export function release({ ids, texts, metas, keys, labels, likes }: Pack): void {
+  for (const strings of [ids, texts, metas, keys, labels, likes]) {
+    for (const array of [strings?.bytes, strings?.ends]) (array?.buffer as ArrayBuffer | undefined)?.transfer(0);
+  }
+}
+
 /** Collects rows. */
 export class Packer {
   private count = 0;

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { encodeKey } from "../../src/store/filter.ts";
 import { packRows } from "../../src/store/pack.ts";
-import { Packer } from "../../src/store/packer.ts";
+import { Packer, release } from "../../src/store/packer.ts";
 import { Put } from "../../src/store/writer.ts";
 import { openStore } from "../fixture.ts";
 
@@ -48,6 +48,20 @@ test("rows packed one by one are those of lists, pack after pack", () => {
     expect([pack.count, pack.dropText]).toEqual([count, true]);
   }
   expect(packer.take().count).toBe(0);
+});
+
+test("a released pack has no memory, and the next pack is whole", () => {
+  const packer = new Packer();
+  const add = (id: string) =>
+    packer.add({ id, text: [bytes("text")], metadata: "{}", keys: [], labels: ["label"], like: undefined });
+  add("a");
+  const first = packer.take();
+  add("b");
+  const second = packer.take();
+  release(first);
+  const parts = [first.ids, first.texts, first.metas, first.labels];
+  expect(parts.map((part) => part!.bytes.length + part!.ends.length)).toEqual([0, 0, 0, 0]);
+  expect(Buffer.from(second.ids.bytes).toString()).toBe("b");
 });
 
 test("puts that follow another of their change are as new as it, and one of the next change is not", async () => {

@@ -6,7 +6,7 @@ import { CancelledError, ValueError } from "../../errors.ts";
 import { Deadline, noteName, type RowSink, repoIdOfNote } from "../../repo/indexer.ts";
 import { textsOf } from "../../repo/rows.ts";
 import type { Collection } from "../../store/collection.ts";
-import type { Pack } from "../../store/packer.ts";
+import { type Pack, release } from "../../store/packer.ts";
 import type { Store } from "../../store/store.ts";
 import { checkSpace, type Embedder, isOlderSpace } from "../../texts/embedder.ts";
 import { type Embedding, embeddingOf } from "../../texts/put.ts";
@@ -139,6 +139,7 @@ export class RepoCollections {
             const { inserted, replaced } = await t.put(Put.UPSERT, put, { signal });
             upserted += inserted + replaced;
             follows = true;
+            release(pack);
           }
           // After the rows, which may be like some of those that go.
           const deleted = deleteIds.length > 0 ? await t.delete(deleteIds) : 0;
