@@ -29,8 +29,8 @@ export interface BatchLimits {
 export const BATCH_LARGE: BatchLimits = { rows: 16_384, text: 32 * 1024 * 1024 };
 /** For a run that takes several anyway: as much CPU time as large ones, and 35 MB less for 200,000 rows. */
 export const BATCH_LONG: BatchLimits = { rows: 8192, text: 16 * 1024 * 1024 };
-/** About the bytes of files that make a row at least. */
-const FILE_BYTES_PER_ROW = 1024;
+/** Bytes of files to a row, rather more than most have: one large transaction is better than two others. */
+const FILE_BYTES_PER_ROW = 1536;
 /** For a run with a deadline, which is not looked at within a transaction: a third of a second. */
 export const BATCH_SMALL: BatchLimits = { rows: 2048, text: 4 * 1024 * 1024 };
 
