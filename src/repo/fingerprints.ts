@@ -68,22 +68,3 @@ export function windowHash(text: Uint8Array, labels: readonly string[], piece: n
 export function voidText(chunks: number): Fingerprint {
   return { kind: "text", chunks, mark: 0, hash: 0 };
 }
-
-/** Moves what files are made of into arrays that they share: of 50,000 files that have arrays of their own, 9 MB less. */
-export function joinWindows(files: Iterable<Fingerprint | undefined>): void {
-  const alone: { file: Fingerprint; windows: Windows }[] = [];
-  let count = 0;
-  for (const file of files) {
-    if (!file?.windows || file.windows.hashes.length !== file.chunks) continue;
-    alone.push({ file, windows: file.windows });
-    count += file.chunks;
-  }
-  const joined = { hashes: new Float64Array(count), lines: new Uint32Array(count) };
-  let from = 0;
-  for (const { file, windows } of alone) {
-    joined.hashes.set(windows.hashes, from);
-    joined.lines.set(windows.lines, from);
-    file.windows = { from, ...joined };
-    from += file.chunks;
-  }
-}

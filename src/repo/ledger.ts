@@ -10,7 +10,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { syncDirectory } from "../durable.ts";
-import { type Fingerprint, joinWindows, voidText } from "./fingerprints.ts";
+import { type Fingerprint, voidText } from "./fingerprints.ts";
 import { drop, type Known, keep, loadLog, nothing } from "./known.ts";
 import { deviceOf, type GitPlace } from "./linked.ts";
 import { appendLog, createLog, type Extent, type Head, type Records, recordBytes } from "./log.ts";
@@ -203,7 +203,6 @@ export class Ledger {
     const { known, step } = this;
     if (!step) return;
     this.step = undefined;
-    if (step.records.size > MOST_MIN) joinWindows(step.records.values());
     this.apply(step.records);
     known.note = known.found = step.note;
     known.head = step.head;

@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync, rmSync, statSync, symlinkSync, writeFileS
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { OSError } from "../../src/errors.ts";
-import { chunkingOf, chunkKey, type Fingerprint, joinWindows, voidText } from "../../src/repo/fingerprints.ts";
+import { chunkingOf, chunkKey, type Fingerprint, voidText } from "../../src/repo/fingerprints.ts";
 import { idBase, parseRowId, repoIdOf, rowId } from "../../src/repo/identity.ts";
 import { appendLog, createLog, type Extent, readHead, readLog } from "../../src/repo/log.ts";
 import { noteName, readNote, repoIdOfNote } from "../../src/repo/note.ts";
@@ -142,18 +142,6 @@ describe("a log on disk", () => {
     expect(readHead(join(folder, "log"))).toBeUndefined();
     expect(() => appendLog(join(folder, "log"), extent, sample())).toThrow(OSError);
   });
-});
-
-test("joined windows are the same in shared memory, and those that share it already stay there", () => {
-  const files = sample();
-  const before = shown(files);
-  joinWindows([...files.values(), undefined]);
-  expect(shown(files)).toEqual(before);
-  const windows = files.get('a\n\t"b".ts')!.windows!;
-  expect(files.get("empty.ts")!.windows!.hashes).toBe(windows.hashes);
-  files.set("later.ts", text(4, 9));
-  joinWindows(files.values());
-  expect(shown(files)).toEqual([...before, ...shown(new Map([["later.ts", text(4, 9)]]))]);
 });
 
 test("a note is taken as it was written, and nothing else is", () => {
