@@ -24,6 +24,8 @@ const F_SEAL_SHRINK = 2;
 const F_SEAL_GROW = 4;
 const F_SEAL_WRITE = 8;
 const SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+const SEAL_TRIES = 20;
+const SEAL_PAUSE_MS = 20;
 const F_FULLFSYNC = 51;
 const M_ARENA_MAX = -8;
 const M_MMAP_THRESHOLD = -3;
@@ -106,9 +108,16 @@ export function memoryFile(name: string): number {
   return fd >= 0 ? fd : onLinux().memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
 }
 
-/** Makes the bytes of a memory file unchangeable for good, and asks the kernel whether they are. */
+/**
+ * Makes the bytes of a memory file unchangeable for good, and asks the kernel whether they are. The kernel refuses where
+ * it finds a page in use, which one may be by itself for a moment, in about one of 40,000 files: it is asked
+ * again for a while.
+ */
 export function sealMemoryFile(fd: number): boolean {
-  if (onLinux().fcntl(fd, F_ADD_SEALS, SEALS) !== 0) return false;
+  for (let tries = 1; onLinux().fcntl(fd, F_ADD_SEALS, SEALS) !== 0; tries++) {
+    if (tries === SEAL_TRIES) return false;
+    Bun.sleepSync(SEAL_PAUSE_MS);
+  }
   return (onLinux().fcntl(fd, F_GET_SEALS, 0) & SEALS) === SEALS;
 }
 

@@ -53,7 +53,7 @@ function sealedFile(bytes: Uint8Array, name: string): MappedBytes {
   if (fd < 0) throw new Error("the kernel refused a memory file (memfd_create)");
   try {
     writeAll(fd, bytes);
-    if (!sealMemoryFile(fd)) throw new Error("the kernel did not seal a memory file (F_ADD_SEALS)");
+    if (!sealMemoryFile(fd)) throw new Error("the kernel did not seal a memory file (F_ADD_SEALS); try again");
   } catch (error) {
     closeSync(fd);
     throw error;

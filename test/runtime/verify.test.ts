@@ -2,6 +2,7 @@ import { dlopen, FFIType } from "bun:ffi";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
   mkdirSync,
   readFileSync,
@@ -12,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { memoryFile, sealMemoryFile } from "../../ffi/system/calls.ts";
 import { abiVersion, mapVerified } from "../../ffi/system/map.ts";
 import { PermissionError } from "../../src/errors.ts";
 import { loadVerified } from "../../src/runtime/load.ts";
@@ -185,6 +187,20 @@ describe("what is mapped is what was hashed", () => {
     expect(() => writeFileSync(mapped.path, "x", { flag: "a" })).toThrow();
     expect(readFileSync(mapped.path)).toEqual(Buffer.from(libs.kernel));
     mapped.close();
+  });
+
+  test.if(process.platform === "linux")("a memory file that is in use for a moment is sealed after it", async () => {
+    const fd = memoryFile("busy");
+    writeFileSync(fd, libs.kernel);
+    // The kernel refuses to seal what another process has mapped for writing.
+    const script =
+      "const map = Bun.mmap(process.argv[1], { shared: true }); console.log(map.length); Bun.sleepSync(100)";
+    const holder = Bun.spawn([process.execPath, "-e", script, `/proc/${process.pid}/fd/${fd}`], { stdout: "pipe" });
+    const { value } = await holder.stdout.getReader().read();
+    expect(new TextDecoder().decode(value).trim()).toBe(String(libs.kernel.length));
+    expect(sealMemoryFile(fd)).toBe(true);
+    expect(() => writeFileSync(`/proc/self/fd/${fd}`, "x", { flag: "r+" })).toThrow();
+    closeSync(fd);
   });
 
   test("a reused descriptor number does not map the library that it stood for before", async () => {
