@@ -1,4 +1,7 @@
-/** Decodes the packed results of libty_runtime: `ty_record`, `ty_term`, `ty_replacement`, `ty_weight` and `ty_partition` in ty_runtime.h. */
+/**
+ * Decodes the packed results of libty_runtime: `ty_record`, `ty_term`, `ty_replacement`, `ty_weight`, `ty_partition` and `ty_damage` in
+ * ty_runtime.h.
+ */
 
 const ABSENT = 0xffff_ffff;
 const RECORD_BYTES = 48;
@@ -8,6 +11,39 @@ const TERM_BYTES = 32;
 const REPLACEMENT_BYTES = 16;
 const WEIGHT_BYTES = 16;
 const PARTITION_BYTES = 40;
+const DAMAGE_BYTES = 264;
+
+/** What a damaged place belongs to, in the order of `ty_part`, which begins with 1. */
+export const PARTS = [
+  "base",
+  "codes",
+  "vectors",
+  "texts",
+  "metadata",
+  "filter",
+  "ivf",
+  "words",
+  "delta",
+  "id_map",
+  "manifest",
+] as const;
+
+/** A damaged place in a file of a collection. */
+export interface Damage {
+  part: (typeof PARTS)[number];
+  /** The section of a slab (FORMAT.md); 0 of other files. */
+  section: number;
+  /** In the file's directory. */
+  file: string;
+  /** In the file, in bytes. */
+  offset: number;
+  bytes: number;
+  /** The rows concerned: the position of the first in the base, and how many; 0 where it is not of rows. */
+  first: number;
+  rows: number;
+  /** What is wrong, as a clause. */
+  what: string;
+}
 
 /** One query term's share in a lexical score. */
 export interface TermShare {
@@ -209,4 +245,27 @@ export function decodePartitions(answer: Uint8Array, count: number): PartitionIn
     at += padded(keyBytes!);
   }
   return partitions;
+}
+
+/** Decodes the damaged places of a collection. */
+export function decodeDamages(answer: Uint8Array): Damage[] {
+  const view = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
+  const text = (at: number, bytes: number) => {
+    const part = answer.subarray(at, at + bytes);
+    return new TextDecoder().decode(part.subarray(0, part.indexOf(0)));
+  };
+  return Array.from({ length: answer.byteLength / DAMAGE_BYTES }, (_, i) => {
+    const at = i * DAMAGE_BYTES;
+    const [offset, bytes, first, rows] = [8, 16, 24, 32].map((field) => readCount(view, at + field));
+    return {
+      part: PARTS[view.getUint32(at, true) - 1]!,
+      section: view.getUint32(at + 4, true),
+      file: text(at + 40, 64),
+      offset: offset!,
+      bytes: bytes!,
+      first: first!,
+      rows: rows!,
+      what: text(at + 104, 160),
+    };
+  });
 }

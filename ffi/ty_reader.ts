@@ -1,7 +1,9 @@
 /** Queries of an open collection of libty_runtime: a method per native call. Arguments are taken as checked. */
 import type { ModelCode } from "./ame_kernel.ts";
 import {
+  type Damage,
   decodeAnswer,
+  decodeDamages,
   decodePartitions,
   decodeRecords,
   type PartitionInfo,
@@ -22,6 +24,9 @@ const encoder = new TextEncoder();
 /** Most hits take less, in answers to many queries: one that does not fit repeats the whole search. */
 const RECORD_BYTES = 160;
 const MANY_BYTES_MAX = 64 * 1024 * 1024;
+
+/** What of the files is damaged that an answer would have been made of, by bits: `TY_TROUBLE_*`. */
+export const Trouble = { WORDS: 1, IVF: 2, CODES: 4, ROWS: 8, FILTER: 16 } as const;
 
 /** A condition on one filter column: equality with an encoded value. */
 export interface NativeFilter {
@@ -93,6 +98,7 @@ export const STAT_NAMES = [
   "lexical_terms",
   "searches",
   "lexical_lost",
+  "damages",
 ] as const;
 export type NativeStats = Record<(typeof STAT_NAMES)[number], number> & { lexical_k1: number; lexical_b: number };
 
@@ -102,14 +108,14 @@ export interface NativeHits {
   screenedRows: number;
   scoredRows: number;
   probedLists: number;
+  /** `Trouble`, added up. */
+  trouble: number;
 }
 
 /** The same of one query. */
 export interface NativeAnswer extends NativeHits {
   /** Whether both rankings were made. */
   fused: boolean;
-  /** Whether one of the two rankings asked for is missing, as the lexical index is damaged. */
-  wordsTrouble: boolean;
   /** Distinct terms of the text, and how many were searched for; both 0 where the rows are not ranked by words. */
   words: number;
   known: number;
@@ -145,7 +151,7 @@ export class NativeReader extends NativeHandle {
     const decode = (answer: Uint8Array) => ({
       ...decodeAnswer(answer, words.number(24), what, words.number(32), words.number(33)),
       fused: words.number(25) === 1,
-      wordsTrouble: words.number(29) === 1,
+      trouble: words.number(29),
       screenedRows: words.number(26),
       scoredRows: words.number(27),
       probedLists: words.number(28),
@@ -165,7 +171,7 @@ export class NativeReader extends NativeHandle {
   async searchMany(questions: NativeQuestions, watch?: Watch): Promise<NativeHits & { counts: number[] }> {
     const { count, topK, filter, targetRecall, what, threads, weighted } = questions;
     const counts = new BigUint64Array(count);
-    const words = new Words(17).pointer(0, questions.queries).integer(1, count).integer(2, topK);
+    const words = new Words(18).pointer(0, questions.queries).integer(1, count).integer(2, topK);
     filtered(words, 3, filter).double(6, targetRecall).integer(7, what).integer(8, threads);
     words.integer(9, Number(weighted)).pointer(10, counts);
     const bytes = Math.min(MANY_BYTES_MAX, count * topK * RECORD_BYTES);
@@ -178,6 +184,7 @@ export class NativeReader extends NativeHandle {
         screenedRows: words.number(14),
         scoredRows: words.number(15),
         probedLists: words.number(16),
+        trouble: words.number(17),
       };
     });
   }
@@ -249,6 +256,11 @@ export class NativeReader extends NativeHandle {
     stats.lexical_k1 = words.float(STAT_NAMES.length);
     stats.lexical_b = words.float(STAT_NAMES.length + 1);
     return stats;
+  }
+
+  /** Damaged places in the files that were found since they were opened, 256 at most: `damages` of `stats` counts all. */
+  damages(): Damage[] {
+    return decodeDamages(this.answer("ty_damages", new Words(4), 0));
   }
 
   /** Partitions of live rows. */

@@ -20,7 +20,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 11u
+#define TY_ABI_VERSION 12u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -274,6 +274,13 @@ typedef struct ty_times {
 #define TY_BY_WORDS  2u
 #define TY_BY_BOTH   3u
 
+/* What of the files is damaged that an answer would have been made of. */
+#define TY_TROUBLE_WORDS  1u  /* the lexical index: the rows are ranked by vector alone */
+#define TY_TROUBLE_IVF    2u  /* the IVF index: the answer is exact */
+#define TY_TROUBLE_CODES  4u  /* codes of rows that were scored by their stored vectors: the answer is complete */
+#define TY_TROUBLE_ROWS   8u  /* vectors of rows that have texts: the ranking by vector left these rows out */
+#define TY_TROUBLE_FILTER 16u /* a table of the base that follows from its rows: made anew, or done without */
+
 typedef struct ty_ask_args {
   uint64_t by;         /* TY_BY_... */
   const float *vector; /* dim floats, finite. NULL: that of the text, by `model` */
@@ -312,7 +319,7 @@ typedef struct ty_ask_args {
   uint64_t screened_rows; /* out: rows whose codes were read */
   uint64_t scored_rows;   /* out: rows scored in f32 */
   uint64_t probed_lists;  /* out: 0 for an exact search */
-  uint64_t words_trouble; /* out: 1 where TY_BY_BOTH was answered by vector alone, as the lexical index is damaged */
+  uint64_t trouble;       /* out: TY_TROUBLE_... of damage that the answer did without */
   /* All 0 where the rows are not ranked by words. */
   uint64_t words;    /* out: distinct terms of the text */
   uint64_t known;    /* out: terms that were searched for: what the rows have of the text, replacements and labels */
@@ -337,8 +344,8 @@ typedef struct ty_ask_args {
  *
  * By both, the two rankings fused (calls/fuse.h); ty_build_lexical is not needed. In the order by vector where the rows
  * have none of the text's words, of their replacements and of the labels (known is 0). By vector alone where the
- * collection has no lexical index, and with words_trouble where it cannot be read: the next rewrite of the base makes
- * it anew. */
+ * collection has no lexical index, and with TY_TROUBLE_WORDS where it cannot be read: the next rewrite of the base
+ * makes it anew. */
 TY_API ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err);
 
 /* n queries with the same options, all of one saved state, in shared passes over the rows. `out` has ty_ask's answer to
@@ -360,6 +367,7 @@ typedef struct ty_search_many_args {
   uint64_t out_capacity;
   uint64_t out_bytes;
   uint64_t screened_rows, scored_rows, probed_lists; /* out: sums */
+  uint64_t trouble;                                  /* out: as in ty_ask_args, of any of the answers */
 } ty_search_many_args;
 TY_API ty_status ty_search_many(ty_collection *c, ty_search_many_args *args, ty_progress *progress, ty_error *err);
 
@@ -440,6 +448,7 @@ enum {
   TY_STAT_LEXICAL_TERMS,  /* distinct terms in the base's index; 0 where it was not built */
   TY_STAT_SEARCHES,       /* since the handle was opened */
   TY_STAT_LEXICAL_LOST,   /* live rows without a text whose terms are lost, as the lexical index cannot be used */
+  TY_STAT_DAMAGES,        /* damaged places in its files that are known so far: ty_damages */
   TY_STAT_COUNT
 };
 typedef struct ty_stats_args {
@@ -467,6 +476,41 @@ typedef struct ty_partitions_args {
   uint64_t out_count;
 } ty_partitions_args;
 TY_API ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *err);
+
+/* What a damaged place belongs to. */
+typedef enum ty_part {
+  TY_PART_BASE = 1, /* what a base cannot be opened without */
+  TY_PART_CODES,
+  TY_PART_VECTORS,
+  TY_PART_TEXTS,
+  TY_PART_METADATA,
+  TY_PART_FILTER, /* rows by value, sums of squares, partitions, checksums: they follow from the rest of the base */
+  TY_PART_IVF,
+  TY_PART_WORDS,
+  TY_PART_DELTA,
+  TY_PART_ID_MAP,
+  TY_PART_MANIFEST
+} ty_part;
+
+/* A damaged place in a file of the collection. */
+typedef struct ty_damage {
+  uint32_t part;          /* ty_part */
+  uint32_t section;       /* of a slab, else 0 */
+  uint64_t offset, bytes; /* in the file */
+  uint64_t first, rows;   /* positions of the rows concerned in the base; rows 0: not of rows */
+  char file[64];          /* NUL-terminated, as is `what`: a clause in English */
+  char what[160];
+} ty_damage;
+
+typedef struct ty_damages_args {
+  uint8_t *out; /* ty_damage records, 8-byte aligned */
+  uint64_t out_capacity;
+  uint64_t out_bytes; /* out, also with TY_BUFFER */
+  uint64_t out_count; /* out */
+} ty_damages_args;
+/* The damaged places that were found since the state was loaded, in the order in which they were found, 256 at most;
+ * TY_STAT_DAMAGES counts all. Nothing is read for it. */
+TY_API ty_status ty_damages(ty_collection *c, ty_damages_args *args, ty_error *err);
 
 /* Reads every byte of the saved files and compares checksums. */
 TY_API ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err);

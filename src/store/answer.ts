@@ -47,8 +47,8 @@ export interface SearchAnswer {
   rows: Row[];
   /** Whether both rankings were made. */
   fused: boolean;
-  /** Whether the one by words was asked for in vain, as the lexical index is damaged: `Collection.compact` mends it. */
-  wordsTrouble: boolean;
+  /** What is damaged of what the answer would have been made of: `Trouble`, added up. `Collection.compact` mends it. */
+  trouble: number;
   /** Distinct terms of a query's text, and how many were searched for; both 0 where the rows are not ranked by words. */
   words: number;
   known: number;
@@ -96,7 +96,7 @@ export function toPartition({ key, ...figures }: PartitionInfo): Partition {
 
 /** The answer to each query of collection `name`; how much was read is known in sum only, and given as a mean. */
 export function toAnswers(
-  { rows, counts, screenedRows, scoredRows, probedLists }: NativeHits & { counts: number[] },
+  { rows, counts, screenedRows, scoredRows, probedLists, trouble }: NativeHits & { counts: number[] },
   name: string,
 ): SearchAnswer[] {
   const all = rows.map((row) => toRow(row, name));
@@ -106,7 +106,7 @@ export function toAnswers(
   return counts.map((count, i) => ({
     rows: all.slice(ends[i]! - count, ends[i]),
     fused: false,
-    wordsTrouble: false,
+    trouble,
     words: 0,
     known: 0,
     replaced: [],

@@ -1,5 +1,6 @@
 /** The queries of a collection: arguments into native calls, records into rows, native failures into errors. */
 import type { ModelCode } from "../../ffi/ame_kernel.ts";
+import type { Damage } from "../../ffi/records.ts";
 import type { NativeCollection } from "../../ffi/ty_collection.ts";
 import type { Watch } from "../../ffi/ty_handle.ts";
 import { By, type NativeAnswer, type NativeStats } from "../../ffi/ty_reader.ts";
@@ -198,6 +199,11 @@ export class Reader {
     return this.answered(() => this.native.sample(n, this.schema.dim, seed));
   }
 
+  /** Damaged places in the files that are known so far; nothing is read for it. `verify` reads everything. */
+  damages(): Damage[] {
+    return this.answered(() => this.native.damages());
+  }
+
   /** Partitions of live rows, with their IVF index where one is built. */
   partitions(): Partition[] {
     return this.answered(() => this.native.partitions().map(toPartition));
@@ -205,9 +211,9 @@ export class Reader {
 
   /** Field by field: with a spread a query by words takes 1 us more. */
   private toAnswer(answer: NativeAnswer): SearchAnswer {
-    const { fused, wordsTrouble, screenedRows, scoredRows, probedLists, words, known, replaced, weights } = answer;
+    const { fused, trouble, screenedRows, scoredRows, probedLists, words, known, replaced, weights } = answer;
     const rows = answer.rows.map((row) => toRow(row, this.name));
-    return { rows, fused, wordsTrouble, screenedRows, scoredRows, probedLists, words, known, replaced, weights };
+    return { rows, fused, trouble, screenedRows, scoredRows, probedLists, words, known, replaced, weights };
   }
 
   private async watched<T>(query: Promise<T>): Promise<T> {

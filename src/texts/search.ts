@@ -1,5 +1,6 @@
 /** Searches a collection of texts. */
 import type { TermShare } from "../../ffi/records.ts";
+import { Trouble } from "../../ffi/ty_reader.ts";
 import type { Recency } from "../checks/recency.ts";
 import type { Collection, Row, SearchAnswer, SearchOptions } from "../store/collection.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
@@ -63,7 +64,7 @@ export async function searchTexts(
     { ...(recency ? candidateDetail(asked, recency) : asked), weighted: weightedQueries },
   );
   const answer = recency ? { ...found, ...preferRecent(collection, found, asked, recency) } : found;
-  const trouble = answer.wordsTrouble ? withoutWords(collection.name) : undefined;
+  const trouble = (answer.trouble & Trouble.WORDS) !== 0 ? withoutWords(collection.name) : undefined;
   const all = joined(notice, trouble, wordsNotice(collection.name, answer, true));
   return all === undefined ? answer : { ...answer, notice: all };
 }

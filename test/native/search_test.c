@@ -405,7 +405,7 @@ static void damage_lexical(fixture *f, ty_buffer *bytes, uint64_t *seed) {
         args.by = TY_BY_BOTH;
         args.vector = &vector;
         CHECK_MESSAGE(ty_ask_entered(&f->c, &args, &err) == TY_OK, "by both: %s", err.message);
-        CHECK(args.out_count > 0 && args.fused == !args.words_trouble && (found || !args.words_trouble || w % 2 == 0));
+        CHECK(args.out_count > 0 && args.fused == !args.trouble && (found || !args.trouble || w % 2 == 0));
       }
       f->c.lexical_index = good;
       ty_lexical_free(damaged);
@@ -878,7 +878,7 @@ static ty_ask_args both_args(const float *query, const char *words, uint64_t k) 
   return args;
 }
 
-/* Writes into the newest file of a role, from its end where `at` is negative; what was there comes back in `bytes`.
+/* Writes into the newest file of a role; what was there comes back in `bytes`.
  * Files are mapped shared, so the handles see it. */
 static void overwrite(const char *dir, const char *role, long at, uint8_t *bytes, size_t n) {
   char command[200], name[160];
@@ -889,21 +889,24 @@ static void overwrite(const char *dir, const char *role, long at, uint8_t *bytes
   pclose(list);
   name[strcspn(name, "\n")] = 0;
   FILE *file = fopen(name, "r+b");
-  int from = at < 0 ? SEEK_END : SEEK_SET;
-  if (file == NULL || fseek(file, at, from) != 0 || fread(kept, 1, n, file) != n) abort();
-  if (fseek(file, at, from) != 0 || fwrite(bytes, 1, n, file) != n || fclose(file) != 0) abort();
+  if (file == NULL || fseek(file, at, SEEK_SET) != 0 || fread(kept, 1, n, file) != n) abort();
+  if (fseek(file, at, SEEK_SET) != 0 || fwrite(bytes, 1, n, file) != n || fclose(file) != 0) abort();
   memcpy(bytes, kept, n);
 }
 
 /* Makes the stored lexical index one of another way of tokenising. */
 static void other_tokens(const char *dir) {
   uint8_t head[sizeof(ty_lexical_head)] = {0}, foot[sizeof(ty_lexical_foot)] = {0};
+  ty_slab_section index = {0}; /* the first of the table */
+  overwrite(dir, "lexical", sizeof(ty_slab_header), (uint8_t *)&index, sizeof index);
+  long foot_at = (long)(index.offset + index.bytes - sizeof foot);
+  overwrite(dir, "lexical", sizeof(ty_slab_header), (uint8_t *)&index, sizeof index);
   overwrite(dir, "lexical", LEXICAL_HEAD, head, sizeof head);
-  overwrite(dir, "lexical", -(long)sizeof foot, foot, sizeof foot);
+  overwrite(dir, "lexical", foot_at, foot, sizeof foot);
   head[offsetof(ty_lexical_head, version)]++;
   mend_lexical(head, foot);
   overwrite(dir, "lexical", LEXICAL_HEAD, head, sizeof head);
-  overwrite(dir, "lexical", -(long)sizeof foot, foot, sizeof foot);
+  overwrite(dir, "lexical", foot_at, foot, sizeof foot);
 }
 
 /* A lexical file that cannot be read fails queries by words only: those by both rankings are answered by vector and say
@@ -935,7 +938,7 @@ static void test_damaged_file(ty_env *env, const char *dir) {
     CHECK(lists || ((status == TY_STATE || status == TY_INDEX) && strstr(err.message, "svc_build_lexical") != NULL));
     ty_ask_args both = both_args(query, "xaq xdq", 5);
     CHECK_MESSAGE(ty_ask(c, &both, &err) == TY_OK, "both: %s", err.message);
-    CHECK(both.out_count == 5 && (lists || (both.words_trouble == 1 && both.fused == 0)));
+    CHECK(both.out_count == 5 && (lists || (both.trouble == TY_TROUBLE_WORDS && both.fused == 0)));
     CHECK(ty_verify(c, NULL, &err) == TY_CORRUPT);
     ty_compact_args compact;
     CHECK(ty_begin(c, &err) == TY_OK);
@@ -946,7 +949,7 @@ static void test_damaged_file(ty_env *env, const char *dir) {
     CHECK(ty_stats(c, &stats, &err) == TY_OK && stats.values[TY_STAT_LEXICAL_BUILT] == cases[i].known &&
           (!cases[i].known || (stats.lexical_k1 == 1.2 && stats.lexical_b == 0.75)));
     both = both_args(query, "xaq xdq", 5);
-    CHECK(ty_ask(c, &both, &err) == TY_OK && both.words_trouble == 0 && both.fused == 1);
+    CHECK(ty_ask(c, &both, &err) == TY_OK && both.trouble == 0 && both.fused == 1);
     ty_lexical_args build = {1.2, 0.75};
     CHECK(ty_begin(c, &err) == TY_OK);
     CHECK_MESSAGE(ty_build_lexical(c, &build, NULL, &err) == TY_OK, "build: %s", err.message);
@@ -980,7 +983,7 @@ static void test_store(uint64_t seed) {
   CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "save: %s", err.message);
   ty_ask_args early = lexical_args(words, 5), fused = both_args(query, words, 5);
   CHECK(ty_ask(c, &early, &err) == TY_STATE);
-  CHECK(ty_ask(c, &fused, &err) == TY_OK && fused.fused == 1 && fused.words_trouble == 0);
+  CHECK(ty_ask(c, &fused, &err) == TY_OK && fused.fused == 1 && fused.trouble == 0);
   ty_lexical_args build = {1.2, 0.75};
   CHECK(ty_begin(c, &err) == TY_OK);
   CHECK_MESSAGE(ty_build_lexical(c, &build, NULL, &err) == TY_OK, "build_lexical: %s", err.message);

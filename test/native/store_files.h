@@ -2,7 +2,7 @@
 #ifndef STORE_FILES_H
 #define STORE_FILES_H
 
-#include "../../ffi/ty_runtime/disk/format.h"
+#include "slab_sums.h"
 #include "store_model.h"
 
 typedef struct file {
@@ -65,10 +65,7 @@ static void mend(const char *dir, const file *f, uint8_t *data) {
     ty_slab_header *h = (ty_slab_header *)(void *)data;
     ty_slab_section *s = (ty_slab_section *)(void *)(data + sizeof *h);
     if (h->sections > TY_SLAB_SECTIONS_MAX || sizeof *h + h->sections * sizeof *s > f->bytes) return;
-    for (uint32_t i = 0; i < h->sections; i++) {
-      if (s[i].offset <= f->bytes && s[i].bytes <= f->bytes - s[i].offset)
-        s[i].crc = kernel->crc32c(0, data + s[i].offset, s[i].bytes);
-    }
+    if (h->sections > 0) mend_sections(data, f->bytes);
     h->table_crc = kernel->crc32c(0, s, h->sections * sizeof *s);
     h->crc = kernel->crc32c(0, h, sizeof *h - 4);
     crc = kernel->crc32c(0, data, sizeof *h + h->sections * sizeof *s);

@@ -6,6 +6,7 @@
 
 #include "../../ffi/ty_runtime/state/state.h"
 #include "../../ffi/ty_runtime/rows/weights.h"
+#include "slab_sums.h"
 #include "store_model.h"
 
 static ty_env *env;
@@ -171,8 +172,8 @@ static inline void patch_base(const char *dir, const char *base, uint32_t sectio
     if (s[i].id != section) continue;
     found++;
     memcpy(file + s[i].offset + 8, &sum, sizeof sum);
-    s[i].crc = k->crc32c(0, file + s[i].offset, s[i].bytes);
   }
+  mend_sections(file, bytes);
   CHECK(found == 1);
   h->table_crc = k->crc32c(0, s, table);
   h->crc = k->crc32c(0, h, sizeof *h - sizeof h->crc);

@@ -181,17 +181,17 @@ static ty_status ask(ty_collection *c, ty_ask_args *a, bool by_words, ty_error *
 }
 
 ty_status ty_ask_entered(ty_collection *c, ty_ask_args *a, ty_error *err) {
-  a->out_bytes = a->out_count = a->fused = a->screened_rows = a->scored_rows = a->probed_lists = a->words_trouble = 0;
+  a->out_bytes = a->out_count = a->fused = a->screened_rows = a->scored_rows = a->probed_lists = a->trouble = 0;
   ty_status status = check(c, a, err);
   if (status != TY_OK) return status;
   bool both = a->by == TY_BY_BOTH, usable = ty_lexical_usable(c->lexical_index);
   a->words = a->known = a->replaced = a->weights = 0;
-  a->words_trouble = both && c->lexical_index != NULL && !usable;
+  a->trouble = both && c->lexical_index != NULL && !usable ? TY_TROUBLE_WORDS : 0;
   status = ask(c, a, a->by == TY_BY_WORDS || (both && usable), err);
   if (status == TY_INDEX && usable) ty_lexical_found_damage(c->lexical_index);
   if (status != TY_INDEX || !both) return status;
   /* Damage between head and foot is found by the query that reads there. */
-  a->words_trouble = 1;
+  a->trouble |= TY_TROUBLE_WORDS;
   return ask(c, a, false, err);
 }
 

@@ -153,7 +153,7 @@ static ty_status search_many(ty_collection *c, ty_search_many_args *a, ty_progre
 }
 
 ty_status ty_search_many(ty_collection *c, ty_search_many_args *args, ty_progress *progress, ty_error *err) {
-  args->out_bytes = args->screened_rows = args->scored_rows = args->probed_lists = 0;
+  args->out_bytes = args->screened_rows = args->scored_rows = args->probed_lists = args->trouble = 0;
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
   status = search_many(c, args, progress, err);

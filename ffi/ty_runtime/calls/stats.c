@@ -1,9 +1,11 @@
-/* Counters and partitions. */
+/* Counters, partitions, and what is damaged. */
 #include <string.h>
 #include "calls/calls.h"
 #include "ivf/ivf.h"
 #include "lexical/kept.h"
 #include "lexical/lexical.h"
+#include "os/fail.h"
+#include "rows/damage.h"
 #include "state/state.h"
 
 ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *err) {
@@ -57,6 +59,19 @@ ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
   }
   v[TY_STAT_LEXICAL_LOST] = ty_kept_lost(c);
   v[TY_STAT_SEARCHES] = atomic_load_explicit(&c->searches, memory_order_relaxed);
+  v[TY_STAT_DAMAGES] = ty_damage_count(c);
   ty_leave(c);
   return TY_OK;
+}
+
+ty_status ty_damages(ty_collection *c, ty_damages_args *args, ty_error *err) {
+  args->out_bytes = args->out_count = 0;
+  ty_status status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  uint64_t room = args->out_capacity / sizeof(ty_damage);
+  args->out_count = ty_damage_copy(c, (ty_damage *)(void *)args->out, room);
+  ty_leave(c);
+  args->out_bytes = args->out_count * sizeof(ty_damage);
+  if (args->out_count <= room) return TY_OK;
+  return ty_fail(err, TY_BUFFER, "%llu bytes are needed", (unsigned long long)args->out_bytes);
 }

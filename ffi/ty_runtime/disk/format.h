@@ -22,7 +22,7 @@
 /* One version for all files, the manifest too; there is no reader of another one. Magic, version and crc keep their
  * offsets in all versions. */
 #define TY_SLAB_MAGIC   0x3142414c53435653ull /* "SVCSLAB1" */
-#define TY_SLAB_VERSION 6u
+#define TY_SLAB_VERSION 7u
 enum { TY_SLAB_BASE = 1, TY_SLAB_IVF, TY_SLAB_LEXICAL, TY_SLAB_DELTA };
 
 typedef struct ty_slab_header {
@@ -76,8 +76,11 @@ enum {
   TY_SECTION_KEYS = 32,     /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
   TY_SECTION_BY_VALUE = 128 /* + column, but not the partition: rows/by_value.h */
 };
-/* The one section of an IVF or lexical slab. */
+/* The one section of an IVF or lexical slab but for the last. */
 #define TY_SECTION_INDEX 1u
+/* The last section of each slab: u32 checksums of the blocks (rows/intact.h) of each section before, in their order;
+ * none of TY_SECTION_LINES, whose runs have checksums. */
+#define TY_SECTION_SUMS 31u
 
 typedef struct ty_shape {
   uint64_t rows;

@@ -15,15 +15,15 @@ void ty_slab_name(char out[64], uint32_t kind, uint64_t generation) {
 
 ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, uint32_t kind, uint64_t generation,
                          uint64_t base_generation, uint32_t sections, ty_error *err) {
-  *w = (ty_slab_writer){.c = c, .fd = -1, .capacity = sections, .err = err};
+  *w = (ty_slab_writer){.c = c, .fd = -1, .capacity = sections + 1, .err = err};
   ty_slab_name(w->name, kind, generation);
   w->header = (ty_slab_header){.magic = TY_SLAB_MAGIC,
                                .version = TY_SLAB_VERSION,
                                .kind = kind,
                                .generation = generation,
                                .base_generation = base_generation};
-  w->offset = ty_align_up(sizeof w->header + sections * sizeof *w->sections);
-  w->sections = calloc(sections, sizeof *w->sections);
+  w->offset = ty_align_up(sizeof w->header + w->capacity * sizeof *w->sections);
+  w->sections = calloc(w->capacity, sizeof *w->sections);
   w->buffer = malloc(TY_WRITE_PIECE);
   if (w->sections == NULL || w->buffer == NULL)
     w->status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", w->name);
@@ -65,9 +65,33 @@ void ty_slab_section_start(ty_slab_writer *w, uint32_t id) {
   w->crc = 0;
 }
 
+/* Whether a section of this number has checksums of its blocks. */
+static bool is_summed(uint32_t kind, uint32_t id) {
+  return id != TY_SECTION_SUMS && (kind != TY_SLAB_BASE || id != TY_SECTION_LINES);
+}
+
+static void end_block(ty_slab_writer *w) {
+  if (w->block_bytes == 0) return;
+  ty_buffer_append(&w->sums, &w->block_crc, sizeof w->block_crc);
+  w->block_crc = 0;
+  w->block_bytes = 0;
+}
+
+static void sum_blocks(ty_slab_writer *w, const uint8_t *data, uint64_t bytes) {
+  while (bytes > 0) {
+    uint64_t room = TY_SUM_BLOCK - w->block_bytes, n = bytes < room ? bytes : room;
+    w->block_crc = w->c->env->kernel->crc32c(w->block_crc, data, (size_t)n);
+    w->block_bytes += n;
+    data += n;
+    bytes -= n;
+    if (w->block_bytes == TY_SUM_BLOCK) end_block(w);
+  }
+}
+
 void ty_slab_append(ty_slab_writer *w, const void *data, uint64_t bytes) {
   if (bytes == 0 || w->status != TY_OK) return;
   w->crc = w->c->env->kernel->crc32c(w->crc, data, (size_t)bytes);
+  if (is_summed(w->header.kind, w->sections[w->header.sections].id)) sum_blocks(w, data, bytes);
   put(w, data, bytes);
 }
 
@@ -76,12 +100,18 @@ void ty_slab_section_end(ty_slab_writer *w) {
   TY_ASSERT(w->header.sections <= w->capacity && section->offset <= w->offset + w->buffered);
   section->bytes = w->offset + w->buffered - section->offset;
   section->crc = w->crc;
+  end_block(w);
 }
 
 ty_status ty_slab_finish(ty_slab_writer *w, ty_file *out) {
   ty_os *os = &w->c->env->os;
   const ame_kernel *k = w->c->env->kernel;
+  ty_slab_section_start(w, TY_SECTION_SUMS);
+  ty_slab_append(w, w->sums.data, w->sums.bytes);
+  ty_slab_section_end(w);
   flush(w);
+  if (w->status == TY_OK && w->sums.failed)
+    w->status = ty_fail(w->err, TY_NO_MEMORY, "out of memory writing %s", w->name);
   w->header.bytes = w->offset;
   uint64_t table = w->header.sections * sizeof *w->sections;
   w->header.table_crc = k->crc32c(0, w->sections, (size_t)table);
@@ -103,6 +133,7 @@ ty_status ty_slab_finish(ty_slab_writer *w, ty_file *out) {
   }
   free(w->sections);
   free(w->buffer);
+  ty_buffer_free(&w->sums);
   return w->status;
 }
 
@@ -127,6 +158,34 @@ ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t ki
   return TY_OK;
 }
 
+static uint64_t blocks_of(const ty_slab_header *h, const ty_slab_section *s) {
+  return is_summed(h->kind, s->id) ? ty_sum_blocks(s->bytes) : 0;
+}
+
+/* The checksums of blocks, the last section. They follow from the rest: where they are damaged, that is noted. */
+static ty_status open_sums(const ty_collection *c, ty_slab *slab, ty_error *err) {
+  static const ty_part parts[] = {TY_PART_FILTER, TY_PART_IVF, TY_PART_WORDS};
+  const ty_slab_header *h = slab->header;
+  const ty_slab_section *last = &slab->sections[h->sections - 1];
+  uint64_t blocks = 0; /* at most 256 times 2^48 */
+  for (uint32_t i = 0; i < h->sections; i++) {
+    blocks += blocks_of(h, &slab->sections[i]);
+    if ((slab->sections[i].id == TY_SECTION_SUMS) != (i + 1 == h->sections))
+      return ty_damaged(slab->file, "its last section is not that of the checksums of blocks", sizeof *h, err);
+  }
+  if (last->bytes != blocks * sizeof *slab->sums)
+    return ty_damaged(slab->file, "it has not a checksum for each block", last->offset, err);
+  const uint8_t *data = slab->file->map + last->offset;
+  if (c->env->kernel->crc32c(0, data, (size_t)last->bytes) == last->crc) {
+    slab->sums = (const uint32_t *)(const void *)data;
+  } else {
+    ty_damage d = ty_damage_of(slab->file->name, parts[h->kind - TY_SLAB_BASE], last->id, last->offset, last->bytes,
+                               "the checksums of blocks do not match theirs");
+    ty_damage_note(c, &d);
+  }
+  return TY_OK;
+}
+
 ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kind, ty_slab *out, ty_error *err) {
   const ame_kernel *k = c->env->kernel;
   ty_status status = ty_slab_check(c, file, kind, err);
@@ -147,8 +206,8 @@ ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kin
     if (sections[i].reserved != 0)
       return ty_damaged(file, "a reserved field is not zero", sizeof *h + i * sizeof *sections, err);
   }
-  *out = (ty_slab){h, sections, file};
-  return TY_OK;
+  *out = (ty_slab){h, sections, file, NULL};
+  return open_sums(c, out, err);
 }
 
 ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check,
@@ -161,6 +220,35 @@ ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, 
     if (check && ty_crc_mapped(c->env, 0, slab->file->map + s->offset, s->bytes) != s->crc)
       return ty_damaged(slab->file, "bytes do not match their checksum", s->offset, err);
     *out = (ty_slice){slab->file->map + s->offset, s->bytes};
+    return TY_OK;
+  }
+  return ty_fail(err, TY_CORRUPT, "%s has no section %u", slab->file->name, id);
+}
+
+ty_status ty_slab_intact(const ty_collection *c, const ty_slab *slab, uint32_t id, ty_part part, ty_intact *out,
+                         ty_error *err) {
+  uint64_t before = 0;
+  TY_ASSERT(is_summed(slab->header->kind, id));
+  for (uint32_t i = 0; i < slab->header->sections; i++) {
+    const ty_slab_section *s = &slab->sections[i];
+    if (s->id != id) {
+      before += blocks_of(slab->header, s);
+      continue;
+    }
+    *out = (ty_intact){.data = slab->file->map + s->offset,
+                       .bytes = s->bytes,
+                       .sums = slab->sums == NULL ? NULL : slab->sums + before,
+                       .damages = c->damages,
+                       .kernel = c->env->kernel,
+                       .part = part,
+                       .section = id,
+                       .offset = s->offset};
+    memcpy(out->file, slab->file->name, sizeof out->file);
+    ty_status status = ty_intact_open(out, err);
+    if (status != TY_OK || slab->sums != NULL) return status;
+    bool good = ty_crc_mapped(c->env, 0, out->data, out->bytes) == s->crc;
+    if (good) ty_intact_pass(out);
+    else ty_intact_condemn(out, 0, out->bytes, "bytes do not match their checksum");
     return TY_OK;
   }
   return ty_fail(err, TY_CORRUPT, "%s has no section %u", slab->file->name, id);

@@ -12,6 +12,7 @@
  *   block.h       the screening blocks of sixteen rows
  *   vertical.h    codes that lie dimension by dimension, of rows with many zeros
  *   weights.h     weighted queries
+ *   damage.h      what is known to be damaged; intact.h: blocks with checksums, compared when they are first read
  *   rewrite.h     the rows of a base that is being written
  *
  * A collection is a base (sealed, mapped, rows in the order partition, IVF list, insertion) and a delta (rows since the
@@ -49,6 +50,7 @@ typedef enum ty_metric { TY_INNER_PRODUCT, TY_COSINE, TY_L2 } ty_metric;
 typedef struct ty_ivf ty_ivf;
 typedef struct ty_lexical ty_lexical; /* the base's inverted index, the delta's, and the statistics of live rows */
 typedef struct ty_weights ty_weights;
+typedef struct ty_damage_list ty_damage_list;
 
 struct ty_collection {
   ty_env *env;
@@ -77,8 +79,9 @@ struct ty_collection {
   ty_lexical *lexical_index; /* NULL: a collection of vectors alone */
   ty_weights *weights;
   ty_resident *resident;
-  struct ty_store *store; /* its files: disk/disk.h */
-  struct ty_state *state; /* changes, and tables over the rows: state/state.h */
+  ty_damage_list *damages; /* of this state: damage.h */
+  struct ty_store *store;  /* its files: disk/disk.h */
+  struct ty_state *state;  /* changes, and tables over the rows: state/state.h */
   pthread_mutex_t submitted_lock;
   pthread_cond_t submitted_none;
   uint64_t submitted; /* calls of ty_submit that have not returned: closing waits for them */

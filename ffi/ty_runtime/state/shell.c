@@ -4,6 +4,7 @@
 #include "disk/operations.h"
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
+#include "rows/damage.h"
 #include "rows/weights.h"
 #include "state/ids.h"
 #include "state/load.h"
@@ -57,9 +58,10 @@ ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *
   struct ty_store *s = calloc(1, sizeof *s);
   struct ty_state *state = calloc(1, sizeof *state);
   ty_weights *weights = ty_weights_new();
+  ty_damage_list *damages = ty_damage_list_new();
   char *path = malloc(length + 32), *copy = malloc(length + 1);
-  if (c == NULL || s == NULL || state == NULL || weights == NULL || path == NULL || copy == NULL) {
-    free(c), free(s), free(state), ty_weights_free(weights), free(path), free(copy);
+  if (c == NULL || s == NULL || state == NULL || weights == NULL || damages == NULL || path == NULL || copy == NULL) {
+    free(c), free(s), free(state), ty_weights_free(weights), ty_damage_list_free(damages), free(path), free(copy);
     return ty_fail(err, TY_NO_MEMORY, "out of memory for a collection");
   }
   memcpy(copy, dir, length + 1);
@@ -77,6 +79,7 @@ ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *
   state->resident = (ty_resident){.let_go = evict, .owner = c};
   c->resident = &state->resident;
   c->weights = weights;
+  c->damages = damages;
   c->base.is_base = true;
   s->manifest_path = path;
   s->lock_fd = -1;
@@ -91,6 +94,7 @@ void ty_shell_free(ty_collection *c) {
   ty_lexical_free(c->lexical_index);
   ty_ivf_free(c->ivf);
   ty_weights_free(c->weights);
+  ty_damage_list_free(c->damages);
   ty_delta_free(c);
   free(c->base.keys);
   free(c->base.by_value);
@@ -138,6 +142,7 @@ void ty_swap_state(ty_collection *c, ty_collection *t) {
   SWAP(c->dicts, t->dicts);
   SWAP(c->ivf, t->ivf);
   SWAP(c->lexical_index, t->lexical_index);
+  SWAP(c->damages, t->damages);
   SWAP(c->store->files, t->store->files);
   SWAP(c->store->first_row, t->store->first_row);
   SWAP(c->store->manifest_bytes, t->store->manifest_bytes);

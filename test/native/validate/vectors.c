@@ -206,6 +206,24 @@ static ty_status check_runs(const ty_collection *c, ty_error *err) {
   return TY_OK;
 }
 
+/* So are the stored checksums of the blocks of each section. */
+static ty_status check_sums(const ty_collection *c, const ty_file *file, uint32_t kind, ty_error *err) {
+  ty_slab slab;
+  if (file->name[0] == 0 || file->map == NULL || !ty_validate_all(c)) return TY_OK;
+  ty_status status = ty_slab_open(c, file, kind, &slab, err);
+  if (status != TY_OK) return status;
+  TY_HOLD(slab.sums != NULL, "%s has damaged checksums of blocks", file->name);
+  for (uint32_t i = 0; i + 1 < slab.header->sections && status == TY_OK; i++) {
+    ty_intact x;
+    if (slab.sections[i].id == TY_SECTION_LINES && kind == TY_SLAB_BASE) continue;
+    status = ty_slab_intact(c, &slab, slab.sections[i].id, TY_PART_BASE, &x, err);
+    if (status != TY_OK) return status;
+    TY_HOLD(ty_is_intact(&x, 0, x.bytes), "%s has a block in section %u that is not as its checksum says", file->name,
+            slab.sections[i].id);
+  }
+  return TY_OK;
+}
+
 /* Rows of the sample lie within their list's radius; the codes and half norm of a centroid match it. */
 static ty_status check_part(const rows *r, const ty_ivf_part *p, ty_error *err) {
   const ty_collection *c = r->c;
@@ -245,6 +263,10 @@ ty_status ty_validate_vectors(const ty_collection *c, ty_error *err) {
   if (status == TY_OK) status = check_segment(&r, &c->base, err);
   if (status == TY_OK) status = check_segment(&r, &c->delta, err);
   if (status == TY_OK) status = check_runs(c, err);
+  const ty_files *f = &c->store->files;
+  if (status == TY_OK) status = check_sums(c, &f->base, TY_SLAB_BASE, err);
+  if (status == TY_OK) status = check_sums(c, &f->ivf, TY_SLAB_IVF, err);
+  if (status == TY_OK) status = check_sums(c, &f->lexical, TY_SLAB_LEXICAL, err);
   if (status == TY_OK) status = check_partitions(&r, err);
   for (uint32_t i = 0; c->ivf != NULL && i < c->ivf->count && status == TY_OK; i++)
     status = check_part(&r, &c->ivf->parts[i], err);
