@@ -79,12 +79,12 @@ typedef struct ty_terms_args {
 } ty_terms_args;
 TY_API ty_status ty_terms(ty_env *env, ty_terms_args *args, ty_error *err);
 
-/* A new collection in memory; nothing is written before its first ty_save. `schema` is a JSON object with exactly the
- * keys name, dim, dtype ("f32", "f16", "int8" or "int4": how vectors are stored, which is what rows then are),
- * key_name, filter_columns (the key first), telys_version, default_target_recall, applied_tuner, lexical,
- * embedder_profile, and notes or not. Where the profile is an object, its member distance says how rows are ranked:
- * "cosine" or "l2"; anything else is the inner product. A collection of texts, which is one with a profile whose member
- * provider is not "vectors", or with lexical: true, has a lexical index from here on. */
+/* A new collection in memory; nothing is written before its first ty_save. `schema` is a JSON object with the keys
+ * name, dim, dtype ("f32", "f16", "int8" or "int4": how vectors are stored, which is what rows then are), key_name,
+ * filter_columns (the key first), telys_version, default_target_recall, applied_tuner, lexical, embedder_profile, notes
+ * or not, and others that are kept (FORMAT.md). Where the profile is an object, its member distance says how rows are
+ * ranked: "cosine" or "l2"; anything else is the inner product. A collection of texts, which is one with a profile
+ * whose member provider is not "vectors", or with lexical: true, has a lexical index from here on. */
 TY_API ty_status ty_collection_new(ty_env *env, const char *dir, const uint8_t *schema, uint64_t schema_bytes,
                                    ty_collection **out, ty_error *err);
 /* Opens the saved state in `dir` and maps it. TY_NOT_FOUND without a collection.json. */

@@ -37,10 +37,8 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
       // The rows are intact: the message's remedy is a rebuild, not a copy.
       return new OSError(`collection '${name}': ${message}`, "damaged");
     case Status.VERSION:
-      return new OSError(
-        `collection '${name}': ${message}; export it with the release that wrote it, and import it with this one`,
-        "other_version",
-      );
+      // The message says which of both is newer, and so what helps.
+      return new OSError(`collection '${name}': ${message}`, "other_version");
     case Status.NO_MEMORY:
       return new OSError(`out of memory${stands}`);
     case Status.ABI:

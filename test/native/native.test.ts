@@ -12,6 +12,7 @@ const PROGRAMS = [
   "kernel_words_test",
   "labels_test",
   "lines_test",
+  "manifest_test",
   "packed_test",
   "partners_test",
   "scan_test",

@@ -18,6 +18,7 @@ const TESTS = [
   ["kernel_words_test"],
   ["labels_test"],
   ["lines_test", "-", "few"],
+  ["manifest_test"],
   ["packed_test"],
   ["partners_test"],
   ["scan_test", "few"],

@@ -4,7 +4,7 @@
 
 #include "../../ffi/ty_runtime/lexical/format.h"
 #include "../../ffi/ty_runtime/state/ids.h"
-#include "store_files.h"
+#include "store_kinds.h"
 
 /* ---- Reserved fields ------------------------------------------------------------------------------------------------
  */
@@ -49,31 +49,9 @@ static void check_reserved(const char *dir, const file *f, uint64_t at, uint64_t
                   (unsigned long long)(at + i));
 }
 
-/* A collection with a file of every kind, which are read into `files`. */
-static void make_all_kinds(char dir[320]) {
-  fresh_dir(dir);
-  model m = {0};
-  ty_collection *c = open_new(env, dir);
-  ty_lexical_args lexical = {1.2, 0.75};
-  ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
-  static batch b;
-  b.n = 0;
-  for (uint32_t i = 0; i < IDS; i++) batch_add(&b, i, 1 + i);
-  for (uint32_t i = 0; i < IDS * DIM; i++) /* much in common: the base has a coding */
-    b.vectors[i] = (float)(i % DIM * 7919 % 101) - 50 + b.vectors[i] / 100;
-  ty_put_args args = batch_args(&b, TY_ADD);
-  CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
-  CHECK(ty_build_lexical(c, &lexical, NULL, &err) == TY_OK);
-  CHECK(ty_begin(c, &err) == TY_OK && ty_build_ivf(c, &ivf, NULL, &err) == TY_OK && ivf.built > 0);
-  put_versions(c, &m, 5, 3, 50);
-  CHECK(ty_save(c, &err) == TY_OK);
-  close_checked(c);
-  read_files(dir);
-}
-
 static void test_reserved(void) {
   char dir[320];
-  make_all_kinds(dir);
+  make_all_kinds(env, dir);
   const file *base = by_prefix("base-"), *delta = by_prefix("delta-"), *words = by_prefix("lexical-"),
              *lists = by_prefix("ivf-");
   CHECK(base != NULL && delta != NULL && words != NULL && lists != NULL);
@@ -132,10 +110,14 @@ static bool untouched(const char *dir, const file *changed, const uint8_t *data)
   return same;
 }
 
-static bool names_both(const file *f, uint32_t version) {
-  char said[128];
-  snprintf(said, sizeof said, "%s is of format version %u, and this program's is %u", f->name, version,
-           TY_SLAB_VERSION);
+static bool names_both(const file *f, uint32_t version, bool damaged) {
+  char said[256];
+  snprintf(said, sizeof said, "%s is of format version %u, and this program's is %u%s", f->name, version,
+           TY_SLAB_VERSION,
+           damaged                     ? ""
+           : version > TY_SLAB_VERSION ? ": use a newer release of svc"
+                                       : ": export the collection with the release that wrote it, and import it with "
+                                         "this one");
   return strcmp(err.message, said) == 0;
 }
 
@@ -146,7 +128,7 @@ static void test_versions(void) {
   static const uint32_t versions[] = {0, TY_SLAB_VERSION - 1, TY_SLAB_VERSION + 1, UINT32_MAX};
   static uint8_t data[1 << 20];
   char dir[320];
-  make_all_kinds(dir);
+  make_all_kinds(env, dir);
   for (int i = 0; i < 16; i++) {
     const file *f = by_prefix(kinds[i / 4]);
     uint32_t version = versions[i % 4];
@@ -155,14 +137,14 @@ static void test_versions(void) {
     memcpy(data + offsetof(ty_slab_header, version), &version, sizeof version);
     patch_file(dir, f->name, data, sizeof(ty_slab_header));
     ty_status damaged = ty_collection_open(env, dir, &other, &err);
-    CHECK(damaged == (i / 4 == 3 ? TY_OK : TY_CORRUPT) && (damaged == TY_OK || names_both(f, version)));
+    CHECK(damaged == (i / 4 == 3 ? TY_OK : TY_CORRUPT) && (damaged == TY_OK || names_both(f, version, true)));
     ty_collection_close(other);
-    CHECK(ty_verify(c, NULL, &err) == TY_CORRUPT && names_both(f, version));
+    CHECK(ty_verify(c, NULL, &err) == TY_CORRUPT && names_both(f, version, true));
     mend(dir, f, data);
     patch_file(dir, f->name, data, f->bytes);
-    CHECK(ty_verify(c, NULL, &err) == TY_VERSION && names_both(f, version));
+    CHECK(ty_verify(c, NULL, &err) == TY_VERSION && names_both(f, version, false));
     ty_collection_close(c);
-    CHECK(ty_collection_open(env, dir, &other, &err) == TY_VERSION && names_both(f, version) && other == NULL);
+    CHECK(ty_collection_open(env, dir, &other, &err) == TY_VERSION && names_both(f, version, false) && other == NULL);
     CHECK(untouched(dir, f, data));
     for (int k = 0; k < file_count; k++) write_file(dir, files[k].name, files[k].data, files[k].bytes);
   }

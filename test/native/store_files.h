@@ -4,6 +4,7 @@
 
 #include "slab_sums.h"
 #include "store_model.h"
+#include "store_sealed.h"
 
 typedef struct file {
   char name[64];
@@ -79,7 +80,7 @@ static void mend(const char *dir, const file *f, uint8_t *data) {
   char tail[4096];
   snprintf(tail, sizeof tail, "%s", end);
   sprintf(sum, "%u%s", crc, tail);
-  write_file(dir, "collection.json", (uint8_t *)text, strlen(text));
+  write_sealed(dir, text);
   free(text);
 }
 

@@ -456,5 +456,15 @@ static inline int saved_equal(ty_env *env, const char *dir, const model *m) {
   ty_collection_close(c); /* after a failed save id_map.npy, which is never read, may be older */
   return same;
 }
+/* Begins a change and puts n rows of ascending ids and versions. */
+static inline void put_versions(ty_collection *c, model *m, uint32_t first, uint32_t n, uint32_t version) {
+  static batch b;
+  ty_error err;
+  b.n = 0;
+  tick();
+  for (uint32_t i = 0; i < n; i++) batch_add(&b, first + i, version + i), model_put(m, first + i, version + i);
+  ty_put_args args = batch_args(&b, TY_UPSERT);
+  CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
+}
 
 #endif

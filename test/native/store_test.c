@@ -353,15 +353,6 @@ static uint64_t find_files(const char *dir, const char *prefix, char out[640]) {
   return bytes;
 }
 
-static void put_versions(ty_collection *c, model *m, uint32_t first, uint32_t n, uint32_t version) {
-  static batch b;
-  b.n = 0;
-  tick();
-  for (uint32_t i = 0; i < n; i++) batch_add(&b, first + i, version + i), model_put(m, first + i, version + i);
-  ty_put_args args = batch_args(&b, TY_UPSERT);
-  CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
-}
-
 /* A directory is removed and made anew with the same beginning: the same names and the same base, another and longer
  * delta. A handle that has the old one mapped must not read past its end. */
 static void test_made_anew(void) {

@@ -6,6 +6,7 @@
 #include "../../ffi/ty_runtime/rows/vector.h"
 #include "../../ffi/ty_runtime/state/state.h"
 #include "store_model.h"
+#include "store_sealed.h"
 
 static ty_env *env;
 static ty_error err;
@@ -253,8 +254,8 @@ static void patch_manifest(const char *dir, const char *after, const char *old, 
   char *found = at == NULL ? NULL : strstr(at, old);
   if (!CHECK(found != NULL)) return;
   size_t head = (size_t)(found - (char *)file);
-  int bytes = snprintf(text, sizeof text, "%.*s%s%s", (int)head, (char *)file, fresh, found + strlen(old));
-  write_whole(dir, name, text, (uint64_t)bytes);
+  snprintf(text, sizeof text, "%.*s%s%s", (int)head, (char *)file, fresh, found + strlen(old));
+  write_sealed(dir, text);
 }
 
 static void patch_sum(const char *dir, const char *name, uint32_t before, uint32_t after) {

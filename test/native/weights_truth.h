@@ -8,6 +8,7 @@
 #include "../../ffi/ty_runtime/rows/weights.h"
 #include "slab_sums.h"
 #include "store_model.h"
+#include "store_sealed.h"
 
 static ty_env *env;
 static ty_error err;
@@ -184,8 +185,8 @@ static inline void patch_base(const char *dir, const char *base, uint32_t sectio
   read_whole(path);
   char *at = strstr((char *)file, old);
   if (!CHECK(at != NULL)) return;
-  int length = snprintf(text, sizeof text, "%.*s%s%s", (int)(at - (char *)file), (char *)file, fresh, at + strlen(old));
-  write_whole(path, text, (uint64_t)length);
+  snprintf(text, sizeof text, "%.*s%s%s", (int)(at - (char *)file), (char *)file, fresh, at + strlen(old));
+  write_sealed(dir, text);
 }
 
 #endif

@@ -60,8 +60,8 @@ test.each(["base", "delta", "ivf", "lexical"])("another version of the %s slab",
     const error = await call().catch((thrown: unknown) => thrown as Error);
     expect(error).toBeInstanceOf(OSError);
     expect((error as Error).message).toBe(
-      `collection 'notes': ${name} is of format version ${ours - 1}, and this program's is ${ours}; ` +
-        "export it with the release that wrote it, and import it with this one",
+      `collection 'notes': ${name} is of format version ${ours - 1}, and this program's is ${ours}: ` +
+        "export the collection with the release that wrote it, and import it with this one",
     );
   }
   await again.close();

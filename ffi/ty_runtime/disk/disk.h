@@ -3,7 +3,7 @@
  *   disk.h        a handle's state of its directory; directories without a manifest; leftover files
  *   format.h      every magic number and offset
  *   file.h        mapping, creating, replacing; lock.h: the writer's lock
- *   manifest.h    collection.json; schema.h: its first keys; json.h: the reader
+ *   manifest.h    collection.json; schema.h: its first keys; json.h: the reader; seal.h: its checksum and version
  *   slab.h        sealed files of sections; base.h: the one with the rows
  *   delta.h       the file that saves are appended to; operations.h: its records, saved or not yet
  *   idmap.h       id_map.npy

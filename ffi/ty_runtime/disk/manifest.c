@@ -1,13 +1,14 @@
-/* collection.json: the schema's keys, then the counts and files of a state.
+/* collection.json: the schema's keys and those that are kept, then the counts and files of a state.
  *
- * A reader accepts only what a writer writes: exactly these keys, only files of a collection. Sizes and checksums of
- * the files are checked where each is opened. */
+ * A reader accepts only what a writer writes, and keys that it does not know; of files only a collection's. Sizes and
+ * checksums of the files are checked where each is opened. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "disk/json.h"
 #include "disk/manifest.h"
+#include "disk/seal.h"
 #include "disk/slab.h"
 
 static ty_status bad(ty_error *err, const char *what) {
@@ -87,37 +88,51 @@ static ty_status read_files(ty_slice value, ty_saved *m, ty_error *err) {
   return TY_OK;
 }
 
-ty_status ty_saved_read(ty_buffer *text, ty_saved *m, ty_error *err) {
-  *m = (ty_saved){.text = *text};
-  *text = (ty_buffer){0};
-  ty_slice object, key, value, files = {0}, id_map = {0}, numbers[3] = {{0}};
-  static const char *const number_keys[3] = {"generation", "live_rows", "total_rows"};
+/* Takes the members of the object apart: the manifest's own into `own`, the others into the schema. */
+static ty_status read_members(ty_saved *m, ty_slice own[TY_OWN_KEYS], ty_error *err) {
+  ty_slice object, key, value;
   ty_json_walk walk;
   if (!ty_json_check((ty_slice){m->text.data, m->text.bytes}, &object) || !ty_json_walk_start(&walk, object, true))
     return bad(err, "it is not a JSON object");
   while (ty_json_walk_next(&walk, &key, &value)) {
-    ty_slice *to = ty_json_is(key, "files")    ? &files
-                   : ty_json_is(key, "id_map") ? &id_map
-                                               : ty_schema_member(&m->schema, key);
-    for (int n = 0; n < 3 && to == NULL; n++) {
-      if (ty_json_is(key, number_keys[n])) to = &numbers[n];
+    int n = 0;
+    while (n < TY_OWN_KEYS && !ty_json_is(key, ty_own_keys[n])) n++;
+    if (n == TY_OWN_KEYS) {
+      ty_status status = ty_schema_take(&m->schema, key, value, TY_CORRUPT, err);
+      if (status != TY_OK) return status;
+      continue;
     }
-    if (to == NULL || to->data != NULL)
-      return ty_fail(err, TY_CORRUPT, "%s: the key %.*s is unknown or a duplicate", TY_MANIFEST_NAME,
-                     (int)(key.bytes < 64 ? key.bytes : 64), key.data);
-    *to = value;
+    if (own[n].data != NULL)
+      return ty_fail(err, TY_CORRUPT, "%s: the key %s is there twice", TY_MANIFEST_NAME, ty_own_keys[n]);
+    own[n] = value;
   }
-  ty_status status = ty_schema_check(&m->schema, TY_CORRUPT, err);
+  for (int n = 0; n < TY_OWN_KEYS; n++) {
+    if (own[n].data == NULL)
+      return ty_fail(err, TY_CORRUPT, "%s: the key %s is missing", TY_MANIFEST_NAME, ty_own_keys[n]);
+  }
+  return TY_OK;
+}
+
+ty_status ty_saved_read(const ty_env *env, ty_buffer *text, ty_saved *m, ty_error *err) {
+  *m = (ty_saved){.text = *text};
+  *text = (ty_buffer){0};
+  ty_slice own[TY_OWN_KEYS] = {{0}}, whole = {m->text.data, m->text.bytes};
+  ty_status status = ty_seal_check(env, whole, err);
+  if (status == TY_OK) status = read_members(m, own, err);
+  if (status == TY_OK) status = ty_schema_check(&m->schema, TY_CORRUPT, err);
   if (status != TY_OK) return status;
-  if (!ty_json_is(id_map, "\"" TY_ID_MAP_NAME "\"")) return bad(err, "id_map is not \"" TY_ID_MAP_NAME "\"");
-  uint64_t *const into[3] = {&m->generation, &m->live_rows, &m->total_rows};
-  for (int n = 0; n < 3; n++) {
-    if (!ty_json_u64(numbers[n], into[n]))
-      return ty_fail(err, TY_CORRUPT, "%s: %s is not a count", TY_MANIFEST_NAME, number_keys[n]);
+  if (!ty_json_is(own[TY_OWN_ID_MAP], "\"" TY_ID_MAP_NAME "\""))
+    return bad(err, "id_map is not \"" TY_ID_MAP_NAME "\"");
+  uint64_t *const into[TY_OWN_KEYS] = {
+      [TY_OWN_GENERATION] = &m->generation, [TY_OWN_LIVE_ROWS] = &m->live_rows, [TY_OWN_TOTAL_ROWS] = &m->total_rows};
+  for (int n = TY_OWN_GENERATION; n <= TY_OWN_TOTAL_ROWS; n++) {
+    if (!ty_json_u64(own[n], into[n]))
+      return ty_fail(err, TY_CORRUPT, "%s: %s is not a count", TY_MANIFEST_NAME, ty_own_keys[n]);
   }
   if (m->generation == 0 || m->total_rows > TY_ROWS_MAX || m->live_rows > m->total_rows)
     return bad(err, "its counts are out of range");
-  return read_files(files, m, err);
+  if (!ty_seal_ends(whole, m->generation)) return bad(err, "it does not end as it was written: it was damaged");
+  return read_files(own[TY_OWN_FILES], m, err);
 }
 
 void ty_saved_free(ty_saved *m) {
@@ -141,11 +156,11 @@ ty_status ty_manifest_text(const ty_collection *c, const ty_files *files, uint64
   ty_status status = ty_schema_read((ty_slice){c->schema.data, c->schema.bytes}, &schema, err);
   if (status != TY_OK) return status;
   ty_schema_put(&schema, true, out);
-  char line[160];
+  char line[192];
   int n = snprintf(line, sizeof line,
-                   ",\n  \"generation\": %" PRIu64 ",\n  \"live_rows\": %" PRIu64 ",\n  \"total_rows\": %" PRIu64
-                   ",\n  \"files\": [",
-                   generation, live, total);
+                   ",\n  \"format_version\": %u,\n  \"generation\": %" PRIu64 ",\n  \"live_rows\": %" PRIu64
+                   ",\n  \"total_rows\": %" PRIu64 ",\n  \"files\": [",
+                   TY_SLAB_VERSION, generation, live, total);
   ty_buffer_append(out, line, (uint64_t)n);
   bool first = true;
   put_file(out, &files->id_map, &first);
@@ -153,10 +168,8 @@ ty_status ty_manifest_text(const ty_collection *c, const ty_files *files, uint64
   for (uint32_t i = 0; i < files->delta_count; i++) put_file(out, &files->deltas[i], &first);
   put_file(out, &files->ivf, &first);
   put_file(out, &files->lexical, &first);
-  ty_buffer_append(out, "\n  ]\n}\n", 7);
-  /* A reader tells manifests apart by inode, size and time. An inode comes back after two saves, and file times stand
-   * still for some milliseconds, so trailing spaces make the size modulo 64 the generation's. */
-  while (!out->failed && out->bytes % 64 != generation % 64) ty_buffer_append(out, " ", 1);
+  ty_buffer_append(out, "\n  ],\n  ", 8);
+  ty_seal(c->env, generation, out);
   if (out->failed) return ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", TY_MANIFEST_NAME);
   if (out->bytes > TY_MANIFEST_MAX) return ty_fail(err, TY_INVALID, "%s: larger than 16 MiB", TY_MANIFEST_NAME);
   return TY_OK;

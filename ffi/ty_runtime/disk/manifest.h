@@ -12,8 +12,8 @@ typedef struct ty_saved {
   ty_files files;
 } ty_saved;
 
-/* Takes over the text's memory, also on failure. */
-ty_status ty_saved_read(ty_buffer *text, ty_saved *out, ty_error *err);
+/* Takes over the text's memory, also on failure. TY_VERSION, TY_CORRUPT: see ty_seal_check. */
+ty_status ty_saved_read(const ty_env *env, ty_buffer *text, ty_saved *out, ty_error *err);
 void ty_saved_free(ty_saved *m);
 
 /* The manifest of the collection as it stands in memory. `generation` is the one to write. */

@@ -15,11 +15,31 @@ static const char *const keys[TY_SCHEMA_KEYS] = {"name",
                                                  "embedder_profile",
                                                  "notes"};
 
-ty_slice *ty_schema_member(ty_schema *s, ty_slice key) {
+const char *const ty_own_keys[TY_OWN_KEYS] = {"id_map",     "format_version", "generation", "live_rows",
+                                              "total_rows", "files",          "crc32c"};
+
+ty_status ty_schema_take(ty_schema *s, ty_slice key, ty_slice value, ty_status status, ty_error *err) {
+  int shown = (int)(key.bytes < 64 ? key.bytes : 64);
   for (int i = 0; i < TY_SCHEMA_KEYS; i++) {
-    if (ty_json_is(key, keys[i])) return &s->members[i];
+    if (!ty_json_is(key, keys[i])) continue;
+    if (s->members[i].data != NULL)
+      return ty_fail(err, status, TY_MANIFEST_NAME ": the key %s is there twice", keys[i]);
+    s->members[i] = value;
+    return TY_OK;
   }
-  return NULL;
+  if (memchr(key.data, '\\', (size_t)key.bytes) != NULL)
+    return ty_fail(err, status, TY_MANIFEST_NAME ": the key %.*s has an escape", shown, key.data);
+  for (uint32_t i = 0; i < s->other_count; i++) {
+    if (key.bytes == s->others[i].key.bytes && memcmp(key.data, s->others[i].key.data, (size_t)key.bytes) == 0)
+      return ty_fail(err, status, TY_MANIFEST_NAME ": the key %.*s is there twice", shown, key.data);
+  }
+  if (s->other_count == TY_OTHER_KEYS_MAX)
+    return ty_fail(err, status, TY_MANIFEST_NAME ": more than %u keys beside its own", TY_OTHER_KEYS_MAX);
+  if (ty_json_is(key, "description") && (!ty_json_is_string(value) || value.bytes - 2 > TY_DESCRIPTION_MAX))
+    return ty_fail(err, status, TY_MANIFEST_NAME ": description is not a string of at most %u bytes",
+                   TY_DESCRIPTION_MAX);
+  s->others[s->other_count++] = (ty_other_key){key, value};
+  return TY_OK;
 }
 
 /* Compares two JSON strings decoded, as a name can be escaped in several ways. -1: out of memory, or no string. */
@@ -170,11 +190,11 @@ ty_status ty_schema_read(ty_slice json, ty_schema *out, ty_error *err) {
   if (json.bytes > TY_MANIFEST_MAX || !ty_json_check(json, &object) || !ty_json_walk_start(&walk, object, true))
     return ty_fail(err, TY_INVALID, "the schema is not a JSON object");
   while (ty_json_walk_next(&walk, &key, &value)) {
-    ty_slice *to = ty_schema_member(out, key);
-    if (to == NULL || to->data != NULL)
-      return ty_fail(err, TY_INVALID, "the schema's key %.*s is unknown or a duplicate",
-                     (int)(key.bytes < 64 ? key.bytes : 64), key.data);
-    *to = value;
+    for (int i = 0; i < TY_OWN_KEYS; i++) {
+      if (ty_json_is(key, ty_own_keys[i])) return ty_fail(err, TY_INVALID, "a schema has no key %s", ty_own_keys[i]);
+    }
+    ty_status status = ty_schema_take(out, key, value, TY_INVALID, err);
+    if (status != TY_OK) return status;
   }
   return ty_schema_check(out, TY_INVALID, err);
 }
@@ -189,6 +209,12 @@ void ty_schema_put(const ty_schema *schema, bool id_map, ty_buffer *out) {
     put(out, "\": ");
     ty_buffer_append(out, schema->members[i].data, schema->members[i].bytes);
     if (id_map && i == TY_KEY_FILTER_COLUMNS) put(out, ",\n  \"id_map\": \"" TY_ID_MAP_NAME "\"");
+  }
+  for (uint32_t i = 0; i < schema->other_count; i++) {
+    put(out, ",\n  \"");
+    ty_buffer_append(out, schema->others[i].key.data, schema->others[i].key.bytes);
+    put(out, "\": ");
+    ty_buffer_append(out, schema->others[i].value.data, schema->others[i].value.bytes);
   }
 }
 

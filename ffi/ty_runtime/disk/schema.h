@@ -20,8 +20,33 @@ enum {
   TY_SCHEMA_KEYS
 };
 
+/* The manifest's own keys. */
+enum {
+  TY_OWN_ID_MAP,
+  TY_OWN_FORMAT_VERSION,
+  TY_OWN_GENERATION,
+  TY_OWN_LIVE_ROWS,
+  TY_OWN_TOTAL_ROWS,
+  TY_OWN_FILES,
+  TY_OWN_CRC32C,
+  TY_OWN_KEYS
+};
+extern const char *const ty_own_keys[TY_OWN_KEYS];
+
+/* Further keys that a collection may have, and bytes of the description, which is one of them. */
+#define TY_OTHER_KEYS_MAX  64u
+#define TY_DESCRIPTION_MAX 4096u
+
+/* A key that this program does not know, or only reserves: another program's or a later version's. Every save keeps
+ * it as it is. Raw JSON both, the key without its quotes. */
+typedef struct ty_other_key {
+  ty_slice key, value;
+} ty_other_key;
+
 typedef struct ty_schema {
-  ty_slice members[TY_SCHEMA_KEYS]; /* raw JSON, pointing into the text it was read from; no notes: NULL */
+  ty_slice members[TY_SCHEMA_KEYS];       /* raw JSON, pointing into the text it was read from; no notes: NULL */
+  ty_other_key others[TY_OTHER_KEYS_MAX]; /* in their order */
+  uint32_t other_count;
   uint32_t dim, columns;
   ty_dtype dtype;
   ty_metric metric; /* by the embedder profile's member distance */
@@ -31,7 +56,7 @@ typedef struct ty_schema {
   double default_target_recall;
 } ty_schema;
 
-/* Reads a schema: an object of exactly these keys, notes or none. */
+/* Reads a schema: an object of these keys, notes or none, and others that are kept, but none of the manifest's own. */
 ty_status ty_schema_read(ty_slice json, ty_schema *out, ty_error *err);
 /* Writes a schema as one JSON object. */
 void ty_schema_write(const ty_schema *schema, ty_buffer *out);
@@ -43,10 +68,13 @@ void ty_notes_with(const ty_schema *schema, ty_slice name, ty_slice json, ty_buf
 /* TY_INVALID naming the first of dim, dtype, metric, key_name, filter_columns and lexical that differs. */
 ty_status ty_schema_agree(const ty_schema *mine, const ty_schema *theirs, ty_error *err);
 
-/* For the manifest, which has the schema's keys and others. */
-ty_slice *ty_schema_member(ty_schema *s, ty_slice key); /* NULL: not a key of the schema */
+/* For the manifest, which has the schema's keys and its own. Takes a member of the object that is none of the
+ * manifest's own. Fails with `status` for a key that is there already, or that cannot be kept: with an escape, as two
+ * of them may then be the same key, or one too many. */
+ty_status ty_schema_take(ty_schema *s, ty_slice key, ty_slice value, ty_status status, ty_error *err);
 /* Checks that all members are there, and their values, and fills the other fields. `status` is the error of a wrong
  * one: TY_INVALID for an argument, TY_CORRUPT for a file. */
 ty_status ty_schema_check(ty_schema *s, ty_status status, ty_error *err);
-/* Writes the members of the object, without its end; `id_map`: with that key behind filter_columns. */
+/* Writes the members of the object, those that are kept last, without its end; `id_map`: with that key behind
+ * filter_columns. */
 void ty_schema_put(const ty_schema *schema, bool id_map, ty_buffer *out);

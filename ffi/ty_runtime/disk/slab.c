@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "disk/disk.h"
+#include "disk/seal.h"
 #include "disk/slab.h"
 
 _Static_assert(TY_WRITE_PIECE % TY_ALIGN == 0, "buffer flushes stay aligned");
@@ -144,9 +145,10 @@ ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t ki
   bool sound = h->crc == c->env->kernel->crc32c(0, h, sizeof *h - sizeof h->crc), delta = kind == TY_SLAB_DELTA;
   char name[64];
   if (h->magic != TY_SLAB_MAGIC) return ty_damaged(file, "not a slab", 0, err);
-  if (h->version != TY_SLAB_VERSION) /* a damaged header too: its version may be what is damaged */
-    return ty_fail(err, sound ? TY_VERSION : TY_CORRUPT, "%s is of format version %u, and this program's is %u",
-                   file->name, h->version, TY_SLAB_VERSION);
+  if (sound && h->version != TY_SLAB_VERSION) return ty_other_version(file->name, h->version, err);
+  if (h->version != TY_SLAB_VERSION) /* its version may be what is damaged */
+    return ty_fail(err, TY_CORRUPT, "%s is of format version %u, and this program's is %u", file->name, h->version,
+                   TY_SLAB_VERSION);
   if (!sound) return ty_damaged(file, "the header does not match its checksum", 0, err);
   if (!ty_all_zero(h->reserved, sizeof h->reserved)) return ty_damaged(file, "a reserved field is not zero", 0, err);
   ty_slab_name(name, kind, h->generation);

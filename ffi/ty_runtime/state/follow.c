@@ -47,6 +47,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
   const ty_files *want = &m->files;
   ty_status status = TY_OK;
   uint32_t known = have->delta_count;
+  ty_block_span span = {c->generation, m->generation};
   if (want->delta_count > known) {
     ty_file *deltas = realloc(have->deltas, want->delta_count * sizeof *deltas);
     if (deltas == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for %s", TY_MANIFEST_NAME);
@@ -79,7 +80,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
       file->bytes = longer.bytes;
       file->crc = want->deltas[i].crc;
     }
-    if (status == TY_OK) status = ty_delta_replay(c, file, from, err);
+    if (status == TY_OK) status = ty_delta_replay(c, file, from, &span, err);
   }
   if (status == TY_OK && (ty_total_rows(c) != m->total_rows || c->base.live + c->delta.live != m->live_rows))
     status = ty_fail(err, TY_CORRUPT, "%s: its counts of rows are not those of its files", TY_MANIFEST_NAME);
@@ -140,7 +141,7 @@ ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err) {
     ty_buffer text = {0};
     ty_saved m = {0};
     status = ty_file_read(c, TY_MANIFEST_NAME, TY_MANIFEST_MAX, &text, err);
-    if (status == TY_OK) status = ty_saved_read(&text, &m, err);
+    if (status == TY_OK) status = ty_saved_read(c->env, &text, &m, err);
     if (status == TY_OK) status = follow_once(c, &m, err);
     ty_buffer_free(&text);
     ty_saved_free(&m);

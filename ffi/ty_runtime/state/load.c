@@ -56,11 +56,14 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
   if (status == TY_OK) status = ty_file_map(t, &s->files.base, 0, err);
   if (status == TY_OK) status = ty_base_open(t, err);
   if (status == TY_OK) status = ty_open_indexes(t, owner, err);
+  ty_block_span span = {.most = m->generation};
+  /* The first one may be of the base's own generation. */
+  if (status == TY_OK) span.above = ((const ty_slab_header *)(const void *)s->files.base.map)->generation - 1;
   for (uint32_t i = 0; i < s->files.delta_count && status == TY_OK; i++) {
     ty_file *file = &s->files.deltas[i];
     status = ty_delta_open(t, file, err);
     if (status == TY_OK) status = reserve_for(t, m, file, err);
-    if (status == TY_OK) status = ty_delta_replay(t, file, 0, err);
+    if (status == TY_OK) status = ty_delta_replay(t, file, 0, &span, err);
   }
   if (status != TY_OK) return status;
   if (ty_total_rows(t) != m->total_rows || t->base.live + t->delta.live != m->live_rows)

@@ -81,7 +81,7 @@ static ty_status replay_delete(ty_collection *c, const ty_file *file, uint64_t o
   return status;
 }
 
-ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, ty_error *err) {
+ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, ty_block_span *span, ty_error *err) {
   const ame_kernel *k = c->env->kernel;
   uint64_t at = from == 0 ? sizeof(ty_slab_header) : from, to = file->bytes;
   uint64_t first = c->delta.count;
@@ -97,6 +97,11 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
       status = ty_damaged(file, "a block is malformed", at, err);
       break;
     }
+    if (b->generation <= span->above || b->generation > span->most) {
+      status = ty_damaged(file, "a block is not of the save that comes next", at, err);
+      break;
+    }
+    span->above = b->generation;
     at += sizeof *b;
     uint64_t end = at + b->payload_bytes, ops = 0;
     for (; at < end && status == TY_OK; ops++) {
