@@ -110,7 +110,7 @@ static void apply(put_call *p, const uint32_t *key_codes) {
   uint64_t first = c->delta.count;
   TY_ASSERT_EXCLUSIVE(c);
   TY_ASSERT(first + p->rows <= c->state->delta.capacity);
-  ty_delta_lines(c, &p->encoding.coded, p->rows);
+  ty_delta_lines(c, &p->encoding.coded, first, p->rows);
   for (uint64_t row = 0; row < p->rows; row++) {
     const ty_operation *op = p->encoding.op[row];
     TY_ASSERT(op->row == c->next_row);

@@ -55,9 +55,10 @@ static float above(double value) {
 /* Off by 2^-24 of an element, or by 2^-150 among the denormals. */
 float ty_decoding_err(float norm, uint32_t dim) { return above((double)norm * 0x1p-23 + (double)dim * 0x1p-149); }
 
-static ame_code_info info_of_i8(const int8_t *codes, float scale, uint32_t dim) {
-  int32_t squares = 0; /* at most 127^2 * 65,536 */
-  for (uint32_t i = 0; i < dim; i++) squares += (int32_t)codes[i] * (int32_t)codes[i];
+/* `codes` has AME_CODE_STRIDE(dim) bytes. */
+static ame_code_info info_of_i8(const ame_kernel *k, const int8_t *codes, float scale, uint32_t dim) {
+  int32_t squares; /* at most 127^2 * 65,536 */
+  k->dot_i8(codes, codes, 1, AME_CODE_STRIDE(dim), &squares);
   double norm = fabs((double)scale) * sqrt((double)squares) * (1 + 0x1p-40);
   return (ame_code_info){.scale = scale, .err = ty_decoding_err(above(norm), dim), .norm = above(norm)};
 }
@@ -121,14 +122,14 @@ void ty_vector_screen(const ty_collection *c, ty_dtype form, const uint8_t *stor
     ty_coding_quantize(k, &c->base.coding, dim, decoded, n, to->scratch, to->i4 + first * packed, to->i4_info + first);
   for (uint64_t i = 0; i < n; i++) {
     const uint8_t *at = stored + i * bytes;
-    const float *row = decoded + i * dim;
+    const float *row = decoded == NULL ? NULL : decoded + i * dim;
     float scale, offset, bias = c->metric == TY_L2 ? bias_of(row, dim) : 0;
     if (form == TY_INT8) {
       int8_t *codes = to->codes + (first + i) * stride;
       memcpy(&scale, at, sizeof scale);
       memcpy(codes, at + sizeof scale, dim);
       memset(codes + dim, 0, (size_t)stride - dim);
-      to->info[first + i] = info_of_i8(codes, scale, dim);
+      to->info[first + i] = info_of_i8(k, codes, scale, dim);
     } else if (form == TY_INT4) {
       uint8_t *codes = to->i4 + (first + i) * packed;
       memcpy(&scale, at, sizeof scale);
@@ -148,7 +149,7 @@ bool ty_coded_is_row(const ty_coded *x, uint64_t at, const float *decoded) {
   TY_ASSERT(x->c->dtype == TY_F32);
   if (!ty_codes_are(codes, info->scale, dim, (const uint8_t *)decoded)) return false;
   float bias = info->bias;
-  *info = info_of_i8(codes, info->scale, dim);
+  *info = info_of_i8(x->c->env->kernel, codes, info->scale, dim);
   info->bias = bias;
   return true;
 }

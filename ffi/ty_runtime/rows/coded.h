@@ -27,8 +27,12 @@ float ty_decoding_err(float norm, uint32_t dim);
 /* The summary of a row that is stored in four bits, AME_I4_BYTES of codes. `decoded` is the row. */
 ame_i4_info ty_stored_i4_info(const uint8_t *codes, float scale, float offset, uint32_t dim, const float *decoded);
 
-/* Fills `to`, from its row `first` on, with the screening data of n rows, given in the stored form `form` and decoded.
- */
+/* Whether ty_vector_screen reads the decoded rows: not of 8-bit codes alone. */
+static inline bool ty_screen_reads_row(const ty_coded *to, ty_dtype form) {
+  return form != TY_INT8 || to->i4 != NULL || to->c->metric == TY_L2;
+}
+/* Fills `to`, from its row `first` on, with the screening data of n rows, given in the stored form `form` and decoded;
+ * `decoded` may be NULL where it is not read. */
 void ty_vector_screen(const ty_collection *c, ty_dtype form, const uint8_t *stored, const float *decoded, uint64_t n,
                       const ty_coded *to, uint64_t first);
 /* For f32, after ty_vector_screen: whether the row, given decoded, is its codes. Its bounds then become those of a row

@@ -123,13 +123,26 @@ bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at) {
                       s->is_base ? s->vectors + at * ty_vector_bytes(c) : s->payload[at].vector);
 }
 
+/* Whether scale times each code is finite, and no code INT8_MIN, with which the kernel's sums are not exact. The
+ * largest product is that of the largest code; with an infinite scale even that of 0 is not a number. */
+static bool codes_good(const ty_collection *c, const uint8_t *stored) {
+  const uint8_t *codes = stored + sizeof(float);
+  float scale;
+  uint8_t least = 128, most = 128; /* of the codes + 128: every CPU has the smaller of unsigned bytes */
+  memcpy(&scale, stored, sizeof scale);
+  for (uint32_t i = 0; i < c->dim; i++) {
+    const uint8_t code = codes[i] ^ 0x80;
+    least = code < least ? code : least;
+    most = code > most ? code : most;
+  }
+  return least > 0 && isfinite(scale * (float)(least - 128)) && isfinite(scale * (float)(most - 128));
+}
+
 bool ty_vector_good(const ty_collection *c, ty_dtype form, const uint8_t *stored, const float *decoded) {
+  if (form == TY_INT8) return codes_good(c, stored);
   if (!c->env->kernel->all_finite(decoded, c->dim)) return false;
   bool good = true;
-  if (form == TY_INT8) {
-    const int8_t *codes = (const int8_t *)(stored + sizeof(float));
-    for (uint32_t i = 0; i < c->dim; i++) good &= codes[i] != INT8_MIN; /* with it the kernel's sums are not exact */
-  } else if (form == TY_INT4) {
+  if (form == TY_INT4) {
     const uint8_t *codes = stored + TY_LEVELS_BYTES;
     for (uint64_t i = c->dim; i < AME_I4_BYTES(c->dim) * 2; i++) /* beyond the last dimension */
       good &= (codes[i / 8 * 4 + i % 4] >> (i % 8 < 4 ? 0 : 4) & 15) == 0;

@@ -45,5 +45,6 @@ bool ty_codes_are(const int8_t *codes, float scale, uint32_t dim, const uint8_t 
 bool ty_row_is_codes(const ty_collection *c, const ty_segment *s, uint64_t at);
 /* Decodes 8-bit codes: scale * code each. */
 void ty_codes_decode(const int8_t *codes, float scale, uint32_t dim, float *out);
-/* Whether a stored form from a file is one that ty_coder_store writes, and `decoded`, its floats, finite. */
+/* Whether a stored form from a file is one that ty_coder_store writes, and `decoded`, its floats, finite; not read, and
+ * may be NULL, with TY_INT8. */
 bool ty_vector_good(const ty_collection *c, ty_dtype form, const uint8_t *stored, const float *decoded);

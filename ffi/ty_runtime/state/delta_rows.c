@@ -131,12 +131,12 @@ static void put_blocks(const ty_collection *c, const ty_segment *s, uint64_t at,
   memcpy((void *)(uintptr_t)(s->info + at), &coded->info[i], sizeof *s->info);
 }
 
-void ty_delta_lines(ty_collection *c, const ty_coded *coded, uint64_t n) {
+void ty_delta_lines(ty_collection *c, const ty_coded *coded, uint64_t at, uint64_t n) {
   const ty_segment *s = &c->delta;
-  TY_ASSERT(s->count + n <= c->state->delta.capacity);
-  if (s->vertical.lines == NULL) return;
+  TY_ASSERT(at + n <= c->state->delta.capacity);
+  if (s->vertical.lines == NULL || n == 0) return;
   const void *codes = c->dtype == TY_INT4 ? (const void *)coded->i4 : coded->codes;
-  ty_lines_put(c, (uint8_t *)(uintptr_t)s->vertical.lines, s->count, n, codes);
+  ty_lines_put(c, (uint8_t *)(uintptr_t)s->vertical.lines, at, n, codes);
 }
 
 void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i) {

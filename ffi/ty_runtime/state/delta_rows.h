@@ -39,9 +39,9 @@ typedef struct ty_new_row {
   const uint32_t *codes; /* of the filter columns */
   ty_payload payload;
 } ty_new_row;
-/* The vertical codes of the n rows of `coded`, which ty_delta_push appends next; together, because a line has many
- * rows. After ty_delta_reserve. */
-void ty_delta_lines(ty_collection *c, const ty_coded *coded, uint64_t n);
+/* The vertical codes of the n rows of `coded`, at the positions from `at` on: ty_delta_push appends them next, or has
+ * done so. Together, because a line has many rows. After ty_delta_reserve. */
+void ty_delta_lines(ty_collection *c, const ty_coded *coded, uint64_t at, uint64_t n);
 /* Appends a row after these. Its screening codes are the i-th of `coded`. */
 void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *coded, uint64_t i);
 void ty_delta_free(ty_collection *c);
