@@ -42,6 +42,13 @@ export interface NativeRows {
   labels?: PackedStrings | undefined;
 }
 
+/** What `copy` did, in bytes of files. */
+export interface Copied {
+  linkedBytes: number;
+  copiedBytes: number;
+  mapDiffers: boolean;
+}
+
 /** One open collection. Every method checks that it is still open. */
 export class NativeCollection extends NativeReader {
   /**
@@ -138,8 +145,14 @@ export class NativeCollection extends NativeReader {
     return this.workers.submit(Op.VERIFY, this.handle, undefined, watch);
   }
 
-  /** Copies the saved state into an empty directory, between `begin` and `rollback`. */
-  copy(dir: string, watch?: Watch): Promise<void> {
-    return this.workers.submit(Op.COPY, this.handle, new Words(1).pointer(0, cString(dir)), watch);
+  /**
+   * Copies the saved state into an empty directory, beside writers. `mapDiffers`: id_map.npy is not the manifest's, and
+   * a compaction of the copy writes it anew.
+   * @param link sealed files become further names of the same files where the file system allows that
+   */
+  async copy(dir: string, link: boolean, watch?: Watch): Promise<Copied> {
+    const words = new Words(5).pointer(0, cString(dir)).integer(1, link ? 1 : 0);
+    await this.workers.submit(Op.COPY, this.handle, words, watch);
+    return { linkedBytes: words.number(2), copiedBytes: words.number(3), mapDiffers: words.number(4) === 1 };
   }
 }

@@ -515,13 +515,20 @@ TY_API ty_status ty_damages(ty_collection *c, ty_damages_args *args, ty_error *e
 /* Reads every byte of the saved files and compares checksums. */
 TY_API ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err);
 
-/* Copies the saved state into an existing directory without files of its names: files of mode 0600, synced, the
- * manifest last, the directory synced. Needs a ty_begin without a change since; other writers wait. On failure or
- * cancel the caller removes the files copied so far, which have no manifest. */
+/* Copies the last saved state into an existing directory without files of its names: files of mode 0600, synced, the
+ * manifest last, the directory synced. Takes no lock: writers go on, and what they save meanwhile, like changes of this
+ * handle that are not saved, is not in the copy. TY_NOT_FOUND where nothing was saved; TY_BUSY where the files were
+ * replaced again and again while they were being opened. On failure or cancel the caller removes the files copied so
+ * far, which have no manifest. Nothing is compared but the id map: ty_verify of the copy does that. */
 typedef struct ty_copy_args {
-  const char *dir; /* NUL-terminated */
+  const char *dir;      /* NUL-terminated */
+  uint64_t link;        /* 1: sealed files become further names of the same files where the file system allows that */
+  uint64_t linked;      /* out: bytes of the files that did */
+  uint64_t copied;      /* out: bytes that were written */
+  uint64_t map_differs; /* out, 1: id_map.npy is not as the manifest says, or not there; a compaction of the copy
+                           writes it anew */
 } ty_copy_args;
-TY_API ty_status ty_copy(ty_collection *c, const ty_copy_args *args, ty_progress *progress, ty_error *err);
+TY_API ty_status ty_copy(ty_collection *c, ty_copy_args *args, ty_progress *progress, ty_error *err);
 
 /* ---- Trees of files ---- */
 

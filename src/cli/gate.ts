@@ -2,6 +2,7 @@
  * Opens the memory for `svc mcp` and `svc mem`, after login and runtime. Help and `tools/list` do not import this file.
  */
 import { buildInfo } from "../build-info.ts";
+import { LocalStore } from "../engine/local-store.ts";
 import { openMemory } from "../memory/open.ts";
 import type { TerminalVerbs, Verbs } from "../memory/requests.ts";
 import { type Env, memoryPath, svcHome } from "../paths.ts";
@@ -43,4 +44,10 @@ export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
     home: svcHome(env),
     version: buildInfo().version,
   });
+}
+
+/** Opens the memory as a program does, for commands about its files. @throws as `openVerbs` */
+export async function openStore({ env, path, warn }: GateOptions): Promise<LocalStore> {
+  optimiseForWork();
+  return LocalStore.open(path, { env, warn: (line) => warn?.(`svc: note: ${line}`) });
 }

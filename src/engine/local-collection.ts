@@ -236,13 +236,13 @@ export class LocalCollection implements CollectionApi {
 
   /**
    * Saves, and copies the collection under its name into another memory directory, which is made where it is missing.
-   * The copy is verified before it gets its name: it is there whole or not at all. Writes wait while bytes are copied.
+   * The copy is verified before it gets its name: it is there whole or not at all. Others may write meanwhile.
    * @throws ValueError where `dir` has something of this name; OSError
    */
-  async snapshot(dir: string, watch: given.Watch = {}): Promise<void> {
+  async snapshot(dir: string, options: given.CopyOptions = {}): Promise<void> {
     readString(dir, "dir");
-    const { inner, storeAt } = this;
-    await cancellable(this.name, watch.signal, () => snapshot(inner, dir, storeAt, watch));
+    const { inner, store, storeAt } = this;
+    await cancellable(this.name, options.signal, () => snapshot(inner, dir, store.dir, storeAt, options));
   }
 
   private get inner(): Collection {

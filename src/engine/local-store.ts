@@ -12,6 +12,7 @@ import { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { type EmbedderSource, Embedders } from "../texts/embedders.ts";
 import type { CreateOptions, StoreApi } from "./api.ts";
+import { type BackupOptions, type BackupResult, backup } from "./backup.ts";
 import { LocalCollection } from "./local-collection.ts";
 
 /** How to open a memory directory. */
@@ -123,6 +124,17 @@ export class LocalStore implements StoreApi<LocalCollection> {
         .map((collection) => collection.save().catch((error) => failures.set(collection.name, error))),
     );
     return failures;
+  }
+
+  /**
+   * Copies the saved collections into a folder, which is then a memory directory itself, beside other processes' writes.
+   * Unsaved changes of this store are saved first. A collection that is damaged or cannot be read is left out and named
+   * in the result.
+   * @throws ValueError for a folder inside the memory directory or with collections of these names; OSError
+   */
+  async backup(dir: string, options: BackupOptions = {}): Promise<BackupResult> {
+    readString(dir, "dir");
+    return backup(this.store, dir, this.storeAt, options);
   }
 
   /** Waits for calls under way and closes. Unsaved changes are dropped. */

@@ -97,6 +97,15 @@ export interface LexicalResult extends ResultTimes {
   notice?: string;
 }
 
+/** How a copy of a collection is made. */
+export interface CopyOptions extends Watch {
+  /**
+   * Copy every byte (false). Otherwise the copy shares files that never change with the original, where both are on one
+   * file system: it takes no time and no room, and is lost with that disk.
+   */
+  copy?: boolean | undefined;
+}
+
 /** What to read of rows. */
 export interface GetOptions {
   /** (true) */

@@ -1,91 +1,83 @@
 /**
  * A copy of a collection in another memory directory. It is made in a temporary folder there, the manifest last,
- * verified, and then renamed: also after a crash, the whole collection is there or nothing.
+ * verified, and then renamed: also after a crash, the whole collection is there or nothing. Others may write meanwhile.
  */
-import { mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { shown } from "../checks/kinds.ts";
-import { diskError, makeDirectory, syncDirectory } from "../durable.ts";
-import { ValueError } from "../errors.ts";
+import { makeDirectory, syncDirectory } from "../durable.ts";
+import { copyLog, logsOf } from "../repo/log-copy.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
-import type { Watch } from "./options.ts";
+import type { CopyOptions } from "./options.ts";
+import { moveInto, refuseTaken, removeFolder, withStage } from "./stage.ts";
+
+/** So often a copy is begun again because a process indexed a repository anew meanwhile. */
+const TRIES = 5;
+
+/** What was copied, in bytes of files. */
+export interface CopiedCollection {
+  name: string;
+  generation: number;
+  rows: number;
+  /** Of the copy; those of `linked_bytes` it shares with the original. */
+  bytes: number;
+  linked_bytes: number;
+}
 
 /** Saves the collection and copies it to the directory `to`. @throws ValueError where it has the name; OSError */
 export async function snapshot(
   collection: Collection,
   to: string,
+  sourceDir: string,
   storeAt: (dir: string) => Store,
-  watch: Watch,
+  options: CopyOptions,
 ): Promise<void> {
   const { name } = collection;
   const dir = resolve(to);
   refuseTaken(name, dir, storeAt(dir));
   makeDirectory(dir, 0o700);
-  const stage = temporaryFolder(dir);
-  try {
-    const copy = join(stage, name);
-    makeDirectory(copy, 0o700);
-    const { signal, onProgress } = watch;
-    await collection.copy(copy, { signal, onProgress: onProgress && ((done, all) => onProgress(done, 2 * all)) });
-    await verify(name, storeAt(stage), watch);
-    watch.signal?.throwIfAborted();
-    moveInto(copy, join(dir, name), name);
+  await withStage(dir, async (stage) => {
+    await copyInto(stage, collection, sourceDir, storeAt, options);
+    moveInto(join(stage, name), join(dir, name), name);
     syncDirectory(dir);
-  } finally {
+  });
+}
+
+/** Copies a collection of the memory `sourceDir` into the folder of its name in `stage`, and verifies the copy. */
+export async function copyInto(
+  stage: string,
+  collection: Collection,
+  sourceDir: string,
+  storeAt: (dir: string) => Store,
+  { signal, onProgress, copy = false }: CopyOptions,
+): Promise<CopiedCollection> {
+  const { name } = collection;
+  const place = join(stage, name);
+  for (let tries = 1; ; tries++) {
+    makeDirectory(place, 0o700);
+    // The second half of the progress reads the copy.
+    const first = onProgress && ((done: number, all: number) => onProgress(done, 2 * all));
+    const second = onProgress && ((done: number, all: number) => onProgress(all + done, 2 * all));
+    const { linkedBytes, copiedBytes, mapDiffers } = await collection.copy(place, !copy, { signal, onProgress: first });
+    const store = storeAt(stage);
     try {
-      rmSync(stage, { recursive: true, force: true });
-    } catch {
-      // The caller gets the error of the copy; the folder's name says what it is.
+      const staged = store.open(name);
+      const { generation, notes } = staged.manifest();
+      const logs = logsOf(notes);
+      const sound = logs.filter((log) => copyLog(join(sourceDir, name), place, log));
+      // A log may have been replaced together with the manifest; one that is damaged is made anew from its files.
+      if (sound.length < logs.length && collection.manifest().generation !== generation && tries < TRIES) {
+        await store.close();
+        removeFolder(place);
+        continue;
+      }
+      if (mapDiffers) await staged.compact({ signal });
+      await staged.verify({ signal, onProgress: second });
+      signal?.throwIfAborted();
+      syncDirectory(place);
+      const bytes = linkedBytes + copiedBytes + sound.reduce((sum, log) => sum + log.bytes, 0);
+      return { name, generation, rows: staged.count(), bytes, linked_bytes: linkedBytes };
+    } finally {
+      await store.close();
     }
-  }
-}
-
-/** Names that differ in case only are one folder on macOS. */
-function refuseTaken(name: string, dir: string, there: Store): void {
-  const folded = name.toLowerCase();
-  const twin = there.list().find((other) => other.toLowerCase() === folded);
-  if (twin !== undefined) throw taken(twin);
-  try {
-    if (readdirSync(join(dir, name)).length > 0) throw taken(name);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
-    throw (error as NodeJS.ErrnoException).code === "ENOTDIR" ? taken(name) : diskError(error, "look into", dir);
-  }
-}
-
-function taken(name: string): ValueError {
-  return new ValueError(`the other memory directory has a folder ${shown(name)} already: choose another one`);
-}
-
-function temporaryFolder(dir: string): string {
-  try {
-    return mkdtempSync(join(dir, ".svc-snapshot-"));
-  } catch (error) {
-    throw diskError(error, "write into", dir);
-  }
-}
-
-/** A folder that is not empty is never replaced: a collection of that name may have been created meanwhile. */
-function moveInto(copy: string, place: string, name: string): void {
-  try {
-    renameSync(copy, place);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw code === "ENOTEMPTY" || code === "EEXIST" || code === "ENOTDIR"
-      ? taken(name)
-      : diskError(error, "make", place);
-  }
-}
-
-/** Reads every byte of the copy and compares checksums: the second half of the progress. */
-async function verify(name: string, store: Store, { signal, onProgress }: Watch): Promise<void> {
-  try {
-    await store.open(name).verify({
-      signal,
-      onProgress: onProgress && ((done, all) => onProgress(all + done, 2 * all)),
-    });
-  } finally {
-    await store.close();
   }
 }

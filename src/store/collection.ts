@@ -2,7 +2,7 @@
  * One open collection: queries of its live rows, and changes, each saved before it is answered. Changes of one
  * collection are ordered here; the native side excludes other processes' writers and follows their saves.
  */
-import { type NativeCollection, Put, type Watch } from "../../ffi/ty_collection.ts";
+import { type Copied, type NativeCollection, Put, type Watch } from "../../ffi/ty_collection.ts";
 import type { Rows } from "./pack.ts";
 import { Reader } from "./reader.ts";
 import type { Schema } from "./schema.ts";
@@ -127,12 +127,13 @@ export class Collection extends Reader {
   }
 
   /**
-   * Saves staged changes and copies the saved state into an empty directory. Writers wait meanwhile, queries do not.
-   * After a failure the caller removes the files, which have no manifest.
+   * Saves staged changes and copies the saved state into an empty directory. Neither queries nor writers wait, of this
+   * process or another. After a failure the caller removes the files, which have no manifest.
+   * @param link sealed files become further names of the same files where the file system allows that
    */
-  async copy(dir: string, watch?: Watch): Promise<void> {
+  async copy(dir: string, link: boolean, watch?: Watch): Promise<Copied> {
     await this.writer.save();
-    await this.writer.rebuild(watch, () => this.native.copy(dir, watch));
+    return this.watched(this.native.copy(dir, link, watch));
   }
 
   /** Waits for running changes and queries, then closes; staged changes are dropped. */

@@ -216,7 +216,8 @@ export class Reader {
     return { rows, fused, trouble, screenedRows, scoredRows, probedLists, words, known, replaced, weights };
   }
 
-  private async watched<T>(query: Promise<T>): Promise<T> {
+  /** Waited for before the collection is closed. */
+  protected async watched<T>(query: Promise<T>): Promise<T> {
     this.running.add(query);
     try {
       return await query;

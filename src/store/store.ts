@@ -17,6 +17,9 @@ const INLINE_SCAN_BYTES = 16 * 1024 * 1024;
 /** Prefix of directories being removed; no collection's name begins with a dot. */
 const DISCARDED = ".discarded-";
 
+/** Names of the files that hold rows. */
+const SLAB = /^(base|delta)-[0-9a-f]{16}\.slab$/;
+
 /**
  * The collections under one directory. A collection exists on disk once its directory holds `collection.json`; one that
  * was created but never saved exists in this process only. `open` finds collections that other processes saved.
@@ -43,21 +46,29 @@ export class Store {
 
   /** Names of the saved collections, sorted. */
   list(): string[] {
+    return this.folders((name) => existsSync(join(this.dir, name, "collection.json")));
+  }
+
+  /** As `list`, and folders of collections whose `collection.json` was lost: opening one says so. */
+  present(): string[] {
+    return this.folders((name) => !name.startsWith(".") && mayBeCollection(join(this.dir, name)));
+  }
+
+  private folders(isOne: (name: string) => boolean): string[] {
     this.refuseClosed();
     let entries: import("node:fs").Dirent[];
     try {
       entries = readdirSync(this.dir, { withFileTypes: true });
+      return entries
+        .filter((entry) => entry.isDirectory() && !entry.name.startsWith(DISCARDED) && isOne(entry.name))
+        .map((entry) => entry.name)
+        .sort();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
       throw new OSError(
         `the memory directory cannot be read (${(error as NodeJS.ErrnoException).code}): check its permissions`,
       );
     }
-    return entries
-      .filter((entry) => entry.isDirectory() && !entry.name.startsWith(DISCARDED))
-      .filter((entry) => existsSync(join(this.dir, entry.name, "collection.json")))
-      .map((entry) => entry.name)
-      .sort();
   }
 
   /** The collection of that name, saved or created here; undefined where there is none. */
@@ -244,5 +255,14 @@ export class Store {
         `collection ${shown(name)} differs only in case from ${shown(twin)}: use that one or another name`,
       );
     }
+  }
+}
+
+/** Whether a folder holds files of a collection; true of one that cannot be read. */
+function mayBeCollection(dir: string): boolean {
+  try {
+    return readdirSync(dir).some((file) => file === "collection.json" || SLAB.test(file));
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ENOENT";
   }
 }

@@ -46,9 +46,18 @@ describe("help", () => {
         ...["add", "upsert", "update", "get", "search", "list", "create", "delete", "ids", "count", "stats"].map(
           (name) => `svc mem ${name}`,
         ),
-        ...["compact", "build-ivf", "build-lexical", "tune", "index", "repo-search", "repos", "export", "import"].map(
-          (name) => `svc mem ${name}`,
-        ),
+        ...[
+          "compact",
+          "build-ivf",
+          "build-lexical",
+          "tune",
+          "index",
+          "repo-search",
+          "repos",
+          "export",
+          "import",
+          "backup",
+        ].map((name) => `svc mem ${name}`),
       ].sort(),
     );
   });

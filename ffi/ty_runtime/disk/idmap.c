@@ -193,8 +193,8 @@ static bool header_fits(const uint8_t head[TY_NPY_HEADER], uint64_t width, uint6
   return memcmp(head, want, TY_NPY_HEADER) == 0;
 }
 
-void ty_id_map_head(const ty_collection *c, uint8_t *head) {
-  uint64_t rows = c->next_row - c->store->first_row, width = width_of(c->store->files.id_map.bytes, rows);
+void ty_id_map_head(uint64_t bytes, uint64_t rows, uint8_t *head) {
+  uint64_t width = width_of(bytes, rows);
   if (width > 0) header(head, width, rows);
 }
 

@@ -14,7 +14,7 @@ ty_status ty_id_map_write(const ty_collection *c, const ty_id_list *ids, ty_file
 /* Appends the ids from number `from` on to the map described by `file`, which has `from` entries, and updates `file`.
  * False: it does not match or an append failed; write it anew. */
 bool ty_id_map_append(const ty_collection *c, const ty_id_list *ids, uint64_t from, ty_file *file);
-/* Puts the header of the saved state's map into `head`, TY_NPY_HEADER bytes. */
-void ty_id_map_head(const ty_collection *c, uint8_t *head);
+/* Puts the header of a map of so many bytes and rows into `head`, TY_NPY_HEADER bytes; nothing where there is none. */
+void ty_id_map_head(uint64_t bytes, uint64_t rows, uint8_t *head);
 /* TY_CORRUPT where the map is not the manifest's. */
 ty_status ty_id_map_check(const ty_collection *c, ty_error *err);

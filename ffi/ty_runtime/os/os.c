@@ -94,6 +94,11 @@ static int os_rename(ty_os *os, const char *from, const char *to) {
   return rename(from, to) < 0 ? -errno : 0;
 }
 
+static int os_link(ty_os *os, const char *from, const char *to) {
+  RETURN_IF_INJECTED(os);
+  return link(from, to) < 0 ? -errno : 0;
+}
+
 static int os_unlink(ty_os *os, const char *path) {
   RETURN_IF_INJECTED(os);
   return unlink(path) < 0 ? -errno : 0;
@@ -241,6 +246,7 @@ void ty_os_init(ty_os *os) {
                 .sync = os_sync,
                 .sync_dir = os_sync_dir,
                 .rename = os_rename,
+                .link = os_link,
                 .unlink = os_unlink,
                 .mkdir = os_mkdir,
                 .lock = os_lock,

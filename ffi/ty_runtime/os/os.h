@@ -56,6 +56,7 @@ struct ty_os {
   int (*sync)(ty_os *os, int fd);     /* data and size; F_FULLFSYNC on macOS */
   int (*sync_dir)(ty_os *os, int fd); /* a directory's entries */
   int (*rename)(ty_os *os, const char *from, const char *to);
+  int (*link)(ty_os *os, const char *from, const char *to); /* another name of the same file */
   int (*unlink)(ty_os *os, const char *path);
   int (*mkdir)(ty_os *os, const char *path, int mode);
   int (*lock)(ty_os *os, int fd); /* flock LOCK_EX | LOCK_NB: -EWOULDBLOCK when held elsewhere */

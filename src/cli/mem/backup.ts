@@ -1,0 +1,75 @@
+/** `svc mem backup`: collections copied into another folder while others write. No tool: where copies go is a person's choice. */
+import { CancelledError } from "../../errors.ts";
+import { command, EXIT } from "../command.ts";
+import { note, oneLine, print, printJson } from "../output.ts";
+import { startProgress } from "../progress.ts";
+import { counted, megabytes } from "./render.ts";
+import { COMMON } from "./verb.ts";
+
+export default command({
+  details:
+    "Copies the last saved state of every collection, or of those named, and reads every byte of the copies before they get their\n" +
+    "names. Nothing is held up meanwhile; what other processes have not saved yet is not in it. DIR is made, or is empty, or holds\n" +
+    "collections of other names. A DIR that is made is there whole or not at all; in one that was there each collection is. (After\n" +
+    "a crash a folder named .svc-backup-… may stay beside it: remove it.) Files that never change are not copied but shared with the\n" +
+    "original where both are on one file system, which takes no room: against the loss of a disk take DIR on another one, against\n" +
+    "damage of the disk's sectors give --copy. A damaged collection is left out and named, and the exit code is 1.\n" +
+    "To use a backup give it as --path, or copy the folder of a collection out of it into the memory directory.",
+  examples: [
+    "svc mem backup ~/backups/monday",
+    "svc mem backup /mnt/usb/memory notes docs",
+    "svc mem backup ~/backups/tuesday --copy --json",
+  ],
+  args: {
+    dir: { type: "positional", description: "folder to copy into" },
+    name: { type: "positional", required: false, repeatable: true, description: "only these collections" },
+    copy: { type: "boolean", description: "copy every byte, and share no file with the original" },
+    ...COMMON,
+    json: {
+      type: "boolean",
+      description:
+        "print {directory, collections: [{name, generation, rows, bytes, linked_bytes}], failed: [{name, error}]}",
+    },
+  },
+  async run({ args, env, signal }) {
+    const { openStore } = await import("../gate.ts");
+    const store = await openStore({ env, path: args.path, warn: note });
+    const progress = startProgress("backup");
+    try {
+      if (signal.aborted) throw new CancelledError("interrupted");
+      const result = await store.backup(args.dir, {
+        names: args.name.length > 0 ? args.name : undefined,
+        copy: args.copy,
+        signal,
+        onProgress: (done, total, name) =>
+          progress.draw(() => `copying ${oneLine(name)}: ${Math.floor((100 * done) / Math.max(total, 1))} %`),
+      });
+      progress.end();
+      if (args.json) printJson(result);
+      else print(render(result.collections, result.failed.length > 0, args.dir));
+      for (const { name, error } of result.failed)
+        note(`svc: ${oneLine(name)} is not in the backup: ${oneLine(error)}`);
+      return result.failed.length > 0 ? EXIT.failed : EXIT.done;
+    } finally {
+      progress.end();
+      await store.close();
+    }
+  },
+});
+
+function render(
+  collections: readonly { rows: number; bytes: number; linked_bytes: number }[],
+  isPartial: boolean,
+  dir: string,
+): string {
+  if (collections.length === 0) return isPartial ? "nothing was copied" : "there is no collection: nothing was copied";
+  const sum = (of: (one: (typeof collections)[number]) => number) =>
+    collections.reduce((total, one) => total + of(one), 0);
+  const bytes = sum((one) => one.bytes);
+  const linked = sum((one) => one.linked_bytes);
+  const sizes = linked > 0 ? `${megabytes(bytes)}, of which ${megabytes(linked)} shared` : megabytes(bytes);
+  return `backed up ${counted(collections.length, "collection")} with ${counted(
+    sum((one) => one.rows),
+    "row",
+  )} (${sizes}) to ${oneLine(dir)}`;
+}

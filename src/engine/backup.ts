@@ -1,0 +1,108 @@
+/**
+ * A backup: every collection of a memory, or some, copied beside busy writers into a folder that is a memory directory
+ * itself. All are made in a temporary folder and verified before the first gets its name.
+ */
+import { realpathSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { shown } from "../checks/kinds.ts";
+import { diskError, makeDirectory, syncDirectory } from "../durable.ts";
+import { CancelledError, errorLine, SvcError, ValueError } from "../errors.ts";
+import type { Store } from "../store/store.ts";
+import type { CopyOptions } from "./options.ts";
+import { type CopiedCollection, copyInto } from "./snapshot.ts";
+import { moveInto, refuseTaken, removeFolder, withStage } from "./stage.ts";
+
+/** What to copy. */
+export interface BackupOptions extends Omit<CopyOptions, "onProgress"> {
+  /** Only these collections; absent: all. */
+  names?: readonly string[] | undefined;
+  /** Called about ten times a second, of the collection that is being copied. */
+  onProgress?: ((done: number, total: number, name: string) => void) | undefined;
+}
+
+/** What was copied, and what could not be. */
+export interface BackupResult {
+  directory: string;
+  collections: CopiedCollection[];
+  /** Collections that are not in the backup, each with its error: damaged ones, and those that cannot be read. */
+  failed: { name: string; error: string }[];
+}
+
+/**
+ * Copies collections to the folder `to`, which is made, or may be empty, or hold collections of other names. A folder
+ * that is made here is there whole or not at all, also after a crash; in one that was there each collection is.
+ * @throws ValueError for a folder that cannot be used or an unknown name; OSError where it cannot be written
+ */
+export async function backup(
+  store: Store,
+  to: string,
+  storeAt: (dir: string) => Store,
+  options: BackupOptions,
+): Promise<BackupResult> {
+  const directory = resolve(to);
+  const names = [...new Set(options.names ?? store.present())];
+  for (const name of options.names ?? []) store.open(name);
+  const isThere = refuseUnusable(directory, store.dir);
+  const there = storeAt(directory);
+  if (isThere) for (const name of names) refuseTaken(name, directory, there);
+  const parent = isThere ? directory : dirname(directory);
+  makeDirectory(parent, 0o700);
+  return withStage(parent, async (stage) => {
+    const result: BackupResult = { directory, collections: [], failed: [] };
+    for (const name of names) await copyOne(name, stage, store, storeAt, options, result);
+    if (result.collections.length === 0 && result.failed.length > 0) return result;
+    syncDirectory(stage);
+    if (isThere) for (const { name } of result.collections) moveInto(join(stage, name), join(directory, name), name);
+    else moveInto(stage, directory, directory);
+    syncDirectory(parent);
+    return result;
+  });
+}
+
+/** A collection that fails is left out; a full disk, or an end by the caller, ends the backup. */
+async function copyOne(
+  name: string,
+  stage: string,
+  store: Store,
+  storeAt: (dir: string) => Store,
+  { signal, copy, onProgress }: BackupOptions,
+  result: BackupResult,
+): Promise<void> {
+  try {
+    const collection = store.find(name);
+    if (collection === undefined) return; // it was removed meanwhile, or its first save is not done
+    const ofThis = onProgress && ((done: number, total: number) => onProgress(done, total, name));
+    result.collections.push(
+      await copyInto(stage, collection, store.dir, storeAt, { signal, copy, onProgress: ofThis }),
+    );
+  } catch (error) {
+    if (signal?.aborted) throw new CancelledError("interrupted: there is no backup");
+    if (!(error instanceof SvcError) || error.reason === "disk_full") throw error;
+    removeFolder(join(stage, name));
+    result.failed.push({ name, error: errorLine(error) });
+  }
+}
+
+/** Whether the folder is there. @throws ValueError where it is no folder, or lies inside the memory directory */
+function refuseUnusable(directory: string, memory: string): boolean {
+  const stat = statSync(directory, { throwIfNoEntry: false });
+  if (stat !== undefined && !stat.isDirectory()) {
+    throw new ValueError(`${shown(directory)} is no folder: choose another place for the backup`);
+  }
+  const inside = relative(real(resolve(memory)), real(directory));
+  if (inside === "" || (inside !== ".." && !inside.startsWith("../"))) {
+    throw new ValueError(`${shown(directory)} is inside the memory directory: choose a place outside of it`);
+  }
+  return stat !== undefined;
+}
+
+/** The path without links; of what is not there yet, below the nearest folder that is. */
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" || dirname(path) === path) throw diskError(error, "look at", path);
+    return join(real(dirname(path)), relative(dirname(path), path));
+  }
+}

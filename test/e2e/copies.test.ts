@@ -1,0 +1,55 @@
+/** `svc mem backup`, from the executable. */
+import { beforeAll, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { signedIn, svc } from "./home.ts";
+
+let env: Record<string, string>;
+let memory: string;
+
+beforeAll(async () => {
+  env = await signedIn();
+  memory = join(env.SVC_HOME!, "memory");
+  expect((await svc(env, ["mem", "add", "notes", "we deploy blue green", "retro is on Friday"])).code).toBe(0);
+  expect((await svc(env, ["mem", "add", "docs", "the runbook"])).code).toBe(0);
+  expect((await svc(env, ["mem", "compact", "notes"])).code).toBe(0);
+});
+
+function baseOf(collection: string): string {
+  return join(collection, readdirSync(collection).find((name) => name.startsWith("base-"))!);
+}
+
+test("a backup is a memory directory; it shares what never changes, and on another disk nothing", async () => {
+  const place = join(env.HOME!, "backup");
+  const said = await svc(env, ["mem", "backup", place]);
+  expect(said).toMatchObject({ code: 0, err: "" });
+  expect(said.out).toMatch(/^backed up 2 collections with 3 rows \(.*, of which .* shared\) to /);
+  const found = await svc(env, ["mem", "search", "notes", "deploy", "--path", place, "--json"]);
+  expect(JSON.parse(found.out)).toMatchObject({ collection: "notes" });
+  expect(statSync(baseOf(join(place, "notes"))).ino).toBe(statSync(baseOf(join(memory, "notes"))).ino);
+  if (!existsSync("/dev/shm")) return;
+  const elsewhere = mkdtempSync("/dev/shm/svc-e2e-");
+  const other = await svc(env, ["mem", "backup", elsewhere, "notes", "--json"]);
+  expect(other.code).toBe(0);
+  expect(JSON.parse(other.out)).toMatchObject({
+    directory: elsewhere,
+    collections: [{ name: "notes", rows: 2, linked_bytes: 0 }],
+    failed: [],
+  });
+  rmSync(elsewhere, { recursive: true });
+});
+
+test("a damaged collection is named, the others are copied, and the exit code is 1", async () => {
+  const path = baseOf(join(memory, "docs"));
+  const bytes = readFileSync(path);
+  bytes[80]! ^= 1;
+  writeFileSync(path, bytes);
+  const place = join(env.HOME!, "partial");
+  const said = await svc(env, ["mem", "backup", place]);
+  expect(said.code).toBe(1);
+  expect(said.err).toMatch(/^svc: docs is not in the backup: OSError: collection 'docs' is damaged: base-/);
+  expect(readdirSync(place)).toEqual(["notes"]);
+  const taken = await svc(env, ["mem", "backup", place]);
+  expect(taken).toMatchObject({ code: 1, out: "" });
+  expect(taken.err).toMatch(/^svc: ValueError: the other memory directory has a folder 'notes' already/);
+});
