@@ -20,6 +20,25 @@ const PUT_DROP_TEXT = 1;
 const PUT_FOLLOWS = 2;
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** What is known of the process that holds a writer's lock: `TY_HOLDER_*`. */
+export const HolderState = { UNSEEN: 0, SELF: 1, RUNS: 2, STOPPED: 3, TRACED: 4 } as const;
+/** `TY_HOLDER_TEXT` */
+const HOLDER_TEXT_BYTES = 64;
+
+/** Who holds the writer's lock of a collection. */
+export interface Holder {
+  /** 0: not known. */
+  pid: number;
+  state: (typeof HolderState)[keyof typeof HolderState];
+  /** It is another user's process. */
+  isForeign: boolean;
+  /** What the process is, as `svc serve`; empty where that is not known. */
+  label: string;
+  /** What it does with the lock: a word of `says`; empty where that is not known. */
+  what: string;
+}
 
 /** Rows to put, as the native side takes them. */
 export interface NativeRows {
@@ -59,7 +78,10 @@ export class NativeCollection extends NativeReader {
     return this.c.ty_refresh(this.handle, this.error) !== Status.NOT_FOUND;
   }
 
-  /** Takes the writer's lock; throws a NativeError with `Status.BUSY` while another writer has it. */
+  /**
+   * Takes the writer's lock; throws a NativeError with `Status.BUSY` and an errno while another writer has it, which
+   * `holder` names.
+   */
   begin(): void {
     this.check(this.c.ty_begin(this.handle, this.error));
   }
@@ -67,6 +89,28 @@ export class NativeCollection extends NativeReader {
   /** Drops the changes since `begin`. */
   rollback(): void {
     this.c.ty_rollback(this.handle);
+  }
+
+  /** What this process does with the lock, for messages of those that wait: a word; "saving" from `begin` on. */
+  says(what: string): void {
+    this.c.ty_says(this.handle, cString(what));
+  }
+
+  /** Who holds the writer's lock. */
+  holder(): Holder {
+    const text = new Uint8Array(HOLDER_TEXT_BYTES);
+    const words = new Words(5).pointer(0, text);
+    this.c.ty_holder(this.handle, words.u32);
+    words.release();
+    const line = decoder.decode(text.subarray(0, words.number(1)));
+    const end = line.lastIndexOf(" ");
+    return {
+      pid: words.number(2),
+      state: words.number(3) as Holder["state"],
+      isForeign: words.number(4) === 1,
+      label: line.slice(0, Math.max(end, 0)),
+      what: line.slice(end + 1),
+    };
   }
 
   /** Makes the changes since `begin` durable. */

@@ -12,12 +12,15 @@ import { address, cString, packStrings, Words } from "./words.ts";
 /** UTF-16 units that are tokenised in one call, up to one long text more. */
 const TERMS_UNITS = 256 * 1024;
 
-/** Maps the library at `path` (a verified one) and opens its environment over the kernel's table. */
-export function openRuntime(path: string, kernelTable: Pointer, threads: number): Environment {
+/**
+ * Maps the library at `path` (a verified one) and opens its environment over the kernel's table.
+ * @param label what this process is, for messages of processes that wait for it: 39 characters of ASCII
+ */
+export function openRuntime(path: string, kernelTable: Pointer, threads: number, label: string): Environment {
   const { symbols: c } = dlopen(path, symbols);
   const abi = c.ty_abi_version();
   if (abi !== TY_ABI_VERSION) throw new Error(`libty_runtime speaks ABI ${abi}, this executable ${TY_ABI_VERSION}`);
-  return new Environment(c, kernelTable, threads);
+  return new Environment(c, kernelTable, threads, label);
 }
 
 /** One environment: the worker threads and their pending calls. */
@@ -34,12 +37,14 @@ export class Environment implements Workers, TreeWorkers {
     private readonly c: Symbols,
     kernelTable: Pointer,
     threads: number,
+    label: string,
   ) {
     const out = new BigUint64Array(new ArrayBuffer(8));
     const error = newError();
     const code = c.ty_env_open(kernelTable, threads, out, error);
     if (code !== Status.OK) throw toError(code, error);
     this.handle = Number(out[0]) as Pointer;
+    this.c.ty_env_label(this.handle, cString(label));
     this.callback = new JSCallback((token: number, result: number) => this.finish(token, result), {
       args: [FFIType.u32, FFIType.i32],
       returns: FFIType.void,

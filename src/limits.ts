@@ -50,6 +50,11 @@ export const ANSWER_CHARACTERS_MAX = 128 * 1024 * 1024;
 export const JSON_DEPTH_MAX = 128;
 /** How long a writer waits for another process's lock, in milliseconds. */
 export const LOCK_WAIT_MS = 30_000;
+/**
+ * The same for the lock of a process that is stopped, or that keeps unsaved changes of clients which are gone: it seldom
+ * comes free by itself, and a debugger or another client may still free it.
+ */
+export const LOCK_WAIT_STOPPED_MS = 2000;
 /** Bytes of any response of the authority. */
 export const AUTHORITY_RESPONSE_BYTES_MAX = 1024 * 1024;
 /** Bytes of a runtime bundle, packed or unpacked. */

@@ -33,7 +33,8 @@ typedef enum ty_status {
   TY_NOT_FOUND = 3,  /* no such collection, or an id that TY_UPDATE needs */
   TY_STATE = 4,      /* a query of an index that was not built, a change outside begin and save */
   TY_IO = 5,         /* a system call failed with `sys_errno`; the saved state stands */
-  TY_BUSY = 6,       /* another writer, named in the message, holds the lock; or saves come too fast to follow */
+  TY_BUSY = 6,       /* another writer holds the lock: sys_errno is EWOULDBLOCK, and ty_holder says who; or, with 0,
+                        saves come too fast to follow */
   TY_CANCELLED = 7,  /* progress->cancel was seen; the saved state stands */
   TY_CORRUPT = 8,    /* bytes on disk do not match their checksum or their format; the message names file and offset */
   TY_NO_MEMORY = 9,
@@ -65,6 +66,10 @@ typedef struct ty_collection ty_collection; /* one open collection */
 TY_API ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, ty_error *err);
 /* Waits for submitted work. Every collection must be closed before. */
 TY_API void ty_env_close(ty_env *env);
+/* What this process is, as "svc serve": it stands in the lock file of a collection while this process changes it, for
+ * the messages of other processes. At most 39 bytes of printable ASCII; further ones and others are left out. Before
+ * the first collection is opened. */
+TY_API void ty_env_label(ty_env *env, const char *label);
 
 /* The terms of n texts, UTF-8, as a lexical index has them: their hashes, in the order of each text, in `out` side by
  * side. */
@@ -99,6 +104,27 @@ TY_API ty_status ty_refresh(ty_collection *c, ty_error *err);
 
 /* ---- Changes ---- */
 TY_API ty_status ty_begin(ty_collection *c, ty_error *err);
+/* What the holder of the lock does: a word that stands in the lock file behind the process's label, for the messages of
+ * other processes. "saving" from ty_begin on; nothing without a begin. */
+TY_API void ty_says(ty_collection *c, const char *what);
+
+#define TY_HOLDER_TEXT    64u
+#define TY_HOLDER_UNSEEN  0u /* the lock file names it, or pid is 0; the system does not know it as the holder */
+#define TY_HOLDER_SELF    1u /* this process, by another handle */
+#define TY_HOLDER_RUNS    2u
+#define TY_HOLDER_STOPPED 3u /* by a signal: SIGCONT continues it */
+#define TY_HOLDER_TRACED  4u /* by a debugger */
+/* Who holds the writer's lock, after a TY_BUSY. The system says which process it is; the lock file, what that was doing
+ * when it wrote there last. */
+typedef struct ty_holder_args {
+  uint8_t *text;       /* TY_HOLDER_TEXT bytes: the label and the word of ty_says */
+  uint64_t text_bytes; /* out: 0: not known */
+  uint64_t pid;        /* out; 0: not known */
+  uint64_t state;      /* out: TY_HOLDER_... */
+  uint64_t foreign;    /* out: 1: it is another user's */
+} ty_holder_args;
+TY_API void ty_holder(ty_collection *c, ty_holder_args *args);
+
 /* Makes everything since ty_begin durable and releases the lock. Without a change it writes nothing. On failure the
  * unsaved changes are dropped, the collection is as last saved, and the lock is released. */
 TY_API ty_status ty_save(ty_collection *c, ty_error *err);

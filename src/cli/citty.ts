@@ -49,7 +49,7 @@ function onDemand(name: string, description: string, load: () => Promise<Command
     about: load,
     async run({ args: parsed, rawArgs }) {
       const { args, run } = await load();
-      const code = await run({ args: readValues(args, parsed, rawArgs), env: process.env, ...interruption });
+      const code = await run({ args: readValues(args, parsed, rawArgs), name, env: process.env, ...interruption });
       // What a command returns is dropped by citty's runner of its group.
       process.exitCode = code ?? undefined;
     },

@@ -70,6 +70,8 @@ export const MEMORY_PATH = string("DIR", "memory directory (SVC_MEMORY_PATH, els
 /** What a command is handed when it runs. */
 export interface Invocation<T extends Args = Args> {
   readonly args: Values<T>;
+  /** The command's own words, as `svc mem add`. */
+  readonly name: string;
   readonly env: Env;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;

@@ -10,6 +10,8 @@ import { verifiedNative } from "../runtime/libraries.ts";
 import { optimiseForWork } from "./jit.ts";
 
 export interface GateOptions {
+  /** The command that opens it, as `svc mem add`: it stands in messages of processes that wait for this one. */
+  readonly label: string;
   readonly env: Env;
   /** The memory directory, from `--path`. */
   readonly path?: string;
@@ -30,8 +32,8 @@ export type OpenVerbs = Verbs & TerminalVerbs & { close(): Promise<void> };
  */
 export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
   optimiseForWork();
-  const { env, warn } = options;
-  const native = await verifiedNative({ env, warn: (line) => warn?.(`svc: note: ${line}`) });
+  const { env, warn, label } = options;
+  const native = await verifiedNative({ env, label, warn: (line) => warn?.(`svc: note: ${line}`) });
   return openMemory({
     path: memoryPath(options.path, env),
     native,

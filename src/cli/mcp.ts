@@ -35,12 +35,13 @@ export default command({
     monitor: { type: "boolean", description: "append every message to mcp-monitor.jsonl in the memory directory" },
     "monitor-log": string("FILE", "append every message to this file"),
   },
-  async run({ args, env, signal }) {
+  async run({ args, name, env, signal }) {
     let opened: OpenVerbs | undefined;
     const verbs = async () => {
       const { openVerbs } = await import("./gate.ts");
       const { path, workspace } = args;
-      opened = await openVerbs({ env, path, workspace, persistentIndex: args["persistent-index"], warn: note });
+      const persistentIndex = args["persistent-index"];
+      opened = await openVerbs({ env, label: name, path, workspace, persistentIndex, warn: note });
       return opened;
     };
     const ownLog = args.monitor ? join(memoryPath(args.path, env), "mcp-monitor.jsonl") : undefined;

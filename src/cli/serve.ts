@@ -14,6 +14,8 @@ export default command({
   details:
     "Clients: connect() of the TypeScript SDK, svc.connect() in Python, or anything that speaks src/wire/PROTOCOL.md.\n" +
     "Changes are in memory until a client saves, the save interval passes, or the server ends in order (Ctrl-C, SIGTERM).\n" +
+    "With a save interval they are also saved when the last client leaves that made some of them. Until they are saved, no\n" +
+    "other process can change that collection.\n" +
     "The protocol is not encrypted: beyond this machine use a tunnel or a network you trust.",
   examples: [
     "svc serve --path ~/.svc/memory --socket ~/.svc/svc.sock",
@@ -29,14 +31,14 @@ export default command({
     "access-token": string("TOKEN", "bearer token of clients; SVC_ACCESS_TOKEN keeps it out of the list of processes"),
     license: string("JWT", "licence that --require-license checks (SVC_LICENSE)"),
     "require-license": { type: "boolean", description: "check the licence before serving, offline" },
-    "save-interval": number("SECONDS", "save what is unsaved this often; 0 leaves it to the clients (0)"),
+    "save-interval": number("SECONDS", "save what is unsaved this often, and when its client leaves; 0 leaves it to the clients (0)"),
     embedder: strings("NAME=URL#MODEL", "a further embedder, behind an OpenAI-compatible address of this machine"),
     supervise: { type: "boolean", description: "start the server again when it crashed, with growing pauses" },
     "log-format": { type: "enum", options: ["text", "json"], description: "how lines on stderr look (text)" },
     ...LIMIT_FLAGS,
     json: { type: "boolean", description: "print one JSON object once it listens" },
   },
-  async run({ args, env, signal, patient }) {
+  async run({ args, name, env, signal, patient }) {
     const accessToken = args["access-token"] ?? env.SVC_ACCESS_TOKEN;
     const transport = transportOf(args.socket, args.host, args.port, accessToken);
     const limits = limitsOf(args);
@@ -70,7 +72,7 @@ export default command({
     const warn = (line: string) => log({ level: "warn", event: "license", message: line });
     const path = memoryPath(args.path, env);
     checkFolder(path);
-    const native = await verifiedNative({ env, warn });
+    const native = await verifiedNative({ env, label: name, warn });
     const store = new LocalStore(path, native, buildInfo().version, INLINE_SCAN_BYTES);
     for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
     const server = await serve({ store, ...transport, saveIntervalS, limits, log });

@@ -105,6 +105,16 @@ export class LocalStore implements StoreApi<LocalCollection> {
     return this.store.unsaved().map((collection) => collection.name);
   }
 
+  /** The unsaved changes of a collection, another object after each save of them; undefined where there are none. */
+  batchOf(name: string): object | undefined {
+    return this.store.held(name)?.batch;
+  }
+
+  /** The clients that made these unsaved changes are gone: other processes that wait get an error that says so. */
+  async left(name: string, batch: object): Promise<void> {
+    await this.store.held(name)?.left(batch);
+  }
+
   /** Failed saves of unsaved changes since this process began, over all collections. */
   get lostSaves(): number {
     return this.store.lostSavesTotal;

@@ -1,5 +1,6 @@
 /** The two native libraries: login checked, install verified, both mapped once per process and home. */
 import { availableParallelism } from "node:os";
+import { basename } from "node:path";
 import { type Kernel, openKernel } from "../../ffi/ame_kernel.ts";
 import { type Environment, openRuntime } from "../../ffi/ty_runtime.ts";
 import { requireLogin } from "../account/credentials.ts";
@@ -14,6 +15,8 @@ export interface Native {
 }
 
 export interface NativeOptions {
+  /** What this process is, as `svc serve`, for messages of processes that wait for it; default: the program's file. */
+  readonly label?: string | undefined;
   /** The environment for SVC_HOME and the trust anchors; default: the process's own. */
   readonly env?: Env | undefined;
   /** Called with the warnings of a valid login: a licence in its days of grace, a clock set back. */
@@ -39,12 +42,12 @@ export function verifiedNative(options: NativeOptions = {}): Promise<Native> {
   return native;
 }
 
-async function openVerified(home: string, { env = process.env, warn }: NativeOptions): Promise<Native> {
+async function openVerified(home: string, { env = process.env, warn, label }: NativeOptions): Promise<Native> {
   const license = await requireLogin(home, env);
   for (const warning of license.warnings) warn?.(warning);
   const mapped = await loadVerified({ home, env, license });
   try {
-    return openNative(mapped);
+    return openNative(mapped, label);
   } finally {
     // The libraries stay loaded; their files are not needed any more.
     mapped.close();
@@ -52,12 +55,12 @@ async function openVerified(home: string, { env = process.env, warn }: NativeOpt
 }
 
 /** Opens both libraries. @throws RuntimeError for another ABI version, with the command that fixes it */
-export function openNative(paths: LibraryPaths): Native {
+export function openNative(paths: LibraryPaths, label = basename(Bun.main)): Native {
   try {
     const kernel = openKernel(paths.kernelPath);
     // Two long builds at once must leave a worker for saves, whatever the number of cores; idle ones cost a stack.
     const threads = Math.min(8, Math.max(4, availableParallelism()));
-    return { kernel, env: openRuntime(paths.runtimePath, kernel.table, threads) };
+    return { kernel, env: openRuntime(paths.runtimePath, kernel.table, threads, label) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new RuntimeError(

@@ -63,8 +63,9 @@ export class Connection {
     this.watch = new Watch(session.limits, now);
     this.outbox = new Outbox(wire);
     this.replies = new Replies(this.outbox, session.counters);
-    const { store, serverStats } = session;
-    this.context = { store, serverStats, reportedLosses: store.lostByCollection() };
+    const { store, serverStats, unsaved } = session;
+    const changed = (name: string) => unsaved.changed(this, name, this.isGone);
+    this.context = { store, serverStats, reportedLosses: store.lostByCollection(), changed };
     this.isAuthenticated = session.token === undefined;
     this.reader = new FrameReader(this.isAuthenticated ? FRAME_BYTES_MAX : UNAUTHENTICATED_BYTES_MAX);
   }
@@ -100,6 +101,7 @@ export class Connection {
     this.isClosing = true;
     this.replies.clear();
     this.account();
+    this.session.unsaved.left(this);
   }
 
   /** The client has sent its last byte, and may still read. */

@@ -20,6 +20,8 @@ export interface OperationContext {
   serverStats(): Record<string, unknown>;
   /** By collection, the lost saves that were reported to this connection or happened before it began. */
   reportedLosses: Map<string, number>;
+  /** This connection has changed a collection, and nothing is saved yet. */
+  changed(name: string): void;
 }
 
 /** An operation; `isRead` says that it may run beside other reads of its connection. */
@@ -66,7 +68,12 @@ const OPERATIONS: Record<Op, Operation> = {
   search: onCollection("search", READ, (a, c) => c.searchAtOnce(vectorOf(a.vector), searchOptions(a))),
   search_text: onCollection("search_text", READ, (a, c) => c.searchText(a.text, searchOptions(a))),
   ids: onCollection("ids", READ, (a, c) => c.ids(a.where)),
-  delete: onCollection("delete", WRITE, (a, c) => c.delete(a.ids)),
+  delete: onStore("delete", WRITE, async (a, { store, changed }, request) => {
+    const collection = store.handle(nameOf(request));
+    const removed = await collection.delete(a.ids);
+    changed(collection.name);
+    return removed;
+  }),
   compact: saving("compact", (c) => c.compact()),
   save: saving("save", (c) => c.save()),
   stats: onStore("stats", READ, (_, { store, serverStats }, request) =>
@@ -128,11 +135,12 @@ function put(op: PutOp): Operation {
   const mode = op.startsWith("add") ? "add" : "upsert";
   return {
     isRead: WRITE,
-    async run({ request, held }, { store }) {
+    async run({ request, held }, { store, changed }) {
       const target = store.collection(nameOf(request));
       const { schema } = target;
       const { rows, idsJson, texts } = held ? await held.pack(schema) : packPut(op, request.args, schema);
       await (texts ? target.putPackedTexts(mode, texts, rows) : target.put(mode, rows));
+      changed(target.name);
       return new RawJson(idsJson);
     },
   };

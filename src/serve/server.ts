@@ -14,6 +14,7 @@ import type { Log } from "./log.ts";
 import { RepeatedRequest } from "./parse.ts";
 import type { Session } from "./session.ts";
 import { AccessToken } from "./token.ts";
+import { Unsaved } from "./unsaved.ts";
 
 /** A store, and a Unix socket or a TCP address with a token. */
 export interface ServeOptions {
@@ -26,7 +27,10 @@ export interface ServeOptions {
   port?: number | undefined;
   /** Bearer token of TCP connections. */
   accessToken?: string | undefined;
-  /** Seconds between two saves of all unsaved changes; 0, the default, saves only on a client's request. */
+  /**
+   * Seconds between two saves of all unsaved changes, which are also saved when the last client leaves that made some of
+   * them; 0, the default, saves only on a client's request.
+   */
   saveIntervalS?: number | undefined;
   limits?: Partial<Limits> | undefined;
   log?: Log | undefined;
@@ -63,6 +67,7 @@ class Server implements RunningServer, Session {
   readonly budget: Budget;
   readonly store: LocalStore;
   readonly token: AccessToken | undefined;
+  readonly unsaved: Unsaved;
   private readonly log: Log;
   private readonly instance = crypto.randomUUID();
   private listener: Listening | undefined;
@@ -80,6 +85,7 @@ class Server implements RunningServer, Session {
     this.limits = { ...defaultLimits("token" in transport), ...options.limits };
     this.budget = new Budget(this.limits.bufferedBytesMax, () => this.clients.wake());
     this.log = options.log ?? (() => {});
+    this.unsaved = new Unsaved(this.store, (name, batch) => this.clientsLeft(name, batch));
     this.clients = new Clients(this, this.log);
   }
 
@@ -131,6 +137,20 @@ class Server implements RunningServer, Session {
       .finally(() => {
         this.saving = undefined;
       });
+  }
+
+  /**
+   * The last client is gone that made unsaved changes of a collection. With a save interval they are saved now, as other
+   * processes wait for them; without one only a client saves, and those that wait get an error that says so.
+   */
+  private clientsLeft(name: string, batch: object): void {
+    const { saveIntervalS = 0 } = this.options;
+    if (saveIntervalS > 0) {
+      const failed = (error: unknown) => this.reportFailures(new Map([[name, error]]));
+      this.store.handle(name).save().catch(failed);
+    } else {
+      this.store.left(name, batch).catch(() => {}); // the lock file only serves messages
+    }
   }
 
   private reportFailures(failures: Map<string, unknown>): Map<string, unknown> {

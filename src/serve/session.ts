@@ -7,6 +7,7 @@ import type { Decoder } from "./decoder.ts";
 import type { Limits } from "./limits.ts";
 import type { RepeatedRequest } from "./parse.ts";
 import type { AccessToken } from "./token.ts";
+import type { Unsaved } from "./unsaved.ts";
 
 export interface Session {
   readonly store: LocalStore;
@@ -17,6 +18,8 @@ export interface Session {
   /** Undefined where connections need no token. */
   readonly token: AccessToken | undefined;
   readonly budget: Budget;
+  /** Which clients made the unsaved changes. */
+  readonly unsaved: Unsaved;
   serverStats(): Record<string, unknown>;
   readonly clients: Clients;
 }

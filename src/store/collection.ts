@@ -48,6 +48,16 @@ export class Collection extends Reader {
     return this.writer.hasStaged;
   }
 
+  /** The staged changes, another object after each save of them; undefined while nothing is staged. */
+  get batch(): object | undefined {
+    return this.writer.batch;
+  }
+
+  /** The clients that staged this batch are gone: other processes that wait for the lock get an error that says so. */
+  left(batch: object): Promise<void> {
+    return this.writer.left(batch);
+  }
+
   /** Whether changes are staged, running or queued. */
   get isBusy(): boolean {
     return this.writer.isBusy;

@@ -22,10 +22,7 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     case Status.STATE:
       return new RuntimeError(message, "no_lexical_index");
     case Status.BUSY:
-      return new TimeoutError(
-        `collection '${name}' is being written by another process: ${message}; try again later`,
-        "locked",
-      );
+      return new TimeoutError(`collection '${name}' is being changed by others: ${message}; try again later`, "locked");
     case Status.CANCELLED:
       return new CancelledError(`the call was cancelled${stands || `; collection '${name}' stands as last saved`}`);
     case Status.IO:

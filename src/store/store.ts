@@ -169,6 +169,11 @@ export class Store {
     return this.find(name);
   }
 
+  /** The collection of that name if this process has it open, saved or not. */
+  held(name: string): Collection | undefined {
+    return this.collections.get(name);
+  }
+
   /** Collections of this process that need a save: with staged changes, or created and never saved. */
   unsaved(): Collection[] {
     return [...this.collections.values()].filter((collection) => collection.hasStaged || !collection.isSaved);

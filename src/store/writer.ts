@@ -7,6 +7,7 @@ import type { NativeCollection, PutMode, Watch } from "../../ffi/ty_collection.t
 import { packStrings } from "../../ffi/words.ts";
 import { LOCK_WAIT_MS, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import { fromNative } from "./failure.ts";
+import { LEFT, UNSAVED } from "./holder.ts";
 import { beginWithin } from "./lock.ts";
 import { checkPacked, type PackedRows, packRows, type Rows } from "./pack.ts";
 import type { Schema } from "./schema.ts";
@@ -29,13 +30,21 @@ export interface Transaction {
   note(name: string, value: unknown): void;
 }
 
+/** Changes that are staged and become durable together. */
+interface Batch {
+  /** Rows and ids. */
+  changes: number;
+  /** What the lock file says of it. */
+  word: string;
+}
+
 /** The writing half of a collection. */
 export class Writer {
   private tail: Promise<unknown> = Promise.resolve();
   /** Number of running and queued calls. */
   private turns = 0;
-  /** Rows and ids of staged changes; undefined while nothing is staged and the lock is not held. */
-  private staged: number | undefined;
+  /** Undefined while nothing is staged and the lock is not held. */
+  private staged: Batch | undefined;
 
   /**
    * @param isSaved whether the collection has been saved
@@ -58,6 +67,18 @@ export class Writer {
   /** Whether staged changes wait for a save. */
   get hasStaged(): boolean {
     return this.staged !== undefined;
+  }
+
+  /** The staged changes, another object after each save of them; undefined while nothing is staged. */
+  get batch(): object | undefined {
+    return this.staged;
+  }
+
+  /** The clients that staged this batch are gone: other processes that wait for the lock get an error that says so. */
+  left(batch: object): Promise<void> {
+    return this.inTurn(async () => {
+      if (this.staged === batch) this.says(this.staged, LEFT);
+    });
   }
 
   /**
@@ -102,8 +123,13 @@ export class Writer {
       try {
         return await work(this.transaction((count) => (changed += count)));
       } finally {
-        if (changed > 0) this.staged = (this.staged ?? 0) + changed;
-        else if (isFirst) this.native.rollback();
+        if (changed > 0) {
+          this.staged ??= { changes: 0, word: "" };
+          this.staged.changes += changed;
+          this.says(this.staged, UNSAVED);
+        } else if (isFirst) {
+          this.native.rollback();
+        }
       }
     }, stands);
   }
@@ -147,7 +173,7 @@ export class Writer {
       if (!this.isSaved) this.ensureHome();
       // Counted from the call: queued calls that wait for another process's lock all time out together.
       const left = Math.max(LEAST_WAIT_MS, LOCK_WAIT_MS - (performance.now() - calledAt));
-      return beginWithin(this.native, signal, Math.min(left, waitMs));
+      return beginWithin(this.name, this.native, signal, Math.min(left, waitMs));
     };
     this.turns++;
     const turn = this.tail
@@ -171,9 +197,15 @@ export class Writer {
     }
   }
 
+  /** Tells other processes what keeps the lock; a system call only where that is new. */
+  private says(batch: Batch, word: string): void {
+    if (batch.word !== word) this.native.says(word);
+    batch.word = word;
+  }
+
   /** Saves staged changes. A failed save has dropped them, and its error tells how many. */
   private async flush(): Promise<void> {
-    const count = this.staged;
+    const count = this.staged?.changes;
     if (count === undefined) return;
     try {
       await this.commit();

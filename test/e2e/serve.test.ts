@@ -294,6 +294,62 @@ test("an idle timeout of 0 is accepted, and help says the default", async () => 
   expect(out).toMatch(/--idle-timeout=<SECONDS> .*0: for ever \(3600 on TCP, 0 on a Unix socket\)/);
 });
 
+// ---- beside other processes -----------------------------------------------------------------------------------------
+
+test("unsaved changes of a client that left: other writers get an error with the server and the remedy", async () => {
+  const served = await Served.start();
+  const [raw, other] = [await served.open(), await served.open()];
+  await raw.ok("create_collection", "c", { dim: 2 });
+  await raw.ok("add", "c", row("a"));
+  await raw.ok("save", "c");
+  await raw.ok("add", "c", row("b"));
+  raw.close();
+  const remove = () => svc(home, ["mem", "delete", "c", "a", "--path", served.memory]);
+  const refused = await remove();
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain(
+    `TimeoutError: collection 'c' has unsaved changes in process ${served.pid} (svc serve), made by a client that has ` +
+      "left: call save from a client of that server, or start it with --save-interval",
+  );
+  await other.ok("save", "c");
+  expect((await remove()).code).toBe(0);
+  expect(await other.ok("ids", "c")).toEqual(["b"]);
+  other.close();
+  expect(await served.stop()).toBe(0);
+}, 25_000);
+
+test("with a save interval they are saved when the client leaves, and other writers go on", async () => {
+  const served = await Served.start(["--save-interval", "100000"]);
+  const raw = await served.open();
+  await raw.ok("create_collection", "c", { dim: 2 });
+  await raw.ok("add", "c", row("a"));
+  await raw.ok("save", "c");
+  await raw.ok("add", "c", row("b"));
+  raw.close();
+  expect((await svc(home, ["mem", "delete", "c", "a", "--path", served.memory])).code).toBe(0);
+  expect((await idsIn(served.memory, "c")).ids).toEqual(["b"]);
+  expect(await served.stop()).toBe(0);
+});
+
+test("a stopped server is named as stopped", async () => {
+  const served = await Served.start();
+  const raw = await served.open();
+  await raw.ok("create_collection", "c", { dim: 2 });
+  await raw.ok("add", "c", row("a"));
+  await raw.ok("save", "c");
+  await raw.ok("add", "c", row("b"));
+  process.kill(served.pid, "SIGSTOP");
+  const refused = await svc(home, ["mem", "delete", "c", "a", "--path", served.memory]);
+  process.kill(served.pid, "SIGCONT");
+  expect(refused.err).toContain(
+    `TimeoutError: collection 'c' is being changed by process ${served.pid} (svc serve), which is stopped: ` +
+      `continue it with 'kill -CONT ${served.pid}'`,
+  );
+  await raw.ok("save", "c");
+  raw.close();
+  expect(await served.stop()).toBe(0);
+}, 25_000);
+
 // ---- ends -----------------------------------------------------------------------------------------------------------
 
 test.each(["SIGTERM", "SIGINT"] as const)("%s ends it with 0: all is saved, the file is gone", async (signal) => {

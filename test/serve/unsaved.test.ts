@@ -1,6 +1,6 @@
 /** What is in the server's memory, what is saved, who sees it, and which connections get an error when it is lost. */
 import { expect, test } from "bun:test";
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "../../src/remote/client.ts";
 import { native, scratchDir } from "../fixture.ts";
@@ -153,6 +153,81 @@ test("an orderly end waits for a client that reads late, and saves though one ne
   expect(replies.map(({ id }) => id)).toEqual(Array.from({ length: 20 }, (_, id) => id));
   await stopping;
   expect(await idsOnDisk(server.dir)).toHaveLength(5000);
+  await server.stop();
+});
+
+// ---- clients that leave ---------------------------------------------------------------------------------------------
+
+test("with a save interval the last client with unsaved changes that leaves has them saved", async () => {
+  const { server, one, two } = await started({ saveIntervalS: 3600 });
+  await one.ok("save", "c");
+  const watcher = await server.open();
+  await one.ok("add", "c", row("one"));
+  await two.ok("add", "c", row("two"));
+  await two.ok("delete", "c", { ids: ["one"] });
+  one.close();
+  await until("the first to be gone", async () => (await two.ok("stats")).connections.open === 2);
+  expect(await two.ok("stats", "c")).toMatchObject({ unsaved_changes: true });
+  two.close();
+  await until("the save", async () => !(await watcher.ok("stats", "c")).unsaved_changes);
+  expect(await idsOnDisk(server.dir)).toEqual(["two"]);
+  await server.stop();
+});
+
+test("a client whose changes were saved does not keep those of another from being saved when that one leaves", async () => {
+  const { server, one, two } = await started({ saveIntervalS: 3600 });
+  await one.ok("add", "c", row("one"));
+  await one.ok("save", "c");
+  await two.ok("add", "c", row("two"));
+  two.close();
+  await until("the save", async () => !(await one.ok("stats", "c")).unsaved_changes);
+  expect(await idsOnDisk(server.dir)).toEqual(["one", "two"]);
+  await server.stop();
+});
+
+test("a change that ends after its client has left is saved too", async () => {
+  const { server, one, two } = await started({ saveIntervalS: 3600 });
+  await one.ok("save", "c");
+  const holder = (await native()).env.openCollection(join(server.dir, "c"));
+  holder.begin();
+  two.send(ask("add", "c", row("late")));
+  await until("the request to arrive", async () => (await one.ok("stats")).connections.open === 2);
+  await Bun.sleep(50);
+  two.close();
+  await until("the client to be gone", async () => (await one.ok("stats")).connections.open === 1);
+  holder.rollback();
+  holder.close();
+  await until("the save", async () => (await one.ok("stats", "c")).generation === 2);
+  expect(await idsOnDisk(server.dir)).toEqual(["late"]);
+  await server.stop();
+});
+
+test("a save for clients that left is reported where it fails", async () => {
+  const { server, one, two } = await started({ saveIntervalS: 3600 });
+  await one.ok("save", "c");
+  await two.ok("add", "c", row("two"));
+  await failing(async () => {
+    two.close();
+    await until("the log line", () => server.logged("save_failed").length > 0);
+  });
+  expect((await one.ask("save", "c")).error).toMatch(/^OSError: .*lost/);
+  await server.stop();
+});
+
+test("without a save interval nothing is saved by itself, and the lock file says that the clients left", async () => {
+  const { server, one, two } = await started();
+  const says = () => readFileSync(join(server.dir, "c/.lock"), "utf8").split("\n")[1]!.trim().split(" ").at(-1);
+  await one.ok("save", "c");
+  await two.ok("add", "c", row("two"));
+  expect(says()).toBe("unsaved");
+  two.close();
+  await until("the word", () => says() === "left");
+  expect(await one.ok("stats", "c")).toMatchObject({ unsaved_changes: true });
+  expect(await idsOnDisk(server.dir)).toEqual([]);
+  await one.ok("add", "c", row("one"));
+  expect(says()).toBe("unsaved");
+  await one.ok("save", "c");
+  expect(await idsOnDisk(server.dir)).toEqual(["two", "one"]);
   await server.stop();
 });
 

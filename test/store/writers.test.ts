@@ -60,9 +60,9 @@ test("a lock that does not come free is a TimeoutError that names the holder", a
   const holder = env.openCollection(join(store.dir, "c"));
   const waiter = env.openCollection(join(store.dir, "c"));
   holder.begin();
-  await expect(beginWithin(waiter, undefined, 30)).rejects.toThrow(new RegExp(`process ${process.pid}`));
+  await expect(beginWithin("c", waiter, undefined, 30)).rejects.toThrow(new RegExp(`process ${process.pid}`));
   holder.rollback();
-  await beginWithin(waiter, undefined, 30);
+  await beginWithin("c", waiter, undefined, 30);
   waiter.rollback();
   holder.close();
   waiter.close();

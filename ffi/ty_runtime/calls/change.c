@@ -33,6 +33,14 @@ ty_status ty_begin(ty_collection *c, ty_error *err) {
   return status;
 }
 
+void ty_says(ty_collection *c, const char *what) {
+  if (ty_change_enter(c, NULL) != TY_OK) return;
+  ty_lock_says(c, what);
+  ty_change_leave(c);
+}
+
+void ty_holder(ty_collection *c, ty_holder_args *args) { ty_lock_holder(c, args); }
+
 ty_status ty_save(ty_collection *c, ty_error *err) {
   ty_status status = ty_change_enter(c, err);
   if (status != TY_OK) return status;

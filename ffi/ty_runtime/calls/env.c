@@ -40,6 +40,14 @@ ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, 
   return status;
 }
 
+void ty_env_label(ty_env *env, const char *label) {
+  size_t n = 0;
+  for (; *label != 0 && n + 1 < sizeof env->label; label++) {
+    if (*label >= ' ' && *label <= '~') env->label[n++] = *label;
+  }
+  env->label[n] = 0;
+}
+
 void ty_env_close(ty_env *env) {
   if (env == NULL) return;
   ty_pool_close(env->pool);

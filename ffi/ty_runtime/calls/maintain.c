@@ -1,6 +1,7 @@
 /* Compaction and the building of indexes: each is one rewrite of the base. */
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
+#include "disk/lock.h"
 #include "state/rebase.h"
 #include "state/state.h"
 
@@ -10,6 +11,7 @@ ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progr
   bool unknown = false;
   uint64_t total = ty_total_rows(c), live = c->base.live + c->delta.live;
   ty_rebase_wish wish = ty_rebase_keep(c);
+  ty_lock_says(c, "compacting");
   status = ty_rebase_run(c, &wish, progress, &unknown, err);
   args->reclaimed_rows = status == TY_OK ? total - live : 0;
   args->live_rows = status == TY_OK ? live : 0;
@@ -28,6 +30,7 @@ ty_status ty_build_ivf(ty_collection *c, ty_ivf_args *args, ty_progress *progres
     wish.ivf = wish.retrain = true;
     wish.ivf_min_rows = args->min_rows;
     wish.ivf_target_recall = args->target_recall;
+    ty_lock_says(c, "indexing");
     status = ty_rebase_run(c, &wish, progress, &unknown, err);
     if (status == TY_OK) args->built = c->ivf == NULL ? 0 : c->ivf->count;
   }
@@ -45,6 +48,7 @@ ty_status ty_build_lexical(ty_collection *c, ty_lexical_args *args, ty_progress 
     wish.lexical = wish.lexical_built = true;
     wish.k1 = args->k1;
     wish.b = args->b;
+    ty_lock_says(c, "indexing");
     status = ty_rebase_run(c, &wish, progress, &unknown, err);
   }
   return ty_change_end(c, status, unknown);

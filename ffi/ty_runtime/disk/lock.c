@@ -3,16 +3,32 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "disk/disk.h"
 
-/* The pid that the holder of the lock wrote into the file; 0 where it cannot be read. */
-static long holder(const ty_collection *c, int fd) {
-  char text[64] = {0};
-  if (c->env->os.pread(&c->env->os, fd, text, sizeof text - 1, 0) <= 0) return 0;
+#define LINE_1 32u /* "writer <pid>", spaces, a newline */
+#define LINE_2 64u /* "<command> <what>", spaces, a newline */
+
+/* Both lines, or the second one, of fixed lengths, so that the ones before are overwritten whole. */
+static void write_lines(const ty_collection *c, int fd, bool both, const char *what) {
+  char text[LINE_1 + LINE_2 + 1], second[LINE_2];
+  snprintf(second, sizeof second, "%s %s", c->env->label, what);
+  snprintf(text, sizeof text, "writer %-24ld\n%-63s\n", (long)getpid(), second);
+  uint64_t from = both ? 0 : LINE_1;
+  (void)c->env->os.pwrite(&c->env->os, fd, text + from, sizeof text - 1 - from, from);
+}
+
+/* The pid that a holder of the lock wrote into the file, and where its second line is; 0 where it cannot be read. */
+static int64_t named(const ty_collection *c, int fd, char text[LINE_1 + LINE_2 + 1], const char **second) {
+  int64_t got = c->env->os.pread(&c->env->os, fd, text, LINE_1 + LINE_2, 0);
+  text[got < 0 ? 0 : got] = 0;
+  *second = "";
   long pid = 0;
-  return sscanf(text, "writer %ld", &pid) == 1 ? pid : 0;
+  if (sscanf(text, "writer %ld", &pid) != 1 || pid <= 0) return 0;
+  if (got == LINE_1 + LINE_2 && text[LINE_1 - 1] == '\n') *second = text + LINE_1;
+  return pid;
 }
 
 /* 0 where the path still names the open file, -ENOENT where it does not: the directory was removed or recreated, and
@@ -69,23 +85,16 @@ ty_status ty_lock_take(ty_collection *c, ty_error *err) {
     return ty_fail(err, TY_BUSY, "the collection's directory was removed or made anew just now");
   }
   if (result == -EWOULDBLOCK) {
-    long pid = holder(c, fd);
     os->close(os, fd);
-    if (pid == (long)getpid())
-      return ty_fail(err, TY_BUSY,
-                     "the collection is being changed: its lock is held by process %ld, which is this one", pid);
-    if (pid > 0) return ty_fail(err, TY_BUSY, "the collection is being changed: its lock is held by process %ld", pid);
-    return ty_fail(err, TY_BUSY, "the collection is being changed: its lock is held by another process");
+    ty_fail(err, TY_BUSY, "another process, or another object of this one, holds its lock");
+    if (err != NULL) err->sys_errno = EWOULDBLOCK;
+    return TY_BUSY;
   }
   if (result < 0) {
     os->close(os, fd);
     return ty_fail_io(err, result, "lock", TY_LOCK_NAME);
   }
-  /* Of a fixed length, to overwrite the last pid whole. A failure is ignored: on a full disk rows can still be
-   * deleted. */
-  char text[33];
-  snprintf(text, sizeof text, "writer %-24ld\n", (long)getpid());
-  (void)os->pwrite(os, fd, text, 32, 0);
+  write_lines(c, fd, true, "saving");
   c->store->lock_fd = fd;
   return TY_OK;
 }
@@ -96,4 +105,34 @@ void ty_lock_drop(ty_collection *c) {
   os->unlock(os, c->store->lock_fd);
   os->close(os, c->store->lock_fd);
   c->store->lock_fd = -1;
+}
+
+void ty_lock_says(const ty_collection *c, const char *what) {
+  if (c->store->lock_fd >= 0) write_lines(c, c->store->lock_fd, false, what);
+}
+
+void ty_lock_holder(const ty_collection *c, ty_holder_args *out) {
+  ty_os *os = &c->env->os;
+  char text[LINE_1 + LINE_2 + 1];
+  const char *second = "";
+  ty_process seen = {0};
+  int fd = ty_file_open(c, TY_LOCK_NAME, O_RDONLY);
+  int64_t pid = fd < 0 ? 0 : named(c, fd, text, &second);
+  if (fd >= 0) {
+    if (os->holder(os, fd, pid, &seen) < 0) seen.pid = 0;
+    os->close(os, fd);
+  }
+  /* A holder on a full disk may not have been able to write its name: the lines are of the one before. */
+  if (seen.pid > 0 && seen.pid != pid) second = "";
+  out->pid = (uint64_t)(seen.pid > 0 ? seen.pid : pid);
+  out->state = seen.pid <= 0                      ? TY_HOLDER_UNSEEN
+               : seen.pid == (int64_t)getpid()    ? TY_HOLDER_SELF
+               : seen.state == TY_PROCESS_STOPPED ? TY_HOLDER_STOPPED
+               : seen.state == TY_PROCESS_TRACED  ? TY_HOLDER_TRACED
+                                                  : TY_HOLDER_RUNS;
+  out->foreign = seen.pid > 0 && seen.user != geteuid();
+  uint64_t bytes = strcspn(second, "\n");
+  while (bytes > 0 && second[bytes - 1] == ' ') bytes--;
+  memcpy(out->text, second, (size_t)bytes);
+  out->text_bytes = bytes;
 }

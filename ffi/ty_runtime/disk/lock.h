@@ -3,10 +3,15 @@
 
 #include "rows/collection.h"
 
-/* Takes the lock and, before the first save, creates the directory. TY_BUSY, naming the process, where another holds
- * it. */
+/* Takes the lock and, before the first save, creates the directory. TY_BUSY with the errno EWOULDBLOCK where another
+ * process holds it. */
 ty_status ty_lock_take(ty_collection *c, ty_error *err);
 void ty_lock_drop(ty_collection *c); /* nothing where it is not held */
+/* What this process does while it holds the lock, for the messages of others: "saving" when it is taken. Nothing where
+ * it is not held. Failures are ignored: only flock decides. */
+void ty_lock_says(const ty_collection *c, const char *what);
+/* Who holds the lock, for a message after TY_BUSY; see ty_holder. */
+void ty_lock_holder(const ty_collection *c, ty_holder_args *out);
 /* TY_IO where the writer's lock no longer excludes other writers: the directory was removed, and another process may
  * have made a new one with files of the same names. Called before each creation, rename and removal, so that no file of
  * a new directory is changed. */

@@ -19,6 +19,7 @@ typedef struct ty_spare {
   uint64_t bytes; /* of all */
 } ty_spare;
 
+#define TY_LABEL_BYTES 40u
 struct ty_env {
   const ame_kernel *kernel;
   ty_os os;
@@ -27,6 +28,7 @@ struct ty_env {
   uint64_t vertical_least;          /* see TY_VERTICAL_LEAST and TY_VERTICAL_DENSITY */
   double vertical_density;
   uint64_t weighed_from, summed_from, weighed_bytes; /* see TY_WEIGHED_FROM */
+  char label[TY_LABEL_BYTES];                        /* what this process is, for the messages of others */
   struct ty_pool *pool;
   ty_spare spare;
 };

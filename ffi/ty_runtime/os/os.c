@@ -263,4 +263,5 @@ void ty_os_init(ty_os *os) {
                 .now = os_now,
                 .list = os_list};
   ty_os_init_at(os);
+  ty_os_init_process(os);
 }

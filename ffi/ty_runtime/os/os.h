@@ -43,6 +43,13 @@ typedef struct ty_entry {
 /* Unknown where the file system does not say. */
 ty_kind ty_entry_kind(uint8_t type);
 
+/* What the system knows of a process. */
+typedef struct ty_process {
+  int64_t pid; /* 0: none that can be seen from here */
+  enum { TY_PROCESS_UNKNOWN, TY_PROCESS_RUNS, TY_PROCESS_STOPPED /* by a signal */, TY_PROCESS_TRACED } state;
+  uint32_t user;
+} ty_process;
+
 typedef struct ty_os ty_os;
 
 /* All return 0 (or a count, or a descriptor) on success and -errno on failure; EINTR is retried inside, short reads and
@@ -61,6 +68,9 @@ struct ty_os {
   int (*mkdir)(ty_os *os, const char *path, int mode);
   int (*lock)(ty_os *os, int fd); /* flock LOCK_EX | LOCK_NB: -EWOULDBLOCK when held elsewhere */
   int (*unlock)(ty_os *os, int fd);
+  /* Which process has the flock of an open file that this process could not take. `named` is a pid that the file names;
+   * macOS does not say who has a lock, and that one is looked at. */
+  int (*holder)(ty_os *os, int fd, int64_t named, ty_process *out);
   int (*stamp)(ty_os *os, const char *path, ty_stamp *out);
   int (*look)(ty_os *os, int fd, ty_stamp *out); /* the same of an open file */
   int (*size)(ty_os *os, int fd, uint64_t *out);
@@ -92,4 +102,6 @@ struct ty_os {
 };
 
 void ty_os_init(ty_os *os);
-void ty_os_init_at(ty_os *os); /* the calls relative to an open folder; ty_os_init calls it */
+/* Parts of the table, which ty_os_init calls. */
+void ty_os_init_at(ty_os *os); /* the calls relative to an open folder */
+void ty_os_init_process(ty_os *os);

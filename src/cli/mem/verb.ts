@@ -144,13 +144,13 @@ function flagOf(argument: string): string {
  * Opens the memory for as long as `work` takes; progress is shown to a person, and an interruption reaches the verbs.
  */
 export async function withMemory<T>(
-  { args, env, signal }: CallSite,
+  { args, name, env, signal }: CallSite,
   work: MemoryWork<T>,
   indexing = new IndexProgress(),
 ): Promise<T> {
   const { openVerbs } = await import("../gate.ts");
   const workspace = args.workspace === undefined ? undefined : resolve(args.workspace);
-  const verbs = await openVerbs({ env, path: args.path, workspace, warn: note });
+  const verbs = await openVerbs({ env, label: name, path: args.path, workspace, warn: note });
   const progress = startProgress("working");
   try {
     if (signal.aborted) throw new CancelledError("interrupted");
