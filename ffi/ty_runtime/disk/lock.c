@@ -80,8 +80,10 @@ ty_status ty_lock_take(ty_collection *c, ty_error *err) {
   if (fd == -ENOENT) return ty_fail(err, TY_NOT_FOUND, "the collection's directory is gone");
   if (fd < 0) return ty_fail_io(err, fd, "open", TY_LOCK_NAME);
   result = os->lock(os, fd);
-  if (result == 0 && look_named(os, fd, path) < 0) {
+  int named = result == 0 ? look_named(os, fd, path) : 0;
+  if (named < 0) {
     os->close(os, fd);
+    if (named != -ENOENT) return ty_fail_io(err, named, "look at", TY_LOCK_NAME);
     return ty_fail(err, TY_BUSY, "the collection's directory was removed or made anew just now");
   }
   if (result == -EWOULDBLOCK) {
