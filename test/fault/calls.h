@@ -1,0 +1,273 @@
+/* Every system call of an environment goes through here: it is counted, and may fail, be the process's last, be skipped
+ * as a planted fault wants it, or be recorded (record.h). */
+#ifndef FAULT_CALLS_H
+#define FAULT_CALLS_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include "../native/store_model.h"
+
+enum {
+  CALL_OPEN = 1 << 0,
+  CALL_CREATE = 1 << 1, /* open of a file that may not be there yet */
+  CALL_CLOSE = 1 << 2,
+  CALL_READ = 1 << 3,
+  CALL_WRITE = 1 << 4,
+  CALL_SYNC = 1 << 5,
+  CALL_SYNC_DIR = 1 << 6,
+  CALL_RENAME = 1 << 7,
+  CALL_UNLINK = 1 << 8,
+  CALL_MKDIR = 1 << 9,
+  CALL_LOCK = 1 << 10,
+  CALL_LOOK = 1 << 11, /* stamp, look, size */
+  CALL_TRUNCATE = 1 << 12,
+  CALL_ROOM = 1 << 13,
+  CALL_MAP = 1 << 14,
+  CALL_UNMAP = 1 << 15,
+  CALL_LIST = 1 << 16,
+  CALL_ALL = (1 << 17) - 1,
+  /* Of these the file system's state depends. */
+  CALL_CHANGES = CALL_CREATE | CALL_WRITE | CALL_SYNC | CALL_SYNC_DIR | CALL_RENAME | CALL_UNLINK | CALL_MKDIR |
+                 CALL_TRUNCATE | CALL_ROOM
+};
+
+/* What happens to the n-th call of the classes that are counted. */
+typedef enum fate { FATE_NONE, FATE_FAIL, FATE_DIE, FATE_DIE_HALF /* of a write, after half of its bytes */ } fate;
+
+static struct {
+  _Atomic uint64_t count; /* calls of `counted` since call_fate */
+  uint64_t nth;
+  fate fate;
+  uint32_t counted, later; /* classes; those of `later` fail after the n-th call too */
+  int code;
+  _Atomic uint32_t hit; /* the class of the n-th call; 0: there was none */
+} faults;
+
+static void call_fate(fate what, uint64_t nth, int code, uint32_t counted, uint32_t later) {
+  faults.fate = what;
+  faults.nth = nth;
+  faults.code = code;
+  faults.counted = counted;
+  faults.later = later;
+  faults.count = 0;
+  faults.hit = 0;
+}
+
+/* Ends the faults; whether the n-th call came. */
+static uint32_t call_fate_end(void) {
+  uint32_t hit = faults.hit;
+  faults.fate = FATE_NONE;
+  return hit;
+}
+
+static void die(void) {
+  kill(getpid(), SIGKILL);
+  for (;;) pause();
+}
+
+/* 0, or the failure of a call of this class. `half` where it is to die in the middle. */
+static int call_begin(uint32_t class, bool *half) {
+  if (half != NULL) *half = false;
+  if (faults.fate == FATE_NONE || (class & faults.counted) == 0) {
+    return faults.fate == FATE_FAIL && faults.hit != 0 && (class & faults.later) != 0 ? -faults.code : 0;
+  }
+  uint64_t n = atomic_fetch_add(&faults.count, 1) + 1;
+  if (n == faults.nth) {
+    faults.hit = class;
+    if (faults.fate == FATE_DIE) die();
+    if (faults.fate == FATE_DIE_HALF) {
+      if (class != CALL_WRITE) die();
+      if (half != NULL) *half = true;
+      return 0;
+    }
+    return -faults.code;
+  }
+  return n > faults.nth && (class & faults.later) != 0 && faults.fate == FATE_FAIL ? -faults.code : 0;
+}
+
+/* ---- The table ------------------------------------------------------------------------------------------------------
+ */
+static ty_os plain; /* the calls themselves */
+
+/* What a recorder sees, and what it may say of a sync: see record.h. */
+typedef struct call_recorder {
+  void (*opened)(int fd, const char *path, bool may_create);
+  void (*closed)(int fd);
+  void (*wrote)(int fd, const void *data, size_t bytes, uint64_t offset);
+  void (*truncated)(int fd, uint64_t bytes);
+  uint64_t (*sync_begins)(int fd);
+  void (*sync_ends)(int fd, uint64_t began, bool failed);
+  void (*renamed)(const char *from, const char *to);
+  void (*unlinked)(const char *path);
+  void (*made)(const char *path);
+} call_recorder;
+static const call_recorder *recorder;
+
+/* Planted faults of the calls themselves: syncs of files whose names begin so do nothing, no lock excludes. */
+static const char *skipped_sync;
+static bool skipped_lock;
+
+static bool is_skipped(int fd) {
+  char link[64], path[640];
+  if (skipped_sync == NULL) return false;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t n = readlink(link, path, sizeof path - 1);
+  if (n < 0) return false;
+  path[n] = 0;
+  const char *name = strrchr(path, '/');
+  return strncmp(name == NULL ? path : name + 1, skipped_sync, strlen(skipped_sync)) == 0;
+}
+
+static int calls_open(ty_os *os, const char *path, int flags, int mode) {
+  bool may_create = (flags & O_CREAT) != 0;
+  int failure = call_begin(may_create ? CALL_CREATE : CALL_OPEN, NULL);
+  if (failure != 0) return failure;
+  int fd = plain.open(os, path, flags, mode);
+  if (fd >= 0 && recorder != NULL) recorder->opened(fd, path, may_create);
+  return fd;
+}
+
+static int calls_close(ty_os *os, int fd) {
+  int failure = call_begin(CALL_CLOSE, NULL);
+  if (recorder != NULL) recorder->closed(fd);
+  int result = plain.close(os, fd);
+  return failure != 0 ? failure : result;
+}
+
+static int64_t calls_pread(ty_os *os, int fd, void *out, size_t bytes, uint64_t offset) {
+  int failure = call_begin(CALL_READ, NULL);
+  return failure != 0 ? failure : plain.pread(os, fd, out, bytes, offset);
+}
+
+/* A full disk takes a part of the bytes before it fails. */
+static int calls_pwrite(ty_os *os, int fd, const void *data, size_t bytes, uint64_t offset) {
+  bool half;
+  int failure = call_begin(CALL_WRITE, &half);
+  size_t n = failure != 0 || half ? bytes / 2 : bytes;
+  int result = plain.pwrite(os, fd, data, n, offset);
+  if (half) die();
+  if (recorder != NULL) recorder->wrote(fd, data, n, offset);
+  return failure != 0 ? failure : result;
+}
+
+static int sync_as(ty_os *os, int fd, uint32_t class, int (*call)(ty_os *, int)) {
+  uint64_t began = recorder == NULL ? 0 : recorder->sync_begins(fd);
+  int failure = call_begin(class, NULL);
+  if (is_skipped(fd)) return 0;
+  int result = failure != 0 ? failure : call(os, fd);
+  if (recorder != NULL) recorder->sync_ends(fd, began, result < 0);
+  return result;
+}
+static int calls_sync(ty_os *os, int fd) { return sync_as(os, fd, CALL_SYNC, plain.sync); }
+static int calls_sync_dir(ty_os *os, int fd) { return sync_as(os, fd, CALL_SYNC_DIR, plain.sync_dir); }
+
+static int calls_rename(ty_os *os, const char *from, const char *to) {
+  int failure = call_begin(CALL_RENAME, NULL);
+  if (failure != 0) return failure;
+  int result = plain.rename(os, from, to);
+  if (result >= 0 && recorder != NULL) recorder->renamed(from, to);
+  return result;
+}
+
+static int calls_unlink(ty_os *os, const char *path) {
+  int failure = call_begin(CALL_UNLINK, NULL);
+  if (failure != 0) return failure;
+  int result = plain.unlink(os, path);
+  if (result >= 0 && recorder != NULL) recorder->unlinked(path);
+  return result;
+}
+
+static int calls_mkdir(ty_os *os, const char *path, int mode) {
+  int failure = call_begin(CALL_MKDIR, NULL);
+  if (failure != 0) return failure;
+  int result = plain.mkdir(os, path, mode);
+  if (result >= 0 && recorder != NULL) recorder->made(path);
+  return result;
+}
+
+static int calls_lock(ty_os *os, int fd) {
+  int failure = call_begin(CALL_LOCK, NULL);
+  return failure != 0 ? failure : skipped_lock ? 0 : plain.lock(os, fd);
+}
+
+static int calls_unlock(ty_os *os, int fd) {
+  int failure = call_begin(CALL_LOCK, NULL);
+  return failure != 0 ? failure : plain.unlock(os, fd);
+}
+
+static int calls_stamp(ty_os *os, const char *path, ty_stamp *out) {
+  int failure = call_begin(CALL_LOOK, NULL);
+  return failure != 0 ? failure : plain.stamp(os, path, out);
+}
+
+static int calls_look(ty_os *os, int fd, ty_stamp *out) {
+  int failure = call_begin(CALL_LOOK, NULL);
+  return failure != 0 ? failure : plain.look(os, fd, out);
+}
+
+static int calls_size(ty_os *os, int fd, uint64_t *out) {
+  int failure = call_begin(CALL_LOOK, NULL);
+  return failure != 0 ? failure : plain.size(os, fd, out);
+}
+
+static int calls_truncate(ty_os *os, int fd, uint64_t bytes) {
+  int failure = call_begin(CALL_TRUNCATE, NULL);
+  if (failure != 0) return failure;
+  int result = plain.truncate(os, fd, bytes);
+  if (result >= 0 && recorder != NULL) recorder->truncated(fd, bytes);
+  return result;
+}
+
+static int calls_room(ty_os *os, int fd, uint64_t bytes, uint64_t leave) {
+  int failure = call_begin(CALL_ROOM, NULL);
+  return failure != 0 ? failure : plain.room(os, fd, bytes, leave);
+}
+
+static int calls_map(ty_os *os, int fd, size_t bytes, void **out) {
+  int failure = call_begin(CALL_MAP, NULL);
+  return failure != 0 ? failure : plain.map(os, fd, bytes, out);
+}
+
+static int calls_map_write(ty_os *os, int fd, size_t bytes, void **out) {
+  int failure = call_begin(CALL_MAP, NULL);
+  return failure != 0 ? failure : plain.map_write(os, fd, bytes, out);
+}
+
+static int calls_unmap(ty_os *os, void *address, size_t bytes) {
+  int failure = call_begin(CALL_UNMAP, NULL);
+  int result = plain.unmap(os, address, bytes);
+  return failure != 0 ? failure : result;
+}
+
+static int calls_list(ty_os *os, const char *path, void (*each)(void *ctx, const char *name), void *ctx) {
+  int failure = call_begin(CALL_LIST, NULL);
+  return failure != 0 ? failure : plain.list(os, path, each, ctx);
+}
+
+/* Leads the calls of an environment here. */
+static void calls_wrap(ty_env *env) {
+  ty_os *os = &env->os;
+  plain = *os;
+  os->open = calls_open;
+  os->close = calls_close;
+  os->pread = calls_pread;
+  os->pwrite = calls_pwrite;
+  os->sync = calls_sync;
+  os->sync_dir = calls_sync_dir;
+  os->rename = calls_rename;
+  os->unlink = calls_unlink;
+  os->mkdir = calls_mkdir;
+  os->lock = calls_lock;
+  os->unlock = calls_unlock;
+  os->stamp = calls_stamp;
+  os->look = calls_look;
+  os->size = calls_size;
+  os->truncate = calls_truncate;
+  os->room = calls_room;
+  os->map = calls_map;
+  os->map_write = calls_map_write;
+  os->unmap = calls_unmap;
+  os->list = calls_list;
+}
+
+#endif

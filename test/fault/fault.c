@@ -1,0 +1,44 @@
+/* The fault suite: what becomes of collections where calls fail, processes are killed and power is cut.
+ *
+ *   fault SEED fail OPERATIONS [all]   each call fails, with one errno in turn or with all
+ *   fault SEED kill OPERATIONS         a process is killed at each call
+ *   fault SEED power STATES            power is cut at each call
+ *   fault SEED pair ROUNDS             one of two writers is killed at each call */
+#include "fail.h"
+#include "kill.h"
+#include "pair.h"
+#include "power.h"
+
+int main(int argc, char **argv) {
+  uint64_t seed;
+  ty_env *env, *judge;
+  const char *what = argc > 2 ? argv[2] : "";
+  uint32_t amount = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 200;
+  bool all = argc > 4;
+  if (!program_begin(argc > 1 ? 2 : 1, argv, "fault", 1, &seed, &judge)) return 2;
+  if (strcmp(what, "fail") == 0) {
+    if (!env_open(1, &env)) return 2;
+    calls_wrap(env);
+    test_failing_calls(env, judge, seed, amount, all);
+    ty_env_close(env);
+    printf("%llu failing calls, %llu operations failed, %llu of them unsure\n", (unsigned long long)fail_counts.runs,
+           (unsigned long long)fail_counts.failed, (unsigned long long)fail_counts.unsure);
+  } else if (strcmp(what, "kill") == 0) {
+    test_kills(judge, seed, amount);
+    printf("%llu kills, %llu of them within a write; %llu left the old state, %llu the new\n",
+           (unsigned long long)kill_counts.kills, (unsigned long long)kill_counts.torn,
+           (unsigned long long)kill_counts.old, (unsigned long long)kill_counts.new);
+  } else if (strcmp(what, "power") == 0) {
+    if (!env_open(1, &env)) return 2;
+    calls_wrap(env);
+    test_power_cuts(env, judge, seed, 200, amount);
+    ty_env_close(env);
+    printf("%u events of 200 operations, %llu of which failed; %llu distinct states\n", record.count,
+           (unsigned long long)cuts.fd_failures, (unsigned long long)cuts.distinct);
+  } else if (strcmp(what, "pair") == 0) {
+    test_pairs(judge, amount);
+    printf("%llu kills beside another writer, which was refused the lock %llu times\n",
+           (unsigned long long)pair_counts.kills, (unsigned long long)pair_counts.refused);
+  }
+  return program_end(judge);
+}

@@ -1,0 +1,18 @@
+/** Failing calls, kills, power cuts and two writers: the exhaustive part. `npm run test:soak` is the long one. */
+import { expect, test } from "bun:test";
+import { buildFault, runFault } from "./program.ts";
+
+/** A fixed seed: the same calls and states at each run. */
+const SEED = "5";
+
+const RUNS = ["fail 200", "kill 200", "power 4000", "pair 2"];
+
+test.each(RUNS)(
+  "%s",
+  async (words) => {
+    const { out, code } = await runFault(await buildFault(), [SEED, ...words.split(" ")]);
+    expect(out).toMatch(/^[1-9]\d* passed, 0 failed$/m);
+    expect(code).toBe(0);
+  },
+  600_000,
+);
