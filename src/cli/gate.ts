@@ -49,7 +49,7 @@ export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
 }
 
 /** Opens the memory as a program does, for commands about its files. @throws as `openVerbs` */
-export async function openStore({ env, path, warn }: GateOptions): Promise<LocalStore> {
+export async function openStore({ env, path, warn }: Omit<GateOptions, "label">): Promise<LocalStore> {
   optimiseForWork();
   return LocalStore.open(path, { env, warn: (line) => warn?.(`svc: note: ${line}`) });
 }
