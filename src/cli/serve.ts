@@ -31,7 +31,10 @@ export default command({
     "access-token": string("TOKEN", "bearer token of clients; SVC_ACCESS_TOKEN keeps it out of the list of processes"),
     license: string("JWT", "licence that --require-license checks (SVC_LICENSE)"),
     "require-license": { type: "boolean", description: "check the licence before serving, offline" },
-    "save-interval": number("SECONDS", "save what is unsaved this often, and when its client leaves; 0 leaves it to the clients (0)"),
+    "save-interval": number(
+      "SECONDS",
+      "save what is unsaved this often, and when its client leaves; 0 leaves it to the clients (0)",
+    ),
     embedder: strings("NAME=URL#MODEL", "a further embedder, behind an OpenAI-compatible address of this machine"),
     supervise: { type: "boolean", description: "start the server again when it crashed, with growing pauses" },
     "log-format": { type: "enum", options: ["text", "json"], description: "how lines on stderr look (text)" },
