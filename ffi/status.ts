@@ -15,6 +15,7 @@ export const Status = {
   LARGE: 12,
   VERSION: 13,
   INDEX: 14,
+  UNSURE: 15,
 } as const;
 
 /** One of the codes above. */

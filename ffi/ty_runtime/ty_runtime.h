@@ -42,8 +42,9 @@ typedef enum ty_status {
   TY_ABI = 11,     /* the kernel table is of another version */
   TY_LARGE = 12,   /* the query would read more than most_bytes; nothing was ranked */
   TY_VERSION = 13, /* a file is of another version of the format: the message names it and both versions */
-  TY_INDEX =
-      14 /* the lexical index is damaged: rewriting the base makes it anew; the rows and other calls are intact */
+  TY_INDEX = 14,   /* the lexical index is damaged: rewriting the base makes it anew; the rows and other calls are
+                      intact */
+  TY_UNSURE = 15   /* a system call failed with `sys_errno` when the change may have been saved: a retry may meet it */
 } ty_status;
 
 typedef struct ty_error {
@@ -126,7 +127,8 @@ typedef struct ty_holder_args {
 TY_API void ty_holder(ty_collection *c, ty_holder_args *args);
 
 /* Makes everything since ty_begin durable and releases the lock. Without a change it writes nothing. On failure the
- * unsaved changes are dropped, the collection is as last saved, and the lock is released. */
+ * unsaved changes are dropped, the collection is as last saved, and the lock is released; with TY_UNSURE as the next
+ * call finds it on disk, with the changes or without. */
 TY_API ty_status ty_save(ty_collection *c, ty_error *err);
 /* Drops everything since ty_begin and releases the lock. Safe to call without a begin. */
 TY_API void ty_rollback(ty_collection *c);

@@ -7,7 +7,7 @@ import { encodeFrame } from "../wire/frame.ts";
 export interface Identity {
   /** Another after each start of the server. */
   instance: string;
-  /** Failed saves since that start, over all collections; each dropped unsaved changes. */
+  /** Failed saves since that start, over all collections; each dropped unsaved changes, or may have. */
   lostSaves: number;
 }
 

@@ -67,7 +67,7 @@ export class Unsaved {
     }
     if (now && then && now.lostSaves > then.lostSaves) {
       throw new OSError(
-        `a save failed after unsaved changes of collection ${shown(name)} and dropped unsaved changes: ` +
+        `a save failed after unsaved changes of collection ${shown(name)} and may have dropped them: ` +
           "look which rows are there before you go on",
         "changes_lost",
       );

@@ -106,7 +106,7 @@ function onCollection<O extends Op>(
 }
 
 /**
- * A save. An earlier save that failed since this connection began dropped acknowledged changes: the next save of each
+ * A save. An earlier save that failed since this connection began may have dropped acknowledged changes: the next save of each
  * connection reports it once, whichever connection made them, as a success would cover them too.
  */
 function saving(op: "save" | "compact", work: (collection: LocalCollection) => Promise<unknown>): Operation {
@@ -122,8 +122,8 @@ function saving(op: "save" | "compact", work: (collection: LocalCollection) => P
     }
     if (before > known) {
       throw new OSError(
-        `an earlier save of collection '${name}' failed, and changes that were acknowledged before it are lost: ` +
-          "look which rows are there, and make them again. What came after it is saved",
+        `an earlier save of collection '${name}' failed, and changes that were acknowledged before it may be lost: ` +
+          "look which rows are there, and make the others again. What came after it is saved",
         "changes_lost",
       );
     }

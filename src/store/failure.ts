@@ -28,6 +28,9 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     case Status.IO:
       // Without a system error the collection's directory is gone, and its last saved state with it.
       return error.errno > 0 ? diskFailure(message, getSystemErrorName(-error.errno), stands) : new OSError(message);
+    case Status.UNSURE:
+      // Neither lost nor saved for certain: the collection need not stand as it was.
+      return new OSError(`collection '${name}': ${message}; look before you repeat it`, "outcome_unknown");
     case Status.CORRUPT:
       return damaged(name, message);
     case Status.INDEX:

@@ -179,7 +179,7 @@ export class Store {
     return [...this.collections.values()].filter((collection) => collection.hasStaged || !collection.isSaved);
   }
 
-  /** Failed saves of the collection's staged changes since this process began; each dropped those changes. */
+  /** Failed saves of the collection's staged changes since this process began; each dropped them, or may have. */
   lostSaves(name: string): number {
     return this.lost.get(name) ?? 0;
   }

@@ -48,7 +48,7 @@ export class Writer {
 
   /**
    * @param isSaved whether the collection has been saved
-   * @param onLost called when a save failed and dropped the staged changes
+   * @param onLost called when a save failed and dropped the staged changes, or may have dropped them
    */
   constructor(
     private readonly name: string,
@@ -203,7 +203,7 @@ export class Writer {
     batch.word = word;
   }
 
-  /** Saves staged changes. A failed save has dropped them, and its error tells how many. */
+  /** Saves staged changes. A failed save has dropped them, or may have; its error tells how many. */
   private async flush(): Promise<void> {
     const count = this.staged?.changes;
     if (count === undefined) return;

@@ -9,7 +9,7 @@ import { answer, failure, isWho, type Peer, type Script, ScriptedServer } from "
 const STARTED_ANEW =
   "the server was started again after unsaved changes of collection 'c': they are lost unless it ended in good order; look which rows are there before you go on";
 const SAVE_FAILED =
-  "a save failed after unsaved changes of collection 'c' and dropped unsaved changes: look which rows are there before you go on";
+  "a save failed after unsaved changes of collection 'c' and may have dropped them: look which rows are there before you go on";
 
 /** Rows that do not fit the system's buffers. */
 const LARGE: [Float32Array, { ids: string[] }] = [

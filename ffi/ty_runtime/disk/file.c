@@ -126,31 +126,63 @@ ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit,
   return status;
 }
 
-ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes,
-                          ty_before_fn before, void *ctx, bool *renamed, ty_error *err) {
+/* TY_UNSURE, of the failure in `err`. */
+static ty_status unsure(ty_error *err) {
+  if (err == NULL) return TY_UNSURE;
+  int32_t code = err->sys_errno;
+  char why[512];
+  snprintf(why, sizeof why, "%s", err->message);
+  ty_fail(err, TY_UNSURE, "%s: the change may have been saved", why);
+  err->sys_errno = code;
+  return TY_UNSURE;
+}
+
+/* Gives a written file its name, durably. */
+static ty_status commit_name(const ty_collection *c, const char *temporary, const char *name, int dir, ty_error *err) {
   ty_os *os = &c->env->os;
-  char temporary[96], from[TY_PATH_MAX], to[TY_PATH_MAX];
-  snprintf(temporary, sizeof temporary, "%s.tmp-%ld", name, (long)getpid());
+  char from[TY_PATH_MAX], to[TY_PATH_MAX];
+  ty_stamp still;
   ty_path(c->dir, temporary, from);
   ty_path(c->dir, name, to);
+  int result = os->rename(os, from, to);
+  if (result < 0) {
+    ty_status status = ty_fail_io(err, result, "rename", temporary);
+    /* A file system over a network may fail a call that it has done. */
+    return os->stamp(os, from, &still) == -ENOENT ? unsure(err) : status;
+  }
+  result = os->sync_dir(os, dir);
+  if (result >= 0) return TY_OK;
+  ty_fail_io(err, result, "sync", "the collection's directory");
+  return unsure(err);
+}
+
+static ty_status write_temporary(const ty_collection *c, const char *name, const void *data, uint64_t bytes,
+                                 ty_error *err) {
+  ty_os *os = &c->env->os;
   int fd;
-  ty_status status = ty_file_create(c, temporary, &fd, err);
+  ty_status status = ty_file_create(c, name, &fd, err);
   if (status != TY_OK) return status;
   int result = os->pwrite(os, fd, data, (size_t)bytes, 0);
   const char *what = "write";
   if (result >= 0) result = os->sync(os, fd), what = "sync";
   int closed = os->close(os, fd);
   if (result >= 0) result = closed, what = result < 0 ? "close" : what;
-  if (result < 0) status = ty_fail_io(err, result, what, temporary);
+  return result < 0 ? ty_fail_io(err, result, what, name) : TY_OK;
+}
+
+ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes,
+                          ty_before_fn before, void *ctx, ty_error *err) {
+  ty_os *os = &c->env->os;
+  char temporary[96];
+  snprintf(temporary, sizeof temporary, "%s.tmp-%ld", name, (long)getpid());
+  int dir = os->open(os, c->dir, O_RDONLY | O_DIRECTORY, 0);
+  if (dir < 0) return ty_fail_io(err, dir, "open", "the collection's directory");
+  ty_status status = write_temporary(c, temporary, data, bytes, err);
   if (status == TY_OK && before != NULL) status = before(ctx, err);
   if (status == TY_OK) status = ty_lock_still(c, err); /* the syncs may have taken long */
-  if (status == TY_OK) {
-    *renamed = true;
-    result = os->rename(os, from, to);
-    if (result >= 0) return TY_OK;
-    status = ty_fail_io(err, result, "rename", temporary);
-  }
-  ty_file_remove(c, temporary); /* after a failed sync its pages may be lost */
+  if (status == TY_OK) status = commit_name(c, temporary, name, dir, err);
+  if (status != TY_OK) ty_file_remove(c, temporary); /* after a failed sync its pages may be lost */
+  os->close(os, dir);
   return status;
 }
 

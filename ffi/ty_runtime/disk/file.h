@@ -40,11 +40,12 @@ ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_e
 int ty_file_open(const ty_collection *c, const char *name, int flags);
 ty_status ty_file_sync_dir(const ty_collection *c, const char *dir, ty_error *err);
 ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit, ty_buffer *out, ty_error *err);
-/* Writes a whole small file durably: temporary name, sync, `before` (may be NULL), rename. The directory is not synced.
- * `renamed` is set before the rename is tried: after that the name may be the old file's or the new one's. */
+/* Writes a whole small file durably: temporary name, sync, `before` (may be NULL), rename, sync of the directory, which
+ * is opened first of all. TY_UNSURE where the name may be the new file's; after any other failure it is the old one's.
+ */
 typedef ty_status (*ty_before_fn)(void *ctx, ty_error *err);
 ty_status ty_file_replace(const ty_collection *c, const char *name, const void *data, uint64_t bytes,
-                          ty_before_fn before, void *ctx, bool *renamed, ty_error *err);
+                          ty_before_fn before, void *ctx, ty_error *err);
 /* TY_CORRUPT where an open descriptor (ty_file_same) or the name (ty_file_still) is not the mapped file's, or the file
  * has fewer than `bytes`: reading through the mapping would raise SIGBUS. A directory that was recreated or restored
  * from a copy has other files under the same names. */

@@ -24,13 +24,11 @@ ty_status ty_commit(ty_collection *c, ty_next *next, ty_error *err) {
       ty_manifest_text(next->schema_of, next->files, next->generation, next->live, next->total, &text, err);
   if (status == TY_OK && next->first) status = sync_parent(c, err);
   if (status == TY_OK)
-    status = ty_file_replace(c, TY_MANIFEST_NAME, text.data, text.bytes, next->before, next->before_ctx, &next->unknown,
-                             err);
-  if (status == TY_OK) status = ty_file_sync_dir(c, c->dir, err);
+    status = ty_file_replace(c, TY_MANIFEST_NAME, text.data, text.bytes, next->before, next->before_ctx, err);
   next->bytes = text.bytes;
   ty_buffer_free(&text);
+  next->unknown = status == TY_UNSURE;
   if (status != TY_OK) return status;
-  next->unknown = false;
   /* Where the directory was replaced since the rename, the stamp may be another manifest's. */
   if (c->env->os.stamp(&c->env->os, c->store->manifest_path, &next->stamp) < 0 || ty_lock_still(c, NULL) != TY_OK)
     next->stamp = (ty_stamp){0};
