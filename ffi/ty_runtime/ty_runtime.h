@@ -303,7 +303,7 @@ typedef struct ty_times {
 #define TY_BY_BOTH   3u
 
 /* What of the files is damaged that an answer would have been made of. */
-#define TY_TROUBLE_WORDS  1u  /* the lexical index: the rows are ranked by vector alone */
+#define TY_TROUBLE_WORDS  1u  /* the lexical index: ranked by vector alone; by words alone, see ty_ask */
 #define TY_TROUBLE_IVF    2u  /* the IVF index: the answer is exact */
 #define TY_TROUBLE_CODES  4u  /* codes of rows that were scored by their stored vectors: the answer is complete */
 #define TY_TROUBLE_ROWS   8u  /* vectors of rows that have texts: the ranking by vector left these rows out */
@@ -364,7 +364,10 @@ typedef struct ty_ask_args {
  *
  * By words, the rows that hold any of the text's terms, by BM25 over the live rows: under a filter on the partition key
  * over those of the partition, and other terms are unknown there (lexical/statistics.h). TY_STATE before
- * ty_build_lexical, and where the index was built by another tokeniser; TY_INDEX where it is damaged.
+ * ty_build_lexical. Where the index is damaged, missing or of another tokeniser, with TY_TROUBLE_WORDS: of an index
+ * that is made in memory of the rows' texts (lexical/remade.h), which a call with most_bytes leaves to one without.
+ * TY_INDEX (TY_STATE: of another tokeniser) where it cannot be made, as rows have terms and no text, or more than 64
+ * MiB of texts.
  *
  * A word that none of the rows searched has is replaced by up to three that they have (lexical/unknown.h): those one
  * edit from it, else those that the kernel's tables have for it; where the texts of those rows are stored. Of a long

@@ -64,9 +64,9 @@ export interface SearchResult {
   /** With `explain`. */
   explain?: Explanation;
   /**
-   * What there is to know of how a query's text was answered: which of its words were searched as which, that none of
-   * them is known, that only its first 64 KiB were searched for, or that the lexical index is damaged (the answer is by
-   * vector alone; `compact` makes it anew).
+   * What there is to know of how a query was answered: what of the files is damaged and what that means for this answer,
+   * with the command that mends it; of a text, which of its words were searched as which, that none of them is known, or
+   * that only its first 64 KiB were searched for.
    */
   notice?: string;
 }

@@ -6,6 +6,7 @@ import { readString } from "../checks/strings.ts";
 import { readMatrix, readVector } from "../checks/vectors.ts";
 import { readWhere } from "../checks/where.ts";
 import type { Collection, Row, SearchAnswer } from "../store/collection.ts";
+import { troubleNotice } from "../texts/notices.ts";
 import * as texts from "../texts/search.ts";
 import type { Explanation, Id, Vector, Vectors } from "./api.ts";
 import type {
@@ -33,8 +34,8 @@ export function searchVector(
     times: options.withTimes,
     targetRecall: recallOf(options),
   });
-  if (answer instanceof Promise) return answer.then((found) => toResult(found, options));
-  return toResult(answer, options);
+  const result = (found: SearchAnswer) => toResult(found, options, troubleNotice(collection, found.trouble, "vector"));
+  return answer instanceof Promise ? answer.then(result) : result(answer);
 }
 
 /** The rows nearest to each of several vectors. */
@@ -53,7 +54,7 @@ export async function searchVectors(
   };
   const { floats } = readMatrix(vectors, "vectors", collection.schema.dim);
   const answers = await collection.searchMany(floats, query, threads, options);
-  return answers.map((answer) => toResult(answer, options));
+  return answers.map((answer) => toResult(answer, options, troubleNotice(collection, answer.trouble, "vector")));
 }
 
 /** The rows that hold the words of a query. */
@@ -97,6 +98,7 @@ export function getRows(collection: Collection, ids: readonly Id[], options: Get
 export function toResult(
   answer: SearchAnswer & texts.Noticed & texts.RecencyShares,
   options: LocalSearchOptions,
+  notice = answer.notice,
 ): LocalSearchResult {
   const { rows } = answer;
   const result: LocalSearchResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
@@ -104,7 +106,7 @@ export function toResult(
   if (options.withTimes) Object.assign(result, timesOf(rows));
   if (options.explain) result.explain = explain(answer);
   if (result.explain && answer.recencyShares) result.explain.recency_shares = answer.recencyShares;
-  if (answer.notice !== undefined) result.notice = answer.notice;
+  if (notice !== undefined) result.notice = notice;
   return result;
 }
 

@@ -54,8 +54,9 @@ interface Noticed extends Paged {
   query_truncated?: true;
   /**
    * Which words of the query were searched as which, that none of them is known, that the query is longer than 64 KiB
-   * (the hits are those of its beginning), or that the word index is damaged; of a repository, that there is nothing to
-   * search, or which directory that the client named was passed over.
+   * (the hits are those of its beginning), or what of the files is damaged and what that means for the answer; of a
+   * repository, that there is nothing to search, that its index was damaged and made anew, or which directory that the
+   * client named was passed over.
    */
   notice?: string | undefined;
 }

@@ -34,8 +34,11 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     case Status.CORRUPT:
       return damaged(name, message);
     case Status.INDEX:
-      // The rows are intact: the message's remedy is a rebuild, not a copy.
-      return new OSError(`collection '${name}': ${message}`, "damaged");
+      // The rows are intact.
+      return new OSError(
+        `collection '${name}': ${message}; 'svc mem check ${name} --repair' mends what can be`,
+        "damaged",
+      );
     case Status.VERSION:
       // The message says which of both is newer, and so what helps.
       return new OSError(`collection '${name}': ${message}`, "other_version");

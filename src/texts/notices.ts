@@ -1,5 +1,7 @@
-/** Sentences about how the words of a query were searched for. */
-import type { SearchAnswer } from "../store/collection.ts";
+/** Sentences about how a query was answered: by which words, and without what is damaged. */
+import type { Damage } from "../../ffi/records.ts";
+import { Trouble } from "../../ffi/ty_reader.ts";
+import type { Question, SearchAnswer } from "../store/collection.ts";
 
 /** Replaced words that a notice names. */
 const NAMED_MOST = 4;
@@ -27,6 +29,45 @@ export function wordsNotice(
   });
   const more = replaced.length - named.length;
   return `${named.join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
+}
+
+/** What of a collection is damaged, by the bits of `Trouble`: what it is called, and where it lies. */
+const DAMAGED: readonly [bit: number, what: string, parts: readonly Damage["part"][]][] = [
+  [Trouble.WORDS, "the word index of '%' is damaged", ["words"]],
+  [Trouble.IVF, "the approximate index of '%' is damaged", ["ivf"]],
+  [Trouble.CODES, "codes of rows of '%' are damaged", ["codes"]],
+  [Trouble.ROWS, "vectors of rows of '%' are damaged", ["codes", "vectors"]],
+  [Trouble.FILTER, "a derived table of '%' is damaged", ["filter"]],
+];
+
+/** What that means for an answer. */
+const WITHOUT: Record<number, string> = {
+  [Trouble.IVF]: "the answer is exact, and takes longer",
+  [Trouble.CODES]: "the answer is complete, of the stored vectors",
+  [Trouble.ROWS]: "the ranking by vectors leaves these rows out",
+  [Trouble.FILTER]: "the answer is complete, made without it",
+};
+
+/**
+ * What is damaged of what the answer would have been made of, in which files, what that means for the answer, and which
+ * command mends it; undefined where nothing is.
+ */
+export function troubleNotice(
+  collection: { readonly name: string; damages(): readonly Damage[] },
+  trouble: number,
+  by: Question["by"],
+): string | undefined {
+  if (trouble === 0) return undefined;
+  const { name } = collection;
+  const known = collection.damages();
+  const said = DAMAGED.filter(([bit]) => (trouble & bit) !== 0).map(([bit, what, parts]) => {
+    const files = new Set(known.filter(({ part }) => parts.includes(part)).map(({ file }) => file));
+    const where = files.size === 0 ? "" : ` (${[...files].join(", ")})`;
+    const words =
+      by === "words" ? "the answer is made of the texts, and takes longer" : "the answer is by vectors alone";
+    return `${what.replace("%", name)}${where}: ${WITHOUT[bit] ?? words}`;
+  });
+  return `${said.join("; ")}; 'svc mem check ${name} --repair' mends it`;
 }
 
 /** Several notices as one. */

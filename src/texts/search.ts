@@ -1,10 +1,9 @@
 /** Searches a collection of texts. */
 import type { TermShare } from "../../ffi/records.ts";
-import { Trouble } from "../../ffi/ty_reader.ts";
 import type { Recency } from "../checks/recency.ts";
 import type { Collection, Row, SearchAnswer, SearchOptions } from "../store/collection.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
-import { joined, wordsNotice } from "./notices.ts";
+import { joined, troubleNotice, wordsNotice } from "./notices.ts";
 import { questionOf } from "./question.ts";
 import { DENSE_WEIGHT } from "./ranking.ts";
 import { candidateDetail, preferRecent } from "./recency.ts";
@@ -64,13 +63,9 @@ export async function searchTexts(
     { ...(recency ? candidateDetail(asked, recency) : asked), weighted: weightedQueries },
   );
   const answer = recency ? { ...found, ...preferRecent(collection, found, asked, recency) } : found;
-  const trouble = (answer.trouble & Trouble.WORDS) !== 0 ? withoutWords(collection.name) : undefined;
+  const trouble = troubleNotice(collection, answer.trouble, "both");
   const all = joined(notice, trouble, wordsNotice(collection.name, answer, true));
   return all === undefined ? answer : { ...answer, notice: all };
-}
-
-function withoutWords(name: string): string {
-  return `the word index of '${name}' is damaged: the answer is by vectors alone; svc_compact builds it anew`;
 }
 
 /** The ranking by words alone. */
@@ -81,5 +76,6 @@ export async function searchWords(
 ): Promise<{ rows: Row[] } & Noticed> {
   const { text, notice } = questionOf(query);
   const answer = await collection.ask({ by: "words", text }, options);
-  return { rows: answer.rows, notice: joined(notice, wordsNotice(collection.name, answer, false)) };
+  const trouble = troubleNotice(collection, answer.trouble, "words");
+  return { rows: answer.rows, notice: joined(notice, trouble, wordsNotice(collection.name, answer, false)) };
 }

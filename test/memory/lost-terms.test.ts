@@ -18,8 +18,9 @@ const DAMAGE: Record<string, (path: string, file: Buffer) => void> = {
   missing: (path) => rmSync(path),
   short: (path, file) => writeFileSync(path, file.subarray(0, 200)),
   lists: (path, file) => {
-    const [at, bytes] = [64 + 8, file.length - 64 + 16].map((offset) => Number(file.readBigUInt64LE(offset)));
-    file.fill(0xff, at! + 64, at! + 64 + bytes!);
+    const [at, length] = [8, 16].map((offset) => Number(file.readBigUInt64LE(64 + offset)));
+    const bytes = Number(file.readBigUInt64LE(at! + length! - 64 + 16));
+    file.fill(0xff, at! + 64, at! + 64 + bytes);
     writeFileSync(path, file);
   },
 };

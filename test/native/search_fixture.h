@@ -198,7 +198,7 @@ static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base,
 static void fixture_free(fixture *f) {
   for (uint32_t i = 0; i < 2; i++) ty_dict_free(&f->c.dicts[i]);
   ty_ivf_free(f->c.ivf);
-  ty_lexical_free(f->c.lexical_index);
+  ty_lexical_free(f->c.env, f->c.lexical_index);
   pthread_rwlock_destroy(&f->c.lock);
   while (f->memory_count > 0) free(f->memory[--f->memory_count]);
   ty_spare_close(&f->env);

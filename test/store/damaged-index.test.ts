@@ -1,14 +1,18 @@
-/** A damaged lexical index is an error of its own: only queries by words fail, and a rebuild mends it. */
+/** A damaged lexical index costs no row: queries by words are answered from the texts, and a rebuild mends it. */
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { Trouble } from "../../ffi/ty_reader.ts";
 import { type OSError, RuntimeError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
 import { openStore, random, unitVectors } from "../fixture.ts";
 
 const DIM = 8;
 
-test("a damaged lexical index is OSError.damaged with a rebuild as its remedy", async () => {
+const lexicalFile = (dir: string) =>
+  join(dir, "notes", readdirSync(join(dir, "notes")).find((file) => file.startsWith("lexical-"))!);
+
+test("a damaged lexical index is made anew in memory, and by a build", async () => {
   const store = await openStore();
   const notes = store.create("notes", { dim: DIM, lexical: true });
   const vectors = unitVectors(2, DIM, random(1));
@@ -18,15 +22,37 @@ test("a damaged lexical index is OSError.damaged with a rebuild as its remedy", 
   expect((unbuilt as RuntimeError).code).toBe("RuntimeError.no_lexical_index");
   await notes.buildLexical(1.2, 0.6);
   await store.close();
-  const path = join(store.dir, "notes", readdirSync(join(store.dir, "notes")).find((f) => f.startsWith("lexical-"))!);
+  const path = lexicalFile(store.dir);
   writeFileSync(path, readFileSync(path).fill(0xff));
   damaged(store.dir);
 
   const again = (await openStore(store.dir)).open("notes");
+  const words = await again.ask({ by: "words", text: "word" }, { topK: 1 });
+  expect(words).toMatchObject({ trouble: Trouble.WORDS, rows: [{ id: "a" }] });
+  expect(again.damages()).toMatchObject([{ part: "words", file: basename(path) }]);
+  const near = await again.search(vectors.subarray(0, DIM), { topK: 2 });
+  expect(near.rows.map((row) => row.id)).toContain("a");
+  expect(near.trouble).toBe(0);
+  await again.buildLexical(1.2, 0.6);
+  expect(await again.ask({ by: "words", text: "word" }, { topK: 1 })).toMatchObject({
+    trouble: 0,
+    rows: [{ id: "a" }],
+  });
+});
+
+test("where rows have no texts, a query by words is OSError.damaged and names the repair", async () => {
+  const store = await openStore();
+  const notes = store.create("notes", { dim: DIM, lexical: true });
+  const vectors = unitVectors(2, DIM, random(1));
+  const rows = { ids: ["a", "b"], vectors, texts: ["a word", "another"], metadata: [{}, {}] };
+  await notes.add({ ...rows, dropText: true });
+  await notes.buildLexical(1.2, 0.6);
+  await store.close();
+  damaged(store.dir);
+  rmSync(lexicalFile(store.dir));
+  const again = (await openStore(store.dir)).open("notes");
   const error = (await again.searchLexical("word", { topK: 1 }).catch((error: unknown) => error)) as OSError;
   expect(error.code).toBe("OSError.damaged");
-  expect(error.message).toMatch(/^collection 'notes': the lexical index cannot be read, .*run svc_build_lexical/);
-  expect((await again.search(vectors.subarray(0, DIM), { topK: 2 })).rows.map((row) => row.id)).toContain("a");
-  await again.buildLexical(1.2, 0.6);
-  expect((await again.searchLexical("word", { topK: 1 })).map((row) => row.id)).toEqual(["a"]);
+  expect(error.message).toMatch(/^collection 'notes': .* 2 rows without a text .*'svc mem check notes --repair'/);
+  expect(again.stats().lexical_lost).toBe(2);
 });

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
-import { joined, wordsNotice } from "../../src/texts/notices.ts";
+import type { Damage } from "../../ffi/records.ts";
+import { Trouble } from "../../ffi/ty_reader.ts";
+import { joined, troubleNotice, wordsNotice } from "../../src/texts/notices.ts";
 
 const answer = (replaced: [string, ...string[]][], known = 1, rows = 1) => ({
   words: 5,
@@ -36,4 +38,29 @@ test("several notices are one", () => {
   expect(joined(undefined, undefined)).toBeUndefined();
   expect(joined(undefined, "one")).toBe("one");
   expect(joined("one", undefined, "two")).toBe("one; two");
+});
+
+test("what is damaged is said with its file, what it means and what mends it", () => {
+  const place = { section: 1, offset: 64, bytes: 9, first: 0, rows: 0, what: "" };
+  const damages: Damage[] = [
+    { ...place, part: "words", file: "lexical-1.slab" },
+    { ...place, part: "words", file: "lexical-1.slab", offset: 128 },
+    { ...place, part: "ivf", file: "ivf-1.slab" },
+  ];
+  const notes = { name: "notes", damages: () => damages };
+  expect(troubleNotice(notes, 0, "both")).toBeUndefined();
+  const words = "the word index of 'notes' is damaged (lexical-1.slab)";
+  const remedy = "'svc mem check notes --repair' mends it";
+  expect(troubleNotice(notes, Trouble.WORDS, "both")).toBe(`${words}: the answer is by vectors alone; ${remedy}`);
+  expect(troubleNotice(notes, Trouble.WORDS, "words")).toBe(
+    `${words}: the answer is made of the texts, and takes longer; ${remedy}`,
+  );
+  expect(troubleNotice(notes, Trouble.WORDS | Trouble.IVF, "both")).toBe(
+    `${words}: the answer is by vectors alone; ` +
+      `the approximate index of 'notes' is damaged (ivf-1.slab): the answer is exact, and takes longer; ${remedy}`,
+  );
+  for (const trouble of Object.values(Trouble)) expect(troubleNotice(notes, trouble, "both")).toContain(": the ");
+  expect(troubleNotice(notes, Trouble.ROWS, "vector")).toBe(
+    `vectors of rows of 'notes' are damaged: the ranking by vectors leaves these rows out; ${remedy}`,
+  );
 });

@@ -6,6 +6,7 @@
 #include "calls/cost.h"
 #include "calls/handed.h"
 #include "lexical/labels.h"
+#include "lexical/remade.h"
 #include "state/state.h"
 #include "work/crew.h"
 
@@ -28,10 +29,8 @@ static ty_status check_vector(const ty_collection *c, const ty_ask_args *a, ty_e
 static ty_status check_words(const ty_collection *c, ty_error *err) {
   if (!c->lexical)
     return ty_fail(err, TY_STATE, "this collection was created without a lexical index: create it with lexical true");
-  const ty_lexical *x = c->lexical_index;
-  TY_ASSERT(x != NULL);
-  if (x->built && ty_lexical_usable(x)) return TY_OK;
-  if (!ty_lexical_usable(x)) return ty_fail(err, x->trouble, "%s", x->message);
+  TY_ASSERT(c->lexical_index != NULL);
+  if (c->lexical_index->built) return TY_OK;
   return ty_fail(err, TY_STATE, "the lexical index of this collection was not built yet: run svc_build_lexical first");
 }
 
@@ -154,12 +153,13 @@ static ty_status rank(ty_asked *x, ty_error *err) {
   return status;
 }
 
-static ty_status ask(ty_collection *c, ty_ask_args *a, bool by_words, ty_error *err) {
+/* By words in `index`; NULL: by vector alone. */
+static ty_status ask(ty_collection *c, ty_ask_args *a, ty_lexical *index, ty_error *err) {
   ty_asked x = {.c = c,
                 .a = a,
                 .by_vector = (a->by & TY_BY_VECTOR) != 0,
-                .by_words = by_words,
-                .words = {.c = c, .x = c->lexical_index, .weighs = (a->what & TY_WITH_WEIGHTS) != 0}};
+                .by_words = index != NULL,
+                .words = {.c = c, .x = index, .weighs = (a->what & TY_WITH_WEIGHTS) != 0}};
   x.target = a->target_recall == 0 ? c->default_target_recall : a->target_recall;
   ty_status status = ty_filter_open(c, a->column, (ty_slice){a->key, a->key_bytes}, &x.filter, err);
   if (status == TY_OK)
@@ -180,19 +180,30 @@ static ty_status ask(ty_collection *c, ty_ask_args *a, bool by_words, ty_error *
   return status;
 }
 
+/* By words alone, in an index made of the texts where the stored one cannot be used. */
+static ty_status ask_made(ty_collection *c, ty_ask_args *a, ty_error *err) {
+  ty_lexical *index;
+  ty_status status = ty_cost_check(ty_remade_cost(c->lexical_index, c), a->most_bytes, err);
+  if (status == TY_OK) status = ty_remade(c->lexical_index, c, &index, err);
+  return status == TY_OK ? ask(c, a, index, err) : status;
+}
+
 ty_status ty_ask_entered(ty_collection *c, ty_ask_args *a, ty_error *err) {
   a->out_bytes = a->out_count = a->fused = a->screened_rows = a->scored_rows = a->probed_lists = a->trouble = 0;
   ty_status status = check(c, a, err);
   if (status != TY_OK) return status;
-  bool both = a->by == TY_BY_BOTH, usable = ty_lexical_usable(c->lexical_index);
+  ty_lexical *stored = (a->by & TY_BY_WORDS) != 0 ? c->lexical_index : NULL;
   a->words = a->known = a->replaced = a->weights = 0;
-  a->trouble = both && c->lexical_index != NULL && !usable ? TY_TROUBLE_WORDS : 0;
-  status = ask(c, a, a->by == TY_BY_WORDS || (both && usable), err);
-  if (status == TY_INDEX && usable) ty_lexical_found_damage(c->lexical_index);
-  if (status != TY_INDEX || !both) return status;
-  /* Damage between head and foot is found by the query that reads there. */
+  if ((a->by & TY_BY_VECTOR) != 0 && c->ivf_lost.lost) a->trouble |= TY_TROUBLE_IVF;
+  if (stored == NULL) return ask(c, a, NULL, err);
+  if (ty_lexical_usable(stored)) {
+    status = ask(c, a, stored, err);
+    if (status != TY_INDEX) return status;
+    /* Damage between head and foot is found by the query that reads there. */
+    ty_lexical_found_damage(stored);
+  }
   a->trouble |= TY_TROUBLE_WORDS;
-  return ask(c, a, false, err);
+  return a->by == TY_BY_BOTH ? ask(c, a, NULL, err) : ask_made(c, a, err);
 }
 
 ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err) {

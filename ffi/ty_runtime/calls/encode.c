@@ -11,6 +11,7 @@
 #include "calls/handed.h"
 #include "disk/operations.h"
 #include "lexical/kept.h"
+#include "lexical/lexical.h"
 #include "lexical/tally.h"
 #include "os/resident.h"
 #include "rows/vector.h"
@@ -153,6 +154,7 @@ static ty_status keep_terms(encoder *x, ty_error *err) {
   if (ty_kept_pays(c->lexical_index, n)) status = ty_kept_open(&x->kept, c, positions, n, err);
   free(positions);
   if (status != TY_INDEX) return status;
+  ty_lexical_found_damage(c->lexical_index);
   ty_kept_free(&x->kept, c->env);
   return TY_OK;
 }

@@ -156,6 +156,7 @@ ty_status ty_search_many(ty_collection *c, ty_search_many_args *args, ty_progres
   args->out_bytes = args->screened_rows = args->scored_rows = args->probed_lists = args->trouble = 0;
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
+  if (c->ivf_lost.lost) args->trouble |= TY_TROUBLE_IVF;
   status = search_many(c, args, progress, err);
   ty_leave(c);
   return status;

@@ -108,9 +108,9 @@ ty_status ty_ivf_train(ty_rebase *r, ty_error *err) {
   ty_ivf *ivf = ty_ivf_new(r->span_count);
   if (ivf == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to build an IVF index");
   ty_crew_for(&b.crew, r->ivf_threads, &r->phases, TY_PHASE_TRAIN);
-  bool keep = !r->retrain_ivf;
-  ivf->min_rows = keep && c->ivf != NULL ? c->ivf->min_rows : r->ivf_min_rows;
-  ivf->target_recall = keep && c->ivf != NULL ? c->ivf->target_recall : r->ivf_target_recall;
+  bool keep = !r->retrain_ivf && c->ivf != NULL;
+  ivf->min_rows = keep ? c->ivf->min_rows : r->ivf_min_rows;
+  ivf->target_recall = keep ? c->ivf->target_recall : r->ivf_target_recall;
   for (uint32_t pass = 0; pass < 2 && status == TY_OK; pass++) { /* the first pass only adds up the work */
     for (uint32_t i = 0; i < r->span_count && status == TY_OK; i++) {
       uint64_t rows = r->spans[i].count;

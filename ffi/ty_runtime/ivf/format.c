@@ -127,6 +127,16 @@ static ty_status open_part(const ty_collection *c, const ivf_entry *e, const ty_
   return TY_OK;
 }
 
+bool ty_ivf_parameters(ty_slice bytes, uint64_t *min_rows, double *target_recall) {
+  ivf_header header;
+  if (bytes.bytes < sizeof header) return false;
+  memcpy(&header, bytes.data, sizeof header);
+  if (!(header.target_recall > 0 && header.target_recall <= 1)) return false;
+  *min_rows = header.min_rows;
+  *target_recall = header.target_recall;
+  return true;
+}
+
 ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_span *spans, uint32_t span_count,
                       ty_slice bytes, ty_ivf **out, ty_error *err) {
   *out = NULL;

@@ -45,6 +45,8 @@ ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err);
 ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_error *err);
 ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_span *spans, uint32_t span_count,
                       ty_slice bytes, ty_ivf **out, ty_error *err);
+/* What an index was built with, of its first bytes. False, and nothing set, where they do not tell. */
+bool ty_ivf_parameters(ty_slice bytes, uint64_t *min_rows, double *target_recall);
 void ty_ivf_free(ty_ivf *ivf);
 /* The mean squared distance of rows from their centroids, relative to when these were trained: 1 for a new index, more
  * as compactions assign other rows to its lists. From 1.25 on a rebuild is worth it. */

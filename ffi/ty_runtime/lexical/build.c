@@ -27,6 +27,10 @@ static void take_hash(void *context, uint32_t hash) {
 
 static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
   const ame_kernel *k = b->r->c->env->kernel;
+  if (b->r->live_only && row.segment->dead[row.at] != 0) {
+    b->length = 0;
+    return TY_OK;
+  }
   if (row.segment->is_base && b->r->kept != NULL) {
     b->length = b->r->kept->image.lengths[row.at];
     return TY_OK;

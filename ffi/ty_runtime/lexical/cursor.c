@@ -1,5 +1,6 @@
-/* Reading the list of one term, as untrusted input: a block's positions must ascend to the last one in the directory. A
- * damaged list fails the query. */
+/* Reading the list of one term: its directory and each block are compared with their checksums first, and read as
+ * untrusted input all the same: a block's positions must ascend to the last one in the directory. A damaged list fails
+ * the query. */
 #include "lexical/question.h"
 
 static ty_status damaged(ty_error *err) { return ty_lexical_damaged(err, "postings"); }
@@ -25,6 +26,7 @@ static ty_status stream_on(ty_cursor *c, ty_error *err) {
 static ty_status open_stored(ty_cursor *c, const question *q, ty_error *err) {
   const ty_lexical_image *image = &q->x->image;
   const ty_dict_entry *e = &c->term->stored;
+  c->image = image;
   c->limit = image->docs;
   c->lengths = image->lengths;
   c->ended = e->df == 0;
@@ -47,6 +49,8 @@ static ty_status open_stored(ty_cursor *c, const question *q, ty_error *err) {
   }
   c->at = c->list;
   c->end = c->list + data;
+  if (!ty_image_good(image, c->list + (c->directory == NULL ? 0 : data), c->directory == NULL ? data : e->bytes - data))
+    return damaged(err);
   return c->directory == NULL ? stream_on(c, err) : TY_OK;
 }
 
@@ -98,7 +102,7 @@ ty_status ty_cursor_seek(ty_cursor *c, uint64_t doc, ty_error *err) {
   return TY_OK;
 }
 
-/* Where the block's bytes are. */
+/* Where the block's bytes are. False where they are damaged. */
 static bool block_bytes(const ty_cursor *c, const uint8_t **block, uint64_t *bytes) {
   TY_ASSERT(c->directory != NULL && c->block < c->blocks);
   const uint8_t *ends = c->directory + 4ull * c->blocks;
@@ -106,7 +110,7 @@ static bool block_bytes(const ty_cursor *c, const uint8_t **block, uint64_t *byt
   if (start > end || end > (uint64_t)(c->end - c->list)) return false;
   *block = c->list + start;
   *bytes = end - start;
-  return true;
+  return ty_image_good(c->image, *block, *bytes);
 }
 
 ty_status ty_cursor_docs(ty_cursor *c, ty_error *err) {

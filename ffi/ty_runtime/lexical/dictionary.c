@@ -68,10 +68,20 @@ static bool get_entry(const ty_lexical_image *x, ty_bits *b, unsigned doc_bits, 
   return true;
 }
 
+/* A block's bits, up to those of the next one, which are not read. False where they are damaged. */
+static bool open_block(const ty_lexical_image *x, uint64_t block, ty_bits *out) {
+  const uint8_t *fence = x->fences + 8 * block;
+  uint64_t start = ty_load32(fence + 4), end = x->entries_bytes;
+  if ((block + 1) * TY_DICT_TERMS < x->terms) end = ty_load32(fence + 12);
+  if (start > end || end > x->entries_bytes || !ty_image_good(x, x->entries + start, end - start)) return false;
+  *out = (ty_bits){.data = x->entries + start, .bytes = x->entries_bytes - start};
+  return true;
+}
+
 bool ty_dict_unpack(const ty_lexical_image *x, uint64_t block, ty_dict_entry *entries, uint32_t *count) {
-  uint64_t start = ty_load32(x->fences + 8 * block + 4), now = ty_load32(x->fences + 8 * block);
-  if (start > x->entries_bytes) return false;
-  ty_bits b = {.data = x->entries + start, .bytes = x->entries_bytes - start};
+  uint64_t now = ty_load32(x->fences + 8 * block);
+  ty_bits b;
+  if (!open_block(x, block, &b)) return false;
   uint64_t left = x->terms - block * TY_DICT_TERMS, list = ty_bits_get(&b, LIST_BITS);
   unsigned parameter = (unsigned)ty_bits_get(&b, PARAMETER_BITS), doc_bits = x->docs == 0 ? 0 : bits_of(x->docs - 1);
   uint32_t n = left < TY_DICT_TERMS ? (uint32_t)left : TY_DICT_TERMS;
@@ -103,9 +113,8 @@ bool ty_dict_look(const ty_lexical_image *x, uint32_t hash, ty_dict_entry *out) 
   *out = (ty_dict_entry){.hash = hash};
   uint64_t block = find_fence(x, hash);
   if (block == UINT64_MAX) return true;
-  uint64_t start = ty_load32(x->fences + 8 * block + 4);
-  if (start > x->entries_bytes) return false;
-  ty_bits b = {.data = x->entries + start, .bytes = x->entries_bytes - start};
+  ty_bits b;
+  if (!open_block(x, block, &b)) return false;
   uint64_t left = x->terms - block * TY_DICT_TERMS, count = left < TY_DICT_TERMS ? left : TY_DICT_TERMS;
   unsigned doc_bits = x->docs == 0 ? 0 : bits_of(x->docs - 1);
   uint64_t list = ty_bits_get(&b, LIST_BITS), now = ty_load32(x->fences + 8 * block);

@@ -29,6 +29,7 @@
 
 #include "ame_kernel.h"
 #include "lexical/bits.h"
+#include "rows/intact.h"
 
 typedef struct ty_lexical_head {
   double k1, b;
@@ -53,8 +54,10 @@ _Static_assert(sizeof(ty_lexical_foot) == 64, "lexical foot");
 #define TY_DIRECTORY_BYTES 9u /* of a block */
 #define TY_BOUND_ONE       255u
 
-/* The parts of a stored index, in the mapping. */
+/* The parts of a stored index, in the mapping. What is read of them is compared with the checksums of `intact` first;
+ * of fences and lengths ty_lexical_look has done that. */
 typedef struct ty_lexical_image {
+  const ty_intact *intact;
   uint64_t docs, tokens, terms;
   const uint8_t *lists;
   uint64_t lists_bytes;
@@ -66,6 +69,9 @@ typedef struct ty_lexical_image {
 typedef struct ty_lexical_layout {
   uint64_t lengths, fences, entries, foot, total;
 } ty_lexical_layout;
+static inline bool ty_image_good(const ty_lexical_image *x, const void *from, uint64_t bytes) {
+  return ty_is_intact(x->intact, (uint64_t)((const uint8_t *)from - x->intact->data), bytes);
+}
 bool ty_lexical_place(uint64_t docs, const ty_lexical_foot *foot, ty_lexical_layout *out);
 double ty_mean_length(uint64_t tokens, uint64_t docs); /* never 0 */
 /* BM25's norms for a mean length; the weight is 0. */

@@ -9,6 +9,7 @@
 #include "lexical/format.h"
 #include "lexical/lexical.h"
 #include "lexical/tally.h"
+#include "os/spill.h"
 
 /* Postings of the delta's rows: a stream as in format.h, some 3 bytes a posting. */
 typedef struct ty_list {
@@ -34,10 +35,14 @@ struct ty_lexical {
   ty_status trouble;
   char message[512];
   bool built;           /* ty_build_lexical was called */
-  _Atomic bool damaged; /* a query found damage that opening it did not */
+  _Atomic bool damaged; /* damage was found that opening it did not find */
+  _Atomic bool looked;  /* at the fences and lengths, which are as they were written */
   double k1, b;
-  /* The stored index, in the mapping. */
+  /* The stored index, in the mapping; of one that was made of the rows' texts (remade.h), in `memory`. */
   ty_lexical_image image;
+  ty_intact intact; /* the image's bytes */
+  ty_spill memory;
+  struct ty_lexical *_Atomic remade; /* in place of this one, which is not usable; NULL: not made yet */
 
   /* Below: changed by ty_lexical_sync only, under `lock`; stale and restart also under the collection's exclusive lock.
    * After ty_lexical_sync nothing changes while queries hold the collection's lock, and they read without `lock`; but
@@ -65,5 +70,13 @@ static inline uint64_t ty_lexical_docs(const ty_lexical *x) { return x->base_doc
 ty_status ty_lexical_sync(ty_lexical *x, const ty_collection *c, ty_error *err);
 /* How many rows a sync has to count, about; UINT64_MAX while another thread runs one. */
 uint64_t ty_lexical_pending(ty_lexical *x, const ty_collection *c);
-/* TY_INDEX, with what to do about it. */
+/* Compares the fences and the lengths with their checksums, once: all of them, as any query reads most of their pages,
+ * and a look for each posting took a twentieth of a ranking. A sync does. TY_INDEX where they are damaged. */
+ty_status ty_lexical_look(ty_lexical *x, ty_error *err);
+/* Bytes that it will read; 0 once it has. */
+uint64_t ty_lexical_unlooked(const ty_lexical *x);
+/* Opens an index over `bytes`. Returns what is wrong with them, or NULL; k1, b and `built` are then those of the head
+ * if that can be read. */
+const char *ty_lexical_read(ty_lexical *x, const ame_kernel *k, uint64_t rows, const ty_intact *bytes);
+/* TY_INDEX. */
 ty_status ty_lexical_damaged(ty_error *err, const char *what);

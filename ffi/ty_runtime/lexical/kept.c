@@ -16,7 +16,7 @@ bool ty_kept_pays(const ty_lexical *x, uint64_t rows) {
 uint64_t ty_kept_lost(const ty_collection *c) {
   uint64_t lost = 0;
   ty_lexical *x = c->lexical_index;
-  if (x == NULL || (ty_lexical_usable(x) && !atomic_load(&x->damaged))) return 0;
+  if (x == NULL || ty_lexical_usable(x)) return 0;
   for (uint64_t at = 0; at < c->base.count; at++)
     lost += (c->base.presence[at] & TY_HAS_TERMS) != 0 && c->base.dead[at] == 0;
   return lost;
@@ -56,6 +56,8 @@ ty_status ty_kept_open(ty_kept *k, const ty_collection *c, const uint32_t *posit
   *k = (ty_kept){.x = c->lexical_index};
   if (!ty_lexical_usable(k->x) || k->x->image.docs != c->base.count)
     return ty_lexical_damaged(err, "it is not that of the base");
+  ty_status status = ty_lexical_look(c->lexical_index, err);
+  if (status != TY_OK) return status;
   k->ends = calloc((size_t)rows + 2, sizeof *k->ends);
   if (k->ends == NULL || !ty_spill_grow(ty_dir_of(c), &k->slots, 0, (c->base.count + 1) * sizeof(uint32_t)))
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for terms");
@@ -67,7 +69,7 @@ ty_status ty_kept_open(ty_kept *k, const ty_collection *c, const uint32_t *posit
     first = at < first ? at : first;
     end = at + 1 > end ? at + 1 : end;
   }
-  ty_status status = pass(k, c, first, end, NULL, err);
+  status = pass(k, c, first, end, NULL, err);
   /* Where each row's items begin: ends[row + 1], which the second pass moves to where they end. */
   for (uint64_t i = 1; i <= rows + 1; i++) {
     uint64_t n = i <= rows ? k->ends[i] : 0;

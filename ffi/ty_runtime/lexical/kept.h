@@ -19,6 +19,5 @@ ty_status ty_kept_open(ty_kept *k, const ty_collection *c, const uint32_t *posit
 /* The terms of the row at a position: *n items, and its tokens; NULL where it is none of them. */
 const uint64_t *ty_kept_row(const ty_kept *k, uint64_t at, uint64_t *n, uint64_t *tokens);
 void ty_kept_free(ty_kept *k, ty_env *env);
-/* How many live rows of the base had terms that are lost: they have no text, and the index cannot be used or a
- * query found it damaged. */
+/* How many live rows of the base had terms that are lost: they have no text, and the index cannot be used. */
 uint64_t ty_kept_lost(const ty_collection *c);

@@ -9,29 +9,35 @@
  *   labels.h    hidden terms of a row
  *   format.h    the stored form of the index
  *   builder.h   building that form; runs.h: inverting in bounded memory; kept.h: terms that lie in the index only
+ *   remade.h    an index in memory, in place of a stored one that cannot be used
  *   walk.h      all terms and postings of an index
  *   bag.h       a set of terms
  */
 #pragma once
 
+#include "rows/intact.h"
 #include "rows/rewrite.h"
 
 /* The index of a collection without a base, with the default parameters. */
 ty_status ty_lexical_new(ty_lexical **out, ty_error *err);
-/* Opens the inverted index of lexical-*.slab. A damaged one, or one of another version of tokenising, is no error:
- * queries by words are then refused, with a message that says what to do, and those by both rankings are answered by
- * vector alone, until the base is rewritten. */
-ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_slice bytes, ty_lexical **out,
+/* Opens the inverted index of lexical-*.slab, whose blocks are compared with their checksums as queries read them. A
+ * damaged one, or one of another version of tokenising, is no error, but not usable: until the base is rewritten,
+ * queries by both rankings are answered by vector alone, and those by words from the rows' texts (remade.h). */
+ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, const ty_intact *bytes, ty_lexical **out,
                           ty_error *err);
 /* The same where the file could not be opened; `why` is the error. */
-ty_status ty_lexical_open_none(const ty_error *why, ty_lexical **out, ty_error *err);
+ty_status ty_lexical_open_none(const ty_collection *c, const ty_error *why, ty_lexical **out, ty_error *err);
 /* TY_INVALID where k1 or b is out of range. */
 ty_status ty_lexical_check(double k1, double b, ty_error *err);
-void ty_lexical_free(ty_lexical *x);
-void ty_lexical_found_damage(ty_lexical *x); /* a query did, which opening it did not */
+void ty_lexical_free(ty_env *env, ty_lexical *x);
+/* A query or a change found damage that opening it did not: it is not usable from now on. */
+void ty_lexical_found_damage(ty_lexical *x);
 bool ty_lexical_usable(const ty_lexical *x); /* false for NULL as well */
-/* Whether ty_build_lexical was called, which is false where that cannot be read. k1 and b are then the defaults;
- * `terms` of an unusable index is 0. */
+/* TY_OK where it is usable, else TY_INDEX (damaged, missing) or TY_STATE (of another version of tokenising), and why.
+ */
+ty_status ty_lexical_refusal(const ty_lexical *x, ty_error *err);
+/* Whether ty_build_lexical was called. Where that cannot be read, k1 and b are the defaults, and it counts as called if
+ * the collection's schema has `lexical`; `terms` of an unusable index is 0. */
 bool ty_lexical_parameters(const ty_lexical *x, double *k1, double *b, uint64_t *terms);
 /* Called under the exclusive lock when rows are added to the delta and when a row dies. Only a note: the next lexical
  * query updates the statistics, under the index's mutex, and reports a lack of memory. */

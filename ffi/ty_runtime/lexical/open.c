@@ -1,4 +1,4 @@
-/* Opening a stored lexical index: only its head and foot are checked, the rest at each use, so that opening reads two
+/* Opening a stored lexical index: only its head and foot are checked, the rest as it is read, so that opening reads two
  * pages and not the whole index. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,15 +26,16 @@ bool ty_lexical_place(uint64_t docs, const ty_lexical_foot *foot, ty_lexical_lay
   return true;
 }
 
-/* Opens an image; returns what is wrong with it, or NULL. */
-static const char *read_image(ty_lexical *x, const ame_kernel *k, uint64_t rows, ty_slice bytes) {
+const char *ty_lexical_read(ty_lexical *x, const ame_kernel *k, uint64_t rows, const ty_intact *bytes) {
   ty_lexical_head head;
   ty_lexical_foot foot;
   ty_lexical_layout place;
+  const uint8_t *data = bytes->data;
   x->trouble = TY_INDEX;
-  if (bytes.bytes < sizeof head + sizeof foot) return "it is too short";
-  memcpy(&head, bytes.data, sizeof head);
-  memcpy(&foot, bytes.data + bytes.bytes - sizeof foot, sizeof foot);
+  x->intact = *bytes;
+  if (bytes->bytes < sizeof head + sizeof foot) return "it is too short";
+  memcpy(&head, data, sizeof head);
+  memcpy(&foot, data + bytes->bytes - sizeof foot, sizeof foot);
   uint32_t crc = k->crc32c(k->crc32c(0, &head, sizeof head), &foot, sizeof foot - sizeof foot.crc);
   if (crc != foot.crc) return "its head does not match its checksum";
   if (!ty_all_zero(head.reserved, sizeof head.reserved) || !ty_all_zero(foot.reserved, sizeof foot.reserved))
@@ -49,24 +50,41 @@ static const char *read_image(ty_lexical *x, const ame_kernel *k, uint64_t rows,
     return "it was built by another way of tokenising";
   }
   if (head.docs != rows) return "it is over another number of rows than the base";
-  if (!ty_lexical_place(head.docs, &foot, &place) || place.total != bytes.bytes || (uintptr_t)bytes.data % 4 != 0)
+  if (!ty_lexical_place(head.docs, &foot, &place) || place.total != bytes->bytes || (uintptr_t)data % 4 != 0)
     return "its length does not fit its counts";
-  x->image = (ty_lexical_image){.docs = head.docs,
+  x->image = (ty_lexical_image){.intact = &x->intact,
+                                .docs = head.docs,
                                 .tokens = foot.tokens,
                                 .terms = foot.terms,
-                                .lists = bytes.data + sizeof head,
+                                .lists = data + sizeof head,
                                 .lists_bytes = foot.lists_bytes,
-                                .lengths = (const uint32_t *)(const void *)(bytes.data + place.lengths),
-                                .fences = bytes.data + place.fences,
-                                .entries = bytes.data + place.entries,
+                                .lengths = (const uint32_t *)(const void *)(data + place.lengths),
+                                .fences = data + place.fences,
+                                .entries = data + place.entries,
                                 .entries_bytes = foot.entries_bytes};
   x->trouble = TY_OK;
   return NULL;
 }
 
+static uint64_t fence_bytes(const ty_lexical_image *x) { return (x->terms + TY_DICT_TERMS - 1) / TY_DICT_TERMS * 8; }
+
+uint64_t ty_lexical_unlooked(const ty_lexical *x) {
+  return atomic_load(&x->looked) ? 0 : x->image.docs * sizeof *x->image.lengths + fence_bytes(&x->image);
+}
+
+ty_status ty_lexical_look(ty_lexical *x, ty_error *err) {
+  const ty_lexical_image *image = &x->image;
+  if (atomic_load(&x->looked)) return TY_OK;
+  if (!ty_image_good(image, image->lengths, image->docs * sizeof *image->lengths))
+    return ty_lexical_damaged(err, "lengths");
+  if (!ty_image_good(image, image->fences, fence_bytes(image))) return ty_lexical_damaged(err, "dictionary");
+  atomic_store(&x->looked, true);
+  return TY_OK;
+}
+
 static void refuse(ty_lexical *x, const char *what) {
-  snprintf(x->message, sizeof x->message,
-           "the lexical index cannot be read, %.380s: run svc_build_lexical to make it anew", what);
+  snprintf(x->message, sizeof x->message, "the lexical index cannot be read, %.380s%s", what,
+           x->trouble == TY_STATE ? ": run svc_build_lexical to make it anew" : "");
 }
 
 ty_status ty_lexical_new(ty_lexical **out, ty_error *err) {
@@ -80,22 +98,25 @@ ty_status ty_lexical_new(ty_lexical **out, ty_error *err) {
   x->k1 = TY_LEXICAL_K1;
   x->b = TY_LEXICAL_B;
   x->stale = x->restart = true;
+  x->image.intact = &x->intact;
   *out = x;
   return TY_OK;
 }
 
-ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, ty_slice bytes, ty_lexical **out,
+ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, const ty_intact *bytes, ty_lexical **out,
                           ty_error *err) {
   ty_status status = ty_lexical_new(out, err);
   if (status != TY_OK) return status;
-  const char *what = read_image(*out, c->env->kernel, base->count, bytes);
+  (*out)->built = c->lexical;
+  const char *what = ty_lexical_read(*out, c->env->kernel, base->count, bytes);
   if (what != NULL) refuse(*out, what);
   return TY_OK;
 }
 
-ty_status ty_lexical_open_none(const ty_error *why, ty_lexical **out, ty_error *err) {
+ty_status ty_lexical_open_none(const ty_collection *c, const ty_error *why, ty_lexical **out, ty_error *err) {
   ty_status status = ty_lexical_new(out, err);
   if (status != TY_OK) return status;
+  (*out)->built = c->lexical;
   (*out)->trouble = TY_INDEX;
   refuse(*out, why->message);
   return TY_OK;
@@ -103,15 +124,21 @@ ty_status ty_lexical_open_none(const ty_error *why, ty_lexical **out, ty_error *
 
 void ty_lexical_found_damage(ty_lexical *x) { atomic_store(&x->damaged, true); }
 
-bool ty_lexical_usable(const ty_lexical *x) { return x != NULL && x->trouble == TY_OK; }
+bool ty_lexical_usable(const ty_lexical *x) { return x != NULL && x->trouble == TY_OK && !atomic_load(&x->damaged); }
+
+ty_status ty_lexical_refusal(const ty_lexical *x, ty_error *err) {
+  if (ty_lexical_usable(x)) return TY_OK;
+  if (x->trouble != TY_OK) return ty_fail(err, x->trouble, "%s", x->message);
+  return ty_fail(err, TY_INDEX, "the lexical index is damaged");
+}
 
 bool ty_lexical_parameters(const ty_lexical *x, double *k1, double *b, uint64_t *terms) {
   *k1 = x->k1;
   *b = x->b;
-  *terms = x->image.terms;
+  *terms = ty_lexical_usable(x) ? x->image.terms : 0;
   return x->built;
 }
 
 ty_status ty_lexical_damaged(ty_error *err, const char *what) {
-  return ty_fail(err, TY_INDEX, "the lexical index is damaged (%s): run svc_build_lexical to make it anew", what);
+  return ty_fail(err, TY_INDEX, "the lexical index is damaged (%s)", what);
 }

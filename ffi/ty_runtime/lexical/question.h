@@ -81,6 +81,7 @@ typedef struct ty_postings {
 /* At a block, of which the requested parts are unpacked, or behind the last one (`ended`). */
 typedef struct ty_cursor {
   const query_term *term;
+  const ty_lexical_image *image; /* of a stored list */
   const ame_kernel *k;
   const uint32_t *lengths;         /* by position */
   const uint8_t *list, *directory; /* directory NULL: a stream alone */

@@ -10,8 +10,10 @@
 
 #include "os/fail.h"
 
-void ty_lexical_free(ty_lexical *x) {
+void ty_lexical_free(ty_env *env, ty_lexical *x) {
   if (x == NULL) return;
+  ty_lexical_free(env, atomic_load(&x->remade));
+  ty_spill_free(env, &x->memory);
   for (uint32_t i = 0; i < x->changed.count && i < x->changed_capacity; i++) free(x->change[i].list.bytes);
   ty_tally_free(&x->tally);
   pthread_mutex_destroy(&x->lock);
@@ -25,13 +27,19 @@ void ty_lexical_free(ty_lexical *x) {
 }
 
 void ty_lexical_added(ty_lexical *x, uint64_t first_delta_at) {
-  x->stale = true;
-  if (first_delta_at < x->delta_count) x->restart = true; /* counted rows were replaced */
+  for (; x != NULL; x = atomic_load(&x->remade)) {
+    x->stale = true;
+    if (first_delta_at < x->delta_count) x->restart = true; /* counted rows were replaced */
+  }
 }
 
-void ty_lexical_died(ty_lexical *x) { x->stale = true; }
+void ty_lexical_died(ty_lexical *x) {
+  for (; x != NULL; x = atomic_load(&x->remade)) x->stale = true;
+}
 
-void ty_lexical_reset(ty_lexical *x) { x->stale = x->restart = true; }
+void ty_lexical_reset(ty_lexical *x) {
+  for (; x != NULL; x = atomic_load(&x->remade)) x->stale = x->restart = true;
+}
 
 /* ---- Updating ---- */
 
@@ -182,6 +190,8 @@ ty_status ty_lexical_sync(ty_lexical *x, const ty_collection *c, ty_error *err) 
   pthread_mutex_lock(&x->lock);
   if (c->delta.count != x->delta_count) x->stale = true;
   if (!x->stale) goto done;
+  status = ty_lexical_look(x, err);
+  if (status != TY_OK) goto done;
   if (c->delta.count < x->delta_count) x->restart = true;
   if (c->base.count != x->image.docs) {
     status = ty_lexical_damaged(err, "it is over another number of rows than the base");

@@ -52,6 +52,13 @@ typedef struct ty_lexical ty_lexical; /* the base's inverted index, the delta's,
 typedef struct ty_weights ty_weights;
 typedef struct ty_damage_list ty_damage_list;
 
+/* Of an IVF index that cannot be read: what it was built with. */
+typedef struct ty_ivf_lost {
+  bool lost;
+  uint64_t min_rows;
+  double target_recall;
+} ty_ivf_lost;
+
 struct ty_collection {
   ty_env *env;
   char *dir;
@@ -75,7 +82,8 @@ struct ty_collection {
   ty_span *spans; /* of the base, by partition */
   uint32_t span_count;
   ty_dict dicts[TY_MAX_COLUMNS];
-  ty_ivf *ivf;               /* NULL: none */
+  ty_ivf *ivf;               /* NULL: none, or none that can be read */
+  ty_ivf_lost ivf_lost;      /* the manifest names one; queries do without, a rewrite makes it anew */
   ty_lexical *lexical_index; /* NULL: a collection of vectors alone */
   ty_weights *weights;
   ty_resident *resident;

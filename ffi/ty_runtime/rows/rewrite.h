@@ -14,8 +14,8 @@ typedef struct ty_rebase {
   ty_phases phases;
   uint64_t most; /* resident bytes of rows read: TY_RESIDENT_MOST or TY_RESIDENT_BUILD */
   /* IVF: options, and the index from ty_ivf_train. */
-  /* retrain_ivf: k-means and calibration; else rows are assigned to the existing centroids, and the reach is kept
-   * unless the rows changed much. */
+  /* retrain_ivf: k-means and calibration, as where there is no index before; else rows are assigned to the existing
+   * centroids, and the reach is kept unless the rows changed much. */
   bool want_ivf, retrain_ivf;
   uint64_t ivf_min_rows;
   double ivf_target_recall;
@@ -23,6 +23,7 @@ typedef struct ty_rebase {
   ty_ivf *ivf;          /* from ty_ivf_train, in memory; ty_ivf_calibrate sets reach and nprobe */
   /* Lexical: options. */
   bool want_lexical, lexical_built; /* the second: ty_build_lexical was called */
+  bool live_only;                   /* dead rows, which a rewrite has only to keep them, have no terms */
   double k1, b;
   ty_lexical *kept; /* has the terms of the base's rows, and matches its checksum; NULL: none does */
 } ty_rebase;

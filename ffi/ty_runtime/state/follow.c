@@ -145,8 +145,9 @@ ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err) {
     if (status == TY_OK) status = follow_once(c, &m, err);
     ty_buffer_free(&text);
     ty_saved_free(&m);
-    /* A lexical index may be missing because a writer has just replaced it. */
-    if (status == TY_OK && c->words && !ty_lexical_usable(c->lexical_index) &&
+    /* An index may be missing because a writer has just replaced it. */
+    bool lost = c->ivf_lost.lost || (c->words && !ty_lexical_usable(c->lexical_index));
+    if (status == TY_OK && lost &&
         (os->stamp(os, c->store->manifest_path, &again) < 0 || memcmp(&stamp, &again, sizeof stamp) != 0))
       continue;
     if (status == TY_OK) {

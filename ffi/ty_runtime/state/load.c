@@ -1,5 +1,6 @@
 /* Loading what a manifest names into a fresh object. */
 #include <errno.h>
+#include <stdio.h>
 #include "disk/base.h"
 #include "disk/delta.h"
 #include "disk/slab.h"
@@ -10,32 +11,89 @@
 #include "state/replay.h"
 #include "state/undo.h"
 
-static ty_status open_index(ty_collection *t, ty_file *file, uint32_t kind, bool check, ty_slice *out, ty_error *err) {
+/* What a lost IVF index is made anew with where its file does not tell: as src/texts/upkeep.ts. */
+#define MIN_ROWS ((uint64_t)20000)
+#define RECALL   0.98
+
+/* Whether a file is damaged or out of reach; not where the process lacks descriptors or memory, which passes. */
+static bool is_lost(ty_status status, const ty_error *why) {
+  static const int out_of_reach[] = {ENOENT, EACCES, EPERM, EIO, ELOOP, ENOTDIR, EISDIR, ENXIO, ENODEV};
+  if (status != TY_IO) return status == TY_CORRUPT;
+  for (size_t i = 0; i < sizeof out_of_reach / sizeof *out_of_reach; i++) {
+    if (why->sys_errno == out_of_reach[i]) return true;
+  }
+  return false;
+}
+
+/* Notes that an index is done without, unless its damaged blocks are noted, beyond `before`. */
+static void note_lost(const ty_collection *t, ty_part part, const ty_file *file, const ty_error *why, uint64_t before) {
+  if (ty_damage_count(t) > before) return;
+  ty_damage d = ty_damage_of(file->name[0] != 0 ? file->name : TY_MANIFEST_NAME, part, 0, 0, file->bytes, why->message);
+  ty_damage_note(t, &d);
+}
+
+/* The largest partition had lists, whatever the least number of rows was; it may have lost rows since. */
+static uint64_t least_rows(const ty_collection *t) {
+  uint64_t rows = 0;
+  for (uint32_t i = 0; i < t->span_count; i++) rows = t->spans[i].count > rows ? t->spans[i].count : rows;
+  return rows / 2 < MIN_ROWS ? rows / 2 : MIN_ROWS;
+}
+
+/* Fails where it is damaged, missing or of another base; t->ivf_lost has then what a rewrite makes it anew with. */
+static ty_status open_ivf(ty_collection *t, const ty_collection *owner, ty_error *err) {
+  ty_file *file = &t->store->files.ivf;
   ty_slab slab;
+  ty_intact bytes;
+  double recall = t->default_target_recall < 1 ? t->default_target_recall : RECALL;
+  t->ivf_lost = (ty_ivf_lost){true, least_rows(t), recall};
   ty_status status = ty_file_map(t, file, 0, err);
-  if (status == TY_OK) status = ty_slab_open(t, file, kind, &slab, err);
-  return status == TY_OK ? ty_slab_get(t, &slab, TY_SECTION_INDEX, UINT64_MAX, check, out, err) : status;
+  if (status == TY_OK) status = ty_slab_open(t, file, TY_SLAB_IVF, &slab, err);
+  if (status == TY_OK) status = ty_slab_intact(t, &slab, TY_SECTION_INDEX, TY_PART_IVF, &bytes, err);
+  if (status == TY_OK) {
+    ty_slice all = {bytes.data, bytes.bytes};
+    bool good = ty_is_intact(&bytes, 0, bytes.bytes);
+    if (good || ty_is_intact(&bytes, 0, 1)) ty_ivf_parameters(all, &t->ivf_lost.min_rows, &t->ivf_lost.target_recall);
+    if (!good)
+      status = ty_damaged(file, "bytes do not match their checksum", ty_intact_where(&bytes, 0, bytes.bytes), err);
+    else status = ty_ivf_open(owner, &t->base, t->spans, t->span_count, all, &t->ivf, err);
+  }
+  t->ivf_lost.lost = status != TY_OK;
+  return status;
+}
+
+static ty_status open_words(ty_collection *t, const ty_collection *owner, ty_error *err) {
+  ty_file *file = &t->store->files.lexical;
+  ty_slab slab;
+  ty_intact bytes;
+  ty_status status;
+  if (file->name[0] == 0) status = ty_fail(err, TY_CORRUPT, "%s names none", TY_MANIFEST_NAME);
+  else status = ty_file_map(t, file, 0, err);
+  if (status == TY_OK) status = ty_slab_open(t, file, TY_SLAB_LEXICAL, &slab, err);
+  if (status == TY_OK) status = ty_slab_intact(t, &slab, TY_SECTION_INDEX, TY_PART_WORDS, &bytes, err);
+  if (status == TY_OK) status = ty_lexical_open(owner, &t->base, &bytes, &t->lexical_index, err);
+  return status == TY_OK ? ty_lexical_refusal(t->lexical_index, err) : status;
 }
 
 ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error *err) {
-  ty_files *f = &t->store->files;
-  ty_slice bytes;
-  ty_status status = TY_OK;
-  if (f->ivf.name[0] != 0) {
-    status = open_index(t, &f->ivf, TY_SLAB_IVF, true, &bytes, err);
-    if (status == TY_OK) status = ty_ivf_open(owner, &t->base, t->spans, t->span_count, bytes, &t->ivf, err);
-    if (status != TY_OK) return status;
-  }
-  if (!t->words) return TY_OK;
-  /* A lexical index checks what it reads at each read. A damaged or missing one does not keep the rows from being
-   * opened. */
+  const ty_files *f = &t->store->files;
   ty_error why;
-  if (f->lexical.name[0] == 0) status = ty_fail(&why, TY_CORRUPT, "%s names none", TY_MANIFEST_NAME);
-  else status = open_index(t, &f->lexical, TY_SLAB_LEXICAL, false, &bytes, &why);
-  if (status == TY_OK) status = ty_lexical_open(owner, &t->base, bytes, &t->lexical_index, err);
-  else if (status == TY_CORRUPT || (status == TY_IO && why.sys_errno == ENOENT))
-    status = ty_lexical_open_none(&why, &t->lexical_index, err);
-  else if (err != NULL) *err = why;
+  uint64_t before = ty_damage_count(t);
+  ty_status status = f->ivf.name[0] != 0 ? open_ivf(t, owner, &why) : TY_OK;
+  if (is_lost(status, &why)) {
+    note_lost(t, TY_PART_IVF, &f->ivf, &why, before);
+    status = TY_OK;
+  }
+  before = ty_damage_count(t);
+  if (status == TY_OK && t->words) status = open_words(t, owner, &why);
+  if (t->lexical_index != NULL) { /* open, if not usable */
+    if (status == TY_INDEX) note_lost(t, TY_PART_WORDS, &f->lexical, &why, before);
+    return TY_OK;
+  }
+  if (t->words && is_lost(status, &why)) {
+    note_lost(t, TY_PART_WORDS, &f->lexical, &why, before);
+    return ty_lexical_open_none(t, &why, &t->lexical_index, err);
+  }
+  if (status != TY_OK && err != NULL) *err = why;
   return status;
 }
 

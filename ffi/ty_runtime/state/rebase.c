@@ -34,8 +34,12 @@ ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
     wish.ivf = true;
     wish.ivf_min_rows = c->ivf->min_rows;
     wish.ivf_target_recall = c->ivf->target_recall;
+  } else if (c->ivf_lost.lost) {
+    wish.ivf = true;
+    wish.ivf_min_rows = c->ivf_lost.min_rows;
+    wish.ivf_target_recall = c->ivf_lost.target_recall;
   }
-  /* One that cannot be read is made anew, with the defaults if its parameters cannot be read either. */
+  /* Indexes that cannot be read are made anew, with the defaults if their parameters cannot be read either. */
   wish.lexical = c->lexical_index != NULL;
   if (wish.lexical) wish.lexical_built = ty_lexical_parameters(c->lexical_index, &wish.k1, &wish.b, &terms);
   return wish;
@@ -96,6 +100,8 @@ static ty_status write_files(rebase *w, ty_error *err) {
   if (status == TY_OK && w->r.ivf != NULL) status = write_ivf(w, &files->ivf, err);
   if (status == TY_OK && w->r.want_lexical) status = write_lexical(w, &files->lexical, err);
   if (status == TY_OK) status = ty_open_indexes(t, w->c, err);
+  if (status == TY_OK && ty_damage_count(t) > 0)
+    status = ty_fail(err, TY_CORRUPT, "files that were just written cannot be read: look at the disk");
   if (status == TY_OK && ty_cancelled(w->r.phases.progress))
     status = ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
   if (status == TY_OK) {
@@ -130,7 +136,8 @@ static ty_status check_kept(rebase *w, ty_error *err) {
   ty_status status = ty_slab_open(c, &c->store->files.lexical, TY_SLAB_LEXICAL, &slab, &damage);
   if (status == TY_OK) status = ty_slab_get(c, &slab, TY_SECTION_INDEX, UINT64_MAX, true, &bytes, &damage);
   if (status == TY_OK) w->r.kept = c->lexical_index;
-  else if (status != TY_CORRUPT) *err = damage;
+  else if (status == TY_CORRUPT) ty_lexical_found_damage(c->lexical_index);
+  else *err = damage;
   return status == TY_CORRUPT ? TY_OK : status;
 }
 

@@ -91,7 +91,7 @@ void ty_shell_free(ty_collection *c) {
   if (c == NULL) return;
   struct ty_store *s = c->store;
   struct ty_state *state = c->state;
-  ty_lexical_free(c->lexical_index);
+  ty_lexical_free(c->env, c->lexical_index);
   ty_ivf_free(c->ivf);
   ty_weights_free(c->weights);
   ty_damage_list_free(c->damages);
@@ -141,6 +141,7 @@ void ty_swap_state(ty_collection *c, ty_collection *t) {
   SWAP(c->span_count, t->span_count);
   SWAP(c->dicts, t->dicts);
   SWAP(c->ivf, t->ivf);
+  SWAP(c->ivf_lost, t->ivf_lost);
   SWAP(c->lexical_index, t->lexical_index);
   SWAP(c->damages, t->damages);
   SWAP(c->store->files, t->store->files);
