@@ -1,0 +1,221 @@
+"""A reader of collections, from FORMAT.md and the files alone: `python3 reader.py FOLDER` prints a line of JSON for the
+manifest and one for each live row, in the order of insertion."""
+
+import json
+import os
+import struct
+import sys
+
+import numpy as np
+from slab import BASE, DELTA, IVF, LEXICAL, Slab, crc32c, need, read_manifest
+from vectors import decode, of_base, stored_bytes
+
+NO_ROW = (1 << 64) - 1
+
+
+class Row:
+    """A row: its birth is the number of the row that first had its id."""
+
+    def __init__(self, number, birth, created, updated, ident, metadata, text, vector, values):
+        self.number, self.birth, self.created, self.updated = number, birth, created, updated
+        self.id, self.metadata, self.text, self.vector, self.values = ident, metadata, text, vector, values
+
+    def line(self):
+        return {
+            "id": self.id.decode(),
+            "metadata": None if self.metadata is None else json.loads(self.metadata),
+            "text": None if self.text is None else self.text.decode(),
+            "vector": np.asarray(self.vector, dtype="<f4").tobytes().hex(),
+            "created": self.created,
+            "updated": self.updated,
+            "values": [value.hex() for value in self.values],
+        }
+
+
+def leb128(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+
+
+def unpack(ends, data, rows):
+    """Packed strings."""
+    out = []
+    if len(ends) == 0:
+        return [b""] * rows
+    at = 0
+    for block in range(0, rows, 16):
+        before = b""
+        for _ in range(block, min(block + 16, rows)):
+            length, at = leb128(data, at)
+            row, read = bytearray(), 0
+            while len(row) < length:
+                copied, at = leb128(data, at)
+                need(read + copied <= len(before), "a packed row copies beyond the one before")
+                row += before[read : read + copied]
+                read += copied
+                if len(row) == length:
+                    break
+                fresh, passed = data[at] & 15, data[at] >> 4
+                at += 1
+                if fresh == 15:
+                    more, at = leb128(data, at)
+                    fresh += more
+                if passed == 15:
+                    more, at = leb128(data, at)
+                    passed += more
+                row += data[at : at + fresh]
+                at += fresh
+                read += passed
+            need(len(row) == length, "a packed row is longer than it says")
+            out.append(bytes(row))
+            before = out[-1] if length <= 4096 else b""
+        need(at == ends[block // 16], "the end of a block of packed rows")
+    return out
+
+
+def strings(ends, data):
+    starts = [0, *ends[:-1]]
+    return [bytes(data[a:b]) for a, b in zip(starts, ends)]
+
+
+def u64(section):
+    return [int(x) for x in np.frombuffer(section, dtype="<u8")]
+
+
+def times(section, rows):
+    first, a, b, reserved = struct.unpack_from("<QBB6s", section)
+    need(reserved == bytes(6) and len(section) == 16 + rows * (a + b), "times")
+    number = lambda at, size: int.from_bytes(section[at : at + size], "little")
+    created = [first + number(16 + i * a, a) for i in range(rows)]
+    return created, [created[i] + number(16 + rows * a + i * b, b) for i in range(rows)]
+
+
+def read_base(slab, manifest):
+    rows, first, dim, columns, partitions, lexical, dtype, metric = u64(slab.get(1))
+    need(dim == manifest["dim"] and columns == len(manifest["filter_columns"]), "the shape")
+    need(["f32", "f16", "int8", "int4"][dtype] == manifest["dtype"], "the type of elements")
+    numbers = u64(slab.get(5))
+    need(sorted(numbers) == list(range(first, first + rows)), "row numbers")
+    vectors = of_base(slab, rows, dim, manifest["dtype"])
+    presence = slab.get(15)
+    ids = unpack(u64(slab.get(7)), slab.get(8), rows)
+    metadata = unpack(u64(slab.get(9)), slab.get(10), rows)
+    texts = strings(u64(slab.get(11)), slab.get(12)) if len(slab.get(11)) else [b""] * rows
+    created, updated = times(slab.get(22), rows)
+    values = []
+    for c in range(columns):
+        codes = np.frombuffer(slab.get(32 + 3 * c), dtype="<u4")
+        dictionary = strings(u64(slab.get(33 + 3 * c)), slab.get(34 + 3 * c))
+        values.append([dictionary[code] for code in codes])
+    at = 0
+    codes = np.frombuffer(slab.get(32), dtype="<u4")
+    for code, zero, start, count in struct.iter_unpack("<IIQQ", slab.get(6)):
+        need(zero == 0 and start == at and (codes[at : at + count] == code).all(), "partitions")
+        at += count
+    need(at == rows, "partitions")
+    out = {}
+    for i in range(rows):
+        out[numbers[i]] = Row(
+            numbers[i], numbers[i], created[i], updated[i], ids[i],
+            metadata[i] if presence[i] & 1 else None, texts[i] if presence[i] & 2 else None,
+            vectors[i], [column[i] for column in values],
+        )  # fmt: skip
+    return out, first + rows
+
+
+def read_delta(slab, manifest, live, next_row, generation):
+    dim, dtype, columns = manifest["dim"], manifest["dtype"], len(manifest["filter_columns"])
+    at = 64
+    while at < len(slab.data):
+        header = slab.data[at : at + 64]
+        magic, crc, count, size, made, first, reserved, own = struct.unpack("<4sIQQQQ20sI", header)
+        need(magic == b"TBLK" and own == crc32c(header[:60]) and reserved == bytes(20), "the header of a block")
+        block = slab.data[at + 64 : at + 64 + size]
+        need(len(block) == size and crc32c(block) == crc, "the operations of a block")
+        need(generation < made <= manifest["generation"], "generations ascend from block to block")
+        generation = made
+        op = 0
+        for _ in range(count):
+            next_row = read_operation(block[op:], live, next_row, dim, dtype, columns)
+            op += struct.unpack_from("<Q", block, op + 56)[0]
+        need(op == size, "the operations fill their block")
+        at += 64 + size
+    return next_row, generation
+
+
+def read_operation(op, live, next_row, dim, dtype, columns):
+    kind, flags, number, replaced, updated, *lengths, values_bytes, reserved, size = struct.unpack_from("<IIQQQ4IIIQ", op)
+    need(reserved == 0 and size % 64 == 0, "an operation")
+    if kind == 2:
+        del live[number]
+        return next_row
+    need(kind == 1 and number == next_row, "rows follow without gap")
+    at = 64
+    as_codes = bool(flags & 4)
+    need(not as_codes or dtype == "f32", "codes of another type")
+    form = "int8" if as_codes else dtype
+
+    def take(count):
+        nonlocal at
+        at += count
+        return bytes(op[at - count : at])
+
+    vector = decode(take(stored_bytes(form, dim)), form, dim)
+    ident, metadata, text, _terms = (take(length) for length in lengths)
+    sizes = struct.unpack(f"<{columns}I", take(4 * columns))
+    need(sum(sizes) == values_bytes, "the values' lengths")
+    values = [take(length) for length in sizes]
+    need(0 <= size - at < 64 and not any(op[at:size]), "the padding of an operation")
+    victim = None if replaced == NO_ROW else live.pop(replaced)
+    live[number] = Row(
+        number, victim.birth if victim else number, victim.created if victim else updated, updated, ident,
+        metadata if flags & 1 else None, text if flags & 2 else None, vector, values,
+    )  # fmt: skip
+    return next_row + 1
+
+
+def check_id_map(folder, entry, first, ids):
+    """The committed entries are the ids of all rows, dead ones too, unless a power cut took some."""
+    entry = dict(entry)
+    path = os.path.join(folder, entry["name"])
+    with open(path, "rb") as file:
+        data = file.read()[: entry["bytes"]]
+    need(len(data) == entry["bytes"] and crc32c(data[128:]) == entry["crc32c"], "the id map")
+    names = np.load(path, allow_pickle=False)
+    for number, ident in ids.items():
+        need(names[number - first] == ident, f"row {number} in the id map")
+
+
+def read(folder):
+    manifest = read_manifest(folder)
+    slabs, id_map = {}, None
+    for entry in manifest["files"]:
+        if dict(entry)["name"] == "id_map.npy":
+            id_map = entry
+        else:
+            slab = Slab(folder, entry, manifest)
+            slabs.setdefault(slab.kind, []).append(slab)
+    (base,) = slabs[BASE]
+    for slab in slabs.get(DELTA, []) + slabs.get(IVF, []) + slabs.get(LEXICAL, []):
+        need(slab.base == base.generation, f"{slab.name} belongs to another base")
+    live, next_row = read_base(base, manifest)
+    first, ids, generation = next_row - len(live), {number: row.id for number, row in live.items()}, 0
+    for slab in slabs.get(DELTA, []):
+        next_row, generation = read_delta(slab, manifest, live, next_row, generation)
+        ids.update({number: row.id for number, row in live.items()})
+    need(len(live) == manifest["live_rows"] and next_row - first == manifest["total_rows"], "the number of rows")
+    check_id_map(folder, id_map, first, ids)
+    return manifest, sorted(live.values(), key=lambda row: row.birth)
+
+
+if __name__ == "__main__":
+    found, rows = read(sys.argv[1])
+    print(json.dumps({"name": found["name"], "generation": found["generation"], "rows": len(rows)}))
+    for row in rows:
+        print(json.dumps(row.line()))
