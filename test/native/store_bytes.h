@@ -35,7 +35,9 @@ static ty_status opened_with(const char *dir, const file *f, uint64_t at) {
                          .column = TY_NO_FILTER,
                          .out = answer,
                          .out_capacity = sizeof answer};
-    status = ty_ask(c, &words, &err); /* an index is checked by the first query */
+    ty_stats_args stats;
+    status = ty_ask(c, &words, &err); /* an index that is damaged is done without */
+    if (status == TY_OK && ty_stats(c, &stats, &err) == TY_OK && stats.values[TY_STAT_DAMAGES] > 0) status = TY_CORRUPT;
   }
   close_checked(c);
   for (int i = 0; i < file_count; i++) write_file(dir, files[i].name, files[i].data, files[i].bytes);
@@ -43,9 +45,8 @@ static ty_status opened_with(const char *dir, const file *f, uint64_t at) {
 }
 
 static void check_reserved(const char *dir, const file *f, uint64_t at, uint64_t bytes) {
-  ty_status expected = strncmp(f->name, "lexical-", 8) == 0 ? TY_INDEX : TY_CORRUPT;
   for (uint64_t i = 0; i < bytes; i += bytes > 8 ? bytes - 1 : 1)
-    CHECK_MESSAGE(opened_with(dir, f, at + i) == expected, "%s: reserved byte %llu is passed over", f->name,
+    CHECK_MESSAGE(opened_with(dir, f, at + i) == TY_CORRUPT, "%s: reserved byte %llu is passed over", f->name,
                   (unsigned long long)(at + i));
 }
 
@@ -137,7 +138,7 @@ static void test_versions(void) {
     memcpy(data + offsetof(ty_slab_header, version), &version, sizeof version);
     patch_file(dir, f->name, data, sizeof(ty_slab_header));
     ty_status damaged = ty_collection_open(env, dir, &other, &err);
-    CHECK(damaged == (i / 4 == 3 ? TY_OK : TY_CORRUPT) && (damaged == TY_OK || names_both(f, version, true)));
+    CHECK(damaged == (i / 4 >= 2 ? TY_OK : TY_CORRUPT) && (damaged == TY_OK || names_both(f, version, true)));
     ty_collection_close(other);
     CHECK(ty_verify(c, NULL, &err) == TY_CORRUPT && names_both(f, version, true));
     mend(dir, f, data);

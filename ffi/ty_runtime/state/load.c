@@ -74,24 +74,20 @@ static ty_status open_words(ty_collection *t, const ty_collection *owner, ty_err
   return status == TY_OK ? ty_lexical_refusal(t->lexical_index, err) : status;
 }
 
-ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error *err) {
+ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, bool spare, ty_error *err) {
   const ty_files *f = &t->store->files;
   ty_error why;
   uint64_t before = ty_damage_count(t);
   ty_status status = f->ivf.name[0] != 0 ? open_ivf(t, owner, &why) : TY_OK;
-  if (is_lost(status, &why)) {
+  if (spare && is_lost(status, &why)) {
     note_lost(t, TY_PART_IVF, &f->ivf, &why, before);
     status = TY_OK;
   }
   before = ty_damage_count(t);
   if (status == TY_OK && t->words) status = open_words(t, owner, &why);
-  if (t->lexical_index != NULL) { /* open, if not usable */
-    if (status == TY_INDEX) note_lost(t, TY_PART_WORDS, &f->lexical, &why, before);
-    return TY_OK;
-  }
-  if (t->words && is_lost(status, &why)) {
-    note_lost(t, TY_PART_WORDS, &f->lexical, &why, before);
-    return ty_lexical_open_none(t, &why, &t->lexical_index, err);
+  if (spare && t->words && (t->lexical_index != NULL || is_lost(status, &why))) { /* open, if not usable, or lost */
+    if (status != TY_OK && status != TY_STATE) note_lost(t, TY_PART_WORDS, &f->lexical, &why, before);
+    return t->lexical_index != NULL ? TY_OK : ty_lexical_open_none(owner, &why, &t->lexical_index, err);
   }
   if (status != TY_OK && err != NULL) *err = why;
   return status;
@@ -113,7 +109,7 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
   if (status == TY_OK) status = ty_files_copy(&s->files, &m->files, err);
   if (status == TY_OK) status = ty_file_map(t, &s->files.base, 0, err);
   if (status == TY_OK) status = ty_base_open(t, err);
-  if (status == TY_OK) status = ty_open_indexes(t, owner, err);
+  if (status == TY_OK) status = ty_open_indexes(t, owner, true, err);
   ty_block_span span = {.most = m->generation};
   /* The first one may be of the base's own generation. */
   if (status == TY_OK) span.above = ((const ty_slab_header *)(const void *)s->files.base.map)->generation - 1;

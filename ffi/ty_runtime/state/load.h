@@ -11,8 +11,9 @@ ty_status ty_adopt_schema(ty_collection *c, const ty_schema *schema, ty_error *e
 void ty_swap_state(ty_collection *c, ty_collection *t);
 /* Loads what a manifest names into the fresh `t`, with indexes that belong to `owner`. */
 ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *m, ty_error *err);
-/* Maps and opens the IVF and lexical slabs that store->files names. */
-ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, ty_error *err);
+/* Maps and opens the IVF and lexical slabs that store->files names. With `spare` one that is damaged or missing is
+ * noted and done without. */
+ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, bool spare, ty_error *err);
 /* Replaces one member of the schema in memory. */
 ty_status ty_schema_set(ty_collection *c, int key, ty_slice json, ty_error *err);
 

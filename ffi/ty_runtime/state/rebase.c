@@ -99,9 +99,7 @@ static ty_status write_files(rebase *w, ty_error *err) {
   if (status == TY_OK) status = ty_base_open(t, err);
   if (status == TY_OK && w->r.ivf != NULL) status = write_ivf(w, &files->ivf, err);
   if (status == TY_OK && w->r.want_lexical) status = write_lexical(w, &files->lexical, err);
-  if (status == TY_OK) status = ty_open_indexes(t, w->c, err);
-  if (status == TY_OK && ty_damage_count(t) > 0)
-    status = ty_fail(err, TY_CORRUPT, "files that were just written cannot be read: look at the disk");
+  if (status == TY_OK) status = ty_open_indexes(t, w->c, false, err);
   if (status == TY_OK && ty_cancelled(w->r.phases.progress))
     status = ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
   if (status == TY_OK) {
