@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import type { Metadata } from "../checks/values.ts";
-import { OSError, ValueError } from "../errors.ts";
+import { ValueError } from "../errors.ts";
 import {
   Deadline,
   dryRun,
@@ -27,9 +27,9 @@ import { echo } from "./bounds/answer.ts";
 import { continuation } from "./bounds/hits.ts";
 import type * as payload from "./payloads.ts";
 import { fitFiles } from "./repos/answer.ts";
-import { REPO_COLLECTION, RepoCollections } from "./repos/collections.ts";
+import { isDamage, REPO_COLLECTION, RepoCollections } from "./repos/collections.ts";
 import { Overview } from "./repos/overview.ts";
-import { type RepoQuestion, rankFiles } from "./repos/ranking.ts";
+import { rankFiles } from "./repos/ranking.ts";
 import { type FoundWorkspace, findWorkspace, type NamedWorkspaces } from "./repos/workspaces.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
@@ -37,6 +37,9 @@ import { watch } from "./requests.ts";
 /** The remedies in the error for a missing repository. */
 const NAME_PATH = "pass the path of the repository";
 const NAME_WORKSPACE = "pass workspace, or name the repository with --workspace or SVC_MCP_WORKSPACE";
+
+/** Where rows had to be discarded. */
+const MENDED = "the index was damaged, and the files were indexed again";
 
 /** The dependencies of the repository verbs. */
 export interface RepositoriesOptions {
@@ -71,10 +74,30 @@ export class Repositories {
     const deadline = new Deadline(a.max_seconds);
     // The root is checked before a collection is created for it.
     const { workspace, notice } = await this.workspace(a.path, NAME_PATH, c);
-    const result = a.dry_run
-      ? await dryRun({ ...this.indexOptions(workspace, a, c, deadline), notes: this.collections.notesOf(a.collection) })
-      : await this.refresh(workspace, this.collections.open(a.collection), a, c, { deadline });
-    return notice === undefined ? result : { ...result, notice };
+    if (a.dry_run) {
+      const notes = this.collections.notesOf(a.collection);
+      return { ...(await dryRun({ ...this.indexOptions(workspace, a, c, deadline), notes })), ...noticed(notice) };
+    }
+    return this.whole(a.collection, async (collection, mended) => ({
+      ...(await this.refresh(workspace, collection, a, c, { deadline })),
+      ...noticed(notice, mended),
+    }));
+  }
+
+  /**
+   * Works on a collection. Where rows of repositories turn out to be damaged they are discarded and the work, which then
+   * indexes files again, is done once more, with what to say of that.
+   */
+  private async whole<T>(name: string, work: (collection: Collection, mended?: string) => Promise<T>): Promise<T> {
+    const { collections } = this;
+    const { collection, isMended } = await collections.openWhole(name);
+    try {
+      const result = await work(collection, isMended ? MENDED : undefined);
+      if (!(await collections.mend(collection))) return result;
+    } catch (error) {
+      if (!isDamage(error) || !(await collections.mend(collection))) throw error;
+    }
+    return work(collections.open(name), MENDED);
   }
 
   /** Waits for the calls under way and closes what they kept. */
@@ -124,46 +147,33 @@ export class Repositories {
     const deadline = new Deadline(a.max_seconds);
     const { workspace, notice: passedOver } = await this.workspace(a.workspace, NAME_WORKSPACE, c);
     const placeIn = continuation("repo_search", a);
-    const collection = this.collections.open(a.collection);
-    const call = parseArguments("index_repo", { collection: a.collection });
-    let paths: readonly string[] = [];
-    const refreshed = await this.refresh(workspace, collection, call, c, {
-      deadline,
-      onIndexed(indexed) {
-        paths = indexed;
-      },
+    return this.whole(a.collection, async (collection, mended) => {
+      const call = parseArguments("index_repo", { collection: a.collection });
+      let paths: readonly string[] = [];
+      const refreshed = await this.refresh(workspace, collection, call, c, {
+        deadline,
+        onIndexed(indexed) {
+          paths = indexed;
+        },
+      });
+      const { status, truncated, folder, files_done, files_found } = refreshed;
+      const question = { query: a.query, topK: a.top_k, pathHint: a.path_hint, paths, withTimes: a.with_times };
+      const ranking = await rankFiles(collection, this.options.embedder, workspace, question, c.signal);
+      const { notice } = noticed(passedOver, mended, nothingToSearch(refreshed) ?? ranking.notice);
+      const { root } = workspace;
+      const head = {
+        collection: a.collection,
+        ...echo(a.query, notice, a.max_bytes),
+        ...{ workspace: root, folder, index_status: status, partial: truncated === true },
+        ...(truncated ? { files_done, files_found } : {}),
+      };
+      const sources = {
+        linesOf: (path: string) =>
+          isBelowAny(this.options.neverIndexed, resolve(root, path)) ? undefined : readLines(root, path),
+        termsIn: (texts: readonly string[]) => collection.termsOf(texts),
+      };
+      return { ...head, ...fitFiles(a, head, ranking, sources, placeIn) };
     });
-    const { status, truncated, folder, files_done, files_found } = refreshed;
-    const question = { query: a.query, topK: a.top_k, pathHint: a.path_hint, paths, withTimes: a.with_times };
-    const ranking = await this.ranked(collection, workspace, question, c.signal);
-    if (ranking === undefined) return this.search(a, c);
-    const notices = [passedOver, nothingToSearch(refreshed) ?? ranking.notice].filter((said) => said !== undefined);
-    const notice = notices.length === 0 ? undefined : notices.join(". ");
-    const { root } = workspace;
-    const head = {
-      collection: a.collection,
-      ...echo(a.query, notice, a.max_bytes),
-      ...{ workspace: root, folder, index_status: status, partial: truncated === true },
-      ...(truncated ? { files_done, files_found } : {}),
-    };
-    const sources = {
-      linesOf: (path: string) =>
-        isBelowAny(this.options.neverIndexed, resolve(root, path)) ? undefined : readLines(root, path),
-      termsIn: (texts: readonly string[]) => collection.termsOf(texts),
-    };
-    return { ...head, ...fitFiles(a, head, ranking, sources, placeIn) };
-  }
-
-  /** Undefined where the query found damage for which the collection was discarded: the workspace is indexed again. */
-  private async ranked(collection: Collection, workspace: Workspace, question: RepoQuestion, signal?: AbortSignal) {
-    const isDiscarded = () => this.collections.open(collection.name) !== collection;
-    try {
-      const ranking = await rankFiles(collection, this.options.embedder, workspace, question, signal);
-      return ranking.notice !== undefined && isDiscarded() ? undefined : ranking;
-    } catch (error) {
-      if (error instanceof OSError && error.reason === "damaged" && isDiscarded()) return undefined;
-      throw error;
-    }
   }
 
   /** The workspace and how much of it is indexed, without indexing. */
@@ -229,6 +239,12 @@ export class Repositories {
     const inside = [...files].filter(([file, { kind }]) => kind === "text" && isIn(below, file));
     return { files_tracked: inside.length, ...partial };
   }
+}
+
+/** Several notices as the member of an answer. */
+function noticed(...notices: (string | undefined)[]): { notice?: string } {
+  const said = notices.filter((notice) => notice !== undefined);
+  return said.length === 0 ? {} : { notice: said.join(". ") };
 }
 
 /** What helps where a workspace has no file to search. */

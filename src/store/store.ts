@@ -139,26 +139,27 @@ export class Store {
   }
 
   /**
-   * Removes a collection with its directory; other processes find it gone. For derived data that can be rebuilt. The
-   * directory is renamed first: one half removed by a kill would be opened as a damaged collection for ever.
+   * Removes a collection with its directory, one that cannot be opened as well; other processes find it gone. For derived
+   * data that can be rebuilt. The directory is renamed first: one half removed by a kill would be opened as a damaged
+   * collection for ever.
    * @throws OSError where the directory cannot be moved
    */
-  discard(collection: Collection): void {
-    this.forget(collection);
+  discard(name: string): void {
+    const cached = this.collections.get(name);
+    if (cached) this.forget(cached);
     const aside = join(this.dir, `${DISCARDED}${Bun.randomUUIDv7()}`);
     try {
-      renameSync(join(this.dir, collection.name), aside);
+      renameSync(join(this.dir, name), aside);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === "ENOENT") return;
       throw new OSError(
-        `collection ${shown(collection.name)} cannot be removed (${code}): ` +
-          "check the permissions of the memory directory",
+        `collection ${shown(name)} cannot be removed (${code}): ` + "check the permissions of the memory directory",
       );
     }
     // With those that an interrupted call left.
-    for (const name of readdirSync(this.dir).filter((entry) => entry.startsWith(DISCARDED))) {
-      rmSync(join(this.dir, name), { recursive: true, force: true });
+    for (const entry of readdirSync(this.dir).filter((other) => other.startsWith(DISCARDED))) {
+      rmSync(join(this.dir, entry), { recursive: true, force: true });
     }
   }
 

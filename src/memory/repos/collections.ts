@@ -1,9 +1,10 @@
 /** The collections of repositories: their schema, the rows that indexing puts into them, and the files of its cache. */
 import { join } from "node:path";
+import type { Damage } from "../../../ffi/records.ts";
 import { Put, type Watch } from "../../../ffi/ty_collection.ts";
 import { shown } from "../../checks/kinds.ts";
-import { CancelledError, ValueError } from "../../errors.ts";
-import { Deadline, noteName, type RowSink, repoIdOfNote } from "../../repo/indexer.ts";
+import { CancelledError, OSError, ValueError } from "../../errors.ts";
+import { Deadline, forget, noteName, type RowSink, repoIdOfNote } from "../../repo/indexer.ts";
 import { textsOf } from "../../repo/rows.ts";
 import type { Collection } from "../../store/collection.ts";
 import { type Pack, release } from "../../store/packer.ts";
@@ -179,6 +180,55 @@ export class RepoCollections {
   }
 
   /**
+   * Whether rows of repositories were lost to damage: their terms with the lexical index, the only place that has them,
+   * or themselves with the base. They are gone now, with what was noted of them, so that indexing makes them anew:
+   * `repo_symbols`, or another with no other rows, as a whole; of another one the repositories' rows.
+   */
+  async mend(collection: Collection): Promise<boolean> {
+    const { name } = collection;
+    if (!collection.isSaved || collection.schema.keyName !== REPO_KEY || !isLost(collection)) return false;
+    const { generation, lexical_lost, live_rows } = collection.stats();
+    // Another process may have replaced or mended it since this one opened it.
+    const now = this.store.reopen(name);
+    if (!now || now.stats().generation !== generation) return true;
+    if (name === REPO_COLLECTION || lexical_lost === live_rows) this.store.discard(name);
+    else await this.forgetAll(now);
+    return true;
+  }
+
+  /** As `open`, after `mend`. */
+  async openWhole(name: string): Promise<{ collection: Collection; isMended: boolean }> {
+    const known = this.readable(name);
+    const isMended = known === "discarded" || (known !== undefined && (await this.mend(known)));
+    return { collection: this.open(name), isMended };
+  }
+
+  /** As `current`; `repo_symbols` that cannot be opened is discarded. */
+  private readable(name: string): Collection | "discarded" | undefined {
+    try {
+      return this.current(name);
+    } catch (error) {
+      if (name !== REPO_COLLECTION || !isDamage(error)) throw error;
+      this.store.discard(name);
+      return "discarded";
+    }
+  }
+
+  /** Removes all rows of repositories, and makes the files anew. Rows under such a key that have a text are not a repository's. */
+  private async forgetAll(collection: Collection): Promise<void> {
+    const sink = this.sink(collection, undefined);
+    const noted = new Set(sink.notes().keys());
+    for (const { key } of collection.partitions()) {
+      if (typeof key !== "string" || !REPO_ID.test(key)) continue;
+      const hasTexts = () =>
+        collection.get(collection.ids({ where: { column: REPO_KEY, value: key } }), { text: true });
+      if (!noted.has(key) && hasTexts().some(({ text }) => text !== undefined)) continue;
+      await forget(this.folder(collection.name), key, sink);
+    }
+    await collection.compact(); // the texts of the other rows have what is damaged
+  }
+
+  /**
    * The collection of that name. `repo_symbols` of an earlier embedder version is discarded: an export, the remedy for
    * other collections, lacks its texts, and each repository is indexed again at its next query.
    */
@@ -186,28 +236,29 @@ export class RepoCollections {
     const { store, embedder } = this;
     const isOlder = (c: Collection) => name === REPO_COLLECTION && isOlderSpace(c.schema.embedderProfile, embedder);
     const known = store.find(name);
-    if (!known || !isOlder(known)) return this.whole(name, known);
+    if (!known || !isOlder(known)) return known;
     // Another process may have replaced it since this one opened it.
     const now = store.reopen(name);
     if (!now || !isOlder(now)) return now;
-    store.discard(now);
+    store.discard(name);
     return undefined;
   }
+}
 
-  /**
-   * The collection, unless terms of its rows are lost, as the only place that had them, its lexical index, is damaged or
-   * of another way of tokenising: then `repo_symbols`, or another with no other rows, is discarded.
-   */
-  private whole(name: string, known: Collection | undefined): Collection | undefined {
-    if (!known?.isSaved || known.schema.keyName !== REPO_KEY) return known;
-    const { generation, lexical_lost, live_rows } = known.stats();
-    if (lexical_lost === 0 || (name !== REPO_COLLECTION && lexical_lost < live_rows)) return known;
-    // Another process may have replaced it since this one opened it.
-    const now = this.store.reopen(name);
-    if (!now || now.stats().generation !== generation) return now;
-    this.store.discard(now);
-    return undefined;
-  }
+/** An id of a repository, which is the key of its partition. */
+const REPO_ID = /^[0-9a-f]{16}$/;
+
+/** Damage in these parts is damage of rows; others follow from them. */
+const ROW_PARTS = new Set<Damage["part"]>(["base", "codes", "vectors", "texts", "metadata", "delta"]);
+
+function isLost(collection: Collection): boolean {
+  const { lexical_lost, damages } = collection.stats();
+  return lexical_lost > 0 || (damages > 0 && collection.damages().some(({ part }) => ROW_PARTS.has(part)));
+}
+
+/** Whether a call failed because files are damaged. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof OSError && error.reason === "damaged";
 }
 
 /** What makes the vectors of packs; an embedder outside the kernel makes all of them now, before the lock is taken. */
