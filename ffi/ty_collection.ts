@@ -165,9 +165,12 @@ export class NativeCollection extends NativeReader {
     this.check(this.c.ty_note(this.handle, key, key.byteLength, data, value.byteLength, this.error));
   }
 
-  /** Rewrites the base with live rows only; saves and ends the change. */
-  async compact(watch?: Watch): Promise<{ reclaimedRows: number; liveRows: number }> {
-    const words = new Words(2);
+  /**
+   * Rewrites the base with live rows only; saves and ends the change.
+   * @param keep what the last destructive save superseded stays, for 24 hours; nothing may be unsaved then
+   */
+  async compact(watch?: Watch, keep = false): Promise<{ reclaimedRows: number; liveRows: number }> {
+    const words = new Words(3).integer(2, Number(keep));
     await this.workers.submit(Op.COMPACT, this.handle, words, watch);
     return { reclaimedRows: words.number(0), liveRows: words.number(1) };
   }

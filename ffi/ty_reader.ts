@@ -99,6 +99,12 @@ export const STAT_NAMES = [
   "searches",
   "lexical_lost",
   "damages",
+  "base_bytes",
+  "delta_bytes",
+  "saves",
+  "base_dead",
+  "delta_dead",
+  "superseded",
 ] as const;
 export type NativeStats = Record<(typeof STAT_NAMES)[number], number> & { lexical_k1: number; lexical_b: number };
 
@@ -210,6 +216,20 @@ export class NativeReader extends NativeHandle {
       .integer(9, what);
     const answer = this.answer("ty_ids", words, 10);
     return decodeRecords(answer, words.number(13), what);
+  }
+
+  /**
+   * The rows that the last save which deleted or replaced rows took away, in insertion order, and when (milliseconds since
+   * 1970); no rows and generation 0 where there is none, or a rewrite has dropped them.
+   */
+  superseded(what: number): { rows: RowRecord[]; generation: number; time: number } {
+    const words = new Words(7).integer(0, what);
+    const answer = this.answer("ty_superseded", words, 1);
+    return {
+      rows: decodeRecords(answer, words.number(4), what),
+      generation: words.number(5),
+      time: words.number(6),
+    };
   }
 
   /** How many live rows match. */

@@ -49,6 +49,7 @@ export const symbols = {
   ty_stats: call3,
   ty_partitions: call3,
   ty_damages: call3,
+  ty_superseded: call3,
   ty_tree_open: { args: [p, p, p, p], returns: status },
   ty_tree_close: { args: [p], returns: FFIType.void },
   ty_tree_rest: { args: [p], returns: FFIType.void },

@@ -210,7 +210,9 @@ TY_API ty_status ty_note(ty_collection *c, const uint8_t *name, uint64_t name_by
 typedef struct ty_compact_args {
   uint64_t reclaimed_rows; /* out: deleted and superseded rows that were dropped */
   uint64_t live_rows;      /* out */
+  uint64_t keep;           /* 1: what the last destructive save superseded stays, for 24 hours (ty_superseded) */
 } ty_compact_args;
+/* With `keep`, TY_STATE where there are unsaved changes. */
 TY_API ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progress, ty_error *err);
 
 /* An IVF index for every partition of at least min_rows rows; none where no partition is so large. nprobe is calibrated
@@ -434,6 +436,20 @@ typedef struct ty_ids_args {
 /* Live rows as records, in insertion order or the newest first. TY_INVALID when `after` is not a live id. */
 TY_API ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err);
 
+typedef struct ty_superseded_args {
+  uint64_t what;
+  uint8_t *out;
+  uint64_t out_capacity;
+  uint64_t out_bytes;
+  uint64_t out_count;
+  uint64_t generation; /* out: of that save, or of a compaction that kept its rows; 0: there was none */
+  uint64_t time;       /* out: of that save, in milliseconds since 1970 */
+} ty_superseded_args;
+/* The rows that the last save which deleted or replaced rows of an earlier one took away, as records, in insertion
+ * order. None once a rewrite of the base has dropped them: a compaction with `keep` does so after 24 hours, every other
+ * rewrite at once. */
+TY_API ty_status ty_superseded(ty_collection *c, ty_superseded_args *args, ty_error *err);
+
 typedef struct ty_count_args {
   uint64_t column;
   const uint8_t *key;
@@ -480,6 +496,12 @@ enum {
   TY_STAT_SEARCHES,       /* since the handle was opened */
   TY_STAT_LEXICAL_LOST,   /* live rows without a text whose terms are lost, as the lexical index cannot be used */
   TY_STAT_DAMAGES,        /* damaged places in its files that are known so far: ty_damages */
+  TY_STAT_BASE_BYTES,     /* of the base and its indexes */
+  TY_STAT_DELTA_BYTES,    /* of the deltas */
+  TY_STAT_SAVES,          /* of rows, since the base was written */
+  TY_STAT_BASE_DEAD,      /* deleted and replaced rows of the base; with those that are kept */
+  TY_STAT_DELTA_DEAD,     /* and of the deltas */
+  TY_STAT_SUPERSEDED,     /* of both, those that ty_compact keeps if asked to */
   TY_STAT_COUNT
 };
 typedef struct ty_stats_args {

@@ -169,6 +169,16 @@ export class Reader {
     return this.answered(() => this.native.ids({ ...listing, filter }, 0).map((row) => row.id));
   }
 
+  /**
+   * The rows that the last save which deleted or replaced rows took away, as they were, in insertion order, with its time
+   * in milliseconds since 1970. They stay until the next such save, and through compactions that the program makes by
+   * itself for 24 hours; every other rewrite of the base drops them. Undefined where there are none.
+   */
+  superseded(detail: Detail = { metadata: true, text: true, times: true }): { rows: Row[]; time: number } | undefined {
+    const { rows, time } = this.answered(() => this.native.superseded(toWhat(detail)));
+    return rows.length === 0 ? undefined : { rows: rows.map((row) => toRow(row, this.name)), time };
+  }
+
   /** How many live rows match. */
   count(where?: Condition): number {
     const filter = toFilter(where, this.schema.filterColumns);

@@ -325,7 +325,7 @@ static void put_row_like(ty_collection *to, const ty_collection *c, uint64_t at)
 static uint32_t compared;
 static void check_rewritten(ty_collection *c) {
   char dir[320];
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_buffer before = {0};
   fresh_dir(dir);
   ty_collection *fresh = open_new(env, dir);
@@ -355,7 +355,7 @@ static void check_rewritten(ty_collection *c) {
 /* Without the index its rows can be searched and replaced, and a rewrite is refused as long as one of them lives. */
 static void check_lost(ty_collection *c) {
   char dir[320], path[400];
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_stats_args stats;
   fresh_dir(dir);
   CHECK(mkdir(dir, 0700) == 0);
@@ -399,7 +399,7 @@ static void test_random_rows(void) {
       for (uint32_t i = first; i < first + 6; i++) delete_row(c, i);
     }
     if (ty_random(&state) % 4 == 0) ask(c, -1); /* before the save */
-    ty_compact_args compact;
+    ty_compact_args compact = {0};
     if (kind == 4) CHECK(ty_compact(c, &compact, NULL, &err) == TY_OK);
     else if (kind == 5) ty_rollback(c);
     else CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "save: %s", err.message);

@@ -107,7 +107,7 @@ static void roll_back(ty_collection *c, uint32_t n, bool any) {
 }
 
 static void rewrite(ty_collection *c, bool lists, const char *when) {
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_ivf_args ivf = {.min_rows = 40, .target_recall = 0.9};
   ty_status status = lists ? ty_build_ivf(c, &ivf, NULL, &err) : ty_compact(c, &compact, NULL, &err);
   CHECK_MESSAGE(status == TY_OK, "%s: %s", when, err.message);

@@ -997,7 +997,7 @@ static void test_damaged_file(ty_env *env, const char *dir) {
     CHECK(ty_stats(c, &stats, &err) == TY_OK && stats.values[TY_STAT_LEXICAL_BUILT] == 0 &&
           stats.values[TY_STAT_DAMAGES] == (version ? 0 : 1));
     CHECK(ty_verify(c, NULL, &err) == TY_CORRUPT);
-    ty_compact_args compact;
+    ty_compact_args compact = {0};
     CHECK(ty_begin(c, &err) == TY_OK);
     CHECK_MESSAGE(ty_compact(c, &compact, NULL, &err) == TY_OK, "compact: %s", err.message);
     words = lexical_args("xaq xdq", 5);

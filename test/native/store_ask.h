@@ -27,7 +27,7 @@ static void test_follow_is_bounded(void) {
   put_versions(a, &m, 0, 20, 1);
   CHECK(ty_save(a, &err) == TY_OK);
   ty_collection *b = open_saved(env, dir);
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   CHECK(ty_begin(b, &err) == TY_OK && ty_compact(b, &compact, NULL, &err) == TY_OK);
   unmoved = env->os;
   env->os.open = open_moved;

@@ -48,7 +48,7 @@ static void test_digest(void) {
     CHECK(ty_begin(c, &err) == TY_OK);
     random_changes(c, &m, round % 4 == 0 ? 30 : 4);
     check_digests(c, &m, &d);
-    ty_compact_args compact;
+    ty_compact_args compact = {0};
     CHECK(round % 7 == 6 ? ty_compact(c, &compact, NULL, &err) == TY_OK : ty_save(c, &err) == TY_OK);
     if (round % 11 == 5) {
       ty_collection_close(c);

@@ -112,7 +112,7 @@ static void damage(const char *dir, const model *m, uint64_t tries) {
         model_equal(c, m); /* it may well differ; it must not crash */
         ask(c);
         if (ty_begin(c, &err) == TY_OK) {
-          ty_compact_args compact;
+          ty_compact_args compact = {0};
           ty_compact(c, &compact, NULL, &err);
         }
         ty_collection_close(c);
@@ -126,7 +126,7 @@ static void damage(const char *dir, const model *m, uint64_t tries) {
 
 /* Everything that reads rows and writes them anew. */
 static void rewrite(ty_collection *c) {
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
   ty_lexical_args lexical = {1.2, 0.75};
   static uint8_t out[1 << 20] __attribute__((aligned(8)));
@@ -202,7 +202,7 @@ static void torn_tail(const char *dir, model *m) {
     CHECK(ty_save(c, &err) == TY_OK && saved_equal(env, dir, m) && model_equal(c, m));
   }
   CHECK_MESSAGE(ty_verify(c, NULL, &err) == TY_OK, "verify: %s", err.message);
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   CHECK(ty_begin(c, &err) == TY_OK && ty_compact(c, &compact, NULL, &err) == TY_OK);
   char path[640];
   snprintf(path, sizeof path, "%s/base-00000000000000ff.slab", dir);

@@ -38,7 +38,7 @@ static void test_like_rows(void) {
     uint64_t flags = i % 4 < 2 ? 0 : TY_PUT_DROP_TEXT;
     char dirs[2][320];
     ty_collection *by[2];
-    ty_compact_args compact;
+    ty_compact_args compact = {0};
     for (int k = 0; k < 2; k++) {
       by[k] = embed_collection(cases[i / 4].dtype, cases[i / 4].metric, true, dirs[k]);
       memcpy(b.ids, likes, id_bytes);
@@ -92,7 +92,7 @@ static void test_like_refused(void) {
 static void test_like_damaged(void) {
   embed_batch b = embed_rows();
   char dir[320];
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_collection *c = embed_collection("f16", "inner_product", true, dir);
   put_saved(c, embed_args(&b, true));
   CHECK(ty_begin(c, &err) == TY_OK && ty_compact(c, &compact, NULL, &err) == TY_OK);

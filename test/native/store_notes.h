@@ -19,7 +19,7 @@ static void test_notes(void) {
   fresh_dir(dir);
   fresh_dir(copy);
   model m = {0};
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_stats_args before, after;
   ty_collection *c = open_new(env, dir);
   CHECK(note(c, "a", "1") == TY_STATE); /* outside of a change */

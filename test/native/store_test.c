@@ -6,6 +6,7 @@
 #include "../../ffi/ty_runtime/disk/format.h"
 #include "../../ffi/ty_runtime/rows/vector.h"
 #include "../../ffi/ty_runtime/state/state.h"
+#include "../../ffi/ty_runtime/state/superseded.h"
 #include "store_model.h"
 
 /* More system calls than any operation makes. */
@@ -111,7 +112,7 @@ static void test_empty(void) {
   ty_collection *c = open_new(env, dir);
   CHECK(ty_begin(c, &err) == TY_OK && ty_save(c, &err) == TY_OK);
   CHECK(saved_equal(env, dir, &m));
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_ivf_args ivf = {.min_rows = 1, .target_recall = 0.9};
   ty_lexical_args lexical = {1.2, 0.75};
   CHECK(ty_begin(c, &err) == TY_OK && ty_compact(c, &compact, NULL, &err) == TY_OK);
@@ -146,7 +147,7 @@ static void test_random(uint64_t seed) {
     CHECK_MESSAGE(model_equal(follower, &before), "seed %llu step %d: the follower saw something unsaved",
                   (unsigned long long)seed, i);
     uint64_t what = rng() % 10;
-    ty_compact_args compact;
+    ty_compact_args compact = {0};
     ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
     ty_lexical_args lexical = {1.2, 0.75};
     ty_status status = TY_OK;
@@ -178,7 +179,7 @@ static void test_random(uint64_t seed) {
 enum { FIRST, SAVE, COMPACT, IVF, LEXICAL };
 
 static ty_status finish(ty_collection *c, int what) {
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
   ty_lexical_args lexical = {1.2, 0.75};
   if (what == COMPACT) return ty_compact(c, &compact, NULL, &err);
@@ -649,7 +650,7 @@ static void test_damaged_source(void) {
   fputc(answer[at] ^ 1, f);
   fclose(f);
   c = open_saved(env, dir);
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   CHECK(ty_begin(c, &err) == TY_OK);
   CHECK(ty_compact(c, &compact, NULL, &err) == TY_CORRUPT && strstr(err.message, "base-") != NULL);
   CHECK(ty_verify(c, NULL, &err) == TY_CORRUPT);
@@ -735,6 +736,7 @@ static void test_adopt(void) {
 #include "store_spare.h"
 #include "store_spill.h"
 #include "store_times.h"
+#include "store_superseded.h"
 
 int main(int argc, char **argv) {
   uint64_t seed;
@@ -749,7 +751,10 @@ int main(int argc, char **argv) {
     set_vertical(env, i >= 6);
     model_codes = i >= 9 ? ALL_CODES : NO_CODES;
     test_random(seed + i);
+    if (i % 3 == 0) test_superseded(seed + i);
   }
+  test_superseded_failures(EIO, 0);
+  test_superseded_failures(ENOSPC, 1);
   for (int what = FIRST; what <= LEXICAL; what++) {
     test_failures(what, EIO, 0); /* vertical rows, which are their codes */
     test_failures(what, ENOSPC, 1);
@@ -757,6 +762,7 @@ int main(int argc, char **argv) {
   set_vertical(env, false);
   model_codes = NO_CODES;
   test_times();
+  test_superseded_of_one_save();
   test_notes();
   test_notes_damaged();
   test_newest();

@@ -32,7 +32,7 @@ static bool times_are(ty_collection *c, uint32_t id, uint64_t created, uint64_t 
 static void test_times(void) {
   char dir[320];
   fresh_dir(dir);
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_collection *c = open_new(env, dir);
   model_clock = 5000;
   CHECK(ty_begin(c, &err) == TY_OK && put_one(c, 1, TY_ADD) == TY_OK && put_one(c, 2, TY_ADD) == TY_OK);
@@ -106,7 +106,7 @@ static void test_newest(void) {
   char dir[320];
   fresh_dir(dir);
   model m = {0};
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_collection *c = open_new(env, dir);
   for (int i = 0; i < 30; i++) {
     CHECK(ty_begin(c, &err) == TY_OK);

@@ -27,7 +27,7 @@ static void test_life(uint64_t seed) {
     random_changes(c, &m, 1 + (uint32_t)(rng() % 20));
     CHECK_MESSAGE(model_equal(c, &m), "%s %s, step %d: unsaved", model_dtype, model_metric, i);
     uint64_t what = rng() % 6;
-    ty_compact_args compact;
+    ty_compact_args compact = {0};
     ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
     ty_status status = TY_OK;
     if (what == 0) ty_rollback(c), m = before;
@@ -208,7 +208,7 @@ static void test_exact(uint64_t seed) {
   c = open_saved(env, dir);
   check_wide(c, rows, "opened again");
   check_coded(c);
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   CHECK(ty_begin(c, &err) == TY_OK && ty_compact(c, &compact, NULL, &err) == TY_OK && compact.reclaimed_rows == 200);
   check_wide(c, rows, "compacted");
   if (model_is("f32") && !model_is("cosine")) CHECK((c->base.vectors == NULL) == (model_codes == ALL_CODES));
@@ -325,7 +325,7 @@ static void delete_one(ty_collection *c, uint32_t id) {
 }
 
 static void compact_now(ty_collection *c) {
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   CHECK(ty_begin(c, &err) == TY_OK);
   CHECK_MESSAGE(ty_compact(c, &compact, NULL, &err) == TY_OK, "%s", err.message);
 }

@@ -30,7 +30,7 @@ static void delete_row(ty_collection *c, uint32_t number) {
 static void begin(ty_collection *c) { CHECK_MESSAGE(ty_begin(c, &err) == TY_OK, "%s", err.message); }
 static void save(ty_collection *c) { CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "%s", err.message); }
 static void compact(ty_collection *c) {
-  ty_compact_args args;
+  ty_compact_args args = {0};
   begin(c);
   CHECK_MESSAGE(ty_compact(c, &args, NULL, &err) == TY_OK, "%s", err.message);
 }

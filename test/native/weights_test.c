@@ -17,7 +17,7 @@ static int base_sums_are(const ty_collection *c, const model *m) {
 static void check_rewrite(ty_collection *c, const model *m, int what) {
   hits before[KEYS], after[KEYS];
   float query[DIM];
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
   const uint32_t keys[KEYS] = {0, 1, 2, ALL_KEYS};
   model_query(query);
@@ -182,7 +182,7 @@ static void test_beside(void) {
   for (int i = 0; i < 3; i++) CHECK(pthread_create(&threads[i], NULL, ask_on, i == 2 ? reader : c) == 0);
   for (int i = 0; i < 60; i++) {
     model before = m;
-    ty_compact_args compact;
+    ty_compact_args compact = {0};
     CHECK(ty_begin(c, &err) == TY_OK);
     random_changes(c, &m, 15);
     if (i % 5 == 2) ty_rollback(c), m = before;

@@ -1,6 +1,7 @@
 /* Compaction and the building of indexes: each is one rewrite of the base. */
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
+#include "disk/disk.h"
 #include "disk/lock.h"
 #include "state/rebase.h"
 #include "state/state.h"
@@ -12,8 +13,11 @@ ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progr
   uint64_t total = ty_total_rows(c), live = c->base.live + c->delta.live;
   ty_rebase_wish wish = ty_rebase_keep(c);
   ty_lock_says(c, "compacting");
-  status = ty_rebase_run(c, &wish, progress, &unknown, err);
-  args->reclaimed_rows = status == TY_OK ? total - live : 0;
+  wish.superseded = args->keep == 1;
+  if (wish.superseded && c->store->ops > 0)
+    status = ty_fail(err, TY_STATE, "there are unsaved changes: save them first");
+  else status = ty_rebase_run(c, &wish, progress, &unknown, err);
+  args->reclaimed_rows = status == TY_OK ? total - ty_total_rows(c) : 0;
   args->live_rows = status == TY_OK ? live : 0;
   return ty_change_end(c, status, unknown);
 }

@@ -114,6 +114,22 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
   return status == TY_OK ? ty_answer_end(&answer, err) : status;
 }
 
+ty_status ty_superseded(ty_collection *c, ty_superseded_args *args, ty_error *err) {
+  args->out_bytes = args->out_count = 0;
+  ty_status status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
+  const ty_superseded_rows *rows = &c->state->superseded;
+  for (uint64_t i = 0; i < rows->count; i++)
+    ty_answer_row(&answer, c, ty_ref_of(c, rows->places[i]), 0, args->what, (ty_slice){NULL, 0});
+  args->generation = c->store->files.superseded.generation;
+  args->time = c->store->files.superseded.time;
+  ty_leave(c);
+  args->out_bytes = answer.bytes;
+  args->out_count = answer.count;
+  return ty_answer_end(&answer, err);
+}
+
 static uint64_t splitmix(uint64_t *state) {
   uint64_t z = *state += 0x9e3779b97f4a7c15u;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;

@@ -7,6 +7,7 @@
 #include "os/fail.h"
 #include "rows/damage.h"
 #include "state/state.h"
+#include "state/superseded.h"
 
 ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *err) {
   args->out_bytes = args->out_count = 0;
@@ -60,6 +61,12 @@ ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
   v[TY_STAT_LEXICAL_LOST] = ty_kept_lost(c);
   v[TY_STAT_SEARCHES] = atomic_load_explicit(&c->searches, memory_order_relaxed);
   v[TY_STAT_DAMAGES] = ty_damage_count(c);
+  v[TY_STAT_BASE_BYTES] = f->base.bytes + f->ivf.bytes + f->lexical.bytes;
+  for (uint32_t i = 0; i < f->delta_count; i++) v[TY_STAT_DELTA_BYTES] += f->deltas[i].bytes;
+  v[TY_STAT_SAVES] = c->store->blocks;
+  v[TY_STAT_BASE_DEAD] = c->base.count - c->base.live;
+  v[TY_STAT_DELTA_DEAD] = c->delta.count - c->delta.live;
+  v[TY_STAT_SUPERSEDED] = ty_superseded_kept(c);
   ty_leave(c);
   return TY_OK;
 }

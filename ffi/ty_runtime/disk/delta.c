@@ -19,7 +19,7 @@ static int write_block(const ty_delta_write *w, ty_file *file) {
   const struct ty_store *s = c->store;
   const ame_kernel *k = c->env->kernel;
   ty_os *os = &c->env->os;
-  TY_ASSERT(s->lock_fd >= 0 && s->chunk_count > 0 && s->ops > 0);
+  TY_ASSERT(s->chunk_count > 0 && s->ops > 0);
   ty_block_header *b = s->chunks[0].memory.data;
   *b =
       (ty_block_header){.magic = TY_BLOCK_MAGIC, .ops = s->ops, .generation = w->generation, .first_row = w->first_row};

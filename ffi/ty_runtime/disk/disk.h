@@ -30,6 +30,7 @@ struct ty_store {
   uint64_t manifest_bytes;
   uint64_t first_row; /* of the base */
   ty_files files;
+  uint64_t blocks;     /* of the deltas: saves of rows since the base was written */
   bool id_map_checked; /* this handle compared its bytes once */
 
   /* Unsaved operations. */

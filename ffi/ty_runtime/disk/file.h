@@ -16,11 +16,18 @@ typedef struct ty_file {
   uint64_t device, inode; /* of what is mapped: the name may later be another file's */
 } ty_file;
 
+/* The last save that killed rows of an earlier one. */
+typedef struct ty_superseded_save {
+  uint64_t generation; /* of its block in the deltas; 0: there is none */
+  uint64_t time;       /* milliseconds since 1970 */
+} ty_superseded_save;
+
 /* The files of one state. */
 typedef struct ty_files {
   ty_file base, ivf, lexical, id_map; /* id_map is never mapped */
   ty_file *deltas;                    /* in order */
   uint32_t delta_count;
+  ty_superseded_save superseded;
 } ty_files;
 
 /* Address space reserved behind a delta: as much as it has bytes, so that the mapping seldom moves. */

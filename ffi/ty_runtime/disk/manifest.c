@@ -88,6 +88,24 @@ static ty_status read_files(ty_slice value, ty_saved *m, ty_error *err) {
   return TY_OK;
 }
 
+/* Missing where no save since the base was written killed a row of an earlier one. */
+static ty_status read_superseded(ty_slice value, ty_saved *m, ty_error *err) {
+  ty_superseded_save *out = &m->files.superseded;
+  ty_json_walk walk;
+  ty_slice key, member, generation = {0}, time = {0};
+  if (value.data == NULL) return TY_OK;
+  if (!ty_json_walk_start(&walk, value, true)) return bad(err, "superseded is not an object");
+  while (ty_json_walk_next(&walk, &key, &member)) {
+    ty_slice *to = ty_json_is(key, "generation") ? &generation : ty_json_is(key, "time") ? &time : NULL;
+    if (to == NULL || to->data != NULL) return bad(err, "superseded has an unknown key");
+    *to = member;
+  }
+  if (!ty_json_u64(generation, &out->generation) || !ty_json_u64(time, &out->time) || out->generation == 0 ||
+      out->generation > m->generation || out->time > TY_TIME_MAX)
+    return bad(err, "superseded is not a generation and a time");
+  return TY_OK;
+}
+
 /* Takes the members of the object apart: the manifest's own into `own`, the others into the schema. */
 static ty_status read_members(ty_saved *m, ty_slice own[TY_OWN_KEYS], ty_error *err) {
   ty_slice object, key, value;
@@ -107,7 +125,7 @@ static ty_status read_members(ty_saved *m, ty_slice own[TY_OWN_KEYS], ty_error *
     own[n] = value;
   }
   for (int n = 0; n < TY_OWN_KEYS; n++) {
-    if (own[n].data == NULL)
+    if (own[n].data == NULL && n != TY_OWN_SUPERSEDED)
       return ty_fail(err, TY_CORRUPT, "%s: the key %s is missing", TY_MANIFEST_NAME, ty_own_keys[n]);
   }
   return TY_OK;
@@ -132,7 +150,8 @@ ty_status ty_saved_read(const ty_env *env, ty_buffer *text, ty_saved *m, ty_erro
   if (m->generation == 0 || m->total_rows > TY_ROWS_MAX || m->live_rows > m->total_rows)
     return bad(err, "its counts are out of range");
   if (!ty_seal_ends(whole, m->generation)) return bad(err, "it does not end as it was written: it was damaged");
-  return read_files(own[TY_OWN_FILES], m, err);
+  status = read_superseded(own[TY_OWN_SUPERSEDED], m, err);
+  return status == TY_OK ? read_files(own[TY_OWN_FILES], m, err) : status;
 }
 
 void ty_saved_free(ty_saved *m) {
@@ -159,9 +178,15 @@ ty_status ty_manifest_text(const ty_collection *c, const ty_files *files, uint64
   char line[192];
   int n = snprintf(line, sizeof line,
                    ",\n  \"format_version\": %u,\n  \"generation\": %" PRIu64 ",\n  \"live_rows\": %" PRIu64
-                   ",\n  \"total_rows\": %" PRIu64 ",\n  \"files\": [",
+                   ",\n  \"total_rows\": %" PRIu64,
                    TY_SLAB_VERSION, generation, live, total);
   ty_buffer_append(out, line, (uint64_t)n);
+  if (files->superseded.generation > 0) {
+    n = snprintf(line, sizeof line, ",\n  \"superseded\": {\"generation\": %" PRIu64 ", \"time\": %" PRIu64 "}",
+                 files->superseded.generation, files->superseded.time);
+    ty_buffer_append(out, line, (uint64_t)n);
+  }
+  ty_buffer_append(out, ",\n  \"files\": [", 14);
   bool first = true;
   put_file(out, &files->id_map, &first);
   put_file(out, &files->base, &first);

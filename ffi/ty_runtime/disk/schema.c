@@ -16,7 +16,7 @@ static const char *const keys[TY_SCHEMA_KEYS] = {"name",
                                                  "notes"};
 
 const char *const ty_own_keys[TY_OWN_KEYS] = {"id_map",     "format_version", "generation", "live_rows",
-                                              "total_rows", "files",          "crc32c"};
+                                              "total_rows", "superseded",     "files",      "crc32c"};
 
 ty_status ty_schema_take(ty_schema *s, ty_slice key, ty_slice value, ty_status status, ty_error *err) {
   int shown = (int)(key.bytes < 64 ? key.bytes : 64);

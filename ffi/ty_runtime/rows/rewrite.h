@@ -1,4 +1,4 @@
-/* A rewrite of the base (state/rebase.h): live rows are gathered in the order partition, birth, and all files of a base
+/* A rewrite of the base (state/rebase.h): its rows are gathered in the order partition, birth, and all files of a base
  * are made from them. */
 #pragma once
 
@@ -7,7 +7,9 @@
 
 typedef struct ty_rebase {
   const ty_collection *c;
-  ty_ref *rows; /* live rows; sorted by (partition code, birth); after ty_ivf_train by (partition code, list, birth) */
+  bool keep;    /* rows that the last destructive save superseded are among the rows */
+  ty_ref *rows; /* live rows, and dead ones that are kept; sorted by (partition code, birth); after ty_ivf_train by
+                   (partition code, list, birth) */
   uint64_t count;
   ty_span *spans; /* partitions of `rows`: first and count index into rows */
   uint32_t span_count;

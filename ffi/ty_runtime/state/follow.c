@@ -9,6 +9,7 @@
 #include "lexical/lexical.h"
 #include "state/load.h"
 #include "state/replay.h"
+#include "state/superseded.h"
 #include "state/undo.h"
 
 /* A try fails where a writer replaced files while they were opened; a rewrite takes many times as long as an opening.
@@ -53,6 +54,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
     if (deltas == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for %s", TY_MANIFEST_NAME);
     have->deltas = deltas;
   }
+  uint64_t blocks = c->store->blocks;
   ty_file kept = known > 0 ? have->deltas[known - 1] : (ty_file){0};
   ty_mark(c);
   for (uint32_t i = known > 0 ? known - 1 : 0; i < want->delta_count && status == TY_OK; i++) {
@@ -85,14 +87,17 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
   if (status == TY_OK && (ty_total_rows(c) != m->total_rows || c->base.live + c->delta.live != m->live_rows))
     status = ty_fail(err, TY_CORRUPT, "%s: its counts of rows are not those of its files", TY_MANIFEST_NAME);
   if (status == TY_OK) status = ty_adopt_schema(c, &m->schema, err);
+  if (status == TY_OK) status = ty_superseded_settle(c, have->superseded, want->superseded, err);
   if (status != TY_OK) {
     ty_undo_locked(c);
+    c->store->blocks = blocks;
     for (uint32_t i = known; i < have->delta_count; i++) ty_file_unmap(c, &have->deltas[i]);
     have->delta_count = known;
     if (known > 0) have->deltas[known - 1].bytes = kept.bytes, have->deltas[known - 1].crc = kept.crc;
     return status;
   }
   have->id_map = want->id_map;
+  have->superseded = want->superseded;
   c->generation = m->generation;
   c->store->manifest_bytes = m->text.bytes;
   ty_mark(c);

@@ -9,6 +9,7 @@
 #include "rows/vector.h"
 #include "state/load.h"
 #include "state/replay.h"
+#include "state/superseded.h"
 #include "state/undo.h"
 
 /* What a lost IVF index is made anew with where its file does not tell: as src/texts/upkeep.ts. */
@@ -122,6 +123,8 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
   if (status != TY_OK) return status;
   if (ty_total_rows(t) != m->total_rows || t->base.live + t->delta.live != m->live_rows)
     return ty_fail(err, TY_CORRUPT, "%s: its counts of rows are not those of its files", TY_MANIFEST_NAME);
+  status = ty_superseded_settle(t, (ty_superseded_save){0}, m->files.superseded, err);
+  if (status != TY_OK) return status;
   t->generation = m->generation;
   s->manifest_bytes = m->text.bytes;
   ty_note_lexical(t);

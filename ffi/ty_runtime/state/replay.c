@@ -8,6 +8,7 @@
 #include "lexical/lexical.h"
 #include "rows/vector.h"
 #include "state/ids.h"
+#include "state/superseded.h"
 #include "state/undo.h"
 
 /* Rows whose vertical codes are put together, from a position in the delta that is a multiple of it: one after the
@@ -115,6 +116,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
     span->above = b->generation;
     at += sizeof *b;
     uint64_t end = at + b->payload_bytes, ops = 0;
+    uint64_t killed = c->state->killed_count, rows = ty_total_rows(c);
     for (; at < end && status == TY_OK; ops++) {
       ty_operation op; /* `at` and `end` are multiples of 64, so a header fits */
       memcpy(&op, file->map + at, sizeof op);
@@ -130,6 +132,8 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
     }
     if (status == TY_OK && ops != b->ops)
       status = ty_damaged(file, "a block has another number of operations than its header", at, err);
+    if (status == TY_OK) ty_superseded_block(c, b->generation, killed, rows);
+    if (status == TY_OK) c->store->blocks++;
   }
   put_lines(c, &r);
   ty_coded_free(&r.coded);

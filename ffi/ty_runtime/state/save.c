@@ -10,6 +10,7 @@
 #include "state/commit.h"
 #include "state/ids.h"
 #include "state/replay.h"
+#include "state/superseded.h"
 #include "state/undo.h"
 
 typedef struct id_reader {
@@ -92,6 +93,12 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
   files.deltas = malloc((known + 1) * sizeof *files.deltas);
   if (files.deltas == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a save");
   if (known > 0) memcpy(files.deltas, s->files.deltas, known * sizeof *files.deltas);
+  ty_superseded_rows superseded;
+  ty_status status = ty_superseded_since(c, &superseded, err);
+  if (superseded.count > 0) {
+    uint64_t now = c->env->os.now(&c->env->os);
+    files.superseded = (ty_superseded_save){c->generation + 1, now > TY_TIME_MAX ? TY_TIME_MAX : now};
+  }
   ty_next next = {.schema_of = c,
                   .files = &files,
                   .generation = c->generation + 1,
@@ -99,8 +106,7 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
                   .total = ty_total_rows(c),
                   .before = finish_write,
                   .before_ctx = &p};
-  ty_status status = TY_OK;
-  if (s->ops > 0) {
+  if (status == TY_OK && s->ops > 0) {
     status = ty_delta_append(&p.write, err);
     p.open = status == TY_OK;
     if (status == TY_OK) status = append_ids(c, &files.id_map, err);
@@ -123,6 +129,7 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
       ty_file_cut(c, &s->files.deltas[known - 1]);
     }
     free(files.deltas);
+    free(superseded.places);
     return status;
   }
   pthread_rwlock_wrlock(&c->lock);
@@ -130,6 +137,11 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
   s->files = files;
   if (files.delta_count > known) s->abandon_delta = false;
   if (s->ops > 0) ty_delta_settle(c, &s->files.deltas[files.delta_count - 1], p.write.from, c->state->kept_rows);
+  s->blocks += s->ops > 0;
+  if (superseded.count > 0) {
+    free(c->state->superseded.places);
+    c->state->superseded = superseded;
+  }
   c->generation = next.generation;
   s->stamp = next.stamp;
   s->manifest_bytes = next.bytes;

@@ -107,6 +107,7 @@ void ty_shell_free(ty_collection *c) {
   free(s->chunks);
   ty_buffer_free(&state->kept_schema);
   free(state->killed);
+  free(state->superseded.places);
   ty_files_unmap(c, &s->files);
   pthread_mutex_destroy(&state->change);
   pthread_mutex_destroy(&state->derive);
@@ -146,8 +147,10 @@ void ty_swap_state(ty_collection *c, ty_collection *t) {
   SWAP(c->damages, t->damages);
   SWAP(c->store->files, t->store->files);
   SWAP(c->store->first_row, t->store->first_row);
+  SWAP(c->store->blocks, t->store->blocks);
   SWAP(c->store->manifest_bytes, t->store->manifest_bytes);
   SWAP(c->state->delta, t->state->delta);
+  SWAP(c->state->superseded, t->state->superseded);
   ty_derived_drop(c);
   ty_mark(c);
   ty_note_lexical(c);

@@ -50,6 +50,7 @@ void ty_mark(ty_collection *c) {
   ty_chunks_free(c);
   ty_buffer_free(&s->kept_schema);
   s->killed_count = 0;
+  s->last_kill = (ty_last_kill){0};
   s->kept_rows = c->delta.count;
   s->kept_next_row = c->next_row;
 }

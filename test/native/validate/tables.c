@@ -161,6 +161,14 @@ static ty_status check_operations(const ty_collection *c, ty_error *err) {
     ty_ref r = ty_ref_of(c, s->killed[i]);
     TY_HOLD(r.segment->dead[r.at], "a row is noted as dead and is not");
   }
+  for (uint64_t i = 0, birth = 0; i < s->superseded.count; i++) {
+    TY_HOLD(s->superseded.places[i] < ty_total_rows(c), "a superseded row is noted and is not there");
+    ty_ref r = ty_ref_of(c, s->superseded.places[i]);
+    TY_HOLD(r.segment->dead[r.at], "a superseded row is live");
+    TY_HOLD(i == 0 || r.segment->birth[r.at] > birth, "superseded rows are not in the order of insertion");
+    birth = r.segment->birth[r.at];
+  }
+  TY_HOLD((s->superseded.count > 0) <= (store->files.superseded.generation > 0), "superseded rows are of no save");
   return TY_OK;
 }
 
