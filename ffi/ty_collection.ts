@@ -3,6 +3,7 @@
  * checked.
  */
 import type { ModelCode } from "./ame_kernel.ts";
+import { type Damage, decodeDamages } from "./records.ts";
 import { Status } from "./status.ts";
 import type { Watch } from "./ty_handle.ts";
 import { NativeReader } from "./ty_reader.ts";
@@ -59,6 +60,17 @@ export interface NativeRows {
   likes?: PackedStrings | undefined;
   /** Each row's as a run of NUL-ended ones (`packLists`); with `dropText` only. */
   labels?: PackedStrings | undefined;
+}
+
+/** What `checkFiles` found. */
+export interface Checked {
+  /** 256 at most; `found` counts all. */
+  damages: Damage[];
+  found: number;
+  /** That were read. */
+  bytes: number;
+  /** Of the manifest; 0 where it cannot be read. */
+  generation: number;
 }
 
 /** What `copy` did, in bytes of files. */
@@ -190,6 +202,17 @@ export class NativeCollection extends NativeReader {
   /** Reads every saved byte and compares checksums; checks the invariants in memory. */
   verify(watch?: Watch): Promise<void> {
     return this.workers.submit(Op.VERIFY, this.handle, undefined, watch);
+  }
+
+  /** Reads every byte of the saved files, of a collection too that cannot be opened, and reports all damage. */
+  checkFiles(watch?: Watch): Promise<Checked> {
+    const words = new Words(6);
+    return this.answerOff(Op.CHECK, words, 0, 0, watch, (answer) => ({
+      damages: decodeDamages(answer),
+      found: words.number(3),
+      bytes: words.number(4),
+      generation: words.number(5),
+    }));
   }
 
   /**

@@ -65,6 +65,11 @@ export class Environment implements Workers, TreeWorkers {
     return this.openHandle((out, error) => this.c.ty_collection_open(this.handle, cString(dir), out, error));
   }
 
+  /** A handle of the collection in `dir` of which nothing is read yet, for `checkFiles`. */
+  collectionAt(dir: string): NativeCollection {
+    return this.openHandle((out, error) => this.c.ty_collection_at(this.handle, cString(dir), out, error));
+  }
+
   /** A folder tree of files; `root` is resolved: no component of it is a link. Nothing is opened yet. */
   openTree(root: string): NativeTree {
     return new NativeTree(

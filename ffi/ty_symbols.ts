@@ -17,6 +17,7 @@ export const Op = {
   VERIFY: 8,
   SEARCH_MANY: 9,
   COPY: 10,
+  CHECK: 11,
 } as const;
 
 const p = FFIType.ptr;
@@ -31,6 +32,7 @@ export const symbols = {
   ty_env_label: { args: [p, p], returns: FFIType.void },
   ty_terms: call3,
   ty_collection_new: { args: [p, p, p, FFIType.u64, p, p], returns: status },
+  ty_collection_at: { args: [p, p, p, p], returns: status },
   ty_collection_open: { args: [p, p, p, p], returns: status },
   ty_collection_close: { args: [p], returns: FFIType.void },
   ty_refresh: call2,

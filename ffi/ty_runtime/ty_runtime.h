@@ -95,6 +95,9 @@ TY_API ty_status ty_collection_new(ty_env *env, const char *dir, const uint8_t *
                                    ty_collection **out, ty_error *err);
 /* Opens the saved state in `dir` and maps it. TY_NOT_FOUND without a collection.json. */
 TY_API ty_status ty_collection_open(ty_env *env, const char *dir, ty_collection **out, ty_error *err);
+/* A handle of the saved state in `dir` of which nothing is read yet, so that damage does not keep it from being had:
+ * for ty_check. Any other call opens it first. */
+TY_API ty_status ty_collection_at(ty_env *env, const char *dir, ty_collection **out, ty_error *err);
 /* Drops unsaved changes and the lock, once the calls handed to ty_submit have returned. No other call of the collection
  * may be under way. */
 TY_API void ty_collection_close(ty_collection *c);
@@ -568,6 +571,20 @@ TY_API ty_status ty_damages(ty_collection *c, ty_damages_args *args, ty_error *e
 /* Reads every byte of the saved files and compares checksums. */
 TY_API ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err);
 
+/* The same of a collection that may be damaged, or not be opened at all: every byte of its files is read, and all that
+ * is damaged is reported, 256 places at most; what can be read again without loss, such as the id map, too. Only the
+ * directory of the handle is used, of what is in memory nothing: another process may write meanwhile, and the report is
+ * about one saved state. TY_NOT_FOUND where nothing was saved, TY_VERSION for files of another version. */
+typedef struct ty_check_args {
+  uint8_t *out; /* ty_damage records, 8-byte aligned */
+  uint64_t out_capacity;
+  uint64_t out_bytes;  /* out, also with TY_BUFFER */
+  uint64_t found;      /* out: damaged places, also those that are not reported */
+  uint64_t bytes;      /* out: that were read */
+  uint64_t generation; /* out: of the manifest; 0 where that cannot be read */
+} ty_check_args;
+TY_API ty_status ty_check(ty_collection *c, ty_check_args *args, ty_progress *progress, ty_error *err);
+
 /* Copies the last saved state into an existing directory without files of its names: files of mode 0600, synced, the
  * manifest last, the directory synced. Takes no lock: writers go on, and what they save meanwhile, like changes of this
  * handle that are not saved, is not in the copy. TY_NOT_FOUND where nothing was saved; TY_BUSY where the files were
@@ -714,7 +731,8 @@ enum {
   TY_OP_ASK,
   TY_OP_VERIFY,
   TY_OP_SEARCH_MANY,
-  TY_OP_COPY
+  TY_OP_COPY,
+  TY_OP_CHECK
 };
 typedef void (*ty_done_fn)(uint32_t token, int32_t status);
 TY_API ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,

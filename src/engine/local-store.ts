@@ -13,6 +13,7 @@ import type { Embedder } from "../texts/embedder.ts";
 import { type EmbedderSource, Embedders } from "../texts/embedders.ts";
 import type { CreateOptions, StoreApi } from "./api.ts";
 import { type BackupOptions, type BackupResult, backup } from "./backup.ts";
+import { type CheckedCollection, type CheckOptions, check } from "./check.ts";
 import { LocalCollection } from "./local-collection.ts";
 
 /** How to open a memory directory. */
@@ -145,6 +146,14 @@ export class LocalStore implements StoreApi<LocalCollection> {
   async backup(dir: string, options: BackupOptions = {}): Promise<BackupResult> {
     readString(dir, "dir");
     return backup(this.store, dir, this.storeAt, options);
+  }
+
+  /**
+   * Reads every byte of the saved collections, of those too that cannot be opened, and names all damage.
+   * @throws ValueError for a collection that does not exist; OSError for a memory directory that cannot be read
+   */
+  async check(options: CheckOptions = {}): Promise<CheckedCollection[]> {
+    return check(this.store, options);
   }
 
   /** Waits for calls under way and closes. Unsaved changes are dropped. */

@@ -2,6 +2,7 @@
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
+import type { Checked, Watch } from "../../ffi/ty_collection.ts";
 import type { Environment } from "../../ffi/ty_runtime.ts";
 import { shown } from "../checks/kinds.ts";
 import { checkName } from "../checks/names.ts";
@@ -173,6 +174,24 @@ export class Store {
   /** The collection of that name if this process has it open, saved or not. */
   held(name: string): Collection | undefined {
     return this.collections.get(name);
+  }
+
+  /**
+   * Reads every byte of a saved collection, also of one that cannot be opened, and reports all damage.
+   * @throws OSError where the files cannot be read, or are of another version; ValueError where nothing was saved
+   */
+  async checkFiles(name: string, watch?: Watch): Promise<Checked> {
+    this.refuseClosed();
+    checkName(name);
+    this.hasManifest(name);
+    const native = this.env.collectionAt(join(this.dir, name));
+    try {
+      return await native.checkFiles(watch);
+    } catch (error) {
+      throw fromNative(error, name);
+    } finally {
+      native.close();
+    }
   }
 
   /** Collections of this process that need a save: with staged changes, or created and never saved. */

@@ -57,6 +57,7 @@ describe("help", () => {
           "export",
           "import",
           "backup",
+          "check",
         ].map((name) => `svc mem ${name}`),
       ].sort(),
     );

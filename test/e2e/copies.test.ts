@@ -1,4 +1,4 @@
-/** `svc mem backup`, from the executable. */
+/** `svc mem backup` and `svc mem check`, from the executable. */
 import { beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -44,6 +44,12 @@ test("a damaged collection is named, the others are copied, and the exit code is
   const bytes = readFileSync(path);
   bytes[80]! ^= 1;
   writeFileSync(path, bytes);
+  const checked = await svc(env, ["mem", "check"]);
+  expect(checked.code).toBe(1);
+  expect(checked.out).toMatch(/^docs: 1 damaged place .*\n {2}base-.*\n.*\n {4}repair: .*\nnotes: sound/s);
+  const notes = await svc(env, ["mem", "check", "notes", "--json"]);
+  expect(notes.code).toBe(0);
+  expect(JSON.parse(notes.out)).toMatchObject({ sound: true, collections: [{ name: "notes", damages: [] }] });
   const place = join(env.HOME!, "partial");
   const said = await svc(env, ["mem", "backup", place]);
   expect(said.code).toBe(1);

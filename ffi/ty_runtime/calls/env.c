@@ -69,6 +69,11 @@ ty_status ty_collection_new(ty_env *env, const char *dir, const uint8_t *schema,
   return status;
 }
 
+ty_status ty_collection_at(ty_env *env, const char *dir, ty_collection **out, ty_error *err) {
+  *out = NULL;
+  return ty_shell(env, dir, out, err);
+}
+
 ty_status ty_collection_open(ty_env *env, const char *dir, ty_collection **out, ty_error *err) {
   *out = NULL;
   ty_collection *c = NULL;

@@ -7,6 +7,7 @@
  *   slab.h        sealed files of sections; base.h: the one with the rows
  *   delta.h       the file that saves are appended to; operations.h: its records, saved or not yet
  *   idmap.h       id_map.npy
+ *   walk.h        reads every byte and notes all damage
  */
 #pragma once
 

@@ -141,7 +141,7 @@ ty_status ty_slab_finish(ty_slab_writer *w, ty_file *out) {
 ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t kind, ty_error *err) {
   if (file->bytes < sizeof(ty_slab_header)) return ty_damaged(file, "no room for a header", file->bytes, err);
   const ty_slab_header *h = (const ty_slab_header *)(const void *)file->map;
-  const ty_file *base = kind == TY_SLAB_BASE ? file : &c->store->files.base;
+  const char *base = kind == TY_SLAB_BASE ? file->name : c->store->files.base.name;
   bool sound = h->crc == c->env->kernel->crc32c(0, h, sizeof *h - sizeof h->crc), delta = kind == TY_SLAB_DELTA;
   char name[64];
   if (h->magic != TY_SLAB_MAGIC) return ty_damaged(file, "not a slab", 0, err);
@@ -155,8 +155,9 @@ ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t ki
   if (h->kind != kind || strcmp(name, file->name) != 0 || h->bytes != (delta ? sizeof *h : file->bytes) ||
       (h->sections == 0) != delta || h->sections > TY_SLAB_SECTIONS_MAX || (delta && h->table_crc != 0))
     return ty_damaged(file, "the header is not of this file", 0, err);
-  if (h->base_generation != ((const ty_slab_header *)(const void *)base->map)->generation)
-    return ty_damaged(file, "it belongs to another base", 0, err);
+  /* By the base's name, which its header has to agree with: the base itself may be damaged. */
+  ty_slab_name(name, TY_SLAB_BASE, h->base_generation);
+  if (base[0] != 0 && strcmp(name, base) != 0) return ty_damaged(file, "it belongs to another base", 0, err);
   return TY_OK;
 }
 

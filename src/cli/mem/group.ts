@@ -37,6 +37,7 @@ export default group("svc mem", {
     repos: ["list the indexed repositories, or forget one", async () => (await import("./repos.ts")).default],
     export: ["write a collection as JSON lines", async () => (await import("./export.ts")).default],
     backup: ["copy the memory, beside its writers", async () => (await import("./backup.ts")).default],
+    check: ["read every byte and name what is damaged", async () => (await import("./check.ts")).default],
     import: ["read JSON lines into a collection", async () => (await import("./import.ts")).default],
   },
 });

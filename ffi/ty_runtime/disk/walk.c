@@ -1,0 +1,238 @@
+#include "disk/walk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "disk/slab.h"
+#include "rows/block.h"
+#include "rows/packed.h"
+#include "rows/vector.h"
+#include "rows/vertical.h"
+
+#define STEP ((uint64_t)1 << 20) /* a millisecond; pages are evicted after each */
+
+ty_part ty_part_of(uint32_t kind, uint32_t section) {
+  if (kind == TY_SLAB_DELTA) return TY_PART_DELTA;
+  if (kind != TY_SLAB_BASE) return kind == TY_SLAB_IVF ? TY_PART_IVF : TY_PART_WORDS;
+  switch (section) {
+  case TY_SECTION_CODES:
+  case TY_SECTION_INFO:
+  case TY_SECTION_BLOCKS:
+  case TY_SECTION_CODING:
+  case TY_SECTION_LINES:
+  case TY_SECTION_LEVELS:
+  case TY_SECTION_RUNS: return TY_PART_CODES;
+  case TY_SECTION_VECTORS: return TY_PART_VECTORS;
+  case TY_SECTION_TEXTS: return TY_PART_TEXTS;
+  case TY_SECTION_METAS: return TY_PART_METADATA;
+  case TY_SECTION_SPANS:
+  case TY_SECTION_SQUARES:
+  case TY_SECTION_SPAN_SQUARES:
+  case TY_SECTION_SUMS: return TY_PART_FILTER;
+  default: return section >= TY_SECTION_BY_VALUE ? TY_PART_FILTER : TY_PART_BASE;
+  }
+}
+
+static void note(const ty_walk *w, const ty_file *file, ty_part part, uint64_t offset, uint64_t bytes,
+                 const char *what) {
+  ty_damage d = ty_damage_of(file->name, part, 0, offset, bytes, what);
+  ty_damage_note(w->c, &d);
+}
+
+/* Counts what was read and evicts it. */
+static ty_status go_on(ty_walk *w, const uint8_t *data, uint64_t bytes, ty_error *err) {
+  if (ty_cancelled(w->progress)) return ty_fail(err, TY_CANCELLED, "cancelled");
+  w->c->env->os.let_go(&w->c->env->os, data, (size_t)bytes);
+  w->done += bytes;
+  ty_progress_set(w->progress, w->done, w->total);
+  return TY_OK;
+}
+
+/* A section as it is named in the table; NULL where there is none. */
+static const ty_slab_section *find(const ty_slab *slab, uint32_t id) {
+  for (uint32_t i = 0; i < slab->header->sections; i++) {
+    if (slab->sections[i].id == id) return &slab->sections[i];
+  }
+  return NULL;
+}
+
+/* The bytes of a section that is as it was written, NULL of another: what damage concerns is read from it. */
+static const void *sound(const ty_walk *w, const ty_slab *slab, uint32_t id, uint64_t bytes) {
+  const ty_slab_section *s = find(slab, id);
+  if (s == NULL || s->bytes != bytes || ty_crc_mapped(w->c->env, 0, slab->file->map + s->offset, bytes) != s->crc)
+    return NULL;
+  return slab->file->map + s->offset;
+}
+
+/* Says of a section of a base whose rows its bytes are, as far as that is known. */
+static void say_rows(const ty_walk *w, const ty_slab *slab, uint64_t rows, ty_intact *x) {
+  const ty_collection *c = w->c;
+  uint64_t packed = (rows + TY_PACKED_ROWS - 1) / TY_PACKED_ROWS;
+  x->rows = rows;
+  x->per = 1;
+  switch (x->section) {
+  case TY_SECTION_CODES: x->width = AME_CODE_STRIDE(c->dim); break;
+  case TY_SECTION_INFO: x->width = sizeof(ame_code_info); break;
+  case TY_SECTION_VECTORS: x->width = ty_vector_bytes(c); break;
+  case TY_SECTION_ROW:
+  case TY_SECTION_TEXT_ENDS: x->width = 8; break;
+  case TY_SECTION_PRESENCE: x->width = 1; break;
+  case TY_SECTION_BLOCKS: x->per = AME_BLOCK_ROWS, x->width = AME_BLOCK_BYTES(c->dim); break;
+  case TY_SECTION_ID_ENDS:
+  case TY_SECTION_META_ENDS: x->per = TY_PACKED_ROWS, x->width = 8; break;
+  case TY_SECTION_IDS:
+  case TY_SECTION_METAS:
+    x->per = TY_PACKED_ROWS;
+    x->ends = sound(w, slab, x->section - 1, packed * 8);
+    break;
+  case TY_SECTION_TEXTS: x->ends = sound(w, slab, TY_SECTION_TEXT_ENDS, rows * 8); break;
+  default:
+    if (x->section >= TY_SECTION_KEYS && x->section < TY_SECTION_BY_VALUE && (x->section - TY_SECTION_KEYS) % 3 == 0)
+      x->width = sizeof(uint32_t);
+  }
+  /* The ends are ascending only where they are as written. */
+  if (x->width == 0 && x->ends == NULL) x->per = 0;
+}
+
+static ty_status walk_section(ty_walk *w, const ty_slab *slab, const ty_slab_section *s, uint64_t rows, ty_error *err) {
+  ty_intact x;
+  uint32_t kind = slab->header->kind;
+  ty_status status = ty_slab_intact(w->c, slab, s->id, ty_part_of(kind, s->id), &x, err);
+  if (status == TY_OK && kind == TY_SLAB_BASE && rows > 0) say_rows(w, slab, rows, &x);
+  for (uint64_t at = 0; at < s->bytes && status == TY_OK; at += STEP) {
+    uint64_t n = s->bytes - at < STEP ? s->bytes - at : STEP;
+    ty_is_intact(&x, at, n);
+    status = go_on(w, x.data + at, n, err);
+  }
+  return status;
+}
+
+/* The lines of a vertical base by their runs; damaged ones of a block beside each other are one damage. Without the
+ * checksums of runs, or the shape, all of the section is compared. */
+static ty_status walk_lines(ty_walk *w, const ty_slab *slab, const ty_slab_section *s, uint64_t rows, ty_error *err) {
+  const ty_collection *c = w->c;
+  const ame_kernel *k = c->env->kernel;
+  const uint8_t *lines = slab->file->map + s->offset;
+  uint64_t blocks = (rows + TY_RUN_ROWS - 1) / TY_RUN_ROWS;
+  const uint32_t *sums = rows == 0 || c->dim == 0 || s->bytes != ty_lines_bytes(c, TY_RUN_ROWS, rows)
+                             ? NULL
+                             : sound(w, slab, TY_SECTION_RUNS, blocks * c->dim * sizeof *sums);
+  ty_status status = TY_OK;
+  if (sums == NULL) {
+    ty_damage d =
+        ty_damage_of(slab->file->name, TY_PART_CODES, s->id, s->offset, s->bytes, "bytes do not match their checksum");
+    d.rows = rows;
+    uint32_t crc = 0;
+    for (uint64_t at = 0; at < s->bytes && status == TY_OK; at += STEP) {
+      uint64_t n = s->bytes - at < STEP ? s->bytes - at : STEP;
+      crc = k->crc32c(crc, lines + at, (size_t)n);
+      status = go_on(w, lines + at, n, err);
+    }
+    if (status == TY_OK && crc != s->crc) ty_damage_note(c, &d);
+    return status;
+  }
+  for (uint64_t b = 0; b < blocks && status == TY_OK; b++) {
+    ty_line_place p = ty_line_place_of(c, TY_RUN_ROWS, rows, b * TY_RUN_ROWS);
+    uint64_t bad = 0; /* runs before this one that are damaged */
+    for (uint64_t d = 0; d <= c->dim; d++) {
+      bool good = d == c->dim || k->crc32c(0, lines + p.block + d * p.run, (size_t)p.run) == sums[b * c->dim + d];
+      if (good && bad > 0) {
+        ty_damage found = ty_damage_of(slab->file->name, TY_PART_CODES, s->id, s->offset + p.block + (d - bad) * p.run,
+                                       bad * p.run, "bytes do not match their checksum");
+        found.first = b * TY_RUN_ROWS;
+        found.rows = rows - found.first < TY_RUN_ROWS ? rows - found.first : TY_RUN_ROWS;
+        ty_damage_note(c, &found);
+      }
+      bad = good ? 0 : bad + 1;
+    }
+    status = go_on(w, lines + p.block, c->dim * p.run, err);
+  }
+  return status;
+}
+
+static ty_status walk_slab(ty_walk *w, ty_file *file, uint32_t kind, ty_error *err) {
+  ty_slab slab;
+  const ty_slab_header *h = (const ty_slab_header *)(const void *)file->map;
+  if (w->unnamed && file->bytes >= sizeof *h) {
+    uint64_t end = sizeof *h + (uint64_t)h->sections * sizeof(ty_slab_section);
+    file->crc = end > file->bytes ? 0 : w->c->env->kernel->crc32c(0, file->map, (size_t)end);
+  }
+  ty_status status = ty_slab_open(w->c, file, kind, &slab, err);
+  if (status == TY_CORRUPT) {
+    size_t name = strlen(file->name) + 2; /* the sentence begins with the name */
+    note(w, file, kind == TY_SLAB_BASE ? TY_PART_BASE : ty_part_of(kind, 0), 0, file->bytes,
+         err != NULL && strlen(err->message) > name ? err->message + name : "its header is damaged");
+    return TY_OK;
+  }
+  uint64_t rows = 0;
+  if (status == TY_OK && kind == TY_SLAB_BASE) {
+    const ty_shape *shape = sound(w, &slab, TY_SECTION_SHAPE, sizeof *shape);
+    if (shape != NULL && shape->rows <= TY_ROWS_MAX && shape->dim == w->c->dim) rows = shape->rows;
+  }
+  for (uint32_t i = 0; status == TY_OK && i < slab.header->sections; i++) {
+    const ty_slab_section *s = &slab.sections[i];
+    if (s->id == TY_SECTION_SUMS) status = go_on(w, file->map + s->offset, s->bytes, err); /* compared when it opened */
+    else if (kind == TY_SLAB_BASE && s->id == TY_SECTION_LINES) status = walk_lines(w, &slab, s, rows, err);
+    else status = walk_section(w, &slab, s, rows, err);
+  }
+  return status;
+}
+
+static bool is_block(const ty_walk *w, const ty_file *file, uint64_t at) {
+  const ty_block_header *b = (const ty_block_header *)(const void *)(file->map + at);
+  return file->bytes - at >= sizeof *b && b->magic == TY_BLOCK_MAGIC &&
+         b->crc == w->c->env->kernel->crc32c(0, b, sizeof *b - sizeof b->crc) && b->payload_bytes % TY_ALIGN == 0 &&
+         b->payload_bytes <= file->bytes - at - sizeof *b;
+}
+
+/* Block by block. Where a block's header is damaged, the next one is looked for behind it. */
+static ty_status walk_delta(ty_walk *w, const ty_file *file, ty_error *err) {
+  const ame_kernel *k = w->c->env->kernel;
+  ty_status status = ty_slab_check(w->c, file, TY_SLAB_DELTA, err);
+  if (status == TY_VERSION) return status;
+  if (status != TY_OK)
+    note(w, file, TY_PART_DELTA, 0, sizeof(ty_slab_header), "the header does not match its checksum");
+  bool whole = status == TY_OK;
+  uint32_t crc = k->crc32c(0, file->map, sizeof(ty_slab_header));
+  status = TY_OK;
+  for (uint64_t at = sizeof(ty_slab_header); at < file->bytes && status == TY_OK;) {
+    uint64_t next = at;
+    while (next < file->bytes && !is_block(w, file, next)) next += TY_ALIGN;
+    if (next > file->bytes) next = file->bytes;
+    if (next > at) {
+      note(w, file, TY_PART_DELTA, at, next - at, "the header of a block does not match its checksum");
+      whole = false;
+      status = go_on(w, file->map + at, next - at, err);
+      at = next;
+      continue;
+    }
+    const ty_block_header *b = (const ty_block_header *)(const void *)(file->map + at);
+    uint64_t bytes = sizeof *b + b->payload_bytes;
+    crc = ty_crc_mapped(w->c->env, crc, file->map + at, bytes);
+    if (ty_crc_mapped(w->c->env, 0, file->map + at + sizeof *b, b->payload_bytes) != b->payload_crc) {
+      char what[128];
+      snprintf(what, sizeof what, "the block of save %llu, with %llu operations, does not match its checksum",
+               (unsigned long long)b->generation, (unsigned long long)b->ops);
+      note(w, file, TY_PART_DELTA, at, bytes, what);
+      whole = false;
+    }
+    status = go_on(w, file->map + at, bytes, err);
+    at += bytes;
+  }
+  if (status == TY_OK && whole && !w->unnamed && crc != file->crc)
+    note(w, file, TY_PART_DELTA, 0, file->bytes, "it is not the file that the manifest names");
+  return status;
+}
+
+ty_status ty_walk_file(ty_walk *w, ty_file *file, uint32_t kind, ty_error *err) {
+  ty_status status = file->map == NULL ? ty_file_map(w->c, file, 0, err) : TY_OK;
+  ty_part part = kind == TY_SLAB_BASE ? TY_PART_BASE : ty_part_of(kind, 0);
+  if (status == TY_CORRUPT || (status == TY_IO && err->sys_errno == ENOENT)) {
+    note(w, file, part, 0, file->bytes, status == TY_IO ? "it is missing" : "it is shorter than its committed bytes");
+    w->done += file->bytes;
+    return TY_OK;
+  }
+  if (status != TY_OK) return status;
+  return kind == TY_SLAB_DELTA ? walk_delta(w, file, err) : walk_slab(w, file, kind, err);
+}

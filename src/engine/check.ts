@@ -1,0 +1,220 @@
+/**
+ * A complete check of collections, of those too that cannot be opened: every byte is read, all damage is named with the
+ * rows it concerns, what it means and what a repair does about it.
+ */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Damage } from "../../ffi/records.ts";
+import { errorLine, OSError, ValueError } from "../errors.ts";
+import { isLogSound, logsOf } from "../repo/log-copy.ts";
+import { BaseRows } from "../store/salvage/base.ts";
+import { Slab } from "../store/salvage/slab.ts";
+import { parseManifest } from "../store/schema.ts";
+import type { Store } from "../store/store.ts";
+import type { Watch } from "./options.ts";
+
+/** Ids that are named of one damaged place. */
+const IDS_SHOWN = 10;
+
+/** What a damaged place belongs to: the parts of the runtime, and the fingerprints of a repository. */
+export type Part = Damage["part"] | "fingerprints";
+
+/** A damaged place. */
+export interface CheckedDamage {
+  part: Part;
+  /** In the collection's folder; offset and bytes in that file, section as in FORMAT.md (0: of no section). */
+  file: string;
+  section: number;
+  offset: number;
+  bytes: number;
+  /** How many rows of the base it concerns; 0: of none, or not known of which. */
+  rows: number;
+  /** Ids of the first of these rows, as far as they can be read. */
+  ids: string[];
+  /** What is wrong with the bytes; what that means; what `--repair` does. */
+  what: string;
+  meaning: string;
+  repair: string;
+}
+
+/** A collection that was checked. */
+export interface CheckedCollection {
+  name: string;
+  sound: boolean;
+  /** Of the manifest; 0 where it cannot be read. */
+  generation: number;
+  /** That were read. */
+  bytes: number;
+  /** Damaged places; `damages` has 256 of them at most. */
+  found: number;
+  damages: CheckedDamage[];
+  /** Files that no manifest names, of killed processes: harmless, the next compaction removes them. */
+  leftovers: { file: string; bytes: number }[];
+  /** Why it cannot be opened or checked. */
+  error?: string;
+}
+
+/** What to check. */
+export interface CheckOptions extends Omit<Watch, "onProgress"> {
+  /** Only these collections; absent: all, also those that have lost their manifest. */
+  names?: readonly string[] | undefined;
+  /** Called about ten times a second, of the collection that is being read. */
+  onProgress?: ((done: number, total: number, name: string) => void) | undefined;
+}
+
+/** Checks collections one after the other. @throws ValueError for a name that is not there */
+export async function check(store: Store, options: CheckOptions): Promise<CheckedCollection[]> {
+  const present = store.present();
+  const names = [...new Set(options.names ?? present)];
+  for (const name of names) {
+    if (!present.includes(name)) throw new ValueError(`collection '${name}' does not exist`, "no_collection");
+  }
+  const results: CheckedCollection[] = [];
+  for (const name of names) {
+    const { signal, onProgress } = options;
+    results.push(
+      await checkCollection(store, name, {
+        signal,
+        onProgress: onProgress && ((done, total) => onProgress(done, total, name)),
+      }),
+    );
+  }
+  return results;
+}
+
+/** Checks one collection. */
+export async function checkCollection(store: Store, name: string, watch: Watch): Promise<CheckedCollection> {
+  const folder = join(store.dir, name);
+  const result: CheckedCollection = {
+    name,
+    sound: false,
+    generation: 0,
+    bytes: 0,
+    found: 0,
+    damages: [],
+    leftovers: [],
+  };
+  try {
+    const { damages, found, bytes, generation } = await store.checkFiles(name, watch);
+    const manifest = readManifest(folder);
+    const logs = logDamages(folder, manifest?.notes ?? {});
+    Object.assign(result, { bytes, generation, found: found + logs.length });
+    result.damages = [...named(folder, manifest, damages), ...logs];
+    result.leftovers = leftoversOf(folder, manifest?.files ?? []);
+    // What bytes alone do not show: counts that disagree, operations that do not fit.
+    if (found === 0) store.reopen(name)?.count();
+  } catch (error) {
+    if (watch.signal?.aborted || !(error instanceof OSError)) throw error;
+    result.error = errorLine(error);
+  }
+  result.sound = result.found === 0 && result.error === undefined;
+  return result;
+}
+
+interface ReadManifest {
+  dim: number;
+  dtype: "f32" | "f16" | "int8" | "int4";
+  notes: Readonly<Record<string, unknown>>;
+  files: string[];
+}
+
+/** What the manifest says, whether or not its checksum fits; undefined where it is no manifest at all. */
+function readManifest(folder: string): ReadManifest | undefined {
+  try {
+    const text = readFileSync(join(folder, "collection.json"), "utf8");
+    const { files } = JSON.parse(text) as { files: { name: string }[] };
+    const { dim, dtype, notes } = parseManifest(text);
+    return { dim, dtype, notes, files: files.map((file) => String(file.name)) };
+  } catch {
+    return undefined;
+  }
+}
+
+function named(folder: string, manifest: ReadManifest | undefined, damages: Damage[]): CheckedDamage[] {
+  if (damages.length === 0) return [];
+  const base = manifest?.files.find((file) => file.startsWith("base-"));
+  const slab = base === undefined ? undefined : Slab.open(join(folder, base));
+  const rows = slab && manifest ? new BaseRows(slab, manifest.dim, manifest.dtype) : undefined;
+  try {
+    return damages.map(({ part, file, section, offset, bytes, first, rows: concerned, what }) => {
+      const ids: string[] = [];
+      for (let at = first; rows && at < first + Math.min(concerned, IDS_SHOWN); at++) {
+        const id = rows.idOf(at);
+        if (id !== undefined) ids.push(id);
+      }
+      return { part, file, section, offset, bytes, rows: concerned, ids, what, ...EXPLAINED[part] };
+    });
+  } finally {
+    slab?.close();
+  }
+}
+
+function logDamages(folder: string, notes: Readonly<Record<string, unknown>>): CheckedDamage[] {
+  return logsOf(notes)
+    .filter((log) => !isLogSound(folder, log))
+    .map(({ file, bytes }) => ({
+      part: "fingerprints",
+      file,
+      section: 0,
+      offset: 0,
+      bytes,
+      rows: 0,
+      ids: [],
+      what: "it is missing or does not match its checksum",
+      ...EXPLAINED.fingerprints,
+    }));
+}
+
+const OURS = /^(?:(?:base|ivf|lexical|delta)-[0-9a-f]{16}\.slab|.*\.tmp-\d+(?:-\d+)?)$/;
+
+function leftoversOf(folder: string, files: readonly string[]): CheckedCollection["leftovers"] {
+  const isNamed = new Set(files);
+  // Without a manifest nothing is known to be left over.
+  if (files.length === 0) return [];
+  return readdirSync(folder)
+    .filter((file) => OURS.test(file) && !isNamed.has(file))
+    .sort()
+    .map((file) => ({ file, bytes: statSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0 }));
+}
+
+const REBUILT = "it is made anew; no row is lost";
+
+/** What damage of a part means, and what a repair does about it. */
+const EXPLAINED: Record<Part, { meaning: string; repair: string }> = {
+  base: {
+    meaning: "the collection cannot be opened",
+    repair: "the rows that can be read are saved in a new collection",
+  },
+  codes: {
+    meaning: "these rows are scored by their stored vectors, or are not found by meaning",
+    repair: "they are made anew of the stored vectors; where they are the vectors, the texts are embedded again",
+  },
+  vectors: {
+    meaning: "these rows may not be found by meaning",
+    repair: "their texts are embedded again; of rows without a text the vector is lost",
+  },
+  texts: {
+    meaning: "these texts cannot be read",
+    repair: "all other rows are saved in a new collection, and these without their text",
+  },
+  metadata: {
+    meaning: "the metadata of these rows cannot be read",
+    repair: "all other rows are saved in a new collection, and these without their metadata",
+  },
+  filter: { meaning: "filters or weights are worked out more slowly", repair: REBUILT },
+  ivf: { meaning: "searches read all rows", repair: REBUILT },
+  words: { meaning: "searches rank by meaning alone", repair: `${REBUILT}, where rows have texts` },
+  delta: {
+    meaning: "the collection cannot be opened: changes since the last compaction are damaged",
+    repair: "what the other changes left is saved in a new collection",
+  },
+  id_map: { meaning: "other programs read wrong ids of it; svc does not use it", repair: REBUILT },
+  manifest: {
+    meaning: "the collection cannot be opened",
+    repair: "the rows that can be read are saved in a new collection",
+  },
+  fingerprints: {
+    meaning: "the repository's files are read again by the next call about it",
+    repair: "nothing: the next call about the repository makes it anew",
+  },
+};

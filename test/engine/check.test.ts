@@ -1,0 +1,242 @@
+/** A check names every damaged place, with the rows concerned, of collections too that cannot be opened. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { CheckedCollection } from "../../src/engine/check.ts";
+import type { LocalStore } from "../../src/engine/local-store.ts";
+import { OSError, ValueError } from "../../src/errors.ts";
+import { damaged } from "../complete-check.ts";
+import { contents, random, scratchDir, TestMemory, unitVectors } from "../fixture.ts";
+import { localStore } from "./fixture.ts";
+
+const DIM = 16;
+const ROWS = 100;
+let dir: string;
+let store: LocalStore;
+
+beforeEach(async () => {
+  dir = scratchDir();
+  store = await localStore(dir);
+});
+
+afterEach(() => store.close());
+
+const ids = Array.from({ length: ROWS }, (_, i) => `row ${i}`);
+const metadata = ids.map((_, i) => ({ scope: i % 3, kind: `kind ${i % 5}`, note: "x".repeat(i % 7) }));
+const texts = ids.map((id, i) => `the text of ${id} is about ${["ships", "trees", "stars"][i % 3]}`);
+
+/** A compacted collection of each kind, with a delta. */
+const KINDS: Record<string, () => Promise<void>> = {
+  async texts() {
+    const c = await store.createCollection("c", { embedder: "multigram", lexical: true, filterColumns: ["kind"] });
+    await c.addTexts(texts, { ids, metadata });
+    await c.buildLexical();
+    await c.addTexts(["one more"], { ids: ["more"] });
+    await c.save();
+    await c.addTexts(["yet another"], { ids: ["another"] });
+    await c.save();
+  },
+  ...Object.fromEntries(
+    (["f32", "f16", "int8", "int4"] as const).map((dtype) => [
+      dtype,
+      async () => {
+        const c = await store.createCollection("c", { dim: DIM, dtype, filterColumns: ["kind"] });
+        await c.add(unitVectors(ROWS, DIM, random(1)), { ids, metadata });
+        await c.compact();
+        await c.buildIvf({ minRows: 1 });
+        await c.delete(["row 3"]);
+        await c.save();
+      },
+    ]),
+  ),
+};
+
+const folder = () => join(dir, "c");
+const fileOf = (role: string) => readdirSync(folder()).find((name) => name.startsWith(role))!;
+
+async function checked(): Promise<CheckedCollection> {
+  const [only, ...others] = await store.check();
+  expect(others).toEqual([]);
+  return only!;
+}
+
+/** Flips a bit of a file for as long as `work` takes. */
+async function flipped<T>(file: string, at: number, work: () => Promise<T>): Promise<T> {
+  const path = join(folder(), file);
+  const bytes = readFileSync(path);
+  const other = Uint8Array.from(bytes);
+  other[at]! ^= 4;
+  writeFileSync(path, other);
+  try {
+    return await work();
+  } finally {
+    writeFileSync(path, bytes);
+  }
+}
+
+function sectionsOf(file: string): { id: number; offset: number; bytes: number }[] {
+  const slab = readFileSync(join(folder(), file));
+  return Array.from({ length: slab.readUInt32LE(16) }, (_, i) => ({
+    id: slab.readUInt32LE(64 + 32 * i),
+    offset: Number(slab.readBigUInt64LE(72 + 32 * i)),
+    bytes: Number(slab.readBigUInt64LE(80 + 32 * i)),
+  }));
+}
+
+test.each(Object.keys(KINDS))(
+  "%s: a flipped bit in any section is one damaged place there, and nothing is written",
+  async (kind) => {
+    await KINDS[kind]!();
+    expect(await checked()).toMatchObject({ name: "c", sound: true, found: 0, leftovers: [] });
+    await store.close();
+    store = await localStore(dir);
+    damaged(dir);
+    const before = contents(folder());
+    for (const role of ["base", "ivf", "lexical"]) {
+      const file = fileOf(role);
+      if (file === undefined) continue;
+      for (const { id, offset, bytes } of sectionsOf(file).filter((one) => one.bytes > 0)) {
+        for (const at of [offset, offset + Math.floor(bytes / 2), offset + bytes - 1]) {
+          const found = await flipped(file, at, checked);
+          expect([file, id, at, found.found, found.sound]).toEqual([file, id, at, 1, false]);
+          const [one] = found.damages;
+          expect(one).toMatchObject({ file, section: id });
+          expect(one!.offset <= at && at < one!.offset + one!.bytes).toBe(true);
+          expect(one!.meaning && one!.repair).not.toBe("");
+        }
+      }
+      // Header and table.
+      for (const at of [0, 9, 12, 24, 40, 61, 64, 75]) {
+        const found = await flipped(file, at, checked);
+        if (at === 9 && found.error) continue; // a version
+        expect([file, at, found.sound, found.found]).toEqual([file, at, false, 1]);
+      }
+    }
+    expect(contents(folder())).toEqual(before);
+  },
+  60_000,
+);
+
+test("the rows concerned are named by their ids, also of a base that cannot be opened", async () => {
+  await KINDS.texts!();
+  await store.close();
+  store = await localStore(dir);
+  damaged(dir);
+  const base = fileOf("base");
+  const section = (id: number) => sectionsOf(base).find((one) => one.id === id)!;
+  const text = await flipped(base, section(12).offset + 5, checked);
+  expect(text.damages[0]).toMatchObject({ part: "texts", rows: ROWS });
+  expect(text.damages[0]!.ids.length).toBe(10);
+  expect(text.damages[0]!.ids.every((id) => ids.includes(id))).toBe(true);
+  const lines = await flipped(base, section(19).offset + 5, checked);
+  expect(lines.damages[0]).toMatchObject({ part: "codes", rows: ROWS });
+  const numbers = await flipped(base, section(5).offset + 2, checked);
+  expect(numbers.damages[0]).toMatchObject({ part: "base", rows: ROWS });
+});
+
+test("every damaged block of a delta is named", async () => {
+  await KINDS.texts!();
+  await store.close();
+  store = await localStore(dir);
+  damaged(dir);
+  const delta = fileOf("delta");
+  const bytes = readFileSync(join(folder(), delta));
+  const second = bytes.indexOf("TBLK", 65, "latin1");
+  for (const [at, offset] of [
+    [3, 0],
+    [64 + 9, 64],
+    [64 + 80, 64],
+    [second + 70, second],
+  ] as const) {
+    const found = await flipped(delta, at, checked);
+    expect([at, found.found]).toEqual([at, 1]);
+    expect(found.damages[0]).toMatchObject({ part: "delta", file: delta, offset });
+  }
+  const both = Uint8Array.from(bytes);
+  both[64 + 80]! ^= 1;
+  both[second + 80]! ^= 1;
+  writeFileSync(join(folder(), delta), both);
+  expect((await checked()).damages.map(({ offset }) => offset)).toEqual([64, second]);
+});
+
+test("missing and short files, a damaged manifest and one that is lost", async () => {
+  await KINDS.texts!();
+  await store.close();
+  store = await localStore(dir);
+  damaged(dir);
+  const parts: Record<string, string> = { base: "base", delta: "delta", lexical: "words", id_map: "id_map" };
+  for (const [role, part] of Object.entries(parts)) {
+    const path = join(folder(), fileOf(role));
+    const bytes = readFileSync(path);
+    truncateSync(path, bytes.length - 100);
+    expect((await checked()).damages.map((one) => one.part)).toEqual([part as never]);
+    rmSync(path);
+    expect((await checked()).damages).toMatchObject([{ part, what: "it is missing" }]);
+    writeFileSync(path, bytes);
+  }
+  const manifest = readFileSync(join(folder(), "collection.json"), "utf8");
+  writeFileSync(join(folder(), "collection.json"), manifest.replace('"live_rows": 102', '"live_rows": 101'));
+  expect((await checked()).damages).toMatchObject([{ part: "manifest", file: "collection.json" }]);
+  rmSync(join(folder(), "collection.json"));
+  expect((await checked()).damages).toMatchObject([{ part: "manifest", what: "it is missing" }]);
+  const base = fileOf("base");
+  await flipped(base, sectionsOf(base)[3]!.offset, async () => expect((await checked()).found).toBe(2));
+});
+
+test("what a killed process left is named and is no damage; fingerprints are compared", async () => {
+  await KINDS.f32!();
+  writeFileSync(join(folder(), "base-00000000000000ff.slab"), "half");
+  writeFileSync(join(folder(), "collection.json.tmp-123"), "{");
+  appendFileSync(join(folder(), fileOf("delta")), "torn tail");
+  const { sound, leftovers } = await checked();
+  expect([sound, leftovers.map((one) => one.file)]).toEqual([
+    true,
+    ["base-00000000000000ff.slab", "collection.json.tmp-123"],
+  ]);
+  const root = scratchDir();
+  writeFileSync(join(root, "a.ts"), "export const a = 1;\n");
+  const m = await TestMemory.open(dir, root);
+  await m.call("index_repo", { path: root });
+  await m.close();
+  const repo = join(dir, "repo_symbols");
+  const log = readdirSync(repo).find((name) => name.endsWith(".fingerprints"))!;
+  expect((await store.check()).map(({ name, sound }) => [name, sound])).toEqual([
+    ["c", true],
+    ["repo_symbols", true],
+  ]);
+  const bytes = readFileSync(join(repo, log));
+  bytes[bytes.length - 9]! ^= 1;
+  writeFileSync(join(repo, log), bytes);
+  const [, second] = await store.check();
+  expect(second).toMatchObject({ sound: false, found: 1, damages: [{ part: "fingerprints", file: log }] });
+  await expect(store.check({ names: ["nowhere"] })).rejects.toThrow(ValueError);
+});
+
+test("a save under way and a compaction are no damage", async () => {
+  await KINDS.f32!();
+  const other = await localStore(dir);
+  const c = await other.openCollection("c");
+  let stop = false;
+  const busy = (async () => {
+    for (let i = 0; !stop; i++) {
+      await c.upsert(unitVectors(1, DIM, random(i)), { ids: ["x"] });
+      await c.save();
+      if (i % 3 === 0) await c.compact();
+    }
+  })();
+  for (let i = 0; i < 20; i++) expect(await checked()).toMatchObject({ sound: true });
+  stop = true;
+  await busy;
+  await other.close();
+});
+
+test("a folder that cannot be read is an error of that collection", async () => {
+  await KINDS.f32!();
+  await store.close();
+  store = await localStore(dir);
+  damaged(dir);
+  rmSync(join(folder(), fileOf("base")));
+  const { error, sound, found } = await checked();
+  expect([sound, found > 0, error]).toEqual([false, true, undefined]);
+  expect(() => store.collection("c")).toThrow(OSError);
+});
