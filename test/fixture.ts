@@ -35,9 +35,9 @@ export function scratchDir(): string {
   return mkdtempSync(join(tmpdir(), "svc-test-"));
 }
 
-/** The files of a directory, byte for byte, without the lock, which names the last writer. */
+/** The files of a collection, byte for byte, without the lock, which names the last writer, and the ballast. */
 export function contents(dir: string): Record<string, string> {
-  const files = readdirSync(dir).filter((name) => name !== ".lock");
+  const files = readdirSync(dir).filter((name) => name !== ".lock" && name !== ".ballast");
   return Object.fromEntries(files.sort().map((name) => [name, readFileSync(join(dir, name)).toString("base64")]));
 }
 

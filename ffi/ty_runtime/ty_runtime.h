@@ -746,3 +746,6 @@ TY_API ty_status ty_submit_walk(ty_tree *tree, ty_tree_walk_args *args, ty_progr
 /* The nth system call of the env from now on (1: the next) fails with sys_errno, once; with `sticky` all later ones
  * too. nth 0 switches it off. Returns the number of calls since the last setting. */
 TY_API uint64_t ty_test_fail(ty_env *env, uint64_t nth, int32_t sys_errno, uint32_t sticky);
+/* From now on the disk has so many bytes free, in blocks of 4096; UINT64_MAX: as many as the system says. Files that
+ * grow take blocks, files that shrink or are removed give them back. Returns how many are free, as before the call. */
+TY_API uint64_t ty_test_disk(ty_env *env, uint64_t bytes);

@@ -5,6 +5,7 @@ import { OPTIONS, VALIDATOR } from "./validator.ts";
 
 const PROGRAMS = [
   "filter_test",
+  "full_test",
   "kernel_test",
   "kernel_i4_test",
   "kernel_lines_test",

@@ -40,7 +40,8 @@ test.each(Object.keys(OPERATIONS))(
     for (const errno of Object.values(ERRNOS)) {
       const store = await openStore();
       const collection = store.create("c", { dim: DIM, lexical: true });
-      for (let i = 0; i < 20; i++) await collection.add(row());
+      // A delete that meets a full disk is carried out: each takes a row.
+      for (let i = 0; i < 60; i++) await collection.add(row());
       // Twice each: a change makes some calls more or fewer after one that failed.
       for (let nth = 1; nth < CALLS_MOST; nth += 0.5) {
         if (name === "save") await collection.stage((t) => t.put(0, row()));

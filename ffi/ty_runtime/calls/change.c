@@ -1,4 +1,6 @@
 /* Begin, save, roll back, and follow other processes' saves. */
+#include <errno.h>
+#include "disk/ballast.h"
 #include "disk/lock.h"
 #include "state/commit.h"
 #include "state/load.h"
@@ -41,6 +43,23 @@ void ty_says(ty_collection *c, const char *what) {
 
 void ty_holder(ty_collection *c, ty_holder_args *args) { ty_lock_holder(c, args); }
 
+static bool is_full(ty_status status, const ty_error *err) {
+  return status == TY_IO && (err->sys_errno == ENOSPC || err->sys_errno == EDQUOT);
+}
+
+/* Deletions take blocks of the ballast where the disk is full. */
+static ty_status save_changes(ty_collection *c, bool *unknown, ty_error *err) {
+  ty_status status = ty_save_changes(c, unknown, err);
+  bool puts_none = c->delta.count == c->state->kept_rows;
+  if (is_full(status, err) && !*unknown && puts_none && ty_ballast_free(c)) {
+    status = ty_save_changes(c, unknown, err);
+    ty_ballast_take_back(c);
+  } else if (status == TY_OK) {
+    ty_ballast_keep(c);
+  }
+  return status;
+}
+
 ty_status ty_save(ty_collection *c, ty_error *err) {
   ty_status status = ty_change_enter(c, err);
   if (status != TY_OK) return status;
@@ -52,8 +71,9 @@ ty_status ty_save(ty_collection *c, ty_error *err) {
   } else if (c->generation == 0) {
     ty_rebase_wish keep = ty_rebase_keep(c);
     status = ty_rebase_run(c, &keep, NULL, &unknown, err);
+    if (status == TY_OK) ty_ballast_keep(c);
   } else if (c->state->changed) {
-    status = ty_save_changes(c, &unknown, err);
+    status = save_changes(c, &unknown, err);
   }
   return ty_change_end(c, status, unknown);
 }

@@ -102,3 +102,8 @@ uint64_t ty_test_fail(ty_env *env, uint64_t nth, int32_t sys_errno, uint32_t sti
   __atomic_store_n(&os->fail_nth, nth, __ATOMIC_RELAXED);
   return calls;
 }
+
+uint64_t ty_test_disk(ty_env *env, uint64_t bytes) {
+  /* One more than is free, so that 0 switches it off. */
+  return __atomic_exchange_n(&env->os.disk, bytes + 1, __ATOMIC_RELAXED) - 1;
+}

@@ -1,10 +1,26 @@
 /* Compaction and the building of indexes: each is one rewrite of the base. */
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
+#include "disk/ballast.h"
 #include "disk/disk.h"
 #include "disk/lock.h"
 #include "state/rebase.h"
+#include "state/room.h"
 #include "state/state.h"
+
+static const char *const compacting[2] = {"compacting", "compaction"};
+static const char *const ivf[2] = {"indexing", "building the IVF index"};
+static const char *const lexical[2] = {"indexing", "building the lexical index"};
+
+/* `what` is the call as a word for other processes, and as the beginning of a sentence. */
+static ty_status rewrite(ty_collection *c, const ty_rebase_wish *wish, const char *const what[2], ty_progress *progress,
+                         bool *unknown, ty_error *err) {
+  ty_lock_says(c, what[0]);
+  ty_status status = ty_room_check(c, wish, what[1], err);
+  if (status == TY_OK) status = ty_rebase_run(c, wish, progress, unknown, err);
+  if (status == TY_OK) ty_ballast_keep(c);
+  return status;
+}
 
 ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progress, ty_error *err) {
   ty_status status = ty_change_enter(c, err);
@@ -12,11 +28,10 @@ ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progr
   bool unknown = false;
   uint64_t total = ty_total_rows(c), live = c->base.live + c->delta.live;
   ty_rebase_wish wish = ty_rebase_keep(c);
-  ty_lock_says(c, "compacting");
   wish.superseded = args->keep == 1;
   if (wish.superseded && c->store->ops > 0)
     status = ty_fail(err, TY_STATE, "there are unsaved changes: save them first");
-  else status = ty_rebase_run(c, &wish, progress, &unknown, err);
+  else status = rewrite(c, &wish, compacting, progress, &unknown, err);
   args->reclaimed_rows = status == TY_OK ? total - ty_total_rows(c) : 0;
   args->live_rows = status == TY_OK ? live : 0;
   return ty_change_end(c, status, unknown);
@@ -34,8 +49,7 @@ ty_status ty_build_ivf(ty_collection *c, ty_ivf_args *args, ty_progress *progres
     wish.ivf = wish.retrain = true;
     wish.ivf_min_rows = args->min_rows;
     wish.ivf_target_recall = args->target_recall;
-    ty_lock_says(c, "indexing");
-    status = ty_rebase_run(c, &wish, progress, &unknown, err);
+    status = rewrite(c, &wish, ivf, progress, &unknown, err);
     if (status == TY_OK) args->built = c->ivf == NULL ? 0 : c->ivf->count;
   }
   return ty_change_end(c, status, unknown);
@@ -52,8 +66,7 @@ ty_status ty_build_lexical(ty_collection *c, ty_lexical_args *args, ty_progress 
     wish.lexical = wish.lexical_built = true;
     wish.k1 = args->k1;
     wish.b = args->b;
-    ty_lock_says(c, "indexing");
-    status = ty_rebase_run(c, &wish, progress, &unknown, err);
+    status = rewrite(c, &wish, lexical, progress, &unknown, err);
   }
   return ty_change_end(c, status, unknown);
 }

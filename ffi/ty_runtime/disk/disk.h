@@ -8,6 +8,7 @@
  *   delta.h       the file that saves are appended to; operations.h: its records, saved or not yet
  *   idmap.h       id_map.npy
  *   walk.h        reads every byte and notes all damage
+ *   ballast.h     blocks for deletions on a full disk
  */
 #pragma once
 
@@ -25,6 +26,7 @@ struct ty_store {
   int lock_fd;        /* -1: not held */
   bool marker_gone;   /* this handle removed the marker of a first save */
   bool abandon_delta; /* a sync of the last delta failed: the next save creates a fresh one */
+  bool ballast_whole; /* this handle has seen it so: disk/ballast.h */
 
   /* The saved state. */
   ty_stamp stamp; /* of the manifest last read or written; all zero: unknown */

@@ -11,6 +11,7 @@
 #define TY_LOCK_NAME     ".lock"
 #define TY_FIRST_NAME    ".first-save"
 #define TY_ID_MAP_NAME   "id_map.npy"
+#define TY_BALLAST_NAME  ".ballast"
 #define TY_MANIFEST_MAX  ((uint64_t)16 << 20)
 #define TY_FILES_MAX     4096u
 #define TY_ROWS_MAX      0x7fffffffu /* base and delta together: positions are kept in 32 bits in memory */

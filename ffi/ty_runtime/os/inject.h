@@ -1,5 +1,5 @@
 /* The failures that a test injects: every system call of the table begins with RETURN_IF_INJECTED or asks `injected`.
- */
+ * And a disk of a size: calls that make files longer ask ty_disk_take. */
 #pragma once
 
 #include "os/os.h"
@@ -17,3 +17,10 @@ static inline int injected(ty_os *os) {
     int failure = injected(os);                                                                                        \
     if (failure != 0) return failure;                                                                                  \
   } while (0)
+
+#define TY_DISK_BLOCK 4096u
+/* Takes the blocks by which a file grows from one size to another, and gives back those by which it shrinks: 0, or
+ * -ENOSPC where there are not enough, with none taken. */
+int ty_disk_take(ty_os *os, uint64_t from, uint64_t to);
+/* Of a file that is being removed, by its path. */
+void ty_disk_removed(ty_os *os, const char *path);

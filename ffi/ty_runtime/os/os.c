@@ -62,6 +62,12 @@ static int write_whole(int fd, const void *data, size_t bytes, uint64_t offset) 
 /* A full disk takes a part of the bytes before it fails, so an injected failure does too. */
 static int os_pwrite(ty_os *os, int fd, const void *data, size_t bytes, uint64_t offset) {
   int failure = injected(os);
+  if (failure == 0 && os->disk != 0) {
+    off_t end = lseek(fd, 0, SEEK_END);
+    uint64_t old = end < 0 ? 0 : (uint64_t)end;
+    failure = ty_disk_take(os, old, offset + bytes > old ? offset + bytes : old);
+    if (failure) return failure;
+  }
   if (failure) {
     (void)write_whole(fd, data, bytes / 2, offset);
     return failure;
@@ -91,6 +97,7 @@ static int os_sync_dir(ty_os *os, int fd) {
 
 static int os_rename(ty_os *os, const char *from, const char *to) {
   RETURN_IF_INJECTED(os);
+  ty_disk_removed(os, to);
   return rename(from, to) < 0 ? -errno : 0;
 }
 
@@ -101,6 +108,7 @@ static int os_link(ty_os *os, const char *from, const char *to) {
 
 static int os_unlink(ty_os *os, const char *path) {
   RETURN_IF_INJECTED(os);
+  ty_disk_removed(os, path);
   return unlink(path) < 0 ? -errno : 0;
 }
 
@@ -150,6 +158,9 @@ static int os_look(ty_os *os, int fd, ty_stamp *out) { return stamp_of(os, NULL,
 
 static int os_truncate(ty_os *os, int fd, uint64_t bytes) {
   RETURN_IF_INJECTED(os);
+  off_t old = os->disk == 0 ? 0 : lseek(fd, 0, SEEK_END);
+  int full = old < 0 ? 0 : ty_disk_take(os, (uint64_t)old, bytes);
+  if (full < 0) return full;
   return ftruncate(fd, (off_t)bytes) < 0 ? -errno : 0;
 }
 
@@ -169,6 +180,12 @@ static int os_room(ty_os *os, int fd, uint64_t bytes, uint64_t leave) {
   struct rlimit most;
   /* Writing beyond this limit raises a signal that ends the process. */
   if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && bytes > most.rlim_cur) return -EFBIG;
+  if (os->disk != 0) {
+    off_t old = lseek(fd, 0, SEEK_END);
+    if (old < 0 || bytes + leave > os->disk - 1) return -ENOSPC;
+    int full = ty_disk_take(os, (uint64_t)old, bytes > (uint64_t)old ? bytes : (uint64_t)old);
+    if (full < 0) return full;
+  }
   struct statvfs disk;
   if (fstatvfs(fd, &disk) < 0) return -errno;
   uint64_t blocks = (bytes + leave) / disk.f_frsize + 1;
@@ -186,6 +203,16 @@ static int os_room(ty_os *os, int fd, uint64_t bytes, uint64_t leave) {
   while (result < 0 && errno == EINTR);
   return result < 0 ? -errno : 0;
 #endif
+}
+
+/* The superuser may also use the blocks that a file system keeps for it. */
+static int os_space(ty_os *os, const char *dir, uint64_t *out) {
+  RETURN_IF_INJECTED(os);
+  struct statvfs disk;
+  if (statvfs(dir, &disk) < 0) return -errno;
+  uint64_t blocks = geteuid() == 0 ? (uint64_t)disk.f_bfree : (uint64_t)disk.f_bavail;
+  *out = os->disk != 0 ? os->disk - 1 : blocks * (uint64_t)disk.f_frsize;
+  return 0;
 }
 
 static int map_as(ty_os *os, int fd, size_t bytes, int protection, void **out) {
@@ -256,6 +283,7 @@ void ty_os_init(ty_os *os) {
                 .size = os_size,
                 .truncate = os_truncate,
                 .room = os_room,
+                .space = os_space,
                 .map = os_map,
                 .map_write = os_map_write,
                 .unmap = os_unmap,

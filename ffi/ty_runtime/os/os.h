@@ -78,6 +78,8 @@ struct ty_os {
   /* Makes a file at least so long and allocates its blocks, so that writing to it cannot fail. -ENOSPC where less than
    * `leave` bytes would stay free. */
   int (*room)(ty_os *os, int fd, uint64_t bytes, uint64_t leave);
+  int (*space)(ty_os *os, const char *dir,
+               uint64_t *out); /* bytes that this process may still write to a file system */
   int (*map)(ty_os *os, int fd, size_t bytes, void **out); /* read-only, shared */
   int (*map_write)(ty_os *os, int fd, size_t bytes, void **out);
   int (*unmap)(ty_os *os, void *address, size_t bytes);
@@ -99,6 +101,7 @@ struct ty_os {
   uint64_t fail_nth; /* 0: off */
   int32_t fail_errno;
   uint32_t fail_sticky;
+  uint64_t disk; /* see ty_test_disk: bytes that are free, + 1; 0: as many as the system says */
 };
 
 void ty_os_init(ty_os *os);

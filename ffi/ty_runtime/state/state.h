@@ -6,7 +6,8 @@
  *   ids.h         tables over the live rows
  *   undo.h        undoing what happened since a mark
  *   superseded.h  what the last destructive save superseded
- *   commit.h      saving; rebase.h: rewriting the base, for which gather.h orders the rows
+ *   commit.h      saving; rebase.h: rewriting the base, for which gather.h orders the rows, and room.h says how much
+ *                 room it needs
  */
 #pragma once
 

@@ -1,0 +1,88 @@
+#include "state/room.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "disk/slab.h"
+#include "ivf/builder.h"
+#include "lexical/lexical.h"
+#include "rows/vector.h"
+#include "rows/vertical.h"
+#include "state/state.h"
+
+/* Of a smaller base, what it has once does not tell how much it has for each row. */
+#define ROWS_LEAST 256u
+/* Where no base says it: what a row has besides vector, text, id and metadata; how much ids and metadata take packed;
+ * how much a lexical index takes of texts, or of kept terms. */
+#define ROW_BESIDES      24.0
+#define OF_STRINGS       0.6
+#define LEXICAL_OF_TEXTS 0.1
+#define LEXICAL_OF_TERMS 0.65
+/* What is refused has less room than this part of the estimate: the rest may be its error. */
+#define REFUSED_BELOW 0.8
+
+/* What a row without its text takes in a base: of the one that is there, or by the forms of its vector. */
+static double row_bytes(const ty_collection *c) {
+  const ty_segment *base = &c->base;
+  uint64_t texts = base->count > 0 && base->text_ends != NULL ? base->text_ends[base->count - 1] : 0;
+  if (base->count >= ROWS_LEAST) return (double)(c->store->files.base.bytes - texts) / (double)base->count;
+  double dim = c->dim, blocks = AME_BLOCK_BYTES(c->dim) / 16.0, codes = AME_CODE_STRIDE(c->dim);
+  if (c->delta.vertical.lines != NULL || base->vertical.lines != NULL)
+    return ROW_BESIDES + (c->dtype == TY_INT4 ? dim / 2 : dim);
+  double stored = c->dtype == TY_F32 ? 4 * dim : c->dtype == TY_F16 ? 2 * dim : 0;
+  return ROW_BESIDES + blocks + (c->dtype == TY_INT4 ? 0 : codes + 16) + stored;
+}
+
+/* Bytes of a segment's live rows; ids, metadata and terms of a delta only. */
+typedef struct live_bytes {
+  double texts, strings, terms;
+} live_bytes;
+
+static live_bytes count_live(const ty_segment *s) {
+  live_bytes n = {0};
+  bool present;
+  for (uint64_t at = 0; at < s->count; at++) {
+    if (s->dead[at]) continue;
+    n.texts += (double)ty_row_text(s, at, &present).bytes;
+    if (s->is_base) continue;
+    n.strings += (double)(s->payload[at].id.bytes + s->payload[at].meta.bytes);
+    n.terms += (double)s->payload[at].terms.bytes;
+  }
+  return n;
+}
+
+static uint64_t saved_bytes(const ty_collection *c) {
+  const ty_files *f = &c->store->files;
+  uint64_t bytes = f->base.bytes + f->lexical.bytes + f->ivf.bytes + f->id_map.bytes;
+  for (uint32_t i = 0; i < f->delta_count; i++) bytes += f->deltas[i].bytes;
+  return bytes;
+}
+
+uint64_t ty_room_need(const ty_collection *c, const ty_rebase_wish *wish) {
+  const ty_files *files = &c->store->files;
+  live_bytes base = count_live(&c->base), delta = count_live(&c->delta);
+  double rows = (double)(c->base.live + c->delta.live);
+  double had = (double)c->base.count, all = (double)ty_total_rows(c);
+  bool enough = c->base.count >= ROWS_LEAST;
+  double need = rows * row_bytes(c) + base.texts + delta.texts;
+  if (!enough) need += delta.strings * OF_STRINGS;
+  if (wish->lexical && enough && files->lexical.bytes > 0) need += (double)files->lexical.bytes * rows / had;
+  else if (wish->lexical) need += delta.texts * LEXICAL_OF_TEXTS + delta.terms * LEXICAL_OF_TERMS;
+  if (wish->ivf && files->ivf.bytes > 0 && !wish->retrain) need += (double)files->ivf.bytes;
+  else if (wish->ivf) need += (double)ty_ivf_lists_for((uint64_t)rows) * (5.0 * c->dim + 40);
+  if (all > 0) need += (double)files->id_map.bytes * rows / all;
+  return (uint64_t)(need + (double)c->store->manifest_bytes);
+}
+
+ty_status ty_room_check(const ty_collection *c, const ty_rebase_wish *wish, const char *what, ty_error *err) {
+  uint64_t room;
+  if (c->generation == 0 || c->env->os.space(&c->env->os, c->dir, &room) < 0) return TY_OK;
+  if (room / 4 > saved_bytes(c)) return TY_OK; /* without a look at every row */
+  uint64_t need = ty_room_need(c, wish);
+  if ((double)room >= (double)need * REFUSED_BELOW) return TY_OK;
+  double mib = 1024 * 1024;
+  ty_fail(err, TY_IO, "%s needs about %.1f MiB on the disk of the memory directory, and %.1f MiB are free", what,
+          ceil((double)need / mib * 10) / 10, floor((double)room / mib * 10) / 10);
+  err->sys_errno = ENOSPC;
+  return TY_IO;
+}
