@@ -78,6 +78,7 @@ export async function buildNative(options: NativeOptions): Promise<NativeLibrari
  * runtime's asserts are on. For tests; returns the program's path.
  * @param more further sources
  * @param kind a library exports every function of the sources
+ * @param variant of the runtime
  * @throws BuildError with the compiler's output
  */
 export async function buildProgram(
@@ -85,9 +86,10 @@ export async function buildProgram(
   source: string,
   more: readonly string[] = [],
   kind: "program" | "library" = "program",
+  variant: Variant = "asserting",
 ): Promise<string> {
   const { root, cache, tag } = options;
-  const plans = planAll(options, "asserting");
+  const plans = planAll(options, variant);
   await compileAll(plans, options);
   const objects = plans.flatMap((plan) => plan.objects.map(({ path }) => path));
   const sources = [source, ...more];
@@ -134,8 +136,11 @@ interface LibraryPlan {
   versionScript: string;
 }
 
-/** As they ship, or with ffi/ty_runtime/os/assert.h switched on. */
-type Variant = "shipped" | "asserting";
+/**
+ * As they ship; with ffi/ty_runtime/os/assert.h switched on; or with that and a counter at each edge, which takes the
+ * program's own `__sanitizer_cov_8bit_counters_init`.
+ */
+export type Variant = "shipped" | "asserting" | "counting";
 
 function planAll(options: NativeOptions, variant: Variant): LibraryPlan[] {
   const headers = hashHeaders(options.root);
@@ -145,8 +150,8 @@ function planAll(options: NativeOptions, variant: Variant): LibraryPlan[] {
 function planLibrary(library: Library, headers: string, options: NativeOptions, variant: Variant): LibraryPlan {
   const { root, cache, tag } = options;
   // The kernel has no asserts: its objects serve both.
-  const asserts = variant === "asserting" && library.folder === "ty_runtime";
-  const place = join(cache, tag, asserts ? `${library.folder}-asserting` : library.folder);
+  const own = variant === "shipped" || library.folder !== "ty_runtime" ? "" : `-${variant}`;
+  const place = join(cache, tag, `${library.folder}${own}`);
   const folder = join(root, "ffi", library.folder);
   const arch = tag === "linux-x86_64" ? "x86_64" : "arm64";
   const includes = includesOf([library], options);
@@ -154,7 +159,8 @@ function planLibrary(library: Library, headers: string, options: NativeOptions, 
     .filter((file) => (ISA_FLAGS[basename(file)]?.arch ?? arch) === arch)
     .map((file) => {
       const flags = [...compileFlags(tag), ...includes, ...(ISA_FLAGS[basename(file)]?.flags ?? [])];
-      if (asserts) flags.push("-DTY_ASSERTS");
+      if (own !== "") flags.push("-DTY_ASSERTS");
+      if (own === "-counting") flags.push("-O1", "-fsanitize-coverage=inline-8bit-counters");
       const key = hash(readFileSync(join(folder, file)), headers, ...flags);
       const path = join(place, `${file.slice(0, -2).replaceAll("/", "-")}-${key}.o`);
       return { source: `ffi/${library.folder}/${file}`, flags, path };

@@ -1,9 +1,10 @@
 /**
  * `npm run test:soak [-- --minutes N] [--seed S]`: the fault suite with every errno, 100,000 distinct states of power
- * cuts a round, and other seeds from round to round, for so many minutes (60) or until something is wrong. A seed that
- * found something is run again with `--seed`.
+ * cuts a round, every damage, lives and untrusted bytes (parts.ts), and other seeds from round to round, for so many
+ * minutes (60) or until something is wrong. A seed that found something is run again with `--seed`.
  */
 import { parseArgs } from "node:util";
+import { PARTS } from "./parts.ts";
 import { buildFault, runFault } from "./program.ts";
 
 const { values } = parseArgs({ options: { minutes: { type: "string" }, seed: { type: "string" } } });
@@ -30,6 +31,12 @@ for (let seed = first; failed === 0 && (seed === first || performance.now() < en
     const { out, code } = await runFault(program, [String(seed), ...words]);
     console.log(`seed ${seed}, ${words.join(" ")}: ${out.trim().split("\n").slice(1).join("; ")}`);
     if (code !== 0) failed++;
+  }
+  for (const [name, part] of Object.entries(PARTS)) {
+    if (seed > first && performance.now() > end) break;
+    const { said, good } = await part(seed).catch((error) => ({ said: Bun.inspect(error), good: false }));
+    console.log(`seed ${seed}, ${name}: ${said}`);
+    if (!good) failed++;
   }
 }
 process.exit(failed > 0 ? 1 : 0);

@@ -11,8 +11,10 @@ static inline void mend_sections(uint8_t *data, uint64_t bytes) {
   const ame_kernel *kernel = ame_kernel_table();
   const ty_slab_header *h = (const ty_slab_header *)(const void *)data;
   ty_slab_section *s = (ty_slab_section *)(void *)(data + sizeof *h), *sums = &s[h->sections - 1];
-  bool fits = sums->id == TY_SECTION_SUMS && sums->offset <= bytes && sums->bytes <= bytes - sums->offset;
-  for (uint64_t i = 0, at = 0; i < h->sections; i++) {
+  uint64_t count = h->sections, table = sizeof *h + count * sizeof *s; /* nothing is written into the table itself */
+  bool fits = sums->id == TY_SECTION_SUMS && sums->offset >= table && sums->offset <= bytes &&
+              sums->bytes <= bytes - sums->offset;
+  for (uint64_t i = 0, at = 0; i < count; i++) {
     if (s[i].offset > bytes || s[i].bytes > bytes - s[i].offset) continue;
     bool summed = fits && &s[i] != sums && (h->kind != TY_SLAB_BASE || s[i].id != TY_SECTION_LINES);
     for (uint64_t from = 0; summed && from < s[i].bytes && at + 4 <= sums->bytes; from += TY_SUM_BLOCK, at += 4) {

@@ -7,6 +7,7 @@
  */
 #include "../../ffi/ty_runtime/disk/format.h"
 #include "store_files.h"
+#include "store_guided.h"
 
 static ty_env *env;
 static ty_error err;
@@ -214,6 +215,8 @@ static void torn_tail(const char *dir, model *m) {
   close_checked(c);
 }
 
+static bool by_coverage; /* see store_guided.h */
+
 /* One collection with everything in it. */
 static void fuzz(uint64_t tries) {
   char dir[320];
@@ -234,16 +237,21 @@ static void fuzz(uint64_t tries) {
   close_checked(c);
   read_files(dir);
   model_damaged = true;
-  damage(dir, &m, tries);
-  numbers(dir, tries / 4);
+  if (by_coverage) {
+    guided(dir, env, tries, ask, rewrite);
+  } else {
+    damage(dir, &m, tries);
+    numbers(dir, tries / 4);
+  }
   model_damaged = false;
-  torn_tail(dir, &m);
+  if (!by_coverage) torn_tail(dir, &m);
   for (int i = 0; i < file_count; i++) free(files[i].data);
 }
 
 int main(int argc, char **argv) {
   uint64_t seed;
   uint64_t tries = argc > 2 ? strtoull(argv[2], NULL, 10) : 1500;
+  by_coverage = argc > 3 && strcmp(argv[3], "guided") == 0;
   if (!program_begin(argc, argv, "store-fuzz", 1, &seed, &env)) return 2;
   rng_state = seed;
   env->weighed_from = env->summed_from = 4; /* of partitions of a few rows some have sums */

@@ -1,0 +1,41 @@
+/** What the soak runs beside the fault program, a part after the other with each seed. */
+import { openBuiltNative } from "../native.ts";
+import { badOf, countsOf, lineOf, tryDamage } from "./damage.ts";
+import { buildFuzzer, runFuzzer } from "./fuzzer.ts";
+import { live } from "./life.ts";
+import { targetsOf, tryTarget } from "./parsers.ts";
+
+const PROCESSES = 2;
+const LIVES = 100;
+const STEPS = 400;
+const TRIES = 200_000;
+const GUIDED_TRIES = 100_000;
+
+/** What was tried, and whether all of it was right. */
+export interface Tried {
+  said: string;
+  good: boolean;
+}
+
+export const PARTS: Record<string, (seed: number) => Promise<Tried>> = {
+  /** Every structure of every file of every store. */
+  async damage(seed) {
+    const judged = await tryDamage(await openBuiltNative(), { seed, processes: PROCESSES });
+    const bad = badOf(judged);
+    return { said: [...bad.map(lineOf), countsOf(judged)].join("\n"), good: bad.length === 0 };
+  },
+  async life(seed) {
+    const native = await openBuiltNative();
+    for (let i = 0; i < LIVES; i++) await live(native, seed * LIVES + i, STEPS);
+    return { said: `${LIVES * STEPS} steps`, good: true };
+  },
+  async parsers(seed) {
+    const targets = Object.entries(targetsOf());
+    for (const [name, target] of targets) tryTarget(name, target, TRIES, seed);
+    return { said: `${targets.length} parsers, ${TRIES} tries each`, good: true };
+  },
+  async files(seed) {
+    const { out, code } = await runFuzzer(await buildFuzzer(), seed, GUIDED_TRIES);
+    return { said: out.trim(), good: code === 0 };
+  },
+};
