@@ -21,6 +21,7 @@ const PROGRAMS = [
   "store_test",
   "store_test - spill",
   "tree_test",
+  "truncate_test",
   "types_test",
   "unknown_test",
   "validate_test",

@@ -27,6 +27,7 @@ const TESTS = [
   ["store_test"],
   ["store_test", "-", "spill"],
   ["tree_test"],
+  ["truncate_test", "-", "few"],
   ["types_test"],
   ["unknown_test"],
   ["validate_test"],

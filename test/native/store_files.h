@@ -48,7 +48,7 @@ static file *by_prefix(const char *prefix) {
 }
 
 /* Makes every checksum of a damaged file fit again, as an attacker would, and writes a manifest that names it. */
-static void mend(const char *dir, const file *f, uint8_t *data) {
+static inline void mend(const char *dir, const file *f, uint8_t *data) {
   const ame_kernel *kernel = ame_kernel_table();
   uint32_t crc = 0;
   if (strncmp(f->name, "delta-", 6) == 0) {

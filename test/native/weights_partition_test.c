@@ -57,7 +57,7 @@ static bool is_weighed(ty_collection *c) {
     is = w.factor != NULL;
     ty_weights_close(&w);
   }
-  ty_leave(c);
+  CHECK(ty_leave(c, TY_OK, &err) == TY_OK);
   return is;
 }
 
@@ -164,7 +164,7 @@ static void test_kept(void) {
   CHECK(ty_enter(c, &err) == TY_OK && ty_weights_open(c, c->weights->scoped[0].code, &held, &err) == TY_OK);
   double kept = held.factor[0];
   env->weighed_bytes = 1;
-  ty_leave(c);
+  CHECK(ty_leave(c, TY_OK, &err) == TY_OK);
   begin(c);
   put_rows(c, 4000, 5, true);
   save(c);

@@ -210,6 +210,5 @@ ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err) {
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
   status = ty_ask_entered(c, args, err);
-  ty_leave(c);
-  return status;
+  return ty_leave(c, status, err);
 }

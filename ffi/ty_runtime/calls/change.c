@@ -38,7 +38,7 @@ ty_status ty_begin(ty_collection *c, ty_error *err) {
 void ty_says(ty_collection *c, const char *what) {
   if (ty_change_enter(c, NULL) != TY_OK) return;
   ty_lock_says(c, what);
-  ty_change_leave(c);
+  (void)ty_change_leave(c, TY_OK, NULL);
 }
 
 void ty_holder(ty_collection *c, ty_holder_args *args) { ty_lock_holder(c, args); }
@@ -90,6 +90,5 @@ void ty_rollback(ty_collection *c) {
 ty_status ty_refresh(ty_collection *c, ty_error *err) {
   if (atomic_load(&c->state->writing)) return ty_fail(err, TY_STATE, "a change is under way: save or roll back first");
   ty_status status = ty_enter(c, err);
-  if (status == TY_OK) ty_leave(c);
-  return status;
+  return status == TY_OK ? ty_leave(c, status, err) : status;
 }

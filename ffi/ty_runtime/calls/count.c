@@ -62,6 +62,5 @@ ty_status ty_count(ty_collection *c, ty_count_args *args, ty_error *err) {
     args->count = filter.all ? c->base.live + c->delta.live : c->dicts[filter.column].live[filter.code];
   if (status == TY_OK && args->digests != 0) status = digest(c, &filter, &args->digest, err);
   ty_filter_close(&filter);
-  ty_leave(c);
-  return status;
+  return ty_leave(c, status, err);
 }

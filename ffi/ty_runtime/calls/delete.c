@@ -50,6 +50,5 @@ ty_status ty_delete(ty_collection *c, ty_delete_args *args, ty_error *err) {
   pthread_rwlock_unlock(&c->lock);
 done:
   free(places);
-  ty_change_leave(c);
-  return status;
+  return ty_change_leave(c, status, err);
 }

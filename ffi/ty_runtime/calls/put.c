@@ -195,6 +195,5 @@ done:
   ty_coded_free(&p.encoding.coded);
   free(p.table);
   free(key_codes);
-  ty_change_leave(c);
-  return status;
+  return ty_change_leave(c, status, err);
 }

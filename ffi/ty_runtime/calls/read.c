@@ -54,7 +54,7 @@ ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
     if (found) ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
     else answer_missing(&answer, id);
   }
-  ty_leave(c);
+  status = ty_leave(c, status, err);
   args->out_bytes = answer.bytes;
   return status == TY_OK ? ty_answer_end(&answer, err) : status;
 }
@@ -108,7 +108,7 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
   if (status == TY_OK) status = start_after(c, args, &slot, err);
   if (status == TY_OK && (filter.any || filter.code != TY_NO_CODE))
     status = list_rows(c, args, &filter, slot, &answer, err);
-  ty_leave(c);
+  status = ty_leave(c, status, err);
   args->out_bytes = answer.bytes;
   args->out_count = answer.count;
   return status == TY_OK ? ty_answer_end(&answer, err) : status;
@@ -124,10 +124,10 @@ ty_status ty_superseded(ty_collection *c, ty_superseded_args *args, ty_error *er
     ty_answer_row(&answer, c, ty_ref_of(c, rows->places[i]), 0, args->what, (ty_slice){NULL, 0});
   args->generation = c->store->files.superseded.generation;
   args->time = c->store->files.superseded.time;
-  ty_leave(c);
+  status = ty_leave(c, TY_OK, err);
   args->out_bytes = answer.bytes;
   args->out_count = answer.count;
-  return ty_answer_end(&answer, err);
+  return status == TY_OK ? ty_answer_end(&answer, err) : status;
 }
 
 static uint64_t splitmix(uint64_t *state) {
@@ -151,8 +151,7 @@ ty_status ty_sample(ty_collection *c, ty_sample_args *args, ty_error *err) {
     const float *row = ty_row_vector(c, r.segment, r.at, to);
     if (row != to) memcpy(to, row, (size_t)c->dim * sizeof *to);
   }
-  ty_leave(c);
-  return TY_OK;
+  return ty_leave(c, TY_OK, err);
 }
 
 ty_status ty_manifest(ty_collection *c, ty_manifest_args *args, ty_error *err) {
@@ -162,7 +161,7 @@ ty_status ty_manifest(ty_collection *c, ty_manifest_args *args, ty_error *err) {
   ty_buffer text = {0};
   status =
       ty_manifest_text(c, &c->store->files, c->generation, c->base.live + c->delta.live, ty_total_rows(c), &text, err);
-  ty_leave(c);
+  status = ty_leave(c, status, err);
   if (status == TY_OK) {
     args->out_bytes = text.bytes;
     if (text.bytes <= args->out_capacity) memcpy(args->out, text.data, (size_t)text.bytes);

@@ -158,6 +158,5 @@ ty_status ty_search_many(ty_collection *c, ty_search_many_args *args, ty_progres
   if (status != TY_OK) return status;
   if (c->ivf_lost.lost) args->trouble |= TY_TROUBLE_IVF;
   status = search_many(c, args, progress, err);
-  ty_leave(c);
-  return status;
+  return ty_leave(c, status, err);
 }

@@ -16,8 +16,7 @@ ty_status ty_set(ty_collection *c, const char *key, const uint8_t *json, uint64_
     status = ty_fail(err, TY_INVALID, "the value of %s is not JSON", key);
   else status = ty_schema_set(c, index, value, err);
   if (status == TY_OK) c->state->changed = true;
-  ty_change_leave(c);
-  return status;
+  return ty_change_leave(c, status, err);
 }
 
 ty_status ty_note(ty_collection *c, const uint8_t *name, uint64_t name_bytes, const uint8_t *json, uint64_t json_bytes,
@@ -43,6 +42,5 @@ ty_status ty_note(ty_collection *c, const uint8_t *name, uint64_t name_bytes, co
   if (status == TY_OK) status = ty_schema_set(c, TY_KEY_NOTES, (ty_slice){notes.data, notes.bytes}, err);
   if (status == TY_OK) c->state->changed = true;
   ty_buffer_free(&notes);
-  ty_change_leave(c);
-  return status;
+  return ty_change_leave(c, status, err);
 }

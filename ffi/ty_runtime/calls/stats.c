@@ -29,9 +29,9 @@ ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *er
     ty_answer_put(&answer, key.data, key.bytes);
     args->out_count++;
   }
-  ty_leave(c);
+  status = ty_leave(c, TY_OK, err);
   args->out_bytes = answer.bytes;
-  return ty_answer_end(&answer, err);
+  return status == TY_OK ? ty_answer_end(&answer, err) : status;
 }
 
 ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
@@ -67,8 +67,7 @@ ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
   v[TY_STAT_BASE_DEAD] = c->base.count - c->base.live;
   v[TY_STAT_DELTA_DEAD] = c->delta.count - c->delta.live;
   v[TY_STAT_SUPERSEDED] = ty_superseded_kept(c);
-  ty_leave(c);
-  return TY_OK;
+  return ty_leave(c, TY_OK, err);
 }
 
 ty_status ty_damages(ty_collection *c, ty_damages_args *args, ty_error *err) {
@@ -77,8 +76,9 @@ ty_status ty_damages(ty_collection *c, ty_damages_args *args, ty_error *err) {
   if (status != TY_OK) return status;
   uint64_t room = args->out_capacity / sizeof(ty_damage);
   args->out_count = ty_damage_copy(c, (ty_damage *)(void *)args->out, room);
-  ty_leave(c);
+  status = ty_leave(c, TY_OK, err);
   args->out_bytes = args->out_count * sizeof(ty_damage);
+  if (status != TY_OK) return status;
   if (args->out_count <= room) return TY_OK;
   return ty_fail(err, TY_BUFFER, "%llu bytes are needed", (unsigned long long)args->out_bytes);
 }

@@ -71,10 +71,11 @@ ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err) {
     ty_collection *t = NULL;
     ty_status status = ty_enter(c, err);
     if (status != TY_OK) return status;
-    status = snapshot(c, &t, err);
-    ty_leave(c);
+    status = ty_leave(c, snapshot(c, &t, err), err);
     ty_walk w = {.c = t, .progress = progress};
     if (status == TY_OK) status = check_files(&w, err);
+    ty_status whole = t == NULL ? TY_OK : ty_files_whole(&t->store->files, err);
+    if (whole != TY_OK) status = whole;
     uint64_t seen = t == NULL ? 0 : t->generation;
     ty_shell_free(t);
     if (status == TY_OK) ty_progress_set(progress, w.total, w.total);
@@ -83,7 +84,7 @@ ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err) {
     ty_error unread;
     if (ty_enter(c, &unread) != TY_OK) return status;
     bool moved = c->generation != seen;
-    ty_leave(c);
+    if (ty_leave(c, TY_OK, &unread) != TY_OK) return status;
     if (!moved) return status;
   }
 }

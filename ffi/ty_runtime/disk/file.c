@@ -35,6 +35,12 @@ ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, t
   }
   os->close(os, fd);
   if (status != TY_OK) return status;
+  ty_guard *guard = ty_guard_take(address, (size_t)length);
+  if (guard == NULL) {
+    os->unmap(os, address, (size_t)length);
+    return ty_fail(err, TY_NO_MEMORY, "out of memory for %s", file->name);
+  }
+  file->guard = guard;
   file->map = address;
   file->mapped = length;
   file->device = found.device;
@@ -43,8 +49,12 @@ ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, t
 }
 
 void ty_file_unmap(const ty_collection *c, ty_file *file) {
-  if (file->map != NULL) c->env->os.unmap(&c->env->os, (void *)(uintptr_t)file->map, (size_t)file->mapped);
+  if (file->map != NULL) {
+    ty_guard_drop(file->guard);
+    c->env->os.unmap(&c->env->os, (void *)(uintptr_t)file->map, (size_t)file->mapped);
+  }
   file->map = NULL;
+  file->guard = NULL;
   file->mapped = 0;
 }
 
@@ -190,6 +200,20 @@ void ty_file_remove(const ty_collection *c, const char *name) {
   char path[TY_PATH_MAX];
   ty_path(c->dir, name, path);
   if (ty_lock_still(c, NULL) == TY_OK) c->env->os.unlink(&c->env->os, path);
+}
+
+static bool lost(const ty_file *file) { return file->map != NULL && ty_guard_lost(file->guard); }
+
+ty_status ty_files_whole(const ty_files *files, ty_error *err) {
+  const ty_file *gone = lost(&files->base)      ? &files->base
+                        : lost(&files->ivf)     ? &files->ivf
+                        : lost(&files->lexical) ? &files->lexical
+                                                : NULL;
+  for (uint32_t i = 0; i < files->delta_count && gone == NULL; i++) {
+    if (lost(&files->deltas[i])) gone = &files->deltas[i];
+  }
+  if (gone == NULL) return TY_OK;
+  return ty_fail(err, TY_CORRUPT, "%s was truncated, or could not be read, while it was in use", gone->name);
 }
 
 ty_status ty_damaged(const ty_file *file, const char *what, uint64_t offset, ty_error *err) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "disk/format.h"
+#include "os/guard.h"
 #include "rows/collection.h"
 
 /* A mapped file. */
@@ -14,6 +15,7 @@ typedef struct ty_file {
   const uint8_t *map; /* at least `bytes` long */
   uint64_t mapped;
   uint64_t device, inode; /* of what is mapped: the name may later be another file's */
+  ty_guard *guard;        /* of the mapping */
 } ty_file;
 
 /* The last save that killed rows of an earlier one. */
@@ -63,6 +65,10 @@ void ty_file_cut(const ty_collection *c, const ty_file *file);
 /* Removes a file under the writer's lock; where that is lost, nothing: the name may be another collection's file. */
 void ty_file_remove(const ty_collection *c, const char *name);
 
+/* TY_CORRUPT where a part of a mapped file could not be read: it was truncated since, and what was read there are
+ * zeros.
+ */
+ty_status ty_files_whole(const ty_files *files, ty_error *err);
 /* TY_CORRUPT, with what is wrong with the file and where. */
 ty_status ty_damaged(const ty_file *file, const char *what, uint64_t offset, ty_error *err);
 /* TY_CORRUPT: its committed bytes do not match their checksum. */

@@ -88,12 +88,16 @@ static ty_status corrupt(ty_error *err, uint64_t offset, const char *what) {
 }
 
 static ty_status open_part(const ty_collection *c, const ivf_entry *e, const ty_span *span, const uint8_t *data,
-                           ty_ivf_part *out, ty_error *err) {
+                           ty_ivf *ivf, ty_ivf_part *out, ty_error *err) {
   const ame_kernel *k = c->env->kernel;
   const void *arrays[ARRAYS];
   layout l = layout_of(e->nlist, c->dim);
   uint64_t starts = e->offset + l.at[LIST_STARTS];
   for (int i = 0; i < ARRAYS; i++) arrays[i] = data + e->offset + l.at[i];
+  /* A copy: where the file is truncated, the mapping reads as zeros, which are no starts of lists. */
+  void *list_starts = ty_ivf_memory(ivf, l.bytes[LIST_STARTS]);
+  if (list_starts == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to open an IVF index");
+  memcpy(list_starts, arrays[LIST_STARTS], (size_t)l.bytes[LIST_STARTS]);
   *out = (ty_ivf_part){.span = e->span,
                        .nlist = e->nlist,
                        .nprobe = e->nprobe,
@@ -108,7 +112,7 @@ static ty_status open_part(const ty_collection *c, const ivf_entry *e, const ty_
                        .most = arrays[MOST],
                        .info = arrays[INFO],
                        .codes = arrays[CODES],
-                       .list_starts = arrays[LIST_STARTS]};
+                       .list_starts = list_starts};
   if (!k->all_finite(out->centroids, (size_t)e->nlist * c->dim))
     return corrupt(err, e->offset, "a centroid is not finite");
   /* A half norm or a radius may be infinite (centroids of 1e30s), but not NaN. */
@@ -186,7 +190,7 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
     else if (spans[e.span].first < next_first || spans[e.span].count > base->count ||
              spans[e.span].first > base->count - spans[e.span].count)
       status = corrupt(err, at, "the parts are not in the order of their partitions");
-    else status = open_part(c, &e, &spans[e.span], data, &ivf->parts[i], err);
+    else status = open_part(c, &e, &spans[e.span], data, ivf, &ivf->parts[i], err);
     if (status != TY_OK) goto done;
     ivf->count = i + 1;
     expected += part_bytes(e.nlist, c->dim);

@@ -8,7 +8,8 @@
  *   buffer.h    runs of bytes, and a buffer that grows
  *   leb.h       numbers in as many bytes as they need
  *   spill.h     arrays that grow with the rows, in memory or in a file
- *   resident.h  which pages of files stay in memory */
+ *   resident.h  which pages of files stay in memory
+ *   guard.h     mapped files that another process truncates */
 #pragma once
 
 #include <stddef.h>

@@ -17,6 +17,19 @@ static ty_status sync_parent(const ty_collection *c, ty_error *err) {
   return ty_file_sync_dir(c, parent, err);
 }
 
+typedef struct last_step {
+  const ty_collection *c;
+  const ty_next *next;
+} last_step;
+
+/* What was read of a truncated file are zeros: they are not committed. */
+static ty_status before_rename(void *ctx, ty_error *err) {
+  const last_step *s = ctx;
+  ty_status status = s->next->before == NULL ? TY_OK : s->next->before(s->next->before_ctx, err);
+  if (status == TY_OK) status = ty_files_whole(&s->c->store->files, err);
+  return status == TY_OK ? ty_files_whole(s->next->files, err) : status;
+}
+
 ty_status ty_commit(ty_collection *c, ty_next *next, ty_error *err) {
   TY_ASSERT(c->store->lock_fd >= 0 && next->generation == c->generation + 1 && next->live <= next->total);
   ty_buffer text = {0};
@@ -24,7 +37,7 @@ ty_status ty_commit(ty_collection *c, ty_next *next, ty_error *err) {
       ty_manifest_text(next->schema_of, next->files, next->generation, next->live, next->total, &text, err);
   if (status == TY_OK && next->first) status = sync_parent(c, err);
   if (status == TY_OK)
-    status = ty_file_replace(c, TY_MANIFEST_NAME, text.data, text.bytes, next->before, next->before_ctx, err);
+    status = ty_file_replace(c, TY_MANIFEST_NAME, text.data, text.bytes, before_rename, &(last_step){c, next}, err);
   next->bytes = text.bytes;
   ty_buffer_free(&text);
   next->unknown = status == TY_UNSURE;

@@ -6,10 +6,12 @@
 #include "state/state.h"
 #include "state/undo.h"
 
-/* Whether the manifest differs from the one in memory; also where it cannot be read, which ty_follow reports. */
+/* Whether the manifest differs from the one in memory, or a file that it names was truncated since; also where it
+ * cannot be read, which ty_follow reports. */
 static bool moved(ty_collection *c) {
   ty_stamp stamp;
   if (atomic_load(&c->state->writing)) return false;
+  if (ty_files_whole(&c->store->files, NULL) != TY_OK) return true;
   int result = c->env->os.stamp(&c->env->os, c->store->manifest_path, &stamp);
   if (result == -ENOENT && c->generation == 0) return false;
   return result < 0 || memcmp(&stamp, &c->store->stamp, sizeof stamp) != 0;
@@ -27,7 +29,17 @@ ty_status ty_enter(ty_collection *c, ty_error *err) {
   return TY_OK;
 }
 
-void ty_leave(ty_collection *c) { pthread_rwlock_unlock(&c->lock); }
+/* What a call reads of a truncated file are zeros, which it takes for the rows': whatever it says is not said. */
+static ty_status judged(const ty_collection *c, ty_status status, ty_error *err) {
+  ty_status whole = ty_files_whole(&c->store->files, err);
+  return whole == TY_OK ? status : whole;
+}
+
+ty_status ty_leave(ty_collection *c, ty_status status, ty_error *err) {
+  status = judged(c, status, err);
+  pthread_rwlock_unlock(&c->lock);
+  return status;
+}
 
 ty_status ty_change_enter(ty_collection *c, ty_error *err) {
   pthread_mutex_lock(&c->state->change);
@@ -36,7 +48,11 @@ ty_status ty_change_enter(ty_collection *c, ty_error *err) {
   return ty_fail(err, TY_STATE, "no change is under way: call begin first");
 }
 
-void ty_change_leave(ty_collection *c) { pthread_mutex_unlock(&c->state->change); }
+ty_status ty_change_leave(ty_collection *c, ty_status status, ty_error *err) {
+  status = judged(c, status, err);
+  pthread_mutex_unlock(&c->state->change);
+  return status;
+}
 
 ty_status ty_change_end(ty_collection *c, ty_status status, bool unknown) {
   struct ty_state *s = c->state;

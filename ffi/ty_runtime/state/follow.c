@@ -30,9 +30,9 @@ static bool same_last(const ty_files *a, const ty_files *b) {
  * longer, and new deltas behind it. */
 static bool extends(const ty_collection *c, const ty_saved *m) {
   const ty_files *have = &c->store->files, *want = &m->files;
-  if (c->generation == 0 || m->generation < c->generation || !same_file(&have->base, &want->base) ||
-      !same_file(&have->ivf, &want->ivf) || !same_file(&have->lexical, &want->lexical) ||
-      want->delta_count < have->delta_count)
+  if (ty_files_whole(have, NULL) != TY_OK || c->generation == 0 || m->generation < c->generation ||
+      !same_file(&have->base, &want->base) || !same_file(&have->ivf, &want->ivf) ||
+      !same_file(&have->lexical, &want->lexical) || want->delta_count < have->delta_count)
     return false;
   for (uint32_t i = 0; i < have->delta_count; i++) {
     const ty_file *a = &have->deltas[i], *b = &want->deltas[i];
@@ -86,6 +86,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
   }
   if (status == TY_OK && (ty_total_rows(c) != m->total_rows || c->base.live + c->delta.live != m->live_rows))
     status = ty_fail(err, TY_CORRUPT, "%s: its counts of rows are not those of its files", TY_MANIFEST_NAME);
+  if (status == TY_OK) status = ty_files_whole(have, err);
   if (status == TY_OK) status = ty_adopt_schema(c, &m->schema, err);
   if (status == TY_OK) status = ty_superseded_settle(c, have->superseded, want->superseded, err);
   if (status != TY_OK) {
@@ -142,7 +143,8 @@ ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err) {
       return ty_fail(err, TY_NOT_FOUND, "there is no %s", TY_MANIFEST_NAME);
     }
     if (result < 0) return ty_fail_io(err, result, "look at", TY_MANIFEST_NAME);
-    if (memcmp(&stamp, &c->store->stamp, sizeof stamp) == 0) return TY_OK;
+    bool whole = ty_files_whole(&c->store->files, NULL) == TY_OK;
+    if (whole && memcmp(&stamp, &c->store->stamp, sizeof stamp) == 0) return TY_OK;
     ty_buffer text = {0};
     ty_saved m = {0};
     status = ty_file_read(c, TY_MANIFEST_NAME, TY_MANIFEST_MAX, &text, err);

@@ -49,8 +49,16 @@ ty_status ty_gather(ty_collection *c, ty_rebase *r, ty_gathered *g, ty_error *er
   }
   for (uint64_t i = 0; i < all; i++) {
     ty_ref row = ty_ref_of(c, g->by_birth[i]);
-    TY_ASSERT(starts[row.segment->keys[0][row.at]] < all && (kept > 0 || !row.segment->dead[row.at]));
-    r->rows[starts[row.segment->keys[0][row.at]]++] = row;
+    uint64_t *to = &starts[row.segment->keys[0][row.at]];
+    TY_ASSERT(kept > 0 || !row.segment->dead[row.at]);
+    if (*to >= all) break;
+    r->rows[(*to)++] = row;
+  }
+  for (uint32_t i = 0; i < r->span_count && status == TY_OK; i++) {
+    if (starts[r->spans[i].key] == r->spans[i].first + r->spans[i].count) continue;
+    /* A code was another when it was read again. */
+    status = ty_fail(err, TY_CORRUPT, "%s was truncated while it was read", c->store->files.base.name);
+    goto done;
   }
   TY_ASSERT(r->span_count <= codes && (all == 0 || r->span_count > 0));
   r->count = all;

@@ -142,7 +142,7 @@ static void id_died(ty_collection *c, ty_place place) {
     table[slot].place = TY_SLOT_GONE;
     return;
   }
-  TY_ASSERT(false);
+  /* Only the id of a row in a truncated file is another than it was. */
 }
 
 /* ---- By birth: dense from the base's first row on, so an array ---- */
@@ -156,6 +156,9 @@ static bool grow_order(const ty_collection *c, uint64_t size) {
   return true;
 }
 
+/* Of a truncated file the numbers of rows read as zeros: the slot may be any, and is compared with the size. */
+static uint64_t slot_of_birth(const ty_collection *c, ty_ref r) { return r.segment->birth[r.at] - c->store->first_row; }
+
 static bool build_order(const ty_collection *c) {
   struct ty_state *s = c->state;
   if (!grow_order(c, c->next_row - c->store->first_row + 64)) return false;
@@ -163,8 +166,8 @@ static bool build_order(const ty_collection *c) {
   memset(order, 0, (size_t)s->order_size * sizeof *order);
   for (uint64_t i = 0; i < ty_total_rows(c); i++) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
-    TY_ASSERT(r.segment->birth[r.at] - c->store->first_row < s->order_size);
-    if (!r.segment->dead[r.at]) order[r.segment->birth[r.at] - c->store->first_row] = (ty_place)i + 1;
+    uint64_t slot = slot_of_birth(c, r);
+    if (!r.segment->dead[r.at] && slot < s->order_size) order[slot] = (ty_place)i + 1;
   }
   return true;
 }
@@ -179,8 +182,8 @@ void ty_derived_added(ty_collection *c, ty_place place) {
   if (atomic_load(&s->ids_ready)) id_added(c, place);
   if (!atomic_load(&s->order_ready)) return;
   ty_ref r = ty_ref_of(c, place);
-  uint64_t slot = r.segment->birth[r.at] - c->store->first_row;
-  if (!grow_order(c, slot + 1)) atomic_store(&s->order_ready, false);
+  uint64_t slot = slot_of_birth(c, r);
+  if (slot > TY_ROWS_MAX * (uint64_t)2 || !grow_order(c, slot + 1)) atomic_store(&s->order_ready, false);
   else ((ty_place *)s->order.data)[slot] = place + 1;
 }
 
@@ -189,8 +192,7 @@ void ty_derived_died(ty_collection *c, ty_place place) {
   if (atomic_load(&s->ids_ready)) id_died(c, place);
   if (!atomic_load(&s->order_ready)) return;
   ty_ref r = ty_ref_of(c, place);
-  uint64_t slot = r.segment->birth[r.at] - c->store->first_row;
-  TY_ASSERT(slot < s->order_size);
+  uint64_t slot = slot_of_birth(c, r);
   if (slot < s->order_size && ty_order(c)[slot] == place + 1) ((ty_place *)s->order.data)[slot] = 0;
 }
 
@@ -211,7 +213,10 @@ static void build_base_at(ty_collection *c) {
   pthread_mutex_lock(&s->derive); /* a query that builds another table may be evicting this one */
   if (ty_spill_grow(ty_dir_of(c), &s->base_at, 0, c->base.count * sizeof(ty_place))) {
     ty_place *base_at = s->base_at.data;
-    for (uint64_t at = 0; at < c->base.count; at++) base_at[c->base.row[at] - c->store->first_row] = (ty_place)at;
+    for (uint64_t at = 0; at < c->base.count; at++) {
+      uint64_t slot = c->base.row[at] - c->store->first_row;
+      if (slot < c->base.count) base_at[slot] = (ty_place)at;
+    }
   }
   pthread_mutex_unlock(&s->derive);
 }
@@ -233,8 +238,7 @@ bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out) {
   const ty_place *base_at = s->base_at.data;
   if (base_at != NULL) {
     *out = base_at[row - c->store->first_row];
-    TY_ASSERT(*out < c->base.count);
-    return c->base.row[*out] == row;
+    return *out < c->base.count && c->base.row[*out] == row;
   }
   for (uint64_t at = 0; at < c->base.count; at++) { /* no memory for the table: a linear search */
     if (c->base.row[at] != row) continue;

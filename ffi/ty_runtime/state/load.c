@@ -120,6 +120,9 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
     if (status == TY_OK) status = reserve_for(t, m, file, err);
     if (status == TY_OK) status = ty_delta_replay(t, file, 0, &span, err);
   }
+  /* What was read of a file that was truncated meanwhile are zeros. */
+  ty_status whole = ty_files_whole(&s->files, err);
+  if (whole != TY_OK) return whole;
   if (status != TY_OK) return status;
   if (ty_total_rows(t) != m->total_rows || t->base.live + t->delta.live != m->live_rows)
     return ty_fail(err, TY_CORRUPT, "%s: its counts of rows are not those of its files", TY_MANIFEST_NAME);

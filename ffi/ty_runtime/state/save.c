@@ -67,6 +67,7 @@ static ty_status map_last(ty_collection *c, ty_files *next, bool fresh, ty_error
     pthread_rwlock_unlock(&c->lock);
   }
   file->map = have->map;
+  file->guard = have->guard;
   file->mapped = have->mapped;
   return status;
 }

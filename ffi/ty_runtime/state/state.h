@@ -60,14 +60,16 @@ struct ty_state {
   ty_spill base_at; /* of ty_place, by row - first_row: position in the base */
 };
 
-/* Enters a reading call: follows other processes' saves where no change is under way, then takes the lock shared.
- * ty_leave releases it. */
+/* Enters a reading call: follows other processes' saves where no change is under way, then takes the lock shared. */
 ty_status ty_enter(ty_collection *c, ty_error *err);
-void ty_leave(ty_collection *c);
+/* Releases the lock and returns the call's status; TY_CORRUPT where a file was truncated, as the call may have read
+ * zeros. The next call opens the files anew. */
+ty_status ty_leave(ty_collection *c, ty_status status, ty_error *err);
 
 /* Enters a changing call: takes `change`. TY_STATE, with nothing held, where no change is under way. */
 ty_status ty_change_enter(ty_collection *c, ty_error *err);
-void ty_change_leave(ty_collection *c);
+/* As ty_leave. Where a file was truncated, the change cannot be saved any more. */
+ty_status ty_change_leave(ty_collection *c, ty_status status, ty_error *err);
 /* Ends the change with its status, which is returned: undoes on failure, releases the writer's lock and `change`.
  * `unknown` as in ty_next. */
 ty_status ty_change_end(ty_collection *c, ty_status status, bool unknown);

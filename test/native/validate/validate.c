@@ -208,7 +208,5 @@ ty_status ty_validate_entered(const ty_collection *c, ty_error *err) {
 ty_status ty_validate(ty_collection *c, ty_error *err) {
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
-  status = ty_validate_entered(c, err);
-  ty_leave(c);
-  return status;
+  return ty_leave(c, ty_validate_entered(c, err), err);
 }

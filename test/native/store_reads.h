@@ -1,0 +1,74 @@
+/* Every kind of call that reads. */
+#ifndef STORE_READS_H
+#define STORE_READS_H
+
+#include "store_model.h"
+
+/* Makes every kind of call; answers are not checked. */
+static inline void ask_all(ty_collection *c) {
+  ty_error err;
+  static uint8_t out[1 << 20] __attribute__((aligned(8)));
+  float query[DIM], sample[IDS * DIM];
+  content_vector(5, query);
+  ty_ask_args exact = {.by = TY_BY_VECTOR,
+                       .vector = query,
+                       .top_k = 10,
+                       .column = TY_NO_FILTER,
+                       .target_recall = 1,
+                       .what = 7,
+                       .out = out,
+                       .out_capacity = sizeof out};
+  ty_ask(c, &exact, &err);
+  ty_ask_args probed = {.by = TY_BY_VECTOR,
+                        .vector = query,
+                        .top_k = 10,
+                        .column = 0,
+                        .key = (const uint8_t *)"p1",
+                        .key_bytes = 2,
+                        .target_recall = 0.5,
+                        .what = 7,
+                        .out = out,
+                        .out_capacity = sizeof out};
+  ty_ask(c, &probed, &err);
+  ty_ask_args filtered = exact;
+  filtered.column = 1;
+  filtered.key = (const uint8_t *)"k1";
+  filtered.key_bytes = 2;
+  ty_ask(c, &filtered, &err);
+  filtered.key = (const uint8_t *)"k0";
+  ty_ask(c, &filtered, &err);
+  probed.weighted = exact.weighted = 1;
+  ty_ask(c, &exact, &err);
+  ty_ask(c, &probed, &err);
+  ty_ask_args words = {.by = TY_BY_WORDS,
+                       .text = (const uint8_t *)"text version words",
+                       .text_bytes = 18,
+                       .top_k = 10,
+                       .column = TY_NO_FILTER,
+                       .what = 15,
+                       .labels = (const uint8_t *)"L\0l1\0",
+                       .label_bytes = 5,
+                       .label_share = 1.5,
+                       .out = out,
+                       .out_capacity = sizeof out};
+  ty_ask(c, &words, &err);
+  ty_ask_args both = words;
+  both.by = TY_BY_BOTH;
+  both.vector = query;
+  both.dense_weight = 0.3;
+  both.what = 31;
+  both.under = (const uint8_t *)"k1";
+  both.under_bytes = 2;
+  both.under_column = 1;
+  ty_ask(c, &both, &err);
+  ty_ids_args ids = {.column = TY_NO_FILTER, .what = 7, .out = out, .out_capacity = sizeof out};
+  ty_ids(c, &ids, &err);
+  ty_sample_args some = {.n = IDS, .seed = 1, .out = sample};
+  ty_sample(c, &some, &err);
+  ty_stats_args stats;
+  ty_stats(c, &stats, &err);
+  ty_partitions_args partitions = {.out = out, .out_capacity = sizeof out};
+  ty_partitions(c, &partitions, &err);
+}
+
+#endif
