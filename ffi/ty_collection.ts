@@ -58,6 +58,8 @@ export interface NativeRows {
   following?: number;
   /** Ids of live rows whose stored vectors the rows get, empty for none. */
   likes?: PackedStrings | undefined;
+  /** When each row was put, in milliseconds since 1970, instead of now; raised to the `created` of the row that it replaces. */
+  updated?: BigUint64Array | undefined;
   /** Each row's as a run of NUL-ended ones (`packLists`); with `dropText` only. */
   labels?: PackedStrings | undefined;
 }
@@ -140,7 +142,7 @@ export class NativeCollection extends NativeReader {
     embedMost: number,
     watch?: Watch,
   ): Promise<{ inserted: number; replaced: number }> {
-    const words = new Words(21)
+    const words = new Words(22)
       .integer(0, rows.count)
       .integer(1, mode)
       .integer(2, (rows.dropText ? PUT_DROP_TEXT : 0) | (rows.follows ? PUT_FOLLOWS : 0))
@@ -153,6 +155,7 @@ export class NativeCollection extends NativeReader {
     packed(words, 12, rows.keys);
     if (rows.likes) packed(words, 16, rows.likes);
     if (rows.labels) packed(words, 14, rows.labels);
+    if (rows.updated) words.pointer(21, rows.updated);
     await this.workers.submit(Op.PUT, this.handle, words, watch);
     return { inserted: words.number(18), replaced: words.number(19) };
   }

@@ -28,10 +28,13 @@ export type {
   Vectors,
   Where,
 } from "./engine/api.ts";
+export type { BackupOptions, BackupResult } from "./engine/backup.ts";
+export type { CheckedCollection, CheckedDamage, CheckOptions } from "./engine/check.ts";
 export { Eq, scopeKey } from "./engine/eq.ts";
 export { LocalCollection as Collection } from "./engine/local-collection.ts";
 export { type LocalCreateOptions, LocalStore as Store, type OpenOptions } from "./engine/local-store.ts";
 export type {
+  CopyOptions,
   GetOptions,
   GotRow,
   IvfOptions,
@@ -50,6 +53,8 @@ export type {
   UpdateOptions,
   Watch,
 } from "./engine/options.ts";
+export type { RepairedCollection, RepairOptions } from "./engine/repair.ts";
+export type { CopiedCollection } from "./engine/snapshot.ts";
 export {
   ArgumentTypeError,
   CancelledError,

@@ -182,6 +182,9 @@ typedef struct ty_put_args {
   uint64_t inserted;         /* out */
   uint64_t replaced;         /* out */
   uint64_t following;        /* rows that later puts of this change will have at most: room is made for them as well */
+  /* n times in ms since 1970, at most 2^48 - 1: when each row was put, raised to when the row that it replaces was
+   * created. NULL: now. */
+  const uint64_t *updated;
 } ty_put_args;
 /* All or nothing: on failure no row of the call is in. TY_INVALID for an element that the dtype cannot hold. Uses a
  * thread per processor, four at most, where it has more to do than some short rows. */

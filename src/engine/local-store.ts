@@ -15,6 +15,7 @@ import type { CreateOptions, StoreApi } from "./api.ts";
 import { type BackupOptions, type BackupResult, backup } from "./backup.ts";
 import { type CheckedCollection, type CheckOptions, check } from "./check.ts";
 import { LocalCollection } from "./local-collection.ts";
+import { type RepairedCollection, type RepairOptions, repair } from "./repair.ts";
 
 /** How to open a memory directory. */
 export interface OpenOptions {
@@ -154,6 +155,17 @@ export class LocalStore implements StoreApi<LocalCollection> {
    */
   async check(options: CheckOptions = {}): Promise<CheckedCollection[]> {
     return check(this.store, options);
+  }
+
+  /**
+   * Checks a collection and repairs it: what is derived is made anew in place; where rows are damaged, those that can be
+   * read are saved in a new collection, and the damaged one is not touched. Texts are embedded again where an embedder
+   * of theirs is registered.
+   * @throws ValueError for a collection that does not exist, or a name of `to` that is taken; OSError
+   */
+  async repair(name: string, options: RepairOptions = {}): Promise<RepairedCollection> {
+    const [checked] = await check(this.store, { names: [readString(name, "name")], signal: options.signal });
+    return repair(this.store, this.embedders, checked!, options);
   }
 
   /** Waits for calls under way and closes. Unsaved changes are dropped. */

@@ -55,7 +55,7 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
 export function damaged(name: string, what: string): OSError {
   return new OSError(
     `collection '${name}' is damaged: ${what}; ` +
-      "restore it from a copy or an export, or move its folder away to start anew",
+      `'svc mem check ${name} --repair' saves what can be read of it, a backup has all of it`,
     "damaged",
   );
 }

@@ -1,6 +1,15 @@
-/** `svc mem backup` and `svc mem check`, from the executable. */
+/** `svc mem backup`, `svc mem check` and its `--repair`, from the executable. */
 import { beforeAll, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { signedIn, svc } from "./home.ts";
 
@@ -58,4 +67,17 @@ test("a damaged collection is named, the others are copied, and the exit code is
   const taken = await svc(env, ["mem", "backup", place]);
   expect(taken).toMatchObject({ code: 1, out: "" });
   expect(taken.err).toMatch(/^svc: ValueError: the other memory directory has a folder 'notes' already/);
+});
+
+test("a repair saves what can be read in a new collection, which takes the place of the damaged one", async () => {
+  const said = await svc(env, ["mem", "check", "docs", "--repair"]);
+  expect(said).toMatchObject({ code: 1, err: "" });
+  expect(said.out).toMatch(/ {2}saved 1 row in docs-repaired\n {2}restored 1 changed bit\n {2}salvaged: /);
+  renameSync(join(memory, "docs"), join(env.HOME!, "damaged"));
+  renameSync(join(memory, "docs-repaired"), join(memory, "docs"));
+  const found = await svc(env, ["mem", "search", "docs", "runbook"]);
+  expect(found.out).toContain("the runbook");
+  expect((await svc(env, ["mem", "check", "docs"])).code).toBe(0);
+  const wrong = await svc(env, ["mem", "check", "--to", "other"]);
+  expect(wrong.code).toBe(2);
 });

@@ -763,6 +763,7 @@ int main(int argc, char **argv) {
   model_codes = NO_CODES;
   test_times();
   test_superseded_of_one_save();
+  test_given_times();
   test_notes();
   test_notes_damaged();
   test_newest();

@@ -46,7 +46,7 @@ test.each([
     const error = await (async () => call())().catch((error: unknown) => error as Error);
     expect(error).toBeInstanceOf(OSError);
     expect((error as Error).message).toBe(
-      "collection 'notes' is damaged: the metadata of row 'bad' is not a JSON object; restore it from a copy or an export, or move its folder away to start anew",
+      "collection 'notes' is damaged: the metadata of row 'bad' is not a JSON object; 'svc mem check notes --repair' saves what can be read of it, a backup has all of it",
     );
   }
   expect(again.get(["good 7"])[0]?.metadata).toEqual({ scope: "x" });

@@ -76,6 +76,9 @@ ty_status ty_check_put(const ty_collection *c, const ty_put_args *a, ty_error *e
   if (status == TY_OK) status = check_ends(a->keys, a->key_ends, keys, 0, TY_KEY_MAX, "filter values", err);
   if (status == TY_OK && (a->likes != NULL || a->like_ends != NULL))
     status = check_ends(a->likes, a->like_ends, a->n, 0, TY_ID_MAX, "ids of like rows", err);
+  for (uint64_t i = 0; a->updated != NULL && i < a->n && status == TY_OK; i++) {
+    if (a->updated[i] > TY_TIME_MAX) status = ty_fail(err, TY_INVALID, "a time is beyond 2^48 - 1 milliseconds");
+  }
   if (status != TY_OK || a->n == 0) return status;
   return a->vectors == NULL ? ty_check_model(c, a->model, err) : ty_check_vectors(c, a->vectors, floats, true, err);
 }

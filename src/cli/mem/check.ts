@@ -1,7 +1,8 @@
 /** `svc mem check`: every byte of the files, and what is damaged of them. No tool: it is about the disk, not the memory. */
 import type { CheckedCollection, CheckedDamage } from "../../engine/check.ts";
+import type { RepairedCollection } from "../../engine/repair.ts";
 import { CancelledError } from "../../errors.ts";
-import { command, EXIT } from "../command.ts";
+import { command, EXIT, string, UsageError } from "../command.ts";
 import { note, oneLine, print, printJson } from "../output.ts";
 import { startProgress } from "../progress.ts";
 import { counted, megabytes } from "./render.ts";
@@ -11,18 +12,27 @@ export default command({
   details:
     "Reads every byte of every collection, or of the one that is named, compares it with its checksum, and names what is damaged:\n" +
     "file, offset, the rows concerned, what that means and what a repair would do. A collection that cannot be opened is checked\n" +
-    "as well. Others may write meanwhile. Exit code 0: all is sound; 1: something is damaged.",
-  examples: ["svc mem check", "svc mem check notes --json"],
+    "as well. Others may write meanwhile.\n\n" +
+    "With --repair, what is derived (indexes, tables, codes of rows that have their vector) is made anew in place. Where rows\n" +
+    "are damaged, all that can be read is saved in a new collection, NAME-repaired, with its ids, metadata and times; a single\n" +
+    "changed bit is restored, a text whose vector is damaged is embedded again, and what is lost is named by id. The damaged\n" +
+    "collection is not touched. Exit code 0: all is sound, or was made so; 1: something is damaged.",
+  examples: ["svc mem check", "svc mem check notes --json", "svc mem check notes --repair"],
   args: {
     name: { type: "positional", required: false, description: "only this collection" },
+    repair: { type: "boolean", description: "make anew what is derived, and save the rows that can be read" },
+    to: string("NAME", "with --repair and a name: the collection for the rows that can be read (NAME-repaired)"),
     ...COMMON,
     json: {
       type: "boolean",
       description:
-        "print {sound, collections: [{name, sound, generation, bytes, found, damages: [{part, file, section, offset, bytes, rows, ids, what, meaning, repair}], leftovers: [{file, bytes}], error}]}",
+        "print {sound, collections: [{name, sound, generation, bytes, found, damages: [{part, file, section, offset, bytes, rows, ids, what, meaning, repair}], leftovers: [{file, bytes}], error, repaired: {action, to, rows, lost: [{id, parts}], lost_rows, restored_bits, lost_blocks: [{file, offset, bytes}], note}}]}",
     },
   },
   async run({ args, env, signal }) {
+    if (args.to !== undefined && (!args.repair || args.name === undefined)) {
+      throw new UsageError("--to goes with --repair and the name of one collection");
+    }
     const { openStore } = await import("../gate.ts");
     const store = await openStore({ env, path: args.path, warn: note });
     const progress = startProgress("check");
@@ -34,10 +44,19 @@ export default command({
         onProgress: (done, total, name) =>
           progress.draw(() => `reading ${oneLine(name)}: ${Math.floor((100 * done) / Math.max(total, 1))} %`),
       });
+      const results: (CheckedCollection & { repaired?: RepairedCollection })[] = [];
+      for (const one of collections) {
+        if (!args.repair || one.sound) results.push(one);
+        else {
+          const onProgress = (done: number, total: number) =>
+            progress.draw(() => `repairing ${oneLine(one.name)}: ${Math.floor((100 * done) / Math.max(total, 1))} %`);
+          results.push({ ...one, repaired: await store.repair(one.name, { to: args.to, signal, onProgress }) });
+        }
+      }
       progress.end();
-      const sound = collections.every((one) => one.sound);
-      if (args.json) printJson({ sound, collections });
-      else print(collections.length === 0 ? "there is no collection" : collections.map(render).join("\n"));
+      const sound = results.every((one) => one.sound || one.repaired?.action === "rebuilt");
+      if (args.json) printJson({ sound, collections: results });
+      else print(results.length === 0 ? "there is no collection" : results.map(render).join("\n"));
       return sound ? EXIT.done : EXIT.failed;
     } finally {
       progress.end();
@@ -46,7 +65,8 @@ export default command({
   },
 });
 
-function render({ name, sound, bytes, found, damages, leftovers, error }: CheckedCollection): string {
+function render(one: CheckedCollection & { repaired?: RepairedCollection }): string {
+  const { name, sound, bytes, found, damages, leftovers, error, repaired } = one;
   const more = found - damages.length;
   return [
     `${oneLine(name)}: ${sound ? "sound" : error === undefined || found > 0 ? counted(found, "damaged place") : "damaged"} (${megabytes(bytes)} read)`,
@@ -56,7 +76,38 @@ function render({ name, sound, bytes, found, damages, leftovers, error }: Checke
     ...leftovers.map(
       (one) => `  left over: ${oneLine(one.file)} (${megabytes(one.bytes)}); the next compaction removes it`,
     ),
+    ...(repaired ? renderRepaired(repaired) : []),
   ].join("\n");
+}
+
+/** Lost parts that a person is shown. */
+const LOST_SHOWN = 20;
+
+function renderRepaired({
+  action,
+  to,
+  rows,
+  lost,
+  lost_rows,
+  restored_bits,
+  lost_blocks,
+  note: said,
+}: RepairedCollection) {
+  const blocks = lost_blocks.map(
+    ({ file, offset, bytes }) => `  lost: what ${oneLine(file)} has from offset ${offset} on, ${bytes} bytes`,
+  );
+  const parts = lost
+    .slice(0, LOST_SHOWN)
+    .map((one) => `  lost: ${one.parts.join(", ")} of ${one.id === null ? "a row without an id" : oneLine(one.id)}`);
+  const more = lost_rows - parts.length;
+  return [
+    ...(action === "salvaged" ? [`  saved ${counted(rows ?? 0, "row")} in ${oneLine(to ?? "")}`] : []),
+    ...(restored_bits > 0 ? [`  restored ${counted(restored_bits, "changed bit")}`] : []),
+    ...blocks,
+    ...parts,
+    ...(more > 0 ? [`  and of ${counted(more, "more row")}`] : []),
+    `  ${action}: ${oneLine(said)}`,
+  ];
 }
 
 function renderDamage({ file, offset, bytes, rows, ids, what, meaning, repair }: CheckedDamage): string {

@@ -16,6 +16,7 @@ const TEXTS = 12;
 const PRESENCE = 15;
 const BLOCKS = 16;
 const TIMES = 22;
+const KEYS = 32;
 const PACKED_ROWS = 16;
 
 const HAS_METADATA = 1;
@@ -31,6 +32,8 @@ export interface ReadRow {
   metadata: Part<string>;
   text: Part<string>;
   vector: Float32Array | undefined;
+  /** The encoded filter values, by column; undefined: damaged. */
+  keys: (Uint8Array | undefined)[];
   times: { created: number; updated: number } | undefined;
   /** It has terms in the word index instead of a text: they cannot be saved. */
   hasTerms: boolean;
@@ -49,6 +52,7 @@ export class BaseRows {
     private readonly slab: Slab,
     private readonly dim: number,
     private readonly dtype: Dtype,
+    private readonly columns = 0,
   ) {
     const shape = slab.read(SHAPE, 0, 16);
     const view = shape && new DataView(shape.buffer, shape.byteOffset, 16);
@@ -73,6 +77,7 @@ export class BaseRows {
       metadata: this.part(flags, HAS_METADATA, () => this.packed(META_ENDS, at), META_ENDS),
       text: this.part(flags, HAS_TEXT, () => this.textBytes(at), TEXT_ENDS),
       vector: this.vector(at),
+      keys: Array.from({ length: this.columns }, (_, column) => this.key(column, at)),
       times: this.times(at),
       hasTerms: flags !== undefined && (flags & HAS_TERMS) !== 0,
     };
@@ -89,6 +94,16 @@ export class BaseRows {
     const found = this.slab.size(ends) === undefined ? new Uint8Array(0) : bytes();
     // Without the flags, what has no bytes counts as not there.
     return flags === undefined && found?.length === 0 ? null : text(found);
+  }
+
+  private key(column: number, at: number): Uint8Array | undefined {
+    const section = KEYS + 3 * column;
+    const bytes = this.slab.read(section, at * 4, 4);
+    const code = bytes && new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, true);
+    if (code === undefined) return undefined;
+    const from = code === 0 ? 0 : this.u64(section + 1, code - 1);
+    const to = this.u64(section + 1, code);
+    return from === undefined || to === undefined ? undefined : this.slab.read(section + 2, from, to - from);
   }
 
   private u64(section: number, index: number): number | undefined {
@@ -112,7 +127,7 @@ export class BaseRows {
     return from === undefined || to === undefined ? undefined : this.slab.read(TEXTS, from, to - from);
   }
 
-  private times(at: number): ReadRow["times"] {
+  times(at: number): ReadRow["times"] {
     const head = this.slab.read(TIMES, 0, 16);
     if (!head) return undefined;
     const first = Number(new DataView(head.buffer, head.byteOffset, 8).getBigUint64(0, true));

@@ -1,0 +1,313 @@
+/** A repair loses nothing that can be read, names what it loses, and never touches a collection with damaged rows. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { LocalStore } from "../../src/engine/local-store.ts";
+import type { GotRow } from "../../src/engine/options.ts";
+import { ValueError } from "../../src/errors.ts";
+import { damaged } from "../complete-check.ts";
+import { contents, openStore, random, scratchDir, TestMemory, unitVectors } from "../fixture.ts";
+import { localStore } from "./fixture.ts";
+
+const DIM = 16;
+const ROWS = 100;
+let dir: string;
+let store: LocalStore;
+
+beforeEach(async () => {
+  dir = scratchDir();
+  store = await localStore(dir);
+});
+
+afterEach(() => store.close());
+
+const ids = Array.from({ length: ROWS }, (_, i) => `row ${i}`);
+const metadata = ids.map((_, i) => ({ scope: i % 3, kind: `kind ${i % 5}`, note: "x".repeat(i % 7) }));
+const texts = ids.map((id, i) => `the text of ${id} is about ${["ships", "trees", "stars"][i % 3]}`);
+
+type Kind = "texts" | "few texts" | "f32" | "f16" | "int8" | "int4";
+const KINDS: Kind[] = ["texts", "few texts", "f32", "f16", "int8", "int4"];
+
+/** A compacted collection with updated rows, and a delta of several saves. */
+async function make(kind: Kind): Promise<void> {
+  const isText = kind === "texts" || kind === "few texts";
+  const rows = kind === "few texts" ? 20 : ROWS;
+  const c = await store.createCollection("c", {
+    ...(isText ? { embedder: "multigram", lexical: kind === "texts" } : { dim: DIM, dtype: kind }),
+    filterColumns: ["kind"],
+  });
+  const put = async (from: number, to: number, version: number) => {
+    const besides = { ids: ids.slice(from, to), metadata: metadata.slice(from, to) };
+    if (isText)
+      await c.upsertTexts(
+        texts.slice(from, to).map((text) => `${text} ${version}`),
+        besides,
+      );
+    else await c.upsert(unitVectors(to - from, DIM, random(version)), besides);
+    await c.save();
+    await Bun.sleep(2);
+  };
+  await put(0, rows, 1);
+  await put(3, 9, 2);
+  await c.compact();
+  await put(5, 8, 3);
+  await c.delete(["row 10", "row 11"]);
+  await c.save();
+  await put(12, 15, 4);
+}
+
+interface State {
+  rows: GotRow[];
+  found: unknown;
+}
+
+async function stateOf(name: string): Promise<State> {
+  const fresh = await localStore(dir);
+  try {
+    const c = await fresh.openCollection(name);
+    const rows = await c.get(await c.ids(), { withVector: true, withTimes: true });
+    const where = { kind: "kind 2" };
+    const found = c.schema.embedderProfile ? (await c.searchText("ships of row 7", { where })).ids : await c.ids(where);
+    return { rows, found };
+  } finally {
+    await fresh.close();
+  }
+}
+
+const folder = (name = "c") => join(dir, name);
+const fileOf = (role: string) => readdirSync(folder()).find((name) => name.startsWith(role))!;
+
+function sectionsOf(file: string): { id: number; offset: number; bytes: number }[] {
+  const slab = readFileSync(join(folder(), file));
+  return Array.from({ length: slab.readUInt32LE(16) }, (_, i) => ({
+    id: slab.readUInt32LE(64 + 32 * i),
+    offset: Number(slab.readBigUInt64LE(72 + 32 * i)),
+    bytes: Number(slab.readBigUInt64LE(80 + 32 * i)),
+  }));
+}
+
+/** Changes bytes of a file. */
+function damage(file: string, change: (bytes: Uint8Array) => void): void {
+  const path = join(folder(), file);
+  const bytes = new Uint8Array(readFileSync(path));
+  change(bytes);
+  writeFileSync(path, bytes);
+}
+
+/** Closes the store, so that what is damaged from here on is read anew. */
+async function reopen(): Promise<void> {
+  await store.close();
+  damaged(dir);
+  store = await localStore(dir);
+}
+
+/** Puts the folders back as they were. */
+function restore(files: Record<string, string>): void {
+  for (const name of readdirSync(dir)) if (name !== "c") rmSync(join(dir, name), { recursive: true });
+  for (const name of readdirSync(folder())) if (!(name in files) && name !== ".lock") rmSync(join(folder(), name));
+  for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder(), name), Buffer.from(bytes, "base64"));
+}
+
+test.each(KINDS)(
+  "%s: after a flipped bit in any section, block or the manifest every row is there as it was",
+  async (kind) => {
+    await make(kind);
+    await reopen();
+    const files = contents(folder());
+    const before = rounded(kind, await stateOf("c"));
+    let restored = 0;
+    const base = fileOf("base");
+    const delta = readFileSync(join(folder(), fileOf("delta")));
+    const blocks = [...delta.toString("latin1").matchAll(/TBLK/g)].map((match) => match.index);
+    const places: [string, number][] = [
+      ...sectionsOf(base)
+        .filter((one) => one.bytes > 0)
+        .map(({ offset, bytes }) => [base, offset + Math.floor(bytes / 2)] as [string, number]),
+      [base, 20],
+      [base, 45],
+      [base, 70],
+      ...blocks.flatMap((at): [string, number][] => [
+        [fileOf("delta"), at + 9],
+        [fileOf("delta"), at + 70],
+      ]),
+      ["collection.json", 30],
+      ["id_map.npy", 150],
+    ];
+    for (const [file, at] of places) {
+      damage(file, (bytes) => {
+        bytes[at]! ^= 2;
+      });
+      const old = contents(folder());
+      await store.close();
+      store = await localStore(dir);
+      const done = await store.repair("c");
+      const section = sectionsOfSafely(file, at);
+      expect([file, at, section, done.lost_rows, done.lost, done.lost_blocks]).toEqual([file, at, section, 0, [], []]);
+      expect([file, at, ["rebuilt", "salvaged"].includes(done.action)]).toEqual([file, at, true]);
+      if (done.action === "salvaged") {
+        expect(contents(folder())).toEqual(old);
+        restored += done.restored_bits;
+      }
+      const after = rounded(kind, await stateOf(done.to ?? "c"));
+      expect([file, at, after]).toEqual([file, at, before]);
+      await store.close();
+      restore(files);
+      store = await localStore(dir);
+    }
+    expect(restored).toBeGreaterThan(5);
+  },
+  120_000,
+);
+
+/** Codes of decoded codes of four bits differ in the last digits. */
+function rounded(kind: Kind, state: State): State {
+  if (kind !== "int4") return state;
+  const rows = state.rows.map((row) => ({ ...row, vector: row.vector?.map((x) => Math.round(x * 1e3) / 1e3) }));
+  return { ...state, rows };
+}
+
+/** For a message: which section a place is in. */
+function sectionsOfSafely(file: string, at: number): number | undefined {
+  if (!file.startsWith("base")) return undefined;
+  return sectionsOf(file).find((one) => one.offset <= at && at < one.offset + one.bytes)?.id;
+}
+
+test("of larger damage the rows that can be read are saved, and what is lost is named", async () => {
+  await make("texts");
+  await reopen();
+  const files = contents(folder());
+  const before = await stateOf("c");
+  const base = fileOf("base");
+  const section = (id: number) => sectionsOf(base).find((one) => one.id === id)!;
+  const wipe = (id: number) => damage(base, (bytes) => bytes.fill(0xa5, section(id).offset, section(id).offset + 40));
+  const inBase = before.rows.filter(
+    (row) => !["row 5", "row 6", "row 7", "row 12", "row 13", "row 14"].includes(row.id),
+  );
+
+  // Texts: the embedder's vectors of a vertical base are made of them, so that the rows go with them.
+  wipe(12);
+  await store.close();
+  store = await localStore(dir);
+  const noTexts = await store.repair("c");
+  expect(noTexts).toMatchObject({ action: "salvaged", to: "c-repaired", lost_rows: inBase.length });
+  expect(noTexts.lost[0]!.parts).toEqual(["text", "row"]);
+  expect(noTexts.rows).toBe(6);
+  restore(files);
+
+  // Ids, lines, filter values, times: of ids the rows are lost; lines and filter values are made again.
+  for (const [id, lost] of [
+    [19, []],
+    [20, []],
+    [32, []],
+    [18, []],
+    [22, ["times"]],
+    [10, ["metadata"]],
+  ] as const) {
+    wipe(id);
+    await store.close();
+    store = await localStore(dir);
+    const done = await store.repair("c");
+    expect([id, done.lost_rows, done.lost[0]?.parts ?? []]).toEqual([
+      id,
+      lost.length > 0 ? inBase.length : 0,
+      [...lost],
+    ]);
+    const { rows } = await stateOf(done.to ?? "c");
+    expect(rows.map((row) => [row.id, row.text])).toEqual(before.rows.map((row) => [row.id, row.text]));
+    await store.close();
+    restore(files);
+    store = await localStore(dir);
+  }
+  wipe(8);
+  await store.close();
+  store = await localStore(dir);
+  const noIds = await store.repair("c");
+  expect(noIds).toMatchObject({ lost_rows: inBase.length, rows: 6 });
+  expect(noIds.lost.every((one) => one.id === null && one.parts[0] === "row")).toBe(true);
+});
+
+test("what precedes a damaged block of a delta is there, and what follows it", async () => {
+  await make("f32");
+  await reopen();
+  const before = await stateOf("c");
+  const file = fileOf("delta");
+  const delta = readFileSync(join(folder(), file));
+  const [, second, third] = [...delta.toString("latin1").matchAll(/TBLK/g)].map((match) => match.index);
+  damage(file, (bytes) => bytes.fill(0x5a, second! + 64, third!));
+  const done = await store.repair("c");
+  expect(done).toMatchObject({ action: "salvaged", lost_rows: 0, lost_blocks: [{ file, offset: second! }] });
+  const { rows } = await stateOf("c-repaired");
+  // The damaged block deleted two rows.
+  const known = rows.filter((row) => row.id !== "row 10" && row.id !== "row 11");
+  expect([known, rows.length]).toEqual([before.rows, before.rows.length + 2]);
+  await store.close();
+  store = await localStore(dir);
+  truncateSync(join(folder(), file), third! + 100);
+  expect(await store.repair("c", { to: "other" })).toMatchObject({ to: "other", lost_rows: 0 });
+});
+
+test("a name that is taken is refused, a second repair takes another, and a lost manifest says what it needs", async () => {
+  await make("f32");
+  await reopen();
+  const { offset } = sectionsOf(fileOf("base")).find((one) => one.id === 5)!;
+  damage(fileOf("base"), (bytes) => bytes.fill(7, offset, offset + 400));
+  const old = contents(folder());
+  await (await store.createCollection("taken", { dim: 2 })).save();
+  await expect(store.repair("c", { to: "taken" })).rejects.toThrow(ValueError);
+  expect((await store.repair("c")).to).toBe("c-repaired");
+  expect((await store.repair("c")).to).toBe("c-repaired-2");
+  expect(contents(folder())).toEqual(old);
+  expect(await store.repair("taken")).toMatchObject({ action: "none" });
+  rmSync(join(folder(), "collection.json"));
+  const lost = await store.repair("c");
+  expect([lost.action, lost.note]).toEqual(["impossible", expect.stringContaining("copy that file from a backup")]);
+});
+
+test("an index of repositories is not salvaged: its files are indexed again", async () => {
+  const root = scratchDir();
+  for (let i = 0; i < 5; i++) writeFileSync(join(root, `${i}.ts`), `export const value${i} = ${i};\n`);
+  const m = await TestMemory.open(dir, root);
+  await m.call("index_repo", { path: root });
+  await m.close();
+  await reopen();
+  const repo = join(dir, "repo_symbols");
+  const base = readdirSync(repo).find((name) => name.startsWith("base-") || name.startsWith("delta-"))!;
+  const bytes = readFileSync(join(repo, base));
+  bytes.fill(1, 200, 400);
+  writeFileSync(join(repo, base), bytes);
+  const done = await store.repair("repo_symbols");
+  expect(done).toMatchObject({ action: "impossible" });
+  expect(done.note).toContain("indexes them again");
+});
+
+test("after a kill at any moment the damaged collection is as it was, and the new one is absent or whole", async () => {
+  await make("f32");
+  await reopen();
+  damage(fileOf("base"), (bytes) => {
+    bytes[sectionsOf(fileOf("base")).find((one) => one.id === 5)!.offset]! ^= 1;
+  });
+  const old = contents(folder());
+  const rows = ROWS - 2;
+  for (let i = 0; i < 10; i++) {
+    const script = `
+      import { localStore } from ${JSON.stringify(join(import.meta.dir, "fixture.ts"))};
+      const store = await localStore(process.argv[1]);
+      console.log("begun");
+      await store.repair("c");
+      console.log("done");`;
+    const child = Bun.spawn([process.execPath, "-e", script, dir], { stdout: "pipe", stderr: "inherit" });
+    await child.stdout.getReader().read();
+    await Bun.sleep(i * 5);
+    child.kill("SIGKILL");
+    await child.exited;
+    expect(contents(folder())).toEqual(old);
+    const fresh = await openStore(dir);
+    for (const name of fresh.list().filter((one) => one !== "c")) {
+      expect(fresh.open(name).count()).toBe(rows);
+      await fresh.open(name).verify();
+    }
+    await fresh.close();
+  }
+  expect(await store.repair("c")).toMatchObject({ action: "salvaged", rows });
+  expect(existsSync(join(dir, "c-repaired"))).toBe(true);
+}, 60_000);
