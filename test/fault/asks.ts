@@ -87,9 +87,10 @@ export async function askAll(
       await ask(`vector ${i} of a partition`, () => notes.search(query, { ...exact, where: { scope: "part-2" } }));
       await ask(`vector ${i}, approximate`, () => notes.search(query, { ...exact, targetRecall: 0.5 }));
     }
-    await ask("many vectors", async () =>
-      (await notes.searchMany(queries, { targetRecall: 1 })).map((r) => [r.ids, r.scores]),
-    );
+    await ask("many vectors", async () => {
+      const all = await notes.searchMany(queries, { targetRecall: 1 });
+      return { ids: all.flatMap((r) => r.ids), scores: all.flatMap((r) => r.scores), notice: all[0]?.notice };
+    });
     for (let i = 0; i < QUESTIONS; i++) {
       const query = textOf(next, 3);
       const asked = { withMetadata: true, topK: 10 };

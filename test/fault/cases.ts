@@ -92,6 +92,6 @@ function replacements(store: string, name: string, states: readonly string[]): C
 export function isDerived({ file, what, how }: Case, dtype: string, hasVectors: boolean): boolean {
   if (/^(ivf|lexical)-|^id_map|^\./.test(file)) return true;
   if (!file.startsWith("base-") || how === "truncate" || how === "zero page" || what.includes(":")) return false;
-  if (/by value$|^squares|^padding/.test(what)) return true;
+  if (/by value$|^squares|^padding|^partitions$|^sums/.test(what)) return true;
   return hasVectors && dtype !== "int8" && dtype !== "int4" && /^(codes|info|blocks|coding)$/.test(what);
 }

@@ -29,6 +29,10 @@ const BASE_SECTIONS: Record<number, string> = {
   21: "runs",
   22: "times",
   23: "squares of partitions",
+  24: "sums of vectors",
+  25: "sums of metadata",
+  26: "sums of texts",
+  27: "sums of codes",
   31: "sums",
 };
 

@@ -42,10 +42,11 @@ static ty_status open_damaged(ty_env *env, const char *dir, const file *base, ui
                        .target_recall = 1,
                        .out = answer,
                        .out_capacity = sizeof answer};
-    CHECK(ty_ask(c, &ask, &err) == TY_OK);
+    status = ty_ask(c, &ask, &err);
+    CHECK(status == TY_OK || (!forged && status == TY_CORRUPT && strstr(err.message, "rows '") != NULL));
     double before = INFINITY;
     const uint8_t *at = answer;
-    for (uint64_t i = 0; i < ask.out_count; i++) {
+    for (uint64_t i = 0; i < ask.out_count && status == TY_OK; i++) {
       ty_record r;
       memcpy(&r, at, sizeof r);
       CHECK(r.score <= before);

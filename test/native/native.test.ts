@@ -4,6 +4,7 @@ import { buildProgram } from "../../src/build/compile.ts";
 import { OPTIONS, VALIDATOR } from "./validator.ts";
 
 const PROGRAMS = [
+  "damage_test",
   "filter_test",
   "full_test",
   "kernel_test",

@@ -5,6 +5,54 @@
 #include <string.h>
 #include "../../ffi/ty_runtime/disk/format.h"
 #include "../../ffi/ty_runtime/rows/intact.h"
+#include "../../ffi/ty_runtime/rows/vertical.h"
+
+/* A section that lies inside of the file; NULL: there is none. */
+static inline ty_slab_section *section_inside(uint8_t *data, uint64_t bytes, uint32_t id) {
+  const ty_slab_header *h = (const ty_slab_header *)(const void *)data;
+  ty_slab_section *s = (ty_slab_section *)(void *)(data + sizeof *h);
+  for (uint32_t i = 0; i < h->sections; i++) {
+    if (s[i].id == id)
+      return s[i].offset >= sizeof *h + h->sections * sizeof *s && s[i].offset <= bytes &&
+                     s[i].bytes <= bytes - s[i].offset
+                 ? &s[i]
+                 : NULL;
+  }
+  return NULL;
+}
+
+/* The checksums of strings, `ends` of them. */
+static inline void mend_strings(uint8_t *data, uint64_t bytes, uint32_t ends_id, uint32_t sums_id) {
+  ty_slab_section *ends = section_inside(data, bytes, ends_id), *strings = section_inside(data, bytes, ends_id + 1),
+                  *sums = section_inside(data, bytes, sums_id);
+  if (ends == NULL || strings == NULL || sums == NULL || sums->bytes < ends->bytes / 2) return;
+  for (uint64_t i = 0, from = 0, to; i < ends->bytes / sizeof to; i++, from = to) {
+    memcpy(&to, data + ends->offset + i * sizeof to, sizeof to);
+    if (to < from || to > strings->bytes) return;
+    uint32_t crc = ame_kernel_table()->crc32c(0, data + strings->offset + from, to - from);
+    memcpy(data + sums->offset + i * sizeof crc, &crc, sizeof crc);
+  }
+}
+
+/* Those of the runs of lines, of which all but the last block have TY_RUN_ROWS rows. */
+static inline void mend_runs(uint8_t *data, uint64_t bytes) {
+  const ty_slab_section *shape_at = section_inside(data, bytes, TY_SECTION_SHAPE),
+                        *lines = section_inside(data, bytes, TY_SECTION_LINES),
+                        *sums = section_inside(data, bytes, TY_SECTION_RUNS);
+  ty_shape shape;
+  if (shape_at == NULL || shape_at->bytes != sizeof shape || lines == NULL || sums == NULL) return;
+  memcpy(&shape, data + shape_at->offset, sizeof shape);
+  const uint64_t a_line = AME_LINE_ROWS(shape.dtype == TY_INT4 ? 4 : 8);
+  for (uint64_t first = 0, at = lines->offset, n = 0; first < shape.rows; first += TY_RUN_ROWS) {
+    const uint64_t left = shape.rows - first, rows = left < TY_RUN_ROWS ? left : TY_RUN_ROWS;
+    const uint64_t run = (rows + a_line - 1) / a_line * AME_LINE;
+    for (uint64_t d = 0; d < shape.dim; d++, at += run, n++) {
+      if (at + run > lines->offset + lines->bytes || (n + 1) * sizeof(uint32_t) > sums->bytes) return;
+      uint32_t crc = ame_kernel_table()->crc32c(0, data + at, run);
+      memcpy(data + sums->offset + n * sizeof crc, &crc, sizeof crc);
+    }
+  }
+}
 
 /* Makes those fit that lie inside of the file; the header's own are the caller's. */
 static inline void mend_sections(uint8_t *data, uint64_t bytes) {
@@ -12,6 +60,11 @@ static inline void mend_sections(uint8_t *data, uint64_t bytes) {
   const ty_slab_header *h = (const ty_slab_header *)(const void *)data;
   ty_slab_section *s = (ty_slab_section *)(void *)(data + sizeof *h), *sums = &s[h->sections - 1];
   uint64_t count = h->sections, table = sizeof *h + count * sizeof *s; /* nothing is written into the table itself */
+  if (h->kind == TY_SLAB_BASE) {
+    mend_strings(data, bytes, TY_SECTION_META_ENDS, TY_SECTION_META_SUMS);
+    mend_strings(data, bytes, TY_SECTION_TEXT_ENDS, TY_SECTION_TEXT_SUMS);
+    mend_runs(data, bytes);
+  }
   bool fits = sums->id == TY_SECTION_SUMS && sums->offset >= table && sums->offset <= bytes &&
               sums->bytes <= bytes - sums->offset;
   for (uint64_t i = 0, at = 0; i < count; i++) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "os/fail.h"
+#include "rows/checks.h"
 #include "rows/vector.h"
 
 /* Memory for `bytes`, zero-padded to a multiple of 8; NULL where they do not fit. */
@@ -27,12 +28,24 @@ void ty_answer_both(ty_answer *a, ty_slice one, ty_slice two) {
   memcpy(at + one.bytes, two.data, (size_t)two.bytes);
 }
 
+/* Whether a part of the row can be read; the first that cannot ends the answer. */
+static bool is_good(ty_answer *a, ty_ref ref, ty_part part, bool good) {
+  if (!good && !a->damaged) {
+    a->damaged = true;
+    a->part = part;
+    a->row = ref;
+  }
+  return good;
+}
+
 void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double score, uint64_t what, ty_slice extra) {
   const ty_segment *s = ref.segment;
   bool has_meta = false, has_text = false;
   ty_slice id = ty_row_id(s, ref.at, &a->ids), meta = {NULL, 0}, text = {NULL, 0};
-  if (what & TY_WITH_META) meta = ty_row_meta(s, ref.at, &a->metas, &has_meta);
-  if (what & TY_WITH_TEXT) text = ty_row_text(s, ref.at, &has_text);
+  if ((what & TY_WITH_META) != 0 && is_good(a, ref, TY_PART_METADATA, ty_meta_intact(s, ref.at)))
+    meta = ty_row_meta(s, ref.at, &a->metas, &has_meta);
+  if ((what & TY_WITH_TEXT) != 0 && is_good(a, ref, TY_PART_TEXTS, ty_text_intact(s, ref.at)))
+    text = ty_row_text(s, ref.at, &has_text);
   uint64_t vector_bytes = what & TY_WITH_VECTOR ? (uint64_t)c->dim * sizeof(float) : 0;
   ty_times times = {0};
   uint64_t times_bytes = what & TY_WITH_TIMES ? sizeof times : 0;
@@ -50,7 +63,7 @@ void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double scor
   if (has_meta) ty_answer_put(a, meta.data, meta.bytes);
   if (has_text) ty_answer_put(a, text.data, text.bytes);
   float *vector = (float *)(void *)take(a, vector_bytes); /* 8-byte aligned, as every part */
-  if (vector != NULL) {
+  if (vector != NULL && is_good(a, ref, TY_PART_VECTORS, ty_vector_intact(c, s, ref.at))) {
     const float *row = ty_row_vector(c, s, ref.at, vector);
     if (row != vector) memcpy(vector, row, (size_t)vector_bytes);
   }
@@ -60,7 +73,8 @@ void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double scor
   a->count++;
 }
 
-ty_status ty_answer_end(const ty_answer *a, ty_error *err) {
+ty_status ty_answer_end(const ty_answer *a, const ty_collection *c, ty_error *err) {
+  if (a->damaged) return ty_row_damaged(c, a->row.segment, a->row.at, a->part, err);
   if (a->ids.damaged || a->metas.damaged) return ty_fail(err, TY_CORRUPT, "the id or the metadata of a row is damaged");
   if (a->bytes <= a->capacity) return TY_OK;
   return ty_fail(err, TY_BUFFER, "the answer needs %llu bytes", (unsigned long long)a->bytes);

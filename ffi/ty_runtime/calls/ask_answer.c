@@ -78,5 +78,6 @@ ty_status ty_asked_answer(const ty_asked *x, ty_error *err) {
   a->screened_rows = x->found.screened;
   a->scored_rows = x->found.scored;
   a->probed_lists = x->found.probed;
-  return ty_answer_end(&out, err);
+  a->trouble |= x->found.trouble | x->filter.trouble | x->weighing.trouble;
+  return ty_answer_end(&out, x->c, err);
 }

@@ -17,6 +17,9 @@ typedef struct ty_answer {
   uint8_t *out;
   uint64_t capacity, bytes, count;
   ty_unpack ids, metas; /* of the rows that are read */
+  bool damaged;         /* a part of a row is, that was asked for: */
+  ty_part part;         /* which, of the first such row */
+  ty_ref row;
 } ty_answer;
 /* Appends bytes, padded to 8. */
 void ty_answer_put(ty_answer *a, const void *data, uint64_t bytes);
@@ -24,14 +27,15 @@ void ty_answer_put(ty_answer *a, const void *data, uint64_t bytes);
 void ty_answer_both(ty_answer *a, ty_slice one, ty_slice two);
 /* Appends a row's record: ty_record and its parts; `extra` comes behind the times. */
 void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double score, uint64_t what, ty_slice extra);
-/* TY_OK, or TY_BUFFER where bytes > capacity. TY_CORRUPT where an id or metadata is damaged. */
-ty_status ty_answer_end(const ty_answer *a, ty_error *err);
+/* TY_OK, or TY_BUFFER where bytes > capacity. TY_CORRUPT where a part of a row is damaged, naming the row. */
+ty_status ty_answer_end(const ty_answer *a, const ty_collection *c, ty_error *err);
 
 /* search.c, a ranking by vector: `hits` as from ty_scanner_answer, and how much was read. */
 typedef struct ty_found {
   ty_scored *hits; /* the caller's to free, also on failure */
   uint64_t count;
   uint64_t screened, scored, probed;
+  uint32_t trouble; /* as ty_scanner_trouble */
 } ty_found;
 /* The best rows for a prepared query. May run on several threads at a time. */
 ty_status ty_search_hits(const ty_collection *c, uint64_t top_k, const float *query, const ty_filter *filter,

@@ -14,6 +14,7 @@
 #include "lexical/lexical.h"
 #include "lexical/tally.h"
 #include "os/resident.h"
+#include "rows/checks.h"
 #include "rows/vector.h"
 #include "work/crew.h"
 
@@ -119,14 +120,16 @@ static ty_status fill(const encoder *x, met *met, uint64_t first, uint64_t n, fl
   return TY_OK;
 }
 
-/* The vectors of rows that are like others, over those that the coder made. A base's bytes are not checked when it is
- * opened: what is damaged there must not become a row of the delta, which would then not be opened. */
+/* The vectors of rows that are like others, over those that the coder made. What a forged base has must not become a
+ * row of the delta, which would then not be opened. */
 static ty_status take_likes(const ty_encoding *e, hand *h, uint64_t first, uint64_t n, ty_error *err) {
   const ty_collection *c = e->c;
   for (uint64_t i = 0; i < n; i++) {
     if (!is_like(e, first + i)) continue;
     ty_ref from = ty_ref_of(c, e->like[first + i] - 1);
     uint8_t *stored = h->coder.stored + i * ty_vector_bytes(c);
+    if (!ty_vector_intact(c, from.segment, from.at))
+      return ty_row_damaged(c, from.segment, from.at, TY_PART_VECTORS, err);
     ty_row_stored(c, from.segment, from.at, h->coder.codes, stored);
     const float *decoded = ty_vector_decode(c, c->dtype, stored, h->coder.rows + i * c->dim);
     if (!ty_vector_good(c, c->dtype, stored, decoded))

@@ -5,6 +5,7 @@
 #include "calls/handed.h"
 #include "calls/newest.h"
 #include "disk/manifest.h"
+#include "rows/checks.h"
 #include "rows/vector.h"
 #include "state/ids.h"
 #include "state/state.h"
@@ -54,9 +55,10 @@ ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
     if (found) ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
     else answer_missing(&answer, id);
   }
+  if (status == TY_OK) status = ty_answer_end(&answer, c, err);
   status = ty_leave(c, status, err);
   args->out_bytes = answer.bytes;
-  return status == TY_OK ? ty_answer_end(&answer, err) : status;
+  return status;
 }
 
 /* Where in the order of insertion an answer begins: behind the row of the id `after`. */
@@ -108,10 +110,11 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
   if (status == TY_OK) status = start_after(c, args, &slot, err);
   if (status == TY_OK && (filter.any || filter.code != TY_NO_CODE))
     status = list_rows(c, args, &filter, slot, &answer, err);
+  if (status == TY_OK) status = ty_answer_end(&answer, c, err);
   status = ty_leave(c, status, err);
   args->out_bytes = answer.bytes;
   args->out_count = answer.count;
-  return status == TY_OK ? ty_answer_end(&answer, err) : status;
+  return status;
 }
 
 ty_status ty_superseded(ty_collection *c, ty_superseded_args *args, ty_error *err) {
@@ -124,10 +127,10 @@ ty_status ty_superseded(ty_collection *c, ty_superseded_args *args, ty_error *er
     ty_answer_row(&answer, c, ty_ref_of(c, rows->places[i]), 0, args->what, (ty_slice){NULL, 0});
   args->generation = c->store->files.superseded.generation;
   args->time = c->store->files.superseded.time;
-  status = ty_leave(c, TY_OK, err);
+  status = ty_leave(c, ty_answer_end(&answer, c, err), err);
   args->out_bytes = answer.bytes;
   args->out_count = answer.count;
-  return status == TY_OK ? ty_answer_end(&answer, err) : status;
+  return status;
 }
 
 static uint64_t splitmix(uint64_t *state) {
@@ -147,6 +150,10 @@ ty_status ty_sample(ty_collection *c, ty_sample_args *args, ty_error *err) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
     if (r.segment->dead[r.at]) continue;
     if (splitmix(&state) % left-- >= want - args->out_count) continue;
+    if (!ty_vector_intact(c, r.segment, r.at)) {
+      want--;
+      continue;
+    }
     float *to = args->out + args->out_count++ * c->dim;
     const float *row = ty_row_vector(c, r.segment, r.at, to);
     if (row != to) memcpy(to, row, (size_t)c->dim * sizeof *to);

@@ -68,8 +68,8 @@ static bool lists_pay(const ty_collection *c, const ty_filter *filter) {
   return filter->rows == NULL || filter->row_count / ROWS_A_LIST > lists;
 }
 
-ty_status ty_search_hits(const ty_collection *c, uint64_t top_k, const float *query, const ty_filter *filter,
-                         double target, ty_found *out, ty_error *err) {
+static ty_status search(const ty_collection *c, uint64_t top_k, const float *query, const ty_filter *filter,
+                        double target, ty_found *out, bool *again, ty_error *err) {
   reading r = {0};
   ty_status status = TY_OK;
   bool near = ty_search_probes(c, filter, target), indexed = c->ivf != NULL && !filter->none && lists_pay(c, filter);
@@ -93,6 +93,8 @@ ty_status ty_search_hits(const ty_collection *c, uint64_t top_k, const float *qu
     ty_scan_counts counts = ty_scanner_counts(r.scanner);
     out->screened = counts.screened;
     out->scored = counts.scored;
+    out->trouble = ty_scanner_trouble(r.scanner);
+    *again = status == TY_OK && ty_scanner_again(r.scanner);
   }
   if (out->count > top_k) out->count = top_k;
   out->probed = r.probed;
@@ -100,4 +102,14 @@ ty_status ty_search_hits(const ty_collection *c, uint64_t top_k, const float *qu
   ty_ivf_question_close(&r.question);
   free(r.near);
   return status;
+}
+
+ty_status ty_search_hits(const ty_collection *c, uint64_t top_k, const float *query, const ty_filter *filter,
+                         double target, ty_found *out, ty_error *err) {
+  for (;;) {
+    bool again = false;
+    ty_status status = search(c, top_k, query, filter, target, out, &again, err);
+    if (!again) return status;
+    free(out->hits);
+  }
 }

@@ -38,8 +38,8 @@ static ty_status feed_all(ty_scanner *const *scanners, uint32_t n, const ty_segm
   return TY_OK;
 }
 
-/* Up to TOGETHER queries in one pass. */
-static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch, ty_error *err) {
+/* Up to TOGETHER queries in one pass. *again: damage was found that none of them knew of. */
+static ty_status ask_once(many *m, uint64_t from, uint32_t n, float *scratch, bool *again, ty_error *err) {
   ty_collection *c = m->c;
   ty_search_many_args *a = m->args;
   ty_scanner *scanners[TOGETHER] = {0};
@@ -55,7 +55,10 @@ static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch
   for (uint32_t i = 0; i < n; i++) {
     if (status == TY_OK) {
       ty_found *f = &m->found[from + i];
+      free(f->hits); /* of a pass before */
       status = ty_scanner_answer(scanners[i], &f->hits, &f->count, err);
+      *again |= ty_scanner_again(scanners[i]);
+      f->trouble = ty_scanner_trouble(scanners[i]);
       ty_scan_counts counts = ty_scanner_counts(scanners[i]);
       f->screened = counts.screened;
       f->scored = counts.scored;
@@ -63,6 +66,14 @@ static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch
     ty_scanner_close(scanners[i]);
   }
   return status;
+}
+
+static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch, ty_error *err) {
+  for (;;) {
+    bool again = false;
+    ty_status status = ask_once(m, from, n, scratch, &again, err);
+    if (status != TY_OK || !again) return status;
+  }
 }
 
 /* An index reads other rows for each query, so there is no pass to share. */
@@ -99,7 +110,7 @@ static ty_status check(const ty_collection *c, const ty_search_many_args *a, ty_
   return ty_check_vectors(c, a->queries, floats, true, err);
 }
 
-static void pack(many *m) {
+static ty_status pack(many *m, ty_error *err) {
   ty_search_many_args *a = m->args;
   ty_answer answer = {.out = a->out, .capacity = a->out_capacity};
   for (uint64_t i = 0; i < a->n; i++) {
@@ -111,8 +122,11 @@ static void pack(many *m) {
     a->screened_rows += m->found[i].screened;
     a->scored_rows += m->found[i].scored;
     a->probed_lists += m->found[i].probed;
+    a->trouble |= m->found[i].trouble;
   }
+  a->trouble |= m->filter.trouble | m->weighing.trouble;
   a->out_bytes = answer.bytes;
+  return ty_answer_end(&answer, m->c, err);
 }
 
 /* Asks all queries, filter and weights being open. */
@@ -126,11 +140,7 @@ static ty_status ask_all(many *m, ty_progress *progress, ty_error *err) {
   ty_crew_init(&crew, a->threads > TY_CREW_MAX ? TY_CREW_MAX : (uint32_t)a->threads, progress);
   ty_status status = ty_crew_run(&crew, (a->n + TOGETHER - 1) / TOGETHER, ask_group, m, err);
   if (status == TY_CANCELLED) status = ty_fail(err, TY_CANCELLED, "the search was cancelled");
-  if (status == TY_OK) {
-    pack(m);
-    ty_answer end = {.bytes = a->out_bytes, .capacity = a->out_capacity};
-    status = ty_answer_end(&end, err);
-  }
+  if (status == TY_OK) status = pack(m, err);
   for (uint64_t i = 0; i < a->n; i++) free(m->found[i].hits);
   free(m->found);
   return status;

@@ -29,9 +29,9 @@ ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *er
     ty_answer_put(&answer, key.data, key.bytes);
     args->out_count++;
   }
-  status = ty_leave(c, TY_OK, err);
+  status = ty_leave(c, ty_answer_end(&answer, c, err), err);
   args->out_bytes = answer.bytes;
-  return status == TY_OK ? ty_answer_end(&answer, err) : status;
+  return status;
 }
 
 ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {

@@ -29,7 +29,7 @@ static void put_presence(base_writer *w, ty_ref r) {
   ty_slab_append(&w->slab, &bits, 1);
 }
 
-/* Where each row's text ends, and the texts. Both sections are left out where no row has any bytes. */
+/* Where each row's text ends, the texts, and their checksums. All sections are left out where no row has any bytes. */
 static void put_texts(base_writer *w) {
   uint64_t first = 0, end = 0;
   while (first < w->r->count && text_of(w->r->rows[first]).bytes == 0) first++;
@@ -43,15 +43,17 @@ static void put_texts(base_writer *w) {
   ty_slab_section_start(&w->slab, TY_SECTION_TEXTS);
   for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
     ty_slice s = text_of(w->r->rows[i]);
-    ty_slab_append(&w->slab, s.data, s.bytes);
+    base_append(w, s.data, s.bytes, NULL);
   }
   ty_slab_section_end(&w->slab);
+  base_put_crcs(w, TY_SECTION_TEXT_SUMS);
 }
 
-/* Packed strings, in the section before it where each block of them ends. Both are left out where all are empty. */
-static void put_packed(base_writer *w, uint32_t ends_id, ty_slice (*of)(base_writer *, ty_ref)) {
+/* Packed strings, in the section before it where each block of them ends, and the checksums of these in `sums_id`
+ * unless that is 0. All are left out where all are empty. */
+static void put_packed(base_writer *w, uint32_t ends_id, uint32_t sums_id, ty_slice (*of)(base_writer *, ty_ref)) {
   uint64_t first = 0, end = 0;
-  ty_buffer row = {0}, before = {0}, ends = {0};
+  ty_buffer row = {0}, block = {0}, before = {0}, ends = {0};
   while (first < w->r->count && of(w, w->r->rows[first]).bytes == 0) first++;
   if (first == w->r->count) return;
   ty_slab_section_start(&w->slab, ends_id + 1);
@@ -61,19 +63,25 @@ static void put_packed(base_writer *w, uint32_t ends_id, ty_slice (*of)(base_wri
     ty_packed_put(&row, (ty_slice){before.data, i % TY_PACKED_ROWS == 0 ? 0 : before.bytes}, s);
     before.bytes = 0;
     ty_buffer_append(&before, s.data, s.bytes);
-    ty_slab_append(&w->slab, row.data, row.bytes);
-    end += row.bytes;
-    if ((i + 1) % TY_PACKED_ROWS == 0 || i + 1 == w->r->count) ty_buffer_append(&ends, &end, sizeof end);
+    ty_buffer_append(&block, row.data, row.bytes);
+    if ((i + 1) % TY_PACKED_ROWS != 0 && i + 1 < w->r->count) continue;
+    end += block.bytes;
+    base_append(w, block.data, block.bytes, NULL);
+    ty_buffer_append(&ends, &end, sizeof end);
+    block.bytes = 0;
   }
   ty_slab_section_end(&w->slab);
   ty_slab_section_start(&w->slab, ends_id);
   ty_slab_append(&w->slab, ends.data, ends.bytes);
   ty_slab_section_end(&w->slab);
-  if (w->slab.status == TY_OK && (row.failed || before.failed || ends.failed))
+  if (sums_id != 0) base_put_crcs(w, sums_id);
+  else ty_buffer_free(&w->crcs);
+  if (w->slab.status == TY_OK && (row.failed || block.failed || before.failed || ends.failed))
     w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
   if (w->slab.status == TY_OK && w->unpack.damaged)
     w->slab.status = ty_fail(w->slab.err, TY_CORRUPT, "the ids or metadata of the base are damaged");
   ty_buffer_free(&row);
+  ty_buffer_free(&block);
   ty_buffer_free(&before);
   ty_buffer_free(&ends);
 }
@@ -156,12 +164,13 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   ty_slab_section_start(&w.slab, TY_SECTION_SPANS);
   ty_slab_append(&w.slab, spans, r->span_count * sizeof *spans);
   ty_slab_section_end(&w.slab);
-  put_packed(&w, TY_SECTION_ID_ENDS, id_of);
-  put_packed(&w, TY_SECTION_META_ENDS, meta_of);
+  put_packed(&w, TY_SECTION_ID_ENDS, 0, id_of);
+  put_packed(&w, TY_SECTION_META_ENDS, TY_SECTION_META_SUMS, meta_of);
   put_texts(&w);
   base_column(&w, TY_SECTION_PRESENCE, put_presence);
   base_put_times(&w);
   free(spans);
   free(w.anchor);
+  ty_buffer_free(&w.crcs);
   return ty_slab_finish(&w.slab, out);
 }

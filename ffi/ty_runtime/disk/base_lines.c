@@ -17,7 +17,8 @@ typedef struct lines_writer {
   uint32_t *runs; /* checksums, by block and dimension */
 } lines_writer;
 
-static void levels_of(const ty_collection *c, ty_ref r, float *scale, float *offset, float *norm) {
+static void levels_of(const base_writer *w, ty_ref r, float *scale, float *offset, float *norm) {
+  const ty_collection *c = w->r->c;
   const ty_segment *s = r.segment;
   *offset = 0;
   if (s->vertical.lines != NULL) {
@@ -32,24 +33,25 @@ static void levels_of(const ty_collection *c, ty_ref r, float *scale, float *off
     *offset = info.offset;
     *norm = isinf(info.err) ? FLT_MAX : info.norm; /* of so large or small a row no norm was computed */
   } else {
-    *scale = s->info[r.at].scale;
-    *norm = s->info[r.at].norm;
+    ame_code_info info = base_info(w, r);
+    *scale = info.scale;
+    *norm = info.norm;
   }
 }
 
 static void put_scale(base_writer *w, ty_ref r) {
   float scale, offset, norm;
-  levels_of(w->r->c, r, &scale, &offset, &norm);
+  levels_of(w, r, &scale, &offset, &norm);
   ty_slab_append(&w->slab, &scale, sizeof scale);
 }
 static void put_offset(base_writer *w, ty_ref r) {
   float scale, offset, norm;
-  levels_of(w->r->c, r, &scale, &offset, &norm);
+  levels_of(w, r, &scale, &offset, &norm);
   ty_slab_append(&w->slab, &offset, sizeof offset);
 }
 static void put_norm(base_writer *w, ty_ref r) {
   float scale, offset, norm;
-  levels_of(w->r->c, r, &scale, &offset, &norm);
+  levels_of(w, r, &scale, &offset, &norm);
   ty_slab_append(&w->slab, &norm, sizeof norm);
 }
 
@@ -59,7 +61,7 @@ static void count(base_writer *w, uint64_t i, const int8_t *codes) {
   ame_i4_info info = {0};
   float norm;
   if (w->counted == 0) return;
-  levels_of(c, r, &info.scale, &info.offset, &norm);
+  levels_of(w, r, &info.scale, &info.offset, &norm);
   if (c->dtype == TY_INT4) c->env->kernel->dequantize_i4((const uint8_t *)codes, &info, c->dim, w->row);
   else ty_codes_decode(codes, info.scale, c->dim, w->row);
   base_count(w, i, w->row);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "disk/base_writer.h"
 #include "rows/block.h"
+#include "rows/checks.h"
 #include "rows/coded.h"
 #include "rows/vector.h"
 #include "rows/vertical.h"
@@ -11,6 +12,30 @@
 #define DENSITY_ROWS 32u
 #define DENSITY_RUNS 16u
 
+/* Whether the codes of a row of the old base are damaged; its vector is not, else no base is written. */
+static bool is_to_be_coded(const base_writer *w, ty_ref r) {
+  return r.segment->is_base && r.segment->vectors != NULL && !ty_codes_intact(w->r->c, r.segment, r.at);
+}
+
+/* Its codes, in w->codes, and their summary, made of the vector as by a put. */
+static ame_code_info code_again(const base_writer *w, ty_ref r) {
+  const ty_collection *c = w->r->c;
+  ame_code_info info;
+  float bias;
+  ty_coded to = {.codes = w->codes, .info = &info, .bias = &bias, .c = c};
+  const float *row = ty_row_vector(c, r.segment, r.at, w->coded);
+  ty_vector_screen(c, c->dtype, r.segment->vectors + r.at * ty_vector_bytes(c), row, 1, &to, 0);
+  if (c->dtype == TY_F32) (void)ty_coded_is_row(&to, 0, row);
+  return info;
+}
+
+static bool is_codes(const base_writer *w, ty_ref r) {
+  const ty_collection *c = w->r->c;
+  if (!is_to_be_coded(w, r)) return ty_row_is_codes(c, r.segment, r.at);
+  ame_code_info info = code_again(w, r);
+  return ty_codes_are(w->codes, info.scale, c->dim, r.segment->vectors + r.at * ty_vector_bytes(c));
+}
+
 /* Whether the base needs no vectors beside the codes, because each row equals its decoded codes. Rows that are not the
  * text embedder's mostly differ at the first. */
 static bool codes_are_rows(base_writer *w) {
@@ -19,7 +44,7 @@ static bool codes_are_rows(base_writer *w) {
   if (c->dtype != TY_F32) return false;
   for (uint64_t i = 0; i < w->r->count; i++) {
     ty_ref r = w->r->rows[i];
-    if (!ty_row_is_codes(c, r.segment, r.at)) return false;
+    if (!is_codes(w, r)) return false;
     if (!r.segment->is_base || r.segment->vectors != NULL) ty_read_row(c, r, bytes, w->most);
     if (i % 1024 == 0 && ty_cancelled(w->r->phases.progress)) return false; /* the next section ends the write */
   }
@@ -62,13 +87,16 @@ const int8_t *base_codes(const base_writer *w, uint64_t i) {
     ty_line_take(c, r.segment, r.at, w->codes);
   } else if (c->dtype == TY_INT4) {
     ty_block_codes(r.segment->blocks, c->dim, r.at, 0, AME_I4_BYTES(c->dim) / 4, (uint8_t *)w->codes);
+  } else if (is_to_be_coded(w, r)) {
+    (void)code_again(w, r);
   } else {
     return r.segment->codes + r.at * AME_CODE_STRIDE(c->dim);
   }
   return w->codes;
 }
 
-static ame_code_info info_of(const base_writer *w, ty_ref r) {
+ame_code_info base_info(const base_writer *w, ty_ref r) {
+  if (is_to_be_coded(w, r)) return code_again(w, r);
   return r.segment->vertical.lines != NULL ? ty_line_info(w->r->c, r.segment, r.at) : r.segment->info[r.at];
 }
 
@@ -76,16 +104,18 @@ static void put_codes(base_writer *w) {
   ty_slab_section_start(&w->slab, TY_SECTION_CODES);
   for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
     const int8_t *codes = base_codes(w, i);
+    const ame_code_info info = base_info(w, w->r->rows[i]);
     if (w->counted == TY_SECTION_CODES) {
-      ty_codes_decode(codes, info_of(w, w->r->rows[i]).scale, w->r->c->dim, w->row);
+      ty_codes_decode(codes, info.scale, w->r->c->dim, w->row);
       base_count(w, i, w->row);
     }
-    ty_slab_append(&w->slab, codes, AME_CODE_STRIDE(w->r->c->dim));
+    base_append(w, codes, AME_CODE_STRIDE(w->r->c->dim), &info);
   }
   ty_slab_section_end(&w->slab);
+  base_put_crcs(w, TY_SECTION_CODE_SUMS);
 }
 static void put_info(base_writer *w, ty_ref r) {
-  ame_code_info info = info_of(w, r);
+  ame_code_info info = base_info(w, r);
   ty_slab_append(&w->slab, &info, sizeof info);
 }
 /* f32 and f16 only: the stored form, or the decoded codes of a row that has no other. */
@@ -98,12 +128,13 @@ static void put_vector(base_writer *w, uint64_t i) {
   const float *row =
       stored == NULL || w->counted == TY_SECTION_VECTORS ? ty_row_vector(w->r->c, s, r.at, w->row) : NULL;
   if (w->counted == TY_SECTION_VECTORS) base_count(w, i, row);
-  ty_slab_append(&w->slab, stored == NULL ? row : stored, bytes);
+  base_append(w, stored == NULL ? row : (const void *)stored, bytes, NULL);
 }
 static void put_stored(base_writer *w) {
   ty_slab_section_start(&w->slab, TY_SECTION_VECTORS);
   for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) put_vector(w, i);
   ty_slab_section_end(&w->slab);
+  base_put_crcs(w, TY_SECTION_VECTOR_SUMS);
 }
 
 /* How the blocks are coded. */
@@ -130,7 +161,7 @@ static void put_blocks(base_writer *w) {
     ty_ref r = w->r->rows[i];
     if (i % AME_BLOCK_ROWS == 0) ty_block_clear(block, c->dim);
     bool vertical = r.segment->vertical.lines != NULL;
-    if (copied && !vertical) {
+    if (copied && !vertical && (!r.segment->is_base || ty_block_intact(c, r.segment, r.at))) {
       ty_block_copy(block, i % AME_BLOCK_ROWS, r.segment->blocks, r.at, c->dim);
     } else {
       ame_i4_info info;
@@ -142,12 +173,15 @@ static void put_blocks(base_writer *w) {
       } else {
         ty_coding_quantize(c->env->kernel, &w->coding, c->dim, decoded, 1, scratch, codes, &info);
       }
-      ty_block_put(block, c->dim, i % AME_BLOCK_ROWS, codes, &info, vertical ? 0 : r.segment->info[r.at].bias);
+      ty_block_put(block, c->dim, i % AME_BLOCK_ROWS, codes, &info, vertical ? 0 : base_info(w, r).bias);
     }
     if (w->counted == TY_SECTION_BLOCKS) base_count(w, i, ty_row_vector(c, r.segment, r.at, w->row));
-    if (i % AME_BLOCK_ROWS == AME_BLOCK_ROWS - 1 || i + 1 == w->r->count) ty_slab_append(&w->slab, block, bytes);
+    if (i % AME_BLOCK_ROWS != AME_BLOCK_ROWS - 1 && i + 1 < w->r->count) continue;
+    if (c->dtype == TY_INT4) base_append(w, block, bytes, NULL);
+    else ty_slab_append(&w->slab, block, bytes);
   }
   ty_slab_section_end(&w->slab);
+  if (c->dtype == TY_INT4) base_put_crcs(w, TY_SECTION_VECTOR_SUMS);
   free(block);
   free(codes);
   free(scratch);
@@ -179,8 +213,10 @@ void base_put_vectors(base_writer *w) {
   w->row = malloc((size_t)c->dim * sizeof *w->row);
   w->sums.all = calloc(c->dim, sizeof *w->sums.all);
   w->sums.some = calloc(c->dim, sizeof *w->sums.some);
-  w->codes = malloc(AME_CODE_STRIDE(c->dim));
-  if ((w->row == NULL || w->sums.all == NULL || w->sums.some == NULL || w->codes == NULL) && w->slab.status == TY_OK)
+  w->coded = malloc((size_t)c->dim * sizeof *w->coded);
+  w->codes = aligned_alloc(64, AME_CODE_STRIDE(c->dim));
+  if ((w->row == NULL || w->sums.all == NULL || w->sums.some == NULL || w->codes == NULL || w->coded == NULL) &&
+      w->slab.status == TY_OK)
     w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
   if (w->slab.status == TY_OK) put_vectors(w);
   if (w->slab.status == TY_OK) base_put_squares(w);
@@ -189,4 +225,5 @@ void base_put_vectors(base_writer *w) {
   free(w->sums.some);
   ty_spill_free(c->env, &w->sums.stored);
   free(w->codes);
+  free(w->coded);
 }

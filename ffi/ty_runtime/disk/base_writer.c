@@ -23,3 +23,20 @@ void base_column(base_writer *w, uint32_t id, base_row_fn append) {
   for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) append(w, w->r->rows[i]);
   ty_slab_section_end(&w->slab);
 }
+
+void base_append(base_writer *w, const void *data, uint64_t bytes, const ame_code_info *info) {
+  const ame_kernel *k = w->r->c->env->kernel;
+  uint32_t crc = k->crc32c(0, data, (size_t)bytes);
+  if (info != NULL) crc = k->crc32c(crc, info, sizeof *info);
+  ty_slab_append(&w->slab, data, bytes);
+  ty_buffer_append(&w->crcs, &crc, sizeof crc);
+}
+
+void base_put_crcs(base_writer *w, uint32_t id) {
+  ty_slab_section_start(&w->slab, id);
+  ty_slab_append(&w->slab, w->crcs.data, w->crcs.bytes);
+  ty_slab_section_end(&w->slab);
+  if (w->crcs.failed && w->slab.status == TY_OK)
+    w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+  ty_buffer_free(&w->crcs);
+}

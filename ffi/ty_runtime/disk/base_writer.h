@@ -29,11 +29,17 @@ typedef struct base_writer {
   uint64_t most;    /* resident of what is read */
   float *row;       /* while vectors are written: scratch, dim floats */
   base_sums sums;   /* and the sums over the rows */
-  int8_t *codes;    /* scratch: AME_CODE_STRIDE(dim) */
+  int8_t *codes;    /* scratch: AME_CODE_STRIDE(dim), 64-byte aligned */
+  float *coded;     /* scratch, dim floats: a row whose codes are made again */
   ty_unpack unpack; /* of the rows that are read */
   uint32_t counted; /* the section whose rows go into the sums; 0: no weighted queries */
+  ty_buffer crcs;   /* of the rows' parts in the section that is written, for one of checksums */
 } base_writer;
 
+/* Appends a part of the section that is written; keeps its checksum, in which `info`, unless it is NULL, follows it.
+ * base_put_crcs writes those as a section. */
+void base_append(base_writer *w, const void *data, uint64_t bytes, const ame_code_info *info);
+void base_put_crcs(base_writer *w, uint32_t id);
 typedef void (*base_row_fn)(base_writer *w, ty_ref row);
 /* Called before each row of a section. False: stop writing (failed or cancelled). */
 bool base_go_on(base_writer *w, uint64_t i);
@@ -43,6 +49,8 @@ void base_column(base_writer *w, uint32_t id, base_row_fn append);
 void base_put_lines(base_writer *w);
 /* The 8-bit codes of row i of the base, in w->codes or in place; of int4 those of four bits. */
 const int8_t *base_codes(const base_writer *w, uint64_t i);
+/* The summary of a row's 8-bit codes; it may write to w->codes. */
+ame_code_info base_info(const base_writer *w, ty_ref r);
 /* Counts what reading the vertical codes of row i makes resident. */
 void base_read_lines(const base_writer *w, uint64_t i);
 /* base_squares.c. The sums that row i goes to, before *end the rows behind it too; rows come in their order. */

@@ -74,6 +74,10 @@ enum {
   TY_SECTION_RUNS,          /* u32 checksum of each run, in their order */
   TY_SECTION_TIMES,         /* ty_times_head, then created and updated of each row: rows/times.h */
   TY_SECTION_SPAN_SQUARES,  /* with the inner product only, where a partition is large enough: rows/weights.h */
+  TY_SECTION_VECTOR_SUMS,   /* u32 checksum of each row in section 4; of int4 of each block of section 16 */
+  TY_SECTION_META_SUMS,     /* of the metadata of each TY_PACKED_ROWS rows */
+  TY_SECTION_TEXT_SUMS,     /* of each row's text */
+  TY_SECTION_CODE_SUMS,     /* of each row's codes and then its info */
   TY_SECTION_KEYS = 32,     /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
   TY_SECTION_BY_VALUE = 128 /* + column, but not the partition: rows/by_value.h */
 };

@@ -213,46 +213,54 @@ ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kin
   return open_sums(c, out, err);
 }
 
+static const ty_slab_section *section_of(const ty_slab *slab, uint32_t id) {
+  for (uint32_t i = 0; i < slab->header->sections; i++) {
+    if (slab->sections[i].id == id) return &slab->sections[i];
+  }
+  return NULL;
+}
+
+static bool is_sound(const ty_collection *c, const ty_slab *slab, const ty_slab_section *s) {
+  return ty_crc_mapped(c->env, 0, slab->file->map + s->offset, s->bytes) == s->crc;
+}
+
+bool ty_slab_sound(const ty_collection *c, const ty_slab *slab, uint32_t id) {
+  const ty_slab_section *s = section_of(slab, id);
+  return s != NULL && is_sound(c, slab, s);
+}
+
 ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check,
                       ty_slice *out, ty_error *err) {
-  for (uint32_t i = 0; i < slab->header->sections; i++) {
-    const ty_slab_section *s = &slab->sections[i];
-    if (s->id != id) continue;
-    if (bytes != UINT64_MAX && s->bytes != bytes)
-      return ty_damaged(slab->file, "a section is not as long as it must be", s->offset, err);
-    if (check && ty_crc_mapped(c->env, 0, slab->file->map + s->offset, s->bytes) != s->crc)
-      return ty_damaged(slab->file, "bytes do not match their checksum", s->offset, err);
-    *out = (ty_slice){slab->file->map + s->offset, s->bytes};
-    return TY_OK;
-  }
-  return ty_fail(err, TY_CORRUPT, "%s has no section %u", slab->file->name, id);
+  const ty_slab_section *s = section_of(slab, id);
+  if (s == NULL) return ty_fail(err, TY_CORRUPT, "%s has no section %u", slab->file->name, id);
+  if (bytes != UINT64_MAX && s->bytes != bytes)
+    return ty_damaged(slab->file, "a section is not as long as it must be", s->offset, err);
+  if (check && !is_sound(c, slab, s))
+    return ty_fail(err, TY_CORRUPT, "%s: section %u does not match its checksum at offset %llu", slab->file->name, id,
+                   (unsigned long long)s->offset);
+  *out = (ty_slice){slab->file->map + s->offset, s->bytes};
+  return TY_OK;
 }
 
 ty_status ty_slab_intact(const ty_collection *c, const ty_slab *slab, uint32_t id, ty_part part, ty_intact *out,
                          ty_error *err) {
   uint64_t before = 0;
   TY_ASSERT(is_summed(slab->header->kind, id));
-  for (uint32_t i = 0; i < slab->header->sections; i++) {
-    const ty_slab_section *s = &slab->sections[i];
-    if (s->id != id) {
-      before += blocks_of(slab->header, s);
-      continue;
-    }
-    *out = (ty_intact){.data = slab->file->map + s->offset,
-                       .bytes = s->bytes,
-                       .sums = slab->sums == NULL ? NULL : slab->sums + before,
-                       .damages = c->damages,
-                       .kernel = c->env->kernel,
-                       .part = part,
-                       .section = id,
-                       .offset = s->offset};
-    memcpy(out->file, slab->file->name, sizeof out->file);
-    ty_status status = ty_intact_open(out, err);
-    if (status != TY_OK || slab->sums != NULL) return status;
-    bool good = ty_crc_mapped(c->env, 0, out->data, out->bytes) == s->crc;
-    if (good) ty_intact_pass(out);
-    else ty_intact_condemn(out, 0, out->bytes, "bytes do not match their checksum");
-    return TY_OK;
-  }
-  return ty_fail(err, TY_CORRUPT, "%s has no section %u", slab->file->name, id);
+  const ty_slab_section *s = section_of(slab, id);
+  if (s == NULL) return ty_fail(err, TY_CORRUPT, "%s has no section %u", slab->file->name, id);
+  for (const ty_slab_section *i = slab->sections; i < s; i++) before += blocks_of(slab->header, i);
+  *out = (ty_intact){.data = slab->file->map + s->offset,
+                     .bytes = s->bytes,
+                     .sums = slab->sums == NULL ? NULL : slab->sums + before,
+                     .damages = c->damages,
+                     .kernel = c->env->kernel,
+                     .part = part,
+                     .section = id,
+                     .offset = s->offset};
+  memcpy(out->file, slab->file->name, sizeof out->file);
+  ty_status status = ty_intact_open(out, err);
+  if (status != TY_OK || slab->sums != NULL) return status;
+  if (is_sound(c, slab, s)) ty_intact_pass(out);
+  else ty_intact_condemn(out, 0, out->bytes, "bytes do not match their checksum");
+  return TY_OK;
 }

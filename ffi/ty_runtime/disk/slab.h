@@ -48,6 +48,8 @@ ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kin
 /* Gets a section, of exactly `bytes` bytes unless that is UINT64_MAX. `check`: compare its checksum. */
 ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check,
                       ty_slice *out, ty_error *err);
+/* Whether a section that is there is as its checksum says. */
+bool ty_slab_sound(const ty_collection *c, const ty_slab *slab, uint32_t id);
 /* Gets a section with the checksums of its blocks, which are compared as it is read; `part` is what damage is noted as.
  * Where these checksums are damaged, the whole section is read and compared with its own one. Not for
  * TY_SECTION_LINES. */

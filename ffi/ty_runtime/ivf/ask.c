@@ -2,12 +2,15 @@
 
 #include <stdlib.h>
 
+#include "rows/checks.h"
 #include "rows/vector.h"
 
 bool ty_ivf_asker_open(const ty_ivf_builder *b, ty_ivf_asker *a) {
   *a = (ty_ivf_asker){.rows = malloc((size_t)b->dim * TY_IVF_NEAR_ROWS * sizeof *a->rows)};
   const ty_collection *c = b->r->c;
-  if (c->base.codes != NULL && (c->delta.count == 0 || c->delta.codes != NULL)) return a->rows != NULL;
+  const ty_checks *k = c->base.checks; /* whose codes were compared before the rewrite */
+  bool damaged = k != NULL && ty_intact_any(&k->codes);
+  if (c->base.codes != NULL && !damaged && (c->delta.count == 0 || c->delta.codes != NULL)) return a->rows != NULL;
   a->codes = malloc(AME_CODE_STRIDE(b->dim) * TY_IVF_NEAR_ROWS);
   return a->rows != NULL && a->codes != NULL;
 }
@@ -22,7 +25,7 @@ ty_ivf_asked ty_ivf_ask(const ty_ivf_builder *b, const ty_ivf_asker *a, uint32_t
   size_t stride = AME_CODE_STRIDE(b->dim);
   const float *row = ty_row_vector(b->r->c, ref.segment, ref.at, a->rows + i * b->dim);
   ty_read_row(b->r->c, ref, stride + ty_vector_bytes(b->r->c), b->r->most);
-  if (ref.segment->codes != NULL)
+  if (ref.segment->codes != NULL && ty_codes_intact(b->r->c, ref.segment, ref.at))
     return (ty_ivf_asked){row, ref.segment->codes + ref.at * stride, (double)ref.segment->info[ref.at].scale};
   ame_code_info info;
   b->k->quantize_i8(row, 1, (size_t)b->dim, a->codes + i * stride, &info);

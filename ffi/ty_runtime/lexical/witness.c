@@ -3,6 +3,7 @@
 
 #include "lexical/unknown.h"
 #include "os/fail.h"
+#include "rows/checks.h"
 
 /* A word with many joiners or accents is shown folded. */
 #define SHOWN_MOST 128u
@@ -28,7 +29,7 @@ static ty_status first_text(const ty_replacing *r, const query_term *t, bool del
       if (doc >= end || rows == ROWS_MOST) return TY_OK;
       if (doc < from || !ty_filter_allows(r->filter, s, doc)) continue;
       *text = ty_row_text(s, doc, &has_text);
-      if (has_text) return TY_OK;
+      if (has_text && ty_text_intact(s, doc)) return TY_OK;
       *text = (ty_slice){NULL, 0};
       rows++;
     }

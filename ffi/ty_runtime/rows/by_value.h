@@ -23,6 +23,7 @@ typedef struct ty_by_value {
   const uint8_t *blocks;
   uint64_t rows;     /* of the base */
   uint64_t count;    /* that are listed */
+  bool missing;      /* the section is damaged: codes are compared */
   uint32_t left_out; /* the code that more than half of the rows have; TY_NO_CODE: none */
 } ty_by_value;
 

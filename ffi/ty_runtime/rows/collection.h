@@ -12,7 +12,8 @@
  *   block.h       the screening blocks of sixteen rows
  *   vertical.h    codes that lie dimension by dimension, of rows with many zeros
  *   weights.h     weighted queries
- *   damage.h      what is known to be damaged; intact.h: blocks with checksums, compared when they are first read
+ *   damage.h      what is known to be damaged; intact.h: blocks with checksums, compared when they are first read;
+ *                 line_sums.h: runs of vertical codes; checks.h: all of these of a base, and the rows they concern
  *   rewrite.h     the rows of a base that is being written
  *
  * A collection is a base (sealed, mapped, rows in the order partition, IVF list, insertion) and a delta (rows since the

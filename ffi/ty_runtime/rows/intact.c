@@ -4,7 +4,7 @@
 #include "os/fail.h"
 
 ty_status ty_intact_open(ty_intact *out, ty_error *err) {
-  out->states = ty_damage_memory(out->damages, ty_sum_blocks(out->bytes) + 1);
+  out->states = ty_damage_memory(out->damages, sizeof *out->states + ty_sum_blocks(out->bytes));
   if (out->states != NULL) return TY_OK;
   return ty_fail(err, TY_NO_MEMORY, "out of memory opening %s", out->file);
 }
@@ -36,46 +36,79 @@ static void rows_of(const ty_intact *x, uint64_t at, uint64_t bytes, uint64_t *f
   *rows = end > *first ? end - *first : 0;
 }
 
-/* Of several threads that read the block at a time one notes it. */
-static void found(const ty_intact *x, uint64_t block, const char *what) {
-  uint64_t at = block << TY_SUM_SHIFT, bytes = x->bytes - at < TY_SUM_BLOCK ? x->bytes - at : TY_SUM_BLOCK;
-  if (atomic_exchange(&x->states[block], TY_BLOCK_DAMAGED) == TY_BLOCK_DAMAGED) return;
-  atomic_store(&x->states[ty_sum_blocks(x->bytes)], 1);
-  ty_damage d = ty_damage_of(x->file, x->part, x->section, x->offset + at, bytes, what);
-  rows_of(x, at, bytes, &d.first, &d.rows);
+static uint64_t bytes_of(const ty_intact *x, uint64_t block) {
+  uint64_t left = x->bytes - (block << TY_SUM_SHIFT);
+  return left < TY_SUM_BLOCK ? left : TY_SUM_BLOCK;
+}
+
+/* Sets a block's state; of several threads that read the block at a time one counts and notes it. */
+static void set(const ty_intact *x, uint64_t block, bool good, const char *what) {
+  const uint8_t now = good ? TY_BLOCK_GOOD : TY_BLOCK_DAMAGED;
+  const uint8_t before = atomic_exchange(&x->states->of[block], now);
+  if (before == now) return;
+  if (before == TY_BLOCK_GOOD) atomic_fetch_sub(&x->states->good, 1);
+  if (before == TY_BLOCK_DAMAGED) atomic_fetch_sub(&x->states->damaged, 1);
+  atomic_fetch_add(good ? &x->states->good : &x->states->damaged, 1);
+  if (good || what == NULL) return;
+  ty_damage d =
+      ty_damage_of(x->file, x->part, x->section, x->offset + (block << TY_SUM_SHIFT), bytes_of(x, block), what);
+  rows_of(x, block << TY_SUM_SHIFT, d.bytes, &d.first, &d.rows);
   ty_damage_add(x->damages, &d);
+}
+
+static bool compare(const ty_intact *x, uint64_t block) {
+  const uint8_t *data = x->data + (block << TY_SUM_SHIFT);
+  bool good = x->kernel->crc32c(0, data, (size_t)bytes_of(x, block)) == x->sums[block];
+  set(x, block, good, "bytes do not match their checksum");
+  return good;
 }
 
 bool ty_intact_compare(const ty_intact *x, uint64_t first, uint64_t last) {
   bool good = true;
   for (uint64_t i = first; i <= last; i++) {
-    uint8_t state = atomic_load_explicit(&x->states[i], memory_order_relaxed);
-    if (state == TY_BLOCK_UNREAD && x->sums != NULL) {
-      uint64_t at = i << TY_SUM_SHIFT, bytes = x->bytes - at < TY_SUM_BLOCK ? x->bytes - at : TY_SUM_BLOCK;
-      if (x->kernel->crc32c(0, x->data + at, (size_t)bytes) == x->sums[i]) {
-        state = TY_BLOCK_GOOD;
-        atomic_store_explicit(&x->states[i], state, memory_order_relaxed);
-      } else {
-        found(x, i, "bytes do not match their checksum");
-      }
-    }
-    good &= state == TY_BLOCK_GOOD;
+    uint8_t state = atomic_load_explicit(&x->states->of[i], memory_order_relaxed);
+    if (state == TY_BLOCK_UNREAD || state >= TY_BLOCK_ASKED) good &= x->sums != NULL && compare(x, i);
+    else good &= state == TY_BLOCK_GOOD;
   }
   return good;
 }
 
+bool ty_intact_ask(const ty_intact *x, uint64_t first, uint64_t last) {
+  bool good = true;
+  for (uint64_t i = first; i <= last; i++) {
+    uint8_t state = atomic_load_explicit(&x->states->of[i], memory_order_relaxed);
+    if (state == TY_BLOCK_UNREAD || (state >= TY_BLOCK_ASKED && state < TY_BLOCK_ASKED + TY_BLOCK_ALONE)) {
+      uint8_t next = state == TY_BLOCK_UNREAD ? TY_BLOCK_ASKED : (uint8_t)(state + 1);
+      (void)atomic_compare_exchange_strong(&x->states->of[i], &state, next);
+      good = false;
+    } else {
+      good &= state >= TY_BLOCK_ASKED ? x->sums != NULL && compare(x, i) : state == TY_BLOCK_GOOD;
+    }
+  }
+  return good;
+}
+
+bool ty_intact_again(const ty_intact *x, ty_go_on go_on, void *context) {
+  for (uint64_t i = 0; x->states != NULL && x->sums != NULL && i < ty_sum_blocks(x->bytes); i++) {
+    /* One that was taken as damaged stays so: its bytes may be good, and what belongs to them not. */
+    if (atomic_load(&x->states->of[i]) != TY_BLOCK_DAMAGED) compare(x, i);
+    if (!go_on(context, bytes_of(x, i))) return false;
+  }
+  return true;
+}
+
 void ty_intact_pass(const ty_intact *x) {
-  for (uint64_t i = 0; i < ty_sum_blocks(x->bytes); i++) atomic_store(&x->states[i], TY_BLOCK_GOOD);
+  for (uint64_t i = 0; i < ty_sum_blocks(x->bytes); i++) set(x, i, true, NULL);
 }
 
 void ty_intact_condemn(const ty_intact *x, uint64_t at, uint64_t bytes, const char *what) {
   if (bytes == 0 || x->states == NULL) return;
-  for (uint64_t i = at >> TY_SUM_SHIFT; i <= (at + bytes - 1) >> TY_SUM_SHIFT; i++) found(x, i, what);
+  for (uint64_t i = at >> TY_SUM_SHIFT; i <= (at + bytes - 1) >> TY_SUM_SHIFT; i++) set(x, i, false, what);
 }
 
 uint64_t ty_intact_where(const ty_intact *x, uint64_t at, uint64_t bytes) {
   for (uint64_t i = at >> TY_SUM_SHIFT; i < ty_sum_blocks(x->bytes) && i << TY_SUM_SHIFT < at + bytes; i++) {
-    if (atomic_load_explicit(&x->states[i], memory_order_relaxed) == TY_BLOCK_DAMAGED)
+    if (atomic_load_explicit(&x->states->of[i], memory_order_relaxed) == TY_BLOCK_DAMAGED)
       return x->offset + (i << TY_SUM_SHIFT);
   }
   return x->offset + at;

@@ -73,6 +73,7 @@ typedef struct ty_segment {
   const uint8_t *presence;      /* by row: TY_HAS_META, TY_HAS_TEXT, TY_HAS_TERMS */
   ty_packed_times times;
   ty_by_value *by_value; /* by column, the partition's not used: by_value.h; NULL: every filter compares codes */
+  const struct ty_checks *checks; /* checks.h; NULL: all is taken as good */
   /* Delta only. */
   ty_payload *payload;
 } ty_segment;

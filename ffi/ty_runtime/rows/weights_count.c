@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "os/fail.h"
+#include "rows/checks.h"
 #include "rows/vector.h"
 #include "rows/weights_state.h"
 
@@ -38,11 +39,13 @@ uint64_t ty_weights_of_line(const uint8_t *line, const float *scales) {
   return sum;
 }
 
-void weights_count_row(const ty_collection *c, uint64_t *sums, const ty_segment *s, uint64_t at, bool off) {
+bool weights_count_row(const ty_collection *c, uint64_t *sums, const ty_segment *s, uint64_t at, bool off) {
+  if (!ty_vector_intact(c, s, at)) return false;
   ty_weights_count(sums, ty_row_vector(c, s, at, c->weights->row), c->dim, off);
   c->weights->counts++;
   /* Not unsaved operations: only the change may evict these. */
   ty_touched(c->resident, s->is_base ? TY_OF_BASE : TY_OF_DELTA, ty_vector_bytes(c), TY_RESIDENT_MOST);
+  return true;
 }
 
 ty_status weights_no_memory(ty_error *err) { return ty_fail(err, TY_NO_MEMORY, "not enough memory to weigh a query"); }
@@ -59,6 +62,8 @@ ty_status weights_prepare(const ty_collection *c, part *p, const ty_segment *s, 
   }
   if (p->sums == NULL) return weights_no_memory(err);
   if (!p->restart && count >= p->rows) return TY_OK;
+  if (p->afresh) stored = NULL;
+  p->unread = false;
   p->rows = p->counted = stored != NULL ? count : 0;
   memset(p->dead, 0, (size_t)p->rows);
   if (stored != NULL) memcpy(p->sums, stored, c->dim * sizeof *p->sums);
@@ -67,8 +72,15 @@ ty_status weights_prepare(const ty_collection *c, part *p, const ty_segment *s, 
   return TY_OK;
 }
 
-void weights_follow(const ty_collection *c, part *p, const ty_segment *s, uint64_t count) {
-  if (count == 0) return;
+static void count_afresh(const ty_collection *c, part *p) {
+  p->afresh = true;
+  p->unread = false;
+  p->rows = p->counted = 0;
+  memset(p->sums, 0, c->dim * sizeof *p->sums);
+}
+
+/* Those rows whose state has changed. False: one that died is damaged. */
+static bool follow_known(const ty_collection *c, part *p, const ty_segment *s) {
   const uint8_t *now = s->dead + p->first;
   for (uint64_t at = 0; at < p->rows; at += STEP) {
     uint64_t n = p->rows - at < STEP ? p->rows - at : STEP;
@@ -77,16 +89,26 @@ void weights_follow(const ty_collection *c, part *p, const ty_segment *s, uint64
       bool dead = now[i] != 0;
       if ((p->dead[i] != 0) == dead) continue;
       TY_ASSERT(!dead || p->counted > 0);
-      weights_count_row(c, p->sums, s, p->first + i, dead);
+      if (!weights_count_row(c, p->sums, s, p->first + i, dead)) {
+        if (dead) return false;
+        p->unread = true;
+      }
       p->counted += dead ? (uint64_t)-1 : 1;
       p->dead[i] = dead;
     }
   }
+  return true;
+}
+
+void weights_follow(const ty_collection *c, part *p, const ty_segment *s, uint64_t count) {
+  if (count == 0) return;
+  const uint8_t *now = s->dead + p->first;
+  if (!follow_known(c, p, s)) count_afresh(c, p);
   TY_ASSERT(count <= p->capacity && p->counted <= p->rows);
   for (; p->rows < count; p->rows++) {
     p->dead[p->rows] = now[p->rows] != 0;
     if (now[p->rows] != 0) continue;
-    weights_count_row(c, p->sums, s, p->first + p->rows, false);
+    p->unread |= !weights_count_row(c, p->sums, s, p->first + p->rows, false);
     p->counted++;
   }
 }

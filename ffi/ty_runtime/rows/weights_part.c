@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "os/fail.h"
+#include "rows/checks.h"
 #include "rows/weights_state.h"
 
 /* A partition's dimensions are smoothed by so many average rows. With those of all of 10 conversations (locomo, 590
@@ -22,14 +23,22 @@
 typedef struct run {
   uint64_t first, count;
   const uint64_t *stored; /* NULL: none */
+  bool damaged;           /* they are */
 } run;
+
+/* One whose sums are stored, from index `at` on. */
+static run stored_run(const ty_collection *c, const ty_span *s, uint64_t at) {
+  const uint64_t width = sizeof *c->base.span_squares;
+  bool good = c->base.checks == NULL || ty_is_intact(&c->base.checks->span_squares, at * width, c->dim * width);
+  return (run){s->first, s->count, good ? c->base.span_squares + at : NULL, !good};
+}
 
 static run run_of(const ty_collection *c, uint32_t code) {
   uint64_t before = 0;
   for (uint32_t i = 0; i < c->span_count; i++) {
     const ty_span *s = &c->spans[i];
     bool summed = c->base.span_squares != NULL && s->count >= c->env->summed_from;
-    if (s->key == code) return (run){s->first, s->count, summed ? c->base.span_squares + before * c->dim : NULL};
+    if (s->key == code) return summed ? stored_run(c, s, before * c->dim) : (run){.first = s->first, .count = s->count};
     before += summed;
   }
   return (run){0};
@@ -139,10 +148,11 @@ static bool is_possible(const ty_collection *c, const run *r) {
 static ty_status update(const ty_collection *c, scoped *p, ty_error *err) {
   const bool fresh = p->base.restart;
   const uint64_t counts = c->weights->counts;
-  run r = fresh ? run_of(c, p->code) : (run){p->base.first, p->base.rows, NULL};
+  run r = fresh ? run_of(c, p->code) : (run){.first = p->base.first, .count = p->base.rows};
   if (!is_possible(c, &r))
     return ty_fail(err, TY_CORRUPT, "the base's sums of squares of a partition are larger than its rows can be");
   p->base.first = r.first;
+  if (fresh) p->trouble = r.damaged ? TY_TROUBLE_FILTER : 0;
   ty_status status = weights_prepare(c, &p->base, &c->base, r.count, r.stored, err);
   if (status != TY_OK) return status;
   weights_follow(c, &p->base, &c->base, r.count);
@@ -178,7 +188,8 @@ ty_status weights_of_partition(const ty_collection *c, uint32_t code, ty_weighin
     p = find(w, code);
   }
   p->used = ++w->clock;
-  *out = (ty_weighing){.scales = p->factors != NULL, .held = p->factors};
+  *out = (ty_weighing){.scales = p->factors != NULL, .held = p->factors, .trouble = p->trouble};
+  out->trouble |= p->base.unread ? TY_TROUBLE_ROWS : 0;
   if (p->factors == NULL) return TY_OK;
   out->factor = p->factors->factor;
   atomic_fetch_add_explicit(&p->factors->held, 1, memory_order_relaxed);
@@ -189,7 +200,7 @@ uint64_t weights_partition_pending(const ty_collection *c, uint32_t code) {
   const ty_weights *w = c->weights;
   const scoped *p = w->moved ? NULL : find(w, code);
   if (p != NULL && is_current(c, p)) return 0;
-  run r = p != NULL ? (run){p->base.first, p->base.rows, NULL} : run_of(c, code);
+  run r = p != NULL ? (run){.first = p->base.first, .count = p->base.rows} : run_of(c, code);
   uint64_t counted = p != NULL ? p->base.counted : r.stored != NULL ? r.count : 0, live = r.count;
   for (uint64_t i = 0; i < r.count; i++) live -= c->base.dead[r.first + i] != 0;
   uint64_t in_delta = c->dicts[0].live[code] - live, before = p == NULL ? 0 : p->counted;

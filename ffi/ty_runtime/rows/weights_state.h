@@ -11,6 +11,8 @@ typedef struct part {
   uint64_t rows, capacity;
   uint64_t counted; /* rows in the sums */
   bool restart;     /* the counts are invalid */
+  bool unread;      /* a live row is not in the sums, though counted: its vector is damaged */
+  bool afresh;      /* stored sums are not used: a dead row in them cannot be subtracted */
 } part;
 
 /* The weights of a partition, which do not change: of other rows there are others. */
@@ -29,6 +31,7 @@ typedef struct scoped {
   uint32_t *rows;   /* those of the partition: position * 2, + 1 where not in the sums */
   uint64_t row_count, row_capacity;
   uint64_t counted;    /* of these, in the sums */
+  uint32_t trouble;    /* TY_TROUBLE_FILTER: its stored sums are damaged */
   ty_factors *factors; /* NULL: all rows are zero */
 } scoped;
 
@@ -48,12 +51,12 @@ struct ty_weights {
 };
 
 ty_status weights_no_memory(ty_error *err);
-/* Adds or subtracts a row. */
-void weights_count_row(const ty_collection *c, uint64_t *sums, const ty_segment *s, uint64_t at, bool off);
+/* Adds or subtracts a row. False: its vector is damaged, and nothing was done. */
+bool weights_count_row(const ty_collection *c, uint64_t *sums, const ty_segment *s, uint64_t at, bool off);
 /* Allocates for `count` rows of a segment; after a restart begins with `stored`, the sums of all of them, if any. */
 ty_status weights_prepare(const ty_collection *c, part *p, const ty_segment *s, uint64_t count, const uint64_t *stored,
                           ty_error *err);
-/* Counts what came or died. */
+/* Counts what came or died. Where a row that died cannot be read, counts all live rows anew. */
 void weights_follow(const ty_collection *c, part *p, const ty_segment *s, uint64_t count);
 /* The factors of `rows` rows with sums `a` and, unless NULL, `b`, smoothed by `prior` average rows. False, and none,
  * where all rows are zero. */

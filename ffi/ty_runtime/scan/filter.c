@@ -32,7 +32,8 @@ ty_status ty_filter_open(const ty_collection *c, uint64_t column, ty_slice key, 
     return TY_OK;
   }
   const ty_by_value *lists = c->base.by_value;
-  if (column > 0 && lists != NULL && lists[column].left_out != out->code) out->how = TY_FILTER_VALUE;
+  if (column > 0 && lists != NULL && lists[column].missing) out->trouble = TY_TROUBLE_FILTER;
+  else if (column > 0 && lists != NULL && lists[column].left_out != out->code) out->how = TY_FILTER_VALUE;
   if (column == 0) {
     out->count = 0;
     for (uint32_t i = 0; i < c->span_count; i++) {
@@ -54,8 +55,12 @@ static bool is_under(ty_slice value, ty_slice under) {
 #define ROWS_A_RUN 1024u
 
 /* Whether the rows by value are the fewest to read. Of a code that is left out they lack the rows. */
-static bool lists_under(const ty_collection *c, const ty_filter *f) {
+static bool lists_under(const ty_collection *c, ty_filter *f) {
   if (c->base.by_value == NULL || f->under_column == 0) return false;
+  if (c->base.by_value[f->under_column].missing) {
+    f->trouble = TY_TROUBLE_FILTER;
+    return false;
+  }
   uint32_t left_out = c->base.by_value[f->under_column].left_out;
   if (left_out != TY_NO_CODE && f->under[left_out]) return false;
   if (f->under_rows > f->count / 2 || f->under_runs > f->count / ROWS_A_RUN) return false;

@@ -26,6 +26,7 @@ typedef struct ty_filter {
   uint64_t under_rows; /* live rows that match it */
   uint32_t under_runs; /* runs of codes that do */
   ty_filter_how how;
+  uint32_t trouble; /* TY_TROUBLE_FILTER where rows by value are damaged that would have been read, or 0 */
   uint32_t *rows; /* after ty_filter_gather, unless codes are compared: the allowed positions of the base, ascending */
   uint64_t row_count;
 } ty_filter;

@@ -1,7 +1,8 @@
-/* A scanner's state, and what its files share: scanner.c, question.c, levels.c, lines_query.c, lines.c. */
+/* A scanner's state, and what its files share: scanner.c, question.c, levels.c, lines_query.c, lines.c, damaged.c. */
 #pragma once
 
 #include <float.h>
+#include "rows/checks.h"
 #include "scan/scanner.h"
 #include "scan/heap.h"
 
@@ -10,6 +11,8 @@
 #define CHUNK_BLOCKS 32u
 #define CHUNK_ROWS   (CHUNK_BLOCKS * AME_BLOCK_ROWS)
 #define DELTA_BIT    (1ull << 63)
+/* Rows that a message names. */
+#define SCAN_NAMED 3u
 
 /* Bounds of a row's value. */
 typedef struct scan_range {
@@ -29,6 +32,7 @@ typedef struct scan_lines_query {
    * slack.
    */
   double per_width, per_norm, per_level, per_err;
+  bool whole; /* all runs of the base in these dimensions were read before, and are good */
   float *row; /* dim floats, zero but in `dims`: rows to score are decoded there only */
 } scan_lines_query;
 
@@ -58,6 +62,14 @@ struct ty_scanner {
   scan_candidates coarse, candidates; /* bounded by 4-bit codes, and by 8-bit codes */
   uint32_t chunk;                     /* blocks of the next chunk */
   ty_scan_counts counts;
+  /* Damage of the base. */
+  bool codes_good; /* no row has to be looked at: all 8-bit codes were read before, and no vector is known to be damaged
+                    */
+  bool vectors_good; /* all stored vectors were read before */
+  bool careful;      /* some are damaged: rows are looked at before they raise the threshold */
+  bool again;
+  uint32_t trouble;
+  uint64_t lost[SCAN_NAMED], lost_count; /* rows without a text that cannot be scored */
 };
 
 /* ---- question.c ---- */
@@ -75,6 +87,22 @@ void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32
 uint32_t scan_listed(ty_scanner *s, const ty_segment *segment, const uint32_t *rows, uint64_t n);
 /* Bounds the coarse candidates by their 8-bit codes. False: out of memory. */
 bool scan_refine(ty_scanner *s);
+
+/* ---- damaged.c ---- */
+/* At the opening. */
+void scan_look(ty_scanner *s);
+/* Whether a row of the base can be bounded by its 8-bit codes. Where not, notes it with `least` and `most` to be scored
+ * by its vector, or leaves it out. */
+bool scan_bounded(ty_scanner *s, uint64_t at, double least, double most);
+static inline bool scan_good(ty_scanner *s, const ty_segment *segment, uint64_t at, double least, double most) {
+  return s->codes_good || !segment->is_base || scan_bounded(s, at, least, most);
+}
+/* Leaves out a row of the base, if it is live: with TY_TROUBLE_ROWS, or without a text for the error. */
+void scan_leave_out(ty_scanner *s, uint64_t at);
+/* The same of those of n rows that are wanted. */
+void scan_leave_out_all(ty_scanner *s, uint64_t first, uint32_t n);
+/* TY_CORRUPT where a row without a text was left out. */
+ty_status scan_whole(const ty_scanner *s, ty_error *err);
 
 /* ---- lines_query.c ---- */
 /* Prepares the query for segments with vertical codes. False: out of memory. */

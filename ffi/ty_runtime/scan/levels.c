@@ -68,6 +68,9 @@ static void second_level(ty_scanner *s, const ty_segment *segment, uint64_t firs
     uint64_t at = first + offsets[i];
     int32_t dot;
     if (i + AHEAD < selected) prefetch_codes(s, segment, first + offsets[i + AHEAD]);
+    if (!scan_good(s, segment, at, known == NULL ? -INFINITY : known[i].least,
+                   known == NULL ? INFINITY : known[i].most))
+      continue;
     s->k->dot_i8(s->query_codes, segment->codes + at * s->stride, 1, s->stride, &dot);
     note_i8(s, at | mark, segment->info + at, dot, known == NULL ? -INFINITY : known[i].least,
             known == NULL ? INFINITY : known[i].most);
@@ -86,6 +89,43 @@ static float screen_threshold(const ty_scanner *s, int which) {
   return nextafterf((float)(s->bounds.threshold - s->screen[which].value - s->screen[which].slack), -INFINITY);
 }
 
+static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, const uint16_t *wanted,
+                        uint32_t wanted_count);
+
+/* The same where some of the blocks are damaged: rows are bounded by their 8-bit codes, or, where they are their
+ * blocks, screened block by block, and those of damaged ones left out. */
+static void without_blocks(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, const uint16_t *wanted,
+                           uint32_t count) {
+  uint16_t live[CHUNK_ROWS], own[AME_BLOCK_ROWS];
+  if (wanted == NULL) {
+    count = ty_filter_select(s->filter, segment, first, n, live);
+    wanted = live;
+  }
+  if (segment->codes != NULL) {
+    s->trouble |= count > 0 ? TY_TROUBLE_CODES : 0;
+    second_level(s, segment, first, wanted, count, NULL);
+    return;
+  }
+  for (uint32_t i = 0; i < count;) {
+    uint64_t start = (first + wanted[i]) / AME_BLOCK_ROWS * AME_BLOCK_ROWS, left = segment->count - start;
+    bool good = ty_block_intact(s->c, segment, start);
+    uint32_t some = 0;
+    for (; i < count && first + wanted[i] - start < AME_BLOCK_ROWS; i++) {
+      if (good) own[some++] = (uint16_t)(first + wanted[i] - start);
+      else scan_leave_out(s, first + wanted[i]);
+    }
+    if (good) first_level(s, segment, start, left < AME_BLOCK_ROWS ? (uint32_t)left : AME_BLOCK_ROWS, own, some);
+  }
+}
+
+/* Whether `blocks` blocks from that of a row on can be read: one that is good among damaged ones can be alone. */
+static bool blocks_good(const ty_scanner *s, const ty_segment *segment, uint64_t first, uint64_t blocks) {
+  const uint64_t bytes = AME_BLOCK_BYTES(s->dim);
+  if (segment->checks == NULL) return true;
+  if (ty_is_intact(&segment->checks->blocks, first / AME_BLOCK_ROWS * bytes, blocks * bytes)) return true;
+  return blocks == 1 && ty_block_intact(s->c, segment, first);
+}
+
 /* Screens at most CHUNK_ROWS rows, which may begin and end within a block. `wanted` lists the rows; NULL: all live
  * ones, of which liveness is checked for the survivors only. */
 static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, const uint16_t *wanted,
@@ -97,6 +137,10 @@ static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first
   uint32_t skip = (uint32_t)(first % AME_BLOCK_ROWS), blocks = (skip + n + AME_BLOCK_ROWS - 1) / AME_BLOCK_ROWS;
   TY_ASSERT(blocks <= CHUNK_BLOCKS + 1);
   int which = segment->is_base ? 0 : 1;
+  if (!blocks_good(s, segment, first, blocks)) {
+    without_blocks(s, segment, first, n, wanted, wanted_count);
+    return;
+  }
   s->k->screen_i4(&s->screen[which].query, segment->blocks + block * block_bytes, blocks, s->dim,
                   screen_threshold(s, which), found.survivors, found.middle, found.half);
   if (wanted == NULL) {
@@ -162,7 +206,8 @@ void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32
   if (selected == 0) return;
   if (screens && (segment->codes == NULL || selected > n / blocks_pay(s)))
     first_level(s, segment, first, n, offsets, selected);
-  else if (selected > n - n / 8) second_level_whole(s, segment, first, n, offsets, selected);
+  else if (selected > n - n / 8 && (s->codes_good || !segment->is_base))
+    second_level_whole(s, segment, first, n, offsets, selected);
   else second_level(s, segment, first, offsets, selected, NULL);
 }
 
@@ -193,6 +238,7 @@ static uint32_t listed_codes(ty_scanner *s, const ty_segment *segment, const uin
   for (; taken < n && taken < CHUNK_ROWS; taken++) {
     if (screens && is_dense(s, rows + taken, n - taken)) break;
     if (taken + AHEAD < n) prefetch_codes(s, segment, rows[taken + AHEAD]);
+    if (!scan_good(s, segment, rows[taken], -INFINITY, INFINITY)) continue;
     int32_t dot;
     s->k->dot_i8(s->query_codes, segment->codes + rows[taken] * s->stride, 1, s->stride, &dot);
     note_i8(s, rows[taken] | mark, segment->info + rows[taken], dot, -INFINITY, INFINITY);
@@ -225,6 +271,7 @@ bool scan_refine(ty_scanner *s) {
     }
     if (i < AHEAD || coarse[i - AHEAD].upper < s->bounds.threshold) continue;
     ty_ref ref = scan_ref(s, coarse[i - AHEAD].at);
+    if (!scan_good(s, ref.segment, ref.at, -INFINITY, coarse[i - AHEAD].upper)) continue;
     int32_t dot;
     s->k->dot_i8(s->query_codes, ref.segment->codes + ref.at * s->stride, 1, s->stride, &dot);
     note_i8(s, coarse[i - AHEAD].at, ref.segment->info + ref.at, dot, -INFINITY, coarse[i - AHEAD].upper);

@@ -100,6 +100,11 @@ static void scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, 
   const int which = segment->is_base ? 0 : 1;
   bool all = ty_filter_live_only(s->filter, segment); /* that are live, which is checked for the survivors only */
   if (!all && !select_rows(s, segment, first, n, wanted)) return;
+  if (segment->is_base && !q->whole && segment->checks != NULL &&
+      !ty_line_sums_good(&segment->checks->lines, first, q->dims, q->count)) {
+    scan_leave_out_all(s, first, n);
+    return;
+  }
   const uint32_t rows = ty_line_rows(s->c);
   ty_line_place place = ty_line_place_of(s->c, v->run, segment->count, first);
   piece p = {.segment = segment,
@@ -141,7 +146,7 @@ ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err) {
     at += n;
     if (s->chunk < CHUNK_BLOCKS) s->chunk *= 2;
   }
-  return TY_OK;
+  return scan_whole(s, err);
 }
 
 const float *scan_lines_row(ty_scanner *s, const ty_segment *segment, uint64_t at) {

@@ -110,6 +110,7 @@ bool scan_lines_prepare(ty_scanner *s) {
     q->fine_codes[q->count] = low;
     q->codes[q->count++] = code;
   }
+  q->whole = s->base->checks == NULL || ty_line_sums_whole(&s->base->checks->lines, q->dims, q->count);
   uint64_t filled = q->count;
   for (; filled % AME_LINE_TOGETHER != 0; filled++) {
     q->dims[filled] = q->dims[q->count - 1];

@@ -22,6 +22,7 @@ ty_status ty_scanner_open(const ty_collection *c, const ty_segment *base, const 
   s->chunk = 1;
   s->bounds.wanted = top_k < rows ? top_k : rows;
   s->bounds.threshold = -INFINITY;
+  scan_look(s);
   if (s->bounds.wanted == 0 || filter->none) return TY_OK;
   s->query_codes = aligned_alloc(64, s->stride);
   s->row = malloc((size_t)s->dim * sizeof *s->row);
@@ -66,10 +67,14 @@ ty_status ty_scanner_feed(ty_scanner *s, const ty_range *range, ty_error *err) {
     done += n;
     if (s->chunk < CHUNK_BLOCKS) s->chunk *= 2;
   }
-  return TY_OK;
+  return scan_whole(s, err);
 }
 
 double ty_scanner_threshold(const ty_scanner *s) { return s->bounds.threshold; }
+
+bool ty_scanner_again(const ty_scanner *s) { return s->again; }
+
+uint32_t ty_scanner_trouble(const ty_scanner *s) { return s->trouble; }
 
 ty_scan_counts ty_scanner_counts(const ty_scanner *s) { return s->counts; }
 
@@ -92,6 +97,11 @@ static void prefetch_row(const ty_scanner *s, uint64_t at) {
 
 static void score_one(ty_scanner *s, uint64_t at, uint32_t position, ame_topk *best) {
   ty_ref ref = scan_ref(s, at);
+  if (ref.segment->is_base && ref.segment->vectors != NULL && !s->vectors_good &&
+      !ty_vector_intact(s->c, ref.segment, ref.at)) {
+    s->again = true;
+    return;
+  }
   const float *row = ref.segment->vertical.lines != NULL ? scan_lines_row(s, ref.segment, ref.at)
                                                          : ty_row_vector(s->c, ref.segment, ref.at, s->row);
   float score = scan_score(s, row);
@@ -146,6 +156,8 @@ ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_
   if (s->bounds.wanted == 0 || s->filter->none) return TY_OK;
   TY_ASSERT(bounds_hold(&s->bounds));
   if (!scan_refine(s)) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the candidates of a search");
+  ty_status status = scan_whole(s, err);
+  if (status != TY_OK) return status;
   candidates_drop(&s->candidates, s->bounds.threshold);
   uint64_t n = s->candidates.count, wanted = s->bounds.wanted < n ? s->bounds.wanted : n;
   if (n == 0) return TY_OK;
@@ -161,12 +173,12 @@ ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_
   else score_candidates(s, &best);
   TY_ASSERT(best.count <= wanted);
   s->k->topk_sort(&best);
-  for (uint64_t i = 0; i < best.count; i++) {
+  for (uint64_t i = 0; i < best.count && !s->again; i++) {
     uint64_t at = s->candidates.items[hits[i].position].at;
     TY_ASSERT(hits[i].position < n && (i == 0 || !(hits[i - 1].score < hits[i].score)));
     (*out)[i] = (ty_scored){scan_ref(s, at), hits[i].row, hits[i].score};
   }
-  *count = best.count;
+  *count = s->again ? 0 : best.count;
   free(hits);
   return TY_OK;
 }

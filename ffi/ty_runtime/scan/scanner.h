@@ -30,14 +30,20 @@ typedef struct ty_scanner ty_scanner;
  * base that no collection has yet, and NULL). */
 ty_status ty_scanner_open(const ty_collection *c, const ty_segment *base, const ty_segment *delta, const float *query,
                           uint64_t top_k, uint64_t rows, const ty_filter *filter, ty_scanner **out, ty_error *err);
-/* Scans a run of rows. Runs must not overlap. */
+/* Scans a run of rows. Runs must not overlap. TY_CORRUPT where the vectors of rows that may be answers cannot be read
+ * and these rows have no text. */
 ty_status ty_scanner_feed(ty_scanner *s, const ty_range *range, ty_error *err);
 /* A lower bound of the k-th best value so far; -infinity while fewer than top_k rows were seen. In the scale of inner
  * products: of <q, x>, for L2 of <q, x> - ||x||^2 / 2 = (||q||^2 - ||q - x||^2) / 2. */
 double ty_scanner_threshold(const ty_scanner *s);
 /* The best rows, best first, ties by earlier birth. *out holds *count rows and is the caller's to free(), also when
- * empty or on failure. Called once. */
+ * empty or on failure. Called once. TY_CORRUPT as above. */
 ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_error *err);
+/* After the answer: a stored vector turned out to be damaged whose codes had raised the threshold, and the answer is
+ * not one. A scanner that is opened from then on leaves such rows out. */
+bool ty_scanner_again(const ty_scanner *s);
+/* TY_TROUBLE_CODES, TY_TROUBLE_ROWS: what the answer did without. */
+uint32_t ty_scanner_trouble(const ty_scanner *s);
 typedef struct ty_scan_counts {
   uint64_t screened, scored; /* rows whose codes were read; rows scored in f32 */
 } ty_scan_counts;

@@ -15,6 +15,7 @@
 #include "state/gather.h"
 #include "state/load.h"
 #include "state/rebase.h"
+#include "state/source.h"
 #include "state/superseded.h"
 #include "state/state.h"
 
@@ -144,19 +145,10 @@ static ty_status check_kept(rebase *w, ty_error *err) {
   return status == TY_CORRUPT ? TY_OK : status;
 }
 
-/* Opening checks only the small sections of a base. Copied bytes get a new checksum, so damage in the large sections
- * must be found before. */
+/* Copied bytes get a new checksum, so what is copied of the base is compared before, read before or not. */
 static ty_status check_source(rebase *w, ty_error *err) {
-  const ty_file *file = &w->c->store->files.base;
-  ty_slab slab;
-  ty_slice bytes;
   if (w->c->generation == 0) return TY_OK;
-  ty_status status = ty_slab_open(w->c, file, TY_SLAB_BASE, &slab, err);
-  for (uint32_t i = 0; status == TY_OK && i < slab.header->sections; i++) {
-    if (ty_cancelled(w->r.phases.progress)) return ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
-    status = ty_slab_get(w->c, &slab, slab.sections[i].id, UINT64_MAX, true, &bytes, err);
-    ty_phases_set(&w->r.phases, TY_PHASE_CHECK, i + 1, slab.header->sections);
-  }
+  ty_status status = ty_source_check(w->c, &w->r.phases, err);
   return status == TY_OK ? check_kept(w, err) : status;
 }
 
@@ -177,6 +169,7 @@ static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
   if (status == TY_OK && wish->retrain) status = set_recall(w->t, wish->ivf_target_recall, err);
   if (status == TY_OK) status = check_source(w, err);
   if (status == TY_OK) status = ty_gather(c, &w->r, &w->gathered, err);
+  if (status == TY_OK) status = ty_source_rows(&w->r, err);
   return status;
 }
 

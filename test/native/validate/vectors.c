@@ -8,6 +8,7 @@
 
 #include "disk/slab.h"
 #include "ivf/ivf.h"
+#include "rows/checks.h"
 #include "rows/block.h"
 #include "rows/coding.h"
 #include "rows/vector.h"
@@ -206,6 +207,39 @@ static ty_status check_runs(const ty_collection *c, ty_error *err) {
   return TY_OK;
 }
 
+static bool is_summed(const ty_collection *c, const ty_intact *sums, uint64_t nth, const void *data, uint64_t bytes,
+                      const ame_code_info *info) {
+  if (sums->data == NULL) return true; /* a base may lack them */
+  uint32_t stored, crc = c->env->kernel->crc32c(0, data, (size_t)bytes);
+  if (info != NULL) crc = c->env->kernel->crc32c(crc, info, sizeof *info);
+  memcpy(&stored, sums->data + nth * sizeof stored, sizeof stored);
+  return stored == crc;
+}
+
+/* The checksums of what can be read alone are those of the base's rows. */
+static ty_status check_row_sums(const ty_collection *c, ty_error *err) {
+  const ty_segment *s = &c->base;
+  const ty_checks *k = s->checks;
+  const uint64_t v = ty_vector_bytes(c), stride = AME_CODE_STRIDE(c->dim), block = AME_BLOCK_BYTES(c->dim);
+  for (uint64_t at = 0; k != NULL && at < s->count; at += ty_validate_step(s)) {
+    const uint64_t meta = at / TY_PACKED_ROWS, nth = c->dtype == TY_INT4 ? at / AME_BLOCK_ROWS : at;
+    bool has, good = true;
+    ty_slice text = ty_row_text(s, at, &has);
+    if (s->vectors != NULL) good = is_summed(c, &k->vector_sums, nth, s->vectors + at * v, v, NULL);
+    if (s->codes != NULL) good &= is_summed(c, &k->code_sums, at, s->codes + at * stride, stride, s->info + at);
+    if (c->dtype == TY_INT4 && s->blocks != NULL)
+      good = is_summed(c, &k->vector_sums, nth, s->blocks + nth * block, block, NULL);
+    TY_HOLD(good, "a checksum of the vector of row %" PRIu64 " is not its", s->row[at]);
+    TY_HOLD(s->text_ends == NULL || is_summed(c, &k->text_sums, at, text.data, text.bytes, NULL),
+            "the checksum of the text of row %" PRIu64 " is not its", s->row[at]);
+    uint64_t from = meta == 0 || s->metas.ends == NULL ? 0 : s->metas.ends[meta - 1];
+    TY_HOLD(s->metas.ends == NULL ||
+                is_summed(c, &k->meta_sums, meta, s->metas.bytes + from, s->metas.ends[meta] - from, NULL),
+            "the checksum of the metadata of row %" PRIu64 " is not its", s->row[at]);
+  }
+  return TY_OK;
+}
+
 /* So are the stored checksums of the blocks of each section. */
 static ty_status check_sums(const ty_collection *c, const ty_file *file, uint32_t kind, ty_error *err) {
   ty_slab slab;
@@ -263,6 +297,7 @@ ty_status ty_validate_vectors(const ty_collection *c, ty_error *err) {
   if (status == TY_OK) status = check_segment(&r, &c->base, err);
   if (status == TY_OK) status = check_segment(&r, &c->delta, err);
   if (status == TY_OK) status = check_runs(c, err);
+  if (status == TY_OK) status = check_row_sums(c, err);
   const ty_files *f = &c->store->files;
   if (status == TY_OK) status = check_sums(c, &f->base, TY_SLAB_BASE, err);
   if (status == TY_OK) status = check_sums(c, &f->ivf, TY_SLAB_IVF, err);

@@ -1,0 +1,88 @@
+/* What of a base can be done without, as it follows from the rest or concerns some rows only. */
+#include "disk/base_reader.h"
+#include "rows/block.h"
+#include "rows/vertical.h"
+
+static const ty_slab_section *section_of(const base_reader *r, uint32_t id) {
+  const ty_slab_section *s = r->slab.sections;
+  while (s->id != id) s++; /* the caller has read it */
+  return s;
+}
+
+static void note(const base_reader *r, uint32_t id, ty_part part, const char *what) {
+  const ty_slab_section *s = section_of(r, id);
+  ty_damage d = ty_damage_of(r->slab.file->name, part, id, s->offset, s->bytes, what);
+  ty_damage_note(r->c, &d);
+}
+
+bool base_derived(base_reader *r, uint32_t id, const char *what) {
+  if (ty_slab_sound(r->c, &r->slab, id)) return true;
+  note(r, id, TY_PART_FILTER, what);
+  return false;
+}
+
+/* Their order and number are checked like those of a section. */
+void base_make_spans(base_reader *r, ty_span *spans, uint32_t count) {
+  const uint32_t *codes = r->c->base.keys[0];
+  uint32_t made = 0;
+  for (uint64_t at = 0; at < r->rows; at++) {
+    if (made == 0 || spans[made - 1].key != codes[at]) {
+      if (made == count) return; /* the rows that are left show it */
+      spans[made++] = (ty_span){.key = codes[at], .first = at};
+    }
+    spans[made - 1].count++;
+  }
+}
+
+/* Rows of four bits have none: what is there says so. */
+void base_lose_coding(base_reader *r) {
+  const ty_intact *x = &r->checks->blocks;
+  note(r, TY_SECTION_CODING, TY_PART_CODES, "how the blocks are coded does not match its checksum");
+  r->c->base.coding = (ty_coding){0};
+  if (r->c->dtype != TY_INT4) ty_intact_condemn(x, 0, x->bytes, NULL);
+}
+
+/* Compares a section block by block; calls for the bytes of each damaged one. */
+static void each_damaged(base_reader *r, uint32_t id, void (*lose)(base_reader *r, uint64_t from, uint64_t to)) {
+  ty_intact x;
+  if (r->status == TY_OK) r->status = ty_slab_intact(r->c, &r->slab, id, TY_PART_CODES, &x, r->err);
+  for (uint64_t at = 0; r->status == TY_OK && at < x.bytes; at += TY_SUM_BLOCK) {
+    uint64_t bytes = x.bytes - at < TY_SUM_BLOCK ? x.bytes - at : TY_SUM_BLOCK;
+    if (!ty_is_intact(&x, at, bytes)) lose(r, at, at + bytes);
+  }
+}
+
+static void lose_codes(base_reader *r, uint64_t from, uint64_t to) {
+  const uint64_t stride = AME_CODE_STRIDE(r->c->dim), each = sizeof(ame_code_info);
+  uint64_t first = from / each, end = (to + each - 1) / each;
+  ty_intact_condemn(&r->checks->codes, first * stride, (end - first) * stride, NULL);
+}
+
+void base_lose_info(base_reader *r) { each_damaged(r, TY_SECTION_INFO, lose_codes); }
+
+/* Two or three arrays of floats, one behind the other. */
+static void lose_blocks(base_reader *r, uint64_t from, uint64_t to) {
+  for (uint64_t i = from / sizeof(float); i < to / sizeof(float); i++)
+    ty_line_sums_lose(&r->checks->lines, i % r->rows);
+}
+
+void base_lose_levels(base_reader *r) { each_damaged(r, TY_SECTION_LEVELS, lose_blocks); }
+
+void base_line_sums(base_reader *r) {
+  const ty_vertical *v = &r->c->base.vertical;
+  ty_line_sums *x = &r->checks->lines;
+  const uint64_t blocks = (r->rows + v->run - 1) / v->run;
+  base_as_read(r, TY_SECTION_RUNS, blocks * r->c->dim, sizeof(uint32_t), TY_PART_FILTER, &x->sums);
+  if (r->status != TY_OK) return;
+  const ty_slab_section *s = section_of(r, TY_SECTION_LINES);
+  x->lines = v->lines;
+  x->bytes = s->bytes;
+  x->offset = s->offset;
+  x->crc = s->crc;
+  x->rows = r->rows;
+  x->blocks = blocks;
+  x->run_rows = v->run;
+  x->run = ty_line_place_of(r->c, v->run, r->rows, 0).run;
+  x->dim = r->c->dim;
+  r->status = ty_line_sums_open(x, r->err);
+}
