@@ -17,6 +17,8 @@ import { TYPES } from "./types.cases.ts";
 /** What a case works on: a fresh store. */
 export interface Subject {
   store: StoreApi;
+  /** The memory directory. */
+  dir: string;
   /** Another store on the same directory, as another process has it. The case closes it. */
   other(): Promise<LocalStore>;
 }
@@ -32,7 +34,7 @@ export function collectionContract(kind: string, open: (dir: string) => Promise<
   let subject: Subject;
   beforeEach(async () => {
     const dir = scratchDir();
-    subject = { store: await open(dir), other: async () => new LocalStore(dir, await native(), "0.0.0-test") };
+    subject = { store: await open(dir), dir, other: async () => new LocalStore(dir, await native(), "0.0.0-test") };
   });
   afterEach(() => subject.store.close());
 

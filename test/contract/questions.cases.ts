@@ -1,7 +1,10 @@
 /** Searching by vector, and filters. */
 import { expect } from "bun:test";
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import type { CollectionApi, FilterValue, StoreApi, Where } from "../../src/engine/api.ts";
 import { Eq } from "../../src/engine/eq.ts";
+import { damaged } from "../complete-check.ts";
 import { axis, type Cases, fails, vectorCollection } from "./collection.contract.ts";
 
 const KINDS = { number: 1, text: "1", yes: true, no: false, zero: 0, nothing: null, empty: "", proto: "__proto__" };
@@ -133,6 +136,31 @@ export const QUESTIONS: Cases = {
     expect(await c.ids(Eq("__proto__", "default"))).toEqual(["k"]);
     expect(await c.ids(Eq("constructor", "k"))).toEqual(["k"]);
     expect(await c.ids(Eq("constructor", null))).toEqual(["p"]);
+  },
+
+  async "what is damaged is said beside the answer and in the stats"({ store, dir, other }) {
+    const maker = await other();
+    const made = await maker.createCollection("c", { dim: 4 });
+    const rows = Array.from({ length: 40 }, (_, i) => [Math.cos(i), Math.sin(i), i / 40, 1]);
+    await made.add(rows, { ids: rows.map((_, i) => `r${i}`) });
+    await made.buildIvf({ minRows: 10, targetRecall: 0.5 });
+    const expected = await made.search(rows[3]!, { topK: 3, targetRecall: 1 });
+    await maker.close();
+    damaged(dir);
+    const file = readdirSync(join(dir, "c")).find((name) => name.startsWith("ivf-"))!;
+    rmSync(join(dir, "c", file));
+
+    const c = await store.openCollection("c");
+    expect(await c.search(rows[3]!, { topK: 3 })).toEqual({
+      ...expected,
+      notice:
+        `the approximate index of 'c' is damaged (${file}): the answer is exact, and takes longer; ` +
+        "'svc mem check c --repair' mends it",
+    });
+    expect((await c.stats()).damaged).toMatchObject({ count: 1, first: [{ file, offset: 0 }] });
+    await c.compact();
+    expect((await c.search(rows[3]!, { topK: 3 })).notice).toBeUndefined();
+    expect(await c.stats()).not.toHaveProperty("damaged");
   },
 };
 

@@ -5,7 +5,7 @@
 
 #include "lexical/lexical.h"
 
-/* Beyond so many bytes of texts it is not made: a second and a half for each process that asks. */
+/* Beyond so many bytes of texts it is not made: 0.6 s for each process that asks. */
 #define TY_REMADE_TEXTS ((uint64_t)64 << 20)
 
 /* About how many bytes of codes are read in the time that making it takes; 0 where it was made already. */

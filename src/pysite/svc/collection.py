@@ -29,7 +29,8 @@ class SearchResult(_Ranking, total=False):
     ``mode``, ``screened_rows``, ``scored_rows``, ``probed_lists``, if fused also ``dense_scores`` and
     ``lexical_scores``, and ``replaced`` if words of a text were searched as others. ``notice`` is there, a sentence,
     where they were, where the rows have none of a text's words, where a text is longer than 64 KiB (its beginning is
-    searched for), or where the collection's lexical index is damaged (the answer is by vector alone).
+    searched for), or where something in the collection's files is damaged: what that means for the answer, and what
+    mends it.
     """
 
     metadata: List[Optional[Dict[str, Any]]]
