@@ -22,7 +22,7 @@ const PROGRAMS = [
   "store_test",
   "store_test - spill",
   "tree_test",
-  "truncate_test",
+  "truncate_test - few",
   "types_test",
   "unknown_test",
   "validate_test",
