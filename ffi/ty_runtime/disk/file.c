@@ -14,6 +14,19 @@ int ty_file_open(const ty_collection *c, const char *name, int flags) {
   return c->env->os.open(&c->env->os, path, flags | O_NOFOLLOW | O_NONBLOCK, 0);
 }
 
+ty_status ty_incomplete(ty_status status, ty_error *err) {
+  if (err == NULL) return status;
+  int32_t code = err->sys_errno;
+  char what[512];
+  snprintf(what, sizeof what, "%s", err->message);
+  ty_fail(err, status,
+          "%s: it was cut off or removed, or this folder is a copy that was made while it was being written; "
+          "'svc mem backup DIR' makes a whole one",
+          what);
+  err->sys_errno = code;
+  return status;
+}
+
 ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err) {
   ty_os *os = &c->env->os;
   uint64_t length;
@@ -21,15 +34,19 @@ ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, t
   if (file->bytes == 0 || !ty_add(file->bytes, reserve, &length) || length > SIZE_MAX / 2)
     return ty_fail(err, TY_CORRUPT, "%s: %s has an impossible size", TY_MANIFEST_NAME, file->name);
   int fd = ty_file_open(c, file->name, O_RDONLY);
-  if (fd < 0) return ty_fail_io(err, fd, "open", file->name);
+  if (fd < 0) {
+    ty_status failed = ty_fail_io(err, fd, "open", file->name);
+    return fd == -ENOENT ? ty_incomplete(failed, err) : failed;
+  }
   ty_status status = TY_OK;
   void *address = NULL;
   int result = os->look(os, fd, &found);
   if (result < 0) {
     status = ty_fail_io(err, result, "read the size of", file->name);
   } else if (found.size < file->bytes) {
-    status = ty_fail(err, TY_CORRUPT, "%s ends at offset %llu of %llu committed bytes", file->name,
-                     (unsigned long long)found.size, (unsigned long long)file->bytes);
+    status = ty_incomplete(ty_fail(err, TY_CORRUPT, "%s ends at offset %llu of %llu committed bytes", file->name,
+                                   (unsigned long long)found.size, (unsigned long long)file->bytes),
+                           err);
   } else if ((result = os->map(os, fd, (size_t)length, &address)) < 0) {
     status = ty_fail_io(err, result, "map", file->name);
   }

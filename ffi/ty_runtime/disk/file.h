@@ -69,6 +69,9 @@ void ty_file_remove(const ty_collection *c, const char *name);
  * zeros.
  */
 ty_status ty_files_whole(const ty_files *files, ty_error *err);
+/* Adds to the error that a file is missing or shorter than it was saved why that may be: a plain copy of a folder, made
+ * beside a writer, has files of several states. Returns the status. */
+ty_status ty_incomplete(ty_status status, ty_error *err);
 /* TY_CORRUPT, with what is wrong with the file and where. */
 ty_status ty_damaged(const ty_file *file, const char *what, uint64_t offset, ty_error *err);
 /* TY_CORRUPT: its committed bytes do not match their checksum. */

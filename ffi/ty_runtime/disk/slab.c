@@ -144,7 +144,11 @@ ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t ki
   const char *base = kind == TY_SLAB_BASE ? file->name : c->store->files.base.name;
   bool sound = h->crc == c->env->kernel->crc32c(0, h, sizeof *h - sizeof h->crc), delta = kind == TY_SLAB_DELTA;
   char name[64];
-  if (h->magic != TY_SLAB_MAGIC) return ty_damaged(file, "not a slab", 0, err);
+  if (h->magic != TY_SLAB_MAGIC) {
+    ty_status status = ty_damaged(file, "not a slab", 0, err);
+    /* The header of a slab is written last. */
+    return ty_all_zero(h, sizeof *h) ? ty_incomplete(status, err) : status;
+  }
   if (sound && h->version != TY_SLAB_VERSION) return ty_other_version(file->name, h->version, err);
   if (h->version != TY_SLAB_VERSION) /* its version may be what is damaged */
     return ty_fail(err, TY_CORRUPT, "%s is of format version %u, and this program's is %u", file->name, h->version,

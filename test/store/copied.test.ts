@@ -1,0 +1,71 @@
+/** A plain copy of a collection's folder, made beside a busy writer, opens to a saved state or says what it is. */
+import { expect, test } from "bun:test";
+import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { OSError } from "../../src/errors.ts";
+import { damaged } from "../complete-check.ts";
+import { openStore, random, scratchDir } from "../fixture.ts";
+
+const COPIES = 100;
+const WHY = /this folder is a copy that was made while it was being written; 'svc mem backup DIR' makes a whole one/;
+
+/** Copies the files one by one in a random order; what is gone meanwhile is not in the copy. */
+async function copyInDisorder(from: string, to: string, next: () => number): Promise<void> {
+  mkdirSync(to, { recursive: true });
+  const names = readdirSync(from).map((name) => ({ name, key: next() }));
+  for (const { name } of names.sort((a, b) => a.key - b.key)) {
+    await Bun.sleep(next() * 20); // so that the writer saves between two files
+    try {
+      copyFileSync(join(from, name), join(to, name));
+    } catch (error) {
+      expect((error as NodeJS.ErrnoException).code).toBe("ENOENT");
+    }
+  }
+}
+
+test("copies made while another process adds, deletes and compacts", async () => {
+  const memory = scratchDir();
+  const script = `
+    import { openStore } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    const store = await openStore(${JSON.stringify(memory)});
+    const c = store.create("c", { dim: 4, lexical: true });
+    const vectors = new Float32Array([1, 2, 3, 4]);
+    for (let i = 0; ; i++) {
+      await c.add({ ids: ["row " + i], vectors, texts: ["the text of row " + i] });
+      if (i >= 50) await c.delete(["row " + (i - 50)]);
+      if (i % 7 === 6) await c.compact();
+      if (i === 60) console.log("busy");
+    }`;
+  const writer = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" });
+  const reader = writer.stdout.getReader();
+  expect(new TextDecoder().decode((await reader.read()).value)).toContain("busy");
+  const next = random(7);
+  const seen = { whole: 0, said: 0 };
+  const copies = scratchDir();
+  damaged(copies);
+  for (let i = 0; i < COPIES; i++) {
+    const dir = join(copies, String(i));
+    await copyInDisorder(join(memory, "c"), join(dir, "c"), next);
+    const store = await openStore(dir);
+    try {
+      const rows = store
+        .open("c")
+        .ids()
+        .map((id) => Number(id.slice("row ".length)));
+      // Fifty or fifty-one rows, one behind the other: each save is one of these.
+      expect(rows).toEqual(Array.from({ length: rows.length }, (_, k) => rows[0]! + k));
+      expect([50, 51]).toContain(rows.length);
+      expect(store.open("c").get([`row ${rows[0]}`])[0]?.text).toBe(`the text of row ${rows[0]}`);
+      seen.whole++;
+    } catch (error) {
+      if (!(error instanceof OSError)) throw error;
+      expect(error.message).toMatch(WHY);
+      seen.said++;
+    }
+    await store.close();
+  }
+  writer.kill("SIGKILL");
+  await writer.exited;
+  expect(seen.whole).toBeGreaterThan(0);
+  expect(seen.said).toBeGreaterThan(0);
+}, 120_000);
