@@ -3,10 +3,12 @@
  */
 import { buildInfo } from "../build-info.ts";
 import { LocalStore } from "../engine/local-store.ts";
+import { errorLine } from "../errors.ts";
 import { openMemory } from "../memory/open.ts";
 import type { TerminalVerbs, Verbs } from "../memory/requests.ts";
 import { type Env, memoryPath, svcHome } from "../paths.ts";
 import { verifiedNative } from "../runtime/libraries.ts";
+import type { CompactionOptions } from "../store/compactor.ts";
 import { optimiseForWork } from "./jit.ts";
 
 export interface GateOptions {
@@ -19,6 +21,8 @@ export interface GateOptions {
   readonly workspace?: string;
   /** False: the index of a repository lives only as long as this process. */
   readonly persistentIndex?: boolean;
+  /** Whether this process stays, and compacts in the background; one that does not has two seconds at its end. */
+  readonly stays?: boolean;
   /** Gets warnings of a valid login: a licence in its days of grace, a clock gone back. */
   readonly warn?: (line: string) => void;
 }
@@ -45,7 +49,19 @@ export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
     persistentIndex: options.persistentIndex,
     home: svcHome(env),
     version: buildInfo().version,
+    compaction: compaction(options),
   });
+}
+
+function compaction({ stays = false, warn }: GateOptions): CompactionOptions {
+  const onFailed = (name: string, error: unknown) =>
+    warn?.(`svc: note: collection '${name}' could not be compacted by itself: ${errorLine(error)}`);
+  const onLeft = (name: string, saves: number) =>
+    warn?.(
+      `svc: note: collection '${name}' has had ${saves} saves since it was compacted, and is too large to do it now: ` +
+        `'svc mem compact ${name}' makes it open faster`,
+    );
+  return { background: stays, atClose: !stays, onFailed, onLeft };
 }
 
 /** Opens the memory as a program does, for commands about its files. @throws as `openVerbs` */

@@ -76,7 +76,15 @@ export default command({
     const path = memoryPath(args.path, env);
     checkFolder(path);
     const native = await verifiedNative({ env, label: name, warn });
-    const store = new LocalStore(path, native, buildInfo().version, INLINE_SCAN_BYTES);
+    const onFailed = (name: string, error: unknown) =>
+      log({
+        level: "warn",
+        event: "compaction_failed",
+        message: `collection '${name}' could not be compacted by itself, and stands as it was: ${errorLine(error)}`,
+        fields: { collection: name },
+      });
+    const compaction = { background: true, onFailed };
+    const store = new LocalStore(path, native, buildInfo().version, INLINE_SCAN_BYTES, compaction);
     for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
     const server = await serve({ store, ...transport, saveIntervalS, limits, log });
     greet(args.json === true, server.address);

@@ -8,6 +8,7 @@ import { ValueError } from "../errors.ts";
 import { type Env, memoryPath } from "../paths.ts";
 import type { Native } from "../runtime/libraries.ts";
 import { verifiedNative } from "../runtime/libraries.ts";
+import type { CompactionOptions } from "../store/compactor.ts";
 import { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { type EmbedderSource, Embedders } from "../texts/embedders.ts";
@@ -23,6 +24,11 @@ export interface OpenOptions {
   env?: Env | undefined;
   /** Gets warnings that fail nothing: a licence about to expire. */
   warn?: ((line: string) => void) | undefined;
+  /**
+   * Compact collections by themselves once they have grown by enough saves, in the background and, for at most two
+   * seconds, in `close` (true). What the last save that deleted or replaced rows took away stays on disk for 24 hours.
+   */
+  compaction?: boolean | undefined;
 }
 
 /** Properties of a new collection in this process. */
@@ -45,10 +51,16 @@ export class LocalStore implements StoreApi<LocalCollection> {
   private readonly storeAt: (dir: string) => Store;
 
   /** Made by `open`; tests and the server pass their own libraries. */
-  constructor(dir: string, native: Native, version: string, inlineScanBytes?: number) {
+  constructor(
+    dir: string,
+    native: Native,
+    version: string,
+    inlineScanBytes?: number,
+    compaction?: CompactionOptions | undefined,
+  ) {
     this.kernel = native.kernel;
     this.storeAt = (other) => new Store(other, native.env, version, inlineScanBytes);
-    this.store = this.storeAt(dir);
+    this.store = new Store(dir, native.env, version, inlineScanBytes, compaction);
     this.embedders = new Embedders(native.kernel);
   }
 
@@ -58,7 +70,9 @@ export class LocalStore implements StoreApi<LocalCollection> {
    */
   static async open(path?: string, options: OpenOptions = {}): Promise<LocalStore> {
     const native = await verifiedNative(options);
-    return new LocalStore(memoryPath(path, options.env), native, buildInfo().version);
+    const isOn = optional(options.compaction, "compaction", readFlag) ?? true;
+    const compaction = { background: isOn, atClose: isOn };
+    return new LocalStore(memoryPath(path, options.env), native, buildInfo().version, undefined, compaction);
   }
 
   /** Registers an embedder, also for collections created with it. @throws ValueError for a name that is taken */

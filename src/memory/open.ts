@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { diskError } from "../durable.ts";
 import type { Native } from "../runtime/libraries.ts";
+import type { CompactionOptions } from "../store/compactor.ts";
 import { Store } from "../store/store.ts";
 import { MultigramEmbedder } from "../texts/kernel.ts";
 import { Memory } from "./memory.ts";
@@ -24,6 +25,8 @@ export interface MemoryOptions {
   home: string;
   /** Version of this program, written into manifests. */
   version: string;
+  /** What is compacted by itself; nothing by default. Not the index of a repository, which is merged after each run. */
+  compaction?: CompactionOptions | undefined;
 }
 
 /** A temporary folder, removed with this process. */
@@ -38,7 +41,7 @@ function scratchDirectory(): string {
 /** Opens a memory; nothing on disk is read or written before the first verb. */
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const { kernel, env } = options.native;
-  const store = new Store(options.path, env, options.version);
+  const store = new Store(options.path, env, options.version, undefined, options.compaction);
   const embedder = new MultigramEmbedder(kernel);
   const persistent = options.persistentIndex ?? true;
   const scratch = persistent ? undefined : scratchDirectory();

@@ -2,6 +2,7 @@
  * One open collection: queries of its live rows, and changes, each saved before it is answered. Changes of one
  * collection are ordered here; the native side excludes other processes' writers and follows their saves.
  */
+import { join } from "node:path";
 import { type Copied, type NativeCollection, Put, type Watch } from "../../ffi/ty_collection.ts";
 import type { Rows } from "./pack.ts";
 import { Reader } from "./reader.ts";
@@ -18,6 +19,10 @@ export interface CollectionOptions {
   ensureHome(): void;
   /** Called after a save that failed and dropped what was staged. */
   onLost(name: string): void;
+  /** Called after each save but those of `changeBuilt`. */
+  onSaved(collection: Collection): void;
+  /** Its folder. */
+  dir: string;
   /** Queries that will read more bytes of codes than this run on a worker. */
   inlineScanBytes: number;
 }
@@ -29,8 +34,11 @@ export class Collection extends Reader {
   /** Made by `Store` only. */
   constructor(name: string, schema: Schema, native: NativeCollection, options: CollectionOptions) {
     super(name, schema, native, options.inlineScanBytes);
-    const { ensureHome, onLost } = options;
-    this.writer = new Writer(name, schema, native, ensureHome, () => onLost(name), native.stats().generation > 0);
+    const { ensureHome } = options;
+    const lockFile = join(options.dir, ".lock");
+    const [onLost, onSaved] = [() => options.onLost(name), () => options.onSaved(this)];
+    const isSaved = native.stats().generation > 0;
+    this.writer = new Writer(name, schema, native, { ensureHome, onLost, onSaved, lockFile }, isSaved);
   }
 
   /** Whether this process knows of a save. Until then the collection exists in its memory only. */
@@ -116,6 +124,15 @@ export class Collection extends Reader {
   /** Drops deleted and superseded rows and merges the delta into a new base. */
   compact(watch?: Watch): Promise<{ reclaimedRows: number; liveRows: number }> {
     return this.writer.rebuild(watch, () => this.native.compact(watch));
+  }
+
+  /**
+   * Compacts where no call waits for it, and keeps what the last destructive save superseded: see `Writer.compactAside`.
+   * @returns false where it was not begun
+   * @throws CancelledError where it had to yield
+   */
+  compactAside(signal: AbortSignal, patientMs: number): Promise<boolean> {
+    return this.writer.compactAside(signal, patientMs);
   }
 
   /** Builds IVF indexes for partitions of at least `minRows`; resolves to how many partitions have one. */

@@ -3,6 +3,7 @@ import { NativeError, Status } from "../../ffi/status.ts";
 import type { NativeCollection } from "../../ffi/ty_collection.ts";
 import { LOCK_WAIT_MS, LOCK_WAIT_STOPPED_MS } from "../limits.ts";
 import { heldError, isStuck } from "./holder.ts";
+import { announceWaiting } from "./waiting.ts";
 
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 25;
@@ -12,6 +13,7 @@ const LOOK_MS = 250;
 /**
  * Begins a change of collection `name`, trying again until the lock is free. A blocking `flock` would stop all other
  * calls of this process, and could not be cancelled.
+ * @param lockFile through which its holder sees that another process waits
  * @throws TimeoutError that names the holder, after `waitMs`, or sooner where the holder is stopped
  */
 export async function beginWithin(
@@ -19,6 +21,7 @@ export async function beginWithin(
   collection: NativeCollection,
   signal: AbortSignal | undefined,
   waitMs = LOCK_WAIT_MS,
+  lockFile?: string,
 ): Promise<void> {
   const began = performance.now();
   let looked = began;
@@ -31,6 +34,7 @@ export async function beginWithin(
       return;
     } catch (error) {
       if (!(error instanceof NativeError && error.status === Status.BUSY)) throw error;
+      if (lockFile !== undefined) announceWaiting(lockFile);
       const now = performance.now();
       const isOver = now >= began + waitMs;
       // Without an errno no process holds the lock: the directory is being made anew.

@@ -9,6 +9,7 @@ import { checkName } from "../checks/names.ts";
 import { makeDurableDirectory } from "../durable.ts";
 import { OSError, RuntimeError, ValueError } from "../errors.ts";
 import { Collection, type CollectionOptions } from "./collection.ts";
+import { type CompactionOptions, Compactor } from "./compactor.ts";
 import { fromNative } from "./failure.ts";
 import { completeSchema, parseManifest, type SchemaInput, schemaDifference, schemaJson } from "./schema.ts";
 
@@ -32,10 +33,12 @@ export class Store {
   private readonly lost = new Map<string, number>();
   /** Set when `close` begins. */
   private isClosed = false;
+  private readonly compactor: Compactor;
 
   /**
    * @param writerVersion written into this process's manifests
    * @param inlineScanBytes scans of more bytes of codes run on a worker; few where many clients query at once
+   * @param compaction what it compacts by itself; nothing by default
    */
   constructor(
     readonly dir: string,
@@ -43,7 +46,10 @@ export class Store {
     readonly env: Environment,
     private readonly writerVersion: string,
     private readonly inlineScanBytes = INLINE_SCAN_BYTES,
-  ) {}
+    compaction: CompactionOptions = {},
+  ) {
+    this.compactor = new Compactor(compaction);
+  }
 
   /** Names of the saved collections, sorted. */
   list(): string[] {
@@ -89,7 +95,7 @@ export class Store {
     if (isSaved && !this.list().includes(name)) return undefined;
     try {
       const native = this.env.openCollection(join(this.dir, name));
-      return this.keep(new Collection(name, parseManifest(native.manifest()), native, this.collectionOptions()));
+      return this.keep(new Collection(name, parseManifest(native.manifest()), native, this.collectionOptions(name)));
     } catch (error) {
       if (error instanceof NativeError && error.status === Status.NOT_FOUND) return undefined;
       throw fromNative(error, name);
@@ -128,7 +134,7 @@ export class Store {
     this.refuseCaseTwin(name);
     try {
       const native = this.env.newCollection(join(this.dir, name), schemaJson(name, schema, this.writerVersion));
-      return this.keep(new Collection(name, schema, native, this.collectionOptions()));
+      return this.keep(new Collection(name, schema, native, this.collectionOptions(name)));
     } catch (error) {
       throw fromNative(error, name);
     }
@@ -219,6 +225,7 @@ export class Store {
    */
   async close(): Promise<void> {
     this.isClosed = true;
+    await this.compactor.close();
     const open = [...this.collections.values(), ...this.forgotten];
     await Promise.all(open.map((collection) => collection.close()));
     this.collections.clear();
@@ -257,8 +264,10 @@ export class Store {
     this.forgotten.add(collection);
   }
 
-  private collectionOptions(): CollectionOptions {
+  private collectionOptions(name: string): CollectionOptions {
     return {
+      dir: join(this.dir, name),
+      onSaved: (collection) => this.compactor.onSaved(collection),
       // The memory directory is created with the first change, readable by its owner only.
       ensureHome: () => makeDurableDirectory(this.dir),
       onLost: (name) => this.lost.set(name, this.lostSaves(name) + 1),

@@ -3,6 +3,7 @@
  * at once, durable with the next `save`. From the first staged change to that save the writer's lock is held, so that
  * another process's write waits and fails with the holder's name instead of being lost.
  */
+import { NativeError, Status } from "../../ffi/status.ts";
 import type { NativeCollection, PutMode, Watch } from "../../ffi/ty_collection.ts";
 import { packStrings } from "../../ffi/words.ts";
 import { LOCK_WAIT_MS, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
@@ -11,6 +12,7 @@ import { LEFT, UNSAVED } from "./holder.ts";
 import { beginWithin } from "./lock.ts";
 import { checkPacked, type PackedRows, packRows, type Rows } from "./pack.ts";
 import type { Schema } from "./schema.ts";
+import { watchWaiting } from "./waiting.ts";
 
 export { Put } from "../../ffi/ty_collection.ts";
 
@@ -38,6 +40,18 @@ interface Batch {
   word: string;
 }
 
+/** What a writer needs of its collection's store. */
+export interface WriterOptions {
+  /** Makes the memory directory where it is missing. */
+  ensureHome(): void;
+  /** Called when a save failed and dropped the staged changes, or may have dropped them. */
+  onLost(): void;
+  /** Called after each save but those of `change` with `first`. */
+  onSaved(): void;
+  /** Of the collection. */
+  lockFile: string;
+}
+
 /** The writing half of a collection. */
 export class Writer {
   private tail: Promise<unknown> = Promise.resolve();
@@ -45,17 +59,15 @@ export class Writer {
   private turns = 0;
   /** Undefined while nothing is staged and the lock is not held. */
   private staged: Batch | undefined;
+  /** Makes a compaction that no caller waits for yield. */
+  private onQueued: (() => void) | undefined;
 
-  /**
-   * @param isSaved whether the collection has been saved
-   * @param onLost called when a save failed and dropped the staged changes, or may have dropped them
-   */
+  /** @param isSaved whether the collection has been saved */
   constructor(
     private readonly name: string,
     private readonly schema: Schema,
     private readonly native: NativeCollection,
-    private readonly ensureHome: () => void,
-    private readonly onLost: () => void,
+    private readonly options: WriterOptions,
     public isSaved: boolean,
   ) {}
 
@@ -105,6 +117,8 @@ export class Writer {
         throw error;
       }
       await this.commit(this.isSaved ? undefined : first);
+      // Who gives `first` writes much at once, and compacts by itself.
+      if (first === undefined) this.options.onSaved();
       return result;
     });
   }
@@ -160,6 +174,43 @@ export class Writer {
   }
 
   /**
+   * A compaction that no caller waits for: where the lock is free, nothing is staged, and, unless it may keep others
+   * waiting, no call is queued. It is cancelled, and throws a CancelledError, when `signal` aborts, and where a call is
+   * queued here or another process waits for the lock, but not before it has run for `patientMs`.
+   * @returns false where it was not begun
+   */
+  async compactAside(signal: AbortSignal, patientMs: number): Promise<boolean> {
+    if (this.hasStaged || !this.isSaved || (patientMs === 0 && this.turns > 0)) return false;
+    return this.inTurn(async () => {
+      if (this.hasStaged) return false;
+      try {
+        this.native.begin();
+      } catch (error) {
+        if (error instanceof NativeError && error.status === Status.BUSY) return false;
+        throw error;
+      }
+      const stop = new AbortController();
+      const began = performance.now();
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const yieldSoon = () => {
+        timer ??= setTimeout(() => stop.abort(), Math.max(0, began + patientMs - performance.now()));
+      };
+      const unwatch = watchWaiting(this.options.lockFile, yieldSoon);
+      this.onQueued = yieldSoon;
+      if (this.turns > 1) yieldSoon();
+      try {
+        await this.native.compact({ signal: AbortSignal.any([signal, stop.signal]) }, true);
+        return true;
+      } finally {
+        this.onQueued = undefined;
+        unwatch();
+        clearTimeout(timer);
+        this.native.rollback();
+      }
+    });
+  }
+
+  /**
    * Runs `work` after everything queued before it.
    * @param stands the collection's state after a failure, as the end of a sentence
    */
@@ -170,12 +221,13 @@ export class Writer {
     const calledAt = performance.now();
     const begin = (signal: AbortSignal | undefined, waitMs = LOCK_WAIT_MS) => {
       // Once the collection is saved, the memory directory exists and is durable.
-      if (!this.isSaved) this.ensureHome();
+      if (!this.isSaved) this.options.ensureHome();
       // Counted from the call: queued calls that wait for another process's lock all time out together.
       const left = Math.max(LEAST_WAIT_MS, LOCK_WAIT_MS - (performance.now() - calledAt));
-      return beginWithin(this.name, this.native, signal, Math.min(left, waitMs));
+      return beginWithin(this.name, this.native, signal, Math.min(left, waitMs), this.options.lockFile);
     };
     this.turns++;
+    this.onQueued?.();
     const turn = this.tail
       .then(() => work(begin))
       .finally(() => {
@@ -209,8 +261,9 @@ export class Writer {
     if (count === undefined) return;
     try {
       await this.commit();
+      this.options.onSaved();
     } catch (error) {
-      this.onLost();
+      this.options.onLost();
       const changes = `${count} unsaved ${count === 1 ? "change is" : "changes are"}`;
       const lost = `; ${changes} lost, collection '${this.name}' stands as last saved`;
       throw fromNative(error, this.name, lost);

@@ -5,7 +5,10 @@ import { counted, renderFields } from "./render.ts";
 import { verbCommand } from "./verb.ts";
 
 export const compact = verbCommand("compact", {
-  details: "Rewrites the collection's base. Results do not change; the cost of queries and the size on disk do.",
+  details:
+    "Rewrites the collection's base. Results do not change; the cost of queries and the size on disk do.\n" +
+    "A collection is compacted by itself as well, after many saves: that keeps what the last save took away for a day,\n" +
+    "this does not.",
   examples: ["svc mem compact notes"],
   args: { collection: COLLECTION },
   render: ({ compacted }) => `compacted ${compacted}`,

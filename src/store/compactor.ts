@@ -1,0 +1,140 @@
+/**
+ * Compacts the collections of a store by itself: in the background of a process that stays, and before one that does not
+ * ends. One at a time; never one that is being written, here or by another process, or has unsaved changes; and it yields
+ * to both. What it does is an ordinary compaction, which a kill leaves undone, but for one thing: what the last
+ * destructive save superseded stays for 24 hours.
+ */
+import { CancelledError } from "../errors.ts";
+import type { Collection } from "./collection.ts";
+import { compactionMs, dueOf } from "./compaction.ts";
+
+/** Without a save for so long a collection is idle. */
+const IDLE_MS = 500;
+/** How often a collection that is saved all the time is looked at, in saves. */
+const LOOK_SAVES = 64;
+/** A compaction that would take longer is left to `compact`. */
+const BACKGROUND_MS_MAX = 60_000;
+/** So long a compaction that is overdue goes on though a write waits for it; before it is, it yields at once. */
+const PATIENT_MS = 2_000;
+/** How long a process may take for it before it ends. */
+const CLOSING_MS_MAX = 2_000;
+/** One that yielded, or found the lock taken, is tried again after so long. */
+const AGAIN_MS = 5_000;
+/** Saves after which a compaction that failed is tried again. */
+const SAVES_AFTER_FAILURE = 512;
+
+/** What a store does by itself. */
+export interface CompactionOptions {
+  /** While it is open. */
+  background?: boolean | undefined;
+  /** Before it closes, for at most two seconds, where it is overdue. */
+  atClose?: boolean | undefined;
+  /** Gets what failed: the answers of calls do not say it. */
+  onFailed?: ((name: string, error: unknown) => void) | undefined;
+  /** Called at the end of a process that had no time for what is long overdue; with the saves since the last one. */
+  onLeft?: ((name: string, saves: number) => void) | undefined;
+}
+
+/** A collection that this process saved. */
+interface Saved {
+  saves: number;
+  /** When, by `performance.now`. */
+  at: number;
+  /** Not before so many saves. */
+  notBefore: number;
+}
+
+type Outcome = "done" | "later" | "failed";
+
+export class Compactor {
+  private readonly saved = new Map<Collection, Saved>();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private running: Promise<void> | undefined;
+  private readonly stopping = new AbortController();
+
+  constructor(private readonly options: CompactionOptions) {}
+
+  /** A save of a collection has ended. Costs nothing but now and then: nothing is read of it here. */
+  onSaved(collection: Collection): void {
+    const { background, atClose } = this.options;
+    if (!background && !atClose) return;
+    const entry = this.saved.get(collection) ?? { saves: 0, at: 0, notBefore: 0 };
+    this.saved.set(collection, entry);
+    entry.saves++;
+    entry.at = performance.now();
+    if (!background || this.stopping.signal.aborted) return;
+    // After the answer, which is sent first.
+    if (entry.saves % LOOK_SAVES === 0) setTimeout(() => this.begin(collection, entry, 2), 1).unref();
+    this.wait();
+  }
+
+  /** Stops what is under way, and does at the end what is due then. Before the collections are closed. */
+  async close(): Promise<void> {
+    this.stopping.abort();
+    clearTimeout(this.timer);
+    await this.running;
+    if (!this.options.atClose) return;
+    const until = performance.now() + CLOSING_MS_MAX;
+    for (const collection of this.saved.keys()) {
+      const counters = this.countersOf(collection);
+      const due = counters ? dueOf(counters) : 0;
+      if (!counters || due < 2) continue;
+      const left = until - performance.now();
+      if (compactionMs(counters) < left) await this.compact(collection, AbortSignal.timeout(left), 0);
+      else if (due >= 4) this.options.onLeft?.(collection.name, counters.saves);
+    }
+  }
+
+  private wait(): void {
+    if (this.timer !== undefined || this.stopping.signal.aborted) return;
+    this.timer = setTimeout(() => this.look(), IDLE_MS);
+    this.timer.unref();
+  }
+
+  private look(): void {
+    this.timer = undefined;
+    const idle = performance.now() - IDLE_MS;
+    for (const [collection, entry] of this.saved) {
+      if (entry.at > idle || this.running) this.wait();
+      // What is not due has to be saved first to become so.
+      else if (!this.begin(collection, entry, 1) && entry.notBefore <= entry.saves) this.saved.delete(collection);
+    }
+  }
+
+  /** Begins where at least so much is due. */
+  private begin(collection: Collection, entry: Saved, least: number): boolean {
+    if (this.running || this.stopping.signal.aborted || entry.saves < entry.notBefore) return false;
+    const counters = this.countersOf(collection);
+    const due = counters ? dueOf(counters) : 0;
+    if (!counters || due < least || compactionMs(counters) > BACKGROUND_MS_MAX) return false;
+    this.running = this.compact(collection, this.stopping.signal, due >= 2 ? PATIENT_MS : 0)
+      .then((outcome) => {
+        if (outcome === "failed") entry.notBefore = entry.saves + SAVES_AFTER_FAILURE;
+        if (outcome === "later") entry.at = performance.now() + AGAIN_MS;
+      })
+      .finally(() => {
+        this.running = undefined;
+        this.wait();
+      });
+    return true;
+  }
+
+  private async compact(collection: Collection, signal: AbortSignal, patientMs: number): Promise<Outcome> {
+    try {
+      return (await collection.compactAside(signal, patientMs)) ? "done" : "later";
+    } catch (error) {
+      if (error instanceof CancelledError) return "later";
+      this.options.onFailed?.(collection.name, error);
+      return "failed";
+    }
+  }
+
+  /** Undefined where it cannot be read: the next call of it says why. */
+  private countersOf(collection: Collection) {
+    try {
+      return collection.hasStaged ? undefined : collection.stats();
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,188 @@
+/** Compaction that no caller asked for: when it is due, who does it, and to what it yields. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { CancelledError, OSError } from "../../src/errors.ts";
+import { type Counters, compactionMs, dueOf } from "../../src/store/compaction.ts";
+import type { CompactionOptions } from "../../src/store/compactor.ts";
+import { Store } from "../../src/store/store.ts";
+import { native, random, scratchDir, unitVectors } from "../fixture.ts";
+
+const DIM = 16;
+const one = (id: string) => ({ ids: [id], vectors: unitVectors(1, DIM, random(id.length)), texts: [id] });
+const many = (n: number) => ({
+  ids: Array.from({ length: n }, (_, i) => `m${i}`),
+  vectors: unitVectors(n, DIM, random(n)),
+});
+
+async function openStore(compaction: CompactionOptions = {}, dir = scratchDir()): Promise<Store> {
+  return new Store(dir, (await native()).env, "0.0.0-test", undefined, compaction);
+}
+
+/** Waits as long as the test may take. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await Bun.sleep(10);
+}
+
+const NONE: Counters = {
+  base_rows: 20_000,
+  delta_rows: 0,
+  saves: 0,
+  base_dead: 0,
+  delta_dead: 0,
+  superseded: 0,
+  base_bytes: 45e6,
+  delta_bytes: 0,
+  damages: 0,
+  ivf_partitions: 0,
+};
+const cases: [string, Partial<Counters>, number][] = [
+  ["a compacted collection", {}, 0],
+  ["an empty one", { base_rows: 0, base_bytes: 0 }, 0],
+  ["saves of a row", { saves: 220, delta_rows: 220, delta_bytes: 1e6 }, 220 / 220.25],
+  ["twice as many", { saves: 441, delta_rows: 441, delta_bytes: 1e6 }, 441 / 220.25],
+  ["few large saves", { saves: 3, delta_rows: 14_096, delta_bytes: 30e6 }, 1],
+  ["dead rows of the base", { base_dead: 10_000 }, 22.5e6 / (4 * 1024 * 1024 + 22.5e6 / 4)],
+  ["those that would be kept", { base_dead: 10_000, superseded: 10_000, saves: 1 }, 1 / 220.25],
+  ["dead rows of few", { base_rows: 1, base_bytes: 1e4, saves: 65, delta_rows: 65, delta_dead: 63 }, 65 / 64.008],
+  ["known damage", { saves: 5_000, damages: 1 }, 0],
+];
+test.each(cases)("due: %s", (_, counters, expected) => {
+  expect(dueOf({ ...NONE, ...counters })).toBeCloseTo(expected, 3);
+});
+
+test("the time of a compaction grows with rows and bytes", () => {
+  expect(compactionMs(NONE)).toBeCloseTo(290, 0);
+  expect(compactionMs({ ...NONE, ivf_partitions: 1 })).toBeCloseTo(870, 0);
+});
+
+test("in the background, after many saves, and what was superseded stays", async () => {
+  const store = await openStore({ background: true });
+  const c = store.create("c", { dim: DIM });
+  for (let i = 0; i < 80; i++) await c.add(one(`r${i}`));
+  await c.delete(["r7", "r8"]);
+  await until(() => c.stats().base_rows > 60);
+  expect(c.stats()).toMatchObject({ live_rows: 78, base_rows: 80, delta_rows: 0, saves: 1, superseded: 2 });
+  expect(c.superseded()?.rows.map(({ id, text }) => [id, text])).toEqual([
+    ["r7", "r7"],
+    ["r8", "r8"],
+  ]);
+  expect(c.ids()).toHaveLength(78);
+  await store.close();
+});
+
+test("without a pause, once it is overdue", async () => {
+  const store = await openStore({ background: true });
+  const c = store.create("c", { dim: DIM });
+  let saves = 0;
+  while (c.stats().base_rows < 100) await c.add(one(`r${saves++}`));
+  expect(c.count()).toBe(saves);
+  await store.close();
+});
+
+test("at the end of a process where it is overdue, and not before", async () => {
+  const dir = scratchDir();
+  for (const [saves, isCompacted] of [
+    [80, false],
+    [80, true],
+  ] as const) {
+    const store = await openStore({ atClose: true }, dir);
+    const c = store.find("c") ?? store.create("c", { dim: DIM });
+    const before = c.count();
+    for (let i = 0; i < saves; i++) await c.add(one(`r${before + i}`));
+    await store.close();
+    const after = await openStore({}, dir);
+    expect(after.open("c").stats().saves === 0).toBe(isCompacted);
+    expect(after.open("c").count()).toBe(before + saves);
+    await after.close();
+  }
+});
+
+test("it yields to a write of this process, and to one of another", async () => {
+  const [store, other] = [await openStore(), await openStore()];
+  const c = store.create("c", { dim: DIM });
+  await c.add(many(40_000));
+  const never = new AbortController().signal;
+  const first = c.compactAside(never, 0);
+  const added = c.add(one("queued"));
+  await expect(first).rejects.toBeInstanceOf(CancelledError);
+  expect(await added).toBe(1);
+  const elsewhere = (await openStore({}, store.dir)) satisfies Store;
+  const waiting = elsewhere.open("c");
+  const second = c.compactAside(never, 0);
+  await Bun.sleep(1); // it has the lock
+  const foreign = waiting.add(one("foreign"));
+  await expect(second).rejects.toBeInstanceOf(CancelledError);
+  expect(await foreign).toBe(1);
+  expect(c.count()).toBe(40_002);
+  expect(await c.compactAside(never, 0)).toBe(true);
+  expect(c.stats()).toMatchObject({ base_rows: 40_002, saves: 0 });
+  await Promise.all([store.close(), other.close(), elsewhere.close()]);
+});
+
+test("never with unsaved changes, nor while another process writes", async () => {
+  const [store, other] = [await openStore(), await openStore()];
+  const never = new AbortController().signal;
+  const c = store.create("c", { dim: DIM });
+  await c.add(one("x"));
+  await c.stage((t) => t.delete(["x"]));
+  expect(await c.compactAside(never, 0)).toBe(false);
+  expect(c.hasStaged).toBe(true);
+  const elsewhere = await openStore({}, store.dir);
+  expect(await elsewhere.open("c").compactAside(never, 0)).toBe(false);
+  await c.save();
+  expect(await elsewhere.open("c").compactAside(never, 0)).toBe(true);
+  await Promise.all([store.close(), other.close(), elsewhere.close()]);
+});
+
+test("closing stops it", async () => {
+  const store = await openStore({ background: true });
+  const c = store.create("c", { dim: DIM });
+  await c.add(many(1000));
+  for (let i = 0; i < 150; i++) await c.add(one(`r${i}`));
+  await store.close(); // the pause has not passed, or it is under way
+  const again = await openStore({}, store.dir);
+  expect(again.open("c").count()).toBe(1150);
+  await again.close();
+});
+
+test("what failed is reported, and not tried at each pause", async () => {
+  const failures: unknown[] = [];
+  const store = await openStore({ background: true, onFailed: (name, error) => failures.push([name, error]) });
+  const c = store.create("c", { dim: DIM });
+  for (let i = 0; i < 70; i++) await c.add(one(`r${i}`));
+  c.compactAside = async () => {
+    throw new OSError("the disk is full", "disk_full");
+  };
+  await until(() => failures.length > 0);
+  await c.add(one("later"));
+  await Bun.sleep(700);
+  expect(failures).toEqual([["c", new OSError("the disk is full", "disk_full")]]);
+  await store.close();
+});
+
+test("processes that write and compact by themselves lose nothing", async () => {
+  const dir = scratchDir();
+  const script = `
+    import { native, random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    import { Store } from ${JSON.stringify(join(import.meta.dir, "../../src/store/store.ts"))};
+    const store = new Store(process.argv[1], (await native()).env, "0", undefined, { background: true, atClose: true });
+    const c = store.find("c") ?? store.create("c", { dim: ${DIM} });
+    for (let i = 0; i < 130; i++) {
+      const id = process.argv[2] + "-" + i;
+      await c.upsert({ ids: [id, "shared"], vectors: unitVectors(2, ${DIM}, random(i + 1)), texts: [id, id] });
+      if (c.count() > 500) process.exit(3);
+    }
+    await store.close();
+    process.exit(0);`;
+  const workers = ["p", "q", "r"].map((name) =>
+    Bun.spawn([process.execPath, "-e", script, dir, name], { stdout: "inherit", stderr: "inherit" }),
+  );
+  expect(await Promise.all(workers.map((worker) => worker.exited))).toEqual([0, 0, 0]);
+  const store = await openStore({}, dir);
+  const c = store.open("c");
+  expect(new Set(c.ids()).size).toBe(3 * 130 + 1);
+  expect(c.stats().saves).toBeLessThan(3 * 130);
+  expect(c.superseded()?.rows.map(({ id }) => id)).toEqual(["shared"]);
+  await c.verify();
+  await store.close();
+}, 120_000);
