@@ -232,8 +232,13 @@ export function diskError(error: unknown, verb: string, path: string): SvcError 
   const cause = /^([A-Z0-9]+: [^,]+),/.exec(message)?.[1] ?? code ?? "input/output error";
   return new OSError(
     `cannot ${verb} '${basename(path)}': ${cause}${diskRemedy(code)}`,
-    code === "ENOSPC" ? "disk_full" : "io",
+    isFull(code) ? "disk_full" : "io",
   );
+}
+
+/** Whether a system error means that there is no room: on the file system, or in the user's part of it. */
+export function isFull(code: string | undefined): boolean {
+  return code === "ENOSPC" || code === "EDQUOT";
 }
 
 /**

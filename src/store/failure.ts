@@ -1,7 +1,7 @@
 /** Maps native failures to our error classes, with the library's message and our remedy. */
 import { getSystemErrorName } from "node:util";
 import { NativeError, Status } from "../../ffi/status.ts";
-import { diskRemedy } from "../durable.ts";
+import { diskRemedy, isFull } from "../durable.ts";
 import { CancelledError, KeyError, OSError, RuntimeError, SvcError, TimeoutError, ValueError } from "../errors.ts";
 
 /**
@@ -61,5 +61,5 @@ export function damaged(name: string, what: string): OSError {
 }
 
 function diskFailure(message: string, code: string, stands: string): OSError {
-  return new OSError(`${message}${diskRemedy(code)}${stands}`, code === "ENOSPC" ? "disk_full" : "io");
+  return new OSError(`${message}${diskRemedy(code)}${stands}`, isFull(code) ? "disk_full" : "io");
 }
