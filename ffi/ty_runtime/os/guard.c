@@ -29,7 +29,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct sigaction before;
 static uintptr_t page;
 
-/* Maps zeros over the watched mapping from the page of the address on. False: nobody watches it. */
+/* Maps zeros over the watched mapping from the page of the address on. False: no collection watches it. */
 static bool lose(uintptr_t address) {
   for (chunk *c = &first; c != NULL; c = atomic_load(&c->next)) {
     for (unsigned i = 0; i < CHUNK; i++) {
