@@ -1,7 +1,7 @@
 /**
- * `npm run bench [-- start memory quality serve soak vectors text words repo calibration] [--json]`: figures beside a
- * peer's or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named. Options:
- * options.ts.
+ * `npm run bench [-- start memory durable quality serve soak vectors text words repo calibration] [--json]`: figures
+ * beside a peer's or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named.
+ * Options: options.ts.
  */
 import { type Line, report } from "./measure.ts";
 import { type Asked, type Known, readWords } from "./options.ts";
@@ -19,6 +19,7 @@ interface Suite extends Known {
 const SUITES: Readonly<Record<string, Suite>> = {
   start: { prepare: () => async () => (await import("./start.ts")).benchStart() },
   memory: { prepare: () => async () => (await import("./memory.ts")).benchMemory() },
+  durable: { prepare: () => async () => (await import("./durable.ts")).benchDurable() },
   quality: {
     options: QUALITY_OPTIONS,
     prepare(asked) {
