@@ -4,7 +4,6 @@ import type { GotRow } from "../../src/engine/options.ts";
 import { errorCode, errorLine } from "../../src/errors.ts";
 import type { Native } from "../../src/runtime/libraries.ts";
 import type { Manifest } from "../../src/store/schema.ts";
-import { Store } from "../../src/store/store.ts";
 import { random, unitVectors } from "../fixture.ts";
 import { NAME, textOf } from "./stores.ts";
 
@@ -113,12 +112,17 @@ function digested({ vector, ...row }: GotRow): object {
   return { ...row, vector: vector && String(Bun.hash(vector)) };
 }
 
-/** Compares every checksum. */
-export async function verify(dir: string, native: Native): Promise<Answer> {
-  const store = new Store(dir, native.env, VERSION);
-  const answer = await answerOf(async () => void (await store.open(NAME).verify()));
-  await store.close();
-  return answer;
+/** What `svc mem check` says of the collection. */
+export async function checkAll(dir: string, native: Native): Promise<{ sound: boolean; said: string }> {
+  const store = new LocalStore(dir, native, VERSION);
+  try {
+    const [found] = await store.check({ names: [NAME] });
+    return { sound: found!.sound, said: JSON.stringify([found!.error, ...found!.damages]) };
+  } catch (error) {
+    return { sound: false, said: errorLine(error) };
+  } finally {
+    await store.close();
+  }
 }
 
 /** Adds a row and deletes it, each with a save, then compacts: the rows are what they were. */

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openBuiltNative } from "../native.ts";
-import { type Answers, askAll, changeAll, verify } from "./asks.ts";
+import { type Answers, askAll, changeAll, checkAll } from "./asks.ts";
 import { type Case, damage } from "./cases.ts";
 import { findingOf } from "./judge.ts";
 
@@ -20,7 +20,7 @@ export interface Task {
 /** What every call came to: at first, after changes, and after they were made. */
 export interface Outcome {
   answers: Answers;
-  verified: Answers;
+  checked: { sound: boolean; said: string };
   changed: Answers;
   after: Answers;
 }
@@ -33,9 +33,9 @@ async function run({ dir, rows, damaged }: Task): Promise<Outcome> {
   try {
     if (damaged && !damaged.live) damage(copy, damaged);
     const answers = await askAll(copy, native, rows, damaged?.live ? () => damage(copy, damaged) : undefined);
-    const verified = { verify: await verify(copy, native) };
+    const checked = await checkAll(copy, native);
     const changed = await changeAll(copy, native);
-    return { answers, verified, changed, after: await askAll(copy, native, rows) };
+    return { answers, checked, changed, after: await askAll(copy, native, rows) };
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
@@ -52,6 +52,6 @@ for await (const line of console) {
   const task = JSON.parse(line) as Task;
   const outcome = JSON.parse(JSON.stringify(await run(task))) as Outcome;
   if (!task.damaged) writeFileSync(task.truth, JSON.stringify(outcome));
-  const finding = findingOf(truthOf(task.truth), outcome, task.derived ?? false);
+  const finding = findingOf(truthOf(task.truth), outcome, task.damaged, task.derived ?? false);
   process.stdout.write(`${JSON.stringify(finding)}\n`);
 }

@@ -9,7 +9,7 @@ import { badOf, countsOf, lineOf, tryDamage } from "./damage.ts";
 
 const MOST = 45;
 /** What is held to so far. */
-const HELD = ({ file, live }: Case) => !live && !/^(ivf|lexical|collection)/.test(file);
+const HELD = ({ live }: Case) => !live;
 
 test("damage is noticed, named and confined", async () => {
   const seed = Number(process.env.SVC_TEST_SEED ?? Date.now() % 1_000_000);

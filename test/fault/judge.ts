@@ -1,5 +1,6 @@
 /** What the answers of a damaged store are worth, beside those of the undamaged one. */
 import type { Answer, Answers } from "./asks.ts";
+import type { Case } from "./cases.ts";
 import type { Outcome } from "./damage-worker.ts";
 
 /**
@@ -52,23 +53,28 @@ export interface Finding {
   /** The call, and what it said where that is short. */
   call: string;
   said: string;
-  /** Whether the comparison of all checksums reported the damage. */
-  verified: boolean;
 }
 
 /** The worst of what every call came to. @param derived whether the damage may cost neither rows nor answers */
-export function findingOf(truth: Outcome, got: Outcome, derived: boolean): Finding {
-  let found: Finding = { verdict: "equal", call: "", said: "", verified: got.verified.verify?.error !== undefined };
+export function findingOf(truth: Outcome, got: Outcome, damaged: Case | undefined, derived: boolean): Finding {
+  let found: Finding = { verdict: "equal", call: "", said: "" };
+  const note = (verdict: Verdict, call: string, said: string) => {
+    if (VERDICTS.indexOf(verdict) > VERDICTS.indexOf(found.verdict)) found = { verdict, call, said };
+  };
   for (const part of ["answers", "changed", "after"] as const) {
     for (const [call, answer] of Object.entries(got[part])) {
       if (call === "counters" && part === "after") continue; // how many of the changes were refused
-      let verdict = judge(call, truth[part][call], answer, truth[part]);
-      const isOfRows = /^(open|get|export|ids|count|vector|many)/.test(call);
-      if (derived && isOfRows && verdict === "refused") verdict = "lost";
-      if (VERDICTS.indexOf(verdict) <= VERDICTS.indexOf(found.verdict)) continue;
+      const verdict = judge(call, truth[part][call], answer, truth[part]);
       const said = answer.error ?? answer.notice ?? JSON.stringify(answer.value)?.slice(0, 120) ?? "";
-      found = { ...found, verdict, call: part === "answers" ? call : `${part}: ${call}`, said };
+      const costsRows = derived && verdict === "refused" && /^(open|get|export|ids|count|vector|many)/.test(call);
+      note(costsRows ? "lost" : verdict, part === "answers" ? call : `${part}: ${call}`, said);
     }
   }
+  const { sound, said } = got.checked;
+  // What a call has noticed, the check must find, and name the file.
+  if (sound && found.verdict !== "equal") note("silent", "check", `finds nothing; ${found.call}: ${found.said}`);
+  // Beside the manifest of another store it is the other files that are wrong.
+  const names = damaged && (said.includes(damaged.file) || damaged.how === "replace");
+  if (!sound && !names) note("unnamed", "check", said.slice(0, 300));
   return found;
 }
