@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { encodeKey } from "../../src/store/filter.ts";
 import { Store } from "../../src/store/store.ts";
-import { makeStore, NAME, RECIPES } from "../fault/stores.ts";
+import { compactKeeping, makeStore, NAME, RECIPES } from "../fault/stores.ts";
 import { native, scratchDir } from "../fixture.ts";
 import { canRead, readByPython } from "./python.ts";
 
@@ -37,6 +37,23 @@ test.skipIf(!canRead).each(RECIPES.map((recipe) => [recipe.name, recipe] as cons
     }
   },
 );
+
+test.skipIf(!canRead)("rows that can be undone are dead ones of the base (needs python3 with numpy)", async () => {
+  const { states } = await makeStore(scratchDir(), RECIPES[0]!, await native(), 3);
+  const dir = states.at(-1)!;
+  const store = new Store(dir, (await native()).env, "0.0.0-test");
+  await compactKeeping(store.open(NAME));
+  expect(
+    store
+      .open(NAME)
+      .superseded()!
+      .rows.map(({ id }) => id),
+  ).toEqual(["row-10", "row-91"]);
+  await store.close();
+  const { said, rows } = await readByPython(join(dir, NAME));
+  expect(said).toBe("");
+  expect(rows).toEqual(await readByStore(dir));
+});
 
 test.skipIf(!canRead)("the reader refuses what differs from what was written (needs python3 with numpy)", async () => {
   const { states } = await makeStore(scratchDir(), RECIPES[0]!, await native(), 3);
