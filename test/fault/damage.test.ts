@@ -4,16 +4,15 @@
  */
 import { expect, test } from "bun:test";
 import { native } from "../fixture.ts";
-import type { Case } from "./cases.ts";
 import { badOf, countsOf, lineOf, tryDamage } from "./damage.ts";
 
 const MOST = 45;
-/** What is held to so far. */
-const HELD = ({ live }: Case) => !live;
 
 test("damage is noticed, named and confined", async () => {
   const seed = Number(process.env.SVC_TEST_SEED ?? Date.now() % 1_000_000);
-  const judged = await tryDamage(await native(), { most: MOST, seed, processes: 2, only: HELD });
+  const judged = await tryDamage(await native(), { most: MOST, seed, processes: 2 });
   console.log(`seed ${seed}\n${countsOf(judged)}`);
-  expect(badOf(judged).map(lineOf)).toEqual([]);
+  // What is left of the page in which an open file was cut off reads as zeros.
+  const bad = badOf(judged).filter(({ damaged, verdict }) => !damaged.live || verdict === "dead");
+  expect(bad.map(lineOf)).toEqual([]);
 }, 600_000);
