@@ -1,6 +1,6 @@
 /** A repair loses nothing that can be read, names what it loses, and never touches a collection with damaged rows. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import type { GotRow } from "../../src/engine/options.ts";
@@ -261,6 +261,21 @@ test("a name that is taken is refused, a second repair takes another, and a lost
   rmSync(join(folder(), "collection.json"));
   const lost = await store.repair("c");
   expect([lost.action, lost.note]).toEqual(["impossible", expect.stringContaining("copy that file from a backup")]);
+});
+
+test("a FIFO or a link in place of a file is damage, and is not waited for", async () => {
+  await make("f32");
+  await reopen();
+  const base = fileOf("base");
+  rmSync(join(folder(), base));
+  expect(Bun.spawnSync(["mkfifo", join(folder(), base)]).exitCode).toBe(0);
+  expect((await store.check({ names: ["c"] }))[0]).toMatchObject({ sound: false });
+  // What was put or replaced since the last compaction is in the delta.
+  expect(await store.repair("c")).toMatchObject({ action: "salvaged", rows: 6, lost_blocks: [{ file: base }] });
+  rmSync(join(folder(), base));
+  symlinkSync(join(folder(), "id_map.npy"), join(folder(), base));
+  expect((await store.check({ names: ["c"] }))[0]).toMatchObject({ sound: false });
+  expect((await store.backup(join(scratchDir(), "backup"))).failed).toMatchObject([{ name: "c" }]);
 });
 
 test("an index of repositories is not salvaged: its files are indexed again", async () => {

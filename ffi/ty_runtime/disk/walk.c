@@ -40,6 +40,14 @@ static void note(const ty_walk *w, const ty_file *file, ty_part part, uint64_t o
   ty_damage_note(w->c, &d);
 }
 
+/* The error about a file's header, less the name that it begins with. */
+static void note_why(const ty_walk *w, const ty_file *file, ty_part part, uint64_t bytes, const ty_error *why) {
+  size_t name = strlen(file->name);
+  const char *what = why->message;
+  if (strncmp(what, file->name, name) == 0) what += name + (what[name] == ':') + 1;
+  note(w, file, part, 0, bytes, what);
+}
+
 /* Counts what was read and evicts it. */
 static ty_status go_on(ty_walk *w, const uint8_t *data, uint64_t bytes, ty_error *err) {
   if (ty_cancelled(w->progress)) return ty_fail(err, TY_CANCELLED, "cancelled");
@@ -160,9 +168,7 @@ static ty_status walk_slab(ty_walk *w, ty_file *file, uint32_t kind, ty_error *e
   }
   ty_status status = ty_slab_open(w->c, file, kind, &slab, err);
   if (status == TY_CORRUPT) {
-    size_t name = strlen(file->name) + 2; /* the sentence begins with the name */
-    note(w, file, kind == TY_SLAB_BASE ? TY_PART_BASE : ty_part_of(kind, 0), 0, file->bytes,
-         err != NULL && strlen(err->message) > name ? err->message + name : "its header is damaged");
+    note_why(w, file, kind == TY_SLAB_BASE ? TY_PART_BASE : ty_part_of(kind, 0), file->bytes, err);
     return TY_OK;
   }
   uint64_t rows = 0;
@@ -191,8 +197,7 @@ static ty_status walk_delta(ty_walk *w, const ty_file *file, ty_error *err) {
   const ame_kernel *k = w->c->env->kernel;
   ty_status status = ty_slab_check(w->c, file, TY_SLAB_DELTA, err);
   if (status == TY_VERSION) return status;
-  if (status != TY_OK)
-    note(w, file, TY_PART_DELTA, 0, sizeof(ty_slab_header), "the header does not match its checksum");
+  if (status != TY_OK) note_why(w, file, TY_PART_DELTA, sizeof(ty_slab_header), err);
   bool whole = status == TY_OK;
   uint32_t crc = k->crc32c(0, file->map, sizeof(ty_slab_header));
   status = TY_OK;
