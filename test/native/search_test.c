@@ -417,7 +417,7 @@ static void damage_lexical(fixture *f, ty_buffer *bytes, uint64_t *seed) {
     CHECK(ty_ask_entered(&f->c, &args, &err) == TY_OK && args.trouble == 0 && args.fused == 1);
     ty_buffer_append(&both[w], out, args.out_bytes);
   }
-  for (int i = 0; i < 600; i++) {
+  for (int i = 0; i < 300; i++) {
     uint64_t ends = i % 6 == 0 ? 64 : bytes->bytes, at = test_random(seed) % ends;
     if (i % 6 == 3)
       at = bytes->bytes - 1 - test_random(seed) % (bytes->bytes < 4096 ? bytes->bytes : 4096); /* dictionary and foot */
@@ -459,7 +459,7 @@ static void damage_lexical(fixture *f, ty_buffer *bytes, uint64_t *seed) {
     ty_damage_list_free(list);
     bytes->data[at] ^= flip;
   }
-  CHECK(missed < 600 / 10); /* in padding, or cut behind it */
+  CHECK(missed < 300 / 10); /* in padding, or cut behind it */
   for (uint64_t w = 0; w < ASKED; w++) {
     ty_buffer_free(&truth[w]);
     ty_buffer_free(&both[w]);
