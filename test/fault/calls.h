@@ -31,8 +31,18 @@ enum {
                  CALL_TRUNCATE | CALL_ROOM
 };
 
+/* Where a planted fault is looked for, the first thing that is found is enough. */
+static bool stop_early;
+static inline bool enough(void) { return stop_early && check_failed > 0; }
+
 /* What happens to the n-th call of the classes that are counted. */
-typedef enum fate { FATE_NONE, FATE_FAIL, FATE_DIE, FATE_DIE_HALF /* of a write, after half of its bytes */ } fate;
+typedef enum fate {
+  FATE_NONE,
+  FATE_FAIL,
+  FATE_DIE,
+  FATE_DIE_HALF, /* of a write, after half of its bytes */
+  FATE_ACT       /* `act` is called before it */
+} fate;
 
 static struct {
   _Atomic uint64_t count; /* calls of `counted` since call_fate */
@@ -40,6 +50,7 @@ static struct {
   fate fate;
   uint32_t counted, later; /* classes; those of `later` fail after the n-th call too */
   int code;
+  void (*act)(void);
   _Atomic uint32_t hit; /* the class of the n-th call; 0: there was none */
 } faults;
 
@@ -75,6 +86,11 @@ static int call_begin(uint32_t class, bool *half) {
   if (n == faults.nth) {
     faults.hit = class;
     if (faults.fate == FATE_DIE) die();
+    if (faults.fate == FATE_ACT) {
+      faults.fate = FATE_NONE;
+      faults.act();
+      return 0;
+    }
     if (faults.fate == FATE_DIE_HALF) {
       if (class != CALL_WRITE) die();
       if (half != NULL) *half = true;
@@ -98,6 +114,7 @@ typedef struct call_recorder {
   uint64_t (*sync_begins)(int fd);
   void (*sync_ends)(int fd, uint64_t began, bool failed);
   void (*renamed)(const char *from, const char *to);
+  void (*linked)(const char *from, const char *to);
   void (*unlinked)(const char *path);
   void (*made)(const char *path);
 } call_recorder;
@@ -106,16 +123,31 @@ static const call_recorder *recorder;
 /* Planted faults of the calls themselves: syncs of files whose names begin so do nothing, no lock excludes. */
 static const char *skipped_sync;
 static bool skipped_lock;
+/* The manifest is renamed before its sync (-1), or only when the next lock is taken (1). */
+static int moved_rename;
+static char late_from[TY_PATH_MAX], late_to[TY_PATH_MAX];
 
-static bool is_skipped(int fd) {
-  char link[64], path[640];
-  if (skipped_sync == NULL) return false;
+static bool is_named(int fd, const char *beginning, char path[640]) {
+  char link[64];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t n = readlink(link, path, sizeof path - 1);
+  ssize_t n = readlink(link, path, 639);
   if (n < 0) return false;
   path[n] = 0;
   const char *name = strrchr(path, '/');
-  return strncmp(name == NULL ? path : name + 1, skipped_sync, strlen(skipped_sync)) == 0;
+  return strncmp(name == NULL ? path : name + 1, beginning, strlen(beginning)) == 0;
+}
+
+static bool is_skipped(int fd) {
+  char path[640];
+  return skipped_sync != NULL && is_named(fd, skipped_sync, path);
+}
+
+static void rename_early(ty_os *os, int fd) {
+  char from[640], to[640];
+  if (!is_named(fd, "collection.json.tmp", from)) return;
+  snprintf(to, sizeof to, "%s", from);
+  *strstr(to, ".tmp") = 0;
+  if (plain.rename(os, from, to) >= 0 && recorder != NULL) recorder->renamed(from, to);
 }
 
 static int calls_open(ty_os *os, const char *path, int flags, int mode) {
@@ -150,22 +182,42 @@ static int calls_pwrite(ty_os *os, int fd, const void *data, size_t bytes, uint6
   return failure != 0 ? failure : result;
 }
 
-static int sync_as(ty_os *os, int fd, uint32_t class, int (*call)(ty_os *, int)) {
+/* No sync reaches the disk: a killed process's bytes stay in the page cache, and what a power cut leaves is made of the
+ * recorded calls. On a disk the syncs took most of the time. */
+static int no_sync(ty_os *os, int fd) {
+  (void)os, (void)fd;
+  return 0;
+}
+static void calls_unsynced(ty_env *env) { env->os.sync = env->os.sync_dir = no_sync; }
+
+static int sync_as(ty_os *os, int fd, uint32_t class) {
   uint64_t began = recorder == NULL ? 0 : recorder->sync_begins(fd);
   int failure = call_begin(class, NULL);
   if (is_skipped(fd)) return 0;
-  int result = failure != 0 ? failure : call(os, fd);
-  if (recorder != NULL) recorder->sync_ends(fd, began, result < 0);
-  return result;
+  if (moved_rename < 0 && class == CALL_SYNC) rename_early(os, fd);
+  if (recorder != NULL) recorder->sync_ends(fd, began, failure != 0);
+  return failure;
 }
-static int calls_sync(ty_os *os, int fd) { return sync_as(os, fd, CALL_SYNC, plain.sync); }
-static int calls_sync_dir(ty_os *os, int fd) { return sync_as(os, fd, CALL_SYNC_DIR, plain.sync_dir); }
+static int calls_sync(ty_os *os, int fd) { return sync_as(os, fd, CALL_SYNC); }
+static int calls_sync_dir(ty_os *os, int fd) { return sync_as(os, fd, CALL_SYNC_DIR); }
 
 static int calls_rename(ty_os *os, const char *from, const char *to) {
   int failure = call_begin(CALL_RENAME, NULL);
   if (failure != 0) return failure;
+  if (moved_rename != 0 && strstr(from, "collection.json.tmp") != NULL) {
+    if (moved_rename > 0) snprintf(late_from, TY_PATH_MAX, "%s", from), snprintf(late_to, TY_PATH_MAX, "%s", to);
+    return 0;
+  }
   int result = plain.rename(os, from, to);
   if (result >= 0 && recorder != NULL) recorder->renamed(from, to);
+  return result;
+}
+
+static int calls_link(ty_os *os, const char *from, const char *to) {
+  int failure = call_begin(CALL_CREATE, NULL);
+  if (failure != 0) return failure;
+  int result = plain.link(os, from, to);
+  if (result >= 0 && recorder != NULL) recorder->linked(from, to);
   return result;
 }
 
@@ -187,6 +239,7 @@ static int calls_mkdir(ty_os *os, const char *path, int mode) {
 
 static int calls_lock(ty_os *os, int fd) {
   int failure = call_begin(CALL_LOCK, NULL);
+  if (late_from[0] != 0) (void)plain.rename(os, late_from, late_to), late_from[0] = 0;
   return failure != 0 ? failure : skipped_lock ? 0 : plain.lock(os, fd);
 }
 
@@ -255,6 +308,7 @@ static void calls_wrap(ty_env *env) {
   os->sync = calls_sync;
   os->sync_dir = calls_sync_dir;
   os->rename = calls_rename;
+  os->link = calls_link;
   os->unlink = calls_unlink;
   os->mkdir = calls_mkdir;
   os->lock = calls_lock;

@@ -5,8 +5,7 @@
 
 #include "workload.h"
 
-#define CLASSES          17
-#define TY_UNSURE_STATUS 15 /* TY_UNSURE */
+#define CLASSES 17
 
 /* More calls than any operation makes. */
 #define CALLS_MOST 4000u
@@ -103,7 +102,7 @@ static bool fail_once(fail_run *r, place *p, uint64_t n) {
   fail_counts.failed++;
   remove_tree(copy);
   bool old = agree(r, p, &before, &why), new = !old &&agree(r, p, &next, &why);
-  if (status == TY_UNSURE_STATUS) fail_counts.unsure++;
+  if (status == TY_UNSURE) fail_counts.unsure++;
   else if (status != TY_IO) SAY(r, n, "it failed with another status than TY_IO and TY_UNSURE", e.message);
   else if (new) SAY(r, n, "its message says that nothing was saved, but all was", e.message);
   if (!old && !new) SAY(r, n, "neither the old state nor the new one is there", e.message);
@@ -131,7 +130,7 @@ static void place_anew(ty_env *env, place *p) {
 static void fail_each(fail_run *r, place *p) {
   bool first = !p->now.saved;
   uint32_t files = 0;
-  for (uint64_t n = 1; fail_once(r, p, n); n++) {
+  for (uint64_t n = 1; fail_once(r, p, n) && !enough(); n++) {
     if (first) place_anew(r->env, p);
     if (n == 1) files = open_files();
     if (n == CALLS_MOST) SAY(r, n, "it has no end", "");
@@ -146,12 +145,12 @@ static void test_failing_calls(ty_env *env, ty_env *judge, uint64_t seed, uint32
   place places[2];
   rng_state = seed;
   for (int i = 0; i < 2; i++) place_open(env, &places[i]);
-  for (uint32_t k = 0; k < operations; k++) {
+  for (uint32_t k = 0; k < operations && !enough(); k++) {
     place *p = &places[op_second(k)];
     if (k % ANEW == 4) {
       place_anew(env, p);
     }
-    for (uint32_t v = 0; v < 2 * FAILURES; v++) {
+    for (uint32_t v = 0; v < 2 * FAILURES && !enough(); v++) {
       fail_run r = {env, judge, k, op_kind(k), (int)(v / 2), v % 2 == 1};
       if (!all && (v / 2 != (k + v % 2) % FAILURES)) continue;
       fail_each(&r, p);

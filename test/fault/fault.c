@@ -3,10 +3,14 @@
  *   fault SEED fail OPERATIONS [all]   each call fails, with one errno in turn or with all
  *   fault SEED kill OPERATIONS         a process is killed at each call
  *   fault SEED power STATES            power is cut at each call
- *   fault SEED pair ROUNDS             one of two writers is killed at each call */
+ *   fault SEED pair ROUNDS             one of two writers is killed at each call
+ *   fault SEED beside                  another process saves between any two calls
+ *   fault SEED plants [PART]           planted bugs are looked for, or those with this in their names */
+#include "beside.h"
 #include "fail.h"
 #include "kill.h"
 #include "pair.h"
+#include "plants.h"
 #include "power.h"
 
 int main(int argc, char **argv) {
@@ -16,6 +20,7 @@ int main(int argc, char **argv) {
   uint32_t amount = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 200;
   bool all = argc > 4;
   if (!program_begin(argc > 1 ? 2 : 1, argv, "fault", 1, &seed, &judge)) return 2;
+  calls_unsynced(judge);
   if (strcmp(what, "fail") == 0) {
     if (!env_open(1, &env)) return 2;
     calls_wrap(env);
@@ -34,11 +39,19 @@ int main(int argc, char **argv) {
     test_power_cuts(env, judge, seed, 200, amount);
     ty_env_close(env);
     printf("%u events of 200 operations, %llu of which failed; %llu distinct states\n", record.count,
-           (unsigned long long)cuts.fd_failures, (unsigned long long)cuts.distinct);
+           (unsigned long long)cuts.failed, (unsigned long long)cuts.distinct);
   } else if (strcmp(what, "pair") == 0) {
     test_pairs(judge, amount);
     printf("%llu kills beside another writer, which was refused the lock %llu times\n",
            (unsigned long long)pair_counts.kills, (unsigned long long)pair_counts.refused);
+  } else if (strcmp(what, "beside") == 0) {
+    if (!env_open(1, &env)) return 2;
+    calls_wrap(env);
+    test_beside(env, judge, seed);
+    ty_env_close(env);
+    printf("%llu operations between two calls of another process\n", (unsigned long long)other.acts);
+  } else if (strcmp(what, "plants") == 0) {
+    test_plants(seed, argc > 3 ? argv[3] : NULL);
   }
   return program_end(judge);
 }

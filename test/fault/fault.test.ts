@@ -5,7 +5,7 @@ import { buildFault, runFault } from "./program.ts";
 /** A fixed seed: the same calls and states at each run. */
 const SEED = "5";
 
-const RUNS = ["fail 200", "kill 200", "power 4000", "pair 2"];
+const RUNS = ["fail 200", "kill 200", "power 2000", "pair 2", "beside", "plants"];
 
 test.each(RUNS)(
   "%s",

@@ -129,7 +129,7 @@ static void kill_each(const kill_run *r, const char *dir, content *now) {
       check_at(good, "kill.h", __LINE__, "operation %u (%s), killed %s call %llu: %s", r->k, op_names[r->kind],
                half ? "in the middle of" : "before", (unsigned long long)n, e.message);
       remove_tree(copy);
-      if (!killed) break;
+      if (!killed || enough()) break;
     }
   }
   source_set(to);
@@ -145,7 +145,7 @@ static void test_kills(ty_env *judge, uint64_t seed, uint32_t operations) {
   rng_state = seed;
   shared_said = mmap(NULL, sizeof *shared_said, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
   for (int i = 0; i < 2; i++) fresh_dir(dirs[i]);
-  for (uint32_t k = 0; k < operations; k++) {
+  for (uint32_t k = 0; k < operations && !enough(); k++) {
     int which = op_second(k);
     if (op_kind(k) == OP_READ || op_kind(k) == OP_ROLLBACK) continue; /* they change nothing */
     if (k % ANEW == 4) {

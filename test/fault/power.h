@@ -5,6 +5,7 @@
 #define FAULT_POWER_H
 
 #include "record.h"
+#include "work/pool.h"
 
 #define STATES_MAX  4096u
 #define PLACES_MAX  256u
@@ -26,7 +27,7 @@ static struct {
   uint64_t *seen; /* hashes of states that were judged */
   uint64_t seen_size, distinct, made;
   char dir[320];
-  uint64_t fd_failures;
+  uint64_t failed;
 } cuts;
 
 static uint32_t state_add(const content *s) {
@@ -63,49 +64,54 @@ static void work_close(worked *w) {
   for (int i = 0; i < 2; i++) ty_collection_close(w->handles[i]);
 }
 
-/* Runs the workload. Every fifth operation has a call that fails, so that what syncs failed to cover comes up too. */
+/* Runs one operation between its two marks. Whether it succeeded. */
+static bool record_operation(ty_env *env, worked *w, uint32_t k) {
+  ty_error e;
+  char copy[340];
+  content before = w->now, next;
+  snprintf(copy, sizeof copy, "%s-copy-%u-%u", w->dir, k, record.count);
+  event *begin = event_add(EVENT_BEGIN, w->place);
+  uint32_t state = state_add(&before);
+  begin->bytes = state;
+  ty_status status = operate(env, w->handles[k / 2 % 2], w->dir, copy, op_kind(k), &before, &next, &e);
+  call_fate_end();
+  cuts.states[state] = next;
+  event *end = event_add(EVENT_END, w->place);
+  end->bytes = state;
+  end->unsure = status != TY_OK;
+  if (status == TY_OK) {
+    w->now = next;
+    CHECK_MESSAGE(holds(w->handles[k % 2], &next), "operation %u", k);
+    if (op_kind(k) == OP_COPY && before.saved) {
+      uint32_t place = place_add(copy, true, &before);
+      event_add(EVENT_END, place)->bytes = cuts.places[place].matches[0];
+      cuts.places[place].match_count = 0; /* until then anything may be there */
+    }
+  } else if (!holds(w->handles[k % 2], &before)) {
+    CHECK_MESSAGE(holds(w->handles[k % 2], &next), "operation %u: neither old nor new: %s", k, e.message);
+    w->now = next;
+  }
+  return status == TY_OK;
+}
+
+/* Runs the workload. Every seventh operation has a call that fails, so that what syncs failed to cover comes up too; it
+ * is tried again by the same handle, which begins a fresh delta after a failed sync: another one does not know of it.
+ */
 static void record_workload(ty_env *env, uint32_t operations) {
   worked works[2];
-  ty_error e;
   for (int i = 0; i < 2; i++) work_open(env, &works[i]);
   for (uint32_t k = 0; k < operations; k++) {
     worked *w = &works[op_second(k)];
-    int kind = op_kind(k);
-    char copy[340];
-    content before, next;
     if (k % ANEW == 4) {
       work_close(w);
       work_open(env, w);
     }
-    before = w->now;
-    snprintf(copy, sizeof copy, "%s-copy-%u", w->dir, k);
-    if (k % 5 == 3)
+    if (k % 7 == 4)
       call_fate(FATE_FAIL, 1 + rng() % 3, EIO, k % 2 ? CALL_SYNC : CALL_SYNC | CALL_SYNC_DIR | CALL_RENAME | CALL_WRITE,
                 0);
-    event *begin = event_add(EVENT_BEGIN, w->place);
-    uint32_t at = (uint32_t)(begin - record.events), state = state_add(&before);
-    begin->bytes = state;
-    ty_status status = operate(env, w->handles[k / 2 % 2], w->dir, copy, kind, &before, &next, &e);
-    call_fate_end();
-    cuts.states[state] = next;
-    event *end = event_add(EVENT_END, w->place);
-    end->bytes = state;
-    end->began = at;
-    end->unsure = status != TY_OK;
-    cuts.fd_failures += status != TY_OK;
-    if (status == TY_OK) {
-      w->now = next;
-      CHECK_MESSAGE(holds(w->handles[k % 2], &next), "operation %u", k);
-      if (kind == OP_COPY && before.saved) {
-        uint32_t place = place_add(copy, true, &before);
-        event *copied = event_add(EVENT_END, place);
-        copied->bytes = cuts.places[place].matches[0];
-        cuts.places[place].match_count = 0; /* until then anything may be there */
-      }
-    } else if (!holds(w->handles[k % 2], &before)) {
-      CHECK_MESSAGE(holds(w->handles[k % 2], &next), "operation %u: neither old nor new: %s", k, e.message);
-      w->now = next;
-    }
+    if (record_operation(env, w, k)) continue;
+    cuts.failed++;
+    CHECK_MESSAGE(record_operation(env, w, k), "operation %u: the retry failed", k);
   }
   for (int i = 0; i < 2; i++) work_close(&works[i]);
 }
@@ -173,7 +179,8 @@ static bool cut_make(const cut_place *p, uint32_t to, const cut *how, bool *ther
     uint32_t object;
   } names[64];
   uint32_t count = 0;
-  uint64_t h = p->directory;
+  uint64_t h = p->directory; /* what is right of one state may be wrong of another */
+  for (uint32_t i = 0; i < p->match_count; i++) h = hash_on(h, (const uint8_t *)&p->matches[i], sizeof *p->matches);
   *there = p->nameless;
   for (uint32_t i = 0; i < to; i++) {
     const event *e = &record.events[i];
@@ -248,7 +255,7 @@ static void match_also(cut_place *p, uint32_t state) {
   p->matches[p->match_count++] = state;
 }
 
-/* Records the workload and judges about `wanted` states, spread over all of its calls. */
+/* Records the workload and judges at least `wanted` states, spread over all of its calls. */
 static void test_power_cuts(ty_env *env, ty_env *judge, uint64_t seed, uint32_t operations, uint64_t wanted) {
   ty_error e;
   rng_state = seed;
@@ -256,19 +263,25 @@ static void test_power_cuts(ty_env *env, ty_env *judge, uint64_t seed, uint32_t 
   cuts.states = calloc(STATES_MAX, sizeof *cuts.states);
   cuts.seen_size = (uint64_t)1 << 20;
   cuts.seen = calloc(cuts.seen_size, sizeof *cuts.seen);
+  /* The delta is synced by the saving thread, at the last moment: its other thread is kept occupied. */
+  int idle = open(root, O_RDONLY);
+  CHECK(ty_side_sync(env, idle));
   recorder = &recording;
   record_workload(env, operations);
   recorder = NULL;
   fresh_dir(cuts.dir);
   uint32_t active = 0;
-  for (uint32_t i = 0; i < record.count; i++) {
+  uint64_t more = 0;
+  for (uint32_t i = 0; i < record.count && !enough(); i++) {
     const event *at = &record.events[i];
     cut_place *p = &cuts.places[at->object];
     if (at->kind == EVENT_SYNC) event_settle(i);
     if (at->kind == EVENT_BEGIN) active = at->object, match_also(p, (uint32_t)at->bytes);
     if (at->kind == EVENT_END && !at->unsure) active = at->object, match_only(p, (uint32_t)at->bytes);
-    /* The number of states goes with the events that are left. */
-    while (cuts.distinct < wanted * (i + 1) / record.count && cuts.made < 20 * wanted * (i + 1) / record.count) {
+    /* The number of states goes with the events, and more are made where a rename is not sure yet. */
+    if (at->kind == EVENT_RENAME) more += wanted / 300 + 1;
+    uint64_t until = wanted * (i + 1) / record.count + more;
+    while (cuts.distinct < until && cuts.made < 20 * until && !enough()) {
       cut how = cut_pick();
       bool there;
       p = &cuts.places[rng() % 8 == 0 ? rng() % cuts.place_count : active];

@@ -20,12 +20,11 @@ typedef enum event_kind {
 typedef struct event {
   event_kind kind;
   uint32_t object, at;
-  uint64_t offset, bytes, began;
+  uint64_t offset, bytes, began; /* of an end: bytes is the number of a state */
   uint8_t *data;
   char name[64], to[64];
-  bool failed;  /* of a sync: what it should have covered may be lost, and later syncs do not cover it */
-  bool sure;    /* while the log is replayed: it is on the disk */
-  bool doubted; /* while the log is replayed: a sync of it failed */
+  bool failed; /* of a sync */
+  bool sure;   /* while the log is replayed: it is on the disk */
   bool unsure;
 } event;
 
@@ -35,6 +34,7 @@ typedef struct event {
 
 typedef struct object { /* a file or a directory */
   bool directory;
+  bool doubted;   /* while the log is replayed: a sync of the file failed, after which none makes anything sure */
   char path[400]; /* of a directory */
 } object;
 
@@ -160,6 +160,7 @@ static uint64_t on_sync_begins(int fd) {
 }
 
 static void on_sync_ends(int fd, uint64_t began, bool failed) {
+  if (record.fds[fd] == 0) return; /* of a file that was open before */
   pthread_mutex_lock(&record.lock);
   event *e = event_add(EVENT_SYNC, record.fds[fd] - 1);
   e->began = began;
@@ -178,6 +179,18 @@ static void on_renamed(const char *from, const char *to) {
   snprintf(e->name, sizeof e->name, "%s", name);
   snprintf(e->to, sizeof e->to, "%s", other);
   name_drop(at, name);
+  name_set(at, other, e->object);
+  pthread_mutex_unlock(&record.lock);
+}
+
+static void on_linked(const char *from, const char *to) {
+  const char *name, *other;
+  pthread_mutex_lock(&record.lock);
+  int i = name_find(take_apart(from, &name), name);
+  uint32_t at = take_apart(to, &other);
+  event *e = event_add(EVENT_LINK, i < 0 ? 0 : record.names[i].object);
+  e->at = at;
+  snprintf(e->name, sizeof e->name, "%s", other);
   name_set(at, other, e->object);
   pthread_mutex_unlock(&record.lock);
 }
@@ -203,22 +216,23 @@ static void on_made(const char *path) {
   pthread_mutex_unlock(&record.lock);
 }
 
-static const call_recorder recording = {on_opened,    on_closed,  on_wrote,    on_truncated, on_sync_begins,
-                                        on_sync_ends, on_renamed, on_unlinked, on_made};
+static const call_recorder recording = {on_opened,    on_closed,  on_wrote,  on_truncated, on_sync_begins,
+                                        on_sync_ends, on_renamed, on_linked, on_unlinked,  on_made};
 
 /* Marks what event i makes sure, where it is a sync. */
 static void event_settle(uint32_t i) {
   const event *s = &record.events[i];
   if (s->kind != EVENT_SYNC) return;
-  bool directory = record.objects[s->object].directory;
+  object *o = &record.objects[s->object];
+  bool directory = o->directory;
+  o->doubted |= s->failed && !directory;
+  if (s->failed || o->doubted) return;
   for (uint32_t j = 0; j < s->began; j++) {
     event *e = &record.events[j];
     bool covered =
         directory ? (e->kind == EVENT_LINK || e->kind == EVENT_UNLINK || e->kind == EVENT_RENAME) && e->at == s->object
                   : (e->kind == EVENT_WRITE || e->kind == EVENT_TRUNCATE) && e->object == s->object;
-    if (!covered || e->sure) continue;
-    if (s->failed && !directory) e->doubted = true;
-    else if (!s->failed && !e->doubted) e->sure = true;
+    e->sure |= covered;
   }
 }
 

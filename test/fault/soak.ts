@@ -15,12 +15,7 @@ if (!(minutes > 0) || !Number.isSafeInteger(first) || first < 0) {
   process.exit(2);
 }
 
-const RUNS = [
-  ["power", "100000"],
-  ["fail", "200", "all"],
-  ["kill", "200"],
-  ["pair", "20"],
-];
+const RUNS = [["power", "100000"], ["fail", "200", "all"], ["kill", "200"], ["pair", "20"], ["beside"]];
 
 const program = await buildFault();
 const end = performance.now() + minutes * 60_000;

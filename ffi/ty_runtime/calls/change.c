@@ -2,6 +2,7 @@
 #include <errno.h>
 #include "disk/ballast.h"
 #include "disk/lock.h"
+#include "os/plant.h"
 #include "state/commit.h"
 #include "state/load.h"
 #include "state/rebase.h"
@@ -17,7 +18,7 @@ ty_status ty_begin(ty_collection *c, ty_error *err) {
     status = ty_lock_take(c, err);
     if (status == TY_OK) {
       pthread_rwlock_wrlock(&c->lock);
-      status = ty_follow(c, true, err);
+      status = TY_PLANTED(NO_FOLLOW) && c->generation > 0 ? TY_OK : ty_follow(c, true, err);
       if (status == TY_OK) {
         if (c->generation > 0 && !c->store->marker_gone) ty_first_end(c);
         ty_mark(c);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "disk/delta.h"
 #include "disk/slab.h"
+#include "os/plant.h"
 #include "work/pool.h"
 
 ty_status ty_delta_open(const ty_collection *c, ty_file *file, ty_error *err) {
@@ -105,9 +106,10 @@ ty_status ty_delta_finish(ty_delta_write *w, ty_error *err) {
   ty_os *os = &w->c->env->os;
   const char *what = "sync";
   int result = w->beside ? ty_side_wait(w->c->env) : os->sync(os, w->fd);
-  if (result < 0) w->c->store->abandon_delta = true; /* its pages may be lost and count as clean */
+  if (TY_PLANTED(IGNORED_SYNC)) result = 0;
+  if (result < 0) w->c->store->abandon_delta = !TY_PLANTED(REUSED_DELTA); /* its pages may be lost and count as clean */
   int closed = os->close(os, w->fd);
   if (result >= 0 && closed < 0) result = closed, what = "close";
   if (result < 0) return ty_fail_io(err, result, what, w->name);
-  return w->fresh ? ty_file_sync_dir(w->c, w->c->dir, err) : TY_OK;
+  return w->fresh && !TY_PLANTED(NO_NAME_SYNC) ? ty_file_sync_dir(w->c, w->c->dir, err) : TY_OK;
 }

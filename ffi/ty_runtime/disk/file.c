@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "disk/file.h"
 #include "disk/lock.h"
+#include "os/plant.h"
 
 int ty_file_open(const ty_collection *c, const char *name, int flags) {
   char path[TY_PATH_MAX];
@@ -155,6 +156,7 @@ ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit,
 
 /* TY_UNSURE, of the failure in `err`. */
 static ty_status unsure(ty_error *err) {
+  if (TY_PLANTED(SURE_ERROR)) return TY_IO;
   if (err == NULL) return TY_UNSURE;
   int32_t code = err->sys_errno;
   char why[512];
@@ -172,12 +174,13 @@ static ty_status commit_name(const ty_collection *c, const char *temporary, cons
   ty_path(c->dir, temporary, from);
   ty_path(c->dir, name, to);
   int result = os->rename(os, from, to);
+  if (TY_PLANTED(IGNORED_RENAME)) result = 0;
   if (result < 0) {
     ty_status status = ty_fail_io(err, result, "rename", temporary);
     /* A file system over a network may fail a call that it has done. */
     return os->stamp(os, from, &still) == -ENOENT ? unsure(err) : status;
   }
-  result = os->sync_dir(os, dir);
+  result = TY_PLANTED(NO_DIRECTORY_SYNC) ? 0 : os->sync_dir(os, dir);
   if (result >= 0) return TY_OK;
   ty_fail_io(err, result, "sync", "the collection's directory");
   return unsure(err);
@@ -202,6 +205,7 @@ ty_status ty_file_replace(const ty_collection *c, const char *name, const void *
   ty_os *os = &c->env->os;
   char temporary[96];
   snprintf(temporary, sizeof temporary, "%s.tmp-%ld", name, (long)getpid());
+  if (TY_PLANTED(IN_PLACE)) snprintf(temporary, sizeof temporary, "%s", name);
   int dir = os->open(os, c->dir, O_RDONLY | O_DIRECTORY, 0);
   if (dir < 0) return ty_fail_io(err, dir, "open", "the collection's directory");
   ty_status status = write_temporary(c, temporary, data, bytes, err);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include "disk/disk.h"
+#include "os/plant.h"
 
 static const char first_generation[] = "-0000000000000001.slab";
 
@@ -46,11 +47,12 @@ ty_status ty_first_check(const ty_collection *c, ty_error *err) {
 
 ty_status ty_first_begin(const ty_collection *c, ty_error *err) {
   int fd;
+  if (TY_PLANTED(NO_MARKER)) return TY_OK;
   ty_status status = ty_file_create(c, TY_FIRST_NAME, &fd, err);
   if (status != TY_OK) return status;
   int result = c->env->os.close(&c->env->os, fd);
   if (result < 0) return ty_fail_io(err, result, "close", TY_FIRST_NAME);
-  return ty_file_sync_dir(c, c->dir, err);
+  return TY_PLANTED(NO_MARKER_SYNC) ? TY_OK : ty_file_sync_dir(c, c->dir, err);
 }
 
 void ty_first_end(ty_collection *c) {

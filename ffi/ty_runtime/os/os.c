@@ -2,6 +2,7 @@
  *
  * Results are -errno, so that a clean-up call cannot overwrite the cause. */
 #include "os/inject.h"
+#include "os/plant.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,6 +17,10 @@
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/syscall.h>
+#endif
+
+#ifdef TY_ASSERTS
+ty_plant ty_planted;
 #endif
 
 static int os_open(ty_os *os, const char *path, int flags, int mode) {

@@ -2,6 +2,7 @@
  *
  *   os.h        every system call, behind one table, so that a test can fail any of them
  *   inject.h    those failures
+ *   plant.h     bugs that tests plant
  *   env.h       the environment; a collection's directory and the paths of its files
  *   assert.h    assertions
  *   fail.h      errors, and sizes that are checked for overflow

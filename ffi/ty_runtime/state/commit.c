@@ -5,6 +5,7 @@
 
 #include "disk/disk.h"
 #include "disk/lock.h"
+#include "os/plant.h"
 
 static ty_status sync_parent(const ty_collection *c, ty_error *err) {
   char parent[TY_PATH_MAX];
@@ -35,7 +36,7 @@ ty_status ty_commit(ty_collection *c, ty_next *next, ty_error *err) {
   ty_buffer text = {0};
   ty_status status =
       ty_manifest_text(next->schema_of, next->files, next->generation, next->live, next->total, &text, err);
-  if (status == TY_OK && next->first) status = sync_parent(c, err);
+  if (status == TY_OK && next->first && !TY_PLANTED(NO_PARENT_SYNC)) status = sync_parent(c, err);
   if (status == TY_OK)
     status = ty_file_replace(c, TY_MANIFEST_NAME, text.data, text.bytes, before_rename, &(last_step){c, next}, err);
   next->bytes = text.bytes;

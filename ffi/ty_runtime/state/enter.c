@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "disk/lock.h"
+#include "os/plant.h"
 #include "state/load.h"
 #include "state/state.h"
 #include "state/undo.h"
@@ -58,7 +59,7 @@ ty_status ty_change_end(ty_collection *c, ty_status status, bool unknown) {
   struct ty_state *s = c->state;
   pthread_rwlock_wrlock(&c->lock);
   TY_ASSERT(atomic_load(&s->writing) && c->store->lock_fd >= 0);
-  if (status != TY_OK) ty_undo_locked(c);
+  if (status != TY_OK && !TY_PLANTED(NO_UNDO)) ty_undo_locked(c);
   if (unknown) c->store->stamp = (ty_stamp){0};
   s->changed = false;
   atomic_store(&s->writing, false);

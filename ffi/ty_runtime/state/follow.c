@@ -7,6 +7,7 @@
 #include <string.h>
 #include "disk/delta.h"
 #include "lexical/lexical.h"
+#include "os/plant.h"
 #include "state/load.h"
 #include "state/replay.h"
 #include "state/superseded.h"
@@ -158,10 +159,11 @@ ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err) {
         (os->stamp(os, c->store->manifest_path, &again) < 0 || memcmp(&stamp, &again, sizeof stamp) != 0))
       continue;
     if (status == TY_OK) {
+      if (TY_PLANTED(LATE_STAMP)) (void)os->stamp(os, c->store->manifest_path, &stamp);
       c->store->stamp = stamp; /* taken before the read, so that a later save is seen next time */
       return TY_OK;
     }
-    if (status != TY_IO && status != TY_CORRUPT && status != TY_NOT_FOUND) return status;
+    if ((status != TY_IO && status != TY_CORRUPT && status != TY_NOT_FOUND) || TY_PLANTED(NO_RETRY)) return status;
     /* A retry helps only where the manifest has changed. */
     if (os->stamp(os, c->store->manifest_path, &again) < 0 || memcmp(&stamp, &again, sizeof stamp) == 0) return status;
   }

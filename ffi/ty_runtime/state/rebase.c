@@ -11,6 +11,7 @@
 #include "disk/slab.h"
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
+#include "os/plant.h"
 #include "state/commit.h"
 #include "state/gather.h"
 #include "state/load.h"
@@ -214,6 +215,8 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
     next.files = &w.t->store->files;
     next.live = w.r.count - w.kept;
     next.total = w.r.count;
+    if (TY_PLANTED(EARLY_CLEANUP)) ty_file_remove(c, c->store->files.base.name);
+    if (TY_PLANTED(EARLY_MARKER) && next.first) ty_first_end(c);
     status = ty_commit(c, &next, err);
     *unknown = next.unknown;
   }

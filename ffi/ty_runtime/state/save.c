@@ -7,6 +7,7 @@
 #include "disk/delta.h"
 #include "disk/idmap.h"
 #include "disk/lock.h"
+#include "os/plant.h"
 #include "state/commit.h"
 #include "state/ids.h"
 #include "state/replay.h"
@@ -80,7 +81,7 @@ typedef struct pending {
 
 static ty_status finish_write(void *ctx, ty_error *err) {
   pending *p = ctx;
-  if (!p->open) return TY_OK;
+  if (!p->open || (err != NULL && TY_PLANTED(NO_WAIT))) return TY_OK;
   p->open = false;
   return ty_delta_finish(&p->write, err);
 }

@@ -1,0 +1,33 @@
+/* Faults that tests plant, each a bug that the fault suite has to find: test/fault/plants.h has what finds it. Nothing
+ * of it is compiled into the libraries. */
+#pragma once
+
+#include <stdbool.h>
+
+typedef enum ty_plant {
+  TY_PLANT_NONE,
+  TY_PLANT_NO_DIRECTORY_SYNC, /* behind the manifest's rename */
+  TY_PLANT_NO_PARENT_SYNC,    /* of a first save */
+  TY_PLANT_NO_NAME_SYNC,      /* of a fresh delta */
+  TY_PLANT_NO_MARKER_SYNC,
+  TY_PLANT_NO_MARKER,     /* of a first save */
+  TY_PLANT_EARLY_MARKER,  /* it is removed before the manifest is there */
+  TY_PLANT_NO_WAIT,       /* the rename does not wait for the delta's sync */
+  TY_PLANT_IN_PLACE,      /* the manifest is written under its own name */
+  TY_PLANT_EARLY_CLEANUP, /* the base before is removed before the commit */
+  TY_PLANT_IGNORED_RENAME,
+  TY_PLANT_SURE_ERROR,   /* a failure behind the commit is said to have changed nothing */
+  TY_PLANT_IGNORED_SYNC, /* of a delta */
+  TY_PLANT_REUSED_DELTA, /* after a failed sync of it */
+  TY_PLANT_NO_RETRY,     /* of an opening whose files were replaced meanwhile */
+  TY_PLANT_LATE_STAMP,   /* the manifest is looked at after it was read */
+  TY_PLANT_NO_FOLLOW,    /* a change begins with the rows that the handle has */
+  TY_PLANT_NO_UNDO       /* of a failed change */
+} ty_plant;
+extern ty_plant ty_planted; /* the one that a test has planted */
+
+#ifdef TY_ASSERTS
+#define TY_PLANTED(which) (ty_planted == TY_PLANT_##which)
+#else
+#define TY_PLANTED(which) false
+#endif

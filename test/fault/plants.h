@@ -1,0 +1,103 @@
+/* Planted bugs: each sync and order of the commit protocol is left out or broken once, in a process of its
+ * own, and the check of this suite that is named has to find it. One that is not found fails the suite: its check is
+ * blind. */
+#ifndef FAULT_PLANTS_H
+#define FAULT_PLANTS_H
+
+#include "beside.h"
+#include "os/plant.h"
+#include "pair.h"
+#include "power.h"
+
+typedef enum finder { BY_FAIL, BY_KILL, BY_POWER, BY_PAIR, BY_BESIDE } finder;
+static const char *const finder_names[] = {"failing calls", "kills", "power cuts", "two writers",
+                                           "operations between calls"};
+
+typedef struct plant {
+  const char *name;
+  finder by;
+  ty_plant inside;  /* in the runtime */
+  const char *sync; /* or: syncs of files whose names begin so are skipped */
+  enum { CALLS_AS_THEY_ARE, NO_LOCK, LATE_RENAME, EARLY_RENAME } calls; /* or of the calls */
+} plant;
+
+static const plant plants[] = {
+    {"no sync of a delta", BY_POWER, .sync = "delta-"},
+    {"no sync of the manifest", BY_POWER, .sync = "collection.json.tmp"},
+    {"no sync of a base", BY_POWER, .sync = "base-"},
+    {"no sync of an IVF file", BY_POWER, .sync = "ivf-"},
+    {"no sync of a lexical file", BY_POWER, .sync = "lexical-"},
+    {"no sync of the directory behind the rename", BY_POWER, .inside = TY_PLANT_NO_DIRECTORY_SYNC},
+    {"no sync of the parent directory", BY_POWER, .inside = TY_PLANT_NO_PARENT_SYNC},
+    {"no sync of a fresh delta's name", BY_POWER, .inside = TY_PLANT_NO_NAME_SYNC},
+    {"no sync of the marker of a first save", BY_POWER, .inside = TY_PLANT_NO_MARKER_SYNC},
+    {"no marker of a first save", BY_KILL, .inside = TY_PLANT_NO_MARKER},
+    {"the marker removed before the manifest is there", BY_KILL, .inside = TY_PLANT_EARLY_MARKER},
+    {"the manifest renamed before its sync", BY_POWER, .calls = EARLY_RENAME},
+    {"the manifest renamed before the delta's sync", BY_POWER, .inside = TY_PLANT_NO_WAIT},
+    {"the manifest rewritten in place", BY_KILL, .inside = TY_PLANT_IN_PLACE},
+    {"acknowledged before the rename", BY_KILL, .calls = LATE_RENAME},
+    {"a failed rename ignored", BY_FAIL, .inside = TY_PLANT_IGNORED_RENAME},
+    {"a failure behind the commit said to have changed nothing", BY_FAIL, .inside = TY_PLANT_SURE_ERROR},
+    {"a failed sync ignored", BY_POWER, .inside = TY_PLANT_IGNORED_SYNC},
+    {"a delta appended to after its sync failed", BY_POWER, .inside = TY_PLANT_REUSED_DELTA},
+    {"the base before removed before the commit", BY_KILL, .inside = TY_PLANT_EARLY_CLEANUP},
+    {"no lock", BY_PAIR, .calls = NO_LOCK},
+    {"a change of the rows as they were", BY_PAIR, .inside = TY_PLANT_NO_FOLLOW},
+    {"an opening that does not try again", BY_BESIDE, .inside = TY_PLANT_NO_RETRY},
+    {"the manifest looked at after it was read", BY_BESIDE, .inside = TY_PLANT_LATE_STAMP},
+    {"a failed change not undone", BY_FAIL, .inside = TY_PLANT_NO_UNDO},
+};
+
+/* In a process of its own: the finder, on a small workload, until it finds something. */
+static _Noreturn void plant_child(const plant *p, uint32_t number, uint64_t seed) {
+  ty_env *env, *judge;
+  char place[256];
+  snprintf(place, sizeof place, "%s/plant-%u", root, number);
+  snprintf(root, sizeof root, "%s", place);
+  stop_early = true;
+  check_failed = 0; /* of the process before */
+  if (mkdir(root, 0700) != 0 || freopen("/dev/null", "w", stderr) == NULL) _exit(2);
+  if (!env_open(1, &env) || !env_open(1, &judge)) _exit(2);
+  calls_wrap(env);
+  calls_unsynced(judge);
+  ty_planted = p->inside;
+  skipped_sync = p->sync;
+  skipped_lock = p->calls == NO_LOCK;
+  moved_rename = p->calls == LATE_RENAME ? 1 : p->calls == EARLY_RENAME ? -1 : 0;
+  switch (p->by) {
+  case BY_FAIL: test_failing_calls(env, judge, seed, 20, false); break;
+  case BY_KILL: test_kills(judge, seed, 20); break;
+  case BY_POWER: test_power_cuts(env, judge, seed, 120, 2000); break;
+  case BY_PAIR: test_pairs(judge, 2); break;
+  case BY_BESIDE: test_beside(env, judge, seed); break;
+  }
+  _exit(check_failed > 0 ? 3 : 0);
+}
+
+/* Whether the process found something, by a check or an assertion. */
+static bool plant_found(const plant *p, uint32_t number, uint64_t seed, int *how) {
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) plant_child(p, number, seed);
+  waitpid(child, how, 0);
+  return (WIFEXITED(*how) && WEXITSTATUS(*how) == 3) || (WIFSIGNALED(*how) && WTERMSIG(*how) == SIGABRT);
+}
+
+static void test_plants(uint64_t seed, const char *only) {
+  int how;
+  for (uint32_t by = BY_FAIL; by <= BY_BESIDE; by++) {
+    plant none = {"nothing", by, .sync = NULL};
+    bool found = only == NULL && plant_found(&none, 100 + by, seed, &how);
+    check_at(!found, "plants.h", __LINE__, "%s find something where nothing is planted", finder_names[by]);
+  }
+  for (uint32_t i = 0; i < sizeof plants / sizeof *plants; i++) {
+    const plant *p = &plants[i];
+    if (only != NULL && strstr(p->name, only) == NULL) continue;
+    bool found = plant_found(p, i, seed, &how);
+    check_at(found, "plants.h", __LINE__, "%s: not found by %s (%x)", p->name, finder_names[p->by], (unsigned)how);
+    printf("%s: %s %s\n", p->name, found ? "found by" : "NOT FOUND by", finder_names[p->by]);
+  }
+}
+
+#endif
