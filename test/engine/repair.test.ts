@@ -134,6 +134,7 @@ test.each(KINDS)(
       ["id_map.npy", 150],
     ];
     for (const [file, at] of places) {
+      const section = sectionsOfSafely(file, at);
       damage(file, (bytes) => {
         bytes[at]! ^= 2;
       });
@@ -141,7 +142,6 @@ test.each(KINDS)(
       await store.close();
       store = await localStore(dir);
       const done = await store.repair("c");
-      const section = sectionsOfSafely(file, at);
       expect([file, at, section, done.lost_rows, done.lost, done.lost_blocks]).toEqual([file, at, section, 0, [], []]);
       expect([file, at, ["rebuilt", "salvaged"].includes(done.action)]).toEqual([file, at, true]);
       if (done.action === "salvaged") {
