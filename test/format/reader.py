@@ -96,6 +96,25 @@ def times(section, rows):
     return created, [created[i] + number(16 + rows * a + i * b, b) for i in range(rows)]
 
 
+def check_parts(slab, rows, dim, dtype):
+    """Sections 24 to 27: the checksums of rows, of texts, of blocks of metadata."""
+
+    def parts(ident, count):
+        section = slab.get(ident)
+        size = len(section) // count if count else 0
+        return [section[i * size : (i + 1) * size] for i in range(count)]
+
+    def compare(ident, wanted):
+        if ident in slab.sections:
+            need(slab.get(ident) == struct.pack(f"<{len(wanted)}I", *map(crc32c, wanted)), f"section {ident}")
+
+    blocks = (rows + 15) // 16
+    compare(24, parts(16, blocks) if dtype == "int4" else parts(4, rows))
+    compare(25, strings(u64(slab.get(9)), slab.get(10)) if 9 in slab.sections else [])
+    compare(26, strings(u64(slab.get(11)), slab.get(12)) if 11 in slab.sections else [])
+    compare(27, [bytes(code) + bytes(info) for code, info in zip(parts(2, rows), parts(3, rows))])
+
+
 def read_base(slab, manifest):
     rows, first, dim, columns, partitions, lexical, dtype, metric = u64(slab.get(1))
     need(dim == manifest["dim"] and columns == len(manifest["filter_columns"]), "the shape")
@@ -103,6 +122,7 @@ def read_base(slab, manifest):
     numbers = u64(slab.get(5))
     need(sorted(numbers) == list(range(first, first + rows)), "row numbers")
     vectors = of_base(slab, rows, dim, manifest["dtype"])
+    check_parts(slab, rows, dim, manifest["dtype"])
     presence = slab.get(15)
     ids = unpack(u64(slab.get(7)), slab.get(8), rows)
     metadata = unpack(u64(slab.get(9)), slab.get(10), rows)
