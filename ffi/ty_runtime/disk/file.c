@@ -63,7 +63,13 @@ ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, t
   file->mapped = length;
   file->device = found.device;
   file->inode = found.inode;
+  ty_file_end(file);
   return TY_OK;
+}
+
+void ty_file_end(ty_file *file) {
+  file->last = file->bytes - 1;
+  while (file->last > 0 && file->map[file->last] == 0) file->last--;
 }
 
 void ty_file_unmap(const ty_collection *c, ty_file *file) {
@@ -223,7 +229,11 @@ void ty_file_remove(const ty_collection *c, const char *name) {
   if (ty_lock_still(c, NULL) == TY_OK) c->env->os.unlink(&c->env->os, path);
 }
 
-static bool lost(const ty_file *file) { return file->map != NULL && ty_guard_lost(file->guard); }
+static bool lost(const ty_file *file) {
+  if (file->map == NULL) return false;
+  bool cut = file->last > 0 && *(const volatile uint8_t *)(file->map + file->last) == 0;
+  return cut || ty_guard_lost(file->guard);
+}
 
 ty_status ty_files_whole(const ty_files *files, ty_error *err) {
   const ty_file *gone = lost(&files->base)      ? &files->base

@@ -16,6 +16,7 @@ typedef struct ty_file {
   uint64_t mapped;
   uint64_t device, inode; /* of what is mapped: the name may later be another file's */
   ty_guard *guard;        /* of the mapping */
+  uint64_t last;          /* offset of the last committed byte that is not zero: see ty_files_whole */
 } ty_file;
 
 /* The last save that killed rows of an earlier one. */
@@ -39,6 +40,8 @@ static inline uint64_t ty_room_ahead(uint64_t bytes) { return bytes > TY_RESERVE
  * appends. */
 ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err);
 void ty_file_unmap(const ty_collection *c, ty_file *file);
+/* After a change of `bytes` of a mapped file. */
+void ty_file_end(ty_file *file);
 /* The page cache keeps a file in pieces as large as its writes, and a fault maps a whole piece: with writes of 4 MiB a
  * hundred scattered rows made 82 MB resident, with these 6 MB. Writing takes no longer. */
 #define TY_WRITE_PIECE ((uint64_t)64 << 10)
@@ -65,9 +68,9 @@ void ty_file_cut(const ty_collection *c, const ty_file *file);
 /* Removes a file under the writer's lock; where that is lost, nothing: the name may be another collection's file. */
 void ty_file_remove(const ty_collection *c, const char *name);
 
-/* TY_CORRUPT where a part of a mapped file could not be read: it was truncated since, and what was read there are
- * zeros.
- */
+/* TY_CORRUPT where a mapped file was truncated since, or a part of it could not be read: what was read there are zeros.
+ * Each file's last byte that is not zero is read for it: of a file that is shorter now it is zero, or raises SIGBUS.
+ * The rest of the page in which the file ends now raises none. */
 ty_status ty_files_whole(const ty_files *files, ty_error *err);
 /* Adds to the error that a file is missing or shorter than it was saved why that may be: a plain copy of a folder, made
  * beside a writer, has files of several states. Returns the status. */

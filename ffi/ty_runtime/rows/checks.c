@@ -6,11 +6,17 @@
 #include "os/fail.h"
 #include "rows/vector.h"
 
+/* Not so where the end of a part was read of a file that was truncated while it was open. */
+static bool is_within(const ty_intact *x, uint64_t at, uint64_t bytes) {
+  return at <= x->bytes && bytes <= x->bytes - at;
+}
+
 /* Whether a part of the base, which has the `nth` checksum of `sums`, can be read. Its own checksum is compared first:
  * a first question reads a row here and there, and neighbours that share a block with it may be damaged. */
 static bool is_good(const ty_intact *x, const ty_intact *sums, uint64_t nth, uint64_t at, uint64_t bytes,
                     const ame_code_info *info) {
   uint32_t crc, own;
+  if (x->states != NULL && !is_within(x, at, bytes)) return false;
   if (ty_intact_known(x, at, bytes)) return true;
   if (sums->data == NULL || !ty_is_intact(sums, nth * sizeof crc, sizeof crc)) return ty_is_intact(x, at, bytes);
   memcpy(&crc, sums->data + nth * sizeof crc, sizeof crc);
@@ -23,6 +29,7 @@ static bool is_good(const ty_intact *x, const ty_intact *sums, uint64_t nth, uin
 static bool is_good_alone(const ty_intact *x, const ty_intact *sums, uint64_t nth, uint64_t at, uint64_t bytes) {
   uint32_t crc;
   if (x->states == NULL || bytes == 0) return true;
+  if (!is_within(x, at, bytes)) return false;
   if (sums->data == NULL || !ty_is_intact(sums, nth * sizeof crc, sizeof crc)) return ty_is_intact(x, at, bytes);
   memcpy(&crc, sums->data + nth * sizeof crc, sizeof crc);
   if (x->kernel->crc32c(0, x->data + at, (size_t)bytes) == crc) return true;

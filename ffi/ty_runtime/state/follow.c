@@ -81,6 +81,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
       uint32_t crc = ty_crc_mapped(c->env, file->crc, file->map + from, longer.bytes - from);
       if (crc != want->deltas[i].crc) status = ty_wrong_sum(&want->deltas[i], err);
       file->bytes = longer.bytes;
+      ty_file_end(file);
       file->crc = want->deltas[i].crc;
     }
     if (status == TY_OK) status = ty_delta_replay(c, file, from, &span, err);
@@ -95,7 +96,12 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
     c->store->blocks = blocks;
     for (uint32_t i = known; i < have->delta_count; i++) ty_file_unmap(c, &have->deltas[i]);
     have->delta_count = known;
-    if (known > 0) have->deltas[known - 1].bytes = kept.bytes, have->deltas[known - 1].crc = kept.crc;
+    if (known > 0) {
+      ty_file *last = &have->deltas[known - 1];
+      last->bytes = kept.bytes;
+      last->crc = kept.crc;
+      last->last = kept.last;
+    }
     return status;
   }
   have->id_map = want->id_map;

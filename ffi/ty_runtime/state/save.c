@@ -70,6 +70,7 @@ static ty_status map_last(ty_collection *c, ty_files *next, bool fresh, ty_error
   file->map = have->map;
   file->guard = have->guard;
   file->mapped = have->mapped;
+  if (status == TY_OK) ty_file_end(file);
   return status;
 }
 
