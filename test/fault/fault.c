@@ -5,6 +5,7 @@
  *   fault SEED power STATES            power is cut at each call
  *   fault SEED pair ROUNDS             one of two writers is killed at each call
  *   fault SEED beside                  another process saves between any two calls
+ *   fault SEED flip PLACES             bits are flipped in each part of each file
  *   fault SEED plants [PART]           planted bugs are looked for, or those with this in their names */
 #include "beside.h"
 #include "fail.h"
@@ -50,6 +51,10 @@ int main(int argc, char **argv) {
     test_beside(env, judge, seed);
     ty_env_close(env);
     printf("%llu operations between two calls of another process\n", (unsigned long long)other.acts);
+  } else if (strcmp(what, "flip") == 0) {
+    test_flips(judge, seed, amount);
+    printf("%llu flipped bits: %llu not opened, %llu answers that say so\n", (unsigned long long)flip_counts.flips,
+           (unsigned long long)flip_counts.refused, (unsigned long long)flip_counts.flagged);
   } else if (strcmp(what, "plants") == 0) {
     test_plants(seed, argc > 3 ? argv[3] : NULL);
   }

@@ -1,17 +1,18 @@
-/* Planted bugs: each sync and order of the commit protocol is left out or broken once, in a process of its
+/* Planted bugs: each sync, checksum and order of the commit protocol is left out or broken once, in a process of its
  * own, and the check of this suite that is named has to find it. One that is not found fails the suite: its check is
  * blind. */
 #ifndef FAULT_PLANTS_H
 #define FAULT_PLANTS_H
 
 #include "beside.h"
+#include "flip.h"
 #include "os/plant.h"
 #include "pair.h"
 #include "power.h"
 
-typedef enum finder { BY_FAIL, BY_KILL, BY_POWER, BY_PAIR, BY_BESIDE } finder;
-static const char *const finder_names[] = {"failing calls", "kills", "power cuts", "two writers",
-                                           "operations between calls"};
+typedef enum finder { BY_FAIL, BY_KILL, BY_POWER, BY_PAIR, BY_BESIDE, BY_FLIP } finder;
+static const char *const finder_names[] = {
+    "failing calls", "kills", "power cuts", "two writers", "operations between calls", "aimed damage"};
 
 typedef struct plant {
   const char *name;
@@ -47,6 +48,14 @@ static const plant plants[] = {
     {"an opening that does not try again", BY_BESIDE, .inside = TY_PLANT_NO_RETRY},
     {"the manifest looked at after it was read", BY_BESIDE, .inside = TY_PLANT_LATE_STAMP},
     {"a failed change not undone", BY_FAIL, .inside = TY_PLANT_NO_UNDO},
+    {"checksum of the manifest not compared", BY_FLIP, .inside = TY_PLANT_NO_MANIFEST_SUM},
+    {"checksum of a header not compared", BY_FLIP, .inside = TY_PLANT_NO_HEADER_SUM},
+    {"checksum of a section table not compared", BY_FLIP, .inside = TY_PLANT_NO_TABLE_SUM},
+    {"checksum of a section not compared", BY_FLIP, .inside = TY_PLANT_NO_SECTION_SUM},
+    {"checksum of a block of a section not compared", BY_FLIP, .inside = TY_PLANT_NO_BLOCK_SUM},
+    {"checksum of the blocks' checksums not compared", BY_FLIP, .inside = TY_PLANT_NO_SUMS_SUM},
+    {"checksum of a delta not compared", BY_FLIP, .inside = TY_PLANT_NO_DELTA_SUM},
+    {"checksum of the id map not compared", BY_FLIP, .inside = TY_PLANT_NO_ID_MAP_SUM},
 };
 
 /* In a process of its own: the finder, on a small workload, until it finds something. */
@@ -71,6 +80,7 @@ static _Noreturn void plant_child(const plant *p, uint32_t number, uint64_t seed
   case BY_POWER: test_power_cuts(env, judge, seed, 120, 2000); break;
   case BY_PAIR: test_pairs(judge, 2); break;
   case BY_BESIDE: test_beside(env, judge, seed); break;
+  case BY_FLIP: test_flips(judge, seed, 12); break;
   }
   _exit(check_failed > 0 ? 3 : 0);
 }
@@ -86,7 +96,7 @@ static bool plant_found(const plant *p, uint32_t number, uint64_t seed, int *how
 
 static void test_plants(uint64_t seed, const char *only) {
   int how;
-  for (uint32_t by = BY_FAIL; by <= BY_BESIDE; by++) {
+  for (uint32_t by = BY_FAIL; by <= BY_FLIP; by++) {
     plant none = {"nothing", by, .sync = NULL};
     bool found = only == NULL && plant_found(&none, 100 + by, seed, &how);
     check_at(!found, "plants.h", __LINE__, "%s find something where nothing is planted", finder_names[by]);

@@ -10,6 +10,7 @@
 #include "disk/disk.h"
 #include "disk/idmap.h"
 #include "disk/lock.h"
+#include "os/plant.h"
 
 #define BATCH ((uint64_t)1 << 20)
 
@@ -143,7 +144,7 @@ static bool matches(const ty_collection *c, int fd, const ty_file *file) {
     crc = c->env->kernel->crc32c(crc, batch, (size_t)n);
     at += n;
   }
-  bool same = batch != NULL && at >= file->bytes && crc == file->crc;
+  bool same = batch != NULL && at >= file->bytes && (crc == file->crc || TY_PLANTED(NO_ID_MAP_SUM));
   free(batch);
   return same;
 }

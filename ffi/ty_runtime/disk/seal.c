@@ -8,6 +8,7 @@
 
 #include "disk/json.h"
 #include "disk/schema.h"
+#include "os/plant.h"
 
 #define KEY        "\"crc32c\": "
 #define END        "\n}\n"
@@ -42,7 +43,7 @@ static bool fits(const ty_env *env, ty_slice text) {
   if (at < sizeof KEY - 1) return false;
   at -= sizeof KEY - 1;
   int n = snprintf(expected, sizeof expected, KEY "%" PRIu32 END, env->kernel->crc32c(0, text.data, (size_t)at));
-  return end - at == (uint64_t)n && memcmp(text.data + at, expected, (size_t)n) == 0;
+  return end - at == (uint64_t)n && (memcmp(text.data + at, expected, (size_t)n) == 0 || TY_PLANTED(NO_MANIFEST_SUM));
 }
 
 static const char of_earlier[] = "export the collection with the release that wrote it, and import it with this one";

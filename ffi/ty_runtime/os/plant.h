@@ -22,7 +22,15 @@ typedef enum ty_plant {
   TY_PLANT_NO_RETRY,     /* of an opening whose files were replaced meanwhile */
   TY_PLANT_LATE_STAMP,   /* the manifest is looked at after it was read */
   TY_PLANT_NO_FOLLOW,    /* a change begins with the rows that the handle has */
-  TY_PLANT_NO_UNDO       /* of a failed change */
+  TY_PLANT_NO_UNDO,      /* of a failed change */
+  TY_PLANT_NO_MANIFEST_SUM,
+  TY_PLANT_NO_HEADER_SUM,
+  TY_PLANT_NO_TABLE_SUM,
+  TY_PLANT_NO_SECTION_SUM,
+  TY_PLANT_NO_BLOCK_SUM,
+  TY_PLANT_NO_SUMS_SUM,
+  TY_PLANT_NO_DELTA_SUM,
+  TY_PLANT_NO_ID_MAP_SUM
 } ty_plant;
 extern ty_plant ty_planted; /* the one that a test has planted */
 
