@@ -28,9 +28,9 @@ test.each(["base", "delta"])("a truncated %s under `svc mcp`", async (kind) => {
   const name = readdirSync(dir).find((file) => file.startsWith(`${kind}-`))!;
   const bytes = readFileSync(join(dir, name));
   truncateSync(join(dir, name), 0);
-  const said = new RegExp(`OSError: collection 'hurt' is damaged: ${name} was truncated, .*while it was in use`);
+  const said = new RegExp(`OSError: collection 'hurt' is damaged: ${name} ends at offset 0 of `);
   await expect(search("hurt")).rejects.toThrow(said);
-  await expect(search("hurt")).rejects.toThrow(/is damaged: .* ends at offset 0 of /);
+  await expect(search("hurt")).rejects.toThrow(said);
   await expect(add("hurt", "more ships", 3)).rejects.toThrow(/OSError: collection 'hurt' is damaged: /);
   expect(JSON.stringify(await search("whole"))).toContain("trees 7");
   writeFileSync(join(dir, name), bytes);

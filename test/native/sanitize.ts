@@ -3,7 +3,7 @@
  * the tests under ThreadSanitizer, with the system's compiler (the one from npm has no sanitizer libraries).
  */
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { includesOf, LIBRARIES, nativeSources } from "../../src/build/compile.ts";
 import { OPTIONS, VALIDATOR } from "./validator.ts";
 
@@ -39,6 +39,10 @@ const FUZZERS = [
   ["kernel_fuzz", "2000", "1"],
   ["store_fuzz", "1", "1500"],
   ["store_fuzz", "2", "1500", "guided"],
+  // Of the fault suite, which ends processes of its own and so is not for ThreadSanitizer.
+  ["../fault/fault", "5", "fail", "40"],
+  ["../fault/fault", "5", "kill", "40"],
+  ["../fault/fault", "5", "power", "200"],
 ] as const;
 
 const compiler = ["clang", "gcc", "cc"].find((name) => Bun.which(name));
@@ -98,7 +102,7 @@ for (const sanitizer of RUNS) {
   ];
   const linked = await objects(sanitizer, common, out);
   for (const [name, ...args] of [...TESTS, ...(sanitizer.fuzz ? FUZZERS : [])]) {
-    const program = join(out, name);
+    const program = join(out, basename(name));
     const source = `test/native/${name}.c`;
     const built =
       linked &&
