@@ -274,17 +274,18 @@ static void test_power_cuts(ty_env *env, ty_env *judge, uint64_t seed, uint32_t 
   uint64_t more = 0;
   for (uint32_t i = 0; i < record.count && !enough(); i++) {
     const event *at = &record.events[i];
-    cut_place *p = &cuts.places[at->object];
     if (at->kind == EVENT_SYNC) event_settle(i);
-    if (at->kind == EVENT_BEGIN) active = at->object, match_also(p, (uint32_t)at->bytes);
-    if (at->kind == EVENT_END && !at->unsure) active = at->object, match_only(p, (uint32_t)at->bytes);
+    /* Of these the object is a place; of others it is a file. */
+    if (at->kind == EVENT_BEGIN) active = at->object, match_also(&cuts.places[active], (uint32_t)at->bytes);
+    if (at->kind == EVENT_END && !at->unsure)
+      active = at->object, match_only(&cuts.places[active], (uint32_t)at->bytes);
     /* The number of states goes with the events, and more are made where a rename is not sure yet. */
     if (at->kind == EVENT_RENAME) more += wanted / 300 + 1;
     uint64_t until = wanted * (i + 1) / record.count + more;
     while (cuts.distinct < until && cuts.made < 20 * until && !enough()) {
       cut how = cut_pick();
       bool there;
-      p = &cuts.places[rng() % 8 == 0 ? rng() % cuts.place_count : active];
+      cut_place *p = &cuts.places[rng() % 8 == 0 ? rng() % cuts.place_count : active];
       if (p->match_count == 0) continue;
       if (!cut_make(p, i + 1, &how, &there)) continue;
       check_at(cut_judge(judge, p, &e), "power.h", __LINE__,
