@@ -7,7 +7,7 @@
 /* Makes every kind of call; answers are not checked. */
 static inline void ask_all(ty_collection *c) {
   ty_error err;
-  static uint8_t out[1 << 20] __attribute__((aligned(8)));
+  static _Thread_local uint8_t out[1 << 20] __attribute__((aligned(8))); /* several threads ask */
   float query[DIM], sample[IDS * DIM];
   content_vector(5, query);
   ty_ask_args exact = {.by = TY_BY_VECTOR,

@@ -27,9 +27,10 @@ static void put_lines(ty_collection *c, replay *r) {
   r->waiting = 0;
 }
 
-static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offset, replay *r, ty_error *err) {
+/* `op` is a copy: the file may be cut off between two looks at it. */
+static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offset, const ty_operation *op, replay *r,
+                            ty_error *err) {
   const uint8_t *at = file->map + offset;
-  const ty_operation *op = (const ty_operation *)(const void *)at;
   const ame_kernel *k = c->env->kernel;
   uint32_t flags = TY_HAS_META | TY_HAS_TEXT | (c->dtype == TY_F32 ? TY_AS_CODES : 0);
   if (op->row != c->next_row || (op->flags & ~flags) != 0 || (!(op->flags & TY_HAS_META) && op->meta_bytes > 0) ||
@@ -81,8 +82,8 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
   return TY_OK;
 }
 
-static ty_status replay_delete(ty_collection *c, const ty_file *file, uint64_t offset, ty_error *err) {
-  const ty_operation *op = (const ty_operation *)(const void *)(file->map + offset);
+static ty_status replay_delete(ty_collection *c, const ty_file *file, uint64_t offset, const ty_operation *op,
+                               ty_error *err) {
   ty_place victim;
   if (!ty_place_of_row(c, op->row, &victim))
     return ty_damaged(file, "a row is deleted that does not exist", offset, err);
@@ -101,7 +102,9 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
   if (r.decoded == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
   ty_status status = ty_coded_open(&r.coded, c, TOGETHER, err);
   while (at < to && status == TY_OK) {
-    const ty_block_header *b = (const ty_block_header *)(const void *)(file->map + at);
+    ty_block_header head = {0};
+    const ty_block_header *b = &head;
+    if (to - at >= sizeof head) memcpy(&head, file->map + at, sizeof head);
     if (at % TY_ALIGN != 0 || to - at < sizeof *b || b->magic != TY_BLOCK_MAGIC ||
         b->crc != k->crc32c(0, b, sizeof *b - sizeof b->crc) || b->payload_bytes % TY_ALIGN != 0 ||
         b->payload_bytes > to - at - sizeof *b || b->first_row != c->next_row ||
@@ -126,7 +129,8 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
         status = ty_damaged(file, "an operation is malformed", at, err);
         break;
       }
-      status = op.kind == TY_OPERATION_PUT ? replay_put(c, file, at, &r, err) : replay_delete(c, file, at, err);
+      status =
+          op.kind == TY_OPERATION_PUT ? replay_put(c, file, at, &op, &r, err) : replay_delete(c, file, at, &op, err);
       at += bytes;
       ty_touched(c->resident, TY_OF_DELTA, bytes, TY_RESIDENT_MOST);
     }
