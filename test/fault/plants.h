@@ -96,7 +96,8 @@ static bool plant_found(const plant *p, uint32_t number, uint64_t seed, int *how
 
 static void test_plants(uint64_t seed, const char *only) {
   int how;
-  for (uint32_t by = BY_FAIL; by <= BY_FLIP; by++) {
+  /* Flips where nothing is planted are a check of their own, with the same arguments. */
+  for (uint32_t by = BY_FAIL; by < BY_FLIP; by++) {
     plant none = {"nothing", by, .sync = NULL};
     bool found = only == NULL && plant_found(&none, 100 + by, seed, &how);
     check_at(!found, "plants.h", __LINE__, "%s find something where nothing is planted", finder_names[by]);
