@@ -1,6 +1,6 @@
 /** A plain copy of a collection's folder, made beside a busy writer, opens to a saved state or says what it is. */
 import { expect, test } from "bun:test";
-import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { OSError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
@@ -40,32 +40,40 @@ test("copies made while another process adds, deletes and compacts", async () =>
   const reader = writer.stdout.getReader();
   expect(new TextDecoder().decode((await reader.read()).value)).toContain("busy");
   const next = random(7);
-  const seen = { whole: 0, said: 0 };
   const copies = scratchDir();
   damaged(copies);
+  // How many of them are whole depends on how fast the writer is beside the copies.
   for (let i = 0; i < COPIES; i++) {
     const dir = join(copies, String(i));
     await copyInDisorder(join(memory, "c"), join(dir, "c"), next);
-    const store = await openStore(dir);
-    try {
-      const rows = store
-        .open("c")
-        .ids()
-        .map((id) => Number(id.slice("row ".length)));
-      // Fifty or fifty-one rows, one behind the other: each save is one of these.
-      expect(rows).toEqual(Array.from({ length: rows.length }, (_, k) => rows[0]! + k));
-      expect([50, 51]).toContain(rows.length);
-      expect(store.open("c").get([`row ${rows[0]}`])[0]?.text).toBe(`the text of row ${rows[0]}`);
-      seen.whole++;
-    } catch (error) {
-      if (!(error instanceof OSError)) throw error;
-      expect(error.message).toMatch(WHY);
-      seen.said++;
-    }
-    await store.close();
+    await expectStateOrReason(dir);
   }
   writer.kill("SIGKILL");
   await writer.exited;
-  expect(seen.whole).toBeGreaterThan(0);
-  expect(seen.said).toBeGreaterThan(0);
+  const last = join(copies, "last");
+  await copyInDisorder(join(memory, "c"), join(last, "c"), next);
+  expect(await expectStateOrReason(last)).toBe("state");
+  const base = readdirSync(join(last, "c")).find((name) => name.startsWith("base-"))!;
+  rmSync(join(last, "c", base));
+  expect(await expectStateOrReason(last)).toBe("reason");
 }, 120_000);
+
+/** Whether the copy opened. */
+async function expectStateOrReason(dir: string): Promise<"state" | "reason"> {
+  const store = await openStore(dir);
+  try {
+    const c = store.open("c");
+    const rows = c.ids().map((id) => Number(id.slice("row ".length)));
+    // Fifty or fifty-one rows, one behind the other: each save is one of these.
+    expect(rows).toEqual(Array.from({ length: rows.length }, (_, k) => rows[0]! + k));
+    expect([50, 51]).toContain(rows.length);
+    expect(c.get([`row ${rows[0]}`])[0]?.text).toBe(`the text of row ${rows[0]}`);
+    return "state";
+  } catch (error) {
+    if (!(error instanceof OSError)) throw error;
+    expect(error.message).toMatch(WHY);
+    return "reason";
+  } finally {
+    await store.close();
+  }
+}
