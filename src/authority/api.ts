@@ -2,11 +2,10 @@
  * The endpoints behind a token or API key: onboarding, registration of a device, its licence, the runtime's bundles.
  */
 import { createPublicKey, randomBytes, verify } from "node:crypto";
-import { lstat } from "node:fs/promises";
-import { join } from "node:path";
 import { keyThumbprint } from "../account/device.ts";
 import { PLATFORM_TAGS, type PlatformTag } from "../paths.ts";
-import { type Authority, answerBytes, answerError, answerJson, bearerOf, type Call, jsonOf } from "./context.ts";
+import { answerBundle, findBundle } from "./bundles.ts";
+import { type Authority, answerError, answerJson, bearerOf, type Call, jsonOf } from "./context.ts";
 import { signLicense } from "./keys.ts";
 
 const NONCE_SECONDS = 300;
@@ -67,25 +66,15 @@ export async function deviceRegister(authority: Authority, call: Call): Promise<
   return answerJson(200, { license: await issueLicense(authority, device, now) });
 }
 
-/** GET /runtime/<version>/<tag>.bundle with the API key. */
+/** GET or HEAD of /runtime/<version>/<tag>.bundle with the API key. */
 export async function runtimeBundle(authority: Authority, call: Call): Promise<Response> {
   if (ownerOf(authority, call) === undefined) return unauthorized();
   // One path component each, without a leading dot: no path leaves the directory.
   const match = /^\/runtime\/([0-9A-Za-z][0-9A-Za-z.+-]{0,63})\/([a-z0-9_-]{1,40})\.bundle$/.exec(call.url.pathname);
   const [, version, tag] = match ?? [];
   if (version === undefined || !isPlatformTag(tag)) return answerError(404, "not_found");
-  const { bundle } = authority;
-  if (typeof bundle === "function") {
-    const bytes = await bundle(version, tag);
-    return bytes === undefined ? answerError(404, "not_found") : answerBytes(bytes);
-  }
-  if (bundle === undefined) return answerError(404, "not_found");
-  const path = join(bundle, version, `${tag}.bundle`);
-  const isFile = await lstat(path).then(
-    (stat) => stat.isFile(),
-    () => false,
-  );
-  return isFile ? answerBytes(Bun.file(path)) : answerError(404, "not_found");
+  const bundle = await findBundle(authority.bundle, version, tag);
+  return bundle === undefined ? answerError(404, "not_found") : answerBundle(call.request, bundle);
 }
 
 async function issueLicense(

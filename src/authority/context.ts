@@ -73,9 +73,9 @@ export function answerHtml(
   return new Response(html, { status, headers: { ...HEADERS, ...own, ...headers } });
 }
 
-export function answerBytes(body: Uint8Array | Blob): Response {
-  const blob = body instanceof Blob ? body : new Blob([body as Uint8Array<ArrayBuffer>]);
-  return new Response(blob, { headers: { ...HEADERS, "content-type": "application/octet-stream" } });
+export function answerBytes(status: number, body: Blob, headers: Record<string, string> = {}): Response {
+  const own = { "content-type": "application/octet-stream" };
+  return new Response(body, { status, headers: { ...HEADERS, ...own, ...headers } });
 }
 
 /** The secret after `Bearer` (RFC 6750 §2.1), if the request carries one of a plausible length. */

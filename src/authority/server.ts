@@ -144,7 +144,8 @@ function answer(authority: Authority, request: Request, address: string): Respon
   const call = { request, url, address };
   const handler = ROUTES[`${request.method} ${url.pathname}`];
   if (handler) return handler(authority, call);
-  if (request.method === "GET" && url.pathname.startsWith("/runtime/")) return runtimeBundle(authority, call);
+  const reads = request.method === "GET" || request.method === "HEAD";
+  if (reads && url.pathname.startsWith("/runtime/")) return runtimeBundle(authority, call);
   const known = Object.keys(ROUTES).some((route) => route.endsWith(` ${url.pathname}`));
   return answerError(known ? 405 : 404, known ? "method_not_allowed" : "not_found");
 }
