@@ -259,11 +259,16 @@ export function diskRemedy(code: string | undefined): string {
   }
 }
 
-/** A path for a shell command: below `home` relative to $SVC_HOME, so that `home` itself is not shown. */
+/**
+ * A path for a shell command: below `home` relative to $SVC_HOME, so that `home` itself is not shown. A name may hold
+ * anything: between double quotes one like `$(command)` would run.
+ */
 export function shellPath(path: string, home: string): string {
   const inside = relative(home, path);
-  if (inside.startsWith("..")) return `'${path.replaceAll("'", "'\\''")}'`;
-  return `"\${SVC_HOME:-$HOME/.svc}${inside && `/${inside}`}"`;
+  const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+  if (inside.startsWith("..")) return quoted(path);
+  if (/^[\w@%+=:,./-]*$/.test(inside)) return `"\${SVC_HOME:-$HOME/.svc}${inside && `/${inside}`}"`;
+  return `"\${SVC_HOME:-$HOME/.svc}"/${quoted(inside)}`;
 }
 
 function refuseShared(stat: Stats, path: string, home: string): void {

@@ -95,6 +95,18 @@ test("a secret that others can read is refused with the command that repairs it"
   expect(shellPath("/it's", root)).toBe("'/it'\\''s'");
 });
 
+test("a path for a shell command runs nothing, whatever a file is called", () => {
+  for (const name of ["$(touch ran)", "`touch ran`", 'a"; touch ran; "', "it's", "a b", "\\", "!1"]) {
+    const path = join(root, name);
+    const echoed = Bun.spawnSync(["sh", "-c", `printf %s ${shellPath(path, root)}`], {
+      env: { SVC_HOME: root },
+      cwd: root,
+    });
+    expect(echoed.stdout.toString()).toBe(path);
+  }
+  expect(readdirSync(root)).not.toContain("ran");
+});
+
 test("folders are private", () => {
   makeDirectory(at("a/b/c"));
   makeDirectory(at("a/b/c"));

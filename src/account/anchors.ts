@@ -5,6 +5,7 @@ import { PermissionError, ValueError } from "../errors.ts";
 import { SECRET_BYTES_MAX } from "../limits.ts";
 import { authorityPaths, type Env } from "../paths.ts";
 import { secretText } from "./files.ts";
+import { requireClosed } from "./permissions.ts";
 
 /** A LICENSE public key and its source; `runtime verify` reports a source other than the built-in one. */
 export interface LicenseAnchor {
@@ -18,14 +19,17 @@ export type BuildTrust = Pick<BuildInfo, "licensePublicKey" | "authority">;
 /**
  * `SVC_LICENSE_PUBKEY`, else the file `SVC_LICENSE_PUBKEY_FILE` names, else the key built into this executable, else
  * the local authority's. A build with a key of its own never falls back to the local one.
- * @throws PermissionError where there is none yet; ValueError if the environment's file cannot be read.
+ * @throws PermissionError where there is none yet, or where others can write to the local authority's folder;
+ * ValueError if the environment's file cannot be read.
  */
 export function licenseAnchor(home: string, env: Env, build?: BuildTrust): LicenseAnchor {
   const given = keyInEnvironment(env, "SVC_LICENSE_PUBKEY");
   if (given) return { publicKeyPem: given.pem, source: given.source };
   const built = (build ?? buildInfo()).licensePublicKey;
   if (built !== null) return { publicKeyPem: built, source: "built-in" };
-  const local = secretText(home, authorityPaths(home).licensePublicKey);
+  const paths = authorityPaths(home);
+  requireClosed(home, [paths.dir]);
+  const local = secretText(home, paths.licensePublicKey);
   if (local === undefined)
     throw new PermissionError("there is no key here to check a licence with: run 'svc login' once");
   return { publicKeyPem: local, source: "local authority" };

@@ -37,7 +37,7 @@ export interface Device extends DeviceIdentity {
  */
 export async function ensureDevice(home: string): Promise<Device> {
   const paths = accountPaths(home);
-  ensurePrivateDirectory(home, "SVC_HOME");
+  ensurePrivateDirectory(home, home);
   let pem = secretText(home, paths.deviceKey);
   if (pem === undefined) {
     createOnce(paths.deviceKey, await newKeyPem());

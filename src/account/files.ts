@@ -1,20 +1,19 @@
 /** Small private files under `SVC_HOME`: created exactly once, and read as text only if no other user can read them. */
 import { randomBytes } from "node:crypto";
-import { linkSync, statSync, unlinkSync } from "node:fs";
+import { linkSync, unlinkSync } from "node:fs";
 import { dirname } from "node:path";
 import { diskError, makeDirectory, readSecret, syncDirectory, writeNew } from "../durable.ts";
-import { PermissionError } from "../errors.ts";
 import { SECRET_BYTES_MAX } from "../limits.ts";
+import { requireClosed } from "./permissions.ts";
 
 /**
- * Creates a directory 0700, with its parents.
- * @throws PermissionError if it exists and others can write in it: they could replace keys with their own.
+ * Creates SVC_HOME, or a folder below it, 0700, with its parents.
+ * @throws PermissionError if others can write in it or on the way to it: they could replace keys with their own. Then
+ * nothing is created.
  */
-export function ensurePrivateDirectory(path: string, name: string): void {
+export function ensurePrivateDirectory(path: string, home: string): void {
+  requireClosed(home, [path]);
   makeDirectory(path);
-  if ((statSync(path).mode & 0o022) !== 0) {
-    throw new PermissionError(`others can write in ${name}: run 'chmod 700' on that directory`);
-  }
 }
 
 /**

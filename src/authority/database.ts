@@ -30,7 +30,7 @@ export class Ledger {
 
   /** Opens or creates the ledger, 0600; SQLite gives its WAL the mode of the file. @throws PermissionError, OSError */
   constructor(path: string, home: string) {
-    ensurePrivateDirectory(dirname(path), "SVC_HOME/authority");
+    ensurePrivateDirectory(dirname(path), home);
     checkSecretFile(path, home);
     try {
       writeNew(path, new Uint8Array());

@@ -40,7 +40,7 @@ const MODULUS_BITS = 3072;
  */
 export async function ensureLicenseKey(home: string, modulusBits: number = MODULUS_BITS): Promise<LicenseKey> {
   const paths = authorityPaths(home);
-  ensurePrivateDirectory(paths.dir, "SVC_HOME/authority");
+  ensurePrivateDirectory(paths.dir, home);
   let pem = secretText(home, paths.licenseKey);
   if (pem === undefined) {
     createOnce(paths.licenseKey, await newKeyPem(modulusBits));

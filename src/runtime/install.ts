@@ -7,6 +7,7 @@ import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { exchangePaths } from "../../ffi/system/calls.ts";
 import type { License } from "../account/license.ts";
+import { permissionFaults } from "../account/permissions.ts";
 import { buildInfo } from "../build-info.ts";
 import { diskError, makeDirectory, readCapped, syncDirectory, withLock, writeNew } from "../durable.ts";
 import { OSError, PermissionError, RuntimeError, ValueError } from "../errors.ts";
@@ -15,7 +16,6 @@ import { type ReleaseAnchor, releaseAnchor } from "./anchor.ts";
 import { BundleReader, MANIFEST_NAME, SIGNATURE_NAME } from "./bundle.ts";
 import { type RuntimeManifest, sha256 } from "./bundle-manifest.ts";
 import { type AbiVersions, requireAbi } from "./load.ts";
-import { permissionFaults } from "./permissions.ts";
 import { readSigned, requirePlatform, type SignedManifest, type VerifiedArtifact, verifyManifest } from "./signed.ts";
 
 export interface InstallOptions {

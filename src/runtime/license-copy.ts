@@ -4,11 +4,11 @@
  */
 import { lstatSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { permissionFaults } from "../account/permissions.ts";
 import { diskError, syncDirectory, withLock, writeNew } from "../durable.ts";
 import { PermissionError } from "../errors.ts";
 import { platformTag, runtimePaths } from "../paths.ts";
 import { STAGING_PREFIX, tidy } from "./install.ts";
-import { permissionFaults } from "./permissions.ts";
 
 /**
  * Replaces the copy atomically, mode 0600. Where nothing is installed, nothing is written.

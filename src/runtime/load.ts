@@ -5,12 +5,12 @@
  */
 import { abiVersion, type MappedBytes, mapVerified } from "../../ffi/system/map.ts";
 import type { License } from "../account/license.ts";
+import { permissionFaults } from "../account/permissions.ts";
 import type { BuildInfo } from "../build-info.ts";
 import { PermissionError, RuntimeError } from "../errors.ts";
 import { type Env, runtimePaths } from "../paths.ts";
 import { releaseAnchor } from "./anchor.ts";
 import { libraryArtifact } from "./bundle-manifest.ts";
-import { permissionFaults } from "./permissions.ts";
 import { readArtifact, readSigned, requirePlatform, type VerifiedArtifact } from "./signed.ts";
 
 /** The path of each library for `dlopen`. */

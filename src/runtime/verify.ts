@@ -1,6 +1,7 @@
 /** The report of `svc runtime verify`: whether the install verifies and would load, and whether there is a login. */
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
+import { permissionFaults } from "../account/permissions.ts";
 import { buildInfo } from "../build-info.ts";
 import { checkSecretFile, diskError } from "../durable.ts";
 import { errorLine, PermissionError, RuntimeError } from "../errors.ts";
@@ -8,7 +9,6 @@ import { type Env, type PlatformTag, platformTag, runtimePaths } from "../paths.
 import { type ReleaseAnchor, releaseAnchor } from "./anchor.ts";
 import type { RuntimeManifest } from "./bundle-manifest.ts";
 import { type AbiVersions, requireAbi } from "./load.ts";
-import { permissionFaults } from "./permissions.ts";
 import { readArtifact, readSigned, requirePlatform } from "./signed.ts";
 
 /** One check and its outcome. `name` is stable; `detail` is a sentence. */

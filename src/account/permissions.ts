@@ -1,7 +1,7 @@
 /**
- * Whether another user could have written these files. Every folder from the root of the file system down to the
- * install must belong to this user or to root and be closed to other writers; below SVC_HOME links are refused, above
- * it they are followed.
+ * Whether another user could have written these files. Every folder from the root of the file system down to them must
+ * belong to this user or to root and be closed to other writers; below SVC_HOME links are refused, above it they are
+ * followed.
  *
  * This is sshd's rule for a home folder, with two concessions above SVC_HOME: a sticky folder like /tmp, open to all,
  * protects its entries; and a group with the user's own number is the private group that many systems give every user.
@@ -10,6 +10,7 @@
 import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { shellPath } from "../durable.ts";
+import { PermissionError } from "../errors.ts";
 
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
@@ -17,7 +18,18 @@ const STICKY = 0o1000;
 const LINKS_MAX = 40;
 
 /**
- * Checks the permissions of an install, its files and its parent folders.
+ * Refuses folders and files that other users can write, before anything in them is read or made.
+ *
+ * @param root, paths as for `permissionFaults`
+ * @throws PermissionError with the first fault and its remedy
+ */
+export function requireClosed(root: string, paths: string[]): void {
+  const fault = permissionFaults(root, paths)[0];
+  if (fault !== undefined) throw new PermissionError(fault);
+}
+
+/**
+ * Checks the permissions of files under SVC_HOME and of the folders above them.
  *
  * @param root  SVC_HOME
  * @param paths folders and files under it, absolute; the folders between are examined too
@@ -39,9 +51,10 @@ export function permissionFaults(root: string, paths: string[]): string[] {
 
 function faultsInside(path: string, stat: Stats, home: string): string[] {
   const name = relative(home, path);
-  if (stat.isSymbolicLink()) return [`${name} is a link: remove it and run 'svc runtime install'`];
+  const again = name.startsWith("runtime") ? "svc runtime install" : "svc login";
+  if (stat.isSymbolicLink()) return [`${name} is a link: remove it and run '${again}'`];
   if (!stat.isDirectory() && !stat.isFile()) return [`${name} is neither a file nor a folder: remove it`];
-  if (!ours(stat)) return [`${name} belongs to another user: remove it and run 'svc runtime install'`];
+  if (!ours(stat)) return [`${name} belongs to another user: remove it and run '${again}'`];
   if (stat.mode & OTHERS_WRITE) return [`others can write to ${name}: run chmod go-w ${shellPath(path, home)}`];
   return [];
 }

@@ -1,0 +1,86 @@
+/** Folders that other users can write are refused before anything in them is read or made. */
+import { expect, test } from "bun:test";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { licenseAnchor } from "../../src/account/anchors.ts";
+import { ensureDevice } from "../../src/account/device.ts";
+import { permissionFaults } from "../../src/account/permissions.ts";
+import { startAuthority } from "../../src/authority/server.ts";
+import { shellPath } from "../../src/durable.ts";
+import { PermissionError } from "../../src/errors.ts";
+import { authorityPaths } from "../../src/paths.ts";
+import { authorityIn, failure, LOCAL_BUILD, newHome } from "./helpers.ts";
+
+const isRoot = process.getuid?.() === 0;
+/** A group that no process of the tests belongs to. */
+const FOREIGN_GROUP = 54_321;
+
+const OPEN: [string, (path: string) => void][] = [
+  ["by everyone", (path) => chmodSync(path, 0o777)],
+  ["by everyone, though sticky", (path) => chmodSync(path, 0o1777)],
+];
+if (isRoot) {
+  OPEN.push([
+    "by a foreign group",
+    (path) => {
+      chownSync(path, 0, FOREIGN_GROUP);
+      chmodSync(path, 0o770);
+    },
+  ]);
+}
+
+test.each(OPEN)("a home that can be written %s gets no key, and no folder of an authority", async (_, open) => {
+  const home = newHome();
+  open(home);
+  for (const action of [() => ensureDevice(home), () => startAuthority({ home })]) {
+    const error = await failure(action);
+    expect(error).toBeInstanceOf(PermissionError);
+    expect(error.message).toBe(`others can write to SVC_HOME: run chmod go-w ${shellPath(home, home)}`);
+    expect(readdirSync(home)).toEqual([]);
+  }
+});
+
+test.each(OPEN)("an authority folder that can be written %s: no licence is checked or made", async (_, open) => {
+  const home = newHome();
+  await (await authorityIn(home)).stop();
+  const { dir } = authorityPaths(home);
+  expect(licenseAnchor(home, {}, LOCAL_BUILD).source).toBe("local authority");
+  open(dir);
+  const before = readdirSync(dir);
+  for (const action of [() => licenseAnchor(home, {}, LOCAL_BUILD), () => startAuthority({ home })]) {
+    const error = await failure(action);
+    expect(error).toBeInstanceOf(PermissionError);
+    expect(error.message).toBe(`others can write to authority: run chmod go-w ${shellPath(dir, home)}`);
+  }
+  expect(readdirSync(dir)).toEqual(before);
+});
+
+test("an authority folder that is a link is refused, and not followed", async () => {
+  const home = newHome();
+  const elsewhere = newHome();
+  symlinkSync(elsewhere, authorityPaths(home).dir);
+  const error = await failure(() => startAuthority({ home }));
+  expect(error.message).toBe("authority is a link: remove it and run 'svc login'");
+  expect(readdirSync(elsewhere)).toEqual([]);
+});
+
+test("nothing is made below a folder that others can write", async () => {
+  const shared = newHome();
+  chmodSync(shared, 0o777);
+  const home = join(shared, "svc");
+  expect((await failure(() => ensureDevice(home))).message).toMatch(/others can write to the folder 1 above SVC_HOME/);
+  expect(existsSync(home)).toBe(false);
+});
+
+test("a home open to the user's private group is no fault, a folder below it is", async () => {
+  const home = mkdtempSync(join(newHome(), "home-"));
+  chmodSync(home, 0o770);
+  const isPrivate = process.getgid?.() === process.getuid?.();
+  expect(permissionFaults(home, [])).toHaveLength(isPrivate ? 0 : 1);
+  if (isPrivate) expect((await ensureDevice(home)).id).toMatch(/^[0-9a-f]{32}$/);
+  mkdirSync(join(home, "runtime"));
+  chmodSync(join(home, "runtime"), 0o770);
+  expect(permissionFaults(home, [join(home, "runtime")]).at(-1)).toMatch(
+    /^others can write to runtime: run chmod go-w/,
+  );
+});
