@@ -51,6 +51,11 @@ export function writeDurable(path: string, bytes: Uint8Array | string, mode = 0o
   }
 }
 
+/** The file for which `writeDurable` made a temporary one of this name; `undefined` for every other name. */
+export function temporaryFor(name: string): string | undefined {
+  return /^\.(.+)\.[0-9a-f]{8}\.tmp$/.exec(name)?.[1];
+}
+
 /** Creates a file that must not exist yet, and syncs it. The caller syncs the folder. @throws OSError */
 export function writeNew(path: string, bytes: Uint8Array, mode = 0o600): void {
   try {

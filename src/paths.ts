@@ -15,7 +15,7 @@ export function memoryPath(flag?: string, env: Env = process.env): string {
   return resolve(flag || env.SVC_MEMORY_PATH || join(svcHome(env), "memory"));
 }
 
-/** The files of a login, and the local authority's folder, by role. */
+/** The files of a login, the local authority's folder, and the lock of the process that changes them, by role. */
 export function accountPaths(home: string) {
   return {
     token: join(home, "token"),
@@ -25,6 +25,7 @@ export function accountPaths(home: string) {
     license: join(home, "login_license.jwt"),
     authority: join(home, "authority"),
     clock: join(home, "clock"),
+    lock: join(home, ".login.lock"),
   } as const;
 }
 

@@ -1,7 +1,4 @@
-/** The check of login and licence before every tool, and `svc logout`. */
-import { unlinkSync } from "node:fs";
-import { basename } from "node:path";
-import { diskError, syncDirectory } from "../durable.ts";
+/** The check of login and licence before every tool. */
 import { PermissionError } from "../errors.ts";
 import { accountPaths, type Env } from "../paths.ts";
 import { readDevice } from "./device.ts";
@@ -51,27 +48,6 @@ export function readCredentials(home: string, env: Env = process.env): Credentia
     token: env.SVC_TOKEN || secretText(home, paths.token) || undefined,
     apiKey: env.SVC_API_KEY || secretText(home, paths.apiKey) || undefined,
   };
-}
-
-/**
- * Removes the login: the licence first, the device key last, so that an interrupted logout can be
- * repeated and never leaves a licence that looks usable. Memory, runtime and authority stay.
- * @returns the names of the files that were removed, relative to `SVC_HOME`.
- */
-export function logout(home: string): string[] {
-  const paths = accountPaths(home);
-  const removed: string[] = [];
-  for (const role of ["license", "apiKey", "token", "deviceId", "deviceKey"] as const) {
-    const path = paths[role];
-    try {
-      unlinkSync(path);
-      removed.push(basename(path));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw diskError(error, "remove", path);
-    }
-  }
-  if (removed.length > 0) syncDirectory(home);
-  return removed;
 }
 
 function incomplete(what: string): PermissionError {

@@ -19,7 +19,7 @@ export function ensurePrivateDirectory(path: string, home: string): void {
 /**
  * Creates a secret file with O_EXCL semantics: the second of two callers gets `false` and finds the first one's
  * complete file. By a hard link: after a plain O_EXCL open the file is visible before its bytes, and a kill in between
- * would leave an unusable key.
+ * would leave an unusable key. The caller holds the login's lock: a holder removes files that are staged.
  */
 export function createOnce(path: string, text: string): boolean {
   const staged = `${path}.${randomBytes(6).toString("hex")}.new`;
@@ -34,6 +34,11 @@ export function createOnce(path: string, text: string): boolean {
   }
   syncDirectory(dirname(path));
   return true;
+}
+
+/** The file for which `createOnce` made a temporary one of this name; `undefined` for every other name. */
+export function stagedFor(name: string): string | undefined {
+  return /^(.+)\.[0-9a-f]{12}\.new$/.exec(name)?.[1];
 }
 
 /**

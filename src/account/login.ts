@@ -12,6 +12,7 @@ import { ensureDevice } from "./device.ts";
 import { authorizeDevice, type DeviceFlowOptions } from "./device-flow.ts";
 import { type Endpoints, secureBase } from "./endpoints.ts";
 import { type License, verifyLicense } from "./license.ts";
+import { withLoginLock } from "./login-lock.ts";
 import { onboard, registerDevice } from "./registration.ts";
 
 export interface LoginOptions extends Pick<DeviceFlowOptions, "onCode" | "signal" | "sleep"> {
@@ -37,7 +38,8 @@ export interface LoginResult {
  * Nothing of an earlier login is replaced before the new licence is verified. `SVC_API_KEY` replaces the key from
  * onboarding, and the token.
  * @throws PermissionError if declined, refused, or if the licence does not verify; TimeoutError if the code expired;
- * CancelledError; ValueError for an unusable address or token; OSError if a server cannot be reached or the disk fails.
+ * CancelledError; ValueError for an unusable address or token; OSError if a server cannot be reached or the disk fails;
+ * TimeoutError too while another login does not end.
  */
 export async function login(options: LoginOptions): Promise<LoginResult> {
   const { home, env, endpoints, signal } = options;
@@ -46,27 +48,31 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
   secureBase(endpoints.api, "the api server");
   if (endpoints.packages) secureBase(endpoints.packages, "the packages server");
 
-  const paths = accountPaths(home);
-  const device = await ensureDevice(home);
+  // Before a person is asked for anything: a home that cannot be written fails here.
+  await withLoginLock(home, () => ensureDevice(home));
   const givenKey = givenSecret(env.SVC_API_KEY, "SVC_API_KEY");
   const givenToken = givenSecret(options.token, "--token") ?? givenSecret(env.SVC_TOKEN, "SVC_TOKEN");
   const token =
     givenToken ??
     (givenKey === undefined ? await authorizeDevice({ ...options, accounts: endpoints.accounts }) : undefined);
-  const apiKey = givenKey ?? (await onboard(endpoints.api, token ?? "", device, signal));
-  const jwt = await registerDevice(endpoints.api, apiKey, device, signal);
-
-  const anchor = licenseAnchor(home, env, options.build);
-  const license = await verifyLicense(jwt, {
-    publicKeyPem: anchor.publicKeyPem,
-    deviceThumbprint: device.thumbprint,
-    now: options.now,
+  // In one piece: a key of onboarding ends the one before it, which a second login might just have been given.
+  return withLoginLock(home, async () => {
+    // Again: a logout may have removed it while the person was waited for.
+    const device = await ensureDevice(home);
+    const apiKey = givenKey ?? (await onboard(endpoints.api, token ?? "", device, signal));
+    const jwt = await registerDevice(endpoints.api, apiKey, device, signal);
+    const license = await verifyLicense(jwt, {
+      publicKeyPem: licenseAnchor(home, env, options.build).publicKeyPem,
+      deviceThumbprint: device.thumbprint,
+      now: options.now,
+    });
+    const paths = accountPaths(home);
+    if (token !== undefined) writeDurable(paths.token, `${token}\n`);
+    writeDurable(paths.apiKey, `${apiKey}\n`);
+    resetClock(home, options.now);
+    writeDurable(paths.license, `${jwt}\n`);
+    return { deviceId: device.id, license, apiKey };
   });
-  if (token !== undefined) writeDurable(paths.token, `${token}\n`);
-  writeDurable(paths.apiKey, `${apiKey}\n`);
-  resetClock(home, options.now);
-  writeDurable(paths.license, `${jwt}\n`);
-  return { deviceId: device.id, license, apiKey };
 }
 
 /**

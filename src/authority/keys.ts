@@ -10,6 +10,7 @@ import {
 import { promisify } from "node:util";
 import { createOnce, ensurePrivateDirectory, secretText } from "../account/files.ts";
 import { LICENSE_AUDIENCE, LICENSE_ISSUER, LICENSE_VERSION } from "../account/license.ts";
+import { withLoginLock } from "../account/login-lock.ts";
 import { writeDurable } from "../durable.ts";
 import { PermissionError } from "../errors.ts";
 import { authorityPaths } from "../paths.ts";
@@ -35,7 +36,8 @@ export interface LicenseGrant {
 const MODULUS_BITS = 3072;
 
 /**
- * The key under `SVC_HOME/authority`, made on first use; of two made at once, one is kept.
+ * The key under `SVC_HOME/authority`, made on first use; of two made at once, one is kept. Takes the login's lock where
+ * it writes.
  * @throws PermissionError if the file is damaged or others can read it.
  */
 export async function ensureLicenseKey(home: string, modulusBits: number = MODULUS_BITS): Promise<LicenseKey> {
@@ -43,13 +45,15 @@ export async function ensureLicenseKey(home: string, modulusBits: number = MODUL
   ensurePrivateDirectory(paths.dir, home);
   let pem = secretText(home, paths.licenseKey);
   if (pem === undefined) {
-    createOnce(paths.licenseKey, await newKeyPem(modulusBits));
+    // Made before the lock is taken: it takes a third of a second, and on a small machine some.
+    const made = await newKeyPem(modulusBits);
+    await withLoginLock(home, () => createOnce(paths.licenseKey, made));
     pem = secretText(home, paths.licenseKey) ?? "";
   }
   const privateKey = parseKey(pem);
   const publicKeyPem = createPublicKey(pem).export({ format: "pem", type: "spki" }).toString();
   if (secretText(home, paths.licensePublicKey) !== publicKeyPem.trim())
-    writeDurable(paths.licensePublicKey, publicKeyPem);
+    await withLoginLock(home, () => writeDurable(paths.licensePublicKey, publicKeyPem));
   return { privateKey, publicKeyPem };
 }
 
@@ -76,11 +80,11 @@ export async function signLicense(key: LicenseKey, grant: LicenseGrant): Promise
 }
 
 /** The code that approvers must type where other machines can reach an authority; made on first use. */
-export function ensureApprovalCode(home: string): string {
+export async function ensureApprovalCode(home: string): Promise<string> {
   const path = authorityPaths(home).approvalCode;
   const kept = secretText(home, path);
   if (kept) return kept;
-  createOnce(path, `${randomBytes(15).toString("base64url")}\n`);
+  await withLoginLock(home, () => createOnce(path, `${randomBytes(15).toString("base64url")}\n`));
   return secretText(home, path) ?? "";
 }
 

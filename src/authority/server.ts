@@ -80,7 +80,7 @@ export async function startAuthority(options: AuthorityOptions): Promise<Running
     key,
     approve,
     guesses: new Guesses(options.guessLimits),
-    approvalCode: reachable ? ensureApprovalCode(home) : undefined,
+    approvalCode: reachable ? await ensureApprovalCode(home) : undefined,
     bundle: options.bundle,
     codeSeconds: options.codeSeconds ?? 600,
     intervalSeconds: options.intervalSeconds ?? 1,

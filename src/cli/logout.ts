@@ -1,5 +1,5 @@
 /** `svc logout`: takes the login back. */
-import { logout } from "../account/credentials.ts";
+import { logout } from "../account/logout.ts";
 import { svcHome } from "../paths.ts";
 import { command } from "./command.ts";
 import { print, printJson } from "./output.ts";

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { logout, requireLogin } from "../../src/account/credentials.ts";
+import { requireLogin } from "../../src/account/credentials.ts";
 import type { DeviceCode } from "../../src/account/device-flow.ts";
 import { type LoginOptions, login } from "../../src/account/login.ts";
+import { logout } from "../../src/account/logout.ts";
 import { fetchBundle } from "../../src/account/packages.ts";
 import { CancelledError, OSError, PermissionError, RuntimeError, TimeoutError, ValueError } from "../../src/errors.ts";
 import { accountPaths, authorityPaths } from "../../src/paths.ts";
@@ -43,7 +44,7 @@ describe("a login against the local authority", () => {
     expect(performance.now() - started).toBeLessThan(1500);
 
     for (const name of FIVE) expect(statSync(`${home}/${name}`).mode & 0o777).toBe(0o600);
-    expect(readdirSync(home).sort()).toEqual([...FIVE, "authority", "clock"].sort());
+    expect(readdirSync(home).sort()).toEqual([...FIVE, ".login.lock", "authority", "clock"].sort());
     expect(codes[0]?.userCode).toMatch(/^[B-Z]{4}-[B-Z]{4}$/);
     expect(codes[0]?.verificationUriComplete).toBe(`${authority.url}/device?user_code=${codes[0]?.userCode}`);
 
@@ -194,7 +195,7 @@ describe("the device flow", () => {
   test("writes nothing but the device when it is declined", async () => {
     const home = newHome();
     await failure(() => enter(home, accounts([says("access_denied")]).url));
-    expect(readdirSync(home).sort()).toEqual(["device_id", "device_key.pem"]);
+    expect(readdirSync(home).sort()).toEqual([".login.lock", "device_id", "device_key.pem"]);
   });
 });
 
@@ -390,16 +391,17 @@ describe("the gate", () => {
 describe("a logout", () => {
   test("removes the five files, names them, and leaves the rest", async () => {
     const { home } = await loggedIn();
-    expect(logout(home).sort()).toEqual([...FIVE].sort());
-    expect(readdirSync(home).sort()).toEqual(["authority", "clock"]);
+    expect((await logout(home)).sort()).toEqual([...FIVE].sort());
+    expect(readdirSync(home).sort()).toEqual([".login.lock", "authority", "clock"]);
     expect((await failure(() => check(home))).message).toBe("not logged in: run 'svc login' once");
-    expect(logout(home)).toEqual([]);
-    expect(logout(`${home}/nowhere`)).toEqual([]);
+    expect(await logout(home)).toEqual([]);
+    expect(await logout(`${home}/nowhere`)).toEqual([]);
+    expect(existsSync(`${home}/nowhere`)).toBe(false);
   });
 
   test("and a new login make a new device", async () => {
     const { home, authority, result } = await loggedIn();
-    logout(home);
+    await logout(home);
     const again = await enter(home, authority.url);
     expect(again.deviceId).not.toBe(result.deviceId);
     await check(home);
