@@ -1,7 +1,7 @@
 /** The device authorization grant (RFC 8628), server side, with the approval page. */
-import { createHash, createHmac, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes, randomInt } from "node:crypto";
 import { CLIENT_ID, DEVICE_GRANT } from "../account/device-flow.ts";
-import { type Authority, answerError, answerHtml, answerJson, type Call, formOf } from "./context.ts";
+import { type Authority, answerError, answerHtml, answerJson, type Call, formOf, sameSecret } from "./context.ts";
 import { confirmPage, decidedPage, enterCodePage, PAGE_POLICY, problemPage } from "./pages/approval.ts";
 
 /** RFC 8628 §6.1: consonants without vowels spell no words; twenty of them, eight times, are 34 bits. */
@@ -92,7 +92,7 @@ export async function approvalDecision(authority: Authority, call: Call): Promis
   if (blocked) return blocked;
   const userCode = normalised(form.get("user_code") ?? "");
   const expected = formToken(authority, cookieOf(call) ?? "", userCode);
-  if (cookieOf(call) === undefined || !same(form.get("csrf") ?? "", expected)) {
+  if (cookieOf(call) === undefined || !sameSecret(form.get("csrf") ?? "", expected)) {
     return html(403, problemPage("This page is out of date. Enter the code again."));
   }
   const decision = form.get("decision");
@@ -102,7 +102,7 @@ export async function approvalDecision(authority: Authority, call: Call): Promis
     account = (form.get("account") ?? "").trim();
     if (!/^[^\p{Cc}\p{Cf}]{1,128}$/u.test(account))
       return confirmation(authority, call, userCode, "Say who the machine is for.");
-    if (!same(form.get("approval_code") ?? "", authority.approvalCode)) {
+    if (!sameSecret(form.get("approval_code") ?? "", authority.approvalCode)) {
       authority.guesses.miss(call.address, authority.now());
       return confirmation(authority, call, userCode, "That approval code is not right.");
     }
@@ -167,11 +167,6 @@ function tooManyGuesses(authority: Authority, call: Call): Response | undefined 
   if (waitMs === 0) return undefined;
   const retry = { "retry-after": String(Math.ceil(waitMs / 1000)) };
   return html(429, problemPage("Too many wrong codes. Wait a few minutes, then try again."), retry);
-}
-
-function same(a: string, b: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
 }
 
 function html(status: number, body: string, headers: Record<string, string> = {}): Response {

@@ -1,4 +1,5 @@
 /** Shared by all endpoints of the authority: settings, requests and responses. */
+import { createHash, timingSafeEqual } from "node:crypto";
 import type { PlatformTag } from "../paths.ts";
 import type { Ledger } from "./database.ts";
 import type { Guesses } from "./guesses.ts";
@@ -99,4 +100,10 @@ export async function jsonOf(request: Request): Promise<Record<string, unknown> 
   } catch {
     return undefined;
   }
+}
+
+/** Compares what a caller sent with a secret, in a time that tells nothing of where they differ. */
+export function sameSecret(given: string, secret: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(secret));
 }

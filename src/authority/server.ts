@@ -8,12 +8,11 @@ import { isLoopback, secureBase } from "../account/endpoints.ts";
 import { OSError, ValueError } from "../errors.ts";
 import { AUTHORITY_REQUEST_BYTES_MAX } from "../limits.ts";
 import { authorityPaths } from "../paths.ts";
-import { deviceNonce, deviceRegister, onboard, runtimeBundle } from "./api.ts";
-import { approvalDecision, approvalPage, deviceCode, deviceToken } from "./authorization.ts";
-import { type Authority, answerError, type BundleSource, type Call } from "./context.ts";
+import { type Authority, answerError, type BundleSource } from "./context.ts";
 import { Ledger } from "./database.ts";
 import { Guesses, type GuessLimits } from "./guesses.ts";
 import { ensureApprovalCode, ensureLicenseKey } from "./keys.ts";
+import { answer } from "./routes.ts";
 
 export interface AuthorityOptions {
   readonly home: string;
@@ -28,6 +27,8 @@ export interface AuthorityOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   /** The address for browsers and devices, where it is behind a proxy. */
   readonly publicUrl?: string;
+  /** Whether only the caller can reach the endpoints: their address has an unguessable part. For loopback only. */
+  readonly privateApi?: boolean;
   readonly tier?: string;
   readonly features?: readonly string[];
   /** Days until a licence expires; ten years, because a login is meant to be needed once. */
@@ -44,8 +45,10 @@ export interface AuthorityOptions {
 }
 
 export interface RunningAuthority {
-  /** Base address of accounts, api and packages. */
+  /** Base address for browsers: the approval page is below it. */
   readonly url: string;
+  /** Base address of accounts, api and packages: `url`, with `privateApi` followed by a secret. Not to be printed. */
+  readonly apiUrl: string;
   /** The LICENSE key's public half, for `SVC_LICENSE_PUBKEY` or a build's `--license-pubkey`. */
   readonly licensePublicKeyPem: string;
   /** Whether approvers must type the code in `authority/approval_code` under SVC_HOME. */
@@ -67,6 +70,7 @@ export async function startAuthority(options: AuthorityOptions): Promise<Running
   const reachable = !isLoopback(hostname) || publicUrl !== undefined;
   if (publicUrl !== undefined) secureBase(publicUrl, "the public address");
   if (reachable && approve === "yes") throw new ValueError("approving without asking is for loopback only");
+  if (reachable && options.privateApi) throw new ValueError("a private api is for loopback only");
   if (!isLoopback(hostname) && options.tls === undefined && !publicUrl?.startsWith("https:")) {
     throw new ValueError(
       `listening on ${hostname} needs a certificate, or an https public address of a proxy in front`,
@@ -92,6 +96,7 @@ export async function startAuthority(options: AuthorityOptions): Promise<Running
     publicUrl: () => url,
     now: options.now ?? Date.now,
   };
+  const apiPath = options.privateApi ? `/${randomBytes(24).toString("base64url")}` : "";
   let server: Bun.Server<undefined>;
   try {
     server = Bun.serve({
@@ -103,7 +108,7 @@ export async function startAuthority(options: AuthorityOptions): Promise<Running
       reusePort: false,
       idleTimeout: 30,
       maxRequestBodySize: AUTHORITY_REQUEST_BYTES_MAX,
-      fetch: (request, self) => answer(authority, request, self.requestIP(request)?.address ?? "unknown"),
+      fetch: (request, self) => answer(authority, apiPath, request, self.requestIP(request)?.address ?? "unknown"),
       error: () => answerError(500, "server_error"),
     });
   } catch (error) {
@@ -115,6 +120,7 @@ export async function startAuthority(options: AuthorityOptions): Promise<Running
   url = (publicUrl ?? `${options.tls ? "https" : "http"}://${hostPart(hostname)}:${server.port}`).replace(/\/+$/, "");
   return {
     url,
+    apiUrl: url + apiPath,
     licensePublicKeyPem: key.publicKeyPem,
     asksApprovalCode: reachable,
     stop: async () => {
@@ -123,31 +129,6 @@ export async function startAuthority(options: AuthorityOptions): Promise<Running
       ledger.close();
     },
   };
-}
-
-type Handler = (authority: Authority, call: Call) => Response | Promise<Response>;
-
-const ROUTES: Record<string, Handler> = {
-  "POST /oauth/device/code": deviceCode,
-  "POST /oauth/device/token": deviceToken,
-  "GET /device": approvalPage,
-  "POST /device": approvalDecision,
-  "POST /v1/svc/onboard": onboard,
-  "POST /v1/device/nonce": deviceNonce,
-  "POST /v1/device/register": deviceRegister,
-};
-
-function answer(authority: Authority, request: Request, address: string): Response | Promise<Response> {
-  const url = new URL(request.url);
-  // DNS rebinding (an attacker's name for loopback) shows in Host; with an approval code it is harmless.
-  if (authority.approvalCode === undefined && !isLoopback(url.hostname)) return answerError(421, "misdirected_request");
-  const call = { request, url, address };
-  const handler = ROUTES[`${request.method} ${url.pathname}`];
-  if (handler) return handler(authority, call);
-  const reads = request.method === "GET" || request.method === "HEAD";
-  if (reads && url.pathname.startsWith("/runtime/")) return runtimeBundle(authority, call);
-  const known = Object.keys(ROUTES).some((route) => route.endsWith(` ${url.pathname}`));
-  return answerError(known ? 405 : 404, known ? "method_not_allowed" : "not_found");
 }
 
 /** The host in addresses for others: for a wildcard address the machine's name. */

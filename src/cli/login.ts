@@ -71,9 +71,13 @@ async function withAuthority<T>(
   const configured = configuredEndpoints(env);
   if (configured) return action(configured, false);
   const { startAuthority } = await import("../authority/server.ts");
-  const local: RunningAuthority = await startAuthority({ home: svcHome(env), approve: approve ? "yes" : "browser" });
+  const local: RunningAuthority = await startAuthority({
+    home: svcHome(env),
+    approve: approve ? "yes" : "browser",
+    privateApi: true,
+  });
   try {
-    return await action({ accounts: local.url, api: local.url }, true);
+    return await action({ accounts: local.apiUrl, api: local.apiUrl }, true);
   } finally {
     await local.stop();
   }

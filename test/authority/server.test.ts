@@ -145,6 +145,30 @@ describe("the server", () => {
     expect((await fetch(`${url}/oauth/device/code`)).status).toBe(405);
   });
 
+  test("answers endpoints with a secret base below it only, pages without", async () => {
+    const { url, apiUrl } = await authorityIn(newHome(), { privateApi: true });
+    expect(apiUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}$/);
+    const ask = (base: string) =>
+      fetch(`${base}/oauth/device/code`, { method: "POST", body: new URLSearchParams({ client_id: "svc" }) });
+    const guess = `${url}/${"A".repeat(32)}`;
+    for (const base of [url, `${url}/`, guess, apiUrl.slice(0, -1), `${apiUrl}A`]) {
+      expect((await ask(base)).status).toBe(404);
+      expect((await post(`${base}/v1/svc/onboard`, "svt_x", {})).status).toBe(404);
+      expect((await fetch(`${base}/runtime/0.1.0/linux-x86_64.bundle`)).status).toBe(404);
+    }
+    const answer = (await (await ask(apiUrl)).json()) as { verification_uri_complete: string };
+    expect(answer.verification_uri_complete).toStartWith(`${url}/device?user_code=`);
+    expect((await fetch(answer.verification_uri_complete)).status).toBe(200);
+    expect((await fetch(`${apiUrl}/device`)).status).toBe(404);
+    const rebound = { method: "POST", headers: { host: "evil.example" } };
+    expect((await fetch(`${apiUrl}/oauth/device/code`, rebound)).status).toBe(421);
+    const second = await authorityIn(newHome(), { privateApi: true });
+    expect(second.apiUrl.slice(-32)).not.toBe(apiUrl.slice(-32));
+    const home = newHome();
+    const own = await authorityIn(home, { privateApi: true, approve: "yes" });
+    await login({ home, env: {}, endpoints: facesOf(own.apiUrl), build: LOCAL_BUILD });
+  });
+
   test("makes its LICENSE key once, private, with the public half beside it", async () => {
     const home = newHome();
     const paths = authorityPaths(home);
