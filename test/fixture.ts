@@ -76,8 +76,9 @@ export class TestMemory {
     const store = await openStore(dir);
     const repoStore = persistent ? store : await openStore();
     const embedder = new MultigramEmbedder((await native()).kernel);
-    const repositories = new Repositories({ store, repoStore, embedder, workspace, persistent, neverIndexed: [dir] });
-    return new TestMemory(dir, new Memory({ store, embedder, repositories, dispose: async () => {} }));
+    const options = { repoStore, embedder, workspace, persistent, neverIndexed: [dir] };
+    const repositories = async () => new Repositories(options);
+    return new TestMemory(dir, new Memory({ store, repoStore, embedder, repositories, dispose: async () => {} }));
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: a payload is JSON, and a test reads what it expects of it

@@ -2,7 +2,7 @@
  * Opens the memory for `svc mcp` and `svc mem`, after login and runtime. Help and `tools/list` do not import this file.
  */
 import { buildInfo } from "../build-info.ts";
-import { LocalStore } from "../engine/local-store.ts";
+import type { LocalStore } from "../engine/local-store.ts";
 import { errorLine } from "../errors.ts";
 import { openMemory } from "../memory/open.ts";
 import type { TerminalVerbs, Verbs } from "../memory/requests.ts";
@@ -67,5 +67,6 @@ function compaction({ stays = false, warn }: GateOptions): CompactionOptions {
 /** Opens the memory as a program does, for commands about its files. @throws as `openVerbs` */
 export async function openStore({ env, path, warn }: Omit<GateOptions, "label">): Promise<LocalStore> {
   optimiseForWork();
+  const { LocalStore } = await import("../engine/local-store.ts");
   return LocalStore.open(path, { env, warn: (line) => warn?.(`svc: note: ${line}`) });
 }

@@ -19,6 +19,7 @@ import { continuation, fitHits } from "./bounds/hits.ts";
 import { behindCursor, fitMadeIds, fitNames, mostIds } from "./bounds/lists.ts";
 import { fitRows } from "./bounds/rows.ts";
 import type * as payload from "./payloads.ts";
+import { REPO_KEY } from "./repos/names.ts";
 import type { Repositories } from "./repositories.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
@@ -27,13 +28,18 @@ import { watch } from "./requests.ts";
 export interface MemoryParts {
   store: Store;
   embedder: Embedder;
-  repositories: Repositories;
+  /** Where rows of repositories are: the same store, or one that is removed with the process. */
+  repoStore: Store;
+  /** Makes the repository verbs, once: their code is a third of what a first call would load. */
+  repositories(): Promise<Repositories>;
   /** Releases what was opened for this memory. */
   dispose(): Promise<void>;
 }
 
 /** The verbs behind the tools and `svc mem`. */
 export class Memory implements args.Verbs, args.TerminalVerbs {
+  private repositories: Promise<Repositories> | undefined;
+
   constructor(private readonly parts: MemoryParts) {}
 
   async search(a: args.SearchArguments, c: args.CallContext): Promise<payload.SearchPayload> {
@@ -48,7 +54,7 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
       metadata: row.metadata,
       ...row.times,
     });
-    const texts = a.with_text ? this.hitTexts(collection, readsTexts(a)) : undefined;
+    const texts = a.with_text ? await this.hitTexts(collection, readsTexts(a)) : undefined;
     const head = { collection: a.collection, ...echo(a.query, notice, a.max_bytes) };
     return { ...head, ...fitHits("search", a, head, { rows, toHit, texts }, placeIn(rows)) };
   }
@@ -114,7 +120,7 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
 
   async get(a: args.GetArguments): Promise<payload.GetPayload> {
     const collection = this.open(a.collection);
-    const textOf = this.texts(collection, a.with_text);
+    const textOf = await this.texts(collection, a.with_text);
     const head = { collection: a.collection };
     // Metadata is read even where it is not requested: it locates a repository's text.
     const read = (ids: readonly string[]) =>
@@ -141,7 +147,7 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
       ...row.times,
       explain: a.explain ? contributions(row.terms) : undefined,
     });
-    const texts = a.with_text ? this.hitTexts(collection, readsTexts(a)) : undefined;
+    const texts = a.with_text ? await this.hitTexts(collection, readsTexts(a)) : undefined;
     const head = { collection: a.collection, ...echo(a.query, notice, a.max_bytes) };
     return { ...head, ...fitHits("search_lexical", a, head, { rows, toHit, texts }, placeIn(rows)) };
   }
@@ -167,38 +173,44 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
     return { collection: a.collection, plan: await tune(this.open(a.collection), a.dry_run, watch(c)) };
   }
 
-  index_repo(
+  async index_repo(
     a: args.IndexRepoArguments,
     c: args.CallContext,
   ): Promise<payload.IndexRepoPayload | payload.DryRunPayload> {
-    return this.parts.repositories.index(a, c);
+    return (await this.ofRepositories()).index(a, c);
   }
 
-  repo_search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
-    return this.parts.repositories.search(a, c);
+  async repo_search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
+    return (await this.ofRepositories()).search(a, c);
   }
 
-  workspace_info(_: args.WorkspaceInfoArguments, c: args.CallContext): Promise<payload.WorkspaceInfoPayload> {
-    return this.parts.repositories.info(c);
+  async workspace_info(_: args.WorkspaceInfoArguments, c: args.CallContext): Promise<payload.WorkspaceInfoPayload> {
+    return (await this.ofRepositories()).info(c);
   }
 
   async repos(a: { collection?: string | undefined }): Promise<payload.ReposPayload> {
-    return this.parts.repositories.overview.list(a.collection);
+    return (await this.ofRepositories()).overview.list(a.collection);
   }
 
   async forget_repo(a: { repository: string; collection?: string | undefined }): Promise<payload.ForgetRepoPayload> {
-    return this.parts.repositories.overview.forget(a.repository, a.collection);
+    return (await this.ofRepositories()).overview.forget(a.repository, a.collection);
   }
 
   /** Finishes running changes and closes everything. */
   async close(): Promise<void> {
-    await this.parts.repositories.close();
+    await (await this.repositories)?.close();
     await this.parts.store.close();
     await this.parts.dispose();
   }
 
   private open(name: string): Collection {
-    return this.parts.repositories.findApart(name) ?? this.parts.store.open(name);
+    const { store, repoStore } = this.parts;
+    return (repoStore === store ? undefined : repoStore.find(name)) ?? store.open(name);
+  }
+
+  private ofRepositories(): Promise<Repositories> {
+    this.repositories ??= this.parts.repositories();
+    return this.repositories;
   }
 
   /** A put into a collection that is created where absent; a put that fails leaves no empty collection behind. */
@@ -223,15 +235,22 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
   }
 
   /** A reader of rows' texts for one call, where requested: as stored, or from the repository's file. */
-  private texts(collection: Collection, wanted: boolean): (row: Pick<Row, "metadata" | "text">) => string | undefined {
+  private async texts(
+    collection: Collection,
+    wanted: boolean,
+  ): Promise<(row: Pick<Row, "metadata" | "text">) => string | undefined> {
     if (!wanted) return () => undefined;
-    const sourceOf = this.parts.repositories.sources(collection.name);
+    if (collection.schema.keyName !== REPO_KEY) return (row) => row.text;
+    const sourceOf = (await this.ofRepositories()).sources(collection.name);
     return (row) => row.text ?? sourceOf(row.metadata);
   }
 
   /** A reader of hits' texts; those that did not come with the ranking are read now. */
-  private hitTexts(collection: Collection, areRead: boolean): (rows: readonly Row[]) => (string | undefined)[] {
-    const textOf = this.texts(collection, true);
+  private async hitTexts(
+    collection: Collection,
+    areRead: boolean,
+  ): Promise<(rows: readonly Row[]) => (string | undefined)[]> {
+    const textOf = await this.texts(collection, true);
     return (rows) => {
       const stored = areRead
         ? rows

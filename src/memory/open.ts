@@ -9,7 +9,6 @@ import { Store } from "../store/store.ts";
 import { MultigramEmbedder } from "../texts/kernel.ts";
 import { Memory } from "./memory.ts";
 import type { NamedWorkspaces } from "./repos/workspaces.ts";
-import { Repositories } from "./repositories.ts";
 
 /** A memory's directory and dependencies. */
 export interface MemoryOptions {
@@ -38,7 +37,10 @@ function scratchDirectory(): string {
   }
 }
 
-/** Opens a memory; nothing on disk is read or written before the first verb. */
+/**
+ * Opens a memory; nothing on disk is read or written before the first verb, and the code of the repository verbs is
+ * loaded with the first of them.
+ */
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const { kernel, env } = options.native;
   const store = new Store(options.path, env, options.version, undefined, options.compaction);
@@ -46,16 +48,14 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const persistent = options.persistentIndex ?? true;
   const scratch = persistent ? undefined : scratchDirectory();
   const repoStore = scratch === undefined ? store : new Store(scratch, env, options.version);
-  const repositories = new Repositories({
-    store,
-    repoStore,
-    embedder,
-    workspace: options.workspace ?? {},
-    persistent,
-    neverIndexed: [options.path, options.home],
-  });
+  const repositories = async () => {
+    const { Repositories } = await import("./repositories.ts");
+    const { workspace = {}, path, home } = options;
+    return new Repositories({ repoStore, embedder, workspace, persistent, neverIndexed: [path, home] });
+  };
   return new Memory({
     store,
+    repoStore,
     embedder,
     repositories,
     async dispose() {

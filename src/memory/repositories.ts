@@ -27,7 +27,8 @@ import { echo } from "./bounds/answer.ts";
 import { continuation } from "./bounds/hits.ts";
 import type * as payload from "./payloads.ts";
 import { fitFiles } from "./repos/answer.ts";
-import { isDamage, REPO_COLLECTION, RepoCollections } from "./repos/collections.ts";
+import { isDamage, RepoCollections } from "./repos/collections.ts";
+import { REPO_COLLECTION } from "./repos/names.ts";
 import { Overview } from "./repos/overview.ts";
 import { rankFiles } from "./repos/ranking.ts";
 import { type FoundWorkspace, findWorkspace, type NamedWorkspaces } from "./repos/workspaces.ts";
@@ -43,7 +44,6 @@ const MENDED = "the index was damaged, and the files were indexed again";
 
 /** The dependencies of the repository verbs. */
 export interface RepositoriesOptions {
-  store: Store;
   /** The store of repository collections: the memory's own, or one that is removed with the process. */
   repoStore: Store;
   embedder: Embedder;
@@ -190,12 +190,6 @@ export class Repositories {
       source: "source" in found ? found.source : null,
       reason: found.reason,
     };
-  }
-
-  /** A collection of a separate repository store; undefined where repositories are in the memory's own store. */
-  findApart(name: string): Collection | undefined {
-    const { store, repoStore } = this.options;
-    return repoStore === store ? undefined : repoStore.find(name);
   }
 
   /**

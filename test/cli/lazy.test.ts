@@ -57,6 +57,14 @@ describe("a start loads what it needs", () => {
     expect(modules.filter((path) => heavy.test(path))).toEqual([]);
   });
 
+  test("a call about memory loads neither the code about repositories nor that of programs and their backups", async () => {
+    const { stderr, modules } = await loadedBy(["mem", "list"]);
+    expect(stderr).toContain("not logged in");
+    expect(modules).toContain("src/memory/memory.ts");
+    const heavy = /^src\/(repo\/|memory\/repositories|engine\/)/;
+    expect(modules.filter((path) => heavy.test(path))).toEqual([]);
+  });
+
   test("svc mcp without a login answers a tool call with an error and ends with stdin", async () => {
     const call = {
       jsonrpc: "2.0",

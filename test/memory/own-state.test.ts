@@ -32,8 +32,9 @@ async function memoryOf(dir: string, root: string, neverIndexed: string[]): Prom
   const store = await openStore(dir);
   const embedder = new MultigramEmbedder((await native()).kernel);
   const workspace = { flag: root };
-  const options = { store, repoStore: store, embedder, workspace, persistent: true, neverIndexed };
-  return new Memory({ store, embedder, repositories: new Repositories(options), dispose: async () => {} });
+  const options = { repoStore: store, embedder, workspace, persistent: true, neverIndexed };
+  const repositories = async () => new Repositories(options);
+  return new Memory({ store, repoStore: store, embedder, repositories, dispose: async () => {} });
 }
 
 for (const inGit of [false, true]) {

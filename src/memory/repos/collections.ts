@@ -12,11 +12,8 @@ import type { Store } from "../../store/store.ts";
 import { checkSpace, type Embedder, isOlderSpace } from "../../texts/embedder.ts";
 import { type Embedding, embeddingOf } from "../../texts/put.ts";
 import { BM25 } from "../../texts/ranking.ts";
+import { REPO_COLLECTION, REPO_KEY } from "./names.ts";
 
-/** The collection of `svc_repo_search`. */
-export const REPO_COLLECTION = "repo_symbols";
-/** The partition key: statistics of a query are those of one repository. */
-export const REPO_KEY = "repo_id";
 const REPO_COLUMNS = [REPO_KEY, "path", "language"];
 
 /**

@@ -15,7 +15,8 @@ import {
 } from "../../repo/indexer.ts";
 import type { Collection } from "../../store/collection.ts";
 import type { Store } from "../../store/store.ts";
-import { REPO_COLLECTION, REPO_KEY, type RepoCollections } from "./collections.ts";
+import type { RepoCollections } from "./collections.ts";
+import { REPO_COLLECTION, REPO_KEY } from "./names.ts";
 
 /** A repository in one collection; one that is in two has two entries. */
 export interface RepoEntry extends ShownPartial {
