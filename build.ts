@@ -10,11 +10,11 @@
  *
  * What it leaves: `.build` (caches, libraries, build-info.json for running from source) and `dist`. The steps are in src/build.
  */
-import { createPublicKey } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { abiVersion } from "./ffi/system/map.ts";
+import { licensePublicKey } from "./src/account/license.ts";
 import { BuildError, buildNative } from "./src/build/compile.ts";
 import { alsoAs, buildExecutable } from "./src/build/executable.ts";
 import { createdTime, defaultRelease, makeBundle, publicPem, releaseKey } from "./src/build/release.ts";
@@ -112,14 +112,13 @@ function authorityTrust(options: BuildOptions): Pick<BuildInfo, "authority" | "l
     throw new BuildError("--authority must be an https address");
   }
   try {
-    const key = createPublicKey(readFileSync(licensePubkey));
-    if (key.asymmetricKeyType !== "rsa") throw new Error("not RSA");
+    const key = licensePublicKey(readFileSync(licensePubkey, "utf8"));
     return {
       authority: url.href.replace(/\/$/, ""),
       licensePublicKey: key.export({ type: "spki", format: "pem" }).toString(),
     };
-  } catch {
-    throw new BuildError(`--license-pubkey: ${licensePubkey} is not an RSA public key in PEM`);
+  } catch (error) {
+    throw new BuildError(`--license-pubkey: ${licensePubkey}: ${(error as Error).message}`);
   }
 }
 

@@ -10,6 +10,7 @@ import { createdTime, defaultRelease, releaseKey } from "../src/build/release.ts
 import { PLATFORM_TAGS, platformTag } from "../src/paths.ts";
 import { BundleReader } from "../src/runtime/bundle.ts";
 import { parseManifest } from "../src/runtime/bundle-manifest.ts";
+import { testKey } from "./keys.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-build-"));
 const cache = join(import.meta.dir, "../.build/test");
@@ -91,7 +92,13 @@ test("wrong options are refused before anything is built", async () => {
   const key = join(root, "k.pem");
   writeFileSync(key, "rubbish");
   await expect(run({ authority: "http://example.com", licensePubkey: key })).rejects.toThrow(/https/);
-  await expect(run({ authority: "https://example.com", licensePubkey: key })).rejects.toThrow(/not an RSA public key/);
+  await expect(run({ authority: "https://example.com", licensePubkey: key })).rejects.toThrow(
+    /not a public key in PEM/,
+  );
+  writeFileSync(key, testKey("license-weak", 2048).publicPem);
+  await expect(run({ authority: "https://example.com", licensePubkey: key })).rejects.toThrow(
+    /2048 bits, at least 3072/,
+  );
   await expect(run({ release: 0 })).rejects.toThrow(/--release/);
   expect(() => releaseKey(root, { SVC_RELEASE_KEY: "rubbish" })).toThrow(/not a private key/);
 });

@@ -10,6 +10,8 @@ import { SECRET_BYTES_MAX } from "../limits.ts";
 export const LICENSE_ISSUER = "svc-authority";
 export const LICENSE_AUDIENCE = "svc-runtime";
 export const LICENSE_VERSION = 2;
+/** RSA of 3,072 bits is about 128 bits of strength (NIST SP 800-57 part 1, table 2); 2,048 bits are 112. */
+export const LICENSE_KEY_BITS_MIN = 3072;
 /** Clocks of two machines may differ by this much, in `nbf` and `iat`. */
 export const CLOCK_SKEW_SECONDS = 300;
 
@@ -71,7 +73,7 @@ export async function verifyLicense(jwt: string, options: VerifyOptions): Promis
 
 /**
  * Reads a LICENSE trust anchor.
- * @throws ValueError unless it is the public half of an RSA key of at least 2,048 bits.
+ * @throws ValueError unless it is the public half of an RSA key of at least 3,072 bits.
  */
 export function licensePublicKey(pem: string): KeyObject {
   if (pem.includes("PRIVATE KEY"))
@@ -84,7 +86,8 @@ export function licensePublicKey(pem: string): KeyObject {
   }
   if (key.asymmetricKeyType !== "rsa") throw new ValueError("the licence key given is not an RSA key");
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
-  if (bits < 2048) throw new ValueError(`the licence key given has ${bits} bits, at least 2048 are needed`);
+  if (bits < LICENSE_KEY_BITS_MIN)
+    throw new ValueError(`the licence key given has ${bits} bits, at least ${LICENSE_KEY_BITS_MIN} are needed`);
   return key;
 }
 

@@ -9,7 +9,7 @@ import {
 } from "node:crypto";
 import { promisify } from "node:util";
 import { createOnce, ensurePrivateDirectory, secretText } from "../account/files.ts";
-import { LICENSE_AUDIENCE, LICENSE_ISSUER, LICENSE_VERSION } from "../account/license.ts";
+import { LICENSE_AUDIENCE, LICENSE_ISSUER, LICENSE_KEY_BITS_MIN, LICENSE_VERSION } from "../account/license.ts";
 import { withLoginLock } from "../account/login-lock.ts";
 import { writeDurable } from "../durable.ts";
 import { PermissionError } from "../errors.ts";
@@ -32,21 +32,18 @@ export interface LicenseGrant {
   readonly offlineGraceDays: number;
 }
 
-/** 3,072 bits are about 128 bits of strength (NIST SP 800-57 part 1, table 2) and take a third of a second to make. */
-const MODULUS_BITS = 3072;
-
 /**
  * The key under `SVC_HOME/authority`, made on first use; of two made at once, one is kept. Takes the login's lock where
  * it writes.
- * @throws PermissionError if the file is damaged or others can read it.
+ * @throws PermissionError if the file is damaged, others can read it, or its key has fewer than 3,072 bits.
  */
-export async function ensureLicenseKey(home: string, modulusBits: number = MODULUS_BITS): Promise<LicenseKey> {
+export async function ensureLicenseKey(home: string): Promise<LicenseKey> {
   const paths = authorityPaths(home);
   ensurePrivateDirectory(paths.dir, home);
   let pem = secretText(home, paths.licenseKey);
   if (pem === undefined) {
     // Made before the lock is taken: it takes a third of a second, and on a small machine some.
-    const made = await newKeyPem(modulusBits);
+    const made = await newKeyPem();
     await withLoginLock(home, () => createOnce(paths.licenseKey, made));
     pem = secretText(home, paths.licenseKey) ?? "";
   }
@@ -88,19 +85,24 @@ export async function ensureApprovalCode(home: string): Promise<string> {
   return secretText(home, path) ?? "";
 }
 
-async function newKeyPem(modulusLength: number): Promise<string> {
-  const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength });
+/** It takes a third of a second. */
+async function newKeyPem(): Promise<string> {
+  const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: LICENSE_KEY_BITS_MIN });
   return privateKey.export({ format: "pem", type: "pkcs8" }).toString();
 }
 
 function parseKey(pem: string): KeyObject {
+  const refused = (what: string) =>
+    new PermissionError(`authority/license_key.pem ${what}, or remove it and log every machine in again`);
+  let key: KeyObject;
   try {
-    const key = createPrivateKey(pem);
-    if (key.asymmetricKeyType === "rsa") return key;
+    key = createPrivateKey(pem);
   } catch {
-    // The error below.
+    throw refused("is damaged: restore it");
   }
-  throw new PermissionError(
-    "authority/license_key.pem is damaged: restore it, or remove it and log every machine in again",
-  );
+  if (key.asymmetricKeyType !== "rsa") throw refused("is damaged: restore it");
+  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
+  if (bits < LICENSE_KEY_BITS_MIN)
+    throw refused(`has ${bits} bits, at least ${LICENSE_KEY_BITS_MIN} are needed: put a longer key in its place`);
+  return key;
 }

@@ -37,8 +37,6 @@ export interface AuthorityOptions {
   /** Seconds until a code expires (600) and seconds between polls (1). */
   readonly codeSeconds?: number;
   readonly intervalSeconds?: number;
-  /** Bits of a LICENSE key made now (3072); tests take fewer. */
-  readonly modulusBits?: number;
   readonly guessLimits?: GuessLimits;
   /** Milliseconds since 1970, for tests. */
   readonly now?: () => number;
@@ -76,7 +74,7 @@ export async function startAuthority(options: AuthorityOptions): Promise<Running
       `listening on ${hostname} needs a certificate, or an https public address of a proxy in front`,
     );
   }
-  const key = await ensureLicenseKey(home, options.modulusBits);
+  const key = await ensureLicenseKey(home);
   const ledger = new Ledger(authorityPaths(home).ledger, home);
   let url = "";
   const authority: Authority = {

@@ -1,6 +1,6 @@
 /** Temporary homes, keys that are made once, and authorities that are stopped after the test. */
 import { afterAll } from "bun:test";
-import { createPrivateKey, generateKeyPairSync } from "node:crypto";
+import { createPrivateKey } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,15 +9,13 @@ import type { Endpoints } from "../../src/account/endpoints.ts";
 import { LICENSE_AUDIENCE, LICENSE_ISSUER } from "../../src/account/license.ts";
 import { type AuthorityOptions, type RunningAuthority, startAuthority } from "../../src/authority/server.ts";
 import { authorityPaths } from "../../src/paths.ts";
+import { testKey } from "../keys.ts";
 
 /** A build that trusts no remote authority, whatever the checkout was last built for. */
 export const LOCAL_BUILD = { licensePublicKey: null, authority: null };
 
-const licenseKeyPair = generateKeyPairSync("rsa", { modulusLength: 2048 });
-/** The LICENSE key of every test, 2,048 bits, made once. */
-export const LICENSE_KEY = licenseKeyPair.privateKey;
-export const LICENSE_KEY_PEM = licenseKeyPair.privateKey.export({ format: "pem", type: "pkcs8" }).toString();
-export const LICENSE_PUBLIC_PEM = licenseKeyPair.publicKey.export({ format: "pem", type: "spki" }).toString();
+/** The LICENSE key of every test. */
+export const { privatePem: LICENSE_KEY_PEM, publicPem: LICENSE_PUBLIC_PEM } = testKey("license");
 
 const homes: string[] = [];
 const running: { stop(): Promise<void> }[] = [];

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createHmac, generateKeyPairSync } from "node:crypto";
 import { verifyLicense } from "../../src/account/license.ts";
 import { PermissionError, ValueError } from "../../src/errors.ts";
+import { testKey } from "../keys.ts";
 import { failure, goodClaims, LICENSE_KEY_PEM, LICENSE_PUBLIC_PEM, signed } from "./helpers.ts";
 
 const DEVICE = `ed25519:${"A".repeat(43)}`;
@@ -90,11 +91,7 @@ describe("a signature", () => {
   });
 
   test("by another key, or with RS512 or extensions in the header, is refused", async () => {
-    const other = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({
-      format: "pem",
-      type: "pkcs8",
-    });
-    const foreign = await signed(claims(), { alg: "RS256" }, other.toString());
+    const foreign = await signed(claims(), { alg: "RS256" }, testKey("license-other").privatePem);
     expect((await failure(() => check(foreign))).message).toContain("its signature is not by the key");
     const rs512 = await signed(claims(), { alg: "RS512" });
     expect((await failure(() => check(rs512))).message).toContain("only RS256");
@@ -127,11 +124,10 @@ describe("a trust anchor", () => {
 
   test("must be the public half of a strong RSA key", async () => {
     const ec = generateKeyPairSync("ed25519").publicKey.export({ format: "pem", type: "spki" }).toString();
-    const weak = generateKeyPairSync("rsa", { modulusLength: 1024 }).publicKey.export({ format: "pem", type: "spki" });
     for (const [pem, message] of [
       [LICENSE_KEY_PEM, /is a private key/],
       [ec, /not an RSA key/],
-      [weak.toString(), /1024 bits/],
+      [testKey("license-weak", 2048).publicPem, /^the licence key given has 2048 bits, at least 3072 are needed$/],
       ["hello", /not a public key/],
     ] as const) {
       const error = await verifyWith(pem);

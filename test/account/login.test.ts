@@ -7,6 +7,7 @@ import { logout } from "../../src/account/logout.ts";
 import { fetchBundle } from "../../src/account/packages.ts";
 import { CancelledError, OSError, PermissionError, RuntimeError, TimeoutError, ValueError } from "../../src/errors.ts";
 import { accountPaths, authorityPaths } from "../../src/paths.ts";
+import { testKey } from "../keys.ts";
 import {
   authorityIn,
   facesOf,
@@ -359,9 +360,8 @@ describe("the gate", () => {
 
   test("trusts the environment's key before the build's, and the build's before the local authority's", async () => {
     const { home } = await loggedIn();
-    const { generateKeyPairSync } = await import("node:crypto");
-    const other = generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey.export({ format: "pem", type: "spki" });
-    const built = { build: { licensePublicKey: other.toString(), authority: "https://example.com" } };
+    const other = testKey("license-other").publicPem;
+    const built = { build: { licensePublicKey: other, authority: "https://example.com" } };
     expect((await failure(() => requireLogin(home, {}, built))).message).toContain("its signature is not by the key");
     await requireLogin(home, { SVC_LICENSE_PUBKEY: LICENSE_PUBLIC_PEM.replaceAll("\n", "\\n") }, built);
     const file = `${home}/anchor.pem`;

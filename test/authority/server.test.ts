@@ -9,6 +9,7 @@ import { startAuthority } from "../../src/authority/server.ts";
 import { OSError, PermissionError } from "../../src/errors.ts";
 import { authorityPaths } from "../../src/paths.ts";
 import { authorityIn, facesOf, failure, homeWithDevice, LOCAL_BUILD, newHome } from "../account/helpers.ts";
+import { testKey } from "../keys.ts";
 
 const post = (url: string, bearer: string | undefined, body: unknown) =>
   fetch(url, {
@@ -172,15 +173,33 @@ describe("the server", () => {
   test("makes its LICENSE key once, private, with the public half beside it", async () => {
     const home = newHome();
     const paths = authorityPaths(home);
-    const [one, two] = await Promise.all([ensureLicenseKey(home, 2048), ensureLicenseKey(home, 2048)]);
+    const [one, two] = await Promise.all([ensureLicenseKey(home), ensureLicenseKey(home)]);
     expect(one.publicKeyPem).toBe(two.publicKeyPem);
     expect(readFileSync(paths.licensePublicKey, "utf8")).toBe(one.publicKeyPem);
     expect((await ensureLicenseKey(home)).publicKeyPem).toBe(one.publicKeyPem);
     for (const path of [paths.licenseKey, paths.licensePublicKey]) expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(statSync(paths.dir).mode & 0o777).toBe(0o700);
-    expect(one.privateKey.asymmetricKeyDetails?.modulusLength).toBe(2048);
+    expect(one.privateKey.asymmetricKeyDetails?.modulusLength).toBe(3072);
     chmodSync(paths.licenseKey, 0o640);
     expect(await failure(() => ensureLicenseKey(home))).toBeInstanceOf(PermissionError);
+  });
+
+  test("refuses a LICENSE key that is too short or no key, with what to do", async () => {
+    const home = newHome();
+    const { dir, licenseKey } = authorityPaths(home);
+    mkdirSync(dir, { mode: 0o700 });
+    for (const [pem, message] of [
+      [
+        testKey("license-weak", 2048).privatePem,
+        /^authority\/license_key\.pem has 2048 bits, at least 3072 are needed: put/,
+      ],
+      ["hello", /^authority\/license_key\.pem is damaged: restore it, or remove it and log every machine in again$/],
+    ] as const) {
+      writeFileSync(licenseKey, pem, { mode: 0o600 });
+      const error = await failure(() => ensureLicenseKey(home));
+      expect(error).toBeInstanceOf(PermissionError);
+      expect(error.message).toMatch(message);
+    }
   });
 
   test("keeps its ledger private, the write-ahead log too, and remembers it", async () => {
