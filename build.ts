@@ -7,6 +7,8 @@
  *   bun build.ts --all              dist/<tag>/svc and its bundle for all three platforms
  *   bun build.ts --authority URL --license-pubkey FILE    an executable that trusts only this authority
  *   --version V --release N         instead of those that package.json gives
+ *   --expires DATE                  until when a packages server may offer the bundle, instead of for two years
+ *   --end-key ID                    the release key of that id ends with this release; the build prints the ids
  *
  * What it leaves: `.build` (caches, libraries, build-info.json for running from source) and `dist`. The steps are in src/build.
  */
@@ -17,10 +19,12 @@ import { abiVersion } from "./ffi/system/map.ts";
 import { licensePublicKey } from "./src/account/license.ts";
 import { BuildError, buildNative } from "./src/build/compile.ts";
 import { alsoAs, buildExecutable } from "./src/build/executable.ts";
-import { createdTime, defaultRelease, makeBundle, publicPem, releaseKey } from "./src/build/release.ts";
+import { createdTime, defaultRelease, expiryTime, makeBundle } from "./src/build/release.ts";
+import { nextReleaseKey, publicPem, releaseKey } from "./src/build/release-keys.ts";
 import { type BuildInfo, EMBEDDED_BUNDLE } from "./src/build-info.ts";
 import { SvcError } from "./src/errors.ts";
 import { PLATFORM_TAGS, type PlatformTag, platformTag } from "./src/paths.ts";
+import { keyId } from "./src/runtime/anchor.ts";
 
 export interface BuildOptions {
   /** The checkout: `ffi`, `src`, package.json; `.build`, `.keys` and `dist` are made in it. */
@@ -32,6 +36,10 @@ export interface BuildOptions {
   licensePubkey?: string;
   version?: string;
   release?: number;
+  /** A date or time in UTC. */
+  expires?: string;
+  /** Ids of release keys. */
+  endKeys?: readonly string[];
   /** Gets one line for each step. */
   log?: (line: string) => void;
 }
@@ -48,8 +56,11 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
   const release = options.release ?? defaultRelease(version);
   if (!Number.isSafeInteger(release) || release < 1) throw new BuildError("--release must be a whole number from 1");
   const key = releaseKey(root);
+  const next = nextReleaseKey(root, key);
+  const releasePublicKeys: BuildInfo["releasePublicKeys"] = [publicPem(key), publicPem(next)];
   const created = createdTime(root);
-  step("release key");
+  const offer = { created, expires: options.expires && expiryTime(options.expires), ends: options.endKeys };
+  step("release keys", releasePublicKeys.map((pem) => keyId(pem)).join(", next "));
 
   // This machine first: its libraries say which ABI versions the executables expect.
   const tags = [host, ...PLATFORM_TAGS.filter((tag) => options.all && tag !== host)];
@@ -59,12 +70,12 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
     step(`native ${tag}`, compiled === 0 ? "nothing changed" : `${compiled} compiled`);
     abi ??= { kernel: abiVersion(kernel, "ame_abi_version"), runtime: abiVersion(runtime, "ty_abi_version") };
     const pysite = join(root, "src", "pysite");
-    const bundle = makeBundle({ tag, version, release, created, kernel, runtime, pysite, key });
+    const bundle = makeBundle({ tag, version, release, ...offer, kernel, runtime, pysite, key });
     put(bundlePath(root, tag), bundle);
     step(`bundle ${tag}`, `${Math.ceil(bundle.length / 1024)} KiB, release ${release}`);
   }
   const infoFor = (tag: PlatformTag): BuildInfo => {
-    return { version, release, releasePublicKey: publicPem(key), ...trust, abi: abi!, platform: tag };
+    return { version, release, releasePublicKeys, ...trust, abi: abi!, platform: tag };
   };
   put(join(cache, "build-info.json"), `${JSON.stringify(infoFor(host), null, 2)}\n`);
   if (options.nativeOnly) return infoFor(host);
@@ -153,12 +164,14 @@ function readArguments(): Omit<BuildOptions, "root" | "log"> {
         "license-pubkey": { type: "string" },
         version: { type: "string" },
         release: { type: "string" },
+        expires: { type: "string" },
+        "end-key": { type: "string", multiple: true },
       },
     });
     const licensePubkey = values["license-pubkey"] && resolve(values["license-pubkey"]);
     const release = values.release === undefined ? undefined : Number(values.release);
-    const { all, authority, version } = values;
-    return { all, nativeOnly: values["native-only"], authority, licensePubkey, version, release };
+    const { all, authority, version, expires, "end-key": endKeys } = values;
+    return { all, nativeOnly: values["native-only"], authority, licensePubkey, version, release, expires, endKeys };
   } catch (error) {
     throw new BuildError((error as Error).message);
   }

@@ -13,8 +13,8 @@ export interface BuildInfo {
   version: string;
   /** The embedded bundle's release number, which grows with every release. */
   release: number;
-  /** Trust anchor of the runtime manifest, SPKI in PEM. */
-  releasePublicKey: string;
+  /** Trust anchors of the runtime manifest, SPKI in PEM: the key that signed the embedded bundle, and the next one. */
+  releasePublicKeys: readonly [current: string, next: string];
   /** Trust anchor of licences, SPKI in PEM; null where each machine's local authority has its own. */
   licensePublicKey: string | null;
   /** The only authority this build trusts; null for the built-in local one. */

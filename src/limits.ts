@@ -63,6 +63,8 @@ export const BUNDLE_BYTES_MAX = 1024 * 1024 * 1024;
 export const AUTHORITY_REQUEST_BYTES_MAX = 64 * 1024;
 /** Bytes of a token, an API key, a key in PEM, a licence: one secret file under `SVC_HOME`. */
 export const SECRET_BYTES_MAX = 16 * 1024;
+/** Bits of the RSA keys that sign releases and licences: about 128 bits of strength (NIST SP 800-57 part 1, table 2). */
+export const RSA_BITS_MIN = 3072;
 /** Bytes of a runtime manifest: a thousand artifacts fit in a quarter of it. */
 export const RUNTIME_MANIFEST_BYTES_MAX = 1024 * 1024;
 /** Bytes of a manifest's signature: RSA up to 8192 bits. */

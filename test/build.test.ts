@@ -6,8 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuildOptions, build } from "../build.ts";
 import { LIBRARIES } from "../src/build/compile.ts";
-import { createdTime, defaultRelease, releaseKey } from "../src/build/release.ts";
+import { createdTime, defaultRelease } from "../src/build/release.ts";
+import { nextReleaseKey, publicPem, releaseKey } from "../src/build/release-keys.ts";
 import { PLATFORM_TAGS, platformTag } from "../src/paths.ts";
+import { keyId } from "../src/runtime/anchor.ts";
 import { BundleReader } from "../src/runtime/bundle.ts";
 import { parseManifest } from "../src/runtime/bundle-manifest.ts";
 import { testKey } from "./keys.ts";
@@ -31,6 +33,9 @@ beforeAll(() => {
   mkdirSync(join(root, "src/pysite/svc"), { recursive: true });
   writeFileSync(join(root, "src/pysite/svc/__init__.py"), "x = 1\n");
   writeFileSync(join(root, "package.json"), '{ "version": "1.2.3" }');
+  // The current key is made by the first build, which a test looks at; the next one need not be made anew.
+  mkdirSync(join(root, ".keys"), { mode: 0o700 });
+  writeFileSync(join(root, ".keys/release_next.pem"), testKey("release-next").privatePem, { mode: 0o600 });
   // zig's own caches are the expensive part of a first link; they depend on the compiler only.
   mkdirSync(join(cache, "zig"), { recursive: true });
   cpSync(join(cache, "zig"), join(root, ".build/zig"), { recursive: true });
@@ -56,17 +61,59 @@ test("a first build compiles, a second starts no compiler, and the bundle is the
   expect(info).toMatchObject({ version: "1.2.3", release: 1_002_003, abi: { kernel: 3, runtime: 3 }, authority: null });
 });
 
-test("the bundle is signed by the key that build-info carries, and names every file", async () => {
+test("the bundle is signed by the current key of build-info, names that key and every file", async () => {
   await run();
   const reader = new BundleReader(bundle());
   const head = await reader.head();
   const info = JSON.parse(readFileSync(join(root, ".build/build-info.json"), "utf8"));
-  expect(verify("sha256", head.manifest, createPublicKey(info.releasePublicKey), head.signature)).toBe(true);
+  const [current, next] = info.releasePublicKeys;
+  expect(next).toBe(testKey("release-next").publicPem);
+  expect(verify("sha256", head.manifest, createPublicKey(current), head.signature)).toBe(true);
   const manifest = parseManifest(head.manifest);
+  expect(manifest).toMatchObject({ key_id: keyId(current), ends: [], created: "1970-01-01T00:00:00.000Z" });
+  expect(manifest.expires).toBe("1972-01-01T00:00:00.000Z");
   expect(manifest.artifacts.map(({ role }) => role)).toEqual(["kernel", "runtime", "pysite"]);
   const names: string[] = [];
   for await (const { artifact } of reader.artifacts(manifest)) names.push(artifact.name);
   expect(names).toContain("pysite/svc/__init__.py");
+});
+
+test("a release can end a key and say until when it may be offered", async () => {
+  const ended = keyId(testKey("other-release").publicPem);
+  const lines = await run({ endKeys: [ended], expires: "2030-12-31" });
+  const manifest = parseManifest((await new BundleReader(bundle()).head()).manifest);
+  expect(manifest).toMatchObject({ ends: [ended], expires: "2030-12-31T00:00:00.000Z" });
+  const next = keyId(testKey("release-next").publicPem);
+  expect(lines[0]).toMatch(new RegExp(`^release keys .* ${manifest.key_id}, next ${next}$`));
+  await expect(run({ endKeys: [manifest.key_id] })).rejects.toThrow(
+    /--end-key .* is not the id of another release key/,
+  );
+  await expect(run({ endKeys: ["../x"] })).rejects.toThrow(/--end-key/);
+  for (const expires of ["tomorrow", "2030", "2030-13-01", "2030-12-31T00:00:00"])
+    await expect(run({ expires })).rejects.toThrow(/--expires must be a date/);
+});
+
+test("keys that a build does not sign with, or name as the next one", () => {
+  const [key, next] = [testKey("release"), testKey("release-next")];
+  const given = { SVC_RELEASE_KEY: key.privatePem.replaceAll("\n", "\\n") };
+  expect(publicPem(releaseKey(root, given))).toBe(key.publicPem);
+  expect(publicPem(nextReleaseKey(root, key.privateKey, { ...given, SVC_NEXT_RELEASE_PUBKEY: next.publicPem }))).toBe(
+    next.publicPem,
+  );
+  const file = join(root, "weak.pem");
+  writeFileSync(file, testKey("weak", 2048).privatePem, { mode: 0o600 });
+  expect(() => releaseKey(root, { SVC_RELEASE_KEY: "rubbish" })).toThrow(/not a private key/);
+  expect(() => releaseKey(root, { SVC_RELEASE_KEY_FILE: join(root, "none") })).toThrow(/does not exist/);
+  expect(() => releaseKey(root, { SVC_RELEASE_KEY_FILE: file })).toThrow(/at least 3072 bits/);
+  const refused: [Record<string, string>, RegExp][] = [
+    [given, /give the next one's public half in SVC_NEXT_RELEASE_PUBKEY/],
+    [{ SVC_NEXT_RELEASE_PUBKEY: key.publicPem }, /is the current one/],
+    [{ SVC_NEXT_RELEASE_PUBKEY: next.privatePem }, /is a private key/],
+    [{ SVC_NEXT_RELEASE_PUBKEY: testKey("weak", 2048).publicPem }, /at least 3072 bits/],
+    [{ SVC_NEXT_RELEASE_PUBKEY: "rubbish" }, /not a public key/],
+    [{ SVC_NEXT_RELEASE_PUBKEY_FILE: join(root, "none") }, /does not exist/],
+  ];
+  for (const [env, message] of refused) expect(() => nextReleaseKey(root, key.privateKey, env)).toThrow(message);
 });
 
 test("a header that changes recompiles; a source that goes back does not", async () => {
@@ -100,7 +147,6 @@ test("wrong options are refused before anything is built", async () => {
     /2048 bits, at least 3072/,
   );
   await expect(run({ release: 0 })).rejects.toThrow(/--release/);
-  expect(() => releaseKey(root, { SVC_RELEASE_KEY: "rubbish" })).toThrow(/not a private key/);
 });
 
 test("numbers that must not depend on the clock", () => {

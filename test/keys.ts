@@ -1,45 +1,45 @@
 /**
- * The RSA keys of tests, each made once on a machine and kept in `.build/test/keys`: one that svc accepts, of 3,072 bits,
- * takes up to two seconds to make.
+ * RSA keys for tests, made once a machine and kept in `.build/test`: one of 3,072 bits takes a third of a second. Imports
+ * nothing from src, as tests that log what svc loads use it too.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { mkdirSync, readFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createOnce } from "../src/account/files.ts";
 
-const FOLDER = join(import.meta.dir, "../.build/test/keys");
-
-/** A key and both of its halves in PEM. */
+/** Both halves of a key, and as PEM: PKCS #8 and SPKI. */
 export interface TestKey {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
-  /** PKCS #8. */
   readonly privatePem: string;
-  /** SPKI. */
   readonly publicPem: string;
 }
 
-/** The RSA key of that name and size; of two processes that make it at once both get the same. */
+/** The key of a name; the same one in every run and in every process. */
 export function testKey(name: string, bits = 3072): TestKey {
-  const path = join(FOLDER, `${name}-${bits}.pem`);
-  const privatePem = read(path) ?? made(path, bits);
-  const privateKey = createPrivateKey(privatePem);
-  const publicKey = createPublicKey(privatePem);
-  return { privateKey, publicKey, privatePem, publicPem: publicKey.export({ format: "pem", type: "spki" }).toString() };
+  const dir = join(import.meta.dir, "../.build/test/keys");
+  const path = join(dir, `${name}-${bits}.pem`);
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  if (!existsSync(path)) makeKey(path, bits);
+  const privateKey = createPrivateKey(readFileSync(path));
+  const publicKey = createPublicKey(privateKey);
+  return {
+    privateKey,
+    publicKey,
+    privatePem: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    publicPem: publicKey.export({ type: "spki", format: "pem" }).toString(),
+  };
 }
 
-function made(path: string, bits: number): string {
-  mkdirSync(FOLDER, { recursive: true, mode: 0o700 });
+/** Several processes may make it at once: the first one's stays, and none is ever seen unfinished. */
+function makeKey(path: string, bits: number): void {
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: bits });
-  createOnce(path, privateKey.export({ format: "pem", type: "pkcs8" }).toString());
-  return readFileSync(path, "utf8");
-}
-
-function read(path: string): string | undefined {
+  const staged = `${path}.${process.pid}`;
+  writeFileSync(staged, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
   try {
-    return readFileSync(path, "utf8");
+    linkSync(staged, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    unlinkSync(staged);
   }
 }

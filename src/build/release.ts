@@ -1,48 +1,23 @@
-/**
- * Makes a signed bundle of libraries. The RELEASE key signs the exact bytes of the manifest; its holder decides what
- * every install will load. A checkout makes a development key once (`.keys/release.pem`, 0600, never committed); a real
- * release passes its key in SVC_RELEASE_KEY or SVC_RELEASE_KEY_FILE.
- */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+/** Makes a signed bundle of libraries: the RELEASE key signs the exact bytes of the manifest. */
+import { type KeyObject, sign } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { makeDirectory, readSecret, writeDurable } from "../durable.ts";
 import type { PlatformTag } from "../paths.ts";
+import { keyId } from "../runtime/anchor.ts";
 import { type BundleEntry, MANIFEST_NAME, packBundle, SIGNATURE_NAME } from "../runtime/bundle.ts";
 import {
   type ArtifactRole,
+  KEY_ID,
   libraryName,
   MANIFEST_FORMAT,
   type RuntimeManifest,
   sha256,
 } from "../runtime/bundle-manifest.ts";
 import { BuildError } from "./compile.ts";
+import { publicPem } from "./release-keys.ts";
 
-const KEY_BITS = 3072;
-
-/**
- * The RELEASE key: SVC_RELEASE_KEY, SVC_RELEASE_KEY_FILE, or the checkout's own, made on first use.
- * @throws BuildError where it is no RSA key; PermissionError where others can read the file
- */
-export function releaseKey(root: string, env: Record<string, string | undefined> = process.env): KeyObject {
-  const pem =
-    env.SVC_RELEASE_KEY?.replaceAll("\\n", "\n") || readKeyFile(env.SVC_RELEASE_KEY_FILE, root) || ownKey(root);
-  let key: KeyObject;
-  try {
-    key = createPrivateKey(pem);
-  } catch {
-    throw new BuildError("the release key is not a private key in PEM");
-  }
-  if (key.asymmetricKeyType !== "rsa" || (key.asymmetricKeyDetails?.modulusLength ?? 0) < 2048) {
-    throw new BuildError("the release key must be RSA with at least 2048 bits");
-  }
-  return key;
-}
-
-/** The public half for the executable, SPKI in PEM. */
-export function publicPem(key: KeyObject): string {
-  return createPublicKey(key).export({ type: "spki", format: "pem" }).toString();
-}
+/** How long a packages server may offer a release, unless the build says otherwise. */
+const OFFERED_YEARS = 2;
 
 export interface BundleOptions {
   tag: PlatformTag;
@@ -50,6 +25,10 @@ export interface BundleOptions {
   release: number;
   /** UTC, ISO 8601; see `createdTime`. */
   created: string;
+  /** The end of the time in which a packages server may offer it, as `created`; default: two years after that. */
+  expires?: string;
+  /** Ids of keys that end with this release; not that of `key`. */
+  ends?: readonly string[];
   /** Paths of the two libraries. */
   kernel: string;
   runtime: string;
@@ -61,6 +40,10 @@ export interface BundleOptions {
 /** A signed bundle. The same inputs give the same bytes: PKCS#1 v1.5 signatures are deterministic. */
 export function makeBundle(options: BundleOptions): Uint8Array {
   const { tag, version, release, created, key } = options;
+  const id = keyId(publicPem(key));
+  const ends = [...(options.ends ?? [])];
+  const wrong = ends.find((other) => !KEY_ID.test(other) || other === id);
+  if (wrong !== undefined) throw new BuildError(`--end-key ${wrong} is not the id of another release key`);
   const files: (BundleEntry & { role: ArtifactRole })[] = [
     { name: libraryName("kernel", tag), bytes: readFileSync(options.kernel), role: "kernel" },
     { name: libraryName("runtime", tag), bytes: readFileSync(options.runtime), role: "runtime" },
@@ -78,6 +61,9 @@ export function makeBundle(options: BundleOptions): Uint8Array {
     release,
     platform: tag,
     created,
+    expires: options.expires ?? yearsAfter(created),
+    key_id: id,
+    ends,
     artifacts,
   };
   const bytes = new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`);
@@ -102,26 +88,22 @@ export function createdTime(root: string, env: Record<string, string | undefined
   return new Date(seconds * 1000).toISOString();
 }
 
+/** A date or a time of the command line, as `created` is written. @throws BuildError where it is none */
+export function expiryTime(text: string): string {
+  const time = new Date(text);
+  if (/^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?$/.test(text) && !Number.isNaN(time.getTime())) return time.toISOString();
+  throw new BuildError("--expires must be a date in UTC, as 2030-12-31 or 2030-12-31T00:00:00Z");
+}
+
 function commitSeconds(root: string): string {
   const git = Bun.spawnSync(["git", "log", "-1", "--format=%ct"], { cwd: root, stderr: "ignore" });
   return git.success ? git.stdout.toString().trim() : "";
 }
 
-function readKeyFile(path: string | undefined, root: string): string | undefined {
-  const bytes = path ? readSecret(path, 64 * 1024, root) : undefined;
-  if (path && !bytes) throw new BuildError("SVC_RELEASE_KEY_FILE names a file that does not exist");
-  return bytes && new TextDecoder().decode(bytes);
-}
-
-function ownKey(root: string): string {
-  const path = join(root, ".keys", "release.pem");
-  const existing = readSecret(path, 64 * 1024, root);
-  if (existing) return new TextDecoder().decode(existing);
-  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: KEY_BITS });
-  const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  makeDirectory(join(root, ".keys"));
-  writeDurable(path, pem);
-  return pem;
+function yearsAfter(created: string): string {
+  const time = new Date(created);
+  time.setUTCFullYear(time.getUTCFullYear() + OFFERED_YEARS);
+  return time.toISOString();
 }
 
 function pysiteFiles(folder: string | undefined): (BundleEntry & { role: ArtifactRole })[] {

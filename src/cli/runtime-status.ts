@@ -5,7 +5,7 @@ import { readCapped } from "../durable.ts";
 import { errorLine } from "../errors.ts";
 import { RUNTIME_MANIFEST_BYTES_MAX } from "../limits.ts";
 import { type Env, runtimePaths, svcHome } from "../paths.ts";
-import { releaseAnchor } from "../runtime/anchor.ts";
+import { releaseAnchors } from "../runtime/anchor.ts";
 import type { InstalledRecord } from "../runtime/install.ts";
 import { readSigned, requirePlatform } from "../runtime/signed.ts";
 import { command } from "./command.ts";
@@ -36,7 +36,7 @@ async function readStatus(home: string, env: Env) {
   const { dir, installed } = runtimePaths(home, platform);
   const runtime = { version: null as string | null, release: null as number | null, problem: null as string | null };
   try {
-    const { manifest } = await readSigned(dir, platform, releaseAnchor(env));
+    const { manifest } = await readSigned(dir, platform, releaseAnchors(env));
     runtime.version = manifest.version;
     runtime.release = manifest.release;
   } catch (error) {

@@ -2,12 +2,13 @@
  * The manifest of a signed bundle lists every artifact with its size and hash; no other file is ever written or loaded.
  * Parse it only after its signature was verified: the parser is strict, but the order is the protection.
  */
+import { parseStrictJson } from "../checks/strict-json.ts";
 import { RuntimeError } from "../errors.ts";
 import { BUNDLE_BYTES_MAX, RUNTIME_ARTIFACTS_MAX } from "../limits.ts";
 import { libraryExtension, PLATFORM_TAGS, type PlatformTag } from "../paths.ts";
 
 /** The manifest's format; other numbers are for other versions of svc. */
-export const MANIFEST_FORMAT = 1;
+export const MANIFEST_FORMAT = 2;
 
 /** `kernel` and `runtime` are the two libraries, `pysite` is a file of the Python client. */
 export type ArtifactRole = "kernel" | "runtime" | "pysite";
@@ -29,8 +30,17 @@ export interface RuntimeManifest {
   platform: PlatformTag;
   /** UTC, ISO 8601. */
   created: string;
+  /** The same. A packages server must not offer it any more; what is installed stays. */
+  expires: string;
+  /** The id of the key that signed it (`keyId` in anchor.ts). */
+  key_id: string;
+  /** Ids of keys that end with this release: once it is installed, nothing that they signed is taken. */
+  ends: string[];
   artifacts: Artifact[];
 }
+
+/** The form of a key's id: 128 bits of SHA-256 in lower-case hex. */
+export const KEY_ID = /^[0-9a-f]{32}$/;
 
 /** The fixed file name of each library on a platform. */
 export function libraryName(role: "kernel" | "runtime", tag: PlatformTag): string {
@@ -38,33 +48,56 @@ export function libraryName(role: "kernel" | "runtime", tag: PlatformTag): strin
 }
 
 /**
+ * The fields that must be there. Others, but for `ends` and `critical`, are ignored, so that a later release can add what
+ * an earlier svc need not know; what it must know, it names in `critical`.
+ */
+const REQUIRED = [
+  "format_version",
+  "version",
+  "release",
+  "platform",
+  "created",
+  "expires",
+  "key_id",
+  "artifacts",
+] as const;
+const KNOWN: readonly string[] = [...REQUIRED, "ends", "critical"];
+
+/**
  * Parses a manifest whose signature was verified.
  * @throws RuntimeError naming the first invalid field
  */
 export function parseManifest(bytes: Uint8Array): RuntimeManifest {
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    throw wrong("it is not JSON");
-  }
-  const fields = exactly(value, ["format_version", "version", "release", "platform", "created", "artifacts"], "it");
+  const fields = parseObject(bytes);
   if (fields.format_version !== MANIFEST_FORMAT) {
     throw wrong(`format_version is ${JSON.stringify(fields.format_version)}; this svc reads ${MANIFEST_FORMAT}`);
   }
+  refuseCritical(fields.critical === undefined ? [] : fields.critical);
+  requireFields(fields, REQUIRED, "it");
   const version = text(fields.version, /^\d{1,6}\.\d{1,6}\.\d{1,6}(?:[-+][0-9A-Za-z.+-]{1,64})?$/, "version");
   const release = count(fields.release, 1, Number.MAX_SAFE_INTEGER, "release");
-  const created = text(fields.created, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z$/, "created");
+  const created = time(fields.created, "created");
+  const expires = time(fields.expires, "expires");
+  const key_id = text(fields.key_id, KEY_ID, "key_id");
+  const ends = texts(fields.ends === undefined ? [] : fields.ends, KEY_ID, "ends");
+  // A release that ended its own key would be refused as soon as it is installed.
+  if (ends.includes(key_id)) throw wrong("it ends the key that signed it");
   const platform = PLATFORM_TAGS.find((tag) => tag === fields.platform);
   if (!platform) throw wrong("platform is unknown");
-  return {
-    format_version: MANIFEST_FORMAT,
-    version,
-    release,
-    platform,
-    created,
-    artifacts: list(fields.artifacts, platform),
-  };
+  const artifacts = list(fields.artifacts, platform);
+  return { format_version: MANIFEST_FORMAT, version, release, platform, created, expires, key_id, ends, artifacts };
+}
+
+/**
+ * The `key_id` of a manifest whose signature fits no known key: only for the sentence that says so. Undefined where it
+ * has none that could be one.
+ */
+export function claimedKeyId(bytes: Uint8Array): string | undefined {
+  try {
+    return text(parseObject(bytes).key_id, KEY_ID, "key_id");
+  } catch {
+    return undefined;
+  }
 }
 
 /** The artifact of a library. Every parsed manifest has both. */
@@ -93,8 +126,12 @@ function list(value: unknown, platform: PlatformTag): Artifact[] {
   return artifacts;
 }
 
+const ARTIFACT_FIELDS = ["name", "sha256", "size_bytes", "role"] as const;
+
 function artifact(value: unknown, platform: PlatformTag, where: string): Artifact {
-  const fields = exactly(value, ["name", "sha256", "size_bytes", "role"], where);
+  const fields = record(value, where);
+  requireFields(fields, ARTIFACT_FIELDS, where);
+  if (Object.keys(fields).length !== ARTIFACT_FIELDS.length) throw wrong(`${where} has an unknown field`);
   const role = (["kernel", "runtime", "pysite"] as const).find((known) => known === fields.role);
   if (!role) throw wrong(`${where}.role is unknown`);
   const name = text(fields.name, role === "pysite" ? PYSITE_NAME : /^[^/]+$/, `${where}.name`);
@@ -104,17 +141,50 @@ function artifact(value: unknown, platform: PlatformTag, where: string): Artifac
   return { name, sha256, size_bytes: count(fields.size_bytes, 0, BUNDLE_BYTES_MAX, `${where}.size_bytes`), role };
 }
 
+/** Entries of `ends` and of `critical`. */
+const LIST_MAX = 16;
+
 /** `pysite/` and up to eight components without a leading dot: no parent folder, nothing hidden. */
 const PYSITE_NAME = /^(?=.{1,99}$)pysite(?:\/[A-Za-z0-9_][A-Za-z0-9_.-]*){1,8}$/;
 
-function exactly(value: unknown, keys: string[], where: string): Record<string, unknown> {
+function parseObject(bytes: Uint8Array): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = parseStrictJson(bytes);
+  } catch (error) {
+    throw wrong((error as Error).message);
+  }
+  return record(value, "it");
+}
+
+/** Refuses a field that a reader must understand and that this one does not know. */
+function refuseCritical(value: unknown): void {
+  const unknown = texts(value, /^[a-z0-9_]{1,64}$/, "critical").find((name) => !KNOWN.includes(name));
+  if (unknown !== undefined) throw wrong(`it has '${unknown}', which this svc does not know: get a newer svc`);
+}
+
+function record(value: unknown, where: string): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(`${where} is no object`);
-  const found = Object.keys(value);
-  const stray = found.find((key) => !keys.includes(key));
-  if (stray !== undefined) throw wrong(`${where} has an unknown field`);
-  const missing = keys.find((key) => !found.includes(key));
-  if (missing !== undefined) throw wrong(`${where} has no ${missing}`);
   return value as Record<string, unknown>;
+}
+
+function requireFields(fields: Record<string, unknown>, keys: readonly string[], where: string): void {
+  const missing = keys.find((key) => !Object.hasOwn(fields, key));
+  if (missing !== undefined) throw wrong(`${where} has no ${missing}`);
+}
+
+/** A moment that exists: `Date` takes the 30th of February for the 2nd of March. */
+function time(value: unknown, where: string): string {
+  const found = text(value, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z$/, where);
+  const moment = new Date(found);
+  const exact = found.includes(".") ? found : found.replace("Z", ".000Z");
+  if (Number.isNaN(moment.getTime()) || moment.toISOString() !== exact) throw wrong(`${where} is malformed`);
+  return found;
+}
+
+function texts(value: unknown, shape: RegExp, where: string): string[] {
+  if (!Array.isArray(value) || value.length > LIST_MAX) throw wrong(`${where} is no list, or too long`);
+  return value.map((entry) => text(entry, shape, where));
 }
 
 function text(value: unknown, shape: RegExp, where: string): string {

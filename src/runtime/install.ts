@@ -12,7 +12,7 @@ import { buildInfo } from "../build-info.ts";
 import { diskError, makeDirectory, readCapped, syncDirectory, withLock, writeNew } from "../durable.ts";
 import { OSError, PermissionError, RuntimeError, ValueError } from "../errors.ts";
 import { type Env, type PlatformTag, runtimePaths } from "../paths.ts";
-import { type ReleaseAnchor, releaseAnchor } from "./anchor.ts";
+import { type ReleaseAnchors, releaseAnchors } from "./anchor.ts";
 import { BundleReader, MANIFEST_NAME, SIGNATURE_NAME } from "./bundle.ts";
 import { type RuntimeManifest, sha256 } from "./bundle-manifest.ts";
 import { type AbiVersions, requireAbi } from "./load.ts";
@@ -74,14 +74,14 @@ export interface InstalledRecord {
 export async function installRuntime(options: InstallOptions): Promise<InstallResult> {
   const { home, env, keepNewer = false, offered } = options;
   const tag = requirePlatform();
-  const anchor = releaseAnchor(env);
+  const anchors = releaseAnchors(env);
   const { dir } = runtimePaths(home, tag);
-  const before = await installed(dir, tag, anchor);
+  const before = await installed(dir, tag, anchors);
   if (keepNewer && offered && isOlder(offered, before)) return kept(before, offered);
   const reader = new BundleReader(options.bundle);
   try {
     const head = await reader.head();
-    const signed = await verifyManifest(head.manifest, head.signature, anchor, before);
+    const signed = await verifyManifest(head.manifest, head.signature, anchors, before);
     const { manifest } = signed;
     refuseMisfit(manifest, tag, options.version);
     makeDirectory(dirname(dir));
@@ -90,7 +90,7 @@ export async function installRuntime(options: InstallOptions): Promise<InstallRe
     return await withLock(join(dirname(dir), ".lock"), async () => {
       tidy(dir);
       // Read again: another process may have installed before the lock was acquired.
-      const old = await installed(dir, tag, anchor, before);
+      const old = await installed(dir, tag, anchors, before);
       if (keepNewer && isOlder(manifest, old)) return kept(old, manifest);
       refuseDowngrade(manifest, old, options.allowDowngrade ?? false);
       const staging = join(dirname(dir), `${STAGING_PREFIX}${crypto.randomUUID()}`);
@@ -156,7 +156,7 @@ const ASIDE_SUFFIX = ".old";
 async function stage(
   staging: string,
   reader: BundleReader,
-  { manifest, bytes, signature, anchor }: SignedManifest,
+  { manifest, bytes, signature, anchors }: SignedManifest,
   options: InstallOptions,
 ): Promise<void> {
   makeDirectory(staging);
@@ -177,7 +177,7 @@ async function stage(
     provenance: {
       source: options.provenance ?? "bundle",
       bundle_sha256: sha256(options.bundle),
-      release_key: anchor.override ?? "built-in",
+      release_key: anchors.override ?? "built-in",
     },
     installed_at: new Date().toISOString(),
   };
@@ -217,8 +217,8 @@ function releaseOf({ version, release }: Release): Release {
   return { version, release };
 }
 
-function result({ manifest, anchor }: SignedManifest) {
-  return { ...releaseOf(manifest), platform: manifest.platform, anchor: anchor.override ?? ("built-in" as const) };
+function result({ manifest, anchors }: SignedManifest) {
+  return { ...releaseOf(manifest), platform: manifest.platform, anchor: anchors.override ?? ("built-in" as const) };
 }
 
 function kept(current: SignedManifest, offered: Release): InstallResult {
@@ -245,10 +245,10 @@ function refuseDowngrade(offered: Release, current: SignedManifest | undefined, 
 async function installed(
   dir: string,
   tag: PlatformTag,
-  anchor: ReleaseAnchor,
+  anchors: ReleaseAnchors,
   known?: SignedManifest,
 ): Promise<SignedManifest | undefined> {
-  return readSigned(dir, tag, anchor, known).catch(() => undefined);
+  return readSigned(dir, tag, anchors, known).catch(() => undefined);
 }
 
 /**

@@ -9,7 +9,7 @@ import { permissionFaults } from "../account/permissions.ts";
 import type { BuildInfo } from "../build-info.ts";
 import { PermissionError, RuntimeError } from "../errors.ts";
 import { type Env, runtimePaths } from "../paths.ts";
-import { releaseAnchor } from "./anchor.ts";
+import { releaseAnchors } from "./anchor.ts";
 import { libraryArtifact } from "./bundle-manifest.ts";
 import { readArtifact, readSigned, requirePlatform, type VerifiedArtifact } from "./signed.ts";
 
@@ -38,7 +38,7 @@ export async function loadVerified(options: { home: string; env: Env; license: L
   const { home, env } = options;
   const tag = requirePlatform();
   const paths = runtimePaths(home, tag);
-  const { manifest } = await readSigned(paths.dir, tag, releaseAnchor(env));
+  const { manifest } = await readSigned(paths.dir, tag, releaseAnchors(env));
   const faults = permissionFaults(home, [paths.manifest, paths.signature, paths.kernelLibrary, paths.runtimeLibrary]);
   if (faults.length > 0) throw new PermissionError(`the native runtime is not loaded: ${faults[0]}`);
   const kernel = mapArtifact(readArtifact(paths.dir, libraryArtifact(manifest, "kernel")));

@@ -6,7 +6,7 @@ import { readCapped } from "../durable.ts";
 import { RuntimeError, SvcError } from "../errors.ts";
 import { RUNTIME_MANIFEST_BYTES_MAX, RUNTIME_SIGNATURE_BYTES_MAX } from "../limits.ts";
 import { type PlatformTag, platformTag } from "../paths.ts";
-import { type ReleaseAnchor, requireSignature } from "./anchor.ts";
+import { type ReleaseAnchors, type ReleaseKey, requireSignature } from "./anchor.ts";
 import { type Artifact, parseManifest, type RuntimeManifest, sha256 } from "./bundle-manifest.ts";
 
 declare const verified: unique symbol;
@@ -15,10 +15,11 @@ declare const verified: unique symbol;
 export interface SignedManifest {
   readonly [verified]: "signature";
   readonly manifest: RuntimeManifest;
-  /** The exact signed bytes, their signature, and the key that verified it. */
+  /** The exact signed bytes, their signature, and the key that verified it, of those in force. */
   readonly bytes: Uint8Array;
   readonly signature: Uint8Array;
-  readonly anchor: ReleaseAnchor;
+  readonly key: ReleaseKey;
+  readonly anchors: ReleaseAnchors;
 }
 
 /** An artifact's bytes, size and hash verified; only `verifyArtifact` makes one. */
@@ -29,26 +30,29 @@ export interface VerifiedArtifact {
 }
 
 /**
- * Verifies a manifest's signature, then parses it.
- * @param known one that this process has verified: returned where bytes, signature and key are the same
- * @throws RuntimeError where the signature does not fit or the manifest cannot be used; ValueError for an anchor that
- * is no key
+ * Verifies a manifest's signature, then parses it. It has to name the key that signed it.
+ * @param known one that this process has verified: returned where bytes, signature and keys are the same
+ * @throws RuntimeError where the signature does not fit or the manifest cannot be used, of reason "runtime_key_unknown"
+ *   where it names another key; ValueError for an anchor that is no key
  */
 export async function verifyManifest(
   bytes: Uint8Array,
   signature: Uint8Array,
-  anchor: ReleaseAnchor,
+  anchors: ReleaseAnchors,
   known?: SignedManifest,
 ): Promise<SignedManifest> {
   if (
-    known?.anchor.pem === anchor.pem &&
+    known?.anchors.keys.every(({ id }, index) => id === anchors.keys[index]?.id) &&
     Buffer.compare(known.bytes, bytes) === 0 &&
     Buffer.compare(known.signature, signature) === 0
   ) {
     return known;
   }
-  await requireSignature(bytes, signature, anchor);
-  return { manifest: parseManifest(bytes), bytes, signature, anchor } as SignedManifest;
+  const key = await requireSignature(bytes, signature, anchors);
+  const manifest = parseManifest(bytes);
+  if (manifest.key_id !== key.id)
+    throw new RuntimeError("telys_manifest.json cannot be used: key_id is not that of the key which signed it");
+  return { manifest, bytes, signature, key, anchors } as SignedManifest;
 }
 
 /** Verifies an artifact's size and hash; undefined where they differ. */
@@ -67,12 +71,13 @@ export function requirePlatform(): PlatformTag {
 /**
  * The manifest of the install in `dir`, read and verified.
  * @param known as for `verifyManifest`
- * @throws RuntimeError where nothing is installed, or it is not signed or of another platform
+ * @throws RuntimeError where nothing is installed ("runtime_missing"), or it is not signed or of another platform
+ *   ("runtime_invalid"), or signed by a key that is not in force ("runtime_key_unknown")
  */
 export async function readSigned(
   dir: string,
   tag: PlatformTag,
-  anchor: ReleaseAnchor,
+  anchors: ReleaseAnchors,
   known?: SignedManifest,
 ): Promise<SignedManifest> {
   const bytes = readPart(dir, "telys_manifest.json", RUNTIME_MANIFEST_BYTES_MAX);
@@ -82,8 +87,9 @@ export async function readSigned(
   if (!bytes || !signature) throw notVerified(`telys_manifest.${bytes ? "sig" : "json"} is missing`);
   let signed: SignedManifest;
   try {
-    signed = await verifyManifest(bytes, signature, anchor, known);
+    signed = await verifyManifest(bytes, signature, anchors, known);
   } catch (error) {
+    if (error instanceof RuntimeError && error.reason === "runtime_key_unknown") throw unknownKey(anchors);
     throw error instanceof RuntimeError ? notVerified(error.message) : error;
   }
   const { platform } = signed.manifest;
@@ -108,6 +114,15 @@ function readPart(dir: string, name: string, maxBytes: number): Uint8Array | und
     if (error instanceof SvcError) throw notVerified(error.message);
     throw error;
   }
+}
+
+/** An install from before a change of keys, or of another svc: it is replaced without further questions. */
+function unknownKey({ override }: ReleaseAnchors): RuntimeError {
+  const key = override ? `another key than the one in ${override}` : "a key that this svc does not know";
+  return new RuntimeError(
+    `the installed native runtime is signed by ${key}: 'svc login' or 'svc runtime install' replaces it`,
+    "runtime_key_unknown",
+  );
 }
 
 function notVerified(what: string): RuntimeError {

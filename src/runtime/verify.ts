@@ -6,7 +6,7 @@ import { buildInfo } from "../build-info.ts";
 import { checkSecretFile, diskError } from "../durable.ts";
 import { errorLine, PermissionError, RuntimeError } from "../errors.ts";
 import { type Env, type PlatformTag, platformTag, runtimePaths } from "../paths.ts";
-import { type ReleaseAnchor, releaseAnchor } from "./anchor.ts";
+import { type ReleaseAnchors, releaseAnchors } from "./anchor.ts";
 import type { RuntimeManifest } from "./bundle-manifest.ts";
 import { type AbiVersions, requireAbi } from "./load.ts";
 import { readArtifact, readSigned, requirePlatform } from "./signed.ts";
@@ -48,14 +48,14 @@ export interface VerifyOptions {
 /** Checks the install, the licence and the login. Never throws: failures are in the report. */
 export async function verifyInstalled(options: VerifyOptions): Promise<VerifyReport> {
   const { home, checkLicense, checkLogin } = options;
-  const anchor = attempt(() => releaseAnchor(options.env));
+  const anchors = attempt(() => releaseAnchors(options.env));
   const report: VerifyReport = {
     ok: false,
     installed: false,
     platform: platformTag() ?? null,
     version: null,
     release: null,
-    anchor: anchor.value?.override ?? "built-in",
+    anchor: anchors.value?.override ?? "built-in",
     checks: [],
   };
   const add = (name: string, outcome: Outcome<unknown>, detail: string) =>
@@ -68,8 +68,8 @@ export async function verifyInstalled(options: VerifyOptions): Promise<VerifyRep
     report.installed = true;
     const closed = attempt(() => requireClosed(dir, license, home));
     add("permissions", closed, "closed to other writers, down from the root");
-    if (anchor.value === undefined) add("signature", anchor, "");
-    else await checkSigned(dir, tag, anchor.value, options.abi, report, add);
+    if (anchors.value === undefined) add("signature", anchors, "");
+    else await checkSigned(dir, tag, anchors.value, options.abi, report, add);
   }
   if (checkLicense) add("licence", await attemptAsync(checkLicense), "good, for this device");
   if (checkLogin) add("login", await attemptAsync(checkLogin), "done, with all that the tools ask for");
@@ -83,14 +83,14 @@ export async function verifyInstalled(options: VerifyOptions): Promise<VerifyRep
 async function checkSigned(
   dir: string,
   tag: PlatformTag,
-  anchor: ReleaseAnchor,
+  anchors: ReleaseAnchors,
   abi: AbiVersions | undefined,
   report: VerifyReport,
   add: (name: string, outcome: Outcome<unknown>, detail: string) => void,
 ): Promise<void> {
-  const signed = await attemptAsync(() => readSigned(dir, tag, anchor));
-  const key = anchor.override
-    ? `the key in ${anchor.override} (it replaces the built-in one)`
+  const signed = await attemptAsync(() => readSigned(dir, tag, anchors));
+  const key = anchors.override
+    ? `the key in ${anchors.override} (it replaces the built-in one)`
     : "the built-in release key";
   add("signature", signed, `telys_manifest.json is signed by ${key}`);
   if (signed.value === undefined) return; // an unsigned manifest proves nothing

@@ -2,14 +2,13 @@
  * Loaded before main.ts: a build with a release key of its own, and with no bundle but the one that FAKE_BUNDLE names,
  * so that no test needs `npm run build`.
  */
-import { generateKeyPairSync } from "node:crypto";
 import { plugin } from "bun";
+import { testKey } from "../keys.ts";
 
-const key = generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey.export({ type: "spki", format: "pem" });
 const info = {
   version: "9.9.9",
   release: 1,
-  releasePublicKey: key,
+  releasePublicKeys: [testKey("built-in").publicPem, testKey("built-in-next").publicPem],
   licensePublicKey: null,
   authority: null,
   // Those of the libraries in test/runtime/fixture.ts.

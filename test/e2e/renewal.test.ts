@@ -11,7 +11,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeBundle, publicPem, releaseKey } from "../../src/build/release.ts";
+import { makeBundle } from "../../src/build/release.ts";
+import { publicPem, releaseKey } from "../../src/build/release-keys.ts";
 import { accountPaths, authorityPaths, platformTag, runtimePaths } from "../../src/paths.ts";
 import { fakeServer, goodClaims, signed } from "../account/helpers.ts";
 import { otherKeys } from "../runtime/fixture.ts";

@@ -20,7 +20,8 @@ function manifestOf(files: BundleEntry[]): RuntimeManifest {
   const artifacts = files.map((file) => {
     return { name: file.name, sha256: sha256(file.bytes), size_bytes: file.bytes.length, role: "pysite" as const };
   });
-  return { format_version: 1, version: "1.0.0", release: 1, platform: "linux-x86_64", created: "", artifacts };
+  const rest = { created: "", expires: "", key_id: "", ends: [] };
+  return { format_version: 2, version: "1.0.0", release: 1, platform: "linux-x86_64", ...rest, artifacts };
 }
 
 async function readAll(bundle: Uint8Array, files = FILES): Promise<string[]> {

@@ -1,23 +1,25 @@
 /** A tiny signed runtime for tests of the trust path: two libraries with one function each, built once and cached. */
-import { generateKeyPairSync, sign } from "node:crypto";
+import { sign } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type License, verifyLicense } from "../../src/account/license.ts";
 import { buildNative } from "../../src/build/compile.ts";
 import { type PlatformTag, platformTag, runtimePaths } from "../../src/paths.ts";
+import { keyId } from "../../src/runtime/anchor.ts";
 import { type BundleEntry, MANIFEST_NAME, packBundle, SIGNATURE_NAME } from "../../src/runtime/bundle.ts";
 import { libraryName, sha256 } from "../../src/runtime/bundle-manifest.ts";
 import { type InstallOptions, installRuntime } from "../../src/runtime/install.ts";
 import { type VerifyOptions, type VerifyReport, verifyInstalled } from "../../src/runtime/verify.ts";
 import { goodClaims, LICENSE_PUBLIC_PEM, signed } from "../account/helpers.ts";
+import { type TestKey, testKey } from "../keys.ts";
 
 export const tag: PlatformTag = platformTag()!;
 export const kernelName: string = libraryName("kernel", tag);
 export const runtimeName: string = libraryName("runtime", tag);
-export const keys = generateKeyPairSync("rsa", { modulusLength: 2048 });
-export const otherKeys = generateKeyPairSync("rsa", { modulusLength: 2048 });
-export const publicPem: string = keys.publicKey.export({ type: "spki", format: "pem" }).toString();
+export const keys: TestKey = testKey("release");
+export const otherKeys: TestKey = testKey("other-release");
+export const { publicPem } = keys;
 /** The environment of a svc that trusts the fixture's key. */
 export const env = { SVC_RELEASE_PUBKEY: publicPem };
 export const abi = { kernel: 7, runtime: 9 };
@@ -56,33 +58,49 @@ export interface BundleChanges {
   version?: string;
   /** Replaces fields of the manifest before it is signed. */
   manifest?: Record<string, unknown>;
+  /** Changes its text before it is signed. */
+  text?: (json: string) => string;
   /** Signs with the wrong key. */
   forged?: boolean;
+  /** The key that signs and that the manifest names; default: `keys`. */
+  by?: TestKey;
   /** Further files, named by the manifest. */
   extra?: BundleEntry[];
   /** Changes the entries after signing. */
   tamper?: (entries: BundleEntry[]) => BundleEntry[];
 }
 
-export function makeBundle(libs: { kernel: Uint8Array; runtime: Uint8Array }, changes: BundleChanges = {}): Uint8Array {
+type Libraries = { kernel: Uint8Array; runtime: Uint8Array };
+
+export function makeBundle(libs: Libraries, changes: BundleChanges = {}): Uint8Array {
+  const { bytes, signature, files } = signedManifest(libs, changes);
+  const entries = [{ name: MANIFEST_NAME, bytes }, { name: SIGNATURE_NAME, bytes: signature }, ...files];
+  return packBundle(changes.tamper?.(entries) ?? entries);
+}
+
+/** A manifest of the libraries, its signature, and the files that it names. */
+export function signedManifest(libs: Libraries, changes: BundleChanges = {}) {
   const files = [
     { name: kernelName, bytes: libs.kernel, role: "kernel" },
     { name: runtimeName, bytes: libs.runtime, role: "runtime" },
     ...(changes.extra ?? []).map((entry) => ({ ...entry, role: "pysite" })),
   ];
+  const by = changes.by ?? keys;
   const manifest = {
-    format_version: 1,
+    format_version: 2,
     version: changes.version ?? "1.0.0",
     release: changes.release ?? 5,
     platform: tag,
     created: "2026-01-01T00:00:00Z",
+    expires: "2999-01-01T00:00:00Z",
+    key_id: keyId(by.publicPem),
     artifacts: files.map(({ name, bytes, role }) => ({ name, sha256: sha256(bytes), size_bytes: bytes.length, role })),
     ...changes.manifest,
   };
-  const bytes = new TextEncoder().encode(JSON.stringify(manifest));
-  const signature = sign("sha256", bytes, changes.forged ? otherKeys.privateKey : keys.privateKey);
-  const entries = [{ name: MANIFEST_NAME, bytes }, { name: SIGNATURE_NAME, bytes: signature }, ...files];
-  return packBundle(changes.tamper?.(entries) ?? entries);
+  const text = JSON.stringify(manifest);
+  const bytes = new TextEncoder().encode(changes.text?.(text) ?? text);
+  const signature = sign("sha256", bytes, (changes.forged ? otherKeys : by).privateKey);
+  return { bytes, signature, files };
 }
 
 /** A fresh SVC_HOME; `remove` deletes it. */
