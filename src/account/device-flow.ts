@@ -70,18 +70,19 @@ async function requestCode(accounts: string, signal: AbortSignal | undefined): P
   });
   if (answer.status !== 200) throw new RuntimeError(`${PEER} gave no code (status ${answer.status}): try again later`);
   const body = jsonObject(answer, PEER);
-  const verificationUri = browserAddress(printableField(body, "verification_uri", PEER, 2048));
-  const complete = body.verification_uri_complete;
+  const verificationUri = browserAddress(body, "verification_uri");
+  const verificationUriComplete =
+    body.verification_uri_complete === undefined ? verificationUri : browserAddress(body, "verification_uri_complete");
+  // The person is shown one origin.
+  if (new URL(verificationUri).origin !== new URL(verificationUriComplete).origin)
+    throw new ValueError(`${PEER} named approval pages of two origins`);
   return {
     deviceCode: printableField(body, "device_code", PEER),
     intervalSeconds: numberField(body.interval, INTERVAL_SECONDS_DEFAULT, 0.2, 60),
     code: {
       userCode: printableField(body, "user_code", PEER, 64),
       verificationUri,
-      verificationUriComplete:
-        complete === undefined
-          ? verificationUri
-          : browserAddress(printableField(body, "verification_uri_complete", PEER, 2048)),
+      verificationUriComplete,
       expiresInSeconds: numberField(body.expires_in, 600, 1, 1800),
     },
   };
@@ -123,10 +124,15 @@ async function poll(accounts: string, deviceCode: string, signal: AbortSignal | 
   }
 }
 
-/** Accepts https, and http on loopback: for other schemes the system's opener could start a program. */
-function browserAddress(address: string): string {
+/**
+ * Accepts https, and http on loopback: for other schemes the system's opener could start a program. A user name before
+ * the host would look like the host.
+ */
+function browserAddress(body: Record<string, unknown>, field: string): string {
+  const address = printableField(body, field, PEER, 2048);
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname))) return url.href;
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
+  if (url && isSafe && url.username === "" && url.password === "") return url.href;
   throw new ValueError(`${PEER} named an approval page that is not an https address`);
 }
 

@@ -7,21 +7,26 @@
  */
 import { readdirSync, unlinkSync } from "node:fs";
 import { basename, join } from "node:path";
-import { makeDirectory, temporaryFor, withLock } from "../durable.ts";
+import { temporaryFor, withLock } from "../durable.ts";
 import { accountPaths, authorityPaths } from "../paths.ts";
-import { stagedFor } from "./files.ts";
+import { ensurePrivateDirectory, stagedFor } from "./files.ts";
 
 /**
  * Runs `action` while holding the lock on the files of a login and of the local authority, without temporary files of
  * killed runs. Makes SVC_HOME where it is missing. Not reentrant: an action that takes the lock again waits for itself.
  *
  * @param action is called with the names of the temporary files that were removed
- * @throws TimeoutError where another process holds the lock for half a minute; OSError; and what `action` throws
+ * @throws PermissionError where others can write in SVC_HOME; TimeoutError where another process holds the lock for half
+ *   a minute; OSError; and what `action` throws
  */
 export async function withLoginLock<T>(home: string, action: (removed: string[]) => Promise<T> | T): Promise<T> {
-  makeDirectory(home);
-  const { lock } = accountPaths(home);
-  return withLock(lock, () => action(removeTemporaryFiles(home)));
+  ensurePrivateDirectory(home, home);
+  return lockLogin(home, action);
+}
+
+/** The same in a home that is there and that others may write in: where secrets are only removed. */
+export async function lockLogin<T>(home: string, action: (removed: string[]) => Promise<T> | T): Promise<T> {
+  return withLock(accountPaths(home).lock, () => action(removeTemporaryFiles(home)));
 }
 
 function removeTemporaryFiles(home: string): string[] {

@@ -3,7 +3,7 @@ import { existsSync, unlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { diskError, syncDirectory } from "../durable.ts";
 import { accountPaths } from "../paths.ts";
-import { withLoginLock } from "./login-lock.ts";
+import { lockLogin } from "./login-lock.ts";
 
 /**
  * Removes the login: the licence first, the device key last, so that an interrupted logout can be
@@ -12,9 +12,8 @@ import { withLoginLock } from "./login-lock.ts";
  * @throws TimeoutError while another process changes the login; OSError
  */
 export async function logout(home: string): Promise<string[]> {
-  // The lock would make it.
   if (!existsSync(home)) return [];
-  return withLoginLock(home, (temporary) => {
+  return lockLogin(home, (temporary) => {
     const paths = accountPaths(home);
     const removed: string[] = [];
     for (const role of ["license", "apiKey", "token", "deviceId", "deviceKey"] as const) {

@@ -10,29 +10,39 @@ import { type LoginResult, login } from "../account/login.ts";
 import type { RunningAuthority } from "../authority/server.ts";
 import { errorLine, RuntimeError } from "../errors.ts";
 import { type Env, svcHome } from "../paths.ts";
-import { openBrowser } from "./browser.ts";
-import { command } from "./command.ts";
+import { command, string } from "./command.ts";
+import { approvalOf } from "./login-approval.ts";
+import { showCode } from "./login-prompt.ts";
+import { givenToken } from "./login-token.ts";
 import { note, print, printJson } from "./output.ts";
 import { type Provisioned, provision } from "./provision.ts";
 import { describeInstall } from "./runtime-install.ts";
 
 export default command({
   details:
-    "Signs this machine in (a code is shown, to be confirmed in the browser), stores the free community licence, then installs\n" +
-    "and verifies the native runtime; one that is newer than what svc brings is kept. Afterwards everything works offline.\n" +
-    "Repeating it is safe, and renews the licence.",
-  examples: ["svc login", "svc login --yes", "svc login --no-browser --no-install", 'SVC_TOKEN="$TOKEN" svc login'],
+    "Signs this machine in, stores the free community licence, then installs and verifies the native runtime; one that is\n" +
+    "newer than what svc brings is kept. Afterwards everything works offline. Repeating it is safe, and renews the licence.\n\n" +
+    "Shows an address and a code, to be confirmed in a browser: Enter opens it, and any other browser will do. Where no\n" +
+    "person can answer (stdin or stderr is not a terminal, or CI is set) it says what to do instead and ends with 1: --yes\n" +
+    "for this machine's own authority, --token - or SVC_TOKEN for an organisation's, --no-browser to wait all the same.\n" +
+    "Over SSH no browser is offered, as it would open on this machine, and its own authority needs --yes.",
+  examples: [
+    "svc login",
+    "svc login --yes",
+    "svc login --yes --no-install --json",
+    "SVC_ACCOUNTS_URL=https://svc.example.org svc login --no-browser",
+    "SVC_ACCOUNTS_URL=https://svc.example.org svc login --token - < token.txt",
+  ],
   args: {
-    token: {
-      type: "string",
-      valueHint: "TOKEN",
-      description: "an access token obtained elsewhere; SVC_TOKEN keeps it out of the process list",
-    },
+    token: string(
+      "TOKEN",
+      "an access token obtained elsewhere; - reads it from stdin (SVC_TOKEN), as others can see a value",
+    ),
     browser: {
       type: "boolean",
       default: true,
-      description: "open the browser",
-      negativeDescription: "only print the address, open no browser",
+      description: "offer to open the browser",
+      negativeDescription: "only print address and code, and wait, without a terminal too",
     },
     install: {
       type: "boolean",
@@ -44,12 +54,7 @@ export default command({
     json: { type: "boolean", description: "print one JSON object" },
   },
   async run({ args, env, signal }) {
-    const result = await withAuthority(env, args.yes === true, (endpoints, isLocal) => {
-      const approvesItself = isLocal && args.yes === true;
-      if (args.yes && !isLocal) note("--yes is for this machine's own authority; the configured one has to approve");
-      const onCode = (code: DeviceCode) => (approvesItself ? undefined : showCode(code, args.browser));
-      return login({ home: svcHome(env), env, endpoints, token: args.token, signal, onCode });
-    });
+    const result = await signIn(args, env, signal);
     for (const warning of result.license.warnings) note(`note: ${warning}`);
     if (!args.json) print(`logged in with a ${result.license.tier} licence until ${day(result.license.expiresAt)}`);
     await renewCopy(env, result.license.jwt);
@@ -62,14 +67,32 @@ export default command({
   },
 });
 
+interface SignInFlags {
+  readonly yes?: boolean;
+  readonly token?: string;
+  readonly browser: boolean;
+}
+
+async function signIn({ yes = false, browser, ...flags }: SignInFlags, env: Env, signal: AbortSignal) {
+  const isLocal = configuredEndpoints(env) === undefined;
+  if (yes && !isLocal) note("--yes is for this machine's own authority; the configured one has to approve");
+  const hasSecret = [flags.token, env.SVC_TOKEN, env.SVC_API_KEY].some((secret) => secret?.trim());
+  const approval = approvalOf({ env, isLocal, yes, browser, hasSecret });
+  const token = await givenToken(flags.token, signal);
+  // A block's end, however it is left, ends the waiting for Enter.
+  using prompt = new DisposableStack();
+  const onCode = (code: DeviceCode) => {
+    if (approval !== "none") prompt.use(showCode(code, { env, isLocal, offered: approval === "offered" }));
+  };
+  return await withAuthority(env, yes, (endpoints) => {
+    return login({ home: svcHome(env), env, endpoints, token, signal, onCode });
+  });
+}
+
 /** Runs `action` against the configured authority, or against a local one that lives as long as it takes. */
-async function withAuthority<T>(
-  env: Env,
-  approve: boolean,
-  action: (endpoints: Endpoints, isLocal: boolean) => Promise<T>,
-): Promise<T> {
+async function withAuthority<T>(env: Env, approve: boolean, action: (endpoints: Endpoints) => Promise<T>): Promise<T> {
   const configured = configuredEndpoints(env);
-  if (configured) return action(configured, false);
+  if (configured) return action(configured);
   const { startAuthority } = await import("../authority/server.ts");
   const local: RunningAuthority = await startAuthority({
     home: svcHome(env),
@@ -77,19 +100,10 @@ async function withAuthority<T>(
     privateApi: true,
   });
   try {
-    return await action({ accounts: local.apiUrl, api: local.apiUrl }, true);
+    return await action({ accounts: local.apiUrl, api: local.apiUrl });
   } finally {
     await local.stop();
   }
-}
-
-function showCode({ userCode, verificationUri, verificationUriComplete }: DeviceCode, browser: boolean): void {
-  const opened = browser && openBrowser(verificationUriComplete);
-  note(opened ? "confirm the login in the browser that opens, or at" : "confirm the login in a browser at");
-  note(`  ${verificationUriComplete}`);
-  if (verificationUri !== verificationUriComplete) note(`  (or at ${verificationUri} with the code)`);
-  note(`  code: ${userCode}`);
-  note("waiting for the confirmation; Ctrl-C stops");
 }
 
 /** The licence beside the libraries follows the login's. Nothing is decided by it, so that a failure is only noted. */

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { requireLogin } from "../../src/account/credentials.ts";
 import { login } from "../../src/account/login.ts";
 import { withLoginLock } from "../../src/account/login-lock.ts";
 import { logout } from "../../src/account/logout.ts";
 import { authorityPaths } from "../../src/paths.ts";
-import { authorityIn, facesOf, LOCAL_BUILD, newHome } from "./helpers.ts";
+import { authorityIn, facesOf, failure, LOCAL_BUILD, newHome } from "./helpers.ts";
 
 /** Temporary files as a killed run leaves them: of `writeDurable`, and of a file that is made once. */
 const LEFT = [".token.0badcafe.tmp", ".login_license.jwt.01234567.tmp", "device_key.pem.0123456789ab.new"];
@@ -65,4 +65,13 @@ test("a login that a logout overtakes while the person is waited for is complete
   const onCode = async () => void (await logout(home));
   await login({ home, env: anchor, endpoints: facesOf(authority.url), build: LOCAL_BUILD, onCode });
   await requireLogin(home, anchor, { build: LOCAL_BUILD });
+});
+
+test("where others can write in SVC_HOME no login begins, and a logout still removes what is there", async () => {
+  const { home, left, enter } = await littered();
+  await enter();
+  chmodSync(home, 0o777);
+  expect((await failure(enter)).message).toMatch(/^others can write to SVC_HOME: run chmod go-w /);
+  expect(await logout(home)).toContain("api_key");
+  expect(left()).toEqual([...OTHERS].sort());
 });

@@ -185,10 +185,20 @@ describe("the device flow", () => {
   });
 
   test("refuses an approval page that a system opener would run, and a code that draws on the terminal", async () => {
-    for (const address of ["file:///etc/passwd", "http://example.com/device", "javascript:alert(1)"]) {
-      const server = accounts([], { verification_uri: address });
-      expect((await failure(() => enter(newHome(), server.url))).message).toContain("not an https address");
+    const wrong = [
+      "file:///etc/passwd",
+      "http://example.com/device",
+      "javascript:alert(1)",
+      "https://example.com@evil.test/",
+    ];
+    for (const address of wrong) {
+      for (const field of ["verification_uri", "verification_uri_complete"]) {
+        const server = accounts([], { [field]: address });
+        expect((await failure(() => enter(newHome(), server.url))).message).toContain("not an https address");
+      }
     }
+    const elsewhere = accounts([], { verification_uri_complete: "https://evil.test/device?user_code=BBBB-BBBB" });
+    expect((await failure(() => enter(newHome(), elsewhere.url))).message).toContain("approval pages of two origins");
     const painted = accounts([], { user_code: "\u001b[31mRED" });
     expect((await failure(() => enter(newHome(), painted.url))).message).toContain("'user_code'");
   });

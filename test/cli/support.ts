@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** A home that svc must not make. Among the temporary folders: Bun itself puts a cache below HOME, whatever that is. */
-const NO_HOME = join(tmpdir(), "svc-cli-no-home");
+export const NO_HOME = join(tmpdir(), "svc-cli-no-home");
 
-const MAIN = join(import.meta.dir, "../../src/main.ts");
+export const MAIN = join(import.meta.dir, "../../src/main.ts");
 
 export interface RunOptions {
   /** What stands on stdin; nothing at all when absent. */

@@ -1,7 +1,7 @@
 /** What `svc mem` takes on a command line, and the arguments of the tools that it becomes. */
 import { type Args, number, string, strings, UsageError, type Values } from "../command.ts";
+import { readSource } from "../input.ts";
 import { isTerminal } from "../output.ts";
-import { readSource } from "./input.ts";
 
 /** The positional that nearly every verb begins with. */
 export const COLLECTION = { type: "positional", description: "name of the collection" } as const;

@@ -10,10 +10,10 @@ import { STDIO_LINE_BYTES_MAX } from "../../limits.ts";
 import { isBlank, type Line, LineSplitter, OversizeLine } from "../../mcp/lines.ts";
 import { isTooDeep } from "../../wire/depth.ts";
 import { command, UsageError } from "../command.ts";
+import { readChunks, sourceName } from "../input.ts";
 import { isTerminal } from "../output.ts";
 import { startProgress } from "../progress.ts";
 import { COLLECTION, SCHEMA_FLAGS, schemaArguments } from "./flags.ts";
-import { readChunks, sourceName } from "./input.ts";
 import { counted } from "./render.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 

@@ -1,6 +1,6 @@
 /** Files and stdin: their bytes as they come, and the texts in them. */
-import { CancelledError, OSError, ValueError } from "../../errors.ts";
-import { TEXT_BYTES_MAX } from "../../limits.ts";
+import { CancelledError, OSError, ValueError } from "../errors.ts";
+import { TEXT_BYTES_MAX } from "../limits.ts";
 
 /** Bytes of one source that holds a text a line; more belongs into `svc mem import`, which streams. */
 const LINES_BYTES_MAX = 16 * TEXT_BYTES_MAX;

@@ -1,0 +1,39 @@
+/** What a person sees of a login, and may press. */
+import type { DeviceCode } from "../account/device-flow.ts";
+import type { Env } from "../paths.ts";
+import { findBrowser, openBrowser } from "./browser.ts";
+import { onEnter } from "./enter.ts";
+import { note } from "./output.ts";
+
+/**
+ * Shows where the login is confirmed, its origin first, and the code. Nothing is opened but by Enter.
+ * @param offered whether Enter may open the browser, where there is one
+ * @returns what ends the waiting for Enter; the login itself is not waited for
+ */
+export function showCode(code: DeviceCode, { env, offered, isLocal }: PromptOptions): Disposable {
+  const { userCode, verificationUri, verificationUriComplete: address } = code;
+  note(`confirm the login at ${new URL(address).origin}${isLocal ? " (this machine's own authority)" : ""}`);
+  note(`  code: ${userCode}`);
+  note(`  address: ${address}`);
+  if (verificationUri !== address) note(`  or enter the code at ${verificationUri}`);
+  const opener = offered ? findBrowser(env) : undefined;
+  const enter = opener === undefined ? undefined : onEnter(() => open(opener, address));
+  note(
+    enter === undefined
+      ? "open the address in a browser; Ctrl-C stops"
+      : "press Enter to open the browser, or open the address yourself; Ctrl-C stops",
+  );
+  return { [Symbol.dispose]: () => enter?.[Symbol.dispose]() };
+}
+
+export interface PromptOptions {
+  readonly env: Env;
+  readonly offered: boolean;
+  /** Whether the page is this machine's own. */
+  readonly isLocal: boolean;
+}
+
+function open(opener: string, address: string): void {
+  note("opening the browser; waiting for the confirmation");
+  openBrowser(opener, address, () => note("the browser did not open: open the address yourself"));
+}
