@@ -5,27 +5,33 @@ import { diskError, syncDirectory } from "../durable.ts";
 import { accountPaths } from "../paths.ts";
 import { lockLogin } from "./login-lock.ts";
 
+export interface LoggedOut {
+  /** Names of the login's files that were removed; empty where there was no login. */
+  readonly login: readonly string[];
+  /** Names of temporary files of killed runs that were removed. */
+  readonly temporary: readonly string[];
+}
+
 /**
  * Removes the login: the licence first, the device key last, so that an interrupted logout can be
- * repeated and never leaves a licence that looks usable. Memory, runtime and authority stay.
- * @returns the names of the files that were removed, temporary files of killed runs among them.
+ * repeated and never leaves a licence that looks usable. Memory, runtime and authority stay. No server is asked.
  * @throws TimeoutError while another process changes the login; OSError
  */
-export async function logout(home: string): Promise<string[]> {
-  if (!existsSync(home)) return [];
+export async function logout(home: string): Promise<LoggedOut> {
+  if (!existsSync(home)) return { login: [], temporary: [] };
   return lockLogin(home, (temporary) => {
     const paths = accountPaths(home);
-    const removed: string[] = [];
+    const login: string[] = [];
     for (const role of ["license", "apiKey", "token", "deviceId", "deviceKey"] as const) {
       const path = paths[role];
       try {
         unlinkSync(path);
-        removed.push(basename(path));
+        login.push(basename(path));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw diskError(error, "remove", path);
       }
     }
-    if (removed.length > 0) syncDirectory(home);
-    return [...removed, ...temporary];
+    if (login.length + temporary.length > 0) syncDirectory(home);
+    return { login, temporary };
   });
 }

@@ -1,18 +1,47 @@
-/** `svc logout`: takes the login back. */
+/** `svc logout`: takes the login back, and says what stays. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { logout } from "../account/logout.ts";
-import { svcHome } from "../paths.ts";
+import { shellPath } from "../durable.ts";
+import { accountPaths, type Env, memoryPath, svcHome } from "../paths.ts";
 import { command } from "./command.ts";
-import { print, printJson } from "./output.ts";
+import { note, print, printJson } from "./output.ts";
 
 export default command({
   details:
-    "Removes the licence, the API key, the token, the device id and the device key. The memory, the runtime and the local\n" +
-    "authority stay; 'svc login' makes the memory usable again.",
-  examples: ["svc logout"],
+    "Removes the licence, the API key, the token, the device id and the device key, and temporary files that killed runs\n" +
+    "have left. The memory, the runtime and the local authority stay, and the commands that remove them are shown; 'svc\n" +
+    "login' makes the memory usable again. No server is asked: an organisation ends a token or a key by itself.",
+  examples: ["svc logout", "svc logout --json"],
   args: { json: { type: "boolean", description: "print one JSON object" } },
   async run({ args, env }) {
-    const removed = await logout(svcHome(env));
-    if (args.json) return printJson({ logged_out: removed.length > 0, removed });
-    print(removed.length > 0 ? `logged out; removed ${removed.join(", ")}` : "was not logged in");
+    const { login, temporary } = await logout(svcHome(env));
+    const stays = whatStays(env);
+    if (args.json) return printJson({ logged_out: login.length > 0, removed: [...login, ...temporary], stays });
+    print(login.length > 0 ? `logged out; removed ${login.join(", ")}` : "was not logged in");
+    if (temporary.length > 0) print(`removed temporary files of killed runs: ${temporary.length}`);
+    if (stays.length === 0) return;
+    note("what stays, and the command that removes it:");
+    for (const { name, remove } of stays) note(`  ${name.padEnd(9)}  ${remove}`);
   },
 });
+
+interface Stays {
+  readonly name: "memory" | "runtime" | "authority";
+  readonly path: string;
+  /** The command for a shell. */
+  readonly remove: string;
+}
+
+/** What a logout does not touch, as far as it is there. */
+function whatStays(env: Env): Stays[] {
+  const home = svcHome(env);
+  const places = {
+    memory: memoryPath(undefined, env),
+    runtime: join(home, "runtime"),
+    authority: accountPaths(home).authority,
+  };
+  return Object.entries(places)
+    .filter(([, path]) => existsSync(path))
+    .map(([name, path]) => ({ name: name as Stays["name"], path, remove: `rm -r ${shellPath(path, home)}` }));
+}

@@ -33,7 +33,9 @@ test("a login removes the temporary files of killed runs, and no other file", as
 
 test("a logout removes and names them, where there was no login too", async () => {
   const { home, left } = await littered();
-  expect((await logout(home)).sort()).toEqual([...LEFT, ...LEFT_AUTHORITY].sort());
+  const { login, temporary } = await logout(home);
+  expect(login).toEqual([]);
+  expect([...temporary].sort()).toEqual([...LEFT, ...LEFT_AUTHORITY].sort());
   expect(left()).toEqual([...OTHERS].sort());
 });
 
@@ -72,6 +74,6 @@ test("where others can write in SVC_HOME no login begins, and a logout still rem
   await enter();
   chmodSync(home, 0o777);
   expect((await failure(enter)).message).toMatch(/^others can write to SVC_HOME: run chmod go-w /);
-  expect(await logout(home)).toContain("api_key");
+  expect((await logout(home)).login).toContain("api_key");
   expect(left()).toEqual([...OTHERS].sort());
 });

@@ -401,11 +401,12 @@ describe("the gate", () => {
 describe("a logout", () => {
   test("removes the five files, names them, and leaves the rest", async () => {
     const { home } = await loggedIn();
-    expect((await logout(home)).sort()).toEqual([...FIVE].sort());
+    expect([...(await logout(home)).login].sort()).toEqual([...FIVE].sort());
     expect(readdirSync(home).sort()).toEqual([".login.lock", "authority", "clock"]);
     expect((await failure(() => check(home))).message).toBe("not logged in: run 'svc login' once");
-    expect(await logout(home)).toEqual([]);
-    expect(await logout(`${home}/nowhere`)).toEqual([]);
+    const nothing = { login: [], temporary: [] };
+    expect(await logout(home)).toEqual(nothing);
+    expect(await logout(`${home}/nowhere`)).toEqual(nothing);
     expect(existsSync(`${home}/nowhere`)).toBe(false);
   });
 

@@ -1,6 +1,6 @@
 /** `svc login`, `svc logout` and `svc authority serve`, with a build that brings no runtime. */
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FAKE_BUILD, start, svc, temporaryFolder } from "./support.ts";
 
@@ -63,6 +63,46 @@ describe("login", () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/^note: other users of this machine can see --token .*\nsvc: PermissionError: /);
     expect(stderr).not.toContain("not-a-token");
+  });
+});
+
+describe("logout", () => {
+  test("says what stays, and the command that removes it", async () => {
+    using folder = temporaryFolder();
+    const home = join(folder.path, "home");
+    const env = { SVC_HOME: home };
+    const memory = join(folder.path, "it's here");
+    for (const path of [join(home, "memory"), join(home, "runtime"), memory]) mkdirSync(path, { recursive: true });
+    expect((await svc(["login", "--yes", "--no-install"], { preload, env })).code).toBe(0);
+    writeFileSync(join(home, ".api_key.0badcafe.tmp"), "x");
+    const first = await svc(["logout"], { preload, env });
+    expect(first.stdout).toBe(
+      "logged out; removed login_license.jwt, api_key, token, device_id, device_key.pem\n" +
+        "removed temporary files of killed runs: 1\n",
+    );
+    const line = (name: string) => `  ${name.padEnd(9)}  rm -r "\${SVC_HOME:-$HOME/.svc}/${name}"\n`;
+    const lines = ["memory", "runtime", "authority"].map(line).join("");
+    expect(first.stderr).toBe(`what stays, and the command that removes it:\n${lines}`);
+    writeFileSync(join(home, ".token.0badcafe.tmp"), "x");
+    const again = await svc(["logout", "--json"], { preload, env: { ...env, SVC_MEMORY_PATH: memory } });
+    const { stays, ...rest } = JSON.parse(again.stdout);
+    expect(rest).toEqual({ logged_out: false, removed: [".token.0badcafe.tmp"] });
+    expect(stays.map(({ name }: { name: string }) => name)).toEqual(["memory", "runtime", "authority"]);
+    // The commands do what they say, however a folder is named.
+    for (const { path, remove } of stays) {
+      expect(existsSync(path)).toBe(true);
+      expect(Bun.spawnSync(["sh", "-c", remove], { env: { ...env, PATH: process.env.PATH } }).success).toBe(true);
+      expect(existsSync(path)).toBe(false);
+    }
+    const last = await svc(["logout", "--json"], { preload, env: { ...env, SVC_MEMORY_PATH: memory } });
+    expect(JSON.parse(last.stdout)).toEqual({ logged_out: false, removed: [], stays: [] });
+  });
+
+  test("where nothing ever was makes nothing", async () => {
+    using folder = temporaryFolder();
+    const env = { SVC_HOME: join(folder.path, "home") };
+    expect(await svc(["logout"], { preload, env })).toEqual({ code: 0, stdout: "was not logged in\n", stderr: "" });
+    expect(existsSync(env.SVC_HOME)).toBe(false);
   });
 });
 
