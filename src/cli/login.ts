@@ -14,7 +14,7 @@ import { command, string } from "./command.ts";
 import { approvalOf } from "./login-approval.ts";
 import { showCode } from "./login-prompt.ts";
 import { givenToken } from "./login-token.ts";
-import { note, print, printJson } from "./output.ts";
+import { note, oneLine, print, printJson } from "./output.ts";
 import { type Provisioned, provision } from "./provision.ts";
 import { describeInstall } from "./runtime-install.ts";
 
@@ -56,7 +56,8 @@ export default command({
   async run({ args, env, signal }) {
     const result = await signIn(args, env, signal);
     for (const warning of result.license.warnings) note(`note: ${warning}`);
-    if (!args.json) print(`logged in with a ${result.license.tier} licence until ${day(result.license.expiresAt)}`);
+    if (!args.json)
+      print(`logged in with a ${oneLine(result.license.tier)} licence until ${day(result.license.expiresAt)}`);
     await renewCopy(env, result.license.jwt);
     const installed = args.install ? await installAndVerify(env, result.license, signal) : undefined;
     if (args.json) return printJson(asJson(result, installed));

@@ -1,5 +1,6 @@
 /**
- * The only printer. Results go to stdout, everything else to stderr.
+ * The only printer. Results go to stdout, everything else to stderr. What a terminal would obey leaves it escaped, but
+ * for the styles and links that this file makes.
  *
  * It writes with `writeSync` in a loop: `process.stdout` alone costs 12–15 ms of a start, `console.log` swallows a
  * broken pipe, and an exit right after a large asynchronous write loses what was not yet sent. A synchronous write is
@@ -13,18 +14,26 @@ export class BrokenPipe extends Error {}
 
 /** Prints a result and a line break on stdout. @throws BrokenPipe when its reader has closed it; OSError */
 export function print(text: string): void {
-  write(1, `${text}\n`);
+  write(1, `${guarded(text)}\n`);
 }
 
-/** Prints a result as one line of JSON on stdout. @throws BrokenPipe, OSError */
-export function printJson(value: unknown): void {
-  print(JSON.stringify(value));
+/** Prints results as lines of JSON on stdout, of one line each. @throws BrokenPipe, OSError */
+export function printJson(...values: unknown[]): void {
+  write(1, values.map((value) => `${asciiControls(JSON.stringify(value))}\n`).join(""));
+}
+
+/**
+ * The same JSON with escapes (RFC 8259 section 7) for what a terminal would obey: `JSON.stringify` escapes U+0000 to
+ * U+001F only.
+ */
+export function asciiControls(json: string): string {
+  return json.replace(COMMANDS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** Prints a remark on stderr: what was done, what to do next. A closed stderr is no failure. */
 export function note(text: string): void {
   try {
-    write(2, `${text}\n`);
+    write(2, `${guarded(text)}\n`);
   } catch {
     // There is no other place to say it.
   }
@@ -38,7 +47,7 @@ export function printError(error: unknown): void {
 /** Overwrites the current line of a terminal's stderr; for progress only. */
 export function redraw(text: string): void {
   try {
-    write(2, `\r\x1b[2K${text}`);
+    write(2, `\r\x1b[2K${visible(text)}`);
   } catch {
     // As in `note`.
   }
@@ -78,20 +87,42 @@ export function link(file: string, text: string): string {
 }
 
 /**
- * Makes untrusted text safe to show: control characters, which could move the cursor or rename the window, become
- * visible escapes. Line breaks and tabs stay.
+ * Makes untrusted text safe to show: characters that could move the cursor, rename the window or reverse what follows
+ * become visible escapes. Line breaks and tabs stay, as do joiners, without which some scripts cannot be read.
  */
 export function visible(text: string): string {
-  return text.replace(CONTROL, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`);
+  return text.replace(COMMANDS, escaped);
 }
 
-/** The same on a single line: white space of any kind becomes one space. */
+/**
+ * A name, or whatever else of a file or a server is said in a sentence, on a single line: white space of any kind
+ * becomes one space, and characters that show nothing become escapes too, as two names that look alike are not one.
+ */
 export function oneLine(text: string): string {
-  return visible(text.replace(/\s+/g, " ").trim());
+  return visible(text.replace(/\s+/g, " ").trim()).replace(UNSEEN, escaped);
 }
 
+function escaped(char: string): string {
+  const code = char.codePointAt(0)!;
+  if (code > 0xffff) return `\\u{${code.toString(16)}}`;
+  return code > 0xff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\x${code.toString(16).padStart(2, "0")}`;
+}
+
+/** As `visible`, but for what `style` and `link` write where there are colours. */
+function guarded(text: string): string {
+  return hasColours() ? text.replace(STYLED, (found) => (found.length > 1 ? found : escaped(found))) : visible(text);
+}
+
+/**
+ * What a terminal obeys: C0 without line breaks and tabs, DEL, C1, and the embeddings, overrides and isolates of
+ * Unicode's bidirectional algorithm (UAX #9 section 2), with which a name shows as another one.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that must not reach a terminal.
-const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+const COMMANDS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+/** Codes of `style` and `link`, or any single one of the above. */
+const STYLED = new RegExp(`\x1b\\[\\d{1,2}m|\x1b\\]8;;[!-~]*\x1b\\\\|${COMMANDS.source}`, "g");
+/** Those of Default_Ignorable_Code_Point (Unicode) that no script or symbol of a name needs, marks and tags included. */
+const UNSEEN = /[\xad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
 let colours: boolean | undefined;
 

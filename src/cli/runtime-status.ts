@@ -20,14 +20,10 @@ export default command({
     if (args.json) return printJson(status);
     const { runtime, login } = status;
     print(`platform  ${status.platform}`);
-    print(
-      runtime.version === null
-        ? `runtime   ${runtime.problem}`
-        : `runtime   ${runtime.version} (release ${runtime.release}), installed ${runtime.installed_at ?? "at an unknown time"} from ${runtime.source ?? "an unknown source"}`,
-    );
-    print(
-      login.tier === null ? `login     ${login.problem}` : `login     ${login.tier} licence until ${login.expires_at}`,
-    );
+    // installed.json may hold anything, and the names in a licence are the authority's.
+    const since = `installed ${oneLine(runtime.installed_at ?? "at an unknown time")} from ${oneLine(runtime.source ?? "an unknown source")}`;
+    print(`runtime   ${runtime.problem ?? `${runtime.version} (release ${runtime.release}), ${since}`}`);
+    print(`login     ${login.problem ?? `${oneLine(login.tier ?? "")} licence until ${login.expires_at}`}`);
   },
 });
 
@@ -53,9 +49,14 @@ async function readStatus(home: string, env: Env) {
   }
   return {
     platform,
-    runtime: { ...runtime, source: record?.provenance?.source ?? null, installed_at: record?.installed_at ?? null },
+    runtime: { ...runtime, source: text(record?.provenance?.source), installed_at: text(record?.installed_at) },
     login,
   };
+}
+
+/** What installed.json has in place of a text is shown as nothing. */
+function text(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
 }
 
 /** installed.json records and decides nothing; where it cannot be read there is that much less to show. */

@@ -6,7 +6,7 @@ import { checkStoredLicense } from "../account/license-check.ts";
 import { type Env, svcHome } from "../paths.ts";
 import { type VerifyReport, verifyInstalled } from "../runtime/verify.ts";
 import { command, EXIT } from "./command.ts";
-import { print, printJson } from "./output.ts";
+import { oneLine, print, printJson } from "./output.ts";
 
 export default command({
   details:
@@ -37,7 +37,7 @@ function verifyAll(env: Env): Promise<VerifyReport> {
 export function describeReport(report: VerifyReport, source: LicenseAnchor["source"] | undefined): string {
   const width = Math.max(...report.checks.map(({ name }) => name.length));
   const lines = report.checks.map(
-    ({ name, ok, detail }) => `${ok ? "ok    " : "failed"}  ${name.padEnd(width)}  ${detail}`,
+    ({ name, ok, detail }) => `${ok ? "ok    " : "failed"}  ${oneLine(name).padEnd(width)}  ${oneLine(detail)}`,
   );
   if (report.anchor !== "built-in") lines.push(`the key in ${report.anchor} replaces the built-in release key`);
   if (source?.startsWith("SVC_")) lines.push(`the key in ${source} replaces the one licences are checked with`);

@@ -1,6 +1,6 @@
 /** The server's events as lines on stderr: for people, or one JSON object each for programs. */
 import type { Log, LogEvent } from "../serve/log.ts";
-import { note, oneLine } from "./output.ts";
+import { asciiControls, note, oneLine } from "./output.ts";
 
 /** A log that prints. */
 export function serveLog(asJson: boolean): Log {
@@ -8,7 +8,7 @@ export function serveLog(asJson: boolean): Log {
 }
 
 function jsonLine({ level, event, message, fields }: LogEvent): string {
-  return JSON.stringify({ time: new Date().toISOString(), level, event, message, ...fields });
+  return asciiControls(JSON.stringify({ time: new Date().toISOString(), level, event, message, ...fields }));
 }
 
 function textLine({ level, message }: LogEvent): string {

@@ -1,7 +1,7 @@
 /** `svc mem export`: a collection as JSON lines, a page at a time, so that its size does not matter. */
 import { CancelledError } from "../../errors.ts";
 import { command } from "../command.ts";
-import { note, print } from "../output.ts";
+import { note, printJson } from "../output.ts";
 import { startProgress } from "../progress.ts";
 import { COLLECTION, readWhere, TIME_FLAGS, timeArguments, WHERE } from "./flags.ts";
 import { counted } from "./render.ts";
@@ -39,13 +39,11 @@ export default command({
           if (invocation.signal.aborted) throw new CancelledError(`interrupted after ${counted(exported, "row")}`);
           const page = prepare("get", { collection, ids: ids.slice(start, start + PAGE_ROWS) });
           const { rows } = await page(verbs, context);
-          const lines = rows
+          const found = rows
             .filter((row) => row.found)
-            .map(({ id, metadata, text, created, updated }) =>
-              JSON.stringify({ id, metadata, text, created, updated }),
-            );
-          if (lines.length > 0) print(lines.join("\n"));
-          exported += lines.length;
+            .map(({ id, metadata, text, created, updated }) => ({ id, metadata, text, created, updated }));
+          printJson(...found);
+          exported += found.length;
           progress.update(start + rows.length, ids.length);
           // Printing is synchronous: without this turn of the event loop Ctrl-C would have effect only at the end.
           await new Promise(setImmediate);

@@ -1,6 +1,6 @@
 /** Answers for a person: compact, and safe to show whatever the stored texts hold. */
 import type { GetRow, Metadata, SearchHit, TermContribution } from "../../memory/requests.ts";
-import { oneLine, style, visible } from "../output.ts";
+import { asciiControls, oneLine, style, visible } from "../output.ts";
 
 /** Characters of a text in a list of hits: two lines of a terminal. */
 const EXCERPT_CHARS = 160;
@@ -78,15 +78,20 @@ function showTerms(terms: readonly TermContribution[]): string {
 
 function excerpt(text: string): string {
   // Only the beginning is looked at: a text may have 16 MiB.
-  const line = oneLine(text.slice(0, 4 * EXCERPT_CHARS).toWellFormed());
+  const line = visible(
+    text
+      .slice(0, 4 * EXCERPT_CHARS)
+      .toWellFormed()
+      .replace(/\s+/g, " ")
+      .trim(),
+  );
   const characters = Array.from(line);
   const short = characters.slice(0, EXCERPT_CHARS).join("");
   return short.length < line.length || text.length > 4 * EXCERPT_CHARS ? `${short}…` : short;
 }
 
-/** JSON escapes the lower control characters itself, but not those from 0x7f to 0x9f. */
 function safeJson(value: unknown): string {
-  return visible(JSON.stringify(value));
+  return asciiControls(JSON.stringify(value));
 }
 
 /** Bytes as KB or MB. */

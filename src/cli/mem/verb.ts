@@ -19,7 +19,7 @@ import {
   type Values,
 } from "../command.ts";
 import { IndexProgress } from "../index-progress.ts";
-import { note, oneLine, print } from "../output.ts";
+import { asciiControls, note, oneLine, print } from "../output.ts";
 import { startProgress } from "../progress.ts";
 import { toolArguments } from "./flags.ts";
 
@@ -112,7 +112,7 @@ export function answer<P extends object>(
   render: (payload: P) => string,
   maxBytes = 0,
 ): boolean {
-  const whole = () => (maxBytes === 0 ? JSON.stringify(payload) : answerText(payload, maxBytes));
+  const whole = () => asciiControls(maxBytes === 0 ? JSON.stringify(payload) : answerText(payload, maxBytes));
   const text = json ? whole() : render(payload);
   if (text !== "") print(text);
   return text !== "";
