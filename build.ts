@@ -16,7 +16,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { abiVersion } from "./ffi/system/map.ts";
-import { licensePublicKey } from "./src/account/license.ts";
+import { licensePublicKey } from "./src/account/license-token.ts";
 import { BuildError, buildNative } from "./src/build/compile.ts";
 import { alsoAs, buildExecutable } from "./src/build/executable.ts";
 import { createdTime, defaultRelease, expiryTime, makeBundle } from "./src/build/release.ts";

@@ -5,7 +5,7 @@ import { type BuildTrust, licenseAnchor } from "./anchors.ts";
 import { readClock } from "./clock.ts";
 import { type DeviceIdentity, readDevice } from "./device.ts";
 import { secretText } from "./files.ts";
-import { type License, verifyLicense } from "./license.ts";
+import { day, type License, verifyLicense } from "./license.ts";
 
 /** The message where no login was done. */
 export const NOT_LOGGED_IN = "not logged in: run 'svc login' once";
@@ -41,14 +41,31 @@ export async function checkStoredLicense(home: string, env: Env): Promise<Licens
 }
 
 /**
- * Checks a licence against this machine's device, anchor and clock; a clock set back causes a warning.
+ * Checks a licence against this machine's device, anchor and clock; a clock set back causes a warning, and so does one
+ * that jumped ahead, by which a licence does not end but becomes read-only.
  * @throws PermissionError where it is invalid; ValueError where the anchor cannot be used
  */
 export async function checkLicense(home: string, env: Env, jwt: string, options: CheckOptions = {}): Promise<License> {
   const device = options.device ?? readDevice(home);
   if (!device) throw new PermissionError("this machine has no device key yet: run 'svc login' once");
   const { publicKeyPem } = licenseAnchor(home, env, options.build);
-  const { now, latest, warning } = readClock(home, options.now);
-  const license = await verifyLicense(jwt, { publicKeyPem, deviceThumbprint: device.thumbprint, now, latest });
+  const { warning, ...clock } = readClock(home, options.now);
+  const license = await verifyLicense(jwt, { publicKeyPem, deviceThumbprint: device.thumbprint, ...clock });
   return warning === undefined ? license : { ...license, warnings: [...license.warnings, warning] };
+}
+
+/**
+ * What refuses changes under a read-only licence, until the clock is set or a login confirms it, without a restart;
+ * undefined where they are not refused.
+ * @param now the present in seconds, for tests
+ * @returns a function that throws a PermissionError with both times and what to do
+ */
+export function changeGuard(home: string, license: License, now?: () => number): (() => void) | undefined {
+  if (!license.readOnly) return undefined;
+  return () => {
+    const { aheadOf, warning } = readClock(home, now?.());
+    if (aheadOf === undefined) return;
+    const ended = `by this clock the licence ended on ${day(license.usableUntil)}`;
+    throw new PermissionError(`changes are refused, as ${ended}: ${warning}`, "license_expired");
+  };
 }

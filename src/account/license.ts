@@ -2,16 +2,13 @@
  * Verifies a licence offline, each claim with its own error. The rules are RFC 7519 (JWT) and the advice of RFC 8725:
  * one algorithm that the token cannot choose, every expected claim required.
  */
-import { createPublicKey, type KeyObject } from "node:crypto";
-import { PermissionError, ValueError } from "../errors.ts";
-import { SECRET_BYTES_MAX } from "../limits.ts";
+import { PermissionError } from "../errors.ts";
+import { type Claims, isRecord, licensePublicKey, quoted, refused, signedClaims } from "./license-token.ts";
 
 /** Issuer, audience and version of licences: the authority writes only these. */
 export const LICENSE_ISSUER = "svc-authority";
 export const LICENSE_AUDIENCE = "svc-runtime";
 export const LICENSE_VERSION = 2;
-/** RSA of 3,072 bits is about 128 bits of strength (NIST SP 800-57 part 1, table 2); 2,048 bits are 112. */
-export const LICENSE_KEY_BITS_MIN = 3072;
 /** Clocks of two machines may differ by this much, in `nbf` and `iat`. */
 export const CLOCK_SKEW_SECONDS = 300;
 
@@ -27,9 +24,15 @@ export interface License {
   readonly tier: string;
   readonly features: readonly string[];
   readonly deviceThumbprint: string;
+  /** The beginning of its life; undefined where it does not say. */
+  readonly issuedAt: number | undefined;
   readonly expiresAt: number;
+  /** Days of offline grace after its expiry. */
+  readonly graceDays: number;
   /** The end of the days of grace: from here on it is refused. */
   readonly usableUntil: number;
+  /** It has expired by a clock that is in doubt: reading and exporting work, changes are refused. */
+  readonly readOnly: boolean;
   /** Warnings to show once, such as that the licence is in its days of grace. */
   readonly warnings: readonly string[];
 }
@@ -43,6 +46,10 @@ export interface VerifyOptions {
   readonly now?: number;
   /** The latest time seen (clock.ts), for `nbf` and `iat`: a clock set back does not make a licence "not yet valid". */
   readonly latest?: number;
+  /** The latest time seen, where the clock is so far ahead of it that it may be wrong. */
+  readonly aheadOf?: number | undefined;
+  /** An expired one too, as read-only: what is renewed is verified first. */
+  readonly evenExpired?: boolean;
 }
 
 /**
@@ -57,69 +64,27 @@ export async function verifyLicense(jwt: string, options: VerifyOptions): Promis
   if (!audience.includes(LICENSE_AUDIENCE))
     throw refused(`it is for ${quoted(claims.aud)}, not for '${LICENSE_AUDIENCE}'`);
   if (claims.ver !== LICENSE_VERSION) throw refused(`its version is ${quoted(claims.ver)}, not ${LICENSE_VERSION}`);
-  const times = checkTimes(claims, options);
   const product = checkProduct(claims);
   const bound = isRecord(claims.cnf) ? claims.cnf.jkt : undefined;
   if (bound !== options.deviceThumbprint) throw refused("it was issued to another device");
   return {
     jwt,
-    id: textOrUndefined(claims.jti),
-    account: textOrUndefined(claims.sub),
+    id: optionalText(claims, "jti", "id"),
+    account: optionalText(claims, "sub", "account"),
     ...product,
     deviceThumbprint: options.deviceThumbprint,
-    ...times,
+    ...checkTimes(claims, options),
   } as License;
 }
 
-/**
- * Reads a LICENSE trust anchor.
- * @throws ValueError unless it is the public half of an RSA key of at least 3,072 bits.
- */
-export function licensePublicKey(pem: string): KeyObject {
-  if (pem.includes("PRIVATE KEY"))
-    throw new ValueError("the licence key given is a private key: only its public half belongs here");
-  let key: KeyObject;
-  try {
-    key = createPublicKey(pem);
-  } catch {
-    throw new ValueError("the licence key given is not a public key in PEM");
-  }
-  if (key.asymmetricKeyType !== "rsa") throw new ValueError("the licence key given is not an RSA key");
-  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
-  if (bits < LICENSE_KEY_BITS_MIN)
-    throw new ValueError(`the licence key given has ${bits} bits, at least ${LICENSE_KEY_BITS_MIN} are needed`);
-  return key;
+/** The time from which a licence is renewed: the last third of its life begins; its expiry where it has no beginning. */
+export function renewableFrom({ issuedAt, expiresAt }: Pick<License, "issuedAt" | "expiresAt">): number {
+  return expiresAt - Math.max(0, expiresAt - (issuedAt ?? expiresAt)) / 3;
 }
 
-type Claims = Record<string, unknown>;
+type Times = Pick<License, "issuedAt" | "expiresAt" | "graceDays" | "usableUntil" | "readOnly" | "warnings">;
 
-/** The payload, parsed only after its signature is verified. */
-async function signedClaims(jwt: string, key: KeyObject): Promise<Claims> {
-  if (jwt.length > SECRET_BYTES_MAX) throw refused(`it is longer than ${SECRET_BYTES_MAX} bytes`);
-  const header = protectedHeader(jwt);
-  if (header.alg !== "RS256") throw refused(`it is signed with ${quoted(header.alg)}, only RS256 is accepted`);
-  if (header.crit !== undefined) throw refused("its header asks for extensions ('crit'), none is accepted");
-  // Imported here: a server must not load it before the first tool call.
-  const { compactVerify } = await import("jose/jws/compact/verify");
-  let payload: Uint8Array;
-  try {
-    ({ payload } = await compactVerify(jwt, key, { algorithms: ["RS256"] }));
-  } catch {
-    throw refused("its signature is not by the key that this machine trusts");
-  }
-  const claims = parseRecord(payload);
-  if (claims === undefined) throw refused("its content is not a JSON object");
-  return claims;
-}
-
-function protectedHeader(jwt: string): Claims {
-  const parts = jwt.split(".");
-  const header = parts.length === 3 ? parseRecord(Buffer.from(parts[0] ?? "", "base64url")) : undefined;
-  if (header === undefined) throw refused("it is not a signed token");
-  return header;
-}
-
-function checkTimes(claims: Claims, options: VerifyOptions): Pick<License, "expiresAt" | "usableUntil" | "warnings"> {
+function checkTimes(claims: Claims, options: VerifyOptions): Times {
   const now = options.now ?? Date.now() / 1000;
   const latest = Math.max(now, options.latest ?? now);
   const { exp, nbf, iat, offline_grace_days: graceDays } = claims;
@@ -130,18 +95,24 @@ function checkTimes(claims: Claims, options: VerifyOptions): Pick<License, "expi
   if (iat !== undefined && (!isTime(iat) || iat > latest + CLOCK_SKEW_SECONDS))
     throw refused("it was issued in the future (is the clock right?)");
   const usableUntil = exp + graceDays * 86_400;
-  if (now >= usableUntil) {
+  const times = { issuedAt: iat ?? nbf, expiresAt: exp, graceDays, usableUntil };
+  if (now < exp) return { ...times, readOnly: false, warnings: [] };
+  if (now < usableUntil) {
+    const warning = `the licence expired on ${day(exp)} and works until ${day(usableUntil)}: run 'svc login' to renew it`;
+    return { ...times, readOnly: false, warnings: [warning] };
+  }
+  const { aheadOf, evenExpired } = options;
+  // A clock that jumped ahead must not lock users out of their own data; one that passed the end step by step did not jump.
+  const isDoubtful = aheadOf !== undefined && aheadOf < usableUntil;
+  if (!isDoubtful && !evenExpired) {
     const grace = graceDays > 0 ? ` and its ${graceDays} days of grace ended on ${day(usableUntil)}` : "";
     throw new PermissionError(
       `the licence expired on ${day(exp)}${grace}: run 'svc login' to renew it`,
       "license_expired",
     );
   }
-  const warnings =
-    now >= exp
-      ? [`the licence expired on ${day(exp)} and works until ${day(usableUntil)}: run 'svc login' to renew it`]
-      : [];
-  return { expiresAt: exp, usableUntil, warnings };
+  const warning = `by this clock the licence ended on ${day(usableUntil)}: reading and exporting work, changes are refused`;
+  return { ...times, readOnly: true, warnings: [warning] };
 }
 
 function checkProduct(claims: Claims): Pick<License, "tier" | "features"> {
@@ -156,38 +127,25 @@ function checkProduct(claims: Claims): Pick<License, "tier" | "features"> {
   ) {
     throw refused("it names no features");
   }
+  for (const one of [tier, ...(features as string[])]) refuseControls(one, one === tier ? "tier" : "features");
   return { tier, features: features as string[] };
 }
 
-function refused(reason: string): PermissionError {
-  return new PermissionError(`the licence is refused: ${reason}. Run 'svc login' to get a new one`, "license_invalid");
+function optionalText(claims: Claims, claim: "jti" | "sub", name: string): string | undefined {
+  const value = claims[claim];
+  if (typeof value !== "string") return undefined;
+  refuseControls(value, name);
+  return value;
 }
 
-function parseRecord(bytes: Uint8Array): Claims | undefined {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isRecord(value: unknown): value is Claims {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** What is shown on terminals and in logs must not control them, nor change the order in which they show it. */
+function refuseControls(text: string, name: string): void {
+  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text)) throw refused(`control characters are in its ${name}: ${quoted(text)}`);
 }
 
 /** A time or duration in seconds: finite, not negative, and before the year 10000. */
 function isTime(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value < 253_402_300_800;
-}
-
-function textOrUndefined(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-/** A claim's value for a message: short, and escaped, so that an untrusted one cannot control the terminal. */
-function quoted(value: unknown): string {
-  return (JSON.stringify(value) ?? "nothing").replace(/[^\x20-\x7e]/g, "?").slice(0, 60);
 }
 
 /** The date of a time in seconds since 1970. */

@@ -9,7 +9,8 @@ import {
 } from "node:crypto";
 import { promisify } from "node:util";
 import { createOnce, ensurePrivateDirectory, secretText } from "../account/files.ts";
-import { LICENSE_AUDIENCE, LICENSE_ISSUER, LICENSE_KEY_BITS_MIN, LICENSE_VERSION } from "../account/license.ts";
+import { LICENSE_AUDIENCE, LICENSE_ISSUER, LICENSE_VERSION } from "../account/license.ts";
+import { LICENSE_KEY_BITS_MIN } from "../account/license-token.ts";
 import { withLoginLock } from "../account/login-lock.ts";
 import { writeDurable } from "../durable.ts";
 import { PermissionError } from "../errors.ts";

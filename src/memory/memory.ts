@@ -170,6 +170,7 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
   }
 
   async tune(a: args.TuneArguments, c: args.CallContext): Promise<payload.TunePayload> {
+    if (!a.dry_run) this.parts.store.refuseChanges();
     return { collection: a.collection, plan: await tune(this.open(a.collection), a.dry_run, watch(c)) };
   }
 

@@ -42,8 +42,8 @@ function scratchDirectory(): string {
  * loaded with the first of them.
  */
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
-  const { kernel, env } = options.native;
-  const store = new Store(options.path, env, options.version, undefined, options.compaction);
+  const { kernel, env, refuseChanges } = options.native;
+  const store = new Store(options.path, env, options.version, undefined, options.compaction, refuseChanges);
   const embedder = new MultigramEmbedder(kernel);
   const persistent = options.persistentIndex ?? true;
   const scratch = persistent ? undefined : scratchDirectory();

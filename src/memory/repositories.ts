@@ -17,6 +17,7 @@ import {
   rootOf,
   shownPartial,
   Trees,
+  unlooked,
   type Workspace,
 } from "../repo/indexer.ts";
 import type { Collection } from "../store/collection.ts";
@@ -78,6 +79,7 @@ export class Repositories {
       const notes = this.collections.notesOf(a.collection);
       return { ...(await dryRun({ ...this.indexOptions(workspace, a, c, deadline), notes })), ...noticed(notice) };
     }
+    this.options.repoStore.refuseChanges();
     return this.whole(a.collection, async (collection, mended) => ({
       ...(await this.refresh(workspace, collection, a, c, { deadline })),
       ...noticed(notice, mended),
@@ -113,7 +115,13 @@ export class Repositories {
     { deadline, onIndexed }: Pick<IndexOptions, "deadline" | "onIndexed">,
   ): Promise<payload.IndexRepoPayload> {
     const sink = this.collections.sink(collection, c.signal);
-    const result = await indexRepo({ ...this.indexOptions(workspace, a, c, deadline), sink, onIndexed });
+    const options = { ...this.indexOptions(workspace, a, c, deadline), sink, onIndexed };
+    const { refusal } = this.options.repoStore;
+    if (refusal !== undefined) {
+      const { truncated, ...indexed } = unlooked(options);
+      return { ...indexed, notice: `hits are of what was indexed before: ${refusal}` };
+    }
+    const result = await indexRepo(options);
     await this.collections.afterRun(collection, watch(c), deadline);
     return result;
   }
@@ -142,7 +150,7 @@ export class Repositories {
     };
   }
 
-  /** Refreshes the workspace's rows, then searches them. */
+  /** Refreshes the workspace's rows, where changes are not refused, then searches them. */
   async search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
     const deadline = new Deadline(a.max_seconds);
     const { workspace, notice: passedOver } = await this.workspace(a.workspace, NAME_WORKSPACE, c);
@@ -159,7 +167,7 @@ export class Repositories {
       const { status, truncated, folder, files_done, files_found } = refreshed;
       const question = { query: a.query, topK: a.top_k, pathHint: a.path_hint, paths, withTimes: a.with_times };
       const ranking = await rankFiles(collection, this.options.embedder, workspace, question, c.signal);
-      const { notice } = noticed(passedOver, mended, nothingToSearch(refreshed) ?? ranking.notice);
+      const { notice } = noticed(passedOver, mended, refreshed.notice, nothingToSearch(refreshed) ?? ranking.notice);
       const { root } = workspace;
       const head = {
         collection: a.collection,

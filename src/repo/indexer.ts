@@ -21,6 +21,7 @@ export { isIn } from "./relative.ts";
 export type { FilesSource, IndexOptions, IndexResult, IndexWork, RowSink } from "./sink.ts";
 export { chunkOf, readChunk, readLines } from "./source.ts";
 export { Trees } from "./trees.ts";
+export { unlooked } from "./unlooked.ts";
 export { resolveWorkspace, type Workspace, type WorkspaceOptions, workspaceHere } from "./workspace.ts";
 
 /**

@@ -1,4 +1,7 @@
-/** The result of a call that had no time to look at the files: what is indexed, as the fingerprints have it. */
+/**
+ * The result of a call that did not look at the files, for lack of time or because nothing may be changed: what is
+ * indexed, as the fingerprints have it.
+ */
 import { loadLog } from "./known.ts";
 import { shownPartial } from "./partial.ts";
 import { isIn } from "./relative.ts";

@@ -4,6 +4,8 @@ import { basename } from "node:path";
 import { type Kernel, openKernel } from "../../ffi/ame_kernel.ts";
 import { type Environment, openRuntime } from "../../ffi/ty_runtime.ts";
 import { requireLogin } from "../account/credentials.ts";
+import type { License } from "../account/license.ts";
+import { changeGuard } from "../account/license-check.ts";
 import { RuntimeError } from "../errors.ts";
 import { type Env, svcHome } from "../paths.ts";
 import { type LibraryPaths, loadVerified } from "./load.ts";
@@ -12,6 +14,13 @@ import { type LibraryPaths, loadVerified } from "./load.ts";
 export interface Native {
   kernel: Kernel;
   env: Environment;
+  /** Throws a PermissionError while the licence allows no changes of what is stored; absent: it does. */
+  refuseChanges?: (() => void) | undefined;
+}
+
+/** Libraries that were opened under a licence. */
+export interface VerifiedNative extends Native {
+  license: License;
 }
 
 export interface NativeOptions {
@@ -23,14 +32,14 @@ export interface NativeOptions {
   readonly warn?: ((line: string) => void) | undefined;
 }
 
-const opened = new Map<string, Promise<Native>>();
+const opened = new Map<string, Promise<VerifiedNative>>();
 
 /**
  * The verified libraries, mapped; the same ones for every call of this process with the same home.
  * @throws PermissionError if not logged in or the licence is invalid; RuntimeError if the native runtime is missing or
  *   does not verify; the message has the command that fixes it
  */
-export function verifiedNative(options: NativeOptions = {}): Promise<Native> {
+export function verifiedNative(options: NativeOptions = {}): Promise<VerifiedNative> {
   const home = svcHome(options.env);
   let native = opened.get(home);
   if (!native) {
@@ -42,12 +51,12 @@ export function verifiedNative(options: NativeOptions = {}): Promise<Native> {
   return native;
 }
 
-async function openVerified(home: string, { env = process.env, warn, label }: NativeOptions): Promise<Native> {
+async function openVerified(home: string, { env = process.env, warn, label }: NativeOptions): Promise<VerifiedNative> {
   const license = await requireLogin(home, env);
   for (const warning of license.warnings) warn?.(warning);
   const mapped = await loadVerified({ home, env, license });
   try {
-    return openNative(mapped, label);
+    return { ...openNative(mapped, label), license, refuseChanges: changeGuard(home, license) };
   } finally {
     // The libraries stay loaded; their files are not needed any more.
     mapped.close();

@@ -21,6 +21,8 @@ export interface CollectionOptions {
   onLost(name: string): void;
   /** Called after each save but those of `changeBuilt`. */
   onSaved(collection: Collection): void;
+  /** Throws where a change is refused. */
+  refuseChanges(): void;
   /** Its folder. */
   dir: string;
   /** Queries that will read more bytes of codes than this run on a worker. */
@@ -34,11 +36,11 @@ export class Collection extends Reader {
   /** Made by `Store` only. */
   constructor(name: string, schema: Schema, native: NativeCollection, options: CollectionOptions) {
     super(name, schema, native, options.inlineScanBytes);
-    const { ensureHome } = options;
+    const { ensureHome, refuseChanges } = options;
     const lockFile = join(options.dir, ".lock");
     const [onLost, onSaved] = [() => options.onLost(name), () => options.onSaved(this)];
     const isSaved = native.stats().generation > 0;
-    this.writer = new Writer(name, schema, native, { ensureHome, onLost, onSaved, lockFile }, isSaved);
+    this.writer = new Writer(name, schema, native, { ensureHome, refuseChanges, onLost, onSaved, lockFile }, isSaved);
   }
 
   /** Whether this process knows of a save. Until then the collection exists in its memory only. */

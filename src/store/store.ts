@@ -39,6 +39,7 @@ export class Store {
    * @param writerVersion written into this process's manifests
    * @param inlineScanBytes scans of more bytes of codes run on a worker; few where many clients query at once
    * @param compaction what it compacts by itself; nothing by default
+   * @param refuseChanges throws where a change is refused; called before each
    */
   constructor(
     readonly dir: string,
@@ -47,8 +48,19 @@ export class Store {
     private readonly writerVersion: string,
     private readonly inlineScanBytes = INLINE_SCAN_BYTES,
     compaction: CompactionOptions = {},
+    readonly refuseChanges: () => void = () => {},
   ) {
     this.compactor = new Compactor(compaction);
+  }
+
+  /** Why changes are refused; undefined where they are not. */
+  get refusal(): string | undefined {
+    try {
+      this.refuseChanges();
+      return undefined;
+    } catch (error) {
+      return (error as Error).message;
+    }
   }
 
   /** Names of the saved collections, sorted. */
@@ -120,7 +132,8 @@ export class Store {
 
   /**
    * A new collection, in memory until its first save. An existing one of that name is returned if its schema agrees.
-   * @throws ValueError with the difference between the schemas, or for an invalid one
+   * @throws ValueError with the difference between the schemas, or for an invalid one; PermissionError where changes are
+   *   refused
    */
   create(name: string, input: SchemaInput): Collection {
     const existing = this.find(name);
@@ -132,6 +145,7 @@ export class Store {
       return existing;
     }
     this.refuseCaseTwin(name);
+    this.refuseChanges();
     try {
       const native = this.env.newCollection(join(this.dir, name), schemaJson(name, schema, this.writerVersion));
       return this.keep(new Collection(name, schema, native, this.collectionOptions(name)));
@@ -149,9 +163,10 @@ export class Store {
    * Removes a collection with its directory, one that cannot be opened as well; other processes find it gone. For derived
    * data that can be rebuilt. The directory is renamed first: one half removed by a kill would be opened as a damaged
    * collection for ever.
-   * @throws OSError where the directory cannot be moved
+   * @throws OSError where the directory cannot be moved; PermissionError where changes are refused
    */
   discard(name: string): void {
+    this.refuseChanges();
     const cached = this.collections.get(name);
     if (cached) this.forget(cached);
     const aside = join(this.dir, `${DISCARDED}${Bun.randomUUIDv7()}`);
@@ -272,6 +287,7 @@ export class Store {
       ensureHome: () => makeDurableDirectory(this.dir),
       onLost: (name) => this.lost.set(name, this.lostSaves(name) + 1),
       inlineScanBytes: this.inlineScanBytes,
+      refuseChanges: this.refuseChanges,
     };
   }
 

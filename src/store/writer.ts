@@ -44,6 +44,8 @@ interface Batch {
 export interface WriterOptions {
   /** Makes the memory directory where it is missing. */
   ensureHome(): void;
+  /** Throws where a change is refused. */
+  refuseChanges(): void;
   /** Called when a save failed and dropped the staged changes, or may have dropped them. */
   onLost(): void;
   /** Called after each save but those of `change` with `first`. */
@@ -183,6 +185,7 @@ export class Writer {
     if (this.hasStaged || !this.isSaved || (patientMs === 0 && this.turns > 0)) return false;
     return this.inTurn(async () => {
       if (this.hasStaged) return false;
+      this.options.refuseChanges();
       try {
         this.native.begin();
       } catch (error) {
@@ -220,6 +223,7 @@ export class Writer {
   ): Promise<T> {
     const calledAt = performance.now();
     const begin = (signal: AbortSignal | undefined, waitMs = LOCK_WAIT_MS) => {
+      this.options.refuseChanges();
       // Once the collection is saved, the memory directory exists and is durable.
       if (!this.isSaved) this.options.ensureHome();
       // Counted from the call: queued calls that wait for another process's lock all time out together.

@@ -84,8 +84,13 @@ export async function signed(
   header: Record<string, unknown> = { alg: "RS256" },
   pem = LICENSE_KEY_PEM,
 ) {
+  return signedText(JSON.stringify(claims), JSON.stringify(header), pem);
+}
+
+/** The same of texts, which may be any JSON or none. */
+export async function signedText(claims: string, header: string, pem = LICENSE_KEY_PEM): Promise<string> {
   const { sign } = await import("node:crypto");
-  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const part = (text: string) => Buffer.from(text).toString("base64url");
   const input = `${part(header)}.${part(claims)}`;
   return `${input}.${sign("sha256", Buffer.from(input), createPrivateKey(pem)).toString("base64url")}`;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { createHmac, generateKeyPairSync } from "node:crypto";
-import { verifyLicense } from "../../src/account/license.ts";
+import { renewableFrom, verifyLicense } from "../../src/account/license.ts";
 import { PermissionError, ValueError } from "../../src/errors.ts";
 import { testKey } from "../keys.ts";
-import { failure, goodClaims, LICENSE_KEY_PEM, LICENSE_PUBLIC_PEM, signed } from "./helpers.ts";
+import { failure, goodClaims, LICENSE_KEY_PEM, LICENSE_PUBLIC_PEM, signed, signedText } from "./helpers.ts";
 
 const DEVICE = `ed25519:${"A".repeat(43)}`;
 const NOW = 1_800_000_000;
@@ -48,6 +48,32 @@ describe("a licence", () => {
       expect(error.message).toContain("svc login");
     });
   }
+
+  const NAMES: [string, (text: string) => Record<string, unknown>][] = [
+    ["tier", (text) => ({ products: { svc: { tier: text, features: ["y"] } } })],
+    ["features", (text) => ({ products: { svc: { tier: "x", features: ["y", text] } } })],
+    ["id", (text) => ({ jti: text })],
+    ["account", (text) => ({ sub: text })],
+  ];
+  test.each(NAMES)("is refused for control characters in its %s, which are not shown", async (name, spoil) => {
+    for (const text of ["a\u001b[31mred", "a\nb", "a\u0000", "a\u009b31m", "a\u202eb", "a\u2028b"]) {
+      const error = await failure(async () => check(await signed(claims(spoil(text)))));
+      expect(error).toBeInstanceOf(PermissionError);
+      expect(error.message).toContain(`the licence is refused: control characters are in its ${name}: "a`);
+      expect(error.message).not.toMatch(/[^\x20-\x7e]/);
+    }
+    expect((await check(await signed(claims(spoil("Zoë 雪"))))).tier).toBeString();
+  });
+
+  test("tells its life and its last third", async () => {
+    const license = await check(await signed(claims({ iat: NOW - 2 * DAY, nbf: NOW - DAY, exp: NOW + DAY })));
+    expect(license).toMatchObject({ issuedAt: NOW - 2 * DAY, expiresAt: NOW + DAY, graceDays: 30, readOnly: false });
+    expect(renewableFrom(license)).toBe(NOW);
+    const since = await check(await signed(claims({ iat: undefined, nbf: NOW - DAY, exp: NOW + DAY / 2 })));
+    expect(renewableFrom(since)).toBe(NOW);
+    const bare = await check(await signed(claims({ iat: undefined, nbf: undefined })));
+    expect(renewableFrom(bare)).toBe(NOW + DAY);
+  });
 
   test("may be ahead of our clock by five minutes", async () => {
     await check(await signed(claims({ nbf: NOW + 299, iat: NOW + 299 })));
@@ -109,6 +135,22 @@ describe("a signature", () => {
     ]) {
       expect((await failure(() => check(jwt))).message).toContain("its signature is not by the key");
     }
+  });
+
+  test("covers no key that stands twice, in the header or the claims, however it is written", async () => {
+    const header = { alg: "RS256" };
+    const good = JSON.stringify(claims());
+    for (const [text, head, where] of [
+      [good.replace("{", '{"sub":"admin",'), '{"alg":"RS256"}', "content"],
+      [good.replace("{", '{"s\\u0075b":"admin",'), '{"alg":"RS256"}', "content"],
+      [good.replace('"tier"', '"tier":"enterprise","tier"'), '{"alg":"RS256"}', "content"],
+      [good, '{"alg":"none","alg":"RS256"}', "header"],
+    ] as const) {
+      const error = await failure(async () => check(await signedText(text, head)));
+      expect(error).toBeInstanceOf(PermissionError);
+      expect(error.message).toStartWith(`the licence is refused: in its ${where} a key stands twice in one object.`);
+    }
+    expect((await check(await signedText(good, JSON.stringify(header)))).tier).toBe("community");
   });
 
   test("is not checked where the text is no token", async () => {

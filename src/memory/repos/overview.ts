@@ -65,15 +65,17 @@ export class Overview {
   ) {}
 
   /**
-   * All repositories, the last used first, once linked work trees that are gone are removed.
+   * All repositories, the last used first, once linked work trees that are gone are removed, where changes are not refused.
    * @param only the name of a collection
    */
   async list(only: string | undefined): Promise<ReposPayload> {
     const repositories: RepoEntry[] = [];
     const removed: string[] = [];
     for (const collection of this.of(only)) {
-      const { roots } = await forgetGone(this.folder(collection), this.collections.sink(collection, undefined));
-      removed.push(...roots);
+      if (this.store.refusal === undefined) {
+        const { roots } = await forgetGone(this.folder(collection), this.collections.sink(collection, undefined));
+        removed.push(...roots);
+      }
       repositories.push(...this.entries(collection));
     }
     repositories.sort((a, b) => (b.last_used ?? 0) - (a.last_used ?? 0));
