@@ -2,6 +2,7 @@
  * The device authorization grant (RFC 8628), device side: a code to show, then polling until it is approved or denied.
  */
 import { CancelledError, OSError, PermissionError, RuntimeError, TimeoutError, ValueError } from "../errors.ts";
+import { platformTag } from "../paths.ts";
 import { isLoopback } from "./endpoints.ts";
 import { type HttpAnswer, httpRequest, jsonObject, printableField } from "./http.ts";
 
@@ -65,7 +66,8 @@ async function requestCode(accounts: string, signal: AbortSignal | undefined): P
   const answer = await httpRequest(accounts, "/oauth/device/code", {
     peer: PEER,
     method: "POST",
-    form: { client_id: CLIENT_ID },
+    // For the page that approves it; the registration tells it as well.
+    form: { client_id: CLIENT_ID, platform: platformTag() ?? `${process.platform}-${process.arch}` },
     signal,
   });
   if (answer.status !== 200) throw new RuntimeError(`${PEER} gave no code (status ${answer.status}): try again later`);

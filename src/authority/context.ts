@@ -2,6 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { PlatformTag } from "../paths.ts";
 import type { Ledger } from "./database.ts";
+import type { Decisions } from "./decisions.ts";
 import type { Guesses } from "./guesses.ts";
 import type { LicenseKey } from "./keys.ts";
 
@@ -10,10 +11,16 @@ export type BundleSource =
   | string
   | ((version: string, tag: PlatformTag) => Uint8Array | undefined | Promise<Uint8Array | undefined>);
 
+/** The account of the user of this machine. */
+export const LOCAL_ACCOUNT = "local";
+
 export interface Authority {
   readonly ledger: Ledger;
   readonly key: LicenseKey;
   readonly guesses: Guesses;
+  readonly decisions: Decisions;
+  /** Device codes that are withdrawn at the end, as only the process that ends could redeem them: a login's own. */
+  readonly issued: string[] | undefined;
   /** `yes` approves every request at once, without the page: for the user's own machine. */
   readonly approve: "browser" | "yes";
   /** The code that approvers must type where other machines can reach the authority; undefined on loopback. */
@@ -37,8 +44,8 @@ export interface Authority {
 export interface Call {
   readonly request: Request;
   readonly url: URL;
-  /** The peer's address, for limits on guessing. */
-  readonly address: string;
+  /** The client's address, for limits and for the page; undefined where a proxy does not pass it on. */
+  readonly address: string | undefined;
 }
 
 /** Sent with every response. `same-origin`, since with `no-referrer` browsers send our own form with `Origin: null`. */

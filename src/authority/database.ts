@@ -9,11 +9,31 @@ import { basename, dirname } from "node:path";
 import { ensurePrivateDirectory } from "../account/files.ts";
 import { checkSecretFile, writeNew } from "../durable.ts";
 import { OSError } from "../errors.ts";
+import { applySchema } from "./schema.ts";
 
-export type CodeState = "pending" | "approved" | "denied";
+type CodeState = "pending" | "approved" | "denied";
 export type PollOutcome =
   | { readonly kind: "approved"; readonly account: string }
   | { readonly kind: "pending" | "slow_down" | "expired" | "denied" | "unknown" };
+
+/** A request for a code. Times in milliseconds since 1970. */
+export interface NewCode extends PendingCode {
+  readonly deviceCode: string;
+  readonly userCode: string;
+  readonly intervalMs: number;
+  readonly expiresAt: number;
+  /** What limits count as one address. */
+  readonly addressGroup: string;
+}
+
+/** What a person is shown of a request, to recognise it. */
+export interface PendingCode {
+  /** Empty where it is not known. */
+  readonly address: string;
+  /** What the device says of itself, not verified; empty where it says nothing. */
+  readonly platform: string;
+  readonly askedAt: number;
+}
 
 export interface DeviceRecord {
   readonly deviceId: string;
@@ -42,7 +62,7 @@ export class Ledger {
       this.#db.run("PRAGMA busy_timeout = 5000");
       this.#db.run("PRAGMA journal_mode = WAL");
       this.#db.run("PRAGMA foreign_keys = ON");
-      this.#db.run(SCHEMA);
+      applySchema(this.#db);
     } catch (error) {
       throw unusable(error, basename(path));
     }
@@ -52,24 +72,46 @@ export class Ledger {
     this.#db.close();
   }
 
-  /** The number of codes that have not expired, for their limit. */
-  openCodes(now: number): number {
-    return (
-      this.#db.query<{ n: number }, [number]>("SELECT count(*) AS n FROM codes WHERE expires_at > ?").get(now)?.n ?? 0
-    );
+  /**
+   * How many codes have not expired, and when the first of them does; of one group of addresses, or of all. A decided
+   * one is among them until its device has fetched the decision: else denying one's own codes would fill the ledger.
+   */
+  openCodes(now: number, addressGroup?: string): { count: number; firstEnds: number | null } {
+    const open = "SELECT count(*) AS count, min(expires_at) AS firstEnds FROM codes WHERE expires_at > ?1";
+    const sql = addressGroup === undefined ? open : `${open} AND address_group = ?2`;
+    const values = addressGroup === undefined ? [now] : [now, addressGroup];
+    const row = this.#db.query<{ count: number; firstEnds: number | null }, (number | string)[]>(sql).get(...values);
+    return row ?? { count: 0, firstEnds: null };
   }
 
-  addCode(deviceCode: string, userCode: string, intervalMs: number, expiresAt: number): void {
+  addCode(code: NewCode): void {
     this.#db
-      .query("INSERT INTO codes (hash, user_hash, state, interval_ms, expires_at) VALUES (?, ?, 'pending', ?, ?)")
-      .run(digest(deviceCode), digest(userCode), intervalMs, expiresAt);
+      .query(
+        `INSERT INTO codes (hash, user_hash, state, interval_ms, asked_at, expires_at, address, address_group, platform)
+         VALUES (?, ?, 'pending', ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(
+        digest(code.deviceCode),
+        digest(code.userCode),
+        code.intervalMs,
+        code.askedAt,
+        code.expiresAt,
+        code.address,
+        code.addressGroup,
+        code.platform,
+      );
   }
 
-  /** The state of a user code that has not expired. */
-  codeState(userCode: string, now: number): CodeState | undefined {
-    return this.#db
-      .query<{ state: CodeState }, [string, number]>("SELECT state FROM codes WHERE user_hash = ? AND expires_at > ?")
-      .get(digest(userCode), now)?.state;
+  /** Removes a code, whatever its state. */
+  withdrawCode(deviceCode: string): void {
+    this.#db.query("DELETE FROM codes WHERE hash = ?").run(digest(deviceCode));
+  }
+
+  /** The request of a user code that has neither expired nor been decided. */
+  pendingCode(userCode: string, now: number): PendingCode | undefined {
+    const sql = `SELECT address, platform, asked_at AS askedAt FROM codes
+      WHERE user_hash = ? AND state = 'pending' AND expires_at > ?`;
+    return this.#db.query<PendingCode, [string, number]>(sql).get(digest(userCode), now) ?? undefined;
   }
 
   /** Decides a pending code, once. False if it is unknown, expired or decided. */
@@ -181,22 +223,6 @@ interface CodeRow {
   readonly expires_at: number;
   readonly polled_at: number | null;
 }
-
-const SCHEMA = `
-CREATE TABLE IF NOT EXISTS codes (hash TEXT PRIMARY KEY, user_hash TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
-  account TEXT, interval_ms INTEGER NOT NULL, expires_at INTEGER NOT NULL, polled_at INTEGER) STRICT;
-CREATE TABLE IF NOT EXISTS tokens (hash TEXT PRIMARY KEY, account TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS api_keys (hash TEXT PRIMARY KEY, account TEXT NOT NULL, device_id TEXT NOT NULL,
-  created_at INTEGER NOT NULL, UNIQUE (account, device_id)) STRICT;
-CREATE TABLE IF NOT EXISTS nonces (hash TEXT PRIMARY KEY, device_id TEXT NOT NULL, thumbprint TEXT NOT NULL,
-  expires_at INTEGER NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS devices (id TEXT PRIMARY KEY, thumbprint TEXT NOT NULL, public_key TEXT NOT NULL,
-  platform TEXT NOT NULL, host_hash TEXT NOT NULL, account TEXT NOT NULL, registered_at INTEGER NOT NULL,
-  seen_at INTEGER NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS licenses (id TEXT PRIMARY KEY, device_id TEXT NOT NULL REFERENCES devices (id),
-  tier TEXT NOT NULL, issued_at INTEGER NOT NULL, expires_at INTEGER NOT NULL) STRICT;
-PRAGMA user_version = 1;
-`;
 
 function digest(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");

@@ -1,40 +1,69 @@
-/** Bounds on guessing (RFC 8628 §5.1): misses in a window, for each address and for all together. */
+/** Bounds on guessing user codes (RFC 8628 §5.1). A right code never waits: what is bounded is the answer to wrong ones. */
 
 export interface GuessLimits {
+  /** Misses of one address in a window that are answered as what they are; further ones are answered 429. */
   readonly perAddress: number;
-  readonly inAll: number;
   readonly windowMs: number;
+  /** How likely a hit may become in a window before addresses that are over their limit are no longer looked up for. */
+  readonly chance: number;
 }
 
-/** 20 consonants to the 8th are 2.6e10 user codes: 200 guesses in ten minutes do not find one before it expires. */
-const LIMITS: GuessLimits = { perAddress: 20, inAll: 200, windowMs: 600_000 };
+/** Twenty consonants to the eighth: 34.6 bits. */
+const USER_CODES = 20 ** 8;
+
+/**
+ * A guess hits one of n open codes with probability n / 2.56e10. A count of misses as the limit would lock the right
+ * person out, who shares an address with an office or with every user of a machine. The sum of those probabilities is
+ * bounded instead: .001 in ten minutes is 2.56e7 guesses against one code, 43,000 a second, more than one process
+ * answers; of a server with its 1,000 codes open it is 25,600 guesses. From then on an address has the 20 guesses of its
+ * limit, which add 7.8e-7 at 1,000 codes. 1,000 guesses against one code hit with probability 3.9e-8. A hit shows where a
+ * request came from, and can deny it; approving takes the approval code, except on the machine itself.
+ */
+const LIMITS: GuessLimits = { perAddress: 20, windowMs: 600_000, chance: 0.001 };
+
+/** Addresses that are counted one by one; beyond, all others are one, so that the map stays small. */
+const ADDRESSES_MAX = 10_000;
+const OTHERS = "others";
 
 /** Counts wrong codes; right ones do not count. */
 export class Guesses {
   #windowEnds = 0;
-  #inAll = 0;
+  #chance = 0;
   readonly #byAddress = new Map<string, number>();
 
   constructor(readonly limits: GuessLimits = LIMITS) {}
 
-  /** Milliseconds until this address may try again; 0 if it may now. */
-  waitMs(address: string, now: number): number {
+  /** Milliseconds until codes of this address are looked up again; 0 if they are now. */
+  pauseMs(address: string, now: number): number {
     this.#turn(now);
-    const tooMany = this.#inAll >= this.limits.inAll || (this.#byAddress.get(address) ?? 0) >= this.limits.perAddress;
-    return tooMany ? this.#windowEnds - now : 0;
+    return this.#chance >= this.limits.chance && this.#isOver(this.#key(address)) ? this.#windowEnds - now : 0;
   }
 
-  miss(address: string, now: number): void {
+  /**
+   * Counts a miss, which could have hit one of `open` codes.
+   * @returns milliseconds until a wrong code of this address is answered as such again; 0 if this one is
+   */
+  miss(address: string, open: number, now: number): number {
     this.#turn(now);
-    this.#inAll++;
-    this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
+    const key = this.#key(address);
+    const isOver = this.#isOver(key);
+    this.#chance += open / USER_CODES;
+    this.#byAddress.set(key, (this.#byAddress.get(key) ?? 0) + 1);
+    return isOver ? this.#windowEnds - now : 0;
   }
 
-  /** Starts a new window after the old. The map is bounded because `inAll` misses end a window's guessing. */
+  #isOver(key: string): boolean {
+    return (this.#byAddress.get(key) ?? 0) >= this.limits.perAddress;
+  }
+
+  #key(address: string): string {
+    return this.#byAddress.has(address) || this.#byAddress.size < ADDRESSES_MAX ? address : OTHERS;
+  }
+
   #turn(now: number): void {
     if (now < this.#windowEnds) return;
     this.#windowEnds = now + this.limits.windowMs;
-    this.#inAll = 0;
+    this.#chance = 0;
     this.#byAddress.clear();
   }
 }

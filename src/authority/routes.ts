@@ -1,8 +1,10 @@
 /** Which handler answers a request: pages for browsers at `/device`, endpoints for devices below a base of their own. */
 import { isLoopback } from "../account/endpoints.ts";
 import { deviceNonce, deviceRegister, onboard, runtimeBundle } from "./api.ts";
-import { approvalDecision, approvalPage, deviceCode, deviceToken } from "./authorization.ts";
+import { approvalDecision, approvalPage } from "./approval.ts";
+import { deviceCode, deviceToken } from "./authorization.ts";
 import { type Authority, answerError, type Call, sameSecret } from "./context.ts";
+import { isFromBrowser } from "./senders.ts";
 
 type Handler = (authority: Authority, call: Call) => Response | Promise<Response>;
 
@@ -27,7 +29,7 @@ export function answer(
   authority: Authority,
   apiPath: string,
   request: Request,
-  address: string,
+  address: string | undefined,
 ): Response | Promise<Response> {
   const url = new URL(request.url);
   // DNS rebinding (an attacker's name for loopback) shows in Host; with an approval code it is harmless.
@@ -37,6 +39,8 @@ export function answer(
   if (page !== undefined) return page;
   const base = url.pathname.slice(0, apiPath.length);
   if (!sameSecret(base, apiPath)) return answerError(404, "not_found");
+  // Before the body is read: a web page that posts here costs no code and no room in the ledger.
+  if (isFromBrowser(request)) return answerError(403, "access_denied");
   url.pathname = url.pathname.slice(apiPath.length);
   const call = { request, url, address };
   const endpoint = routed(ENDPOINTS, request.method, url.pathname);

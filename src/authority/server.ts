@@ -8,8 +8,10 @@ import { isLoopback, secureBase } from "../account/endpoints.ts";
 import { OSError, ValueError } from "../errors.ts";
 import { AUTHORITY_REQUEST_BYTES_MAX } from "../limits.ts";
 import { authorityPaths } from "../paths.ts";
+import { clientAddress } from "./addresses.ts";
 import { type Authority, answerError, type BundleSource } from "./context.ts";
 import { Ledger } from "./database.ts";
+import { Decisions } from "./decisions.ts";
 import { Guesses, type GuessLimits } from "./guesses.ts";
 import { ensureApprovalCode, ensureLicenseKey } from "./keys.ts";
 import { answer } from "./routes.ts";
@@ -25,7 +27,7 @@ export interface AuthorityOptions {
   readonly bundle?: BundleSource;
   /** Certificate and private key, PEM. */
   readonly tls?: { readonly cert: string; readonly key: string };
-  /** The address for browsers and devices, where it is behind a proxy. */
+  /** The address for browsers and devices, where it is behind a proxy, which says for whom in X-Forwarded-For. */
   readonly publicUrl?: string;
   /** Whether only the caller can reach the endpoints: their address has an unguessable part. For loopback only. */
   readonly privateApi?: boolean;
@@ -82,6 +84,8 @@ export async function startAuthority(options: AuthorityOptions): Promise<Running
     key,
     approve,
     guesses: new Guesses(options.guessLimits),
+    decisions: new Decisions(),
+    issued: options.privateApi ? [] : undefined,
     approvalCode: reachable ? await ensureApprovalCode(home) : undefined,
     bundle: options.bundle,
     codeSeconds: options.codeSeconds ?? 600,
@@ -106,7 +110,10 @@ export async function startAuthority(options: AuthorityOptions): Promise<Running
       reusePort: false,
       idleTimeout: 30,
       maxRequestBodySize: AUTHORITY_REQUEST_BYTES_MAX,
-      fetch: (request, self) => answer(authority, apiPath, request, self.requestIP(request)?.address ?? "unknown"),
+      fetch: (request, self) => {
+        const peer = self.requestIP(request)?.address;
+        return answer(authority, apiPath, request, clientAddress(peer, request.headers, publicUrl !== undefined));
+      },
       error: () => answerError(500, "server_error"),
     });
   } catch (error) {
@@ -124,6 +131,7 @@ export async function startAuthority(options: AuthorityOptions): Promise<Running
     stop: async () => {
       await Promise.race([server.stop(), Bun.sleep(STOP_MS_MAX)]);
       await server.stop(true);
+      for (const code of authority.issued?.splice(0) ?? []) ledger.withdrawCode(code);
       ledger.close();
     },
   };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { requireLogin } from "../../src/account/credentials.ts";
 import type { DeviceCode } from "../../src/account/device-flow.ts";
 import { login } from "../../src/account/login.ts";
@@ -7,57 +8,7 @@ import { startAuthority } from "../../src/authority/server.ts";
 import { PermissionError, ValueError } from "../../src/errors.ts";
 import { authorityPaths } from "../../src/paths.ts";
 import { authorityIn, facesOf, failure, LICENSE_PUBLIC_PEM, LOCAL_BUILD, newHome } from "../account/helpers.ts";
-
-/** A browser in miniature: one cookie, and the fields of the form it was last shown. */
-class Browser {
-  #cookie = "";
-  fields: Record<string, string> = {};
-  headers: Record<string, string> = {};
-
-  async get(url: string): Promise<Response> {
-    return this.#remember(await fetch(url, { headers: { cookie: this.#cookie, ...this.headers } }));
-  }
-
-  async post(url: string, fields: Record<string, string>): Promise<Response> {
-    const origin = new URL(url).origin;
-    const headers = { cookie: this.#cookie, origin, "sec-fetch-site": "same-origin", ...this.headers };
-    return this.#remember(await fetch(url, { method: "POST", headers, body: new URLSearchParams(fields) }));
-  }
-
-  async #remember(response: Response): Promise<Response> {
-    this.#cookie = response.headers.get("set-cookie")?.split(";")[0] ?? this.#cookie;
-    const html = await response.clone().text();
-    for (const [, name, value] of html.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)) {
-      this.fields[name ?? ""] = value ?? "";
-    }
-    return response;
-  }
-}
-
-/** Asks for a code by hand. */
-async function newCode(
-  url: string,
-): Promise<{ device_code: string; user_code: string; verification_uri_complete: string }> {
-  const response = await fetch(`${url}/oauth/device/code`, {
-    method: "POST",
-    body: new URLSearchParams({ client_id: "svc" }),
-  });
-  return (await response.json()) as Awaited<ReturnType<typeof newCode>>;
-}
-
-async function poll(
-  url: string,
-  deviceCode: string,
-  more: Record<string, string> = {},
-): Promise<Record<string, unknown>> {
-  const body = new URLSearchParams({
-    grant_type: "urn:ietf:params:oauth:grant-type:device_code",
-    device_code: deviceCode,
-    client_id: "svc",
-    ...more,
-  });
-  return (await (await fetch(`${url}/oauth/device/token`, { method: "POST", body })).json()) as Record<string, unknown>;
-}
+import { Browser, newCode, poll } from "./client.ts";
 
 describe("a login through the page", () => {
   test("is approved by a person, and the terminal goes on", async () => {
@@ -161,17 +112,41 @@ describe("the page", () => {
     expect(await poll(url, one.device_code)).toMatchObject({ token_type: "Bearer" });
   });
 
-  test("blocks an address after its fifth wrong code, for the length of the window", async () => {
-    let now = Date.now();
-    const guessLimits = { perAddress: 5, inAll: 100, windowMs: 60_000 };
-    const { url } = await authorityIn(newHome(), { guessLimits, now: () => now });
-    const { verification_uri_complete } = await newCode(url);
-    for (let i = 0; i < 5; i++) expect((await fetch(`${url}/device?user_code=BBBBBBB${"BCDFG"[i]}`)).status).toBe(404);
-    const blocked = await fetch(verification_uri_complete);
-    expect(blocked.status).toBe(429);
-    expect(Number(blocked.headers.get("retry-after"))).toBeGreaterThan(0);
-    now += 60_001;
-    expect((await fetch(verification_uri_complete)).status).toBe(200);
+  test("says where a request is from, and shows as text what a device says of itself", async () => {
+    const home = newHome();
+    const { url } = await authorityIn(home);
+    const ask = async (platform: string) => {
+      const body = new URLSearchParams({ client_id: "svc", platform });
+      const response = await fetch(`${url}/oauth/device/code`, { method: "POST", body });
+      const { verification_uri_complete: address } = (await response.json()) as { verification_uri_complete: string };
+      return (await fetch(address)).text();
+    };
+    const page = await ask("linux-x86_64");
+    expect(page).toContain(`<dd>this machine (${hostname()})</dd>`);
+    expect(page).toContain("<dd>linux-x86_64</dd>");
+    expect(page).toMatch(/<time datetime="[^"]+Z">\d\d:\d\d UTC<\/time>, less than a minute ago/);
+    for (const hostile of ["<b>", "a".repeat(41), "x\u202ey", ""])
+      expect(await ask(hostile)).toContain("<dd>not known</dd>");
+  });
+
+  test("answers a second click as the first, and not the other button", async () => {
+    const { url } = await authorityIn(newHome());
+    const code = await newCode(url);
+    const browser = new Browser();
+    await browser.get(code.verification_uri_complete);
+    const click = (decision: string) => browser.post(`${url}/device`, { ...browser.fields, decision });
+    for (const fetched of [false, true]) {
+      for (const again of [1, 2]) {
+        const done = await click("approve");
+        expect([again, done.status]).toEqual([again, 200]);
+        expect(await done.text()).toContain("Device approved");
+      }
+      expect((await click("deny")).status).toBe(409);
+      // The same browser that comes back to the address; another one learns nothing.
+      expect(await (await browser.get(code.verification_uri_complete)).text()).toContain("Device approved");
+      expect((await fetch(code.verification_uri_complete)).status).toBe(404);
+      if (!fetched) expect(await poll(url, code.device_code)).toMatchObject({ token_type: "Bearer" });
+    }
   });
 
   test("answers to loopback names only, against DNS rebinding", async () => {

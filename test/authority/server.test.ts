@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -236,4 +237,27 @@ test("a ledger that is no database says what to do with it", async () => {
   const error = await failure(() => authorityIn(home));
   expect(error).toBeInstanceOf(OSError);
   expect(error.message).toMatch(/ledger\.sqlite cannot be used .*: move it away and sign in again/);
+});
+
+test("a ledger of before keeps its accounts and gets a new table of codes", async () => {
+  const home = newHome();
+  mkdirSync(authorityPaths(home).dir, { mode: 0o700 });
+  writeFileSync(authorityPaths(home).ledger, "", { mode: 0o600 });
+  const old = new Database(authorityPaths(home).ledger, { strict: true });
+  old.run(`CREATE TABLE codes (hash TEXT PRIMARY KEY, user_hash TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
+    account TEXT, interval_ms INTEGER NOT NULL, expires_at INTEGER NOT NULL, polled_at INTEGER) STRICT`);
+  old.run("CREATE TABLE tokens (hash TEXT PRIMARY KEY, account TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT");
+  const hash = new Bun.CryptoHasher("sha256").update("svt_old").digest("hex");
+  old.query("INSERT INTO tokens VALUES (?, 'ada', ?)").run(hash, Date.now() + 60_000);
+  old.run("PRAGMA user_version = 1");
+  old.close();
+  for (const turn of ["replaced", "kept"]) {
+    const { url, stop } = await authorityIn(home);
+    const device = { device_id: "0".repeat(32) };
+    expect(await (await post(`${url}/v1/svc/onboard`, "svt_old", device)).json()).toMatchObject({ account: "ada" });
+    const body = new URLSearchParams({ client_id: "svc" });
+    const asked = await fetch(`${url}/oauth/device/code`, { method: "POST", body });
+    expect([turn, asked.status]).toEqual([turn, 200]);
+    await stop();
+  }
 });
