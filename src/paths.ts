@@ -1,13 +1,25 @@
 /** Paths of all state. The only file with names under `SVC_HOME`. */
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { ValueError } from "./errors.ts";
 
 /** Environment variables; a parameter everywhere, so that tests need not change the process's own. */
 export type Env = Record<string, string | undefined>;
 
-/** Root of all state: `SVC_HOME`, or `~/.svc`. An empty variable counts as unset. */
+/**
+ * Root of all state: `SVC_HOME`, or `~/.svc`. An empty variable counts as unset.
+ * @throws ValueError where neither is set and the system knows no home of this user, as in a container
+ */
 export function svcHome(env: Env = process.env): string {
-  return resolve(env.SVC_HOME || join(env.HOME || homedir(), ".svc"));
+  return resolve(env.SVC_HOME || join(env.HOME || userHome(), ".svc"));
+}
+
+function userHome(): string {
+  try {
+    return homedir();
+  } catch {
+    throw new ValueError("this user has no home folder: set SVC_HOME to a folder of your own");
+  }
 }
 
 /** The memory directory: `--path`, else `SVC_MEMORY_PATH`, else `memory` under the root. */
@@ -39,6 +51,11 @@ export function authorityPaths(home: string) {
     ledger: join(dir, "ledger.sqlite"),
     approvalCode: join(dir, "approval_code"),
   } as const;
+}
+
+/** Python's bytecode of the modules that it runs with `svc runtime env`, under `SVC_HOME`. */
+export function bytecodePath(home: string): string {
+  return join(home, "pycache");
 }
 
 /** The platforms a runtime exists for; WSL2 is `linux-x86_64`. */

@@ -72,7 +72,10 @@ test("the bundle is signed by the current key of build-info, names that key and 
   const manifest = parseManifest(head.manifest);
   expect(manifest).toMatchObject({ key_id: keyId(current), ends: [], created: "1970-01-01T00:00:00.000Z" });
   expect(manifest.expires).toBe("1972-01-01T00:00:00.000Z");
-  expect(manifest.artifacts.map(({ role }) => role)).toEqual(["kernel", "runtime", "pysite"]);
+  expect(manifest.artifacts.map(({ role }) => role)).toEqual(["kernel", "runtime", "pysite", "pysite"]);
+  expect(manifest.artifacts.filter(({ size_bytes }) => size_bytes === 0).map(({ name }) => name)).toEqual([
+    "pysite/svc/__pycache__",
+  ]);
   const names: string[] = [];
   for await (const { artifact } of reader.artifacts(manifest)) names.push(artifact.name);
   expect(names).toContain("pysite/svc/__init__.py");

@@ -1,7 +1,7 @@
 /** Makes a signed bundle of libraries: the RELEASE key signs the exact bytes of the manifest. */
 import { type KeyObject, sign } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import type { PlatformTag } from "../paths.ts";
 import { keyId } from "../runtime/anchor.ts";
 import { type BundleEntry, MANIFEST_NAME, packBundle, SIGNATURE_NAME } from "../runtime/bundle.ts";
@@ -13,6 +13,7 @@ import {
   type RuntimeManifest,
   sha256,
 } from "../runtime/bundle-manifest.ts";
+import { PYCACHE } from "../runtime/python-path.ts";
 import { BuildError } from "./compile.ts";
 import { publicPem } from "./release-keys.ts";
 
@@ -106,11 +107,16 @@ function yearsAfter(created: string): string {
   return time.toISOString();
 }
 
+/** The Python client; in the place of each folder of bytecode an empty file, so that Python has none (python-path.ts). */
 function pysiteFiles(folder: string | undefined): (BundleEntry & { role: ArtifactRole })[] {
   if (!folder || !existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
+  const sources = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.(py|pyi|typed)$/.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort()
-    .map((path) => ({ name: `pysite/${relative(folder, path)}`, bytes: readFileSync(path), role: "pysite" as const }));
+    .map((entry) => join(entry.parentPath, entry.name));
+  const blocked = [...new Set(sources.map((path) => dirname(path)))].map((path) => join(path, PYCACHE));
+  return [...sources, ...blocked].sort().map((path) => ({
+    name: `pysite/${relative(folder, path)}`,
+    bytes: blocked.includes(path) ? new Uint8Array() : readFileSync(path),
+    role: "pysite" as const,
+  }));
 }

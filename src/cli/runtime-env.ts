@@ -1,14 +1,19 @@
 /** `svc runtime env`: what a shell evaluates to have the Python client on its Python path. */
 import { lstatSync } from "node:fs";
 import { checkStoredLicense } from "../account/license-check.ts";
-import { runtimePaths, svcHome } from "../paths.ts";
+import { errorLine } from "../errors.ts";
+import { type Env, runtimePaths, svcHome } from "../paths.ts";
+import { bytecodeFolder, checkPythonPath } from "../runtime/python-path.ts";
 import { requirePlatform } from "../runtime/signed.ts";
 import { verifyInstalled } from "../runtime/verify.ts";
 import { command } from "./command.ts";
-import { note, print, printJson } from "./output.ts";
+import { note, oneLine, print, printJson } from "./output.ts";
 
 export default command({
-  details: "Prints nothing, and exits with 0, where there is no verified install or it brings no Python client.",
+  details:
+    "Sets PYTHONPATH, and PYTHONPYCACHEPREFIX where it is not set: Python then takes bytecode of any module from a folder\n" +
+    "that only you can write, and none from beside the verified files.\n" +
+    "Prints nothing, and exits with 0, where there is no verified install or it brings no Python client.",
   examples: ['eval "$(svc runtime env)"', "svc runtime env --json"],
   args: { json: { type: "boolean", description: "print one JSON object" } },
   async run({ args, env }) {
@@ -16,19 +21,37 @@ export default command({
     const { pysite } = runtimePaths(home, requirePlatform());
     // Looked at first: without it there is nothing to say, verified or not.
     const present = lstatSync(pysite, { throwIfNoEntry: false })?.isDirectory() ?? false;
-    const report = present
-      ? await verifyInstalled({ home, env, checkLicense: () => checkStoredLicense(home, env) })
-      : undefined;
-    const active = report?.ok ? pysite : null;
-    if (args.json) return printJson({ pysite: active });
-    if (active !== null) print(exportLine(active));
-    else if (report)
-      note("the runtime is not verified, so nothing is put on the Python path: see 'svc runtime verify'");
+    const found = present ? await verifiedPath(home, env, pysite) : null;
+    if (args.json) {
+      const { bytecode = null, problem } = found ?? {};
+      return printJson({ pysite: found && !problem ? pysite : null, pycache_prefix: bytecode });
+    }
+    if (found?.problem) note(`${oneLine(found.problem)}; nothing is put on the Python path`);
+    else if (found) print(exportLine(pysite, env.PYTHONPYCACHEPREFIX ? undefined : found.bytecode));
   },
 });
 
-/** Prepends the folder, in any POSIX shell. Without PYTHONPATH no empty entry, which would mean the current folder. */
-export function exportLine(pysite: string): string {
-  const quoted = /^[\w@%+=:,./-]+$/.test(pysite) ? pysite : `'${pysite.replaceAll("'", "'\\''")}'`;
-  return `export PYTHONPATH=${quoted}"\${PYTHONPATH:+:$PYTHONPATH}"`;
+/** The folder for bytecode of a Python that imports from a verified `pysite`, or why it may not. */
+async function verifiedPath(home: string, env: Env, pysite: string): Promise<{ bytecode?: string; problem?: string }> {
+  const report = await verifyInstalled({ home, env, checkLicense: () => checkStoredLicense(home, env) });
+  if (!report.ok) return { problem: "the runtime is not verified, see 'svc runtime verify'" };
+  try {
+    checkPythonPath(pysite);
+    return { bytecode: bytecodeFolder(home, env) };
+  } catch (error) {
+    return { problem: errorLine(error).replace(/^\w+: /, "") };
+  }
+}
+
+/**
+ * Prepends the folder to PYTHONPATH, in any POSIX shell, and sets the folder for bytecode where one is given. Without
+ * PYTHONPATH no empty entry, which would mean the current folder.
+ */
+export function exportLine(pysite: string, bytecode?: string): string {
+  const prefix = bytecode === undefined ? "" : ` PYTHONPYCACHEPREFIX=${quoted(bytecode)}`;
+  return `export PYTHONPATH=${quoted(pysite)}"\${PYTHONPATH:+:$PYTHONPATH}"${prefix}`;
+}
+
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

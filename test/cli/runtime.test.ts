@@ -19,7 +19,10 @@ describe("where nothing is installed", () => {
     expect(text.code).toBe(1);
     expect(text.stdout).toContain("svc runtime install");
     expect(await svc(["runtime", "env"], { env })).toEqual({ code: 0, stdout: "", stderr: "" });
-    expect(JSON.parse((await svc(["runtime", "env", "--json"], { env })).stdout)).toEqual({ pysite: null });
+    expect(JSON.parse((await svc(["runtime", "env", "--json"], { env })).stdout)).toEqual({
+      pysite: null,
+      pycache_prefix: null,
+    });
     expect(existsSync(env.SVC_HOME)).toBe(false);
   });
 
@@ -60,9 +63,16 @@ describe("the line for the shell", () => {
     ['/it\'s "$HOME" here/pysite', "/b", '/it\'s "$HOME" here/pysite:/b'],
   ];
   test.each(CASES)("%s in front of '%s'", (pysite, before, after) => {
-    const script = `${exportLine(pysite)}; printf %s "$PYTHONPATH"`;
+    const bytecode = '/it\'s "$HOME" too';
+    const script = `${exportLine(pysite, bytecode)}; printf '%s\n%s' "$PYTHONPATH" "$PYTHONPYCACHEPREFIX"`;
     const { stdout } = Bun.spawnSync(["sh", "-c", script], { env: { PYTHONPATH: before } });
-    expect(stdout.toString()).toBe(after);
+    expect(stdout.toString()).toBe(`${after}\n${bytecode}`);
+  });
+
+  test("leaves the user's folder for bytecode as it is", () => {
+    const script = `${exportLine("/a/pysite")}; printf %s "$PYTHONPYCACHEPREFIX"`;
+    const { stdout } = Bun.spawnSync(["sh", "-c", script], { env: { PYTHONPYCACHEPREFIX: "/mine" } });
+    expect(stdout.toString()).toBe("/mine");
   });
 });
 
