@@ -67,6 +67,8 @@ export const SECRET_BYTES_MAX = 16 * 1024;
 export const RSA_BITS_MIN = 3072;
 /** Bytes of a runtime manifest: a thousand artifacts fit in a quarter of it. */
 export const RUNTIME_MANIFEST_BYTES_MAX = 1024 * 1024;
+/** Bytes of the record of releases: some 600 keys. */
+export const RELEASES_BYTES_MAX = 64 * 1024;
 /** Bytes of a manifest's signature: RSA up to 8192 bits. */
 export const RUNTIME_SIGNATURE_BYTES_MAX = 1024;
 /** Artifacts that one runtime manifest may name. */

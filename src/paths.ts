@@ -58,6 +58,11 @@ export function bytecodePath(home: string): string {
   return join(home, "pycache");
 }
 
+/** The record of releases: the highest that was installed, outside of the install. */
+export function releasesPath(home: string): string {
+  return join(home, "releases.json");
+}
+
 /** The platforms a runtime exists for; WSL2 is `linux-x86_64`. */
 export const PLATFORM_TAGS = ["linux-x86_64", "linux-arm64", "macos-arm64"] as const;
 export type PlatformTag = (typeof PLATFORM_TAGS)[number];

@@ -36,7 +36,7 @@ export interface Provisioned extends InstallResult {
 export async function provision(options: ProvisionOptions): Promise<Provisioned> {
   const { env, license, version, allowDowngrade, keepNewer } = options;
   const home = svcHome(env);
-  const { bytes, source } = await obtainBundle(options, home);
+  const { bytes, source, ...served } = await obtainBundle(options, home);
   options.signal.throwIfAborted();
   const result = await installRuntime({
     home,
@@ -48,12 +48,21 @@ export async function provision(options: ProvisionOptions): Promise<Provisioned>
     // The embedded bundle's signature does not fit a key in SVC_RELEASE_PUBKEY.
     offered: source === "embedded" ? buildInfo() : undefined,
     version,
+    ...served,
     provenance: source,
   });
   return { ...result, source };
 }
 
-async function obtainBundle(options: ProvisionOptions, home: string): Promise<{ bytes: Uint8Array; source: string }> {
+/** A bundle and where it came from; of a server also what was asked for, as it may answer with another. */
+interface Obtained {
+  bytes: Uint8Array;
+  source: string;
+  fromServer?: boolean;
+  version?: string;
+}
+
+async function obtainBundle(options: ProvisionOptions, home: string): Promise<Obtained> {
   const { env, file, signal } = options;
   if (file !== undefined) return { bytes: named("--file", file, BUNDLE_BYTES_MAX), source: "file" };
   const configured = configuredEndpoints(env);
@@ -63,18 +72,19 @@ async function obtainBundle(options: ProvisionOptions, home: string): Promise<{ 
     if (bytes) return { bytes, source: "embedded" };
     throw new RuntimeError("this svc brings no runtime bundle: name one with 'svc runtime install --file BUNDLE'");
   }
+  const version = options.version ?? buildInfo().version;
   const progress = startProgress("downloading the runtime");
   try {
     const bytes = await fetchBundle({
       packages,
-      version: options.version ?? buildInfo().version,
+      version,
       tag: requirePlatform(),
       // The key that this machine's own authority gave is not sent to another server.
       apiKey: configured ? readCredentials(home, env).apiKey : env.SVC_API_KEY,
       signal,
       onProgress: (received, total) => progress.update(received, total),
     });
-    return { bytes, source: new URL(packages).origin };
+    return { bytes, source: new URL(packages).origin, fromServer: true, version };
   } finally {
     progress.end();
   }

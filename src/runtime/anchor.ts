@@ -35,9 +35,13 @@ export interface ReleaseAnchors {
  */
 export function releaseAnchors(env: Env): ReleaseAnchors {
   const given = keyInEnvironment(env, "SVC_RELEASE_PUBKEY");
-  const pems = given ? [given.pem] : buildInfo().releasePublicKeys;
-  const override = given?.source ?? null;
-  return { keys: pems.map((pem) => ({ pem, id: keyId(pem, override) })), override };
+  if (!given) return builtInAnchors();
+  return { keys: [{ pem: given.pem, id: keyId(given.pem, given.source) }], override: given.source };
+}
+
+/** The keys of this executable: the current one, then the next. */
+export function builtInAnchors(): ReleaseAnchors {
+  return { keys: buildInfo().releasePublicKeys.map((pem) => ({ pem, id: keyId(pem) })), override: null };
 }
 
 /**

@@ -1,22 +1,24 @@
 /**
  * Installs a signed runtime. The order is the protection: licence before anything, size before reading, signature
- * before parsing, hash and ABI before writing. Everything is staged beside its destination, made durable, read back and
+ * before parsing, release, hash and ABI before writing. Everything is staged beside its destination, made durable, read back and
  * compared, and exchanged with the old install in one step; after any failure the old install stands.
  */
-import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { exchangePaths } from "../../ffi/system/calls.ts";
 import type { License } from "../account/license.ts";
 import { permissionFaults } from "../account/permissions.ts";
 import { buildInfo } from "../build-info.ts";
-import { diskError, makeDirectory, readCapped, syncDirectory, withLock, writeNew } from "../durable.ts";
+import { makeDirectory, readCapped, syncDirectory, withLock, writeNew } from "../durable.ts";
 import { OSError, PermissionError, RuntimeError, ValueError } from "../errors.ts";
-import { type Env, type PlatformTag, runtimePaths } from "../paths.ts";
+import { type Env, type PlatformTag, releasesPath, runtimePaths } from "../paths.ts";
 import { type ReleaseAnchors, releaseAnchors } from "./anchor.ts";
 import { BundleReader, MANIFEST_NAME, SIGNATURE_NAME } from "./bundle.ts";
 import { type RuntimeManifest, sha256 } from "./bundle-manifest.ts";
+import { afterInstall, allowance, loadRefusal, recordForInstall, requireAcceptable } from "./floor.ts";
 import { type AbiVersions, requireAbi } from "./load.ts";
+import { isKept, keepReleases, type Release, type ReleaseRecord } from "./releases.ts";
 import { readSigned, requirePlatform, type SignedManifest, type VerifiedArtifact, verifyManifest } from "./signed.ts";
+import { promote, STAGING_PREFIX, tidy } from "./staging.ts";
 
 export interface InstallOptions {
   home: string;
@@ -33,16 +35,12 @@ export interface InstallOptions {
   offered?: Release;
   /** The version that the bundle must have. */
   version?: string;
+  /** Whether a packages server gave it, which must not offer it once it has expired. */
+  fromServer?: boolean;
   /** Where the bundle came from, for installed.json: "embedded", "file", an origin. */
   provenance?: string;
   /** Default: those of this build. */
   abi?: AbiVersions;
-}
-
-/** A version and its release number. */
-export interface Release {
-  version: string;
-  release: number;
 }
 
 /** The install after the call. */
@@ -67,9 +65,10 @@ export interface InstalledRecord {
 /**
  * Installs a bundle for this machine.
  *
- * @throws RuntimeError where the bundle or its signature cannot be used; ValueError where it is of another version, or
- *   older than the install; PermissionError where others can write to the install's folder; OSError where the disk
- *   fails. The old install stands in every case.
+ * @throws RuntimeError where the bundle or its signature cannot be used, or a server offers an expired one; ValueError
+ *   where it is of another version, or older than what was installed here or than this svc; PermissionError where others
+ *   can write to the install's folder; OSError where the disk fails. The old install stands in every case, but where
+ *   the error says that the record could not be written.
  */
 export async function installRuntime(options: InstallOptions): Promise<InstallResult> {
   const { home, env, keepNewer = false, offered } = options;
@@ -77,80 +76,43 @@ export async function installRuntime(options: InstallOptions): Promise<InstallRe
   const anchors = releaseAnchors(env);
   const { dir } = runtimePaths(home, tag);
   const before = await installed(dir, tag, anchors);
-  if (keepNewer && offered && isOlder(offered, before)) return kept(before, offered);
+  if (keepNewer && offered && isOlder(offered, before) && (await stays(home, dir, before, anchors)))
+    return kept(before, offered);
   const reader = new BundleReader(options.bundle);
   try {
     const head = await reader.head();
     const signed = await verifyManifest(head.manifest, head.signature, anchors, before);
     const { manifest } = signed;
-    refuseMisfit(manifest, tag, options.version);
+    refuseMisfit(manifest, tag, options);
     makeDirectory(dirname(dir));
-    const fault = permissionFaults(home, [dirname(dir)])[0];
+    const fault = permissionFaults(home, [dirname(dir), releasesPath(home)])[0];
     if (fault) throw new PermissionError(`the native runtime is not installed: ${fault}`);
     return await withLock(join(dirname(dir), ".lock"), async () => {
       tidy(dir);
       // Read again: another process may have installed before the lock was acquired.
       const old = await installed(dir, tag, anchors, before);
-      if (keepNewer && isOlder(manifest, old)) return kept(old, manifest);
-      refuseDowngrade(manifest, old, options.allowDowngrade ?? false);
+      const record = recordForInstall(home, old, anchors);
+      if (keepNewer && isOlder(manifest, old) && !loadRefusal(old, record)) {
+        keepReleases(home, record);
+        return kept(old, manifest);
+      }
+      const below = requireAcceptable(signed, old, record, options.allowDowngrade ?? false);
       const staging = join(dirname(dir), `${STAGING_PREFIX}${crypto.randomUUID()}`);
       try {
         await stage(staging, reader, signed, options);
+        // Before it is in its place, where a load would refuse it.
+        if (below) keepReleases(home, { ...record, allowed: allowance(signed) });
         promote(staging, dir);
       } finally {
         rmSync(staging, { recursive: true, force: true });
       }
+      recordInstall(home, afterInstall(record, signed, below));
       return { ...result(signed), replaced: old ? releaseOf(old.manifest) : null };
     });
   } finally {
     reader.close();
   }
 }
-
-/**
- * Moves a staged install into place, in one step where the file system can exchange two names; elsewhere the old
- * install is renamed first, and renamed back if the new one fails.
- *
- * @param exchange replaced in tests for the second way
- */
-export function promote(
-  staging: string,
-  dir: string,
-  exchange: (a: string, b: string) => boolean = exchangePaths,
-): void {
-  const parent = dirname(dir);
-  try {
-    if (lstatSync(dir, { throwIfNoEntry: false }) === undefined) {
-      renameSync(staging, dir);
-      syncDirectory(parent);
-    } else if (exchange(staging, dir)) {
-      try {
-        syncDirectory(parent);
-      } catch (error) {
-        exchange(staging, dir);
-        throw error;
-      }
-    } else {
-      const aside = `${staging}${ASIDE_SUFFIX}`;
-      renameSync(dir, aside);
-      try {
-        renameSync(staging, dir);
-        syncDirectory(parent);
-      } catch (error) {
-        rmSync(dir, { recursive: true, force: true });
-        renameSync(aside, dir);
-        throw error;
-      }
-      rmSync(aside, { recursive: true, force: true });
-    }
-  } catch (error) {
-    throw diskError(error, "install", dir);
-  }
-}
-
-/** Prefix of temporary names beside the install, which exist only while the lock is held. */
-export const STAGING_PREFIX = ".staging-";
-const ASIDE_SUFFIX = ".old";
 
 /** Writes an install into a new folder. Of the bundle's files only verified bytes reach the disk. */
 async function stage(
@@ -204,12 +166,43 @@ function writeCompared(path: string, bytes: Uint8Array): void {
   }
 }
 
-function refuseMisfit(manifest: RuntimeManifest, tag: PlatformTag, version: string | undefined): void {
+function refuseMisfit(manifest: RuntimeManifest, tag: PlatformTag, options: InstallOptions): void {
+  const { version, fromServer = false } = options;
   if (manifest.platform !== tag) {
     throw new ValueError(`the bundle is for ${manifest.platform}; this machine is ${tag}`);
   }
   if (version !== undefined && manifest.version !== version) {
     throw new ValueError(`the bundle is of version ${manifest.version}, not ${version}`);
+  }
+  // A server could go on for ever with a release whose faults are known. What is installed never stops on a date.
+  if (fromServer && Date.now() >= Date.parse(manifest.expires)) {
+    throw new RuntimeError(
+      `the packages server offers release ${manifest.release} (${manifest.version}), which it must not after ` +
+        `${manifest.expires}: ask for a newer version, or set this machine's clock if it is wrong`,
+    );
+  }
+}
+
+/**
+ * Whether the install that was found may stay where it is newer than what is offered: it would load. What is missing in
+ * the record is written.
+ */
+async function stays(home: string, dir: string, present: SignedManifest, anchors: ReleaseAnchors): Promise<boolean> {
+  const record = recordForInstall(home, present, anchors);
+  if (loadRefusal(present, record)) return false;
+  if (!isKept(home, record)) {
+    const write = () => keepReleases(home, recordForInstall(home, present, anchors));
+    await withLock(join(dirname(dir), ".lock"), write);
+  }
+  return true;
+}
+
+/** The install stands by now: a load records it again, and only a permission or a damaged record would be missing. */
+function recordInstall(home: string, record: ReleaseRecord): void {
+  try {
+    keepReleases(home, record);
+  } catch (error) {
+    throw new OSError(`the runtime is installed but its release is not recorded: ${(error as Error).message}`);
   }
 }
 
@@ -229,15 +222,6 @@ function isOlder(offered: Release, current: SignedManifest | undefined): current
   return current !== undefined && offered.release < current.manifest.release;
 }
 
-function refuseDowngrade(offered: Release, current: SignedManifest | undefined, allowed: boolean): void {
-  if (allowed || !isOlder(offered, current)) return;
-  const { version, release } = current.manifest;
-  throw new ValueError(
-    `release ${offered.release} (${offered.version}) is older than the installed ${release} (${version}); ` +
-      "'--allow-downgrade' installs it all the same",
-  );
-}
-
 /**
  * The install's verified manifest. An install that does not verify counts as none: it is to be replaced, and the
  * unsigned number in installed.json must not prevent that.
@@ -249,17 +233,4 @@ async function installed(
   known?: SignedManifest,
 ): Promise<SignedManifest | undefined> {
   return readSigned(dir, tag, anchors, known).catch(() => undefined);
-}
-
-/**
- * Removes the files of a killed install; the caller holds the lock, so that none is in use. An install that was renamed
- * and not yet replaced is renamed back.
- */
-export function tidy(dir: string): void {
-  for (const name of readdirSync(dirname(dir))) {
-    if (!name.startsWith(STAGING_PREFIX)) continue;
-    const path = join(dirname(dir), name);
-    if (name.endsWith(ASIDE_SUFFIX) && !lstatSync(dir, { throwIfNoEntry: false })) renameSync(path, dir);
-    else rmSync(path, { recursive: true, force: true });
-  }
 }

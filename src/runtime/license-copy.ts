@@ -8,7 +8,7 @@ import { permissionFaults } from "../account/permissions.ts";
 import { diskError, syncDirectory, withLock, writeNew } from "../durable.ts";
 import { PermissionError } from "../errors.ts";
 import { platformTag, runtimePaths } from "../paths.ts";
-import { STAGING_PREFIX, tidy } from "./install.ts";
+import { STAGING_PREFIX, tidy } from "./staging.ts";
 
 /**
  * Replaces the copy atomically, mode 0600. Where nothing is installed, nothing is written.

@@ -22,6 +22,8 @@ type Home = Record<string, string>;
 const home = () => copyOfHome(original);
 const tag = platformTag()!;
 const DAY = 86_400;
+/** The executable's own. */
+const OWN = JSON.parse(readFileSync(join(ROOT, ".build/build-info.json"), "utf8"));
 const NEWER = { version: "9.0.0", release: 9_000_000 };
 
 const licenseOf = (env: Home) => accountPaths(env.SVC_HOME!).license;
@@ -123,7 +125,7 @@ describe("a licence beyond its grace beside a newer runtime", () => {
       code: 1,
       out: "",
       err: expect.stringMatching(
-        /^svc: ValueError: release \d+ .* older than the installed 9000000 .*'--allow-downgrade'/,
+        /^svc: ValueError: release \d+ .* older than the installed 9000000 .*'svc runtime install --allow-downgrade'/,
       ),
     });
     expect(await svc(env, ["runtime", "install", "--allow-downgrade"])).toMatchObject({ code: 0 });
@@ -146,12 +148,12 @@ describe("a licence beyond its grace beside a newer runtime", () => {
     const env = home();
     await installNewer(env);
     await expire(env);
-    const older = bundleOf(env, { version: "8.0.0", release: 8_000_000 });
+    const older = bundleOf(env, { version: OWN.version, release: 8_000_000 });
     const server = fakeServer(() => new Response(older as Uint8Array<ArrayBuffer>));
     const login = await svc({ ...env, SVC_PACKAGES_URL: server.url }, ["login", "--yes"]);
     expect(login).toMatchObject({
       code: 0,
-      out: expect.stringContaining(`newer than 8.0.0 (release 8000000) from ${server.url}; verified`),
+      out: expect.stringContaining(`newer than ${OWN.version} (release 8000000) from ${server.url}; verified`),
     });
     await expectUsable(env);
   });

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { promote } from "../../src/runtime/install.ts";
+import { promote } from "../../src/runtime/staging.ts";
 import * as f from "./fixture.ts";
 
 let libs: { kernel: Uint8Array; runtime: Uint8Array };
@@ -68,12 +68,12 @@ describe("a good bundle", () => {
     });
   });
 
-  test("replaces an older one, and a damaged one of any release", async () => {
+  test("replaces an older one, and a damaged one of its release", async () => {
     await f.install(home, f.makeBundle(libs));
-    const second = await f.install(home, f.makeBundle(libs, { release: 6, version: "1.1.0" }));
-    expect(second.replaced).toEqual({ version: "1.0.0", release: 5 });
+    const newer = f.makeBundle(libs, { release: 6, version: "1.1.0" });
+    expect((await f.install(home, newer)).replaced).toEqual({ version: "1.0.0", release: 5 });
     writeFileSync(f.pathsOf(home).signature, "nonsense");
-    expect((await f.install(home, f.makeBundle(libs))).replaced).toBeNull();
+    expect((await f.install(home, newer)).replaced).toBeNull();
   });
 
   test("two installs at once leave one whole install", async () => {
@@ -188,7 +188,6 @@ describe("where a newer install is kept", () => {
       expect(result).toMatchObject({ release: 5, replaced: { release } });
       expect(result.declined).toBeUndefined();
     }
-    await f.install(home, f.makeBundle(libs, { release: 9 }));
     writeFileSync(f.pathsOf(home).signature, "nonsense");
     expect(await f.install(home, f.makeBundle(libs), { keepNewer })).toMatchObject({ release: 5, replaced: null });
   });
