@@ -95,3 +95,8 @@ export function runtimePaths(home: string, tag: PlatformTag) {
     pysite: join(dir, "pysite"),
   } as const;
 }
+
+/** The folder of downloads that are not installed yet, outside every install. */
+export function downloadsPath(home: string): string {
+  return join(home, "runtime", ".downloads");
+}

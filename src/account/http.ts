@@ -22,11 +22,14 @@ export interface HttpRequest {
   readonly form?: Record<string, string>;
   readonly json?: unknown;
   readonly bearer?: string;
+  /** Further headers, in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Leaves the body as it came where the server encoded it, although it was asked not to; else it is decoded. */
+  readonly undecoded?: boolean;
   /** Limit on the response's bytes, after any decompression. */
   readonly bytesMax?: number;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  readonly onProgress?: (received: number, total: number | undefined) => void;
 }
 
 export interface HttpAnswer {
@@ -38,38 +41,54 @@ const REDIRECTS_MAX = 3;
 const TIMEOUT_MS = 30_000;
 
 /**
- * One request to `base` + `path`. Responses of any HTTP status are returned.
+ * One request to `base` + `path`, its answer in memory. Responses of any HTTP status are returned.
  * @throws PermissionError for plain http beyond loopback and for a redirect to another origin; ValueError for a
  * response beyond the cap; OSError if the peer cannot be reached; TimeoutError; CancelledError.
  */
 export async function httpRequest(base: string, path: string, request: HttpRequest): Promise<HttpAnswer> {
-  const root = secureBase(base, request.peer);
-  let url = new URL(root.href.replace(/\/+$/, "") + path);
-  let method = request.method ?? "GET";
   const deadline = AbortSignal.timeout(request.timeoutMs ?? TIMEOUT_MS);
   const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline;
   try {
-    for (let hops = 0; ; hops++) {
-      const response = await send(url, method, request, signal);
-      const target = redirectTarget(response, url);
-      if (target === undefined) return { status: response.status, body: await readBody(response, request) };
-      await response.body?.cancel();
-      if (target.origin !== root.origin) {
-        throw new PermissionError(`${request.peer} at ${root.origin} redirects to another origin, refused`);
-      }
-      if (hops === REDIRECTS_MAX) throw new RuntimeError(`${request.peer} at ${root.origin} redirects without end`);
-      // Only 307 and 308 keep the method (RFC 9110 §15.4); a POST must not become a GET.
-      if (method === "POST" && response.status !== 307 && response.status !== 308) {
-        throw new RuntimeError(`${request.peer} at ${root.origin} answered a POST with redirect ${response.status}`);
-      }
-      method = response.status === 303 ? "GET" : method;
-      url = target;
-    }
+    const response = await openResponse(base, path, request, signal);
+    return { status: response.status, body: await readBody(response, request) };
   } catch (error) {
     if (error instanceof SvcError) throw error;
     if (request.signal?.aborted) throw new CancelledError("cancelled");
-    if (deadline.aborted) throw new TimeoutError(`${request.peer} at ${root.origin} did not answer in time`);
-    throw new OSError(`cannot reach ${request.peer} at ${root.origin}`);
+    const { origin } = new URL(base);
+    if (deadline.aborted) throw new TimeoutError(`${request.peer} at ${origin} did not answer in time`);
+    throw new OSError(`cannot reach ${request.peer} at ${origin}`);
+  }
+}
+
+/**
+ * The response to one request, its body unread and without a cap; redirects within the origin are followed, the same
+ * headers sent again. `signal` ends the reading of the body too.
+ * @throws as httpRequest for what is refused; what `fetch` throws where the peer cannot be reached or `signal` aborts.
+ */
+export async function openResponse(
+  base: string,
+  path: string,
+  request: HttpRequest,
+  signal: AbortSignal,
+): Promise<Response> {
+  const root = secureBase(base, request.peer);
+  let url = new URL(root.href.replace(/\/+$/, "") + path);
+  let method = request.method ?? "GET";
+  for (let hops = 0; ; hops++) {
+    const response = await send(url, method, request, signal);
+    const target = redirectTarget(response, url);
+    if (target === undefined) return response;
+    await response.body?.cancel();
+    if (target.origin !== root.origin) {
+      throw new PermissionError(`${request.peer} at ${root.origin} redirects to another origin, refused`);
+    }
+    if (hops === REDIRECTS_MAX) throw new RuntimeError(`${request.peer} at ${root.origin} redirects without end`);
+    // Only 307 and 308 keep the method (RFC 9110 §15.4); a POST must not become a GET.
+    if (method === "POST" && response.status !== 307 && response.status !== 308) {
+      throw new RuntimeError(`${request.peer} at ${root.origin} answered a POST with redirect ${response.status}`);
+    }
+    method = response.status === 303 ? "GET" : method;
+    url = target;
   }
 }
 
@@ -102,6 +121,7 @@ async function send(url: URL, method: "GET" | "POST", request: HttpRequest, sign
   const headers: Record<string, string> = {
     accept: "application/json, application/octet-stream",
     "accept-encoding": "identity",
+    ...request.headers,
   };
   if (request.bearer !== undefined) headers.authorization = `Bearer ${request.bearer}`;
   let body: string | undefined;
@@ -112,7 +132,7 @@ async function send(url: URL, method: "GET" | "POST", request: HttpRequest, sign
     headers["content-type"] = "application/json";
     body = JSON.stringify(request.json ?? {});
   }
-  const start = () => fetch(url, { method, headers, body, redirect: "manual", signal });
+  const start = () => fetch(url, { method, headers, body, redirect: "manual", signal, decompress: !request.undecoded });
   return isLoopback(url.hostname) ? withoutProxy(start) : start();
 }
 
@@ -156,7 +176,6 @@ async function readBody(response: Response, request: HttpRequest): Promise<Uint8
     received += chunk.byteLength;
     if (received > bytesMax) throw tooLong;
     chunks.push(chunk);
-    request.onProgress?.(received, Number.isNaN(announced) ? undefined : announced);
   }
   return new Uint8Array(Buffer.concat(chunks));
 }

@@ -1,42 +1,52 @@
 /** Downloads a runtime bundle. Its bytes are untrusted until the runtime has verified them. */
-import { PermissionError, RuntimeError } from "../errors.ts";
+import { PermissionError, RuntimeError, type SvcError } from "../errors.ts";
 import { BUNDLE_BYTES_MAX } from "../limits.ts";
-import type { PlatformTag } from "../paths.ts";
-import { httpRequest } from "./http.ts";
+import { downloadsPath, type PlatformTag } from "../paths.ts";
+import { type Downloaded, type DownloadRequest, download } from "./download.ts";
+import { secureBase } from "./endpoints.ts";
+import { ensurePrivateDirectory } from "./files.ts";
 
-export interface BundleRequest {
+export interface BundleRequest extends Pick<DownloadRequest, "anew" | "signal" | "onState" | "pace"> {
+  /** SVC_HOME: what came of a download that was interrupted is kept there, and gone on with. */
+  readonly home: string;
   /** Base address of the packages server. */
   readonly packages: string;
   readonly version: string;
   readonly tag: PlatformTag;
   /** The API key of this device (credentials.ts). */
   readonly apiKey?: string;
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (received: number, total: number | undefined) => void;
 }
 
 const PEER = "the packages server";
-const TIMEOUT_MS = 15 * 60_000;
 
 /**
  * `<packages>/runtime/<version>/<tag>.bundle`, whole, at most 1 GiB.
- * @throws RuntimeError if there is no such bundle; PermissionError if the API key is refused; and what httpRequest
- * throws.
+ * @throws RuntimeError if there is no such bundle; PermissionError if the API key is refused, or if others can write where
+ * the download is kept; and what `download` throws.
  */
-export async function fetchBundle(request: BundleRequest): Promise<Uint8Array> {
-  const { packages, version, tag, apiKey, signal, onProgress } = request;
-  const answer = await httpRequest(packages, `/runtime/${encodeURIComponent(version)}/${tag}.bundle`, {
+export async function fetchBundle(request: BundleRequest): Promise<Downloaded> {
+  const { home, packages, version, tag, apiKey, ...rest } = request;
+  const path = `/runtime/${encodeURIComponent(version)}/${tag}.bundle`;
+  const address = secureBase(packages, PEER).href;
+  const folder = downloadsPath(home);
+  ensurePrivateDirectory(folder, home);
+  return download({
+    ...rest,
     peer: PEER,
+    base: packages,
+    path,
     bearer: apiKey,
+    folder,
+    name: new Bun.CryptoHasher("sha256").update(`${address}\n${path}`).digest("hex").slice(0, 32),
     bytesMax: BUNDLE_BYTES_MAX,
-    timeoutMs: TIMEOUT_MS,
-    signal,
-    onProgress,
+    refused: (status) => refused(status, version, tag),
   });
-  if (answer.status === 200) return answer.body;
-  if (answer.status === 401 || answer.status === 403) {
-    throw new PermissionError(`${PEER} refuses the API key: run 'svc login' again`);
+}
+
+function refused(status: number, version: string, tag: PlatformTag): SvcError {
+  if (status === 401 || status === 403) {
+    return new PermissionError(`${PEER} refuses the API key: run 'svc login' again`);
   }
-  if (answer.status === 404) throw new RuntimeError(`${PEER} has no runtime ${version} for ${tag}`);
-  throw new RuntimeError(`${PEER} answered with status ${answer.status}: try again later`);
+  if (status === 404) return new RuntimeError(`${PEER} has no runtime ${version} for ${tag}`);
+  return new RuntimeError(`${PEER} answered with status ${status}: try again later`);
 }

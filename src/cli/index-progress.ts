@@ -1,5 +1,6 @@
 /** How far indexing is, as one line for a person who waits, and what it came to. */
 import type { IndexWork } from "../memory/requests.ts";
+import { fits, fitted } from "./progress.ts";
 
 /** The rate says little before. */
 const RATED_AFTER_MS = 500;
@@ -39,7 +40,7 @@ export class IndexProgress {
       rates.push(`${(bytes / 1e3 / ms).toFixed(1)} MB/s`, `${Math.ceil(msLeft / 1e3)} s left`);
     }
     const whole = [`${phase}: ${files} of ${filesFound} files`, ...rates];
-    return fits(whole, columns) ? joined(whole) : fitted([`${phase} ${files}/${filesFound}`, ...rates], columns);
+    return fits(whole, columns) ? whole.join(", ") : fitted([`${phase} ${files}/${filesFound}`, ...rates], columns);
   }
 
   /** What the call read, in which time; undefined where it read nothing. */
@@ -50,18 +51,4 @@ export class IndexProgress {
     const megabytes = bytes / 1e6;
     return `read ${files} ${files === 1 ? "file" : "files"}, ${megabytes.toFixed(1)} MB in ${seconds.toFixed(1)} s (${(megabytes / seconds).toFixed(1)} MB/s)`;
   }
-}
-
-const joined = (parts: readonly string[]) => parts.join(", ");
-
-/** The last column stays free: some terminals begin a new line there. */
-function fits(parts: readonly string[], columns: number): boolean {
-  return joined(parts).length < columns;
-}
-
-/** The first parts, at least the beginning of one. */
-function fitted(parts: readonly string[], columns: number): string {
-  let count = parts.length;
-  while (count > 1 && !fits(parts.slice(0, count), columns)) count--;
-  return joined(parts.slice(0, count)).slice(0, Math.max(0, columns - 1));
 }

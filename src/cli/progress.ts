@@ -16,9 +16,14 @@ export interface Progress {
   end(): void;
 }
 
+/** Whether stderr is a terminal on which a line may be drawn over. */
+export function canRedraw(): boolean {
+  return isTerminal(2) && process.env.TERM !== "dumb" && !process.env.CI;
+}
+
 /** Starts a line of progress; it draws nothing where stderr is no terminal. */
 export function startProgress(label: string): Progress {
-  if (!isTerminal(2) || process.env.TERM === "dumb" || process.env.CI) return { update() {}, draw() {}, end() {} };
+  if (!canRedraw()) return { update() {}, draw() {}, end() {} };
   let drawn = 0;
   const draw = (lineFor: (columns: number) => string) => {
     const now = performance.now();
@@ -41,4 +46,19 @@ export function startProgress(label: string): Progress {
 function amount(done: number, total: number | undefined): string {
   if (total === undefined || total <= 0) return String(done);
   return `${Math.floor((100 * done) / total)} % (${done} of ${total})`;
+}
+
+/** As many of the parts, joined by commas, as fit into so many columns: at least the beginning of the first. */
+export function fitted(parts: readonly string[], columns: number): string {
+  let count = parts.length;
+  while (count > 1 && !fits(parts.slice(0, count), columns)) count--;
+  return parts
+    .slice(0, count)
+    .join(", ")
+    .slice(0, Math.max(0, columns - 1));
+}
+
+/** Whether all parts fit. The last column stays free: some terminals begin a new line there. */
+export function fits(parts: readonly string[], columns: number): boolean {
+  return parts.join(", ").length < columns;
 }

@@ -1,16 +1,19 @@
 /** From a bundle, wherever it comes from, to an install: what `svc login` and `svc runtime install` share. */
 import { readCredentials } from "../account/credentials.ts";
+import type { Downloaded } from "../account/download.ts";
 import { configuredEndpoints } from "../account/endpoints.ts";
 import type { License } from "../account/license.ts";
 import { fetchBundle } from "../account/packages.ts";
+import { removePartials } from "../account/partial.ts";
 import { buildInfo, embeddedBundle } from "../build-info.ts";
 import { readCapped } from "../durable.ts";
-import { RuntimeError, ValueError } from "../errors.ts";
+import { OSError, RuntimeError, ValueError } from "../errors.ts";
 import { BUNDLE_BYTES_MAX } from "../limits.ts";
-import { type Env, svcHome } from "../paths.ts";
+import { downloadsPath, type Env, svcHome } from "../paths.ts";
 import { type InstallResult, installRuntime } from "../runtime/install.ts";
 import { requirePlatform } from "../runtime/signed.ts";
-import { startProgress } from "./progress.ts";
+import { startDownload } from "./download-progress.ts";
+import { note } from "./output.ts";
 
 export interface ProvisionOptions {
   readonly env: Env;
@@ -34,60 +37,101 @@ export interface Provisioned extends InstallResult {
  * @throws what finding and installing throw
  */
 export async function provision(options: ProvisionOptions): Promise<Provisioned> {
-  const { env, license, version, allowDowngrade, keepNewer } = options;
+  const { env, file } = options;
   const home = svcHome(env);
-  const { bytes, source, ...served } = await obtainBundle(options, home);
-  options.signal.throwIfAborted();
+  const configured = configuredEndpoints(env);
+  const packages = configured?.packages ?? env.SVC_PACKAGES_URL;
+  let provisioned: Provisioned;
+  if (file !== undefined) {
+    provisioned = await install(options, named("--file", file, BUNDLE_BYTES_MAX), "file");
+  } else if (packages) {
+    // The key that this machine's own authority gave is not sent to another server.
+    const apiKey = configured ? readCredentials(home, env).apiKey : env.SVC_API_KEY;
+    provisioned = await installFrom(packages, apiKey, options);
+  } else {
+    const bytes = await embeddedBundle();
+    if (!bytes)
+      throw new RuntimeError("this svc brings no runtime bundle: name one with 'svc runtime install --file BUNDLE'");
+    provisioned = await install(options, bytes, "embedded");
+  }
+  removePartials(downloadsPath(home));
+  return provisioned;
+}
+
+async function install(options: ProvisionOptions, bundle: Uint8Array, source: string): Promise<Provisioned> {
+  const { env, license, version, allowDowngrade, keepNewer, signal } = options;
+  signal.throwIfAborted();
   const result = await installRuntime({
-    home,
+    home: svcHome(env),
     env,
-    bundle: bytes,
+    bundle,
     license,
     allowDowngrade,
     keepNewer,
     // The embedded bundle's signature does not fit a key in SVC_RELEASE_PUBKEY.
     offered: source === "embedded" ? buildInfo() : undefined,
     version,
-    ...served,
+    fromServer: source !== "file" && source !== "embedded",
     provenance: source,
   });
   return { ...result, source };
 }
 
-/** A bundle and where it came from; of a server also what was asked for, as it may answer with another. */
-interface Obtained {
-  bytes: Uint8Array;
-  source: string;
-  fromServer?: boolean;
-  version?: string;
+/**
+ * Installs what a packages server has for the version that is asked for, or for this svc's. A download that does not
+ * verify and was put together of parts is downloaded once more from its start.
+ */
+async function installFrom(
+  packages: string,
+  apiKey: string | undefined,
+  options: ProvisionOptions,
+): Promise<Provisioned> {
+  const version = options.version ?? buildInfo().version;
+  for (let anew = false; ; anew = true) {
+    const bundle = await downloaded(packages, version, apiKey, anew, options);
+    try {
+      return await install({ ...options, version }, bundle.bytes, new URL(packages).origin);
+    } catch (error) {
+      if (isRefused(error) || isFullDisk(error)) bundle.remove();
+      if (anew || !bundle.resumed || !(error instanceof RuntimeError)) throw error;
+      note("the download went on where an earlier one broke off, and does not verify: downloading it from the start");
+    } finally {
+      bundle.close();
+    }
+  }
 }
 
-async function obtainBundle(options: ProvisionOptions, home: string): Promise<Obtained> {
-  const { env, file, signal } = options;
-  if (file !== undefined) return { bytes: named("--file", file, BUNDLE_BYTES_MAX), source: "file" };
-  const configured = configuredEndpoints(env);
-  const packages = configured?.packages ?? env.SVC_PACKAGES_URL;
-  if (!packages) {
-    const bytes = await embeddedBundle();
-    if (bytes) return { bytes, source: "embedded" };
-    throw new RuntimeError("this svc brings no runtime bundle: name one with 'svc runtime install --file BUNDLE'");
-  }
-  const version = options.version ?? buildInfo().version;
-  const progress = startProgress("downloading the runtime");
+async function downloaded(
+  packages: string,
+  version: string,
+  apiKey: string | undefined,
+  anew: boolean,
+  { env, signal }: ProvisionOptions,
+): Promise<Downloaded> {
+  const progress = startDownload();
   try {
-    const bytes = await fetchBundle({
+    return await fetchBundle({
+      home: svcHome(env),
       packages,
       version,
       tag: requirePlatform(),
-      // The key that this machine's own authority gave is not sent to another server.
-      apiKey: configured ? readCredentials(home, env).apiKey : env.SVC_API_KEY,
+      apiKey,
+      anew,
       signal,
-      onProgress: (received, total) => progress.update(received, total),
+      onState: (state) => progress.update(state),
     });
-    return { bytes, source: new URL(packages).origin, fromServer: true, version };
   } finally {
     progress.end();
   }
+}
+
+/** Whether it was the bundle that could not be used: the same bytes would be refused again. */
+function isRefused(error: unknown): boolean {
+  return error instanceof RuntimeError || error instanceof ValueError;
+}
+
+function isFullDisk(error: unknown): boolean {
+  return error instanceof OSError && error.reason === "disk_full";
 }
 
 /** The bytes of a file that a flag names. @throws ValueError where there is none, or it is too large */

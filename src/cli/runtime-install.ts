@@ -12,7 +12,7 @@ export default command({
   details:
     "Installs the bundle that --file names; without it the one from the packages server, where SVC_PACKAGES_URL or this build\n" +
     "names one; otherwise the bundle that came with this executable. Signature, hashes and licence are checked first, and the\n" +
-    "present install stands until the new one is whole.",
+    "present install stands until the new one is whole. A download that broke off or was interrupted is gone on with.",
   examples: [
     "svc runtime install",
     "svc runtime install --file linux-x86_64.bundle --license license.jwt",

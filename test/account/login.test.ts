@@ -125,8 +125,8 @@ describe("a login against the local authority", () => {
       bundle: (version, tag) => (version === "0.1.0" && tag === "linux-x86_64" ? bytes : undefined),
     });
     const { apiKey } = await enter(home, authority.url);
-    const request = { packages: authority.url, version: "0.1.0", tag: "linux-x86_64", apiKey } as const;
-    expect(await fetchBundle(request)).toEqual(bytes);
+    const request = { home, packages: authority.url, version: "0.1.0", tag: "linux-x86_64", apiKey } as const;
+    expect((await fetchBundle(request)).bytes).toEqual(bytes);
     expect((await failure(() => fetchBundle({ ...request, version: "9.9.9" }))).message).toBe(
       "the packages server has no runtime 9.9.9 for linux-x86_64",
     );
@@ -259,8 +259,8 @@ describe("the network", () => {
         ? new Response(bytes)
         : new Response(null, { status: 302, headers: { location: `/new${path}` } }),
     );
-    const request = { packages: moved.url, version: "1", tag: "linux-arm64" } as const;
-    expect(await fetchBundle(request)).toEqual(bytes);
+    const request = { home: newHome(), packages: moved.url, version: "1", tag: "linux-arm64" } as const;
+    expect((await fetchBundle(request)).bytes).toEqual(bytes);
     const round = fakeServer((_, path) => new Response(null, { status: 308, headers: { location: path } }));
     expect((await failure(() => fetchBundle({ ...request, packages: round.url }))).message).toContain("without end");
     expect((await failure(() => enter(newHome(), moved.url))).message).toContain("answered a POST with redirect 302");

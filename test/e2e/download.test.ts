@@ -1,0 +1,240 @@
+/** `svc runtime install` from packages servers that break, lie, or have another release than the one asked for. */
+import { beforeAll, describe, expect, test } from "bun:test";
+import { cpSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { makeBundle } from "../../src/build/release.ts";
+import { releaseKey } from "../../src/build/release-keys.ts";
+import { downloadsPath, platformTag, runtimePaths } from "../../src/paths.ts";
+import { newHome } from "../account/helpers.ts";
+import { type Answer, type Given, honest, packagesServer } from "../account/packages-server.ts";
+import { copyOfHome, emptyHome, ROOT, SVC, signedIn, svc } from "./home.ts";
+
+type Home = Record<string, string>;
+const tag = platformTag()!;
+const NEWER = 9_000_000;
+
+let original: Home;
+/** The version that this svc asks for. */
+let version: string;
+let bundle: Uint8Array;
+beforeAll(async () => {
+  original = await signedIn();
+  version = JSON.parse((await svc(original, ["version", "--json"])).out).version;
+  bundle = bundleOf({ version, release: NEWER });
+});
+
+/** The installed libraries as another release, signed by the key that the executable trusts. */
+function bundleOf(as: { version: string; release: number }): Uint8Array {
+  const { kernelLibrary: kernel, runtimeLibrary: runtime } = runtimePaths(original.SVC_HOME!, tag);
+  return makeBundle({ tag, ...as, created: "2026-01-01T00:00:00Z", kernel, runtime, key: releaseKey(ROOT) });
+}
+
+const kept = (env: Home) => {
+  const folder = downloadsPath(env.SVC_HOME!);
+  return readdirSync(folder).map((name) => statSync(join(folder, name)).size - 2048);
+};
+const installed = (env: Home) =>
+  JSON.parse(readFileSync(runtimePaths(env.SVC_HOME!, tag).installed, "utf8")) as { release: number };
+const half = () => bundle.length >> 1;
+
+/** A home and a server; `run` runs `svc runtime install` with it. */
+async function scene(answer: Answer, env: Home = copyOfHome(original)) {
+  const server = await packagesServer(answer, (bytes) => kept(env).some((size) => size >= bytes));
+  const home = { ...env, SVC_PACKAGES_URL: server.url };
+  const run = (...words: string[]) => svc(home, ["runtime", "install", ...words]);
+  /** Interrupts an install once it has got what the server's answer stops after. */
+  const interrupt = async (bytes: number) => {
+    const child = Bun.spawn([SVC, "runtime", "install"], { env: home, stdout: "pipe", stderr: "pipe" });
+    const isThere = () => {
+      try {
+        return kept(home)[0] === bytes;
+      } catch {
+        return false;
+      }
+    };
+    while (!isThere()) await Bun.sleep(5);
+    child.kill("SIGINT");
+    expect(await child.exited).toBe(130);
+    return new Response(child.stderr).text();
+  };
+  return {
+    env: home,
+    run,
+    interrupt,
+    asked: server.asked,
+    offsets: () => server.asked.map(({ from }) => from),
+    url: server.url,
+  };
+}
+
+/** The first answer stops in the middle and stays open. */
+const stopping =
+  (answer: Answer): Answer =>
+  (asked, index) => ({
+    ...answer(asked, index),
+    ...(index === 0 ? { stop: half() } : {}),
+  });
+const good: Answer = (asked) => honest(bundle, asked);
+
+async function expectStands(env: Home, before: number): Promise<void> {
+  expect(kept(env)).toEqual([]);
+  expect(installed(env).release).toBe(before);
+  expect(await svc(env, ["runtime", "verify"])).toMatchObject({ code: 0 });
+}
+
+describe("a download that breaks", () => {
+  test("goes on in the same run", async () => {
+    const { env, run, offsets, asked } = await scene((given, index) => ({
+      ...good(given, index),
+      ...(index === 0 ? { cut: half() } : {}),
+    }));
+    const { code, out, err } = await run("--json");
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(JSON.parse(out)).toMatchObject({ version, release: NEWER });
+    expect(offsets()).toEqual([undefined, half()]);
+    expect(asked[0]?.path).toBe(`/runtime/${version}/${tag}.bundle`);
+    // The key of this machine's own authority is not for other servers.
+    expect(asked.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined]);
+    await expectStands(env, NEWER);
+  });
+
+  test("goes on in the next run, after an interruption that says so", async () => {
+    const { env, run, interrupt, offsets } = await scene(stopping(good));
+    expect(await interrupt(half())).toMatch(
+      /^svc: CancelledError: interrupted; \d+\.\d of \d+\.\d MB are kept, and the same command goes on from there\n$/,
+    );
+    expect(await svc(env, ["runtime", "verify"])).toMatchObject({ code: 0 });
+    expect(await run()).toMatchObject({ code: 0, out: expect.stringContaining(`release ${NEWER}`) });
+    expect(offsets()).toEqual([undefined, half()]);
+    await expectStands(env, NEWER);
+  });
+
+  test("is dropped by an install from elsewhere", async () => {
+    const { env, interrupt } = await scene(stopping(good));
+    await interrupt(half());
+    const { SVC_PACKAGES_URL: _, ...local } = env;
+    expect(await svc(local, ["runtime", "install"])).toMatchObject({ code: 0 });
+    expect(kept(env)).toEqual([]);
+  });
+});
+
+describe("parts that do not belong together", () => {
+  const NOTE =
+    /the download went on where an earlier one broke off, and does not verify: downloading it from the start/;
+  const other = () => bundle.toReversed();
+
+  test("are downloaded once from the start", async () => {
+    const { env, run, interrupt, offsets } = await scene(
+      stopping((asked, index) => honest(index === 0 ? other() : bundle, asked)),
+    );
+    await interrupt(half());
+    expect(await run()).toMatchObject({ code: 0, err: expect.stringMatching(NOTE) });
+    expect(offsets()).toEqual([undefined, half(), undefined]);
+    await expectStands(env, NEWER);
+  });
+
+  test("are an error where that does not verify either, and the old install stands", async () => {
+    const { env, run, interrupt, offsets } = await scene(stopping((asked) => honest(other(), asked)));
+    const before = installed(env).release;
+    await interrupt(half());
+    const { code, err } = await run();
+    expect(code).toBe(1);
+    expect(err).toMatch(NOTE);
+    expect(err).toContain("svc: RuntimeError: the runtime bundle cannot be used: it is not a gzip file");
+    expect(offsets()).toEqual([undefined, half(), undefined]);
+    await expectStands(env, before);
+  });
+
+  test("whole downloads are not repeated", async () => {
+    const { env, run, offsets } = await scene((asked) => honest(other(), asked));
+    const before = installed(env).release;
+    expect(await run()).toMatchObject({ code: 1, err: expect.not.stringMatching(NOTE) });
+    expect(offsets()).toEqual([undefined]);
+    await expectStands(env, before);
+  });
+});
+
+describe("a bundle that is signed, but not the one", () => {
+  const REFUSED: [string, () => Uint8Array, string[], RegExp][] = [
+    [
+      "another version than this svc's",
+      () => bundleOf({ version: "8.0.0", release: NEWER }),
+      [],
+      /is of version 8\.0\.0, not/,
+    ],
+    ["another version than was asked for", () => bundle, ["--version", "8.0.0"], /is of version \S+, not 8\.0\.0/],
+  ];
+  test.each(REFUSED)("%s is refused", async (_, make, words, message) => {
+    const { env, run, offsets } = await scene((asked) => honest(make(), asked));
+    const before = installed(env).release;
+    expect(await run(...words)).toMatchObject({ code: 1, out: "", err: expect.stringMatching(message) });
+    expect(offsets()).toEqual([undefined]);
+    await expectStands(env, before);
+  });
+});
+
+describe("what is said of a download", () => {
+  const slow: Answer = (asked): Given => ({
+    ...good(asked, 0),
+    pieceBytes: Math.ceil(bundle.length / 20),
+    everyMs: 20,
+  });
+
+  test("on a terminal is a line that is drawn over", async () => {
+    const { env } = await scene(slow);
+    const decoder = new TextDecoder();
+    let shown = "";
+    const child = Bun.spawn([SVC, "runtime", "install"], {
+      env: { ...env, TERM: "xterm" },
+      terminal: {
+        ...{ cols: 100, rows: 24 },
+        data(_, bytes) {
+          shown += decoder.decode(bytes, { stream: true });
+        },
+      },
+    });
+    expect(await child.exited).toBe(0);
+    const lines = shown.split("\r\u001b[2K").slice(1);
+    expect(lines[0]).toMatch(/^downloading the runtime: \d+ %, \d+\.\d of \d+\.\d MB/);
+    expect(lines.at(-1)).toStartWith("installed runtime");
+  });
+
+  test("elsewhere, of a short one, is nothing", async () => {
+    const { run } = await scene(slow);
+    const { code, out, err } = await run("--json");
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out.trim().split("\n")).toHaveLength(1);
+  });
+});
+
+/** A file system of its own, where mounting is allowed. */
+const mount = process.platform === "linux" ? Bun.which("mount") : null;
+const disk = newHome();
+const tmpfs = ["-t", "tmpfs", "-o", "size=40m", "none", disk];
+const umount = () => Bun.spawnSync(["umount", "--lazy", disk]).success;
+const canMount = mount !== null && Bun.spawnSync([mount, ...tmpfs]).success && umount();
+
+test.skipIf(!canMount)("a full disk leaves the old install and no part (needs the right to mount)", async () => {
+  expect(Bun.spawnSync([mount!, ...tmpfs]).success).toBe(true);
+  try {
+    const local = { ...emptyHome(), SVC_HOME: join(disk, "svc") };
+    cpSync(original.SVC_HOME!, local.SVC_HOME, { recursive: true });
+    const { env, run } = await scene(good, local);
+    const before = installed(env).release;
+    Bun.spawnSync(["dd", "if=/dev/zero", `of=${join(disk, "rest")}`, "bs=4096"], { stderr: "ignore" });
+    expect(await run()).toMatchObject({ code: 1, err: expect.stringMatching(/^svc: OSError: cannot \w+ .*ENOSPC/) });
+    Bun.spawnSync(["rm", join(disk, "rest")]);
+    await expectStands(env, before);
+    // Room for the download, and not for the install of it.
+    Bun.spawnSync(["fallocate", "-l", String(free(disk) - bundle.length - 100_000), join(disk, "rest")]);
+    expect(await run()).toMatchObject({ code: 1, err: expect.stringMatching(/^svc: OSError: cannot \w+ .*ENOSPC/) });
+    await expectStands(env, before);
+  } finally {
+    umount();
+  }
+});
+
+function free(path: string): number {
+  const { stdout } = Bun.spawnSync(["df", "--output=avail", "-B1", path]);
+  return Number(stdout.toString().split("\n")[1]);
+}
