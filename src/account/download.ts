@@ -170,7 +170,8 @@ class Transfer {
     }
     if (asksForRest && (status === 206 || status === 416)) {
       const rest = status === 206 ? restOf(headers, part.length, part.facts) : undefined;
-      if (rest !== undefined && rest.total <= request.bytesMax) {
+      if (rest !== undefined) {
+        if (rest.total > request.bytesMax) throw this.#tooLong();
         part.facts = { ...part.facts, total: rest.total };
         this.resumed = true;
         return { end: rest.end };

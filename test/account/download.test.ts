@@ -32,7 +32,7 @@ const MISSING = new RuntimeError("missing");
 async function scene(answer: Answer) {
   const folder = newHome();
   const part = join(folder, "abc-1.part");
-  const taken = (bytes: number) => (statSync(part, { throwIfNoEntry: false })?.size ?? 0) >= HEAD_BYTES + bytes;
+  const taken = (bytes: number) => (statSync(part, { throwIfNoEntry: false })?.size ?? 0) === HEAD_BYTES + bytes;
   const server = await packagesServer(answer, taken);
   const request: DownloadRequest = {
     base: server.url,
@@ -72,7 +72,7 @@ describe("a connection that breaks", () => {
   test("is opened again for the rest, of the same document, with the same key", async () => {
     const { get, offsets, asked } = await scene(cutting([300_000, 0, 123_456], good));
     expect(await get()).toBe(true);
-    expect(offsets()).toEqual([undefined, 300_000, 300_000, 423_456]);
+    expect(offsets()).toStrictEqual([undefined, 300_000, 300_000, 423_456]);
     expect(new Set(asked.map(({ headers }) => headers.authorization))).toEqual(new Set(["Bearer key"]));
     expect(asked.slice(1).map(({ headers }) => headers["if-range"])).toEqual(['"one"', '"one"', '"one"']);
   });
@@ -84,12 +84,12 @@ describe("a connection that breaks", () => {
     expect(error.message).toMatch(
       /^cannot reach the packages server at http:\S+; 0\.3 of 1\.0 MB are kept, and the same command goes on from there$/,
     );
-    expect(offsets()).toEqual([undefined, 250_000, 250_000]);
+    expect(offsets()).toStrictEqual([undefined, 250_000, 250_000]);
     expect(readdirSync(folder)).toEqual(["abc-1.part"]);
     expect(statSync(part).mode & 0o777).toBe(0o600);
     expect(statSync(part).size).toBe(HEAD_BYTES + 250_000);
     expect(await get()).toBe(true);
-    expect(offsets().slice(3)).toEqual([250_000]);
+    expect(offsets().slice(3)).toStrictEqual([250_000]);
   });
 
   test("may break more often where each brings something", async () => {
@@ -128,7 +128,7 @@ describe("a connection that breaks", () => {
     const pace = { idleMs: 400, idleBytes: 1, pauseMs: 1, tries: TRIES, progressBytes: 1000 };
     const silent = await scene((asked, index) => ({ ...good(asked, index), ...(index === 0 ? { stop: 7 } : {}) }));
     expect(await silent.get(BYTES, { pace })).toBe(true);
-    expect(silent.offsets()).toEqual([undefined, 7]);
+    expect(silent.offsets()).toStrictEqual([undefined, 7]);
     const dripping = await scene((asked) => ({ ...honest(BYTES.subarray(0, 30), asked), everyMs: 25, pieceBytes: 1 }));
     expect(await dripping.get(BYTES.subarray(0, 30), { pace })).toBe(false);
     expect(dripping.asked).toHaveLength(1);
@@ -162,7 +162,7 @@ describe("a connection that breaks", () => {
     expect(error).toBeInstanceOf(CancelledError);
     expect(error.message).toBe("interrupted; 0.5 of 1.0 MB are kept, and the same command goes on from there");
     expect(await get()).toBe(true);
-    expect(offsets()).toEqual([undefined, 500_000]);
+    expect(offsets()).toStrictEqual([undefined, 500_000]);
   });
 
   test("states count what earlier runs brought, and the pauses", async () => {
@@ -202,7 +202,7 @@ describe("what is kept is dropped", () => {
     );
     await fail();
     expect(await get()).toBe(false);
-    expect(offsets().slice(TRIES + 1)).toEqual([250_000, undefined]);
+    expect(offsets().slice(TRIES + 1)).toStrictEqual([250_000, undefined]);
   });
 
   test("where the document has changed", async () => {
@@ -211,7 +211,19 @@ describe("what is kept is dropped", () => {
     );
     await fail();
     expect(await get(OTHER)).toBe(false);
-    expect(offsets().slice(TRIES + 1)).toEqual([250_000]);
+    expect(offsets().slice(TRIES + 1)).toStrictEqual([250_000]);
+  });
+
+  test("where the document has changed, also if that breaks earlier than the first", async () => {
+    const { get, fail, offsets } = await scene((asked, index) =>
+      index <= TRIES
+        ? hopeless(250_000, good)(asked, index)
+        : hopeless(100, (again) => honest(OTHER, again, '"two"'))(asked, index - TRIES - 1),
+    );
+    await fail();
+    await fail();
+    expect(await get(OTHER)).toBe(true);
+    expect(offsets().slice(TRIES + 1)).toStrictEqual([250_000, 100, 100, 100]);
   });
 
   test("where the document changes twice within a run", async () => {
@@ -221,14 +233,14 @@ describe("what is kept is dropped", () => {
       ...(index < 2 ? { cut: 600_000 } : {}),
     }));
     expect(await get()).toBe(false);
-    expect(offsets()).toEqual([undefined, 600_000, 600_000]);
+    expect(offsets()).toStrictEqual([undefined, 600_000, 600_000]);
   });
 
   test("on request", async () => {
     const { get, fail, offsets } = await scene(hopeless(250_000, good));
     await fail();
     expect(await get(BYTES, { anew: true })).toBe(false);
-    expect(offsets().slice(TRIES + 1)).toEqual([undefined]);
+    expect(offsets().slice(TRIES + 1)).toStrictEqual([undefined]);
   });
 
   test("a server that never sends the part that it is asked for is asked a few times", async () => {
@@ -236,7 +248,7 @@ describe("what is kept is dropped", () => {
       given.from === undefined ? { ...good(given, 0), cut: 250_000 } : rest(given, range("bytes 0-9/1000000")),
     );
     expect((await fail()).message).toContain("cannot reach");
-    expect(offsets()).toEqual([undefined, 250_000, undefined]);
+    expect(offsets()).toStrictEqual([undefined, 250_000, undefined]);
   });
 
   const past = new Date(Date.now() - 60_000).toUTCString();
@@ -312,7 +324,7 @@ describe("answers of the wrong size", () => {
     expect(readdirSync(folder)).toEqual([]);
     planted(part, BYTES_MAX + 1);
     expect((await fail()).message).toBe(TOO_MUCH);
-    expect(offsets()).toEqual([1_500_000, undefined, undefined]);
+    expect(offsets()).toStrictEqual([1_500_000, undefined]);
   });
 
   test("parts smaller than asked for are put together", async () => {
@@ -324,7 +336,7 @@ describe("answers of the wrong size", () => {
       return { status: 206, headers, body: BYTES.subarray(from, end) };
     });
     expect(await get()).toBe(true);
-    expect(offsets()).toEqual([undefined, 100_000, 400_000, 700_000]);
+    expect(offsets()).toStrictEqual([undefined, 100_000, 400_000, 700_000]);
   });
 
   test("a body that is encoded for the way is refused", async () => {
@@ -367,7 +379,7 @@ describe("redirects", () => {
       return { ...good(given, 0), ...(index === 1 ? { cut: 250_000 } : {}) };
     });
     expect(await get()).toBe(true);
-    expect(offsets()).toEqual([undefined, undefined, 250_000, 250_000]);
+    expect(offsets()).toStrictEqual([undefined, undefined, 250_000, 250_000]);
     expect(asked.every(({ headers }) => headers.authorization === "Bearer key")).toBe(true);
     elsewhere = true;
     expect(await fail()).toBeInstanceOf(PermissionError);
@@ -397,21 +409,21 @@ describe("the file of a part", () => {
     const { part, get, next } = await interrupted();
     damage(part);
     expect(await get()).toBe(false);
-    expect(next()).toEqual([undefined]);
+    expect(next()).toStrictEqual([undefined]);
   });
 
   test("that is shorter, as a power cut may leave it, is gone on with where it ends", async () => {
     const { part, get, next } = await interrupted();
     truncateSync(part, HEAD_BYTES + 1234);
     expect(await get()).toBe(true);
-    expect(next()).toEqual([1234]);
+    expect(next()).toStrictEqual([1234]);
   });
 
   test("that is whole needs one byte of the server", async () => {
     const { get, request, offsets } = await scene(good);
     (await download(request)).close();
     expect(await get()).toBe(true);
-    expect(offsets()).toEqual([undefined, 999_999]);
+    expect(offsets()).toStrictEqual([undefined, 999_999]);
   });
 
   test("is made anew where a link, a folder, or a second name of another file is in its place", async () => {
@@ -438,7 +450,7 @@ describe("the file of a part", () => {
       offsets()
         .slice(TRIES + 1)
         .sort(),
-    ).toEqual([250_000, undefined]);
+    ).toStrictEqual([250_000, undefined]);
     for (const each of [one, two]) each.close();
     removePartials(folder);
     expect(await get()).toBe(false);

@@ -91,10 +91,10 @@ describe("a download that breaks", () => {
     const { code, out, err } = await run("--json");
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(JSON.parse(out)).toMatchObject({ version, release: NEWER });
-    expect(offsets()).toEqual([undefined, half()]);
+    expect(offsets()).toStrictEqual([undefined, half()]);
     expect(asked[0]?.path).toBe(`/runtime/${version}/${tag}.bundle`);
     // The key of this machine's own authority is not for other servers.
-    expect(asked.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined]);
+    expect(asked.map(({ headers }) => headers.authorization)).toStrictEqual([undefined, undefined]);
     await expectStands(env, NEWER);
   });
 
@@ -105,7 +105,7 @@ describe("a download that breaks", () => {
     );
     expect(await svc(env, ["runtime", "verify"])).toMatchObject({ code: 0 });
     expect(await run()).toMatchObject({ code: 0, out: expect.stringContaining(`release ${NEWER}`) });
-    expect(offsets()).toEqual([undefined, half()]);
+    expect(offsets()).toStrictEqual([undefined, half()]);
     await expectStands(env, NEWER);
   });
 
@@ -129,7 +129,7 @@ describe("parts that do not belong together", () => {
     );
     await interrupt(half());
     expect(await run()).toMatchObject({ code: 0, err: expect.stringMatching(NOTE) });
-    expect(offsets()).toEqual([undefined, half(), undefined]);
+    expect(offsets()).toStrictEqual([undefined, half(), undefined]);
     await expectStands(env, NEWER);
   });
 
@@ -141,7 +141,7 @@ describe("parts that do not belong together", () => {
     expect(code).toBe(1);
     expect(err).toMatch(NOTE);
     expect(err).toContain("svc: RuntimeError: the runtime bundle cannot be used: it is not a gzip file");
-    expect(offsets()).toEqual([undefined, half(), undefined]);
+    expect(offsets()).toStrictEqual([undefined, half(), undefined]);
     await expectStands(env, before);
   });
 
@@ -149,7 +149,7 @@ describe("parts that do not belong together", () => {
     const { env, run, offsets } = await scene((asked) => honest(other(), asked));
     const before = installed(env).release;
     expect(await run()).toMatchObject({ code: 1, err: expect.not.stringMatching(NOTE) });
-    expect(offsets()).toEqual([undefined]);
+    expect(offsets()).toStrictEqual([undefined]);
     await expectStands(env, before);
   });
 });
@@ -168,7 +168,7 @@ describe("a bundle that is signed, but not the one", () => {
     const { env, run, offsets } = await scene((asked) => honest(make(), asked));
     const before = installed(env).release;
     expect(await run(...words)).toMatchObject({ code: 1, out: "", err: expect.stringMatching(message) });
-    expect(offsets()).toEqual([undefined]);
+    expect(offsets()).toStrictEqual([undefined]);
     await expectStands(env, before);
   });
 });
