@@ -28,25 +28,38 @@ export function requireClosed(root: string, paths: string[]): void {
   if (fault !== undefined) throw new PermissionError(fault);
 }
 
+/** A file or folder that was examined. */
+export interface Examined {
+  /** "SVC_HOME", for it and all folders above it, or the path from there on. */
+  name: string;
+  /** One sentence for each fault, with its remedy; empty where all is well. */
+  faults: string[];
+}
+
 /**
  * Checks the permissions of files under SVC_HOME and of the folders above them.
  *
  * @param root  SVC_HOME
- * @param paths folders and files under it, absolute; the folders between are examined too
- * @returns one sentence for each fault, with its remedy; empty where all is well
+ * @param paths folders and files under it, absolute; the folders between are examined too, and what is not there is not
+ * @returns each that is there, SVC_HOME first
  */
-export function permissionFaults(root: string, paths: string[]): string[] {
+export function examine(root: string, paths: string[]): Examined[] {
   const home = resolve(root);
-  const faults = parentFaults(home);
+  const examined: Examined[] = [{ name: "SVC_HOME", faults: parentFaults(home) }];
   const inside = new Set<string>();
   for (const path of paths) {
-    for (let at = path; at !== home && at.length > home.length; at = dirname(at)) inside.add(at);
+    for (let at = path; at !== home && at.length > home.length && !inside.has(at); at = dirname(at)) inside.add(at);
   }
   for (const path of [...inside].sort()) {
     const stat = lstatSync(path, { throwIfNoEntry: false });
-    if (stat) faults.push(...faultsInside(path, stat, home));
+    if (stat) examined.push({ name: relative(home, path), faults: faultsInside(path, stat, home) });
   }
-  return faults;
+  return examined;
+}
+
+/** The faults of `examine` alone. */
+export function permissionFaults(root: string, paths: string[]): string[] {
+  return examine(root, paths).flatMap(({ faults }) => faults);
 }
 
 function faultsInside(path: string, stat: Stats, home: string): string[] {

@@ -4,14 +4,16 @@ import { requireLogin } from "../account/credentials.ts";
 import type { License } from "../account/license.ts";
 import { checkStoredLicense } from "../account/license-check.ts";
 import { type Env, svcHome } from "../paths.ts";
-import { type VerifyReport, verifyInstalled } from "../runtime/verify.ts";
+import { type VerifyCheck, type VerifyReport, verifyInstalled } from "../runtime/verify.ts";
 import { command, EXIT } from "./command.ts";
 import { oneLine, print, printJson } from "./output.ts";
 
 export default command({
   details:
-    "Prints one line a check. The exit code is 0 if all are ok, so that the tools would run, and 1 otherwise. SVC_TOKEN and\n" +
-    "SVC_API_KEY count for the login as they do for the tools. With --json it is one object, whatever is wrong.",
+    "Prints one line a check, and one for all files with good permissions or a good hash. The exit code is 0 if all are ok,\n" +
+    "so that the tools would run, and 1 otherwise; warnings change nothing. SVC_TOKEN and SVC_API_KEY count for the login as\n" +
+    "they do for the tools. With --json it is one object with an entry for each check, whatever is wrong. No connection is\n" +
+    "opened.",
   examples: ["svc runtime verify", "svc runtime verify --json"],
   args: { json: { type: "boolean", description: "print one JSON object" } },
   async run({ args, env }) {
@@ -25,20 +27,48 @@ export default command({
 
 /** All that a tool call needs: install, licence, login. The login's licence is the one that was checked before. */
 function verifyAll(env: Env): Promise<VerifyReport> {
-  const home = svcHome(env);
   let known: License | undefined;
   const checkLicense = async () => {
-    known = await checkStoredLicense(home, env);
+    known = await checkStoredLicense(svcHome(env), env);
+    return known;
   };
-  return verifyInstalled({ home, env, checkLicense, checkLogin: () => requireLogin(home, env, { known }) });
+  const checkLogin = async () => requireLogin(svcHome(env), env, { known });
+  return verifyInstalled({ home: homeOf(env), env, checkLicense, checkLogin });
 }
+
+function homeOf(env: Env): string | Error {
+  try {
+    return svcHome(env);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** Columns of the names; a longer one, of a file that fails, has its detail right behind it. */
+const NAME_COLUMNS = 24;
+
+/** Checks of many files: of those that are good, one line says how many. */
+const SUMMED: Record<string, (count: number) => string> = {
+  permissions: (count) => `no other user can write these ${count} files and folders`,
+  hash: (count) => `${count} files are as they were signed`,
+};
 
 /** The report as lines; a key that replaces a built-in one is always said. */
 export function describeReport(report: VerifyReport, source: LicenseAnchor["source"] | undefined): string {
-  const width = Math.max(...report.checks.map(({ name }) => name.length));
-  const lines = report.checks.map(
-    ({ name, ok, detail }) => `${ok ? "ok    " : "failed"}  ${oneLine(name).padEnd(width)}  ${oneLine(detail)}`,
-  );
+  const shown: VerifyCheck[] = [];
+  const good = new Map<string, number>();
+  for (const check of report.checks) {
+    const kind = check.name.split(" ", 1)[0]!;
+    const count = (good.get(kind) ?? 0) + 1;
+    if (!check.ok || check.warning !== undefined || !SUMMED[kind]) shown.push(check);
+    else if (good.set(kind, count) && count === 1) shown.push({ name: kind, ok: true, detail: "" });
+  }
+  const width = Math.min(NAME_COLUMNS, Math.max(...shown.map(({ name }) => name.length)));
+  const lines = shown.map(({ name, ok, detail, warning }) => {
+    const outcome = ok ? (warning === undefined ? "ok    " : "warned") : "failed";
+    const said = detail === "" ? SUMMED[name]!(good.get(name)!) : detail;
+    return `${outcome}  ${oneLine(name).padEnd(width)}  ${oneLine(warning === undefined ? said : `${said}; ${warning}`)}`;
+  });
   if (report.anchor !== "built-in") lines.push(`the key in ${report.anchor} replaces the built-in release key`);
   if (source?.startsWith("SVC_")) lines.push(`the key in ${source} replaces the one licences are checked with`);
   const what = report.version === null ? "" : ` ${report.version} (release ${report.release})`;

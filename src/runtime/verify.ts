@@ -1,21 +1,23 @@
 /** The report of `svc runtime verify`: whether the install verifies and would load, and whether there is a login. */
-import { lstatSync, readdirSync, statSync } from "node:fs";
-import { join, relative } from "node:path";
-import { permissionFaults } from "../account/permissions.ts";
+import { lstatSync, statSync } from "node:fs";
+import type { License } from "../account/license.ts";
 import { buildInfo } from "../build-info.ts";
-import { checkSecretFile, diskError } from "../durable.ts";
-import { errorLine, PermissionError, RuntimeError } from "../errors.ts";
+import { diskError } from "../durable.ts";
+import { errorLine, RuntimeError } from "../errors.ts";
 import { type Env, type PlatformTag, platformTag, runtimePaths } from "../paths.ts";
-import { type ReleaseAnchors, releaseAnchors } from "./anchor.ts";
+import { releaseAnchors } from "./anchor.ts";
 import type { RuntimeManifest } from "./bundle-manifest.ts";
 import { type AbiVersions, requireAbi } from "./load.ts";
-import { readArtifact, readSigned, requirePlatform } from "./signed.ts";
+import { readArtifact, readSigned, requirePlatform, type SignedManifest } from "./signed.ts";
+import { examineInstall, namesBelow, unlisted } from "./verify-files.ts";
 
 /** One check and its outcome. `name` is stable; `detail` is a sentence. */
 export interface VerifyCheck {
   name: string;
   ok: boolean;
   detail: string;
+  /** What is to be done in time although the check is good. */
+  warning?: string;
 }
 
 /** The outcome of all checks, for text and for `--json`. */
@@ -35,86 +37,154 @@ export interface VerifyReport {
 }
 
 export interface VerifyOptions {
-  home: string;
+  /** SVC_HOME, or the error for which there is none. */
+  home: string | Error;
   env: Env;
   /** Throws where the licence of this machine's login is invalid. Absent: not checked. */
-  checkLicense?: () => Promise<unknown>;
+  checkLicense?: () => Promise<Pick<License, "warnings">>;
   /** Throws where the tools would refuse for lack of a login. Absent: not checked. */
   checkLogin?: () => Promise<unknown>;
   /** Default: those of this build. */
   abi?: AbiVersions;
+  /** The present, in milliseconds since 1970; default: the clock. */
+  now?: number;
 }
+
+/** Unlisted files that are named one by one. */
+const UNLISTED_MAX = 20;
 
 /** Checks the install, the licence and the login. Never throws: failures are in the report. */
 export async function verifyInstalled(options: VerifyOptions): Promise<VerifyReport> {
-  const { home, checkLicense, checkLogin } = options;
-  const anchors = attempt(() => releaseAnchors(options.env));
+  const { checkLicense, checkLogin } = options;
   const report: VerifyReport = {
     ok: false,
     installed: false,
     platform: platformTag() ?? null,
     version: null,
     release: null,
-    anchor: anchors.value?.override ?? "built-in",
+    anchor: "built-in",
     checks: [],
   };
-  const add = (name: string, outcome: Outcome<unknown>, detail: string) =>
-    report.checks.push({ name, ok: outcome.error === undefined, detail: outcome.error ?? detail });
-
-  const found = attempt(() => findInstall(home));
-  add("installed", found, `runtime/${report.platform}`);
-  if (found.value) {
-    const { tag, dir, license } = found.value;
-    report.installed = true;
-    const closed = attempt(() => requireClosed(dir, license, home));
-    add("permissions", closed, "closed to other writers, down from the root");
-    if (anchors.value === undefined) add("signature", anchors, "");
-    else await checkSigned(dir, tag, anchors.value, options.abi, report, add);
-  }
-  if (checkLicense) add("licence", await attemptAsync(checkLicense), "good, for this device");
-  if (checkLogin) add("login", await attemptAsync(checkLogin), "done, with all that the tools ask for");
+  const verification = new Verification(report, options);
+  await verification.checkInstall();
+  if (checkLicense) await verification.checkLicense(checkLicense);
+  if (checkLogin) await verification.checkLogin(checkLogin);
   report.ok = report.checks.every(({ ok }) => ok);
   return report;
 }
 
-/**
- * Checks signature, hashes, stray files and ABI; each library is read once, and the hashed bytes are the ones loaded.
- */
-async function checkSigned(
-  dir: string,
-  tag: PlatformTag,
-  anchors: ReleaseAnchors,
-  abi: AbiVersions | undefined,
-  report: VerifyReport,
-  add: (name: string, outcome: Outcome<unknown>, detail: string) => void,
-): Promise<void> {
-  const signed = await attemptAsync(() => readSigned(dir, tag, anchors));
-  const key = anchors.override
-    ? `the key in ${anchors.override} (it replaces the built-in one)`
-    : "the built-in release key";
-  add("signature", signed, `telys_manifest.json is signed by ${key}`);
-  if (signed.value === undefined) return; // an unsigned manifest proves nothing
-  const { manifest } = signed.value;
-  report.version = manifest.version;
-  report.release = manifest.release;
-  const answers: [string, Outcome<number>][] = [];
-  for (const artifact of manifest.artifacts) {
-    const read = attempt(() => readArtifact(dir, artifact));
-    add(`hash ${artifact.name}`, read, `sha256 ${artifact.sha256}`);
-    if (artifact.role === "pysite") continue;
-    const { value, error } = read;
-    answers.push([artifact.name, value ? attempt(() => requireAbi(value, abi ?? buildInfo().abi)) : { error }]);
+/** One run over the checks, which adds an entry for each. */
+class Verification {
+  constructor(
+    private readonly report: VerifyReport,
+    private readonly options: VerifyOptions,
+  ) {}
+
+  private add(name: string, outcome: Outcome<unknown>, detail: string, warning?: string): void {
+    const check: VerifyCheck = { name, ok: outcome.error === undefined, detail: outcome.error ?? detail };
+    this.report.checks.push(warning === undefined ? check : { ...check, warning });
   }
-  const listed = attempt(() => requireListed(dir, manifest));
-  add("unlisted files", listed, "none");
-  for (const [name, answered] of answers) add(`abi ${name}`, answered, `version ${answered.value}`);
+
+  /** Its warnings are those of a tool call: days of grace, a clock that went back. */
+  async checkLicense(check: () => Promise<Pick<License, "warnings">>): Promise<void> {
+    const checked = await attemptAsync(check);
+    this.add("licence", checked, "good, for this device", checked.value?.warnings.join("; ") || undefined);
+  }
+
+  async checkLogin(check: () => Promise<unknown>): Promise<void> {
+    this.add("login", await attemptAsync(check), "done, with all that the tools ask for");
+  }
+
+  async checkInstall(): Promise<void> {
+    const { home, env } = this.options;
+    const anchors = attempt(() => releaseAnchors(env));
+    this.report.anchor = anchors.value?.override ?? "built-in";
+    const found = attempt(() => findInstall(home));
+    this.add("installed", found, `runtime/${this.report.platform}`);
+    if (!found.value) return;
+    this.report.installed = true;
+    const { tag, dir, license, root } = found.value;
+    const names = attempt(() => namesBelow(dir));
+    this.checkPermissions(root, dir, names, license);
+    const signed: Outcome<SignedManifest> = anchors.value
+      ? await attemptAsync(() => readSigned(dir, tag, anchors.value!))
+      : { error: anchors.error };
+    const override = anchors.value?.override;
+    const by = override ? `the key in ${override} (it replaces the built-in ones)` : "a built-in release key";
+    this.add("signature", signed, `telys_manifest.json is signed by ${by}`);
+    if (signed.value === undefined) return; // an unsigned manifest proves nothing
+    const { manifest } = signed.value;
+    this.report.version = manifest.version;
+    this.report.release = manifest.release;
+    this.add("key", {}, `${manifest.key_id}, ${keyRole(signed.value)}`);
+    this.checkExpiry(manifest);
+    this.checkArtifacts(dir, manifest);
+    this.checkUnlisted(names, manifest);
+  }
+
+  /** One entry for each file and folder, and for SVC_HOME with what is above it. */
+  private checkPermissions(home: string, dir: string, names: Outcome<string[]>, license: string): void {
+    if (names.error !== undefined) this.add("permissions", names, "");
+    const examined = attempt(() => examineInstall(home, dir, names.value ?? [], license));
+    if (examined.value === undefined) this.add("permissions SVC_HOME", examined, "");
+    for (const { name, faults } of examined.value ?? [])
+      this.add(`permissions ${name}`, { error: faults.join("; ") || undefined }, "no other user can write it");
+  }
+
+  /** Until when a packages server may offer the release. An installed one never stops on a date. */
+  private checkExpiry({ expires }: RuntimeManifest): void {
+    const date = expires.slice(0, 10);
+    const past = Date.parse(expires) < (this.options.now ?? Date.now());
+    const warning = `it ended on ${date}, and goes on working here: a newer release is due`;
+    this.add("expires", {}, `a packages server may offer this release until ${date}`, past ? warning : undefined);
+  }
+
+  /** Hashes, then ABI versions; each library is read once, and the hashed bytes are the ones loaded. */
+  private checkArtifacts(dir: string, manifest: RuntimeManifest): void {
+    const abi = this.options.abi ?? buildInfo().abi;
+    const answers: [string, Outcome<number>][] = [];
+    for (const artifact of manifest.artifacts) {
+      const read = attempt(() => readArtifact(dir, artifact));
+      this.add(`hash ${artifact.name}`, read, `sha256 ${artifact.sha256}`);
+      if (artifact.role === "pysite") continue;
+      const { value, error } = read;
+      answers.push([artifact.name, value ? attempt(() => requireAbi(value, abi)) : { error }]);
+    }
+    for (const [name, answered] of answers) this.add(`abi ${name}`, answered, `version ${answered.value}`);
+  }
+
+  /** What the manifest does not name: below pysite, where Python would import it, and elsewhere. */
+  private checkUnlisted(names: Outcome<string[]>, manifest: RuntimeManifest): void {
+    const found = names.value && unlisted(names.value, manifest);
+    const ofPython = (name: string) => name === "pysite" || name.startsWith("pysite/");
+    for (const [check, isMine] of [
+      ["python path", ofPython],
+      ["unlisted files", (name: string) => !ofPython(name)],
+    ] as const) {
+      const stray = found?.filter(isMine) ?? [];
+      for (const name of stray.slice(0, UNLISTED_MAX)) {
+        const error = `${name} is not in the manifest: remove it, or run 'svc runtime install' again`;
+        this.add(`${check} ${name}`, { error }, "");
+      }
+      const more = stray.length - UNLISTED_MAX;
+      if (more > 0) this.add(check, { error: `${more} more are not in the manifest` }, "");
+      else if (stray.length === 0) this.add(check, { error: names.error }, "nothing but what was signed");
+    }
+  }
+}
+
+/** Which of the keys in force signed a manifest. */
+function keyRole({ key, anchors }: SignedManifest): string {
+  if (anchors.override) return `the key in ${anchors.override}`;
+  return key.id === anchors.keys[0]?.id ? "the current key of this svc" : "the next key of this svc";
 }
 
 /**
  * The install of this machine's platform. @throws RuntimeError where there is none; OSError where it cannot be examined
  */
-function findInstall(home: string) {
+function findInstall(home: string | Error) {
   const tag = requirePlatform();
+  if (typeof home !== "string") throw home;
   const paths = runtimePaths(home, tag);
   let present: boolean;
   try {
@@ -126,55 +196,12 @@ function findInstall(home: string) {
   }
   if (!present)
     throw new RuntimeError("the native runtime is not installed: run 'svc runtime install'", "runtime_missing");
-  return { tag, ...paths };
-}
-
-/**
- * The copy of the licence is a secret like the licence itself. It is never read, so anything else, even a link, may be
- * in its place.
- * @throws PermissionError where others can write to the install or its parent folders, or read the copy
- */
-function requireClosed(dir: string, copy: string, home: string): void {
-  const faults = permissionFaults(home, [dir, ...everythingIn(dir).filter((path) => path !== copy)]);
-  const { error } = attempt(() => {
-    if (lstatSync(copy, { throwIfNoEntry: false })?.isFile()) checkSecretFile(copy, home);
-  });
-  if (error !== undefined) faults.push(error);
-  if (faults.length > 0) throw new PermissionError(faults.join("; "));
-}
-
-/** The files of an install beside the artifacts. */
-const OWN_FILES = ["telys_manifest.json", "telys_manifest.sig", "license.jwt", "installed.json"];
-
-/**
- * Refuses a file that neither the manifest lists nor an install writes: below pysite any Python program that uses the
- * install could import it. Python's own `__pycache__` is ignored.
- * @throws RuntimeError
- */
-function requireListed(dir: string, manifest: RuntimeManifest): void {
-  const named = new Set([...OWN_FILES, ...manifest.artifacts.map(({ name }) => name)]);
-  const stray = everythingIn(dir)
-    .filter((path) => !path.includes("/__pycache__") && !lstatSync(path).isDirectory())
-    .map((path) => relative(dir, path))
-    .find((name) => !named.has(name));
-  if (stray !== undefined) throw new RuntimeError(`${stray} is not in the manifest: remove it`);
-}
-
-/** All names below a folder, links not followed; none where the folder is absent. @throws OSError */
-function everythingIn(dir: string): string[] {
-  try {
-    if (!lstatSync(dir, { throwIfNoEntry: false })?.isDirectory()) return [];
-    return readdirSync(dir, { recursive: true, withFileTypes: true }).map((entry) =>
-      join(entry.parentPath, entry.name),
-    );
-  } catch (error) {
-    throw diskError(error, "list", dir);
-  }
+  return { tag, root: home, ...paths };
 }
 
 interface Outcome<T> {
   value?: T;
-  error?: string;
+  error?: string | undefined;
 }
 
 function attempt<T>(action: () => T): Outcome<T> {

@@ -124,7 +124,9 @@ describe("the line of `svc runtime env`", () => {
     chmodSync(folder, 0o777);
     const { code, out, err } = await svc(env, ["runtime", "env"]);
     expect({ code, out }).toEqual({ code: 0, out: "" });
-    expect(err).toMatch(/others can write to pycache: run chmod go-w "/);
+    expect(err).toContain("not verified");
+    expect(await findings(env)).toEqual(["permissions pycache"]);
+    expect((await svc(env, ["runtime", "verify"])).out).toMatch(/others can write to pycache: run chmod go-w "/);
     chmodSync(folder, 0o700);
     expect(await envLine(env)).toContain("pycache");
   });

@@ -1,8 +1,8 @@
 /** `svc runtime verify` of the executable reports what a tool call would, and as JSON whatever it finds. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { asPlainUser, copyOfHome, emptyHome, signedIn, svc } from "./home.ts";
+import { asPlainUser, copyOfHome, emptyHome, SVC, signedIn, svc } from "./home.ts";
 
 type Home = Record<string, string>;
 const home = () => copyOfHome(original);
@@ -127,6 +127,39 @@ describe("--json is one object of one shape", () => {
     }
   });
 
+  test("without a home folder: HOME unset, and a user that the system does not know (which needs root)", async () => {
+    const { HOME, SVC_HOME: _, ...env } = emptyHome();
+    const isRoot = process.getuid?.() === 0 && asPlainUser !== undefined;
+    const unknown = isRoot ? ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"] : [];
+    // The executable lies where other users cannot go, perhaps; they start a copy.
+    const copy = join(HOME!, "svc");
+    cpSync(SVC, copy);
+    for (const folder of [HOME!, copy]) chmodSync(folder, 0o755);
+    for (const prefix of isRoot ? [unknown, []] : [[]]) {
+      const child = Bun.spawnSync([...prefix, copy, "runtime", "verify", "--json"], { env, cwd: "/" });
+      expect(child.stderr.toString()).toBe("");
+      const report = JSON.parse(child.stdout.toString());
+      expect(Object.keys(report).sort()).toEqual(shape);
+      expect(child.exitCode).toBe(report.ok ? 0 : 1);
+      if (prefix.length === 0) continue;
+      expect(report.checks.map(({ name, ok }: Check) => [name, ok])).toEqual([
+        ["installed", false],
+        ["licence", false],
+        ["login", false],
+      ]);
+      for (const { detail } of report.checks) expect(detail).toMatch(/no home folder: set SVC_HOME/);
+    }
+  });
+
+  test("in a folder that is gone, with a home relative to it", () => {
+    const env: Home = { ...emptyHome(), SVC_HOME: "relative" };
+    const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$SVC" runtime verify --json';
+    const child = Bun.spawnSync(["sh", "-c", script], { env: { ...env, SVC }, cwd: env.HOME });
+    expect(child.stderr.toString()).toBe("");
+    expect(child.exitCode).toBe(1);
+    expect(Object.keys(JSON.parse(child.stdout.toString())).sort()).toEqual(shape);
+  });
+
   test("files of the install that are something else", async () => {
     for (const name of ["telys_manifest.json", "telys_manifest.sig", "installed.json"]) {
       const env = home();
@@ -135,7 +168,7 @@ describe("--json is one object of one shape", () => {
       expect(Bun.spawnSync(["mkfifo", path!]).success).toBe(true);
       const { report, failed } = await verify(env);
       expect(Object.keys(report).sort()).toEqual(shape);
-      expect(failed).toContain("permissions");
+      expect(failed).toContainEqual(expect.stringMatching(new RegExp(`^permissions runtime/.*${name}$`)));
     }
   });
 

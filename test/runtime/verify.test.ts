@@ -44,6 +44,11 @@ function linkInstead(path: string, target = join(home, "moved")): void {
 }
 const flip = (path: string) => writeFileSync(path, f.flipped(readFileSync(path)));
 
+function openBytecode(): void {
+  mkdirSync(join(home, "pycache"));
+  chmodSync(join(home, "pycache"), 0o777);
+}
+
 describe("one thing changed: which check fails, and with which error a load does", () => {
   const table: [string, () => void, string[], RegExp | null][] = [
     ["a byte of the manifest", () => flip(paths().manifest), ["signature"], /not verified: telys_manifest.sig/],
@@ -66,19 +71,39 @@ describe("one thing changed: which check fails, and with which error a load does
     ["the copy cut to nothing", () => truncateSync(paths().license), [], null],
     ["the copy a link", () => linkInstead(paths().license), [], null],
     ["the copy a link to nothing", () => linkInstead(paths().license, join(home, "nowhere")), [], null],
-    ["the copy readable by others", () => chmodSync(paths().license, 0o644), ["permissions"], null],
-    ["the copy open to all", () => chmodSync(paths().license, 0o666), ["permissions"], null],
-    ["the folder open to all", () => chmodSync(paths().dir, 0o777), ["permissions"], /chmod go-w/],
-    ["the folder open to the group", () => chmodSync(paths().dir, 0o770), ["permissions"], /chmod go-w/],
-    ["its parent open to all", () => chmodSync(dirname(paths().dir), 0o777), ["permissions"], /chmod go-w/],
-    ["SVC_HOME open to all", () => chmodSync(home, 0o777), ["permissions"], /SVC_HOME/],
-    ["SVC_HOME open to all, but sticky", () => chmodSync(home, 0o1777), ["permissions"], /SVC_HOME/],
-    ["a library open to all", () => chmodSync(paths().kernelLibrary, 0o666), ["permissions"], /libame_kernel/],
-    ["an unsigned Python file", () => writeFileSync(join(paths().pysite, "json.py"), ""), ["unlisted files"], null],
+    [
+      "the copy readable by others",
+      () => chmodSync(paths().license, 0o644),
+      [`permissions runtime/${f.tag}/license.jwt`],
+      null,
+    ],
+    [
+      "the copy open to all",
+      () => chmodSync(paths().license, 0o666),
+      [`permissions runtime/${f.tag}/license.jwt`],
+      null,
+    ],
+    ["the folder open to all", () => chmodSync(paths().dir, 0o777), [`permissions runtime/${f.tag}`], /chmod go-w/],
+    [
+      "the folder open to the group",
+      () => chmodSync(paths().dir, 0o770),
+      [`permissions runtime/${f.tag}`],
+      /chmod go-w/,
+    ],
+    ["its parent open to all", () => chmodSync(dirname(paths().dir), 0o777), ["permissions runtime"], /chmod go-w/],
+    ["SVC_HOME open to all", () => chmodSync(home, 0o777), ["permissions SVC_HOME"], /SVC_HOME/],
+    ["SVC_HOME open to all, but sticky", () => chmodSync(home, 0o1777), ["permissions SVC_HOME"], /SVC_HOME/],
+    [
+      "a library open to all",
+      () => chmodSync(paths().kernelLibrary, 0o666),
+      [`permissions runtime/${f.tag}/${f.kernelName}`],
+      /libame_kernel/,
+    ],
+    ["bytecode folder open to all", openBytecode, ["permissions pycache"], null],
     [
       "a library that is a link",
       () => linkInstead(paths().kernelLibrary),
-      ["permissions", `hash ${f.kernelName}`, `abi ${f.kernelName}`],
+      [`permissions runtime/${f.tag}/${f.kernelName}`, `hash ${f.kernelName}`, `abi ${f.kernelName}`],
       /is a link/,
     ],
     ["installed.json, which decides nothing", () => unlinkSync(paths().installed), [], null],
@@ -98,9 +123,118 @@ describe("one thing changed: which check fails, and with which error a load does
   }
 });
 
+describe("what the manifest does not name is a finding", () => {
+  const inPysite = (name: string) => join(paths().pysite, name);
+  const write = (path: string) => {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, "");
+  };
+  const PYTHON: [string, string, string?][] = [
+    ["a module", "json.py"],
+    ["bytecode in its folder", "svc/__pycache__/x.cpython-311.pyc", "svc/__pycache__"],
+    ["bytecode in the folder at the top", "__pycache__/json.cpython-311.pyc", "__pycache__"],
+    ["bytecode without a source", "svc/wire.pyc"],
+    ["a native module", "svc/wire.abi3.so"],
+    ["a file of paths", "x.pth"],
+    ["what Python runs at its start", "sitecustomize.py"],
+    ["a package in place of a module", "svc/wire/__init__.py", "svc/wire"],
+    ["a file that is hidden", "svc/.x"],
+    ["a name with a combining character", "svc/\u00e9\u0301.py"],
+  ];
+  test.each(PYTHON)("%s on the Python path", async (_, name, finding = name) => {
+    write(inPysite(name));
+    expect(failed(await verify())).toEqual([`python path pysite/${finding}`]);
+  });
+
+  test("folders without files, which Python takes for packages", async () => {
+    mkdirSync(inPysite("numpy/core"), { recursive: true });
+    mkdirSync(inPysite("svc/extra"));
+    expect(failed(await verify())).toEqual(["python path pysite/numpy", "python path pysite/svc/extra"]);
+  });
+
+  test("links, and they are not followed", async () => {
+    symlinkSync("/", inPysite("root"));
+    symlinkSync("nowhere", inPysite("svc/x.py"));
+    const stray = ["pysite/root", "pysite/svc/x.py"];
+    expect(failed(await verify())).toEqual([
+      ...stray.map((name) => `permissions runtime/${f.tag}/${name}`),
+      ...stray.map((name) => `python path ${name}`),
+    ]);
+  });
+
+  test("a folder in the place of a file that is named, with what is in it", async () => {
+    unlinkSync(inPysite("svc/__init__.py"));
+    mkdirSync(inPysite("svc/__init__.py"));
+    writeFileSync(inPysite("svc/__init__.py/x.pyc"), "");
+    expect(failed(await verify())).toEqual(["hash pysite/svc/__init__.py", "python path pysite/svc/__init__.py/x.pyc"]);
+  });
+
+  test("files, folders and links beside the libraries", async () => {
+    write(join(paths().dir, "libc.so.6"));
+    write(join(paths().dir, "more/x"));
+    write(join(paths().dir, ".hidden"));
+    mkdirSync(join(paths().dir, "empty"));
+    expect(failed(await verify())).toEqual([".hidden", "empty", "libc.so.6", "more"].map((x) => `unlisted files ${x}`));
+  });
+
+  test("twenty by name, more by number, and more than an install can have as one", async () => {
+    for (let i = 0; i < 25; i++) write(inPysite(`x${i}.py`));
+    const { checks } = await verify();
+    const findings = checks.filter(({ ok }) => !ok);
+    expect(findings).toHaveLength(21);
+    expect(findings[20]).toMatchObject({ name: "python path", detail: "5 more are not in the manifest" });
+    for (let i = 0; i < 2000; i++) write(inPysite(`y${i}.py`));
+    const many = await verify();
+    expect(failed(many)).toEqual(["permissions", "python path", "unlisted files"]);
+    expect(many.checks.find(({ ok }) => !ok)!.detail).toMatch(/more than 2000 files and folders: run/);
+    await f.install(home, f.makeBundle(libs));
+    expect(failed(await verify())).toEqual([]);
+  });
+});
+
+test("there is one entry for each check, for each file of it, and for each library", async () => {
+  const names = (await f.verify(home, { checkLogin: async () => {} })).checks.map(({ name }) => name);
+  const files = [f.kernelName, f.runtimeName, "pysite/svc/__init__.py"];
+  const folder = `runtime/${f.tag}`;
+  const examined = ["pysite", "pysite/svc", ...files, "telys_manifest.json", "telys_manifest.sig", "installed.json"];
+  expect(names.filter((name) => name.startsWith("permissions ")).sort()).toEqual(
+    ["SVC_HOME", "runtime", folder, ...[...examined, "license.jwt"].map((name) => `${folder}/${name}`)]
+      .map((name) => `permissions ${name}`)
+      .sort(),
+  );
+  expect(names.filter((name) => !name.startsWith("permissions "))).toEqual([
+    "installed",
+    "signature",
+    "key",
+    "expires",
+    ...files.map((name) => `hash ${name}`),
+    `abi ${f.kernelName}`,
+    `abi ${f.runtimeName}`,
+    "python path",
+    "unlisted files",
+    "licence",
+    "login",
+  ]);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test("a release that no server may offer any more, and a licence in its days of grace, are warnings", async () => {
+  const checkLicense = async () => ({ warnings: ["it ends soon"] });
+  const before = await f.verify(home, { checkLicense, now: Date.parse("2998-12-31T23:00:00Z") });
+  const after = await f.verify(home, { checkLicense, now: Date.parse("2999-01-01T01:00:00Z") });
+  expect([before.ok, after.ok]).toEqual([true, true]);
+  const warnings = (report: typeof before) =>
+    report.checks.flatMap(({ name, warning }) => (warning === undefined ? [] : [`${name}: ${warning}`]));
+  expect(warnings(before)).toEqual(["licence: it ends soon"]);
+  expect(warnings(after)).toEqual([
+    "expires: it ended on 2999-01-01, and goes on working here: a newer release is due",
+    "licence: it ends soon",
+  ]);
+});
+
 test("a copy of the licence that others can read is reported with the chmod that repairs it", async () => {
   chmodSync(paths().license, 0o640);
-  const { detail } = (await verify()).checks.find(({ name }) => name === "permissions")!;
+  const { detail } = (await verify()).checks.find(({ name }) => name.endsWith("license.jwt"))!;
   expect(detail).toContain("'license.jwt' (mode 640): run chmod 600");
   expect(detail).not.toContain(home);
 });
@@ -164,7 +298,7 @@ test("a parent folder that others can write is refused unless it is sticky", asy
   chmodSync(join(home, "shared"), 0o1777);
   expect(await failing()).toEqual([]);
   chmodSync(join(home, "shared"), 0o777);
-  expect(await failing()).toEqual(["permissions"]);
+  expect(await failing()).toEqual(["permissions SVC_HOME"]);
 });
 
 describe("what is mapped is what was hashed", () => {
