@@ -48,10 +48,10 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
   secureBase(endpoints.api, "the api server");
   if (endpoints.packages) secureBase(endpoints.packages, "the packages server");
 
-  // Before a person is asked for anything: a home that cannot be written fails here.
-  await withLoginLock(home, () => ensureDevice(home));
   const givenKey = givenSecret(env.SVC_API_KEY, "SVC_API_KEY");
   const givenToken = givenSecret(options.token, "--token") ?? givenSecret(env.SVC_TOKEN, "SVC_TOKEN");
+  // Before a person is asked for anything: a home that cannot be written fails here.
+  await withLoginLock(home, () => ensureDevice(home));
   const token =
     givenToken ??
     (givenKey === undefined ? await authorizeDevice({ ...options, accounts: endpoints.accounts }) : undefined);

@@ -86,7 +86,9 @@ describe("a login against the local authority", () => {
     const error = await failure(() => enter(home, authority.url, { token: "svt_wrong" }));
     expect(error).toBeInstanceOf(PermissionError);
     expect(error.message).toBe("the token is refused: run 'svc login' without one to get another");
-    expect(await failure(() => enter(home, authority.url, { token: "two words" }))).toBeInstanceOf(ValueError);
+    const fresh = newHome();
+    expect(await failure(() => enter(fresh, authority.url, { token: "two words" }))).toBeInstanceOf(ValueError);
+    expect(readdirSync(fresh)).toEqual([]);
     await check(home);
   });
 
