@@ -1,7 +1,7 @@
 /**
  * Compiles TypeScript and a bundle to one executable. The toolchain notes have the flags and what each was measured to
- * gain; those for safety: no `.env` and no `bunfig.toml` of the working directory, and no code from strings, which also
- * stops `BUN_OPTIONS=--preload` from running another file inside it.
+ * gain; those for safety: no `.env` and no `bunfig.toml` of the working directory, no code from strings, and the names of
+ * variables that make Bun run something else are changed (`bun-names.ts`).
  */
 import {
   copyFileSync,
@@ -18,6 +18,7 @@ import {
 import { dirname, join } from "node:path";
 import { type BuildInfo, EMBEDDED_BUNDLE } from "../build-info.ts";
 import { type PlatformTag, platformTag } from "../paths.ts";
+import { bunWithClosedNames, proveClosed } from "./bun-names.ts";
 import { BuildError, hash } from "./compile.ts";
 
 const FLAGS = [
@@ -75,12 +76,13 @@ export async function buildExecutable(options: ExecutableOptions): Promise<boole
       `--define=SVC_BUILD_INFO=${JSON.stringify(info)}`,
       `--outfile=${built}`,
     ];
-    if (info.platform !== platformTag()) {
-      flags.push(`--target=${BUN[info.platform].target}`);
-      flags.push(`--compile-executable-path=${await foreignBun(root, cache, info.platform)}`);
-    }
+    const isHost = info.platform === platformTag();
+    const bun = isHost ? process.execPath : await foreignBun(root, cache, info.platform);
+    flags.push(`--compile-executable-path=${bunWithClosedNames(cache, bun, info.platform)}`);
+    if (!isHost) flags.push(`--target=${BUN[info.platform].target}`);
     const entries = [options.entry, ...THREADS.map((file) => join(dirname(options.entry), file))];
     await run([process.execPath, "build", ...entries, ...flags], root);
+    if (isHost) proveClosed(built, info.platform, work);
     mkdirSync(dirname(output), { recursive: true });
     renameSync(built, output);
     writeFileSync(stamp, JSON.stringify({ key, ...identity(output) }));
