@@ -1,4 +1,5 @@
 /** The executable's entry: the tree of commands, without their dependencies. */
+import "./cli/environment.ts";
 import authority from "./cli/authority.ts";
 import { group } from "./cli/citty.ts";
 import mem from "./cli/mem/group.ts";

@@ -68,7 +68,6 @@ test.skipIf(!hasMac)(
       const kept = directory.subarray(hashes + page * hashBytes, hashes + (page + 1) * hashBytes);
       if (!found.equals(kept)) throw new Error(`page ${page} has another hash than the signature says`);
     }
-    expect(closedNames("macos-arm64").filter((name) => bytes.includes(`\0${name}\0`))).toEqual([]);
   },
 );
 

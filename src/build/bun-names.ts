@@ -1,8 +1,8 @@
 /**
  * Bun reads variables of the environment before the first line of ours runs, and some of them make it run, write or
  * print what the starter of svc did not ask for. Their names are changed, at equal length, in the copy of Bun that is
- * compiled in, so that setting them does nothing. No flag of `bun build --compile` does that, and clearing them and starting
- * again would double the time of a start.
+ * compiled in, so that setting them does nothing. No flag of `bun build --compile` does that, and clearing them and
+ * starting again would double the time of a start.
  *
  * Where a version of Bun keeps its names is not documented: each has to be found exactly once, as a C string or as the
  * comparisons that were read in the machine code, else the build ends.
@@ -22,9 +22,10 @@ const LOOKED_UP = [
   "BUN_BYTECODE_ORDER_OUT", // writes over the file that it names
   "BUN_BYTECODE_ORDER_NAMES_OUT",
   "BUN_BYTECODE_DIGEST_OUT",
+  "BUN_CRASH_REPORT_URL", // where a report goes when svc crashes; one is sent whatever switches reports off
 ];
 
-/** Sends a report when svc crashes. Not on macOS: there it is what `silenceCrashReports` sets to 0. */
+/** Switches such reports on. Not on macOS: there they are on, and `silenceCrashReports` sets this name to 0. */
 const REPORTS = "BUN_ENABLE_CRASH_REPORTING";
 
 /** Begins the names of the JavaScript engine's options, which dump to stderr and into files, or end svc. */

@@ -34,7 +34,11 @@ function openers(env: Env, platform: string): string[] {
 export function openBrowser(opener: string, address: string, onFailed: () => void): void {
   try {
     // In a session of its own: Ctrl-C in this terminal must not end a browser, nor may one read from it.
-    const child = Bun.spawn([opener, address], { stdio: ["ignore", "ignore", "ignore"], detached: true });
+    const child = Bun.spawn([opener, address], {
+      env: process.env,
+      stdio: ["ignore", "ignore", "ignore"],
+      detached: true,
+    });
     child.unref();
     child.exited.then((code) => code === 0 || onFailed(), onFailed);
   } catch {

@@ -149,7 +149,7 @@ export class Decoder {
   }
 
   private start(): Worker {
-    const worker = new Worker(workerPath());
+    const worker = new Worker(workerPath(), { env: process.env as Record<string, string> });
     worker.onmessage = ({ data }: MessageEvent<FromDecoder>) => {
       const waiting = this.waiting.get(data.key);
       this.waiting.delete(data.key);
