@@ -28,7 +28,7 @@ export async function requireLogin(
 ): Promise<License> {
   const jwt = storedLicense(home);
   if (jwt === undefined) throw new PermissionError(NOT_LOGGED_IN, "not_logged_in");
-  const device = readDevice(home);
+  const device = await readDevice(home);
   if (device === undefined) throw incomplete("the device key or id is missing");
   const { token, apiKey } = readCredentials(home, env);
   if (apiKey === undefined) throw incomplete("api_key is missing");

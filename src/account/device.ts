@@ -2,10 +2,9 @@
  * This machine's identity: a random id and an Ed25519 key (RFC 8032), both made once. Licences are bound to the key's
  * thumbprint, so a licence copied to another machine is invalid there.
  *
- * Reading the identity takes node:crypto only; @noble/ed25519 costs 29–54 ms for its first signature and is imported
- * when a login makes or uses the key, never when a server starts.
+ * Every first tool call reads the identity: WebCrypto needs no import for it, node:crypto costs 1.4 ms of one.
+ * @noble/ed25519 costs 29–54 ms for its first signature and is imported when a login makes or uses the key.
  */
-import { createHash, createHmac, createPrivateKey, type KeyObject, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { PermissionError } from "../errors.ts";
 import { accountPaths } from "../paths.ts";
@@ -45,10 +44,10 @@ export async function ensureDevice(home: string): Promise<Device> {
   }
   let id = secretText(home, paths.deviceId);
   if (id === undefined) {
-    createOnce(paths.deviceId, `${randomUUID().replaceAll("-", "")}\n`);
+    createOnce(paths.deviceId, `${crypto.randomUUID().replaceAll("-", "")}\n`);
     id = secretText(home, paths.deviceId);
   }
-  const { seed, publicKey } = parseKey(pem ?? "");
+  const { seed, publicKey } = await parseKey(pem ?? "");
   return {
     id: checkedId(id ?? ""),
     publicKey,
@@ -62,42 +61,42 @@ export async function ensureDevice(home: string): Promise<Device> {
  * The identity on disk, or `undefined` where the key or the id is missing.
  * @throws PermissionError if a file is damaged or others can read it.
  */
-export function readDevice(home: string): DeviceIdentity | undefined {
+export async function readDevice(home: string): Promise<DeviceIdentity | undefined> {
   const paths = accountPaths(home);
   const pem = secretText(home, paths.deviceKey);
   const id = secretText(home, paths.deviceId);
   if (pem === undefined || id === undefined) return undefined;
-  const { publicKey } = parseKey(pem);
+  const { publicKey } = await parseKey(pem);
   return { id: checkedId(id), publicKey, thumbprint: keyThumbprint(publicKey) };
 }
 
 /** The thumbprint that licences hold for a device key, in the manner of RFC 7638 and RFC 9449's `jkt`. */
 export function keyThumbprint(rawPublicKey: Uint8Array): string {
-  return `ed25519:${createHash("sha256").update(rawPublicKey).digest("base64url")}`;
+  return `ed25519:${new Bun.CryptoHasher("sha256").update(rawPublicKey).digest("base64url")}`;
 }
 
 /** The bytes before the 32-byte seed in the PKCS #8 form of an Ed25519 key (RFC 8410 §7). */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
+/** The label of its PEM form (RFC 7468 §10). */
+const LABEL = "PRIVATE KEY";
 
 async function newKeyPem(): Promise<string> {
   const { secretKey } = await (await import("@noble/ed25519")).keygenAsync();
-  const der = Buffer.concat([PKCS8_PREFIX, secretKey]);
-  return createPrivateKey({ key: der, format: "der", type: "pkcs8" })
-    .export({ format: "pem", type: "pkcs8" })
-    .toString();
+  const body = Buffer.concat([PKCS8_PREFIX, secretKey]).toString("base64");
+  return `-----BEGIN ${LABEL}-----\n${body}\n-----END ${LABEL}-----\n`;
 }
 
-function parseKey(pem: string): { seed: Uint8Array; publicKey: Uint8Array } {
-  let key: KeyObject;
+async function parseKey(pem: string): Promise<{ seed: Uint8Array; publicKey: Uint8Array }> {
+  const [, begin, body = "", end] =
+    /^-----BEGIN ([A-Z ]+)-----([A-Za-z0-9+/=\s]+)-----END ([A-Z ]+)-----$/.exec(pem) ?? [];
+  if (begin !== LABEL || end !== LABEL) throw damaged("device_key.pem");
   try {
-    key = createPrivateKey(pem);
+    const key = await crypto.subtle.importKey("pkcs8", Buffer.from(body, "base64"), "Ed25519", true, ["sign"]);
+    const { d, x } = await crypto.subtle.exportKey("jwk", key);
+    return { seed: Buffer.from(d!, "base64url"), publicKey: new Uint8Array(Buffer.from(x!, "base64url")) };
   } catch {
     throw damaged("device_key.pem");
   }
-  if (key.asymmetricKeyType !== "ed25519") throw damaged("device_key.pem");
-  const { d, x } = key.export({ format: "jwk" });
-  if (d === undefined || x === undefined) throw damaged("device_key.pem");
-  return { seed: Buffer.from(d, "base64url"), publicKey: new Uint8Array(Buffer.from(x, "base64url")) };
 }
 
 function checkedId(id: string): string {
@@ -110,6 +109,6 @@ function damaged(name: string): PermissionError {
 }
 
 function hostHash(seed: Uint8Array): string {
-  const salt = createHmac("sha256", seed).update("svc host salt v1").digest();
-  return `sha256:${createHmac("sha256", salt).update(hostname()).digest("hex")}`;
+  const salt = new Bun.CryptoHasher("sha256", seed).update("svc host salt v1").digest();
+  return `sha256:${new Bun.CryptoHasher("sha256", salt).update(hostname()).digest("hex")}`;
 }

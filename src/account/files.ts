@@ -1,5 +1,4 @@
 /** Small private files under `SVC_HOME`: created exactly once, and read as text only if no other user can read them. */
-import { randomBytes } from "node:crypto";
 import { linkSync, unlinkSync } from "node:fs";
 import { dirname } from "node:path";
 import { diskError, makeDirectory, readSecret, syncDirectory, writeNew } from "../durable.ts";
@@ -22,7 +21,7 @@ export function ensurePrivateDirectory(path: string, home: string): void {
  * would leave an unusable key. The caller holds the login's lock: a holder removes files that are staged.
  */
 export function createOnce(path: string, text: string): boolean {
-  const staged = `${path}.${randomBytes(6).toString("hex")}.new`;
+  const staged = `${path}.${Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString("hex")}.new`;
   writeNew(staged, new TextEncoder().encode(text), 0o600);
   try {
     linkSync(staged, path);

@@ -46,7 +46,7 @@ export async function checkStoredLicense(home: string, env: Env): Promise<Licens
  * @throws PermissionError where it is invalid; ValueError where the anchor cannot be used
  */
 export async function checkLicense(home: string, env: Env, jwt: string, options: CheckOptions = {}): Promise<License> {
-  const device = options.device ?? readDevice(home);
+  const device = options.device ?? (await readDevice(home));
   if (!device) throw new PermissionError("this machine has no device key yet: run 'svc login' once");
   const { publicKeyPem } = licenseAnchor(home, env, options.build);
   const { warning, ...clock } = readClock(home, options.now);

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { createHash, createPublicKey, verify } from "node:crypto";
+import { createHash, createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { readClock, resetClock } from "../../src/account/clock.ts";
 import { ensureDevice, readDevice } from "../../src/account/device.ts";
@@ -20,7 +21,7 @@ test("a device is made once: a PKCS #8 key and a uuid4, both private", async () 
 
   const again = await ensureDevice(home);
   expect({ id: again.id, thumbprint: again.thumbprint }).toEqual({ id: device.id, thumbprint: device.thumbprint });
-  expect(readDevice(home)).toEqual({ id: device.id, thumbprint: device.thumbprint, publicKey: device.publicKey });
+  expect(await readDevice(home)).toEqual({ id: device.id, thumbprint: device.thumbprint, publicKey: device.publicKey });
   expect(readdirSync(home).sort()).toEqual(["device_id", "device_key.pem"]);
 });
 
@@ -30,6 +31,16 @@ test("its signature is Ed25519 as node:crypto knows it", async () => {
   const x = Buffer.from(device.publicKey).toString("base64url");
   const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
   expect(verify(null, message, key, await device.sign(message))).toBe(true);
+});
+
+test("key and host name are as node:crypto writes and hashes them", async () => {
+  const { home, device } = await homeWithDevice();
+  const pem = readFileSync(accountPaths(home).deviceKey, "utf8");
+  const key = createPrivateKey(pem);
+  expect(pem).toBe(key.export({ format: "pem", type: "pkcs8" }).toString());
+  const seed = Buffer.from(key.export({ format: "jwk" }).d!, "base64url");
+  const salt = createHmac("sha256", seed).update("svc host salt v1").digest();
+  expect(device.hostHash).toBe(`sha256:${createHmac("sha256", salt).update(hostname()).digest("hex")}`);
 });
 
 test("several first uses at once end with one device", async () => {
@@ -53,8 +64,23 @@ test("a damaged key or id is an error that says how to replace it", async () => 
   expect((await failure(() => readDevice(home))).message).toBe(
     "device_id is damaged: run 'svc logout', then 'svc login'",
   );
-  writeFileSync(paths.deviceKey, "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");
-  expect((await failure(() => readDevice(home))).message).toContain("device_key.pem is damaged");
+  const whole = readFileSync(paths.deviceKey, "utf8");
+  const rsa = generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey;
+  for (const pem of [
+    "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+    whole.slice(0, -30),
+    whole.replace(/.{4}\n-----END/, "\n-----END"),
+    whole.replaceAll("PRIVATE", "PUBLIC"),
+    `${whole}${whole}`,
+    rsa.export({ format: "pem", type: "pkcs8" }).toString(),
+    "",
+  ]) {
+    writeFileSync(paths.deviceKey, pem);
+    expect([pem, (await failure(() => readDevice(home))).message]).toEqual([
+      pem,
+      "device_key.pem is damaged: run 'svc logout', then 'svc login'",
+    ]);
+  }
 });
 
 test("no key is made in a home that others can write", async () => {
