@@ -12,6 +12,7 @@
  *
  * What it leaves: `.build` (caches, libraries, build-info.json for running from source) and `dist`. The steps are in src/build.
  */
+import { createPublicKey } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -51,7 +52,7 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
   if (!host) throw new BuildError(`there is no runtime for ${process.platform} on ${process.arch}`);
   const cache = join(root, ".build");
   const step = stepper(options.log ?? (() => {}));
-  const trust = authorityTrust(options);
+  const trust = await authorityTrust(options);
   const version = options.version ?? packageVersion(root);
   const release = options.release ?? defaultRelease(version);
   if (!Number.isSafeInteger(release) || release < 1) throw new BuildError("--release must be a whole number from 1");
@@ -113,7 +114,7 @@ function bundlePath(root: string, tag: PlatformTag): string {
 }
 
 /** An authority and its licence key come together: a build that trusts one without the other would trust nobody or anybody. */
-function authorityTrust(options: BuildOptions): Pick<BuildInfo, "authority" | "licensePublicKey"> {
+async function authorityTrust(options: BuildOptions): Promise<Pick<BuildInfo, "authority" | "licensePublicKey">> {
   const { authority, licensePubkey } = options;
   if (!authority !== !licensePubkey) throw new BuildError("--authority and --license-pubkey belong together");
   if (!authority || !licensePubkey) return { authority: null, licensePublicKey: null };
@@ -123,10 +124,11 @@ function authorityTrust(options: BuildOptions): Pick<BuildInfo, "authority" | "l
     throw new BuildError("--authority must be an https address");
   }
   try {
-    const key = licensePublicKey(readFileSync(licensePubkey, "utf8"));
+    const pem = readFileSync(licensePubkey, "utf8");
+    await licensePublicKey(pem);
     return {
       authority: url.href.replace(/\/$/, ""),
-      licensePublicKey: key.export({ type: "spki", format: "pem" }).toString(),
+      licensePublicKey: createPublicKey(pem).export({ type: "spki", format: "pem" }).toString(),
     };
   } catch (error) {
     throw new BuildError(`--license-pubkey: ${licensePubkey}: ${(error as Error).message}`);

@@ -58,7 +58,7 @@ export interface VerifyOptions {
  * @throws PermissionError with the reason and the remedy; ValueError if the public key itself is unusable.
  */
 export async function verifyLicense(jwt: string, options: VerifyOptions): Promise<License> {
-  const claims = await signedClaims(jwt, licensePublicKey(options.publicKeyPem));
+  const claims = await signedClaims(jwt, await licensePublicKey(options.publicKeyPem));
   if (claims.iss !== LICENSE_ISSUER) throw refused(`its issuer is ${quoted(claims.iss)}, not '${LICENSE_ISSUER}'`);
   const audience = Array.isArray(claims.aud) ? claims.aud : [claims.aud];
   if (!audience.includes(LICENSE_AUDIENCE))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createHmac, generateKeyPairSync } from "node:crypto";
+import { createHmac, createPublicKey, generateKeyPairSync } from "node:crypto";
 import { renewableFrom, verifyLicense } from "../../src/account/license.ts";
 import { PermissionError, ValueError } from "../../src/errors.ts";
 import { testKey } from "../keys.ts";
@@ -161,6 +161,14 @@ describe("a signature", () => {
 });
 
 describe("a trust anchor", () => {
+  test("may be in either form of PEM for RSA keys", async () => {
+    const pkcs1 = createPublicKey(LICENSE_PUBLIC_PEM).export({ format: "pem", type: "pkcs1" }).toString();
+    for (const publicKeyPem of [LICENSE_PUBLIC_PEM, pkcs1, `\n${LICENSE_PUBLIC_PEM.replaceAll("\n", "\r\n")}\r\n`]) {
+      const license = await verifyLicense(await signed(claims()), { publicKeyPem, deviceThumbprint: DEVICE, now: NOW });
+      expect(license.tier).toBe("community");
+    }
+  });
+
   const verifyWith = async (publicKeyPem: string) =>
     failure(async () => verifyLicense(await signed(claims()), { publicKeyPem, deviceThumbprint: DEVICE, now: NOW }));
 
