@@ -35,9 +35,10 @@ export type OpenVerbs = Verbs & TerminalVerbs & { close(): Promise<void> };
  * @throws PermissionError for no login or an invalid licence; RuntimeError for a missing or unverified native runtime
  */
 export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
-  optimiseForWork();
   const { env, warn, label } = options;
   const native = await verifiedNative({ env, label, warn: (line) => warn?.(`svc: note: ${line}`) });
+  // Not before: what verifies runs once, and compiling it costs more than it takes.
+  optimiseForWork();
   return openMemory({
     path: memoryPath(options.path, env),
     native,
