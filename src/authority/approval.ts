@@ -132,7 +132,7 @@ function siteName(authority: Authority): string {
 }
 
 function requesterName(call: Call, address: string): string {
-  if (address === "") return "an address that the proxy in front of this server does not pass on";
+  if (address === "") return "not known (the proxy of this server does not say)";
   if (isLoopback(address)) return thisMachine();
   return address === call.address ? `${address}, the address of this browser too` : address;
 }

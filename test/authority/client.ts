@@ -1,4 +1,8 @@
 /** What talks to an authority by hand: a browser in miniature, and a device. */
+import { readFileSync } from "node:fs";
+import type { AuthorityOptions } from "../../src/authority/server.ts";
+import { authorityPaths } from "../../src/paths.ts";
+import { authorityIn, newHome } from "../account/helpers.ts";
 
 /** A browser in miniature: one cookie, and the fields of the form it was last shown. */
 export class Browser {
@@ -26,15 +30,20 @@ export class Browser {
   }
 }
 
-/** Asks for a code by hand. */
-export async function newCode(
-  url: string,
-): Promise<{ device_code: string; user_code: string; verification_uri_complete: string }> {
+interface Asked {
+  readonly device_code: string;
+  readonly user_code: string;
+  readonly verification_uri_complete: string;
+}
+
+/** Asks for a code by hand; of a proxied authority for a client at `address`. */
+export async function newCode(url: string, asker: { address?: string; platform?: string } = {}): Promise<Asked> {
   const response = await fetch(`${url}/oauth/device/code`, {
     method: "POST",
-    body: new URLSearchParams({ client_id: "svc" }),
+    headers: asker.address === undefined ? {} : { "x-forwarded-for": asker.address },
+    body: new URLSearchParams({ client_id: "svc", ...(asker.platform ? { platform: asker.platform } : {}) }),
   });
-  return (await response.json()) as Awaited<ReturnType<typeof newCode>>;
+  return (await response.json()) as Asked;
 }
 
 export async function poll(
@@ -49,4 +58,15 @@ export async function poll(
     ...more,
   });
   return (await (await fetch(`${url}/oauth/device/token`, { method: "POST", body })).json()) as Record<string, unknown>;
+}
+
+/** An authority behind a proxy on this machine: X-Forwarded-For says for whom each request is. */
+export async function proxied(options: Partial<AuthorityOptions> = {}) {
+  const free = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  const port = free.port ?? 0;
+  await free.stop(true);
+  const home = newHome();
+  const url = `http://127.0.0.1:${port}`;
+  await authorityIn(home, { port, publicUrl: url, ...options });
+  return { url, approvalCode: readFileSync(authorityPaths(home).approvalCode, "utf8").trim() };
 }

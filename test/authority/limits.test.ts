@@ -1,12 +1,9 @@
 /** What bounds guesses and open codes, and what never waits for it. */
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
 import { addressGroup, clientAddress } from "../../src/authority/addresses.ts";
 import { Guesses } from "../../src/authority/guesses.ts";
-import type { AuthorityOptions } from "../../src/authority/server.ts";
-import { authorityPaths } from "../../src/paths.ts";
 import { authorityIn, newHome } from "../account/helpers.ts";
-import { Browser, newCode, poll } from "./client.ts";
+import { Browser, newCode, poll, proxied } from "./client.ts";
 
 const ALPHABET = "BCDFGHJKLMNPQRSTVWXZ";
 
@@ -23,17 +20,6 @@ const askFor = (url: string, from?: string) =>
     headers: from === undefined ? {} : { "x-forwarded-for": from },
     body: new URLSearchParams({ client_id: "svc" }),
   });
-
-/** An authority behind a proxy on this machine: X-Forwarded-For says for whom each request is. */
-async function proxied(options: Partial<AuthorityOptions> = {}) {
-  const free = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-  const port = free.port ?? 0;
-  await free.stop(true);
-  const home = newHome();
-  const url = `http://127.0.0.1:${port}`;
-  await authorityIn(home, { port, publicUrl: url, ...options });
-  return { url, approvalCode: readFileSync(authorityPaths(home).approvalCode, "utf8").trim() };
-}
 
 describe("guesses of codes", () => {
   test("1,000 of them hit nothing, and the right code is shown and approved at once, in their midst and after", async () => {

@@ -56,15 +56,18 @@ export function enterCodePage({ site, userCode = "", problem }: EnterPage): stri
 export function confirmPage(options: ConfirmPage): string {
   const { site, userCode, csrf, asksApprover, request, account = "", problem } = options;
   const spelled = [...userCode].map((sign) => (sign === "-" ? "dash" : sign)).join(" ");
-  const state = (field: Problem["field"]) =>
-    problem?.field === field ? ' aria-invalid="true" aria-describedby="problem" autofocus' : "";
+  const state = (field: Problem["field"], hint = "") => {
+    if (problem?.field !== field) return hint && ` aria-describedby="${hint}"`;
+    return ` aria-invalid="true" aria-describedby="${`problem ${hint}`.trim()}" autofocus`;
+  };
   const approver = `
       <label for="account">Name or e-mail of the machine's owner</label>
       <input id="account" name="account" value="${escaped(account)}" required maxlength="128" spellcheck="false"
         autocomplete="username"${state("account")}>
       <label for="approval_code">Approval code of this authority</label>
       <input id="approval_code" name="approval_code" type="password" required
-        autocomplete="current-password"${state("approval_code")}>`;
+        autocomplete="current-password"${state("approval_code", "whose")}>
+      <p class="hint" id="whose">The administrator of this authority has it.</p>`;
   return framed({
     title: problem === undefined ? "Approve this device?" : "Error: not approved yet",
     site,
@@ -102,9 +105,9 @@ export function decidedPage({ site, approved, account }: DecidedPage): string {
     <p role="status">The login was declined and nothing was given out. You can close this page.</p>`;
     return framed({ title: "Device denied", site, content });
   }
-  const owner = account === undefined ? "" : ` It belongs to ${escaped(account)}.`;
+  const owner = account === undefined ? "" : `The machine belongs to ${escaped(account)}. `;
   const content = `<h1 class="good">Device approved</h1>
-    <p role="status">The login goes on in the terminal.${owner} You can close this page.</p>`;
+    <p role="status">${owner}The login goes on in the terminal. You can close this page.</p>`;
   return framed({ title: "Device approved", site, content });
 }
 

@@ -50,21 +50,23 @@ const STYLE = `
   --line: #8b939e; --edge: #343a42; --accent: #8ec5ff; --on-accent: #0b1a2a; --alarm: #ffaea6; --good: #86dba2; } }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
-body { margin: 0; padding: 1rem; min-height: 100vh; display: flex; flex-direction: column; align-items: center;
+body { margin: 0; padding: min(1rem, 4vw); min-height: 100vh; display: flex; flex-direction: column; align-items: center;
   background: var(--ground); color: var(--ink); font: 1.0625rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 header, main { width: 100%; max-width: 29rem; }
 header { margin-top: auto; color: var(--soft); font-size: .9375rem; }
 header p { margin: 0 0 .75rem; }
-main { margin-bottom: auto; padding: clamp(1.25rem, 6vw, 2rem); background: var(--paper); border: 1px solid var(--edge);
+main { margin-bottom: auto; padding: min(2rem, 6vw); background: var(--paper); border: 1px solid var(--edge);
   border-radius: .75rem; }
 h1 { margin: 0 0 .75rem; font-size: 1.5rem; line-height: 1.25; }
 p { margin: .75rem 0; }
+main > :last-child { margin-bottom: 0; }
+code { white-space: nowrap; }
 .code { padding: .75rem .25rem; text-align: center; font: 600 clamp(1.25rem, 8vw, 1.75rem)/1.2 ui-monospace, monospace;
   letter-spacing: .08em; border: 1px solid var(--line); border-radius: .5rem; }
 .spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .alert { padding: .25rem .75rem; border-left: .25rem solid currentColor; color: var(--alarm); }
 .good { color: var(--good); }
-.hint { color: var(--soft); }
+.hint { margin: .25rem 0; color: var(--soft); font-size: .9375rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: 1rem 0; }
 dt { color: var(--soft); }
 dd { margin: 0; }
@@ -74,7 +76,7 @@ input { width: 100%; padding: .6rem .75rem; font: inherit; color: inherit; backg
 input[aria-invalid] { border: 2px solid var(--alarm); }
 ::placeholder { color: var(--soft); opacity: 1; }
 #user_code { font-family: ui-monospace, monospace; letter-spacing: .08em; text-transform: uppercase; }
-button { width: 100%; margin-top: .75rem; padding: .7rem 1rem; font: inherit; font-weight: 600; color: inherit;
+button { width: 100%; margin-top: .75rem; padding: .7rem .5rem; font: inherit; font-weight: 600; color: inherit;
   background: transparent; border: 1px solid var(--line); border-radius: .5rem; cursor: pointer; }
 button.primary { margin-top: 1.25rem; color: var(--on-accent); background: var(--accent); border-color: var(--accent); }
 a { color: var(--accent); }
