@@ -25,7 +25,7 @@ export default command({
     port: number("PORT", "port to listen on; 0 takes a free one (0)"),
     "tls-cert": string("FILE", "certificate in PEM; needed beyond loopback"),
     "tls-key": string("FILE", "its private key in PEM"),
-    "public-url": string("URL", "address of an https proxy in front"),
+    "public-url": string("URL", "address of an https proxy in front, which adds X-Forwarded-For"),
     bundles: string("DIR", "runtime bundles as <version>/<tag>.bundle; without it the embedded one is offered"),
     json: { type: "boolean", description: "print one JSON object once it listens" },
   },
