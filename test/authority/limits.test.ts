@@ -74,6 +74,14 @@ describe("guesses of codes", () => {
     expect(await get(right, "192.0.2.2")).toBe(200);
   });
 
+  test("are looked up always by a login's own authority", async () => {
+    const guessLimits = { perAddress: 1, windowMs: 60_000, chance: 0 };
+    const { url, apiUrl } = await authorityIn(newHome(), { privateApi: true, guessLimits });
+    const { verification_uri_complete: right } = await newCode(apiUrl);
+    for (let n = 0; n < 5; n++) await fetch(`${url}/device?user_code=${codeOf(n)}`);
+    expect((await fetch(right)).status).toBe(200);
+  });
+
   test("a thousand addresses that guess leave other addresses alone, and take bounded memory", () => {
     const guesses = new Guesses({ perAddress: 1, windowMs: 1000, chance: 1 });
     for (let n = 0; n < 20_000; n++) guesses.miss(`192.0.${n >> 8}.${n & 255}`, 1, 0);
