@@ -35,14 +35,14 @@ export const asPlainUser: readonly string[] | undefined =
       ? ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
       : undefined;
 
-/** Runs the executable to its end, after the words of `prefix`, in `cwd` or the home directory. */
+/** Runs the executable, or `exe`, to its end, after the words of `prefix`, in `cwd` or the home directory. */
 export async function svc(
   env: Record<string, string>,
   args: string[],
   input: string | Uint8Array = "",
-  { prefix = [], cwd = env.HOME }: { prefix?: readonly string[]; cwd?: string } = {},
+  { prefix = [], cwd = env.HOME, exe = SVC }: { prefix?: readonly string[]; cwd?: string; exe?: string } = {},
 ): Promise<Ended> {
-  const child = Bun.spawn([...prefix, SVC, ...args], {
+  const child = Bun.spawn([...prefix, exe, ...args], {
     env,
     cwd,
     stdin: typeof input === "string" ? Buffer.from(input) : input,
