@@ -78,8 +78,8 @@ async function install(options: ProvisionOptions, bundle: Uint8Array, source: st
 }
 
 /**
- * Installs what a packages server has for the version that is asked for, or for this svc's. A download that does not
- * verify and was put together of parts is downloaded once more from its start.
+ * Installs what a packages server has for the version that is asked for, or for this svc's. A download that was put
+ * together of parts and cannot be used is downloaded once more from its start.
  */
 async function installFrom(
   packages: string,
@@ -93,8 +93,8 @@ async function installFrom(
       return await install({ ...options, version }, bundle.bytes, new URL(packages).origin);
     } catch (error) {
       if (isRefused(error) || isFullDisk(error)) bundle.remove();
-      if (anew || !bundle.resumed || !(error instanceof RuntimeError)) throw error;
-      note("the download went on where an earlier one broke off, and does not verify: downloading it from the start");
+      if (anew || !bundle.resumed || !isRefused(error)) throw error;
+      note("the bundle is of parts of several downloads and cannot be used: downloading it once more from its start");
     } finally {
       bundle.close();
     }

@@ -1,6 +1,6 @@
 /** `svc runtime install` from packages servers that break, lie, or have another release than the one asked for. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeBundle } from "../../src/build/release.ts";
 import { releaseKey } from "../../src/build/release-keys.ts";
@@ -14,17 +14,19 @@ const tag = platformTag()!;
 const NEWER = 9_000_000;
 
 let original: Home;
-/** The version that this svc asks for. */
-let version: string;
+/** The executable's own, which it asks for. */
+const OWN: { version: string; release: number } = JSON.parse(
+  readFileSync(join(ROOT, ".build/build-info.json"), "utf8"),
+);
+const { version } = OWN;
 let bundle: Uint8Array;
 beforeAll(async () => {
   original = await signedIn();
-  version = JSON.parse((await svc(original, ["version", "--json"])).out).version;
   bundle = bundleOf({ version, release: NEWER });
 });
 
 /** The installed libraries as another release, signed by the key that the executable trusts. */
-function bundleOf(as: { version: string; release: number }): Uint8Array {
+function bundleOf(as: { version: string; release: number; expires?: string }): Uint8Array {
   const { kernelLibrary: kernel, runtimeLibrary: runtime } = runtimePaths(original.SVC_HOME!, tag);
   return makeBundle({ tag, ...as, created: "2026-01-01T00:00:00Z", kernel, runtime, key: releaseKey(ROOT) });
 }
@@ -40,7 +42,7 @@ const half = () => bundle.length >> 1;
 /** A home and a server; `run` runs `svc runtime install` with it. */
 async function scene(answer: Answer, env: Home = copyOfHome(original)) {
   const server = await packagesServer(answer, (bytes) => kept(env).some((size) => size >= bytes));
-  const home = { ...env, SVC_PACKAGES_URL: server.url };
+  const home: Home = { ...env, SVC_PACKAGES_URL: server.url };
   const run = (...words: string[]) => svc(home, ["runtime", "install", ...words]);
   /** Interrupts an install once it has got what the server's answer stops after. */
   const interrupt = async (bytes: number) => {
@@ -120,7 +122,7 @@ describe("a download that breaks", () => {
 
 describe("parts that do not belong together", () => {
   const NOTE =
-    /the download went on where an earlier one broke off, and does not verify: downloading it from the start/;
+    /the bundle is of parts of several downloads and cannot be used: downloading it once more from its start/;
   const other = () => bundle.toReversed();
 
   test("are downloaded once from the start", async () => {
@@ -154,15 +156,24 @@ describe("parts that do not belong together", () => {
   });
 });
 
-describe("a bundle that is signed, but not the one", () => {
+describe("a bundle that is signed, but not to be offered", () => {
+  const yesterday = () => new Date(Date.now() - 86_400_000).toISOString();
+  const expired = () => bundleOf({ version, release: NEWER, expires: yesterday() });
   const REFUSED: [string, () => Uint8Array, string[], RegExp][] = [
     [
       "another version than this svc's",
       () => bundleOf({ version: "8.0.0", release: NEWER }),
       [],
-      /is of version 8\.0\.0, not/,
+      /^svc: ValueError: the bundle is of version 8\.0\.0, not/,
     ],
     ["another version than was asked for", () => bundle, ["--version", "8.0.0"], /is of version \S+, not 8\.0\.0/],
+    [
+      "one that has expired",
+      expired,
+      [],
+      /^svc: RuntimeError: the packages server offers release 9000000 .* must not after/,
+    ],
+    ["one that has expired, asked for", expired, ["--allow-downgrade", "--version", version], /must not after/],
   ];
   test.each(REFUSED)("%s is refused", async (_, make, words, message) => {
     const { env, run, offsets } = await scene((asked) => honest(make(), asked));
@@ -170,6 +181,28 @@ describe("a bundle that is signed, but not the one", () => {
     expect(await run(...words)).toMatchObject({ code: 1, out: "", err: expect.stringMatching(message) });
     expect(offsets()).toStrictEqual([undefined]);
     await expectStands(env, before);
+  });
+
+  test("an older release than svc's own is refused where nothing was ever installed", async () => {
+    const older = bundleOf({ version, release: OWN.release - 1 });
+    const { env, run } = await scene((asked) => honest(older, asked), emptyHome());
+    expect(await svc(env, ["login", "--yes", "--no-install"])).toMatchObject({ code: 0 });
+    expect(await run()).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^svc: ValueError: release \d+ .* is older than this svc/),
+    });
+    expect(kept(env)).toEqual([]);
+    expect(readdirSync(join(env.SVC_HOME!, "runtime"))).not.toContain(tag);
+    expect(await run("--allow-downgrade")).toMatchObject({ code: 0 });
+    expect(await svc(env, ["runtime", "verify"])).toMatchObject({ code: 0 });
+  });
+
+  test("one that expires after it was installed goes on working", async () => {
+    const env = copyOfHome(original);
+    const file = join(env.HOME!, "expired.bundle");
+    writeFileSync(file, expired());
+    expect(await svc(env, ["runtime", "install", "--file", file])).toMatchObject({ code: 0 });
+    expect(await svc(env, ["mem", "add", "notes", "text"])).toMatchObject({ code: 0 });
   });
 });
 
