@@ -5,6 +5,7 @@
  *
  * It is written under the lock of installs, and only about manifests whose signature was verified.
  */
+import { removeLeftovers } from "../account/leftovers.ts";
 import { parseStrictJson } from "../checks/strict-json.ts";
 import { readCapped, writeDurable } from "../durable.ts";
 import { RuntimeError, ValueError } from "../errors.ts";
@@ -68,11 +69,13 @@ export function isKept(home: string, record: ReleaseRecord): boolean {
 }
 
 /**
- * Writes the record, durably and mode 0600, where the file does not say it already. The caller holds the lock of
- * installs. @throws OSError
+ * Writes the record, durably and mode 0600, where the file does not say it already, and removes what killed processes
+ * left of writing it. The caller holds the lock of installs. @throws OSError
  */
 export function keepReleases(home: string, record: ReleaseRecord): void {
-  if (!isKept(home, record)) writeDurable(releasesPath(home), textOf(record));
+  const path = releasesPath(home);
+  removeLeftovers([path]);
+  if (!isKept(home, record)) writeDurable(path, textOf(record));
 }
 
 function textOf({ keys, ended, allowed }: ReleaseRecord): string {
