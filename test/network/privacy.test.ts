@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { emptyHome, SVC } from "../e2e/home.ts";
+import { emptyHome, SVC, signedIn } from "../e2e/home.ts";
 import { beyond, type Contact, recorder } from "./recorder.ts";
 
 const record = await recorder();
@@ -47,6 +47,20 @@ test.skipIf(!record)(`a login to an authority asks for that one name, and for no
   expect(contacts.length).toBeGreaterThan(0);
   const names = contacts.filter(({ what }) => what === "ask").map(({ where }) => where);
   expect(names.filter((name) => name !== "authority.invalid")).toEqual([]);
+});
+
+test.skipIf(!record)(`what needs no server opens no connection, not even to this machine ${NEEDS}`, async () => {
+  const env = await signedIn();
+  for (const words of [
+    ["mem", "add", "notes", "a note"],
+    ["mem", "search", "notes", "note"],
+    ["runtime", "verify", "--json"],
+    ["runtime", "install"],
+    ["logout"],
+  ]) {
+    const { code, contacts } = await record!([SVC, ...words], env);
+    expect({ words, code, contacts }).toEqual({ words, code: 0, contacts: [] });
+  }
 });
 
 test.skipIf(!record)(

@@ -170,7 +170,9 @@ const steps: Record<string, () => Promise<unknown>> = {
   },
 
   async "a server that crashes"() {
-    const child = Bun.spawn([SVC, "mcp"], { env: home, stdin: "pipe", stdout: "pipe", stderr: "ignore" });
+    // What would have Bun send a report of it, by curl.
+    const env = { ...home, BUN_ENABLE_CRASH_REPORTING: "1", BUN_CRASH_REPORT_URL: "http://192.0.2.8/" };
+    const child = Bun.spawn([SVC, "mcp"], { env, stdin: "pipe", stdout: "pipe", stderr: "ignore" });
     child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
     await child.stdin.flush();
     await child.stdout.getReader().read();
