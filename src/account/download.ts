@@ -90,8 +90,8 @@ class Transfer {
   resumed = false;
   /** Bytes of earlier runs that the part has. */
   #before: number;
-  /** Whether this run got anything. */
-  #received = false;
+  /** Whether a response of this run began to bring the document. Its bytes may be lost where it breaks at once. */
+  #answered = false;
   readonly #pace: Pace;
 
   constructor(
@@ -116,7 +116,7 @@ class Transfer {
       }
       failures++;
       if (outcome instanceof Error) {
-        if (!this.#received || failures > tries) throw this.#kept(outcome);
+        if (!this.#answered || failures > tries) throw this.#kept(outcome);
         const ms = pauseMs * 2 ** (failures - 1);
         this.#report(ms);
         // An interruption is noticed by the next request.
@@ -143,6 +143,7 @@ class Transfer {
         await response.body?.cancel();
         return end;
       }
+      this.#answered = true;
       return await this.#take(response, end, idle);
     } catch (error) {
       if (request.signal?.aborted) throw this.#kept(new CancelledError("interrupted"));
@@ -180,7 +181,7 @@ class Transfer {
       return "anew";
     }
     const error = request.refused(status);
-    if (this.#received && TEMPORARY.includes(status)) return new OSError(error.message);
+    if (this.#answered && TEMPORARY.includes(status)) return new OSError(error.message);
     throw error;
   }
 
@@ -196,7 +197,6 @@ class Transfer {
         return "anew";
       }
       part.append(chunk);
-      this.#received = true;
       this.#report();
     }
     const { total } = part.facts;

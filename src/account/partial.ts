@@ -198,14 +198,14 @@ function openLocked(path: string): number | undefined {
   return undefined;
 }
 
-/** The descriptor of an existing or a new file; undefined for a link or a folder. */
+/** The descriptor of an existing or a new file; undefined for a link, a folder, or a file that root left here. */
 function openRegular(path: string): number | undefined {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   try {
     return openSync(path, flags, 0o600);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ELOOP" || code === "EISDIR") return undefined;
+    if (code === "ELOOP" || code === "EISDIR" || code === "EACCES" || code === "EPERM") return undefined;
     throw error;
   }
 }

@@ -3,12 +3,15 @@ import { beforeAll, expect, test } from "bun:test";
 import { mkdirSync, renameSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { login } from "../../src/account/login.ts";
+import { fetchBundle } from "../../src/account/packages.ts";
 import { authorityIn, facesOf, LOCAL_BUILD, newHome } from "../account/helpers.ts";
 
 const BYTES = crypto.getRandomValues(new Uint8Array(100_000));
 const etagOf = (bytes: Uint8Array) => `"${new Bun.CryptoHasher("sha256").update(bytes).digest("hex")}"`;
 
 let dir: string;
+let packages: string;
+let key: string;
 let ask: (path: string, headers?: Record<string, string>, method?: string) => Promise<Response>;
 const file = (version: string) => join(dir, version, "linux-arm64.bundle");
 
@@ -20,6 +23,8 @@ beforeAll(async () => {
   const fromFiles = await authorityIn(home, { approve: "yes", bundle: dir });
   const { apiKey } = await login({ home, env: {}, endpoints: facesOf(fromFiles.url), build: LOCAL_BUILD });
   const url = fromFiles.url;
+  packages = url;
+  key = apiKey;
   ask = (path, headers = {}, method = "GET") =>
     fetch(url + path, { method, headers: { authorization: `Bearer ${apiKey}`, ...headers } });
 });
@@ -96,6 +101,16 @@ test("a bundle without bytes, and a link, which is not served", async () => {
   expect((await ask("/runtime/3.0.0/linux-arm64.bundle", { range: "bytes=0-" })).status).toBe(416);
   symlinkSync(file("1.0.0"), file("4.0.0"));
   expect((await ask("/runtime/4.0.0/linux-arm64.bundle")).status).toBe(404);
+});
+
+test("svc itself asks for the rest of what it has", async () => {
+  const request = { home: newHome(), packages, version: "1.0.0", tag: "linux-arm64", apiKey: key } as const;
+  const first = await fetchBundle(request);
+  first.close();
+  const again = await fetchBundle(request);
+  expect([first.resumed, again.resumed]).toEqual([false, true]);
+  expect(Buffer.compare(again.bytes, BYTES)).toBe(0);
+  again.close();
 });
 
 test("a bundle from memory is answered in parts too", async () => {

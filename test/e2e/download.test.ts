@@ -1,13 +1,13 @@
 /** `svc runtime install` from packages servers that break, lie, or have another release than the one asked for. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeBundle } from "../../src/build/release.ts";
 import { releaseKey } from "../../src/build/release-keys.ts";
 import { downloadsPath, platformTag, runtimePaths } from "../../src/paths.ts";
 import { newHome } from "../account/helpers.ts";
 import { type Answer, type Given, honest, packagesServer } from "../account/packages-server.ts";
-import { copyOfHome, emptyHome, ROOT, SVC, signedIn, svc } from "./home.ts";
+import { asPlainUser, copyOfHome, emptyHome, ROOT, SVC, signedIn, svc } from "./home.ts";
 
 type Home = Record<string, string>;
 const tag = platformTag()!;
@@ -110,6 +110,19 @@ describe("a download that breaks", () => {
     expect(offsets()).toStrictEqual([undefined, half()]);
     await expectStands(env, NEWER);
   });
+
+  test.skipIf(asPlainUser === undefined)(
+    "is begun anew where its file may not be opened, as one that root left (as root it needs setpriv)",
+    async () => {
+      const { env, interrupt, offsets } = await scene(stopping(good));
+      await interrupt(half());
+      const folder = downloadsPath(env.SVC_HOME!);
+      for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0);
+      expect(await svc(env, ["runtime", "install"], "", { prefix: asPlainUser })).toMatchObject({ code: 0 });
+      expect(offsets()).toStrictEqual([undefined, undefined]);
+      await expectStands(env, NEWER);
+    },
+  );
 
   test("is dropped by an install from elsewhere", async () => {
     const { env, interrupt } = await scene(stopping(good));
