@@ -3,15 +3,16 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { logout } from "../account/logout.ts";
 import { shellPath } from "../durable.ts";
-import { accountPaths, type Env, memoryPath, svcHome } from "../paths.ts";
+import { accountPaths, bytecodePath, type Env, memoryPath, svcHome } from "../paths.ts";
 import { command } from "./command.ts";
 import { note, print, printJson } from "./output.ts";
 
 export default command({
   details:
     "Removes the licence, the API key, the token, the device id and the device key, and temporary files that killed runs\n" +
-    "have left. The memory, the runtime and the local authority stay, and the commands that remove them are shown; 'svc\n" +
-    "login' makes the memory usable again. No server is asked: an organisation ends a token or a key by itself.",
+    "have left. The memory, the runtime, Python's bytecode and the local authority stay, and the commands that remove them\n" +
+    "are shown; 'svc login' makes the memory usable again. No server is asked: an organisation ends a token or a key by\n" +
+    "itself.",
   examples: ["svc logout", "svc logout --json"],
   args: { json: { type: "boolean", description: "print one JSON object" } },
   async run({ args, env }) {
@@ -27,7 +28,7 @@ export default command({
 });
 
 interface Stays {
-  readonly name: "memory" | "runtime" | "authority";
+  readonly name: "memory" | "runtime" | "pycache" | "authority";
   readonly path: string;
   /** The command for a shell. */
   readonly remove: string;
@@ -39,6 +40,7 @@ function whatStays(env: Env): Stays[] {
   const places = {
     memory: memoryPath(undefined, env),
     runtime: join(home, "runtime"),
+    pycache: bytecodePath(home),
     authority: accountPaths(home).authority,
   };
   return Object.entries(places)

@@ -72,7 +72,8 @@ describe("logout", () => {
     const home = join(folder.path, "home");
     const env = { SVC_HOME: home };
     const memory = join(folder.path, "it's here");
-    for (const path of [join(home, "memory"), join(home, "runtime"), memory]) mkdirSync(path, { recursive: true });
+    for (const path of ["memory", "runtime", "pycache"].map((name) => join(home, name)).concat(memory))
+      mkdirSync(path, { recursive: true });
     expect((await svc(["login", "--yes", "--no-install"], { preload, env })).code).toBe(0);
     writeFileSync(join(home, ".api_key.0badcafe.tmp"), "x");
     const first = await svc(["logout"], { preload, env });
@@ -81,13 +82,13 @@ describe("logout", () => {
         "removed temporary files of killed runs: 1\n",
     );
     const line = (name: string) => `  ${name.padEnd(9)}  rm -r "\${SVC_HOME:-$HOME/.svc}/${name}"\n`;
-    const lines = ["memory", "runtime", "authority"].map(line).join("");
+    const lines = ["memory", "runtime", "pycache", "authority"].map(line).join("");
     expect(first.stderr).toBe(`what stays, and the command that removes it:\n${lines}`);
     writeFileSync(join(home, ".token.0badcafe.tmp"), "x");
     const again = await svc(["logout", "--json"], { preload, env: { ...env, SVC_MEMORY_PATH: memory } });
     const { stays, ...rest } = JSON.parse(again.stdout);
     expect(rest).toEqual({ logged_out: false, removed: [".token.0badcafe.tmp"] });
-    expect(stays.map(({ name }: { name: string }) => name)).toEqual(["memory", "runtime", "authority"]);
+    expect(stays.map(({ name }: { name: string }) => name)).toEqual(["memory", "runtime", "pycache", "authority"]);
     // The commands do what they say, however a folder is named.
     for (const { path, remove } of stays) {
       expect(existsSync(path)).toBe(true);
