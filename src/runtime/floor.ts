@@ -160,13 +160,9 @@ export interface ReleaseState {
   expired: boolean;
 }
 
-/**
- * The state of a verified install, by the record in `home`.
- * @throws RuntimeError where the record is damaged; OSError
- */
-export function releaseState(home: string, signed: SignedManifest): ReleaseState {
+/** The state of a verified install, by a record. */
+export function releaseState(signed: SignedManifest, record: ReleaseRecord): ReleaseState {
   const { manifest, key, anchors } = signed;
-  const record = readReleases(home) ?? NO_RELEASES;
   const builtIn = key.id === anchors.keys[0]?.id ? "current" : "next";
   return {
     floor: floorOf(record, anchors, manifest.ends) ?? null,

@@ -7,7 +7,9 @@ import { errorLine, RuntimeError } from "../errors.ts";
 import { type Env, type PlatformTag, platformTag, runtimePaths } from "../paths.ts";
 import { releaseAnchors } from "./anchor.ts";
 import type { RuntimeManifest } from "./bundle-manifest.ts";
+import { releaseState } from "./floor.ts";
 import { type AbiVersions, requireAbi } from "./load.ts";
+import { NO_RELEASES, readReleases } from "./releases.ts";
 import { readArtifact, readSigned, requirePlatform, type SignedManifest } from "./signed.ts";
 import { examineInstall, namesBelow, unlisted } from "./verify-files.ts";
 
@@ -46,8 +48,6 @@ export interface VerifyOptions {
   checkLogin?: () => Promise<unknown>;
   /** Default: those of this build. */
   abi?: AbiVersions;
-  /** The present, in milliseconds since 1970; default: the clock. */
-  now?: number;
 }
 
 /** Unlisted files that are named one by one. */
@@ -112,12 +112,13 @@ class Verification {
     const override = anchors.value?.override;
     const by = override ? `the key in ${override} (it replaces the built-in ones)` : "a built-in release key";
     this.add("signature", signed, `telys_manifest.json is signed by ${by}`);
+    if (signed.cause instanceof RuntimeError && signed.cause.reason === "runtime_key_unknown")
+      this.add("key", signed, "");
     if (signed.value === undefined) return; // an unsigned manifest proves nothing
     const { manifest } = signed.value;
     this.report.version = manifest.version;
     this.report.release = manifest.release;
-    this.add("key", {}, `${manifest.key_id}, ${keyRole(signed.value)}`);
-    this.checkExpiry(manifest);
+    this.checkRelease(root, signed.value);
     this.checkArtifacts(dir, manifest);
     this.checkUnlisted(names, manifest);
   }
@@ -131,12 +132,25 @@ class Verification {
       this.add(`permissions ${name}`, { error: faults.join("; ") || undefined }, "no other user can write it");
   }
 
-  /** Until when a packages server may offer the release. An installed one never stops on a date. */
-  private checkExpiry({ expires }: RuntimeManifest): void {
+  /** The key that signed it, whether a load finds the release new enough, and until when it may be offered. */
+  private checkRelease(home: string, signed: SignedManifest): void {
+    const { release } = signed.manifest;
+    const record = attempt(() => readReleases(home) ?? NO_RELEASES);
+    const { key, floor, refusal, expires, expired } = releaseState(signed, record.value ?? NO_RELEASES);
+    const error = refusal ?? undefined;
+    this.add("key", key.ended ? { error } : {}, `${key.id}, ${KEY_ROLES[key.role]}`);
+    const least = floor ? `${floor.release}, ${FLOORS[floor.from]}` : "not known: no release of this key was seen";
+    const allowed = floor && release < floor.release ? "it is older, and was allowed by --allow-downgrade" : undefined;
+    const refused = { error: record.error ?? (key.ended ? undefined : error) };
+    this.add(
+      "release floor",
+      refused,
+      `release ${release}; the least is ${least}`,
+      refused.error ? undefined : allowed,
+    );
     const date = expires.slice(0, 10);
-    const past = Date.parse(expires) < (this.options.now ?? Date.now());
-    const warning = `it ended on ${date}, and goes on working here: a newer release is due`;
-    this.add("expires", {}, `a packages server may offer this release until ${date}`, past ? warning : undefined);
+    const past = expired ? `it ended on ${date}, and goes on working here: a newer release is due` : undefined;
+    this.add("expires", {}, `a packages server may offer this release until ${date}`, past);
   }
 
   /** Hashes, then ABI versions; each library is read once, and the hashed bytes are the ones loaded. */
@@ -173,11 +187,13 @@ class Verification {
   }
 }
 
-/** Which of the keys in force signed a manifest. */
-function keyRole({ key, anchors }: SignedManifest): string {
-  if (anchors.override) return `the key in ${anchors.override}`;
-  return key.id === anchors.keys[0]?.id ? "the current key of this svc" : "the next key of this svc";
-}
+const KEY_ROLES = {
+  current: "the current key of this svc",
+  next: "the next key of this svc",
+  given: "the key of the environment",
+} as const;
+
+const FLOORS = { svc: "that of this svc", record: "the highest that was installed here" } as const;
 
 /**
  * The install of this machine's platform. @throws RuntimeError where there is none; OSError where it cannot be examined
@@ -199,16 +215,18 @@ function findInstall(home: string | Error) {
   return { tag, root: home, ...paths };
 }
 
+/** A value, or the error as a sentence and as it was. */
 interface Outcome<T> {
   value?: T;
   error?: string | undefined;
+  cause?: unknown;
 }
 
 function attempt<T>(action: () => T): Outcome<T> {
   try {
     return { value: action() };
   } catch (error) {
-    return { error: sentence(error) };
+    return { error: sentence(error), cause: error };
   }
 }
 
@@ -216,7 +234,7 @@ async function attemptAsync<T>(action: () => Promise<T>): Promise<Outcome<T>> {
   try {
     return { value: await action() };
   } catch (error) {
-    return { error: sentence(error) };
+    return { error: sentence(error), cause: error };
   }
 }
 

@@ -414,15 +414,20 @@ describe("what reports say of an install", () => {
     const one = { keys: [{ pem: f.publicPem, id: ours }], override: "SVC_RELEASE_PUBKEY" as const };
     const good = { floor: null, refusal: null, expires: "2020-01-01T00:00:00Z", expired: true };
     const key = { id: ours, role: "given", ended: false };
-    expect(releaseState(home, await verifyManifest(bytes, signature, one))).toEqual({ ...good, key } as never);
+    expect(releaseState(await verifyManifest(bytes, signature, one), readReleases(home) ?? NO_RELEASES)).toEqual({
+      ...good,
+      key,
+    } as never);
     const { publicPem } = next;
     const two = { keys: [{ pem: publicPem, id: keyId(publicPem) }, ...one.keys], override: null };
-    const below = releaseState(home, await verifyManifest(bytes, signature, two));
+    const below = releaseState(await verifyManifest(bytes, signature, two), readReleases(home) ?? NO_RELEASES);
     expect(below.key).toEqual({ id: ours, role: "next", ended: false });
     expect(below.floor).toMatchObject({ from: "svc" });
     expect(below.refusal).toContain("is older than this svc");
     writeFileSync(releasesPath(home), JSON.stringify({ format: 1, keys: {}, ended: [ours] }));
-    expect(releaseState(home, await verifyManifest(bytes, signature, one)).key.ended).toBe(true);
+    expect(releaseState(await verifyManifest(bytes, signature, one), readReleases(home) ?? NO_RELEASES).key.ended).toBe(
+      true,
+    );
   });
 });
 

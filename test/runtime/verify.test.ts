@@ -16,7 +16,11 @@ import { dirname, join } from "node:path";
 import { memoryFile, sealMemoryFile } from "../../ffi/system/calls.ts";
 import { abiVersion, mapVerified } from "../../ffi/system/map.ts";
 import { PermissionError } from "../../src/errors.ts";
+import { releasesPath } from "../../src/paths.ts";
+import { keyId } from "../../src/runtime/anchor.ts";
+import { sha256 } from "../../src/runtime/bundle-manifest.ts";
 import { loadVerified } from "../../src/runtime/load.ts";
+import type { VerifyReport } from "../../src/runtime/verify.ts";
 import * as f from "./fixture.ts";
 
 let libs: { kernel: Uint8Array; runtime: Uint8Array };
@@ -206,6 +210,7 @@ test("there is one entry for each check, for each file of it, and for each libra
     "installed",
     "signature",
     "key",
+    "release floor",
     "expires",
     ...files.map((name) => `hash ${name}`),
     `abi ${f.kernelName}`,
@@ -218,18 +223,70 @@ test("there is one entry for each check, for each file of it, and for each libra
   expect(new Set(names).size).toBe(names.length);
 });
 
+const warnings = ({ checks }: VerifyReport) =>
+  checks.flatMap(({ name, warning }) => (warning === undefined ? [] : [`${name}: ${warning}`]));
+
 test("a release that no server may offer any more, and a licence in its days of grace, are warnings", async () => {
   const checkLicense = async () => ({ warnings: ["it ends soon"] });
-  const before = await f.verify(home, { checkLicense, now: Date.parse("2998-12-31T23:00:00Z") });
-  const after = await f.verify(home, { checkLicense, now: Date.parse("2999-01-01T01:00:00Z") });
+  const before = await f.verify(home, { checkLicense });
+  await f.install(home, f.makeBundle(libs, { manifest: { expires: "2020-01-01T00:00:00Z" } }));
+  const after = await f.verify(home, { checkLicense });
   expect([before.ok, after.ok]).toEqual([true, true]);
-  const warnings = (report: typeof before) =>
-    report.checks.flatMap(({ name, warning }) => (warning === undefined ? [] : [`${name}: ${warning}`]));
   expect(warnings(before)).toEqual(["licence: it ends soon"]);
   expect(warnings(after)).toEqual([
-    "expires: it ended on 2999-01-01, and goes on working here: a newer release is due",
+    "expires: it ended on 2020-01-01, and goes on working here: a newer release is due",
     "licence: it ends soon",
   ]);
+});
+
+describe("the key and the release of an install are those that a load accepts", () => {
+  const ours = keyId(f.publicPem);
+  const record = (fields: object) =>
+    writeFileSync(releasesPath(home), JSON.stringify({ format: 1, keys: {}, ended: [], ...fields }));
+  const newer = { keys: { [ours]: { release: 9, version: "9.0.0" } } };
+  /** The one check that fails; its detail is what a load says. */
+  const refused = async (name: string, options = {}) => {
+    const report = await f.verify(home, options);
+    expect(failed(report)).toEqual([name]);
+    const { detail } = report.checks.find(({ ok }) => !ok)!;
+    expect((await load().catch((error: Error) => error)) as Error).toHaveProperty("message", detail);
+    return detail;
+  };
+
+  test("good: the id of the key and the least release are said", async () => {
+    const { checks } = await verify();
+    const detail = (name: string) => checks.find((check) => check.name === name)!.detail;
+    expect(detail("key")).toBe(`${ours}, the key of the environment`);
+    expect(detail("release floor")).toBe("release 5; the least is 5, the highest that was installed here");
+  });
+
+  test("an older release than was installed before", async () => {
+    record(newer);
+    expect(await refused("release floor")).toContain("is older than 9.0.0 (release 9)");
+  });
+
+  test("one that was allowed is a warning", async () => {
+    record({ ...newer, allowed: { release: 5, manifest_sha256: sha256(readFileSync(paths().manifest)) } });
+    const report = await verify();
+    expect(report.ok).toBe(true);
+    expect(warnings(report)).toEqual(["release floor: it is older, and was allowed by --allow-downgrade"]);
+  });
+
+  test("a damaged record", async () => {
+    writeFileSync(releasesPath(home), "{");
+    expect(await refused("release floor")).toContain("releases.json, the record of releases, is damaged");
+  });
+
+  test("a key that has ended", async () => {
+    record({ ...newer, ended: [ours] });
+    expect(await refused("key")).toContain("is signed by a release key that has ended");
+  });
+
+  test("a key that is not known", async () => {
+    const report = await verify({ SVC_RELEASE_PUBKEY: f.otherKeys.publicPem });
+    expect(failed(report)).toEqual(["signature", "key"]);
+    expect(report.checks.find(({ name }) => name === "key")!.detail).toContain("is signed by another key than");
+  });
 });
 
 test("a copy of the licence that others can read is reported with the chmod that repairs it", async () => {
@@ -274,8 +331,6 @@ test("an anchor from the environment is named, and a file serves as well", async
   const report = await verify({ SVC_RELEASE_PUBKEY_FILE: file });
   expect(report).toMatchObject({ ok: true, anchor: "SVC_RELEASE_PUBKEY_FILE" });
   expect(report.checks.find(({ name }) => name === "signature")!.detail).toContain("replaces the built-in");
-  const other = f.otherKeys.publicKey.export({ type: "spki", format: "pem" }).toString();
-  expect(failed(await verify({ SVC_RELEASE_PUBKEY: other }))).toEqual(["signature"]);
   expect(failed(await verify({ SVC_RELEASE_PUBKEY: "rubbish" }))).toEqual(["signature"]);
 });
 
