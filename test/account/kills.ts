@@ -53,11 +53,11 @@ export async function stepsOf(home: string, kind: Kind): Promise<string[]> {
 
 /**
  * The numbers of the steps to kill at: with KILLS=all all of them, else without those that leave the files as the step
- * before them did: the answers of requests, and the statements of the ledger, which SQLite answers for.
+ * before them did: requests, their answers, and the statements of the ledger, which SQLite answers for.
  */
 export function chosen(steps: readonly string[]): number[] {
   const all = steps.map((name, index) => ({ name, at: index + 1 }));
-  return all.filter(({ name }) => process.env.KILLS === "all" || !/^(answered|ledger)/.test(name)).map(({ at }) => at);
+  return all.filter(({ name }) => process.env.KILLS === "all" || !/^(ask|answered|ledger)/.test(name)).map(({ at }) => at);
 }
 
 /** What is left of a killed login in a home: temporary files, and those of an install. */
