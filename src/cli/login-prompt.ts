@@ -19,11 +19,15 @@ export function showCode(code: DeviceCode, { env, offered, isLocal }: PromptOpti
   const opener = offered ? findBrowser(env) : undefined;
   const enter = opener === undefined ? undefined : onEnter(() => open(opener, address));
   note(
-    enter === undefined
-      ? "open the address in a browser; Ctrl-C stops"
-      : "press Enter to open the browser, or open the address yourself; Ctrl-C stops",
+    `${enter === undefined ? byHand(isLocal) : "press Enter to open the browser, or open the address yourself"}; Ctrl-C stops`,
   );
   return { [Symbol.dispose]: () => enter?.[Symbol.dispose]() };
+}
+
+/** Its own page is one that only browsers of this machine reach, of which a container or a server may have none. */
+function byHand(isLocal: boolean): string {
+  const address = "open the address in a browser";
+  return isLocal ? `${address} of this machine, or use 'svc login --yes' instead` : address;
 }
 
 export interface PromptOptions {

@@ -57,7 +57,9 @@ export async function stepsOf(home: string, kind: Kind): Promise<string[]> {
  */
 export function chosen(steps: readonly string[]): number[] {
   const all = steps.map((name, index) => ({ name, at: index + 1 }));
-  return all.filter(({ name }) => process.env.KILLS === "all" || !/^(ask|answered|ledger)/.test(name)).map(({ at }) => at);
+  return all
+    .filter(({ name }) => process.env.KILLS === "all" || !/^(ask|answered|ledger)/.test(name))
+    .map(({ at }) => at);
 }
 
 /** What is left of a killed login in a home: temporary files, and those of an install. */

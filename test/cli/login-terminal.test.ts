@@ -122,7 +122,9 @@ describe("on a terminal", () => {
     // A Mac has a browser always.
     if (process.platform !== "darwin") {
       using screen = new Screen(svcCommand(LOGIN, preload), bare);
-      await screen.until(/open the address in a browser; Ctrl-C stops/);
+      await screen.until(
+        /open the address in a browser of this machine, or use 'svc login --yes' instead; Ctrl-C stops/,
+      );
       expect(screen.text).not.toMatch(OFFERED);
       screen.type("\n");
       await Bun.sleep(200);
