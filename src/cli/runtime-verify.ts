@@ -66,7 +66,7 @@ export function describeReport(report: VerifyReport, source: LicenseAnchor["sour
   const width = Math.min(NAME_COLUMNS, Math.max(...shown.map(({ name }) => name.length)));
   const lines = shown.map(({ name, ok, detail, warning }) => {
     const outcome = ok ? (warning === undefined ? "ok    " : "warned") : "failed";
-    const said = detail === "" ? SUMMED[name]!(good.get(name)!) : detail;
+    const said = (detail === "" && SUMMED[name]?.(good.get(name) ?? 0)) || detail;
     return `${outcome}  ${oneLine(name).padEnd(width)}  ${oneLine(warning === undefined ? said : `${said}; ${warning}`)}`;
   });
   if (report.anchor !== "built-in") lines.push(`the key in ${report.anchor} replaces the built-in release key`);

@@ -8,10 +8,10 @@
  * of a Python with it compiles its own library once more (0.2 s). Where it is not set, the signed bundle has an empty
  * file in the place of each `__pycache__`, with which Python goes without.
  */
-import { lstatSync } from "node:fs";
+import { chmodSync, lstatSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { permissionFaults, requireClosed } from "../account/permissions.ts";
-import { makeDirectory } from "../durable.ts";
+import { diskError, makeDirectory } from "../durable.ts";
 import { PermissionError, ValueError } from "../errors.ts";
 import { bytecodePath, type Env } from "../paths.ts";
 
@@ -41,8 +41,10 @@ export function bytecodeFolder(home: string, env: Env): string {
   requireClosed(home, [own]);
   try {
     makeDirectory(own);
+    // Python makes folders in it as its umask says, perhaps open to all: no other user may come that far.
+    if (lstatSync(own).mode & 0o077) chmodSync(own, 0o700);
   } catch (error) {
-    if (lstatSync(own, { throwIfNoEntry: false })) throw error;
+    if (lstatSync(own, { throwIfNoEntry: false })) throw diskError(error, "close", own);
   }
   return own;
 }

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { copyOfHome, signedIn, svc } from "./home.ts";
+import { asPlainUser, copyOfHome, signedIn, svc } from "./home.ts";
 
 type Home = Record<string, string>;
 
@@ -130,6 +130,28 @@ describe("the line of `svc runtime env`", () => {
     chmodSync(folder, 0o700);
     expect(await envLine(env)).toContain("pycache");
   });
+
+  test("closes the folder for bytecode to readers too: what Python makes in it may be open to all", async () => {
+    const env = copyOfHome(original);
+    const folder = join(env.SVC_HOME!, "pycache");
+    mkdirSync(folder, { mode: 0o755 });
+    await envLine(env);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  test.skipIf(asPlainUser === undefined)(
+    "works with a home that cannot be written (as root it needs setpriv)",
+    async () => {
+      const env = copyOfHome(original);
+      chmodSync(env.SVC_HOME!, 0o500);
+      const { code, out, err } = await svc(env, ["runtime", "env"], "", { prefix: asPlainUser! });
+      chmodSync(env.SVC_HOME!, 0o700);
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+      // In a folder that is not there Python finds nothing.
+      expect(out).toContain(`PYTHONPYCACHEPREFIX=${join(env.SVC_HOME!, "pycache")}`);
+      expect(existsSync(join(env.SVC_HOME!, "pycache"))).toBe(false);
+    },
+  );
 
   test("refuses a home that PYTHONPATH cannot name", async () => {
     const env = copyOfHome(original);

@@ -156,6 +156,13 @@ describe("what the manifest does not name is a finding", () => {
     expect(failed(await verify())).toEqual(["python path pysite/numpy", "python path pysite/svc/extra"]);
   });
 
+  test.skipIf(process.platform === "darwin")("names that are no UTF-8 (which macOS refuses)", async () => {
+    writeFileSync(Buffer.concat([Buffer.from(`${inPysite("svc")}/`), Buffer.from([0xff]), Buffer.from(".py")]), "");
+    expect(failed(await verify())).toEqual(["python path pysite/svc/\ufffd.py"]);
+    mkdirSync(Buffer.concat([Buffer.from(`${inPysite("svc")}/`), Buffer.from([0xfe])]));
+    expect((await verify()).ok).toBe(false);
+  });
+
   test("links, and they are not followed", async () => {
     symlinkSync("/", inPysite("root"));
     symlinkSync("nowhere", inPysite("svc/x.py"));
