@@ -16,7 +16,7 @@ import { BundleReader, MANIFEST_NAME, SIGNATURE_NAME } from "./bundle.ts";
 import { type RuntimeManifest, sha256 } from "./bundle-manifest.ts";
 import { afterInstall, allowance, loadRefusal, recordForInstall, requireAcceptable } from "./floor.ts";
 import { type AbiVersions, requireAbi } from "./load.ts";
-import { isKept, keepReleases, type Release, type ReleaseRecord } from "./releases.ts";
+import { isKept, keepReleases, type Release } from "./releases.ts";
 import { readSigned, requirePlatform, type SignedManifest, type VerifiedArtifact, verifyManifest } from "./signed.ts";
 import { promote, STAGING_PREFIX, tidy } from "./staging.ts";
 
@@ -67,8 +67,8 @@ export interface InstalledRecord {
  *
  * @throws RuntimeError where the bundle or its signature cannot be used, or a server offers an expired one; ValueError
  *   where it is of another version, or older than what was installed here or than this svc; PermissionError where others
- *   can write to the install's folder; OSError where the disk fails. The old install stands in every case, but where
- *   the error says that the record could not be written.
+ *   can write to the install's folder; OSError where the disk fails. The old install stands in every case but one: where
+ *   the disk fails after the exchange, at the record, the new one does, and the next load records it.
  */
 export async function installRuntime(options: InstallOptions): Promise<InstallResult> {
   const { home, env, keepNewer = false, offered } = options;
@@ -92,10 +92,9 @@ export async function installRuntime(options: InstallOptions): Promise<InstallRe
       // Read again: another process may have installed before the lock was acquired.
       const old = await installed(dir, tag, anchors, before);
       const record = recordForInstall(home, old, anchors);
-      if (keepNewer && isOlder(manifest, old) && !loadRefusal(old, record)) {
-        keepReleases(home, record);
-        return kept(old, manifest);
-      }
+      // Also where the bundle is refused: a damaged record is repaired by any install that comes this far.
+      keepReleases(home, record);
+      if (keepNewer && isOlder(manifest, old) && !loadRefusal(old, record)) return kept(old, manifest);
       const below = requireAcceptable(signed, old, record, options.allowDowngrade ?? false);
       const staging = join(dirname(dir), `${STAGING_PREFIX}${crypto.randomUUID()}`);
       try {
@@ -106,7 +105,7 @@ export async function installRuntime(options: InstallOptions): Promise<InstallRe
       } finally {
         rmSync(staging, { recursive: true, force: true });
       }
-      recordInstall(home, afterInstall(record, signed, below));
+      keepReleases(home, afterInstall(record, signed, below));
       return { ...result(signed), replaced: old ? releaseOf(old.manifest) : null };
     });
   } finally {
@@ -195,15 +194,6 @@ async function stays(home: string, dir: string, present: SignedManifest, anchors
     await withLock(join(dirname(dir), ".lock"), write);
   }
   return true;
-}
-
-/** The install stands by now: a load records it again, and only a permission or a damaged record would be missing. */
-function recordInstall(home: string, record: ReleaseRecord): void {
-  try {
-    keepReleases(home, record);
-  } catch (error) {
-    throw new OSError(`the runtime is installed but its release is not recorded: ${(error as Error).message}`);
-  }
 }
 
 function releaseOf({ version, release }: Release): Release {
