@@ -2,10 +2,7 @@
 import type { KeyObject } from "node:crypto";
 import { parseStrictJson } from "../checks/strict-json.ts";
 import { PermissionError, ValueError } from "../errors.ts";
-import { SECRET_BYTES_MAX } from "../limits.ts";
-
-/** RSA of 3,072 bits is about 128 bits of strength (NIST SP 800-57 part 1, table 2); 2,048 bits are 112. */
-export const LICENSE_KEY_BITS_MIN = 3072;
+import { RSA_BITS_MIN, SECRET_BYTES_MAX } from "../limits.ts";
 
 /** The claims of a token whose signature was verified; their values are checked by the reader. */
 export type Claims = Record<string, unknown>;
@@ -20,8 +17,8 @@ export async function licensePublicKey(pem: string): Promise<CryptoKey> {
   const body = /^\s*-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/.exec(pem)?.[1];
   const key = await importKey(Buffer.from(body ?? "", "base64")).catch(async () => importKey(await rsaKey(pem)));
   const bits = (key.algorithm as unknown as { modulusLength: number }).modulusLength;
-  if (bits < LICENSE_KEY_BITS_MIN)
-    throw new ValueError(`the licence key given has ${bits} bits, at least ${LICENSE_KEY_BITS_MIN} are needed`);
+  if (bits < RSA_BITS_MIN)
+    throw new ValueError(`the licence key given has ${bits} bits, at least ${RSA_BITS_MIN} are needed`);
   return key;
 }
 

@@ -10,10 +10,10 @@ import {
 import { promisify } from "node:util";
 import { createOnce, ensurePrivateDirectory, secretText } from "../account/files.ts";
 import { LICENSE_AUDIENCE, LICENSE_ISSUER, LICENSE_VERSION } from "../account/license.ts";
-import { LICENSE_KEY_BITS_MIN } from "../account/license-token.ts";
 import { withLoginLock } from "../account/login-lock.ts";
 import { writeDurable } from "../durable.ts";
 import { PermissionError } from "../errors.ts";
+import { RSA_BITS_MIN } from "../limits.ts";
 import { authorityPaths } from "../paths.ts";
 
 export interface LicenseKey {
@@ -88,7 +88,7 @@ export async function ensureApprovalCode(home: string): Promise<string> {
 
 /** It takes a third of a second. */
 async function newKeyPem(): Promise<string> {
-  const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: LICENSE_KEY_BITS_MIN });
+  const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: RSA_BITS_MIN });
   return privateKey.export({ format: "pem", type: "pkcs8" }).toString();
 }
 
@@ -103,7 +103,7 @@ function parseKey(pem: string): KeyObject {
   }
   if (key.asymmetricKeyType !== "rsa") throw refused("is damaged: restore it");
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
-  if (bits < LICENSE_KEY_BITS_MIN)
-    throw refused(`has ${bits} bits, at least ${LICENSE_KEY_BITS_MIN} are needed: put a longer key in its place`);
+  if (bits < RSA_BITS_MIN)
+    throw refused(`has ${bits} bits, at least ${RSA_BITS_MIN} are needed: put a longer key in its place`);
   return key;
 }

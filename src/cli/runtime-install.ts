@@ -22,7 +22,10 @@ export default command({
     file: { type: "string", valueHint: "BUNDLE", description: "a bundle on disk" },
     license: { type: "string", valueHint: "FILE", description: "a file with the licence (the one of this login)" },
     version: { type: "string", valueHint: "VERSION", description: "the version to install (the one of this svc)" },
-    "allow-downgrade": { type: "boolean", description: "install a release older than svc, or than one installed before" },
+    "allow-downgrade": {
+      type: "boolean",
+      description: "install a release older than svc, or than one installed before",
+    },
     json: { type: "boolean", description: "print one JSON object" },
   },
   async run({ args, env, signal }) {
