@@ -37,6 +37,7 @@ export function accountPaths(home: string) {
     license: join(home, "login_license.jwt"),
     authority: join(home, "authority"),
     clock: join(home, "clock"),
+    renewal: join(home, "renewal.json"),
     lock: join(home, ".login.lock"),
   } as const;
 }

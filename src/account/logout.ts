@@ -22,7 +22,7 @@ export async function logout(home: string): Promise<LoggedOut> {
   return lockLogin(home, (temporary) => {
     const paths = accountPaths(home);
     const login: string[] = [];
-    for (const role of ["license", "apiKey", "token", "deviceId", "deviceKey"] as const) {
+    for (const role of ["license", "renewal", "apiKey", "token", "deviceId", "deviceKey"] as const) {
       const path = paths[role];
       try {
         unlinkSync(path);

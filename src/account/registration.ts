@@ -56,8 +56,8 @@ function post(api: string, path: string, bearer: string, json: unknown, signal?:
 function accepted(answer: HttpAnswer): Record<string, unknown> {
   const { status } = answer;
   if (status === 200 || status === 201) return jsonObject(answer, PEER);
-  if (status === 401) throw new PermissionError("the API key is refused: run 'svc login' again");
-  if (status === 403) throw new PermissionError("the authority refuses to license this device");
+  if (status === 401) throw new PermissionError("the API key is refused: run 'svc login' again", "unauthorized");
+  if (status === 403) throw new PermissionError("the authority refuses to license this device", "denied");
   if (status === 409) {
     throw new PermissionError("the device id is registered with another key: run 'svc logout', then 'svc login'");
   }

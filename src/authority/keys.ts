@@ -22,6 +22,9 @@ export interface LicenseKey {
   readonly publicKeyPem: string;
 }
 
+/** Days until a licence expires, where nothing else is asked for: ten years, because a login is meant to be needed once. */
+export const LICENSE_DAYS = 3650;
+
 /** The content of a licence; times are in seconds since 1970. */
 export interface LicenseGrant {
   readonly account: string;
@@ -48,11 +51,16 @@ export async function ensureLicenseKey(home: string): Promise<LicenseKey> {
     await withLoginLock(home, () => createOnce(paths.licenseKey, made));
     pem = secretText(home, paths.licenseKey) ?? "";
   }
-  const privateKey = parseKey(pem);
-  const publicKeyPem = createPublicKey(pem).export({ format: "pem", type: "spki" }).toString();
-  if (secretText(home, paths.licensePublicKey) !== publicKeyPem.trim())
-    await withLoginLock(home, () => writeDurable(paths.licensePublicKey, publicKeyPem));
-  return { privateKey, publicKeyPem };
+  const key = keyOf(pem);
+  if (secretText(home, paths.licensePublicKey) !== key.publicKeyPem.trim())
+    await withLoginLock(home, () => writeDurable(paths.licensePublicKey, key.publicKeyPem));
+  return key;
+}
+
+/** The key under `SVC_HOME/authority`, where there is one. @throws PermissionError as `ensureLicenseKey` */
+export function readLicenseKey(home: string): LicenseKey | undefined {
+  const pem = secretText(home, authorityPaths(home).licenseKey);
+  return pem === undefined ? undefined : keyOf(pem);
 }
 
 /** Signs a licence (RFC 7519, RS256) and returns it with its id. */
@@ -90,6 +98,11 @@ export async function ensureApprovalCode(home: string): Promise<string> {
 async function newKeyPem(): Promise<string> {
   const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: RSA_BITS_MIN });
   return privateKey.export({ format: "pem", type: "pkcs8" }).toString();
+}
+
+function keyOf(pem: string): LicenseKey {
+  const privateKey = parseKey(pem);
+  return { privateKey, publicKeyPem: createPublicKey(pem).export({ format: "pem", type: "spki" }).toString() };
 }
 
 function parseKey(pem: string): KeyObject {

@@ -13,7 +13,7 @@ import { type Authority, answerError, type BundleSource } from "./context.ts";
 import { Ledger } from "./database.ts";
 import { Decisions } from "./decisions.ts";
 import { GUESS_LIMITS, Guesses, type GuessLimits } from "./guesses.ts";
-import { ensureApprovalCode, ensureLicenseKey } from "./keys.ts";
+import { ensureApprovalCode, ensureLicenseKey, LICENSE_DAYS } from "./keys.ts";
 import { answer } from "./routes.ts";
 
 export interface AuthorityOptions {
@@ -33,7 +33,7 @@ export interface AuthorityOptions {
   readonly privateApi?: boolean;
   readonly tier?: string;
   readonly features?: readonly string[];
-  /** Days until a licence expires; ten years, because a login is meant to be needed once. */
+  /** Days until a licence expires (`LICENSE_DAYS`). */
   readonly licenseDays?: number;
   readonly offlineGraceDays?: number;
   /** Seconds until a code expires (600) and seconds between polls (1). */
@@ -94,7 +94,7 @@ export async function startAuthority(options: AuthorityOptions): Promise<Running
     intervalSeconds: options.intervalSeconds ?? 1,
     tier: options.tier ?? "community",
     features: options.features ?? COMMUNITY_FEATURES,
-    licenseDays: options.licenseDays ?? 3650,
+    licenseDays: options.licenseDays ?? LICENSE_DAYS,
     offlineGraceDays: options.offlineGraceDays ?? 30,
     formSecret: randomBytes(32),
     publicUrl: () => url,

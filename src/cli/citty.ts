@@ -128,12 +128,13 @@ function tokenise(args: Args, words: readonly string[]) {
   return parseArgs({ args: words, options, strict: false, allowPositionals: true, tokens: true });
 }
 
-/** Flags as they may be written, with their names: what is on by itself has a second one that switches it off. */
+/** Flags as they may be written, with their names: what is on by itself, or says so, has a second one that switches it off. */
 function flagNames(args: Args): Map<string, string> {
   const names = new Map<string, string>();
   for (const [name, definition] of flagsOf(args)) {
     names.set(`--${name}`, name);
-    if (definition.default === true) names.set(`--no-${name}`, name);
+    const isSwitchedOff = definition.default === true || "negativeDescription" in definition;
+    if (isSwitchedOff) names.set(`--no-${name}`, name);
   }
   return names;
 }

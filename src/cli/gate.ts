@@ -7,9 +7,10 @@ import { errorLine } from "../errors.ts";
 import { openMemory } from "../memory/open.ts";
 import type { TerminalVerbs, Verbs } from "../memory/requests.ts";
 import { type Env, memoryPath, svcHome } from "../paths.ts";
-import { verifiedNative } from "../runtime/libraries.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
+import { atEnd } from "./at-end.ts";
 import { optimiseForWork } from "./jit.ts";
+import { keepRenewed, licensedNative, type RenewalSite, renewAtEnd } from "./renewal.ts";
 
 export interface GateOptions {
   /** The command that opens it, as `svc mem add`: it stands in messages of processes that wait for this one. */
@@ -21,7 +22,7 @@ export interface GateOptions {
   readonly workspace?: string;
   /** False: the index of a repository lives only as long as this process. */
   readonly persistentIndex?: boolean;
-  /** Whether this process stays, and compacts in the background; one that does not has two seconds at its end. */
+  /** Whether this process stays, and compacts and renews in the background; others have two seconds at their end. */
   readonly stays?: boolean;
   /** Gets warnings of a valid login: a licence in its days of grace, a clock gone back. */
   readonly warn?: (line: string) => void;
@@ -36,9 +37,12 @@ export type OpenVerbs = Verbs & TerminalVerbs & { close(): Promise<void> };
  */
 export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
   const { env, warn, label } = options;
-  const native = await verifiedNative({ env, label, warn: (line) => warn?.(`svc: note: ${line}`) });
+  const site: RenewalSite = { env, network: true, warn: (line) => warn?.(`svc: note: ${line}`) };
+  const native = await licensedNative({ label }, site);
   // Not before: what verifies runs once, and compiling it costs more than it takes.
   optimiseForWork();
+  if (options.stays) keepRenewed(native.license, site);
+  else atEnd(() => renewAtEnd(native.license, site));
   return openMemory({
     path: memoryPath(options.path, env),
     native,
@@ -67,7 +71,9 @@ function compaction({ stays = false, warn }: GateOptions): CompactionOptions {
 
 /** Opens the memory as a program does, for commands about its files. @throws as `openVerbs` */
 export async function openStore({ env, path, warn }: Omit<GateOptions, "label">): Promise<LocalStore> {
-  optimiseForWork();
   const { LocalStore } = await import("../engine/local-store.ts");
-  return LocalStore.open(path, { env, warn: (line) => warn?.(`svc: note: ${line}`) });
+  // Opened here, so that a licence which has to be renewed is.
+  await licensedNative({}, { env, network: false, warn: (line) => warn?.(`svc: note: ${line}`) });
+  optimiseForWork();
+  return LocalStore.open(path, { env });
 }

@@ -13,6 +13,7 @@ import { type Env, svcHome } from "../paths.ts";
 import { command, string } from "./command.ts";
 import { approvalOf } from "./login-approval.ts";
 import { showCode } from "./login-prompt.ts";
+import { settleRenewal } from "./login-renewal.ts";
 import { givenToken } from "./login-token.ts";
 import { note, oneLine, print, printJson } from "./output.ts";
 import { type Provisioned, provision } from "./provision.ts";
@@ -25,7 +26,9 @@ export default command({
     "Shows an address and a code, to be confirmed in a browser: Enter opens it, and any other browser will do. Where no\n" +
     "person can answer (stdin or stderr is not a terminal, or CI is set) it says what to do instead and ends with 1: --yes\n" +
     "for this machine's own authority, --token - or SVC_TOKEN for an organisation's, --no-browser to wait all the same.\n" +
-    "Over SSH no browser is offered, as it would open on this machine, and its own authority needs --yes.",
+    "Over SSH no browser is offered, as it would open on this machine, and its own authority needs --yes.\n\n" +
+    "A licence of this machine's own authority is renewed here by itself, without network. An organisation's is renewed by\n" +
+    "this command; after --auto-renew also by svc mcp and svc mem, in the last third of its life, at most once a day.",
   examples: [
     "svc login",
     "svc login --yes",
@@ -50,6 +53,11 @@ export default command({
       description: "install the runtime",
       negativeDescription: "log in only, leave the runtime as it is",
     },
+    "auto-renew": {
+      type: "boolean",
+      description: "renew an organisation's licence by itself from now on, at the same address",
+      negativeDescription: "take that back",
+    },
     yes: { type: "boolean", description: "approve at once, without a browser (this machine's own authority only)" },
     json: { type: "boolean", description: "print one JSON object" },
   },
@@ -59,8 +67,9 @@ export default command({
     if (!args.json)
       print(`logged in with a ${oneLine(result.license.tier)} licence until ${day(result.license.expiresAt)}`);
     await renewCopy(env, result.license.jwt);
+    const renewal = await settleRenewal(env, args["auto-renew"], result.apiKey);
     const installed = args.install ? await installAndVerify(env, result.license, signal) : undefined;
-    if (args.json) return printJson(asJson(result, installed));
+    if (args.json) return printJson({ ...asJson(result, installed), auto_renew: renewal });
     if (installed) print(`${describeInstall(installed)}; verified`);
     else print("the runtime was left as it is: 'svc runtime install' installs it");
     note('next: svc mem add notes "a first note", then svc mem search notes "first"');

@@ -9,10 +9,10 @@ import { note, print, printJson } from "./output.ts";
 
 export default command({
   details:
-    "Removes the licence, the API key, the token, the device id and the device key, and temporary files that killed runs\n" +
-    "have left. The memory, the runtime, Python's bytecode and the local authority stay, and the commands that remove them\n" +
-    "are shown; 'svc login' makes the memory usable again. No server is asked: an organisation ends a token or a key by\n" +
-    "itself.",
+    "Removes the licence, the consent to renew it, the API key, the token, the device id and the device key, and temporary\n" +
+    "files that killed runs have left. The memory, the runtime, Python's bytecode and the local authority stay, and the\n" +
+    "commands that remove them are shown; 'svc login' makes the memory usable again. No server is asked: an organisation\n" +
+    "ends a token or a key by itself.",
   examples: ["svc logout", "svc logout --json"],
   args: { json: { type: "boolean", description: "print one JSON object" } },
   async run({ args, env }) {

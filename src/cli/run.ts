@@ -4,6 +4,7 @@
  */
 import { runCommand } from "citty";
 import { CancelledError, SvcError } from "../errors.ts";
+import { endOfCommand } from "./at-end.ts";
 import {
   isNoCommand,
   type Node,
@@ -24,6 +25,12 @@ import { BrokenPipe, note, print, printError } from "./output.ts";
  */
 export async function run(root: Node, words: string[]): Promise<number> {
   listenForInterrupts();
+  const code = await runLine(root, words);
+  if (!interruption.signal.aborted) await endOfCommand();
+  return code;
+}
+
+async function runLine(root: Node, words: string[]): Promise<number> {
   // citty's own flag prints a bare number and takes no --json.
   const line = words[0] === "--version" || words[0] === "-v" ? ["version", ...words.slice(1)] : words;
   const reached = reach(root, line);

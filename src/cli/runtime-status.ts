@@ -1,6 +1,8 @@
 /** `svc runtime status`: what is installed, without hashing it. */
 import { requireLogin } from "../account/credentials.ts";
-import { day } from "../account/license.ts";
+import { day, renewableFrom } from "../account/license.ts";
+import { renewalOrigin } from "../account/renewal.ts";
+import { signsHere } from "../authority/renew.ts";
 import { readCapped } from "../durable.ts";
 import { errorLine } from "../errors.ts";
 import { RUNTIME_MANIFEST_BYTES_MAX } from "../limits.ts";
@@ -24,6 +26,7 @@ export default command({
     const since = `installed ${oneLine(runtime.installed_at ?? "at an unknown time")} from ${oneLine(runtime.source ?? "an unknown source")}`;
     print(`runtime   ${runtime.problem ?? `${runtime.version} (release ${runtime.release}), ${since}`}`);
     print(`login     ${login.problem ?? `${oneLine(login.tier ?? "")} licence until ${login.expires_at}`}`);
+    if (login.renewal) print(`renewal   ${oneLine(login.renewal.by)}, from ${login.renewal.from}`);
   },
 });
 
@@ -39,11 +42,15 @@ async function readStatus(home: string, env: Env) {
     runtime.problem = problem(error);
   }
   const record = runtime.version === null ? undefined : readRecord(installed);
-  const login = { tier: null as string | null, expires_at: null as string | null, problem: null as string | null };
+  const login = {
+    ...{ tier: null as string | null, expires_at: null as string | null, problem: null as string | null },
+    renewal: null as { by: string; from: string } | null,
+  };
   try {
     const license = await requireLogin(home, env);
     login.tier = license.tier;
     login.expires_at = day(license.expiresAt);
+    login.renewal = { by: renewedBy(home, env), from: day(renewableFrom(license)) };
   } catch (error) {
     login.problem = problem(error);
   }
@@ -52,6 +59,17 @@ async function readStatus(home: string, env: Env) {
     runtime: { ...runtime, source: text(record?.provenance?.source), installed_at: text(record?.installed_at) },
     login,
   };
+}
+
+/** Who renews the licence in the last third of its life. */
+function renewedBy(home: string, env: Env): string {
+  try {
+    if (signsHere(home, env)) return "by itself, on this machine";
+    const origin = renewalOrigin(home);
+    return origin === undefined ? "by 'svc login'" : `by itself, at ${origin}`;
+  } catch (error) {
+    return `by 'svc login' (${problem(error)})`;
+  }
 }
 
 /** What installed.json has in place of a text is shown as nothing. */

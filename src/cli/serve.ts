@@ -63,10 +63,10 @@ export default command({
     if (args.supervise && env[SUPERVISED] === undefined) return supervise(ownCommand(), env, signal, log);
 
     const home = svcHome(env);
-    const [{ LocalStore }, { serve }, { verifiedNative }, { optimiseForWork }] = await Promise.all([
+    const [{ LocalStore }, { serve }, { keepRenewed, licensedNative }, { optimiseForWork }] = await Promise.all([
       import("../engine/local-store.ts"),
       import("../serve/server.ts"),
-      import("../runtime/libraries.ts"),
+      import("./renewal.ts"),
       import("./jit.ts"),
     ]);
     optimiseForWork();
@@ -75,7 +75,10 @@ export default command({
     const warn = (line: string) => log({ level: "warn", event: "license", message: line });
     const path = memoryPath(args.path, env);
     checkFolder(path);
-    const native = await verifiedNative({ env, label: name, warn });
+    // A server opens no connection of its own: an organisation is never asked from here.
+    const site = { env, network: false, warn };
+    const native = await licensedNative({ label: name }, site);
+    keepRenewed(native.license, site);
     const onFailed = (name: string, error: unknown) =>
       log({
         level: "warn",
@@ -134,7 +137,8 @@ async function requireLicense(
   const { PermissionError } = await import("../errors.ts");
   const jwt = given ?? storedLicense(home);
   if (!jwt) throw new PermissionError("--require-license: there is no licence: run 'svc login', or set SVC_LICENSE");
-  await checkLicense(home, env, jwt);
+  // The login's is checked in any case, and renewed first where this machine can.
+  if (given !== undefined) await checkLicense(home, env, jwt);
 }
 
 /** This very command line, without --supervise: how the child is started. From source the script comes first. */

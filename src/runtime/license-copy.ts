@@ -12,10 +12,11 @@ import { STAGING_PREFIX, tidy } from "./staging.ts";
 
 /**
  * Replaces the copy atomically, mode 0600. Where nothing is installed, nothing is written.
+ * @param waitMs how long an install under way is waited for at most; absent: as for every lock
  * @throws PermissionError where others can write to its folder; TimeoutError while another process installs; OSError.
  *   The old copy stands then.
  */
-export async function renewLicenseCopy(home: string, license: string): Promise<void> {
+export async function renewLicenseCopy(home: string, license: string, waitMs?: number): Promise<void> {
   const tag = platformTag();
   if (!tag) return;
   const { dir, license: path } = runtimePaths(home, tag);
@@ -24,18 +25,22 @@ export async function renewLicenseCopy(home: string, license: string): Promise<v
   const fault = permissionFaults(home, [dir])[0];
   if (fault) throw new PermissionError(fault);
   // An install's lock: a concurrent exchange of folders would move the new copy away with the old install.
-  await withLock(join(parent, ".lock"), () => {
-    tidy(dir);
-    // Beside the install and not in it, where `runtime verify` would report the file of a killed login as unlisted.
-    const staged = join(parent, `${STAGING_PREFIX}${crypto.randomUUID()}`);
-    try {
-      writeNew(staged, new TextEncoder().encode(license), 0o600);
-      renameSync(staged, path);
-      syncDirectory(dir);
-    } catch (error) {
-      throw diskError(error, "write", path);
-    } finally {
-      rmSync(staged, { force: true });
-    }
-  });
+  await withLock(
+    join(parent, ".lock"),
+    () => {
+      tidy(dir);
+      // Beside the install and not in it, where `runtime verify` would report the file of a killed login as unlisted.
+      const staged = join(parent, `${STAGING_PREFIX}${crypto.randomUUID()}`);
+      try {
+        writeNew(staged, new TextEncoder().encode(license), 0o600);
+        renameSync(staged, path);
+        syncDirectory(dir);
+      } catch (error) {
+        throw diskError(error, "write", path);
+      } finally {
+        rmSync(staged, { force: true });
+      }
+    },
+    waitMs,
+  );
 }

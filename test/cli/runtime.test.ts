@@ -52,7 +52,12 @@ describe("where nothing is installed", () => {
     expect(code).toBe(0);
     const { runtime, login } = JSON.parse(stdout);
     expect(runtime.version).toBeNull();
-    expect(login).toEqual({ tier: null, expires_at: null, problem: "not logged in: run 'svc login' once" });
+    expect(login).toEqual({
+      tier: null,
+      expires_at: null,
+      renewal: null,
+      problem: "not logged in: run 'svc login' once",
+    });
   });
 });
 

@@ -84,7 +84,8 @@ describe("a licence beyond its grace beside a newer runtime", () => {
     const env = home();
     await installNewer(env);
     await expire(env);
-    expect(await svc(env, ["mem", "list"])).toMatchObject({ code: 1, err: expect.stringContaining("svc login") });
+    const expired = JSON.parse((await svc(env, ["runtime", "status", "--json"])).out);
+    expect(expired.login.problem).toContain("svc login");
 
     const login = await svc(env, ["login", "--yes"]);
     expect(login.err).not.toContain("svc:");

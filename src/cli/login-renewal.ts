@@ -1,0 +1,18 @@
+/** `svc login --auto-renew` and `--no-auto-renew`: whether an organisation's licence is renewed without being asked for. */
+import { configuredEndpoints } from "../account/endpoints.ts";
+import { settleConsent } from "../account/renewal.ts";
+import { type Env, svcHome } from "../paths.ts";
+import { note } from "./output.ts";
+
+/**
+ * Records what the person wants, and says what is kept or taken back where nothing was said.
+ * @returns the origin that renewals go to; null where there are none
+ * @throws OSError where it cannot be recorded
+ */
+export async function settleRenewal(env: Env, wanted: boolean | undefined, apiKey: string): Promise<string | null> {
+  const api = configuredEndpoints(env)?.api;
+  const { origin, note: said } = await settleConsent(svcHome(env), { wanted, api, apiKey });
+  if (wanted && origin !== undefined) note(`the licence renews itself at ${origin}: --no-auto-renew takes that back`);
+  if (said !== undefined) note(`note: ${said}`);
+  return origin ?? null;
+}
