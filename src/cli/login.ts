@@ -35,6 +35,7 @@ export default command({
     "svc login --yes --no-install --json",
     "SVC_ACCOUNTS_URL=https://svc.example.org svc login --no-browser",
     "SVC_ACCOUNTS_URL=https://svc.example.org svc login --token - < token.txt",
+    "SVC_ACCOUNTS_URL=https://svc.example.org svc login --auto-renew",
   ],
   args: {
     token: string(

@@ -8,7 +8,12 @@ import { authorityPaths } from "../../src/paths.ts";
 import { authorityIn, facesOf, failure, LOCAL_BUILD, newHome } from "./helpers.ts";
 
 /** Temporary files as a killed run leaves them: of `writeDurable`, and of a file that is made once. */
-const LEFT = [".token.0badcafe.tmp", ".login_license.jwt.01234567.tmp", "device_key.pem.0123456789ab.new"];
+const LEFT = [
+  ".renewal.json.0badcafe.tmp",
+  ".token.0badcafe.tmp",
+  ".login_license.jwt.01234567.tmp",
+  "device_key.pem.0123456789ab.new",
+];
 const LEFT_AUTHORITY = ["license_key.pem.0123456789ab.new", ".license_key.pub.pem.89abcdef.tmp"];
 /** Files that only look like them. */
 const OTHERS = [".notes.0badcafe.tmp", "token.new", ".token.0badcafe.tmp.txt", ".token.xyz.tmp", "id.0123456789ab.new"];
