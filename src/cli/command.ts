@@ -96,6 +96,18 @@ export interface CommandSpec<T extends Args> extends About {
   run(invocation: Invocation<T>): Promise<number | undefined> | Promise<void>;
 }
 
+const works: (() => Promise<void>)[] = [];
+
+/** Has `work`, which must not throw, done once the command has printed its answer, unless that is interrupted. */
+export function atEnd(work: () => Promise<void>): void {
+  works.push(work);
+}
+
+/** Does it, in the order in which it came. */
+export async function endOfCommand(): Promise<void> {
+  for (const work of works.splice(0)) await work();
+}
+
 /** A command whose argument types are forgotten: what `group` takes. */
 export type Command = CommandSpec<Args>;
 

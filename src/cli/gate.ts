@@ -8,7 +8,7 @@ import { openMemory } from "../memory/open.ts";
 import type { TerminalVerbs, Verbs } from "../memory/requests.ts";
 import { type Env, memoryPath, svcHome } from "../paths.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
-import { atEnd } from "./at-end.ts";
+import { atEnd } from "./command.ts";
 import { optimiseForWork } from "./jit.ts";
 import { keepRenewed, licensedNative, type RenewalSite, renewAtEnd } from "./renewal.ts";
 

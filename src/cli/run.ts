@@ -4,7 +4,6 @@
  */
 import { runCommand } from "citty";
 import { CancelledError, SvcError } from "../errors.ts";
-import { endOfCommand } from "./at-end.ts";
 import {
   isNoCommand,
   type Node,
@@ -15,7 +14,7 @@ import {
   usageError,
   wantsHelp,
 } from "./citty.ts";
-import { EXIT, isUsage } from "./command.ts";
+import { EXIT, endOfCommand, isUsage } from "./command.ts";
 import { interruption, listenForInterrupts } from "./interrupt.ts";
 import { BrokenPipe, note, print, printError } from "./output.ts";
 
