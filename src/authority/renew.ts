@@ -9,7 +9,7 @@ import { type License, renewableFrom, verifyLicense } from "../account/license.t
 import { type CheckOptions, storedLicense } from "../account/license-check.ts";
 import { withLoginLock } from "../account/login-lock.ts";
 import { writeDurable } from "../durable.ts";
-import { PermissionError } from "../errors.ts";
+import { OSError, PermissionError, SvcError } from "../errors.ts";
 import { accountPaths, authorityPaths, type Env, platformTag } from "../paths.ts";
 import { Ledger } from "./database.ts";
 import { LICENSE_DAYS, type LicenseKey, readLicenseKey, signLicense } from "./keys.ts";
@@ -87,6 +87,10 @@ async function signAgain(home: string, key: LicenseKey, old: License, now: numbe
     if (!ledger.registerDevice(record, issuedAt * 1000))
       throw new PermissionError("the device id is registered with another key: run 'svc logout', then 'svc login'");
     ledger.addLicense(id, device.id, old.tier, issuedAt * 1000, expiresAt * 1000);
+  } catch (error) {
+    if (error instanceof SvcError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new OSError(`the authority's ledger cannot be written (${reason}): check the disk and its free space`);
   } finally {
     ledger.close();
   }

@@ -189,6 +189,11 @@ test("what cannot be written leaves the old licence", async () => {
   mkdirSync(paths.lock);
   await refused("cannot lock '.login.lock'");
   rmSync(paths.lock, { recursive: true });
+  {
+    using db = new Database(paths.ledger);
+    db.run("CREATE TRIGGER full BEFORE INSERT ON licenses BEGIN SELECT RAISE(ABORT, 'disk is full'); END");
+  }
+  await refused("the authority's ledger cannot be written (disk is full): check the disk and its free space");
   for (const suffix of ["-wal", "-shm"]) rmSync(paths.ledger + suffix, { force: true });
   writeFileSync(paths.ledger, "x".repeat(4096));
   await refused("ledger.sqlite cannot be used");
