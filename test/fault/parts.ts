@@ -1,4 +1,5 @@
 /** What the soak runs beside the fault program, a part after the other with each seed. */
+import { race } from "../e2e/swaps/races.ts";
 import { openBuiltNative } from "../native.ts";
 import { badOf, countsOf, lineOf, tryDamage } from "./damage.ts";
 import { buildFuzzer, runFuzzer } from "./fuzzer.ts";
@@ -10,6 +11,7 @@ const LIVES = 100;
 const STEPS = 400;
 const TRIES = 200_000;
 const GUIDED_TRIES = 100_000;
+const RACES = 1_000;
 
 /** What was tried, and whether all of it was right. */
 export interface Tried {
@@ -37,5 +39,12 @@ export const PARTS: Record<string, (seed: number) => Promise<Tried>> = {
   async files(seed) {
     const { out, code } = await runFuzzer(await buildFuzzer(), seed, GUIDED_TRIES);
     return { said: out.trim(), good: code === 0 };
+  },
+  /** The executable of the last build loads its runtime while it is swapped. */
+  async swaps(seed) {
+    const races = await race({ tries: RACES, seed, parallel: PROCESSES });
+    const { loaded, refused, wrong, mapped, noticed } = races;
+    const said = [...wrong, `${loaded} loaded, ${refused} refused, ${mapped} of wrong bytes mapped`].join("\n");
+    return { said, good: wrong.length === 0 && mapped === 0 && noticed > 0 };
   },
 };

@@ -1,7 +1,7 @@
 /**
  * `npm run test:soak [-- --minutes N] [--seed S]`: the fault suite with every errno, 100,000 distinct states of power
- * cuts a round, every damage, lives and untrusted bytes (parts.ts), and other seeds from round to round, for so many
- * minutes (60) or until something is wrong. A seed that found something is run again with `--seed`.
+ * cuts a round, every damage, lives, untrusted bytes and swaps of the runtime (parts.ts), and other seeds from round to
+ * round, for so many minutes (60) or until something is wrong. A seed that found something is run again with `--seed`.
  */
 import { parseArgs } from "node:util";
 import { PARTS } from "./parts.ts";
