@@ -1,8 +1,10 @@
 /** No request leaves the machine but those that the person started: what the kernel sees of the whole product. */
 import { expect, test } from "bun:test";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { authorityPaths } from "../../src/paths.ts";
+import { age, claimsIn } from "../e2e/aged.ts";
 import { emptyHome, SVC, signedIn } from "../e2e/home.ts";
 import { beyond, type Contact, recorder } from "./recorder.ts";
 
@@ -61,6 +63,20 @@ test.skipIf(!record)(`what needs no server opens no connection, not even to this
     const { code, contacts } = await record!([SVC, ...words], env);
     expect({ words, code, contacts }).toEqual({ words, code: 0, contacts: [] });
   }
+});
+
+test.skipIf(!record)(`a licence that is due is renewed here, or not at all without consent ${NEEDS}`, async () => {
+  const env = await signedIn();
+  const list = async (more: Record<string, string>) => {
+    const { exp } = await age(env.SVC_HOME!);
+    const { code, contacts } = await record!([SVC, "mem", "list"], { ...env, ...more });
+    expect({ code, contacts }).toEqual({ code: 0, contacts: [] });
+    return claimsIn(env.SVC_HOME!).exp > exp;
+  };
+  expect(await list({})).toBe(true);
+  // As of an organisation: its key is not this machine's.
+  const key = readFileSync(authorityPaths(env.SVC_HOME!).licensePublicKey, "utf8");
+  expect(await list({ SVC_ACCOUNTS_URL: "https://authority.invalid", SVC_LICENSE_PUBKEY: key })).toBe(false);
 });
 
 test.skipIf(!record)(
