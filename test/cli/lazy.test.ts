@@ -63,6 +63,10 @@ describe("a start loads what it needs", () => {
     expect(modules).toContain("src/memory/memory.ts");
     const heavy = /^src\/(repo\/|memory\/repositories|engine\/)/;
     expect(modules.filter((path) => heavy.test(path))).toEqual([]);
+    // WebCrypto is there already; node:crypto is a tenth of what such a call takes.
+    const source = (path: string) => readFileSync(join(ROOT, path), "utf8");
+    const ours = modules.filter((path) => path.startsWith("src/") || path.startsWith("ffi/"));
+    expect(ours.filter((path) => /^import (?!type )[^;]*"node:crypto";/m.test(source(path)))).toEqual([]);
   });
 
   test("svc mcp without a login answers a tool call with an error and ends with stdin", async () => {
