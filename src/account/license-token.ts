@@ -1,5 +1,6 @@
 /** The signed token that a licence is: its signature, by RS256 and nothing else, and its claims as untrusted values. */
 import type { KeyObject } from "node:crypto";
+import { importRsaKey, spkiOf } from "../checks/rsa-key.ts";
 import { parseStrictJson } from "../checks/strict-json.ts";
 import { PermissionError, ValueError } from "../errors.ts";
 import { RSA_BITS_MIN, SECRET_BYTES_MAX } from "../limits.ts";
@@ -14,16 +15,12 @@ export type Claims = Record<string, unknown>;
 export async function licensePublicKey(pem: string): Promise<CryptoKey> {
   if (pem.includes("PRIVATE KEY"))
     throw new ValueError("the licence key given is a private key: only its public half belongs here");
-  const body = /^\s*-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/.exec(pem)?.[1];
-  const key = await importKey(Buffer.from(body ?? "", "base64")).catch(async () => importKey(await rsaKey(pem)));
-  const bits = (key.algorithm as unknown as { modulusLength: number }).modulusLength;
+  const { key, bits } = await importRsaKey(spkiOf(pem) ?? new Uint8Array()).catch(async () =>
+    importRsaKey(await rsaKey(pem)),
+  );
   if (bits < RSA_BITS_MIN)
     throw new ValueError(`the licence key given has ${bits} bits, at least ${RSA_BITS_MIN} are needed`);
   return key;
-}
-
-function importKey(der: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
-  return crypto.subtle.importKey("spki", der, { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" }, false, ["verify"]);
 }
 
 /**

@@ -10,6 +10,7 @@
  */
 import { keyInEnvironment } from "../account/anchors.ts";
 import { buildInfo } from "../build-info.ts";
+import { importRsaKey, spkiOf } from "../checks/rsa-key.ts";
 import { RuntimeError, ValueError } from "../errors.ts";
 import { RSA_BITS_MIN, RUNTIME_SIGNATURE_BYTES_MAX } from "../limits.ts";
 import type { Env } from "../paths.ts";
@@ -81,22 +82,18 @@ export async function requireSignature(
 
 async function importKey(pem: string, override: ReleaseAnchors["override"]): Promise<CryptoKey> {
   const der = derOf(pem, override);
-  let key: CryptoKey;
-  try {
-    key = await crypto.subtle.importKey("spki", der, { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" }, false, ["verify"]);
-  } catch {
+  const { key, bits } = await importRsaKey(der).catch(() => {
     throw new ValueError(`${named(override)} is not an RSA public key`);
-  }
-  const { modulusLength } = key.algorithm as unknown as { modulusLength: number };
-  if (modulusLength < RSA_BITS_MIN)
-    throw new ValueError(`${named(override)} has ${modulusLength} bits; at least ${RSA_BITS_MIN} are needed`);
+  });
+  if (bits < RSA_BITS_MIN)
+    throw new ValueError(`${named(override)} has ${bits} bits; at least ${RSA_BITS_MIN} are needed`);
   return key;
 }
 
 function derOf(pem: string, override: ReleaseAnchors["override"]): Uint8Array<ArrayBuffer> {
-  const body = /^\s*-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/.exec(pem)?.[1];
-  if (!body) throw new ValueError(`${named(override)} is not one public key in PEM (BEGIN PUBLIC KEY)`);
-  return Buffer.from(body, "base64");
+  const der = spkiOf(pem);
+  if (!der) throw new ValueError(`${named(override)} is not one public key in PEM (BEGIN PUBLIC KEY)`);
+  return der;
 }
 
 function named(override: ReleaseAnchors["override"]): string {
