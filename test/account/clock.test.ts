@@ -48,8 +48,8 @@ describe("the latest time seen", () => {
       writeFileSync(accountPaths(home).clock, text, { mode: 0o600 });
       expect(readClock(home, NOW)).toEqual({ now: NOW, latest: NOW });
     }
-    chmodSync(home, 0o500);
     rmSync(accountPaths(home).clock, { force: true });
+    chmodSync(home, 0o500);
     expect(readClock(home, NOW).warning).toBeUndefined();
     chmodSync(home, 0o700);
   });

@@ -85,29 +85,57 @@ static _Noreturn void plant_child(const plant *p, uint32_t number, uint64_t seed
   _exit(check_failed > 0 ? 3 : 0);
 }
 
-/* Whether the process found something, by a check or an assertion. */
-static bool plant_found(const plant *p, uint32_t number, uint64_t seed, int *how) {
+/* A finder at work on a plant. */
+typedef struct hunt {
+  plant what;
+  uint32_t number;
+  pid_t child;
+  bool found; /* by a check or an assertion */
+  int how;    /* it ended */
+} hunt;
+
+/* One to find while another waits for a disk or a process; more would only wait for cores. */
+enum { HUNTS_AT_ONCE = 2 };
+
+static void hunt_begin(hunt *h, uint64_t seed) {
   fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) plant_child(p, number, seed);
-  waitpid(child, how, 0);
-  return (WIFEXITED(*how) && WEXITSTATUS(*how) == 3) || (WIFSIGNALED(*how) && WTERMSIG(*how) == SIGABRT);
+  h->child = fork();
+  if (h->child == 0) plant_child(&h->what, h->number, seed);
+}
+
+static void hunt_end(hunt *hunts, uint32_t count) {
+  int how = 0;
+  pid_t child = waitpid(-1, &how, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    if (hunts[i].child != child) continue;
+    hunts[i].how = how;
+    hunts[i].found = (WIFEXITED(how) && WEXITSTATUS(how) == 3) || (WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT);
+  }
 }
 
 static void test_plants(uint64_t seed, const char *only) {
-  int how;
+  enum { PLANTS = sizeof plants / sizeof *plants };
+  static hunt hunts[BY_FLIP + PLANTS];
+  uint32_t count = 0;
   /* Flips where nothing is planted are a check of their own, with the same arguments. */
-  for (uint32_t by = BY_FAIL; by < BY_FLIP; by++) {
-    plant none = {"nothing", by, .sync = NULL};
-    bool found = only == NULL && plant_found(&none, 100 + by, seed, &how);
-    check_at(!found, "plants.h", __LINE__, "%s find something where nothing is planted", finder_names[by]);
+  for (uint32_t by = BY_FAIL; only == NULL && by < BY_FLIP; by++)
+    hunts[count++] = (hunt){.what = {"nothing", by, .sync = NULL}, .number = PLANTS + by};
+  for (uint32_t i = 0; i < PLANTS; i++)
+    if (only == NULL || strstr(plants[i].name, only) != NULL) hunts[count++] = (hunt){plants[i], .number = i};
+  for (uint32_t i = 0; i < count; i++) {
+    if (i >= HUNTS_AT_ONCE) hunt_end(hunts, count);
+    hunt_begin(&hunts[i], seed);
   }
-  for (uint32_t i = 0; i < sizeof plants / sizeof *plants; i++) {
-    const plant *p = &plants[i];
-    if (only != NULL && strstr(p->name, only) == NULL) continue;
-    bool found = plant_found(p, i, seed, &how);
-    check_at(found, "plants.h", __LINE__, "%s: not found by %s (%x)", p->name, finder_names[p->by], (unsigned)how);
-    printf("%s: %s %s\n", p->name, found ? "found by" : "NOT FOUND by", finder_names[p->by]);
+  for (uint32_t i = 0; i < count && i < HUNTS_AT_ONCE; i++) hunt_end(hunts, count);
+  for (uint32_t i = 0; i < count; i++) {
+    const hunt *h = &hunts[i];
+    const char *by = finder_names[h->what.by];
+    if (h->number >= PLANTS) {
+      check_at(!h->found, "plants.h", __LINE__, "%s find something where nothing is planted", by);
+      continue;
+    }
+    check_at(h->found, "plants.h", __LINE__, "%s: not found by %s (%x)", h->what.name, by, (unsigned)h->how);
+    printf("%s: %s %s\n", h->what.name, h->found ? "found by" : "NOT FOUND by", by);
   }
 }
 

@@ -53,8 +53,10 @@ test("copies made while another process adds, deletes and compacts", async () =>
   const last = join(copies, "last");
   await copyInDisorder(join(memory, "c"), join(last, "c"), next);
   expect(await expectStateOrReason(last)).toBe("state");
-  const base = readdirSync(join(last, "c")).find((name) => name.startsWith("base-"))!;
-  rmSync(join(last, "c", base));
+  // A copy may hold the base before the last compaction too.
+  const bases = readdirSync(join(last, "c")).filter((name) => name.startsWith("base-"));
+  expect(bases).not.toBeEmpty();
+  for (const base of bases) rmSync(join(last, "c", base));
   expect(await expectStateOrReason(last)).toBe("reason");
 }, 120_000);
 
