@@ -20,7 +20,12 @@ for await (const bytes of child.stderr) {
   tail = (tail + decoder.decode(bytes, { stream: true })).slice(-4000);
 }
 const code = await child.exited;
-rmSync(scratch, { recursive: true, force: true });
+try {
+  rmSync(scratch, { recursive: true, force: true });
+} catch (error) {
+  // A test that failed may have left a folder that it had closed.
+  console.error(`${scratch} could not be removed: ${(error as Error).message}`);
+}
 const count = (word: string) => Number(tail.match(new RegExp(`^ *(\\d+) ${word}$`, "m"))?.[1] ?? 0);
 const [passed, skipped] = [count("pass"), count("skip")];
 // The runner's count of failures leaves out files that do not load.
