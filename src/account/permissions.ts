@@ -9,7 +9,7 @@
  */
 import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { shellPath } from "../durable.ts";
+import { diskError, shellPath } from "../durable.ts";
 import { PermissionError } from "../errors.ts";
 
 const OTHERS_WRITE = 0o022;
@@ -51,7 +51,7 @@ export function examine(root: string, paths: string[]): Examined[] {
     for (let at = path; at !== home && at.length > home.length && !inside.has(at); at = dirname(at)) inside.add(at);
   }
   for (const path of [...inside].sort()) {
-    const stat = lstatSync(path, { throwIfNoEntry: false });
+    const stat = statOf(path);
     if (stat) examined.push({ name: relative(home, path), faults: faultsInside(path, stat, home) });
   }
   return examined;
@@ -80,7 +80,7 @@ function parentFaults(home: string): string[] {
   examine(at);
   while (ahead.length > 0) {
     const next = join(at, ahead.shift()!);
-    const stat = lstatSync(next, { throwIfNoEntry: false });
+    const stat = statOf(next);
     if (!stat) break;
     if (!stat.isSymbolicLink()) {
       at = next;
@@ -104,6 +104,15 @@ function parentFaults(home: string): string[] {
       const remedy = isHome ? `run chmod go-w ${shellPath(home, home)}` : "close it to others, or move SVC_HOME";
       faults.push(`others can write to ${name}: ${remedy}`);
     }
+  }
+}
+
+/** @throws OSError where a folder on the way cannot be searched, or is none */
+function statOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw diskError(error, "examine", path);
   }
 }
 

@@ -3,7 +3,6 @@
  * before parsing, release, hash and ABI before writing. Everything is staged beside its destination, made durable, read back and
  * compared, and exchanged with the old install in one step; after any failure the old install stands.
  */
-import { rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { License } from "../account/license.ts";
 import { permissionFaults } from "../account/permissions.ts";
@@ -18,7 +17,7 @@ import { afterInstall, allowance, loadRefusal, recordForInstall, requireAcceptab
 import { type AbiVersions, requireAbi } from "./load.ts";
 import { isKept, keepReleases, type Release } from "./releases.ts";
 import { readSigned, requirePlatform, type SignedManifest, type VerifiedArtifact, verifyManifest } from "./signed.ts";
-import { promote, STAGING_PREFIX, tidy } from "./staging.ts";
+import { discard, promote, STAGING_PREFIX, tidy } from "./staging.ts";
 
 export interface InstallOptions {
   home: string;
@@ -103,7 +102,7 @@ export async function installRuntime(options: InstallOptions): Promise<InstallRe
         if (below) keepReleases(home, { ...record, allowed: allowance(signed) });
         promote(staging, dir);
       } finally {
-        rmSync(staging, { recursive: true, force: true });
+        discard(staging);
       }
       keepReleases(home, afterInstall(record, signed, below));
       return { ...result(signed), replaced: old ? releaseOf(old.manifest) : null };

@@ -5,9 +5,10 @@
  *
  * It is written under the lock of installs, and only about manifests whose signature was verified.
  */
+import { accessSync, constants, lstatSync, rmdirSync } from "node:fs";
 import { removeLeftovers } from "../account/leftovers.ts";
 import { parseStrictJson } from "../checks/strict-json.ts";
-import { readCapped, writeDurable } from "../durable.ts";
+import { diskError, readCapped, writeDurable } from "../durable.ts";
 import { RuntimeError, ValueError } from "../errors.ts";
 import { RELEASES_BYTES_MAX } from "../limits.ts";
 import { releasesPath } from "../paths.ts";
@@ -42,19 +43,29 @@ const FORMAT = 1;
 
 /**
  * The record; undefined where there is none. Unknown fields are ignored.
- * @throws RuntimeError ("runtime_invalid") where it is damaged; OSError
+ * @throws RuntimeError ("runtime_invalid") where it is damaged or may not be read; OSError
  */
 export function readReleases(home: string): ReleaseRecord | undefined {
   try {
     const bytes = readCapped(releasesPath(home), RELEASES_BYTES_MAX, { noFollow: true });
     return bytes && parse(parseStrictJson(bytes));
   } catch (error) {
-    if (!(error instanceof ValueError)) throw error;
+    if (!(error instanceof ValueError) && !isClosed(releasesPath(home))) throw error;
     throw new RuntimeError(
-      `releases.json, the record of releases, is damaged (${error.message}): ` +
+      `releases.json, the record of releases, is damaged (${(error as Error).message}): ` +
         "'svc login' or 'svc runtime install' writes it anew",
       "runtime_invalid",
     );
+  }
+}
+
+/** Whether this user may not read a file, as after a `sudo svc`, which leaves it to root. Replacing it is allowed. */
+function isClosed(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES";
   }
 }
 
@@ -75,7 +86,18 @@ export function isKept(home: string, record: ReleaseRecord): boolean {
 export function keepReleases(home: string, record: ReleaseRecord): void {
   const path = releasesPath(home);
   removeLeftovers([path]);
-  if (!isKept(home, record)) writeDurable(path, textOf(record));
+  if (isKept(home, record)) return;
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) removeFolder(path);
+  writeDurable(path, textOf(record));
+}
+
+/** A folder in the file's place, as a container leaves one for a file that it was to mount. @throws OSError */
+function removeFolder(path: string): void {
+  try {
+    rmdirSync(path);
+  } catch (error) {
+    throw diskError(error, "remove", path);
+  }
 }
 
 function textOf({ keys, ended, allowed }: ReleaseRecord): string {

@@ -42,7 +42,7 @@ export function promote(
         renameSync(aside, dir);
         throw error;
       }
-      rmSync(aside, { recursive: true, force: true });
+      discard(aside);
     }
   } catch (error) {
     throw diskError(error, "install", dir);
@@ -58,6 +58,18 @@ export function tidy(dir: string): void {
     if (!name.startsWith(STAGING_PREFIX)) continue;
     const path = join(dirname(dir), name);
     if (name.endsWith(ASIDE_SUFFIX) && !lstatSync(dir, { throwIfNoEntry: false })) renameSync(path, dir);
-    else rmSync(path, { recursive: true, force: true });
+    else discard(path);
+  }
+}
+
+/**
+ * Removes a folder that is of no more use. What cannot be removed, as it holds a folder of root's or one that cannot be
+ * read, is left to a later install: it must not stop this one, or the record of what it has put in its place.
+ */
+export function discard(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // Nothing reads it.
   }
 }

@@ -5,7 +5,7 @@ import { type Examined, examine } from "../account/permissions.ts";
 import { checkSecretFile, diskError } from "../durable.ts";
 import { errorLine, RuntimeError } from "../errors.ts";
 import { RUNTIME_ARTIFACTS_MAX } from "../limits.ts";
-import { bytecodePath } from "../paths.ts";
+import { bytecodePath, releasesPath } from "../paths.ts";
 import { MANIFEST_NAME, SIGNATURE_NAME } from "./bundle.ts";
 import type { RuntimeManifest } from "./bundle-manifest.ts";
 
@@ -37,12 +37,17 @@ export function namesBelow(dir: string): string[] {
 }
 
 /**
- * Who could have written an install: SVC_HOME and the folders above it, each folder on the way, each file, and the folder
- * of Python's bytecode. The copy of the licence is a secret like the licence itself, and nothing reads it, so that
+ * Who could have written an install: SVC_HOME and the folders above it, each folder on the way, each file, the record of
+ * releases, and the folder of Python's bytecode. The copy of the licence is a secret like the licence itself, and nothing reads it, so that
  * anything else, even a link, may be in its place.
  */
 export function examineInstall(home: string, dir: string, names: string[], copy: string): Examined[] {
-  const paths = [dir, bytecodePath(home), ...names.map((name) => join(dir, name)).filter((path) => path !== copy)];
+  const paths = [
+    dir,
+    bytecodePath(home),
+    releasesPath(home),
+    ...names.map((name) => join(dir, name)).filter((path) => path !== copy),
+  ];
   const examined = examine(home, paths);
   if (lstatSync(copy, { throwIfNoEntry: false })?.isFile())
     examined.push({ name: relative(home, copy), faults: exposed(home, copy) });

@@ -169,6 +169,13 @@ describe("a damaged record", () => {
     ["zeros", (path) => writeFileSync(path, new Uint8Array(200))],
     ["too large", (path) => writeFileSync(path, " ".repeat(1 << 20))],
     ["a list", (path) => writeFileSync(path, "[]")],
+    [
+      "an empty folder",
+      (path) => {
+        rmSync(path);
+        mkdirSync(path);
+      },
+    ],
     ["of another format", (path) => writeFileSync(path, '{"format":2,"keys":{},"ended":[]}')],
     ["with a key twice", (path) => writeFileSync(path, '{"format":1,"keys":{},"keys":{},"ended":[]}')],
     ["without its fields", (path) => writeFileSync(path, '{"format":1}')],
@@ -221,9 +228,9 @@ describe("a damaged record", () => {
   test("that cannot be written is said before anything is installed", async () => {
     await install({ release: 9 });
     rmSync(releasesPath(home));
-    mkdirSync(releasesPath(home));
+    mkdirSync(join(releasesPath(home), "full"), { recursive: true });
     for (const allowDowngrade of [false, true])
-      await expect(install({ release: 10 }, { allowDowngrade })).rejects.toThrow(/^cannot write 'releases\.json'/);
+      await expect(install({ release: 10 }, { allowDowngrade })).rejects.toThrow(/^cannot remove 'releases\.json'/);
     expect(JSON.parse(readFileSync(f.pathsOf(home).installed, "utf8")).release).toBe(9);
   });
 

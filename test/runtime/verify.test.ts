@@ -103,6 +103,12 @@ describe("one thing changed: which check fails, and with which error a load does
       [`permissions runtime/${f.tag}/${f.kernelName}`],
       /libame_kernel/,
     ],
+    [
+      "the record of releases open to all",
+      () => chmodSync(releasesPath(home), 0o666),
+      ["permissions releases.json"],
+      /releases\.json/,
+    ],
     ["bytecode folder open to all", openBytecode, ["permissions pycache"], null],
     [
       "a library that is a link",
@@ -209,7 +215,7 @@ test("there is one entry for each check, for each file of it, and for each libra
   const folder = `runtime/${f.tag}`;
   const examined = ["pysite", "pysite/svc", ...files, "telys_manifest.json", "telys_manifest.sig", "installed.json"];
   expect(names.filter((name) => name.startsWith("permissions ")).sort()).toEqual(
-    ["SVC_HOME", "runtime", folder, ...[...examined, "license.jwt"].map((name) => `${folder}/${name}`)]
+    ["SVC_HOME", "releases.json", "runtime", folder, ...[...examined, "license.jwt"].map((name) => `${folder}/${name}`)]
       .map((name) => `permissions ${name}`)
       .sort(),
   );
