@@ -11,6 +11,7 @@ import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { diskError, shellPath } from "../durable.ts";
 import { PermissionError } from "../errors.ts";
+import { bytecodePath } from "../paths.ts";
 
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
@@ -68,8 +69,12 @@ function faultsInside(path: string, stat: Stats, home: string): string[] {
   if (stat.isSymbolicLink()) return [`${name} is a link: remove it and run '${again}'`];
   if (!stat.isDirectory() && !stat.isFile()) return [`${name} is neither a file nor a folder: remove it`];
   if (!ours(stat)) return [`${name} belongs to another user: remove it and run '${again}'`];
-  if (stat.mode & OTHERS_WRITE) return [`others can write to ${name}: run chmod go-w ${shellPath(path, home)}`];
-  return [];
+  if (!(stat.mode & OTHERS_WRITE)) return [];
+  const shown = shellPath(path, home);
+  // Nothing verifies what is in it: were it only closed, bytecode that others have put there would run.
+  if (path === bytecodePath(home))
+    return [`others can write to ${name}, and what is in it may be theirs: run rm -r ${shown}`];
+  return [`others can write to ${name}: run chmod go-w ${shown}`];
 }
 
 function parentFaults(home: string): string[] {
