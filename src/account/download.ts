@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { CancelledError, OSError, RuntimeError, SvcError, TimeoutError, ValueError } from "../errors.ts";
-import { type HttpRequest, openResponse } from "./http.ts";
+import { type HttpRequest, openResponse, unreachable } from "./http.ts";
 import { PartialFile, removePartials } from "./partial.ts";
 import { factsOf, isEncoded, rangeHeaders, restOf } from "./ranges.ts";
 
@@ -149,7 +149,7 @@ class Transfer {
       if (request.signal?.aborted) throw this.#kept(new CancelledError("interrupted"));
       if (error instanceof SvcError) throw error;
       if (idle.signal.aborted) return new TimeoutError(`${this.#server} did not answer in time`);
-      return new OSError(`cannot reach ${this.#server}`, "disconnected");
+      return unreachable(this.#server, error, "disconnected");
     } finally {
       idle.stop();
     }

@@ -56,8 +56,21 @@ export async function httpRequest(base: string, path: string, request: HttpReque
     if (request.signal?.aborted) throw new CancelledError("cancelled");
     const { origin } = new URL(base);
     if (deadline.aborted) throw new TimeoutError(`${request.peer} at ${origin} did not answer in time`);
-    throw new OSError(`cannot reach ${request.peer} at ${origin}`);
+    throw unreachable(`${request.peer} at ${origin}`, error);
   }
+}
+
+/**
+ * The error for a peer that `fetch` did not reach. A certificate that is not trusted is named, by Bun's code alone: it
+ * is no fault of the network, and an organisation's own is configured.
+ */
+export function unreachable(server: string, error: unknown, reason?: "disconnected"): OSError {
+  const code = String((error as { code?: unknown }).code);
+  const remedy = "NODE_EXTRA_CA_CERTS names a file with the certificates of an organisation";
+  const why = /^[A-Z_]*(?:CERT|VERIFY)[A-Z_]*$/.test(code)
+    ? `: its certificate is not trusted (${code}); ${remedy}`
+    : "";
+  return new OSError(`cannot reach ${server}${why}`, reason);
 }
 
 /**

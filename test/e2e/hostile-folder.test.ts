@@ -137,7 +137,7 @@ test("svc serve: a large frame is read by the thread in the executable", async (
   expect(folder.hasRun()).toBe(false);
 });
 
-test("an authority whose certificate is its own is refused, whatever NODE_TLS_REJECT_UNAUTHORIZED says", async () => {
+test("an authority or packages server whose certificate is its own is refused by that name, whatever NODE_TLS_REJECT_UNAUTHORIZED says", async () => {
   asked = 0;
   using authority = Bun.serve({
     port: 0,
@@ -155,8 +155,16 @@ test("an authority whose certificate is its own is refused, whatever NODE_TLS_RE
     SVC_LICENSE_PUBKEY: "",
   };
   const { code, err } = await inFolder(env, ["login", "--token", "-"], "secret-token\n");
-  expect(err).toContain("cannot reach the api server");
+  const named = (peer: string) =>
+    new RegExp(
+      `cannot reach ${peer} at https://localhost:\\d+: its certificate is not trusted \\([A-Z_]+\\); NODE_EXTRA`,
+    );
+  expect(err).toMatch(named("the api server"));
   expect({ code, asked }).toEqual({ code: 1, asked: 0 });
+  const packages = { ...quiet, SVC_PACKAGES_URL: env.SVC_ACCOUNTS_URL, NODE_TLS_REJECT_UNAUTHORIZED: "0" };
+  const install = await inFolder(packages, ["runtime", "install"]);
+  expect(install.err).toMatch(named("the packages server"));
+  expect({ code: install.code, asked }).toEqual({ code: 1, asked: 0 });
 });
 
 test("a crash sends no report", async () => {
