@@ -8,7 +8,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { basename, dirname } from "node:path";
 import { ensurePrivateDirectory } from "../account/files.ts";
 import { checkSecretFile, writeNew } from "../durable.ts";
-import { OSError } from "../errors.ts";
+import { OSError, TimeoutError } from "../errors.ts";
 import { applySchema } from "./schema.ts";
 
 type CodeState = "pending" | "approved" | "denied";
@@ -48,8 +48,12 @@ export interface DeviceRecord {
 export class Ledger {
   readonly #db: Database;
 
-  /** Opens or creates the ledger, 0600; SQLite gives its WAL the mode of the file. @throws PermissionError, OSError */
-  constructor(path: string, home: string) {
+  /**
+   * Opens or creates the ledger, 0600; SQLite gives its WAL the mode of the file.
+   * @param waitMs how long a statement may wait for another process. Nothing else of this process runs meanwhile
+   * @throws PermissionError, OSError; TimeoutError while another process has it locked
+   */
+  constructor(path: string, home: string, waitMs = 5000) {
     ensurePrivateDirectory(dirname(path), home);
     checkSecretFile(path, home);
     try {
@@ -57,13 +61,16 @@ export class Ledger {
     } catch {
       // It exists, or opening it fails below with its reason.
     }
+    let db: Database | undefined;
     try {
-      this.#db = new Database(path, { readwrite: true, strict: true });
-      this.#db.run("PRAGMA busy_timeout = 5000");
-      this.#db.run("PRAGMA journal_mode = WAL");
-      this.#db.run("PRAGMA foreign_keys = ON");
-      applySchema(this.#db);
+      db = new Database(path, { readwrite: true, strict: true });
+      db.run(`PRAGMA busy_timeout = ${waitMs}`);
+      db.run("PRAGMA journal_mode = WAL");
+      db.run("PRAGMA foreign_keys = ON");
+      applySchema(db);
+      this.#db = db;
     } catch (error) {
+      db?.close();
       throw unusable(error, basename(path));
     }
   }
@@ -233,8 +240,16 @@ function sameDigest(a: string, b: string): boolean {
   return timingSafeEqual(Buffer.from(a, "hex"), Buffer.from(b, "hex"));
 }
 
+/** Whether a ledger did not open, or a statement failed, as another process has it locked. */
+export function isLocked(error: unknown): boolean {
+  const { code = "" } = error as { code?: string };
+  return code === "TimeoutError.locked" || code.startsWith("SQLITE_BUSY");
+}
+
 /** The error for a ledger that does not open, with its remedy: only a corrupt one is to be moved away. */
-function unusable(error: unknown, name: string): OSError {
+function unusable(error: unknown, name: string): OSError | TimeoutError {
+  if (isLocked(error))
+    return new TimeoutError(`another process has locked the authority's ${name}: try again`, "locked");
   const reason = error instanceof Error ? error.message : String(error);
   const code = (error as { code?: string }).code ?? "";
   const isBroken = code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT");

@@ -9,10 +9,14 @@ import { type License, renewableFrom, verifyLicense } from "../account/license.t
 import { type CheckOptions, storedLicense } from "../account/license-check.ts";
 import { withLoginLock } from "../account/login-lock.ts";
 import { writeDurable } from "../durable.ts";
-import { OSError, PermissionError, SvcError } from "../errors.ts";
+import { OSError, PermissionError, SvcError, TimeoutError } from "../errors.ts";
 import { accountPaths, authorityPaths, type Env, platformTag } from "../paths.ts";
-import { Ledger } from "./database.ts";
+import { isLocked, Ledger } from "./database.ts";
 import { LICENSE_DAYS, type LicenseKey, readLicenseKey, signLicense } from "./keys.ts";
+
+/** How often a locked ledger is tried again, and for how long. */
+const LOOK_MS = 50;
+const LOCKED_MS_MAX = 5000;
 
 /**
  * Whether the key that signs is this machine's: the anchor is neither built in nor of the environment, and is the public
@@ -74,25 +78,46 @@ async function signAgain(home: string, key: LicenseKey, old: License, now: numbe
     expiresAt,
     offlineGraceDays: old.graceDays,
   });
-  const ledger = new Ledger(authorityPaths(home).ledger, home);
-  try {
-    const record = {
-      deviceId: device.id,
-      thumbprint: device.thumbprint,
-      publicKey: Buffer.from(device.publicKey).toString("base64url"),
-      platform: platformTag() ?? `${process.platform}-${process.arch}`,
-      hostHash: device.hostHash,
-      account,
-    };
-    if (!ledger.registerDevice(record, issuedAt * 1000))
-      throw new PermissionError("the device id is registered with another key: run 'svc logout', then 'svc login'");
-    ledger.addLicense(id, device.id, old.tier, issuedAt * 1000, expiresAt * 1000);
-  } catch (error) {
-    if (error instanceof SvcError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new OSError(`the authority's ledger cannot be written (${reason}): check the disk and its free space`);
-  } finally {
-    ledger.close();
-  }
+  const record = {
+    deviceId: device.id,
+    thumbprint: device.thumbprint,
+    publicKey: Buffer.from(device.publicKey).toString("base64url"),
+    platform: platformTag() ?? `${process.platform}-${process.arch}`,
+    hostHash: device.hostHash,
+    account,
+  };
+  await unlessLocked(() => {
+    const ledger = new Ledger(authorityPaths(home).ledger, home, 0);
+    try {
+      if (!ledger.registerDevice(record, issuedAt * 1000))
+        throw new PermissionError("the device id is registered with another key: run 'svc logout', then 'svc login'");
+      ledger.addLicense(id, device.id, old.tier, issuedAt * 1000, expiresAt * 1000);
+    } finally {
+      ledger.close();
+    }
+  });
   return jwt;
+}
+
+/**
+ * Writes to the ledger, again while another process has it locked. SQLite's own waiting would stop all of this process,
+ * and with it calls that are answered meanwhile.
+ * @param write can be repeated where it failed halfway
+ * @throws what it throws, SQLite's errors as OSError; TimeoutError where the ledger stays locked for five seconds
+ */
+async function unlessLocked(write: () => void): Promise<void> {
+  for (let waited = 0; ; waited += LOOK_MS) {
+    try {
+      return write();
+    } catch (error) {
+      if (isLocked(error) && waited >= LOCKED_MS_MAX)
+        throw new TimeoutError("another process has locked the authority's ledger: try again", "locked");
+      if (!isLocked(error)) {
+        if (error instanceof SvcError) throw error;
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new OSError(`the authority's ledger cannot be written (${reason}): check the disk and its free space`);
+      }
+    }
+    await Bun.sleep(LOOK_MS);
+  }
 }

@@ -105,6 +105,17 @@ describe("a licence of this machine's own authority", () => {
     }
     expect(read(paths.license)).toBe(jwt);
   });
+
+  test("is signed again once another process unlocks the ledger, and calls are answered meanwhile", async () => {
+    const { home, paths, age } = await loggedIn();
+    const jwt = await age(61, 90);
+    using other = new Database(paths.ledger);
+    other.run("BEGIN EXCLUSIVE");
+    // It fires only if the waiting leaves this process to other work.
+    setTimeout(() => other.run("COMMIT"), 200);
+    expect((await renew(home))?.jwt).not.toBe(jwt);
+    expect(recorded(paths.ledger)).toHaveLength(1);
+  });
 });
 
 describe("nothing is signed", () => {
