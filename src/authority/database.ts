@@ -214,9 +214,13 @@ export class Ledger {
       .run(id, deviceId, tier, issuedAt, expiresAt);
   }
 
-  /** Deletes expired entries; codes ten minutes later, so that a late poll is still answered `expired_token`. */
+  /**
+   * Deletes expired entries; codes ten minutes later, so that a late poll is still answered `expired_token`. Codes of
+   * the future were asked for by a clock that was ahead: they would be open until it is that late.
+   */
   purge(now: number): void {
-    this.#db.query("DELETE FROM codes WHERE expires_at < ?").run(now - 600_000);
+    const [past, future] = [now - 600_000, now + 600_000];
+    this.#db.query("DELETE FROM codes WHERE expires_at < ? OR asked_at > ?").run(past, future);
     this.#db.query("DELETE FROM tokens WHERE expires_at < ?").run(now);
     this.#db.query("DELETE FROM nonces WHERE expires_at < ?").run(now);
   }
