@@ -108,7 +108,8 @@ async function poll(accounts: string, deviceCode: string, signal: AbortSignal | 
   if (answer.status >= 500) return "unreachable";
   const body = jsonObject(answer, PEER);
   if (answer.status === 200) {
-    if (String(body.token_type).toLowerCase() !== "bearer")
+    const { token_type: kind } = body;
+    if (typeof kind !== "string" || kind.toLowerCase() !== "bearer")
       throw new RuntimeError(`${PEER} gave a token of an unknown kind`);
     return { token: printableField(body, "access_token", PEER) };
   }

@@ -162,6 +162,15 @@ describe("the device flow", () => {
     expect(error.message).toBe("the login was declined: run 'svc login' to ask again");
   });
 
+  test("refuses a token whose kind is no text", async () => {
+    for (const kind of [{ toString: null, valueOf: null }, ["bearer"], null]) {
+      const { url } = accounts([() => Response.json({ access_token: "t", token_type: kind })]);
+      const error = await failure(() => enter(newHome(), url));
+      expect(error).toBeInstanceOf(RuntimeError);
+      expect(error.message).toBe("the accounts server gave a token of an unknown kind");
+    }
+  });
+
   test("takes five seconds where the server names no interval", async () => {
     const waits: number[] = [];
     const server = accounts([says("authorization_pending")], {});
