@@ -88,8 +88,10 @@ export function settleConsent(home: string, { wanted, api, apiKey }: ConsentWish
     }
     const existed = remove(home);
     const own = "this machine's own authority needs no --auto-renew: its licence is renewed here, without network";
-    const taken = existed && wanted === undefined ? `the licence no longer renews itself at ${before}` : undefined;
-    return { origin: undefined, note: wanted && origin === undefined ? own : taken };
+    const unread = "the licence no longer renews itself: renewal.json was damaged, or open to others, and is removed";
+    const taken = before === undefined ? unread : `the licence no longer renews itself at ${before}`;
+    const note = existed && wanted === undefined ? taken : undefined;
+    return { origin: undefined, note: wanted && origin === undefined ? own : note };
   });
 }
 

@@ -284,6 +284,14 @@ describe("what a login says about it", () => {
     expect(readConsent(home)).toMatchObject({ api: A });
   });
 
+  test("a record that cannot be read is removed by a login that says nothing, and that is said", async () => {
+    const home = newHome();
+    writeFileSync(accountPaths(home).renewal, "rubbish");
+    const { note } = await settleConsent(home, wish(undefined, A));
+    expect(note).toMatch(/no longer renews itself: renewal\.json was damaged/);
+    expect(existsSync(accountPaths(home).renewal)).toBe(false);
+  });
+
   test("a logout takes it back", async () => {
     const { home } = await member();
     await logout(home);
