@@ -205,7 +205,10 @@ function openRegular(path: string): number | undefined {
     return openSync(path, flags, 0o600);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ELOOP" || code === "EISDIR" || code === "EACCES" || code === "EPERM") return undefined;
+    const isClosed = code === "EACCES" || code === "EPERM";
+    // Where no file of this name can be made either, it is the folder that is closed, and there is nothing to remove.
+    if (isClosed && !lstatSync(path, { throwIfNoEntry: false })) throw error;
+    if (isClosed || code === "ELOOP" || code === "EISDIR") return undefined;
     throw error;
   }
 }

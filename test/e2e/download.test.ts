@@ -1,6 +1,6 @@
 /** `svc runtime install` from packages servers that break, lie, or have another release than the one asked for. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeBundle } from "../../src/build/release.ts";
 import { releaseKey } from "../../src/build/release-keys.ts";
@@ -121,6 +121,18 @@ describe("a download that breaks", () => {
       expect(await svc(env, ["runtime", "install"], "", { prefix: asPlainUser })).toMatchObject({ code: 0 });
       expect(offsets()).toStrictEqual([undefined, undefined]);
       await expectStands(env, NEWER);
+    },
+  );
+
+  test.skipIf(asPlainUser === undefined)(
+    "cannot be kept in a folder that is closed, and that is said (as root it needs setpriv)",
+    async () => {
+      const { env } = await scene(good);
+      const folder = downloadsPath(env.SVC_HOME!);
+      mkdirSync(folder, { mode: 0o500 });
+      const { code, err } = await svc(env, ["runtime", "install"], "", { prefix: asPlainUser });
+      expect(err).toMatch(/^svc: OSError: cannot open '[0-9a-f]+-1\.part': EACCES: permission denied: check who may/);
+      expect(code).toBe(1);
     },
   );
 
