@@ -9,6 +9,7 @@
  */
 import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { hasAcl } from "../../ffi/system/calls.ts";
 import { diskError, shellPath } from "../durable.ts";
 import { PermissionError } from "../errors.ts";
 import { bytecodePath } from "../paths.ts";
@@ -105,7 +106,7 @@ function parentFaults(home: string): string[] {
     const name = isHome ? "SVC_HOME" : `the folder ${ahead.length} above SVC_HOME`;
     if (!ours(stat) && (isHome || !unmapped(stat))) {
       faults.push(`${name} belongs to another user: set SVC_HOME to a folder of your own`);
-    } else if (stat.mode & OTHERS_WRITE && !(stat.mode & STICKY && !isHome) && !privateGroup(stat)) {
+    } else if (stat.mode & OTHERS_WRITE && !(stat.mode & STICKY && !isHome) && !privateGroup(path, stat)) {
       const remedy = isHome ? `run chmod go-w ${shellPath(home, home)}` : "close it to others, or move SVC_HOME";
       faults.push(`others can write to ${name}: ${remedy}`);
     }
@@ -125,9 +126,13 @@ function ours(stat: Stats): boolean {
   return stat.uid === 0 || stat.uid === process.getuid?.();
 }
 
-/** Whether only the group can write beside the owner, and it is this user's own group. */
-function privateGroup(stat: Stats): boolean {
-  return (stat.mode & 0o002) === 0 && stat.gid === process.getgid?.() && stat.gid === process.getuid?.();
+/**
+ * Whether only the group can write beside the owner, and it is this user's own group. Under an access control list the
+ * mode shows that another user may be able to, and not which.
+ */
+function privateGroup(path: string, stat: Stats): boolean {
+  const isOwn = (stat.mode & 0o002) === 0 && stat.gid === process.getgid?.() && stat.gid === process.getuid?.();
+  return isOwn && !hasAcl(path);
 }
 
 /**

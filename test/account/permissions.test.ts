@@ -1,4 +1,5 @@
 /** Folders that other users can write are refused before anything in them is read or made. */
+import { dlopen } from "bun:ffi";
 import { expect, test } from "bun:test";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -84,3 +85,45 @@ test("a home open to the user's private group is no fault, a folder below it is"
     /^others can write to runtime: run chmod go-w/,
   );
 });
+
+/** Gives a folder a list (acl(5)) by which another user may do all. False where the file system keeps none. */
+function openToUser(path: string, user: number): boolean {
+  if (process.platform !== "linux") return false;
+  const ANY = 0xffff_ffff;
+  const list = Buffer.alloc(4 + 5 * 8);
+  list.writeUInt32LE(2, 0);
+  // The owner, that user, the group, the mask, all others: tag, permissions, id.
+  const entries = [
+    [0x01, 7, ANY],
+    [0x02, 7, user],
+    [0x04, 0, ANY],
+    [0x10, 7, ANY],
+    [0x20, 0, ANY],
+  ] as const;
+  for (const [index, [tag, may, id]] of entries.entries()) {
+    const at = 4 + 8 * index;
+    list.writeUInt16LE(tag, at);
+    list.writeUInt16LE(may, at + 2);
+    list.writeUInt32LE(id, at + 4);
+  }
+  const { symbols, close } = dlopen("libc.so.6", {
+    setxattr: { args: ["ptr", "ptr", "ptr", "u64", "i32"], returns: "i32" },
+  });
+  const name = Buffer.from("system.posix_acl_access\0");
+  const done = symbols.setxattr(Buffer.from(`${path}\0`), name, list, list.length, 0) === 0;
+  close();
+  return done;
+}
+
+test.skipIf(!openToUser(newHome(), 54_321))(
+  "a home open to another user by a list beside its mode is refused, and chmod closes it (needs Linux and such a file system)",
+  () => {
+    const home = newHome();
+    openToUser(home, 54_321);
+    const [fault] = permissionFaults(home, []);
+    expect(fault).toMatch(/^others can write to SVC_HOME: run chmod go-w "/);
+    const remedy = fault!.slice(fault!.indexOf("chmod"));
+    expect(Bun.spawnSync(["sh", "-c", remedy], { env: { ...process.env, SVC_HOME: home } }).success).toBe(true);
+    expect(permissionFaults(home, [])).toEqual([]);
+  },
+);
