@@ -1,7 +1,9 @@
 /**
  * Renewals by a process that uses the licence: where it has expired, before the first call; in the last third of its
- * life, after one. Where none is due this costs a comparison of two numbers, and loads none of the code below.
+ * life, after one. Where none is due this costs a comparison of two numbers (and a look at the clock in a process
+ * that stays), and loads none of the code below.
  */
+import { readClock } from "../account/clock.ts";
 import { day, type License, renewableFrom } from "../account/license.ts";
 import { errorLine, PermissionError, SvcError } from "../errors.ts";
 import { type Env, svcHome } from "../paths.ts";
@@ -59,6 +61,8 @@ export function keepRenewed(license: License, site: RenewalSite): void {
     said = line;
   };
   const look = async () => {
+    // The latest time seen moves with the process: else one that ran for a year would find its own clock in doubt.
+    readClock(svcHome(site.env));
     current = (await renewDue(current, { ...site, warn }, REQUEST_MS_MAX)) ?? current;
   };
   setTimeout(look, FIRST_MS).unref();
