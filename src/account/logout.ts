@@ -2,6 +2,7 @@
 import { existsSync, unlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { diskError, syncDirectory } from "../durable.ts";
+import type { SvcError } from "../errors.ts";
 import { accountPaths } from "../paths.ts";
 import { lockLogin } from "./login-lock.ts";
 
@@ -15,23 +16,26 @@ export interface LoggedOut {
 /**
  * Removes the login: the licence first, the device key last, so that an interrupted logout can be
  * repeated and never leaves a licence that looks usable. Memory, runtime and authority stay. No server is asked.
- * @throws TimeoutError while another process changes the login; OSError
+ * @throws TimeoutError while another process changes the login; OSError naming the first file that cannot be removed,
+ *   once all others are: no secret stays because of another file
  */
 export async function logout(home: string): Promise<LoggedOut> {
   if (!existsSync(home)) return { login: [], temporary: [] };
   return lockLogin(home, (temporary) => {
     const paths = accountPaths(home);
     const login: string[] = [];
+    const failures: SvcError[] = [];
     for (const role of ["license", "renewal", "apiKey", "token", "deviceId", "deviceKey"] as const) {
       const path = paths[role];
       try {
         unlinkSync(path);
         login.push(basename(path));
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw diskError(error, "remove", path);
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT") failures.push(diskError(error, "remove", path));
       }
     }
     if (login.length + temporary.length > 0) syncDirectory(home);
+    if (failures[0] !== undefined) throw failures[0];
     return { login, temporary };
   });
 }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { requireLogin } from "../../src/account/credentials.ts";
 import type { DeviceCode } from "../../src/account/device-flow.ts";
 import { type LoginOptions, login } from "../../src/account/login.ts";
@@ -419,6 +420,15 @@ describe("a logout", () => {
     expect(await logout(home)).toEqual(nothing);
     expect(await logout(`${home}/nowhere`)).toEqual(nothing);
     expect(existsSync(`${home}/nowhere`)).toBe(false);
+  });
+
+  test("removes what it can where one file cannot be removed, and names that one", async () => {
+    const { home, paths } = await loggedIn();
+    mkdirSync(paths.renewal);
+    const error = await failure(() => logout(home));
+    expect(error).toBeInstanceOf(OSError);
+    expect(error.message).toStartWith("cannot remove 'renewal.json'");
+    expect(FIVE.filter((name) => existsSync(join(home, name)))).toEqual([]);
   });
 
   test("and a new login make a new device", async () => {
