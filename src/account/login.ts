@@ -4,7 +4,7 @@
  * licence on disk implies the others.
  */
 import { writeDurable } from "../durable.ts";
-import { ValueError } from "../errors.ts";
+import { PermissionError, ValueError } from "../errors.ts";
 import { accountPaths, type Env } from "../paths.ts";
 import { type BuildTrust, licenseAnchor } from "./anchors.ts";
 import { resetClock } from "./clock.ts";
@@ -60,7 +60,11 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
     // Again: a logout may have removed it while the person was waited for.
     const device = await ensureDevice(home);
     const apiKey = givenKey ?? (await onboard(endpoints.api, token ?? "", device, signal));
-    const jwt = await registerDevice(endpoints.api, apiKey, device, signal);
+    const jwt = await registerDevice(endpoints.api, apiKey, device, signal).catch((error) => {
+      // A login again would only be given the same one.
+      if (givenKey === undefined || !(error instanceof PermissionError && error.reason === "unauthorized")) throw error;
+      throw new PermissionError("SVC_API_KEY is refused: set another one, or unset it", "unauthorized");
+    });
     const license = await verifyLicense(jwt, {
       publicKeyPem: licenseAnchor(home, env, options.build).publicKeyPem,
       deviceThumbprint: device.thumbprint,

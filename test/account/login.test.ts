@@ -73,7 +73,8 @@ describe("a login against the local authority", () => {
     await check(home);
     // The replaced API key has ended.
     const old = await failure(() => enter(home, authority.url, { env: { SVC_API_KEY: before.apiKey } }));
-    expect(old.message).toBe("the API key is refused: run 'svc login' again");
+    expect(old).toMatchObject({ code: "PermissionError.unauthorized" });
+    expect(old.message).toBe("SVC_API_KEY is refused: set another one, or unset it");
   });
 
   test("takes a token from --token or SVC_TOKEN without showing a code", async () => {
