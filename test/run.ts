@@ -7,7 +7,9 @@ import { join } from "node:path";
 const scratch = mkdtempSync(join(tmpdir(), "svc-tests-"));
 // On a busy machine good tests take longer than the default of five seconds. A hanging test still fails.
 const limit = "--timeout=60000";
-const child = Bun.spawn([process.execPath, "test", limit, ...process.argv.slice(2)], {
+// Of tests that only start programs and wait for them: as many at once as the smallest machines have cores.
+const together = "--max-concurrency=2";
+const child = Bun.spawn([process.execPath, "test", limit, together, ...process.argv.slice(2)], {
   cwd: join(import.meta.dir, ".."),
   stdout: "inherit",
   stderr: "pipe",

@@ -30,7 +30,7 @@ const PROGRAMS = [
   "weights_partition_test",
 ];
 
-test.each(PROGRAMS)(
+test.concurrent.each(PROGRAMS)(
   "%s",
   async (words) => {
     const [name, ...args] = words.split(" ");
