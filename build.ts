@@ -6,6 +6,7 @@
  *   bun build.ts --native-only      libraries and bundle, no executable: enough for `bun test` and `bun src/main.ts`
  *   bun build.ts --all              dist/<tag>/svc and its bundle for all three platforms
  *   bun build.ts --authority URL --license-pubkey FILE    an executable that trusts only this authority
+ *   --release-key FILE              the private key that signs the bundle, instead of SVC_RELEASE_KEY or the checkout's
  *   --version V --release N         instead of those that package.json gives
  *   --expires DATE                  until when a packages server may offer the bundle, instead of for two years
  *   --end-key ID                    the release key of that id ends with this release; the build prints the ids
@@ -35,6 +36,8 @@ export interface BuildOptions {
   authority?: string;
   /** Path of the licence key, SPKI in PEM. */
   licensePubkey?: string;
+  /** Path of the private key that signs the bundle, in PEM, 0600; it counts before those of the environment. */
+  releaseKey?: string;
   version?: string;
   release?: number;
   /** A date or time in UTC. */
@@ -56,8 +59,8 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
   const version = options.version ?? packageVersion(root);
   const release = options.release ?? defaultRelease(version);
   if (!Number.isSafeInteger(release) || release < 1) throw new BuildError("--release must be a whole number from 1");
-  const key = releaseKey(root);
-  const next = nextReleaseKey(root, key);
+  const key = releaseKey(root, { file: options.releaseKey });
+  const next = nextReleaseKey(root, key, { file: options.releaseKey });
   const releasePublicKeys: BuildInfo["releasePublicKeys"] = [publicPem(key), publicPem(next)];
   const created = createdTime(root);
   const offer = { created, expires: options.expires && expiryTime(options.expires), ends: options.endKeys };
@@ -164,6 +167,7 @@ function readArguments(): Omit<BuildOptions, "root" | "log"> {
         "native-only": { type: "boolean" },
         authority: { type: "string" },
         "license-pubkey": { type: "string" },
+        "release-key": { type: "string" },
         version: { type: "string" },
         release: { type: "string" },
         expires: { type: "string" },
@@ -171,9 +175,11 @@ function readArguments(): Omit<BuildOptions, "root" | "log"> {
       },
     });
     const licensePubkey = values["license-pubkey"] && resolve(values["license-pubkey"]);
+    const releaseKey = values["release-key"] && resolve(values["release-key"]);
     const release = values.release === undefined ? undefined : Number(values.release);
     const { all, authority, version, expires, "end-key": endKeys } = values;
-    return { all, nativeOnly: values["native-only"], authority, licensePubkey, version, release, expires, endKeys };
+    const nativeOnly = values["native-only"];
+    return { all, nativeOnly, authority, licensePubkey, releaseKey, version, release, expires, endKeys };
   } catch (error) {
     throw new BuildError((error as Error).message);
   }

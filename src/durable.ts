@@ -65,6 +65,17 @@ export function writeNew(path: string, bytes: Uint8Array, mode = 0o600): void {
   }
 }
 
+/** Removes a file for good; none is fine. @throws OSError naming the file */
+export function removeDurable(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    throw diskError(error, "remove", path);
+  }
+  syncDirectory(dirname(path));
+}
+
 /** Makes the names in a folder durable: a rename or a new file is durable only after this. @throws OSError */
 export function syncDirectory(path: string): void {
   try {

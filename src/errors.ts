@@ -15,7 +15,16 @@ export const ERROR_REASONS = {
   ValueError: ["invalid_value", "no_collection", "no_row", "collection_differs", "unknown_name", "limit"],
   TypeError: ["wrong_type"],
   KeyError: ["id_exists"],
-  PermissionError: ["denied", "not_logged_in", "license_invalid", "license_expired", "secret_exposed", "unauthorized"],
+  PermissionError: [
+    "denied",
+    "not_logged_in",
+    "license_invalid",
+    "license_expired",
+    "feature_missing",
+    "secret_exposed",
+    "unauthorized",
+    "device_revoked",
+  ],
   RuntimeError: [
     "internal",
     "runtime_missing",

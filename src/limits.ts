@@ -61,10 +61,32 @@ export const AUTHORITY_RESPONSE_BYTES_MAX = 1024 * 1024;
 export const BUNDLE_BYTES_MAX = 1024 * 1024 * 1024;
 /** Bytes of any request to the authority. */
 export const AUTHORITY_REQUEST_BYTES_MAX = 64 * 1024;
+/** Characters in the name of an account. */
+export const ACCOUNT_LENGTH_MAX = 128;
+/** Characters of a device's name. */
+export const DEVICE_NAME_LENGTH_MAX = 64;
+/** Requests that an authority answers at once, their bodies still on their way: some 64 KiB each. */
+export const AUTHORITY_REQUESTS_MAX = 2048;
+/** The same of one address, so that one machine's unfinished requests leave room for others. */
+export const AUTHORITY_REQUESTS_OF_ADDRESS_MAX = 512;
+/** Seconds that a request, a body or a connection without either may take; Bun looks every four seconds. */
+export const AUTHORITY_IDLE_S = 30;
+/** How long an authority's end waits for requests in flight, in milliseconds. */
+export const AUTHORITY_STOP_MS = 10_000;
+/** Bytes of a certificate with those that sign it, or of its key. */
+export const CERTIFICATE_BYTES_MAX = 256 * 1024;
 /** Bytes of a token, an API key, a key in PEM, a licence: one secret file under `SVC_HOME`. */
 export const SECRET_BYTES_MAX = 16 * 1024;
+/** Bytes of the certificates that a login pins: some forty of them. */
+export const CA_BYTES_MAX = 64 * 1024;
+/** Bytes of the file with the pinned authority: certificates, and statements about its keys. */
+export const PIN_BYTES_MAX = 1024 * 1024;
 /** Bits of the RSA keys that sign releases and licences: about 128 bits of strength (NIST SP 800-57 part 1, table 2). */
 export const RSA_BITS_MIN = 3072;
+/** Statements of an authority about its LICENSE keys: a new key each month for five years. */
+export const LICENSE_KEYS_MAX = 64;
+/** Bytes of one of them: of a key of 16,384 bits it has 7 KiB. All of them fit into the file of the pinned authority. */
+export const STATEMENT_BYTES_MAX = 8 * 1024;
 /** Bytes of a runtime manifest: a thousand artifacts fit in a quarter of it. */
 export const RUNTIME_MANIFEST_BYTES_MAX = 1024 * 1024;
 /** Bytes of the record of releases: some 600 keys. */

@@ -27,7 +27,7 @@ export function memoryPath(flag?: string, env: Env = process.env): string {
   return resolve(flag || env.SVC_MEMORY_PATH || join(svcHome(env), "memory"));
 }
 
-/** The files of a login, the local authority's folder, and the lock of the process that changes them, by role. */
+/** The files of a login, the pinned authority's among them, the local authority's folder, and the lock of the process that changes them, by role. */
 export function accountPaths(home: string) {
   return {
     token: join(home, "token"),
@@ -38,19 +38,33 @@ export function accountPaths(home: string) {
     authority: join(home, "authority"),
     clock: join(home, "clock"),
     renewal: join(home, "renewal.json"),
+    revoked: join(home, "revoked.json"),
+    loginOrigin: join(home, "login_origin"),
+    pin: join(home, "authority.json"),
+    nextPin: join(home, "authority.next.json"),
     lock: join(home, ".login.lock"),
   } as const;
 }
 
-/** An authority's files under `SVC_HOME/authority`: the LICENSE key, its public half, the ledger, the approval code. */
+/** The files of this machine's own authority, under `SVC_HOME/authority`. */
 export function authorityPaths(home: string) {
-  const dir = join(home, "authority");
+  return authorityFiles(join(home, "authority"));
+}
+
+/** The data folder of an organisation's authority, where none is named. */
+export function organisationPath(home: string): string {
+  return join(home, "organisation");
+}
+
+/** An authority's files: the LICENSE key, its public half, the ledger, the approval code, the lock of who serves it. */
+export function authorityFiles(dir: string) {
   return {
     dir,
     licenseKey: join(dir, "license_key.pem"),
     licensePublicKey: join(dir, "license_key.pub.pem"),
     ledger: join(dir, "ledger.sqlite"),
     approvalCode: join(dir, "approval_code"),
+    serveLock: join(dir, "serve.lock"),
   } as const;
 }
 

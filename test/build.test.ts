@@ -1,7 +1,7 @@
 /** The build of a stand-in checkout: what is cached, what is reproducible, what a failure says. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createPublicKey, verify } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuildOptions, build } from "../build.ts";
@@ -99,15 +99,14 @@ test("a release can end a key and say until when it may be offered", async () =>
 test("keys that a build does not sign with, or name as the next one", () => {
   const [key, next] = [testKey("release"), testKey("release-next")];
   const given = { SVC_RELEASE_KEY: key.privatePem.replaceAll("\n", "\\n") };
-  expect(publicPem(releaseKey(root, given))).toBe(key.publicPem);
-  expect(publicPem(nextReleaseKey(root, key.privateKey, { ...given, SVC_NEXT_RELEASE_PUBKEY: next.publicPem }))).toBe(
-    next.publicPem,
-  );
+  expect(publicPem(releaseKey(root, { env: given }))).toBe(key.publicPem);
+  const both = { ...given, SVC_NEXT_RELEASE_PUBKEY: next.publicPem };
+  expect(publicPem(nextReleaseKey(root, key.privateKey, { env: both }))).toBe(next.publicPem);
   const file = join(root, "weak.pem");
   writeFileSync(file, testKey("weak", 2048).privatePem, { mode: 0o600 });
-  expect(() => releaseKey(root, { SVC_RELEASE_KEY: "rubbish" })).toThrow(/not a private key/);
-  expect(() => releaseKey(root, { SVC_RELEASE_KEY_FILE: join(root, "none") })).toThrow(/does not exist/);
-  expect(() => releaseKey(root, { SVC_RELEASE_KEY_FILE: file })).toThrow(/at least 3072 bits/);
+  expect(() => releaseKey(root, { env: { SVC_RELEASE_KEY: "rubbish" } })).toThrow(/not a private key/);
+  expect(() => releaseKey(root, { env: { SVC_RELEASE_KEY_FILE: join(root, "none") } })).toThrow(/does not exist/);
+  expect(() => releaseKey(root, { env: { SVC_RELEASE_KEY_FILE: file } })).toThrow(/at least 3072 bits/);
   const refused: [Record<string, string>, RegExp][] = [
     [given, /give the next one's public half in SVC_NEXT_RELEASE_PUBKEY/],
     [{ SVC_NEXT_RELEASE_PUBKEY: key.publicPem }, /is the current one/],
@@ -116,7 +115,47 @@ test("keys that a build does not sign with, or name as the next one", () => {
     [{ SVC_NEXT_RELEASE_PUBKEY: "rubbish" }, /not a public key/],
     [{ SVC_NEXT_RELEASE_PUBKEY_FILE: join(root, "none") }, /does not exist/],
   ];
-  for (const [env, message] of refused) expect(() => nextReleaseKey(root, key.privateKey, env)).toThrow(message);
+  for (const [env, message] of refused) expect(() => nextReleaseKey(root, key.privateKey, { env })).toThrow(message);
+});
+
+test("--release-key signs, before any key of the environment, and asks for the next one's public half", async () => {
+  const [key, next] = [testKey("roll-1"), testKey("release-next")];
+  const file = join(root, "given.pem");
+  writeFileSync(file, key.privatePem, { mode: 0o600 });
+  const names = ["SVC_RELEASE_KEY", "SVC_NEXT_RELEASE_PUBKEY"] as const;
+  const saved = names.map((name) => process.env[name]);
+  process.env.SVC_RELEASE_KEY = "rubbish";
+  try {
+    await expect(run({ releaseKey: file })).rejects.toThrow(/give the next one's public half/);
+    process.env.SVC_NEXT_RELEASE_PUBKEY = next.publicPem;
+    const lines = await run({ releaseKey: file });
+    const [one, two] = [key, next].map(({ publicPem }) => keyId(publicPem));
+    expect(lines[0]).toMatch(new RegExp(`^release keys .* ${one}, next ${two}$`));
+    const { manifest, signature } = await new BundleReader(bundle()).head();
+    expect(parseManifest(manifest).key_id).toBe(one!);
+    expect(verify("sha256", manifest, createPublicKey(key.publicPem), signature)).toBe(true);
+
+    await expect(run({ releaseKey: join(root, "none") })).rejects.toThrow("--release-key names a file that does not");
+    writeFileSync(file, testKey("weak", 2048).privatePem);
+    await expect(run({ releaseKey: file })).rejects.toThrow(/the release key must be RSA with at least 3072 bits/);
+    writeFileSync(file, key.publicPem);
+    await expect(run({ releaseKey: file })).rejects.toThrow(/the release key is not a private key in PEM/);
+    chmodSync(file, 0o644);
+    await expect(run({ releaseKey: file })).rejects.toThrow(/others can reach the secret file 'given\.pem'/);
+  } finally {
+    // One by one: what fetch reads is not an object that takes the place of process.env.
+    for (const [i, name] of names.entries()) {
+      if (saved[i] === undefined) delete process.env[name];
+      else process.env[name] = saved[i];
+    }
+  }
+});
+
+test("the command line takes --release-key FILE", async () => {
+  const words = [process.execPath, join(import.meta.dir, "../build.ts"), "--release-key", "none.pem"];
+  const child = Bun.spawn(words, { cwd: root, stdout: "ignore", stderr: "pipe" });
+  expect(await new Response(child.stderr).text()).toBe("--release-key names a file that does not exist\n");
+  expect(await child.exited).toBe(1);
 });
 
 test("a header that changes recompiles; a source that goes back does not", async () => {

@@ -5,6 +5,7 @@ import { readDevice } from "./device.ts";
 import { secretText } from "./files.ts";
 import type { License } from "./license.ts";
 import { type CheckOptions, checkLicense, NOT_LOGGED_IN, storedLicense } from "./license-check.ts";
+import { refuseRevoked } from "./revocation.ts";
 
 /** The secrets of requests to an authority; each from the environment, else from its file. */
 export interface Credentials {
@@ -19,13 +20,14 @@ export interface Credentials {
  *
  * @param options.known a licence that this process has verified: returned where the stored one has the same bytes
  * @returns the login's licence; its warnings are for showing once and stop nothing
- * @throws PermissionError if not logged in, if a file is damaged or others can read it, if the licence is refused.
+ * @throws PermissionError if not logged in, if the authority has revoked this device, if a file is damaged or others can read it, if the licence is refused.
  */
 export async function requireLogin(
   home: string,
   env: Env = process.env,
   options: CheckOptions & { readonly known?: License } = {},
 ): Promise<License> {
+  refuseRevoked(home);
   const jwt = storedLicense(home);
   if (jwt === undefined) throw new PermissionError(NOT_LOGGED_IN, "not_logged_in");
   const device = await readDevice(home);

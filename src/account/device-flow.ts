@@ -3,8 +3,9 @@
  */
 import { CancelledError, OSError, PermissionError, RuntimeError, TimeoutError, ValueError } from "../errors.ts";
 import { platformTag } from "../paths.ts";
-import { isLoopback } from "./endpoints.ts";
+import { type Endpoints, isLoopback } from "./endpoints.ts";
 import { type HttpAnswer, httpRequest, jsonObject, printableField } from "./http.ts";
+import { accepted } from "./refusals.ts";
 
 /** The code and address to show to the user (RFC 8628 §3.2, §3.3). */
 export interface DeviceCode {
@@ -16,7 +17,9 @@ export interface DeviceCode {
 }
 
 export interface DeviceFlowOptions {
-  readonly accounts: string;
+  readonly endpoints: Pick<Endpoints, "accounts" | "ca">;
+  /** The device key's thumbprint: the token is then of use to this device only. */
+  readonly thumbprint?: string;
   /** Called with the code once; the first poll waits until it returns, so that it must not wait for a browser. */
   readonly onCode?: (code: DeviceCode) => void | Promise<void>;
   readonly signal?: AbortSignal;
@@ -39,14 +42,14 @@ const SLOW_DOWN_SECONDS = 5;
  * httpRequest throws.
  */
 export async function authorizeDevice(options: DeviceFlowOptions): Promise<string> {
-  const { accounts, signal, sleep = pause } = options;
-  const begun = await requestCode(accounts, signal);
+  const { endpoints, signal, sleep = pause } = options;
+  const begun = await requestCode(options);
   const deadline = performance.now() + begun.code.expiresInSeconds * 1000;
   await options.onCode?.(begun.code);
   let interval = begun.intervalSeconds;
   // The first poll is immediate: the authority may approve every code.
   for (;;) {
-    const outcome = await poll(accounts, begun.deviceCode, signal);
+    const outcome = await poll(endpoints, begun.deviceCode, signal);
     if (typeof outcome === "object") return outcome.token;
     if (outcome === "slow_down") interval += SLOW_DOWN_SECONDS;
     // RFC 8628 §3.5: exponential backoff after a failed connection.
@@ -62,14 +65,21 @@ interface Begun {
   readonly code: DeviceCode;
 }
 
-async function requestCode(accounts: string, signal: AbortSignal | undefined): Promise<Begun> {
+async function requestCode({ endpoints, thumbprint, signal }: DeviceFlowOptions): Promise<Begun> {
+  const { accounts, ca } = endpoints;
   const answer = await httpRequest(accounts, "/oauth/device/code", {
     peer: PEER,
     method: "POST",
     // For the page that approves it; the registration tells it as well.
-    form: { client_id: CLIENT_ID, platform: platformTag() ?? `${process.platform}-${process.arch}` },
+    form: {
+      client_id: CLIENT_ID,
+      platform: platformTag() ?? `${process.platform}-${process.arch}`,
+      ...(thumbprint && { key_thumbprint: thumbprint }),
+    },
+    ca,
     signal,
   });
+  if (answer.status === 403) accepted(answer, accounts, PEER);
   if (answer.status !== 200) throw new RuntimeError(`${PEER} gave no code (status ${answer.status}): try again later`);
   const body = jsonObject(answer, PEER);
   const verificationUri = browserAddress(body, "verification_uri");
@@ -92,13 +102,18 @@ async function requestCode(accounts: string, signal: AbortSignal | undefined): P
 
 type Outcome = { token: string } | "pending" | "slow_down" | "unreachable";
 
-async function poll(accounts: string, deviceCode: string, signal: AbortSignal | undefined): Promise<Outcome> {
+async function poll(
+  { accounts, ca }: DeviceFlowOptions["endpoints"],
+  deviceCode: string,
+  signal: AbortSignal | undefined,
+): Promise<Outcome> {
   let answer: HttpAnswer;
   try {
     answer = await httpRequest(accounts, "/oauth/device/token", {
       peer: PEER,
       method: "POST",
       form: { grant_type: DEVICE_GRANT, device_code: deviceCode, client_id: CLIENT_ID },
+      ca,
       signal,
     });
   } catch (error) {

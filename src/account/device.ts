@@ -28,6 +28,11 @@ export interface Device extends DeviceIdentity {
    * The host name, hashed with a salt that only this device can derive: it identifies the machine and hides the name.
    */
   readonly hostHash: string;
+  /**
+   * Puts its files back where a logout has removed them: a token that a person is just approving is bound to this key.
+   * An identity that was made since then stands. The caller holds the login's lock.
+   */
+  restore(): void;
 }
 
 /**
@@ -54,6 +59,11 @@ export async function ensureDevice(home: string): Promise<Device> {
     thumbprint: keyThumbprint(publicKey),
     sign: async (message) => (await import("@noble/ed25519")).signAsync(message, seed),
     hostHash: hostHash(seed),
+    restore: () => {
+      if ([paths.deviceKey, paths.deviceId].some((path) => secretText(home, path) !== undefined)) return;
+      createOnce(paths.deviceKey, `${pem}\n`);
+      createOnce(paths.deviceId, `${id}\n`);
+    },
   };
 }
 

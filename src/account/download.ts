@@ -5,11 +5,11 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { CancelledError, OSError, RuntimeError, SvcError, TimeoutError, ValueError } from "../errors.ts";
-import { type HttpRequest, openResponse, unreachable } from "./http.ts";
+import { errorField, type HttpRequest, openResponse, unreachable } from "./http.ts";
 import { PartialFile, removePartials } from "./partial.ts";
 import { factsOf, isEncoded, rangeHeaders, restOf } from "./ranges.ts";
 
-export interface DownloadRequest extends Pick<HttpRequest, "peer" | "bearer" | "signal"> {
+export interface DownloadRequest extends Pick<HttpRequest, "peer" | "bearer" | "ca" | "signal"> {
   readonly base: string;
   readonly path: string;
   /** Where parts are kept, and under which name (partial.ts). */
@@ -19,8 +19,8 @@ export interface DownloadRequest extends Pick<HttpRequest, "peer" | "bearer" | "
   readonly anew?: boolean;
   /** Limit on all bytes together. */
   readonly bytesMax: number;
-  /** The error for a response that brings nothing. */
-  readonly refused: (status: number) => SvcError;
+  /** The error for a response that brings nothing. @param code the `error` of its body, where that is JSON with one */
+  readonly refused: (status: number, code: string | undefined) => SvcError;
   readonly onState?: (state: DownloadState) => void;
   readonly pace?: Partial<Pace>;
 }
@@ -130,15 +130,15 @@ class Transfer {
   /** Sends one request for what is missing and takes what comes. */
   async #response(): Promise<Outcome> {
     const { part, request } = this;
-    const { base, path, peer, bearer } = request;
+    const { base, path, peer, bearer, ca } = request;
     // All of it may be there, of a run that could not install it: its last byte shows whether it is still the document.
     if (part.length === part.facts.total) part.dropLast();
     const idle = new IdleLimit(this.#pace);
     try {
       const headers = rangeHeaders(part.length, part.facts);
       const signal = request.signal ? AbortSignal.any([request.signal, idle.signal]) : idle.signal;
-      const response = await openResponse(base, path, { peer, bearer, headers, undecoded: true }, signal);
-      const end = this.#begin(response, headers !== undefined);
+      const response = await openResponse(base, path, { peer, bearer, ca, headers, undecoded: true }, signal);
+      const end = this.#begin(response, headers !== undefined) ?? (await this.#refusal(response));
       if (end === "anew" || end instanceof Error) {
         await response.body?.cancel();
         return end;
@@ -155,8 +155,11 @@ class Transfer {
     }
   }
 
-  /** Decides about a response by its status and headers: with which length of the part its body ends, if known. */
-  #begin(response: Response, asksForRest: boolean): { end: number | undefined } | "anew" | OSError {
+  /**
+   * Decides about a response by its status and headers: with which length of the part its body ends, if known. Undefined
+   * for one that brings nothing.
+   */
+  #begin(response: Response, asksForRest: boolean): { end: number | undefined } | "anew" | undefined {
     const { part, request } = this;
     const { status, headers } = response;
     if (status === 200) {
@@ -180,7 +183,15 @@ class Transfer {
       part.begin({});
       return "anew";
     }
-    const error = request.refused(status);
+    return undefined;
+  }
+
+  /** The error where it passes by itself. @throws the error where it does not */
+  async #refusal(response: Response): Promise<OSError> {
+    const { status } = response;
+    // Of a status that is refused for good the reason counts; its text is short, or is not read.
+    const code = status === 403 ? errorField(await beginningOf(response, ERROR_BYTES_MAX)) : undefined;
+    const error = this.request.refused(status, code);
     if (this.#answered && TEMPORARY.includes(status)) return new OSError(error.message);
     throw error;
   }
@@ -228,6 +239,21 @@ class Transfer {
     return error;
   }
 }
+
+/** At most so many bytes of a body; the rest is not read. */
+async function beginningOf({ body }: Response, bytesMax: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let received = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    received += chunk.byteLength;
+    if (received >= bytesMax) break;
+  }
+  return Buffer.concat(chunks).subarray(0, bytesMax);
+}
+
+/** Bytes of an error's body that are read. */
+const ERROR_BYTES_MAX = 4096;
 
 /** Statuses that pass by themselves, in the middle of a download. */
 const TEMPORARY = [408, 429, 500, 502, 503, 504];

@@ -2,22 +2,36 @@
 import { buildInfo } from "../build-info.ts";
 import { PermissionError, ValueError } from "../errors.ts";
 import type { Env } from "../paths.ts";
+import type { BuildTrust } from "./anchors.ts";
+import { namesAuthority, readPin } from "./pin.ts";
 
 /** The three base addresses of an authority. Without `packages` the bundle embedded in the executable is installed. */
 export interface Endpoints {
   readonly accounts: string;
   readonly api: string;
   readonly packages?: string;
+  /** The CA of the pinned authority, for requests to its origin. */
+  readonly ca?: PinnedCa;
+}
+
+/** Certificates in PEM that the one of an origin has to lead to, instead of those of the system. */
+export interface PinnedCa {
+  readonly origin: string;
+  readonly pem: string;
 }
 
 /**
- * The remote authority of the environment or the build; `undefined` means the built-in local one.
- * `SVC_API_URL` may be omitted where it equals `SVC_ACCOUNTS_URL`.
- * @throws ValueError if only the api or packages address is given; PermissionError if the environment names another
- *   authority than the build's.
+ * The remote authority of the build, the environment or the pin, the first that names one; `undefined` means the
+ * built-in local one. `SVC_API_URL` may be omitted where it equals `SVC_ACCOUNTS_URL`; `SVC_PACKAGES_URL` alone replaces
+ * the pinned authority's packages.
+ * @throws ValueError if only the api address is given; PermissionError if the environment names another authority than
+ *   the build's, or where the pin is damaged.
  */
-export function configuredEndpoints(env: Env, built: string | null = buildInfo().authority): Endpoints | undefined {
+export function configuredEndpoints(env: Env, home: string, build?: BuildTrust): Endpoints | undefined {
   const { SVC_ACCOUNTS_URL: accounts, SVC_API_URL: api, SVC_PACKAGES_URL: packages } = env;
+  const { authority: built } = build ?? buildInfo();
+  const pin = readPin(home);
+  const ca = pin?.issuer && pin.ca !== null ? { origin: new URL(pin.issuer).origin, pem: pin.ca } : undefined;
   if (built !== null) {
     for (const [name, value] of Object.entries({
       SVC_ACCOUNTS_URL: accounts,
@@ -28,13 +42,12 @@ export function configuredEndpoints(env: Env, built: string | null = buildInfo()
         throw new PermissionError(`this build trusts only ${new URL(built).origin}: unset ${name}`);
       }
     }
-    return { accounts: accounts || built, api: api || built, packages: packages || built };
+    return { accounts: accounts || built, api: api || built, packages: packages || built, ca };
   }
-  if (!accounts) {
-    if (api) throw new ValueError("SVC_API_URL is set without SVC_ACCOUNTS_URL: set both");
-    return undefined;
-  }
-  return { accounts, api: api || accounts, packages: packages || undefined };
+  if (accounts) return { accounts, api: api || accounts, packages: packages || undefined, ca };
+  if (api) throw new ValueError("SVC_API_URL is set without SVC_ACCOUNTS_URL: set both");
+  if (!namesAuthority(pin)) return undefined;
+  return { accounts: pin.issuer, api: pin.issuer, packages: packages || pin.issuer, ca };
 }
 
 /**
@@ -47,7 +60,7 @@ export function secureBase(address: string, what: string): URL {
   try {
     url = new URL(address);
   } catch {
-    throw new ValueError(`${what}: '${address.slice(0, 200)}' is not an address`);
+    throw new ValueError(`${what}: '${address.slice(0, 200)}' is not an address, as https://svc.example.org`);
   }
   if (url.username !== "" || url.password !== "")
     throw new ValueError(`${what}: an address must not hold a user name or password`);

@@ -12,7 +12,7 @@ import {
   ValueError,
 } from "../errors.ts";
 import { AUTHORITY_RESPONSE_BYTES_MAX } from "../limits.ts";
-import { isLoopback, secureBase } from "./endpoints.ts";
+import { isLoopback, type PinnedCa, secureBase } from "./endpoints.ts";
 
 export interface HttpRequest {
   /** The peer's name in messages: "the accounts server". */
@@ -22,6 +22,8 @@ export interface HttpRequest {
   readonly form?: Record<string, string>;
   readonly json?: unknown;
   readonly bearer?: string;
+  /** For requests to its origin, instead of the system's certificates and those of NODE_EXTRA_CA_CERTS. */
+  readonly ca?: PinnedCa | undefined;
   /** Further headers, in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Leaves the body as it came where the server encoded it, although it was asked not to; else it is decoded. */
@@ -34,6 +36,7 @@ export interface HttpRequest {
 
 export interface HttpAnswer {
   readonly status: number;
+  readonly headers: Headers;
   readonly body: Uint8Array;
 }
 
@@ -50,7 +53,7 @@ export async function httpRequest(base: string, path: string, request: HttpReque
   const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline;
   try {
     const response = await openResponse(base, path, request, signal);
-    return { status: response.status, body: await readBody(response, request) };
+    return { status: response.status, headers: response.headers, body: await readBody(response, request) };
   } catch (error) {
     if (error instanceof SvcError) throw error;
     if (request.signal?.aborted) throw new CancelledError("cancelled");
@@ -61,16 +64,23 @@ export async function httpRequest(base: string, path: string, request: HttpReque
 }
 
 /**
- * The error for a peer that `fetch` did not reach. A certificate that is not trusted is named, by Bun's code alone: it
- * is no fault of the network, and an organisation's own is configured.
+ * The error for a peer that `fetch` did not reach. What is wrong with a certificate is named, by Bun's code alone: it is
+ * no fault of the network.
  */
 export function unreachable(server: string, error: unknown, reason?: "disconnected"): OSError {
-  const code = String((error as { code?: unknown }).code);
-  const remedy = "NODE_EXTRA_CA_CERTS names a file with the certificates of an organisation";
-  const why = /^[A-Z_]*(?:CERT|VERIFY)[A-Z_]*$/.test(code)
-    ? `: its certificate is not trusted (${code}); ${remedy}`
-    : "";
-  return new OSError(`cannot reach ${server}${why}`, reason);
+  const fault = certificateFault(String((error as { code?: unknown }).code));
+  return new OSError(`cannot reach ${server}${fault === undefined ? "" : `: its certificate ${fault}`}`, reason);
+}
+
+function certificateFault(code: string): string | undefined {
+  const byClock = `by this machine's clock, which says ${new Date().toISOString().slice(0, 16)}Z`;
+  if (code === "CERT_HAS_EXPIRED") return `has expired ${byClock}`;
+  if (code === "CERT_NOT_YET_VALID") return `is not valid yet ${byClock}`;
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "is for another name";
+  if (!/^[A-Z_]*(?:CERT|VERIFY)[A-Z_]*$/.test(code)) return undefined;
+  const remedy =
+    "'svc login --ca-file FILE' and NODE_EXTRA_CA_CERTS name a file with the certificates of an organisation";
+  return `is not trusted (${code}); ${remedy}`;
 }
 
 /**
@@ -119,6 +129,16 @@ export function jsonObject(answer: HttpAnswer, peer: string): Record<string, unk
   throw new RuntimeError(`${peer} answered ${answer.status} with something that is not a JSON object`);
 }
 
+/** The `error` of a body that is a JSON object with one (RFC 6749 §5.2); undefined for every other. */
+export function errorField(body: Uint8Array): string | undefined {
+  try {
+    const value = JSON.parse(new TextDecoder().decode(body)) as { error?: unknown } | null;
+    return typeof value?.error === "string" ? value.error : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * A field that must be short printable ASCII, such as a token, a code or an address: it is stored, sent or shown.
  * @throws RuntimeError naming the field, never its value.
@@ -145,7 +165,10 @@ async function send(url: URL, method: "GET" | "POST", request: HttpRequest, sign
     headers["content-type"] = "application/json";
     body = JSON.stringify(request.json ?? {});
   }
-  const start = () => fetch(url, { method, headers, body, redirect: "manual", signal, decompress: !request.undecoded });
+  // Bun reuses a connection that was kept open only for the same `ca`.
+  const tls = request.ca?.origin === url.origin ? { ca: request.ca.pem } : undefined;
+  const decompress = !request.undecoded;
+  const start = () => fetch(url, { method, headers, body, redirect: "manual", signal, decompress, tls });
   return isLoopback(url.hostname) ? withoutProxy(start) : start();
 }
 

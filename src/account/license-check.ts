@@ -6,6 +6,7 @@ import { readClock } from "./clock.ts";
 import { type DeviceIdentity, readDevice } from "./device.ts";
 import { secretText } from "./files.ts";
 import { day, type License, verifyLicense } from "./license.ts";
+import { refuseRevoked } from "./revocation.ts";
 
 /** The message where no login was done. */
 export const NOT_LOGGED_IN = "not logged in: run 'svc login' once";
@@ -33,8 +34,9 @@ export function storedLicense(home: string): string | undefined {
   }
 }
 
-/** Checks the licence of this machine's login. @throws PermissionError where there is none or it is invalid */
+/** Checks the licence of this machine's login. @throws PermissionError where there is none, or it is invalid or revoked */
 export async function checkStoredLicense(home: string, env: Env): Promise<License> {
+  refuseRevoked(home);
   const jwt = storedLicense(home);
   if (jwt === undefined) throw new PermissionError(NOT_LOGGED_IN, "not_logged_in");
   return checkLicense(home, env, jwt);
@@ -48,9 +50,10 @@ export async function checkStoredLicense(home: string, env: Env): Promise<Licens
 export async function checkLicense(home: string, env: Env, jwt: string, options: CheckOptions = {}): Promise<License> {
   const device = options.device ?? (await readDevice(home));
   if (!device) throw new PermissionError("this machine has no device key yet: run 'svc login' once");
-  const { publicKeyPem } = licenseAnchor(home, env, options.build);
+  const { publicKeyPem, successors } = licenseAnchor(home, env, options.build);
   const { warning, ...clock } = readClock(home, options.now);
-  const license = await verifyLicense(jwt, { publicKeyPem, deviceThumbprint: device.thumbprint, ...clock });
+  const trust = { publicKeyPem, successors, deviceThumbprint: device.thumbprint };
+  const license = await verifyLicense(jwt, { ...trust, ...clock });
   return warning === undefined ? license : { ...license, warnings: [...license.warnings, warning] };
 }
 

@@ -3,15 +3,21 @@
  * one algorithm that the token cannot choose, every expected claim required.
  */
 import { PermissionError } from "../errors.ts";
-import { type Claims, isRecord, licensePublicKey, quoted, refused, signedClaims } from "./license-token.ts";
+import { keyRing } from "./license-chain.ts";
+import {
+  CLOCK_SKEW_SECONDS,
+  type Claims,
+  isRecord,
+  isTime,
+  LICENSE_ISSUER,
+  quoted,
+  refused,
+  signedClaims,
+} from "./license-token.ts";
 
-/** Issuer, audience and version of licences: the authority writes only these. */
-export const LICENSE_ISSUER = "svc-authority";
+/** Audience and version of licences: the authority writes only these. */
 export const LICENSE_AUDIENCE = "svc-runtime";
 export const LICENSE_VERSION = 2;
-/** Clocks of two machines may differ by this much, in `nbf` and `iat`. */
-export const CLOCK_SKEW_SECONDS = 300;
-
 declare const verified: unique symbol;
 
 /** A verified licence; only `verifyLicense` makes one. Times are in seconds since 1970. */
@@ -38,8 +44,10 @@ export interface License {
 }
 
 export interface VerifyOptions {
-  /** The LICENSE key, SPKI in PEM. */
+  /** The LICENSE key that is trusted, the anchor: SPKI in PEM. */
   readonly publicKeyPem: string;
+  /** Statements that lead from it to later keys (license-chain.ts), oldest first; read where a licence names another key. */
+  readonly successors?: readonly string[];
   /** The thumbprint of this machine's device key. */
   readonly deviceThumbprint: string;
   /** The present, in seconds. */
@@ -53,12 +61,14 @@ export interface VerifyOptions {
 }
 
 /**
- * Verifies a licence: RS256 and nothing else (no `none`, no negotiation, no `crit`), issuer, audience, version, times,
- * products, and the binding to this device (`cnf.jkt`, RFC 7800 §3.1).
- * @throws PermissionError with the reason and the remedy; ValueError if the public key itself is unusable.
+ * Verifies a licence: by the anchor or a key that statements lead to from it, RS256 and nothing else (no `none`, no
+ * negotiation, no `crit`), issuer, audience, version, times, products, and the binding to this device (`cnf.jkt`, RFC
+ * 7800 §3.1).
+ * @throws PermissionError with the reason and the remedy, of the class `UntrustedKey` where the key that signed it is
+ *   none of these; ValueError if the anchor itself is unusable.
  */
 export async function verifyLicense(jwt: string, options: VerifyOptions): Promise<License> {
-  const claims = await signedClaims(jwt, await licensePublicKey(options.publicKeyPem));
+  const claims = await signedClaims(jwt, { refused, keyOf: await keyRing(options) });
   if (claims.iss !== LICENSE_ISSUER) throw refused(`its issuer is ${quoted(claims.iss)}, not '${LICENSE_ISSUER}'`);
   const audience = Array.isArray(claims.aud) ? claims.aud : [claims.aud];
   if (!audience.includes(LICENSE_AUDIENCE))
@@ -141,11 +151,6 @@ function optionalText(claims: Claims, claim: "jti" | "sub", name: string): strin
 /** What is shown on terminals and in logs must not control them, nor change the order in which they show it. */
 function refuseControls(text: string, name: string): void {
   if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text)) throw refused(`control characters are in its ${name}: ${quoted(text)}`);
-}
-
-/** A time or duration in seconds: finite, not negative, and before the year 10000. */
-function isTime(value: unknown): value is number {
-  return typeof value === "number" && value >= 0 && value < 253_402_300_800;
 }
 
 /** The date of a time in seconds since 1970. */

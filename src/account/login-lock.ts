@@ -3,12 +3,13 @@
  *
  * The temporary files of killed runs are removed by the next holder. Files of these names are written by holders only,
  * so that none of them is in use; but `clock`, which tool calls write without the lock: one that loses its temporary
- * file to a holder moves the mark at its next call.
+ * file to a holder moves the mark at its next call. A pin that a killed login has staged is settled too.
  */
 import { withLock } from "../durable.ts";
 import { accountPaths, authorityPaths } from "../paths.ts";
 import { ensurePrivateDirectory } from "./files.ts";
 import { removeLeftovers } from "./leftovers.ts";
+import { settlePin } from "./pin.ts";
 
 /**
  * Runs `action` while holding the lock on the files of a login and of the local authority, without temporary files of
@@ -28,5 +29,9 @@ export async function lockLogin<T>(home: string, action: (removed: string[]) => 
   const account = accountPaths(home);
   const { dir: _, ...authority } = authorityPaths(home);
   const written = [...Object.values(account), ...Object.values(authority)];
-  return withLock(account.lock, () => action(removeLeftovers(written)));
+  return withLock(account.lock, () => {
+    const removed = removeLeftovers(written);
+    settlePin(home);
+    return action(removed);
+  });
 }

@@ -15,17 +15,20 @@ export interface LoggedOut {
 
 /**
  * Removes the login: the licence first, the device key last, so that an interrupted logout can be
- * repeated and never leaves a licence that looks usable. Memory, runtime and authority stay. No server is asked.
+ * repeated and never leaves a licence that looks usable. Memory, runtime and authority stay, and so does the pinned
+ * authority, unless it is to be forgotten. No server is asked.
+ * @param options.forget removes the pin too, damaged or not
  * @throws TimeoutError while another process changes the login; OSError naming the first file that cannot be removed,
  *   once all others are: no secret stays because of another file
  */
-export async function logout(home: string): Promise<LoggedOut> {
+export async function logout(home: string, { forget = false } = {}): Promise<LoggedOut> {
   if (!existsSync(home)) return { login: [], temporary: [] };
   return lockLogin(home, (temporary) => {
     const paths = accountPaths(home);
     const login: string[] = [];
     const failures: SvcError[] = [];
-    for (const role of ["license", "renewal", "apiKey", "token", "deviceId", "deviceKey"] as const) {
+    const roles = ["license", "revoked", "renewal", "loginOrigin", "apiKey", "token", "deviceId", "deviceKey"] as const;
+    for (const role of forget ? ([...roles, "pin"] as const) : roles) {
       const path = paths[role];
       try {
         unlinkSync(path);

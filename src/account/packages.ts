@@ -5,8 +5,9 @@ import { downloadsPath, type PlatformTag } from "../paths.ts";
 import { type Downloaded, type DownloadRequest, download } from "./download.ts";
 import { secureBase } from "./endpoints.ts";
 import { ensurePrivateDirectory } from "./files.ts";
+import { DEVICE_REVOKED, DeviceRevoked } from "./revocation.ts";
 
-export interface BundleRequest extends Pick<DownloadRequest, "anew" | "signal" | "onState" | "pace"> {
+export interface BundleRequest extends Pick<DownloadRequest, "anew" | "ca" | "signal" | "onState" | "pace"> {
   /** SVC_HOME: what came of a download that was interrupted is kept there, and gone on with. */
   readonly home: string;
   /** Base address of the packages server. */
@@ -19,9 +20,13 @@ export interface BundleRequest extends Pick<DownloadRequest, "anew" | "signal" |
 
 const PEER = "the packages server";
 
+/** The packages server has no bundle of the version for the platform. */
+export class NoBundle extends RuntimeError {}
+
 /**
  * `<packages>/runtime/<version>/<tag>.bundle`, whole, at most 1 GiB.
- * @throws RuntimeError if there is no such bundle; PermissionError if the API key is refused, or if others can write where
+ * @throws NoBundle if there is no such bundle; DeviceRevoked where the authority
+ * says so; PermissionError if the API key is refused, or if others can write where
  * the download is kept; and what `download` throws.
  */
 export async function fetchBundle(request: BundleRequest): Promise<Downloaded> {
@@ -39,7 +44,8 @@ export async function fetchBundle(request: BundleRequest): Promise<Downloaded> {
     folder,
     name: new Bun.CryptoHasher("sha256").update(`${address}\n${path}`).digest("hex").slice(0, 32),
     bytesMax: BUNDLE_BYTES_MAX,
-    refused: (status) => refused(status, version, tag),
+    refused: (status, code) =>
+      status === 403 && code === DEVICE_REVOKED ? new DeviceRevoked(packages) : refused(status, version, tag),
   });
 }
 
@@ -47,6 +53,6 @@ function refused(status: number, version: string, tag: PlatformTag): SvcError {
   if (status === 401 || status === 403) {
     return new PermissionError(`${PEER} refuses the API key: run 'svc login' again`);
   }
-  if (status === 404) return new RuntimeError(`${PEER} has no runtime ${version} for ${tag}`);
+  if (status === 404) return new NoBundle(`${PEER} has no runtime ${version} for ${tag}`);
   return new RuntimeError(`${PEER} answered with status ${status}: try again later`);
 }

@@ -12,7 +12,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { hasAcl } from "../../ffi/system/calls.ts";
 import { diskError, shellPath } from "../durable.ts";
 import { PermissionError } from "../errors.ts";
-import { bytecodePath } from "../paths.ts";
+import { bytecodePath, svcHome } from "../paths.ts";
 
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
@@ -27,6 +27,17 @@ const LINKS_MAX = 40;
  */
 export function requireClosed(root: string, paths: string[]): void {
   const fault = permissionFaults(root, paths)[0];
+  if (fault !== undefined) throw new PermissionError(fault);
+}
+
+/**
+ * The same of one folder that may lie anywhere, and of all above it.
+ *
+ * @param name   what it is called in sentences, as in "the data folder"
+ * @param choose what to do where it cannot be closed, as in "name a folder of your own with --data"
+ */
+export function requireClosedFolder(path: string, name: string, choose: string): void {
+  const fault = parentFaults(path, { name, choose, shown: shellPath(path, svcHome()) })[0];
   if (fault !== undefined) throw new PermissionError(fault);
 }
 
@@ -47,7 +58,7 @@ export interface Examined {
  */
 export function examine(root: string, paths: string[]): Examined[] {
   const home = resolve(root);
-  const examined: Examined[] = [{ name: "SVC_HOME", faults: parentFaults(home) }];
+  const examined: Examined[] = [{ name: "SVC_HOME", faults: parentFaults(home, inWords(home)) }];
   const inside = new Set<string>();
   for (const path of paths) {
     for (let at = path; at !== home && at.length > home.length && !inside.has(at); at = dirname(at)) inside.add(at);
@@ -78,7 +89,18 @@ function faultsInside(path: string, stat: Stats, home: string): string[] {
   return [`others can write to ${name}: run chmod go-w ${shown}`];
 }
 
-function parentFaults(home: string): string[] {
+/** A folder in sentences, and in a shell's command. */
+interface InWords {
+  readonly name: string;
+  readonly choose: string;
+  readonly shown: string;
+}
+
+function inWords(home: string): InWords {
+  return { name: "SVC_HOME", choose: "set SVC_HOME to a folder of your own", shown: shellPath(home, home) };
+}
+
+function parentFaults(home: string, words: InWords): string[] {
   let links = 0;
   let at = "/";
   const faults: string[] = [];
@@ -93,8 +115,8 @@ function parentFaults(home: string): string[] {
       examine(at, stat);
       continue;
     }
-    if (!ours(stat) && !unmapped(stat)) faults.push("a link on the way to SVC_HOME belongs to another user");
-    if (++links > LINKS_MAX) return [...faults, "too many links on the way to SVC_HOME"];
+    if (!ours(stat) && !unmapped(stat)) faults.push(`a link on the way to ${words.name} belongs to another user`);
+    if (++links > LINKS_MAX) return [...faults, `too many links on the way to ${words.name}`];
     const target = readlinkSync(next);
     if (target.startsWith("/")) at = "/";
     ahead.unshift(...target.split("/").filter(Boolean));
@@ -103,11 +125,11 @@ function parentFaults(home: string): string[] {
 
   function examine(path: string, stat: Stats = lstatSync(path)): void {
     const isHome = ahead.length === 0;
-    const name = isHome ? "SVC_HOME" : `the folder ${ahead.length} above SVC_HOME`;
+    const name = isHome ? words.name : `the folder ${ahead.length} above ${words.name}`;
     if (!ours(stat) && (isHome || !unmapped(stat))) {
-      faults.push(`${name} belongs to another user: set SVC_HOME to a folder of your own`);
+      faults.push(`${name} belongs to another user: ${words.choose}`);
     } else if (stat.mode & OTHERS_WRITE && !(stat.mode & STICKY && !isHome) && !privateGroup(path, stat)) {
-      const remedy = isHome ? `run chmod go-w ${shellPath(home, home)}` : "close it to others, or move SVC_HOME";
+      const remedy = isHome ? `run chmod go-w ${words.shown}` : `close it to others, or move ${words.name}`;
       faults.push(`others can write to ${name}: ${remedy}`);
     }
   }

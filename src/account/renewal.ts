@@ -2,7 +2,6 @@
  * The renewal of an organisation's licence by this machine itself: only after a login has recorded the consent, only
  * from the address that login was with, at most once a day.
  */
-import { createHash } from "node:crypto";
 import { unlinkSync } from "node:fs";
 import { parseStrictJson } from "../checks/strict-json.ts";
 import { diskError, readSecret, syncDirectory, writeDurable } from "../durable.ts";
@@ -14,11 +13,16 @@ import { readClock } from "./clock.ts";
 import { ensureDevice, readDevice } from "./device.ts";
 import { configuredEndpoints, secureBase } from "./endpoints.ts";
 import { secretText } from "./files.ts";
-import { type License, renewableFrom, verifyLicense } from "./license.ts";
+import { verifyIssued } from "./issued-license.ts";
+import { type License, renewableFrom } from "./license.ts";
 import { type CheckOptions, checkLicense, storedLicense } from "./license-check.ts";
 import { isRecord } from "./license-token.ts";
 import { withLoginLock } from "./login-lock.ts";
+import { digestOf } from "./login-origin.ts";
+import { addSuccessors } from "./pin.ts";
 import { registerDevice } from "./registration.ts";
+import { isRevoked } from "./revocation.ts";
+import { heedRevocation } from "./revoked-login.ts";
 
 /** `renewal.json`: that a login agreed to renewals, and what became of the last one. Times are in seconds since 1970. */
 export interface RenewalConsent {
@@ -83,7 +87,7 @@ export function settleConsent(home: string, { wanted, api, apiKey }: ConsentWish
     const origin = originOf(api);
     const agrees = origin !== undefined && (wanted ?? before === origin);
     if (agrees) {
-      write(home, { api: api!, key: digest(apiKey) });
+      write(home, { api: api!, key: digestOf(apiKey) });
       return { origin, note: wanted ? undefined : `the licence goes on renewing itself at ${origin}` };
     }
     const existed = remove(home);
@@ -100,7 +104,8 @@ export function settleConsent(home: string, { wanted, api, apiKey }: ConsentWish
  * verified and found to last longer. A login that comes meanwhile wins.
  * @param known the licence of this process, which is to be renewed
  * @returns the licence that is there afterwards; undefined where nothing was asked for or came of it
- * @throws PermissionError where the authority or the address is refused; what a request throws; OSError where the try
+ * @throws DeviceRevoked where the authority has revoked this device: its licence is removed then;
+ *   PermissionError where the authority or the address is refused; what a request throws; OSError where the try
  *   cannot be recorded: then nothing is sent
  */
 export async function renewByConsent(
@@ -113,21 +118,23 @@ export async function renewByConsent(
   if (warning !== undefined || readConsent(home) === undefined) return undefined;
   const begun = await withLoginLock(home, () => begin(home, env, known, clock.now, options));
   if (begun === undefined || "license" in begun) return begun?.license;
-  const { consent, apiKey, before } = begun;
+  const { consent, server, apiKey, before } = begun;
   const device = await ensureDevice(home);
   let jwt: string;
   try {
-    jwt = await registerDevice(consent.api, apiKey, device, options.signal);
+    jwt = await registerDevice(server, apiKey, device, options);
   } catch (error) {
+    if (isRevoked(error)) await heedRevocation(home, error, { before, isOwn: () => isOf(home, consent) }, clock.now);
     if (!(error instanceof PermissionError) || error.reason !== "denied") throw error;
     await withLoginLock(home, () => refuse(home, consent, clock.now));
     throw new PermissionError(`${error.message}; nothing is tried until the next 'svc login'`, "denied");
   }
-  const { publicKeyPem } = licenseAnchor(home, env, options.build);
-  const license = await verifyLicense(jwt, { publicKeyPem, deviceThumbprint: device.thumbprint, ...clock });
+  const trust = { ...licenseAnchor(home, env, options.build), deviceThumbprint: device.thumbprint };
+  const { license, successors } = await verifyIssued(jwt, server, { ...trust, ...clock, signal: options.signal });
   if (license.expiresAt <= known.expiresAt) return undefined;
   return withLoginLock(home, () => {
     if (storedLicense(home) !== before) return undefined;
+    if (successors) addSuccessors(home, successors);
     writeDurable(accountPaths(home).license, `${license.jwt}\n`);
     return license;
   });
@@ -145,19 +152,25 @@ async function begin(home: string, env: Env, known: License, now: number, option
   if (now < renewableFrom(stored)) return { license: stored };
   if (!counts(consent, apiKey)) return undefined;
   if (consent.tried !== undefined && Math.abs(now - consent.tried) < TRY_SECONDS) return undefined;
-  const configured = configuredEndpoints(env, options.build?.authority);
+  const configured = configuredEndpoints(env, home, options.build);
   const origin = originOf(consent.api);
   if (configured && originOf(configured.api) !== origin)
     throw new PermissionError(
       `renewals are agreed with ${origin}, but ${originOf(configured.api)} is configured: run 'svc login --auto-renew'`,
     );
   write(home, { ...consent, tried: Math.floor(now) });
-  return { consent, apiKey, before };
+  return { consent, server: { api: consent.api, ca: configured?.ca }, apiKey, before };
 }
 
 /** Whether it is of the login with this key, and the authority has not refused the device since. */
 function counts({ key, refused }: RenewalConsent, apiKey: string | undefined): boolean {
-  return refused === undefined && apiKey !== undefined && key === digest(apiKey);
+  return refused === undefined && apiKey !== undefined && key === digestOf(apiKey);
+}
+
+/** Whether the stored login is still the one that this consent is of. */
+function isOf(home: string, { api, key }: RenewalConsent): boolean {
+  const consent = readConsent(home);
+  return consent?.api === api && consent.key === key && counts(consent, secretText(home, accountPaths(home).apiKey));
 }
 
 /** Stops further tries, where no login has come meanwhile. */
@@ -204,8 +217,4 @@ function attempt<T>(action: () => T): T | undefined {
   } catch {
     return undefined;
   }
-}
-
-function digest(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
 }

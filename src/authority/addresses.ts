@@ -1,18 +1,71 @@
 /** Who a request is from, as limits count it and as a page shows it: network addresses. */
-import { isIP } from "node:net";
+import { BlockList, isIP } from "node:net";
 import { isLoopback } from "../account/endpoints.ts";
+import { ValueError } from "../errors.ts";
+
+/** Proxies whose X-Forwarded-For is believed. */
+export interface Proxies {
+  has(address: string): boolean;
+}
 
 /**
- * The address that a request came from: the peer's, or behind a proxy on this machine what the proxy says in the last
- * entry of X-Forwarded-For. Undefined where only the proxy's own address is known. Without a proxy the header is not
- * read: every client could write there what it likes.
+ * The proxies of addresses and networks, as 192.0.2.1, 10.0.0.0/8, ::1 or 2001:db8::/32; undefined where there are none.
+ * @throws ValueError for an entry that is neither, or that is every address
  */
-export function clientAddress(peer: string | undefined, headers: Headers, behindProxy: boolean): string | undefined {
-  if (peer === undefined) return undefined;
-  const plain = peer.replace(/^::ffff:(?=[\d.]+$)/i, "");
-  if (!behindProxy || !isLoopback(plain)) return plain;
-  const last = headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() ?? "";
-  return isIP(last) === 0 ? undefined : last;
+export function proxiesOf(entries: readonly string[]): Proxies | undefined {
+  if (entries.length === 0) return undefined;
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [, network = "", bits] = /^([^/]+?)(?:\/(\d{1,3}))?$/.exec(entry.trim()) ?? [];
+    const version = isIP(network);
+    const family = version === 6 ? "ipv6" : "ipv4";
+    const most = version === 6 ? 128 : 32;
+    if (version === 0 || network.includes("%") || Number(bits ?? 0) > most) {
+      throw new ValueError(
+        `trusted proxy '${entry.slice(0, 200)}' is neither an address, as 192.0.2.1 or ::1, nor a network, as 10.0.0.0/8`,
+      );
+    }
+    if (bits !== undefined && Number(bits) === 0) {
+      throw new ValueError(`trusted proxy '${entry}' is every address: name the proxy's own`);
+    }
+    if (bits === undefined) list.addAddress(network, family);
+    else list.addSubnet(network, Number(bits), family);
+  }
+  return { has: (address) => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4") };
+}
+
+/**
+ * The address that a request came from: the peer's, or where that is a trusted proxy the last entry of X-Forwarded-For
+ * that is none. Undefined where the proxy does not say. From other peers the header is not read: every client could
+ * write there what it likes.
+ */
+export function clientAddress(
+  peer: string | undefined,
+  headers: Headers,
+  proxies: Proxies | undefined,
+): string | undefined {
+  const plain = peer === undefined ? undefined : plainAddress(peer);
+  if (plain === undefined || !proxies?.has(plain)) return plain;
+  const entries = headers.get("x-forwarded-for")?.split(",") ?? [];
+  let nearest: string | undefined;
+  for (const entry of entries.reverse()) {
+    nearest = forwardedAddress(entry.trim());
+    // What stands before an entry that is no address was written by that client.
+    if (nearest === undefined || !proxies.has(nearest)) return nearest;
+  }
+  return nearest;
+}
+
+/** An IPv4 address that came in by an IPv6 socket is written as itself. */
+function plainAddress(address: string): string {
+  return address.replace(/^::ffff:(?=[\d.]+$)/i, "").replace(/%.*$/, "");
+}
+
+/** One entry, which some proxies write with a port. */
+function forwardedAddress(entry: string): string | undefined {
+  const [, bare] = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry) ?? /^([\d.]+):\d{1,5}$/.exec(entry) ?? [];
+  const address = plainAddress(bare ?? entry);
+  return isIP(address) === 0 ? undefined : address;
 }
 
 /**
@@ -21,10 +74,10 @@ export function clientAddress(peer: string | undefined, headers: Headers, behind
  */
 export function addressGroup(address: string | undefined): string {
   if (address === undefined) return "unknown";
-  const plain = address.replace(/^::ffff:(?=[\d.]+$)/i, "");
+  const plain = plainAddress(address);
   if (isLoopback(plain)) return "this machine";
   if (isIP(plain) !== 6) return plain;
-  const [before = "", after] = plain.replace(/%.*$/, "").toLowerCase().split("::");
+  const [before = "", after] = plain.toLowerCase().split("::");
   const head = before.split(":").filter(Boolean);
   const tail = (after ?? "").split(":").filter(Boolean);
   // The last two groups may be written as an IPv4 address; that is beyond the first four unless "::" begins it all.

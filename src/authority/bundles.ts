@@ -13,19 +13,21 @@ export interface ServedBundle {
   readonly etag: string;
 }
 
-/** The bundle of a version and a platform; undefined where the source has none. */
+/** The bundle of a version and a platform, of the first source that has it; undefined where none has. */
 export async function findBundle(
-  source: BundleSource | undefined,
+  sources: readonly BundleSource[],
   version: string,
   tag: PlatformTag,
 ): Promise<ServedBundle | undefined> {
-  if (typeof source === "function") {
-    const bytes = await source(version, tag);
-    if (bytes === undefined) return undefined;
+  for (const source of sources) {
+    const found = typeof source === "string" ? await fileBundle(join(source, version, `${tag}.bundle`)) : undefined;
+    if (found !== undefined) return found;
+    const bytes = typeof source === "function" ? await source(version, tag) : undefined;
+    if (bytes === undefined) continue;
     const body = new Blob([bytes as Uint8Array<ArrayBuffer>]);
     return { body, etag: quoted(new Bun.CryptoHasher("sha256").update(bytes)) };
   }
-  return source === undefined ? undefined : fileBundle(join(source, version, `${tag}.bundle`));
+  return undefined;
 }
 
 /**

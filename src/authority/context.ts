@@ -1,10 +1,13 @@
 /** Shared by all endpoints of the authority: settings, requests and responses. */
 import { createHash, timingSafeEqual } from "node:crypto";
+import type { Log } from "../log.ts";
 import type { PlatformTag } from "../paths.ts";
-import type { Ledger } from "./database.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Guesses } from "./guesses.ts";
-import type { LicenseKey } from "./keys.ts";
+import type { LicenseKeys } from "./keys.ts";
+import type { AuditEvent, AuditRecord } from "./ledger/audit.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import type { Sessions } from "./sessions.ts";
 
 /** The source of bundles: a directory with `<version>/<tag>.bundle`, or a function. */
 export type BundleSource =
@@ -15,17 +18,22 @@ export type BundleSource =
 export const LOCAL_ACCOUNT = "local";
 
 export interface Authority {
+  /** Whether it is an organisation's, with administrators and records of changes; else a login's own. */
+  readonly organisation: boolean;
   readonly ledger: Ledger;
-  readonly key: LicenseKey;
+  /** The LICENSE keys: with the last one it signs. */
+  readonly keys: LicenseKeys;
   readonly guesses: Guesses;
   readonly decisions: Decisions;
+  /** Administrators who are signed in. */
+  readonly sessions: Sessions;
   /** Device codes that are withdrawn at the end, as only the process that ends could redeem them: a login's own. */
   readonly issued: string[] | undefined;
   /** `yes` approves every request at once, without the page: for the user's own machine. */
   readonly approve: "browser" | "yes";
   /** The code that approvers must type where other machines can reach the authority; undefined on loopback. */
   readonly approvalCode: string | undefined;
-  readonly bundle: BundleSource | undefined;
+  readonly bundles: readonly BundleSource[];
   readonly codeSeconds: number;
   readonly intervalSeconds: number;
   readonly tier: string;
@@ -38,15 +46,32 @@ export interface Authority {
   readonly publicUrl: () => string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** What happened, for the operator. What an administrator has to find again later is for `audit`. */
+  readonly log: Log;
+  /** Records a change, in the transaction that makes it; of a login's own authority nothing is recorded. */
+  audit(event: AuditEvent, entry: Audited): void;
 }
+
+/** What is recorded of a change: who did it, never a secret, and to which device. */
+export type Audited = Omit<AuditRecord, "at" | "event">;
 
 /** One request, parsed. */
 export interface Call {
   readonly request: Request;
+  /** The address that was asked for, of the public origin, whatever the request says in Host; relative to its base. */
   readonly url: URL;
+  /** What stands in the path for each `:name` of the route, not decoded. */
+  readonly params: Readonly<Record<string, string>>;
   /** The client's address, for limits and for the page; undefined where a proxy does not pass it on. */
   readonly address: string | undefined;
+  /** What the log says of this request, such as `device`: handlers add to it. Never a secret. */
+  readonly fields: Record<string, string | number | boolean | null>;
 }
+
+export type Handler = (authority: Authority, call: Call) => Response | Promise<Response>;
+
+/** Handlers by method and path, as `GET /v1/things/:id`, in which `:id` stands for one component of the path. */
+export type Routes = Readonly<Record<string, Handler>>;
 
 /** Sent with every response. `same-origin`, since with `no-referrer` browsers send our own form with `Origin: null`. */
 const HEADERS: Record<string, string> = {
@@ -68,7 +93,21 @@ export function answerJson(
 
 /** An OAuth error (RFC 6749 §5.2). */
 export function answerError(status: number, error: string, headers: Record<string, string> = {}): Response {
-  return answerJson(status, { error }, headers);
+  const response = answerJson(status, { error }, headers);
+  errors.set(response, error);
+  return response;
+}
+
+const errors = new WeakMap<Response, string>();
+
+/** The code of an answer that `answerError` made, for the log: the status alone does not say why. */
+export function errorCodeOf(response: Response): string | undefined {
+  return errors.get(response);
+}
+
+/** When to ask again, in whole seconds (RFC 9110 §10.2.3). */
+export function retryAfter(ms: number): Record<string, string> {
+  return { "retry-after": String(Math.max(1, Math.ceil(ms / 1000))) };
 }
 
 export function answerHtml(
@@ -86,9 +125,21 @@ export function answerBytes(status: number, body: Blob, headers: Record<string, 
   return new Response(body, { status, headers: { ...HEADERS, ...own, ...headers } });
 }
 
+/** A file to keep, which is made while it is read. */
+export function answerFile(body: ReadableStream<Uint8Array>, type: string, name: string): Response {
+  const own = { "content-type": type, "content-disposition": `attachment; filename="${name}"` };
+  return new Response(body, { headers: { ...HEADERS, ...own } });
+}
+
 /** The secret after `Bearer` (RFC 6750 §2.1), if the request carries one of a plausible length. */
 export function bearerOf(request: Request): string | undefined {
   return /^Bearer ([\x21-\x7e]{1,8192})$/i.exec(request.headers.get("authorization") ?? "")?.[1];
+}
+
+/** 401 to a secret that is missing or not valid (RFC 6750 §3). */
+export function answerUnauthorized(error: string, secret: string | undefined): Response {
+  const why = secret === undefined ? "" : ', error="invalid_token"';
+  return answerError(401, error, { "www-authenticate": `Bearer realm="svc"${why}` });
 }
 
 /** The fields of a form, or undefined if the body is none. Bun has limited the body's size. */

@@ -15,8 +15,8 @@ const USER_CODES = 20 ** 8;
  * A guess hits one of n open codes with probability n / 2.56e10. A count of misses as the limit would lock the right
  * person out, who shares an address with an office or with every user of a machine. The sum of those probabilities is
  * bounded instead: .001 in ten minutes is 2.56e7 guesses against one code, 43,000 a second, twice what a process answered
- * on two cores; of a server with its 1,000 codes open it is 25,600 guesses. From then on an address has the 20 guesses of
- * its limit, which add 7.8e-7 at 1,000 codes. 1,000 guesses against one code hit with probability 3.9e-8. A hit shows
+ * on two cores; of a server with its 2,500 codes open it is 10,240 guesses. From then on an address has the 20 guesses of
+ * its limit, which add 2.0e-6 at 2,500 codes. 1,000 guesses against one code hit with probability 3.9e-8. A hit shows
  * where a request came from, and can deny it; approving takes the approval code, except on the machine itself.
  */
 export const GUESS_LIMITS: GuessLimits = { perAddress: 20, windowMs: 600_000, chance: 0.001 };
@@ -61,7 +61,8 @@ export class Guesses {
   }
 
   #turn(now: number): void {
-    if (now < this.#windowEnds) return;
+    // A window that ends later than it can is of a clock that was ahead, which may have been by a year.
+    if (now < this.#windowEnds && this.#windowEnds - now <= this.limits.windowMs) return;
     this.#windowEnds = now + this.limits.windowMs;
     this.#chance = 0;
     this.#byAddress.clear();

@@ -11,8 +11,9 @@ import { withLoginLock } from "../account/login-lock.ts";
 import { writeDurable } from "../durable.ts";
 import { OSError, PermissionError, SvcError, TimeoutError } from "../errors.ts";
 import { accountPaths, authorityPaths, type Env, platformTag } from "../paths.ts";
-import { isLocked, Ledger } from "./database.ts";
 import { LICENSE_DAYS, type LicenseKey, readLicenseKey, signLicense } from "./keys.ts";
+import { isLocked } from "./ledger/errors.ts";
+import { Ledger } from "./ledger/ledger.ts";
 
 /** How often a locked ledger is tried again, and for how long. */
 const LOOK_MS = 50;
@@ -89,9 +90,13 @@ async function signAgain(home: string, key: LicenseKey, old: License, now: numbe
   await unlessLocked(() => {
     const ledger = new Ledger(authorityPaths(home).ledger, home, 0);
     try {
-      if (!ledger.registerDevice(record, issuedAt * 1000))
-        throw new PermissionError("the device id is registered with another key: run 'svc logout', then 'svc login'");
-      ledger.addLicense(id, device.id, old.tier, issuedAt * 1000, expiresAt * 1000);
+      ledger.transaction(() => {
+        const outcome = ledger.devices.register(record, issuedAt * 1000);
+        if (outcome === "conflict")
+          throw new PermissionError("the device id is registered with another key: run 'svc logout', then 'svc login'");
+        if (outcome === "revoked") throw new PermissionError("this machine's own authority has revoked this device");
+        ledger.devices.addLicense(id, device.id, old.tier, issuedAt * 1000, expiresAt * 1000);
+      });
     } finally {
       ledger.close();
     }

@@ -3,7 +3,13 @@
  * say so in headers that pages cannot change (Fetch Metadata; RFC 6454). What another site's page sends is refused before
  * anything is looked up, counted or stored, so that no web page can use up limits in the name of the person who sees it.
  */
+import { isLoopback } from "../account/endpoints.ts";
 import type { Authority, Call } from "./context.ts";
+
+/** The host of a `Host` header, without its port; empty where it is none. */
+export function hostOf(header: string): string {
+  return URL.parse(`http://${header}/`)?.hostname ?? "";
+}
 
 /** Whether a browser sent it for a page: devices, which the endpoints are for, send neither header. */
 export function isFromBrowser(request: Request): boolean {
@@ -28,12 +34,14 @@ export function visitOf(authority: Authority, call: Call): Visit {
   return isWindow && !headers.has("origin") ? "link" : "foreign";
 }
 
-/** Whether `Origin`, which browsers send with forms and with scripts' requests, is absent or this site. */
+/**
+ * Whether `Origin`, which browsers send with forms and with scripts' requests, is absent or this site. On loopback it has
+ * several names, of which `Host` has the one that was used; anywhere else `Host` is what the client likes.
+ */
 function isOwnOrigin(authority: Authority, call: Call): boolean {
   const origin = call.request.headers.get("origin");
-  return (
-    origin === null ||
-    origin === new URL(authority.publicUrl()).origin ||
-    origin === `${call.url.protocol}//${call.request.headers.get("host")}`
-  );
+  const { origin: own, hostname, protocol } = new URL(authority.publicUrl());
+  if (origin === null || origin === own) return true;
+  const host = call.request.headers.get("host") ?? "";
+  return isLoopback(hostname) && isLoopback(hostOf(host)) && origin === `${protocol}//${host}`;
 }

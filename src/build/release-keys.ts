@@ -3,7 +3,7 @@
  * know the public half of a second one, the next, so that a release which that one signed is believed by those before it.
  *
  * A checkout makes development keys once (`.keys/release.pem` and `.keys/release_next.pem`, 0600, never committed); a
- * real release passes its key in SVC_RELEASE_KEY or SVC_RELEASE_KEY_FILE and the public half of the next one in
+ * real release passes its key by --release-key, SVC_RELEASE_KEY or SVC_RELEASE_KEY_FILE and the public half of the next one in
  * SVC_NEXT_RELEASE_PUBKEY or SVC_NEXT_RELEASE_PUBKEY_FILE.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
@@ -13,12 +13,21 @@ import { RSA_BITS_MIN, SECRET_BYTES_MAX } from "../limits.ts";
 import type { Env } from "../paths.ts";
 import { BuildError } from "./compile.ts";
 
+/** Where keys are given to a build. */
+export interface GivenKeys {
+  readonly env?: Env;
+  /** The file of `--release-key`. */
+  readonly file?: string | undefined;
+}
+
 /**
- * The key that signs: SVC_RELEASE_KEY, SVC_RELEASE_KEY_FILE, or the checkout's own, made on first use.
+ * The key that signs: of `--release-key`, SVC_RELEASE_KEY, SVC_RELEASE_KEY_FILE, or the checkout's own, made on first use.
  * @throws BuildError where it is no RSA key of at least 3072 bits; PermissionError where others can read the file
  */
-export function releaseKey(root: string, env: Env = process.env): KeyObject {
-  const pem = given(env, "SVC_RELEASE_KEY", (path) => readSecret(path, SECRET_BYTES_MAX, root)) ?? own(root, "release");
+export function releaseKey(root: string, { env = process.env, file }: GivenKeys = {}): KeyObject {
+  const read = (path: string) => readSecret(path, SECRET_BYTES_MAX, root);
+  const named = file === undefined ? given(env, "SVC_RELEASE_KEY", read) : text("--release-key", file, read);
+  const pem = named ?? own(root, "release");
   let key: KeyObject;
   try {
     key = createPrivateKey(pem);
@@ -34,9 +43,13 @@ export function releaseKey(root: string, env: Env = process.env): KeyObject {
  * lies in a checkout.
  * @throws BuildError where there is none, or it is no RSA public key of at least 3072 bits, or the current one
  */
-export function nextReleaseKey(root: string, current: KeyObject, env: Env = process.env): KeyObject {
+export function nextReleaseKey(
+  root: string,
+  current: KeyObject,
+  { env = process.env, file }: GivenKeys = {},
+): KeyObject {
   const pem = given(env, "SVC_NEXT_RELEASE_PUBKEY", (path) => readCapped(path, SECRET_BYTES_MAX));
-  if (pem === undefined && (env.SVC_RELEASE_KEY || env.SVC_RELEASE_KEY_FILE))
+  if (pem === undefined && (file !== undefined || env.SVC_RELEASE_KEY || env.SVC_RELEASE_KEY_FILE))
     throw new BuildError("a release key is given: give the next one's public half in SVC_NEXT_RELEASE_PUBKEY[_FILE]");
   if (pem?.includes("PRIVATE KEY"))
     throw new BuildError("SVC_NEXT_RELEASE_PUBKEY is a private key: only its public half belongs here");
@@ -67,9 +80,12 @@ function given(env: Env, name: string, read: (path: string) => Uint8Array | unde
   const pem = env[name]?.replaceAll("\\n", "\n");
   if (pem) return pem;
   const path = env[`${name}_FILE`];
-  if (!path) return undefined;
+  return path ? text(`${name}_FILE`, path, read) : undefined;
+}
+
+function text(name: string, path: string, read: (path: string) => Uint8Array | undefined): string {
   const bytes = read(path);
-  if (!bytes) throw new BuildError(`${name}_FILE names a file that does not exist`);
+  if (!bytes) throw new BuildError(`${name} names a file that does not exist`);
   return new TextDecoder().decode(bytes);
 }
 

@@ -1,6 +1,8 @@
 /**
  * Opens the memory for `svc mcp` and `svc mem`, after login and runtime. Help and `tools/list` do not import this file.
  */
+import { requireFeature } from "../account/features.ts";
+import type { License } from "../account/license.ts";
 import { buildInfo } from "../build-info.ts";
 import type { LocalStore } from "../engine/local-store.ts";
 import { errorLine } from "../errors.ts";
@@ -15,6 +17,8 @@ import { keepRenewed, licensedNative, type RenewalSite, renewAtEnd } from "./ren
 export interface GateOptions {
   /** The command that opens it, as `svc mem add`: it stands in messages of processes that wait for this one. */
   readonly label: string;
+  /** What the licence has to have; searching repositories needs `repo` besides. */
+  readonly feature: "mcp" | "memory";
   readonly env: Env;
   /** The memory directory, from `--path`. */
   readonly path?: string;
@@ -33,12 +37,12 @@ export type OpenVerbs = Verbs & TerminalVerbs & { close(): Promise<void> };
 
 /**
  * Opens the memory. Messages of errors name the command that helps.
- * @throws PermissionError for no login or an invalid licence; RuntimeError for a missing or unverified native runtime
+ * @throws PermissionError for no login, an invalid licence or one without the command's feature; RuntimeError for a missing or unverified native runtime
  */
 export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
   const { env, warn, label } = options;
   const site: RenewalSite = { env, network: true, warn: (line) => warn?.(`svc: note: ${line}`) };
-  const native = await licensedNative({ label }, site);
+  const native = await licensedNative({ label, feature: options.feature }, site);
   // Not before: what verifies runs once, and compiling it costs more than it takes.
   optimiseForWork();
   if (options.stays) keepRenewed(native.license, site);
@@ -52,10 +56,18 @@ export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
       projectDir: env.CLAUDE_PROJECT_DIR,
     },
     persistentIndex: options.persistentIndex,
+    admitRepositories: () => admitRepositories(native.license, label, env),
     home: svcHome(env),
     version: buildInfo().version,
     compaction: compaction(options),
   });
+}
+
+/** Where the licence of this process lacks them, a login since may have brought another one. */
+async function admitRepositories(license: License, label: string, env: Env): Promise<void> {
+  if (license.features.includes("repo")) return;
+  const { checkStoredLicense } = await import("../account/license-check.ts");
+  requireFeature(await checkStoredLicense(svcHome(env), env), "repo", `'${label}' for repositories`);
 }
 
 function compaction({ stays = false, warn }: GateOptions): CompactionOptions {
@@ -70,10 +82,11 @@ function compaction({ stays = false, warn }: GateOptions): CompactionOptions {
 }
 
 /** Opens the memory as a program does, for commands about its files. @throws as `openVerbs` */
-export async function openStore({ env, path, warn }: Omit<GateOptions, "label">): Promise<LocalStore> {
+export async function openStore({ env, path, warn }: Omit<GateOptions, "label" | "feature">): Promise<LocalStore> {
   const { LocalStore } = await import("../engine/local-store.ts");
   // Opened here, so that a licence which has to be renewed is.
-  await licensedNative({}, { env, network: false, warn: (line) => warn?.(`svc: note: ${line}`) });
+  const site: RenewalSite = { env, network: false, warn: (line) => warn?.(`svc: note: ${line}`) };
+  await licensedNative({ label: "svc mem", feature: "memory" }, site);
   optimiseForWork();
   return LocalStore.open(path, { env });
 }

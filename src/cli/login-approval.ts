@@ -46,8 +46,8 @@ function noPerson(env: Env): string | undefined {
 }
 
 function instead(isLocal: boolean): string {
-  const token = "'svc login --token -' reads an access token from stdin";
+  const token = "'svc login --token -' reads an access token from stdin, 'svc login --enroll-key -' an enrolment key";
   const wait = "'svc login --no-browser' prints the code and waits";
   if (!isLocal) return `${token}, and ${wait}`;
-  return `'svc login --yes' approves it without asking, and ${wait}; for an organisation (SVC_ACCOUNTS_URL) ${token}`;
+  return `'svc login --yes' approves it without asking, and ${wait}; for an organisation (--authority URL) ${token}`;
 }

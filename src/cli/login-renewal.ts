@@ -10,8 +10,9 @@ import { note } from "./output.ts";
  * @throws OSError where it cannot be recorded
  */
 export async function settleRenewal(env: Env, wanted: boolean | undefined, apiKey: string): Promise<string | null> {
-  const api = configuredEndpoints(env)?.api;
-  const { origin, note: said } = await settleConsent(svcHome(env), { wanted, api, apiKey });
+  const home = svcHome(env);
+  const api = configuredEndpoints(env, home)?.api;
+  const { origin, note: said } = await settleConsent(home, { wanted, api, apiKey });
   if (wanted && origin !== undefined) note(`the licence renews itself at ${origin}: --no-auto-renew takes that back`);
   if (said !== undefined) note(`note: ${said}`);
   return origin ?? null;

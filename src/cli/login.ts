@@ -4,17 +4,26 @@
  */
 import { requireLogin } from "../account/credentials.ts";
 import type { DeviceCode } from "../account/device-flow.ts";
-import { configuredEndpoints, type Endpoints } from "../account/endpoints.ts";
+import type { Endpoints } from "../account/endpoints.ts";
 import { day, type License } from "../account/license.ts";
 import { type LoginResult, login } from "../account/login.ts";
+import type { LoginTarget } from "../account/login-target.ts";
 import type { RunningAuthority } from "../authority/server.ts";
 import { errorLine, RuntimeError } from "../errors.ts";
 import { type Env, svcHome } from "../paths.ts";
-import { command, string } from "./command.ts";
+import { command } from "./command.ts";
 import { approvalOf } from "./login-approval.ts";
+import {
+  AUTHORITY_FLAGS,
+  type AuthorityValues,
+  checkAuthority,
+  describeTarget,
+  notePin,
+  targetOf,
+} from "./login-authority.ts";
 import { showCode } from "./login-prompt.ts";
 import { settleRenewal } from "./login-renewal.ts";
-import { givenToken } from "./login-token.ts";
+import { namesSecret, readSecrets, SECRET_FLAGS, type SecretValues } from "./login-secrets.ts";
 import { note, oneLine, print, printJson } from "./output.ts";
 import { type Provisioned, provision } from "./provision.ts";
 import { describeInstall } from "./runtime-install.ts";
@@ -26,22 +35,25 @@ export default command({
     "Shows an address and a code, to be confirmed in a browser: Enter opens it, and any other browser will do. Where no\n" +
     "person can answer (stdin or stderr is not a terminal, or CI is set) it says what to do instead and ends with 1: --yes\n" +
     "for this machine's own authority, --token - or SVC_TOKEN for an organisation's, --no-browser to wait all the same.\n" +
+    "--enroll-key - takes a key that 'svc authority enroll' has made, and asks no person: for jobs and for many machines.\n" +
     "Over SSH no browser is offered, as it would open on this machine, and its own authority needs --yes.\n\n" +
+    "--authority with --license-pubkey logs in at an organisation's authority: its address, key, certificate and clock are\n" +
+    "checked before anyone is asked, and 'svc login' alone goes there afterwards. 'svc logout --forget' takes that back.\n\n" +
     "A licence of this machine's own authority is renewed here by itself, without network. An organisation's is renewed by\n" +
     "this command; after --auto-renew also by svc mcp and svc mem, in the last third of its life, at most once a day.",
   examples: [
     "svc login",
     "svc login --yes",
     "svc login --yes --no-install --json",
-    "SVC_ACCOUNTS_URL=https://svc.example.org svc login --no-browser",
-    "SVC_ACCOUNTS_URL=https://svc.example.org svc login --token - < token.txt",
-    "SVC_ACCOUNTS_URL=https://svc.example.org svc login --auto-renew",
+    "svc login --authority https://svc.example.org --license-pubkey license_key.pub.pem",
+    "svc login --authority https://svc.example.org --license-pubkey SHA256:… --ca-file ca.pem --auto-renew",
+    "svc login --no-browser",
+    "svc login --token - < token.txt",
+    "svc login --enroll-key - --device-name 'build 7' < key.txt",
   ],
   args: {
-    token: string(
-      "TOKEN",
-      "an access token obtained elsewhere; - reads it from stdin (SVC_TOKEN), as others can see a value",
-    ),
+    ...AUTHORITY_FLAGS,
+    ...SECRET_FLAGS,
     browser: {
       type: "boolean",
       default: true,
@@ -63,14 +75,15 @@ export default command({
     json: { type: "boolean", description: "print one JSON object" },
   },
   async run({ args, env, signal }) {
-    const result = await signIn(args, env, signal);
+    const { result, target } = await signIn(args, env, signal);
     for (const warning of result.license.warnings) note(`note: ${warning}`);
     if (!args.json)
       print(`logged in with a ${oneLine(result.license.tier)} licence until ${day(result.license.expiresAt)}`);
+    notePin(target);
     await renewCopy(env, result.license.jwt);
     const renewal = await settleRenewal(env, args["auto-renew"], result.apiKey);
     const installed = args.install ? await installAndVerify(env, result.license, signal) : undefined;
-    if (args.json) return printJson({ ...asJson(result, installed), auto_renew: renewal });
+    if (args.json) return printJson({ ...asJson(result, target, installed), auto_renew: renewal });
     if (installed) print(`${describeInstall(installed)}; verified`);
     else print("the runtime was left as it is: 'svc runtime install' installs it");
     note('next: svc mem add notes "a first note", then svc mem search notes "first"');
@@ -78,32 +91,40 @@ export default command({
   },
 });
 
-interface SignInFlags {
-  readonly yes?: boolean;
-  readonly token?: string;
+interface SignInFlags extends AuthorityValues, SecretValues {
+  readonly yes?: boolean | undefined;
   readonly browser: boolean;
 }
 
-async function signIn({ yes = false, browser, ...flags }: SignInFlags, env: Env, signal: AbortSignal) {
-  const isLocal = configuredEndpoints(env) === undefined;
+/** Everything that can be wrong with the command, the machine or the authority is found before a person is asked. */
+async function signIn(flags: SignInFlags, env: Env, signal: AbortSignal) {
+  const { yes = false, browser } = flags;
+  const target = await targetOf(env, flags);
+  const isLocal = target === undefined;
   if (yes && !isLocal) note("--yes is for this machine's own authority; the configured one has to approve");
-  const hasSecret = [flags.token, env.SVC_TOKEN, env.SVC_API_KEY].some((secret) => secret?.trim());
+  const hasSecret = namesSecret(flags) || [env.SVC_TOKEN, env.SVC_API_KEY].some((secret) => secret?.trim());
   const approval = approvalOf({ env, isLocal, yes, browser, hasSecret });
-  const token = await givenToken(flags.token, signal);
+  const secrets = await readSecrets(flags, isLocal, signal);
+  const checked = target && (await checkAuthority(target, signal));
   // A block's end, however it is left, ends the waiting for Enter.
   using prompt = new DisposableStack();
   const onCode = (code: DeviceCode) => {
     if (approval !== "none") prompt.use(showCode(code, { env, isLocal, offered: approval === "offered" }));
   };
-  return await withAuthority(env, yes, (endpoints) => {
-    return login({ home: svcHome(env), env, endpoints, token, signal, onCode });
+  const result = await withAuthority(env, target, yes, (endpoints) => {
+    return login({ home: svcHome(env), env, endpoints, pin: checked?.pin, ...secrets, signal, onCode });
   });
+  return { result, target };
 }
 
-/** Runs `action` against the configured authority, or against a local one that lives as long as it takes. */
-async function withAuthority<T>(env: Env, approve: boolean, action: (endpoints: Endpoints) => Promise<T>): Promise<T> {
-  const configured = configuredEndpoints(env);
-  if (configured) return action(configured);
+/** Runs `action` against a remote authority, or against a local one that lives as long as it takes. */
+async function withAuthority<T>(
+  env: Env,
+  target: LoginTarget | undefined,
+  approve: boolean,
+  action: (endpoints: Endpoints) => Promise<T>,
+): Promise<T> {
+  if (target) return action(target.endpoints);
   const { startAuthority } = await import("../authority/server.ts");
   const local: RunningAuthority = await startAuthority({
     home: svcHome(env),
@@ -143,9 +164,14 @@ async function installAndVerify(env: Env, known: License, signal: AbortSignal): 
   throw new RuntimeError(`the newer runtime was kept but ${failed.name} failed: ${failed.detail}; ${otherwise}`);
 }
 
-function asJson({ deviceId, license }: LoginResult, installed: Provisioned | undefined) {
+function asJson(
+  { deviceId, license }: LoginResult,
+  target: LoginTarget | undefined,
+  installed: Provisioned | undefined,
+) {
   return {
     logged_in: true,
+    authority: target === undefined ? null : describeTarget(target),
     device_id: deviceId,
     tier: license.tier,
     features: license.features,

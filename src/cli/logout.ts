@@ -6,21 +6,27 @@ import { shellPath } from "../durable.ts";
 import { accountPaths, bytecodePath, type Env, memoryPath, svcHome } from "../paths.ts";
 import { command } from "./command.ts";
 import { note, print, printJson } from "./output.ts";
+import { pinnedAuthority } from "./pinned-authority.ts";
 
 export default command({
   details:
     "Removes the licence, the consent to renew it, the API key, the token, the device id and the device key, and temporary\n" +
     "files that killed runs have left. The memory, the runtime, Python's bytecode and the local authority stay, and the\n" +
     "commands that remove them are shown; 'svc login' makes the memory usable again. No server is asked: an organisation\n" +
-    "ends a token or a key by itself.",
-  examples: ["svc logout", "svc logout --json"],
-  args: { json: { type: "boolean", description: "print one JSON object" } },
+    "ends a token or a key by itself. 'svc login' goes to the same authority again, unless --forget is given.",
+  examples: ["svc logout", "svc logout --forget", "svc logout --json"],
+  args: {
+    forget: { type: "boolean", description: "forget the organisation's authority too, with its key and its CA" },
+    json: { type: "boolean", description: "print one JSON object" },
+  },
   async run({ args, env }) {
-    const { login, temporary } = await logout(svcHome(env));
+    const { login, temporary } = await logout(svcHome(env), { forget: args.forget });
     const stays = whatStays(env);
-    if (args.json) return printJson({ logged_out: login.length > 0, removed: [...login, ...temporary], stays });
+    const pinned = pinnedAuthority(svcHome(env));
+    if (args.json) return printJson({ logged_out: login.length > 0, removed: [...login, ...temporary], pinned, stays });
     print(login.length > 0 ? `logged out; removed ${login.join(", ")}` : "was not logged in");
     if (temporary.length > 0) print(`removed temporary files of killed runs: ${temporary.length}`);
+    if (pinned !== null) note(`'svc login' goes to ${pinned.url} again; 'svc logout --forget' forgets it`);
     if (stays.length === 0) return;
     note("what stays, and the command that removes it:");
     for (const { name, remove } of stays) note(`  ${name.padEnd(9)}  ${remove}`);

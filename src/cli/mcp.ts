@@ -41,7 +41,8 @@ export default command({
       const { openVerbs } = await import("./gate.ts");
       const { path, workspace } = args;
       const persistentIndex = args["persistent-index"];
-      opened = await openVerbs({ env, label: name, path, workspace, persistentIndex, stays: true, warn: note });
+      const kind = { label: name, feature: "mcp", stays: true } as const;
+      opened = await openVerbs({ ...kind, env, path, workspace, persistentIndex, warn: note });
       return opened;
     };
     const ownLog = args.monitor ? join(memoryPath(args.path, env), "mcp-monitor.jsonl") : undefined;

@@ -140,3 +140,8 @@ function write(fd: 1 | 2, text: string): void {
     }
   }
 }
+
+/** A time in UTC, as `2026-11-23 06:25`. @param ms since 1970 */
+export function minute(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 16).replace("T", " ");
+}

@@ -1,10 +1,14 @@
 /** From a bundle, wherever it comes from, to an install: what `svc login` and `svc runtime install` share. */
+import { licenseAnchor, requireFixedKeys } from "../account/anchors.ts";
 import { readCredentials } from "../account/credentials.ts";
 import type { Downloaded } from "../account/download.ts";
-import { configuredEndpoints } from "../account/endpoints.ts";
+import { configuredEndpoints, type Endpoints, secureBase } from "../account/endpoints.ts";
 import type { License } from "../account/license.ts";
-import { fetchBundle } from "../account/packages.ts";
+import { baseOf, isUnrecorded, loginOrigin } from "../account/login-origin.ts";
+import { type BundleRequest, fetchBundle, NoBundle } from "../account/packages.ts";
 import { removePartials } from "../account/partial.ts";
+import { isRevoked } from "../account/revocation.ts";
+import { heedRevocation, licenseBefore } from "../account/revoked-login.ts";
 import { buildInfo, embeddedBundle } from "../build-info.ts";
 import { readCapped } from "../durable.ts";
 import { OSError, RuntimeError, ValueError } from "../errors.ts";
@@ -30,6 +34,8 @@ export interface ProvisionOptions {
 export interface Provisioned extends InstallResult {
   /** Where the bundle came from: "embedded", "file", or the origin of a packages server. */
   readonly source: string;
+  /** The packages server whose bundle could not be used, and why; the embedded one was taken in its place. */
+  readonly instead_of?: { readonly source: string; readonly reason: string };
 }
 
 /**
@@ -39,15 +45,25 @@ export interface Provisioned extends InstallResult {
 export async function provision(options: ProvisionOptions): Promise<Provisioned> {
   const { env, file } = options;
   const home = svcHome(env);
-  const configured = configuredEndpoints(env);
+  // Before a bundle is downloaded whose signature would be refused by it.
+  requireFixedKeys(env);
+  const configured = configuredEndpoints(env, home);
   const packages = configured?.packages ?? env.SVC_PACKAGES_URL;
   let provisioned: Provisioned;
   if (file !== undefined) {
     provisioned = await install(options, named("--file", file, BUNDLE_BYTES_MAX), "file");
   } else if (packages) {
-    // The key that this machine's own authority gave is not sent to another server.
-    const apiKey = configured ? readCredentials(home, env).apiKey : env.SVC_API_KEY;
-    provisioned = await installFrom(packages, apiKey, options);
+    const server = { packages, ca: configured?.ca, apiKey: keyFor(packages, configured, options) };
+    const before = licenseBefore(home);
+    provisioned = await installFrom(server, options).catch(async (error) => {
+      if (isRevoked(error)) {
+        const isApi = configured !== undefined && baseOf(packages) === baseOf(configured.api);
+        const anchor = isApi ? licenseAnchor(home, env) : undefined;
+        await heedRevocation(home, error, { before, givenKey: env.SVC_API_KEY, anchor });
+      }
+      if (!isLacking(error, options.version)) throw error;
+      return installInstead(error, new URL(packages).origin, options);
+    });
   } else {
     const bytes = await embeddedBundle();
     if (!bytes)
@@ -56,6 +72,28 @@ export async function provision(options: ProvisionOptions): Promise<Provisioned>
   }
   removePartials(downloadsPath(home));
   return provisioned;
+}
+
+/** Where bundles are asked for, and with what. */
+type PackagesServer = Pick<BundleRequest, "packages" | "ca" | "apiKey">;
+
+/**
+ * The key of a login goes to the servers of its authority, and to others only where the environment names them together
+ * with that authority. Whose login it is, and that one at another authority was killed with its key stored, is what the
+ * record of its origin shows; a login of before there was one is taken to be with the environment's authority.
+ */
+function keyFor(packages: string, configured: Endpoints | undefined, { env }: ProvisionOptions): string | undefined {
+  if (configured === undefined) return env.SVC_API_KEY;
+  const home = svcHome(env);
+  const isKnown = buildInfo().authority !== null || loginOrigin(home) === originOf(configured.api);
+  const isTheirs = env.SVC_ACCOUNTS_URL
+    ? isKnown || isUnrecorded(home)
+    : isKnown && originOf(packages) === originOf(configured.api);
+  return isTheirs ? readCredentials(home, env).apiKey : env.SVC_API_KEY;
+}
+
+function originOf(address: string): string {
+  return secureBase(address, "the packages server").origin;
 }
 
 async function install(options: ProvisionOptions, bundle: Uint8Array, source: string): Promise<Provisioned> {
@@ -81,16 +119,12 @@ async function install(options: ProvisionOptions, bundle: Uint8Array, source: st
  * Installs what a packages server has for the version that is asked for, or for this svc's. A download that was put
  * together of parts and cannot be used is downloaded once more from its start.
  */
-async function installFrom(
-  packages: string,
-  apiKey: string | undefined,
-  options: ProvisionOptions,
-): Promise<Provisioned> {
+async function installFrom(server: PackagesServer, options: ProvisionOptions): Promise<Provisioned> {
   const version = options.version ?? buildInfo().version;
   for (let anew = false; ; anew = true) {
-    const bundle = await downloaded(packages, version, apiKey, anew, options);
+    const bundle = await downloaded(server, version, anew, options);
     try {
-      return await install({ ...options, version }, bundle.bytes, new URL(packages).origin);
+      return await install({ ...options, version }, bundle.bytes, new URL(server.packages).origin);
     } catch (error) {
       if (isRefused(error) || isFullDisk(error)) bundle.remove();
       if (anew || !bundle.resumed || !isRefused(error)) throw error;
@@ -101,10 +135,37 @@ async function installFrom(
   }
 }
 
+/**
+ * Whether a packages server has nothing for this svc, which brings a bundle of its own: an organisation's server offers
+ * what it was given, and each executable of another release would else find no runtime there.
+ * @param version the version that was asked for
+ */
+function isLacking(error: unknown, version: string | undefined): error is RuntimeError {
+  const isLack = error instanceof NoBundle || (error instanceof RuntimeError && error.reason === "runtime_key_unknown");
+  return isLack && (version === undefined || version === buildInfo().version);
+}
+
+/**
+ * Installs the embedded bundle, as without a packages server, and says why.
+ * @throws `lack` where there is none, or none that the keys in force signed; what installing throws
+ */
+async function installInstead(lack: RuntimeError, server: string, options: ProvisionOptions): Promise<Provisioned> {
+  const bytes = await embeddedBundle();
+  if (!bytes) throw lack;
+  try {
+    const installed = await install(options, bytes, "embedded");
+    note(`note: ${server}: ${lack.message}; the bundle that came with svc is used instead`);
+    return { ...installed, instead_of: { source: server, reason: lack.message } };
+  } catch (error) {
+    if (error instanceof RuntimeError && error.reason === "runtime_key_unknown") throw lack;
+    note(`note: ${server}: ${lack.message}`);
+    throw error;
+  }
+}
+
 async function downloaded(
-  packages: string,
+  server: PackagesServer,
   version: string,
-  apiKey: string | undefined,
   anew: boolean,
   { env, signal }: ProvisionOptions,
 ): Promise<Downloaded> {
@@ -112,10 +173,9 @@ async function downloaded(
   try {
     return await fetchBundle({
       home: svcHome(env),
-      packages,
+      ...server,
       version,
       tag: requirePlatform(),
-      apiKey,
       anew,
       signal,
       onState: (state) => progress.update(state),

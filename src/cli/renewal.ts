@@ -118,6 +118,11 @@ async function attempt<T>(action: () => Promise<T>, failed: string, warn: (line:
   try {
     return await action();
   } catch (error) {
+    // The licence does not work on: the next call says the same.
+    if (error instanceof PermissionError && error.reason === "device_revoked") {
+      warn(error.message);
+      return undefined;
+    }
     const reason = error instanceof SvcError ? error.message : errorLine(error);
     warn(`${failed}: ${reason}`);
     return undefined;

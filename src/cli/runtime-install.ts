@@ -11,8 +11,9 @@ import { named, type Provisioned, provision } from "./provision.ts";
 export default command({
   details:
     "Installs the bundle that --file names; without it the one from the packages server, where SVC_PACKAGES_URL or this build\n" +
-    "names one; otherwise the bundle that came with this executable. Signature, hashes and licence are checked first, and the\n" +
-    "present install stands until the new one is whole. A download that broke off or was interrupted is gone on with.",
+    "names one; otherwise, and where that server has none that this svc can use, the bundle that came with this executable.\n" +
+    "Signature, hashes and licence are checked first, and the present install stands until the new one is whole. A download\n" +
+    "that broke off or was interrupted is gone on with.",
   examples: [
     "svc runtime install",
     "svc runtime install --file linux-x86_64.bundle --license license.jwt",

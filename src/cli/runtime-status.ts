@@ -1,5 +1,6 @@
 /** `svc runtime status`: what is installed, without hashing it. */
 import { requireLogin } from "../account/credentials.ts";
+import { readDevice } from "../account/device.ts";
 import { day, renewableFrom } from "../account/license.ts";
 import { renewalOrigin } from "../account/renewal.ts";
 import { signsHere } from "../authority/renew.ts";
@@ -12,6 +13,7 @@ import type { InstalledRecord } from "../runtime/install.ts";
 import { readSigned, requirePlatform } from "../runtime/signed.ts";
 import { command } from "./command.ts";
 import { oneLine, print, printJson } from "./output.ts";
+import { pinnedAuthority } from "./pinned-authority.ts";
 
 export default command({
   details: "Reads the manifest, its signature and the login; 'svc runtime verify' also reads and hashes every file.",
@@ -20,12 +22,14 @@ export default command({
   async run({ args, env }) {
     const status = await readStatus(svcHome(env), env);
     if (args.json) return printJson(status);
-    const { runtime, login } = status;
+    const { runtime, login, pinned } = status;
     print(`platform  ${status.platform}`);
     // installed.json may hold anything, and the names in a licence are the authority's.
     const since = `installed ${oneLine(runtime.installed_at ?? "at an unknown time")} from ${oneLine(runtime.source ?? "an unknown source")}`;
     print(`runtime   ${runtime.problem ?? `${runtime.version} (release ${runtime.release}), ${since}`}`);
     print(`login     ${login.problem ?? `${oneLine(login.tier ?? "")} licence until ${login.expires_at}`}`);
+    if (login.device) print(`device    ${login.device.id}, ${login.device.thumbprint}`);
+    if (pinned) print(`authority ${pinned.url}, pinned with the licence key ${pinned.license_key}`);
     if (login.renewal) print(`renewal   ${oneLine(login.renewal.by)}, from ${login.renewal.from}`);
   },
 });
@@ -44,11 +48,16 @@ async function readStatus(home: string, env: Env) {
   const record = runtime.version === null ? undefined : readRecord(installed);
   const login = {
     ...{ tier: null as string | null, expires_at: null as string | null, problem: null as string | null },
+    features: [] as readonly string[],
+    device: null as { id: string; thumbprint: string } | null,
     renewal: null as { by: string; from: string } | null,
   };
   try {
+    const device = await readDevice(home);
+    if (device) login.device = { id: device.id, thumbprint: device.thumbprint };
     const license = await requireLogin(home, env);
     login.tier = license.tier;
+    login.features = license.features;
     login.expires_at = day(license.expiresAt);
     login.renewal = { by: renewedBy(home, env), from: day(renewableFrom(license)) };
   } catch (error) {
@@ -58,6 +67,7 @@ async function readStatus(home: string, env: Env) {
     platform,
     runtime: { ...runtime, source: text(record?.provenance?.source), installed_at: text(record?.installed_at) },
     login,
+    pinned: pinnedAuthority(home),
   };
 }
 

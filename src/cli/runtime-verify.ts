@@ -1,12 +1,14 @@
 /** `svc runtime verify`. */
-import { type LicenseAnchor, licenseAnchor } from "../account/anchors.ts";
+import { type LicenseAnchor, licenseAnchor, requireFixedKeys } from "../account/anchors.ts";
 import { requireLogin } from "../account/credentials.ts";
 import type { License } from "../account/license.ts";
 import { checkStoredLicense } from "../account/license-check.ts";
+import { buildInfo } from "../build-info.ts";
 import { type Env, svcHome } from "../paths.ts";
 import { type VerifyCheck, type VerifyReport, verifyInstalled } from "../runtime/verify.ts";
 import { command, EXIT } from "./command.ts";
 import { oneLine, print, printJson } from "./output.ts";
+import { pinnedAuthority, type ReportedAuthority } from "./pinned-authority.ts";
 
 export default command({
   details:
@@ -19,8 +21,9 @@ export default command({
   async run({ args, env }) {
     const report = await verifyAll(env);
     const source = anchorSource(() => licenseAnchor(svcHome(env), env));
-    if (args.json) printJson({ ...report, license_anchor: source ?? null });
-    else print(describeReport(report, source));
+    const pinned = source === "pinned" ? pinnedAuthority(svcHome(env)) : null;
+    if (args.json) printJson({ ...report, license_anchor: source ?? null, pinned });
+    else print(describeReport(report, source, pinned));
     return report.ok ? EXIT.done : EXIT.failed;
   },
 });
@@ -32,8 +35,19 @@ function verifyAll(env: Env): Promise<VerifyReport> {
     known = await checkStoredLicense(svcHome(env), env);
     return known;
   };
+  // Nothing else shows it where nothing is installed, and there is no login.
+  const checkKeys = isFixed() ? () => requireFixedKeys(env) : undefined;
   const checkLogin = async () => requireLogin(svcHome(env), env, { known });
-  return verifyInstalled({ home: homeOf(env), env, checkLicense, checkLogin });
+  return verifyInstalled({ home: homeOf(env), env, checkKeys, checkLicense, checkLogin });
+}
+
+/** Whether this is an authority's own build, whose keys the environment cannot replace. */
+function isFixed(): boolean {
+  try {
+    return buildInfo().authority !== null;
+  } catch {
+    return false;
+  }
 }
 
 function homeOf(env: Env): string | Error {
@@ -54,7 +68,11 @@ const SUMMED: Record<string, (count: number) => string> = {
 };
 
 /** The report as lines; a key that replaces a built-in one is always said. */
-export function describeReport(report: VerifyReport, source: LicenseAnchor["source"] | undefined): string {
+export function describeReport(
+  report: VerifyReport,
+  source: LicenseAnchor["source"] | undefined,
+  pinned: ReportedAuthority | null = null,
+): string {
   const shown: VerifyCheck[] = [];
   const good = new Map<string, number>();
   for (const check of report.checks) {
@@ -71,6 +89,7 @@ export function describeReport(report: VerifyReport, source: LicenseAnchor["sour
   });
   if (report.anchor !== "built-in") lines.push(`the key in ${report.anchor} replaces the built-in release key`);
   if (source?.startsWith("SVC_")) lines.push(`the key in ${source} replaces the one licences are checked with`);
+  if (pinned) lines.push(`licences are checked with the key pinned for ${pinned.url} (${pinned.license_key})`);
   const what = report.version === null ? "" : ` ${report.version} (release ${report.release})`;
   if (report.ok) lines.push(`runtime${what} for ${report.platform} is verified`);
   else lines.push(report.installed ? `runtime${what} is NOT verified` : "no runtime was found");

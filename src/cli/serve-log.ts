@@ -1,5 +1,5 @@
 /** The server's events as lines on stderr: for people, or one JSON object each for programs. */
-import type { Log, LogEvent } from "../serve/log.ts";
+import type { Log, LogEvent } from "../log.ts";
 import { asciiControls, note, oneLine } from "./output.ts";
 
 /** A log that prints. */

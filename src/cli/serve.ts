@@ -3,10 +3,11 @@ import { statSync } from "node:fs";
 import { keepHeapSmall } from "../../ffi/system/calls.ts";
 import { buildInfo } from "../build-info.ts";
 import { errorLine, OSError } from "../errors.ts";
-import { memoryPath, svcHome } from "../paths.ts";
+import { memoryPath } from "../paths.ts";
 import { asUsage, command, EXIT, MEMORY_PATH, number, string, strings, UsageError } from "./command.ts";
 import { BrokenPipe, note, print, printJson } from "./output.ts";
 import { LIMIT_FLAGS, limitsOf, seconds, transportOf } from "./serve-flags.ts";
+import { requireLicense } from "./serve-license.ts";
 import { serveLog } from "./serve-log.ts";
 import { SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
 
@@ -22,6 +23,7 @@ export default command({
     "SVC_ACCESS_TOKEN=… svc serve --host 127.0.0.1 --port 8471 --save-interval 5",
     "svc serve --socket ./svc.sock --embedder nomic=http://127.0.0.1:11434/v1#nomic-embed-text",
     "svc serve --socket ./svc.sock --supervise --log-format json",
+    "SVC_LICENSE=… svc serve --socket ./svc.sock --require-license --require-tier team",
   ],
   args: {
     path: MEMORY_PATH,
@@ -30,7 +32,11 @@ export default command({
     port: number("PORT", "port to listen on; 0 takes a free one"),
     "access-token": string("TOKEN", "bearer token of clients; SVC_ACCESS_TOKEN keeps it out of the list of processes"),
     license: string("JWT", "licence that --require-license checks (SVC_LICENSE)"),
-    "require-license": { type: "boolean", description: "check the licence before serving, offline" },
+    "require-license": {
+      type: "boolean",
+      description: "check the licence before serving, offline; any valid one will do",
+    },
+    "require-tier": string("TIER", "the same, and it has to be of this tier, with the feature 'serve'"),
     "save-interval": number(
       "SECONDS",
       "save what is unsaved this often, and when its client leaves; 0 leaves it to the clients (0)",
@@ -62,7 +68,6 @@ export default command({
     patient("the server is saving what its clients did not save");
     if (args.supervise && env[SUPERVISED] === undefined) return supervise(ownCommand(), env, signal, log);
 
-    const home = svcHome(env);
     const [{ LocalStore }, { serve }, { keepRenewed, licensedNative }, { optimiseForWork }] = await Promise.all([
       import("../engine/local-store.ts"),
       import("../serve/server.ts"),
@@ -71,13 +76,16 @@ export default command({
     ]);
     optimiseForWork();
     keepHeapSmall();
-    if (args["require-license"]) await requireLicense(home, env, args.license ?? env.SVC_LICENSE);
     const warn = (line: string) => log({ level: "warn", event: "license", message: line });
+    const tier = args["require-tier"];
+    const isRequired = tier !== undefined || args["require-license"] === true;
     const path = memoryPath(args.path, env);
     checkFolder(path);
     // A server opens no connection of its own: an organisation is never asked from here.
     const site = { env, network: false, warn };
-    const native = await licensedNative({ label: name }, site);
+    const native = await licensedNative({ label: name, feature: isRequired ? undefined : "serve" }, site);
+    const given = args.license || env.SVC_LICENSE || undefined;
+    if (isRequired) await requireLicense({ env, given, license: native.license, tier, warn });
     keepRenewed(native.license, site);
     const onFailed = (name: string, error: unknown) =>
       log({
@@ -126,19 +134,6 @@ function greet(asJson: boolean, address: string): void {
   } catch (error) {
     if (!(error instanceof BrokenPipe)) throw error;
   }
-}
-
-async function requireLicense(
-  home: string,
-  env: Record<string, string | undefined>,
-  given: string | undefined,
-): Promise<void> {
-  const { checkLicense, storedLicense } = await import("../account/license-check.ts");
-  const { PermissionError } = await import("../errors.ts");
-  const jwt = given ?? storedLicense(home);
-  if (!jwt) throw new PermissionError("--require-license: there is no licence: run 'svc login', or set SVC_LICENSE");
-  // The login's is checked in any case, and renewed first where this machine can.
-  if (given !== undefined) await checkLicense(home, env, jwt);
 }
 
 /** This very command line, without --supervise: how the child is started. From source the script comes first. */

@@ -2,7 +2,7 @@
  * `svc serve --supervise`: runs the server as a child and starts it again when it crashed. The child's stdin is a pipe
  * without data: when this process dies, however it dies, the child reads its end and ends in order.
  */
-import type { Log } from "../serve/log.ts";
+import type { Log } from "../log.ts";
 import { EXIT } from "./command.ts";
 import { print } from "./output.ts";
 

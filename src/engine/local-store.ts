@@ -60,17 +60,17 @@ export class LocalStore implements StoreApi<LocalCollection> {
   ) {
     this.kernel = native.kernel;
     this.storeAt = (other) => new Store(other, native.env, version, inlineScanBytes);
-    this.store = new Store(dir, native.env, version, inlineScanBytes, compaction, native.refuseChanges);
+    this.store = new Store(dir, native.env, version, inlineScanBytes, compaction, native);
     this.embedders = new Embedders(native.kernel);
   }
 
   /**
    * Opens a memory directory, which need not exist yet: `path`, else `SVC_MEMORY_PATH`, else `memory` under `SVC_HOME`.
    * Under a clock that jumped ahead beyond the licence's end it is opened for reading: changes throw a PermissionError.
-   * @throws PermissionError if `svc login` was not done; RuntimeError if the native runtime is missing or not verified
+   * @throws PermissionError if `svc login` was not done, or the licence lacks the feature `memory`; RuntimeError if the native runtime is missing or not verified
    */
   static async open(path?: string, options: OpenOptions = {}): Promise<LocalStore> {
-    const native = await verifiedNative(options);
+    const native = await verifiedNative({ ...options, feature: "memory" });
     const isOn = optional(options.compaction, "compaction", readFlag) ?? true;
     const compaction = { background: isOn, atClose: isOn };
     return new LocalStore(memoryPath(path, options.env), native, buildInfo().version, undefined, compaction);

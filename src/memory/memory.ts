@@ -30,7 +30,7 @@ export interface MemoryParts {
   embedder: Embedder;
   /** Where rows of repositories are: the same store, or one that is removed with the process. */
   repoStore: Store;
-  /** Makes the repository verbs, once: their code is a third of what a first call would load. */
+  /** Makes the repository verbs, once, unless it throws: their code is a third of what a first call would load. */
   repositories(): Promise<Repositories>;
   /** Releases what was opened for this memory. */
   dispose(): Promise<void>;
@@ -186,6 +186,7 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
   }
 
   async workspace_info(_: args.WorkspaceInfoArguments, c: args.CallContext): Promise<payload.WorkspaceInfoPayload> {
+    this.parts.store.requireUsable(); // what is not stored is not told either
     return (await this.ofRepositories()).info(c);
   }
 
@@ -199,7 +200,7 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
 
   /** Finishes running changes and closes everything. */
   async close(): Promise<void> {
-    await (await this.repositories)?.close();
+    await (await this.repositories?.catch(() => undefined))?.close();
     await this.parts.store.close();
     await this.parts.dispose();
   }
@@ -210,7 +211,10 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
   }
 
   private ofRepositories(): Promise<Repositories> {
-    this.repositories ??= this.parts.repositories();
+    this.repositories ??= this.parts.repositories().catch((error) => {
+      this.repositories = undefined;
+      throw error;
+    });
     return this.repositories;
   }
 

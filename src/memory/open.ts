@@ -20,6 +20,8 @@ export interface MemoryOptions {
   workspace?: NamedWorkspaces;
   /** False: the repository's rows are in a folder that is removed with this process. */
   persistentIndex?: boolean | undefined;
+  /** Throws where the repository verbs are refused; asked before the first of them. */
+  admitRepositories?: () => Promise<void>;
   /** Root of all state, which is never indexed, even inside a repository. */
   home: string;
   /** Version of this program, written into manifests. */
@@ -42,13 +44,15 @@ function scratchDirectory(): string {
  * loaded with the first of them.
  */
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
-  const { kernel, env, refuseChanges } = options.native;
-  const store = new Store(options.path, env, options.version, undefined, options.compaction, refuseChanges);
+  const { kernel, env, refuseUse } = options.native;
+  const store = new Store(options.path, env, options.version, undefined, options.compaction, options.native);
   const embedder = new MultigramEmbedder(kernel);
   const persistent = options.persistentIndex ?? true;
   const scratch = persistent ? undefined : scratchDirectory();
-  const repoStore = scratch === undefined ? store : new Store(scratch, env, options.version);
+  const repoStore =
+    scratch === undefined ? store : new Store(scratch, env, options.version, undefined, {}, { refuseUse });
   const repositories = async () => {
+    await options.admitRepositories?.();
     const { Repositories } = await import("./repositories.ts");
     const { workspace = {}, path, home } = options;
     return new Repositories({ repoStore, embedder, workspace, persistent, neverIndexed: [path, home] });

@@ -32,7 +32,8 @@ export interface ReleaseAnchors {
 
 /**
  * The release keys in force: SVC_RELEASE_PUBKEY, then SVC_RELEASE_PUBKEY_FILE, then the built-in ones.
- * @throws ValueError where the environment's file cannot be used, or is no public key in PEM
+ * @throws PermissionError in an authority's own build, whose keys are fixed; ValueError where the environment's file
+ *   cannot be used, or is no public key in PEM
  */
 export function releaseAnchors(env: Env): ReleaseAnchors {
   const given = keyInEnvironment(env, "SVC_RELEASE_PUBKEY");

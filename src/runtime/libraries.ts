@@ -4,8 +4,10 @@ import { basename } from "node:path";
 import { type Kernel, openKernel } from "../../ffi/ame_kernel.ts";
 import { type Environment, openRuntime } from "../../ffi/ty_runtime.ts";
 import { requireLogin } from "../account/credentials.ts";
+import { type Feature, requireFeature } from "../account/features.ts";
 import type { License } from "../account/license.ts";
 import { changeGuard } from "../account/license-check.ts";
+import { revocationGuard } from "../account/revocation.ts";
 import { RuntimeError } from "../errors.ts";
 import { type Env, svcHome } from "../paths.ts";
 import { type LibraryPaths, loadVerified } from "./load.ts";
@@ -14,6 +16,8 @@ import { type LibraryPaths, loadVerified } from "./load.ts";
 export interface Native {
   kernel: Kernel;
   env: Environment;
+  /** Throws a PermissionError where the authority has revoked this device since they were opened; absent: it has not. */
+  refuseUse?: (() => void) | undefined;
   /** Throws a PermissionError while the licence allows no changes of what is stored; absent: it does. */
   refuseChanges?: (() => void) | undefined;
 }
@@ -28,6 +32,8 @@ export interface NativeOptions {
   readonly label?: string | undefined;
   /** The environment for SVC_HOME and the trust anchors; default: the process's own. */
   readonly env?: Env | undefined;
+  /** What the licence has to have; default: whatever it has is enough. */
+  readonly feature?: Feature | undefined;
   /** Called with the warnings of a valid login: a licence in its days of grace, a clock set back. */
   readonly warn?: ((line: string) => void) | undefined;
 }
@@ -36,10 +42,10 @@ const opened = new Map<string, Promise<VerifiedNative>>();
 
 /**
  * The verified libraries, mapped; the same ones for every call of this process with the same home.
- * @throws PermissionError if not logged in or the licence is invalid; RuntimeError if the native runtime is missing or
+ * @throws PermissionError if not logged in, the licence is invalid or lacks the feature; RuntimeError if the native runtime is missing or
  *   does not verify; the message has the command that fixes it
  */
-export function verifiedNative(options: NativeOptions = {}): Promise<VerifiedNative> {
+export async function verifiedNative(options: NativeOptions = {}): Promise<VerifiedNative> {
   const home = svcHome(options.env);
   let native = opened.get(home);
   if (!native) {
@@ -48,19 +54,29 @@ export function verifiedNative(options: NativeOptions = {}): Promise<VerifiedNat
     // A failure is not kept: a login may follow while this process runs.
     native.catch(() => opened.delete(home));
   }
-  return native;
+  const found = await native;
+  refuseWithout(options, found.license);
+  return found;
 }
 
-async function openVerified(home: string, { env = process.env, warn, label }: NativeOptions): Promise<VerifiedNative> {
+async function openVerified(home: string, options: NativeOptions): Promise<VerifiedNative> {
+  const { env = process.env, warn, label } = options;
   const license = await requireLogin(home, env);
+  // Before the libraries are kept with it: after another login the next try is under its licence.
+  refuseWithout(options, license);
   for (const warning of license.warnings) warn?.(warning);
   const mapped = await loadVerified({ home, env, license });
   try {
-    return { ...openNative(mapped, label), license, refuseChanges: changeGuard(home, license) };
+    const guards = { refuseUse: revocationGuard(home), refuseChanges: changeGuard(home, license) };
+    return { ...openNative(mapped, label), license, ...guards };
   } finally {
     // The libraries stay loaded; their files are not needed any more.
     mapped.close();
   }
+}
+
+function refuseWithout({ feature, label = "this program" }: NativeOptions, license: License): void {
+  if (feature !== undefined) requireFeature(license, feature, label);
 }
 
 /** Opens both libraries. @throws RuntimeError for another ABI version, with the command that fixes it */

@@ -42,6 +42,8 @@ export interface VerifyOptions {
   /** SVC_HOME, or the error for which there is none. */
   home: string | Error;
   env: Env;
+  /** Throws where the environment would replace keys that are fixed in this build. Absent: not checked. */
+  checkKeys?: (() => void) | undefined;
   /** Throws where the licence of this machine's login is invalid. Absent: not checked. */
   checkLicense?: () => Promise<Pick<License, "warnings">>;
   /** Throws where the tools would refuse for lack of a login. Absent: not checked. */
@@ -55,7 +57,7 @@ const UNLISTED_MAX = 20;
 
 /** Checks the install, the licence and the login. Never throws: failures are in the report. */
 export async function verifyInstalled(options: VerifyOptions): Promise<VerifyReport> {
-  const { checkLicense, checkLogin } = options;
+  const { checkKeys, checkLicense, checkLogin } = options;
   const report: VerifyReport = {
     ok: false,
     installed: false,
@@ -66,6 +68,7 @@ export async function verifyInstalled(options: VerifyOptions): Promise<VerifyRep
     checks: [],
   };
   const verification = new Verification(report, options);
+  if (checkKeys) verification.checkKeys(checkKeys);
   await verification.checkInstall();
   if (checkLicense) await verification.checkLicense(checkLicense);
   if (checkLogin) await verification.checkLogin(checkLogin);
@@ -83,6 +86,10 @@ class Verification {
   private add(name: string, outcome: Outcome<unknown>, detail: string, warning?: string): void {
     const check: VerifyCheck = { name, ok: outcome.error === undefined, detail: outcome.error ?? detail };
     this.report.checks.push(warning === undefined ? check : { ...check, warning });
+  }
+
+  checkKeys(check: () => void): void {
+    this.add("keys", attempt(check), "those of this build, which the environment does not replace");
   }
 
   /** Its warnings are those of a tool call: days of grace, a clock that went back. */

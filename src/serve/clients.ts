@@ -1,8 +1,9 @@
 /** The clients of a server: accepting, refusing and dropping connections. */
+
+import type { Log } from "../log.ts";
 import { encodeFrame } from "../wire/frame.ts";
 import { Connection } from "./connection.ts";
 import { type Client, type Handlers, wireOf } from "./listen.ts";
-import type { Log } from "./log.ts";
 import type { Session } from "./session.ts";
 import { CLOSED } from "./watch.ts";
 

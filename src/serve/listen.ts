@@ -1,8 +1,8 @@
 /** Where a server listens: a Unix socket, or a TCP address with a token. */
 import { isLoopback } from "../account/endpoints.ts";
 import { OSError, PermissionError, ValueError } from "../errors.ts";
+import type { Log } from "../log.ts";
 import type { Connection, Wire } from "./connection.ts";
-import type { Log } from "./log.ts";
 import type { ServeOptions } from "./server.ts";
 import { checkSocketPath, leaveSocketPath, socketIdentity, takeSocketPath } from "./socket-file.ts";
 

@@ -16,6 +16,14 @@ import { completeSchema, parseManifest, type SchemaInput, schemaDifference, sche
 /** Queries that scan more bytes of codes than this run on a worker: on the event loop they would delay other calls. */
 const INLINE_SCAN_BYTES = 16 * 1024 * 1024;
 
+/** What a store is used under. Saves of what was changed before are never refused. */
+export interface Guards {
+  /** Throws where nothing may be read or changed any more. */
+  readonly refuseUse?: (() => void) | undefined;
+  /** Throws where nothing may be changed. */
+  readonly refuseChanges?: (() => void) | undefined;
+}
+
 /** Prefix of directories being removed; no collection's name begins with a dot. */
 const DISCARDED = ".discarded-";
 
@@ -39,7 +47,7 @@ export class Store {
    * @param writerVersion written into this process's manifests
    * @param inlineScanBytes scans of more bytes of codes run on a worker; few where many clients query at once
    * @param compaction what it compacts by itself; nothing by default
-   * @param refuseChanges throws where a change is refused; called before each
+   * @param guards called before each use and before each change: each throws where that is refused
    */
   constructor(
     readonly dir: string,
@@ -48,9 +56,18 @@ export class Store {
     private readonly writerVersion: string,
     private readonly inlineScanBytes = INLINE_SCAN_BYTES,
     compaction: CompactionOptions = {},
-    readonly refuseChanges: () => void = () => {},
+    private readonly guards: Guards = {},
   ) {
     this.compactor = new Compactor(compaction);
+  }
+
+  /** @throws where a change is refused */
+  readonly refuseChanges = (): void => this.guards.refuseChanges?.();
+
+  /** @throws where use is refused, or after `close`: a collection opened then would never be closed. */
+  requireUsable(): void {
+    this.guards.refuseUse?.();
+    if (this.isClosed) throw new RuntimeError("this store is closed: open the memory directory again");
   }
 
   /** Why changes are refused; undefined where they are not. */
@@ -74,7 +91,7 @@ export class Store {
   }
 
   private folders(isOne: (name: string) => boolean): string[] {
-    this.refuseClosed();
+    this.requireUsable();
     let entries: import("node:fs").Dirent[];
     try {
       entries = readdirSync(this.dir, { withFileTypes: true });
@@ -92,7 +109,7 @@ export class Store {
 
   /** The collection of that name, saved or created here; undefined where there is none. */
   find(name: string): Collection | undefined {
-    this.refuseClosed();
+    this.requireUsable();
     checkName(name);
     const isSaved = this.hasManifest(name);
     const cached = this.collections.get(name);
@@ -117,8 +134,10 @@ export class Store {
   /**
    * The collection of that name if it is open and was saved, without checking that it still exists: a query checks
    * anyway, and after its failure the caller uses `open`.
+   * @throws where use is refused
    */
   opened(name: string): Collection | undefined {
+    this.guards.refuseUse?.();
     const cached = this.isClosed ? undefined : this.collections.get(name);
     return cached?.isSaved ? cached : undefined;
   }
@@ -202,7 +221,7 @@ export class Store {
    * @throws OSError where the files cannot be read, or are of another version; ValueError where nothing was saved
    */
   async checkFiles(name: string, watch?: Watch): Promise<Checked> {
-    this.refuseClosed();
+    this.requireUsable();
     checkName(name);
     this.hasManifest(name);
     const native = this.env.collectionAt(join(this.dir, name));
@@ -267,11 +286,6 @@ export class Store {
       }
     }
     return false;
-  }
-
-  /** A collection opened after `close` would never be closed. */
-  private refuseClosed(): void {
-    if (this.isClosed) throw new RuntimeError("this store is closed: open the memory directory again");
   }
 
   private forget(collection: Collection): void {

@@ -6,7 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensureDevice } from "../../src/account/device.ts";
 import type { Endpoints } from "../../src/account/endpoints.ts";
-import { LICENSE_AUDIENCE, LICENSE_ISSUER } from "../../src/account/license.ts";
+import { FEATURES } from "../../src/account/features.ts";
+import { LICENSE_AUDIENCE } from "../../src/account/license.ts";
+import { LICENSE_ISSUER } from "../../src/account/license-token.ts";
 import { type AuthorityOptions, type RunningAuthority, startAuthority } from "../../src/authority/server.ts";
 import { authorityPaths } from "../../src/paths.ts";
 import { testKey } from "../keys.ts";
@@ -32,22 +34,37 @@ export function newHome(): string {
   return home;
 }
 
-/** An authority in a home, with the LICENSE key of the tests put there beforehand. */
-export async function authorityIn(home: string, options: Partial<AuthorityOptions> = {}): Promise<RunningAuthority> {
+/**
+ * An authority in a home, with the LICENSE key of the tests put there beforehand: an organisation's with its data folder
+ * in the place of a login's own.
+ */
+export async function authorityIn(
+  home: string,
+  { organisation = false, ...options }: Partial<AuthorityOptions> & { organisation?: boolean } = {},
+): Promise<RunningAuthority> {
   const paths = authorityPaths(home);
   mkdirSync(paths.dir, { recursive: true, mode: 0o700 });
   writeFileSync(paths.licenseKey, LICENSE_KEY_PEM, { mode: 0o600 });
-  const authority = await startAuthority({ home, ...options });
+  const authority = await startAuthority({ home, ...(organisation && { data: paths.dir }), ...options });
   running.push(authority);
   return authority;
 }
 
-/** A plain HTTP server on loopback that answers with `handler`, and the requests that it got. */
-export function fakeServer(handler: (request: Request, path: string) => Response | Promise<Response>) {
+/** Stops a server after the tests. */
+export function keepForTest(server: { stop(): Promise<void> }): void {
+  running.push(server);
+}
+
+/** A server on loopback that answers with `handler`, and the requests that it got. @param at its certificate and name */
+export function fakeServer(
+  handler: (request: Request, path: string) => Response | Promise<Response>,
+  { tls, host = "127.0.0.1" }: { tls?: { cert: string; key: string } | undefined; host?: string } = {},
+) {
   const paths: string[] = [];
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
+    ...(tls && { tls }),
     fetch: (request) => {
       const path = new URL(request.url).pathname;
       paths.push(path);
@@ -55,7 +72,7 @@ export function fakeServer(handler: (request: Request, path: string) => Response
     },
   });
   running.push({ stop: () => server.stop(true) });
-  return { url: `http://127.0.0.1:${server.port}`, paths };
+  return { url: `${tls ? "https" : "http"}://${host}:${server.port}`, paths };
 }
 
 export function facesOf(url: string): Endpoints {
@@ -73,7 +90,7 @@ export function goodClaims(deviceThumbprint: string, now = Math.floor(Date.now()
     nbf: now,
     exp: now + 86_400,
     offline_grace_days: 30,
-    products: { svc: { tier: "community", features: ["memory"] } },
+    products: { svc: { tier: "community", features: [...FEATURES] } },
     cnf: { jkt: deviceThumbprint },
   };
 }

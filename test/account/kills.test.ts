@@ -1,12 +1,17 @@
 /** A login that is killed at each of its steps. */
 import { describe, expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { licenseAnchor } from "../../src/account/anchors.ts";
 import { requireLogin } from "../../src/account/credentials.ts";
 import { login } from "../../src/account/login.ts";
+import { readPin } from "../../src/account/pin.ts";
 import { SvcError } from "../../src/errors.ts";
+import { accountPaths } from "../../src/paths.ts";
+import { organisation } from "./front.ts";
 import { authorityIn, facesOf, LOCAL_BUILD, newHome } from "./helpers.ts";
 import { chosen, forEachOf, killedLogin, leftIn, stepsOf } from "./kills.ts";
+import { enter, fingerprint, flagsOf } from "./organisation-login.ts";
 
 const FILES = [
   ".login.lock",
@@ -75,5 +80,48 @@ describe("a login killed at each of its steps", () => {
       await next(home);
       await expectWhole(home);
     }
+  });
+});
+
+describe("a login at another authority killed at each of its steps", () => {
+  /** The steps that put a file in its place, and that before them; with KILLS=all every step. */
+  const replacing = (steps: readonly string[]) =>
+    steps
+      .map((step, index) => ({ step, at: index + 1 }))
+      .filter(({ step }) => process.env.KILLS === "all" || /^(renameSync|unlinkSync)/.test(step))
+      .map(({ at }) => at);
+
+  test("leaves licence, key and address of one authority, and the next login ends it", async () => {
+    const [one, two] = [await organisation(), await organisation({ key: "foreign" })];
+    const toTwo = { authority: two.url, key: fingerprint(two.publicPem) };
+    // From this machine's own authority, from another one, and to the one that is pinned already.
+    const begins = {
+      own: { begin: next, issuer: undefined },
+      pinned: { begin: (home: string) => enter(home, flagsOf(one)), issuer: one.url },
+      same: { begin: (home: string) => enter(home, flagsOf(two)), issuer: two.url },
+    };
+    const seen = new Set<string>();
+    for (const [name, { begin, issuer: before }] of Object.entries(begins)) {
+      const trial = newHome();
+      await begin(trial);
+      const steps = await stepsOf(trial, toTwo);
+      expect(steps).toContain("renameSync authority.next.json");
+      await forEachOf(replacing(steps), async (at) => {
+        const home = newHome();
+        await begin(home);
+        expect(await killedLogin(home, toTwo, at)).toBe(true);
+        const issuer = readPin(home)?.issuer ?? undefined;
+        expect([before, two.url]).toContain(issuer);
+        expect(licenseAnchor(home, {}, LOCAL_BUILD).source).toBe(issuer === undefined ? "local authority" : "pinned");
+        await good(home);
+        seen.add(`${name} ${issuer === before ? "before" : "after"}`);
+        await (issuer === undefined ? next(home) : enter(home));
+        await good(home);
+        expect(readPin(home)?.issuer ?? undefined).toBe(issuer);
+        expect(leftIn(home)).toEqual([]);
+        expect(existsSync(accountPaths(home).nextPin)).toBe(false);
+      });
+    }
+    expect([...seen].sort()).toEqual(["own after", "own before", "pinned after", "pinned before", "same before"]);
   });
 });

@@ -8,8 +8,11 @@ import { LICENSE_KEY_PEM } from "./helpers.ts";
 
 const STEPS = join(import.meta.dir, "kill-steps.ts");
 
-/** Which login: from an account alone, or with the runtime of the last build. */
-export type Kind = "account" | "runtime";
+/**
+ * Which login: from an account alone, or with the runtime of the last build; or one that pins the authority at an
+ * address, with the fingerprint of its key.
+ */
+export type Kind = "account" | "runtime" | { readonly authority: string; readonly key: string };
 
 /**
  * Runs a login in a home, and kills it before the step `at`, from 1 on; without one, or where other logins leave it fewer
@@ -18,9 +21,8 @@ export type Kind = "account" | "runtime";
  * @throws where it failed
  */
 export async function killedLogin(home: string, kind: Kind, at?: number, log = ""): Promise<boolean> {
-  const preload = kind === "account" ? ["--preload", FAKE_BUILD] : [];
-  const words = kind === "account" ? ["--no-install"] : [];
-  const child = Bun.spawn([process.execPath, ...preload, "--preload", STEPS, MAIN, "login", "--yes", ...words], {
+  const preload = kind === "runtime" ? [] : ["--preload", FAKE_BUILD];
+  const child = Bun.spawn([process.execPath, ...preload, "--preload", STEPS, MAIN, "login", ...wordsOf(kind)], {
     env: {
       PATH: process.env.PATH,
       HOME: NO_HOME,
@@ -37,6 +39,12 @@ export async function killedLogin(home: string, kind: Kind, at?: number, log = "
   if (child.signalCode === "SIGKILL") return true;
   if (child.exitCode === 0) return false;
   throw new Error(`the login ended with ${child.exitCode ?? child.signalCode}: ${stderr}`);
+}
+
+function wordsOf(kind: Kind): string[] {
+  if (kind === "runtime") return ["--yes"];
+  if (kind === "account") return ["--yes", "--no-install"];
+  return ["--no-browser", "--no-install", "--authority", kind.authority, "--license-pubkey", kind.key];
 }
 
 /** The steps of a login in a home, in their order. */

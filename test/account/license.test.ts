@@ -15,7 +15,12 @@ const claims = (more: Record<string, unknown> = {}) => ({ ...goodClaims(DEVICE, 
 describe("a licence", () => {
   test("that is valid is accepted", async () => {
     const license = await check(await signed(claims()));
-    expect(license).toMatchObject({ tier: "community", features: ["memory"], account: "local", expiresAt: NOW + DAY });
+    expect(license).toMatchObject({
+      tier: "community",
+      features: ["memory", "mcp", "repo", "serve"],
+      account: "local",
+      expiresAt: NOW + DAY,
+    });
     expect(license.warnings).toEqual([]);
   });
 

@@ -381,10 +381,10 @@ describe("the gate", () => {
     await check(home);
   });
 
-  test("trusts the environment's key before the build's, and the build's before the local authority's", async () => {
+  test("trusts the environment's key before another, and the build's before the local authority's", async () => {
     const { home } = await loggedIn();
     const other = testKey("license-other").publicPem;
-    const built = { build: { licensePublicKey: other, authority: "https://example.com" } };
+    const built = { build: { licensePublicKey: other, authority: null } };
     expect((await failure(() => requireLogin(home, {}, built))).message).toContain("its signature is not by the key");
     await requireLogin(home, { SVC_LICENSE_PUBKEY: LICENSE_PUBLIC_PEM.replaceAll("\n", "\\n") }, built);
     const file = `${home}/anchor.pem`;
@@ -392,6 +392,11 @@ describe("the gate", () => {
     await requireLogin(home, { SVC_LICENSE_PUBKEY_FILE: file }, built);
     const missing = await failure(() => requireLogin(home, { SVC_LICENSE_PUBKEY_FILE: `${file}.gone` }, built));
     expect(missing).toBeInstanceOf(ValueError);
+    const vendors = { build: { licensePublicKey: other, authority: "https://example.com" } };
+    for (const name of ["SVC_LICENSE_PUBKEY", "SVC_LICENSE_PUBKEY_FILE"]) {
+      const fixed = await failure(() => requireLogin(home, { [name]: LICENSE_PUBLIC_PEM }, vendors));
+      expect(fixed.message).toBe(`this build's keys are fixed: unset ${name}`);
+    }
   });
 
   test("warns when the clock went back, and still opens", async () => {

@@ -2,68 +2,15 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { resetClock } from "../../src/account/clock.ts";
-import { requireLogin } from "../../src/account/credentials.ts";
-import { login } from "../../src/account/login.ts";
 import { logout } from "../../src/account/logout.ts";
-import { type ConsentWish, readConsent, renewByConsent, settleConsent } from "../../src/account/renewal.ts";
+import { type ConsentWish, readConsent, settleConsent } from "../../src/account/renewal.ts";
 import { PermissionError, RuntimeError } from "../../src/errors.ts";
 import { accountPaths } from "../../src/paths.ts";
 import { testKey } from "../keys.ts";
-import {
-  authorityIn,
-  facesOf,
-  failure,
-  fakeServer,
-  goodClaims,
-  LICENSE_PUBLIC_PEM,
-  newHome,
-  signed,
-} from "./helpers.ts";
+import { failure, fakeServer, goodClaims, newHome, signed } from "./helpers.ts";
+import { DAY, member, NOW, REQUESTS } from "./member.ts";
 
-const DAY = 86_400;
-const NOW = Math.floor(Date.now() / 1000);
-const BUILD = { licensePublicKey: LICENSE_PUBLIC_PEM, authority: null };
 const read = (path: string) => readFileSync(path, "utf8").trim();
-const REQUESTS = ["/v1/device/nonce", "/v1/device/register"];
-
-/** Answers in the place of the authority; undefined: it answers itself. */
-type Instead = (path: string) => Response | Promise<Response> | undefined;
-
-/** A machine that is logged in at an organisation, whose requests are counted, with a licence that is two thirds old. */
-async function member({ consent = true, began = 61, life = 90 } = {}) {
-  const authority = await authorityIn(newHome(), { approve: "yes", licenseDays: 90, offlineGraceDays: 0 });
-  let instead: Instead = () => undefined;
-  const server = fakeServer(async (request, path) => {
-    const body = await request.text();
-    const { method, headers } = request;
-    return (await instead(path)) ?? fetch(authority.url + path, { method, headers, body });
-  });
-  const home = newHome();
-  const paths = accountPaths(home);
-  const { apiKey, license } = await login({ home, env: {}, endpoints: facesOf(server.url), build: BUILD });
-  if (consent) await settleConsent(home, { wanted: true, api: server.url, apiKey });
-  const licenseOf = (days: number, of: number, pem?: string) => {
-    const issued = NOW - days * DAY;
-    const claims = { ...goodClaims(license.deviceThumbprint, issued), exp: issued + of * DAY };
-    return signed(claims, { alg: "RS256" }, pem);
-  };
-  const age = async (days = began, of = life) => {
-    const jwt = await licenseOf(days, of);
-    writeFileSync(paths.license, `${jwt}\n`, { mode: 0o600 });
-    return jwt;
-  };
-  await age();
-  server.paths.length = 0;
-  const renew = async (options: { now?: number; env?: Record<string, string>; signal?: AbortSignal } = {}) => {
-    const { env = {}, now = NOW, signal } = options;
-    const known = await requireLogin(home, {}, { build: BUILD, now });
-    return renewByConsent(home, env, known, { now, signal, build: BUILD });
-  };
-  const answers = (given: Instead) => {
-    instead = given;
-  };
-  return { home, paths, server, apiKey, renew, age, licenseOf, answers, before: () => read(paths.license) };
-}
 
 describe("with the consent of a login", () => {
   test("a licence is renewed in the last third of its life, and not before", async () => {

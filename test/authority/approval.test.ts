@@ -9,6 +9,7 @@ import { PermissionError, ValueError } from "../../src/errors.ts";
 import { authorityPaths } from "../../src/paths.ts";
 import { authorityIn, facesOf, failure, LICENSE_PUBLIC_PEM, LOCAL_BUILD, newHome } from "../account/helpers.ts";
 import { Browser, newCode, poll } from "./client.ts";
+import { organisation } from "./organisation.ts";
 
 describe("a login through the page", () => {
   test("is approved by a person, and the terminal goes on", async () => {
@@ -238,7 +239,9 @@ describe("an authority for an organisation", () => {
       await browser.get(shown.verificationUriComplete);
       const form = { ...browser.fields, decision: "approve", account: "ada@example.org" };
       expect((await browser.post(`${url}/device`, { ...form, approval_code: "wrong" })).status).toBe(403);
-      expect((await browser.post(`${url}/device`, { ...form, account: "", approval_code: code })).status).toBe(403);
+      // The device would refuse a licence with such an account, after the approval.
+      for (const account of ["", "ada\u2028example", "a\u2029b", "a\u202eb", "a".repeat(129)])
+        expect((await browser.post(`${url}/device`, { ...form, account, approval_code: code })).status).toBe(403);
       expect((await browser.post(`${url}/device`, { ...form, approval_code: code })).status).toBe(200);
     };
     const env = { SVC_LICENSE_PUBKEY: LICENSE_PUBLIC_PEM };
@@ -247,5 +250,34 @@ describe("an authority for an organisation", () => {
     // Without its key this machine does not trust that authority.
     const error = await failure(() => requireLogin(client, {}, { build: LOCAL_BUILD }));
     expect(error.message).toContain("no key here");
+  });
+
+  test("takes an administrator's code in place of the approval code, and records who it was", async () => {
+    const { url, ledger, code } = await organisation();
+    const asked = await newCode(url, { platform: "linux-x86_64" });
+    const browser = new Browser();
+    await browser.get(asked.verification_uri_complete);
+    const form = { ...browser.fields, decision: "approve", account: "ada@example.org" };
+    for (const wrong of ["", "sva_", `${code}x`, code.slice(0, -1)]) {
+      expect((await browser.post(`${url}/device`, { ...form, approval_code: wrong })).status).toBe(403);
+    }
+    expect((await browser.post(`${url}/device`, { ...form, approval_code: `${code} ` })).status).toBe(200);
+    expect(await poll(url, asked.device_code)).toMatchObject({ token_type: "Bearer" });
+    const denied = await newCode(url);
+    await browser.get(denied.verification_uri_complete);
+    await browser.post(`${url}/device`, { ...browser.fields, decision: "deny" });
+    const events = ledger.audit
+      .list({ limit: 2 })
+      .map(({ event, actor, address, detail }) => [event, actor, address, detail]);
+    expect(events).toEqual([
+      ["login_denied", "approval page", "127.0.0.1", { platform: "", asked_from: "127.0.0.1" }],
+      [
+        "login_approved",
+        "Ada",
+        "127.0.0.1",
+        { account: "ada@example.org", platform: "linux-x86_64", asked_from: "127.0.0.1" },
+      ],
+    ]);
+    expect(JSON.stringify(ledger.audit.list({ limit: 9 }))).not.toContain(code);
   });
 });

@@ -1,33 +1,17 @@
-/** What talks to an authority by hand: a browser in miniature, and a device. */
+/** What talks to an authority by hand: a browser in miniature, and what asks for codes. */
 import { readFileSync } from "node:fs";
 import type { AuthorityOptions } from "../../src/authority/server.ts";
 import { authorityPaths } from "../../src/paths.ts";
 import { authorityIn, newHome } from "../account/helpers.ts";
+import { unescaped } from "./visitor.ts";
 
-/** A browser in miniature: one cookie, and the fields of the form it was last shown. */
-export class Browser {
-  #cookie = "";
-  fields: Record<string, string> = {};
-  headers: Record<string, string> = {};
+export { Browser } from "./visitor.ts";
 
-  async get(url: string): Promise<Response> {
-    return this.#remember(await fetch(url, { headers: { cookie: this.#cookie, ...this.headers } }));
-  }
-
-  async post(url: string, fields: Record<string, string>): Promise<Response> {
-    const origin = new URL(url).origin;
-    const headers = { cookie: this.#cookie, origin, "sec-fetch-site": "same-origin", ...this.headers };
-    return this.#remember(await fetch(url, { method: "POST", headers, body: new URLSearchParams(fields) }));
-  }
-
-  async #remember(response: Response): Promise<Response> {
-    this.#cookie = response.headers.get("set-cookie")?.split(";")[0] ?? this.#cookie;
-    const html = await response.clone().text();
-    for (const [, name, value] of html.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)) {
-      this.fields[name ?? ""] = value ?? "";
-    }
-    return response;
-  }
+/** The hidden fields of the form of a page that is sent to a path. */
+export function formOf(html: string, path: string): Record<string, string> {
+  const [, inside = ""] = new RegExp(`<form method="post" action="${path}">(.*?)</form>`, "s").exec(html) ?? [];
+  const fields = inside.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g);
+  return Object.fromEntries([...fields].map(([, name = "", value = ""]) => [name, unescaped(value)]));
 }
 
 interface Asked {
@@ -60,13 +44,19 @@ export async function poll(
   return (await (await fetch(`${url}/oauth/device/token`, { method: "POST", body })).json()) as Record<string, unknown>;
 }
 
-/** An authority behind a proxy on this machine: X-Forwarded-For says for whom each request is. */
-export async function proxied(options: Partial<AuthorityOptions> = {}) {
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
   const free = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
   const port = free.port ?? 0;
   await free.stop(true);
+  return port;
+}
+
+/** An authority behind a proxy on this machine: X-Forwarded-For says for whom each request is. */
+export async function proxied(options: Partial<AuthorityOptions> = {}) {
+  const port = await freePort();
   const home = newHome();
   const url = `http://127.0.0.1:${port}`;
-  await authorityIn(home, { port, publicUrl: url, ...options });
+  await authorityIn(home, { port, publicUrl: url, trustedProxies: ["127.0.0.1"], ...options });
   return { url, approvalCode: readFileSync(authorityPaths(home).approvalCode, "utf8").trim() };
 }

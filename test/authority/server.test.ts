@@ -11,6 +11,7 @@ import { OSError, PermissionError } from "../../src/errors.ts";
 import { authorityPaths } from "../../src/paths.ts";
 import { authorityIn, facesOf, failure, homeWithDevice, LOCAL_BUILD, newHome } from "../account/helpers.ts";
 import { testKey } from "../keys.ts";
+import { Device } from "./device.ts";
 
 const post = (url: string, bearer: string | undefined, body: unknown) =>
   fetch(url, {
@@ -251,10 +252,11 @@ test("a ledger of before keeps its accounts and gets a new table of codes", asyn
   old.query("INSERT INTO tokens VALUES (?, 'ada', ?)").run(hash, Date.now() + 60_000);
   old.run("PRAGMA user_version = 1");
   old.close();
+  const device = new Device();
   for (const turn of ["replaced", "kept"]) {
     const { url, stop } = await authorityIn(home);
-    const device = { device_id: "0".repeat(32) };
-    expect(await (await post(`${url}/v1/svc/onboard`, "svt_old", device)).json()).toMatchObject({ account: "ada" });
+    const proof = device.proof("onboard", "svt_old");
+    expect(await (await post(`${url}/v1/svc/onboard`, "svt_old", proof)).json()).toMatchObject({ account: "ada" });
     const body = new URLSearchParams({ client_id: "svc" });
     const asked = await fetch(`${url}/oauth/device/code`, { method: "POST", body });
     expect([turn, asked.status]).toEqual([turn, 200]);

@@ -1,8 +1,9 @@
 /**
- * `npm run bench [-- start memory durable quality serve soak vectors text words repo calibration] [--json]`: figures
+ * `npm run bench [-- start memory durable quality serve soak authority vectors text words repo calibration] [--json]`: figures
  * beside a peer's or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named.
  * Options: options.ts.
  */
+import { AUTHORITY_OPTIONS, authorityOptions } from "./authority/options.ts";
 import { type Line, report } from "./measure.ts";
 import { type Asked, type Known, readWords } from "./options.ts";
 import { QUALITY_OPTIONS, qualityOptions } from "./quality/options.ts";
@@ -28,6 +29,14 @@ const SUITES: Readonly<Record<string, Suite>> = {
     },
   },
   serve: { prepare: () => async () => (await import("./serve.ts")).benchServe() },
+  authority: {
+    isLong: true,
+    options: AUTHORITY_OPTIONS,
+    prepare(asked) {
+      const options = authorityOptions(asked);
+      return async () => (await import("./authority/bench.ts")).benchAuthority(options);
+    },
+  },
   soak: { isLong: true, prepare: () => async () => (await import("./soak.ts")).benchSoak() },
   vectors: {
     isLong: true,

@@ -1,6 +1,6 @@
 /**
  * Loaded before main.ts: a build with a release key of its own, and with no bundle but the one that FAKE_BUNDLE names,
- * so that no test needs `npm run build`.
+ * so that no test needs `npm run build`. With FAKE_AUTHORITY and FAKE_LICENSE_KEY it is the build of that authority.
  */
 import { plugin } from "bun";
 import { testKey } from "../keys.ts";
@@ -9,8 +9,8 @@ const info = {
   version: "9.9.9",
   release: 1,
   releasePublicKeys: [testKey("built-in").publicPem, testKey("built-in-next").publicPem],
-  licensePublicKey: null,
-  authority: null,
+  licensePublicKey: process.env.FAKE_LICENSE_KEY ?? null,
+  authority: process.env.FAKE_AUTHORITY ?? null,
   // Those of the libraries in test/runtime/fixture.ts.
   abi: { kernel: 7, runtime: 9 },
   platform: "linux-x86_64",

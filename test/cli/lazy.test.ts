@@ -69,6 +69,15 @@ describe("a start loads what it needs", () => {
     expect(ours.filter((path) => /^import (?!type )[^;]*"node:crypto";/m.test(source(path)))).toEqual([]);
   });
 
+  test("svc login at this machine's own authority loads nothing that only an organisation's has", async () => {
+    const { code, modules } = await loadedBy(["login", "--yes", "--no-install"]);
+    expect(code).toBe(0);
+    expect(modules).toContain("src/authority/routes.ts");
+    const only =
+      /^src\/authority\/(admin[-.]|organisation|enroll|metadata|health|device-actions|key-ring|bundle-folder|data\.|pages\/(audit|device|keys|new-key|sign-in))/;
+    expect(modules.filter((path) => only.test(path))).toEqual([]);
+  });
+
   test("svc mcp without a login answers a tool call with an error and ends with stdin", async () => {
     const call = {
       jsonrpc: "2.0",

@@ -2,10 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { login } from "../../src/account/login.ts";
+import { authorizeDevice } from "../../src/account/device-flow.ts";
 import type { AuthorityOptions } from "../../src/authority/server.ts";
-import { accountPaths, authorityPaths } from "../../src/paths.ts";
-import { authorityIn, facesOf, fakeServer, LICENSE_KEY_PEM, LOCAL_BUILD, newHome } from "../account/helpers.ts";
+import { authorityPaths } from "../../src/paths.ts";
+import { authorityIn, facesOf, fakeServer, LICENSE_KEY_PEM, LICENSE_PUBLIC_PEM, newHome } from "../account/helpers.ts";
 import { FAKE_BUILD, start, svc, temporaryFolder } from "./support.ts";
 import { Screen, svcCommand } from "./terminal.ts";
 
@@ -180,7 +180,8 @@ describe("without a terminal", () => {
     expect(existsSync(env.SVC_HOME)).toBe(false);
 
     const server = unasked();
-    const asked = await svc([...LOGIN, "--yes"], { preload, env: { ...env, SVC_ACCOUNTS_URL: server.url } });
+    const named = { SVC_ACCOUNTS_URL: server.url, SVC_LICENSE_PUBKEY: LICENSE_PUBLIC_PEM };
+    const asked = await svc([...LOGIN, "--yes"], { preload, env: { ...env, ...named } });
     expect(asked.code).toBe(1);
     expect(asked.stderr).toContain("svc: PermissionError: stdin is not a terminal");
     expect(asked.stderr).toContain("'svc login --token -' ");
@@ -221,10 +222,8 @@ describe("--token -", () => {
   test("takes one line of stdin, and waits for no end of a pipe that stays open", async () => {
     using me = desk();
     const env = { ...me.env, ...(await organisation({ approve: "yes" })) };
-    const anchor = { SVC_LICENSE_PUBKEY: env.SVC_LICENSE_PUBKEY };
-    const earlier = newHome();
-    await login({ home: earlier, env: anchor, endpoints: facesOf(env.SVC_ACCOUNTS_URL), build: LOCAL_BUILD });
-    const token = readFileSync(accountPaths(earlier).token, "utf8").trim();
+    // As another client obtains it: it belongs to the first device that uses it.
+    const token = await authorizeDevice({ endpoints: facesOf(env.SVC_ACCOUNTS_URL) });
     for (const stdin of [token, `${token}\n`, `\r\n  ${token}\r\n\n`]) {
       expect(await svc(words, { preload, env, stdin })).toMatchObject({ code: 0, stderr: "" });
     }

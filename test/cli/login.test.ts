@@ -87,7 +87,7 @@ describe("logout", () => {
     writeFileSync(join(home, ".token.0badcafe.tmp"), "x");
     const again = await svc(["logout", "--json"], { preload, env: { ...env, SVC_MEMORY_PATH: memory } });
     const { stays, ...rest } = JSON.parse(again.stdout);
-    expect(rest).toEqual({ logged_out: false, removed: [".token.0badcafe.tmp"] });
+    expect(rest).toEqual({ logged_out: false, removed: [".token.0badcafe.tmp"], pinned: null });
     expect(stays.map(({ name }: { name: string }) => name)).toEqual(["memory", "runtime", "pycache", "authority"]);
     // The commands do what they say, however a folder is named.
     for (const { path, remove } of stays) {
@@ -96,7 +96,7 @@ describe("logout", () => {
       expect(existsSync(path)).toBe(false);
     }
     const last = await svc(["logout", "--json"], { preload, env: { ...env, SVC_MEMORY_PATH: memory } });
-    expect(JSON.parse(last.stdout)).toEqual({ logged_out: false, removed: [], stays: [] });
+    expect(JSON.parse(last.stdout)).toEqual({ logged_out: false, removed: [], pinned: null, stays: [] });
   });
 
   test("where nothing ever was makes nothing", async () => {
@@ -113,7 +113,7 @@ test("svc authority serve prints its address, answers there, and exits with 0 wh
   const [line] = await until(child.stdout, /\{.*\}/);
   const { url, license_public_key, asks_approval_code } = JSON.parse(line);
   expect(license_public_key).toStartWith("-----BEGIN PUBLIC KEY-----");
-  expect(asks_approval_code).toBe(false);
+  expect(asks_approval_code).toBe(true);
   const code = await fetch(`${url}/oauth/device/code`, {
     method: "POST",
     body: new URLSearchParams({ client_id: "svc" }),

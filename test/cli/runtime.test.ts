@@ -54,7 +54,9 @@ describe("where nothing is installed", () => {
     expect(runtime.version).toBeNull();
     expect(login).toEqual({
       tier: null,
+      features: [],
       expires_at: null,
+      device: null,
       renewal: null,
       problem: "not logged in: run 'svc login' once",
     });

@@ -1,5 +1,5 @@
 /** A licence that is due for renewal. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { accountPaths, authorityPaths } from "../../src/paths.ts";
 import { signed } from "../account/helpers.ts";
 
@@ -20,4 +20,22 @@ export async function age(home: string) {
   const jwt = await signed(claims, { alg: "RS256", typ: "JWT" }, key);
   writeFileSync(accountPaths(home).license, `${jwt}\n`, { mode: 0o600 });
   return claims;
+}
+
+/**
+ * Replaces a home's licence by one of 90 days that an organisation's key signed so many days ago; no renewal was tried
+ * since. @returns it
+ */
+export async function ageBy(days: number, home: string, privatePem: string): Promise<string> {
+  const { license, renewal } = accountPaths(home);
+  const head = JSON.parse(Buffer.from(readFileSync(license, "utf8").split(".")[0]!, "base64url").toString());
+  const issued = Math.floor(Date.now() / 1000) - days * DAY;
+  const claims = { ...claimsIn(home), iat: issued, nbf: issued, exp: issued + 90 * DAY };
+  const jwt = await signed(claims, head, privatePem);
+  writeFileSync(license, `${jwt}\n`, { mode: 0o600 });
+  if (existsSync(renewal)) {
+    const { tried: _, ...consent } = JSON.parse(readFileSync(renewal, "utf8"));
+    writeFileSync(renewal, JSON.stringify(consent), { mode: 0o600 });
+  }
+  return jwt;
 }

@@ -3,10 +3,12 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeBundle } from "../../src/build/release.ts";
-import { releaseKey } from "../../src/build/release-keys.ts";
+import { publicPem, releaseKey } from "../../src/build/release-keys.ts";
 import { downloadsPath, platformTag, runtimePaths } from "../../src/paths.ts";
+import { keyId } from "../../src/runtime/anchor.ts";
 import { newHome } from "../account/helpers.ts";
 import { type Answer, type Given, honest, packagesServer } from "../account/packages-server.ts";
+import { type TestKey, testKey } from "../keys.ts";
 import { asPlainUser, copyOfHome, emptyHome, ROOT, SVC, signedIn, svc } from "./home.ts";
 
 type Home = Record<string, string>;
@@ -228,6 +230,76 @@ describe("a bundle that is signed, but not to be offered", () => {
     writeFileSync(file, expired());
     expect(await svc(env, ["runtime", "install", "--file", file])).toMatchObject({ code: 0 });
     expect(await svc(env, ["mem", "add", "notes", "text"])).toMatchObject({ code: 0 });
+  });
+});
+
+describe("a server that has nothing for this svc", () => {
+  const other = testKey("roll-foreign");
+  /** A release of a key that the executable does not know, and one that only claims to be of the key that it knows. */
+  const foreign = () => signedBy(other, keyId(other.publicPem));
+  const forged = () => signedBy(other, keyId(publicPem(releaseKey(ROOT))));
+  const signedBy = ({ privateKey, publicPem }: TestKey, key_id: string) => {
+    const { kernelLibrary: kernel, runtimeLibrary: runtime } = runtimePaths(original.SVC_HOME!, tag);
+    const as = { tag, version, release: NEWER, created: "2026-01-01T00:00:00Z", kernel, runtime };
+    const honestly = makeBundle({ ...as, key: privateKey });
+    if (key_id === keyId(publicPem)) return honestly;
+    const unpacked = Buffer.from(Bun.gunzipSync(honestly as Uint8Array<ArrayBuffer>)).toString("latin1");
+    return Bun.gzipSync(Buffer.from(unpacked.replace(keyId(publicPem), key_id), "latin1"));
+  };
+  const none: Answer = () => ({ status: 404, body: '{"error":"not_found"}' });
+  const LACKS: [string, Answer, RegExp][] = [
+    ["the version", none, /^the packages server has no runtime \S+ for \S+$/],
+    ["a key that it knows", (asked) => honest(foreign(), asked), /names a release key that this svc does not know \(/],
+  ];
+  test.each(LACKS)("%s: the embedded bundle is installed and verified, and it is said", async (_, answer, reason) => {
+    const { env, run, url } = await scene(answer, emptyHome());
+    expect(await svc(env, ["login", "--yes", "--no-install"])).toMatchObject({ code: 0 });
+    const { code, out, err } = await run();
+    expect(code).toBe(0);
+    expect(out).toMatch(/^installed runtime \S+ \(release \d+\) for \S+ from the bundle that came with svc$/m);
+    expect(err).toMatch(new RegExp(`^note: ${url}: .*; the bundle that came with svc is used instead\n`));
+    await expectStands(env, OWN.release);
+    const json = JSON.parse((await run("--version", version, "--json")).out);
+    expect(json).toMatchObject({ source: "embedded", release: OWN.release, instead_of: { source: url } });
+    expect(json.instead_of.reason).toMatch(reason);
+    const login = await svc(env, ["login", "--yes", "--json"]);
+    expect(login).toMatchObject({ code: 0, err: expect.stringContaining("is used instead") });
+    expect(JSON.parse(login.out).runtime).toMatchObject({ source: "embedded", instead_of: { source: url } });
+  });
+
+  const REFUSED: [string, Answer, string[], RegExp][] = [
+    ["another version was asked for", none, ["--version", "8.0.0"], /: the packages server has no runtime 8\.0\.0 for/],
+    ["a signature does not fit", (asked) => honest(forged(), asked), [], /telys_manifest\.sig does not fit/],
+    ["it fails", () => ({ status: 500 }), [], /answered with status 500/],
+    ["it asks for a key", () => ({ status: 401 }), [], /refuses the API key/],
+  ];
+  test.each(REFUSED)("where %s it is an error, and the old install stands", async (_, answer, words, message) => {
+    const { env, run } = await scene(answer);
+    const before = installed(env).release;
+    expect(await run(...words)).toMatchObject({ code: 1, out: "", err: expect.stringMatching(message) });
+    await expectStands(env, before);
+  });
+
+  test("under a key of the environment, which did not sign the embedded bundle, the server's answer is the error", async () => {
+    const { env } = await scene(none);
+    const under = { ...env, SVC_RELEASE_PUBKEY: other.publicPem };
+    expect(await svc(under, ["runtime", "install"])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^svc: RuntimeError: the packages server has no runtime/),
+    });
+  });
+
+  test("a newer install is not replaced by the embedded bundle", async () => {
+    const { env, run } = await scene(none);
+    const file = join(env.HOME!, "newer.bundle");
+    writeFileSync(file, bundle);
+    expect(await run("--file", file)).toMatchObject({ code: 0 });
+    expect(await run()).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/ValueError: release \d+ .* older than the/),
+    });
+    expect(await svc(env, ["login", "--yes"])).toMatchObject({ code: 0, out: expect.stringMatching(/^kept runtime/m) });
+    await expectStands(env, NEWER);
   });
 });
 

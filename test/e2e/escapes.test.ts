@@ -51,7 +51,7 @@ test("an installed.json that holds escape sequences, or no texts at all", async 
     const text = await svc(env, ["runtime", "status"]);
     expectHarmless(text);
     expect(text).toMatchObject({ code: 0, err: "" });
-    expect(text.out.trimEnd().split("\n")).toHaveLength(4);
+    expect(text.out.trimEnd().split("\n")).toHaveLength(5);
     const json = await svc(env, ["runtime", "status", "--json"]);
     expectHarmless(json);
     const expected = typeof value === "string" ? value : null;

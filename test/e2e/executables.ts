@@ -15,15 +15,21 @@ export interface OtherRelease {
   keys: readonly [TestKey, TestKey];
   /** Ids of keys that end with it. */
   ends?: readonly string[];
+  /** The only authority that it trusts, and that one's LICENSE key, SPKI in PEM. */
+  vendor?: { authority: string; licensePublicKey: string };
 }
 
 /** The path of an executable of this checkout as that release; compiled where something changed. */
-export async function executableOf(name: string, { version, release, keys, ends }: OtherRelease): Promise<string> {
+export async function executableOf(
+  name: string,
+  { version, release, keys, ends, vendor }: OtherRelease,
+): Promise<string> {
   const info: BuildInfo = {
     ...JSON.parse(readFileSync(join(ROOT, ".build/build-info.json"), "utf8")),
     version,
     release,
     releasePublicKeys: keys.map(({ publicPem }) => publicPem),
+    ...vendor,
   };
   const folder = join(ROOT, ".build/test/exe", name);
   mkdirSync(folder, { recursive: true });

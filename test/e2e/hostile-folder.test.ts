@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, linkSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { testKey } from "../keys.ts";
 import { large, Raw } from "../serve/raw.ts";
 import { selfSigned } from "./certificate.ts";
 import { type Ended, emptyHome, Session, SVC, signedIn, svc } from "./home.ts";
@@ -152,14 +153,14 @@ test("an authority or packages server whose certificate is its own is refused by
     ...emptyHome(),
     NODE_TLS_REJECT_UNAUTHORIZED: "0",
     SVC_ACCOUNTS_URL: `https://localhost:${authority.port}`,
-    SVC_LICENSE_PUBKEY: "",
+    SVC_LICENSE_PUBKEY: testKey("license").publicPem,
   };
   const { code, err } = await inFolder(env, ["login", "--token", "-"], "secret-token\n");
   const named = (peer: string) =>
     new RegExp(
-      `cannot reach ${peer} at https://localhost:\\d+: its certificate is not trusted \\([A-Z_]+\\); NODE_EXTRA`,
+      `cannot reach ${peer} at https://localhost:\\d+: its certificate is not trusted \\([A-Z_]+\\); 'svc login --ca-file`,
     );
-  expect(err).toMatch(named("the api server"));
+  expect(err).toMatch(named("the accounts server"));
   expect({ code, asked }).toEqual({ code: 1, asked: 0 });
   const packages = { ...quiet, SVC_PACKAGES_URL: env.SVC_ACCOUNTS_URL, NODE_TLS_REJECT_UNAUTHORIZED: "0" };
   const install = await inFolder(packages, ["runtime", "install"]);

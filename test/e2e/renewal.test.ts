@@ -16,6 +16,7 @@ import { publicPem, releaseKey } from "../../src/build/release-keys.ts";
 import { accountPaths, authorityPaths, platformTag, runtimePaths } from "../../src/paths.ts";
 import { fakeServer, goodClaims, signed } from "../account/helpers.ts";
 import { otherKeys } from "../runtime/fixture.ts";
+import { claimsIn } from "./aged.ts";
 import { asPlainUser, copyOfHome, ROOT, signedIn, svc } from "./home.ts";
 
 type Home = Record<string, string>;
@@ -98,6 +99,11 @@ describe("a licence beyond its grace beside a newer runtime", () => {
     const status = JSON.parse((await svc(env, ["runtime", "status", "--json"])).out);
     expect(status.runtime).toMatchObject({ ...NEWER, problem: null, source: "file" });
     expect(status.login.problem).toBeNull();
+    expect(status.login.device).toEqual({
+      id: read(accountPaths(env.SVC_HOME!).deviceId),
+      thumbprint: claimsIn(env.SVC_HOME!).cnf.jkt,
+    });
+    expect(status.login.features).toEqual(["memory", "mcp", "repo", "serve"]);
   });
 
   test("with --json it is one object of the shape that any login has", async () => {

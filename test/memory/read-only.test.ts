@@ -5,12 +5,10 @@ import { join } from "node:path";
 import { LocalStore } from "../../src/engine/local-store.ts";
 import { PermissionError } from "../../src/errors.ts";
 import { TOOLS } from "../../src/mcp/tools.ts";
-import { parseArguments } from "../../src/memory/arguments.ts";
-import type { Memory } from "../../src/memory/memory.ts";
 import { openMemory } from "../../src/memory/open.ts";
-import type { VerbName } from "../../src/memory/requests.ts";
 import { native, scratchDir } from "../fixture.ts";
 import { git } from "../repo/helpers.ts";
+import { CALLS, call } from "./calls.ts";
 
 /** Refuses changes while it is on. */
 const frozen = {
@@ -24,10 +22,6 @@ async function open(dir: string, persistentIndex = true) {
   const libraries = { ...(await native()), refuseChanges: frozen.refuse };
   const given = { native: libraries, home: dir, version: "0.0.0-test", persistentIndex };
   return openMemory({ ...given, path: dir, compaction: { background: true, atClose: true } });
-}
-
-async function call(memory: Memory, verb: VerbName, args: object) {
-  return (await memory[verb](parseArguments(verb, args) as never, {})) as unknown as Record<string, unknown>;
 }
 
 /** Every file below a folder with its size and the time of its last change. */
@@ -53,28 +47,6 @@ async function frozenMemory() {
   frozen.is = true;
   return { dir, repository, memory, before: files(dir) };
 }
-
-const CALLS: Record<VerbName, object> = {
-  search: { collection: "notes", query: "deploy" },
-  add: { collection: "notes", texts: ["more"] },
-  create_collection: { name: "other" },
-  list_collections: {},
-  stats: { collection: "notes" },
-  upsert: { collection: "new", texts: ["more"], ids: ["deploy"] },
-  update: { collection: "notes", texts: ["more"], ids: ["deploy"] },
-  delete: { collection: "notes", ids: ["deploy"] },
-  ids: { collection: "notes" },
-  count: { collection: "notes" },
-  get: { collection: "notes", ids: ["deploy"] },
-  search_lexical: { collection: "words", query: "word" },
-  compact: { collection: "notes" },
-  build_ivf: { collection: "notes", min_rows: 1 },
-  build_lexical: { collection: "words" },
-  tune: { collection: "notes" },
-  index_repo: {},
-  repo_search: { query: "manifest" },
-  workspace_info: {},
-};
 
 test("each tool that is not read-only is refused, each other answers, and no file changes", async () => {
   const { dir, repository, memory, before } = await frozenMemory();

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { authorityPaths } from "../../src/paths.ts";
 import { age, claimsIn } from "../e2e/aged.ts";
 import { emptyHome, SVC, signedIn } from "../e2e/home.ts";
+import { testKey } from "../keys.ts";
 import { beyond, type Contact, recorder } from "./recorder.ts";
 
 const record = await recorder();
@@ -42,7 +43,8 @@ test.skipIf(!record)(`the recorder sees requests of every kind ${NEEDS}`, async 
 });
 
 test.skipIf(!record)(`a login to an authority asks for that one name, and for no other ${NEEDS}`, async () => {
-  const env = { ...emptyHome(), SVC_ACCOUNTS_URL: "https://authority.invalid" };
+  const { publicPem: SVC_LICENSE_PUBKEY } = testKey("license");
+  const env = { ...emptyHome(), SVC_ACCOUNTS_URL: "https://authority.invalid", SVC_LICENSE_PUBKEY };
   const { code, out, contacts } = await record!([SVC, "login", "--no-browser"], env);
   expect(code).toBe(1);
   expect(out).toContain("cannot reach the accounts server at https://authority.invalid");

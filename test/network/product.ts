@@ -3,7 +3,7 @@
  * every tool, servers over a Unix socket and over TCP with clients in TypeScript and in Python, an organisation's
  * authority, a server that crashes. The one argument is Python's path. Each of them does what it is for, or this ends with 1 and says which did not.
  */
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "../../src/remote/client.ts";
 import { emptyHome, ROOT, Session, SVC, svc } from "../e2e/home.ts";
@@ -158,15 +158,32 @@ const steps: Record<string, () => Promise<unknown>> = {
   },
 
   async "an organisation's authority, and a login to it"() {
-    const server = { ...emptyHome(), ...PROXIES };
+    const server: Home = { ...emptyHome(), ...PROXIES };
     const [line] = await start(["authority", "serve", "--json"], server, /\{.*\}/);
     const { url, license_public_key } = JSON.parse(line);
-    const env = { ...emptyHome(), ...PROXIES, CI: "1", SVC_ACCOUNTS_URL: url, SVC_LICENSE_PUBKEY: license_public_key };
-    const [, page] = await start(["login", "--no-browser"], env, /address: (\S+)\n/);
-    await approve(page!);
+    const env: Home = { ...emptyHome(), ...PROXIES, CI: "1" };
+    const key = join(env.HOME!, "key.pem");
+    writeFileSync(key, license_public_key);
+    const words = ["login", "--no-browser", "--authority", url, "--license-pubkey", key];
+    const [, page] = await start(words, env, /address: (\S+)\n/);
+    const code = readFileSync(join(server.SVC_HOME!, "organisation/approval_code"), "utf8").trim();
+    await approve(page!, { account: "ada@example.org", approval_code: code });
     if ((await running.at(-1)!.exited) !== 0) throw new Error("the login did not end well");
     await run(["runtime", "verify"], env);
     await run(["mem", "add", "notes", "a note"], env);
+    const { devices } = JSON.parse(await run(["authority", "devices", "--json"], server));
+    await run(["authority", "devices", "rename", devices[0].device_id, "laptop"], server);
+    await run(["authority", "devices", "revoke", "laptop"], server);
+    const again = Bun.spawn([SVC, "login", "--no-browser"], { env, stdout: "ignore", stderr: "pipe" });
+    const said = await new Response(again.stderr).text();
+    if (!said.includes(`this device was revoked at ${url}:`)) throw new Error(`the login said ${said}`);
+    if (!(await run(["authority", "audit"], server)).includes('"device_revoked"'))
+      throw new Error("it was not recorded");
+    const other: Home = { ...emptyHome(), ...PROXIES, CI: "1" };
+    const enrollKey = await run(["authority", "enroll", "--tag", "ci"], server);
+    await run(["login", "--enroll-key", "-", "--authority", url, "--license-pubkey", key], other, enrollKey);
+    await run(["mem", "add", "notes", "a note"], other);
+    await run(["authority", "enroll", "list"], server);
   },
 
   async "a server that crashes"() {
@@ -211,10 +228,10 @@ with svc.connect(sys.argv[1], *sys.argv[2:]) as memory:
 }
 
 /** Approves a code on the page, as a browser does. */
-async function approve(address: string): Promise<void> {
+async function approve(address: string, typed: Record<string, string> = {}): Promise<void> {
   const shown = await fetch(address, { redirect: "manual" });
   const html = await shown.text();
-  const fields = new URLSearchParams({ decision: "approve" });
+  const fields = new URLSearchParams({ decision: "approve", ...typed });
   for (const [, name, value] of html.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)) fields.set(name!, value!);
   const action = /<form[^>]* action="([^"]+)"/.exec(html)?.[1] ?? "";
   const { origin } = new URL(address);

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { LogEvent } from "../../src/serve/log.ts";
+import type { LogEvent } from "../../src/log.ts";
 import { type RunningServer, type ServeOptions, serve } from "../../src/serve/server.ts";
 import { scratchDir } from "../fixture.ts";
 import { Honest, openLocal, Raw, TestServer, TOKEN } from "./raw.ts";

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import type { Socket } from "bun";
 import { LocalStore } from "../../src/engine/local-store.ts";
-import type { LogEvent } from "../../src/serve/log.ts";
+import type { LogEvent } from "../../src/log.ts";
 import { type RunningServer, type ServeOptions, serve } from "../../src/serve/server.ts";
 import type { EmbedderProfile } from "../../src/texts/embedder.ts";
 import { native, scratchDir } from "../fixture.ts";

@@ -20,7 +20,15 @@ function floorsOf(heading: string): string[][] {
 const FLOORS = floorsOf("# Architecture").map((floor) => floor.map((name) => (name === "ffi" ? name : `src/${name}`)));
 
 /** What everyone may use; these import each other and the ground only. */
-const COMMON = ["src/checks", "src/errors.ts", "src/limits.ts", "src/paths.ts", "src/durable.ts", "src/build-info.ts"];
+const COMMON = [
+  "src/checks",
+  "src/errors.ts",
+  "src/limits.ts",
+  "src/paths.ts",
+  "src/durable.ts",
+  "src/build-info.ts",
+  "src/log.ts",
+];
 
 const IMPORT = /(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g;
 

@@ -1,5 +1,6 @@
 /** The pages of the approval: the code, the request that it belongs to with two buttons, the decision. */
-import { escaped, framed } from "./frame.ts";
+import { framed } from "./frame.ts";
+import { alert, distance, escaped } from "./text.ts";
 
 export interface EnterPage {
   readonly site: string;
@@ -67,7 +68,8 @@ export function confirmPage(options: ConfirmPage): string {
       <label for="approval_code">Approval code of this authority</label>
       <input id="approval_code" name="approval_code" type="password" required
         autocomplete="current-password"${state("approval_code", "whose")}>
-      <p class="hint" id="whose">The administrator of this authority has it.</p>`;
+      <p class="hint" id="whose">The administrator of this authority has it. Administrators may enter their own
+      code.</p>`;
   return framed({
     title: problem === undefined ? "Approve this device?" : "Error: not approved yet",
     site,
@@ -121,12 +123,6 @@ export function problemPage(site: string, problem: string): string {
 
 /** The time as UTC, as the server does not know the reader's zone, and how long ago that is, which needs none. */
 function asked({ asked, secondsAgo }: RequestShown): string {
-  const minutes = Math.floor(secondsAgo / 60);
-  const ago = minutes === 0 ? "less than a minute ago" : minutes === 1 ? "a minute ago" : `${minutes} minutes ago`;
   const utc = asked.toISOString();
-  return `<time datetime="${utc}">${utc.slice(11, 16)} UTC</time>, ${ago}`;
-}
-
-function alert(problem: string): string {
-  return `<p class="alert" role="alert" id="problem">${escaped(problem)}</p>`;
+  return `<time datetime="${utc}">${utc.slice(11, 16)} UTC</time>, ${distance(0, secondsAgo * 1000)}`;
 }

@@ -150,7 +150,7 @@ export async function withMemory<T>(
 ): Promise<T> {
   const { openVerbs } = await import("../gate.ts");
   const workspace = args.workspace === undefined ? undefined : resolve(args.workspace);
-  const verbs = await openVerbs({ env, label: name, path: args.path, workspace, warn: note });
+  const verbs = await openVerbs({ label: name, feature: "memory", env, path: args.path, workspace, warn: note });
   const progress = startProgress("working");
   try {
     if (signal.aborted) throw new CancelledError("interrupted");

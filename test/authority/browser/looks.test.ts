@@ -1,9 +1,9 @@
-/** How the pages look: contrast and width in each state, and a picture of each to be looked at. */
+/** How the pages of a login look. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { newCode, proxied } from "../client.ts";
-import { CHROMIUM, NEED, Person, PICTURES, startChromium } from "./chromium.ts";
+import { CHROMIUM, NEED, PICTURES, startChromium } from "./chromium.ts";
+import { lookedAt, SCREENS, type States } from "./looks.ts";
 
 let browser: Browser;
 let authority: Awaited<ReturnType<typeof proxied>>;
@@ -18,45 +18,10 @@ afterAll(async () => {
   console.log(`pictures of the pages: ${PICTURES}`);
 });
 
-/** The lowest contrast (WCAG 2.2 §1.4.3) of the texts on the page, and which text has it. */
-const LOWEST_CONTRAST = `(() => {
-  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-  const rgba = (color) => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = color;
-    canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data];
-  };
-  const luminance = (color) => {
-    const [r, g, b] = rgba(color).map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const ground = (element) => {
-    for (; element; element = element.parentElement) {
-      const color = getComputedStyle(element).backgroundColor;
-      if (rgba(color)[3] === 255) return color;
-    }
-    return "Canvas";
-  };
-  const contrast = (front, back) => {
-    const [a, b] = [luminance(front), luminance(back)].sort((x, y) => y - x);
-    return (a + 0.05) / (b + 0.05);
-  };
-  let lowest = [99, ""];
-  for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    const style = getComputedStyle(element);
-    const found = own ? [contrast(style.color, ground(element)), element.textContent] :
-      element.placeholder ? [contrast(getComputedStyle(element, "::placeholder").color, ground(element)), "placeholder"] : [99];
-    if (found[0] < lowest[0]) lowest = found;
-  }
-  return lowest;
-})()`;
-
 const ADDRESS = "2001:db8:85a3:8d3:1319:8a2e:370:7348";
 
 /** Brings a page into each state that a person can see. */
-const STATES: Record<string, (page: Page) => Promise<unknown>> = {
+const STATES: States = {
   enter: (page) => page.goto(`${authority.url}/device`),
   wrong: (page) => page.goto(`${authority.url}/device?user_code=BBBB-BBBB`),
   confirm: async (page) =>
@@ -87,39 +52,9 @@ const STATES: Record<string, (page: Page) => Promise<unknown>> = {
   },
 };
 
-const SCREENS: Record<string, BrowserContextOptions> = {
-  desktop: { viewport: { width: 1280, height: 800 } },
-  phone: { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 },
-};
-
 describe.skipIf(!CHROMIUM)(`the pages in a real browser (${NEED})`, () => {
-  test.each(Object.entries(SCREENS))(
-    "can be read on a %s, light and dark, the phone's enlarged and in forced colors too",
-    async (screen, options) => {
-      const extraHTTPHeaders = { "x-forwarded-for": ADDRESS };
-      await using person = await Person.at(browser, { ...options, extraHTTPHeaders, reducedMotion: "reduce" });
-      const { page } = person;
-      const picture = (name: string) => page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
-      const overflow = () => page.evaluate("document.documentElement.scrollWidth - innerWidth");
-      for (const [state, reach] of Object.entries(STATES)) {
-        await reach(page);
-        for (const colorScheme of ["light", "dark"] as const) {
-          await page.emulateMedia({ colorScheme });
-          const [contrast, text] = await page.evaluate<[number, string]>(LOWEST_CONTRAST);
-          expect(contrast, `${state}, ${colorScheme}: ${text}`).toBeGreaterThanOrEqual(4.5);
-          await picture(`${state}-${screen}-${colorScheme}`);
-        }
-        expect(await overflow(), state).toBeLessThanOrEqual(0);
-        expect(await page.evaluate("document.getAnimations().length"), state).toBe(0);
-        if (screen === "desktop") continue;
-        await page.emulateMedia({ forcedColors: "active" });
-        await picture(`${state}-${screen}-forced-colors`);
-        await page.emulateMedia({ forcedColors: "none" });
-        await page.evaluate("document.documentElement.style.fontSize = '200%'");
-        expect(await overflow(), `${state}, enlarged`).toBeLessThanOrEqual(0);
-        await picture(`${state}-${screen}-enlarged`);
-      }
-      expect([...new Set(person.asked.map((address) => new URL(address).origin))]).toEqual([authority.url]);
-    },
-  );
+  test.each(Object.keys(SCREENS))("can be read on a %s, light and dark, and enlarged", async (screen) => {
+    const origins = await lookedAt(browser, screen, STATES, { extraHTTPHeaders: { "x-forwarded-for": ADDRESS } });
+    expect(origins).toEqual([authority.url]);
+  });
 });

@@ -1,4 +1,4 @@
-/** The server's log: events with fields. The caller chooses destination and format. */
+/** The log of a server: events with fields. The caller chooses destination and format. */
 
 export type Level = "info" | "warn" | "error";
 

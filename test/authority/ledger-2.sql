@@ -1,10 +1,3 @@
-/** The tables of an authority's ledger. */
-import type { Database } from "bun:sqlite";
-
-const VERSION = 2;
-
-/** Columns that came after version 1 have defaults, so that an executable of before can still add a code. */
-const SCHEMA = `
 CREATE TABLE IF NOT EXISTS codes (hash TEXT PRIMARY KEY, user_hash TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
   account TEXT, interval_ms INTEGER NOT NULL, asked_at INTEGER NOT NULL DEFAULT 0, expires_at INTEGER NOT NULL,
   polled_at INTEGER, address TEXT NOT NULL DEFAULT '', address_group TEXT NOT NULL DEFAULT '',
@@ -19,15 +12,10 @@ CREATE TABLE IF NOT EXISTS devices (id TEXT PRIMARY KEY, thumbprint TEXT NOT NUL
   seen_at INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS licenses (id TEXT PRIMARY KEY, device_id TEXT NOT NULL REFERENCES devices (id),
   tier TEXT NOT NULL, issued_at INTEGER NOT NULL, expires_at INTEGER NOT NULL) STRICT;
-PRAGMA user_version = ${VERSION};
-`;
-
-/** Makes the tables that are missing. Codes live for minutes: an older table of them is replaced, not migrated. */
-export function applySchema(db: Database): void {
-  const upgrade = db.transaction(() => {
-    const row = db.query<{ user_version: number }, []>("PRAGMA user_version").get();
-    if ((row?.user_version ?? 0) < VERSION) db.run("DROP TABLE IF EXISTS codes");
-    db.run(SCHEMA);
-  });
-  upgrade.immediate();
-}
+PRAGMA user_version = 2;
+INSERT INTO codes (hash, user_hash, state, interval_ms, expires_at) VALUES ('a', 'b', 'pending', 1, 2);
+INSERT INTO devices VALUES ('00000000000000000000000000000001', 'ed25519:1', 'public 1', 'linux-x86_64', 'sha256:1', 'ada', 1, 2);
+INSERT INTO licenses VALUES ('l2', '00000000000000000000000000000001', 'team', 3000, 4000),
+  ('l1', '00000000000000000000000000000001', 'team', 1000, 2000);
+INSERT INTO api_keys VALUES ('f9007225ebe91adf1fb648bfae3f9d62e6f341c984cba4624295d2b1b1bfdad7', 'ada', '00000000000000000000000000000001', 1);
+INSERT INTO tokens VALUES ('39a8ac6077f6cb44510240253ab5c9832d780c57214ec153f491dc7ade7c9cad', 'ada', 1900000000000);
