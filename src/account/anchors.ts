@@ -1,10 +1,10 @@
 /** The LICENSE public key that checks licences on this machine, from the first source that has one. */
 import { type BuildInfo, buildInfo } from "../build-info.ts";
-import { readCapped } from "../durable.ts";
-import { PermissionError, ValueError } from "../errors.ts";
+import { PermissionError } from "../errors.ts";
 import { SECRET_BYTES_MAX } from "../limits.ts";
 import { authorityPaths, type Env } from "../paths.ts";
 import { secretText } from "./files.ts";
+import { readGiven } from "./given-file.ts";
 import { requireClosed } from "./permissions.ts";
 import { namesAuthority, readPin } from "./pin.ts";
 
@@ -63,9 +63,7 @@ export function keyInEnvironment<N extends (typeof KEYS)[number]>(
     throw new PermissionError(`this build's keys are fixed: unset ${pem ? name : file}`);
   if (pem) return { pem, source: name };
   if (!path) return undefined;
-  const bytes = readCapped(path, SECRET_BYTES_MAX);
-  if (bytes === undefined) throw new ValueError(`${file}: there is no file '${path}'`);
-  return { pem: new TextDecoder().decode(bytes), source: file };
+  return { pem: new TextDecoder().decode(readGiven(file, path, SECRET_BYTES_MAX)), source: file };
 }
 
 /**

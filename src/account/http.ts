@@ -69,7 +69,8 @@ export async function httpRequest(base: string, path: string, request: HttpReque
  */
 export function unreachable(server: string, error: unknown, reason?: "disconnected"): OSError {
   const fault = certificateFault(String((error as { code?: unknown }).code));
-  return new OSError(`cannot reach ${server}${fault === undefined ? "" : `: its certificate ${fault}`}`, reason);
+  const why = fault === undefined ? "check the address and this machine's network" : `its certificate ${fault}`;
+  return new OSError(`cannot reach ${server}: ${why}`, reason);
 }
 
 function certificateFault(code: string): string | undefined {

@@ -5,7 +5,6 @@
 import { createPublicKey, type JsonWebKeyInput } from "node:crypto";
 import { existsSync } from "node:fs";
 import { type BuildInfo, buildInfo } from "../build-info.ts";
-import { readCapped } from "../durable.ts";
 import { PermissionError, ValueError } from "../errors.ts";
 import { SECRET_BYTES_MAX } from "../limits.ts";
 import { authorityPaths, type Env } from "../paths.ts";
@@ -13,6 +12,7 @@ import { keyInEnvironment, licenseAnchor, requireFixedKeys } from "./anchors.ts"
 import { readCaFile } from "./ca-file.ts";
 import { configuredEndpoints, type Endpoints, secureBase } from "./endpoints.ts";
 import { secretText } from "./files.ts";
+import { readGiven } from "./given-file.ts";
 import { licensePublicKey } from "./license-token.ts";
 import { type AuthorityPin, namesAuthority, type Pin, readPin } from "./pin.ts";
 
@@ -183,8 +183,7 @@ async function readKey(given: string): Promise<ExpectedKey> {
     if (/^[A-Za-z0-9_-]{43}$/.test(kid)) return { kid, pem: undefined };
     throw new ValueError("--license-pubkey: a fingerprint is SHA256: and 43 letters, digits, - or _");
   }
-  const bytes = readCapped(given, SECRET_BYTES_MAX);
-  if (bytes === undefined) throw new ValueError(`--license-pubkey: there is no file '${given}'`);
+  const bytes = readGiven("--license-pubkey", given, SECRET_BYTES_MAX);
   try {
     const { kid } = await licensePublicKey(new TextDecoder().decode(bytes));
     return { kid, pem: spkiPem(new TextDecoder().decode(bytes)) };

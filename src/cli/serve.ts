@@ -51,6 +51,10 @@ export default command({
     const accessToken = args["access-token"] ?? env.SVC_ACCESS_TOKEN;
     const transport = transportOf(args.socket, args.host, args.port, accessToken);
     const limits = limitsOf(args);
+    const tier = args["require-tier"];
+    const isRequired = tier !== undefined || args["require-license"] === true;
+    if (args.license !== undefined && !isRequired)
+      throw new UsageError("--license is checked with --require-license or --require-tier only: give one of them too");
     const saveIntervalS = seconds("save-interval", args["save-interval"], 0) ?? 0;
     const { openEndpoint, parseEndpoint } = await import("../serve/endpoint-embedder.ts");
     const endpoints = args.embedder.map((text) => asUsage(() => parseEndpoint(text)));
@@ -77,8 +81,6 @@ export default command({
     optimiseForWork();
     keepHeapSmall();
     const warn = (line: string) => log({ level: "warn", event: "license", message: line });
-    const tier = args["require-tier"];
-    const isRequired = tier !== undefined || args["require-license"] === true;
     const path = memoryPath(args.path, env);
     checkFolder(path);
     // A server opens no connection of its own: an organisation is never asked from here.

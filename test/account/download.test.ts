@@ -82,7 +82,7 @@ describe("a connection that breaks", () => {
     const error = await fail();
     expect(error).toBeInstanceOf(OSError);
     expect(error.message).toMatch(
-      /^cannot reach the packages server at http:\S+; 0\.3 of 1\.0 MB are kept, and the same command goes on from there$/,
+      /^cannot reach the packages server at http:\S+: check the address and this machine's network; 0\.3 of 1\.0 MB are kept, and the same command goes on from there$/,
     );
     expect(offsets()).toStrictEqual([undefined, 250_000, 250_000]);
     expect(readdirSync(folder)).toEqual(["abc-1.part"]);
@@ -106,7 +106,9 @@ describe("a connection that breaks", () => {
   test("is not asked for ever by a server that begins anew each time", async () => {
     const { fail, asked, folder } = await scene(() => ({ body: BYTES, cut: 500_000 }));
     const error = await fail();
-    expect(error.message).toMatch(/^cannot reach the packages server at http:\S+$/);
+    expect(error.message).toMatch(
+      /^cannot reach the packages server at http:\S+: check the address and this machine's network$/,
+    );
     expect(asked).toHaveLength(1 + TRIES);
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -118,7 +120,7 @@ describe("a connection that breaks", () => {
     gone.close();
     const error = await fail({ base: gone.url });
     expect(error.message).toBe(
-      `cannot reach the packages server at ${gone.url}; 0.3 of 1.0 MB are kept, and the same command goes on from there`,
+      `cannot reach the packages server at ${gone.url}: check the address and this machine's network; 0.3 of 1.0 MB are kept, and the same command goes on from there`,
     );
     expect(asked).toHaveLength(1 + TRIES);
     expect(statSync(part).size).toBe(HEAD_BYTES + 250_000);

@@ -318,7 +318,7 @@ describe("the network", () => {
     await dead.stop(true);
     const error = await failure(() => enter(newHome(), url, { token: "secret-token" }));
     expect(error).toBeInstanceOf(OSError);
-    expect(error.message).toBe(`cannot reach the api server at ${url}`);
+    expect(error.message).toBe(`cannot reach the api server at ${url}: check the address and this machine's network`);
     expect((await failure(() => enter(newHome(), gone.url, { token: "secret-token" }))).message).not.toContain(
       "secret",
     );

@@ -272,10 +272,11 @@ describe("an authority with a certificate of its own CA", () => {
     const home = newHome();
     const files: [string, RegExp][] = [
       [join(home, "none"), /--ca-file: there is no file/],
+      [home, /--ca-file: '.*' is not a regular file/],
       [fileOf(home, "a", "text"), /no certificate in PEM/],
       [fileOf(home, "b", ca.issue("x").key + ca.cert), /holds a private key/],
       [fileOf(home, "c", ca.cert + ca.cert.replace(/MI..../, "AAAAAA")), /certificate 2 of the file cannot be read/],
-      [fileOf(home, "d", ca.cert.repeat(200)), /at most 65536/],
+      [fileOf(home, "d", ca.cert.repeat(200)), /--ca-file: .*at most 65536/],
     ];
     for (const [caFile, message] of files) {
       const error = await failure(() => loginTarget({ home, env: {}, build: LOCAL_BUILD }, { ...flags, caFile }));

@@ -165,6 +165,7 @@ describe("before anyone is asked", () => {
       [{ caFile: "x" }, /--ca-file needs --authority URL/],
       [{ ...at, licensePubkey: "SHA256:short" }, /a fingerprint is SHA256: and 43/],
       [{ ...at, licensePubkey: join(home, "none") }, /--license-pubkey: there is no file/],
+      [{ ...at, licensePubkey: home }, /--license-pubkey: '.*' is not a regular file/],
       [
         { ...at, licensePubkey: fileOf(home, "a", "x") },
         /--license-pubkey: the licence key given is not a public key in PEM/,
@@ -192,8 +193,8 @@ describe("before anyone is asked", () => {
   test("a port that is something else is given up or cannot be reached", async () => {
     const sentences = {
       silent: /^the accounts server at https:\/\/localhost:\d+ did not answer in time$/,
-      closing: /^cannot reach the accounts server at https:\/\/localhost:\d+$/,
-      plain: /^cannot reach the accounts server at https:\/\/localhost:\d+$/,
+      closing: /^cannot reach the accounts server at https:\/\/localhost:\d+: check the address/,
+      plain: /^cannot reach the accounts server at https:\/\/localhost:\d+: check the address/,
     };
     for (const [kind, message] of Object.entries(sentences)) {
       const sockets: Socket[] = [];
