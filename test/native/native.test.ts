@@ -41,5 +41,5 @@ test.concurrent.each(PROGRAMS)(
     expect(out).toMatch(/^[1-9]\d* passed, 0 failed$/m);
     expect(code).toBe(0);
   },
-  120_000,
+  600_000,
 );
