@@ -139,6 +139,8 @@ class ArgumentsTest(unittest.TestCase):
         for wrong in (numpy.float64(7), numpy.bool_(True), numpy.array([7])):
             with self.subTest(repr(wrong)), self.assertRaises(TypeError):
                 self.call(lambda rows, wrong=wrong: rows.delete([wrong]), 0)
+        with self.assertRaises(TypeError):
+            self.call(lambda rows: rows.search("x", top_k=numpy.bool_(True)), 0)
 
     def test_a_matrix_of_one_row_is_a_query(self):
         def ask(rows):

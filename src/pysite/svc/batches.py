@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections import Counter
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Protocol, Tuple, Union
 
-from .checks import describe, items, shown, wrong_type
+from .checks import describe, items, shown, whole, wrong_type
 from .errors import DuplicateIdError
 from .wire import escaped_bytes, json_bytes
 
@@ -77,10 +76,7 @@ def id_list(ids: Iterable[Id]) -> List[str]:
 
 def _written(number: Any, what: str) -> str:
     """The id that an integer, also one of numpy, stands for. True, False and 7.0 stand for none."""
-    try:
-        value = None if isinstance(number, bool) else operator.index(number)
-    except TypeError:
-        value = None
+    value = whole(number)
     if isinstance(number, float) and math.isinf(number):
         value = _ID_MAX + 1
     if value is None:

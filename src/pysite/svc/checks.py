@@ -68,16 +68,27 @@ def length(values: Optional[Sequence[object]], name: str, rows: int) -> None:
     raise ValueError(f"{name} has {entries} for {'1 row' if rows == 1 else f'{rows} rows'}: give one for each row")
 
 
+def whole(value: Any) -> Optional[int]:
+    """The integer that a value is, one of numpy too; None for anything else, True and False of either included.
+
+    A truth value of numpy before 2 counts as an index, with a warning only.
+    """
+    try:
+        if not isinstance(value, bool) and getattr(getattr(value, "dtype", None), "kind", None) != "b":
+            return operator.index(value)
+    except TypeError:
+        pass
+    return None
+
+
 def integer(value: Any, name: str, most: int) -> int:
     """An integer, of numpy too; the server checks its range.
 
     Raises TypeError for anything else, ValueError for NaN and infinities.
     """
-    try:
-        if not isinstance(value, bool):
-            return operator.index(value)
-    except TypeError:
-        pass
+    found = whole(value)
+    if found is not None:
+        return found
     is_number = isinstance(value, float) and not math.isfinite(value)
     kind = ValueError if is_number else TypeError
     raise kind(f"{name} must be an integer from 1 to {most}, got {describe(value)}")
