@@ -1,4 +1,5 @@
-/** A small file that a flag or a variable names. */
+/** A file that a flag or a variable names. */
+import { shown } from "../checks/kinds.ts";
 import { readCapped } from "../durable.ts";
 import { SvcError, ValueError } from "../errors.ts";
 
@@ -15,6 +16,6 @@ export function readGiven(name: string, path: string, maxBytes: number): Uint8Ar
     if (error instanceof SvcError) error.message = `${name}: ${error.message}`;
     throw error;
   }
-  if (bytes === undefined) throw new ValueError(`${name}: there is no file '${path}'`);
+  if (bytes === undefined) throw new ValueError(`${name}: there is no file ${shown(path)}`);
   return bytes;
 }

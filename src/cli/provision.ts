@@ -3,6 +3,7 @@ import { licenseAnchor, requireFixedKeys } from "../account/anchors.ts";
 import { readCredentials } from "../account/credentials.ts";
 import type { Downloaded } from "../account/download.ts";
 import { configuredEndpoints, type Endpoints, secureBase } from "../account/endpoints.ts";
+import { readGiven } from "../account/given-file.ts";
 import type { License } from "../account/license.ts";
 import { baseOf, isUnrecorded, loginOrigin } from "../account/login-origin.ts";
 import { type BundleRequest, fetchBundle, NoBundle } from "../account/packages.ts";
@@ -10,7 +11,6 @@ import { removePartials } from "../account/partial.ts";
 import { isRevoked } from "../account/revocation.ts";
 import { heedRevocation, licenseBefore } from "../account/revoked-login.ts";
 import { buildInfo, embeddedBundle } from "../build-info.ts";
-import { readCapped } from "../durable.ts";
 import { OSError, RuntimeError, ValueError } from "../errors.ts";
 import { BUNDLE_BYTES_MAX } from "../limits.ts";
 import { downloadsPath, type Env, svcHome } from "../paths.ts";
@@ -51,7 +51,7 @@ export async function provision(options: ProvisionOptions): Promise<Provisioned>
   const packages = configured?.packages ?? env.SVC_PACKAGES_URL;
   let provisioned: Provisioned;
   if (file !== undefined) {
-    provisioned = await install(options, named("--file", file, BUNDLE_BYTES_MAX), "file");
+    provisioned = await install(options, readGiven("--file", file, BUNDLE_BYTES_MAX), "file");
   } else if (packages) {
     const server = { packages, ca: configured?.ca, apiKey: keyFor(packages, configured, options) };
     const before = licenseBefore(home);
@@ -192,11 +192,4 @@ function isRefused(error: unknown): boolean {
 
 function isFullDisk(error: unknown): boolean {
   return error instanceof OSError && error.reason === "disk_full";
-}
-
-/** The bytes of a file that a flag names. @throws ValueError where there is none, or it is too large */
-export function named(flag: string, path: string, bytesMax: number): Uint8Array {
-  const bytes = readCapped(path, bytesMax);
-  if (!bytes) throw new ValueError(`${flag}: there is no file '${path}'`);
-  return bytes;
 }

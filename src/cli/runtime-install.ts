@@ -1,12 +1,13 @@
 /** `svc runtime install`. */
 import { requireLogin } from "../account/credentials.ts";
+import { readGiven } from "../account/given-file.ts";
 import type { License } from "../account/license.ts";
 import { checkLicense } from "../account/license-check.ts";
 import { SECRET_BYTES_MAX } from "../limits.ts";
 import { type Env, svcHome } from "../paths.ts";
 import { command } from "./command.ts";
 import { note, print, printJson } from "./output.ts";
-import { named, type Provisioned, provision } from "./provision.ts";
+import { type Provisioned, provision } from "./provision.ts";
 
 export default command({
   details:
@@ -48,7 +49,7 @@ export default command({
 function licenseFor(env: Env, file: string | undefined): Promise<License> {
   const home = svcHome(env);
   if (file === undefined) return requireLogin(home, env);
-  const jwt = new TextDecoder().decode(named("--license", file, SECRET_BYTES_MAX)).trim();
+  const jwt = new TextDecoder().decode(readGiven("--license", file, SECRET_BYTES_MAX)).trim();
   return checkLicense(home, env, jwt);
 }
 
