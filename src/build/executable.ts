@@ -27,7 +27,6 @@ const FLAGS = [
   "--bytecode",
   "--format=esm",
   "--splitting",
-  "--sourcemap",
   "--compile-jit-policy=8",
   "--no-compile-autoload-dotenv",
   "--no-compile-autoload-bunfig",

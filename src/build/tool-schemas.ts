@@ -5,10 +5,25 @@
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { isObject } from "../checks/kinds.ts";
+import { TOP_K_MAX } from "../limits.ts";
 import { SCHEMAS, VERBS } from "../memory/requests.ts";
 
 /** Path of the generated file. */
 export const GENERATED_FILE = join(import.meta.dir, "../mcp/tools.gen.json");
+
+/**
+ * Verbs whose answer is one short line. They take `max_bytes` as all do, but it is not published: a client would pay for
+ * it in each of them.
+ */
+const SHORT_ANSWERS: ReadonlySet<string> = new Set([
+  "create_collection",
+  "update",
+  "delete",
+  "count",
+  "compact",
+  "build_ivf",
+  "build_lexical",
+]);
 
 /** The text of `tools.gen.json`: one JSON Schema a verb. */
 export function generateToolSchemas(): string {
@@ -22,10 +37,12 @@ function inputSchema(verb: (typeof VERBS)[number]): unknown {
     io: "input",
     unrepresentable: "any",
     override: ({ jsonSchema }) => {
-      // JavaScript's own bound of integers is no information and costs a client tokens.
-      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      // JavaScript's own bound of integers is no information, and that of top_k none that a model needs: each costs a
+      // client tokens.
+      if (jsonSchema.type === "integer" && (jsonSchema.maximum ?? 0) >= TOP_K_MAX) delete jsonSchema.maximum;
     },
   });
+  if (SHORT_ANSWERS.has(verb)) delete schema.properties?.max_bytes;
   return plain(schema);
 }
 

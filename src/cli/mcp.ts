@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { buildInfo } from "../build-info.ts";
 import { serveMcp } from "../mcp/server.ts";
+import { TOOL_SETS, type ToolSet } from "../mcp/tools.ts";
 import { memoryPath } from "../paths.ts";
 import { command, EXIT, MEMORY_PATH, string } from "./command.ts";
 import type { OpenVerbs } from "./gate.ts";
@@ -17,6 +18,7 @@ export default command({
   examples: [
     "svc mcp",
     "svc mcp --path ~/projects/memory --workspace ~/projects/app",
+    "svc mcp --tools core",
     "svc mcp --monitor-log /tmp/mcp.jsonl",
   ],
   args: {
@@ -26,6 +28,12 @@ export default command({
       "repository of svc_repo_search, or a folder of it (SVC_MCP_WORKSPACE, else what the client works in, else the git work " +
         "tree around the working directory)",
     ),
+    tools: {
+      type: "enum",
+      options: [...TOOL_SETS],
+      default: "all",
+      description: "offer all 19 tools, the seven of every day (core), or those that change nothing (read)",
+    },
     "persistent-index": {
       type: "boolean",
       default: true,
@@ -48,7 +56,8 @@ export default command({
     const ownLog = args.monitor ? join(memoryPath(args.path, env), "mcp-monitor.jsonl") : undefined;
     const monitorLog = args["monitor-log"] ?? ownLog;
     try {
-      await serveMcp({ verbs, version: buildInfo().version, monitorLog, warn: note, signal });
+      const tools = args.tools as ToolSet;
+      await serveMcp({ verbs, version: buildInfo().version, tools, monitorLog, warn: note, signal });
     } finally {
       await opened?.close();
     }

@@ -9,7 +9,7 @@ import { answerText, boundedLine } from "../memory/bounds/answer.ts";
 import type { CallContext, Verbs } from "../memory/requests.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
 import type { Roots } from "./roots.ts";
-import { findTool, type ToolEntry } from "./tools.ts";
+import { findTool, isOffered, type ToolEntry, type ToolSet } from "./tools.ts";
 
 /** What every call needs, there from the first call on. */
 interface Opened {
@@ -25,10 +25,14 @@ export class Calls {
   private opening: Promise<Opened> | undefined;
   private isStopping = false;
 
-  /** @param open opens the verbs (login, verified runtime); called again while it throws */
+  /**
+   * @param open opens the verbs (login, verified runtime); called again while it throws
+   * @param set the tools that may be called
+   */
   constructor(
     private readonly open: () => Promise<Verbs>,
     private readonly roots: Roots,
+    private readonly set: ToolSet,
   ) {}
 
   /**
@@ -80,6 +84,9 @@ export class Calls {
     try {
       const tool = findTool(name);
       if (!tool) throw new ValueError(`unknown tool '${name.slice(0, QUOTED_NAME_LENGTH_MAX).toWellFormed()}'`);
+      if (!isOffered(tool, this.set)) {
+        throw new ValueError(`${name} is not offered: this server was started with --tools ${this.set}`);
+      }
       return { content: [{ type: "text", text: await this.perform(tool, raw, signal, sink) }], isError: false };
     } catch (error) {
       return { content: [{ type: "text", text: boundedLine(errorLine(error), raw) }], isError: true };

@@ -6,7 +6,6 @@
  * error.
  */
 import { fstatSync } from "node:fs";
-import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import {
   ErrorCode,
   InitializeRequestSchema,
@@ -17,9 +16,11 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Verbs } from "../memory/requests.ts";
 import { Calls, protocolError } from "./calls.ts";
+import { instructionsFor } from "./instructions.ts";
 import { Monitor } from "./monitor.ts";
+import { ServerProtocol } from "./protocol.ts";
 import { Roots } from "./roots.ts";
-import { listTools } from "./tools.ts";
+import { listTools, type ToolSet, toolsOf } from "./tools.ts";
 import { type EndReason, StdioTransport } from "./transport.ts";
 
 /** The newest protocol version supported; also the reply to a client that requests a newer one. */
@@ -42,6 +43,8 @@ export interface McpOptions {
   verbs: () => Promise<Verbs>;
   /** Our version, for `serverInfo`. */
   version: string;
+  /** Which tools are offered: all of them, unless this says otherwise. */
+  tools?: ToolSet;
   /** File to append every message to. */
   monitorLog?: string;
   /** Called with warnings for the user; nothing is printed here. */
@@ -65,9 +68,10 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   const roots = new Roots(() =>
     server.request({ method: "roots/list" }, ResultSchema, { timeout: ROOTS_REQUEST_MS_MAX }),
   );
-  const calls = new Calls(options.verbs, roots);
+  const set = options.tools ?? "all";
+  const calls = new Calls(options.verbs, roots, set);
   const parent = process.ppid;
-  const server = makeServer(options.version, calls, roots);
+  const server = makeServer(options.version, set, calls, roots);
   await server.connect(transport);
 
   if (options.signal?.aborted) transport.stop();
@@ -112,18 +116,11 @@ async function drain(
   }
 }
 
-function makeServer(version: string, calls: Calls, roots: Roots): Server {
+function makeServer(version: string, set: ToolSet, calls: Calls, roots: Roots): ServerProtocol {
   const serverInfo = { name: "svc", version };
   const capabilities = { tools: {} };
-  // A validator is only for elicitation, which is not used; given one, the SDK does not construct Ajv at start.
-  const jsonSchemaValidator = {
-    getValidator: () => () => ({ valid: false, data: undefined, errorMessage: "unused" }) as const,
-  };
-  const server = new Server(serverInfo, { capabilities, jsonSchemaValidator });
+  const server = new ServerProtocol();
 
-  // The SDK's own handler accepts versions newer than PROTOCOL_VERSION, and answers a malformed request with zod's
-  // report as an internal error.
-  server.removeRequestHandler("initialize");
   const initialize = (request: { params?: object | undefined }): ServerResult => {
     // clientInfo is not used, and some clients omit it or parts of it.
     const params = { ...request.params, clientInfo: { name: "", version: "" } };
@@ -135,7 +132,8 @@ function makeServer(version: string, calls: Calls, roots: Roots): Server {
     roots.forget();
     const requested = parsed.data.params.protocolVersion;
     const isOlder = SUPPORTED_PROTOCOL_VERSIONS.includes(requested) && requested < PROTOCOL_VERSION;
-    return { protocolVersion: isOlder ? requested : PROTOCOL_VERSION, capabilities, serverInfo };
+    const protocolVersion = isOlder ? requested : PROTOCOL_VERSION;
+    return { protocolVersion, capabilities, serverInfo, instructions: instructionsFor(toolsOf(set)) };
   };
 
   server.setNotificationHandler(RootsListChangedNotificationSchema, () => roots.forget());
@@ -144,7 +142,7 @@ function makeServer(version: string, calls: Calls, roots: Roots): Server {
   // name, and validates every result against a schema again.
   server.fallbackRequestHandler = async (request, extra): Promise<ServerResult> => {
     if (request.method === "initialize") return initialize(request);
-    if (request.method === "tools/list") return { tools: listTools() };
+    if (request.method === "tools/list") return { tools: listTools(set) };
     if (request.method !== "tools/call") throw protocolError(ErrorCode.MethodNotFound, "Method not found");
     const progressToken = extra._meta?.progressToken;
     if (progressToken === undefined) return calls.run(request.params, extra.signal);

@@ -47,17 +47,17 @@ export const TOOLS: readonly ToolEntry[] = [
     "search",
     "Search a collection",
     READ,
-    "Find stored texts by meaning and by word, best first. Use it to recall what was stored. Returns ids and " +
-      "metadata; set with_text for the lines that match, call svc_get for whole texts. " +
-      `${NO_COLLECTION}, if 'where' has more than one key, or if its column is not filterable.`,
+    "Find stored texts that have the question's words, parts of words or known synonyms, best first. Use it before you " +
+      "answer from memory. Returns ids and metadata; set with_text for the lines that match, call svc_get for whole " +
+      `texts. ${NO_COLLECTION}, if 'where' has more than one key, or if its column is not filterable.`,
   ),
   tool(
     "add",
     "Add texts",
     ADD,
-    "Store new texts to be found later; the collection is created if absent, partitioned by 'scope'. Put " +
+    "Store what later sessions will need, one fact a text; the collection is created if absent. Put " +
       '{"scope": …} in metadata to filter on it later. Saved when it returns. Omitted ids are generated and ' +
-      "returned, as many as fit. KeyError if an id exists (nothing is written): use svc_upsert to replace.",
+      "returned. KeyError if an id exists (nothing is written): use svc_upsert to replace.",
     true,
   ),
   tool(
@@ -65,14 +65,15 @@ export const TOOLS: readonly ToolEntry[] = [
     "Create a collection",
     BUILD,
     "Create a collection with its own partition key, filter columns or lexical search; otherwise svc_add creates " +
-      "one by itself. It is on disk with the first write to it. An existing collection of the same schema is " +
-      "returned; ValueError if the schema differs or the name is not safe.",
+      "one. It is on disk with the first write to it. An existing one of the same schema is returned; ValueError if " +
+      "the schema differs or the name is not safe.",
   ),
   tool(
     "list_collections",
     "List collections",
     READ,
-    "Names of all saved collections. Use it to find out what memory there is. OSError if it cannot be read.",
+    "Names of all saved collections, and what those that have a description are for. Use it to find out what memory " +
+      "there is. OSError if it cannot be read.",
   ),
   tool(
     "stats",
@@ -101,8 +102,8 @@ export const TOOLS: readonly ToolEntry[] = [
     "delete",
     "Delete rows",
     REPLACE,
-    "Delete rows by id; they vanish from all answers at once and from disk with svc_compact. Unknown ids are " +
-      `ignored. Returns how many rows were live. ${NO_COLLECTION}.`,
+    "Delete rows by id, where the user wants them gone; from disk with svc_compact. Unknown ids are ignored. Returns " +
+      `how many rows were live. ${NO_COLLECTION}.`,
   ),
   tool(
     "ids",
@@ -194,6 +195,34 @@ export const TOOLS: readonly ToolEntry[] = [
   ),
 ];
 
+/**
+ * Which tools a server offers, as `svc mcp --tools` takes it. `core` is what an agent needs every day, in a third of the
+ * tokens; `read` is what changes nothing that is stored (the index of a repository follows its files all the same).
+ */
+export const TOOL_SETS = ["all", "core", "read"] as const;
+export type ToolSet = (typeof TOOL_SETS)[number];
+
+const CORE: ReadonlySet<VerbName> = new Set([
+  "search",
+  "add",
+  "list_collections",
+  "upsert",
+  "delete",
+  "get",
+  "repo_search",
+]);
+
+/** Whether a set has the tool. */
+export function isOffered({ verb, annotations }: ToolEntry, set: ToolSet): boolean {
+  if (set === "core") return CORE.has(verb);
+  return set === "all" || annotations.readOnlyHint || verb === "repo_search";
+}
+
+/** The tools of a set, in the order of `tools/list`. */
+export function toolsOf(set: ToolSet): readonly ToolEntry[] {
+  return TOOLS.filter((tool) => isOffered(tool, set));
+}
+
 /** Prefix of every tool's name. */
 const PREFIX = "svc_";
 
@@ -205,8 +234,8 @@ export function findTool(name: string): ToolEntry | undefined {
 }
 
 /** The answer to `tools/list`. */
-export function listTools(): Tool[] {
-  return TOOLS.map(({ verb, title, description, annotations }) => ({
+export function listTools(set: ToolSet = "all"): Tool[] {
+  return toolsOf(set).map(({ verb, title, description, annotations }) => ({
     name: PREFIX + verb,
     title,
     description,

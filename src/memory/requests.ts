@@ -3,6 +3,9 @@
  * description that a client shows.
  * `arguments.ts` parses with them, `mcp/tools.gen.json` is generated from them.
  *
+ * What is published leaves out bounds that no model comes near (10,000 rows, top_k 100,000): they cost every client
+ * tokens. A call beyond them fails with the bound in its message.
+ *
  * Each schema is built when its verb is first called: all 19 take several milliseconds, for which neither `initialize`
  * nor `tools/list` may wait. zod/mini builds them in a third of zod's time.
  */
@@ -32,7 +35,6 @@ export type { ClientRoots } from "./repos/workspaces.ts";
 const CHUNK_MODES = ["windowed", "file"] as const;
 const CALL = { max: ROWS_PER_CALL_MAX };
 const strings = { type: "array", items: { type: "string" } };
-const rows = { ...strings, maxItems: ROWS_PER_CALL_MAX };
 
 const switched = (fallback: boolean, description: string) => z._default(flag(description), fallback);
 const collection = () => string("Its name.");
@@ -68,14 +70,12 @@ const max_bytes = (fallback = ANSWER_BYTES_DEFAULT) =>
 const request = <T extends z.core.$ZodLooseShape>(shape: T) => z.strictObject({ ...shape, max_bytes: max_bytes() });
 const texts = () =>
   checked((value, name) => readTexts(value, name, { ...CALL, min: 1 }), {
-    ...rows,
-    minItems: 1,
+    ...strings,
     description: "The documents.",
   });
-const ids = (description: string) => checked((value, name) => readIds(value, name, CALL), { ...rows, description });
+const ids = (description: string) => checked((value, name) => readIds(value, name, CALL), { ...strings, description });
 const metadata = (description: string) => {
-  const items = { type: "object", description: "Any JSON object." };
-  const json = { type: "array", items, maxItems: ROWS_PER_CALL_MAX, description };
+  const json = { type: "array", items: { type: "object" }, description };
   return z.optional(checked((value, name) => readMetadata(value, name, CALL), json));
 };
 const partition_by = (description: string) =>
@@ -117,7 +117,6 @@ export const SCHEMAS = {
       filter_columns: z._default(
         checked((value, name) => readStrings(value, name, { max: FILTER_COLUMNS_MAX }), {
           ...strings,
-          maxItems: FILTER_COLUMNS_MAX,
           description: "Further metadata columns that `where` may name.",
         }),
         [],

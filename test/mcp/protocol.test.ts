@@ -3,7 +3,8 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { listTools } from "../../src/mcp/tools.ts";
+import { instructionsFor } from "../../src/mcp/instructions.ts";
+import { listTools, TOOLS } from "../../src/mcp/tools.ts";
 import { Client, type Message } from "./client.ts";
 
 let client: Client;
@@ -36,6 +37,7 @@ describe("before any tool is called", () => {
       protocolVersion: answered,
       capabilities: { tools: {} },
       serverInfo: { name: "svc", version: "1.2.3" },
+      instructions: instructionsFor(TOOLS),
     });
   });
 

@@ -1,8 +1,11 @@
 /** The table of tools against the schemas and the generated file. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { countTokens as cl100k } from "gpt-tokenizer/encoding/cl100k_base";
+import { countTokens as o200k } from "gpt-tokenizer/encoding/o200k_base";
 import { GENERATED_FILE, generateToolSchemas } from "../../src/build/tool-schemas.ts";
-import { findTool, listTools, TOOLS } from "../../src/mcp/tools.ts";
+import { instructionsFor } from "../../src/mcp/instructions.ts";
+import { findTool, listTools, TOOL_SETS, TOOLS, toolsOf } from "../../src/mcp/tools.ts";
 import { parseArguments } from "../../src/memory/arguments.ts";
 import { VERBS } from "../../src/memory/requests.ts";
 
@@ -72,8 +75,42 @@ test("required arguments", () => {
   });
 });
 
-test("the whole list stays below 20 kB", () => {
-  expect(JSON.stringify(listTools()).length).toBeLessThan(20_000);
+test.each([o200k, cl100k])(
+  "what every session pays: the list below 4,500 tokens, the instructions below 300",
+  (count) => {
+    expect(count(JSON.stringify({ tools: listTools() }))).toBeLessThan(4_500);
+    for (const set of TOOL_SETS) {
+      const instructions = instructionsFor(toolsOf(set));
+      expect(count(instructions)).toBeLessThan(300);
+      expect(instructions.split(/\s+/).length).toBeLessThan(200);
+    }
+    expect(count(JSON.stringify({ tools: listTools("core") }))).toBeLessThan(2_000);
+  },
+);
+
+test("sets of tools: core, and those that change nothing that is stored", () => {
+  expect(toolsOf("core").map(({ verb }) => verb)).toEqual([
+    "search",
+    "add",
+    "list_collections",
+    "upsert",
+    "delete",
+    "get",
+    "repo_search",
+  ]);
+  const reads = toolsOf("read");
+  expect(reads.length).toBe(9);
+  for (const { annotations } of reads) expect(annotations.destructiveHint).toBe(false);
+  expect(toolsOf("all")).toHaveLength(19);
+});
+
+test("the instructions name only tools that are offered, and forbid what a set cannot do", () => {
+  for (const set of TOOL_SETS) {
+    const offered = new Set(listTools(set).map(({ name }) => name));
+    const named = instructionsFor(toolsOf(set)).match(/svc_[a-z_]+/g) ?? [];
+    expect(named.filter((name) => !offered.has(name))).toEqual([]);
+  }
+  expect(instructionsFor(toolsOf("read"))).toContain("only reads");
 });
 
 test("names of Object.prototype are no tools", () => {

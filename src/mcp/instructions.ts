@@ -1,0 +1,26 @@
+/**
+ * What `initialize` tells a client's model about svc as a whole, once a session: when to search, when to add, and what
+ * collections and scopes are for. Descriptions of tools say the rest. Every client pays for it in every session: below
+ * 200 words.
+ */
+import type { ToolEntry } from "./tools.ts";
+
+/** The instructions for a server that offers these tools. */
+export function instructionsFor(tools: readonly ToolEntry[]): string {
+  const offered = new Set(tools.map(({ verb }) => verb));
+  return [
+    "svc is a memory on this machine that outlasts the session: collections of texts, and the files of the repository " +
+      "you work in.",
+    "Search before you answer from memory or decide anew: svc_search for decisions, preferences and solutions of " +
+      "earlier sessions, svc_repo_search for where the code does something (its index is brought up to date first). " +
+      "Texts are found by their words, parts of words and known synonyms, not by paraphrase: ask with words that the " +
+      "text would have, and try other words before you say that nothing is stored.",
+    offered.has("add")
+      ? "Add what a later session will need as soon as it is settled: one fact a text, whole sentences with names and " +
+        "dates. svc_upsert with an id of your own for facts that change. No secrets. Delete only what the user wants gone."
+      : "This server only reads: nothing can be stored or deleted through it.",
+    "A collection is a subject, such as notes. `scope` in the metadata is what a row belongs to (a project, a person); " +
+      'where: {"scope": …} narrows a search to one, without it all are searched.',
+    "An answer that was cut has `next`: pass it as `after`.",
+  ].join("\n\n");
+}
