@@ -1,41 +1,10 @@
-/** Files and stdin: their bytes as they come, and the texts in them. */
-import { CancelledError, OSError, ValueError } from "../errors.ts";
+/** The texts in files and on stdin. */
+import { ValueError } from "../errors.ts";
+import { readChunks, sourceName } from "../formats/bytes.ts";
 import { TEXT_BYTES_MAX } from "../limits.ts";
 
 /** Bytes of one source that holds a text a line; more belongs into `svc mem import`, which streams. */
 const LINES_BYTES_MAX = 16 * TEXT_BYTES_MAX;
-
-/** The chunks of a file or of stdin (`-`); an interruption ends even a wait for someone who types nothing. */
-export async function* readChunks(source: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  let reader: ReturnType<ReturnType<typeof Bun.stdin.stream>["getReader"]> | undefined;
-  // One promise a read: a race against one promise for all of them would hold every chunk until the end.
-  let read = Promise.withResolvers<Uint8Array | undefined>();
-  const stop = () => read.reject(new CancelledError("interrupted"));
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    reader = (source === "-" ? Bun.stdin : Bun.file(source)).stream().getReader();
-    for (;;) {
-      read = Promise.withResolvers();
-      if (signal.aborted) stop();
-      else reader.read().then(({ value }) => read.resolve(value as Uint8Array | undefined), read.reject);
-      const chunk = await read.promise;
-      if (chunk === undefined) return;
-      yield chunk;
-    }
-  } catch (error) {
-    if (error instanceof CancelledError) throw error;
-    const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-    throw new OSError(`cannot read ${sourceName(source)}: ${code}`);
-  } finally {
-    signal.removeEventListener("abort", stop);
-    reader?.cancel().catch(() => {});
-  }
-}
-
-/** A source's name in a message. */
-export function sourceName(source: string): string {
-  return source === "-" ? "stdin" : `'${source}'`;
-}
 
 /**
  * The texts of a file or of stdin (`-`): the whole of it, or with `split` each of its lines that is not blank.

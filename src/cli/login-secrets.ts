@@ -2,9 +2,9 @@
 import { type EnrollKeyText, givenEnrollKey } from "../account/enroll-key.ts";
 import { checkDeviceName } from "../checks/device-name.ts";
 import { ValueError } from "../errors.ts";
+import { readChunks } from "../formats/bytes.ts";
 import { SECRET_BYTES_MAX } from "../limits.ts";
 import { asUsage, string, UsageError } from "./command.ts";
-import { readChunks } from "./input.ts";
 import { isTerminal, note } from "./output.ts";
 
 /** The flags, for the command's table. */

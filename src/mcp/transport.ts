@@ -14,9 +14,10 @@ import {
   isJSONRPCResultResponse,
   type JSONRPCMessage,
 } from "@modelcontextprotocol/sdk/types.js";
+import { isTooDeep } from "../checks/depth.ts";
+import { isBlank, type Line, LineSplitter, OversizeLine } from "../checks/lines.ts";
 import { JSON_DEPTH_MAX, STDIO_LINE_BYTES_MAX } from "../limits.ts";
-import { isTooDeep } from "../wire/depth.ts";
-import { idOfOversize, isBlank, type Line, LineSplitter, OversizeLine, topLevelId } from "./lines.ts";
+import { idOfOversize, topLevelId } from "./lines.ts";
 import type { Monitor } from "./monitor.ts";
 
 /** Bytes of unsent replies beyond which no further request is read. */

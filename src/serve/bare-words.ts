@@ -3,8 +3,9 @@
  * (Python's `json`) write them. Only a frame that is not JSON is scanned, byte by byte: outside of strings no word of
  * JSON has a capital N or I, and no byte of a multi-byte UTF-8 character equals one.
  */
+
+import { stringEnd } from "../checks/depth.ts";
 import { member } from "../checks/kinds.ts";
-import { stringEnd } from "../wire/depth.ts";
 
 /** The first such word of a frame. */
 export interface BareWord {

@@ -1,9 +1,9 @@
 /** Parses a frame's bytes into a request. The bounds are checked before JSON is parsed. */
 import { isUtf8 } from "node:buffer";
+import { isTooDeep } from "../checks/depth.ts";
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import { JSON_DEPTH_MAX } from "../limits.ts";
-import { isTooDeep } from "../wire/depth.ts";
 import type { Request } from "../wire/protocol.ts";
 import { overwriteBareWords } from "./bare-words.ts";
 

@@ -107,7 +107,7 @@ describe("import", () => {
     const stdin = `${lines(numbered(500))}{\n`;
     const { code, stderr } = await fake(["import", "notes"], { stdin, env: { FAKE_UPSERT: "refuse" } });
     expect(code).toBe(1);
-    expect(stderr).toEndWith("stdin, lines 1 to 500: refused by the store (0 rows imported into notes)\n");
+    expect(stderr).toEndWith("stdin, line 1 to stdin, line 500: refused by the store (0 rows imported into notes)\n");
   });
 
   test("what the store refuses is reported with its lines", async () => {
@@ -117,7 +117,7 @@ describe("import", () => {
     });
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: "svc: ValueError: stdin, lines 1 to 2: refused by the store (0 rows imported into notes)\n",
+      stderr: "svc: ValueError: stdin, line 1 to stdin, line 2: refused by the store (0 rows imported into notes)\n",
     });
   });
 });

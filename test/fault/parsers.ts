@@ -6,8 +6,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { isTooDeep } from "../../src/checks/depth.ts";
+import { isBlank, LineSplitter } from "../../src/checks/lines.ts";
 import { ArgumentTypeError, ValueError } from "../../src/errors.ts";
-import { isBlank, LineSplitter, topLevelId } from "../../src/mcp/lines.ts";
+import { topLevelId } from "../../src/mcp/lines.ts";
 import { parseArguments } from "../../src/memory/arguments.ts";
 import { SCHEMAS, type VerbName } from "../../src/memory/requests.ts";
 import { parseConfig } from "../../src/repo/git/config-text.ts";
@@ -15,7 +17,6 @@ import { IndexError, parseIndex } from "../../src/repo/git/index-file.ts";
 import { IgnoreFile } from "../../src/repo/ignore/rules.ts";
 import { createLog, readHead, readLog } from "../../src/repo/log.ts";
 import { BadRequest, parseRequest, RefusedRequest } from "../../src/serve/parse.ts";
-import { isTooDeep } from "../../src/wire/depth.ts";
 import { encodeFrame, FrameError, FrameReader } from "../../src/wire/frame.ts";
 import { random, scratchDir } from "../fixture.ts";
 

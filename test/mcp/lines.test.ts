@@ -1,8 +1,9 @@
 /** Lines and depth at their borders. */
 import { expect, test } from "bun:test";
+import { isTooDeep } from "../../src/checks/depth.ts";
+import { isBlank, LineSplitter, OversizeLine } from "../../src/checks/lines.ts";
 import { JSON_DEPTH_MAX } from "../../src/limits.ts";
-import { idOfOversize, isBlank, LineSplitter, OversizeLine, topLevelId } from "../../src/mcp/lines.ts";
-import { isTooDeep } from "../../src/wire/depth.ts";
+import { idOfOversize, topLevelId } from "../../src/mcp/lines.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

@@ -1,16 +1,10 @@
 /** `svc mem import`: JSON lines into a collection, in batches; a batch is written whole or not at all. */
 import { keepHeapSmall } from "../../../ffi/system/calls.ts";
-import { optional } from "../../checks/create-options.ts";
-import { readId } from "../../checks/ids.ts";
-import { isObject } from "../../checks/kinds.ts";
-import { readObject } from "../../checks/metadata.ts";
-import { readString } from "../../checks/strings.ts";
-import { CancelledError, SvcError, ValueError } from "../../errors.ts";
-import { STDIO_LINE_BYTES_MAX } from "../../limits.ts";
-import { isBlank, type Line, LineSplitter, OversizeLine } from "../../mcp/lines.ts";
-import { isTooDeep } from "../../wire/depth.ts";
-import { command, UsageError } from "../command.ts";
-import { readChunks, sourceName } from "../input.ts";
+import { CancelledError, SvcError } from "../../errors.ts";
+import { FORMATS, findFormat, openRows } from "../../formats/formats.ts";
+import { locate } from "../../formats/jsonl.ts";
+import type { ForeignRow, RowSource } from "../../formats/row.ts";
+import { asUsage, command, string, UsageError } from "../command.ts";
 import { isTerminal } from "../output.ts";
 import { startProgress } from "../progress.ts";
 import { COLLECTION, SCHEMA_FLAGS, schemaArguments } from "./flags.ts";
@@ -18,8 +12,8 @@ import { counted } from "./render.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
 const BATCH_ROWS = 500;
-/** A batch of long texts is written earlier, to bound what is held in memory: the next one is read meanwhile. */
-const BATCH_BYTES = 16 * 1024 * 1024;
+/** A batch of long texts, in UTF-16 units, is written earlier, to bound what is held in memory: the next one is read meanwhile. */
+const BATCH_UNITS = 16 * 1024 * 1024;
 /**
  * Every process that opens the collection codes the rows since the last compaction again. After this many, or half as
  * many as there were where that is more, the import compacts.
@@ -34,7 +28,11 @@ export default command({
   examples: ["svc mem import notes notes.jsonl", "zcat ops.jsonl.gz | svc mem import notes"],
   args: {
     collection: COLLECTION,
-    file: { type: "positional", required: false, description: "file to read; - or nothing: stdin" },
+    file: { type: "positional", required: false, description: "file or folder to read; - or nothing: stdin" },
+    from: string(
+      "FORMAT",
+      `what it is in, where that is not recognised: ${FORMATS.map(({ name }) => name).join(", ")}`,
+    ),
     ...SCHEMA_FLAGS,
     ...COMMON,
   },
@@ -44,8 +42,9 @@ export default command({
     const schema = schemaArguments(args);
     const create = prepare("create_collection", { name: collection, ...schema });
     const source = args.file ?? "-";
+    if (args.from !== undefined) asUsage(() => findFormat(args.from!));
     if (args.file === undefined && isTerminal(0))
-      throw new UsageError("nothing to import: name a file, or pipe JSON lines in");
+      throw new UsageError("nothing to import: name a file or a folder, or pipe JSON lines in");
     const progress = startProgress(`importing into ${collection}`);
     let isOpen = false;
     let imported = 0;
@@ -61,7 +60,7 @@ export default command({
           try {
             await prepare("upsert", { collection, texts, ids, metadata })(verbs, { signal });
           } catch (error) {
-            throw locate(error, `${sourceName(source)}, lines ${first} to ${last}`);
+            throw locate(error, first === last ? first : `${first} to ${last}`);
           }
           imported += texts.length;
           progress.update(imported);
@@ -69,7 +68,7 @@ export default command({
           await prepare("compact", { collection })(verbs, { signal });
           folded = imported;
         };
-        await eachAhead(readBatches(source, signal), write);
+        await eachAhead(readBatches(await openRows(source, args.from, signal), signal), write);
       });
     } catch (error) {
       throw isOpen ? withCount(error, imported, collection) : error;
@@ -84,18 +83,13 @@ export default command({
   },
 });
 
-/** What a line may have. The times of an export are not kept: a row's are those of its own store. */
-const FIELDS: ReadonlySet<string> = new Set(["id", "text", "metadata", "created", "updated"]);
-
-const decoder = new TextDecoder("utf-8", { fatal: true });
-
 interface Batch {
   texts: string[];
   ids: string[];
   metadata: (Record<string, unknown> | null)[];
-  /** Numbers of its first and last line, from 1. */
-  first: number;
-  last: number;
+  /** Where its first and last row stand. */
+  first: string;
+  last: string;
 }
 
 /**
@@ -115,68 +109,25 @@ async function eachAhead<T>(items: AsyncIterable<T>, use: (item: T) => Promise<v
   }
 }
 
-/** Lines are read in loops without waiting: a promise a line would take as long as its parsing. */
-async function* readBatches(source: string, signal: AbortSignal): AsyncGenerator<Batch> {
-  const splitter = new LineSplitter(STDIO_LINE_BYTES_MAX);
-  let number = 0;
+/** The rows in batches, which are small enough to be held twice. */
+async function* readBatches(source: RowSource, signal: AbortSignal): AsyncGenerator<Batch> {
   let batch: Batch | undefined;
-  let bytes = 0;
-  function* full(lines: Iterable<Line>): Generator<Batch> {
-    for (const line of lines) {
-      number += 1;
-      const where = `${sourceName(source)}, line ${number}`;
-      if (line instanceof OversizeLine) throw new ValueError(`${where} has more than ${STDIO_LINE_BYTES_MAX} bytes`);
-      if (isBlank(line)) continue;
-      const row = parseRow(line, where);
-      batch ??= { texts: [], ids: [], metadata: [], first: number, last: number };
-      batch.texts.push(row.text);
-      batch.ids.push(row.id);
-      batch.metadata.push(row.metadata);
-      batch.last = number;
-      bytes += line.length;
-      if (batch.texts.length < BATCH_ROWS && bytes < BATCH_BYTES) continue;
+  let units = 0;
+  for await (const some of source.rows(signal)) {
+    for (const row of Array.isArray(some) ? (some as readonly ForeignRow[]) : [some as ForeignRow]) {
+      batch ??= { texts: [], ids: [], metadata: [], first: row.where, last: row.where };
+      batch.texts.push(row.text ?? "");
+      batch.ids.push(row.id ?? Bun.randomUUIDv7());
+      batch.metadata.push(row.metadata ?? null);
+      batch.last = row.where;
+      units += row.text?.length ?? 0;
+      if (batch.texts.length < BATCH_ROWS && units < BATCH_UNITS) continue;
       yield batch;
       batch = undefined;
-      bytes = 0;
+      units = 0;
     }
   }
-  for await (const chunk of readChunks(source, signal)) yield* full(splitter.push(chunk));
-  yield* full(splitter.finish());
   if (batch) yield batch;
-}
-
-/** @throws ValueError, TypeError naming the line and what is wrong with it */
-function parseRow(line: Uint8Array, where: string) {
-  if (isTooDeep(line)) throw new ValueError(`${where}: nested too deeply`);
-  let row: unknown;
-  try {
-    // A byte order mark at the beginning of a file is dropped by the decoder.
-    row = JSON.parse(decoder.decode(line));
-  } catch {
-    throw new ValueError(`${where}: not JSON in UTF-8`);
-  }
-  if (!isObject(row)) throw new ValueError(`${where}: not an object`);
-  const { id, text, metadata } = row;
-  const unknown = Object.keys(row).find((key) => !FIELDS.has(key));
-  // A field that is not kept would be silently lost.
-  if (unknown !== undefined)
-    throw new ValueError(`${where}: unknown field '${unknown}', only id, text and metadata are kept`);
-  try {
-    const given = optional(id, "id", readId);
-    return {
-      id: given ?? Bun.randomUUIDv7(),
-      text: readString(text, "text"),
-      metadata: readObject(metadata, "metadata"),
-    };
-  } catch (error) {
-    throw locate(error, where);
-  }
-}
-
-/** The same failure with where it happened in front; its type stays. */
-function locate(error: unknown, where: string): unknown {
-  if (error instanceof SvcError && !(error instanceof CancelledError)) error.message = `${where}: ${error.message}`;
-  return error;
 }
 
 function withCount(error: unknown, imported: number, collection: string): unknown {

@@ -1,6 +1,6 @@
 /** How deep JSON nests, from its bytes. */
 import { expect, test } from "bun:test";
-import { isTooDeep } from "../../src/wire/depth.ts";
+import { isTooDeep } from "../../src/checks/depth.ts";
 import { random } from "../fixture.ts";
 
 const CASES: [string, string, boolean][] = [

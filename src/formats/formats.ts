@@ -1,0 +1,43 @@
+/** The formats that an import reads, and which of them a file or a folder is in. */
+import { statSync } from "node:fs";
+import { OSError, ValueError } from "../errors.ts";
+import { openBytes, sourceName } from "./bytes.ts";
+import { JSONL } from "./jsonl.ts";
+import type { Format, RowSource } from "./row.ts";
+
+/** In the order in which they are tried: those that are recognised by more come first. */
+export const FORMATS: readonly Format[] = [JSONL];
+
+/** The format of a name. @throws ValueError that lists the names */
+export function findFormat(name: string): Format {
+  const found = FORMATS.find((format) => format.name === name);
+  if (found) return found;
+  throw new ValueError(`there is no format '${name}'; there are ${listed()}`);
+}
+
+/**
+ * Opens a file, a folder, or stdin (`-`), in the format of a name or in the one that it is recognised as.
+ * @throws OSError where it cannot be read; ValueError where no format matches
+ */
+export async function openRows(path: string, from: string | undefined, signal: AbortSignal): Promise<RowSource> {
+  const named = from === undefined ? undefined : findFormat(from);
+  const isFolder = path !== "-" && isDirectory(path);
+  const input = isFolder ? undefined : await openBytes(path, signal);
+  const head = input?.head ?? new Uint8Array(0);
+  const format = named ?? FORMATS.find((one) => one.matches(path, head, isFolder));
+  if (format) return format.open(path, { signal, input });
+  throw new ValueError(`${sourceName(path)} is in none of the known formats: name it with --from (${listed()})`);
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+    throw new OSError(`cannot read ${sourceName(path)}: ${code}`);
+  }
+}
+
+function listed(): string {
+  return FORMATS.map(({ name, title }) => `${name}: ${title}`).join("; ");
+}
