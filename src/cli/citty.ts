@@ -5,7 +5,7 @@
  * help, and names for what was mistyped.
  */
 import { parseArgs } from "node:util";
-import { type CommandDef, type ParsedArgs, renderUsage } from "citty";
+import { type CommandDef, type ParsedArgs, renderUsage, runCommand } from "citty";
 import { type About, type Arg, type Args, type Command, UsageError, type Values } from "./command.ts";
 import { interruption } from "./interrupt.ts";
 import { hasColours, style } from "./output.ts";
@@ -30,16 +30,25 @@ export function group(
   name: string,
   spec: About & { readonly summary: string; readonly commands: Readonly<Record<string, Member | Node>> },
 ): Node {
-  const nodes = Object.entries(spec.commands).map(([word, member]) => {
-    return [word, "meta" in member ? member : onDemand(`${name} ${word}`, ...member)];
-  });
   return {
     meta: { name, description: spec.summary },
     args: async () => ({}),
-    // Without a prototype: in any other object citty finds a command `constructor`.
-    subCommands: Object.assign(Object.create(null), Object.fromEntries(nodes)),
+    subCommands: nodesOf(name, spec.commands),
     about: async () => spec,
   };
+}
+
+/** A command that has members as well: `svc mcp` serves, and `svc mcp install` is one of its members. */
+export function withMembers(name: string, [summary, load]: Member, members: Readonly<Record<string, Member>>): Node {
+  return { ...onDemand(name, summary, load), subCommands: nodesOf(name, members) };
+}
+
+function nodesOf(name: string, members: Readonly<Record<string, Member | Node>>): Record<string, Node> {
+  const nodes = Object.entries(members).map(([word, member]) => {
+    return [word, "meta" in member ? member : onDemand(`${name} ${word}`, ...member)];
+  });
+  // Without a prototype: in any other object citty finds a command `constructor`.
+  return Object.assign(Object.create(null), Object.fromEntries(nodes));
 }
 
 function onDemand(name: string, description: string, load: () => Promise<Command>): Node {
@@ -68,7 +77,17 @@ export interface Reached {
 export function reach(node: Node, words: readonly string[]): Reached {
   const member = node.subCommands?.[words[0] ?? ""];
   if (member) return reach(member, words.slice(1));
-  return { node, words: node.subCommands ? words.slice(0, 1) : words };
+  return { node, words: isGroup(node) ? words.slice(0, 1) : words };
+}
+
+/** Whether a node only leads to its members; others run by themselves, with or without members. */
+function isGroup(node: Node): boolean {
+  return node.run === undefined;
+}
+
+/** Runs what was reached. citty runs a command that has members once more after its member: here it sees none. */
+export async function runReached({ node, words }: Reached): Promise<void> {
+  await runCommand(isGroup(node) ? node : { ...node, subCommands: {} }, { rawArgs: [...words] });
 }
 
 /**
@@ -88,7 +107,7 @@ export async function refuseMisread({ node, words }: Reached): Promise<void> {
     const written = words[token.index]!.replace(/=.*/s, "");
     const name = flags.get(written);
     if (name === undefined) {
-      const isText = !written.startsWith("--") && !node.subCommands;
+      const isText = !written.startsWith("--") && !isGroup(node);
       const hint = isText ? " (put '--' in front of a text that begins with a dash)" : "";
       throw new UsageError(`unknown flag '${written}'${didYouMean(written, [...flags.keys()]) || hint}`);
     }
@@ -103,8 +122,10 @@ export async function refuseMisread({ node, words }: Reached): Promise<void> {
   }
   const named = positionalsOf(args);
   const extra = positionals[named.length];
-  if (extra !== undefined && !node.subCommands && !named.at(-1)?.[1].repeatable)
-    throw new UsageError(`unexpected argument '${extra}'`);
+  if (extra === undefined || isGroup(node) || named.at(-1)?.[1].repeatable) return;
+  if (!node.subCommands) throw new UsageError(`unexpected argument '${extra}'`);
+  if (node.subCommands[extra]) throw new UsageError(`'${extra}' stands right behind '${node.meta.name}', before flags`);
+  throw new UsageError(`Unknown command ${extra}${didYouMean(extra, Object.keys(node.subCommands))}`);
 }
 
 /** What citty parsed, with what it does not do: it keeps one value of a repeated flag, and has no type for numbers. */
@@ -184,7 +205,10 @@ export async function renderPage(node: Node): Promise<string> {
   const help: Args = { help: { type: "boolean", alias: "h", description: "show this page" } };
   if (node.subCommands?.version) help.version = { type: "boolean", alias: "v", description: "show the version" };
   const usage = (await renderUsage({ ...node, args: { ...Object.fromEntries(shown), ...help } })).trimEnd();
-  const arranged = (hasColours() ? usage : Bun.stripANSI(usage)).replace(/ +$/gm, "");
+  // citty knows no command whose members need not be named.
+  const members = Object.keys(node.subCommands ?? {}).join("|");
+  const optional = isGroup(node) || members === "" ? usage : usage.replace(members, () => `[${members}]`);
+  const arranged = (hasColours() ? optional : Bun.stripANSI(optional)).replace(/ +$/gm, "");
   const copyable = [style("bold", "EXAMPLES"), "", ...examples.map((line) => `  ${line}`)].join("\n");
   return [arranged, details, copyable].filter((part) => part !== undefined).join("\n\n");
 }

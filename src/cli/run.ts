@@ -2,7 +2,6 @@
  * One command line through citty, to an exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted. citty's own
  * `runMain` exits with 1 for every failure, prints the whole help with a usage error, and a stack with any other.
  */
-import { runCommand } from "citty";
 import { CancelledError, SvcError } from "../errors.ts";
 import {
   isNoCommand,
@@ -11,6 +10,7 @@ import {
   reach,
   refuseMisread,
   renderPage,
+  runReached,
   usageError,
   wantsHelp,
 } from "./citty.ts";
@@ -38,7 +38,7 @@ async function runLine(root: Node, words: string[]): Promise<number> {
       print(await renderPage(reached.node));
     } else {
       await refuseMisread(reached);
-      await runCommand(root, { rawArgs: line });
+      await runReached(reached);
     }
     return Number(process.exitCode ?? EXIT.done);
   } catch (error) {

@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "citty";
-import { group, nearest, reach, refuseMisread } from "../../src/cli/citty.ts";
-import { command, number, string, strings, type Values } from "../../src/cli/command.ts";
+import { group, nearest, reach, refuseMisread, renderPage, runReached, withMembers } from "../../src/cli/citty.ts";
+import { type Args, command, number, string, strings, type Values } from "../../src/cli/command.ts";
 import { FAKE_BUILD, FAKE_GATE, svc } from "./support.ts";
 
 describe("a command line that is wrong", () => {
@@ -172,6 +172,54 @@ describe("flags", () => {
   ];
   test.each(REFUSED.map((words) => [words]))("%p is refused", async (words) => {
     await expect(read(words)).rejects.toThrow();
+  });
+});
+
+describe("a command that has members", () => {
+  const ran: string[] = [];
+  const sample = (what: string, args: Args) =>
+    command({ examples: [`svc ${what}`], args, run: async ({ name }) => void ran.push(name) });
+  const serve = sample("mcp", { path: string("DIR", "where"), "persistent-index": { type: "boolean" } });
+  const install = sample("mcp install", { client: strings("C", "which") });
+  const root = group("svc", {
+    summary: "",
+    examples: [],
+    commands: {
+      mcp: withMembers("svc mcp", ["serve", async () => serve], {
+        install: ["write the entry", async () => install],
+        status: ["show the entry", async () => sample("mcp status", {})],
+      }),
+    },
+  });
+
+  async function runLine(...words: string[]): Promise<string[]> {
+    ran.length = 0;
+    const reached = reach(root, words);
+    await refuseMisread(reached);
+    await runReached(reached);
+    return [...ran];
+  }
+
+  test("runs by itself, with its flags, and its members without it", async () => {
+    expect(await runLine("mcp")).toEqual(["svc mcp"]);
+    expect(await runLine("mcp", "--path", "install", "--persistent-index")).toEqual(["svc mcp"]);
+    expect(await runLine("mcp", "install", "--client", "status")).toEqual(["svc mcp install"]);
+  });
+
+  test("refuses what is neither, with the nearest name", async () => {
+    await expect(runLine("mcp", "instal")).rejects.toThrow("Unknown command instal, did you mean 'install'?");
+    await expect(runLine("mcp", "constructor")).rejects.toThrow("Unknown command constructor");
+    await expect(runLine("mcp", "--path", "x", "instal")).rejects.toThrow("did you mean 'install'?");
+    await expect(runLine("mcp", "--path", "x", "install")).rejects.toThrow("'install' stands right behind 'svc mcp'");
+    await expect(runLine("mcp", "--client", "x")).rejects.toThrow("unknown flag '--client'");
+    await expect(runLine("mcp", "install", "status")).rejects.toThrow("unexpected argument 'status'");
+    expect(ran).toEqual([]);
+  });
+
+  test("its page has its flags and its members, which may be left out", async () => {
+    const page = await renderPage(reach(root, ["mcp", "--help"]).node);
+    expect(page).toContain("USAGE svc mcp [OPTIONS] [install|status]\n");
+    for (const line of ["--path=<DIR>", "install", "status", "-h, --help"]) expect(page).toContain(`  ${line}  `);
   });
 });
 
