@@ -1,4 +1,4 @@
-/** Enter on the terminal, beside other work. */
+/** Enter on the terminal, beside other work, and a line that answers a question. */
 import { closeSync, constants, openSync, readSync } from "node:fs";
 
 /** A person does not notice it; each look is one system call. */
@@ -19,6 +19,39 @@ const AHEAD_MAX = 64;
  * @returns what ends the looking; undefined where this process has no terminal
  */
 export function onEnter(action: () => void): Disposable | undefined {
+  const watch = watchTyped((typed) => {
+    const isEnter = typed
+      .split(/[\r\n]/)
+      .slice(0, -1)
+      .some((line) => line.trim() === "");
+    if (isEnter) watch?.[Symbol.dispose]();
+    if (isEnter) action();
+  });
+  return watch;
+}
+
+/**
+ * The next line that is typed, without its end; undefined where there is no terminal, it ended, `signal` aborts or
+ * none was typed after `timeoutMs`. What was typed before the call is dropped.
+ */
+export function nextLine(signal: AbortSignal, timeoutMs: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const end = (line?: string) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+      watch?.[Symbol.dispose]();
+      resolve(line);
+    };
+    const stop = () => end();
+    const watch = watchTyped((typed) => end(typed === "" ? undefined : typed.split(/[\r\n]/, 1)[0]));
+    const timer = setTimeout(stop, timeoutMs);
+    signal.addEventListener("abort", stop, { once: true });
+    if (watch === undefined || signal.aborted) stop();
+  });
+}
+
+/** Calls `typed` with each piece that is read, "" at the end of the input, after which there is no other. */
+function watchTyped(typed: (text: string) => void): Disposable | undefined {
   let fd: number;
   try {
     fd = openSync("/dev/tty", constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
@@ -27,14 +60,10 @@ export function onEnter(action: () => void): Disposable | undefined {
   }
   for (let i = 0; i < AHEAD_MAX && (read(fd) ?? "") !== ""; i++);
   const look = () => {
-    const typed = read(fd);
-    if (typed === undefined) return;
-    const isEnter = typed
-      .split(/[\r\n]/)
-      .slice(0, -1)
-      .some((line) => line.trim() === "");
-    if (typed === "" || isEnter) end();
-    if (isEnter) action();
+    const text = read(fd);
+    if (text === undefined) return;
+    if (text === "") end();
+    typed(text);
   };
   const timer = setInterval(look, LOOK_MS);
   let isOpen = true;
