@@ -167,10 +167,11 @@ export class NativeCollection extends NativeReader {
     return words.number(3);
   }
 
-  /** Sets one changeable key of the manifest to a JSON value. */
-  set(key: "default_target_recall" | "applied_tuner", json: string): void {
+  /** Sets one changeable key of the manifest to a JSON value; an empty text removes the description. */
+  set(key: "default_target_recall" | "applied_tuner" | "name" | "description", json: string): void {
     const bytes = encoder.encode(json);
-    this.check(this.c.ty_set(this.handle, cString(key), bytes, bytes.byteLength, this.error));
+    const data = bytes.byteLength === 0 ? null : bytes;
+    this.check(this.c.ty_set(this.handle, cString(key), data, bytes.byteLength, this.error));
   }
 
   /** Sets one of the notes in the manifest to a JSON value; an empty text removes it. */

@@ -20,7 +20,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 12u
+#define TY_ABI_VERSION 13u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -198,7 +198,9 @@ typedef struct ty_delete_args {
 } ty_delete_args;
 TY_API ty_status ty_delete(ty_collection *c, ty_delete_args *args, ty_error *err);
 
-/* Sets one of the manifest's changeable keys, default_target_recall or applied_tuner, to a JSON value. */
+/* Sets one of the manifest's changeable keys to a JSON value: default_target_recall, applied_tuner, name, which is that
+ * of the directory and compared with nothing, or description, a string of at most 4096 bytes as it stands in JSON,
+ * which an empty `json` removes. TY_INVALID for another key or a wrong value. */
 TY_API ty_status ty_set(ty_collection *c, const char *key, const uint8_t *json, uint64_t json_bytes, ty_error *err);
 
 #define TY_NOTE_NAME_MAX 64u            /* bytes of a note's name: letters, digits and -._: */

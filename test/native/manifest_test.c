@@ -146,6 +146,53 @@ static void test_manifest_keys(void) {
   free_files();
 }
 
+static ty_status described(ty_collection *c, const char *json) {
+  return ty_set(c, "description", (const uint8_t *)json, strlen(json), &err);
+}
+
+/* The description is set, replaced in its place, rolled back and removed; other keys stay where they were. */
+static void test_manifest_description(void) {
+  static char longest[8192];
+  char dir[320], text[8192];
+  make_manifest(dir, text, sizeof text);
+  CHECK(opened_with_keys(dir, text, "\"format_version\"", "\"a\": 1,\n  ") == TY_OK);
+  ty_collection *c = open_saved(env, dir), *follower = open_saved(env, dir);
+  CHECK(described(c, "\"early\"") == TY_STATE);
+  CHECK(ty_begin(c, &err) == TY_OK && described(c, "\"one\"") == TY_OK && ty_save(c, &err) == TY_OK);
+  CHECK(manifest_has(follower, ",\n  \"a\": 1,\n  \"description\": \"one\",\n  \"format_version\""));
+  CHECK(ty_begin(c, &err) == TY_OK && described(c, "\"two\"") == TY_OK && ty_set(c, "x", NULL, 0, &err) == TY_INVALID);
+  ty_rollback(c);
+  CHECK(manifest_has(c, "\"description\": \"one\""));
+  memset(longest, 'd', 4098);
+  longest[0] = longest[4097] = '"';
+  CHECK(ty_begin(c, &err) == TY_OK && described(c, longest) == TY_OK && ty_save(c, &err) == TY_OK);
+  CHECK(manifest_has(follower, longest));
+  memset(longest, 'd', 4099);
+  longest[0] = longest[4098] = '"';
+  static const char *const wrong[] = {"null", "1", "[\"a\"]", "\"a", "\"a\" 1", longest};
+  CHECK(ty_begin(c, &err) == TY_OK);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CHECK(described(c, wrong[i]) == TY_INVALID);
+  CHECK(described(c, "") == TY_OK && described(c, "") == TY_OK && ty_save(c, &err) == TY_OK);
+  CHECK(!manifest_has(follower, "description") && manifest_has(follower, "\"a\": 1,\n  \"format_version\""));
+  CHECK(ty_begin(c, &err) == TY_OK && ty_set(c, "name", (const uint8_t *)"\"other\"", 7, &err) == TY_OK);
+  CHECK(ty_save(c, &err) == TY_OK && manifest_has(follower, "{\n  \"name\": \"other\",\n"));
+  close_checked(c);
+  close_checked(follower);
+  c = open_saved(env, dir);
+  CHECK(c != NULL && manifest_has(c, "\"name\": \"other\""));
+  close_checked(c);
+  /* where there is no room for another key */
+  size_t n = 0;
+  for (int i = 0; i < 64; i++) n += (size_t)snprintf(longest + n, sizeof longest - n, "\"k%d\": 1,\n  ", i);
+  make_manifest(dir, text, sizeof text);
+  CHECK(opened_with_keys(dir, text, "\"format_version\"", longest) == TY_OK);
+  c = open_saved(env, dir);
+  CHECK(ty_begin(c, &err) == TY_OK && described(c, "\"one\"") == TY_INVALID && described(c, "") == TY_OK);
+  ty_rollback(c);
+  close_checked(c);
+  free_files();
+}
+
 /* What no manifest may hold, with a checksum that fits. */
 static void test_manifest_refused(void) {
   static char many[8192], description[8192];
@@ -265,6 +312,7 @@ int main(int argc, char **argv) {
   test_manifest_flips();
   test_manifest_ends();
   test_manifest_keys();
+  test_manifest_description();
   test_manifest_refused();
   test_manifest_versions();
   test_block_generations();

@@ -18,6 +18,8 @@ static const char *const keys[TY_SCHEMA_KEYS] = {"name",
 const char *const ty_own_keys[TY_OWN_KEYS] = {"id_map",     "format_version", "generation", "live_rows",
                                               "total_rows", "superseded",     "files",      "crc32c"};
 
+static bool is_description(ty_slice value) { return ty_json_is_string(value) && value.bytes - 2 <= TY_DESCRIPTION_MAX; }
+
 ty_status ty_schema_take(ty_schema *s, ty_slice key, ty_slice value, ty_status status, ty_error *err) {
   int shown = (int)(key.bytes < 64 ? key.bytes : 64);
   for (int i = 0; i < TY_SCHEMA_KEYS; i++) {
@@ -35,10 +37,30 @@ ty_status ty_schema_take(ty_schema *s, ty_slice key, ty_slice value, ty_status s
   }
   if (s->other_count == TY_OTHER_KEYS_MAX)
     return ty_fail(err, status, TY_MANIFEST_NAME ": more than %u keys beside its own", TY_OTHER_KEYS_MAX);
-  if (ty_json_is(key, "description") && (!ty_json_is_string(value) || value.bytes - 2 > TY_DESCRIPTION_MAX))
+  if (ty_json_is(key, TY_DESCRIPTION_NAME) && !is_description(value))
     return ty_fail(err, status, TY_MANIFEST_NAME ": description is not a string of at most %u bytes",
                    TY_DESCRIPTION_MAX);
   s->others[s->other_count++] = (ty_other_key){key, value};
+  return TY_OK;
+}
+
+ty_status ty_schema_with_description(ty_schema *s, ty_slice json, ty_error *err) {
+  uint32_t at = 0;
+  if (json.bytes > 0 && !is_description(json))
+    return ty_fail(err, TY_INVALID, "the description is not a string of at most %u bytes", TY_DESCRIPTION_MAX);
+  while (at < s->other_count && !ty_json_is(s->others[at].key, TY_DESCRIPTION_NAME)) at++;
+  if (json.bytes == 0) {
+    if (at == s->other_count) return TY_OK;
+    s->other_count--;
+    memmove(&s->others[at], &s->others[at + 1], (s->other_count - at) * sizeof *s->others);
+    return TY_OK;
+  }
+  if (at == TY_OTHER_KEYS_MAX)
+    return ty_fail(err, TY_INVALID, TY_MANIFEST_NAME " has %u other keys: there is no room for a description",
+                   TY_OTHER_KEYS_MAX);
+  static const char name[] = TY_DESCRIPTION_NAME;
+  s->others[at] = (ty_other_key){{(const uint8_t *)name, sizeof name - 1}, json};
+  if (at == s->other_count) s->other_count++;
   return TY_OK;
 }
 
@@ -242,6 +264,6 @@ ty_status ty_schema_agree(const ty_schema *mine, const ty_schema *theirs, ty_err
     }
   }
   if (differs == NULL) return TY_OK;
-  return ty_fail(err, TY_INVALID, "another process has saved a collection of this name with another %s: open it again",
+  return ty_fail(err, TY_INVALID, "another process has saved a collection of this name with another %s: call again",
                  differs);
 }

@@ -35,8 +35,9 @@ enum {
 extern const char *const ty_own_keys[TY_OWN_KEYS];
 
 /* Further keys that a collection may have, and bytes of the description, which is one of them. */
-#define TY_OTHER_KEYS_MAX  64u
-#define TY_DESCRIPTION_MAX 4096u
+#define TY_OTHER_KEYS_MAX   64u
+#define TY_DESCRIPTION_MAX  4096u
+#define TY_DESCRIPTION_NAME "description"
 
 /* A key that this program does not know, or only reserves: another program's or a later version's. Every save keeps
  * it as it is. Raw JSON both, the key without its quotes. */
@@ -61,6 +62,9 @@ typedef struct ty_schema {
 ty_status ty_schema_read(ty_slice json, ty_schema *out, ty_error *err);
 /* Writes a schema as one JSON object. */
 void ty_schema_write(const ty_schema *schema, ty_buffer *out);
+/* Sets the description, or removes it where `json`, which has passed ty_json_check, is empty; `json` has to outlive the
+ * schema. TY_INVALID for what is no string of at most TY_DESCRIPTION_MAX bytes. */
+ty_status ty_schema_with_description(ty_schema *s, ty_slice json, ty_error *err);
 /* Whether this may be a note's name: 1 to TY_NOTE_NAME_MAX letters, digits and `-._:`. */
 bool ty_note_name(ty_slice name);
 /* Appends to `out`, which is empty, the notes with that one set, or without it where `json` is empty. The name has

@@ -16,6 +16,8 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
 ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, bool spare, ty_error *err);
 /* Replaces one member of the schema in memory. */
 ty_status ty_schema_set(ty_collection *c, int key, ty_slice json, ty_error *err);
+/* Sets the description in it, or removes it where `json` is empty. */
+ty_status ty_schema_describe(ty_collection *c, ty_slice json, ty_error *err);
 
 /* Brings `c` to the state in the directory, under the exclusive lock. `missing_ok`: of a collection that was never
  * saved, no manifest is no error. */
