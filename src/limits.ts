@@ -137,3 +137,5 @@ export const DRAIN_TIMEOUT_S = 10;
 export const REQUEST_ID_LENGTH_MAX = 1024;
 /** Objects and arrays in one frame: parsed, each takes some fifty times its two bytes. */
 export const JSON_CONTAINERS_MAX = 8_000_000;
+/** The largest time that a row can have, in milliseconds since 1970. */
+export const STORED_TIME_MAX = 2 ** 48 - 1;

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { packBytes, packStrings } from "../../ffi/words.ts";
 import type { Metadata } from "../checks/values.ts";
+import { STORED_TIME_MAX } from "../limits.ts";
 import { repoIdOfNote } from "../repo/note.ts";
 import type { Collection, Transaction } from "../store/collection.ts";
 import { encodeKey } from "../store/filter.ts";
@@ -14,9 +15,6 @@ import type { Embedder } from "../texts/embedder.ts";
 import { embeddingOf } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
 import type { Watch } from "./options.ts";
-
-/** The largest time that is stored. */
-const TIME_MAX = 2 ** 48 - 1;
 
 /** Rows that are put together; fewer where their kinds alternate. */
 export const ROWS_TOGETHER = 256;
@@ -95,7 +93,7 @@ export class SalvageWriter {
     if (row.metadata === undefined || (row.metadata !== null && parsed(row.metadata) === undefined)) {
       parts.push("metadata");
     }
-    if (row.times === undefined || row.times.updated > TIME_MAX) parts.push("times");
+    if (row.times === undefined || row.times.updated > STORED_TIME_MAX) parts.push("times");
     if (row.hasTerms) parts.push("terms");
     const embeds = text !== undefined && this.embedder !== undefined;
     // The kernel makes of a text the very vector that was stored; of another embedder the stored one is kept.
@@ -116,7 +114,7 @@ export class SalvageWriter {
     const { dim } = this.schema;
     const now = Date.now();
     const times = rows.map(({ times: given }) =>
-      given && given.updated <= TIME_MAX ? given : { created: now, updated: now },
+      given && given.updated <= STORED_TIME_MAX ? given : { created: now, updated: now },
     );
     const created = times.map((time) => time.created);
     const updated = times.map((time) => time.updated);

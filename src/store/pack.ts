@@ -32,6 +32,8 @@ export interface Rows {
   labels?: readonly (readonly string[])[] | undefined;
   /** The partition of rows whose metadata does not name one; null where absent. */
   defaultPartition?: string;
+  /** When each row was put, in milliseconds since 1970, instead of now; raised to the `created` of the row that it replaces. */
+  updated?: BigUint64Array | undefined;
 }
 
 /**
@@ -61,6 +63,7 @@ export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
     dropText: rows.dropText ?? false,
     likes: rows.likes && packStrings(rows.likes),
     labels: rows.labels && packLists(rows.labels.map(checkLabels)),
+    updated: rows.updated,
   };
 }
 

@@ -14,7 +14,7 @@ import { checkPacked, type PackedRows, packRows, type Rows } from "./pack.ts";
 import type { Schema } from "./schema.ts";
 import { watchWaiting } from "./waiting.ts";
 
-export { Put } from "../../ffi/ty_collection.ts";
+export { Put, type PutMode, type Watch } from "../../ffi/ty_collection.ts";
 
 /** How long a call that waited in the queue tries for the lock at least. */
 const LEAST_WAIT_MS = 1000;

@@ -1,0 +1,81 @@
+/** Puts rows that have times of their own: what an undo brings back and what an import brings along. */
+import { packStrings } from "../../ffi/words.ts";
+import { ValueError } from "../errors.ts";
+import { STORED_TIME_MAX } from "../limits.ts";
+import type { Transaction } from "../store/collection.ts";
+import type { PackedRows, Rows } from "../store/pack.ts";
+import { Put, type PutMode, type Watch } from "../store/writer.ts";
+
+/** When each row was put, in milliseconds since 1970, one entry a row in the order of the rows. */
+export interface RowDates {
+  /** When its id became live. Absent: `updated`. Of a row that replaces a live one the live one's counts instead. */
+  created: readonly (number | undefined)[];
+  /** When it was put, raised to `created`. Absent: now. */
+  updated: readonly (number | undefined)[];
+}
+
+/** Rows to put, packed or not, without their times. */
+type Undated = Omit<Rows, "updated"> | Omit<PackedRows, "updated">;
+
+/**
+ * Puts rows with the times that they are given, inside a change, which has to be rolled back where this throws. A fresh
+ * row's created is its updated (FORMAT.md, deltas): where the two differ in a row, all rows of the call are put twice, at
+ * first empty and at their created. What that leaves behind goes with the next compaction.
+ * @returns how many ids are new and how many rows were replaced, as `Transaction.put`
+ * @throws ValueError for a time that no row can have; and as `Transaction.put`
+ */
+export async function putDated(
+  t: Transaction,
+  mode: PutMode,
+  rows: Undated & RowDates,
+  watch?: Watch,
+): Promise<{ inserted: number; replaced: number }> {
+  const { created: givenCreated, updated: givenUpdated, ...plain } = rows;
+  const isDated = givenCreated.some(isGiven) || givenUpdated.some(isGiven);
+  if (!isDated) return t.put(mode, plain, watch);
+  const count = "count" in plain ? plain.count : plain.ids.length;
+  const now = Date.now();
+  const updated = new BigUint64Array(count);
+  const created = new BigUint64Array(count);
+  let differ = false;
+  for (let i = 0; i < count; i++) {
+    const put = checkTime(givenUpdated[i], "updated", i) ?? now;
+    const born = checkTime(givenCreated[i], "created", i) ?? put;
+    created[i] = BigInt(born);
+    updated[i] = BigInt(Math.max(put, born));
+    differ ||= born < put;
+  }
+  // A row that is replaced keeps its created, whatever stands in between.
+  if (!differ || mode === Put.UPDATE) return t.put(mode, { ...plain, updated }, watch);
+  const first = await t.put(mode, empty(plain, count, created), watch);
+  await t.put(Put.UPSERT, { ...plain, updated }, watch);
+  return first;
+}
+
+/** Rows of the same ids that hold nothing, at their created. */
+function empty(rows: Undated, count: number, updated: BigUint64Array): Rows | PackedRows {
+  const nothing = Array.from({ length: count }, () => "");
+  const vectors = rows.vectors && new Float32Array(rows.vectors.length);
+  // The model, where there is one, makes the vectors of empty texts.
+  const bare = { vectors, model: rows.model, dropText: false, updated };
+  const texts = vectors === undefined ? nothing : undefined;
+  if (!("keys" in rows)) return { ...bare, ids: rows.ids, texts };
+  return {
+    ...bare,
+    count,
+    ids: rows.ids,
+    keys: rows.keys,
+    metas: packStrings(nothing),
+    texts: texts && packStrings(texts),
+    following: count,
+  };
+}
+
+const isGiven = (time: number | undefined) => time !== undefined;
+
+function checkTime(time: number | undefined, name: string, at: number): number | undefined {
+  if (time === undefined || (Number.isInteger(time) && time >= 0 && time <= STORED_TIME_MAX)) return time;
+  throw new ValueError(
+    `${name} of row ${at} is ${time}: give whole milliseconds since 1970, from 0 to ${STORED_TIME_MAX}`,
+  );
+}
