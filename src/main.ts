@@ -1,42 +1,12 @@
-/** The executable's entry: the tree of commands, without their dependencies. */
+/** The executable's entry. */
 import "./cli/environment.ts";
-import authority from "./cli/authority.ts";
-import { group } from "./cli/citty.ts";
-import mem from "./cli/mem/group.ts";
-import { run } from "./cli/run.ts";
-import runtime from "./cli/runtime.ts";
 
-const ROOT = group("svc", {
-  summary: "an on-device memory for AI agents",
-  details:
-    "Stores texts in named collections on this machine and finds them again by meaning, by word, by id.\n" +
-    "The first steps: svc login, then svc mem add, or svc mcp as the command of an agent's MCP server.",
-  examples: [
-    "svc login",
-    'svc mem add notes "we deploy blue green on Tuesdays" --metadata \'{"scope":"ops"}\'',
-    'svc mem search notes "how do we deploy" --top-k 3 --where scope=ops',
-  ],
-  commands: {
-    mcp: [
-      "serve the memory to an agent over stdin and stdout (MCP)",
-      async () => (await import("./cli/mcp.ts")).default,
-    ],
-    serve: [
-      "serve the memory to other processes and hosts over a socket",
-      async () => (await import("./cli/serve.ts")).default,
-    ],
-    mem,
-    login: [
-      "log this machine in, once, and install the native runtime",
-      async () => (await import("./cli/login.ts")).default,
-    ],
-    logout: ["remove this machine's login; the memory stays", async () => (await import("./cli/logout.ts")).default],
-    runtime,
-    authority,
-    version: ["show the version", async () => (await import("./cli/version.ts")).default],
-  },
-});
-
+const words = process.argv.slice(2);
 if (process.platform === "darwin") (await import("../ffi/system/calls.ts")).silenceCrashReports();
+// Scripts and clients ask for the version often: the tree of commands and citty take half of what that costs.
+const isVersion = words.length === 1 && ["--version", "-v", "version"].includes(words[0]!);
+const code = isVersion
+  ? (await import("./cli/version.ts")).showVersion()
+  : await (await import("./commands.ts")).start(words);
 // Every writer has flushed by now; an open stdin, for one, must not keep the process alive.
-process.exit(await run(ROOT, process.argv.slice(2)));
+process.exit(code);

@@ -17,6 +17,13 @@ export default command({
     }
     const { version, release, platform, abi } = buildInfo();
     if (args.json) printJson({ version, release, platform, abi, bun: Bun.version });
-    else print(`svc ${version} (runtime release ${release}, ${platform})`);
+    else showVersion();
   },
 });
+
+/** Prints the version for people. @returns the exit code */
+export function showVersion(): number {
+  const { version, release, platform } = buildInfo();
+  print(`svc ${version} (runtime release ${release}, ${platform})`);
+  return 0;
+}

@@ -27,17 +27,18 @@ async function loadedBy(words: string[], stdin?: string) {
 }
 
 describe("a start loads what it needs", () => {
-  test("svc version: the dispatcher and the common modules", async () => {
-    const { code, modules, touchedHome } = await loadedBy(["version"]);
+  test.each(["--version", "-v", "version"])("svc %s: not even the tree of commands", async (word) => {
+    const { code, stdout, modules, touchedHome } = await loadedBy([word]);
     expect(code).toBe(0);
+    expect(stdout).toStartWith("svc ");
     expect(touchedHome).toBe(false);
-    const beyond = modules.filter((path) => !path.startsWith("src/cli/"));
-    expect(beyond.sort()).toEqual(["src/errors.ts", "src/main.ts"]);
+    const needed = ["command.ts", "environment.ts", "output.ts", "version.ts"].map((file) => `src/cli/${file}`);
+    expect(modules.sort()).toEqual([...needed, "src/errors.ts", "src/main.ts"].sort());
   });
 
   test("--help of a command loads that command and not its siblings", async () => {
     const { modules } = await loadedBy(["mem", "--help"]);
-    expect(modules.filter((path) => !path.startsWith("src/cli/"))).toEqual(["src/main.ts", "src/errors.ts"]);
+    expect(modules.filter((path) => !path.startsWith("src/cli/"))).toEqual(["src/main.ts", "src/commands.ts", "src/errors.ts"]);
     expect(modules).not.toContain("src/cli/mem/verb.ts");
   });
 
