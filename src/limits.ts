@@ -95,6 +95,10 @@ export const RELEASES_BYTES_MAX = 64 * 1024;
 export const RUNTIME_SIGNATURE_BYTES_MAX = 1024;
 /** Artifacts that one runtime manifest may name. */
 export const RUNTIME_ARTIFACTS_MAX = 1000;
+/** Bytes of a client's configuration file. */
+export const CLIENT_FILE_BYTES_MAX = 16 * 1024 * 1024;
+/** Bytes of the notes about changes in such files. */
+export const CLIENT_NOTES_BYTES_MAX = 64 * 1024 * 1024;
 /** Bytes of one frame of the remote protocol, in either direction. */
 export const FRAME_BYTES_MAX = 256 * 1024 * 1024;
 /** Bytes that a connection may send before it has authenticated. */

@@ -78,6 +78,16 @@ export function releasesPath(home: string): string {
   return join(home, "releases.json");
 }
 
+/** How changes in clients' configuration files are undone. */
+export function clientNotesPath(home: string): string {
+  return join(home, "clients.json");
+}
+
+/** The lock of the process that changes clients' configuration files. */
+export function clientLockPath(home: string): string {
+  return join(home, ".clients.lock");
+}
+
 /** The platforms a runtime exists for; WSL2 is `linux-x86_64`. */
 export const PLATFORM_TAGS = ["linux-x86_64", "linux-arm64", "macos-arm64"] as const;
 export type PlatformTag = (typeof PLATFORM_TAGS)[number];

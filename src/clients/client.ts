@@ -1,0 +1,98 @@
+/** What is known of a client, and what is asked of it. */
+import type { Env } from "../paths.ts";
+import type { Notation } from "./edit/edit.ts";
+import type { Shape } from "./shapes.ts";
+
+/** `user`: of this user, everywhere. `project`: in a project's folder, for all who work in it. */
+export type Scope = "user" | "project";
+
+/** Where to look: all of it can be another folder in tests. */
+export interface ClientSite {
+  /** The user's home folder. */
+  readonly home: string;
+  readonly platform: "linux" | "darwin";
+  /** Environment variables: those that move a client's folder, PATH, and SVC_HOME, where what svc changes is noted. */
+  readonly env: Env;
+  /** Root of the project, for scope `project`. */
+  readonly project?: string;
+}
+
+/** A server that a client starts: an absolute path, its arguments, and variables beside those of the client. */
+export interface ServerEntry {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A program that starts MCP servers, and where it keeps which ones. */
+export interface Client {
+  /** As in `--client`. */
+  readonly id: string;
+  readonly title: string;
+  readonly scopes: readonly Scope[];
+  /** What the user has to do after a change, in one sentence. */
+  readonly afterwards: string;
+  readonly notation: Notation;
+  readonly shape: Shape;
+  /**
+   * The files that a scope may have, the newest documented one first. The first that exists is the one, and the first one
+   * where none does.
+   */
+  files(scope: Scope, site: ClientSite): readonly string[];
+  /** The keys from a document's root to the object that holds the entries. */
+  path(document: unknown, scope: Scope): readonly string[];
+  /** Folders and files that a machine with the client has. */
+  traces(site: ClientSite): readonly string[];
+  /** Its program on PATH, where it has one. */
+  readonly program?: string;
+}
+
+/** What a file says of an entry. `file` is the configuration file, whether there is one or not. */
+export type EntryState =
+  | { readonly state: "absent" }
+  | {
+      readonly state: "present";
+      readonly server: ServerEntry;
+      /** Whether it starts svc: a program of that name, or this executable, with `mcp` as first argument. */
+      readonly isOurs: boolean;
+      /** Whether the client does not start it, by a field of the entry. */
+      readonly disabled: boolean;
+    }
+  | { readonly state: "unreadable"; readonly problem: string };
+
+/**
+ * A change of one file, made in memory; nothing is written.
+ *
+ * `create` makes the file and `delete` removes one that an install made; `add`, `replace` and `remove` change one entry;
+ * `none` is no change, and `before` is `after`.
+ */
+export interface Change {
+  readonly client: Client;
+  readonly scope: Scope;
+  readonly name: string;
+  readonly site: ClientSite;
+  /** The file's path as the client knows it. */
+  readonly file: string;
+  readonly action: "create" | "add" | "replace" | "remove" | "delete" | "none";
+  /** The file's bytes, undefined where there is none. */
+  readonly before: Uint8Array | undefined;
+  readonly after: Uint8Array | undefined;
+  /** What has to be noted for the way back; `undefined` where nothing has to, `null` where the note goes. */
+  readonly note: Note | null | undefined;
+}
+
+/** How an install is undone: kept under SVC_HOME from the install to the uninstall. */
+export interface Note {
+  /** SHA-256 of the file before, in hex; `null` where there was none. */
+  readonly before: string | null;
+  /** SHA-256 of the file that the install left. */
+  readonly after: string;
+  /** What turns that file into the one before, in UTF-16 units of its text without a byte order mark. */
+  readonly back: readonly { readonly at: number; readonly removed: number; readonly inserted: string }[];
+  /** How many objects on the way to the entry the install made. */
+  readonly containers: number;
+  /** Folders that the install made, the innermost first. */
+  readonly folders: readonly string[];
+  /** The copy of the file before. */
+  readonly backup?: string;
+}

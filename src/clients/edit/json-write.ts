@@ -1,0 +1,170 @@
+/** Where a property of a JSON object is inserted and how it is written, and what goes with one that is removed. */
+import type { Node } from "jsonc-parser";
+import { indentation, lineBreak, lineStart, type Plain, type Splice } from "./edit.ts";
+
+/** How a text is written: by which white space a level is indented, and whether all of it stands on one line. */
+export interface Style {
+  readonly unit: string;
+  readonly compact: boolean;
+}
+
+/** The white space of one level: that of the first property which begins its line deeper than its object does. */
+export function unitOf(text: string, root: Node | undefined): string {
+  if (root === undefined) return "  ";
+  const queue = [root];
+  for (let node = queue.shift(); node; node = queue.shift()) {
+    const outer = indentation(text, node.offset);
+    for (const child of node.children ?? []) {
+      const property = node.type === "object";
+      const inner = indentation(text, child.offset);
+      if (isFirstOnLine(text, child.offset) && inner.length > outer.length && inner.startsWith(outer)) {
+        return inner.slice(outer.length);
+      }
+      if (queue.length < 1000) queue.push(property ? child.children![1]! : child);
+    }
+  }
+  return "  ";
+}
+
+/** A value as text that begins in a line with this indentation. */
+export function indented(text: string, value: Plain, indent: string, unit: string, compact: boolean): string {
+  if (compact) return oneLine(value, /":\s/.test(text) || !text.includes('":') ? " " : "");
+  return JSON.stringify(value, null, unit).replaceAll("\n", lineBreak(text) + indent);
+}
+
+/** Inserts a property as the last one of an object. */
+export function insertProperty(text: string, object: Node, key: string, value: Plain, style: Style): Splice[] {
+  const eol = lineBreak(text);
+  const property = (indent: string, compact: boolean) => {
+    const colon = compact && !/":\s/.test(text) && text.includes('":') ? ":" : ": ";
+    return JSON.stringify(key) + colon + indented(text, value, indent, style.unit, compact);
+  };
+  const last = object.children?.at(-1);
+  const insert = (at: number, inserted: string): Splice => ({ at, removed: "", inserted });
+  if (last) {
+    const end = last.offset + last.length;
+    const comma = commaBehind(text, end);
+    const line = restOfLine(text, comma === undefined ? end : comma + 1);
+    const onLines = isFirstOnLine(text, last.offset) || line.isComment;
+    const indent = isFirstOnLine(text, last.offset)
+      ? indentation(text, last.offset)
+      : indentation(text, object.offset) + style.unit;
+    const gap = onLines ? eol + indent : spaceBetween(text, object);
+    const entry = gap + property(indent, !onLines);
+    if (comma !== undefined) return [insert(line.at, `${entry},`)];
+    return line.at === end ? [insert(end, `,${entry}`)] : [insert(end, ","), insert(line.at, entry)];
+  }
+  if (style.compact) return [insert(object.offset + 1, property("", true))];
+  const at = behindComments(text, object.offset + 1);
+  const outer = indentation(text, object.offset);
+  const isOpen = text.slice(at, object.offset + object.length).includes("\n");
+  return [insert(at, `${eol}${outer}${style.unit}${property(outer + style.unit, false)}${isOpen ? "" : eol + outer}`)];
+}
+
+/**
+ * Removes a property with the line it is on. Comments stay; one behind it, on its last line, keeps that line. An object
+ * that is left with white space only becomes `{}`.
+ */
+export function removeProperty(text: string, property: Node): Splice[] {
+  const object = property.parent!;
+  const siblings = object.children!;
+  const index = siblings.indexOf(property);
+  const end = property.offset + property.length;
+  const comma = commaBehind(text, end);
+  const [opens, closes] = [object.offset + 1, object.offset + object.length - 1];
+  const cut = (from: number, to: number): Splice => ({ at: from, removed: text.slice(from, to), inserted: "" });
+
+  const inside = text.slice(opens, property.offset) + text.slice(comma === undefined ? end : comma + 1, closes);
+  if (siblings.length === 1 && inside.trim() === "") return [cut(opens, closes)];
+
+  const to = comma !== undefined && text.slice(end, comma).trim() === "" ? comma + 1 : end;
+  const from = startOf(text, property, text.slice(to).search(/[^ \t]/) + to);
+  const splices = [cut(from, to)];
+  if (comma !== undefined && to === end) splices.push(cut(comma, comma + 1));
+  if (comma === undefined && index > 0) {
+    const before = siblings[index - 1]!;
+    const between = commaBehind(text, before.offset + before.length)!;
+    if (between >= from) splices[0] = cut(between, to);
+    else splices.push(cut(between, between + 1));
+  }
+  if (index === 0 && to < text.length && text[to] === " " && from === property.offset) {
+    const gap = /^[ \t]*/.exec(text.slice(to))![0].length;
+    splices[0] = cut(from, to + gap); // the first one on a line: the next takes its place
+  }
+  return splices;
+}
+
+/** Where the removal of a property begins: with its line break, where the line has nothing else. */
+function startOf(text: string, property: Node, next: number): number {
+  const begins = lineStart(text, property.offset);
+  if (isFirstOnLine(text, property.offset)) {
+    const isEnd = next < 0 || next >= text.length || text[next] === "\n" || text[next] === "\r" || text[next] === "}";
+    if (!isEnd || begins === 0) return property.offset;
+    return text[begins - 2] === "\r" ? begins - 2 : begins - 1;
+  }
+  const index = property.parent!.children!.indexOf(property);
+  if (index === 0) return property.offset;
+  const gap = /[ \t]*$/.exec(text.slice(begins, property.offset))![0];
+  return property.offset - gap.length;
+}
+
+/** Offset of the comma that follows a value, behind white space and comments; `undefined` where none does. */
+function commaBehind(text: string, end: number): number | undefined {
+  let at = end;
+  for (;;) {
+    at = /\s*/y.exec(text.slice(at))![0].length + at;
+    if (text[at] === ",") return at;
+    if (text.startsWith("//", at)) at = endOfLine(text, at);
+    else if (text.startsWith("/*", at)) at = text.indexOf("*/", at) + 2;
+    else return undefined;
+  }
+}
+
+/** The end of what else stands on a line behind a value: its comments. Without any it is where the value ends. */
+function restOfLine(text: string, from: number): { at: number; isComment: boolean } {
+  for (let at = from; ; ) {
+    const next = /^[ \t]*/.exec(text.slice(at, at + 4096))![0].length + at;
+    if (text.startsWith("//", next)) return { at: endOfLine(text, next), isComment: true };
+    const end = text.startsWith("/*", next) ? text.indexOf("*/", next) + 2 : -1;
+    if (end < 0 || text.slice(next, end).includes("\n")) return { at, isComment: false };
+    at = end;
+  }
+}
+
+/** Offset behind the last comment of an object that has nothing else; `from` where it has none. */
+function behindComments(text: string, from: number): number {
+  for (let at = from; ; ) {
+    const next = /^\s*/.exec(text.slice(at))![0].length + at;
+    if (text.startsWith("//", next)) at = endOfLine(text, next);
+    else if (text.startsWith("/*", next)) at = text.indexOf("*/", next) + 2;
+    else return at;
+  }
+}
+
+/** Offset of the line break that ends a line, or the text's end. */
+function endOfLine(text: string, at: number): number {
+  const end = text.indexOf("\n", at);
+  if (end < 0) return text.length;
+  return text[end - 1] === "\r" ? end - 1 : end;
+}
+
+function isFirstOnLine(text: string, offset: number): boolean {
+  const start = lineStart(text, offset);
+  return start > 0 && text.slice(start, offset).trim() === "";
+}
+
+/** What stands between two properties on one line, behind the comma. */
+function spaceBetween(text: string, object: Node): string {
+  const children = object.children!;
+  if (children.length < 2) return /":\s/.test(text) ? " " : "";
+  const [a, b] = [children[children.length - 2]!, children[children.length - 1]!];
+  return /,( *)$/.exec(text.slice(a.offset + a.length, b.offset))?.[1] ?? " ";
+}
+
+/** JSON on one line, with a space or none behind colons and commas. */
+function oneLine(value: Plain, space: string): string {
+  if (Array.isArray(value)) return `[${value.map((one) => oneLine(one, space)).join(`,${space}`)}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const pairs = Object.entries(value).map(([key, one]) => `${JSON.stringify(key)}:${space}${oneLine(one, space)}`);
+  return `{${pairs.join(`,${space}`)}}`;
+}

@@ -1,0 +1,72 @@
+/**
+ * What svc notes of its changes in clients' files, under SVC_HOME: what an uninstall needs to restore what was before, as
+ * a file with an empty object and one without it are the same once an entry is in it. Without a note an uninstall still
+ * removes its entry, and nothing else.
+ */
+import { basename, join } from "node:path";
+import { isObject } from "../checks/kinds.ts";
+import { readCapped, writeDurable } from "../durable.ts";
+import { CLIENT_NOTES_BYTES_MAX } from "../limits.ts";
+import { clientNotesPath, svcHome } from "../paths.ts";
+import type { ClientSite, Note } from "./client.ts";
+
+/** The folder of svc's state for a site. */
+export function homeOf(site: ClientSite): string {
+  return svcHome({ SVC_HOME: site.env.SVC_HOME || join(site.home, ".svc") });
+}
+
+/** SHA-256 in hex; `null` of nothing. */
+export function hashOf(bytes: Uint8Array | undefined): string | null {
+  return bytes === undefined ? null : new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+}
+
+/** The note of an entry of a file. Notes that cannot be read are none. */
+export function readNote(site: ClientSite, file: string, name: string): Note | undefined {
+  return readAll(site).get(keyOf(file, name));
+}
+
+/** Keeps a note, or removes it for `undefined`. The caller holds the lock. @throws OSError */
+export function writeNote(site: ClientSite, file: string, name: string, note: Note | undefined): void {
+  const notes = readAll(site);
+  if (note === undefined && !notes.has(keyOf(file, name))) return;
+  notes.delete(keyOf(file, name));
+  if (note) notes.set(keyOf(file, name), note);
+  writeDurable(clientNotesPath(homeOf(site)), JSON.stringify({ version: 1, notes: Object.fromEntries(notes) }));
+}
+
+const keyOf = (file: string, name: string) => `${name} ${file}`;
+
+function readAll(site: ClientSite): Map<string, Note> {
+  const notes = new Map<string, Note>();
+  try {
+    const bytes = readCapped(clientNotesPath(homeOf(site)), CLIENT_NOTES_BYTES_MAX);
+    const value: unknown = bytes && JSON.parse(new TextDecoder().decode(bytes));
+    if (!isObject(value) || value.version !== 1 || !isObject(value.notes)) return notes;
+    for (const [key, note] of Object.entries(value.notes)) if (isNote(note)) notes.set(key, note);
+  } catch {
+    // Half of a note is none.
+  }
+  return notes;
+}
+
+function isNote(value: unknown): value is Note {
+  return (
+    isObject(value) &&
+    (value.before === null || typeof value.before === "string") &&
+    typeof value.after === "string" &&
+    Array.isArray(value.back) &&
+    value.back.every(
+      (one) =>
+        isObject(one) && Number.isInteger(one.at) && Number.isInteger(one.removed) && typeof one.inserted === "string",
+    ) &&
+    typeof value.containers === "number" &&
+    Array.isArray(value.folders) &&
+    value.folders.every((folder) => typeof folder === "string") &&
+    (value.backup === undefined || typeof value.backup === "string")
+  );
+}
+
+/** The name of a backup of a file: beside it, numbered from the second on. */
+export function backupName(file: string, number: number): string {
+  return `${basename(file)}.svc-backup${number === 1 ? "" : `-${number}`}`;
+}

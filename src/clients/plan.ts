@@ -1,0 +1,268 @@
+/** What an install or an uninstall would make of a client's file; nothing is written. */
+import { basename } from "node:path";
+import { shown } from "../checks/kinds.ts";
+import { SvcError, ValueError } from "../errors.ts";
+import type { Change, Client, ClientSite, EntryState, Note, Scope, ServerEntry } from "./client.ts";
+import { configFile, shownFile } from "./clients.ts";
+import { inverse, type PlainObject, type Splice, spliced } from "./edit/edit.ts";
+import { isObject, isSame, own, valueAt, withoutEmpty, withValue } from "./edit/values.ts";
+import { bytesFrom, bytesOf, type Text, targetOf, textOf } from "./file.ts";
+import { hashOf, readNote } from "./notes.ts";
+
+/** An entry that is there, read. */
+interface Found {
+  readonly bytes: Uint8Array | undefined;
+  readonly text: Text;
+  readonly document: PlainObject;
+  readonly path: readonly string[];
+  /** The entry's value; `undefined` where there is none. */
+  readonly value: unknown;
+  /** The real file, behind links. */
+  readonly target: string;
+}
+
+/** What is there now. Never throws for what a file holds. */
+export function readEntry(
+  client: Client,
+  scope: Scope,
+  name: string,
+  site: ClientSite,
+): EntryState & { readonly file: string } {
+  checkName(name);
+  const file = configFile(client, scope, site);
+  let found: Found;
+  try {
+    found = read(client, scope, name, site, file);
+  } catch (error) {
+    if (!(error instanceof SvcError)) throw error;
+    return { state: "unreadable", problem: error.message, file };
+  }
+  if (found.value === undefined) return { state: "absent", file };
+  const server = isObject(found.value) ? client.shape.server(found.value) : undefined;
+  return {
+    state: "present",
+    server: server ?? { command: "", args: [] },
+    isOurs: server !== undefined && isOurs(server),
+    disabled: isObject(found.value) && (own(found.value, "disabled") === true || own(found.value, "enabled") === false),
+    file,
+  };
+}
+
+/**
+ * An install: the entry is inserted, or its command is set where there is one of ours already; what else the user wrote
+ * into it stays.
+ *
+ * @throws ValueError for a file that does not parse, is not UTF-8 or too large, has a key twice on the way to the entry,
+ *   cannot be edited without a change of something else, or has an entry of that name which starts another program,
+ *   without `replace`; OSError where it cannot be read
+ */
+export function planInstall(
+  client: Client,
+  scope: Scope,
+  name: string,
+  server: ServerEntry,
+  site: ClientSite,
+  options: { readonly replace?: boolean } = {},
+): Change {
+  checkName(name);
+  const file = configFile(client, scope, site);
+  const label = shownFile(file, site);
+  const found = read(client, scope, name, site, file);
+  const { bytes, text, document, path } = found;
+  const { notation, shape } = client;
+  const change = { client, scope, name, site, file, before: bytes };
+  const fresh = { ...shape.defaults(name), ...shape.command(server) };
+
+  if (found.value === undefined) {
+    const splices = inFile(label, () => notation.add(text.text, path, name, fresh));
+    const after = edited(label, client, text, splices, withValue(document, [...path, name], fresh));
+    const missing = path.filter((_, index) => !isObject(valueAt(document, path.slice(0, index + 1)))).length;
+    const note = noteOf(bytes, after, splices, missing);
+    return { ...change, action: bytes === undefined ? "create" : "add", after, note };
+  }
+
+  const former = found.value;
+  const server0 = isObject(former) ? shape.server(former) : undefined;
+  if (isObject(former) && server0 !== undefined && (isOurs(server0) || server0.command === server.command)) {
+    const fields = shape.command(server);
+    const changed = Object.fromEntries(
+      Object.entries(fields).filter(([key, value]) => !isSame(own(former, key), value)),
+    );
+    if (Object.keys(changed).length === 0) return { ...change, action: "none", after: bytes, note: undefined };
+    const splices = inFile(label, () => notation.update(text.text, path, name, changed));
+    const expected = withValue(document, [...path, name], { ...former, ...changed });
+    const after = edited(label, client, text, splices, expected);
+    return { ...change, action: "replace", after, note: noteAfterUpdate(found, site, name, splices, after) };
+  }
+
+  if (!options.replace) {
+    const what = server0 ? `starts ${shown(basename(server0.command))}` : "is no server of this kind";
+    throw new ValueError(
+      `${label} has an entry '${name}' already, which ${what}: choose another name with --name, or --replace it`,
+    );
+  }
+  const splices = inFile(label, () => notation.replace(text.text, path, name, fresh));
+  const after = edited(label, client, text, splices, withValue(document, [...path, name], fresh));
+  return { ...change, action: "replace", after, note: noteOf(bytes, after, splices, 0) };
+}
+
+/**
+ * An uninstall. Where the file is what the install left, every byte is as before the install; where it was changed in
+ * between, only the entry goes, and with it the objects and the file that the install made, if nothing else is in them.
+ *
+ * @throws ValueError as `planInstall`; and for an entry of that name that is not ours
+ */
+export function planUninstall(client: Client, scope: Scope, name: string, site: ClientSite): Change {
+  checkName(name);
+  const file = configFile(client, scope, site);
+  const label = shownFile(file, site);
+  const found = read(client, scope, name, site, file);
+  const { bytes, text, document, path, value } = found;
+  const change = { client, scope, name, site, file, before: bytes };
+  const note = readNote(site, found.target, name);
+  if (value === undefined || bytes === undefined) {
+    return { ...change, action: "none", after: bytes, note: note ? null : undefined };
+  }
+  const server = isObject(value) ? client.shape.server(value) : undefined;
+  if (server === undefined || !isOurs(server)) {
+    const what = server ? `starts ${shown(basename(server.command))}` : "is no server of this kind";
+    throw new ValueError(`the entry '${name}' of ${label} ${what}, not svc: it stays; name another one with --name`);
+  }
+
+  if (note && hashOf(bytes) === note.after) {
+    if (note.before === null) return { ...change, action: "delete", after: undefined, note: null };
+    const back = note.back.map(({ at, removed, inserted }) => ({
+      at,
+      removed: text.text.slice(at, at + removed),
+      inserted,
+    }));
+    const after = bytesFrom({ ...text, text: spliced(text.text, back) });
+    if (hashOf(after) === note.before) return { ...change, action: "remove", after, note: null };
+  }
+
+  const containers = note?.containers ?? 0;
+  const splices = inFile(label, () => client.notation.remove(text.text, path, name, containers));
+  const less = withValue(document, [...path, name], undefined);
+  const gone = withoutEmpty(less, path, client.notation.isImplicit ? path.length : containers);
+  const after = edited(label, client, text, splices, gone, less);
+  const left = textOf(after).text;
+  if (note?.before === null && /^\s*(?:\{\s*\}\s*)?$/.test(left)) {
+    return { ...change, action: "delete", after: undefined, note: null };
+  }
+  return { ...change, action: "remove", after, note: note ? null : undefined };
+}
+
+/** Reads a file up to an entry. @throws ValueError, OSError */
+function read(client: Client, scope: Scope, name: string, site: ClientSite, file: string): Found {
+  const label = shownFile(file, site);
+  const target = targetOf(file, scope, site);
+  const bytes = bytesOf(target, label);
+  return inFile(label, () => {
+    const text = textOf(bytes ?? new Uint8Array());
+    const document = client.notation.parse(text.text);
+    const path = client.path(document, scope);
+    client.notation.checkKeys(text.text, path, name);
+    for (let depth = 1; depth <= path.length; depth++) {
+      const keys = path.slice(0, depth);
+      const value = valueAt(document, keys);
+      const isMissing = value === undefined || (value === null && client.notation.isNullEmpty);
+      if (!isMissing && !isObject(value)) {
+        const kind = value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
+        throw new ValueError(`'${keys.join(".")}' is ${kind}; an object is expected`);
+      }
+    }
+    const value = valueAt(document, [...path, name]);
+    return { bytes, text, document, path, value, target: target.path };
+  });
+}
+
+/** What an action throws, about a file: its line and the problem. */
+function inFile<T>(label: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+    const line = /^line \d+: /.exec(error.message);
+    throw new ValueError(
+      line
+        ? `${label}, ${error.message}; nothing was changed`
+        : `${label} cannot be changed: ${error.message}; nothing was changed`,
+    );
+  }
+}
+
+/**
+ * The bytes after an edit.
+ * @param expected the documents that it may be
+ * @throws ValueError where it is another one: then the text was understood wrongly, and stays as it is
+ */
+function edited(
+  label: string,
+  client: Client,
+  text: Text,
+  splices: readonly Splice[],
+  ...expected: readonly PlainObject[]
+): Uint8Array {
+  const after = spliced(text.text, splices);
+  let value: PlainObject | undefined;
+  try {
+    value = client.notation.parse(after);
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+  }
+  if (value === undefined || !expected.some((one) => isSame(one, value))) {
+    throw new ValueError(
+      `${label} is written in a way that cannot be edited safely; add or remove the entry by hand. Nothing was changed`,
+    );
+  }
+  return bytesFrom({ ...text, text: after });
+}
+
+function noteOf(
+  before: Uint8Array | undefined,
+  after: Uint8Array,
+  splices: readonly Splice[],
+  containers: number,
+): Note {
+  const back = inverse(splices).map(({ at, removed, inserted }) => ({ at, removed: removed.length, inserted }));
+  return { before: hashOf(before), after: hashOf(after)!, back, containers, folders: [] };
+}
+
+/**
+ * The note of an entry of ours whose command changed. Where the file is what the install left, and the change lies in
+ * what it inserted, the way back is the same; else only what the install made is known.
+ */
+function noteAfterUpdate(
+  found: Found,
+  site: ClientSite,
+  name: string,
+  splices: readonly Splice[],
+  after: Uint8Array,
+): Note | undefined {
+  const note = readNote(site, found.target, name);
+  if (!note) return undefined;
+  const grown = splices.reduce((sum, { removed, inserted }) => sum + inserted.length - removed.length, 0);
+  const around = note.back.find(({ at, removed }) =>
+    splices.every((splice) => splice.at >= at && splice.at + splice.removed.length <= at + removed),
+  );
+  if (note.after !== hashOf(found.bytes) || !around) return { ...note, before: note.before && "", after: "", back: [] };
+  const back = note.back.map((one) => {
+    if (one === around) return { ...one, removed: one.removed + grown };
+    return one.at > around.at ? { ...one, at: one.at + grown } : one;
+  });
+  return { ...note, after: hashOf(after)!, back };
+}
+
+/** Whether a server is svc: a program of that name, or this executable, with `mcp` as first argument. */
+export function isOurs({ command, args }: ServerEntry): boolean {
+  return args[0] === "mcp" && (basename(command) === "svc" || command === process.execPath);
+}
+
+/** Names that every client takes, and none that objects have by themselves. */
+function checkName(name: string): void {
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name) || name in Object.prototype) {
+    throw new ValueError(
+      `${shown(name)} cannot be the name of a server: letters, digits, '-' and '_', at most 64, a letter or digit first`,
+    );
+  }
+}
