@@ -85,11 +85,12 @@ export interface Copied {
 /** One open collection. Every method checks that it is still open. */
 export class NativeCollection extends NativeReader {
   /**
-   * Whether the collection is still on disk; follows other processes' saves (one `stat` where nothing changed). True
-   * during a change, and on other failures, which the next query reports.
+   * Whether the collection is still on disk, and no other with another schema has its place; follows other processes'
+   * saves (one `stat` where nothing changed). True during a change, and on other failures, which the next query reports.
    */
   isThere(): boolean {
-    return this.c.ty_refresh(this.handle, this.error) !== Status.NOT_FOUND;
+    const status = this.c.ty_refresh(this.handle, this.error);
+    return status !== Status.NOT_FOUND && status !== Status.INVALID;
   }
 
   /**

@@ -37,7 +37,8 @@ export class Environment implements Workers, TreeWorkers {
     private readonly c: Symbols,
     kernelTable: Pointer,
     threads: number,
-    label: string,
+    /** What this process is, for messages of processes that wait for it. */
+    readonly label: string,
   ) {
     const out = new BigUint64Array(new ArrayBuffer(8));
     const error = newError();

@@ -18,7 +18,7 @@ const LOOK_MS = 250;
  */
 export async function beginWithin(
   name: string,
-  collection: NativeCollection,
+  collection: Pick<NativeCollection, "begin" | "holder">,
   signal: AbortSignal | undefined,
   waitMs = LOCK_WAIT_MS,
   lockFile?: string,

@@ -39,6 +39,8 @@ export interface Manifest extends Schema {
   totalRows: number;
   /** The caller's, by name: see `Transaction.note`. */
   notes: Readonly<Record<string, unknown>>;
+  /** What it is for, as a person wrote it. */
+  description: string | undefined;
 }
 
 /** A caller's schema for a new collection; absent properties have defaults. */
@@ -137,6 +139,7 @@ export function parseManifest(text: string): Manifest {
     liveRows: Number(m.live_rows ?? 0),
     totalRows: Number(m.total_rows ?? 0),
     notes: (m.notes ?? {}) as Record<string, unknown>,
+    description: typeof m.description === "string" ? m.description : undefined,
   };
 }
 

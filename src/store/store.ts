@@ -1,5 +1,5 @@
 /** A memory directory: named collections, opened once and kept. */
-import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { Checked, Watch } from "../../ffi/ty_collection.ts";
@@ -11,6 +11,9 @@ import { OSError, RuntimeError, ValueError } from "../errors.ts";
 import { Collection, type CollectionOptions } from "./collection.ts";
 import { type CompactionOptions, Compactor } from "./compactor.ts";
 import { fromNative } from "./failure.ts";
+import { type FolderSite, gone, withFolderLock } from "./folder-lock.ts";
+import { DISCARDED, discardFolder, isRemainder, mayBeCollection, renameFolder, taken } from "./folders.ts";
+import { type CollectionOverview, descriptionOf, overviewOf } from "./overview.ts";
 import { completeSchema, parseManifest, type SchemaInput, schemaDifference, schemaJson } from "./schema.ts";
 
 /** Queries that scan more bytes of codes than this run on a worker: on the event loop they would delay other calls. */
@@ -23,12 +26,6 @@ export interface Guards {
   /** Throws where nothing may be changed. */
   readonly refuseChanges?: (() => void) | undefined;
 }
-
-/** Prefix of directories being removed; no collection's name begins with a dot. */
-const DISCARDED = ".discarded-";
-
-/** Names of the files that hold rows. */
-const SLAB = /^(base|delta)-[0-9a-f]{16}\.slab$/;
 
 /**
  * The collections under one directory. A collection exists on disk once its directory holds `collection.json`; one that
@@ -113,10 +110,10 @@ export class Store {
     checkName(name);
     const isSaved = this.hasManifest(name);
     const cached = this.collections.get(name);
-    // The disk decides: the directory may be gone, or another process may have saved a collection that is new here. A
-    // busy one is kept in any case: its first save is on disk before `isSaved` is set, and staged changes would be lost
-    // with the object. Where the directory is gone, the save fails.
-    if (cached && (cached.isSaved === isSaved || cached.isBusy)) return cached;
+    // The disk decides: the directory may be gone, or another process may have saved a collection that is new here, or
+    // has put another one in its place. A busy one is kept in any case: its first save is on disk before `isSaved` is
+    // set, and staged changes would be lost with the object. Where the directory is gone, the save fails.
+    if (cached?.isBusy || (cached?.isSaved === isSaved && (!isSaved || cached.isThere))) return cached;
     if (cached) this.forget(cached);
     // A folder without a manifest is opened too: where that was lost, the collection is damaged and its name not free.
     if (!isSaved && !existsSync(join(this.dir, name))) return undefined;
@@ -145,7 +142,7 @@ export class Store {
   /** The collection of that name; a ValueError where there is none. */
   open(name: string): Collection {
     const found = this.find(name);
-    if (!found) throw new ValueError(`collection ${shown(name)} does not exist (create it first)`, "no_collection");
+    if (!found) throw gone(name);
     return found;
   }
 
@@ -188,20 +185,72 @@ export class Store {
     this.refuseChanges();
     const cached = this.collections.get(name);
     if (cached) this.forget(cached);
-    const aside = join(this.dir, `${DISCARDED}${Bun.randomUUIDv7()}`);
+    discardFolder(this.dir, name);
+  }
+
+  /**
+   * Removes a collection for good, one that cannot be opened or has lost its manifest as well, once other processes'
+   * writes of it are done; they find it gone.
+   * @throws ValueError where there is none; TimeoutError that names who has unsaved changes; PermissionError; OSError
+   */
+  async drop(name: string, signal?: AbortSignal): Promise<void> {
+    this.refuseChanges();
+    checkName(name);
+    this.hasManifest(name); // not of a link
+    const cached = this.collections.get(name);
+    if (!this.folders((other) => other === name).includes(name)) {
+      // One that was never saved is in this process only.
+      if (cached?.isSaved !== false || cached.isBusy) throw gone(name);
+      return this.forget(cached);
+    }
+    this.refuseStaged(name);
+    const folder = join(this.dir, name);
+    if (!mayBeCollection(folder) && !isRemainder(folder)) {
+      throw new ValueError(`the folder ${shown(name)} has other files than a collection's: remove it by hand`);
+    }
+    await withFolderLock(this.site(name, signal), () => discardFolder(this.dir, name));
+    const held = this.collections.get(name);
+    if (held) this.forget(held);
+  }
+
+  /**
+   * Gives a collection another name, once other processes' writes of it are done; they find it under that one. The
+   * manifest has the new name first: a kill between leaves the collection under its old one.
+   * @throws ValueError where there is none, or one of the new name; TimeoutError that names who has unsaved changes
+   */
+  async rename(from: string, to: string, signal?: AbortSignal): Promise<void> {
+    this.refuseChanges();
+    checkName(to);
+    this.refuseStaged(from);
+    if (from === to) throw new ValueError(`collection ${shown(from)} has this name already`);
+    // Damage does not keep a folder from being renamed: the rest of it may still be of use.
+    const collection = this.orDamaged(from);
+    if (collection === undefined && !this.present().includes(from)) throw gone(from);
+    if (collection?.isSaved === false) throw new ValueError(`collection ${shown(from)} was never saved: save it first`);
+    this.refuseTaken(to, from);
+    const named = (name: string) => collection?.change(async (t) => t.set("name", name), signal);
+    await named(to);
     try {
-      renameSync(join(this.dir, name), aside);
+      await withFolderLock(this.site(from, signal), () => {
+        this.refuseTaken(to, from);
+        renameFolder(this.dir, from, to);
+      });
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === "ENOENT") return;
-      throw new OSError(
-        `collection ${shown(name)} cannot be removed (${code}): ` + "check the permissions of the memory directory",
-      );
+      await named(from)?.catch(() => {});
+      throw error;
     }
-    // With those that an interrupted call left.
-    for (const entry of readdirSync(this.dir).filter((other) => other.startsWith(DISCARDED))) {
-      rmSync(join(this.dir, entry), { recursive: true, force: true });
-    }
+    if (collection) this.forget(collection);
+  }
+
+  /** What the folders of collections say, of damaged ones too, without opening them; sorted by name. */
+  overview(names: readonly string[] = this.present()): CollectionOverview[] {
+    this.requireUsable();
+    return names.map((name) => overviewOf(this.dir, name));
+  }
+
+  /** What a saved collection is for, as its manifest says; nothing else of it is read. */
+  descriptionOf(name: string): string | undefined {
+    return descriptionOf(this.dir, name);
   }
 
   /** The collection of that name, opened again unless busy; undefined where there is none. */
@@ -310,6 +359,35 @@ export class Store {
     return collection;
   }
 
+  /** The collection of that name; undefined where there is none that can be opened. */
+  private orDamaged(name: string): Collection | undefined {
+    try {
+      return this.find(name);
+    } catch (error) {
+      if (error instanceof OSError && (error.reason === "damaged" || error.reason === "other_version"))
+        return undefined;
+      throw error;
+    }
+  }
+
+  private site(name: string, signal: AbortSignal | undefined): FolderSite {
+    return { env: this.env, dir: this.dir, name, signal };
+  }
+
+  private refuseStaged(name: string): void {
+    if (!this.collections.get(name)?.hasStaged) return;
+    throw new ValueError(`collection ${shown(name)} has unsaved changes in this process: save them first`);
+  }
+
+  /** A new name for a collection is not one of another folder, whatever that holds, nor such a one in another case. */
+  private refuseTaken(name: string, of: string): void {
+    if (this.collections.has(name) || this.folders((other) => other === name).length > 0) throw taken(name);
+    const folded = name.toLowerCase();
+    const twin = this.folders((other) => other !== of && other.toLowerCase() === folded)[0];
+    if (twin === undefined) return;
+    throw new ValueError(`collection name ${shown(name)} differs only in case from ${shown(twin)}: use another name`);
+  }
+
   /** Names that differ in case only are one directory on macOS. */
   private refuseCaseTwin(name: string): void {
     const folded = name.toLowerCase();
@@ -319,14 +397,5 @@ export class Store {
         `collection ${shown(name)} differs only in case from ${shown(twin)}: use that one or another name`,
       );
     }
-  }
-}
-
-/** Whether a folder holds files of a collection; true of one that cannot be read. */
-function mayBeCollection(dir: string): boolean {
-  try {
-    return readdirSync(dir).some((file) => file === "collection.json" || SLAB.test(file));
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "ENOENT";
   }
 }

@@ -23,7 +23,8 @@ const LEAST_WAIT_MS = 1000;
 export interface Transaction {
   put(mode: PutMode, rows: Rows | PackedRows, watch?: Watch): Promise<{ inserted: number; replaced: number }>;
   delete(ids: readonly string[]): Promise<number>;
-  set(key: "default_target_recall" | "applied_tuner", value: unknown): void;
+  /** Sets a key of the manifest to a value that JSON can hold; a description of undefined is removed. */
+  set(key: "default_target_recall" | "applied_tuner" | "name" | "description", value: unknown): void;
   /**
    * Sets one of the collection's notes to a value that JSON can hold, or removes it where that is undefined.
    * @param name 1 to 64 letters, digits and `-._:`
@@ -302,7 +303,7 @@ export class Writer {
         return removed;
       },
       set: (key, value) => {
-        this.native.set(key, JSON.stringify(value));
+        this.native.set(key, value === undefined ? "" : JSON.stringify(value));
         count(1);
       },
       note: (name, value) => {

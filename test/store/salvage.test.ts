@@ -1,6 +1,6 @@
 /** CRC-32C, the bit that explains a wrong one, and packed strings that are damaged. */
 import { expect, test } from "bun:test";
-import { crc32c, mendBit } from "../../src/store/salvage/crc32c.ts";
+import { crc32c, mendBit } from "../../src/store/crc32c.ts";
 import { unpack } from "../../src/store/salvage/packed.ts";
 import { random } from "../fixture.ts";
 

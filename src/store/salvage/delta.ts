@@ -1,7 +1,8 @@
 /** The operations of a delta, block by block: blocks that are damaged are passed over and named. */
+
+import { crc32c, mendBit } from "../crc32c.ts";
 import type { Dtype } from "../schema.ts";
 import { type ReadRow, text } from "./base.ts";
-import { crc32c, mendBit } from "./crc32c.ts";
 import type { RegularFile } from "./slab.ts";
 import { decodeStored, storedBytes } from "./vectors.ts";
 

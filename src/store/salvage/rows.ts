@@ -6,9 +6,9 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { crc32c, mendBit } from "../crc32c.ts";
 import { type Manifest, parseManifest } from "../schema.ts";
 import { BaseRows, type ReadRow } from "./base.ts";
-import { crc32c, mendBit } from "./crc32c.ts";
 import { blocksOf, rowOfPut } from "./delta.ts";
 import { RegularFile, Slab } from "./slab.ts";
 

@@ -3,7 +3,7 @@
  * for one bit. Nothing here needs the file to be whole, and nothing is written.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { crc32c, mendBit } from "./crc32c.ts";
+import { crc32c, mendBit } from "../crc32c.ts";
 
 const HEADER_BYTES = 64;
 const ENTRY_BYTES = 32;

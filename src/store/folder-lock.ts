@@ -1,0 +1,91 @@
+/**
+ * The writer's lock of a collection that is not opened: one that is removed, renamed or exchanged as a folder, which may
+ * be damaged.
+ */
+import { closeSync, constants, fstatSync, openSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { NativeError, Status } from "../../ffi/status.ts";
+import { tryLock } from "../../ffi/system/calls.ts";
+import type { Environment } from "../../ffi/ty_runtime.ts";
+import { shown } from "../checks/kinds.ts";
+import { diskError } from "../durable.ts";
+import { ValueError } from "../errors.ts";
+import { LOCK_WAIT_MS } from "../limits.ts";
+import { fromNative } from "./failure.ts";
+import { beginWithin } from "./lock.ts";
+
+/** Of a collection, and of a stage. */
+export const LOCK = ".lock";
+
+/** Where a collection is, for its messages and its lock. */
+export interface FolderSite {
+  readonly env: Environment;
+  /** The memory directory. */
+  readonly dir: string;
+  /** The collection's name. */
+  readonly name: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs `work` with the writer's lock of a collection's folder, once other processes' writes are done.
+ * @throws ValueError where the folder is gone; TimeoutError that names who holds the lock; OSError
+ */
+export async function withFolderLock<T>(
+  { env, dir, name, signal }: FolderSite,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  const folder = join(dir, name);
+  const path = join(folder, LOCK);
+  const native = env.collectionAt(folder);
+  let fd: number | undefined;
+  const begin = () => {
+    fd = openLock(path, name);
+    // The folder's lock is that of the file which has the name now: the folder may have been exchanged since.
+    const isHeld = tryLock(fd);
+    if (isHeld && isNamed(fd, path)) return;
+    closeSync(fd);
+    fd = undefined;
+    throw new NativeError(Status.BUSY, isHeld ? 0 : 1, "its folder was removed or made anew just now");
+  };
+  try {
+    await beginWithin(name, { begin, holder: () => native.holder() }, signal, LOCK_WAIT_MS, path);
+    say(fd!, env.label);
+    return await work();
+  } catch (error) {
+    throw fromNative(error, name);
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+    native.close();
+  }
+}
+
+function openLock(path: string, name: string): number {
+  try {
+    return openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") throw gone(name);
+    throw diskError(error, "lock", path);
+  }
+}
+
+/** As `ty_lock_take` writes them: FORMAT.md, .lock. Messages of others are the better for it, nothing else. */
+function say(fd: number, label: string): void {
+  try {
+    writeSync(fd, `writer ${String(process.pid).padEnd(24)}\n${`${label} saving`.slice(0, 63).padEnd(63)}\n`, 0);
+  } catch {
+    // As said.
+  }
+}
+
+/** Whether a path still names an open file. */
+export function isNamed(fd: number, path: string): boolean {
+  const [mine, named] = [fstatSync(fd), statSync(path, { throwIfNoEntry: false })];
+  return named !== undefined && mine.ino === named.ino && mine.dev === named.dev;
+}
+
+/** The error for a collection that is not there. */
+export function gone(name: string): ValueError {
+  return new ValueError(`collection ${shown(name)} does not exist (create it first)`, "no_collection");
+}

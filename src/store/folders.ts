@@ -1,0 +1,91 @@
+/**
+ * The folders of a memory directory, as such. The caller that moves one has the writer's lock of the collection in it.
+ */
+import { readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { shown } from "../checks/kinds.ts";
+import { diskError, syncDirectory } from "../durable.ts";
+import { OSError, ValueError } from "../errors.ts";
+import { gone } from "./folder-lock.ts";
+
+/** Prefix of folders being removed; no collection's name begins with a dot. */
+export const DISCARDED = ".discarded-";
+/** Names of the files that hold rows. */
+const SLAB = /^(base|delta)-[0-9a-f]{16}\.slab$/;
+/** What a collection's folder has beside them: one with nothing else never was another program's. */
+const BESIDE =
+  /^(?:\.lock|\.ballast|\.first-save|id_map\.npy|.*\.tmp-\d+(?:-\d+)?|(?:ivf|lexical)-[0-9a-f]{16}\.slab)$/;
+
+/** Whether a folder holds files of a collection; true of one that cannot be read. */
+export function mayBeCollection(folder: string): boolean {
+  try {
+    return readdirSync(folder).some((file) => file === "collection.json" || SLAB.test(file));
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ENOENT";
+  }
+}
+
+/** Whether a folder has nothing but what a collection leaves that was never saved, or lost all of its rows' files. */
+export function isRemainder(folder: string): boolean {
+  try {
+    return readdirSync(folder).every((file) => BESIDE.test(file));
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Removes a collection's folder: it has another name at once and for good, and is removed under that one. One half
+ * removed by a kill would be opened as a damaged collection for ever.
+ * @throws OSError where the folder cannot be moved: it is there as it was
+ */
+export function discardFolder(dir: string, name: string): void {
+  try {
+    moveAside(dir, name);
+    syncDirectory(dir);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return;
+    if (error instanceof OSError) throw error;
+    throw new OSError(
+      `collection ${shown(name)} cannot be removed (${code}): check the permissions of the memory directory`,
+    );
+  }
+  removeDiscarded(dir);
+}
+
+/** Gives a folder of a directory a name of those that are removed. @throws the system's error */
+export function moveAside(dir: string, name: string): void {
+  renameSync(join(dir, name), join(dir, `${DISCARDED}${Bun.randomUUIDv7()}`));
+}
+
+/** Removes what is to be removed, with what interrupted calls left. What cannot be is tried again with the next one. */
+export function removeDiscarded(dir: string): void {
+  for (const entry of readdirSync(dir).filter((name) => name.startsWith(DISCARDED))) {
+    try {
+      rmSync(join(dir, entry), { recursive: true, force: true });
+    } catch {
+      // No list shows it meanwhile.
+    }
+  }
+}
+
+/**
+ * Gives a collection's folder another name, for good. @throws ValueError where another folder has it; OSError
+ */
+export function renameFolder(dir: string, from: string, to: string): void {
+  try {
+    renameSync(join(dir, from), join(dir, to));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOTEMPTY" || code === "EEXIST" || code === "ENOTDIR") throw taken(to);
+    if (code === "ENOENT") throw gone(from);
+    throw diskError(error, "rename", from);
+  }
+  syncDirectory(dir);
+}
+
+/** The error for a name that another folder has. */
+export function taken(name: string): ValueError {
+  return new ValueError(`the memory directory has a folder ${shown(name)} already: choose another name`);
+}
