@@ -19,6 +19,8 @@ export type PutMode = (typeof Put)[keyof typeof Put];
 const PUT_DROP_TEXT = 1;
 /** Another: the rows are as new as those of the put before in the same change. */
 const PUT_FOLLOWS = 2;
+/** Another: rows that the last destructive save superseded get their stored vectors. */
+const PUT_UNDO = 4;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -60,6 +62,8 @@ export interface NativeRows {
   likes?: PackedStrings | undefined;
   /** When each row was put, in milliseconds since 1970, instead of now; raised to the `created` of the row that it replaces. */
   updated?: BigUint64Array | undefined;
+  /** A row whose id `superseded` lists gets the stored vector of that row, to the bit; `likes` is not read then. */
+  undo?: boolean;
   /** Each row's as a run of NUL-ended ones (`packLists`); with `dropText` only. */
   labels?: PackedStrings | undefined;
 }
@@ -146,7 +150,7 @@ export class NativeCollection extends NativeReader {
     const words = new Words(22)
       .integer(0, rows.count)
       .integer(1, mode)
-      .integer(2, (rows.dropText ? PUT_DROP_TEXT : 0) | (rows.follows ? PUT_FOLLOWS : 0))
+      .integer(2, (rows.dropText ? PUT_DROP_TEXT : 0) | (rows.follows ? PUT_FOLLOWS : 0) | (rows.undo ? PUT_UNDO : 0))
       .integer(20, rows.following ?? 0);
     if (rows.vectors) words.pointer(3, rows.vectors);
     else (rows.model === undefined ? words.none(4) : words.integer(4, rows.model)).integer(5, embedMost);

@@ -142,6 +142,7 @@ TY_API void ty_rollback(ty_collection *c);
 
 #define TY_PUT_DROP_TEXT 1u /* the texts' tokens are kept for the lexical index, the texts are not */
 #define TY_PUT_FOLLOWS   2u /* the rows are as new as those of the put before in the same change */
+#define TY_PUT_UNDO      4u /* a row whose id ty_superseded lists gets the stored vector of that row */
 
 #define TY_LABEL_MAX  256u   /* bytes of a label */
 #define TY_LABELS_MAX 65536u /* labels of a row, or of a question */
@@ -154,7 +155,7 @@ TY_API void ty_rollback(ty_collection *c);
  * vector as it is stored, to the bit, and with TY_PUT_DROP_TEXT its terms, where reading them is cheaper than making
  * them of the text; where it is empty or not live, they are given or made of its text. To read that vector and give it
  * would not do: of one row in ten the four-bit codes of decoded codes are others. TY_CORRUPT where the vector is
- * damaged.
+ * damaged. TY_PUT_UNDO does the same with the rows that the last destructive save superseded; `likes` is not read then.
  *
  * `labels`: each row's is a run of labels, each ended by a NUL. A label is a hidden term of the row: 1 to TY_LABEL_MAX
  * bytes that are neither split nor folded, in the row once, counted among the rows that hold it and not in the row's

@@ -19,6 +19,7 @@ import type { Embedders } from "../texts/embedders.ts";
 import { type Embedding, embeddingOf, putUpdate, toRows } from "../texts/put.ts";
 import { searchTexts } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
+import { type Undone, type UndoOptions, undo } from "../texts/undo.ts";
 import { applyTuning, buildIvf, buildLexical, cancellable, tuneCollection } from "../texts/upkeep.ts";
 import type { Plan } from "../tune/plan.ts";
 import type { CollectionApi, CollectionStats, Id, Vector, Vectors, Where } from "./api.ts";
@@ -110,6 +111,16 @@ export class LocalCollection implements CollectionApi {
   async delete(ids: readonly Id[], watch?: given.Watch): Promise<number> {
     const names = readIds(ids);
     return this.inner.stage((t) => t.delete(names), watch?.signal);
+  }
+
+  /**
+   * Saves, and puts back, as a further save, what the last save that deleted or replaced rows took away: id, text,
+   * metadata, vector and `created` as they were, `updated` now. It is kept until the next such save or rewrite of the
+   * files, of which those that the store makes by itself drop it after 24 hours. What an undo replaces is not undone again.
+   * @throws ValueError where there is nothing to undo, or an id was added again since, without `force`; nothing changes
+   */
+  async undo(options: UndoOptions = {}): Promise<Undone> {
+    return undo(this.inner, options);
   }
 
   async search(

@@ -198,6 +198,18 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
     return (await this.ofRepositories()).overview.forget(a.repository, a.collection);
   }
 
+  async undo(
+    a: { collection: string; force: boolean; dry_run: boolean },
+    { signal }: args.CallContext,
+  ): Promise<payload.UndoPayload> {
+    const { planUndo, undo } = await import("../texts/undo.ts");
+    const collection = this.open(a.collection);
+    const undone = a.dry_run ? planUndo(collection) : await undo(collection, { force: a.force, signal });
+    const { restored, reverted, changed } = undone;
+    const rows = restored.length + reverted.length + (a.force ? changed.length : 0);
+    return { collection: a.collection, undone: rows, ...undone, ...(a.dry_run ? { dry_run: true } : {}) };
+  }
+
   /** Finishes running changes and closes everything. */
   async close(): Promise<void> {
     await (await this.repositories?.catch(() => undefined))?.close();

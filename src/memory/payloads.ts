@@ -120,6 +120,22 @@ export interface DeletePayload {
   collection: string;
 }
 
+/** What an undo did, or with `dry_run` would do; the ids in the order of insertion. */
+export interface UndoPayload {
+  collection: string;
+  /** Rows that are as they were before the save that is undone. */
+  undone: number;
+  /** When that save was made, in milliseconds since 1970. */
+  saved: number;
+  /** Ids that it deleted. */
+  restored: string[];
+  /** Ids whose rows it replaced. */
+  reverted: string[];
+  /** Ids that it deleted and that were added again since, which an undo replaces only with `force`. */
+  changed: string[];
+  dry_run?: true;
+}
+
 export interface IdsPayload extends Paged {
   collection: string;
   ids: string[];

@@ -337,6 +337,12 @@ export interface TerminalVerbs {
     a: { repository: string; collection?: string | undefined },
     c: CallContext,
   ): Promise<payload.ForgetRepoPayload>;
+  /**
+   * @param a.force also replace rows of ids that were added again since
+   * @param a.dry_run only say what would be done
+   * @throws ValueError where there is nothing to undo, or not without `force`
+   */
+  undo(a: { collection: string; force: boolean; dry_run: boolean }, c: CallContext): Promise<payload.UndoPayload>;
 }
 
 function once<T>(build: () => T): () => T {

@@ -34,6 +34,8 @@ export interface Rows {
   defaultPartition?: string;
   /** When each row was put, in milliseconds since 1970, instead of now; raised to the `created` of the row that it replaces. */
   updated?: BigUint64Array | undefined;
+  /** A row whose id `superseded` lists gets the stored vector of that row, to the bit. `vectors` or `model` are for others. */
+  undo?: boolean;
 }
 
 /**
@@ -64,6 +66,7 @@ export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
     likes: rows.likes && packStrings(rows.likes),
     labels: rows.labels && packLists(rows.labels.map(checkLabels)),
     updated: rows.updated,
+    undo: rows.undo ?? false,
   };
 }
 

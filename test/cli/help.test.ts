@@ -69,6 +69,7 @@ describe("help", () => {
           "import",
           "backup",
           "check",
+          "undo",
         ].map((name) => `svc mem ${name}`),
       ].sort(),
     );

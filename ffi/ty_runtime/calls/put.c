@@ -12,6 +12,7 @@
 #include "lexical/lexical.h"
 #include "state/ids.h"
 #include "state/state.h"
+#include "state/superseded.h"
 #include "state/undo.h"
 
 typedef struct put_call {
@@ -37,6 +38,13 @@ static void quote(ty_slice id, char out[80]) {
   memcpy(out + n, n < id.bytes ? "..." : "", n < id.bytes ? 4 : 1);
 }
 
+/* The slot of an id in the table, or the free one where it belongs. */
+static uint64_t slot_of(const put_call *p, ty_slice id) {
+  uint64_t mask = p->table_size - 1, slot = p->c->env->kernel->hash64(id.data, (size_t)id.bytes, 0x7075) & mask;
+  while (p->table[slot] != 0 && !equal(put_id(p, p->last[p->table[slot] - 1]), id)) slot = (slot + 1) & mask;
+  return slot;
+}
+
 /* Finds the distinct ids and the rows that they replace. */
 static ty_status resolve(put_call *p, ty_error *err) {
   ty_collection *c = p->c;
@@ -44,8 +52,7 @@ static ty_status resolve(put_call *p, ty_error *err) {
   char names[3][80];
   for (uint64_t i = 0; i < n; i++) {
     ty_slice id = put_id(p, i);
-    uint64_t mask = p->table_size - 1, slot = c->env->kernel->hash64(id.data, (size_t)id.bytes, 0x7075) & mask;
-    while (p->table[slot] != 0 && !equal(put_id(p, p->last[p->table[slot] - 1]), id)) slot = (slot + 1) & mask;
+    uint64_t slot = slot_of(p, id);
     ty_ref old;
     bool again = p->table[slot] != 0, live = false;
     ty_status status = again ? TY_OK : ty_find(c, id, &old, &live, err);
@@ -88,6 +95,19 @@ static ty_status resolve_likes(put_call *p, ty_error *err) {
     p->like[row] = live ? ty_place_of(p->c, from) + 1 : 0;
   }
   return status;
+}
+
+/* The same with the rows that an undo puts back. */
+static void resolve_superseded(put_call *p) {
+  const ty_superseded_rows *rows = &p->c->state->superseded;
+  ty_unpack unpack;
+  ty_unpack_init(&unpack);
+  memset(p->like, 0, (size_t)p->rows * sizeof *p->like);
+  for (uint64_t i = 0; i < rows->count; i++) {
+    ty_ref from = ty_ref_of(p->c, rows->places[i]);
+    uint64_t slot = slot_of(p, ty_row_id(from.segment, from.at, &unpack));
+    if (p->table[slot] != 0) p->like[p->table[slot] - 1] = rows->places[i] + 1;
+  }
 }
 
 /* Codes of filter values: the only part under the exclusive lock that may fail, before any row is added. */
@@ -157,15 +177,17 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   p.encoding.victim = p.victim;
   p.table = calloc((size_t)p.table_size, sizeof *p.table);
   key_codes = malloc((size_t)(n * c->columns) * sizeof *key_codes);
-  if (args->like_ends != NULL) p.like = malloc((size_t)n * sizeof *p.like);
+  bool undoes = (args->flags & TY_PUT_UNDO) != 0, likes = undoes || args->like_ends != NULL;
+  if (likes) p.like = malloc((size_t)n * sizeof *p.like);
   p.encoding.like = p.like;
   if (p.last == NULL || p.victim == NULL || p.encoding.op == NULL || p.table == NULL || key_codes == NULL ||
-      (p.like == NULL && args->like_ends != NULL)) {
+      (p.like == NULL && likes)) {
     status = ty_fail(err, TY_NO_MEMORY, "out of memory for %llu rows", (unsigned long long)n);
     goto done;
   }
   status = resolve(&p, err);
-  if (status == TY_OK && p.like != NULL) status = resolve_likes(&p, err);
+  if (status == TY_OK && undoes) resolve_superseded(&p);
+  else if (status == TY_OK && likes) status = resolve_likes(&p, err);
   if (status == TY_OK) {
     uint64_t now = c->env->os.now(&c->env->os);
     if ((args->flags & TY_PUT_FOLLOWS) != 0 && c->state->put_time != 0) now = c->state->put_time;

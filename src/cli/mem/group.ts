@@ -25,6 +25,7 @@ export default group("svc mem", {
     list: ["list the collections", async () => (await read()).list],
     create: ["make an empty collection", async () => (await write()).create],
     delete: ["delete rows by id", async () => (await write()).remove],
+    undo: ["put back what the last save took away", async () => (await import("./undo.ts")).default],
     ids: ["list the live ids", async () => (await read()).ids],
     count: ["count the live rows", async () => (await read()).count],
     stats: ["show a collection's figures", async () => (await read()).stats],

@@ -1,6 +1,16 @@
 /** Rows by id: looking up, counting, updating, deleting, and when a change is durable. */
 import { strict as assert } from "node:assert";
-import { type CollectionStats, Eq, type GetOptions, type GotRow, type Id, Store, type UpdateOptions } from "svc";
+import {
+  type CollectionStats,
+  Eq,
+  type GetOptions,
+  type GotRow,
+  type Id,
+  Store,
+  type Undone,
+  type UndoOptions,
+  type UpdateOptions,
+} from "svc";
 
 await using store = await Store.open();
 const tasks = await store.createCollection("tasks", { embedder: "bigram", filterColumns: ["state"] });
@@ -32,6 +42,13 @@ assert.equal(await tasks.delete(["7", 8]), 2);
 // Until here everything is in memory: visible to this process, lost if it ends.
 assert.equal((await tasks.stats()).unsaved_changes, true);
 await tasks.save();
+
+// What the last save deleted or replaced can be put back, until it is compacted.
+await tasks.delete(["report"]);
+const options: UndoOptions = { force: false };
+const undone: Undone = await tasks.undo(options);
+assert.deepEqual([undone.restored, await tasks.ids()], [["report"], ["report"]]);
+
 await tasks.compact();
 const stats: CollectionStats = await tasks.stats();
 assert.deepEqual([stats.external_ids, stats.unsaved_changes], [1, false]);
