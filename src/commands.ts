@@ -8,12 +8,19 @@ import runtime from "./cli/runtime.ts";
 const ROOT = group("svc", {
   summary: "an on-device memory for AI agents",
   details:
-    "Stores texts in named collections on this machine and finds them again by meaning, by word, by id.\n" +
-    "The first steps: svc login, then svc mem add, or svc mcp as the command of an agent's MCP server.",
+    "Stores texts in named collections on this machine and finds them again by meaning, by word, by id.\n\n" +
+    "Flags may stand before or after the command that they belong to. With --json, which every command that prints a " +
+    'result takes, a failure is one line on stderr: {"error": {"type", "code", "message"}}.',
   examples: [
     "svc login",
     'svc mem add notes "we deploy blue green on Tuesdays" --metadata \'{"scope":"ops"}\'',
     'svc mem search notes "how do we deploy" --top-k 3 --where scope=ops',
+  ],
+  firstSteps: [
+    ["svc login", "log this machine in, once"],
+    ['svc mem add notes "we deploy on Tuesdays"', "remember something"],
+    ['svc mem search notes "when do we deploy"', "find it again"],
+    ["svc mcp install", "connect the agents on this machine"],
   ],
   commands: {
     mcp: [
@@ -32,6 +39,7 @@ const ROOT = group("svc", {
     logout: ["remove this machine's login; the memory stays", async () => (await import("./cli/logout.ts")).default],
     runtime,
     authority,
+    help: ["show the page of a command", async () => (await import("./cli/help-command.ts")).default],
     version: ["show the version", async () => (await import("./cli/version.ts")).default],
   },
 });

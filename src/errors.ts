@@ -113,17 +113,32 @@ export class CancelledError extends SvcError<"CancelledError"> {
   readonly type = "CancelledError";
 }
 
+/** An error as it travels. */
+export interface ErrorFacts {
+  readonly type: ErrorType;
+  /** `<type>.<reason>` */
+  readonly code: string;
+  readonly message: string;
+}
+
 /**
- * The one line that travels: `<Type>: <message>`. A failure that is not ours is a bug and becomes a RuntimeError
- * without its stack; one of the system's keeps its code and loses its message, which names paths.
+ * Type, code and message of any failure. One that is not ours is a bug and becomes a RuntimeError without its stack; one
+ * of the system's keeps its code and loses its message, which names paths.
  */
-export function errorLine(error: unknown): string {
-  if (error instanceof SvcError) return `${error.type}: ${error.message}`;
+export function errorFacts(error: unknown): ErrorFacts {
+  if (error instanceof SvcError) return { type: error.type, code: error.code, message: error.message };
   if (error instanceof Error && "code" in error && "syscall" in error) {
-    return `OSError: the system refused ${String(error.syscall)} (${String(error.code)})`;
+    const message = `the system refused ${String(error.syscall)} (${String(error.code)})`;
+    return { type: "OSError", code: "OSError.io", message };
   }
-  const message = error instanceof Error ? error.message : String(error);
-  return `RuntimeError: internal error: ${message}`;
+  const message = `internal error: ${error instanceof Error ? error.message : String(error)}`;
+  return { type: "RuntimeError", code: "RuntimeError.internal", message };
+}
+
+/** The one line that travels: `<Type>: <message>`. */
+export function errorLine(error: unknown): string {
+  const { type, message } = errorFacts(error);
+  return `${type}: ${message}`;
 }
 
 /** The code that travels beside the line: that of a reason which the type alone does not say; undefined otherwise. */

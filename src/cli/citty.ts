@@ -1,21 +1,21 @@
 /**
- * What citty 0.2 lacks. citty finds a command in its groups, parses its words, refuses an unknown command, a missing
- * positional and a value that is no choice, and renders usage. Here is the rest, each part with the reason: members
- * that load on demand, the command that was found, refusal of what citty misreads, repeated flags and numbers, pages of
- * help, and names for what was mistyped.
+ * What citty 0.2 lacks. citty parses the words of one command. Here is the rest, each part with the reason: commands
+ * that load on demand, which of them a line means, refusal of what citty misreads, repeated flags and numbers. Pages of
+ * help are in `help.ts`, flags that stand before their command in `arrange.ts`.
  */
 import { parseArgs } from "node:util";
-import { type CommandDef, type ParsedArgs, renderUsage, runCommand } from "citty";
+import { type CommandDef, type ParsedArgs, runCommand } from "citty";
+import { SvcError } from "../errors.ts";
 import { type About, type Arg, type Args, type Command, UsageError, type Values } from "./command.ts";
 import { interruption } from "./interrupt.ts";
-import { hasColours, style } from "./output.ts";
+import { didYouMean } from "./nearest.ts";
 
 /** A command or a group, as citty takes it. */
 export interface Node extends CommandDef {
   readonly meta: { readonly name: string; readonly description: string };
   args(): Promise<Args>;
   readonly subCommands?: Readonly<Record<string, Node>>;
-  /** What citty's usage has no place for. */
+  /** What its page says besides. */
   about(): Promise<About>;
 }
 
@@ -58,16 +58,20 @@ function onDemand(name: string, description: string, load: () => Promise<Command
     about: load,
     async run({ args: parsed, rawArgs }) {
       const { args, run } = await load();
-      const code = await run({ args: readValues(args, parsed, rawArgs), name, env: process.env, ...interruption });
-      // What a command returns is dropped by citty's runner of its group.
-      process.exitCode = code ?? undefined;
+      const values = readValues(args, parsed, rawArgs);
+      try {
+        // What a command returns is dropped by citty's runner.
+        process.exitCode = (await run({ args: values, name, env: process.env, ...interruption })) ?? undefined;
+      } catch (error) {
+        if (!(error instanceof SvcError) || error.reason !== "no_collection") throw error;
+        const { withNames } = await import("./missing-collection.ts");
+        throw withNames(error, values.path as string | undefined, process.env);
+      }
     },
   };
 }
 
-/**
- * Where a command line leads, and the words that are the node's own: behind its name, for a group only the next one.
- */
+/** Where a command line leads, and the words that are the node's own: behind its name. */
 export interface Reached {
   readonly node: Node;
   readonly words: readonly string[];
@@ -76,29 +80,45 @@ export interface Reached {
 /** citty looks a command up by itself, but does not say which one it found: help, checks and error messages need it. */
 export function reach(node: Node, words: readonly string[]): Reached {
   const member = node.subCommands?.[words[0] ?? ""];
-  if (member) return reach(member, words.slice(1));
-  return { node, words: isGroup(node) ? words.slice(0, 1) : words };
+  return member ? reach(member, words.slice(1)) : { node, words };
 }
 
 /** Whether a node only leads to its members; others run by themselves, with or without members. */
-function isGroup(node: Node): boolean {
+export function isGroup(node: Node): boolean {
   return node.run === undefined;
 }
 
-/** Runs what was reached. citty runs a command that has members once more after its member: here it sees none. */
+/** Runs the command that was reached. citty runs one that has members once more after its member: here it sees none. */
 export async function runReached({ node, words }: Reached): Promise<void> {
-  await runCommand(isGroup(node) ? node : { ...node, subCommands: {} }, { rawArgs: [...words] });
+  await runCommand({ ...node, subCommands: {} }, { rawArgs: [...words] });
 }
 
 /**
  * Refuses what citty would misread. It takes a flag it does not know for a switch and the value behind it for a
  * positional, drops every word that begins with `--no-`, keeps the last value of a flag given twice, turns a missing
  * value into "", `--json=maybe` into true, and ignores superfluous positionals: `svc mem delete notes --wehre scope=x`
- * would delete the row "scope=x".
+ * would delete the row "scope=x". What is missing, or is no choice, citty would refuse in words of its own.
  * @throws UsageError
  */
 export async function refuseMisread({ node, words }: Reached): Promise<void> {
   const args = await node.args();
+  const positionals = checkFlags(args, words);
+  const named = positionalsOf(args);
+  const missing = named.find(([, { required }], i) => required !== false && positionals[i] === undefined);
+  if (missing) throw new UsageError(`no ${missing[0].toUpperCase()} is given: ${usageOf(node.meta.name, args)}`);
+  const extra = positionals[named.length];
+  if (extra === undefined || named.at(-1)?.[1].repeatable) return;
+  if (!node.subCommands) throw new UsageError(`unexpected argument '${extra}'`);
+  if (node.subCommands[extra]) throw new UsageError(`'${extra}' stands right behind '${node.meta.name}', before flags`);
+  throw new UsageError(`unknown command '${extra}'${didYouMean(extra, Object.keys(node.subCommands))}`);
+}
+
+/**
+ * Checks the flags among a command's words, and their values.
+ * @returns the positionals
+ * @throws UsageError
+ */
+export function checkFlags(args: Args, words: readonly string[]): readonly string[] {
   const flags = flagNames(args);
   const { tokens, positionals } = tokenise(args, words);
   const given = new Set<string>();
@@ -107,8 +127,7 @@ export async function refuseMisread({ node, words }: Reached): Promise<void> {
     const written = words[token.index]!.replace(/=.*/s, "");
     const name = flags.get(written);
     if (name === undefined) {
-      const isText = !written.startsWith("--") && !isGroup(node);
-      const hint = isText ? " (put '--' in front of a text that begins with a dash)" : "";
+      const hint = written.startsWith("--") ? "" : " (put '--' in front of a text that begins with a dash)";
       throw new UsageError(`unknown flag '${written}'${didYouMean(written, [...flags.keys()]) || hint}`);
     }
     const definition = args[name]!;
@@ -120,12 +139,16 @@ export async function refuseMisread({ node, words }: Reached): Promise<void> {
     if (given.has(name) && !definition.repeatable) throw new UsageError(`${written} is given twice`);
     given.add(name);
   }
-  const named = positionalsOf(args);
-  const extra = positionals[named.length];
-  if (extra === undefined || isGroup(node) || named.at(-1)?.[1].repeatable) return;
-  if (!node.subCommands) throw new UsageError(`unexpected argument '${extra}'`);
-  if (node.subCommands[extra]) throw new UsageError(`'${extra}' stands right behind '${node.meta.name}', before flags`);
-  throw new UsageError(`Unknown command ${extra}${didYouMean(extra, Object.keys(node.subCommands))}`);
+  return positionals;
+}
+
+/** `svc mem get [OPTIONS] <COLLECTION> [ROW-ID]...`: how a command is written, without its flags. */
+export function usageOf(name: string, args: Args): string {
+  const positionals = positionalsOf(args).map(([positional, { required, repeatable }]) => {
+    const word = positional.toUpperCase();
+    return `${required === false ? `[${word}]` : `<${word}>`}${repeatable ? "..." : ""}`;
+  });
+  return [name, ...positionals].join(" ");
 }
 
 /** What citty parsed, with what it does not do: it keeps one value of a repeated flag, and has no type for numbers. */
@@ -150,7 +173,7 @@ function tokenise(args: Args, words: readonly string[]) {
 }
 
 /** Flags as they may be written, with their names: what is on by itself, or says so, has a second one that switches it off. */
-function flagNames(args: Args): Map<string, string> {
+export function flagNames(args: Args): Map<string, string> {
   const names = new Map<string, string>();
   for (const [name, definition] of flagsOf(args)) {
     names.set(`--${name}`, name);
@@ -160,11 +183,13 @@ function flagNames(args: Args): Map<string, string> {
   return names;
 }
 
-function flagsOf(args: Args): [string, Arg][] {
+/** Flags by name, without the positionals. */
+export function flagsOf(args: Args): [string, Arg][] {
   return Object.entries(args).filter(([, { type }]) => type !== "positional");
 }
 
-function positionalsOf(args: Args): [string, Arg][] {
+/** Positionals by name, in their order. */
+export function positionalsOf(args: Args): [string, Arg][] {
   return Object.entries(args).filter(([, { type }]) => type === "positional");
 }
 
@@ -175,7 +200,8 @@ function checkSwitch(written: string, value: string | undefined): void {
   if (value !== "true" && value !== "false") throw new UsageError(`${written} takes no value, or true or false`);
 }
 
-function checkValue(written: string, { repeatable, numeric }: Arg, value: string | undefined, isInline: boolean): void {
+function checkValue(written: string, definition: Arg, value: string | undefined, isInline: boolean): void {
+  const { repeatable, numeric } = definition;
   // An empty value is most often a script's variable that was not set: taking it for the default would act on the wrong
   // thing.
   if (value === undefined || (value === "" && !repeatable)) throw new UsageError(`${written} needs a value`);
@@ -183,101 +209,9 @@ function checkValue(written: string, { repeatable, numeric }: Arg, value: string
     throw new UsageError(`${written} needs a value; if '${value}' is meant, write ${written}=${value}`);
   if (numeric && (value.trim() === "" || !Number.isFinite(Number(value))))
     throw new UsageError(`${written}: '${value}' is not a number`);
-}
-
-/** Whether a node's own words request help. citty's `runMain` also takes what follows `--`, which is a text. */
-export function wantsHelp({ words }: Reached): boolean {
-  const end = words.indexOf("--");
-  return (end < 0 ? words : words.slice(0, end)).some((word) => word === "--help" || word === "-h");
-}
-
-/**
- * citty's usage of a command or group, and what it has no place for: paragraphs, lines to copy, what may be repeated,
- * `--help` itself. citty colours it in a pipe too, and fills lines up with spaces.
- */
-export async function renderPage(node: Node): Promise<string> {
-  const { details, examples } = await node.about();
-  const shown = Object.entries(await node.args()).map(([name, definition]): [string, Arg] => {
-    if (!definition.repeatable) return [name, definition];
-    if (definition.type === "positional") return [`${name}...`, definition];
-    return [name, { ...definition, description: `${definition.description}; may be repeated` }];
-  });
-  const help: Args = { help: { type: "boolean", alias: "h", description: "show this page" } };
-  if (node.subCommands?.version) help.version = { type: "boolean", alias: "v", description: "show the version" };
-  const usage = (await renderUsage({ ...node, args: { ...Object.fromEntries(shown), ...help } })).trimEnd();
-  // citty knows no command whose members need not be named.
-  const members = Object.keys(node.subCommands ?? {}).join("|");
-  const optional = isGroup(node) || members === "" ? usage : usage.replace(members, () => `[${members}]`);
-  const arranged = (hasColours() ? optional : Bun.stripANSI(optional)).replace(/ +$/gm, "");
-  const copyable = [style("bold", "EXAMPLES"), "", ...examples.map((line) => `  ${line}`)].join("\n");
-  return [arranged, details, copyable].filter((part) => part !== undefined).join("\n\n");
-}
-
-/** Whether citty says that a group was given no command; its class of errors is not exported. */
-export function isNoCommand(error: unknown): boolean {
-  return isCittyError(error) && error.code === "E_NO_COMMAND";
-}
-
-/**
- * citty's error as one of ours, without its colours; other errors as they are. citty proposes no name for one that was
- * mistyped.
- */
-export function usageError(error: unknown, { node, words }: Reached): unknown {
-  if (!isCittyError(error)) return error;
-  const isName = error.code === "E_UNKNOWN_COMMAND";
-  const hint = isName ? didYouMean(words[0]!, Object.keys(node.subCommands ?? {})) : "";
-  return new UsageError(Bun.stripANSI(error.message).replace(/\.$/, "") + hint);
-}
-
-function isCittyError(error: unknown): error is Error & { code: string } {
-  return error instanceof Error && error.name === "CLIError";
-}
-
-function didYouMean(name: string, candidates: readonly string[]): string {
-  const similar = nearest(name, candidates);
-  return similar === undefined ? "" : `, did you mean '${similar}'?`;
-}
-
-/** The candidate nearest to a name, or undefined if none is near enough to be what was meant. */
-export function nearest(name: string, candidates: readonly string[]): string | undefined {
-  const wanted = letters(name);
-  let best: string | undefined;
-  // A third of the letters wrong is another word.
-  let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;
-  for (const candidate of candidates) {
-    const known = letters(candidate);
-    const distance = wanted.length >= 2 && known.startsWith(wanted) ? 1 : editDistance(wanted, known);
-    if (distance < bestDistance) {
-      best = candidate;
-      bestDistance = distance;
-    }
+  const choices = definition.type === "enum" ? definition.options : undefined;
+  if (choices && !choices.includes(value)) {
+    const hint = didYouMean(value, choices) || `: give one of ${choices.join(", ")}`;
+    throw new UsageError(`${written} cannot be '${value}'${hint}`);
   }
-  return best;
-}
-
-/** Dashes, underscores and case are not what people get wrong: `--topK` and `build_ivf` are the right word. */
-function letters(name: string): string {
-  return name.toLowerCase().replaceAll(/[-_]/g, "");
-}
-
-/**
- * Insertions, deletions, replacements and swaps of neighbours that turn one word into the other (optimal string
- * alignment).
- */
-function editDistance(a: string, b: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1;
-      let cost = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + same);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        cost = Math.min(cost, beforeLast[j - 2]! + 1);
-      row.push(cost);
-    }
-    beforeLast = last;
-    last = row;
-  }
-  return last[b.length]!;
 }

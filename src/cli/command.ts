@@ -84,9 +84,14 @@ export interface Invocation<T extends Args = Args> {
 
 /** What help says of a command besides its arguments. */
 export interface About {
-  /** Paragraphs below the arguments. */
+  /**
+   * Paragraphs below the arguments, an empty line between them; a page breaks their lines where it needs to. Lines that
+   * begin with spaces stay as they are, lines that begin with "- " are a list.
+   */
   readonly details?: string;
   readonly examples: readonly string[];
+  /** Of the root: what to do first, as commands and what they are for. */
+  readonly firstSteps?: readonly (readonly [command: string, what: string])[];
 }
 
 /** A command. */

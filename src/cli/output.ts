@@ -7,7 +7,7 @@
  * also the back-pressure: an export never runs ahead of its reader.
  */
 import { fstatSync, statSync, writeSync } from "node:fs";
-import { errorLine, OSError } from "../errors.ts";
+import { errorFacts, errorLine, OSError } from "../errors.ts";
 
 /** The reader of stdout has closed it (`svc mem ids notes | head -1`): no failure, only the end of the work. */
 export class BrokenPipe extends Error {}
@@ -32,16 +32,27 @@ export function asciiControls(json: string): string {
 
 /** Prints a remark on stderr: what was done, what to do next. A closed stderr is no failure. */
 export function note(text: string): void {
+  if (!isFailed) remark(guarded(text));
+}
+
+/**
+ * Prints a failure on stderr as one line: `svc: <Type>: message`, or for a program
+ * `{"error": {"type", "code", "message"}}`. That is the last line of stderr then: nothing is remarked after it.
+ */
+export function printError(error: unknown, json = false): void {
+  if (json) remark(asciiControls(JSON.stringify({ error: errorFacts(error) })));
+  else note(`svc: ${oneLine(errorLine(error))}`);
+  isFailed ||= json;
+}
+
+let isFailed = false;
+
+function remark(line: string): void {
   try {
-    write(2, `${guarded(text)}\n`);
+    write(2, `${line}\n`);
   } catch {
     // There is no other place to say it.
   }
-}
-
-/** Prints a failure on stderr as the one line `svc: <Type>: message`. */
-export function printError(error: unknown): void {
-  note(`svc: ${oneLine(errorLine(error))}`);
 }
 
 /** Overwrites the current line of a terminal's stderr; for progress only. */
@@ -49,7 +60,7 @@ export function redraw(text: string): void {
   try {
     write(2, `\r\x1b[2K${visible(text)}`);
   } catch {
-    // As in `note`.
+    // As in `remark`.
   }
 }
 
@@ -73,7 +84,7 @@ export function hasColours(): boolean {
 }
 
 /** Codes of the SGR styles: on, off. */
-const STYLES = { bold: [1, 22], dim: [2, 22], green: [32, 39], magenta: [35, 39] } as const;
+const STYLES = { bold: [1, 22], dim: [2, 22], green: [32, 39], magenta: [35, 39], cyan: [36, 39] } as const;
 
 /** Wraps text in an SGR style where stdout is a terminal that wants colours, and leaves it alone everywhere else. */
 export function style(name: keyof typeof STYLES, text: string): string {
@@ -81,9 +92,14 @@ export function style(name: keyof typeof STYLES, text: string): string {
   return hasColours() ? `\x1b[${on}m${text}\x1b[${off}m` : text;
 }
 
-/** Makes text a link to a file (OSC 8) under the same condition. */
+/**
+ * Makes text a link to a file (OSC 8) under the same condition, but where CI keeps a log of it, on the console of Linux,
+ * which shows the address, and where FORCE_HYPERLINK is 0.
+ */
 export function link(file: string, text: string): string {
-  return hasColours() ? `\x1b]8;;${Bun.pathToFileURL(file)}\x1b\\${text}\x1b]8;;\x1b\\` : text;
+  const { CI, TERM, FORCE_HYPERLINK } = process.env;
+  const hasLinks = hasColours() && !CI && TERM !== "linux" && FORCE_HYPERLINK !== "0";
+  return hasLinks ? `\x1b]8;;${Bun.pathToFileURL(file)}\x1b\\${text}\x1b]8;;\x1b\\` : text;
 }
 
 /**
@@ -109,7 +125,7 @@ function escaped(char: string): string {
 }
 
 /** As `visible`, but for what `style` and `link` write where there are colours. */
-function guarded(text: string): string {
+export function guarded(text: string): string {
   return hasColours() ? text.replace(STYLED, (found) => (found.length > 1 ? found : escaped(found))) : visible(text);
 }
 

@@ -1,20 +1,11 @@
 /**
- * One command line through citty, to an exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted. citty's own
- * `runMain` exits with 1 for every failure, prints the whole help with a usage error, and a stack with any other.
+ * One command line to its exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted. citty's own `runMain` exits with
+ * 1 for every failure, prints the whole help with a usage error, and a stack with any other.
  */
 import { CancelledError, SvcError } from "../errors.ts";
-import {
-  isNoCommand,
-  type Node,
-  type Reached,
-  reach,
-  refuseMisread,
-  renderPage,
-  runReached,
-  usageError,
-  wantsHelp,
-} from "./citty.ts";
-import { EXIT, endOfCommand, isUsage } from "./command.ts";
+import { arrange, refuseUnknown, wantsHelp, wantsJson } from "./arrange.ts";
+import { isGroup, type Node, type Reached, reach, refuseMisread, runReached } from "./citty.ts";
+import { EXIT, endOfCommand, isUsage, UsageError } from "./command.ts";
 import { interruption, listenForInterrupts } from "./interrupt.ts";
 import { BrokenPipe, note, print, printError } from "./output.ts";
 
@@ -30,37 +21,46 @@ export async function run(root: Node, words: string[]): Promise<number> {
 }
 
 async function runLine(root: Node, words: string[]): Promise<number> {
-  // citty's own flag prints a bare number and takes no --json.
-  const line = words[0] === "--version" || words[0] === "-v" ? ["version", ...words.slice(1)] : words;
-  const reached = reach(root, line);
+  const isJson = wantsJson(words);
+  let reached = reach(root, words);
   try {
+    reached = reach(root, await arrange(root, words));
+    refuseUnknown(reached);
     if (wantsHelp(reached)) {
+      const { renderPage } = await import("./help.ts");
       print(await renderPage(reached.node));
+    } else if (isGroup(reached.node)) {
+      return await noCommand(reached.node, root, isJson);
     } else {
       await refuseMisread(reached);
       await runReached(reached);
     }
     return Number(process.exitCode ?? EXIT.done);
   } catch (error) {
-    if (!isNoCommand(error)) return conclude(usageError(error, reached), reached);
-    // Without a command there is nothing to do, and that is a mistake of usage; the page goes where mistakes go.
-    note(await renderPage(reached.node));
-    return EXIT.usage;
+    return conclude(error, reached, isJson);
   }
 }
 
-function conclude(error: unknown, { node }: Reached): number {
+/** Without a command there is nothing to do, and that is a mistake of usage: the page goes where mistakes go. */
+async function noCommand(node: Node, root: Node, isJson: boolean): Promise<number> {
+  if (isJson) throw new UsageError("no command is given");
+  const { renderPage, renderWelcome } = await import("./help.ts");
+  note(node === root ? await renderWelcome(node) : await renderPage(node));
+  return EXIT.usage;
+}
+
+function conclude(error: unknown, { node }: Reached, isJson: boolean): number {
   const { aborted } = interruption.signal;
   if (error instanceof BrokenPipe) return aborted ? EXIT.interrupted : EXIT.done;
   if (isUsage(error)) {
     error.message += `; see '${node.meta.name} --help'`;
-    printError(error);
+    printError(error, isJson);
     return EXIT.usage;
   }
   if (error instanceof CancelledError || (aborted && !(error instanceof SvcError))) {
-    printError(error instanceof CancelledError ? error : new CancelledError("interrupted"));
+    printError(error instanceof CancelledError ? error : new CancelledError("interrupted"), isJson);
     return EXIT.interrupted;
   }
-  printError(error);
+  printError(error, isJson);
   return EXIT.failed;
 }

@@ -36,6 +36,8 @@ export async function openVerbs(options) {
           context.onWork(work);
           await Bun.sleep(150);
         }
+        if (set === "missing")
+          throw new ValueError("collection '" + args.collection + "' does not exist (create it first)", "no_collection");
         if (set === "refuse") throw new ValueError("refused by the store");
         if (set) return JSON.parse(set);
         const { path, workspace } = options;

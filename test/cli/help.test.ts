@@ -3,7 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import authority from "../../src/cli/authority.ts";
-import { group, type Node, renderPage } from "../../src/cli/citty.ts";
+import { group, type Node } from "../../src/cli/citty.ts";
+import { reflowed, renderPage } from "../../src/cli/help.ts";
 import mem from "../../src/cli/mem/group.ts";
 import runtime from "../../src/cli/runtime.ts";
 import { svc, temporaryFolder } from "./support.ts";
@@ -19,17 +20,20 @@ const ROOT = group("svc", {
     logout: ["", async () => (await import("../../src/cli/logout.ts")).default],
     runtime,
     authority,
+    help: ["", async () => (await import("../../src/cli/help-command.ts")).default],
     version: ["", async () => (await import("../../src/cli/version.ts")).default],
   },
 });
 
-/** All pages below a node, by the words that lead there. */
-async function pages(node: Node): Promise<[string, Node, string][]> {
-  const below = await Promise.all(Object.values(node.subCommands ?? {}).map(pages));
-  return [[node.meta.name, node, await renderPage(node)], ...below.flat()];
+/** So wide that no line is broken. */
+const WIDE = 10_000;
+
+/** All nodes below one, by the words that lead there. */
+function nodes(node: Node): [string, Node][] {
+  return [[node.meta.name, node], ...Object.values(node.subCommands ?? {}).flatMap(nodes)];
 }
 
-const ALL = await pages(ROOT);
+const ALL = nodes(ROOT);
 
 describe("help", () => {
   test("there is a page for every command of this release", () => {
@@ -40,6 +44,7 @@ describe("help", () => {
         "svc serve",
         "svc login",
         "svc logout",
+        "svc help",
         "svc version",
         ...[
           "admin add",
@@ -75,10 +80,11 @@ describe("help", () => {
     );
   });
 
-  test.each(ALL)("%s documents its flags and gives an example", async (name, node, page) => {
-    const { details, examples } = await node.about();
+  test.each(ALL)("%s documents its flags and gives an example", async (name, node) => {
+    const page = await renderPage(node, WIDE);
+    const { details = "", examples } = await node.about();
     expect(page).toContain("-h, --help ");
-    expect(page).toContain(details ?? "");
+    expect(page.replace(/\s+/g, " ")).toContain(details.replace(/\s+/g, " "));
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) {
       expect(page).toContain(`\n  ${example}`);
@@ -87,13 +93,53 @@ describe("help", () => {
     for (const [word, { meta }] of Object.entries(node.subCommands ?? {}))
       expect(page).toMatch(new RegExp(`^ +${word}( |$).*${RegExp.escape(meta.description)}$`, "m"));
     for (const [flag, definition] of Object.entries(await node.args())) {
-      expect(definition.description).toBeTruthy();
-      const line = page.split("\n").find((each) => each.includes(definition.description!))!;
-      expect(line).toContain(definition.type === "positional" ? flag.toUpperCase() : `--${flag}`);
+      const isOn = definition.type === "boolean" && definition.default === true;
+      const description = isOn ? definition.negativeDescription : definition.description;
+      expect(description).toBeTruthy();
+      const line = page.split("\n").find((each) => each.includes(description!))!;
+      expect(line).toContain(definition.type === "positional" ? flag.toUpperCase() : `--${isOn ? "no-" : ""}${flag}`);
       if (definition.repeatable) expect(line).toMatch(definition.type === "positional" ? /\.\.\./ : /may be repeated$/);
-      if (definition.type === "boolean" && definition.default) expect(page).toMatch(new RegExp(` --no-${flag} +\\w`));
     }
     expect(page).not.toMatch(/[^\S\n]$/m);
+  });
+
+  test.each([60, 80, 120, 200])("every page fits into %p columns", async (columns) => {
+    const wider: string[] = [];
+    for (const [name, node] of ALL) {
+      const { examples } = await node.about();
+      for (const line of (await renderPage(node, columns)).split("\n")) {
+        // Lines to copy stay whole.
+        const isExample = examples.some((example) => line === `  ${example}`);
+        if (Bun.stringWidth(line) > columns && !isExample) wider.push(`${name}: ${line}`);
+      }
+    }
+    expect(wider).toEqual([]);
+  });
+
+  test("a page is as wide as COLUMNS says, at most 120, and 80 without a terminal", async () => {
+    const widest = async (env: Record<string, string>) => {
+      const { stdout } = await svc(["serve", "--help"], { env });
+      const text = stdout.slice(0, stdout.indexOf("EXAMPLES"));
+      return Math.max(...text.split("\n").map((line) => Bun.stringWidth(line)));
+    };
+    for (const [env, from, to] of [
+      [{}, 70, 80],
+      [{ COLUMNS: "60" }, 50, 60],
+      [{ COLUMNS: "500" }, 100, 120],
+      [{ COLUMNS: "wide" }, 70, 80],
+    ] as const) {
+      const found = await widest(env);
+      expect(found).toBeGreaterThan(from);
+      expect(found).toBeLessThanOrEqual(to);
+    }
+  });
+
+  test("paragraphs are arranged anew, lists and lines to copy keep theirs", () => {
+    const text = "one two\nthree\n\n- four five six\n  seven\n- eight\n    svc   login\nnine";
+    expect(reflowed(text, 12)).toBe(
+      ["one two", "three", "", "- four five", "  six", "  seven", "- eight", "    svc   login", "nine"].join("\n"),
+    );
+    expect(reflowed(text, 80).split("\n")[0]).toBe("one two three");
   });
 
   test("every svc mem verb takes --path", async () => {
@@ -108,6 +154,10 @@ describe("help", () => {
       ["mem", "--help"],
       ["mem", "search", "-h"],
       ["runtime", "install", "--nonsense", "--help"],
+      ["help"],
+      ["help", "mem", "search"],
+      ["mem", "help", "search"],
+      ["--help", "mem", "--json", "search"],
     ]) {
       const { code, stdout, stderr } = await svc(words, { env: { SVC_HOME: home } });
       expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: "" });
@@ -117,11 +167,21 @@ describe("help", () => {
     expect(existsSync(home)).toBe(false);
   });
 
+  test("help of a command is its page", async () => {
+    const { stdout } = await svc(["mem", "search", "--help"]);
+    expect((await svc(["help", "mem", "search"])).stdout).toBe(stdout);
+    expect((await svc(["help"])).stdout).toBe((await svc(["--help"])).stdout);
+    const { code, stderr } = await svc(["help", "mem", "serach"]);
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("did you mean 'search'?") });
+  });
+
   test("without a command it goes to stderr with exit code 2", async () => {
     for (const words of [[], ["mem"], ["runtime"]]) {
       const { code, stdout, stderr } = await svc(words);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toContain("COMMANDS");
     }
+    const { stderr } = await svc([]);
+    for (const first of ["svc login", "svc mem add ", "svc mem search ", "svc --help"]) expect(stderr).toContain(first);
   });
 });

@@ -249,7 +249,8 @@ describe("--token -", () => {
     ] as const) {
       const { code, stderr } = await svc(words, { preload, env, stdin });
       expect(code).toBe(1);
-      expect(stderr).toStartWith(`svc: ValueError: --token -: ${wanted}`);
+      const { type, message } = JSON.parse(stderr).error;
+      expect(`${type}: ${message}`).toStartWith(`ValueError: --token -: ${wanted}`);
       expect(stderr).not.toContain("svt_secret");
     }
     expect(existsSync(env.SVC_HOME)).toBe(false);

@@ -3,32 +3,41 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "citty";
-import { group, nearest, reach, refuseMisread, renderPage, runReached, withMembers } from "../../src/cli/citty.ts";
+import { arrange } from "../../src/cli/arrange.ts";
+import { group, reach, refuseMisread, runReached, withMembers } from "../../src/cli/citty.ts";
 import { type Args, command, number, string, strings, type Values } from "../../src/cli/command.ts";
+import { renderPage } from "../../src/cli/help.ts";
+import { nearest } from "../../src/cli/nearest.ts";
 import { FAKE_BUILD, FAKE_GATE, svc } from "./support.ts";
 
 describe("a command line that is wrong", () => {
   const CASES: [string[], string][] = [
-    [["serach"], "Unknown command serach; see 'svc --help'"],
-    [["versoin"], "Unknown command versoin, did you mean 'version'?; see 'svc --help'"],
-    [["mem", "serch", "notes", "x"], "Unknown command serch, did you mean 'search'?; see 'svc mem --help'"],
-    [["constructor"], "Unknown command constructor"],
-    [["mem", "serach", "--help"], "Unknown command serach, did you mean 'search'?; see 'svc mem --help'"],
-    [["mem", "__proto__"], "Unknown command __proto__"],
-    [["mem", "--path", "x", "list"], "unknown flag '--path'"],
+    [["serach"], "unknown command 'serach', did you mean 'mem search'?; see 'svc --help'"],
+    [["frobnicate"], "unknown command 'frobnicate'; see 'svc --help'"],
+    [["versoin"], "unknown command 'versoin', did you mean 'version'?; see 'svc --help'"],
+    [["logn"], "unknown command 'logn', did you mean 'login'?; see 'svc --help'"],
+    [["mem", "serch", "notes", "x"], "unknown command 'serch', did you mean 'search'?; see 'svc mem --help'"],
+    [["mem", "--path", "D", "serch", "x"], "unknown command 'serch', did you mean 'search'?; see 'svc mem --help'"],
+    [["constructor"], "unknown command 'constructor'"],
+    [["mem", "serach", "--help"], "unknown command 'serach', did you mean 'search'?; see 'svc mem --help'"],
+    [["mem", "__proto__"], "unknown command '__proto__'"],
+    [["mem", "--wehre", "a=b", "list"], "unknown flag '--wehre'; see 'svc mem list --help'"],
+    [["mem", "--where", "a=b", "list"], "unknown flag '--where'; see 'svc mem list --help'"],
+    [["mem", "--path", "list"], "--path needs a value"],
+    [["--path", "--", "mem", "list"], "--path needs a value"],
     [["--nonsense"], "unknown flag '--nonsense'; see 'svc --help'"],
     [["-x"], "unknown flag '-x'; see 'svc --help'"],
     [["version", "--jsno"], "unknown flag '--jsno', did you mean '--json'?; see 'svc version --help'"],
     [["version", "extra"], "unexpected argument 'extra'"],
-    [["mem", "count"], "Missing required positional argument: COLLECTION; see 'svc mem count --help'"],
+    [["mem", "count"], "no COLLECTION is given: svc mem count <COLLECTION>; see 'svc mem count --help'"],
     [["mem", "count", "notes", "--wehre", "scope=x"], "unknown flag '--wehre', did you mean '--where'?"],
     [["mem", "search", "notes", "x", "--topK", "3"], "unknown flag '--topK', did you mean '--top-k'?"],
     [["mem", "search", "notes", "x", "--top-k", "three"], "--top-k: 'three' is not a number"],
     [["mem", "search", "notes", "x", "--top-k", "0"], "--top-k must be an integer from 1 to 100000, got 0"],
     [["mem", "search", "notes", "x", "--top-k"], "--top-k needs a value"],
     [
-      ["mem", "search", "notes", "x", "--path", "--json"],
-      "--path needs a value; if '--json' is meant, write --path=--json",
+      ["mem", "search", "notes", "x", "--path", "--lexical"],
+      "--path needs a value; if '--lexical' is meant, write --path=--lexical",
     ],
     [["mem", "search", "notes", "x", "--path", "a", "--path", "b"], "--path is given twice"],
     [["mem", "search", "notes", "-x"], "unknown flag '-x' (put '--' in front of a text that begins with a dash)"],
@@ -38,10 +47,9 @@ describe("a command line that is wrong", () => {
     [["mem", "add", "notes", "x", "--metadata", "{scope}"], "--metadata: '{scope}' is not JSON"],
     [["mem", "add", "notes", "x", "--ids", "a,b"], "ids has 2 entries for 1 row: give one for each row"],
     [["mem", "delete", "notes"], "no id"],
-    [
-      ["mem", "index", "--mode", "lines"],
-      "argument: --mode (lines). Expected one of: windowed, file; see 'svc mem index",
-    ],
+    [["mem", "search", "notes"], "no QUERY is given: svc mem search <COLLECTION> <QUERY>"],
+    [["mem", "index", "--mode", "lines"], "--mode cannot be 'lines': give one of windowed, file; see 'svc mem index"],
+    [["mem", "index", "--mode", "fil"], "--mode cannot be 'fil', did you mean 'file'?"],
     [["login", "--json=maybe"], "--json takes no value, or true or false"],
     [["authority", "serve", "--port", "99999"], "--port: '99999' is not a port"],
   ];
@@ -175,6 +183,90 @@ describe("flags", () => {
   });
 });
 
+describe("flags before the command", () => {
+  const leaf = (args: Args) => command({ examples: [], args, run: async () => {} });
+  const common = { json: { type: "boolean" }, path: string("DIR", "") } as const;
+  const commands: Record<string, Args> = {
+    list: common,
+    search: { ...common, query: { type: "positional" }, where: string("W", ""), fast: { type: "boolean" } },
+  };
+  const members = Object.fromEntries(
+    Object.entries(commands).map(([name, args]) => [name, ["", async () => leaf(args)] as const]),
+  );
+  const mcp = withMembers("svc mcp", ["", async () => leaf({ path: string("DIR", "") })], {
+    install: ["", async () => leaf(common)],
+    status: ["", async () => leaf({ json: { type: "boolean" } })],
+  });
+  const mem = group("svc mem", { summary: "", examples: [], commands: members });
+  const root = group("svc", { summary: "", examples: [], commands: { mem, mcp } });
+
+  const CASES: [string, string][] = [
+    ["mem list --json", "mem list --json"],
+    ["--json mem list", "mem list --json"],
+    ["mem --json list --path D", "mem list --json --path D"],
+    ["--path D mem --json search q", "mem search --path D --json q"],
+    ["--path=D mem search q", "mem search --path=D q"],
+    ["--path list mem list", "mem list --path list"],
+    ["mem --path list list", "mem list --path list"],
+    ["mem --where search search q", "mem search --where search q"],
+    ["mem --fast search q", "mem search --fast q"],
+    ["mem --fast search list", "mem search --fast list"],
+    ["mem search -- --json", "mem search -- --json"],
+    ["--json mem search -- --path x", "mem search --json -- --path x"],
+    ["--path help mem list", "mem list --path help"],
+    ["help mem search", "mem search --help"],
+    ["mem help search", "mem search --help"],
+    ["--json help mem", "mem --json --help"],
+    ["help", "--help"],
+    ["--help mem search q", "mem search --help q"],
+    ["mem search help", "mem search help"],
+    ["mcp --path D", "mcp --path D"],
+    ["mcp --path install", "mcp --path install"],
+    ["mcp --path D install", "mcp install --path D"],
+    ["--path D mcp", "mcp --path D"],
+    ["mcp --path status", "mcp --path status"],
+    ["--version", "version"],
+    ["--json -v", "version --json"],
+    ["mem --nonsense list", "mem list --nonsense"],
+    ["-- mem", "-- mem"],
+    ["", ""],
+  ];
+  test.each(CASES)("svc %s: %s", async (words, arranged) => {
+    const line = await arrange(root, words.split(" ").filter(Boolean));
+    expect(line.join(" ")).toBe(arranged);
+  });
+});
+
+describe("with --json a failure is one line for programs", () => {
+  const CASES: [string[], number, string, string][] = [
+    [["mem", "--json"], 2, "ValueError.invalid_value", "no command is given; see 'svc mem --help'"],
+    [["--json", "logn"], 2, "ValueError.invalid_value", "unknown command 'logn', did you mean 'login'?"],
+    [["version", "--json", "--jsno"], 2, "ValueError.invalid_value", "unknown flag '--jsno'"],
+    [["mem", "count", "--json"], 2, "ValueError.invalid_value", "no COLLECTION is given"],
+    [["mem", "search", "n", "q", "--top-k=2.5", "--json"], 2, "TypeError.wrong_type", "--top-k must be an integer"],
+    [["--json", "mem", "count", "notes"], 1, "PermissionError.not_logged_in", "not logged in: run 'svc login' once"],
+  ];
+  test.each(CASES)("svc %p", async (words, code, kind, message) => {
+    const ended = await svc(words);
+    expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code, stdout: "" });
+    expect(ended.stderr.trimEnd()).not.toContain("\n");
+    const { error } = JSON.parse(ended.stderr);
+    expect(Object.keys(error)).toEqual(["type", "code", "message"]);
+    expect(error).toMatchObject({ type: kind.split(".")[0], code: kind, message: expect.stringContaining(message) });
+  });
+
+  test("a bug of ours too; a --json behind -- is a text", async () => {
+    const preload = [FAKE_GATE];
+    const env = { FAKE_CLOSED: "1" };
+    const { code, stderr } = await svc(["mem", "list", "--json"], { preload, env });
+    const message = "internal error: the gate was opened";
+    expect(code).toBe(1);
+    expect(JSON.parse(stderr)).toEqual({ error: { type: "RuntimeError", code: "RuntimeError.internal", message } });
+    const text = await svc(["mem", "add", "notes", "--", "--json"], { preload, env });
+    expect(text.stderr).toBe(`svc: RuntimeError: ${message}\n`);
+  });
+});
+
 describe("a command that has members", () => {
   const ran: string[] = [];
   const sample = (what: string, args: Args) =>
@@ -207,8 +299,8 @@ describe("a command that has members", () => {
   });
 
   test("refuses what is neither, with the nearest name", async () => {
-    await expect(runLine("mcp", "instal")).rejects.toThrow("Unknown command instal, did you mean 'install'?");
-    await expect(runLine("mcp", "constructor")).rejects.toThrow("Unknown command constructor");
+    await expect(runLine("mcp", "instal")).rejects.toThrow("unknown command 'instal', did you mean 'install'?");
+    await expect(runLine("mcp", "constructor")).rejects.toThrow("unknown command 'constructor'");
     await expect(runLine("mcp", "--path", "x", "instal")).rejects.toThrow("did you mean 'install'?");
     await expect(runLine("mcp", "--path", "x", "install")).rejects.toThrow("'install' stands right behind 'svc mcp'");
     await expect(runLine("mcp", "--client", "x")).rejects.toThrow("unknown flag '--client'");
@@ -218,8 +310,8 @@ describe("a command that has members", () => {
 
   test("its page has its flags and its members, which may be left out", async () => {
     const page = await renderPage(reach(root, ["mcp", "--help"]).node);
-    expect(page).toContain("USAGE svc mcp [OPTIONS] [install|status]\n");
-    for (const line of ["--path=<DIR>", "install", "status", "-h, --help"]) expect(page).toContain(`  ${line}  `);
+    expect(page).toContain("USAGE svc mcp [OPTIONS] [command]\n");
+    for (const label of ["--path=<DIR>", "install", "status", "-h, --help"]) expect(page).toContain(`  ${label} `);
   });
 });
 
