@@ -22,6 +22,8 @@ export const TOP_K_MAX = 100_000;
 export const MANY_HITS_MAX = 2_000_000;
 /** Rows of one call over MCP. */
 export const ROWS_PER_CALL_MAX = 10_000;
+/** Bytes of a collection's description as JSON, without its quotes: FORMAT.md, collection.json. */
+export const DESCRIPTION_BYTES_MAX = 4096;
 /** Bytes of UTF-8 in the name of a filter column. */
 export const COLUMN_BYTES_MAX = 128;
 /** Filter columns of a collection, the partition key included. */

@@ -12,6 +12,7 @@
  * Runs from source under Bun, with the native runtime that `svc login` installs.
  */
 
+export type { AlteredCollection, AlterOptions } from "./engine/alter.ts";
 export type {
   CollectionApi,
   CollectionStats,
@@ -54,6 +55,7 @@ export type {
   Watch,
 } from "./engine/options.ts";
 export type { RepairedCollection, RepairOptions } from "./engine/repair.ts";
+export type { RestoredCollection, RestoreOptions, RestoreResult } from "./engine/restore.ts";
 export type { CopiedCollection } from "./engine/snapshot.ts";
 export {
   ArgumentTypeError,
@@ -69,6 +71,7 @@ export {
 } from "./errors.ts";
 export { type ConnectOptions, connect, RemoteTelys, type ServerStats } from "./remote/client.ts";
 export { RemoteCollection } from "./remote/collection.ts";
+export type { CollectionOverview } from "./store/overview.ts";
 export { CallableEmbedder, type CallableOptions, type EmbeddedTexts, type EmbedFunction } from "./texts/callable.ts";
 export type { Embedder, EmbedderProfile } from "./texts/embedder.ts";
 export type { EmbedderSource } from "./texts/embedders.ts";

@@ -1,5 +1,6 @@
 /** Strings, lists of strings, and words from a closed list. */
 import { ValueError } from "../errors.ts";
+import { DESCRIPTION_BYTES_MAX } from "../limits.ts";
 import { shown, wrongType } from "./kinds.ts";
 import { type ListBounds, readList } from "./lists.ts";
 
@@ -14,6 +15,18 @@ export function readString(value: unknown, name: string): string {
 export function checkWellFormed(text: string, name: string): void {
   if (text.isWellFormed()) return;
   throw new ValueError(`${name} holds half of a surrogate pair, which UTF-8 cannot hold: remove it`);
+}
+
+/**
+ * What a collection is for, as its manifest takes it.
+ * @throws TypeError for what is no string; ValueError for an empty one, or one of more than 4096 bytes in JSON
+ */
+export function readDescription(value: unknown, name: string): string {
+  const text = readString(value, name);
+  if (text.trim() === "") throw new ValueError(`${name} is empty: give it some words`);
+  const bytes = Buffer.byteLength(JSON.stringify(text)) - 2;
+  if (bytes <= DESCRIPTION_BYTES_MAX) return text;
+  throw new ValueError(`${name} has ${bytes} bytes in JSON; the limit is ${DESCRIPTION_BYTES_MAX}`, "limit");
 }
 
 /** @throws TypeError for what is no list of strings; ValueError for a string that UTF-8 cannot hold */

@@ -5,7 +5,7 @@ import { readMetadata } from "../checks/metadata.ts";
 import { clampTopK, POSITIVE, readNumber, recallOf } from "../checks/numbers.ts";
 import { readRecency } from "../checks/recency.ts";
 import { checkBesides, readBesides } from "../checks/rows.ts";
-import { readString } from "../checks/strings.ts";
+import { readDescription, readString } from "../checks/strings.ts";
 import { readTexts } from "../checks/texts.ts";
 import { readTimes } from "../checks/times.ts";
 import { readMatrix } from "../checks/vectors.ts";
@@ -47,6 +47,20 @@ export class LocalCollection implements CollectionApi {
   /** Fixed when the collection was created. */
   get schema(): Schema {
     return this.inner.schema;
+  }
+
+  /** What it is for, as its manifest says; undefined where that was never said. */
+  get description(): string | undefined {
+    return this.inner.manifest().description;
+  }
+
+  /**
+   * Says what the collection is for, and saves; undefined removes the description.
+   * @throws ValueError for an empty text, or one of more than 4096 bytes in JSON
+   */
+  async describe(description: string | undefined): Promise<void> {
+    const text = optional(description, "description", readDescription);
+    await this.inner.change(async (t) => t.set("description", text));
   }
 
   /** Failed saves of unsaved changes since this process began; each dropped the changes. */

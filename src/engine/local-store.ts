@@ -6,17 +6,21 @@ import { readFlag, wrongType } from "../checks/kinds.ts";
 import { readString } from "../checks/strings.ts";
 import { ValueError } from "../errors.ts";
 import { type Env, memoryPath } from "../paths.ts";
+import { REPO_COLLECTION } from "../repo/collections.ts";
 import type { Native } from "../runtime/libraries.ts";
 import { verifiedNative } from "../runtime/libraries.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
+import type { CollectionOverview } from "../store/overview.ts";
 import { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { type EmbedderSource, Embedders } from "../texts/embedders.ts";
+import { type AlteredCollection, type AlterOptions, alter } from "./alter.ts";
 import type { CreateOptions, StoreApi } from "./api.ts";
 import { type BackupOptions, type BackupResult, backup } from "./backup.ts";
 import { type CheckedCollection, type CheckOptions, check } from "./check.ts";
 import { LocalCollection } from "./local-collection.ts";
 import { type RepairedCollection, type RepairOptions, repair } from "./repair.ts";
+import { type RestoreOptions, type RestoreResult, restore } from "./restore.ts";
 
 /** How to open a memory directory. */
 export interface OpenOptions {
@@ -181,6 +185,57 @@ export class LocalStore implements StoreApi<LocalCollection> {
   async repair(name: string, options: RepairOptions = {}): Promise<RepairedCollection> {
     const [checked] = await check(this.store, { names: [readString(name, "name")], signal: options.signal });
     return repair(this.store, this.embedders, checked!, options);
+  }
+
+  /**
+   * Removes a collection for good, a damaged one too, once other processes' writes of it are done.
+   * @throws ValueError where there is none, or it has unsaved changes here; TimeoutError that names who else has; OSError
+   */
+  async dropCollection(name: string, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    await this.store.drop(readString(name, "name"), options.signal);
+  }
+
+  /**
+   * Gives a saved collection another name, once other processes' writes of it are done.
+   * @throws ValueError where there is none, or one of the new name, or for the index of `svc_repo_search`; TimeoutError
+   *   that names who has unsaved changes; OSError
+   */
+  async renameCollection(
+    name: string,
+    newName: string,
+    options: { signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
+    const [from, to] = [readString(name, "name"), readString(newName, "newName")];
+    if (from === REPO_COLLECTION || to === REPO_COLLECTION) {
+      throw new ValueError(
+        `'${REPO_COLLECTION}' is the collection that repositories are indexed into: it keeps its name`,
+      );
+    }
+    await this.store.rename(from, to, options.signal);
+  }
+
+  /**
+   * Gives a saved collection search by word alone, or other filter columns: a rewrite beside it, which takes its place
+   * in one step. All rows are kept as they are. Other processes' writes wait meanwhile.
+   * @throws ValueError for what cannot be changed; TimeoutError that names who has unsaved changes; OSError
+   */
+  async alterCollection(name: string, options: AlterOptions): Promise<AlteredCollection> {
+    return alter(this.store, readString(name, "name"), this.storeAt, options);
+  }
+
+  /**
+   * Verified copies of the collections of a backup, or of some, in this memory; each is there whole or not at all. One
+   * that is damaged is left out and named in the result.
+   * @throws ValueError for a folder that is no backup, and for names that are taken, unless they are to be replaced;
+   *   TimeoutError that names who has unsaved changes; OSError
+   */
+  async restore(dir: string, options: RestoreOptions = {}): Promise<RestoreResult> {
+    return restore(this.store, readString(dir, "dir"), this.storeAt, options);
+  }
+
+  /** What the folders of the collections say, of damaged ones too, without opening them; sorted by name. */
+  overview(): CollectionOverview[] {
+    return this.store.overview();
   }
 
   /** Waits for calls under way and closes. Unsaved changes are dropped. */

@@ -3,7 +3,9 @@
  * returns its payload.
  */
 
+import { readDescription } from "../checks/strings.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
+import { REPO_KEY } from "../repo/collections.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
@@ -16,10 +18,9 @@ import { buildIvf } from "../tune/ivf.ts";
 import { tune } from "../tune/tuner.ts";
 import { echo } from "./bounds/answer.ts";
 import { continuation, fitHits } from "./bounds/hits.ts";
-import { behindCursor, fitMadeIds, fitNames, mostIds } from "./bounds/lists.ts";
+import { behindCursor, fitDescribed, fitMadeIds, fitNames, mostIds } from "./bounds/lists.ts";
 import { fitRows } from "./bounds/rows.ts";
 import type * as payload from "./payloads.ts";
-import { REPO_KEY } from "./repos/names.ts";
 import type { Repositories } from "./repositories.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
@@ -96,8 +97,9 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
 
   async list_collections(a: args.ListCollectionsArguments): Promise<payload.ListCollectionsPayload> {
     const { after = "" } = a;
-    const names = this.parts.store.list().filter((name) => name > after);
-    return fitNames("list_collections", a, {}, "collections", names);
+    const { store } = this.parts;
+    const names = store.list().filter((name) => name > after);
+    return fitDescribed(a, names, (name) => store.descriptionOf(name));
   }
 
   async stats(a: args.StatsArguments): Promise<payload.StatsPayload> {
@@ -208,6 +210,15 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
     const { restored, reverted, changed } = undone;
     const rows = restored.length + reverted.length + (a.force ? changed.length : 0);
     return { collection: a.collection, undone: rows, ...undone, ...(a.dry_run ? { dry_run: true } : {}) };
+  }
+
+  async overview({ names }: { names?: readonly string[] | undefined }): Promise<payload.CollectionOverview[]> {
+    return this.parts.store.overview(names);
+  }
+
+  async describe(a: { collection: string; description: string | undefined }, c: args.CallContext): Promise<void> {
+    const description = a.description === undefined ? undefined : readDescription(a.description, "the description");
+    await this.parts.store.open(a.collection).change(async (t) => t.set("description", description), c.signal);
   }
 
   /** Finishes running changes and closes everything. */

@@ -13,6 +13,7 @@ import type { CutRow } from "./bounds/rows.ts";
 import type { FileHit } from "./repos/hits.ts";
 import type { WorkspaceSource } from "./repos/workspaces.ts";
 
+export type { CollectionOverview } from "../store/overview.ts";
 export type { ForgetRepoPayload, RepoEntry, ReposPayload } from "./repos/overview.ts";
 export type { Metadata, TermContribution };
 
@@ -96,6 +97,8 @@ export interface CreateCollectionPayload {
 export interface ListCollectionsPayload extends Paged {
   /** Names of saved collections, sorted. */
   collections: string[];
+  /** What those are for that say so, by name. */
+  descriptions?: Record<string, string>;
 }
 
 export interface StatsPayload {

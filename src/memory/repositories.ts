@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
+import { REPO_COLLECTION } from "../repo/collections.ts";
 import {
   Deadline,
   dryRun,
@@ -29,7 +30,6 @@ import { continuation } from "./bounds/hits.ts";
 import type * as payload from "./payloads.ts";
 import { fitFiles } from "./repos/answer.ts";
 import { isDamage, RepoCollections } from "./repos/collections.ts";
-import { REPO_COLLECTION } from "./repos/names.ts";
 import { Overview } from "./repos/overview.ts";
 import { rankFiles } from "./repos/ranking.ts";
 import { type FoundWorkspace, findWorkspace, type NamedWorkspaces } from "./repos/workspaces.ts";

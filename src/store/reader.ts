@@ -23,7 +23,7 @@ import {
 import { fromNative } from "./failure.ts";
 import { toFilter } from "./filter.ts";
 import { checkLabels } from "./pack.ts";
-import { type Manifest, parseManifest, type Schema } from "./schema.ts";
+import { type Kept, keptOf, type Manifest, parseManifest, type Schema } from "./schema.ts";
 
 const BY = { vector: By.VECTOR, words: By.WORDS, both: By.BOTH } as const;
 
@@ -82,6 +82,11 @@ export class Reader {
   /** The current manifest, other processes' saves included. */
   manifest(): Manifest {
     return this.answered(() => parseManifest(this.native.manifest()));
+  }
+
+  /** What another collection that takes its place has to keep of its manifest. */
+  kept(): Kept {
+    return this.answered(() => keptOf(this.native.manifest()));
   }
 
   /** One of the notes (`Transaction.note`), as of the last save or, within a change, of the change. */

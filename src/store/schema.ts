@@ -98,8 +98,28 @@ function storedProfile({ embedderProfile, metric }: Schema): object | null {
   return embedderProfile ?? (metric === "inner_product" ? null : { provider: RAW_VECTORS, distance: metric });
 }
 
+/** What a collection that takes another one's place keeps of its manifest. */
+export interface Kept extends Pick<Manifest, "defaultTargetRecall" | "appliedTuner" | "notes"> {
+  /** Keys that this program does not know, and the description, in their order. */
+  others: Readonly<Record<string, unknown>>;
+}
+
+/** Keys of the manifest that this program writes: all but the description. */
+const OWN_KEYS = new Set([
+  ...["name", "dim", "dtype", "key_name", "filter_columns", "id_map", "telys_version", "default_target_recall"],
+  ...["applied_tuner", "lexical", "embedder_profile", "notes", "format_version", "generation", "live_rows"],
+  ...["total_rows", "superseded", "files", "crc32c"],
+]);
+
+/** What is to be kept of manifest JSON that the native side has validated. */
+export function keptOf(text: string): Kept {
+  const { defaultTargetRecall, appliedTuner, notes } = parseManifest(text);
+  const others = Object.entries(JSON.parse(text) as object).filter(([key]) => !OWN_KEYS.has(key));
+  return { defaultTargetRecall, appliedTuner, notes, others: Object.fromEntries(others) };
+}
+
 /** The manifest's keys of a new collection, for the native side. */
-export function schemaJson(name: string, schema: Schema, writerVersion: string): string {
+export function schemaJson(name: string, schema: Schema, writerVersion: string, kept?: Kept): string {
   return JSON.stringify({
     name,
     dim: schema.dim,
@@ -107,10 +127,12 @@ export function schemaJson(name: string, schema: Schema, writerVersion: string):
     key_name: schema.keyName,
     filter_columns: schema.filterColumns,
     telys_version: writerVersion,
-    default_target_recall: 1.0,
-    applied_tuner: null,
+    default_target_recall: kept?.defaultTargetRecall ?? 1.0,
+    applied_tuner: kept?.appliedTuner ?? null,
     lexical: schema.lexical,
     embedder_profile: storedProfile(schema),
+    ...(kept && Object.keys(kept.notes).length > 0 ? { notes: kept.notes } : {}),
+    ...kept?.others,
   });
 }
 

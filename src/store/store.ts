@@ -14,7 +14,16 @@ import { fromNative } from "./failure.ts";
 import { type FolderSite, gone, withFolderLock } from "./folder-lock.ts";
 import { DISCARDED, discardFolder, isRemainder, mayBeCollection, renameFolder, taken } from "./folders.ts";
 import { type CollectionOverview, descriptionOf, overviewOf } from "./overview.ts";
-import { completeSchema, parseManifest, type SchemaInput, schemaDifference, schemaJson } from "./schema.ts";
+import {
+  completeSchema,
+  type Kept,
+  parseManifest,
+  type Schema,
+  type SchemaInput,
+  schemaDifference,
+  schemaJson,
+} from "./schema.ts";
+import { exchangeFolders } from "./stages.ts";
 
 /** Queries that scan more bytes of codes than this run on a worker: on the event loop they would delay other calls. */
 const INLINE_SCAN_BYTES = 16 * 1024 * 1024;
@@ -168,6 +177,45 @@ export class Store {
     } catch (error) {
       throw fromNative(error, name);
     }
+  }
+
+  /**
+   * A new collection, in memory until its first save, with what is to be kept of another one's manifest, in a directory
+   * that has none of its name.
+   */
+  createLike(name: string, schema: Schema, kept: Kept): Collection {
+    try {
+      const native = this.env.newCollection(join(this.dir, name), schemaJson(name, schema, this.writerVersion, kept));
+      return this.keep(new Collection(name, schema, native, this.collectionOptions(name)));
+    } catch (error) {
+      throw fromNative(error, name);
+    }
+  }
+
+  /**
+   * Works on a collection while no other process can change it, and puts another one in its place, or leaves it.
+   * @param work makes that in a stage; resolves to its folder, or to undefined for nothing to change
+   * @param remedy what else leads there where the file system cannot exchange two folders, for the error
+   * @returns whether there is another one
+   * @throws ValueError where there is none; TimeoutError that names who has unsaved changes
+   */
+  async replace(
+    name: string,
+    remedy: string,
+    work: () => Promise<string | undefined>,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    this.refuseChanges();
+    this.refuseStaged(name);
+    return withFolderLock(this.site(name, signal), async () => {
+      const staged = await work();
+      if (staged === undefined) return false;
+      signal?.throwIfAborted();
+      exchangeFolders(staged, this.dir, name, remedy);
+      const held = this.collections.get(name);
+      if (held) this.forget(held);
+      return true;
+    });
   }
 
   /** Forgets a collection that was created here and never saved; a change still in its queue may save it after all. */

@@ -1,6 +1,6 @@
 /** Lists of ids and names in at most so many bytes. */
 import { CURSOR_BYTES_MAX, isCursorOf, placeOf, readCursor, scopeOf, toCursor } from "./cursor.ts";
-import { countWithin, jsonBytes } from "./sizes.ts";
+import { countWithin, cut, jsonBytes } from "./sizes.ts";
 
 /** The arguments that bound a list. */
 interface Bounds {
@@ -44,6 +44,50 @@ export function fitNames<F extends string>(
   // `next` takes the place of one name or two, as long as names are; of a few short ones where it is long.
   while (count > 1 && isLong()) count--;
   return answerOf(names.slice(0, count), nextOf());
+}
+
+/** What a list of collections answers. */
+interface Described {
+  next?: string;
+  collections: string[];
+  descriptions?: Record<string, string>;
+}
+
+/**
+ * The names that fit, at least one, each with its description, and `next` where some do not. Descriptions are read of
+ * those names only; that of a single name is cut where it alone is too long.
+ * @param descriptionOf undefined for a name that has none
+ */
+export function fitDescribed(
+  { max_bytes }: Bounds,
+  names: readonly string[],
+  descriptionOf: (name: string) => string | undefined,
+): Described {
+  const given: [name: string, description: string | undefined][] = [];
+  const answerOf = (): Described => {
+    const described = given.filter((one): one is [string, string] => one[1] !== undefined);
+    return {
+      ...(given.length < names.length ? { next: given.at(-1)![0] } : {}),
+      collections: given.map(([name]) => name),
+      ...(described.length > 0 ? { descriptions: Object.fromEntries(described) } : {}),
+    };
+  };
+  let left = max_bytes === 0 ? Number.POSITIVE_INFINITY : max_bytes - jsonBytes({ collections: [], descriptions: {} });
+  for (const name of names) {
+    const description = descriptionOf(name);
+    // With a comma behind each, and a colon.
+    left -= jsonBytes(name) + 1 + (description === undefined ? 0 : jsonBytes(name) + jsonBytes(description) + 2);
+    if (left < 0 && given.length > 0) break;
+    given.push([name, description]);
+    if (left < 0) break;
+  }
+  if (max_bytes === 0 || names.length === 0) return answerOf();
+  // `next` takes the place of a name or two.
+  while (given.length > 1 && jsonBytes(answerOf()) > max_bytes) given.pop();
+  const [name, description] = given[0]!;
+  const over = jsonBytes(answerOf()) - max_bytes;
+  if (over > 0 && description !== undefined) given[0] = [name, cut(description, jsonBytes(description) - 2 - over)];
+  return answerOf();
 }
 
 /**

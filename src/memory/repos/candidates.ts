@@ -1,12 +1,12 @@
 /** The windows of a repository that a question is ranked over. */
 import type { TermWeight } from "../../../ffi/records.ts";
 import type { Metadata } from "../../checks/values.ts";
+import { REPO_KEY } from "../../repo/collections.ts";
 import { idBase, rowId } from "../../repo/identity.ts";
 import type { Scope } from "../../repo/rank/hint.ts";
 import type { Collection, Row } from "../../store/collection.ts";
 import type { Embedder } from "../../texts/embedder.ts";
 import { type Noticed, searchTexts } from "../../texts/search.ts";
-import { REPO_KEY } from "./names.ts";
 
 /** Candidates of each ranking are so many times the rows that are asked for, and a hundred at least: `ty_fuse_depth`. */
 const DEPTH = 3;

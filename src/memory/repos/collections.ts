@@ -4,6 +4,7 @@ import type { Damage } from "../../../ffi/records.ts";
 import { Put, type Watch } from "../../../ffi/ty_collection.ts";
 import { shown } from "../../checks/kinds.ts";
 import { CancelledError, OSError, ValueError } from "../../errors.ts";
+import { REPO_COLLECTION, REPO_KEY } from "../../repo/collections.ts";
 import { Deadline, forget, noteName, type RowSink, repoIdOfNote } from "../../repo/indexer.ts";
 import { textsOf } from "../../repo/rows.ts";
 import type { Collection } from "../../store/collection.ts";
@@ -12,7 +13,6 @@ import type { Store } from "../../store/store.ts";
 import { checkSpace, type Embedder, isOlderSpace } from "../../texts/embedder.ts";
 import { type Embedding, embeddingOf } from "../../texts/put.ts";
 import { BM25 } from "../../texts/ranking.ts";
-import { REPO_COLLECTION, REPO_KEY } from "./names.ts";
 
 const REPO_COLUMNS = [REPO_KEY, "path", "language"];
 

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { shown } from "../../checks/kinds.ts";
 import { ValueError } from "../../errors.ts";
+import { REPO_COLLECTION, REPO_KEY } from "../../repo/collections.ts";
 import {
   forget,
   forgetGone,
@@ -16,7 +17,6 @@ import {
 import type { Collection } from "../../store/collection.ts";
 import type { Store } from "../../store/store.ts";
 import type { RepoCollections } from "./collections.ts";
-import { REPO_COLLECTION, REPO_KEY } from "./names.ts";
 
 /** A repository in one collection; one that is in two has two entries. */
 export interface RepoEntry extends ShownPartial {

@@ -1,0 +1,142 @@
+/**
+ * The way back from a backup: verified copies of its collections in a memory, each there whole or not at all. One that
+ * takes the place of another is exchanged with it in one step, under the writer's lock.
+ */
+import { realpathSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { shown } from "../checks/kinds.ts";
+import { makeDurableDirectory, syncDirectory } from "../durable.ts";
+import { CancelledError, errorLine, SvcError, ValueError } from "../errors.ts";
+import { withStaged } from "../store/stages.ts";
+import type { Store } from "../store/store.ts";
+import type { CopyOptions } from "./options.ts";
+import { type CopiedCollection, copyInto } from "./snapshot.ts";
+import { moveInto } from "./stage.ts";
+
+/** Where the file system cannot exchange two folders. */
+const REMEDY = "'svc mem drop' it, and restore it without --replace";
+
+/** What to restore. */
+export interface RestoreOptions extends Omit<CopyOptions, "onProgress"> {
+  /** Only these collections; absent: all of the backup. */
+  names?: readonly string[] | undefined;
+  /** Collections that are there are replaced (false: refused). */
+  replace?: boolean | undefined;
+  /** Called about ten times a second, of the collection that is being copied. */
+  onProgress?: ((done: number, total: number, name: string) => void) | undefined;
+}
+
+/** A collection that was restored. */
+export interface RestoredCollection extends CopiedCollection {
+  /** Whether it has taken the place of another one. */
+  replaced: boolean;
+}
+
+/** What was restored, and what could not be. */
+export interface RestoreResult {
+  /** Where from. */
+  directory: string;
+  collections: RestoredCollection[];
+  /** Collections that were not restored, each with its error. What was there of these names stands. */
+  failed: { name: string; error: string }[];
+}
+
+/** Restores collections of the backup in the folder `from`. @throws ValueError before anything is done; OSError */
+export async function restore(
+  store: Store,
+  from: string,
+  storeAt: (dir: string) => Store,
+  options: RestoreOptions,
+): Promise<RestoreResult> {
+  const directory = resolve(from);
+  store.refuseChanges();
+  refuseUnusable(directory, store.dir);
+  const source = storeAt(directory);
+  try {
+    const present = source.present();
+    const names = [...new Set(options.names ?? present)];
+    const missing = names.find((name) => !present.includes(name));
+    if (missing !== undefined) throw new ValueError(`${shown(directory)} has no collection ${shown(missing)}`);
+    if (names.length === 0) throw new ValueError(`${shown(directory)} has no collection: name the folder of a backup`);
+    refuseTaken(names, store, options.replace === true);
+    makeDurableDirectory(store.dir);
+    return await withStaged(store.dir, async (stage) => {
+      const result: RestoreResult = { directory, collections: [], failed: [] };
+      for (const name of names) await restoreOne(name, stage, { store, source, storeAt }, options, result);
+      return result;
+    });
+  } finally {
+    await source.close();
+  }
+}
+
+interface Stores {
+  store: Store;
+  source: Store;
+  storeAt: (dir: string) => Store;
+}
+
+/** A collection that fails is left out; a full disk, or an end by the caller, ends the restore. */
+async function restoreOne(
+  name: string,
+  stage: string,
+  { store, source, storeAt }: Stores,
+  { signal, copy, onProgress }: RestoreOptions,
+  result: RestoreResult,
+): Promise<void> {
+  try {
+    const ofThis = onProgress && ((done: number, total: number) => onProgress(done, total, name));
+    const collection = source.open(name);
+    const copied = await copyInto(stage, collection, source.dir, storeAt, { signal, copy, onProgress: ofThis });
+    result.collections.push({ ...copied, replaced: await place(name, stage, store, signal) });
+  } catch (error) {
+    if (signal?.aborted) throw new CancelledError(interrupted(result));
+    if (!(error instanceof SvcError) || error.reason === "disk_full") throw error;
+    result.failed.push({ name, error: errorLine(error) });
+  }
+}
+
+/** @returns whether it has taken another one's place */
+async function place(name: string, stage: string, store: Store, signal: AbortSignal | undefined): Promise<boolean> {
+  const staged = join(stage, name);
+  if (store.present().includes(name)) return store.replace(name, REMEDY, async () => staged, signal);
+  syncDirectory(stage);
+  moveInto(staged, join(store.dir, name), name);
+  syncDirectory(store.dir);
+  return false;
+}
+
+function interrupted({ collections }: RestoreResult): string {
+  if (collections.length === 0) return "interrupted: nothing was restored";
+  return `interrupted: ${collections.map(({ name }) => shown(name)).join(", ")} is restored, the rest is not`;
+}
+
+/** Before anything is copied: which of the names the memory has already. */
+function refuseTaken(names: readonly string[], store: Store, replaces: boolean): void {
+  const present = store.present();
+  const taken = names.filter((name) => present.includes(name));
+  if (taken.length > 0 && !replaces) {
+    const some = taken.slice(0, 3).map(shown).join(", ");
+    const more = taken.length > 3 ? ` and ${taken.length - 3} more` : "";
+    throw new ValueError(`the memory has ${some}${more} already: --replace puts the backup's in their place`);
+  }
+  for (const name of names) {
+    const twin = present.find((other) => other !== name && other.toLowerCase() === name.toLowerCase());
+    if (twin === undefined) continue;
+    throw new ValueError(
+      `collection ${shown(name)} of the backup differs only in case from ${shown(twin)}: rename that`,
+    );
+  }
+}
+
+/** @throws ValueError for what is no folder, a collection's own folder, or the memory itself */
+function refuseUnusable(directory: string, memory: string): void {
+  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new ValueError(`there is no folder ${shown(directory)}: name the folder of a backup`);
+  }
+  if (statSync(join(directory, "collection.json"), { throwIfNoEntry: false })) {
+    throw new ValueError(`${shown(directory)} is the folder of one collection: name the folder that it is in`);
+  }
+  const isMemory = statSync(memory, { throwIfNoEntry: false }) && realpathSync(memory) === realpathSync(directory);
+  if (isMemory) throw new ValueError(`${shown(directory)} is the memory itself: name the folder of a backup`);
+}
