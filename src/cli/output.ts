@@ -22,6 +22,11 @@ export function printJson(...values: unknown[]): void {
   write(1, values.map((value) => `${asciiControls(JSON.stringify(value))}\n`).join(""));
 }
 
+/** Prints lines of JSON that are made already, by `asciiControls`. @throws BrokenPipe, OSError */
+export function printLines(lines: string): void {
+  if (lines !== "") write(1, lines);
+}
+
 /**
  * The same JSON with escapes (RFC 8259 section 7) for what a terminal would obey: `JSON.stringify` escapes U+0000 to
  * U+001F only.

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { OSError, ValueError } from "../errors.ts";
 import { openBytes, sourceName } from "./bytes.ts";
 import { JSONL } from "./jsonl.ts";
-import type { Format, RowSource } from "./row.ts";
+import type { Format, FormatOptions, RowSource } from "./row.ts";
 
 /** In the order in which they are tried: those that are recognised by more come first. */
 export const FORMATS: readonly Format[] = [JSONL];
@@ -19,13 +19,17 @@ export function findFormat(name: string): Format {
  * Opens a file, a folder, or stdin (`-`), in the format of a name or in the one that it is recognised as.
  * @throws OSError where it cannot be read; ValueError where no format matches
  */
-export async function openRows(path: string, from: string | undefined, signal: AbortSignal): Promise<RowSource> {
+export async function openRows(
+  path: string,
+  from: string | undefined,
+  { signal, onBad }: Pick<FormatOptions, "signal" | "onBad">,
+): Promise<RowSource> {
   const named = from === undefined ? undefined : findFormat(from);
   const isFolder = path !== "-" && isDirectory(path);
   const input = isFolder ? undefined : await openBytes(path, signal);
   const head = input?.head ?? new Uint8Array(0);
   const format = named ?? FORMATS.find((one) => one.matches(path, head, isFolder));
-  if (format) return format.open(path, { signal, input });
+  if (format) return format.open(path, { signal, input, onBad });
   throw new ValueError(`${sourceName(path)} is in none of the known formats: name it with --from (${listed()})`);
 }
 

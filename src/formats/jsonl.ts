@@ -2,17 +2,22 @@
 import { optional } from "../checks/create-options.ts";
 import { isTooDeep } from "../checks/depth.ts";
 import { readId } from "../checks/ids.ts";
-import { isObject } from "../checks/kinds.ts";
+import { isObject, wrongType } from "../checks/kinds.ts";
 import { isBlank, type Line, LineSplitter, OversizeLine } from "../checks/lines.ts";
 import { readObject } from "../checks/metadata.ts";
+import { unpackFloats } from "../checks/packed-vectors.ts";
 import { readString } from "../checks/strings.ts";
+import { readTime } from "../checks/times.ts";
+import { checkFinite, readVector } from "../checks/vectors.ts";
 import { CancelledError, SvcError, ValueError } from "../errors.ts";
 import { STDIO_LINE_BYTES_MAX } from "../limits.ts";
 import type { ByteSource } from "./bytes.ts";
-import type { ForeignRow, Format, RowSource } from "./row.ts";
+import { HEAD_FIELD, readHead } from "./head.ts";
+import type { ForeignRow, ForeignSchema, Format, FormatOptions, RowSource } from "./row.ts";
 
 /** What a line may have. */
-const FIELDS: ReadonlySet<string> = new Set(["id", "text", "metadata", "created", "updated"]);
+const FIELDS: ReadonlySet<string> = new Set(["id", "text", "metadata", "created", "updated", "vector"]);
+const KEPT = "only id, text, metadata, created, updated and vector are kept";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -21,9 +26,9 @@ export const JSONL: Format = {
   name: "jsonl",
   title: 'JSON lines, as in {"text": …, "id": …, "metadata": …}',
   matches: (path, head, isFolder) => !isFolder && (/\.(jsonl|ndjson)(\.gz)?$/i.test(path) || beginsAsObject(head)),
-  async open(path, { input }) {
+  async open(path, { input, onBad }) {
     if (!input) throw new ValueError(`'${path}' is a folder: name a file of JSON lines in it`);
-    return new JsonLines(input);
+    return new JsonLines(input, onBad);
   },
 };
 
@@ -36,9 +41,14 @@ function beginsAsObject(head: Uint8Array): boolean {
 class JsonLines implements RowSource {
   readonly name: string;
   readonly bytes: number | undefined;
+  schema: ForeignSchema | undefined;
   private number = 0;
+  private isFirst = true;
 
-  constructor(private readonly input: ByteSource) {
+  constructor(
+    private readonly input: ByteSource,
+    private readonly onBad: FormatOptions["onBad"],
+  ) {
     this.name = input.name;
     this.bytes = input.bytes;
   }
@@ -56,23 +66,42 @@ class JsonLines implements RowSource {
   /** The rows of these lines; those before a bad line come before its error. */
   private *parsed(lines: Iterable<Line>): Generator<ForeignRow[]> {
     const rows: ForeignRow[] = [];
-    try {
-      for (const line of lines) {
-        this.number += 1;
-        const where = `${this.name}, line ${this.number}`;
-        if (line instanceof OversizeLine) throw new ValueError(`${where} has more than ${STDIO_LINE_BYTES_MAX} bytes`);
-        if (!isBlank(line)) rows.push(parseRow(line, where));
+    for (const line of lines) {
+      this.number += 1;
+      const where = `${this.name}, line ${this.number}`;
+      try {
+        const row = this.rowOf(line, where);
+        if (row) rows.push(row);
+      } catch (error) {
+        if (this.onBad && error instanceof SvcError) this.onBad(error);
+        else {
+          yield rows;
+          throw error;
+        }
       }
-    } catch (error) {
-      yield rows;
-      throw error;
     }
     yield rows;
   }
+
+  /** @throws ValueError, TypeError naming the line and what is wrong with it */
+  private rowOf(line: Line, where: string): ForeignRow | undefined {
+    if (line instanceof OversizeLine) throw new ValueError(`${where} has more than ${STDIO_LINE_BYTES_MAX} bytes`);
+    if (isBlank(line)) return undefined;
+    const isFirst = this.isFirst;
+    this.isFirst = false;
+    const object = parseLine(line, where);
+    try {
+      if (!isFirst || object[HEAD_FIELD] === undefined) return readRow(object, where);
+      this.schema = readHead(object);
+      return undefined;
+    } catch (error) {
+      throw locate(error, where);
+    }
+  }
 }
 
-/** @throws ValueError, TypeError naming the line and what is wrong with it */
-function parseRow(line: Uint8Array, where: string): ForeignRow {
+/** @throws ValueError for what is no object in JSON */
+function parseLine(line: Uint8Array, where: string): Record<string, unknown> {
   if (isTooDeep(line)) throw new ValueError(`${where}: nested too deeply`);
   let row: unknown;
   try {
@@ -82,21 +111,33 @@ function parseRow(line: Uint8Array, where: string): ForeignRow {
     throw new ValueError(`${where}: not JSON in UTF-8`);
   }
   if (!isObject(row)) throw new ValueError(`${where}: not an object`);
-  const { id, text, metadata } = row;
-  const unknown = Object.keys(row).find((key) => !FIELDS.has(key));
+  return row;
+}
+
+/** @throws ValueError, TypeError saying what is wrong */
+function readRow(row: Record<string, unknown>, where: string): ForeignRow {
+  const { id, text, metadata, created, updated, vector } = row;
   // A field that is not kept would be silently lost.
-  if (unknown !== undefined)
-    throw new ValueError(`${where}: unknown field '${unknown}', only id, text and metadata are kept`);
-  try {
-    return {
-      id: optional(id, "id", readId),
-      text: readString(text, "text"),
-      metadata: readObject(metadata, "metadata"),
-      where,
-    };
-  } catch (error) {
-    throw locate(error, where);
-  }
+  for (const key in row) if (!FIELDS.has(key)) throw new ValueError(`unknown field '${key}', ${KEPT}`);
+  const numbers = optional(vector, "vector", readFloats);
+  return {
+    id: optional(id, "id", readId),
+    text: numbers && (text === undefined || text === null) ? undefined : readString(text, "text"),
+    metadata: readObject(metadata, "metadata"),
+    created: optional(created, "created", readTime),
+    updated: optional(updated, "updated", readTime),
+    vector: numbers,
+    where,
+  };
+}
+
+/** A vector as a list of numbers, or as `{"f32": …}`. */
+function readFloats(value: unknown, name: string): Float32Array {
+  const isPacked = isObject(value);
+  if (isPacked && typeof value.f32 !== "string") throw wrongType(`${name}.f32`, "a string of base64", value.f32);
+  const floats = isPacked ? unpackFloats(value.f32 as string, name) : readVector(value, name);
+  checkFinite(floats, name);
+  return floats;
 }
 
 /** The same failure with where it happened in front; its type stays. */

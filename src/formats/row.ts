@@ -1,4 +1,5 @@
 /** What an import reads: rows from elsewhere, where they come from, and the formats they come in. */
+import type { SvcError } from "../errors.ts";
 import type { ByteSource } from "./bytes.ts";
 
 /** A row as a file has it, its parts checked. */
@@ -53,6 +54,8 @@ export interface FormatOptions {
   readonly signal: AbortSignal;
   /** The bytes of the file or of stdin, unpacked; absent for a folder. */
   readonly input?: ByteSource | undefined;
+  /** Gets what is wrong with a row, which is then left out. Absent: it ends the reading. */
+  readonly onBad?: ((error: SvcError) => void) | undefined;
 }
 
 /** One format. */

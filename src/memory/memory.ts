@@ -221,6 +221,40 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
     await this.parts.store.open(a.collection).change(async (t) => t.set("description", description), c.signal);
   }
 
+  async export_head(a: { collection: string }): Promise<payload.ExportHeadPayload> {
+    const { dim, dtype, metric, keyName, filterColumns, lexical, embedderProfile, liveRows, generation } = this.open(
+      a.collection,
+    ).manifest();
+    const columns = filterColumns.filter((column) => column !== keyName);
+    const schema = { dim, dtype, metric, partition_by: keyName, filter_columns: columns, lexical };
+    return { collection: a.collection, schema: { ...schema, embedder: embedderProfile }, rows: liveRows, generation };
+  }
+
+  async export_rows(a: {
+    collection: string;
+    ids: readonly string[];
+    with_vectors: boolean;
+  }): Promise<payload.ExportRowsPayload> {
+    const collection = this.open(a.collection);
+    const textOf = await this.texts(collection, true);
+    const found = collection
+      .get(a.ids, { metadata: true, text: true, times: true, vector: a.with_vectors })
+      .filter((row) => row.found);
+    const rows = found.map((row) => ({
+      id: row.id,
+      metadata: row.metadata,
+      text: textOf(row),
+      ...row.times,
+      ...(row.vector && { vector: row.vector }),
+    }));
+    return { rows };
+  }
+
+  async import_rows(a: args.ImportArguments, c: args.CallContext): Promise<payload.ImportedPayload> {
+    const { importRows } = await import("./transfer.ts");
+    return importRows(this.parts.store, this.parts.embedder, a, c);
+  }
+
   /** Finishes running changes and closes everything. */
   async close(): Promise<void> {
     await (await this.repositories?.catch(() => undefined))?.close();

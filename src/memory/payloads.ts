@@ -4,6 +4,7 @@
  */
 
 import type { Metadata } from "../checks/values.ts";
+import type { ForeignSchema } from "../formats/row.ts";
 import type { DryRunResult, FilesSource, IndexResult, ShownPartial } from "../repo/indexer.ts";
 import type { TermContribution } from "../texts/search.ts";
 import type { CollectionCounters } from "../texts/stats.ts";
@@ -15,6 +16,7 @@ import type { WorkspaceSource } from "./repos/workspaces.ts";
 
 export type { CollectionOverview } from "../store/overview.ts";
 export type { ForgetRepoPayload, RepoEntry, ReposPayload } from "./repos/overview.ts";
+export type { ImportedPayload } from "./transfer.ts";
 export type { Metadata, TermContribution };
 
 /** When a row was put, in milliseconds since 1970. */
@@ -236,4 +238,20 @@ export interface WorkspaceInfoPayload extends ShownPartial {
   source: WorkspaceSource | null;
   /** What it is, and why what comes before it does not apply. */
   reason: string;
+}
+
+/** What an export says of its collection; a terminal's verb. */
+export interface ExportHeadPayload {
+  collection: string;
+  /** Everything that is fixed when a collection is made; `filter_columns` without the partition key. */
+  schema: Required<Omit<ForeignSchema, "description">> & Pick<ForeignSchema, "description">;
+  /** Live rows. */
+  rows: number;
+  /** Of the last save, with which the rows change. */
+  generation: number;
+}
+
+/** Rows of an export; a terminal's verb. */
+export interface ExportRowsPayload {
+  rows: (Timed & { id: string; metadata?: Metadata | undefined; text?: string | undefined; vector?: Float32Array })[];
 }

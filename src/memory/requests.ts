@@ -27,10 +27,12 @@ import type * as payload from "./payloads.ts";
 import { FORMS } from "./repos/forms.ts";
 import type { ClientRoots } from "./repos/workspaces.ts";
 import { checked, flag, number, string } from "./schema.ts";
+import type { ImportArguments } from "./transfer.ts";
 
 export type { IndexWork } from "../repo/indexer.ts";
 export type * from "./payloads.ts";
 export type { ClientRoots } from "./repos/workspaces.ts";
+export type { ImportArguments, ImportRow } from "./transfer.ts";
 
 const CHUNK_MODES = ["windowed", "file"] as const;
 const CALL = { max: ROWS_PER_CALL_MAX };
@@ -347,6 +349,15 @@ export interface TerminalVerbs {
    * @throws ValueError where there is nothing to undo, or not without `force`
    */
   undo(a: { collection: string; force: boolean; dry_run: boolean }, c: CallContext): Promise<payload.UndoPayload>;
+  /** What a collection is, for an export of it. @throws ValueError for one that does not exist */
+  export_head(a: { collection: string }, c: CallContext): Promise<payload.ExportHeadPayload>;
+  /** Rows as they are, without those that are not live, in the order of `ids`. */
+  export_rows(
+    a: { collection: string; ids: readonly string[]; with_vectors: boolean },
+    c: CallContext,
+  ): Promise<payload.ExportRowsPayload>;
+  /** Rows of an export, or of another program. */
+  import_rows(a: ImportArguments, c: CallContext): Promise<payload.ImportedPayload>;
 }
 
 function once<T>(build: () => T): () => T {

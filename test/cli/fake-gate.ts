@@ -25,12 +25,20 @@ export async function openVerbs(options) {
         if (name === "ids" && set?.startsWith("many:")) {
           return { collection: args.collection, ids: Array.from({ length: Number(set.slice(5)) }, (_, i) => "id-" + i) };
         }
-        if (name === "get" && set === "echo") {
-          return { rows: args.ids.map((id) => ({ id, found: id !== "id-1", metadata: { scope: "x" }, text: "text of " + id, created: 5, updated: 7 })) };
+        if (name === "export_head") {
+          const schema = { dim: 2, dtype: "f32", metric: "inner_product", partition_by: "scope", filter_columns: [], lexical: false };
+          return { collection: args.collection, schema: { ...schema, embedder: { model_id: "x" } }, rows: 450, generation: 3 };
         }
-        if (name === "upsert" && set === "log") {
-          console.error("upsert " + JSON.stringify({ rows: args.texts.length, ids: args.ids.slice(0, 2), metadata: args.metadata[0] }));
-          return { upserted: args.texts.length, collection: args.collection };
+        if (name === "export_rows") {
+          const row = (id) => ({ id, metadata: { scope: "x" }, text: "text of " + id, created: 5, updated: 7 });
+          const vector = args.with_vectors ? { vector: new Float32Array([0.5, -1]) } : {};
+          return { rows: args.ids.filter((id) => id !== "id-1").map((id) => ({ ...row(id), ...vector })) };
+        }
+        if (name === "import_rows" && set === "log") {
+          const { rows, times, source } = args;
+          const [{ where, ...first }] = rows;
+          console.error("rows " + JSON.stringify({ rows: rows.length, ids: rows.slice(0, 2).map((row) => row.id), first, times, source }));
+          return { inserted: rows.length, replaced: 0, unchanged: 0, embedded_again: 0, bad: 0 };
         }
         for (const work of JSON.parse(process.env.FAKE_WORK ?? "[]")) {
           context.onWork(work);

@@ -70,7 +70,7 @@ test("a file that is not there, and a format that there is not", async () => {
 
 test("what no format matches is refused", async () => {
   await withFile("x.bin", Buffer.from([0x7f, 0x45, 0x4c, 0x46]), async (path) => {
-    await expect(openRows(path, undefined, signal)).rejects.toThrow(
+    await expect(openRows(path, undefined, { signal })).rejects.toThrow(
       /x\.bin' is in none of the known formats: name it with --from/,
     );
   });

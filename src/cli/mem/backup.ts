@@ -42,7 +42,8 @@ export default command({
         copy: args.copy,
         signal,
         onProgress: (done, total, name) =>
-          progress.draw(() => `copying ${oneLine(name)}: ${Math.floor((100 * done) / Math.max(total, 1))} %`),
+          // Each byte counts twice: it is copied, and then the copy is read.
+          progress.update({ label: `copying ${name}`, done: done / 2, total: total / 2, unit: "bytes" }),
       });
       progress.end();
       if (args.json) printJson(result);

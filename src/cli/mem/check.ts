@@ -41,15 +41,14 @@ export default command({
       const collections = await store.check({
         names: args.name === undefined ? undefined : [args.name],
         signal,
-        onProgress: (done, total, name) =>
-          progress.draw(() => `reading ${oneLine(name)}: ${Math.floor((100 * done) / Math.max(total, 1))} %`),
+        onProgress: (done, total, name) => progress.update({ label: `reading ${name}`, done, total, unit: "bytes" }),
       });
       const results: (CheckedCollection & { repaired?: RepairedCollection })[] = [];
       for (const one of collections) {
         if (!args.repair || one.sound) results.push(one);
         else {
           const onProgress = (done: number, total: number) =>
-            progress.draw(() => `repairing ${oneLine(one.name)}: ${Math.floor((100 * done) / Math.max(total, 1))} %`);
+            progress.update({ label: `repairing ${one.name}`, done, total });
           results.push({ ...one, repaired: await store.repair(one.name, { to: args.to, signal, onProgress }) });
         }
       }

@@ -1,57 +1,161 @@
 /** `svc mem export`: a collection as JSON lines, a page at a time, so that its size does not matter. */
+import { buildInfo } from "../../build-info.ts";
+import { packFloats } from "../../checks/packed-vectors.ts";
 import { CancelledError } from "../../errors.ts";
-import { command } from "../command.ts";
-import { note, printJson } from "../output.ts";
-import { startProgress } from "../progress.ts";
+import { headOf } from "../../formats/head.ts";
+import type { ExportHeadPayload, ExportRowsPayload } from "../../memory/requests.ts";
+import { memoryPath } from "../../paths.ts";
+import { command, UsageError } from "../command.ts";
+import { asciiControls, isTerminal, note, oneLine, print, printJson, printLines } from "../output.ts";
+import { megabytes, startProgress } from "../progress.ts";
+import { ExportFile, refuseExisting } from "./export-file.ts";
 import { COLLECTION, readWhere, TIME_FLAGS, timeArguments, WHERE } from "./flags.ts";
 import { counted } from "./render.ts";
 import { COMMON, prepare, withMemory } from "./verb.ts";
 
-const PAGE_ROWS = 200;
+/** Rows of the first page; then as many as are likely to take `PAGE_UNITS`. */
+const PAGE_ROWS_FIRST = 32;
+const PAGE_ROWS_MAX = 1000;
+/** UTF-16 units of a page's lines. */
+const PAGE_UNITS = 4 * 1024 * 1024;
+
+type ExportedRow = ExportRowsPayload["rows"][number];
 
 export default command({
   details:
     'Prints one line a row: {"id": …, "metadata": …, "text": …, "created": …, "updated": …}, in the order in which rows were\n' +
     "added, or with --newest the last updated first; the times are milliseconds since 1970. The rows are those that live when it\n" +
-    "starts; one that is deleted meanwhile is left out.",
+    "starts; one that is deleted meanwhile is left out.\n\n" +
+    "A FILE has its name once it is whole and on the disk. Its first line says what the collection is like, so that an import makes\n" +
+    "one like it; on stdout that takes --schema. An export into a file that was interrupted goes on with --resume, unless\n" +
+    "the collection was changed since; then it begins anew. Rows without an embedder are exported with their vectors.",
   examples: [
-    "svc mem export notes > notes.jsonl",
+    "svc mem export notes notes.jsonl",
     "svc mem export notes --where scope=ops | gzip > ops.jsonl.gz",
     "svc mem export notes --since 2026-11-22T00:00Z > today.jsonl",
   ],
   args: {
     collection: COLLECTION,
+    file: { type: "positional", required: false, description: "file to write; - or nothing: stdout" },
+    "with-vectors": { type: "boolean", description: 'with "vector": {"f32": base64 of little-endian numbers}' },
+    metadata: {
+      type: "boolean",
+      default: true,
+      description: "with metadata",
+      negativeDescription: "leave metadata out",
+    },
+    times: { type: "boolean", default: true, description: "with times", negativeDescription: "leave times out" },
+    schema: {
+      type: "boolean",
+      description: "begin with a line about the collection (in a file, and with vectors)",
+      negativeDescription: "rows alone",
+    },
     where: WHERE,
     ...TIME_FLAGS,
+    force: { type: "boolean", description: "replace a file that is there" },
+    resume: { type: "boolean", description: "go on with an export into this file that was interrupted" },
     ...COMMON,
-    json: { type: "boolean", description: "what it does anyway" },
+    json: { type: "boolean", description: "of a file: print {exported, collection, file, bytes}" },
   },
   async run(invocation) {
-    const { collection, where } = invocation.args;
-    const list = prepare("ids", { collection, where: readWhere(where), ...timeArguments(invocation.args) });
+    const { args, signal, env } = invocation;
+    const { collection } = args;
+    const path = args.file === "-" ? undefined : args.file;
+    if (path === undefined && (args.force || args.resume)) throw new UsageError("--force and --resume go with a file");
+    const filter = { where: readWhere(args.where), ...timeArguments(args) };
+    const list = prepare("ids", { collection, ...filter });
+    if (path !== undefined) refuseExisting(path, args.force === true);
     const progress = startProgress(`exporting ${collection}`);
+    // Rows on a terminal say by themselves that it goes on.
+    const isShown = path !== undefined || !isTerminal(1);
     let exported = 0;
+    let file: ExportFile | undefined;
     try {
       await withMemory(invocation, async (verbs, context) => {
+        const head = await verbs.export_head({ collection }, context);
+        const withVectors = args["with-vectors"] ?? head.schema.embedder === null;
+        const withHead = args.schema ?? (path !== undefined || withVectors);
+        const first = withHead ? [headLine(head)] : [];
+        const toLine = (row: ExportedRow) => rowLine(row, args.metadata, args.times);
         // All ids at once: a page that begins after an id would lose its place when another process deletes that row.
         const { ids } = await list(verbs, context);
-        for (let start = 0; start < ids.length; start += PAGE_ROWS) {
-          if (invocation.signal.aborted) throw new CancelledError(`interrupted after ${counted(exported, "row")}`);
-          const page = prepare("get", { collection, ids: ids.slice(start, start + PAGE_ROWS) });
-          const { rows } = await page(verbs, context);
-          const found = rows
-            .filter((row) => row.found)
-            .map(({ id, metadata, text, created, updated }) => ({ id, metadata, text, created, updated }));
-          printJson(...found);
-          exported += found.length;
-          progress.update(start + rows.length, ids.length);
+        if (path === undefined) printLines(first.join(""));
+        else {
+          const parts = [memoryPath(args.path, env), collection, head.generation, filter, first, withVectors];
+          const key = keyOf([...parts, args.metadata, args.times, buildInfo().version]);
+          file = ExportFile.open({ path, force: args.force === true, key });
+          exported = begun(file, args.resume === true, first, ids);
+          if (args.resume) note(exported > 0 ? `goes on after ${counted(exported, "row")}` : "begins anew");
+        }
+        let rows = PAGE_ROWS_FIRST;
+        for (let start = exported; start < ids.length; ) {
+          if (signal.aborted) throw new CancelledError(`interrupted after ${counted(exported, "row")}`);
+          const some = ids.slice(start, start + rows);
+          const page = await verbs.export_rows({ collection, ids: some, with_vectors: withVectors }, context);
+          const lines = page.rows.map(toLine).join("");
+          if (file) file.write(lines);
+          else printLines(lines);
+          exported += page.rows.length;
+          start += some.length;
+          const also = file && `${megabytes(file.size)} MB`;
+          if (isShown) progress.update({ done: start, total: ids.length, unit: "rows", also });
+          rows = Math.min(PAGE_ROWS_MAX, 4 * rows, Math.ceil((rows * PAGE_UNITS) / Math.max(1, lines.length)));
           // Printing is synchronous: without this turn of the event loop Ctrl-C would have effect only at the end.
           await new Promise(setImmediate);
         }
+        file?.finish();
       });
+    } catch (error) {
+      const isInterrupted = error instanceof CancelledError;
+      file?.abandon(isInterrupted);
+      if (isInterrupted && file) error.message += ": --resume goes on, unless the collection is changed meanwhile";
+      throw error;
     } finally {
       progress.end();
     }
-    note(`exported ${counted(exported, "row")} of ${collection}`);
+    if (path === undefined) {
+      note(`exported ${counted(exported, "row")} of ${collection}`);
+      return;
+    }
+    const bytes = file?.size ?? 0;
+    if (args.json) printJson({ exported, collection, file: path, bytes });
+    else print(`exported ${counted(exported, "row")} of ${collection} to ${oneLine(path)} (${megabytes(bytes)} MB)`);
   },
 });
+
+/** How many rows an interrupted export has left in the file, which begins with the head in any case. */
+function begun(file: ExportFile, resume: boolean, head: readonly string[], ids: readonly string[]): number {
+  const lines = resume ? file.keep((line, number) => isExpected(line, number, head, ids)) : 0;
+  if (lines >= head.length && lines > 0) return lines - head.length;
+  file.clear();
+  file.write(head.join(""));
+  return 0;
+}
+
+/** Whether a line is whole and in its place. After a loss of power a file may hold zeros where it was not synced. */
+function isExpected(line: Uint8Array, number: number, head: readonly string[], ids: readonly string[]): boolean {
+  const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString();
+  if (number < head.length) return `${text}\n` === head[number];
+  try {
+    return JSON.parse(text).id === ids[number - head.length];
+  } catch {
+    return false;
+  }
+}
+
+function headLine({ collection, schema }: ExportHeadPayload): string {
+  return `${asciiControls(JSON.stringify(headOf(collection, schema)))}\n`;
+}
+
+function rowLine(row: ExportedRow, withMetadata: boolean, withTimes: boolean): string {
+  const { id, text, vector } = row;
+  const metadata = withMetadata ? row.metadata : undefined;
+  const times = withTimes ? { created: row.created, updated: row.updated } : {};
+  const packed = vector && { vector: { f32: packFloats(vector) } };
+  return `${asciiControls(JSON.stringify({ id, metadata, text, ...times, ...packed }))}\n`;
+}
+
+/** Of everything that the bytes of an export depend on. */
+function keyOf(parts: readonly unknown[]): string {
+  return new Bun.CryptoHasher("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 16);
+}

@@ -1,31 +1,39 @@
-/** `svc mem import`: JSON lines into a collection, in batches; a batch is written whole or not at all. */
+/** `svc mem import`: rows of a file into a collection, in batches; a batch is written whole or not at all. */
 import { keepHeapSmall } from "../../../ffi/system/calls.ts";
 import { CancelledError, SvcError } from "../../errors.ts";
+import { ContentIds } from "../../formats/content-ids.ts";
 import { FORMATS, findFormat, openRows } from "../../formats/formats.ts";
-import { locate } from "../../formats/jsonl.ts";
 import type { ForeignRow, RowSource } from "../../formats/row.ts";
-import { asUsage, command, string, UsageError } from "../command.ts";
-import { isTerminal } from "../output.ts";
-import { startProgress } from "../progress.ts";
+import type { ImportRow } from "../../memory/requests.ts";
+import { asUsage, command, EXIT, string, UsageError } from "../command.ts";
+import { isTerminal, note, oneLine } from "../output.ts";
+import { grouped, startProgress } from "../progress.ts";
 import { COLLECTION, SCHEMA_FLAGS, schemaArguments } from "./flags.ts";
 import { counted } from "./render.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
-const BATCH_ROWS = 500;
-/** A batch of long texts, in UTF-16 units, is written earlier, to bound what is held in memory: the next one is read meanwhile. */
+/** Rows of a batch, which is one save. A smaller one spends a part of the time on syncs. */
+const BATCH_ROWS = 2000;
+/** A batch of long texts, in UTF-16 units, is written earlier, to bound what is held: the next one is read meanwhile. */
 const BATCH_UNITS = 16 * 1024 * 1024;
 /**
  * Every process that opens the collection codes the rows since the last compaction again. After this many, or half as
  * many as there were where that is more, the import compacts.
  */
 const FOLD_ROWS = 50_000;
+/** Bad rows that are named with `--on-error skip`. */
+const NAMED_MOST = 20;
 
 export default command({
   details:
-    'Each line is {"text": …, "id": …, "metadata": …}; id and metadata may be absent, and an id may be an integer. A row whose id\n' +
-    "exists is replaced. Rows are written in batches of 500: at a bad line it stops, names the line, and says how many rows were imported\n" +
-    "before its batch. The times of an export, created and updated, are passed over: the rows are new here. The flags say what a collection that is made by this call is like; an export holds rows, not the schema.",
-  examples: ["svc mem import notes notes.jsonl", "zcat ops.jsonl.gz | svc mem import notes"],
+    'A line of JSON is {"text": …, "id": …, "metadata": …, "created": …, "updated": …, "vector": …}, of which only the text has to be\n' +
+    "there; an id may be an integer. What the file is in is recognised, or named with --from; gzip is unpacked. A row whose id exists is\n" +
+    "replaced, one that is there as it is given is left alone, and a row without an id gets one that is made of its content: an\n" +
+    "import that was interrupted is repeated, and goes on where it was. Rows are written in batches of 2,000: at a bad line it stops,\n" +
+    "names the line, and says how many rows were imported before its batch.\n\n" +
+    "A collection that is made by this call is like the one that was exported, where the file says so in its first line, but for what\n" +
+    "flags say. Vectors of the file are taken where they are of the embedder of the collection; else the texts are embedded again.",
+  examples: ["svc mem import notes notes.jsonl", "svc mem import ops ops.jsonl.gz --no-times"],
   args: {
     collection: COLLECTION,
     file: { type: "positional", required: false, description: "file or folder to read; - or nothing: stdin" },
@@ -33,63 +41,86 @@ export default command({
       "FORMAT",
       `what it is in, where that is not recognised: ${FORMATS.map(({ name }) => name).join(", ")}`,
     ),
+    times: {
+      type: "boolean",
+      default: true,
+      description: "give rows the times that the file has",
+      negativeDescription: "rows are as new as this import",
+    },
+    "on-error": string("stop|skip", "skip: leave bad rows out, name them, and exit with 1 (stop)"),
     ...SCHEMA_FLAGS,
     ...COMMON,
+    json: { type: "boolean", description: "print {imported, inserted, replaced, unchanged, bad, collection}" },
   },
   async run(invocation) {
     const { args, signal } = invocation;
-    const { collection } = args;
+    const { collection, from } = args;
     const schema = schemaArguments(args);
-    const create = prepare("create_collection", { name: collection, ...schema });
-    const source = args.file ?? "-";
-    if (args.from !== undefined) asUsage(() => findFormat(args.from!));
+    // Refuses names and columns before a login is asked for.
+    prepare("create_collection", { name: collection, ...schema });
+    const path = args.file ?? "-";
+    if (from !== undefined) asUsage(() => findFormat(from));
+    const onError = args["on-error"] ?? "stop";
+    if (onError !== "stop" && onError !== "skip")
+      throw new UsageError(`--on-error must be stop or skip, got '${onError}'`);
     if (args.file === undefined && isTerminal(0))
       throw new UsageError("nothing to import: name a file or a folder, or pipe JSON lines in");
-    const progress = startProgress(`importing into ${collection}`);
+    const total = { imported: 0, inserted: 0, replaced: 0, unchanged: 0, bad: 0 };
+    let embeddedAgain = 0;
+    const onBad = (error: SvcError) => {
+      total.bad += 1;
+      progress.end();
+      if (total.bad <= NAMED_MOST) note(`svc: left out: ${oneLine(error.message)}`);
+    };
+    const lenient = onError === "skip" ? { onBad } : {};
+    const progress = startProgress(`importing ${collection}`);
     let isOpen = false;
-    let imported = 0;
     let folded = 0;
     try {
       keepHeapSmall();
-      await withMemory(invocation, async (verbs, context) => {
+      await withMemory(invocation, async (verbs) => {
         isOpen = true;
-        // In memory until the first batch is saved; one that is there already must agree.
-        if (Object.values(schema).some((value) => value !== undefined)) await create(verbs, context);
-        const write = async ({ texts, ids, metadata, first, last }: Batch) => {
+        const source = await openRows(path, from, { signal, ...lenient });
+        let calls = 0;
+        const write = async (rows: readonly ImportRow[]) => {
           if (signal.aborted) throw new CancelledError("interrupted");
-          try {
-            await prepare("upsert", { collection, texts, ids, metadata })(verbs, { signal });
-          } catch (error) {
-            throw locate(error, first === last ? first : `${first} to ${last}`);
-          }
-          imported += texts.length;
-          progress.update(imported);
-          if (imported - folded < Math.max(FOLD_ROWS, folded / 2)) return;
-          await prepare("compact", { collection })(verbs, { signal });
-          folded = imported;
+          calls += 1;
+          const given = { collection, rows, schema, source: source.schema, times: args.times, ...lenient };
+          const done = await verbs.import_rows(given, { signal });
+          total.inserted += done.inserted;
+          total.replaced += done.replaced;
+          total.unchanged += done.unchanged;
+          total.imported += rows.length - done.bad;
+          embeddedAgain += done.embedded_again;
+          const also = `${grouped(total.imported)} rows`;
+          progress.update({ done: source.position(), total: source.bytes, unit: "bytes", also });
+          const written = total.inserted + total.replaced;
+          if (written - folded < Math.max(FOLD_ROWS, folded / 2)) return;
+          const compacting = (done: number, of: number) => progress.update({ label: "compacting", done, total: of });
+          await prepare("compact", { collection })(verbs, { signal, progress: compacting });
+          folded = written;
         };
-        await eachAhead(readBatches(await openRows(source, args.from, signal), signal), write);
+        await eachAhead(readBatches(source, signal), write);
+        // What an export of no rows says of its collection is imported as well.
+        if (calls === 0 && source.schema !== undefined) await write([]);
       });
     } catch (error) {
-      throw isOpen ? withCount(error, imported, collection) : error;
+      throw isOpen ? withCount(error, total.imported, collection) : error;
     } finally {
       progress.end();
     }
-    answer(
-      { imported, collection },
-      args.json === true,
-      () => `imported ${counted(imported, "row")} into ${collection}`,
-    );
+    if (embeddedAgain > 0)
+      note(`the vectors of ${counted(embeddedAgain, "row")} are of another embedder: their texts were embedded again`);
+    if (total.bad > NAMED_MOST) note(`svc: left out: ${counted(total.bad - NAMED_MOST, "more row")}`);
+    answer({ ...total, collection }, args.json === true, () => summary(total, collection));
+    return total.bad > 0 ? EXIT.failed : EXIT.done;
   },
 });
 
-interface Batch {
-  texts: string[];
-  ids: string[];
-  metadata: (Record<string, unknown> | null)[];
-  /** Where its first and last row stand. */
-  first: string;
-  last: string;
+function summary(total: { imported: number; unchanged: number; bad: number }, collection: string): string {
+  const there = total.unchanged > 0 ? `, ${grouped(total.unchanged)} of them there already` : "";
+  const bad = total.bad > 0 ? `, left ${counted(total.bad, "bad row")} out` : "";
+  return `imported ${counted(total.imported, "row")} into ${collection}${there}${bad}`;
 }
 
 /**
@@ -109,25 +140,22 @@ async function eachAhead<T>(items: AsyncIterable<T>, use: (item: T) => Promise<v
   }
 }
 
-/** The rows in batches, which are small enough to be held twice. */
-async function* readBatches(source: RowSource, signal: AbortSignal): AsyncGenerator<Batch> {
-  let batch: Batch | undefined;
+/** The rows in batches, which are small enough to be held twice; each with an id. */
+async function* readBatches(source: RowSource, signal: AbortSignal): AsyncGenerator<ImportRow[]> {
+  const ids = new ContentIds();
+  let batch: ImportRow[] = [];
   let units = 0;
   for await (const some of source.rows(signal)) {
     for (const row of Array.isArray(some) ? (some as readonly ForeignRow[]) : [some as ForeignRow]) {
-      batch ??= { texts: [], ids: [], metadata: [], first: row.where, last: row.where };
-      batch.texts.push(row.text ?? "");
-      batch.ids.push(row.id ?? Bun.randomUUIDv7());
-      batch.metadata.push(row.metadata ?? null);
-      batch.last = row.where;
-      units += row.text?.length ?? 0;
-      if (batch.texts.length < BATCH_ROWS && units < BATCH_UNITS) continue;
+      batch.push(row.id === undefined ? { ...row, id: ids.of(row) } : (row as ImportRow));
+      units += (row.text?.length ?? 0) + 4 * (row.vector?.length ?? 0);
+      if (batch.length < BATCH_ROWS && units < BATCH_UNITS) continue;
       yield batch;
-      batch = undefined;
+      batch = [];
       units = 0;
     }
   }
-  if (batch) yield batch;
+  if (batch.length > 0) yield batch;
 }
 
 function withCount(error: unknown, imported: number, collection: string): unknown {

@@ -151,19 +151,16 @@ export async function withMemory<T>(
   const { openVerbs } = await import("../gate.ts");
   const workspace = args.workspace === undefined ? undefined : resolve(args.workspace);
   const verbs = await openVerbs({ label: name, feature: "memory", env, path: args.path, workspace, warn: note });
-  const progress = startProgress("working");
+  const progress = startProgress(name.replace(/^svc (?:mem )?/, ""));
   try {
     if (signal.aborted) throw new CancelledError("interrupted");
     return await work(verbs, {
       signal,
       progress: (done, total, message) => {
-        if (indexing.isSaving && total > 0) progress.draw(() => `saving: ${Math.floor((100 * done) / total)} %`);
-        else if (!indexing.hasBegun) progress.update(done, total || undefined, message);
+        if (indexing.isSaving && total > 0) progress.update({ label: "saving", done, total });
+        else if (!indexing.hasBegun) progress.update({ done, total, also: message });
       },
-      onWork(work) {
-        indexing.note(work);
-        progress.draw((columns) => indexing.line(columns));
-      },
+      onWork: (work) => progress.update(indexing.note(work)),
     });
   } finally {
     progress.end();

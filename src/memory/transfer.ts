@@ -1,0 +1,294 @@
+/**
+ * Rows into a collection as they were in another one, with their times and, where they are of the same embedder, their
+ * vectors. A row that is there already as it is given is left alone, so that repeating an import costs little.
+ */
+import { encodeMetadata } from "../checks/metadata.ts";
+import { checkTextSize } from "../checks/texts.ts";
+import { checkDim } from "../checks/vectors.ts";
+import { CancelledError, SvcError, ValueError } from "../errors.ts";
+import type { ForeignRow, ForeignSchema } from "../formats/row.ts";
+import { STORED_TIME_MAX } from "../limits.ts";
+import type { Collection, Row } from "../store/collection.ts";
+import { type PackedRows, packRows } from "../store/pack.ts";
+import type { Schema } from "../store/schema.ts";
+import type { Store } from "../store/store.ts";
+import { Put } from "../store/writer.ts";
+import { putDated, type RowDates } from "../texts/dated.ts";
+import { checkSpace, type Embedder, type EmbedderProfile, spaceId } from "../texts/embedder.ts";
+import { DEFAULT_PARTITION, embeddingOf, partitioned } from "../texts/put.ts";
+import type { CallContext } from "./requests.ts";
+
+/** A row that has its id. */
+export interface ImportRow extends ForeignRow {
+  readonly id: string;
+}
+
+/** Rows to import. */
+export interface ImportArguments {
+  readonly collection: string;
+  /** In their order; of an id that stands twice the last one counts. */
+  readonly rows: readonly ImportRow[];
+  /** What the caller wants of a collection that this call makes, or requires of one that is there. */
+  readonly schema: {
+    readonly partition_by?: string | undefined;
+    readonly filter_columns?: readonly string[] | undefined;
+    readonly lexical?: boolean | undefined;
+  };
+  /** What is known of the collection that the rows were exported of. */
+  readonly source?: ForeignSchema | undefined;
+  /** Whether rows get the times that they have. */
+  readonly times: boolean;
+  /** Gets what is wrong with a row, which is then left out; absent: the call fails. */
+  readonly onBad?: ((error: SvcError) => void) | undefined;
+}
+
+/** What became of the rows. */
+export interface ImportedPayload {
+  inserted: number;
+  replaced: number;
+  /** Rows that were there already, as they are given. */
+  unchanged: number;
+  /** Rows whose text was embedded although they have a vector: it is one of another embedder, or not known whose. */
+  embedded_again: number;
+  /** Rows that were left out. */
+  bad: number;
+}
+
+/** How a row is put: its text embedded, or with its vector. */
+type Kind = "embedded" | "with text" | "vector alone";
+
+type DatedRows = Omit<PackedRows, "updated"> & RowDates;
+
+/** Puts rows in one change: all of them, or none. @throws ValueError naming where the row stands that is wrong */
+export async function importRows(
+  store: Store,
+  embedder: Embedder,
+  a: ImportArguments,
+  { signal }: CallContext,
+): Promise<ImportedPayload> {
+  const existing = store.find(a.collection);
+  const collection = existing ? agreeing(existing, a.schema) : store.create(a.collection, newSchema(embedder, a));
+  try {
+    const work = new Import(collection, embedder, a);
+    const result = await work.put(signal);
+    if (!collection.isSaved && a.source !== undefined) await collection.save();
+    return result;
+  } catch (error) {
+    if (!existing) store.forgetUnsaved(collection);
+    throw error;
+  }
+}
+
+class Import {
+  private readonly hasVectors: boolean;
+  private readonly result: ImportedPayload = { inserted: 0, replaced: 0, unchanged: 0, embedded_again: 0, bad: 0 };
+
+  constructor(
+    private readonly collection: Collection,
+    private readonly embedder: Embedder,
+    private readonly a: ImportArguments,
+  ) {
+    this.hasVectors = usesVectors(collection.schema, a.source);
+  }
+
+  async put(signal: AbortSignal | undefined): Promise<ImportedPayload> {
+    const { collection, result } = this;
+    const rows = this.fresh();
+    const runs = this.runsOf(rows);
+    if (runs.length === 0) return result;
+    const puts: DatedRows[] = [];
+    for (const { kind, rows } of runs) puts.push(await this.packed(kind, rows, signal));
+    await collection.change(async (t) => {
+      for (const rows of puts) {
+        const { inserted, replaced } = await putDated(t, Put.UPSERT, rows, { signal });
+        result.inserted += inserted;
+        result.replaced += replaced;
+      }
+    }, signal);
+    for (const { kind, rows } of runs) {
+      if (kind === "embedded") result.embedded_again += rows.filter((row) => row.vector !== undefined).length;
+    }
+    return result;
+  }
+
+  /** The rows that are right, each id once, and not there yet. */
+  private fresh(): ImportRow[] {
+    const { a, collection, result } = this;
+    const last = new Map<string, ImportRow>();
+    for (const row of a.rows) if (this.isGood(row)) last.set(row.id, row);
+    const rows = [...last.values()];
+    const detail = { metadata: true, text: true, times: a.times, vector: this.hasVectors };
+    const stored = collection.get([...last.keys()], detail);
+    const fresh = rows.filter((row, i) => !this.isThere(row, stored[i]!));
+    result.unchanged += rows.length - fresh.length;
+    return fresh;
+  }
+
+  private isGood(row: ImportRow): boolean {
+    try {
+      this.check(row);
+      return true;
+    } catch (error) {
+      if (!(error instanceof SvcError) || error instanceof CancelledError) throw error;
+      error.message = `${row.where}: ${error.message}`;
+      if (!this.a.onBad) throw error;
+      this.a.onBad(error);
+      this.result.bad += 1;
+      return false;
+    }
+  }
+
+  /** @throws ValueError, TypeError for what the collection would refuse */
+  private check(row: ImportRow): void {
+    const { a, collection, embedder, hasVectors } = this;
+    const { dim, embedderProfile } = collection.schema;
+    if (row.text !== undefined) checkTextSize(row.text, "text");
+    if (row.metadata) encodeMetadata(row.metadata, "metadata");
+    if (a.times) {
+      checkTime(row.created, "created");
+      checkTime(row.updated, "updated");
+    }
+    if (hasVectors && row.vector) {
+      checkDim(row.vector.length, "vector", dim);
+      return;
+    }
+    if (row.text !== undefined && embedderProfile !== null) {
+      checkSpace(collection.name, embedderProfile, embedder);
+      return;
+    }
+    if (embedderProfile === null) {
+      throw new ValueError(
+        `it has no vector, and collection '${collection.name}' takes vectors alone: export them with --with-vectors`,
+      );
+    }
+    throw new ValueError(
+      `it has a vector and no text, and its vector is not of the embedder of collection '${collection.name}': ` +
+        "import it into a new collection",
+    );
+  }
+
+  /** Whether a row is stored as it would be after it was put. */
+  private isThere(row: ImportRow, stored: Row): boolean {
+    if (!stored.found || stored.text !== row.text) return false;
+    const metadata = partitioned(row.metadata, this.collection.schema.keyName);
+    if (JSON.stringify(metadata) !== JSON.stringify(stored.metadata)) return false;
+    const { created, updated } = datesOf(row);
+    // Its created stays, and no row is updated before it.
+    if (this.a.times && updated !== undefined && stored.times) {
+      if (stored.times.updated !== Math.max(updated, created ?? 0, stored.times.created)) return false;
+    }
+    if (!this.hasVectors || row.vector === undefined) return true;
+    return stored.vector !== undefined && Buffer.compare(bytesOf(row.vector), bytesOf(stored.vector)) === 0;
+  }
+
+  /** Rows of one kind that follow each other, so that they keep their order. */
+  private runsOf(rows: readonly ImportRow[]): { kind: Kind; rows: ImportRow[] }[] {
+    const runs: { kind: Kind; rows: ImportRow[] }[] = [];
+    for (const row of rows) {
+      const kind: Kind =
+        !this.hasVectors || row.vector === undefined
+          ? "embedded"
+          : row.text === undefined
+            ? "vector alone"
+            : "with text";
+      const run = runs.at(-1);
+      if (run?.kind === kind) run.rows.push(row);
+      else runs.push({ kind, rows: [row] });
+    }
+    return runs;
+  }
+
+  private async packed(kind: Kind, rows: readonly ImportRow[], signal: AbortSignal | undefined): Promise<DatedRows> {
+    const { keyName, filterColumns, dim } = this.collection.schema;
+    const texts = kind === "vector alone" ? undefined : rows.map((row) => row.text!);
+    const packed = packRows(
+      {
+        ids: rows.map((row) => row.id),
+        metadata: rows.map((row) => partitioned(row.metadata, keyName)),
+        defaultPartition: DEFAULT_PARTITION,
+        ...(texts && { texts }),
+      },
+      filterColumns,
+    );
+    const dates = this.a.times ? rows.map(datesOf) : [];
+    const timed: RowDates = {
+      created: rows.map((_, i) => dates[i]?.created),
+      updated: rows.map((_, i) => dates[i]?.updated),
+    };
+    if (kind === "embedded") return { ...packed, ...timed, ...(await embeddingOf(this.embedder, texts!, signal)) };
+    const vectors = new Float32Array(rows.length * dim);
+    for (const [i, row] of rows.entries()) vectors.set(row.vector!, i * dim);
+    return { ...packed, ...timed, vectors };
+  }
+}
+
+/** What the caller requires of a collection that is there. @throws ValueError where it differs */
+function agreeing(
+  existing: Collection,
+  { partition_by, filter_columns, lexical }: ImportArguments["schema"],
+): Collection {
+  const { schema, name } = existing;
+  const differs = (what: string, is: unknown, wanted: unknown) => {
+    return new ValueError(
+      `collection '${name}' exists already and its ${what} is ${JSON.stringify(is)}, not ${JSON.stringify(wanted)}`,
+      "collection_differs",
+    );
+  };
+  if (partition_by !== undefined && partition_by !== schema.keyName)
+    throw differs("partition_by", schema.keyName, partition_by);
+  if (filter_columns !== undefined) {
+    const wanted = [...new Set([schema.keyName, ...filter_columns])];
+    if (wanted.join("\0") !== schema.filterColumns.join("\0"))
+      throw differs("filter_columns", schema.filterColumns.slice(1).join(", "), filter_columns.join(", "));
+  }
+  if (lexical !== undefined && lexical !== schema.lexical) throw differs("lexical", schema.lexical, lexical);
+  return existing;
+}
+
+/** A collection like the one that was exported, as far as that is known and its vectors can be had. */
+function newSchema(embedder: Embedder, { rows, schema, source = {} }: ImportArguments) {
+  const [first] = rows;
+  const vector = first?.vector;
+  const common = {
+    partitionBy: schema.partition_by ?? source.partition_by ?? "scope",
+    filterColumns: schema.filter_columns ?? source.filter_columns ?? [],
+    lexical: schema.lexical ?? source.lexical ?? false,
+    dtype: source.dtype,
+  };
+  const ours = { ...common, dim: embedder.profile.dimension, embedderProfile: embedder.profile };
+  const isForeign = source.embedder !== undefined && !isSpaceOf(source.embedder, embedder);
+  const isRaw = source.embedder === undefined && vector !== undefined && first?.text === undefined;
+  if (!isForeign && !isRaw) return ours;
+  // Without their vectors, texts of another embedder are embedded by this one.
+  const dim = vector?.length ?? (rows.length === 0 ? source.dim : undefined);
+  if (dim === undefined) return ours;
+  const profile = source.embedder ?? null;
+  return { ...common, dim, metric: profile === null ? source.metric : undefined, embedderProfile: profile };
+}
+
+/** Whether vectors of the source are vectors of the collection. */
+function usesVectors({ embedderProfile }: Schema, source: ForeignSchema | undefined): boolean {
+  // Raw vectors are the caller's: only their length can be wrong.
+  if (embedderProfile === null) return true;
+  const theirs = source?.embedder;
+  return theirs ? spaceId(theirs as EmbedderProfile) === spaceId(embedderProfile as EmbedderProfile) : false;
+}
+
+function isSpaceOf(profile: object | null, embedder: Embedder): boolean {
+  return profile !== null && spaceId(profile as EmbedderProfile) === spaceId(embedder.profile);
+}
+
+/** A row that says only when it came in was not changed since. */
+function datesOf({ created, updated }: ForeignRow) {
+  return { created: created ?? updated, updated: updated ?? created };
+}
+
+/** @throws ValueError */
+function checkTime(time: number | undefined, name: string): void {
+  if (time === undefined || (Number.isInteger(time) && time >= 0 && time <= STORED_TIME_MAX)) return;
+  throw new ValueError(`${name} is ${time}: give whole milliseconds since 1970, from 0 to ${STORED_TIME_MAX}`);
+}
+
+function bytesOf(floats: Float32Array): Uint8Array {
+  return new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength);
+}
