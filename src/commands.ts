@@ -39,6 +39,10 @@ const ROOT = group("svc", {
     logout: ["remove this machine's login; the memory stays", async () => (await import("./cli/logout.ts")).default],
     runtime,
     authority,
+    completions: [
+      "print the script that completes svc in a shell",
+      async () => (await import("./cli/completions.ts")).default,
+    ],
     help: ["show the page of a command", async () => (await import("./cli/help-command.ts")).default],
     version: ["show the version", async () => (await import("./cli/version.ts")).default],
   },

@@ -7,7 +7,7 @@ import { type Args, MEMORY_PATH, UsageError } from "./command.ts";
 import { didYouMean, nearest } from "./nearest.ts";
 
 /** So many commands have them that they are no mistake where none is named. */
-const EVERYWHERE: Args = { json: { type: "boolean" }, path: MEMORY_PATH };
+export const COMMON_FLAGS: Args = { json: { type: "boolean" }, path: MEMORY_PATH };
 
 /**
  * The words of a line with the commands' names first and every flag behind the last of them. The first words that can be
@@ -60,7 +60,7 @@ function names(words: readonly string[]): number[] {
 
 /** Whether words are flags of a node, each with its value. */
 async function takes(node: Node, words: readonly string[]): Promise<boolean> {
-  const args = isGroup(node) ? EVERYWHERE : await node.args();
+  const args = isGroup(node) ? COMMON_FLAGS : await node.args();
   try {
     return (
       checkFlags(
@@ -87,7 +87,7 @@ export function refuseUnknown({ node, words }: Reached): void {
   const flags = ownWords(words).filter((word) => !isHelp(word));
   const flag = flags.find((word) => isFlag(word) && !/^--(json|path)(=|$)/.test(word));
   if (flag !== undefined) throw new UsageError(`unknown flag '${flag.replace(/=.*/s, "")}'`);
-  checkFlags(EVERYWHERE, flags);
+  checkFlags(COMMON_FLAGS, flags);
 }
 
 /** A name of the group itself is nearer than one of a group in it: only then `search` means `mem search`. */

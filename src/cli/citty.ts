@@ -106,6 +106,7 @@ export async function refuseMisread({ node, words }: Reached): Promise<void> {
   const named = positionalsOf(args);
   const missing = named.find(([, { required }], i) => required !== false && positionals[i] === undefined);
   if (missing) throw new UsageError(`no ${missing[0].toUpperCase()} is given: ${usageOf(node.meta.name, args)}`);
+  for (const [i, [name, { choices }]] of named.entries()) checkChoice(name.toUpperCase(), choices, positionals[i]);
   const extra = positionals[named.length];
   if (extra === undefined || named.at(-1)?.[1].repeatable) return;
   if (!node.subCommands) throw new UsageError(`unexpected argument '${extra}'`);
@@ -209,9 +210,11 @@ function checkValue(written: string, definition: Arg, value: string | undefined,
     throw new UsageError(`${written} needs a value; if '${value}' is meant, write ${written}=${value}`);
   if (numeric && (value.trim() === "" || !Number.isFinite(Number(value))))
     throw new UsageError(`${written}: '${value}' is not a number`);
-  const choices = definition.type === "enum" ? definition.options : undefined;
-  if (choices && !choices.includes(value)) {
-    const hint = didYouMean(value, choices) || `: give one of ${choices.join(", ")}`;
-    throw new UsageError(`${written} cannot be '${value}'${hint}`);
-  }
+  if (definition.type === "enum") checkChoice(written, definition.options, value);
+}
+
+function checkChoice(written: string, choices: readonly string[] | undefined, value: string | undefined): void {
+  if (!choices || value === undefined || choices.includes(value)) return;
+  const hint = didYouMean(value, choices) || `: give one of ${choices.join(", ")}`;
+  throw new UsageError(`${written} cannot be '${value}'${hint}`);
 }

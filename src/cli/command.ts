@@ -32,7 +32,14 @@ export type Arg = ArgDef & {
   readonly repeatable?: true;
   /** The value is a number. */
   readonly numeric?: true;
+  /** The only values of a positional. */
+  readonly choices?: readonly string[];
+  /** What a shell completes it with, where neither its hint (FILE, DIR) nor its name says so. */
+  readonly completes?: Completed;
 };
+
+/** What a shell can complete an argument with, besides choices. */
+export type Completed = "file" | "folder" | "collection";
 
 /** The flags and positionals of a command by name; positionals in their order. */
 export type Args = Record<string, Arg>;

@@ -14,10 +14,22 @@ import { BrokenPipe, note, print, printError } from "./output.ts";
  * @returns the exit code
  */
 export async function run(root: Node, words: string[]): Promise<number> {
+  if (words[0] === "__complete") return answerTab(root, words.slice(1));
   listenForInterrupts();
   const code = await runLine(root, words);
   if (!interruption.signal.aborted) await endOfCommand();
   return code;
+}
+
+/** What a shell asks at Tab. It gets no candidates where anything is wrong: a message would stand in the line. */
+async function answerTab(root: Node, request: readonly string[]): Promise<number> {
+  const { answerShell } = await import("./complete.ts");
+  try {
+    print(await answerShell(root, request, process.env));
+    return EXIT.done;
+  } catch {
+    return EXIT.failed;
+  }
 }
 
 async function runLine(root: Node, words: string[]): Promise<number> {

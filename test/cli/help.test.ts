@@ -20,6 +20,7 @@ const ROOT = group("svc", {
     logout: ["", async () => (await import("../../src/cli/logout.ts")).default],
     runtime,
     authority,
+    completions: ["", async () => (await import("../../src/cli/completions.ts")).default],
     help: ["", async () => (await import("../../src/cli/help-command.ts")).default],
     version: ["", async () => (await import("../../src/cli/version.ts")).default],
   },
@@ -45,6 +46,7 @@ describe("help", () => {
         "svc login",
         "svc logout",
         "svc help",
+        "svc completions",
         "svc version",
         ...[
           "admin add",
@@ -106,11 +108,12 @@ describe("help", () => {
   test.each([60, 80, 120, 200])("every page fits into %p columns", async (columns) => {
     const wider: string[] = [];
     for (const [name, node] of ALL) {
-      const { examples } = await node.about();
+      const { examples, details = "" } = await node.about();
       for (const line of (await renderPage(node, columns)).split("\n")) {
         // Lines to copy stay whole.
-        const isExample = examples.some((example) => line === `  ${example}`);
-        if (Bun.stringWidth(line) > columns && !isExample) wider.push(`${name}: ${line}`);
+        const isToCopy =
+          examples.some((each) => line === `  ${each}`) || (/^ {4}/.test(line) && details.split("\n").includes(line));
+        if (Bun.stringWidth(line) > columns && !isToCopy) wider.push(`${name}: ${line}`);
       }
     }
     expect(wider).toEqual([]);

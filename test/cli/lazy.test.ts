@@ -46,6 +46,14 @@ describe("a start loads what it needs", () => {
     expect(modules).not.toContain("src/cli/mem/verb.ts");
   });
 
+  test("what a shell asks at Tab loads the command on the line, and neither gate nor native code", async () => {
+    const { code, modules, touchedHome } = await loadedBy(["__complete", "zsh", "mem", "count", ""]);
+    expect({ code, touchedHome }).toEqual({ code: 0, touchedHome: false });
+    expect(modules).toContain("src/cli/mem/read.ts");
+    const heavy = /^src\/(cli\/(gate|login|serve)|memory\/(memory|open)|store|runtime|account|repo|tune)|^ffi\//;
+    expect(modules.filter((path) => heavy.test(path))).toEqual([]);
+  });
+
   test("svc mcp answers initialize and tools/list without gate, store, schemas or a file under SVC_HOME", async () => {
     const stdin = [INITIALIZE, LIST].map((message) => `${JSON.stringify(message)}\n`).join("");
     const { code, stdout, modules, touchedHome } = await loadedBy(["mcp"], stdin);

@@ -21,8 +21,14 @@ export default command({
     "svc mem backup ~/backups/tuesday --copy --json",
   ],
   args: {
-    dir: { type: "positional", description: "folder to copy into" },
-    name: { type: "positional", required: false, repeatable: true, description: "only these collections" },
+    dir: { type: "positional", completes: "folder", description: "folder to copy into" },
+    name: {
+      type: "positional",
+      required: false,
+      repeatable: true,
+      completes: "collection",
+      description: "only these collections",
+    },
     copy: { type: "boolean", description: "copy every byte, and share no file with the original" },
     ...COMMON,
     json: {

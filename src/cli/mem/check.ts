@@ -19,7 +19,7 @@ export default command({
     "collection is not touched. Exit code 0: all is sound, or was made so; 1: something is damaged.",
   examples: ["svc mem check", "svc mem check notes --json", "svc mem check notes --repair"],
   args: {
-    name: { type: "positional", required: false, description: "only this collection" },
+    name: { type: "positional", required: false, completes: "collection", description: "only this collection" },
     repair: { type: "boolean", description: "make anew what is derived, and save the rows that can be read" },
     to: string("NAME", "with --repair and a name: the collection for the rows that can be read (NAME-repaired)"),
     ...COMMON,

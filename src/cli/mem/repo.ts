@@ -25,7 +25,7 @@ export const index = verbCommand("index_repo", {
     "stay for this repository until other ones are given.",
   examples: ["svc mem index", "svc mem index --dry-run", "svc mem index ~/projects/app --collection app --mode file"],
   args: {
-    root: { type: "positional", required: false, description: ROOT },
+    root: { type: "positional", required: false, completes: "folder", description: ROOT },
     collection: string("NAME", "collection to index into (repo_symbols)"),
     mode: {
       type: "enum",
