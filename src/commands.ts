@@ -1,6 +1,7 @@
 /** The tree of commands, without their dependencies. */
 import authority from "./cli/authority.ts";
 import { group } from "./cli/citty.ts";
+import mcp from "./cli/mcp-group.ts";
 import mem from "./cli/mem/group.ts";
 import { run } from "./cli/run.ts";
 import runtime from "./cli/runtime.ts";
@@ -23,10 +24,7 @@ const ROOT = group("svc", {
     ["svc mcp install", "connect the agents on this machine"],
   ],
   commands: {
-    mcp: [
-      "serve the memory to an agent over stdin and stdout (MCP)",
-      async () => (await import("./cli/mcp.ts")).default,
-    ],
+    mcp,
     serve: [
       "serve the memory to other processes and hosts over a socket",
       async () => (await import("./cli/serve.ts")).default,

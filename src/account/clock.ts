@@ -23,14 +23,17 @@ const AHEAD_SECONDS_MAX = 366 * 24 * 3600;
 /** The mark moves once an hour, so that most tool calls need no sync. */
 const MARK_STEP_SECONDS = 3600;
 
-/** Reads the clock and moves the mark forward. Never fails: without a readable mark `latest` is `now`. */
-export function readClock(home: string, now: number = Date.now() / 1000): ClockReading {
+/**
+ * Reads the clock and moves the mark forward. Never fails: without a readable mark `latest` is `now`.
+ * @param moves false: the mark stays, as nothing may be written
+ */
+export function readClock(home: string, now: number = Date.now() / 1000, moves = true): ClockReading {
   const mark = readMark(home);
   if (mark !== undefined && now > mark + AHEAD_SECONDS_MAX) {
     const seen = `the clock says ${minute(now)}, more than a year after the latest time seen here, ${minute(mark)}`;
     return { now, latest: now, aheadOf: mark, warning: `${seen}: set it, or run 'svc login' if it is right` };
   }
-  if (mark === undefined || now >= mark + MARK_STEP_SECONDS) writeMark(home, now);
+  if (moves && (mark === undefined || now >= mark + MARK_STEP_SECONDS)) writeMark(home, now);
   if (mark === undefined || now >= mark - BACK_SECONDS_MAX) return { now, latest: Math.max(now, mark ?? now) };
   const days = Math.floor((mark - now) / 86_400);
   const span = `${days} ${days === 1 ? "day" : "days"}`;

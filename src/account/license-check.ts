@@ -14,6 +14,8 @@ export const NOT_LOGGED_IN = "not logged in: run 'svc login' once";
 export interface CheckOptions {
   /** This machine's identity, where the caller has read it. */
   readonly device?: DeviceIdentity;
+  /** Nothing is written: the latest time seen stays as it is. */
+  readonly readsOnly?: boolean;
   /** For tests: the present in seconds, and the build whose trust counts. */
   readonly now?: number;
   readonly build?: BuildTrust;
@@ -51,7 +53,7 @@ export async function checkLicense(home: string, env: Env, jwt: string, options:
   const device = options.device ?? (await readDevice(home));
   if (!device) throw new PermissionError("this machine has no device key yet: run 'svc login' once");
   const { publicKeyPem, successors } = licenseAnchor(home, env, options.build);
-  const { warning, ...clock } = readClock(home, options.now);
+  const { warning, ...clock } = readClock(home, options.now, !options.readsOnly);
   const trust = { publicKeyPem, successors, deviceThumbprint: device.thumbprint };
   const license = await verifyLicense(jwt, { ...trust, ...clock });
   return warning === undefined ? license : { ...license, warnings: [...license.warnings, warning] };

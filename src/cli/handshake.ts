@@ -89,11 +89,11 @@ export async function handshake(server: ServerCommand, options: HandshakeOptions
   let ms = 0;
   try {
     // What it has started may keep its pipes open when it is gone.
-    const ended = child.exited.then(() => Bun.sleep(LEFT_OPEN_MS)).then(() => Promise.reject(new Unspoken(ENDED)));
-    ended.catch(() => {});
-    said = await Promise.race([converse(child), ended]);
+    const gone = child.exited.then(() => Bun.sleep(LEFT_OPEN_MS)).then(() => Promise.reject(new Unspoken(ENDED)));
+    gone.catch(() => {});
+    said = await Promise.race([converse(child), gone]);
     ms = performance.now() - started;
-    await child.stdin.end();
+    await ended(child.stdin);
   } catch (error) {
     problem = error instanceof Unspoken ? error.message : `broke off (${codeOf(error)})`;
     // It may wait for something that does not come.
@@ -110,6 +110,15 @@ export async function handshake(server: ServerCommand, options: HandshakeOptions
   return { ok: true, ...said, ms };
 }
 
+/** Closes a server's stdin, which it may have closed itself. */
+async function ended(stdin: Child["stdin"]): Promise<void> {
+  try {
+    await stdin.end();
+  } catch {
+    // Its exit code says what there is to say.
+  }
+}
+
 type Child = Bun.Subprocess<"pipe", "pipe", "pipe">;
 
 /** What a server did instead of answering. */
@@ -119,14 +128,18 @@ const ENDED = "ended";
 
 async function converse(child: Child): Promise<Omit<Answered, "ok" | "ms">> {
   const messages = linesOf(child.stdout);
-  const send = (message: object) => {
-    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-    child.stdin.flush();
+  const send = async (message: object) => {
+    try {
+      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+      await child.stdin.flush();
+    } catch {
+      throw new Unspoken(ENDED); // what ends before it reads has closed its end of the pipe
+    }
   };
-  send({ id: 1, ...INITIALIZE });
+  await send({ id: 1, ...INITIALIZE });
   const { serverInfo } = await answerTo(1, messages);
-  send({ method: "notifications/initialized" });
-  send({ id: 2, method: "tools/list" });
+  await send({ method: "notifications/initialized" });
+  await send({ id: 2, method: "tools/list" });
   const { tools } = await answerTo(2, messages);
   if (!Array.isArray(tools)) throw new Unspoken("did not list its tools");
   // The rest is read, so that it does not wait with its end for a reader.

@@ -21,6 +21,7 @@ import {
   notePin,
   targetOf,
 } from "./login-authority.ts";
+import { sayNext } from "./login-next.ts";
 import { showCode } from "./login-prompt.ts";
 import { settleRenewal } from "./login-renewal.ts";
 import { namesSecret, readSecrets, SECRET_FLAGS, type SecretValues } from "./login-secrets.ts";
@@ -86,8 +87,7 @@ export default command({
     if (args.json) return printJson({ ...asJson(result, target, installed), auto_renew: renewal });
     if (installed) print(`${describeInstall(installed)}; verified`);
     else print("the runtime was left as it is: 'svc runtime install' installs it");
-    note('next: svc mem add notes "a first note", then svc mem search notes "first"');
-    note('      or give your agent the MCP server {"command": "svc", "args": ["mcp"]}');
+    await sayNext({ env, signal, isUsable: installed !== undefined });
   },
 });
 

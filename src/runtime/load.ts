@@ -36,10 +36,16 @@ export type AbiVersions = BuildInfo["abi"];
  * Reads and hashes the installed libraries and makes those bytes loadable.
  *
  * @param options.license required, so that no library is mapped without a verified licence
+ * @param options.readsOnly nothing is written: a release that is the highest so far is not recorded
  * @throws RuntimeError where nothing is installed, a file does not verify, or the release is too old; PermissionError
  *   where others can change it
  */
-export async function loadVerified(options: { home: string; env: Env; license: License }): Promise<MappedLibraries> {
+export async function loadVerified(options: {
+  home: string;
+  env: Env;
+  license: License;
+  readsOnly?: boolean;
+}): Promise<MappedLibraries> {
   const { home, env } = options;
   const tag = requirePlatform();
   const paths = runtimePaths(home, tag);
@@ -58,7 +64,7 @@ export async function loadVerified(options: { home: string; env: Env; license: L
       kernel.close();
       runtime.close();
     };
-    await raiseRecord(home, paths.dir, signed, record);
+    if (!options.readsOnly) await raiseRecord(home, paths.dir, signed, record);
     return { kernelPath: kernel.path, runtimePath: runtime.path, close };
   } catch (error) {
     kernel.close();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import authority from "../../src/cli/authority.ts";
 import { group, type Node } from "../../src/cli/citty.ts";
 import { reflowed, renderPage } from "../../src/cli/help.ts";
+import mcp from "../../src/cli/mcp-group.ts";
 import mem from "../../src/cli/mem/group.ts";
 import runtime from "../../src/cli/runtime.ts";
 import { svc, temporaryFolder } from "./support.ts";
@@ -13,7 +14,7 @@ const ROOT = group("svc", {
   summary: "all of it",
   examples: ["svc login"],
   commands: {
-    mcp: ["", async () => (await import("../../src/cli/mcp.ts")).default],
+    mcp,
     serve: ["", async () => (await import("../../src/cli/serve.ts")).default],
     mem,
     login: ["", async () => (await import("../../src/cli/login.ts")).default],
@@ -38,10 +39,11 @@ const ALL = nodes(ROOT);
 
 describe("help", () => {
   test("there is a page for every command of this release", () => {
-    const names = ALL.filter(([, node]) => !node.subCommands).map(([name]) => name);
+    const names = ALL.filter(([, node]) => node.run).map(([name]) => name);
     expect(names.sort()).toEqual(
       [
         "svc mcp",
+        ...["install", "uninstall", "status"].map((name) => `svc mcp ${name}`),
         "svc serve",
         "svc login",
         "svc logout",

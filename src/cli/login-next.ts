@@ -1,0 +1,50 @@
+/** What a login ends with: the clients of this machine are offered svc, and the next commands are shown. */
+import type { Env } from "../paths.ts";
+import { entryOf, ownExecutableOrNone, resolved } from "./mcp-entry.ts";
+import { note } from "./output.ts";
+
+export interface NextOptions {
+  readonly env: Env;
+  readonly signal: AbortSignal;
+  /** Whether the runtime is installed: without it no tool answers, and nothing is offered. */
+  readonly isUsable: boolean;
+}
+
+/** A script that logs in on a terminal must not wait for ever, and the login is done. */
+const ANSWER_MS_MAX = 30_000;
+
+/** Offers and says what comes next. The login is done: nothing here makes it fail. */
+export async function sayNext({ env, signal, isUsable }: NextOptions): Promise<void> {
+  const executable = ownExecutableOrNone();
+  const isConnected = executable !== undefined && isUsable && (await offer(env, signal));
+  const svc = commandOf(executable, env);
+  note(`next: ${svc} mem add notes "a first note", then ${svc} mem search notes "first"`);
+  if (isConnected) return;
+  note(`      and ${svc} mcp install adds svc to MCP clients; for others it is the server`);
+  note(`      ${JSON.stringify(entryOf({ executable: executable ?? "svc", env }))}`);
+}
+
+/** How this executable is called in the user's shell: by its path, where PATH leads to another one or to none. */
+function commandOf(executable: string | undefined, env: Env): string {
+  const found = Bun.which("svc", { PATH: env.PATH ?? "" });
+  if (executable === undefined || (found !== null && resolved(found) === executable)) return "svc";
+  return /^[\w@%+=:,./-]+$/.test(executable) ? executable : `'${executable.replaceAll("'", "'\\''")}'`;
+}
+
+/** Asks a person whether svc is to be added to the clients that are here and do not have it. @returns whether it was */
+async function offer(env: Env, signal: AbortSignal): Promise<boolean> {
+  const { confirm, hasPerson, listed, siteOf, presentClients, ENTRY_NAME } = await import("./mcp-targets.ts");
+  if (!hasPerson(env)) return false;
+  const { readEntry } = await import("../clients/plan.ts");
+  const site = siteOf(env);
+  const without = presentClients(site, "user").filter(
+    (client) => readEntry(client, "user", ENTRY_NAME, site).state === "absent",
+  );
+  if (without.length === 0) return false;
+  note(`found ${listed(without)} on this machine`);
+  const question = `add svc to ${without.length === 1 ? "it" : "them"} now?`;
+  if (!(await confirm(question, signal, ANSWER_MS_MAX))) return false;
+  const { installInto } = await import("./mcp-install.ts");
+  await installInto(without, { scope: "user", name: ENTRY_NAME, site, env, signal });
+  return true;
+}

@@ -1,0 +1,117 @@
+/** What a client's configuration is to start: this executable by its absolute path, and what it needs to know. */
+import { realpathSync, statSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join, resolve, sep } from "node:path";
+import type { ServerEntry } from "../clients/client.ts";
+import { RuntimeError, ValueError } from "../errors.ts";
+import { type Env, memoryPath, svcHome } from "../paths.ts";
+import { asUsage } from "./command.ts";
+
+/**
+ * The absolute path of this executable, links resolved: graphical clients have no shell's PATH.
+ * @throws RuntimeError where svc runs from its source
+ */
+export function ownExecutable(): string {
+  if (!Bun.isStandaloneExecutable)
+    throw new RuntimeError("svc runs from its source here: 'npm run build' makes dist/svc, which clients can start");
+  return resolved(process.execPath);
+}
+
+/** The same; undefined where svc runs from its source. */
+export function ownExecutableOrNone(): string | undefined {
+  return Bun.isStandaloneExecutable ? ownExecutable() : undefined;
+}
+
+/** What is odd about the place of an executable that clients are to start from now on; sentences. */
+export function placeWarnings(executable: string, env: Env): string[] {
+  const warnings: string[] = [];
+  const copy = "copy svc to a folder that stays, such as ~/.local/bin, and run the copy";
+  if (isTemporary(executable)) warnings.push(`this svc lies in a temporary folder, which the system empties: ${copy}`);
+  else if (BUILD_FOLDERS.has(lastName(dirname(executable))) || executable.includes("/node_modules/"))
+    warnings.push(`this svc lies in a build folder, where the next build replaces it: ${copy}`);
+  const first = Bun.which("svc", { PATH: env.PATH ?? "" });
+  if (first !== null && resolved(first) !== executable)
+    warnings.push("another svc comes first on PATH: 'svc' on the command line is not the one that clients start");
+  return warnings;
+}
+
+export interface EntryOptions {
+  readonly executable: string;
+  readonly env: Env;
+  /** `--path`, `--workspace` and `--tools` as given. */
+  readonly path?: string | undefined;
+  readonly workspace?: string | undefined;
+  readonly tools?: string | undefined;
+  /** The project whose client does not say to its servers which one it works in. */
+  readonly project?: string | undefined;
+}
+
+/**
+ * The entry. What of the environment chooses another memory than the default goes into the entry's own, so that the
+ * client's server uses the memory that this terminal does.
+ * @throws ValueError for a workspace that is no folder, as wrong usage
+ */
+export function entryOf({ executable, env, path, workspace, tools, project }: EntryOptions): ServerEntry {
+  const args = ["mcp"];
+  if (path !== undefined) args.push("--path", resolve(path));
+  const folder = workspace === undefined ? project : asUsage(() => folderOf(workspace));
+  if (folder !== undefined) args.push("--workspace", folder);
+  if (tools !== undefined) args.push("--tools", tools);
+  const own: Record<string, string> = {};
+  const home = svcHome(env);
+  if (home !== svcHome({ HOME: env.HOME })) own.SVC_HOME = home;
+  const memory = memoryPath(undefined, env);
+  if (path === undefined && memory !== join(home, "memory")) own.SVC_MEMORY_PATH = memory;
+  return Object.keys(own).length === 0 ? { command: executable, args } : { command: executable, args, env: own };
+}
+
+/** Sentences about the environment: what went into the entry, and what did not and changes what the server does. */
+export function environmentNotes(entry: ServerEntry, env: Env): string[] {
+  const given = Object.keys(entry.env ?? {});
+  const left = NOT_PASSED.filter((name) => env[name]);
+  const notes: string[] = [];
+  if (given.length > 0)
+    notes.push(`${given.join(" and ")} of this shell went into the entry: clients use the same memory`);
+  if (left.length > 0)
+    notes.push(`${left.join(", ")}, set in this shell, did not go into the entry: the client's svc runs without`);
+  return notes;
+}
+
+/** Secrets and trust anchors do not belong into files of other programs, and a workspace has its own flag. */
+const NOT_PASSED = [
+  ...["SVC_TOKEN", "SVC_API_KEY", "SVC_MCP_WORKSPACE", "SVC_ACCOUNTS_URL", "SVC_API_URL", "SVC_PACKAGES_URL"],
+  ...["SVC_RELEASE_PUBKEY", "SVC_RELEASE_PUBKEY_FILE", "SVC_LICENSE_PUBKEY", "SVC_LICENSE_PUBKEY_FILE"],
+];
+
+const BUILD_FOLDERS = new Set(["dist", "build", ".build", "out", "target"]);
+
+/** Whether a path is below a folder that the system or its users empty. */
+export function isTemporary(path: string): boolean {
+  const folders = new Set([tmpdir(), "/tmp", "/var/tmp", "/dev/shm", "/private/tmp"].map(resolved));
+  return [...folders].some((folder) => path.startsWith(folder + sep));
+}
+
+/** A path without links; one that is not there, as it is. */
+export function resolved(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** The folder of this user. */
+export function homeFolder(env: Env): string {
+  return resolve(env.HOME || homedir());
+}
+
+function folderOf(workspace: string): string {
+  const folder = resolve(workspace);
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new ValueError(`--workspace: '${workspace}' is not a folder`);
+  return folder;
+}
+
+function lastName(path: string): string {
+  return path.slice(path.lastIndexOf(sep) + 1);
+}

@@ -1,0 +1,110 @@
+/** What `svc mcp install` prints. */
+import type { Change, Client, ClientSite, Scope, ServerEntry } from "../clients/client.ts";
+import type { Started } from "./mcp-started.ts";
+import { ENTRY_NAME, type Failure, shownFile } from "./mcp-targets.ts";
+import { note, oneLine, print } from "./output.ts";
+
+/** What became of one client. */
+export interface Installed {
+  readonly client: Client;
+  change?: Change;
+  backup?: string | undefined;
+  failure?: Failure;
+  started?: Started;
+}
+
+/** Sentences about all of it. */
+export interface Said {
+  readonly notes: readonly string[];
+  /** What the tools still lack. */
+  readonly missing: string | undefined;
+}
+
+/** What of the command is printed. */
+interface Shown {
+  readonly name: string;
+  readonly scope: Scope;
+  readonly site: ClientSite;
+  readonly isDry?: boolean | undefined;
+}
+
+const DONE: Record<Change["action"], string> = {
+  create: "added in a new file,",
+  add: "added to",
+  replace: "changed in",
+  none: "has it already, in",
+  remove: "removed from",
+  delete: "removed with",
+};
+
+/** Prints what became of each client. */
+export async function showInstalled(
+  results: readonly Installed[],
+  plan: Shown,
+  { notes, missing }: Said,
+): Promise<void> {
+  const { site, scope, name } = plan;
+  for (const { client, change, backup, failure } of results) {
+    if (failure !== undefined) note(`${client.title}: ${oneLine(`${failure.type}: ${failure.message}`)}`);
+    else if (plan.isDry) await showDifference(client, change!, plan);
+    else {
+      const kept = backup === undefined ? "" : `; as it was: ${shownFile(backup, site)}`;
+      print(`${client.title}: ${DONE[change!.action]} ${shownFile(change!.file, site)}${kept}`);
+    }
+  }
+  if (!plan.isDry) showStarted(results);
+  for (const { client, change, failure } of results)
+    if (!plan.isDry && failure === undefined && change!.action !== "none")
+      note(`${client.title}: ${client.afterwards}`);
+  for (const line of notes) note(`note: ${line}`);
+  if (scope === "project" && !plan.isDry)
+    note("note: the file belongs to the project and has a path of this machine: keep it out of version control");
+  if (missing !== undefined) note(`next: the tools do not answer yet (${oneLine(missing)})`);
+  if (!plan.isDry && results.some(({ change }) => change && change.action !== "none"))
+    note(`'svc mcp uninstall${name === ENTRY_NAME ? "" : ` --name ${name}`}' takes it out again`);
+}
+
+async function showDifference(client: Client, change: Change, { site }: Shown): Promise<void> {
+  const file = shownFile(change.file, site);
+  if (change.action === "none") return note(`${client.title}: nothing to change in ${file}`);
+  const { differenceOf } = await import("./mcp-difference.ts");
+  print(differenceOf(file, change.before, change.after));
+}
+
+/** One line for each outcome, with the clients that it is about. */
+function showStarted(results: readonly Installed[]): void {
+  const outcomes = new Map<Started, string[]>();
+  for (const { client, started } of results)
+    if (started) outcomes.set(started, [...(outcomes.get(started) ?? []), client.title]);
+  for (const [started, titles] of outcomes) {
+    if (started.ok) {
+      print(
+        `started as ${titles.join(", ")} will: svc ${oneLine(started.version)} answered with ${started.tools} tools in ${Math.round(started.ms)} ms`,
+      );
+    } else {
+      note(`${titles.join(", ")}: the command ${started.ok === null ? "was " : ""}${oneLine(started.problem)}`);
+      if (started.ok === false && started.stderr !== "") note(started.stderr.replace(/^/gm, "  | "));
+    }
+  }
+}
+
+/** The same for programs. */
+export function installedJson(
+  results: readonly Installed[],
+  plan: Shown,
+  server: ServerEntry,
+  { notes, missing }: Said,
+) {
+  const clients = results.map(({ client, change, backup, failure, started }) => ({
+    client: client.id,
+    title: client.title,
+    file: change?.file ?? null,
+    action: failure ? null : (change?.action ?? null),
+    backup: backup ?? null,
+    error: failure ?? null,
+    started: started ?? null,
+    afterwards: client.afterwards,
+  }));
+  const { name, scope, isDry = false } = plan;
+  return { name, scope, dry_run: isDry, server, clients, notes, login: missing ?? null };
+}

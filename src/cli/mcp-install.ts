@@ -1,0 +1,184 @@
+/** `svc mcp install`: writes the entry that starts this executable into the configuration of MCP clients. */
+import type { Client, ClientSite, Scope, ServerEntry } from "../clients/client.ts";
+import { CLIENTS } from "../clients/clients.ts";
+import { planInstall, readEntry } from "../clients/plan.ts";
+import { type Env, svcHome } from "../paths.ts";
+import { command, EXIT, MEMORY_PATH, string, UsageError } from "./command.ts";
+import { entryOf, environmentNotes, ownExecutable, placeWarnings } from "./mcp-entry.ts";
+import { type Installed, installedJson, type Said, showInstalled } from "./mcp-install-report.ts";
+import { Starter } from "./mcp-started.ts";
+import {
+  CLIENT_FLAGS,
+  CONSENT_FLAGS,
+  checkName,
+  checkScope,
+  confirm,
+  ENTRY_NAME,
+  failureOf,
+  hasPerson,
+  listed,
+  namedClients,
+  planAndApply,
+  presentClients,
+  requireScope,
+  SCOPE_FLAG,
+  siteOf,
+} from "./mcp-targets.ts";
+import { note, print, printJson } from "./output.ts";
+
+const IDS = CLIENTS.map(({ id }) => id).join(", ");
+
+export default command({
+  details:
+    "The entry starts this executable by its absolute path. Every other byte of a client's file stays, the file as it was\n" +
+    "is kept beside it, and one that cannot be read is refused. Afterwards the command is started once, and has to answer\n" +
+    "with its tools. Repeating it is safe; 'svc mcp uninstall' takes the entry out again.\n\n" +
+    `Clients: ${IDS}.`.replace(/(.{1,118})(?: |$)/g, "$1\n").trimEnd(),
+  examples: [
+    "svc mcp install",
+    "svc mcp install --client claude-code --client cursor",
+    "svc mcp install --all --dry-run",
+    "svc mcp install --client vscode --scope project",
+    "svc mcp install --client codex --path ~/projects/memory --name project-memory",
+  ],
+  args: {
+    ...CLIENT_FLAGS,
+    scope: SCOPE_FLAG,
+    ...CONSENT_FLAGS,
+    path: MEMORY_PATH,
+    workspace: string("DIR", "repository of svc_repo_search (what the client works in)"),
+    tools: string("SET", "core, read or all, as of svc mcp"),
+    "dry-run": { type: "boolean", description: "print the difference, write nothing" },
+    replace: { type: "boolean", description: "replace an entry of that name that starts something else" },
+  },
+  async run({ args, env, signal }) {
+    const scope = (args.scope ?? "user") as Scope;
+    const name = args.name ?? ENTRY_NAME;
+    const site = siteOf(env);
+    checkName(name, site);
+    checkScope(scope, site);
+    const { path, workspace, tools } = args;
+    const plan = { name, scope, site, env, signal, path, workspace, tools };
+    const plain = planned(plan);
+    const clients = await chosen(args, plan);
+    if (clients === undefined) return EXIT.failed;
+    if (clients.length === 0) return nothingFound(name, plain, args.json);
+    return installInto(clients, {
+      ...plan,
+      replace: args.replace,
+      isDry: args["dry-run"],
+      json: args.json,
+    });
+  },
+});
+
+/** What is to be done, for all clients. */
+export interface InstallOptions {
+  readonly name: string;
+  readonly scope: Scope;
+  readonly site: ClientSite;
+  readonly env: Env;
+  readonly signal: AbortSignal;
+  /** The flags of the command of the same names. */
+  readonly path?: string | undefined;
+  readonly workspace?: string | undefined;
+  readonly tools?: string | undefined;
+  readonly replace?: boolean | undefined;
+  readonly isDry?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** Installs into clients one after the other, starts what was written, and prints what became of each. @returns the exit code */
+export async function installInto(clients: readonly Client[], options: InstallOptions): Promise<number> {
+  const { env, signal, isDry } = options;
+  const executable = ownExecutable();
+  const results: Installed[] = [];
+  for (const client of clients) results.push(await install(client, options));
+  const starter = new Starter(executable, env, signal);
+  if (!isDry) for (const result of results) await startWritten(result, options, starter);
+  const plain = planned(options);
+  const said: Said = {
+    notes: [...placeWarnings(executable, env), ...environmentNotes(plain, env)],
+    missing: isDry ? undefined : await loginMissing(env),
+  };
+  if (options.json) printJson(installedJson(results, options, plain, said));
+  else await showInstalled(results, options, said);
+  return results.every(isDone) ? EXIT.done : EXIT.failed;
+}
+
+/** The entry, for a client where one is named. */
+function planned({ env, path, workspace, tools, scope, site }: InstallOptions, client?: Client): ServerEntry {
+  const isTold = client === undefined || scope === "user" || SAYS_PROJECT.has(client.id);
+  const project = isTold ? undefined : site.project;
+  return entryOf({ executable: ownExecutable(), env, path, workspace, tools, project });
+}
+
+/** Clients that say to their servers which project they work in, by roots or a variable; others get it as a flag. */
+const SAYS_PROJECT = new Set(["claude-code", "cursor", "vscode", "gemini-cli", "qwen-code"]);
+
+const isDone = ({ failure, started }: Installed) => failure === undefined && started?.ok !== false;
+
+/** The clients that are meant: those that are named, else those on this machine; undefined where a person says no. */
+async function chosen(
+  args: {
+    client: readonly string[];
+    all?: boolean | undefined;
+    yes?: boolean | undefined;
+    "dry-run"?: boolean | undefined;
+  },
+  { site, scope, env, signal }: InstallOptions,
+): Promise<Client[] | undefined> {
+  if (args.client.length > 0) return namedClients(args.client);
+  const present = presentClients(site, scope);
+  if (present.length === 0 || args.all || args.yes || args["dry-run"]) return present;
+  const flags = present.map(({ id }) => `--client ${id}`);
+  if (!hasPerson(env))
+    throw new UsageError(`found ${listed(present)}: name those that are meant (${flags.join(" ")}), or all with --all`);
+  note(`found ${listed(present)}`);
+  if (await confirm(`add svc to ${present.length === 1 ? "it" : "all of them"}?`, signal)) return present;
+  note(`nothing was changed; to name those that are meant: ${flags.join(" ")}`);
+  return undefined;
+}
+
+async function install(client: Client, options: InstallOptions): Promise<Installed> {
+  const { name, scope, site, isDry, replace = false } = options;
+  const result: Installed = { client };
+  try {
+    requireScope(client, scope);
+    const server = planned(options, client);
+    const plan = () => planInstall(client, scope, name, server, site, { replace });
+    Object.assign(result, await planAndApply(plan, isDry));
+  } catch (error) {
+    result.failure = failureOf(error);
+  }
+  return result;
+}
+
+/** Starts what now stands in the client's file, which is what the client will start. */
+async function startWritten(result: Installed, { name, scope, site }: InstallOptions, starter: Starter): Promise<void> {
+  if (result.failure !== undefined) return;
+  const entry = readEntry(result.client, scope, name, site);
+  if (entry.state === "present") result.started = await starter.start(entry.server, scope, site);
+  else result.started = { ok: false, problem: "cannot be read back from the client's file", stderr: "" };
+}
+
+/** What the tools still lack; a client can be configured before the first login. */
+async function loginMissing(env: Env): Promise<string | undefined> {
+  try {
+    const { requireLogin } = await import("../account/credentials.ts");
+    await requireLogin(svcHome(env), env, { readsOnly: true });
+    return undefined;
+  } catch (error) {
+    return failureOf(error).message;
+  }
+}
+
+/** @returns the exit code: nothing was installed */
+function nothingFound(name: string, entry: ServerEntry, isJson: boolean | undefined): number {
+  const block = { mcpServers: { [name]: entry } };
+  if (isJson) printJson({ name, server: entry, clients: [], block });
+  note(`no MCP client was found on this machine: name one with --client (${IDS}),`);
+  note("or put this into the configuration of yours:");
+  if (!isJson) print(JSON.stringify(block, undefined, 2));
+  return EXIT.failed;
+}

@@ -1,0 +1,61 @@
+/** Whether entries of clients can be started: each distinct one once, as many clients have the same. */
+import type { ClientSite, Scope, ServerEntry } from "../clients/client.ts";
+import { listTools } from "../mcp/tools.ts";
+import type { Env } from "../paths.ts";
+import { type Handshake, handshake } from "./handshake.ts";
+import { resolved } from "./mcp-entry.ts";
+
+/** Why an entry is not started although it is there. */
+export interface NotStarted {
+  readonly ok: null;
+  readonly problem: string;
+}
+
+/** What starting an entry came to. */
+export type Started = Handshake | NotStarted;
+
+/** Starts entries and remembers what they answered. */
+export class Starter {
+  private readonly started = new Map<string, Promise<Started>>();
+
+  constructor(
+    private readonly executable: string | undefined,
+    private readonly env: Env,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /**
+   * What an entry answers. One of a project's file came with the project: nothing but this executable, with flags that
+   * write nothing, is started because of it.
+   */
+  start(server: ServerEntry, scope: Scope, site: ClientSite): Promise<Started> {
+    const isTrusted = scope === "user" || this.isPlain(server);
+    if (!isTrusted)
+      return Promise.resolve({ ok: null, problem: "not started: this file may have come with the project" });
+    const folder = scope === "project" && site.project !== undefined ? site.project : site.home;
+    const key = JSON.stringify([server.command, server.args, server.env, folder]);
+    let result = this.started.get(key);
+    if (result === undefined) {
+      result = this.check(server, folder);
+      this.started.set(key, result);
+    }
+    return result;
+  }
+
+  private async check(server: ServerEntry, cwd: string): Promise<Started> {
+    const answer = await handshake(server, { env: this.env, cwd, signal: this.signal });
+    const wanted = server.args.some((arg) => /^--tools(=|$)/.test(arg)) ? undefined : listTools().length;
+    if (!answer.ok || wanted === undefined || answer.tools === wanted) return answer;
+    return { ok: false, problem: `answered with ${answer.tools} tools, and this svc has ${wanted}`, stderr: "" };
+  }
+
+  private isPlain({ command, args, env }: ServerEntry): boolean {
+    const flags = args.slice(1).filter((arg) => arg.startsWith("-"));
+    return (
+      this.executable !== undefined &&
+      resolved(command) === this.executable &&
+      flags.every((flag) => /^--(path|workspace|tools|no-persistent-index)(=|$)/.test(flag)) &&
+      Object.keys(env ?? {}).every((name) => name === "SVC_HOME" || name === "SVC_MEMORY_PATH")
+    );
+  }
+}

@@ -1,0 +1,133 @@
+/** `svc mcp status`: which MCP clients are here, what their configuration starts, and whether that answers. */
+
+import type { Client, ClientSite, Scope } from "../clients/client.ts";
+import { CLIENTS, isPresent } from "../clients/clients.ts";
+import { readEntry } from "../clients/plan.ts";
+import type { Env } from "../paths.ts";
+import { command, EXIT } from "./command.ts";
+import { ownExecutableOrNone, resolved } from "./mcp-entry.ts";
+import { type Started, Starter } from "./mcp-started.ts";
+import { CLIENT_FLAGS, checkName, ENTRY_NAME, namedClients, SCOPE_FLAG, shownFile, siteOf } from "./mcp-targets.ts";
+import { note, oneLine, print, printJson } from "./output.ts";
+import { tableOf } from "./table.ts";
+
+export default command({
+  details:
+    "Each command that is configured is started once and asked for its tools; what a project's file names is started only\n" +
+    "if it is this executable. Nothing is changed. The exit code is 1 if an entry does not work.",
+  examples: ["svc mcp status", "svc mcp status --client zed --json"],
+  args: { ...CLIENT_FLAGS, scope: { ...SCOPE_FLAG, description: "only this one (both)" } },
+  async run({ args, env, signal }) {
+    const name = args.name ?? ENTRY_NAME;
+    const site = siteOf(env);
+    checkName(name, site);
+    const clients = args.client.length > 0 ? namedClients(args.client) : CLIENTS;
+    const scopes = args.scope === undefined ? SCOPES : [args.scope as Scope];
+    const states = await statesOf(clients, scopes, name, site, { env, signal });
+    if (args.json) printJson({ name, executable: ownExecutableOrNone() ?? null, clients: states.map(asJson) });
+    else show(states, clients, site, name);
+    return states.some(isBroken) ? EXIT.failed : EXIT.done;
+  },
+});
+
+const SCOPES: readonly Scope[] = ["user", "project"];
+
+/** The entry of one client in one scope. */
+export interface ClientState {
+  readonly client: Client;
+  readonly scope: Scope;
+  /** Whether the client seems to be on this machine. */
+  readonly isPresent: boolean;
+  readonly entry: ReturnType<typeof readEntry>;
+  /** Whether its command is this executable; undefined where there is none, or svc runs from its source. */
+  readonly isThis?: boolean | undefined;
+  /** What starting it came to; undefined where there is nothing of svc to start. */
+  readonly started?: Started;
+}
+
+/** Looks at clients, and starts what of svc their configuration starts. @throws never; a bad file is a state */
+export async function statesOf(
+  clients: readonly Client[],
+  scopes: readonly Scope[],
+  name: string,
+  site: ClientSite,
+  { env, signal }: { env: Env; signal: AbortSignal },
+): Promise<ClientState[]> {
+  const executable = ownExecutableOrNone();
+  const starter = new Starter(executable, env, signal);
+  const states: ClientState[] = [];
+  for (const client of clients) {
+    for (const scope of scopes) {
+      if (!client.scopes.includes(scope) || (scope === "project" && site.project === undefined)) continue;
+      const entry = readEntry(client, scope, name, site);
+      const state = { client, scope, isPresent: isPresent(client, site), entry };
+      if (entry.state !== "present" || !entry.isOurs) states.push(state);
+      else {
+        const isThis = executable === undefined ? undefined : resolved(entry.server.command) === executable;
+        const started = entry.disabled ? undefined : await starter.start(entry.server, scope, site);
+        states.push({ ...state, isThis, ...(started && { started }) });
+      }
+    }
+  }
+  return states;
+}
+
+/** Whether a client would not get what its configuration says. */
+export function isBroken({ entry, started }: ClientState): boolean {
+  return entry.state === "unreadable" || started?.ok === false;
+}
+
+function show(states: readonly ClientState[], clients: readonly Client[], site: ClientSite, name: string): void {
+  const shown = states.filter(
+    ({ isPresent, scope, entry }) => entry.state !== "absent" || (isPresent && scope === "user"),
+  );
+  if (shown.length > 0) {
+    const rows = shown.map((state) => [state.client.title, state.scope, ...cells(state)]);
+    print(tableOf(["CLIENT", "SCOPE", "ENTRY", "STARTS", "ANSWERS"], rows));
+  }
+  for (const { client, entry, started } of shown) {
+    if (entry.state === "unreadable") note(`${client.title}: ${oneLine(entry.problem)}`);
+    if (entry.state === "present")
+      note(
+        `${client.title}: ${shownFile(entry.file, site)} starts ${oneLine([entry.server.command, ...entry.server.args].join(" "))}`,
+      );
+    if (started?.ok === false) note(`${client.title}: it ${oneLine(started.problem)}${lastLine(started.stderr)}`);
+  }
+  const absent = clients.filter((client) => !shown.some((state) => state.client === client));
+  if (absent.length > 0) note(`not on this machine: ${absent.map(({ title }) => title).join(", ")}`);
+  if (shown.some(({ entry }) => entry.state === "absent"))
+    note(`'svc mcp install${name === ENTRY_NAME ? "" : ` --name ${oneLine(name)}`}' adds svc to a client`);
+}
+
+function cells({ entry, isThis, started }: ClientState): string[] {
+  if (entry.state === "absent") return ["none", "", ""];
+  if (entry.state === "unreadable") return ["cannot be read", "", ""];
+  if (!entry.isOurs) return ["another server", "", ""];
+  const state = entry.disabled ? "disabled" : "there";
+  const which = isThis === undefined ? "a svc" : isThis ? "this svc" : "another svc";
+  if (started === undefined) return [state, which, ""];
+  if (started.ok === null) return [state, which, "not started"];
+  return [state, which, started.ok ? `yes: ${started.version}, ${started.tools} tools` : "no"];
+}
+
+function lastLine(stderr: string): string {
+  const line = stderr.split("\n").at(-1) ?? "";
+  return line === "" ? "" : ` (${oneLine(line)})`;
+}
+
+function asJson({ client, scope, isPresent, entry, isThis, started }: ClientState) {
+  return {
+    client: client.id,
+    title: client.title,
+    scope,
+    present: isPresent,
+    file: entry.file,
+    entry: entry.state,
+    server: entry.state === "present" ? entry.server : null,
+    ours: entry.state === "present" ? entry.isOurs : null,
+    disabled: entry.state === "present" ? entry.disabled : null,
+    problem: entry.state === "unreadable" ? entry.problem : null,
+    this_executable: isThis ?? null,
+    started: started ?? null,
+  };
+}
