@@ -291,7 +291,9 @@ test("an idle timeout of 0 is accepted, and help says the default", async () => 
   raw.close();
   expect(await served.stop()).toBe(0);
   const { out } = await svc(home, ["serve", "--help"]);
-  expect(out.replace(/\s+/g, " ")).toMatch(/--idle-timeout=<SECONDS> .*0: for ever \(3600 on TCP, 0 on a Unix socket\)/);
+  expect(out.replace(/\s+/g, " ")).toMatch(
+    /--idle-timeout=<SECONDS> .*0: for ever \(3600 on TCP, 0 on a Unix socket\)/,
+  );
 });
 
 // ---- beside other processes -----------------------------------------------------------------------------------------
