@@ -2,21 +2,21 @@
 import { chownSync, constants, mkdirSync, renameSync, rmdirSync, type Stats, statSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { makeDirectory, readCapped, removeDurable, syncDirectory, withLock, writeNew } from "../durable.ts";
-import { ValueError } from "../errors.ts";
+import { OSError, ValueError } from "../errors.ts";
 import { CLIENT_FILE_BYTES_MAX } from "../limits.ts";
 import { clientLockPath } from "../paths.ts";
 import type { Change, Note } from "./client.ts";
 import { shownFile } from "./clients.ts";
 import { bytesOf, fileError, type Target, targetOf } from "./file.ts";
-import { backupName, hashOf, homeOf, readNote, writeNote } from "./notes.ts";
+import { backupName, hashOf, homeOf, isKnown, keepNotes, readNote, writeNote } from "./notes.ts";
 
 /** Backups of one file that are kept beside each other. */
 const BACKUPS_MAX = 99;
 
 /**
  * Writes a change. The file keeps its mode and owner; a link stays one. What was before is copied beside the file as
- * `FILE.svc-backup`, or with a number where another backup has that name; an uninstall that restores every byte removes
- * the copy of its install.
+ * `FILE.svc-backup`, or with a number where another backup has that name, unless the notes have the way back; an
+ * uninstall removes the copy of its install.
  *
  * @returns the path of the copy that was made
  * @throws ValueError where the file is read-only, of another user, or was changed since the plan; OSError where the disk
@@ -35,8 +35,9 @@ function applyLocked(change: Change): { backup: string | undefined } {
   const target = targetOf(change.file, change.scope, site);
   refuseChanged(change, target, label);
   const former = readNote(site, target.path, name);
+  const hashes = [hashOf(change.before), hashOf(change.after)] as const;
   if (change.action === "none") {
-    writeNote(site, target.path, name, note ?? undefined);
+    writeNote(site, target.path, name, note ?? undefined, hashes);
     return { backup: undefined };
   }
   if (target.stat) refuseUnwritable(target.stat, label);
@@ -44,14 +45,12 @@ function applyLocked(change: Change): { backup: string | undefined } {
   const made = new Undo();
   try {
     const folders = target.stat ? [] : makeFolders(dirname(target.path), change.scope === "user" ? 0o700 : 0o777, made);
-    const isRestored = note === null && former !== undefined && hashOf(change.after) === former.before;
-    const backup = change.before && !isRestored ? makeBackup(target, change.before, made) : undefined;
+    const isCopied = change.before === undefined || isKnown(site, target.path, change.before);
+    const backup = isCopied ? undefined : makeBackup(target, change.before!, made);
     if (note) {
-      // An entry that is set again keeps what its first install made.
-      const kept = former && change.action === "replace" && note.containers === former.containers ? former : undefined;
-      const full: Note = { ...note, folders: kept?.folders ?? folders, backup: kept?.backup ?? backup };
-      made.add(() => writeNote(site, target.path, name, former));
-      writeNote(site, target.path, name, full);
+      made.add(keepNotes(site));
+      const full: Note = { ...note, folders: [...folders, ...note.folders], backup: note.backup ?? backup };
+      writeNote(site, target.path, name, full, hashes);
     }
     if (change.after === undefined) {
       refuseChanged(change, target, label);
@@ -62,8 +61,8 @@ function applyLocked(change: Change): { backup: string | undefined } {
     made.keep();
     if (note === null) {
       if (change.after === undefined) removeFolders(former?.folders ?? []);
-      if (former?.backup && isRestored) removeBackup(former.backup, former.before);
-      writeNote(site, target.path, name, undefined);
+      if (former?.backup) removeBackup(former.backup, former.before);
+      writeNote(site, target.path, name, undefined, hashes);
     }
     return { backup };
   } catch (error) {
@@ -115,7 +114,12 @@ function write(change: Change, target: Target, label: string, made: Undo): void 
   const created = change.scope === "user" ? 0o600 : 0o666 & ~process.umask();
   const temporary = join(dirname(target.path), `.${basename(target.path)}.${crypto.randomUUID().slice(0, 8)}.tmp`);
   made.add(() => unlinkSync(temporary));
-  writeNew(temporary, change.after!, stat ? stat.mode & 0o7777 : created);
+  try {
+    writeNew(temporary, change.after!, stat ? stat.mode & 0o7777 : created);
+  } catch (error) {
+    if (error instanceof OSError) error.message = error.message.replace(basename(temporary), basename(target.path));
+    throw error;
+  }
   if (stat && (stat.uid !== process.getuid?.() || stat.gid !== process.getgid?.())) {
     try {
       chownSync(temporary, stat.uid, stat.gid);
@@ -170,7 +174,7 @@ function makeBackup(target: Target, bytes: Uint8Array, made: Undo): string {
 }
 
 /** Removes the copy that an install made, if it is still that. */
-function removeBackup(path: string, hash: string | null): void {
+function removeBackup(path: string, hash: string): void {
   try {
     if (hashOf(readCapped(path, CLIENT_FILE_BYTES_MAX, { noFollow: true })) === hash) removeDurable(path);
   } catch {

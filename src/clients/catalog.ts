@@ -1,9 +1,11 @@
 /**
  * The clients: where each keeps its servers, what an entry looks like, and when it reads them. Each was taken from the
- * page of its own documentation that is named, and is compared with npm's `add-mcp` in the tests.
+ * page of its own documentation that is named, and is compared with npm's `add-mcp` in the tests. Where versions of a
+ * client differ, the place and shape are those that all current ones read.
  */
 import { join } from "node:path";
 import type { Client, ClientSite, Scope } from "./client.ts";
+import type { PlainObject } from "./edit/edit.ts";
 import { JSON_NOTATION } from "./edit/json.ts";
 import { TOML_NOTATION } from "./edit/toml.ts";
 import { isObject, valueAt } from "./edit/values.ts";
@@ -34,7 +36,10 @@ function jsonClient(
 const BOTH: readonly Scope[] = ["user", "project"];
 const USER: readonly Scope[] = ["user"];
 
-/** Claude Code documentation, "Connect Claude Code to tools via MCP" and "Settings". */
+/**
+ * Claude Code documentation, "Connect Claude Code to tools via MCP" and "Settings". Early versions had `.config.json`
+ * in their folder.
+ */
 const CLAUDE_CODE = jsonClient({
   id: "claude-code",
   title: "Claude Code",
@@ -42,9 +47,8 @@ const CLAUDE_CODE = jsonClient({
   afterwards: "Start a new session of Claude Code; /mcp lists its servers.",
   program: "claude",
   files: byScope([".mcp.json"], ({ home, env }) => [
-    // A file of earlier versions, which goes first where it is still there.
-    ...(env.CLAUDE_CONFIG_DIR ? [] : []),
     join(env.CLAUDE_CONFIG_DIR || home, ".claude.json"),
+    join(env.CLAUDE_CONFIG_DIR || join(home, ".claude"), ".config.json"),
   ]),
   traces: ({ home, env }) => [env.CLAUDE_CONFIG_DIR || join(home, ".claude"), join(home, ".claude.json")],
 });
@@ -64,7 +68,7 @@ const CURSOR = jsonClient({
   id: "cursor",
   title: "Cursor",
   scopes: BOTH,
-  afterwards: "Cursor takes it up by itself; Settings, MCP shows whether it is on.",
+  afterwards: "Cursor takes it up by itself; its settings, under MCP, show whether it is on.",
   program: "cursor",
   files: byScope([".cursor/mcp.json"], ({ home }) => [join(home, ".cursor", "mcp.json")]),
   traces: ({ home }) => [join(home, ".cursor")],
@@ -76,8 +80,7 @@ const VSCODE = jsonClient(
     id: "vscode",
     title: "VS Code",
     scopes: BOTH,
-    afterwards:
-      "VS Code takes it up by itself; the command MCP: List Servers starts it and asks once whether it is trusted.",
+    afterwards: "In VS Code, run the command 'MCP: List Servers' and start it; VS Code asks once whether you trust it.",
     program: "code",
     shape: standard({ type: "stdio" }),
     files: byScope([".vscode/mcp.json"], (site) => [join(support(site), "Code", "User", "mcp.json")]),
@@ -97,49 +100,56 @@ const WINDSURF = jsonClient({
   traces: ({ home }) => [join(home, ".codeium", "windsurf")],
 });
 
-/** Zed documentation, "Model Context Protocol". */
+/** Zed documentation, "Model Context Protocol" and "Configuring Zed": `~/.config/zed` on macOS too. */
 const ZED = jsonClient(
   {
     id: "zed",
     title: "Zed",
     scopes: BOTH,
-    afterwards: "Zed takes it up by itself; the Agent Panel's settings show whether it runs.",
+    afterwards: "Zed takes it up by itself; its settings, under AI, MCP Servers, show whether it runs.",
     program: "zed",
-    shape: standard({ source: "custom" }),
-    files: byScope([".zed/settings.json"], (site) => [join(config(site), "zed", "settings.json")]),
-    traces: (site) => [join(config(site), "zed")],
+    files: byScope([".zed/settings.json"], (site) => [join(zedFolder(site), "settings.json")]),
+    traces: (site) => [zedFolder(site)],
   },
   "context_servers",
 );
 
-/** Codex documentation, "Model Context Protocol" and "Configuration". */
+function zedFolder(site: ClientSite): string {
+  return join(site.platform === "darwin" ? join(site.home, ".config") : config(site), "zed");
+}
+
+/** Codex documentation, "Model Context Protocol" and "Configuration Reference". */
 const CODEX: Client = {
   id: "codex",
   title: "Codex",
   scopes: BOTH,
-  afterwards: "Start a new session of Codex; /mcp lists its servers.",
+  afterwards:
+    "Start a new session of Codex; /mcp lists its servers. It reads a project's file where the project is trusted.",
   program: "codex",
   notation: TOML_NOTATION,
   shape: standard(),
-  files: byScope([".codex/config.toml"], ({ home, env }) => [
-    join(env.CODEX_HOME || join(home, ".codex"), "config.toml"),
-  ]),
+  files: byScope([".codex/config.toml"], (site) => [join(codexFolder(site), "config.toml")]),
   path: () => ["mcp_servers"],
-  traces: ({ home, env }) => [env.CODEX_HOME || join(home, ".codex")],
+  traces: (site) => [codexFolder(site)],
 };
 
-/** Gemini CLI documentation, "MCP servers with the Gemini CLI". */
+const codexFolder = ({ home, env }: ClientSite) => env.CODEX_HOME || join(home, ".codex");
+
+/** Gemini CLI documentation, "MCP servers with the Gemini CLI" and "Gemini CLI configuration". */
 const GEMINI_CLI = jsonClient({
   id: "gemini-cli",
   title: "Gemini CLI",
   scopes: BOTH,
   afterwards: "Start a new session of Gemini CLI; /mcp lists its servers.",
   program: "gemini",
-  files: byScope([".gemini/settings.json"], ({ home }) => [join(home, ".gemini", "settings.json")]),
-  traces: ({ home }) => [join(home, ".gemini", "settings.json")],
+  files: byScope([".gemini/settings.json"], ({ home, env }) => [
+    join(env.GEMINI_CLI_HOME || home, ".gemini", "settings.json"),
+  ]),
+  // Other programs have folders below ~/.gemini.
+  traces: ({ home, env }) => [join(env.GEMINI_CLI_HOME || home, ".gemini", "settings.json")],
 });
 
-/** Goose documentation, "Using Extensions" and "Configuration Files". */
+/** Goose documentation, "Configuration Overview" and "Using Extensions". */
 const GOOSE: Client = {
   id: "goose",
   title: "Goose",
@@ -148,44 +158,67 @@ const GOOSE: Client = {
   program: "goose",
   notation: YAML_NOTATION,
   shape: GOOSE_SHAPE,
-  files: (_, site) => [
-    site.env.GOOSE_PATH_ROOT
-      ? join(site.env.GOOSE_PATH_ROOT, "config", "config.yaml")
-      : join(config(site), "goose", "config.yaml"),
-  ],
+  files: (_, site) => [join(gooseFolder(site), "config.yaml")],
   path: () => ["extensions"],
-  traces: (site) => [site.env.GOOSE_PATH_ROOT || join(config(site), "goose")],
+  traces: (site) => [gooseFolder(site)],
 };
 
-/** Cline documentation, "Adding & Configuring Servers". */
+function gooseFolder(site: ClientSite): string {
+  return site.env.GOOSE_PATH_ROOT ? join(site.env.GOOSE_PATH_ROOT, "config") : join(config(site), "goose");
+}
+
+/**
+ * Cline documentation, "MCP Overview": one file for its terminal program and its extensions. Earlier versions kept it in
+ * VS Code's folder; Cline takes that one over when it is started.
+ */
 const CLINE = jsonClient({
   id: "cline",
   title: "Cline",
   scopes: USER,
-  afterwards: "Cline takes it up by itself; its MCP Servers panel shows whether it runs.",
+  afterwards: "Cline takes it up by itself; its MCP servers show whether it runs.",
+  program: "cline",
   shape: standard({ disabled: false }),
-  files: (_, site) => [clineFile(site)],
-  traces: (site) => [join(clineFile(site), "..", "..")],
+  files: (_, site) =>
+    site.env.CLINE_MCP_SETTINGS_PATH
+      ? [site.env.CLINE_MCP_SETTINGS_PATH]
+      : [clineFolder(site), clineStorage(site)].map((folder) => join(folder, "settings", "cline_mcp_settings.json")),
+  traces: (site) => [clineFolder(site), clineStorage(site)],
 });
 
-function clineFile(site: ClientSite): string {
-  const storage = join(support(site), "Code", "User", "globalStorage", "saoudrizwan.claude-dev");
-  return join(storage, "settings", "cline_mcp_settings.json");
+function clineFolder({ home, env }: ClientSite): string {
+  return env.CLINE_DATA_DIR || join(env.CLINE_DIR || join(home, ".cline"), "data");
 }
 
-/** GitHub documentation, "Adding MCP servers for GitHub Copilot CLI". */
+function clineStorage(site: ClientSite): string {
+  return join(support(site), "Code", "User", "globalStorage", "saoudrizwan.claude-dev");
+}
+
+/**
+ * GitHub documentation, "Adding MCP servers for GitHub Copilot CLI" and "GitHub Copilot CLI configuration directory". A
+ * project's file is that of other clients too, and has no `tools`.
+ */
 const COPILOT_CLI = jsonClient({
   id: "copilot-cli",
   title: "Copilot CLI",
-  scopes: USER,
+  scopes: BOTH,
   afterwards: "Start a new session of Copilot CLI; /mcp show lists its servers.",
   program: "copilot",
-  shape: standard({ type: "local", tools: ["*"] }),
-  files: (_, { home, env }) => [join(env.COPILOT_HOME || join(home, ".copilot"), "mcp-config.json")],
+  shape: standard({ type: "stdio", tools: ["*"] }),
+  projectShape: standard({ type: "stdio" }),
+  files: byScope([".mcp.json", ".github/mcp.json"], ({ home, env }) => [
+    join(env.COPILOT_HOME || join(home, ".copilot"), "mcp-config.json"),
+    // Where versions of 2025 looked with this variable.
+    ...(env.XDG_CONFIG_HOME && !env.COPILOT_HOME ? [join(env.XDG_CONFIG_HOME, "mcp-config.json")] : []),
+  ]),
   traces: ({ home, env }) => [env.COPILOT_HOME || join(home, ".copilot")],
 });
 
-/** OpenCode documentation, "MCP servers" and "Config". */
+const OPENCODE_FILES = ["opencode.jsonc", "opencode.json"];
+
+/**
+ * OpenCode documentation, "MCP servers" of versions 1 and 2, "Migrate from V1" and "Config". Entries lie in `mcp`, which
+ * both versions read, unless the file has `mcp.servers` already, which only version 2 does.
+ */
 const OPENCODE = jsonClient({
   id: "opencode",
   title: "OpenCode",
@@ -193,26 +226,34 @@ const OPENCODE = jsonClient({
   afterwards: "Start OpenCode again.",
   program: "opencode",
   shape: OPENCODE_SHAPE,
-  files: byScope(["opencode.json", "opencode.jsonc"], (site) =>
-    ["opencode.json", "opencode.jsonc"].map((file) => join(config(site), "opencode", file)),
+  files: byScope([...OPENCODE_FILES, ...OPENCODE_FILES.map((file) => `.opencode/${file}`)], (site) =>
+    OPENCODE_FILES.map((file) => join(config(site), "opencode", file)),
   ),
-  path: (document) => {
-    const servers = isObject(document) ? valueAt(document, ["mcp", "servers"]) : undefined;
-    return isObject(servers) && !("type" in servers) ? ["mcp", "servers"] : ["mcp"];
+  path(document, name) {
+    if (!isObject(document)) return ["mcp"];
+    const servers = valueAt(document as PlainObject, ["mcp", "servers"]);
+    const isNative = isObject(servers) && !("type" in servers) && !("command" in servers);
+    const isThere = valueAt(document as PlainObject, ["mcp", name]) !== undefined && name !== "servers";
+    return isNative && !isThere ? ["mcp", "servers"] : ["mcp"];
   },
   traces: (site) => [join(config(site), "opencode")],
 });
 
-/** Qwen Code documentation, "Connect Qwen Code to tools via MCP". */
+/**
+ * Qwen Code documentation, "Connect Qwen Code to tools via MCP" and "MCP servers". Versions from 1.0 write `.mcp.json` in
+ * a project, and still read the file that earlier ones know only.
+ */
 const QWEN_CODE = jsonClient({
   id: "qwen-code",
   title: "Qwen Code",
   scopes: BOTH,
   afterwards: "Start a new session of Qwen Code; /mcp lists its servers.",
   program: "qwen",
-  files: byScope([".qwen/settings.json"], ({ home }) => [join(home, ".qwen", "settings.json")]),
-  traces: ({ home }) => [join(home, ".qwen")],
+  files: byScope([".qwen/settings.json"], (site) => [join(qwenFolder(site), "settings.json")]),
+  traces: (site) => [qwenFolder(site)],
 });
+
+const qwenFolder = ({ home, env }: ClientSite) => env.QWEN_HOME || join(home, ".qwen");
 
 /** In the order in which they are offered. */
 export const CLIENTS: readonly Client[] = [

@@ -34,13 +34,15 @@ export interface Client {
   readonly afterwards: string;
   readonly notation: Notation;
   readonly shape: Shape;
+  /** The shape in a project's file, where it is another one. */
+  readonly projectShape?: Shape;
   /**
    * The files that a scope may have, the newest documented one first. The first that exists is the one, and the first one
    * where none does.
    */
   files(scope: Scope, site: ClientSite): readonly string[];
-  /** The keys from a document's root to the object that holds the entries. */
-  path(document: unknown, scope: Scope): readonly string[];
+  /** The keys from a document's root to the object that holds an entry. */
+  path(document: unknown, name: string): readonly string[];
   /** Folders and files that a machine with the client has. */
   traces(site: ClientSite): readonly string[];
   /** Its program on PATH, where it has one. */
@@ -52,6 +54,7 @@ export type EntryState =
   | { readonly state: "absent" }
   | {
       readonly state: "present";
+      /** With an empty command where the entry is none that is started as a process. */
       readonly server: ServerEntry;
       /** Whether it starts svc: a program of that name, or this executable, with `mcp` as first argument. */
       readonly isOurs: boolean;
@@ -83,8 +86,10 @@ export interface Change {
 
 /** How an install is undone: kept under SVC_HOME from the install to the uninstall. */
 export interface Note {
-  /** SHA-256 of the file before, in hex; `null` where there was none. */
-  readonly before: string | null;
+  /** Whether the install made the file. */
+  readonly isNew: boolean;
+  /** SHA-256 of the file before, in hex; of no bytes where there was none. */
+  readonly before: string;
   /** SHA-256 of the file that the install left. */
   readonly after: string;
   /** What turns that file into the one before, in UTF-16 units of its text without a byte order mark. */

@@ -5,7 +5,7 @@
  */
 import { basename, join } from "node:path";
 import { isObject } from "../checks/kinds.ts";
-import { readCapped, writeDurable } from "../durable.ts";
+import { readCapped, removeDurable, writeDurable } from "../durable.ts";
 import { CLIENT_NOTES_BYTES_MAX } from "../limits.ts";
 import { clientNotesPath, svcHome } from "../paths.ts";
 import type { ClientSite, Note } from "./client.ts";
@@ -15,9 +15,9 @@ export function homeOf(site: ClientSite): string {
   return svcHome({ SVC_HOME: site.env.SVC_HOME || join(site.home, ".svc") });
 }
 
-/** SHA-256 in hex; `null` of nothing. */
-export function hashOf(bytes: Uint8Array | undefined): string | null {
-  return bytes === undefined ? null : new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+/** SHA-256 in hex; no file is no bytes. */
+export function hashOf(bytes: Uint8Array | undefined): string {
+  return new Bun.CryptoHasher("sha256").update(bytes ?? new Uint8Array()).digest("hex");
 }
 
 /** The note of an entry of a file. Notes that cannot be read are none. */
@@ -25,13 +25,47 @@ export function readNote(site: ClientSite, file: string, name: string): Note | u
   return readAll(site).get(keyOf(file, name));
 }
 
-/** Keeps a note, or removes it for `undefined`. The caller holds the lock. @throws OSError */
-export function writeNote(site: ClientSite, file: string, name: string, note: Note | undefined): void {
+/** Whether some install left a file as it is: then there is a way back without another copy of it. */
+export function isKnown(site: ClientSite, file: string, bytes: Uint8Array | undefined): boolean {
+  const hash = hashOf(bytes);
+  return [...readAll(site)].some(([key, note]) => key.endsWith(` ${file}`) && note.after === hash);
+}
+
+/**
+ * Keeps a note, or removes it for `undefined`, with a change of the file from one hash to another. The caller holds the
+ * lock. @throws OSError
+ */
+export function writeNote(
+  site: ClientSite,
+  file: string,
+  name: string,
+  note: Note | undefined,
+  [from, to]: readonly [string, string],
+): void {
   const notes = readAll(site);
-  if (note === undefined && !notes.has(keyOf(file, name))) return;
-  notes.delete(keyOf(file, name));
+  const former = notes.get(keyOf(file, name));
+  if (!note && !former) return;
   if (note) notes.set(keyOf(file, name), note);
+  else notes.delete(keyOf(file, name));
+  for (const [key, other] of notes) {
+    if (key === keyOf(file, name) || !key.endsWith(` ${file}`)) continue;
+    const after = other.after === from ? to : other.after;
+    if (note || !former) notes.set(key, { ...other, after });
+    else {
+      // What the first of two installs made goes with the last of them.
+      const containers = Math.max(other.containers, former.containers);
+      const folders = former.isNew ? former.folders : other.folders;
+      notes.set(key, { ...other, after, isNew: other.isNew || former.isNew, containers, folders });
+    }
+  }
   writeDurable(clientNotesPath(homeOf(site)), JSON.stringify({ version: 1, notes: Object.fromEntries(notes) }));
+}
+
+/** All notes as they are, and how they become that again. */
+export function keepNotes(site: ClientSite): () => void {
+  const path = clientNotesPath(homeOf(site));
+  const bytes = readCapped(path, CLIENT_NOTES_BYTES_MAX);
+  return () => (bytes ? writeDurable(path, bytes) : removeDurable(path));
 }
 
 const keyOf = (file: string, name: string) => `${name} ${file}`;
@@ -52,7 +86,8 @@ function readAll(site: ClientSite): Map<string, Note> {
 function isNote(value: unknown): value is Note {
   return (
     isObject(value) &&
-    (value.before === null || typeof value.before === "string") &&
+    typeof value.isNew === "boolean" &&
+    typeof value.before === "string" &&
     typeof value.after === "string" &&
     Array.isArray(value.back) &&
     value.back.every(

@@ -1,4 +1,5 @@
 /** What an install or an uninstall would make of a client's file; nothing is written. */
+import { lstatSync } from "node:fs";
 import { basename } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { SvcError, ValueError } from "../errors.ts";
@@ -8,6 +9,7 @@ import { inverse, type PlainObject, type Splice, spliced } from "./edit/edit.ts"
 import { isObject, isSame, own, valueAt, withoutEmpty, withValue } from "./edit/values.ts";
 import { bytesFrom, bytesOf, type Text, targetOf, textOf } from "./file.ts";
 import { hashOf, readNote } from "./notes.ts";
+import type { Shape } from "./shapes.ts";
 
 /** An entry that is there, read. */
 interface Found {
@@ -29,7 +31,7 @@ export function readEntry(
   site: ClientSite,
 ): EntryState & { readonly file: string } {
   checkName(name);
-  const file = configFile(client, scope, site);
+  const file = fileOf(client, scope, name, site);
   let found: Found;
   try {
     found = read(client, scope, name, site, file);
@@ -38,7 +40,7 @@ export function readEntry(
     return { state: "unreadable", problem: error.message, file };
   }
   if (found.value === undefined) return { state: "absent", file };
-  const server = isObject(found.value) ? client.shape.server(found.value) : undefined;
+  const server = isObject(found.value) ? shapeOf(client, scope).server(found.value) : undefined;
   return {
     state: "present",
     server: server ?? { command: "", args: [] },
@@ -65,18 +67,19 @@ export function planInstall(
   options: { readonly replace?: boolean } = {},
 ): Change {
   checkName(name);
-  const file = configFile(client, scope, site);
+  const file = fileOf(client, scope, name, site);
   const label = shownFile(file, site);
   const found = read(client, scope, name, site, file);
   const { bytes, text, document, path } = found;
-  const { notation, shape } = client;
+  const { notation } = client;
+  const shape = shapeOf(client, scope);
   const change = { client, scope, name, site, file, before: bytes };
   const fresh = { ...shape.defaults(name), ...shape.command(server) };
 
   if (found.value === undefined) {
     const splices = inFile(label, () => notation.add(text.text, path, name, fresh));
     const after = edited(label, client, text, splices, withValue(document, [...path, name], fresh));
-    const missing = path.filter((_, index) => !isObject(valueAt(document, path.slice(0, index + 1)))).length;
+    const missing = path.filter((_, index) => valueAt(document, path.slice(0, index + 1)) === undefined).length;
     const note = noteOf(bytes, after, splices, missing);
     return { ...change, action: bytes === undefined ? "create" : "add", after, note };
   }
@@ -114,7 +117,7 @@ export function planInstall(
  */
 export function planUninstall(client: Client, scope: Scope, name: string, site: ClientSite): Change {
   checkName(name);
-  const file = configFile(client, scope, site);
+  const file = fileOf(client, scope, name, site);
   const label = shownFile(file, site);
   const found = read(client, scope, name, site, file);
   const { bytes, text, document, path, value } = found;
@@ -123,21 +126,22 @@ export function planUninstall(client: Client, scope: Scope, name: string, site: 
   if (value === undefined || bytes === undefined) {
     return { ...change, action: "none", after: bytes, note: note ? null : undefined };
   }
-  const server = isObject(value) ? client.shape.server(value) : undefined;
+  const server = isObject(value) ? shapeOf(client, scope).server(value) : undefined;
   if (server === undefined || !isOurs(server)) {
     const what = server ? `starts ${shown(basename(server.command))}` : "is no server of this kind";
     throw new ValueError(`the entry '${name}' of ${label} ${what}, not svc: it stays; name another one with --name`);
   }
 
   if (note && hashOf(bytes) === note.after) {
-    if (note.before === null) return { ...change, action: "delete", after: undefined, note: null };
-    const back = note.back.map(({ at, removed, inserted }) => ({
-      at,
-      removed: text.text.slice(at, at + removed),
-      inserted,
-    }));
+    const back = note.back.map(({ at, removed, inserted }) => {
+      return { at, removed: text.text.slice(at, at + removed), inserted };
+    });
     const after = bytesFrom({ ...text, text: spliced(text.text, back) });
-    if (hashOf(after) === note.before) return { ...change, action: "remove", after, note: null };
+    // It is not where svc itself has changed another entry since.
+    if (hashOf(after) === note.before) {
+      const gone = note.isNew && after.length === 0;
+      return { ...change, action: gone ? "delete" : "remove", after: gone ? undefined : after, note: null };
+    }
   }
 
   const containers = note?.containers ?? 0;
@@ -146,10 +150,25 @@ export function planUninstall(client: Client, scope: Scope, name: string, site: 
   const gone = withoutEmpty(less, path, client.notation.isImplicit ? path.length : containers);
   const after = edited(label, client, text, splices, gone, less);
   const left = textOf(after).text;
-  if (note?.before === null && /^\s*(?:\{\s*\}\s*)?$/.test(left)) {
+  if (note?.isNew && /^\s*(?:\{\s*\}\s*)?$/.test(left)) {
     return { ...change, action: "delete", after: undefined, note: null };
   }
   return { ...change, action: "remove", after, note: note ? null : undefined };
+}
+
+/** The file with an entry: of several that a client reads, the one that has it; else the one that gets it. */
+function fileOf(client: Client, scope: Scope, name: string, site: ClientSite): string {
+  const file = configFile(client, scope, site);
+  const there = client.files(scope, site).filter((path) => lstatSync(path, { throwIfNoEntry: false }));
+  if (there.length < 2) return file;
+  const has = (path: string) => {
+    try {
+      return read(client, scope, name, site, path).value !== undefined;
+    } catch {
+      return false; // it is the one that gets it, and refused then, or does not matter
+    }
+  };
+  return there.find(has) ?? file;
 }
 
 /** Reads a file up to an entry. @throws ValueError, OSError */
@@ -160,7 +179,7 @@ function read(client: Client, scope: Scope, name: string, site: ClientSite, file
   return inFile(label, () => {
     const text = textOf(bytes ?? new Uint8Array());
     const document = client.notation.parse(text.text);
-    const path = client.path(document, scope);
+    const path = client.path(document, name);
     client.notation.checkKeys(text.text, path, name);
     for (let depth = 1; depth <= path.length; depth++) {
       const keys = path.slice(0, depth);
@@ -225,7 +244,8 @@ function noteOf(
   containers: number,
 ): Note {
   const back = inverse(splices).map(({ at, removed, inserted }) => ({ at, removed: removed.length, inserted }));
-  return { before: hashOf(before), after: hashOf(after)!, back, containers, folders: [] };
+  const isNew = before === undefined;
+  return { isNew, before: hashOf(before), after: hashOf(after), back, containers, folders: [] };
 }
 
 /**
@@ -245,12 +265,16 @@ function noteAfterUpdate(
   const around = note.back.find(({ at, removed }) =>
     splices.every((splice) => splice.at >= at && splice.at + splice.removed.length <= at + removed),
   );
-  if (note.after !== hashOf(found.bytes) || !around) return { ...note, before: note.before && "", after: "", back: [] };
+  if (note.after !== hashOf(found.bytes) || !around) return { ...note, after: "", back: [] };
   const back = note.back.map((one) => {
     if (one === around) return { ...one, removed: one.removed + grown };
     return one.at > around.at ? { ...one, at: one.at + grown } : one;
   });
-  return { ...note, after: hashOf(after)!, back };
+  return { ...note, after: hashOf(after), back };
+}
+
+function shapeOf(client: Client, scope: Scope): Shape {
+  return scope === "project" && client.projectShape ? client.projectShape : client.shape;
 }
 
 /** Whether a server is svc: a program of that name, or this executable, with `mcp` as first argument. */

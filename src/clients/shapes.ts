@@ -72,7 +72,7 @@ export const OPENCODE_SHAPE: Shape = {
     command: [command, ...args],
     ...(env && Object.keys(env).length > 0 && { environment: env }),
   }),
-  defaults: () => ({ type: "local", enabled: true }),
+  defaults: () => ({ type: "local" }),
   server(entry) {
     const words = strings(own(entry, "command"));
     if (!words || words.length === 0) return undefined;

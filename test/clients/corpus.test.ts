@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { applyChange } from "../../src/clients/apply.ts";
-import type { Client, Scope } from "../../src/clients/client.ts";
+import type { Client } from "../../src/clients/client.ts";
 import { CLIENTS } from "../../src/clients/clients.ts";
 import { JSON_NOTATION } from "../../src/clients/edit/json.ts";
 import { TOML_NOTATION } from "../../src/clients/edit/toml.ts";
@@ -14,10 +14,10 @@ import { newSite, put, SERVER } from "./site.ts";
 const { site, remove } = newSite();
 afterAll(remove);
 
-function filesFor(client: Client, scope: Scope): [string, string][] {
+function filesFor(client: Client): [string, string][] {
   const { notation } = client;
   const files = notation === JSON_NOTATION ? JSON_FILES : notation === TOML_NOTATION ? TOML_FILES : YAML_FILES;
-  const key = client.path({}, scope).join(".");
+  const key = client.path({}, "svc").join(".");
   return Object.entries(files).map(([name, text]) => [name, text.replaceAll("KEY", key)]);
 }
 
@@ -31,7 +31,7 @@ function isInsertion(before: string, after: string): boolean {
 for (const client of CLIENTS) {
   for (const scope of client.scopes) {
     describe(`${client.id}, ${scope}`, () => {
-      for (const [name, text] of filesFor(client, scope)) {
+      for (const [name, text] of filesFor(client)) {
         test(name, async () => {
           const file = put(client, scope, site, text);
           const folder = dirname(file);

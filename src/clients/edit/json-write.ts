@@ -8,19 +8,23 @@ export interface Style {
   readonly compact: boolean;
 }
 
+/** Properties and items that are looked at for the indentation. */
+const LOOKED_AT_MAX = 2000;
+
 /** The white space of one level: that of the first property which begins its line deeper than its object does. */
 export function unitOf(text: string, root: Node | undefined): string {
   if (root === undefined) return "  ";
   const queue = [root];
-  for (let node = queue.shift(); node; node = queue.shift()) {
+  let left = LOOKED_AT_MAX;
+  for (let node = queue.shift(); node && left > 0; node = queue.shift()) {
     const outer = indentation(text, node.offset);
     for (const child of node.children ?? []) {
-      const property = node.type === "object";
+      if (--left < 0) break;
       const inner = indentation(text, child.offset);
       if (isFirstOnLine(text, child.offset) && inner.length > outer.length && inner.startsWith(outer)) {
         return inner.slice(outer.length);
       }
-      if (queue.length < 1000) queue.push(property ? child.children![1]! : child);
+      queue.push(node.type === "object" ? child.children![1]! : child);
     }
   }
   return "  ";

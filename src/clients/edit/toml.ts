@@ -34,7 +34,7 @@ export const TOML_NOTATION: Notation = {
     const around = tables.filter((table) => startsWith(table.keys, path) && table !== tables[0]);
     const last = around.at(-1);
     const eol = lineBreak(text);
-    const at = last ? lineEnd(text, last.end) : text.length;
+    const at = last ? behindComments(text, lineEnd(text, last.end)) : text.length;
     const before = text.slice(0, at);
     const isFirst = before.trim() === "";
     const gap = isFirst ? "" : before.endsWith("\n") ? eol : eol + eol;
@@ -143,6 +143,13 @@ function refuseInline(text: string, tables: Table[], path: readonly string[], bl
       throw new ValueError(`${where}: '${table.keys.join(".")}' is an array of tables; one table is expected`);
     }
   }
+}
+
+/** Behind the comments that follow a table without an empty line, unless they are about the next one. */
+function behindComments(text: string, from: number): number {
+  let at = from;
+  while (/^[ \t]*#/.test(text.slice(at, lineEnd(text, at)))) at = lineEnd(text, at);
+  return /^[ \t]*\[/.test(text.slice(at, lineEnd(text, at))) ? from : at;
 }
 
 /** A table's lines, with an empty line before them. */

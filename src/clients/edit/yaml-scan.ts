@@ -18,6 +18,8 @@ export interface Entry {
   end: number;
 }
 
+/** Characters of a line in which a key is looked for: the pattern takes their square for a line of spaces. */
+const KEY_MAX = 1000;
 const KEY = /^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#&*!|>'"%@`{}[\],?:-][^#]*?|[-?:][^\s#][^#]*?)[ \t]*:(?=\s|$)/;
 
 /**
@@ -37,7 +39,7 @@ export function mappingAt(text: string, from: number, outer: number): Entry[] {
       indent ??= white;
       if (white.length < indent.length) break;
       if (white.length === indent.length) {
-        const key = KEY.exec(content);
+        const key = KEY.exec(content.slice(0, KEY_MAX));
         // A list may lie as deep as its key. Anything else here is no mapping.
         if (!key) {
           if (entries.length === 0 || !/^[-}\]]/.test(content)) return [];
@@ -60,21 +62,22 @@ export function mappingAt(text: string, from: number, outer: number): Entry[] {
   return entries;
 }
 
-/** Offset of the first line of a document's content, behind `---` and directives, and of the line that ends it. */
+/** Where the content of the first document begins and ends, without its markers, and how many documents there are. */
 export function documentBounds(text: string): { from: number; to: number; documents: number } {
   let [from, to, documents] = [0, text.length, 0];
-  let hasContent = false;
+  let isOpen = false;
   for (let at = 0; at < text.length; at = endOf(text, at)) {
     const line = text.slice(at, endOf(text, at));
     if (/^---(\s|$)/.test(line)) {
       documents += 1;
-      if (documents === 1 && !hasContent) from = endOf(text, at);
-      else documents += hasContent && documents === 1 ? 1 : 0;
+      isOpen = true;
+      if (documents === 1) from = endOf(text, at);
     } else if (/^\.\.\.(\s|$)/.test(line)) {
+      isOpen = false;
       to = Math.min(to, at);
-    } else if (line.trim() !== "" && !/^[#%]/.test(line.trimStart())) {
-      hasContent = true;
-      if (to < at) documents = Math.max(documents, 1) + 1;
+    } else if (!isOpen && line.trim() !== "" && !/^\s*#|^%/.test(line)) {
+      documents += 1;
+      isOpen = true;
     }
   }
   return { from, to, documents };

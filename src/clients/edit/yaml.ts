@@ -107,7 +107,7 @@ export const YAML_NOTATION: Notation = {
       return { at, removed: text.slice(at, part.end), inserted: "" };
     };
     if (siblings > 1) return [cut(entry)];
-    const isBare = text.slice(lineEnd(text, container.at), entry.at).trim() === "" && container.rest === "";
+    const isBare = text.slice(lineEnd(text, container.at), entry.at).trim() === "" && isEmptyBehind(text, container);
     if (containers > 0 && isBare && container.end === entry.end) return [cut({ ...container, end: entry.end })];
     // A key without a value would be null.
     const colon: Splice = { at: container.colon, removed: "", inserted: " {}" };
@@ -149,6 +149,11 @@ function written(value: Plain, unit: string, indent: string, eol: string): strin
 /** A block that takes a part's place: without a final line break where the part has none. */
 function asLong(block: string, text: string, part: Entry, eol: string): string {
   return part.end === text.length && !text.endsWith("\n") ? block.slice(0, -eol.length) : block;
+}
+
+/** Whether nothing stands behind a key on its line, not even a comment. */
+function isEmptyBehind(text: string, { colon }: Entry): boolean {
+  return text.slice(colon, lineEnd(text, colon)).trim() === "";
 }
 
 function twice(text: string, entry: Entry): ValueError {
