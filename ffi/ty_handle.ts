@@ -19,7 +19,15 @@ export interface Workers {
   termsOf(texts: readonly string[]): Uint32Array[];
 }
 
-type Answering = "ty_get" | "ty_ids" | "ty_ask" | "ty_manifest" | "ty_partitions" | "ty_damages" | "ty_superseded";
+type Answering =
+  | "ty_get"
+  | "ty_ids"
+  | "ty_ask"
+  | "ty_manifest"
+  | "ty_partitions"
+  | "ty_damages"
+  | "ty_superseded"
+  | "ty_same";
 
 /** A handle of libty_runtime. Every use checks that it is open. */
 export class NativeHandle {

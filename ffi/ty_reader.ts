@@ -232,6 +232,16 @@ export class NativeReader extends NativeHandle {
     };
   }
 
+  /**
+   * Live rows that have one of several different texts, byte for byte: as each one's `score`, which text it is.
+   * @param most rows of a text at most
+   */
+  same(texts: PackedStrings, most: number): RowRecord[] {
+    const words = packed(new Words(8).integer(0, texts.ends.length), 1, texts).integer(3, most);
+    const answer = this.answer("ty_same", words, 4);
+    return decodeRecords(answer, words.number(7), 0);
+  }
+
   /** How many live rows match. */
   count(filter: NativeFilter | undefined): number {
     return this.counted(filter, false).number(4);

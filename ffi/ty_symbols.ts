@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** The `TY_ABI_VERSION` of these declarations. */
-export const TY_ABI_VERSION = 13;
+export const TY_ABI_VERSION = 14;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {
@@ -52,6 +52,7 @@ export const symbols = {
   ty_partitions: call3,
   ty_damages: call3,
   ty_superseded: call3,
+  ty_same: call3,
   ty_tree_open: { args: [p, p, p, p], returns: status },
   ty_tree_close: { args: [p], returns: FFIType.void },
   ty_tree_rest: { args: [p], returns: FFIType.void },

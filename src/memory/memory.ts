@@ -9,7 +9,7 @@ import { REPO_KEY } from "../repo/collections.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
-import { idsOrNew, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
+import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { contributions, searchTexts, searchWords } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
@@ -17,6 +17,7 @@ import { buildLexical } from "../texts/upkeep.ts";
 import { buildIvf } from "../tune/ivf.ts";
 import { tune } from "../tune/tuner.ts";
 import { echo } from "./bounds/answer.ts";
+import { fitDuplicates, rowsOf } from "./bounds/duplicates.ts";
 import { continuation, fitHits } from "./bounds/hits.ts";
 import { behindCursor, fitDescribed, fitMadeIds, fitNames, mostIds } from "./bounds/lists.ts";
 import { fitRows } from "./bounds/rows.ts";
@@ -62,16 +63,17 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
 
   async add(a: args.AddArguments, c: args.CallContext): Promise<payload.AddPayload> {
     const ids = idsOrNew(a.ids, a.texts.length);
-    await this.put("add", a, ids, "scope", c);
-    const head = { added: ids.length, collection: a.collection };
-    return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, ids)) };
+    const put = await this.put("add", a, ids, "scope", c);
+    const head = { added: put.inserted, collection: a.collection, ...fitDuplicates(a.max_bytes, ids, put) };
+    return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
   async upsert(a: args.UpsertArguments, c: args.CallContext): Promise<payload.UpsertPayload> {
     const ids = idsOrNew(a.ids, a.texts.length);
-    const { inserted, replaced } = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
-    const head = { upserted: inserted + replaced, collection: a.collection };
-    return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, ids)) };
+    const put = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
+    const upserted = put.inserted + put.replaced;
+    const head = { upserted, collection: a.collection, ...fitDuplicates(a.max_bytes, ids, put) };
+    return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
   async update(a: args.UpdateArguments, c: args.CallContext): Promise<payload.UpdatePayload> {
@@ -278,18 +280,23 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
   /** A put into a collection that is created where absent; a put that fails leaves no empty collection behind. */
   private async put(
     mode: "add" | "upsert",
-    a: { collection: string; texts: readonly string[]; metadata?: TextRows["metadata"] },
+    a: {
+      collection: string;
+      texts: readonly string[];
+      metadata?: TextRows["metadata"];
+      skip_duplicates?: boolean | undefined;
+    },
     ids: readonly string[],
     partitionBy: string,
     c: args.CallContext,
-  ): Promise<{ inserted: number; replaced: number }> {
+  ): Promise<PutTexts> {
     const { store, embedder } = this.parts;
     const existing = store.find(a.collection);
     const { profile } = embedder;
     const collection =
       existing ?? store.create(a.collection, { dim: profile.dimension, partitionBy, embedderProfile: profile });
     try {
-      return await putTexts(collection, embedder, mode, { ...a, ids }, c);
+      return await putTexts(collection, embedder, mode, { ...a, ids }, c, a.skip_duplicates);
     } catch (error) {
       if (!existing) store.forgetUnsaved(collection);
       throw error;

@@ -9,12 +9,14 @@ import type { DryRunResult, FilesSource, IndexResult, ShownPartial } from "../re
 import type { TermContribution } from "../texts/search.ts";
 import type { CollectionCounters } from "../texts/stats.ts";
 import type { Plan } from "../tune/plan.ts";
+import type { SameTexts } from "./bounds/duplicates.ts";
 import type { CutHit } from "./bounds/hits.ts";
 import type { CutRow } from "./bounds/rows.ts";
 import type { FileHit } from "./repos/hits.ts";
 import type { WorkspaceSource } from "./repos/workspaces.ts";
 
 export type { CollectionOverview } from "../store/overview.ts";
+export type { SameTexts } from "./bounds/duplicates.ts";
 export type { ForgetRepoPayload, RepoEntry, ReposPayload } from "./repos/overview.ts";
 export type { ImportedPayload } from "./transfer.ts";
 export type { Metadata, TermContribution };
@@ -76,14 +78,17 @@ export interface LexicalSearchPayload extends Noticed {
   hits: LexicalHit[];
 }
 
-/** The generated ids, in the order of the texts; only where the caller passed none. */
+/**
+ * The generated ids, in the order of the texts; only where the caller passed none. Of a text that was skipped, the row that
+ * has it.
+ */
 interface MadeIds {
   ids?: string[];
   /** Ids that the answer had no room for: the last ones. */
   ids_omitted?: number;
 }
 
-export interface AddPayload extends MadeIds {
+export interface AddPayload extends MadeIds, SameTexts {
   /** Number of rows. */
   added: number;
   collection: string;
@@ -108,7 +113,7 @@ export interface StatsPayload {
   stats: CollectionCounters;
 }
 
-export interface UpsertPayload extends MadeIds {
+export interface UpsertPayload extends MadeIds, SameTexts {
   /** Number of rows that are live now: an id that occurs twice in one call counts once. */
   upserted: number;
   collection: string;

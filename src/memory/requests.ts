@@ -80,6 +80,7 @@ const metadata = (description: string) => {
   const json = { type: "array", items: { type: "object" }, description };
   return z.optional(checked((value, name) => readMetadata(value, name, CALL), json));
 };
+const skip_duplicates = () => z.optional(flag("Add no text twice."));
 const partition_by = (description: string) =>
   z._default(checked(readPartitionKey, { type: "string", description }), "scope");
 
@@ -110,6 +111,7 @@ export const SCHEMAS = {
       texts: texts(),
       ids: z.optional(ids("One new id per text; generated when omitted.")),
       metadata: metadata("One object per text."),
+      skip_duplicates: skip_duplicates(),
     }),
   ),
   create_collection: once(() =>
@@ -134,6 +136,7 @@ export const SCHEMAS = {
       texts: texts(),
       ids: z.nullable(ids("One id per text; svc_add makes new ones.")),
       metadata: metadata("One object per text."),
+      skip_duplicates: skip_duplicates(),
       partition_by: partition_by("Partition key, where this call creates the collection."),
     }),
   ),

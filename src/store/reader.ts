@@ -184,6 +184,15 @@ export class Reader {
     return rows.length === 0 ? undefined : { rows: rows.map((row) => toRow(row, this.name)), time };
   }
 
+  /**
+   * Live rows that have one of several different texts, byte for byte, in no order.
+   * @param most rows of a text at most
+   */
+  sameTexts(texts: readonly string[], most: number): { text: number; id: string }[] {
+    const rows = this.answered(() => this.native.same(packStrings(texts), most));
+    return rows.map(({ score, id }) => ({ text: score, id }));
+  }
+
   /** How many live rows match. */
   count(where?: Condition): number {
     const filter = toFilter(where, this.schema.filterColumns);

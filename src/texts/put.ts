@@ -5,6 +5,7 @@ import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
 import type { Collection, Transaction } from "../store/collection.ts";
 import { packRows, type Rows } from "../store/pack.ts";
+import { type Duplicate, duplicatesOf, withoutDuplicates } from "./duplicates.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
 
 /** The partition of a row whose metadata has no partition key. */
@@ -44,9 +45,20 @@ export async function embeddingOf(
   return { vectors: await embedder.embedDocuments(texts, signal) };
 }
 
+/** What a put of texts did. */
+export interface PutTexts {
+  inserted: number;
+  replaced: number;
+  /** Texts of the call that other rows have, or that stand twice in it. */
+  duplicates: Duplicate[];
+  /** Indexes of those that were not put. */
+  skipped: Set<number>;
+}
+
 /**
  * Adds or replaces texts. Rows are packed, and so judged, before an embedder outside the kernel does its work; that comes
  * before the lock is taken: it may take long.
+ * @param skip no duplicate is put under a new id
  */
 export async function putTexts(
   collection: Collection,
@@ -54,13 +66,42 @@ export async function putTexts(
   mode: "add" | "upsert",
   rows: TextRows,
   watch: Watch,
-): Promise<{ inserted: number; replaced: number }> {
+  skip = false,
+): Promise<PutTexts> {
   checkSpace(collection.name, collection.schema.embedderProfile, embedder);
-  const { keyName, filterColumns } = collection.schema;
+  const { dim, keyName, filterColumns } = collection.schema;
   const { texts } = rows;
-  const packed = packRows({ ...toRows(rows, texts.length, keyName), texts }, filterColumns);
-  const put = { ...packed, ...(await embeddingOf(embedder, texts, watch.signal)) };
-  return collection.change((t) => t.put(mode === "add" ? Put.ADD : Put.UPSERT, put, watch), watch.signal);
+  const given = toRows(rows, texts.length, keyName);
+  const packed = packRows({ ...given, texts }, filterColumns);
+  const embedding = await embeddingOf(embedder, texts, watch.signal);
+  return collection.change(async (t) => {
+    const duplicates = duplicatesOf(collection, rows, mode === "upsert");
+    const kept = skip && duplicates.length > 0 ? withoutDuplicates(collection, rows.ids, duplicates) : undefined;
+    const put = kept
+      ? { ...some(given, kept), texts: kept.map((i) => texts[i]!), ...embeddingOfSome(embedding, kept, dim) }
+      : { ...packed, ...embedding };
+    const { inserted, replaced } = await t.put(mode === "add" ? Put.ADD : Put.UPSERT, put, watch);
+    const isPut = kept && new Set(kept);
+    const skipped = duplicates.map(({ index }) => index).filter((index) => isPut && !isPut.has(index));
+    return { inserted, replaced, duplicates, skipped: new Set(skipped) };
+  }, watch.signal);
+}
+
+/** The rows of these indexes. */
+function some(rows: Rows, kept: readonly number[]): Rows {
+  return {
+    ids: kept.map((i) => rows.ids[i]!),
+    metadata: kept.map((i) => rows.metadata?.[i]),
+    ...(rows.defaultPartition === undefined ? {} : { defaultPartition: rows.defaultPartition }),
+  };
+}
+
+function embeddingOfSome(embedding: Embedding, kept: readonly number[], dim: number): Embedding {
+  if (!("vectors" in embedding)) return embedding;
+  const vectors = new Float32Array(kept.length * dim);
+  for (const [to, from] of kept.entries())
+    vectors.set(embedding.vectors.subarray(from * dim, (from + 1) * dim), to * dim);
+  return { vectors };
 }
 
 /** Replaces text and vector of live rows; a row without new metadata keeps what it has. */

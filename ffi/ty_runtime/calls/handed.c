@@ -30,6 +30,11 @@ ty_status ty_check_ids(const uint8_t *ids, const uint64_t *ends, uint64_t n, ty_
   return status;
 }
 
+ty_status ty_check_texts(const uint8_t *texts, const uint64_t *ends, uint64_t n, ty_error *err) {
+  if (n > TY_ROWS_MAX) return ty_fail(err, TY_INVALID, "too many texts in one call");
+  return check_ends(texts, ends, n, 0, TY_TEXT_MAX, "texts", err);
+}
+
 ty_status ty_check_vectors(const ty_collection *c, const float *vectors, uint64_t floats, bool many, ty_error *err) {
   char row[24] = "";
   uint64_t at = 0;

@@ -19,6 +19,7 @@ static inline uint64_t ty_cut(ty_slice text, uint64_t most) {
 
 /* TY_INVALID with the value that is wrong. */
 ty_status ty_check_ids(const uint8_t *ids, const uint64_t *ends, uint64_t n, ty_error *err);
+ty_status ty_check_texts(const uint8_t *texts, const uint64_t *ends, uint64_t n, ty_error *err);
 /* `floats` numbers of vectors, of which the message names `many` or one. */
 ty_status ty_check_vectors(const ty_collection *c, const float *vectors, uint64_t floats, bool many, ty_error *err);
 /* Whether a model embeds texts into vectors of the collection. */

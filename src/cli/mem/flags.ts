@@ -38,6 +38,9 @@ export const TEXT_ARGS = {
   metadata: strings("JSON", "an object for every text, or an array with one a text"),
 } as const satisfies Args;
 
+/** Of the verbs that add texts. */
+export const SKIP_DUPLICATES = { type: "boolean", description: "add no text that is there already" } as const;
+
 /** Of the verbs that filter. */
 export const WHERE = strings(
   "COLUMN=VALUE",

@@ -54,6 +54,8 @@ interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<
   render(payload: PayloadOf<V>, args: Values<T>): string;
   /** Said on stderr, where a person sees it and a pipe does not, when nothing was printed. */
   nothing?: string;
+  /** Further lines, on stderr. */
+  notes?(payload: PayloadOf<V>): readonly string[];
   /** Joins the answers where one call may not carry all rows; absent: there is always one call. */
   join?(payloads: PayloadOf<V>[]): PayloadOf<V>;
 }
@@ -85,6 +87,7 @@ export function verbCommand<V extends VerbName, const T extends Args>(
       const payload = payloads.length === 1 ? payloads[0]! : spec.join!(payloads);
       const render = (given: PayloadOf<V>) => spec.render(given, invocation.args as unknown as Values<T>);
       const printed = answer(payload, site.args.json === true, render, max_bytes);
+      if (!site.args.json) for (const line of spec.notes?.(payload) ?? []) note(line);
       if (!site.args.json && "notice" in payload && payload.notice !== undefined) note(payload.notice);
       if (!site.args.json && "next" in payload && payload.next) note(`there is more: --after ${oneLine(payload.next)}`);
       const read = name === "index_repo" ? indexing.summary() : undefined;

@@ -1,36 +1,54 @@
 /** `svc mem add|upsert|update|delete|create`. */
 import { command } from "../command.ts";
-import { ID_ARGS, PARTITION_BY, readIds, SCHEMA_FLAGS, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
+import { joinSame, noteSame } from "./duplicates.ts";
+import {
+  ID_ARGS,
+  PARTITION_BY,
+  readIds,
+  SCHEMA_FLAGS,
+  SKIP_DUPLICATES,
+  schemaArguments,
+  TEXT_ARGS,
+  textArguments,
+} from "./flags.ts";
 import { counted, showId } from "./render.ts";
 import { answer, COMMON, prepare, verbCommand, withMemory } from "./verb.ts";
 
 export const add = verbCommand("add", {
   details:
     "Texts are arguments, files or stdin: a whole file or stdin is one text, with --lines each of its lines is. Without ids a\n" +
-    "new one is made for each text and printed. An id that exists is a KeyError, and nothing is written.",
+    "new one is made for each text and printed. An id that exists is a KeyError, and nothing is written. A text that the collection\n" +
+    "has already, byte for byte, is added and named on stderr; with --skip-duplicates it is not added, and the id is that of its row.",
   examples: [
     'svc mem add notes "we deploy blue green" "retro is on Friday"',
     'svc mem add notes --file runbook.md --id runbook --metadata \'{"scope":"ops"}\'',
     "git log --oneline | svc mem add commits --lines",
   ],
-  args: TEXT_ARGS,
-  toArguments: textArguments,
-  join: (all) => ({ ...all[0]!, added: sum(all.map((p) => p.added)), ids: joined(all.map((p) => p.ids)) }),
+  args: { ...TEXT_ARGS, "skip-duplicates": SKIP_DUPLICATES },
+  async toArguments(invocation) {
+    return { ...(await textArguments(invocation)), skip_duplicates: invocation.args["skip-duplicates"] };
+  },
+  join: (all) => ({ ...joinSame(all), added: sum(all.map((p) => p.added)), ids: joined(all.map((p) => p.ids)) }),
+  notes: noteSame,
   render: ({ added, collection, ids }) => withIds(`added ${counted(added, "text")} to ${collection}`, ids),
 });
 
 export const upsert = verbCommand("upsert", {
-  details: "Without ids it does what add does. An id that stands twice in one call: the last one wins.",
+  details:
+    "Without ids it does what add does. An id that stands twice in one call: the last one wins. A text that another row has is\n" +
+    "named on stderr; with --skip-duplicates it gets no new row, while rows of existing ids are replaced all the same.",
   examples: [
     'svc mem upsert notes "we deploy canaries now" --id deploy',
     "svc mem upsert notes --file a.md --file b.md --ids a,b",
   ],
-  args: { ...TEXT_ARGS, "partition-by": PARTITION_BY },
+  args: { ...TEXT_ARGS, "partition-by": PARTITION_BY, "skip-duplicates": SKIP_DUPLICATES },
   async toArguments(invocation) {
     const given = await textArguments(invocation);
-    return { ...given, ids: given.ids ?? null, partition_by: invocation.args["partition-by"] };
+    const { "partition-by": partition_by, "skip-duplicates": skip_duplicates } = invocation.args;
+    return { ...given, ids: given.ids ?? null, partition_by, skip_duplicates };
   },
-  join: (all) => ({ ...all[0]!, upserted: sum(all.map((p) => p.upserted)), ids: joined(all.map((p) => p.ids)) }),
+  notes: noteSame,
+  join: (all) => ({ ...joinSame(all), upserted: sum(all.map((p) => p.upserted)), ids: joined(all.map((p) => p.ids)) }),
   render: ({ upserted, collection, ids }) => withIds(`upserted ${counted(upserted, "text")} in ${collection}`, ids),
 });
 
