@@ -9,6 +9,7 @@ const SIGNALS_MAX = 4;
 const controller = new AbortController();
 let count = 0;
 let loss: string | undefined;
+let isLeft = false;
 
 /** What a command gets of it. */
 export const interruption: Pick<Invocation, "signal" | "patient"> = {
@@ -29,6 +30,18 @@ export function listenForInterrupts(): void {
     else if (loss === undefined || count >= SIGNALS_MAX) process.exit(EXIT.interrupted);
     else note(`svc: ${loss} (${SIGNALS_MAX - count} more to end at once)`);
   };
-  process.on("SIGINT", interrupt);
+  process.on("SIGINT", () => {
+    if (!isLeft) interrupt();
+  });
   process.on("SIGTERM", interrupt);
+}
+
+/** Leaves Ctrl-C to a program that has the terminal, such as a pager, until it is disposed of. */
+export function leaveInterrupts(): Disposable {
+  isLeft = true;
+  return {
+    [Symbol.dispose]() {
+      isLeft = false;
+    },
+  };
 }

@@ -85,7 +85,7 @@ export const SCHEMA_FLAGS = {
 
 /** What is written, as arguments of the tool: each under its own name, but for the flags that are no arguments. */
 export function toolArguments(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { path, json, workspace, where, ...named } = args;
+  const { path, json, workspace, where, pager, ...named } = args;
   const renamed = Object.entries(named).map(([name, value]) => [name.replaceAll("-", "_"), value]);
   return { ...Object.fromEntries(renamed), where: readWhere(where as readonly string[] | undefined) };
 }

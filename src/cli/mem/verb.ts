@@ -19,7 +19,7 @@ import {
   type Values,
 } from "../command.ts";
 import { IndexProgress } from "../index-progress.ts";
-import { asciiControls, note, oneLine, print } from "../output.ts";
+import { asciiControls, isTerminal, note, oneLine, print } from "../output.ts";
 import { startProgress } from "../progress.ts";
 import { toolArguments } from "./flags.ts";
 
@@ -42,7 +42,15 @@ export const COMMON = {
 } as const satisfies Args;
 
 /** Of the commands that print a tool's answer. */
-const BOUND = { "max-bytes": number("N", "the tool's answer in at most so many bytes; 0: no bound (0)") } as const;
+const BOUND = {
+  "max-bytes": number("N", "the tool's answer in at most so many bytes; 0: no bound (0)"),
+  pager: {
+    type: "boolean",
+    default: true,
+    description: "show an answer longer than the screen a screen at a time",
+    negativeDescription: "print an answer longer than the screen at once (SVC_PAGER, PAGER)",
+  },
+} as const satisfies Args;
 
 /** Where a call goes, and its way to be stopped: an invocation. */
 type CallSite = Omit<Invocation, "args"> & { readonly args: { readonly path?: string; readonly workspace?: string } };
@@ -86,13 +94,14 @@ export function verbCommand<V extends VerbName, const T extends Args>(
       );
       const payload = payloads.length === 1 ? payloads[0]! : spec.join!(payloads);
       const render = (given: PayloadOf<V>) => spec.render(given, invocation.args as unknown as Values<T>);
-      const printed = answer(payload, site.args.json === true, render, max_bytes);
+      const text = answerOf(payload, site.args.json === true, render, max_bytes);
+      if (text !== "") await show(text, site.args.pager && site.args.json !== true);
       if (!site.args.json) for (const line of spec.notes?.(payload) ?? []) note(line);
       if (!site.args.json && "notice" in payload && payload.notice !== undefined) note(payload.notice);
       if (!site.args.json && "next" in payload && payload.next) note(`there is more: --after ${oneLine(payload.next)}`);
       const read = name === "index_repo" ? indexing.summary() : undefined;
       if (!site.args.json && read !== undefined) note(read);
-      if (!printed && spec.nothing !== undefined) note(spec.nothing);
+      if (text === "" && spec.nothing !== undefined) note(spec.nothing);
     },
   });
 }
@@ -115,10 +124,21 @@ export function answer<P extends object>(
   render: (payload: P) => string,
   maxBytes = 0,
 ): boolean {
-  const whole = () => asciiControls(maxBytes === 0 ? JSON.stringify(payload) : answerText(payload, maxBytes));
-  const text = json ? whole() : render(payload);
+  const text = answerOf(payload, json, render, maxBytes);
   if (text !== "") print(text);
   return text !== "";
+}
+
+function answerOf<P extends object>(payload: P, json: boolean, render: (payload: P) => string, maxBytes = 0): string {
+  if (!json) return render(payload);
+  return asciiControls(maxBytes === 0 ? JSON.stringify(payload) : answerText(payload, maxBytes));
+}
+
+/** Prints an answer, on a terminal with a pager where it is too long for the screen. */
+async function show(text: string, hasPager: boolean): Promise<void> {
+  if (!hasPager || !isTerminal(1)) return print(text);
+  const { printPaged } = await import("../pager.ts");
+  await printPaged(text);
 }
 
 /** What is to be done with the open memory. */
