@@ -123,14 +123,14 @@ describe("import", () => {
     expect(((await peak(200)) - few) / 1024 / 1024).toBeLessThan(80);
   });
 
-  test("batches of 2,000, ids and metadata as they are", async () => {
-    const { code, stdout, stderr } = await fake(["import", "notes", "--json"], { stdin: lines(numbered(4100)), env });
+  test("batches of 5,000, ids and metadata as they are", async () => {
+    const { code, stdout, stderr } = await fake(["import", "notes", "--json"], { stdin: lines(numbered(10_100)), env });
     expect(code).toBe(0);
-    const counts = { inserted: 4100, replaced: 0, unchanged: 0, bad: 0 };
-    expect(JSON.parse(stdout)).toEqual({ imported: 4100, ...counts, collection: "notes" });
+    const counts = { inserted: 10_100, replaced: 0, unchanged: 0, bad: 0 };
+    expect(JSON.parse(stdout)).toEqual({ imported: 10_100, ...counts, collection: "notes" });
     const calls = callsOf(stderr);
-    expect(calls.map(({ rows }) => rows)).toEqual([2000, 2000, 100]);
-    expect(calls[2]).toMatchObject({ ids: ["4000", "4001"], first: { metadata: { i: 4000 } } });
+    expect(calls.map(({ rows }) => rows)).toEqual([5000, 5000, 100]);
+    expect(calls[2]).toMatchObject({ ids: ["10000", "10001"], first: { metadata: { i: 10_000 } } });
   });
 
   test("a file; empty lines, a missing last line break and a missing id are fine", async () => {
@@ -171,17 +171,17 @@ describe("import", () => {
     [`{"text":"x","metadata":{"a":${"[".repeat(200)}${"]".repeat(200)}}}`, "nested too deeply"],
   ];
   test.each(BAD)("the bad line %s is named and nothing of its batch is written", async (bad, message) => {
-    const stdin = `${lines(numbered(2002))}${bad}\n${lines(numbered(3))}`;
+    const stdin = `${lines(numbered(5002))}${bad}\n${lines(numbered(3))}`;
     const { code, stdout, stderr } = await fake(["import", "notes"], { stdin, env });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr.split("\n").filter((line) => line.startsWith("rows"))).toHaveLength(1);
     const type = message.includes("must be") ? "TypeError" : "ValueError";
-    expect(stderr).toContain(`svc: ${type}: stdin, line 2003: ${message}`);
-    expect(stderr).toEndWith(" (2000 rows imported into notes)\n");
+    expect(stderr).toContain(`svc: ${type}: stdin, line 5003: ${message}`);
+    expect(stderr).toEndWith(" (5000 rows imported into notes)\n");
   });
 
   test("a batch that is refused while a bad line behind it is read is what is reported", async () => {
-    const stdin = `${lines(numbered(2000))}{\n`;
+    const stdin = `${lines(numbered(5000))}{\n`;
     const { code, stderr } = await fake(["import", "notes"], { stdin, env: { FAKE_IMPORT_ROWS: "refuse" } });
     expect(code).toBe(1);
     expect(stderr).toEndWith("refused by the store (0 rows imported into notes)\n");

@@ -13,14 +13,17 @@ import { counted } from "./render.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
 /** Rows of a batch, which is one save. A smaller one spends a part of the time on syncs. */
-const BATCH_ROWS = 2000;
+const BATCH_ROWS = 5000;
 /** A batch of long texts, in UTF-16 units, is written earlier, to bound what is held: the next one is read meanwhile. */
 const BATCH_UNITS = 16 * 1024 * 1024;
 /**
- * Every process that opens the collection codes the rows since the last compaction again. After this many, or half as
- * many as there were where that is more, the import compacts.
+ * Every process that opens the collection codes the rows since the last compaction again, 7 us each. After so many, or
+ * half as many as there were where that is more, the import compacts: one that is killed is not slow to open.
  */
-const FOLD_ROWS = 50_000;
+const FOLD_ROWS = 250_000;
+/** The same at the end, of an import with more rows than a command that ends compacts by itself. */
+const FOLD_ROWS_AT_END = 50_000;
+const SMALL_ROWS = 150_000;
 /** Bad rows that are named with `--on-error skip`. */
 const NAMED_MOST = 20;
 
@@ -29,7 +32,7 @@ export default command({
     'A line of JSON is {"text": …, "id": …, "metadata": …, "created": …, "updated": …, "vector": …}, of which only the text has to be\n' +
     "there; an id may be an integer. What the file is in is recognised, or named with --from; gzip is unpacked. A row whose id exists is\n" +
     "replaced, one that is there as it is given is left alone, and a row without an id gets one that is made of its content: an\n" +
-    "import that was interrupted is repeated, and goes on where it was. Rows are written in batches of 2,000: at a bad line it stops,\n" +
+    "import that was interrupted is repeated, and goes on where it was. Rows are written in batches of 5,000: at a bad line it stops,\n" +
     "names the line, and says how many rows were imported before its batch.\n\n" +
     "A collection that is made by this call is like the one that was exported, where the file says so in its first line, but for what\n" +
     "flags say. Vectors of the file are taken where they are of the embedder of the collection; else the texts are embedded again.",
@@ -95,7 +98,9 @@ export default command({
           const also = `${grouped(total.imported)} rows`;
           progress.update({ done: source.position(), total: source.bytes, unit: "bytes", also });
           const written = total.inserted + total.replaced;
-          if (written - folded < Math.max(FOLD_ROWS, folded / 2)) return;
+          if (written - folded >= Math.max(FOLD_ROWS, folded / 2)) await fold(written);
+        };
+        const fold = async (written: number) => {
           const compacting = (done: number, of: number) => progress.update({ label: "compacting", done, total: of });
           await prepare("compact", { collection })(verbs, { signal, progress: compacting });
           folded = written;
@@ -103,6 +108,8 @@ export default command({
         await eachAhead(readBatches(source, signal), write);
         // What an export of no rows says of its collection is imported as well.
         if (calls === 0 && source.schema !== undefined) await write([]);
+        const written = total.inserted + total.replaced;
+        if (written > SMALL_ROWS && written - folded >= FOLD_ROWS_AT_END) await fold(written);
       });
     } catch (error) {
       throw isOpen ? withCount(error, total.imported, collection) : error;
