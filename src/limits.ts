@@ -14,6 +14,8 @@ export const TEXT_BYTES_MAX = 16 * 1024 * 1024;
 export const TEXT_EMBED_BYTES_MAX = 1024 * 1024;
 /** Leading bytes of a query's text that are searched for; what is left out is said in the answer's `notice`. */
 export const QUERY_BYTES_MAX = 64 * 1024;
+/** Bytes of one JSON document of an import, which is parsed as a whole: some 2 GB of memory. */
+export const JSON_DOCUMENT_BYTES_MAX = 256 * 1024 * 1024;
 /** Elements of a vector. */
 export const DIM_MAX = 65_536;
 /** Largest top-k of a search. */

@@ -2,11 +2,18 @@
 import { statSync } from "node:fs";
 import { OSError, ValueError } from "../errors.ts";
 import { openBytes, sourceName } from "./bytes.ts";
+import { CHROMA } from "./chroma.ts";
+import { CSV } from "./csv.ts";
+import { checkFlags } from "./flags.ts";
+import { JSON_ARRAY } from "./json.ts";
 import { JSONL } from "./jsonl.ts";
+import { MARKDOWN } from "./markdown.ts";
+import { MEM0 } from "./mem0.ts";
+import { MEMORY_SERVER } from "./memory-server.ts";
 import type { Format, FormatOptions, RowSource } from "./row.ts";
 
 /** In the order in which they are tried: those that are recognised by more come first. */
-export const FORMATS: readonly Format[] = [JSONL];
+export const FORMATS: readonly Format[] = [MEM0, CHROMA, MEMORY_SERVER, MARKDOWN, CSV, JSON_ARRAY, JSONL];
 
 /** The format of a name. @throws ValueError that lists the names */
 export function findFormat(name: string): Format {
@@ -22,14 +29,17 @@ export function findFormat(name: string): Format {
 export async function openRows(
   path: string,
   from: string | undefined,
-  { signal, onBad }: Pick<FormatOptions, "signal" | "onBad">,
+  { signal, onBad, flags = {} }: Omit<FormatOptions, "input">,
 ): Promise<RowSource> {
   const named = from === undefined ? undefined : findFormat(from);
   const isFolder = path !== "-" && isDirectory(path);
   const input = isFolder ? undefined : await openBytes(path, signal);
   const head = input?.head ?? new Uint8Array(0);
   const format = named ?? FORMATS.find((one) => one.matches(path, head, isFolder));
-  if (format) return format.open(path, { signal, input, onBad });
+  if (format) {
+    checkFlags(flags, format.name, sourceName(path));
+    return format.open(path, { signal, input, flags, onBad });
+  }
   throw new ValueError(`${sourceName(path)} is in none of the known formats: name it with --from (${listed()})`);
 }
 

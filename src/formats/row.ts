@@ -1,6 +1,7 @@
 /** What an import reads: rows from elsewhere, where they come from, and the formats they come in. */
 import type { SvcError } from "../errors.ts";
 import type { ByteSource } from "./bytes.ts";
+import type { FormatFlags } from "./flags.ts";
 
 /** A row as a file has it, its parts checked. */
 export interface ForeignRow {
@@ -41,6 +42,8 @@ export interface RowSource {
   readonly schema?: ForeignSchema | undefined;
   /** How many of the bytes were read so far. */
   position(): number;
+  /** What was left out, a sentence for each reason: complete once all rows were read. */
+  remarks?(): readonly string[];
   /**
    * The rows in their order, by themselves or several at once: a promise for each of a million rows takes as long as
    * parsing them.
@@ -56,6 +59,8 @@ export interface FormatOptions {
   readonly input?: ByteSource | undefined;
   /** Gets what is wrong with a row, which is then left out. Absent: it ends the reading. */
   readonly onBad?: ((error: SvcError) => void) | undefined;
+  /** What was said about the file; those that are not for this format were refused. */
+  readonly flags?: FormatFlags | undefined;
 }
 
 /** One format. */

@@ -65,7 +65,7 @@ test("gzip that is cut short or broken is refused with the file's name", async (
 
 test("a file that is not there, and a format that there is not", async () => {
   await expect(openBytes("/nowhere/x", signal)).rejects.toThrow("cannot read '/nowhere/x': ENOENT");
-  expect(() => findFormat("parquet")).toThrow("there is no format 'parquet'; there are jsonl: JSON lines");
+  expect(() => findFormat("parquet")).toThrow("there is no format 'parquet'; there are mem0: ");
 });
 
 test("what no format matches is refused", async () => {

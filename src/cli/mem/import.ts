@@ -9,6 +9,7 @@ import { asUsage, command, EXIT, string, UsageError } from "../command.ts";
 import { isTerminal, note, oneLine } from "../output.ts";
 import { grouped, startProgress } from "../progress.ts";
 import { COLLECTION, SCHEMA_FLAGS, schemaArguments } from "./flags.ts";
+import { FORMAT_FLAGS, formatFlags } from "./format-flags.ts";
 import { counted } from "./render.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
@@ -51,6 +52,7 @@ export default command({
       negativeDescription: "rows are as new as this import",
     },
     "on-error": string("stop|skip", "skip: leave bad rows out, name them, and exit with 1 (stop)"),
+    ...FORMAT_FLAGS,
     ...SCHEMA_FLAGS,
     ...COMMON,
     json: { type: "boolean", description: "print {imported, inserted, replaced, unchanged, bad, collection}" },
@@ -83,7 +85,7 @@ export default command({
       keepHeapSmall();
       await withMemory(invocation, async (verbs) => {
         isOpen = true;
-        const source = await openRows(path, from, { signal, ...lenient });
+        const source = await openRows(path, from, { signal, flags: formatFlags(args), ...lenient });
         let calls = 0;
         const write = async (rows: readonly ImportRow[]) => {
           if (signal.aborted) throw new CancelledError("interrupted");
@@ -106,6 +108,7 @@ export default command({
           folded = written;
         };
         await eachAhead(readBatches(source, signal), write);
+        for (const remark of source.remarks?.() ?? []) note(oneLine(remark));
         // What an export of no rows says of its collection is imported as well.
         if (calls === 0 && source.schema !== undefined) await write([]);
         const written = total.inserted + total.replaced;
