@@ -6,7 +6,8 @@ import mem from "./cli/mem/group.ts";
 import { run } from "./cli/run.ts";
 import runtime from "./cli/runtime.ts";
 
-const ROOT = group("svc", {
+/** All of them. */
+export const ROOT = group("svc", {
   summary: "an on-device memory for AI agents",
   details:
     "Stores texts in named collections on this machine and finds them again by meaning, by word, by id.\n\n" +

@@ -1,0 +1,107 @@
+/** `docs/tools.md`: every tool with its arguments and an answer, from the table that the server lists them by. */
+import type { Tool } from "@modelcontextprotocol/sdk/types.js";
+import { listTools, TOOLS, type ToolEntry } from "../../mcp/tools.ts";
+import type { Example } from "./answers.ts";
+import { fieldsOf } from "./fields.ts";
+import { cell, heading, json, table } from "./markdown.ts";
+
+const INTRODUCTION = `\
+An agent has these ${TOOLS.length} tools, named as here. Every answer is one JSON object in one text block; a failure is a
+sentence with its type, and changes nothing. [answers.md](answers.md) says how answers are bounded, [cli.md](cli.md) has the
+same verbs on the terminal.
+
+Answers below are of one small memory, in the order in which the calls were made on it.`;
+
+/** The page. @param examples in the order of their calls */
+export function toolsPage(examples: readonly Example[]): string {
+  const schemas = new Map(listTools().map((tool) => [tool.name, tool]));
+  const sections = TOOLS.map((entry) => {
+    const name = `svc_${entry.verb}`;
+    const made = examples.filter(({ verb }) => verb === entry.verb);
+    return section(entry, schemas.get(name)!, made);
+  });
+  const index = table(
+    ["Tool", ""],
+    TOOLS.map(({ verb, title }) => [`[\`svc_${verb}\`](#svc_${verb})`, title]),
+  );
+  return [heading("The tools"), INTRODUCTION, index, ...sections].join("\n\n");
+}
+
+function section(
+  { verb, title, description, annotations }: ToolEntry,
+  tool: Tool,
+  examples: readonly Example[],
+): string {
+  const calls = examples.map(({ args, answer }) => `${json(args)}\n\nanswers\n\n${json(answer)}`);
+  const effect = annotations.readOnlyHint
+    ? "Reads only."
+    : annotations.destructiveHint
+      ? "Replaces or deletes rows."
+      : "Writes; loses nothing.";
+  return [
+    `## svc_${verb}`,
+    `*${title}.* ${effect}`,
+    prose(description),
+    argumentTable(tool),
+    ...calls,
+    answerTable(verb),
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+/** A description in lines, with what looks like HTML kept as text. */
+function prose(description: string): string {
+  return cell(description).replaceAll("\\|", "|");
+}
+
+interface Schema {
+  readonly type?: string;
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly enum?: readonly unknown[];
+  readonly description?: string;
+  readonly items?: Schema;
+}
+
+function argumentTable({ inputSchema }: Tool): string {
+  const required = new Set(inputSchema.required ?? []);
+  const rows = Object.entries((inputSchema.properties ?? {}) as Record<string, Schema>).map(([name, schema]) => {
+    const preset = required.has(name) ? "required" : schema.default === undefined ? "" : code(schema.default);
+    return [`\`${name}\``, typeOf(schema), preset, cell(schema.description ?? "")];
+  });
+  return table(["Argument", "Type", "Default", ""], rows);
+}
+
+const code = (value: unknown) => `\`${JSON.stringify(value)}\``;
+
+function typeOf(schema: Schema): string {
+  const { type = "any", items, minimum, maximum } = schema;
+  if (schema.enum) return schema.enum.map(code).join(", ");
+  if (type === "array") return `array of ${items?.type ?? "values"}s`;
+  if (minimum === undefined && maximum === undefined) return type;
+  const range = maximum === undefined ? `from ${minimum}` : `${minimum ?? ""} to ${maximum}`;
+  return `${type}, ${range}`;
+}
+
+/** Fields of the answer that say something which their names do not. */
+function answerTable(verb: string): string {
+  const name = verb.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const payload = { SearchLexical: "LexicalSearch" }[name] ?? name;
+  const fields = fieldsOf(`${payload}Payload`);
+  if (fields === undefined) throw new Error(`no interface ${payload}Payload`);
+  const nested = fields.flatMap(({ type, name: field }) => {
+    const inner = /^(\w+)\[\]$/.exec(type)?.[1];
+    return (inner && inner !== "string" ? (fieldsOf(inner) ?? []) : []).map((each) => ({
+      ...each,
+      name: `${field}[].${each.name}`,
+    }));
+  });
+  const told = [...fields, ...nested].filter(({ text }) => text !== "");
+  if (told.length === 0) return "";
+  const rows = told.map(({ name: field, isOptional, text }) => {
+    return [`\`${field}\``, isOptional ? "not always" : "", cell(text)];
+  });
+  return table(["In the answer", "", ""], rows);
+}
