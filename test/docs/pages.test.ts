@@ -36,7 +36,8 @@ for (const { name, page } of PAGES) {
         const command = withoutPrefix(words);
         if (!/^(?:.*\/)?svc$/.test(command[0] ?? "")) return;
         const why = await objection(command.slice(1), isWhole);
-        if (why && (isWhole || !why.includes("needs a value"))) wrong.push(`line ${line}: ${words.join(" ")}: ${why}`);
+        if (why && (isWhole || !/ needs a value$|^no [A-Z-]+ is given/.test(why)))
+          wrong.push(`line ${line}: ${words.join(" ")}: ${why}`);
       };
       // A block that shows wrong usage ends with 2.
       for (const { language, code, line, remark } of page.blocks)

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { ROOT } from "../../commands.ts";
 import { makeExamples } from "./answers.ts";
 import { cliPage } from "./cli.ts";
+import { clientsPage } from "./clients.ts";
 import { toolsPage } from "./tools.ts";
 
 const DOCS = join(import.meta.dir, "../../../docs");
@@ -16,6 +17,7 @@ export async function makePages(): Promise<Map<string, string>> {
   return new Map([
     ["tools.md", `${tools}\n`],
     ["cli.md", `${cli}\n`],
+    ["clients.md", `${clientsPage()}\n`],
   ]);
 }
 
