@@ -1,7 +1,12 @@
-/** Which names of collections and columns are safe. */
+/** Which names of collections and columns are safe, and which are those of repositories. */
 import { ValueError } from "../errors.ts";
 import { COLUMN_BYTES_MAX, NAME_BYTES_MAX } from "../limits.ts";
 import { shown, wrongType } from "./kinds.ts";
+
+/** The collection of `svc_repo_search`. It keeps its name. */
+export const REPO_COLLECTION = "repo_symbols";
+/** The partition key: statistics of a query are those of one repository. No other collection has rows of repositories. */
+export const REPO_KEY = "repo_id";
 
 /** Control characters, including NUL and DEL: they hide in terminals and break tools that list files. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: this pattern looks for them

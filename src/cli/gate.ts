@@ -82,11 +82,16 @@ function compaction({ stays = false, warn }: GateOptions): CompactionOptions {
 }
 
 /** Opens the memory as a program does, for commands about its files. @throws as `openVerbs` */
-export async function openStore({ env, path, warn }: Omit<GateOptions, "label" | "feature">): Promise<LocalStore> {
+export async function openStore({
+  env,
+  path,
+  warn,
+  label = "svc mem",
+}: Omit<GateOptions, "label" | "feature"> & { readonly label?: string }): Promise<LocalStore> {
   const { LocalStore } = await import("../engine/local-store.ts");
   // Opened here, so that a licence which has to be renewed is.
   const site: RenewalSite = { env, network: false, warn: (line) => warn?.(`svc: note: ${line}`) };
-  await licensedNative({ label: "svc mem", feature: "memory" }, site);
+  await licensedNative({ label, feature: "memory" }, site);
   optimiseForWork();
   return LocalStore.open(path, { env });
 }

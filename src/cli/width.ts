@@ -32,5 +32,8 @@ export function wrapped(text: string, columns: number, indent = ""): string[] {
 /** A text of one line in at most so many columns: what is left out is shown by an ellipsis. */
 export function clipped(text: string, columns: number): string {
   if (Bun.stringWidth(text) <= columns) return text;
-  return columns < 1 ? "" : `${Bun.sliceAnsi(text, 0, columns - 1)}…`;
+  if (columns < 1) return "";
+  const head = Bun.sliceAnsi(text, 0, columns - 1);
+  // A wide character at the end may stand out by a column.
+  return `${Bun.stringWidth(head) < columns ? head : Bun.sliceAnsi(text, 0, columns - 2)}…`;
 }

@@ -9,8 +9,8 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { shown } from "../checks/kinds.ts";
+import { REPO_KEY } from "../checks/names.ts";
 import { OSError, ValueError } from "../errors.ts";
-import { REPO_KEY } from "../repo/collections.ts";
 import { repoIdOfNote } from "../repo/note.ts";
 import type { Collection, Row, Transaction } from "../store/collection.ts";
 import { completeSchema, type Dtype, type Schema } from "../store/schema.ts";

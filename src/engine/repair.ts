@@ -138,8 +138,9 @@ async function salvage(
       restored_bits: found.mended,
       lost_blocks: found.lostBlocks,
       note:
-        `the collection ${shown(name)} is as it was: to use ${shown(to)} in its place, end what uses it, move the folder ` +
-        `${shown(name)} out of the memory directory and rename the folder ${shown(to)} to ${shown(name)}`,
+        `the collection ${shown(name)} is as it was: to use ${shown(to)} in its place, run ` +
+        `'svc mem rename ${name} ${name}-damaged' and 'svc mem rename ${to} ${name}', ` +
+        `and 'svc mem drop ${name}-damaged' once nothing of it is needed`,
     };
   } finally {
     found.close();

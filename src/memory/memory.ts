@@ -3,9 +3,9 @@
  * returns its payload.
  */
 
+import { REPO_KEY } from "../checks/names.ts";
 import { readDescription } from "../checks/strings.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
-import { REPO_KEY } from "../repo/collections.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
@@ -214,8 +214,9 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
     return { collection: a.collection, undone: rows, ...undone, ...(a.dry_run ? { dry_run: true } : {}) };
   }
 
-  async overview({ names }: { names?: readonly string[] | undefined }): Promise<payload.CollectionOverview[]> {
-    return this.parts.store.overview(names);
+  async overview({ after = "" }: { after?: string | undefined }): Promise<payload.CollectionOverview[]> {
+    const { store } = this.parts;
+    return store.overview(store.present().filter((name) => name > after));
   }
 
   async describe(a: { collection: string; description: string | undefined }, c: args.CallContext): Promise<void> {

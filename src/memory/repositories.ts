@@ -1,9 +1,9 @@
 /** The repository verbs: a source directory as rows of one collection, refreshed before each query. */
 import { join, resolve } from "node:path";
 import { shown } from "../checks/kinds.ts";
+import { REPO_COLLECTION } from "../checks/names.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
-import { REPO_COLLECTION } from "../repo/collections.ts";
 import {
   Deadline,
   dryRun,

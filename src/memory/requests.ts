@@ -337,8 +337,8 @@ export interface Verbs {
 export interface TerminalVerbs {
   /** @param a.collection only its repositories */
   repos(a: { collection?: string | undefined }, c: CallContext): Promise<payload.ReposPayload>;
-  /** What the folders of collections say without being opened. @param a.names absent: all, damaged ones too */
-  overview(a: { names?: readonly string[] | undefined }, c: CallContext): Promise<payload.CollectionOverview[]>;
+  /** What the folders of collections say without being opened. Damaged ones too. @param a.after only those behind it */
+  overview(a: { after?: string | undefined }, c: CallContext): Promise<payload.CollectionOverview[]>;
   /** Says what a collection is for; undefined: no more. @throws ValueError for a text that is too long, or empty */
   describe(a: { collection: string; description: string | undefined }, c: CallContext): Promise<void>;
   /** @param a.repository an id, or an absolute path of a root @throws ValueError for one that is not indexed */

@@ -66,6 +66,7 @@ describe("help", () => {
         ...["add", "upsert", "update", "get", "search", "list", "create", "delete", "ids", "count", "stats"].map(
           (name) => `svc mem ${name}`,
         ),
+        ...["describe", "alter", "rename", "drop", "restore"].map((name) => `svc mem ${name}`),
         ...[
           "compact",
           "build-ivf",

@@ -284,7 +284,7 @@ describe("what a person sees", () => {
   });
 
   test("no collections: nothing on stdout, and on stderr how to make one", async () => {
-    const env = { FAKE_LIST_COLLECTIONS: JSON.stringify({ collections: [] }) };
+    const env = { FAKE_LIST_COLLECTIONS: JSON.stringify({ collections: [] }), FAKE_OVERVIEW: "[]" };
     const said = "no collections yet: svc mem add <collection> <text> makes one\n";
     expect(await fake(["list"], { env })).toEqual({ code: 0, stdout: "", stderr: said });
     expect((await fake(["list", "--json"], { env })).stderr).toBe("");

@@ -5,6 +5,7 @@ const write = () => import("./write.ts");
 const read = () => import("./read.ts");
 const maintain = () => import("./maintain.ts");
 const repo = () => import("./repo.ts");
+const whole = () => import("./collections.ts");
 
 export default group("svc mem", {
   summary: "the memory from the terminal",
@@ -22,8 +23,12 @@ export default group("svc mem", {
     update: ["replace the texts of existing ids", async () => (await write()).update],
     get: ["look rows up by id", async () => (await read()).get],
     search: ["search by meaning, or by word", async () => (await read()).search],
-    list: ["list the collections", async () => (await read()).list],
+    list: ["list the collections, and what they hold", async () => (await import("./list.ts")).default],
     create: ["make an empty collection", async () => (await write()).create],
+    describe: ["say what a collection is for", async () => (await whole()).describe],
+    alter: ["give a collection lexical search or filter columns", async () => (await whole()).alter],
+    rename: ["give a collection another name", async () => (await whole()).rename],
+    drop: ["remove collections for good", async () => (await whole()).drop],
     delete: ["delete rows by id", async () => (await write()).remove],
     undo: ["put back what the last save took away", async () => (await import("./undo.ts")).default],
     ids: ["list the live ids", async () => (await read()).ids],
@@ -38,6 +43,7 @@ export default group("svc mem", {
     repos: ["list the indexed repositories, or forget one", async () => (await import("./repos.ts")).default],
     export: ["write a collection as JSON lines", async () => (await import("./export.ts")).default],
     backup: ["copy the memory, beside its writers", async () => (await import("./backup.ts")).default],
+    restore: ["copy collections back from a backup", async () => (await import("./restore.ts")).default],
     check: ["read every byte and name what is damaged", async () => (await import("./check.ts")).default],
     import: ["read JSON lines into a collection", async () => (await import("./import.ts")).default],
   },

@@ -91,13 +91,6 @@ export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" :
   nothing: "no hits",
 });
 
-export const list = verbCommand("list_collections", {
-  examples: ["svc mem list", "svc mem list --path ./memory --json"],
-  args: { after: string("NAME", "continue after this name") },
-  render: ({ collections }) => collections.map(showId).join("\n"),
-  nothing: "no collections yet: svc mem add <collection> <text> makes one",
-});
-
 export const ids = verbCommand("ids", {
   details: "One id a line, in the order in which they were added, or with --newest the last updated first.",
   examples: [

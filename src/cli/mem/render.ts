@@ -94,6 +94,16 @@ function safeJson(value: unknown): string {
   return asciiControls(JSON.stringify(value));
 }
 
+/** How long ago a time was; of one more than a month ago, its day. @param ms since 1970 */
+export function ago(ms: number, now = Date.now()): string {
+  const minutes = Math.floor((now - ms) / 60_000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${minutes} min ago`;
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ago`;
+  const days = Math.floor(minutes / (24 * 60));
+  return days <= 31 ? `${days} days ago` : new Date(ms).toISOString().slice(0, 10);
+}
+
 /** Bytes as KB or MB. */
 export function megabytes(bytes: number): string {
   return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;

@@ -1,5 +1,6 @@
 /** `svc mem add|upsert|update|delete|create`. */
-import { command } from "../command.ts";
+import { readDescription } from "../../checks/strings.ts";
+import { asUsage, command, string } from "../command.ts";
 import { joinSame, noteSame } from "./duplicates.ts";
 import {
   ID_ARGS,
@@ -82,17 +83,20 @@ export const create = command({
   args: {
     name: { type: "positional", description: "name of the new collection" },
     ...SCHEMA_FLAGS,
+    description: string("TEXT", "what it is for: svc mem describe"),
     ...COMMON,
   },
   async run(invocation) {
-    const { name, json } = invocation.args;
+    const { name, json, description } = invocation.args;
+    if (description !== undefined) asUsage(() => readDescription(description, "--description"));
     const call = prepare("create_collection", { name, ...schemaArguments(invocation.args) });
     // A delete of nothing saves like any other change, and costs least.
     const save = prepare("delete", { collection: name, ids: [] });
     const payload = await withMemory(invocation, async (verbs, context) => {
       const { collections } = await verbs.list_collections({ max_bytes: 0 }, context);
       const created = await call(verbs, context);
-      if (!collections.includes(created.created)) await save(verbs, context);
+      if (description !== undefined) await verbs.describe({ collection: name, description }, context);
+      else if (!collections.includes(created.created)) await save(verbs, context);
       return created;
     });
     answer(payload, json === true, ({ created, dim, partition_by }) => {

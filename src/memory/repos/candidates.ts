@@ -1,7 +1,7 @@
 /** The windows of a repository that a question is ranked over. */
 import type { TermWeight } from "../../../ffi/records.ts";
+import { REPO_KEY } from "../../checks/names.ts";
 import type { Metadata } from "../../checks/values.ts";
-import { REPO_KEY } from "../../repo/collections.ts";
 import { idBase, rowId } from "../../repo/identity.ts";
 import type { Scope } from "../../repo/rank/hint.ts";
 import type { Collection, Row } from "../../store/collection.ts";

@@ -1,8 +1,8 @@
 /** Which repositories a memory has, in which collections, and how one is removed. */
 import { existsSync } from "node:fs";
 import { shown } from "../../checks/kinds.ts";
+import { REPO_COLLECTION, REPO_KEY } from "../../checks/names.ts";
 import { ValueError } from "../../errors.ts";
-import { REPO_COLLECTION, REPO_KEY } from "../../repo/collections.ts";
 import {
   forget,
   forgetGone,

@@ -1,7 +1,6 @@
 /** A process that works with one memory: requests as lines of JSON on stdin, an answer to each on stdout. */
-
+import { REPO_COLLECTION } from "../../../src/checks/names.ts";
 import type { VerbName } from "../../../src/memory/requests.ts";
-import { REPO_COLLECTION } from "../../../src/repo/collections.ts";
 import { repoIdOf } from "../../../src/repo/indexer.ts";
 import { openStore, TestMemory } from "../../fixture.ts";
 

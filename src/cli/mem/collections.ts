@@ -1,0 +1,188 @@
+/** `svc mem drop|rename|describe|alter`: collections as a whole. No tools: what a person keeps is for them to decide. */
+
+import { readDescription } from "../../checks/strings.ts";
+import type { LocalStore } from "../../engine/local-store.ts";
+import { CancelledError } from "../../errors.ts";
+import { gone } from "../../store/folder-lock.ts";
+import type { CollectionOverview } from "../../store/overview.ts";
+import { asUsage, command, type Invocation, strings, UsageError } from "../command.ts";
+import { nextLine } from "../enter.ts";
+import { isTerminal, note, oneLine, print, printJson } from "../output.ts";
+import { startProgress } from "../progress.ts";
+import { COLLECTION } from "./flags.ts";
+import { ago, counted, megabytes } from "./render.ts";
+import { COMMON } from "./verb.ts";
+
+/** A person who is asked answers sooner, or has gone away. */
+const ANSWER_MS = 10 * 60_000;
+
+export const drop = command({
+  details:
+    "Removes the collections with all of their rows, for good: there is no undo, only a backup (svc mem backup). On a terminal\n" +
+    "it shows what they hold and asks; elsewhere it needs --yes. A write of another process is waited for, and a server that has\n" +
+    "unsaved changes is named. Processes that have one of them open find that it is gone. A damaged collection is dropped as well.\n" +
+    "Of several names all are looked up before the first is dropped. The index of a repository is made anew by the next search.",
+  examples: ["svc mem drop notes", "svc mem drop scratch old-notes --yes"],
+  args: {
+    name: { type: "positional", repeatable: true, description: "names of the collections" },
+    yes: { type: "boolean", description: "do not ask" },
+    ...COMMON,
+    json: { type: "boolean", description: "print {dropped: [name]}" },
+  },
+  async run(invocation) {
+    const { args, signal } = invocation;
+    const names = [...new Set(args.name)];
+    if (names.length === 0) throw new UsageError("which collections? svc mem list shows them");
+    if (!args.yes && !(isTerminal(0) && isTerminal(2))) {
+      throw new UsageError(`drop removes ${names.map(oneLine).join(", ")} for good: say so with --yes`);
+    }
+    await withStore(invocation, async (store) => {
+      const found = store.overview().filter((one) => names.includes(one.name));
+      // Of a folder that has no rows the store says what it is.
+      const missing = names.find((name) => !found.some((one) => one.name === name));
+      if (missing !== undefined && names.length > 1) throw gone(missing);
+      const asks = !args.yes && missing === undefined;
+      if (asks && !(await isMeant(found, signal))) throw new CancelledError("nothing was dropped");
+      const dropped: string[] = [];
+      for (const name of names) {
+        await store.dropCollection(name, { signal });
+        dropped.push(name);
+        if (!args.json) print(`dropped ${oneLine(name)}`);
+      }
+      if (args.json) printJson({ dropped });
+    });
+  },
+});
+
+/** Shows what would be gone, and asks for `y` or, of one collection, its name. */
+async function isMeant(found: readonly CollectionOverview[], signal: AbortSignal): Promise<boolean> {
+  for (const one of found) note(`${oneLine(one.name)}: ${summary(one)}`);
+  const which = found.length === 1 ? "it" : `all ${found.length}`;
+  note(
+    `drop ${which} for good? y, or the name of the collection: anything else leaves ${found.length === 1 ? "it" : "them"}`,
+  );
+  const line = (await nextLine(signal, ANSWER_MS))?.trim();
+  return line !== undefined && (/^y(es)?$/i.test(line) || (found.length === 1 && line === found[0]!.name));
+}
+
+function summary({ rows, bytes, last_write, damaged, description }: CollectionOverview): string {
+  return [
+    rows === undefined ? "" : counted(rows, "row"),
+    megabytes(bytes),
+    last_write === undefined ? "" : `last written ${ago(last_write)}`,
+    damaged === undefined ? "" : `damaged (${oneLine(damaged)})`,
+    description === undefined ? "" : `"${oneLine(description)}"`,
+  ]
+    .filter((part) => part !== "")
+    .join(", ");
+}
+
+export const rename = command({
+  details:
+    "Rows, indexes and description stay as they are; nothing is copied. A name that is taken is refused, also in another case.\n" +
+    "A write of another process is waited for. Processes that have the collection open find it under its new name only. The\n" +
+    "collection that repositories are indexed into (repo_symbols) keeps its name.",
+  examples: ["svc mem rename notes decisions", "svc mem rename notes-repaired notes"],
+  args: {
+    name: { type: "positional", description: "name of the collection" },
+    "new-name": { type: "positional", description: "its name from now on" },
+    ...COMMON,
+    json: { type: "boolean", description: "print {renamed, to}" },
+  },
+  async run(invocation) {
+    const { args, signal } = invocation;
+    const [from, to] = [args.name, args["new-name"]];
+    await withStore(invocation, async (store) => {
+      await store.renameCollection(from, to, { signal });
+    });
+    if (args.json) printJson({ renamed: from, to });
+    else print(`renamed ${oneLine(from)} to ${oneLine(to)}`);
+  },
+});
+
+export const describe = command({
+  details:
+    "Says in a sentence what the collection is for. svc mem list shows it, and svc_list_collections tells it to an agent that\n" +
+    "looks for where to search or add. Without TEXT it prints what is there. At most 4096 bytes.",
+  examples: [
+    'svc mem describe notes "decisions of the team, one a note"',
+    "svc mem describe notes",
+    "svc mem describe notes --remove",
+  ],
+  args: {
+    collection: COLLECTION,
+    text: { type: "positional", required: false, description: "what it is for" },
+    remove: { type: "boolean", description: "remove the description" },
+    ...COMMON,
+    json: { type: "boolean", description: "print {collection, description}" },
+  },
+  async run(invocation) {
+    const { collection, text, remove = false, json } = invocation.args;
+    if (remove && text !== undefined) throw new UsageError("--remove takes no text");
+    if (text !== undefined) asUsage(() => readDescription(text, "the description"));
+    const description = await withStore(invocation, async (store) => {
+      const opened = await store.openCollection(collection);
+      if (remove || text !== undefined) await opened.describe(text);
+      return opened.description;
+    });
+    if (json) printJson({ collection, description });
+    else if (remove) print(`removed the description of ${oneLine(collection)}`);
+    else if (text !== undefined) print(`described ${oneLine(collection)}`);
+    else if (description !== undefined) print(description);
+    else note(`${oneLine(collection)} has no description: svc mem describe ${oneLine(collection)} <text> gives it one`);
+  },
+});
+
+export const alter = command({
+  details:
+    "Gives a collection what is otherwise chosen when it is made. Its rows are written into a new one beside it, compared with the\n" +
+    "old ones and put in their place in one step: until then the old one stands, also after a kill or on a full disk. Ids, texts,\n" +
+    "metadata, vectors, times, description and indexes stay. It takes as much room again, for as long as it runs. Writes wait\n" +
+    "meanwhile, for 30 seconds at most; searches do not. What the last delete took away cannot be put back afterwards (svc mem undo).\n" +
+    "The partition key stays. The index of a repository cannot be altered.",
+  examples: ["svc mem alter notes --lexical", "svc mem alter notes --filter-column project --drop-filter-column team"],
+  args: {
+    collection: COLLECTION,
+    lexical: { type: "boolean", description: "allow search by word alone, and build its index" },
+    "filter-column": strings("COLUMN", "a metadata column that --where may name from now on"),
+    "drop-filter-column": strings("COLUMN", "one that it need not name any more"),
+    ...COMMON,
+    json: { type: "boolean", description: "print {name, altered, rows, lexical, filter_columns}" },
+  },
+  async run(invocation) {
+    const { args, signal } = invocation;
+    const [addColumns, dropColumns] = [args["filter-column"], args["drop-filter-column"]];
+    if (!args.lexical && addColumns.length === 0 && dropColumns.length === 0) {
+      throw new UsageError("nothing to change: give --lexical, --filter-column or --drop-filter-column");
+    }
+    const progress = startProgress("alter");
+    try {
+      const onProgress = (done: number, total: number) => progress.update(done, total);
+      const options = { lexical: args.lexical, addColumns, dropColumns, signal, onProgress };
+      const result = await withStore(invocation, (store) => store.alterCollection(args.collection, options));
+      progress.end();
+      const { name, altered, rows, lexical, filter_columns } = result;
+      const has = `filter columns ${filter_columns.map(oneLine).join(", ")}${lexical ? ", search by word" : ""}`;
+      if (args.json) printJson(result);
+      else if (altered) print(`altered ${oneLine(name)}: ${counted(rows, "row")}, ${has}`);
+      else print(`${oneLine(name)} is so already: ${has}`);
+    } finally {
+      progress.end();
+    }
+  },
+});
+
+/** Opens the memory for as long as `work` takes. */
+async function withStore<T>(
+  { args, env, signal, name }: Omit<Invocation, "args"> & { readonly args: { readonly path?: string } },
+  work: (store: LocalStore) => Promise<T>,
+): Promise<T> {
+  const { openStore } = await import("../gate.ts");
+  const store = await openStore({ env, path: args.path, warn: note, label: name });
+  try {
+    if (signal.aborted) throw new CancelledError("interrupted");
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}

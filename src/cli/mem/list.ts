@@ -1,0 +1,98 @@
+/** `svc mem list`: the collections, with what their folders say of them. */
+
+import { REPO_KEY } from "../../checks/names.ts";
+import type { CollectionOverview } from "../../memory/requests.ts";
+import { command, number, string } from "../command.ts";
+import { note, oneLine, print } from "../output.ts";
+import { tableOf } from "../table.ts";
+import { clipped, terminalColumns } from "../width.ts";
+import { ago, megabytes } from "./render.ts";
+import { answer, COMMON, prepare, withMemory } from "./verb.ts";
+
+/** Between two columns. */
+const GAP = 2;
+/** A name is not cut to fewer columns, and no description shown in fewer. */
+const NAME_LEAST = 12;
+const DESCRIPTION_LEAST = 10;
+
+export default command({
+  details:
+    "Rows, size on disk, indexes, when the last change was saved, and what svc mem describe says. Nothing but the manifests is read:\n" +
+    "a collection whose files are seen to be damaged is marked; svc mem check reads every byte.",
+  examples: ["svc mem list", "svc mem list --path ./memory --json"],
+  args: {
+    after: string("NAME", "continue after this name"),
+    "max-bytes": number("N", "with --json: the tool's answer alone, in at most so many bytes; 0: no bound (0)"),
+    ...COMMON,
+    json: {
+      type: "boolean",
+      description:
+        "print {collections: [name], descriptions: {name: text}, details: [{name, rows, bytes, lexical, ivf, filter_columns, partition_by, description, last_write, damaged}]}",
+    },
+  },
+  async run(invocation) {
+    const { after, json, "max-bytes": max_bytes = 0 } = invocation.args;
+    const call = prepare("list_collections", { after, max_bytes });
+    const [payload, details] = await withMemory(invocation, async (verbs, context) => {
+      return [await call(verbs, context), max_bytes === 0 ? await verbs.overview({ after }, context) : []] as const;
+    });
+    if (json) answer(max_bytes === 0 ? { ...payload, details } : payload, true, () => "", max_bytes);
+    else if (details.length > 0) print(tableFor(details, terminalColumns()));
+    else if (payload.collections.length > 0) print(payload.collections.map(oneLine).join("\n"));
+    else note("no collections yet: svc mem add <collection> <text> makes one");
+  },
+});
+
+/** @param columns that no line exceeds; undefined: nothing is cut */
+export function tableFor(
+  details: readonly CollectionOverview[],
+  columns: number | undefined,
+  now = Date.now(),
+): string {
+  const rows = details.map((one) => [
+    one.name,
+    one.rows === undefined ? "?" : String(one.rows),
+    sizeOf(one.bytes),
+    indexesOf(one),
+    one.last_write === undefined ? "?" : ago(one.last_write, now),
+    one.damaged === undefined ? (one.description ?? "") : one.damaged,
+  ]);
+  const header = ["NAME", "ROWS", "SIZE", "INDEXES", "LAST WRITE", "DESCRIPTION"];
+  // A column that would be empty is left out.
+  const isShown = header.map((_, at) => at < 3 || at === 4 || rows.some((row) => row[at] !== ""));
+  const shown = [header, ...rows].map((row) => row.filter((_, at) => isShown[at]).map((cell) => oneLine(cell)));
+  const [titles = [], ...lines] = cut(shown, isShown[5] === true, columns);
+  return tableOf(titles, lines);
+}
+
+/** Cuts names and descriptions, so that lines fit; the columns between are short. A narrow table has no descriptions. */
+function cut(rows: readonly string[][], isDescribed: boolean, columns = Number.POSITIVE_INFINITY): string[][] {
+  const fixed = isDescribed ? -1 : undefined;
+  const widths = rows[0]!.map((_, at) => Math.max(...rows.map((row) => Bun.stringWidth(row[at]!))));
+  const between = widths.slice(1, fixed).reduce((sum, width) => sum + width + GAP, 0);
+  const described = isDescribed ? columns - between - Math.min(widths[0]!, NAME_LEAST) - GAP : 0;
+  if (isDescribed && described < DESCRIPTION_LEAST)
+    return cut(
+      rows.map((row) => row.slice(0, -1)),
+      false,
+      columns,
+    );
+  const room = columns - between - (isDescribed ? GAP + DESCRIPTION_LEAST : 0);
+  const name = Math.min(widths[0]!, Math.max(NAME_LEAST, room));
+  const last = columns - between - name - GAP;
+  return rows.map((row) =>
+    row.map((cell, at) =>
+      at === 0 ? clipped(cell, name) : isDescribed && at === row.length - 1 ? clipped(cell, last) : cell,
+    ),
+  );
+}
+
+function sizeOf(bytes: number): string {
+  return bytes < 1e9 ? megabytes(bytes) : `${(bytes / 1e9).toFixed(1)} GB`;
+}
+
+function indexesOf({ lexical, ivf, partition_by, damaged }: CollectionOverview): string {
+  if (damaged !== undefined) return "damaged";
+  const found = [lexical && partition_by !== REPO_KEY ? "lexical" : "", ivf ? "ivf" : ""];
+  return [...found, partition_by === REPO_KEY ? "repository" : ""].filter((one) => one !== "").join(", ");
+}

@@ -1,0 +1,64 @@
+/** `svc mem restore`: the collections of a backup in the memory again. No tool: what is replaced is a person's choice. */
+import { CancelledError } from "../../errors.ts";
+import { command, EXIT } from "../command.ts";
+import { note, oneLine, print, printJson } from "../output.ts";
+import { startProgress } from "../progress.ts";
+import { counted, megabytes } from "./render.ts";
+import { COMMON } from "./verb.ts";
+
+export default command({
+  details:
+    "Copies every collection of a backup (svc mem backup), or those named, into the memory directory, and reads every byte of a\n" +
+    "copy before it gets its name: each collection is there whole or not at all. One that the memory has already is refused, and\n" +
+    "nothing is done, unless --replace is given: then the two change places in one step, once the new one is verified. What is\n" +
+    "replaced is gone afterwards. A write of another process is waited for. A damaged collection of the backup is not restored but\n" +
+    "named, and the exit code is 1: svc mem check --path DIR says what is damaged of it. Files that never change are shared with the\n" +
+    "backup where both are on one file system; --copy copies every byte.",
+  examples: [
+    "svc mem restore ~/backups/monday",
+    "svc mem restore /mnt/usb/memory notes --replace",
+    "svc mem restore ~/backups/monday --path ./memory --json",
+  ],
+  args: {
+    dir: { type: "positional", description: "folder of the backup" },
+    name: { type: "positional", required: false, repeatable: true, description: "only these collections" },
+    replace: { type: "boolean", description: "put them in the place of those of these names" },
+    copy: { type: "boolean", description: "copy every byte, and share no file with the backup" },
+    ...COMMON,
+    json: {
+      type: "boolean",
+      description:
+        "print {directory, collections: [{name, generation, rows, bytes, linked_bytes, replaced}], failed: [{name, error}]}",
+    },
+  },
+  async run({ args, env, signal, name: label }) {
+    const { openStore } = await import("../gate.ts");
+    const store = await openStore({ env, path: args.path, warn: note, label });
+    const progress = startProgress("restore");
+    try {
+      if (signal.aborted) throw new CancelledError("interrupted");
+      const result = await store.restore(args.dir, {
+        names: args.name.length > 0 ? args.name : undefined,
+        replace: args.replace,
+        copy: args.copy,
+        signal,
+        onProgress: (done, total, name) =>
+          progress.draw(() => `restoring ${oneLine(name)}: ${Math.floor((100 * done) / Math.max(total, 1))} %`),
+      });
+      progress.end();
+      const { collections, failed } = result;
+      if (args.json) printJson(result);
+      else {
+        for (const { name, rows, bytes, replaced } of collections) {
+          const how = replaced ? "replaced" : "restored";
+          print(`${how} ${oneLine(name)}: ${counted(rows, "row")}, ${megabytes(bytes)}`);
+        }
+      }
+      for (const { name, error } of failed) note(`svc: ${oneLine(name)} is not restored: ${oneLine(error)}`);
+      return failed.length > 0 ? EXIT.failed : EXIT.done;
+    } finally {
+      progress.end();
+      await store.close();
+    }
+  },
+});
