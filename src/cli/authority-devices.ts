@@ -112,7 +112,7 @@ function list(ledger: Ledger, { search = "", revoked }: Given, json: boolean): v
   const count = ledger.devices.count();
   if (json) printJson({ devices: devices.map(deviceJson), count });
   else if (count.all === 0) print("there are no devices: 'svc authority enroll' makes a key that lets one in");
-  else if (devices.length > 0) print(tableOf(HEADER, devices.map(row)));
+  else if (devices.length > 0) print(tableOf(HEADER, devices.map(row), { whole: [0] }));
   if (!json && count.all > 0) note(`${devices.length} of ${count.all} devices; ${count.revoked} of all are revoked`);
 }
 

@@ -119,7 +119,9 @@ function list(ledger: Ledger): Answer {
       key.label,
     ]);
     const names = ["ID", "STATE", "USES", "EXPIRES", "LAST USED", "ACCOUNT", "TAGS", "LABEL"];
-    print(keys.length > 0 ? tableOf(names, rows) : "there are no keys: 'svc authority enroll' makes one");
+    print(
+      keys.length > 0 ? tableOf(names, rows, { whole: [0] }) : "there are no keys: 'svc authority enroll' makes one",
+    );
   };
   return { json: { keys: keys.map((key) => asJson(key, now)) }, show };
 }

@@ -89,7 +89,14 @@ export function hasColours(): boolean {
 }
 
 /** Codes of the SGR styles: on, off. */
-const STYLES = { bold: [1, 22], dim: [2, 22], green: [32, 39], magenta: [35, 39], cyan: [36, 39] } as const;
+const STYLES = {
+  bold: [1, 22],
+  dim: [2, 22],
+  green: [32, 39],
+  magenta: [35, 39],
+  cyan: [36, 39],
+  yellow: [33, 39],
+} as const;
 
 /** Wraps text in an SGR style where stdout is a terminal that wants colours, and leaves it alone everywhere else. */
 export function style(name: keyof typeof STYLES, text: string): string {

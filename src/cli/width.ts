@@ -5,19 +5,26 @@ import { isTerminal } from "./output.ts";
 const COLUMNS = 80;
 /** Running text is not wider: longer lines are hard to follow. */
 const TEXT_COLUMNS_MAX = 120;
-/** Narrower than this nothing can be arranged: lines then break where the terminal breaks them. */
+/** In fewer columns nothing can be arranged: the terminal breaks the lines. */
 const COLUMNS_MIN = 20;
 
-/** The columns of stdout: COLUMNS where it is set, else the terminal's; undefined where stdout is neither. */
+/**
+ * The columns of the terminal that stdout is, or what COLUMNS says; undefined where it is none: what another program
+ * reads is neither broken nor cut.
+ */
 export function terminalColumns(): number | undefined {
-  const set = process.env.COLUMNS ?? "";
-  if (/^[1-9]\d{0,4}$/.test(set)) return Math.max(COLUMNS_MIN, Number(set));
-  return isTerminal(1) ? Math.max(COLUMNS_MIN, process.stdout.columns || COLUMNS) : undefined;
+  if (!isTerminal(1)) return undefined;
+  return setColumns() ?? Math.max(COLUMNS_MIN, process.stdout.columns || COLUMNS);
 }
 
-/** The columns of running text, such as help. */
+/** The columns of running text, such as help, on a terminal or not. */
 export function textColumns(): number {
-  return Math.min(terminalColumns() ?? COLUMNS, TEXT_COLUMNS_MAX);
+  return Math.min(setColumns() ?? terminalColumns() ?? COLUMNS, TEXT_COLUMNS_MAX);
+}
+
+function setColumns(): number | undefined {
+  const set = process.env.COLUMNS ?? "";
+  return /^[1-9]\d{0,4}$/.test(set) ? Math.max(COLUMNS_MIN, Number(set)) : undefined;
 }
 
 /**
@@ -25,7 +32,9 @@ export function textColumns(): number {
  * @param indent stands before every line but the first, which begins behind as many columns
  */
 export function wrapped(text: string, columns: number, indent = ""): string[] {
-  const lines = Bun.wrapAnsi(text, Math.max(1, columns - Bun.stringWidth(indent)), { hard: false, trim: true });
+  const room = Math.max(1, columns - Bun.stringWidth(indent));
+  if (Bun.stringWidth(text) <= room) return [text];
+  const lines = Bun.wrapAnsi(text, room, { hard: false, trim: true });
   return lines.split("\n").map((line, i) => (i === 0 ? line : indent + line));
 }
 
@@ -33,7 +42,7 @@ export function wrapped(text: string, columns: number, indent = ""): string[] {
 export function clipped(text: string, columns: number): string {
   if (Bun.stringWidth(text) <= columns) return text;
   if (columns < 1) return "";
-  const head = Bun.sliceAnsi(text, 0, columns - 1);
-  // A wide character at the end may stand out by a column.
-  return `${Bun.stringWidth(head) < columns ? head : Bun.sliceAnsi(text, 0, columns - 2)}…`;
+  // A wide character that would be cut in two is kept by the slice.
+  const kept = Bun.sliceAnsi(text, 0, columns - 1);
+  return `${Bun.stringWidth(kept) < columns ? kept : Bun.sliceAnsi(text, 0, columns - 2)}…`;
 }

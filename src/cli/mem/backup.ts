@@ -1,7 +1,8 @@
 /** `svc mem backup`: collections copied into another folder while others write. No tool: where copies go is a person's choice. */
+import { resolve } from "node:path";
 import { CancelledError } from "../../errors.ts";
 import { command, EXIT } from "../command.ts";
-import { note, oneLine, print, printJson } from "../output.ts";
+import { link, note, oneLine, print, printJson } from "../output.ts";
 import { startProgress } from "../progress.ts";
 import { counted, megabytes } from "./render.ts";
 import { COMMON } from "./verb.ts";
@@ -78,5 +79,5 @@ function render(
   return `backed up ${counted(collections.length, "collection")} with ${counted(
     sum((one) => one.rows),
     "row",
-  )} (${sizes}) to ${oneLine(dir)}`;
+  )} (${sizes}) to ${link(resolve(dir), oneLine(dir))}`;
 }

@@ -64,7 +64,7 @@ export const TIME_FLAGS = {
 
 /** Of the verbs that search. */
 export const WITH_TIMES = { type: "boolean", description: "when each was created and last updated" } as const;
-export const WITH_TEXT = { type: "boolean", description: "with --json: the texts too" } as const;
+export const WITH_TEXT = { type: "boolean", description: "whole texts; with --json, texts at all" } as const;
 
 /** Of the verbs whose answer may go on. */
 export const AFTER = string("NEXT", "continue an answer that --max-bytes cut: its next");

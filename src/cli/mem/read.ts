@@ -16,7 +16,7 @@ import {
   WITH_TIMES,
   withoutRecency,
 } from "./flags.ts";
-import { renderFields, renderHits, renderRows, showId } from "./render.ts";
+import { renderFields, renderRows, showId } from "./render.ts";
 import { verbCommand } from "./verb.ts";
 
 export const get = verbCommand("get", {
@@ -55,8 +55,8 @@ export const get = verbCommand("get", {
 /** Two tools behind one verb. */
 export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" : "search"), {
   details:
-    "Prints the hits best first, by meaning and by word; --lexical searches by word alone. With --json the texts are left out\n" +
-    "unless --with-text is given.",
+    "Prints the hits best first, by meaning and by word, and of each text the piece that the question is about; --lexical " +
+    "searches by word alone. With --with-text the texts are whole. With --json they are left out unless it is given.",
   examples: [
     'svc mem search notes "blue green deploy" --top-k 3 --where scope=ops',
     'svc mem search docs "EPIPE" --lexical --explain',
@@ -87,7 +87,10 @@ export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" :
     if (lexical) delete tool.with_score;
     return { ...tool, recency, explain, with_text: args.json ? args["with-text"] : true };
   },
-  render: ({ hits }) => renderHits(hits),
+  async render({ hits }, { query, "with-text": isWhole }) {
+    const { renderHits } = await import("./render-hits.ts");
+    return renderHits(hits, { query, isWhole: isWhole === true });
+  },
   nothing: "no hits",
 });
 

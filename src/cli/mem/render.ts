@@ -1,26 +1,7 @@
 /** Answers for a person: compact, and safe to show whatever the stored texts hold. */
-import type { GetRow, Metadata, SearchHit, TermContribution } from "../../memory/requests.ts";
+import type { GetRow, Metadata } from "../../memory/requests.ts";
 import { asciiControls, oneLine, style, visible } from "../output.ts";
-
-/** Characters of a text in a list of hits: two lines of a terminal. */
-const EXCERPT_CHARS = 160;
-
-/** Hits, best first: rank, id, score where there is one, metadata, the beginning of the text. */
-export function renderHits(hits: readonly (SearchHit & { explain?: TermContribution[] })[]): string {
-  const width = String(hits.length).length;
-  const indent = " ".repeat(width + 2);
-  return hits
-    .map((hit, i) => {
-      const score = hit.score === undefined ? "" : `  ${hit.score.toFixed(4)}`;
-      const lines = [
-        `${String(i + 1).padStart(width)}. ${style("bold", showId(hit.id))}${score}${showMetadata(hit)}${showTimes(hit)}`,
-      ];
-      if (hit.text) lines.push(indent + excerpt(hit.text));
-      if (hit.explain?.length) lines.push(indent + style("dim", showTerms(hit.explain)));
-      return lines.join("\n");
-    })
-    .join("\n");
-}
+import { terminalColumns, wrapped } from "../width.ts";
 
 /** Rows in full. */
 export function renderRows(rows: readonly GetRow[]): string {
@@ -37,8 +18,16 @@ export function renderRows(rows: readonly GetRow[]): string {
 export function renderFields(fields: Record<string, unknown>): string {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   const width = Math.max(0, ...entries.map(([name]) => name.length));
+  const columns = terminalColumns();
   return entries
-    .map(([name, value]) => `${name.padEnd(width)}  ${typeof value === "string" ? oneLine(value) : safeJson(value)}`)
+    .flatMap(([name, value]) => {
+      const shown = typeof value === "string" ? oneLine(value) : safeJson(value);
+      // With spaces in it, JSON can be broken.
+      const spaced =
+        typeof value === "object" ? asciiControls(JSON.stringify(value, null, 1)).replace(/\n\s*/g, " ") : shown;
+      const lines = columns === undefined ? [shown] : wrapped(spaced, columns, " ".repeat(width + 2));
+      return lines.map((line, i) => (i === 0 ? `${name.padEnd(width)}  ${line}` : line));
+    })
     .join("\n");
 }
 
@@ -52,7 +41,8 @@ export function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-function showMetadata({
+/** Two spaces and the metadata, or how much of it there is; nothing where there is none. */
+export function showMetadata({
   metadata,
   metadata_bytes,
 }: {
@@ -68,26 +58,6 @@ export function showTimes({ created, updated }: Pick<GetRow, "created" | "update
   if (created === undefined || updated === undefined) return "";
   const changed = updated === created ? "" : `, updated ${new Date(updated).toISOString()}`;
   return `  ${style("dim", `created ${new Date(created).toISOString()}${changed}`)}`;
-}
-
-function showTerms(terms: readonly TermContribution[]): string {
-  const word = ({ term, instead_of }: TermContribution) =>
-    instead_of === undefined ? oneLine(term) : `${oneLine(term)} (for ${oneLine(instead_of)})`;
-  return terms.map((term) => `${word(term)} ${term.score.toFixed(4)}`).join(", ");
-}
-
-function excerpt(text: string): string {
-  // Only the beginning is looked at: a text may have 16 MiB.
-  const line = visible(
-    text
-      .slice(0, 4 * EXCERPT_CHARS)
-      .toWellFormed()
-      .replace(/\s+/g, " ")
-      .trim(),
-  );
-  const characters = Array.from(line);
-  const short = characters.slice(0, EXCERPT_CHARS).join("");
-  return short.length < line.length || text.length > 4 * EXCERPT_CHARS ? `${short}…` : short;
 }
 
 function safeJson(value: unknown): string {

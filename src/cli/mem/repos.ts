@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { ForgetRepoPayload, RepoEntry, ReposPayload } from "../../memory/requests.ts";
 import { command, string, UsageError } from "../command.ts";
-import { note, oneLine, style } from "../output.ts";
+import { link, note, oneLine, style } from "../output.ts";
 import { counted, megabytes } from "./render.ts";
 import { answer, COMMON, withMemory } from "./verb.ts";
 
@@ -54,7 +54,7 @@ function renderRepo(entry: RepoEntry): string {
     partial ? `partial: ${files_done} of ${files_found} files are done` : "",
     root === null ? "its fingerprints are missing" : exists ? "" : "the folder is missing",
   ];
-  const name = style("bold", root === null ? repo_id : oneLine(root));
+  const name = style("bold", root === null ? repo_id : link(root, oneLine(root)));
   const id = root === null ? "" : `  ${style("dim", repo_id)}`;
   return `${name}${id}  ${oneLine(collection)}\n  ${[...counts, ...states].filter((part) => part !== "").join(", ")}`;
 }

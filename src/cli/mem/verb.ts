@@ -59,7 +59,7 @@ interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<
   /** Absent: every flag and positional is the argument of its name. */
   toArguments?(invocation: Invocation<T & typeof COMMON & typeof BOUND>): RawArguments | Promise<RawArguments>;
   /** The answer for a person. Nothing is printed for an empty string. */
-  render(payload: PayloadOf<V>, args: Values<T>): string;
+  render(payload: PayloadOf<V>, args: Values<T>): string | Promise<string>;
   /** Said on stderr, where a person sees it and a pipe does not, when nothing was printed. */
   nothing?: string;
   /** Further lines, on stderr. */
@@ -93,8 +93,9 @@ export function verbCommand<V extends VerbName, const T extends Args>(
         indexing,
       );
       const payload = payloads.length === 1 ? payloads[0]! : spec.join!(payloads);
-      const render = (given: PayloadOf<V>) => spec.render(given, invocation.args as unknown as Values<T>);
-      const text = answerOf(payload, site.args.json === true, render, max_bytes);
+      const text = site.args.json
+        ? jsonOf(payload, max_bytes)
+        : await spec.render(payload, invocation.args as unknown as Values<T>);
       if (text !== "") await show(text, site.args.pager && site.args.json !== true);
       if (!site.args.json) for (const line of spec.notes?.(payload) ?? []) note(line);
       if (!site.args.json && "notice" in payload && payload.notice !== undefined) note(payload.notice);
@@ -124,13 +125,12 @@ export function answer<P extends object>(
   render: (payload: P) => string,
   maxBytes = 0,
 ): boolean {
-  const text = answerOf(payload, json, render, maxBytes);
+  const text = json ? jsonOf(payload, maxBytes) : render(payload);
   if (text !== "") print(text);
   return text !== "";
 }
 
-function answerOf<P extends object>(payload: P, json: boolean, render: (payload: P) => string, maxBytes = 0): string {
-  if (!json) return render(payload);
+function jsonOf(payload: object, maxBytes = 0): string {
   return asciiControls(maxBytes === 0 ? JSON.stringify(payload) : answerText(payload, maxBytes));
 }
 
