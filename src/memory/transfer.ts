@@ -10,7 +10,7 @@ import type { ForeignRow, ForeignSchema } from "../formats/row.ts";
 import { STORED_TIME_MAX } from "../limits.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import { type PackedRows, packRows } from "../store/pack.ts";
-import type { Schema } from "../store/schema.ts";
+import type { Dtype, Schema } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import { putDated, type RowDates } from "../texts/dated.ts";
@@ -178,7 +178,7 @@ class Import {
       if (stored.times.updated !== Math.max(updated, created ?? 0, stored.times.created)) return false;
     }
     if (!this.hasVectors || row.vector === undefined) return true;
-    return stored.vector !== undefined && Buffer.compare(bytesOf(row.vector), bytesOf(stored.vector)) === 0;
+    return stored.vector !== undefined && areSame(row.vector, stored.vector, this.collection.schema.dtype);
   }
 
   /** Rows of one kind that follow each other, so that they keep their order. */
@@ -287,6 +287,16 @@ function datesOf({ created, updated }: ForeignRow) {
 function checkTime(time: number | undefined, name: string): void {
   if (time === undefined || (Number.isInteger(time) && time >= 0 && time <= STORED_TIME_MAX)) return;
   throw new ValueError(`${name} is ${time}: give whole milliseconds since 1970, from 0 to ${STORED_TIME_MAX}`);
+}
+
+/**
+ * Whether a stored vector is what another one would be stored as. To the bit, but for int4: its sixteen levels are fitted
+ * to a row anew, and differ in the last digit of single precision.
+ */
+function areSame(given: Float32Array, stored: Float32Array, dtype: Dtype): boolean {
+  if (dtype !== "int4") return Buffer.compare(bytesOf(given), bytesOf(stored)) === 0;
+  const largest = given.reduce((most, number) => Math.max(most, Math.abs(number)), 0);
+  return given.length === stored.length && given.every((number, i) => Math.abs(number - stored[i]!) <= largest * 1e-5);
 }
 
 function bytesOf(floats: Float32Array): Uint8Array {
