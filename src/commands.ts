@@ -36,6 +36,10 @@ export const ROOT = group("svc", {
       async () => (await import("./cli/login.ts")).default,
     ],
     logout: ["remove this machine's login; the memory stays", async () => (await import("./cli/logout.ts")).default],
+    doctor: [
+      "look for what is wrong, and name the command that mends it",
+      async () => (await import("./cli/doctor/doctor.ts")).default,
+    ],
     runtime,
     authority,
     completions: [

@@ -82,16 +82,18 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
     ({ isPresent, scope, entry }) => entry.state !== "absent" || (isPresent && scope === "user"),
   );
   if (shown.length > 0) {
-    const rows = shown.map((state) => [state.client.title, state.scope, ...cells(state)]);
-    print(tableOf(["CLIENT", "SCOPE", "ENTRY", "STARTS", "ANSWERS"], rows));
+    const rows = shown.map((state) => [titleOf(state), ...cells(state)]);
+    print(tableOf(["CLIENT", "STARTS", "ANSWERS"], rows));
   }
-  for (const { client, entry, started } of shown) {
-    if (entry.state === "unreadable") note(`${client.title}: ${oneLine(entry.problem)}`);
+  for (const state of shown) {
+    const { entry, started } = state;
+    const title = titleOf(state);
+    if (entry.state === "unreadable") note(`${title}: ${oneLine(entry.problem)}`);
     if (entry.state === "present")
       note(
-        `${client.title}: ${shownFile(entry.file, site)} starts ${oneLine([entry.server.command, ...entry.server.args].join(" "))}`,
+        `${title}: ${shownFile(entry.file, site)} starts ${oneLine([entry.server.command, ...entry.server.args].join(" "))}`,
       );
-    if (started?.ok === false) note(`${client.title}: it ${oneLine(started.problem)}${lastLine(started.stderr)}`);
+    if (started?.ok === false) note(`${title}: it ${oneLine(started.problem)}${lastLine(started.stderr)}`);
   }
   const absent = clients.filter((client) => !shown.some((state) => state.client === client));
   if (absent.length > 0) note(`not on this machine: ${absent.map(({ title }) => title).join(", ")}`);
@@ -99,15 +101,18 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
     note(`'svc mcp install${name === ENTRY_NAME ? "" : ` --name ${oneLine(name)}`}' adds svc to a client`);
 }
 
+function titleOf({ client, scope }: ClientState): string {
+  return scope === "project" ? `${client.title}, project` : client.title;
+}
+
 function cells({ entry, isThis, started }: ClientState): string[] {
-  if (entry.state === "absent") return ["none", "", ""];
-  if (entry.state === "unreadable") return ["cannot be read", "", ""];
-  if (!entry.isOurs) return ["another server", "", ""];
-  const state = entry.disabled ? "disabled" : "there";
+  if (entry.state === "absent") return ["nothing of svc", ""];
+  if (entry.state === "unreadable") return ["cannot be read", ""];
+  if (!entry.isOurs) return ["another server", ""];
   const which = isThis === undefined ? "a svc" : isThis ? "this svc" : "another svc";
-  if (started === undefined) return [state, which, ""];
-  if (started.ok === null) return [state, which, "not started"];
-  return [state, which, started.ok ? `yes: ${started.version}, ${started.tools} tools` : "no"];
+  if (started === undefined) return [`${which}, disabled`, ""];
+  if (started.ok === null) return [which, "not started"];
+  return [which, started.ok ? `${started.version}, ${started.tools} tools` : "no"];
 }
 
 function lastLine(stderr: string): string {

@@ -19,6 +19,7 @@ const ROOT = group("svc", {
     mem,
     login: ["", async () => (await import("../../src/cli/login.ts")).default],
     logout: ["", async () => (await import("../../src/cli/logout.ts")).default],
+    doctor: ["", async () => (await import("../../src/cli/doctor/doctor.ts")).default],
     runtime,
     authority,
     completions: ["", async () => (await import("../../src/cli/completions.ts")).default],
@@ -44,6 +45,7 @@ describe("help", () => {
       [
         "svc mcp",
         ...["install", "uninstall", "status"].map((name) => `svc mcp ${name}`),
+        "svc doctor",
         "svc serve",
         "svc login",
         "svc logout",

@@ -63,12 +63,12 @@ describe("a server that does not", () => {
   });
 
   test("in time is killed", async () => {
-    expect(await withScript("exec sleep 60", { timeoutMs: 300 })).toMatchObject({
+    expect(await withScript("exec sleep 60", { timeoutMs: 200 })).toMatchObject({
       ok: false,
-      problem: "did not answer within 0.3 s",
+      problem: "did not answer within 0.2 s",
     });
     const stays = `${INITIALIZED}; ${LISTED}; exec sleep 60`;
-    expect(await withScript(stays, { timeoutMs: 1000 })).toMatchObject({
+    expect(await withScript(stays, { timeoutMs: 500 })).toMatchObject({
       problem: "answered, but did not end when its stdin ended",
     });
   });

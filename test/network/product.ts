@@ -143,6 +143,13 @@ const steps: Record<string, () => Promise<unknown>> = {
     await run(["mem", "repos"]);
   },
 
+  async "MCP clients, and the doctor"() {
+    await run(["mcp", "install", "--client", "cursor", "--client", "codex"]);
+    await run(["mcp", "status"]);
+    await run(["doctor"]);
+    await run(["mcp", "uninstall", "--all"]);
+  },
+
   async "a server on a Unix socket, and clients"() {
     const socket = join(home.HOME!, "svc.sock");
     await start(["serve", "--path", join(home.HOME!, "served"), "--socket", socket, "--json"], home, /\{.*\}/);

@@ -1,0 +1,96 @@
+/** `svc doctor`: what is wrong with this svc and its surroundings, and the command that mends each of it. */
+import { command, EXIT } from "../command.ts";
+import { hasColours, oneLine, print, printJson, style } from "../output.ts";
+import { textColumns, wrapped } from "../width.ts";
+import { AREAS, type Area, type Finding, type Level } from "./finding.ts";
+
+export default command({
+  details:
+    "Looks at the executable, SVC_HOME and its disk, the login, the runtime, the memory and who writes to it, indexed\n" +
+    "repositories, the server that clients start, and the configuration of each MCP client. Nothing is changed and no\n" +
+    "network is used; 'svc mem check' reads every byte of the memory besides. Works before the first login too. Exit code 0:\n" +
+    "nothing is wrong, warnings or not; 1: something is.",
+  examples: ["svc doctor", "svc doctor --json", "svc doctor --json | jq '.findings[] | select(.level == \"problem\")'"],
+  args: {
+    json: {
+      type: "boolean",
+      description: "print {ok, problems, warnings, findings: [{area, check, level, message, remedy}]}",
+    },
+  },
+  async run({ args, env, signal }) {
+    const findings = await examine(env, signal);
+    const count = (level: Level) => findings.filter((one) => one.level === level).length;
+    const [problems, warnings] = [count("problem"), count("warning")];
+    if (args.json) printJson({ ok: problems === 0, problems, warnings, findings });
+    else print(report(findings, textColumns()));
+    return problems === 0 ? EXIT.done : EXIT.failed;
+  },
+});
+
+/** All findings, in the order of their areas. A check that fails is a finding, and the others are still made. */
+export async function examine(env: Record<string, string | undefined>, signal: AbortSignal): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const look = async <T>(area: Area, check: () => Promise<T> | T): Promise<T | undefined> => {
+    signal.throwIfAborted();
+    try {
+      return await check();
+    } catch (error) {
+      const { sentenceOf } = await import("./finding.ts");
+      const message = `this could not be looked at: ${sentenceOf(error)}`;
+      findings.push({ area, check: `${area}.failed`, level: "problem", message, remedy: null });
+      return undefined;
+    }
+  };
+  const add = (list: readonly Finding[] | undefined) => findings.push(...(list ?? []));
+  add(await look("executable", async () => (await import("./executable.ts")).checkExecutable(env)));
+  add(await look("home", async () => (await import("./home.ts")).checkHome(env)));
+  const login = await look("login", async () => (await import("./login.ts")).checkLogin(env));
+  add(login?.findings);
+  const runtime = await look("runtime", async () => (await import("./runtime.ts")).checkRuntime(env));
+  add(runtime?.findings);
+  const license = runtime?.isGood ? login?.license : undefined;
+  add(await look("memory", async () => (await import("./memory.ts")).checkMemory({ env, license })));
+  add(await look("repositories", async () => (await import("./repositories.ts")).checkRepositories(env)));
+  add(await look("server", async () => (await import("./server.ts")).checkServer(env, signal)));
+  add(await look("clients", async () => (await import("./clients.ts")).checkClients(env, signal)));
+  return findings;
+}
+
+const MARKS: Record<Level, string> = { ok: "ok", warning: "warning", problem: "problem" };
+const LEVEL_COLUMNS = 9;
+
+/** Findings as lines of at most so many columns, but for words that are longer. */
+export function report(findings: readonly Finding[], width: number): string {
+  const lines: string[] = [];
+  for (const area of AREAS) {
+    const found = findings.filter((one) => one.area === area);
+    if (found.length === 0) continue;
+    lines.push(style("bold", area));
+    for (const { level, message, remedy } of found) {
+      lines.push(...hung(marked(level), oneLine(message), width));
+      if (remedy !== null) lines.push(...hung(" ".repeat(LEVEL_COLUMNS), `→ ${oneLine(remedy)}`, width));
+    }
+  }
+  lines.push("", summary(findings));
+  return lines.join("\n");
+}
+
+function marked(level: Level): string {
+  const mark = MARKS[level].padEnd(LEVEL_COLUMNS);
+  return hasColours() ? style(level === "ok" ? "green" : level === "warning" ? "magenta" : "bold", mark) : mark;
+}
+
+function summary(findings: readonly Finding[]): string {
+  const count = (level: Level) => findings.filter((one) => one.level === level).length;
+  const counted = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`;
+  const [problems, warnings] = [count("problem"), count("warning")];
+  if (problems === 0 && warnings === 0) return `all is well: ${counted(findings.length, "finding")}`;
+  return `${counted(problems, "problem")}, ${counted(warnings, "warning")}`;
+}
+
+/** A mark in the first columns and a text behind it, wrapped. */
+function hung(mark: string, text: string, width: number): string[] {
+  const indent = " ".repeat(2 + LEVEL_COLUMNS);
+  const [first = "", ...rest] = wrapped(text, width, indent);
+  return [`  ${mark}${first}`, ...rest];
+}

@@ -1,0 +1,87 @@
+/** The login: licence, device, secrets, and the keys that the environment puts in place of built-in ones. */
+import { licenseAnchor } from "../../account/anchors.ts";
+import { requireLogin } from "../../account/credentials.ts";
+import { FEATURES } from "../../account/features.ts";
+import { day, type License, renewableFrom } from "../../account/license.ts";
+import { renewalOrigin } from "../../account/renewal.ts";
+import { signsHere } from "../../authority/renew.ts";
+import { SvcError } from "../../errors.ts";
+import { type Env, svcHome } from "../../paths.ts";
+import { releaseAnchors } from "../../runtime/anchor.ts";
+import { type Finding, Findings, remedyIn, sentenceOf } from "./finding.ts";
+
+/** What each feature is for. */
+const USES: Record<(typeof FEATURES)[number], string> = {
+  memory: "svc mem and programs",
+  mcp: "svc mcp",
+  repo: "repositories",
+  serve: "svc serve",
+};
+
+/** The findings, and the licence where it is good: the memory is opened under it. */
+export interface LoginFindings {
+  readonly findings: Finding[];
+  readonly license: License | undefined;
+}
+
+/** Checks the login as a tool call does, and writes nothing. */
+export async function checkLogin(env: Env, now = Date.now() / 1000): Promise<LoginFindings> {
+  const found = new Findings("login");
+  let home: string;
+  try {
+    home = svcHome(env);
+  } catch {
+    return { findings: found.list, license: undefined };
+  }
+  let license: License | undefined;
+  try {
+    license = await requireLogin(home, env, { now, readsOnly: true });
+    const features = license.features.join(", ");
+    found.ok("licence", `logged in with a ${license.tier} licence until ${day(license.expiresAt)} (${features})`);
+    checkLicence(found, license, home, env, now);
+  } catch (error) {
+    const what = error instanceof SvcError && error.type === "PermissionError" ? (error.reason ?? "denied") : "failed";
+    if (what === "license_expired" && attempt(() => signsHere(home, env)))
+      found.warning(what, `${sentenceOf(error)}; the next call of a tool does so by itself`, "svc login");
+    else found.problem(what, sentenceOf(error), remedyIn(sentenceOf(error)) ?? "svc login");
+  }
+  checkEnvironment(found, home, env);
+  return { findings: found.list, license };
+}
+
+function checkLicence(found: Findings, license: License, home: string, env: Env, now: number): void {
+  for (const warning of license.warnings)
+    found.warning(warning.startsWith("the clock") ? "clock" : "grace", warning, "svc login");
+  const missing = FEATURES.filter((feature) => !license.features.includes(feature));
+  if (missing.length > 0) {
+    const uses = missing.map((feature) => `${feature} (${USES[feature]})`).join(", ");
+    found.warning(
+      "features",
+      `the licence is not good for ${uses}`,
+      "svc login, after your administrator has added it",
+    );
+  }
+  if (now < renewableFrom(license) || now >= license.expiresAt) return;
+  const isRenewed = attempt(() => signsHere(home, env) || renewalOrigin(home) !== undefined) ?? false;
+  if (!isRenewed)
+    found.warning("renewal", `the licence ends on ${day(license.expiresAt)} and is not renewed by itself`, "svc login");
+}
+
+function checkEnvironment(found: Findings, home: string, env: Env): void {
+  const anchor = attempt(() => licenseAnchor(home, env).source);
+  if (anchor?.startsWith("SVC_"))
+    found.warning("anchor", `the key in ${anchor} replaces the one that licences are checked with`, `unset ${anchor}`);
+  const override = attempt(() => releaseAnchors(env).override);
+  if (override)
+    found.warning("anchor", `the key in ${override} replaces the built-in release keys`, `unset ${override}`);
+  const given = ["SVC_TOKEN", "SVC_API_KEY"].filter((name) => env[name]);
+  if (given.length > 0) found.ok("environment", `${given.join(" and ")} of the environment replace their files`);
+}
+
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined; // what is wrong stands with the licence
+  }
+}

@@ -1,0 +1,168 @@
+/** The memory: whether each collection opens, who writes to it, and what killed processes have left. */
+import { lstatSync, readdirSync, type Stats } from "node:fs";
+import { join } from "node:path";
+import { HolderState } from "../../../ffi/ty_collection.ts";
+import type { License } from "../../account/license.ts";
+import { buildInfo } from "../../build-info.ts";
+import { shellPath } from "../../durable.ts";
+import { type Env, memoryPath, svcHome } from "../../paths.ts";
+import { openNative } from "../../runtime/libraries.ts";
+import { loadVerified } from "../../runtime/load.ts";
+import { dueOf } from "../../store/compaction.ts";
+import { heldError, LEFT, UNSAVED } from "../../store/holder.ts";
+import { Store } from "../../store/store.ts";
+import { oneLine } from "../output.ts";
+import { type Finding, Findings, sentenceOf, span, tilde } from "./finding.ts";
+import { heldLock } from "./lock.ts";
+
+/** A change takes milliseconds, a compaction or an index of a large collection minutes. */
+const LONG_MS = 10 * 60_000;
+/** Changes that wait for a save are in one process's memory only. */
+const UNSAVED_MS = 60_000;
+/** From here on a compaction is overdue (src/store/compaction.ts). */
+const OVERDUE = 2;
+
+/** What it takes to open collections: a good licence and a runtime that verifies. */
+export interface MemoryOptions {
+  readonly env: Env;
+  /** Undefined: collections are looked at from outside only. */
+  readonly license: License | undefined;
+}
+
+/** Looks at every collection; opens them where that is possible, and changes nothing. */
+export async function checkMemory({ env, license }: MemoryOptions): Promise<Finding[]> {
+  const found = new Findings("memory");
+  const dir = folderOf(env);
+  if (dir === undefined) return found.list;
+  const names = listed(found, dir, env);
+  if (names === undefined) return found.list;
+  checkLeftovers(found, dir, env);
+  const collections = names.filter((name) => !name.startsWith(".") && isFolder(join(dir, name)));
+  for (const name of collections) checkLock(found, name, join(dir, name));
+  if (license === undefined) {
+    const known = collections.length === 1 ? "1 collection was" : `${collections.length} collections were`;
+    found.warning("unopened", `${known} not opened: that takes a login and a verified runtime`, "svc login");
+  } else await openAll(found, dir, { env, license });
+  return found.list;
+}
+
+function folderOf(env: Env): string | undefined {
+  try {
+    return memoryPath(undefined, env);
+  } catch {
+    return undefined; // there is no home, which stands with the home
+  }
+}
+
+function listed(found: Findings, dir: string, env: Env): string[] | undefined {
+  try {
+    return readdirSync(dir).sort();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") found.ok("empty", `the memory (${tilde(dir, env)}) is empty: the first text makes it`);
+    else {
+      const what = code === "ENOTDIR" ? "is no folder" : `cannot be read (${code})`;
+      found.problem("folder", `the memory's folder ${what}`, `chmod u+rwx ${shellPath(dir, svcHome(env))}`);
+    }
+    return undefined;
+  }
+}
+
+/** Folders that killed processes left: of a removal under way, or of a backup. Unused ones may be removed. */
+function checkLeftovers(found: Findings, dir: string, env: Env): void {
+  const left = readdirSync(dir).filter((name) => /^\.(svc-backup-|discarded-|svc-restore-)/.test(name));
+  if (left.length === 0) return;
+  const what = left.length === 1 ? "1 folder is" : `${left.length} folders are`;
+  const paths = left.map((name) => shellPath(join(dir, name), svcHome(env))).join(" ");
+  found.warning(
+    "leftovers",
+    `${what} left of a backup or a removal that was killed, and not used any more`,
+    `rm -r ${paths}`,
+  );
+}
+
+function checkLock(found: Findings, name: string, folder: string): void {
+  const held = heldLock(folder);
+  if (held === undefined) return;
+  const { holder, heldMs } = held;
+  const { message } = heldError(oneLine(name), holder);
+  const since = `for ${span(heldMs)}`;
+  if (holder.state === HolderState.STOPPED || holder.state === HolderState.TRACED)
+    found.problem("locked", `${message} (${since})`, `kill -CONT ${holder.pid}`);
+  else if (holder.what === LEFT || (holder.what === UNSAVED && heldMs > UNSAVED_MS))
+    found.warning("unsaved", `${message} (${since})`, "svc serve with --save-interval, or a save from its client");
+  else if (heldMs > LONG_MS) found.warning("locked", `${message} (${since})`, `ps -p ${holder.pid}`);
+  else found.ok("locked", `${message} (${since})`);
+}
+
+async function openAll(found: Findings, dir: string, { env, license }: { env: Env; license: License }): Promise<void> {
+  let store: Store;
+  try {
+    const mapped = await loadVerified({ home: svcHome(env), env, license, readsOnly: true });
+    try {
+      store = new Store(dir, openNative(mapped, "svc doctor").env, buildInfo().version);
+    } finally {
+      mapped.close();
+    }
+  } catch (error) {
+    found.problem("unopened", `the memory cannot be opened: ${sentenceOf(error)}`);
+    return;
+  }
+  let [all, good, rows, bytes] = [0, 0, 0, 0];
+  try {
+    for (const name of store.present()) {
+      all++;
+      const opened = openOne(found, store, name);
+      if (opened === undefined) continue;
+      good++;
+      rows += opened.rows;
+      bytes += opened.bytes;
+    }
+  } finally {
+    await store.close();
+  }
+  const what = `${good === 1 ? "1 collection opens" : `${good} collections open`}: ${rows} rows, ${megabytes(bytes)}`;
+  if (good > 0) found.ok("opens", `${what}; 'svc mem check' reads every byte`);
+  else if (all === 0) found.ok("empty", `the memory (${tilde(dir, env)}) has no collection yet`);
+}
+
+/** Opens one collection and looks at its counters; undefined where it cannot be opened. */
+function openOne(found: Findings, store: Store, name: string): { rows: number; bytes: number } | undefined {
+  const shown = oneLine(name);
+  try {
+    const collection = store.open(name);
+    const stats = collection.stats();
+    if (stats.damages > 0)
+      found.problem("damaged", `collection '${shown}' has damaged parts`, `svc mem check ${word(name)} --repair`);
+    else if (dueOf(stats) >= OVERDUE)
+      found.warning(
+        "compaction",
+        `collection '${shown}' opens slowly: a compaction is overdue`,
+        `svc mem compact ${word(name)}`,
+      );
+    return { rows: collection.count(), bytes: stats.disk_bytes };
+  } catch (error) {
+    const remedy = `svc mem check ${word(name)} --repair`;
+    found.problem("damaged", `collection '${shown}' cannot be opened: ${sentenceOf(error)}`, remedy);
+    return undefined;
+  }
+}
+
+/** A name as one word of a shell. */
+function word(name: string): string {
+  return /^[\w.-]+$/.test(name) && !name.startsWith("-") ? name : `-- '${oneLine(name).replaceAll("'", "'\\''")}'`;
+}
+
+function isFolder(path: string): boolean {
+  let stat: Stats | undefined;
+  try {
+    stat = lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return false;
+  }
+  return stat?.isDirectory() === true;
+}
+
+function megabytes(bytes: number): string {
+  return bytes < 100_000 ? `${Math.ceil(bytes / 1000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,73 @@
+/** The indexed repositories: whether they are there, whole and how fresh. Read from manifests, nothing is opened. */
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Env } from "../../paths.ts";
+import { memoryPath } from "../../paths.ts";
+import { hasLogs, type Indexed, indexedIn } from "../../repo/indexed.ts";
+import { isGone } from "../../repo/linked.ts";
+import { repoIdOfNote } from "../../repo/note.ts";
+import { parseManifest } from "../../store/schema.ts";
+import { oneLine } from "../output.ts";
+import { type Finding, Findings, span, tilde } from "./finding.ts";
+
+/** Looks at every collection that has fingerprints of repositories. */
+export function checkRepositories(env: Env, now = Date.now()): Finding[] {
+  const found = new Findings("repositories");
+  for (const folder of collectionsOf(env)) {
+    if (!hasLogs(folder)) continue;
+    let notes: Map<string, unknown>;
+    try {
+      const manifest = parseManifest(readFileSync(join(folder, "collection.json"), "utf8"));
+      const pairs = Object.entries(manifest.notes).map(([name, note]) => [repoIdOfNote(name), note] as const);
+      notes = new Map(pairs.filter((pair): pair is [string, unknown] => pair[0] !== undefined));
+    } catch {
+      continue; // a collection that cannot be opened stands with the memory
+    }
+    for (const indexed of indexedIn(folder, { notes: () => notes })) checkOne(found, indexed, env, now);
+  }
+  return found.list;
+}
+
+function checkOne(found: Findings, { repoId, head, note, usedMs }: Indexed, env: Env, now: number): void {
+  if (head === undefined) {
+    const message = `the fingerprints of repository ${repoId} are missing or damaged: its next index reads every file`;
+    found.warning("fingerprints", message, "svc mem index, in the repository");
+    return;
+  }
+  const { root, git, device } = head;
+  const name = oneLine(tilde(root, env));
+  if (git !== undefined && isGone(root, git, device)) {
+    found.warning("gone", `${name} is indexed, and git no longer has this work tree`, "svc mem repos");
+  } else if (!isFolder(root)) {
+    const forget = `svc mem repos --forget ${repoId}`;
+    found.warning("missing", `${name} is indexed, and its folder is missing`, `bring the folder back, or ${forget}`);
+  } else if (note.partial !== undefined) {
+    const { done, found: all } = note.partial;
+    found.warning("partial", `${name} is indexed in part: ${done} of ${all} files`, `svc mem index ${quoted(root)}`);
+  } else {
+    const used = usedMs === 0 ? "at an unknown time" : `${span(now - usedMs)} ago`;
+    found.ok("fresh", `${name}: ${note.tracked} files, last brought up to date ${used}; each question refreshes it`);
+  }
+}
+
+function collectionsOf(env: Env): string[] {
+  try {
+    const dir = memoryPath(undefined, env);
+    const names = readdirSync(dir).filter((name) => !name.startsWith("."));
+    return names.map((name) => join(dir, name)).filter(isFolder);
+  } catch {
+    return []; // what cannot be read stands with the memory
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return lstatSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${oneLine(path).replaceAll("'", "'\\''")}'`;
+}

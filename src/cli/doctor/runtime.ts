@@ -1,0 +1,48 @@
+/** The native runtime: the checks of `svc runtime verify`, of which the good ones are one line. */
+import { requireFixedKeys } from "../../account/anchors.ts";
+import { buildInfo } from "../../build-info.ts";
+import { type Env, svcHome } from "../../paths.ts";
+import { verifyInstalled } from "../../runtime/verify.ts";
+import { type Finding, Findings, remedyIn } from "./finding.ts";
+
+/** The findings, and whether the runtime may be loaded. */
+export interface RuntimeFindings {
+  readonly findings: Finding[];
+  readonly isGood: boolean;
+}
+
+/** Verifies the install; nothing of it is loaded but what verifies. */
+export async function checkRuntime(env: Env): Promise<RuntimeFindings> {
+  const found = new Findings("runtime");
+  let home: string;
+  try {
+    home = svcHome(env);
+  } catch {
+    return { findings: found.list, isGood: false };
+  }
+  const checkKeys = attempt(() => buildInfo().authority !== null) ? () => requireFixedKeys(env) : undefined;
+  const report = await verifyInstalled({ home, env, checkKeys });
+  for (const { name, ok, detail, warning } of report.checks) {
+    // SVC_HOME itself, and what is above it, stands with the home.
+    if (name === "permissions SVC_HOME") continue;
+    const what = name.split(" ", 1)[0]!;
+    const message = name.includes(" ") || what !== "installed" ? `${name}: ${detail}` : detail;
+    if (!ok) found.problem(what, message, remedyIn(detail) ?? "svc runtime install");
+    else if (warning !== undefined) found.warning(what, `${name}: ${warning}`, "svc runtime install");
+  }
+  const isGood = report.installed && found.list.every(({ level }) => level !== "problem");
+  if (isGood)
+    found.ok(
+      "verified",
+      `runtime ${report.version} (release ${report.release}) is verified: signature, ${report.checks.length} checks`,
+    );
+  return { findings: found.list, isGood };
+}
+
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined; // a checkout that was never built
+  }
+}
