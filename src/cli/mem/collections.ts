@@ -157,7 +157,7 @@ export const alter = command({
     }
     const progress = startProgress("alter");
     try {
-      const onProgress = (done: number, total: number) => progress.update(done, total);
+      const onProgress = (done: number, total: number) => progress.update({ done, total });
       const options = { lexical: args.lexical, addColumns, dropColumns, signal, onProgress };
       const result = await withStore(invocation, (store) => store.alterCollection(args.collection, options));
       progress.end();

@@ -42,8 +42,9 @@ export default command({
         replace: args.replace,
         copy: args.copy,
         signal,
+        // What is copied is read a second time.
         onProgress: (done, total, name) =>
-          progress.draw(() => `restoring ${oneLine(name)}: ${Math.floor((100 * done) / Math.max(total, 1))} %`),
+          progress.update({ label: `restoring ${name}`, done: done / 2, total: total / 2, unit: "bytes" }),
       });
       progress.end();
       const { collections, failed } = result;
