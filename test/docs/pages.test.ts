@@ -36,7 +36,7 @@ for (const { name, page } of PAGES) {
         const command = withoutPrefix(words);
         if (!/^(?:.*\/)?svc$/.test(command[0] ?? "")) return;
         const why = await objection(command.slice(1), isWhole);
-        if (why && (isWhole || !/ needs a value$|^no [A-Z-]+ is given/.test(why)))
+        if (why && (isWhole || !/ needs a value$|^no [A-Z-]+ is given|cannot be '[A-Z]+'/.test(why)))
           wrong.push(`line ${line}: ${words.join(" ")}: ${why}`);
       };
       // A block that shows wrong usage ends with 2.

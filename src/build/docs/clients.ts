@@ -10,7 +10,29 @@ import { cell, heading, table } from "./markdown.ts";
 const INTRODUCTION = `\
 An MCP client starts \`svc mcp\` and speaks with it over stdin and stdout. These are the clients whose configuration svc
 knows, and what stands there for it; every other client takes the same command. \`/path/to/svc\` is the absolute path of the
-executable, as clients with a window do not know your shell's \`PATH\`.`;
+executable, as clients with a window do not know your shell's \`PATH\`.
+
+\`svc mcp install\` writes it: every other byte of a client's file stays, the file as it was is kept beside it, and the
+command is started once and has to answer. \`--dry-run\` prints the difference, \`svc mcp status\` shows which clients start
+svc, and \`svc mcp uninstall\` takes the entry out again.
+
+\`\`\`sh
+svc mcp install --client cursor --client codex
+svc mcp status --client cursor
+\`\`\`
+
+\`\`\`text
+…
+Cursor: added in a new file, ~/.cursor/mcp.json
+…
+CLIENT  SCOPE  ENTRY  STARTS    ANSWERS
+Cursor  user   there  this svc  yes: …, 19 tools
+…
+\`\`\`
+
+\`\`\`sh
+svc mcp uninstall --client cursor --client codex
+\`\`\``;
 
 const ENTRY = { command: "/path/to/svc", args: ["mcp"] } as const;
 
@@ -21,7 +43,7 @@ export function clientsPage(): string {
   mkdirSync(join(home, "project"));
   try {
     const index = table(
-      ["Client", "Id", "After a change"],
+      ["Client", "`--client`", "After a change"],
       CLIENTS.map((client) => [`[${client.title}](#${anchor(client)})`, `\`${client.id}\``, cell(client.afterwards)]),
     );
     const sections = CLIENTS.map((client) => section(client, home));

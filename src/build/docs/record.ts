@@ -11,7 +11,7 @@ import { type Picture, Screen } from "./screen.ts";
 import { type Frame, film, still } from "./svg.ts";
 
 const DOCS = join(import.meta.dir, "../../../docs");
-const [COLUMNS, ROWS] = [92, 30];
+const [COLUMNS, ROWS] = [92, 27];
 const PROMPT = "\x1b[32m$\x1b[39m ";
 
 /** What is typed. */
@@ -21,6 +21,7 @@ export const LINES: readonly string[] = [
   "svc mem add notes 'Green tea is brewed at seventy to eighty degrees.' --id tea",
   "svc mem search notes 'how do we deploy a new version'",
   "svc mem search notes 'brew green tae' --top-k 1",
+  "svc mcp install --client claude-code",
 ];
 
 /** The frames, from an empty home to the end. @throws where a command fails */

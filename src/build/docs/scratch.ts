@@ -25,9 +25,10 @@ export class Scratch implements Disposable {
     this.env = { PATH: path, HOME: this.home, TERM: "xterm-256color", LANG: "C.UTF-8" };
   }
 
-  /** What a program printed, with folders as a reader has them. */
+  /** What a program printed, with folders as a reader has them: not temporary ones, of which svc warns. */
   shown(text: string): string {
-    return text.replaceAll(join(this.#root, "bin"), "/usr/local/bin").replaceAll(this.home, "~");
+    const warned = text.replace(/note: this svc lies in a temporary folder[\s\S]*?run the copy\r?\n/, "");
+    return warned.replaceAll(join(this.#root, "bin"), "/usr/local/bin").replaceAll(this.home, "~");
   }
 
   [Symbol.dispose](): void {
