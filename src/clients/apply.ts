@@ -58,7 +58,6 @@ function applyLocked(change: Change): { backup: string | undefined } {
     } else {
       write(change, target, label, made);
     }
-    made.keep();
     if (note === null) {
       if (change.after === undefined) removeFolders(former?.folders ?? []);
       if (former?.backup) removeBackup(former.backup, former.before);
@@ -113,13 +112,7 @@ function write(change: Change, target: Target, label: string, made: Undo): void 
   const { stat } = target;
   const created = change.scope === "user" ? 0o600 : 0o666 & ~process.umask();
   const temporary = join(dirname(target.path), `.${basename(target.path)}.${crypto.randomUUID().slice(0, 8)}.tmp`);
-  made.add(() => unlinkSync(temporary));
-  try {
-    writeNew(temporary, change.after!, stat ? stat.mode & 0o7777 : created);
-  } catch (error) {
-    if (error instanceof OSError) error.message = error.message.replace(basename(temporary), basename(target.path));
-    throw error;
-  }
+  create(temporary, change.after!, stat ? stat.mode & 0o7777 : created, target, made);
   if (stat && (stat.uid !== process.getuid?.() || stat.gid !== process.getgid?.())) {
     try {
       chownSync(temporary, stat.uid, stat.gid);
@@ -129,7 +122,30 @@ function write(change: Change, target: Target, label: string, made: Undo): void 
   }
   refuseChanged(change, { path: target.path, stat: statSync(target.path, { throwIfNoEntry: false }) }, label);
   renameSync(temporary, target.path);
+  made.keep(); // from here on the change is there
   syncDirectory(dirname(target.path));
+}
+
+/** Writes a file that is not there yet; half of one does not stay. An error names the file that it is for. */
+function create(path: string, bytes: Uint8Array, mode: number, target: Target, made: Undo): void {
+  try {
+    writeNew(path, bytes, mode);
+  } catch (error) {
+    const message = error instanceof OSError ? error.message : "";
+    if (!message.includes("EEXIST")) unlinkQuietly(path);
+    if (error instanceof OSError)
+      error.message = message.replace(`'${basename(path)}'`, `beside '${basename(target.path)}'`);
+    throw error;
+  }
+  made.add(() => unlinkSync(path));
+}
+
+function unlinkQuietly(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // It was never created.
+  }
 }
 
 /** Makes a folder and its missing parents. @returns those that were made, the innermost first */
@@ -165,8 +181,7 @@ function makeBackup(target: Target, bytes: Uint8Array, made: Undo): string {
       return path;
     }
     if (stat) continue;
-    made.add(() => unlinkSync(path));
-    writeNew(path, bytes, target.stat!.mode & 0o777);
+    create(path, bytes, target.stat!.mode & 0o777, target, made);
     syncDirectory(dirname(path));
     return path;
   }

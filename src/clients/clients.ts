@@ -32,7 +32,7 @@ function commonBeginning(a: string, b: string): number {
 
 /** Whether a client seems to be on this machine: its folder, its file, or its program on PATH. */
 export function isPresent(client: Client, site: ClientSite): boolean {
-  if (client.traces(site).some((path) => statSync(path, { throwIfNoEntry: false }) !== undefined)) return true;
+  if (client.traces(site).some(isThere)) return true;
   return client.program !== undefined && isOnPath(client.program, site);
 }
 
@@ -61,7 +61,16 @@ export function configFile(client: Client, scope: Scope, site: ClientSite): stri
     throw new ValueError(`--scope project needs a project: run this in its folder`);
   }
   const files = client.files(scope, site);
-  return files.find((file) => lstatSync(file, { throwIfNoEntry: false }) !== undefined) ?? files[0]!;
+  return files.find(isThere) ?? files[0]!;
+}
+
+/** Whether there is something at a path, a link that leads to nothing included. What cannot be looked at is not there. */
+export function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** A file for a message: from the home folder, from the project, or as it is. */

@@ -1,54 +1,16 @@
 /** What an install or an uninstall would make of a client's file; nothing is written. */
-import { lstatSync } from "node:fs";
 import { basename } from "node:path";
 import { shown } from "../checks/kinds.ts";
-import { SvcError, ValueError } from "../errors.ts";
-import type { Change, Client, ClientSite, EntryState, Note, Scope, ServerEntry } from "./client.ts";
-import { configFile, shownFile } from "./clients.ts";
+import { ValueError } from "../errors.ts";
+import type { Change, Client, ClientSite, Note, Scope, ServerEntry } from "./client.ts";
+import { shownFile } from "./clients.ts";
 import { inverse, type PlainObject, type Splice, spliced } from "./edit/edit.ts";
 import { isObject, isSame, own, valueAt, withoutEmpty, withValue } from "./edit/values.ts";
-import { bytesFrom, bytesOf, type Text, targetOf, textOf } from "./file.ts";
+import { bytesFrom, type Text, textOf } from "./file.ts";
 import { hashOf, readNote } from "./notes.ts";
-import type { Shape } from "./shapes.ts";
+import { checkName, type Found, fileOf, inFile, isOurs, read, shapeOf } from "./read.ts";
 
-/** An entry that is there, read. */
-interface Found {
-  readonly bytes: Uint8Array | undefined;
-  readonly text: Text;
-  readonly document: PlainObject;
-  readonly path: readonly string[];
-  /** The entry's value; `undefined` where there is none. */
-  readonly value: unknown;
-  /** The real file, behind links. */
-  readonly target: string;
-}
-
-/** What is there now. Never throws for what a file holds. */
-export function readEntry(
-  client: Client,
-  scope: Scope,
-  name: string,
-  site: ClientSite,
-): EntryState & { readonly file: string } {
-  checkName(name);
-  const file = fileOf(client, scope, name, site);
-  let found: Found;
-  try {
-    found = read(client, scope, name, site, file);
-  } catch (error) {
-    if (!(error instanceof SvcError)) throw error;
-    return { state: "unreadable", problem: error.message, file };
-  }
-  if (found.value === undefined) return { state: "absent", file };
-  const server = isObject(found.value) ? shapeOf(client, scope).server(found.value) : undefined;
-  return {
-    state: "present",
-    server: server ?? { command: "", args: [] },
-    isOurs: server !== undefined && isOurs(server),
-    disabled: isObject(found.value) && (own(found.value, "disabled") === true || own(found.value, "enabled") === false),
-    file,
-  };
-}
+export { isOurs, readEntry } from "./read.ts";
 
 /**
  * An install: the entry is inserted, or its command is set where there is one of ours already; what else the user wrote
@@ -156,60 +118,6 @@ export function planUninstall(client: Client, scope: Scope, name: string, site: 
   return { ...change, action: "remove", after, note: note ? null : undefined };
 }
 
-/** The file with an entry: of several that a client reads, the one that has it; else the one that gets it. */
-function fileOf(client: Client, scope: Scope, name: string, site: ClientSite): string {
-  const file = configFile(client, scope, site);
-  const there = client.files(scope, site).filter((path) => lstatSync(path, { throwIfNoEntry: false }));
-  if (there.length < 2) return file;
-  const has = (path: string) => {
-    try {
-      return read(client, scope, name, site, path).value !== undefined;
-    } catch {
-      return false; // it is the one that gets it, and refused then, or does not matter
-    }
-  };
-  return there.find(has) ?? file;
-}
-
-/** Reads a file up to an entry. @throws ValueError, OSError */
-function read(client: Client, scope: Scope, name: string, site: ClientSite, file: string): Found {
-  const label = shownFile(file, site);
-  const target = targetOf(file, scope, site);
-  const bytes = bytesOf(target, label);
-  return inFile(label, () => {
-    const text = textOf(bytes ?? new Uint8Array());
-    const document = client.notation.parse(text.text);
-    const path = client.path(document, name);
-    client.notation.checkKeys(text.text, path, name);
-    for (let depth = 1; depth <= path.length; depth++) {
-      const keys = path.slice(0, depth);
-      const value = valueAt(document, keys);
-      const isMissing = value === undefined || (value === null && client.notation.isNullEmpty);
-      if (!isMissing && !isObject(value)) {
-        const kind = value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
-        throw new ValueError(`'${keys.join(".")}' is ${kind}; an object is expected`);
-      }
-    }
-    const value = valueAt(document, [...path, name]);
-    return { bytes, text, document, path, value, target: target.path };
-  });
-}
-
-/** What an action throws, about a file: its line and the problem. */
-function inFile<T>(label: string, action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    if (!(error instanceof ValueError)) throw error;
-    const line = /^line \d+: /.exec(error.message);
-    throw new ValueError(
-      line
-        ? `${label}, ${error.message}; nothing was changed`
-        : `${label} cannot be changed: ${error.message}; nothing was changed`,
-    );
-  }
-}
-
 /**
  * The bytes after an edit.
  * @param expected the documents that it may be
@@ -271,22 +179,4 @@ function noteAfterUpdate(
     return one.at > around.at ? { ...one, at: one.at + grown } : one;
   });
   return { ...note, after: hashOf(after), back };
-}
-
-function shapeOf(client: Client, scope: Scope): Shape {
-  return scope === "project" && client.projectShape ? client.projectShape : client.shape;
-}
-
-/** Whether a server is svc: a program of that name, or this executable, with `mcp` as first argument. */
-export function isOurs({ command, args }: ServerEntry): boolean {
-  return args[0] === "mcp" && (basename(command) === "svc" || command === process.execPath);
-}
-
-/** Names that every client takes, and none that objects have by themselves. */
-function checkName(name: string): void {
-  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name) || name in Object.prototype) {
-    throw new ValueError(
-      `${shown(name)} cannot be the name of a server: letters, digits, '-' and '_', at most 64, a letter or digit first`,
-    );
-  }
 }

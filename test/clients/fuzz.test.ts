@@ -1,5 +1,6 @@
 /** Random files: an edit changes one entry and inserts only, its way back is exact, and broken files are refused. */
 import { expect, test } from "bun:test";
+import { findNodeAtLocation, type Node, parseTree } from "jsonc-parser";
 import { inverse, type Notation, type PlainObject, type Splice, spliced } from "../../src/clients/edit/edit.ts";
 import { JSON_NOTATION } from "../../src/clients/edit/json.ts";
 import { TOML_NOTATION } from "../../src/clients/edit/toml.ts";
@@ -78,5 +79,58 @@ for (const [name, notation, make] of NOTATIONS) {
       }
     }
     expect(refused).toBeGreaterThan(CASES / 10);
+  });
+}
+
+test(`JSON: entries anywhere are removed, with white space and commas only`, () => {
+  let found = 0;
+  for (let seed = SEED; seed < SEED + CASES; seed++) {
+    const text = randomJson(new Random(seed), KEY, "svc");
+    const entry = findNodeAtLocation(parseTree(text) ?? ({} as Node), [KEY, "svc"])?.parent;
+    if (!entry) continue;
+    found += 1;
+    const document = JSON_NOTATION.parse(text);
+    const splices = JSON_NOTATION.remove(text, [KEY], "svc", 0);
+    after(JSON_NOTATION, text, splices, [withValue(document, [KEY, "svc"], undefined)]);
+    let rest = "";
+    for (const { at, removed } of splices) {
+      const end = entry.offset + entry.length;
+      rest += text.slice(at, Math.max(at, Math.min(at + removed.length, entry.offset)));
+      rest += text.slice(Math.min(at + removed.length, Math.max(at, end)), at + removed.length);
+    }
+    if (!/^[\s,]*$/.test(rest)) throw new Error(`of seed ${seed} ${JSON.stringify(rest)} went of\n${text}`);
+  }
+  expect(found).toBeGreaterThan(CASES / 2);
+});
+
+/** A random file in which one server of the container is called svc; undefined where it has none that can be. */
+function withEntry(name: string, random: Random): string | undefined {
+  const text = name === "TOML" ? randomToml(random, KEY) : randomYaml(random, KEY);
+  if (name === "TOML") {
+    const id = /\[ mcpServers \. "(t\d+)" \]/.exec(text)?.[1];
+    return id && text.replaceAll(`"${id}"`, "svc").replaceAll(`.${id}.`, ".svc.");
+  }
+  const servers = valueAt(YAML_NOTATION.parse(text), [KEY]);
+  const key = Object.keys(servers ?? {}).find((one) => /^k\d+$/.test(one));
+  return key && text.replace(`${key}:`, "svc:");
+}
+
+for (const [name, notation] of NOTATIONS.slice(1)) {
+  test(`${name}: entries anywhere are removed and replaced`, () => {
+    let found = 0;
+    for (let seed = SEED; seed < SEED + CASES; seed++) {
+      const text = withEntry(name, new Random(seed));
+      if (text === undefined) continue;
+      found += 1;
+      const document = notation.parse(text);
+      const less = withValue(document, [KEY, "svc"], undefined);
+      const removed = notation.remove(text, [KEY], "svc", 0);
+      after(notation, text, removed, [less, withoutEmpty(less, [KEY], 1)]);
+      const comments = (one: string) => one.split("\n").filter((line) => /^\s*#/.test(line)).length;
+      const gone = removed.map((splice) => splice.removed).join("");
+      expect(comments(spliced(text, removed))).toBe(comments(text) - comments(gone));
+      after(notation, text, notation.replace(text, [KEY], "svc", VALUE), [withValue(document, [KEY, "svc"], VALUE)]);
+    }
+    expect(found).toBeGreaterThan(CASES / 10);
   });
 }

@@ -39,8 +39,8 @@ const STRINGS = [
   "- x",
 ];
 
-/** JSON with comments, one of three ways to write it, or a mixture. `key` is the container's. */
-export function randomJson(random: Random, key: string): string {
+/** JSON with comments, one of three ways to write it, or a mixture. `key` is the container's; `entry` one in it. */
+export function randomJson(random: Random, key: string, entry?: string): string {
   const eol = random.chance(0.25) ? "\r\n" : "\n";
   const unit = random.pick(["  ", "    ", "\t", " "]);
   const style = random.pick(["pretty", "pretty", "compact", "spaced", "wild"]);
@@ -87,6 +87,7 @@ export function randomJson(random: Random, key: string): string {
   const root = pairs(0).filter(([name]) => name !== key);
   if (random.chance(0.75)) {
     const servers = pairs(1).filter(([name]) => name !== "svc");
+    if (entry) servers.splice(random.below(servers.length + 1), 0, [entry, value(2)]);
     root.splice(random.below(root.length + 1), 0, [key, object(servers, 1)]);
   }
   const around = () => (random.chance(0.2) ? random.pick([eol, lineComment(), " ", comment() + eol]) : "");

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { configFile, findClient, isPresent } from "../../src/clients/clients.ts";
+import type { Notation, Splice } from "../../src/clients/edit/edit.ts";
 import { planInstall, planUninstall, readEntry } from "../../src/clients/plan.ts";
 import { ValueError } from "../../src/errors.ts";
 import { newSite, put, SERVER } from "./site.ts";
@@ -31,7 +32,10 @@ describe("JSON", () => {
       '{\n  "mcpServers": {\n    "a": {',
       "~/.cursor/mcp.json, line 3: the text ends before the closing brace",
     ],
-    "a comma missing": ['{\n "a": 1\n "b": 2}', "~/.cursor/mcp.json, line 3: a comma is missing; nothing was changed"],
+    "a comma missing": [
+      '{\n "a": 1\n "b": 2}',
+      "~/.cursor/mcp.json, line 3: a comma is missing; correct it and try again",
+    ],
     "two commas": ['{"a": 1,, "b": 2}', "line 1: a key in double quotes is expected"],
     "single quotes": ["{'a': 1}", "line 1: this is no JSON (InvalidSymbol)"],
     "more behind the end": ["{}\n{}", "line 2: there is more text behind the end of the object"],
@@ -171,6 +175,25 @@ describe("an entry of our name that is not ours", () => {
   });
 });
 
+test("an edit that would change anything else is not made", () => {
+  const text = '{"a": 1, "mcpServers": {"b": {}, "svc": {"command": "/opt/svc", "args": ["mcp"]}}}';
+  put(cursor, "user", site, text);
+  // A notation that takes something else along.
+  const { add, remove: without } = cursor.notation;
+  const wrong = (splices: Splice[]) => [...splices, { at: 1, removed: '"a": 1,', inserted: "" }];
+  const notation: Notation = {
+    ...cursor.notation,
+    add: (...given) => wrong(add.apply(cursor.notation, given)),
+    remove: (...given) => wrong(without.apply(cursor.notation, given)),
+  };
+  const careless = { ...cursor, notation };
+  expect(() => planUninstall(careless, "user", "svc", site)).toThrow(
+    "cannot be edited safely; add or remove the entry by hand",
+  );
+  expect(() => planInstall(careless, "user", "other", SERVER, site)).toThrow("cannot be edited safely");
+  expect(planUninstall(cursor, "user", "svc", site).action).toBe("remove");
+});
+
 test("names that clients or objects have by themselves are refused", () => {
   for (const name of [
     "",
@@ -193,7 +216,7 @@ test("status of a file that cannot be read is its problem", () => {
   const file = put(cursor, "user", site, "{");
   expect(readEntry(cursor, "user", "svc", site)).toEqual({
     state: "unreadable",
-    problem: "~/.cursor/mcp.json, line 1: the text ends before the closing brace; nothing was changed",
+    problem: "~/.cursor/mcp.json, line 1: the text ends before the closing brace; correct it and try again",
     file,
   });
   rmSync(file);

@@ -14,7 +14,7 @@ export function parsedOrLine(parse: (text: string) => unknown, text: string): un
   } catch (error) {
     const cause = (error instanceof Error ? error.message : String(error)).replace(/^\w+ Parse error: /, "");
     const line = lineOfProblem(parse, text);
-    throw new ValueError(`${line === undefined ? "" : `line ${line}: `}${cause}`);
+    throw new ValueError(`${line === undefined ? "" : `line ${line}: `}${cause}; correct it and try again`);
   }
 }
 

@@ -78,11 +78,11 @@ export function removeProperty(text: string, property: Node): Splice[] {
   const [opens, closes] = [object.offset + 1, object.offset + object.length - 1];
   const cut = (from: number, to: number): Splice => ({ at: from, removed: text.slice(from, to), inserted: "" });
 
-  const inside = text.slice(opens, property.offset) + text.slice(comma === undefined ? end : comma + 1, closes);
-  if (siblings.length === 1 && inside.trim() === "") return [cut(opens, closes)];
+  const inside = text.slice(opens, property.offset) + text.slice(end, closes);
+  if (siblings.length === 1 && /^[\s,]*$/.test(inside)) return [cut(opens, closes)];
 
   const to = comma !== undefined && text.slice(end, comma).trim() === "" ? comma + 1 : end;
-  const from = startOf(text, property, text.slice(to).search(/[^ \t]/) + to);
+  const from = startOf(text, property, /^[ \t]*/.exec(text.slice(to))![0].length + to);
   const splices = [cut(from, to)];
   if (comma !== undefined && to === end) splices.push(cut(comma, comma + 1));
   if (comma === undefined && index > 0) {
@@ -91,9 +91,11 @@ export function removeProperty(text: string, property: Node): Splice[] {
     if (between >= from) splices[0] = cut(between, to);
     else splices.push(cut(between, between + 1));
   }
-  if (index === 0 && to < text.length && text[to] === " " && from === property.offset) {
+  const isFirst = index === 0 || isFirstOnLine(text, property.offset);
+  if (isFirst && from === property.offset && splices[0]!.at === from) {
+    // What follows on the line takes its place.
     const gap = /^[ \t]*/.exec(text.slice(to))![0].length;
-    splices[0] = cut(from, to + gap); // the first one on a line: the next takes its place
+    splices[0] = cut(from, to + gap);
   }
   return splices;
 }
@@ -102,8 +104,8 @@ export function removeProperty(text: string, property: Node): Splice[] {
 function startOf(text: string, property: Node, next: number): number {
   const begins = lineStart(text, property.offset);
   if (isFirstOnLine(text, property.offset)) {
-    const isEnd = next < 0 || next >= text.length || text[next] === "\n" || text[next] === "\r" || text[next] === "}";
-    if (!isEnd || begins === 0) return property.offset;
+    // The break may end a comment: it goes only if another one follows.
+    if (text[next] !== "\n" && text[next] !== "\r") return property.offset;
     return text[begins - 2] === "\r" ? begins - 2 : begins - 1;
   }
   const index = property.parent!.children!.indexOf(property);

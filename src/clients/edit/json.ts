@@ -91,7 +91,7 @@ function rootOf(text: string): Node | undefined {
     throw new ValueError("it is nested too deeply to be read"); // the parser's calls nest as the text does
   }
   const [error] = errors.sort((a, b) => a.offset - b.offset);
-  if (error) throw new ValueError(`line ${lineOf(text, error.offset)}: ${describe(error)}`);
+  if (error) throw new ValueError(`line ${lineOf(text, error.offset)}: ${describe(error)}; correct it and try again`);
   if (root !== undefined && root.type !== "object") {
     throw new ValueError(`line ${lineOf(text, root.offset)}: an object is expected, and this is ${kindOf(root)}`);
   }

@@ -59,7 +59,7 @@ export const YAML_NOTATION: Notation = {
     const open = line === text.length && !text.endsWith("\n");
     const inserted = open ? eol + block.slice(0, -eol.length) : block;
     const insert: Splice = { at: line, removed: "", inserted };
-    if (inner.length > 0 || /^(?:[&!]\S*)?$/.test(container.rest)) return [insert];
+    if (/^(?:[&!]\S*\s*)*$/.test(container.rest)) return [insert];
     if (!/^\{\s*\}$|^(?:null|~)$/i.test(container.rest)) {
       const where = `line ${lineOf(text, container.at)}`;
       throw new ValueError(`${where}: '${key}' is not written as lines of keys; ${byHand(key!, name, value)}`);
