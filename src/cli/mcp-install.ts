@@ -2,6 +2,7 @@
 import type { Client, ClientSite, Scope, ServerEntry } from "../clients/client.ts";
 import { CLIENTS } from "../clients/clients.ts";
 import { planInstall, readEntry } from "../clients/plan.ts";
+import { TOOL_SETS } from "../mcp/tools.ts";
 import { type Env, svcHome } from "../paths.ts";
 import { command, EXIT, MEMORY_PATH, string, UsageError } from "./command.ts";
 import { entryOf, environmentNotes, ownExecutable, placeWarnings } from "./mcp-entry.ts";
@@ -47,7 +48,12 @@ export default command({
     ...CONSENT_FLAGS,
     path: MEMORY_PATH,
     workspace: string("DIR", "repository of svc_repo_search (what the client works in)"),
-    tools: string("SET", "core, read or all, as of svc mcp"),
+    tools: {
+      type: "enum",
+      options: [...TOOL_SETS],
+      description:
+        "which tools it offers: all of them (19), those of every day (core), or those that change nothing (read)",
+    },
     "dry-run": { type: "boolean", description: "print the difference, write nothing" },
     replace: { type: "boolean", description: "replace an entry of that name that starts something else" },
   },

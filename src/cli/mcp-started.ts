@@ -1,6 +1,6 @@
 /** Whether entries of clients can be started: each distinct one once, as many clients have the same. */
 import type { ClientSite, Scope, ServerEntry } from "../clients/client.ts";
-import { listTools } from "../mcp/tools.ts";
+import { listTools, TOOL_SETS } from "../mcp/tools.ts";
 import type { Env } from "../paths.ts";
 import { type Handshake, handshake } from "./handshake.ts";
 import { resolved } from "./mcp-entry.ts";
@@ -44,7 +44,7 @@ export class Starter {
 
   private async check(server: ServerEntry, cwd: string): Promise<Started> {
     const answer = await handshake(server, { env: this.env, cwd, signal: this.signal });
-    const wanted = server.args.some((arg) => /^--tools(=|$)/.test(arg)) ? undefined : listTools().length;
+    const wanted = toolsWanted(server.args);
     if (!answer.ok || wanted === undefined || answer.tools === wanted) return answer;
     return { ok: false, problem: `answered with ${answer.tools} tools, and this svc has ${wanted}`, stderr: "" };
   }
@@ -58,4 +58,12 @@ export class Starter {
       Object.keys(env ?? {}).every((name) => name === "SVC_HOME" || name === "SVC_MEMORY_PATH")
     );
   }
+}
+
+/** How many tools a server with these flags has; undefined for a set that this svc does not know. */
+export function toolsWanted(args: readonly string[]): number | undefined {
+  const at = args.findIndex((arg) => /^--tools(=|$)/.test(arg));
+  const named = at < 0 ? "all" : (args[at]!.split("=", 2)[1] ?? args[at + 1]);
+  const set = TOOL_SETS.find((one) => one === named);
+  return set && listTools(set).length;
 }

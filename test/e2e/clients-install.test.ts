@@ -266,12 +266,25 @@ describe("the entry", () => {
   test("has the flags as absolute paths, and what of the environment chooses a memory", async () => {
     const env = newHome();
     mkdirSync(join(env.HOME!, "app"));
-    const words = ["--client", "zed", "--path", "memory", "--workspace", "app", "--name", "mine", "--json"];
+    const words = [
+      "--client",
+      "zed",
+      "--path",
+      "memory",
+      "--workspace",
+      "app",
+      "--name",
+      "mine",
+      "--tools",
+      "core",
+      "--json",
+    ];
     const { code, out } = await svc({ ...env, SVC_MEMORY_PATH: "/x", SVC_TOKEN: "t" }, ["mcp", "install", ...words]);
     expect(code).toBe(0);
     const answer = JSON.parse(out);
-    const args = ["mcp", "--path", join(env.HOME!, "memory"), "--workspace", join(env.HOME!, "app")];
+    const args = ["mcp", "--path", join(env.HOME!, "memory"), "--workspace", join(env.HOME!, "app"), "--tools", "core"];
     expect(answer.server).toEqual({ command: SVC, args, env: { SVC_HOME: env.SVC_HOME } });
+    expect(answer.clients[0].started).toMatchObject({ ok: true, tools: 7 });
     expect(answer.notes.join("\n")).toContain("SVC_TOKEN, set in this shell, did not go into the entry");
     const { SVC_HOME: _, ...plain } = env;
     const bare = await svc({ ...plain, SVC_MEMORY_PATH: "there" }, ["mcp", "install", "--client", "zed", "--json"]);
