@@ -3,7 +3,7 @@
  * Python packages of 0.4 and later share), or what `collection.get()` returns as JSON.
  */
 import { statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import { ValueError } from "../errors.ts";
 import { sourceName } from "./bytes.ts";
 import { chromaRows, NO_DOCUMENT } from "./chroma-json.ts";
@@ -32,7 +32,12 @@ export const CHROMA: Format = {
     }
     if (path === "-") throw new ValueError("stdin cannot be read as a database: name Chroma's folder");
     if (!input && !hasDatabase(path)) throw new ValueError(`${sourceName(path)} holds no ${FILE}`);
-    return ChromaFolder.open(input ? path : join(path, FILE), flags.chromaCollection, new Remarks(onBad));
+    return ChromaFolder.open(
+      input ? path : join(path, FILE),
+      sourceName(path),
+      flags.chromaCollection,
+      new Remarks(onBad),
+    );
   },
 };
 
@@ -53,8 +58,7 @@ class ChromaFolder implements RowSource {
   ) {}
 
   /** @throws ValueError for another database, no such collection, several without a name, or changes that wait */
-  static async open(path: string, wanted: string | undefined, kept: Remarks): Promise<ChromaFolder> {
-    const name = sourceName(join(basename(dirname(path)), basename(path)));
+  static async open(path: string, name: string, wanted: string | undefined, kept: Remarks): Promise<ChromaFolder> {
     const db = await ForeignDatabase.open(path, name);
     try {
       db.check("collections", ["id", "name"]);
@@ -143,7 +147,7 @@ class ChromaFolder implements RowSource {
 
   private row(row: Record<string, unknown>, members: Map<string, unknown>): ForeignRow | undefined {
     const id = String(row.embedding_id);
-    const where = `${this.name}, collection '${this.collection}', row ${row.id}`;
+    const where = `${this.name}, collection '${this.collection}', row '${id.slice(0, 80)}'`;
     const text = members.get(DOCUMENT);
     if (isBlankText(text)) {
       this.kept.add(NO_DOCUMENT, where);

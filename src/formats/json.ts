@@ -8,6 +8,7 @@ import type { ByteSource } from "./bytes.ts";
 import { chromaRows, isChroma } from "./chroma-json.ts";
 import { ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, withoutTimes } from "./fields.ts";
 import type { FormatFlags } from "./flags.ts";
+import { HEAD_FIELD } from "./head.ts";
 import { readJson } from "./json-document.ts";
 import { mem0List, mem0Row } from "./mem0-row.ts";
 import { graphOf, graphRows } from "./memory-graph.ts";
@@ -92,7 +93,9 @@ function isDocument(path: string, head: Uint8Array): boolean {
     // Over several lines, or a line longer than the head: JSON lines have a text near their beginning.
     return others.length > 0 || !/^\{[^{[]{0,2000}"text"\s*:/.test(first);
   }
-  return others.join("").trim() === "" && isObject(value) && typeof value.text !== "string";
+  if (others.join("").trim() !== "" || !isObject(value) || typeof value.text === "string") return false;
+  // A line without an array has no rows: it is the first line of an export, or a bad one.
+  return Object.values(value).some(Array.isArray) && !(HEAD_FIELD in value);
 }
 
 function rowsOf(value: unknown, name: string, remarks: Remarks, flags: FormatFlags): Iterable<ForeignRow> {

@@ -3,7 +3,7 @@
  * in which the JavaScript package keeps its memories by default, `vector_store.db`.
  */
 import { statSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { isTooDeep } from "../checks/depth.ts";
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
@@ -26,8 +26,7 @@ export const MEM0: Format = {
     if (input && !isSqlite(input.head)) return new JsonDocument(input, memories, onBad);
     if (path === "-") throw new ValueError("stdin cannot be read as a database: name the file");
     if (!input && !hasDatabase(path)) throw new ValueError(`${sourceName(path)} holds no ${FILE}`);
-    const file = input ? path : join(path, FILE);
-    const db = await ForeignDatabase.open(file, sourceName(basename(file)));
+    const db = await ForeignDatabase.open(input ? path : join(path, FILE), sourceName(path));
     try {
       db.check("vectors", ["id", "payload"]);
     } catch (error) {

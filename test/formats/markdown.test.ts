@@ -39,7 +39,7 @@ test("a row a heading: the headings above begin the text, and code is none", asy
     "Runbooks/Blue-green deployment.md#who-decides",
   ]);
   expect(rows[4]!.text).toContain("# not a heading");
-  expect(rows[6]!.text).toBe("Blue-green deployment > Switching back > Who decides\n\nWhoever is on call.");
+  expect(rows[6]!.text).toBe("Blue-green deployment > Switching back > Who decides\n\nThe engineer on call decides.");
   expect(rows[6]!.metadata!.headings).toEqual(["Switching back", "Who decides"]);
   expect(rows[6]!.where).toBe("'Runbooks/Blue-green deployment.md', line 22");
 });

@@ -180,6 +180,8 @@ test("formats are told apart by content", async () => {
   const texts = async (name: string, content: string) => (await read(file(name, content))).rows.map(({ text }) => text);
   expect(await texts("x", '{"text":"a"}\n{"text":"b"}\n')).toEqual(["a", "b"]);
   expect(await texts("x.json", '{"text":"a"}\n{"text":"b"}\n')).toEqual(["a", "b"]);
+  expect((await read(file("x", '{"svc_export":1,"filter_columns":["a"]}\n'))).error).toBeUndefined();
+  expect(message((await read(file("x", '{"txt":"a"}'))).error)).toContain("'x', line 1: ");
   expect(await texts("x.txt", '[{"text":"a"}]')).toEqual(["a"]);
   expect(await texts("x.txt", '{\n "notes": ["a"]\n}')).toEqual(["a"]);
   expect(await texts("x", "id,text\n1,a\n")).toEqual(["a"]);

@@ -45,6 +45,9 @@ export default group("svc mem", {
     backup: ["copy the memory, beside its writers", async () => (await import("./backup.ts")).default],
     restore: ["copy collections back from a backup", async () => (await import("./restore.ts")).default],
     check: ["read every byte and name what is damaged", async () => (await import("./check.ts")).default],
-    import: ["read JSON lines into a collection", async () => (await import("./import.ts")).default],
+    import: [
+      "read a file, a folder of notes or another memory into a collection",
+      async () => (await import("./import.ts")).default,
+    ],
   },
 });

@@ -35,9 +35,14 @@ export default command({
     "replaced, one that is there as it is given is left alone, and a row without an id gets one that is made of its content: an\n" +
     "import that was interrupted is repeated, and goes on where it was. Rows are written in batches of 5,000: at a bad line it stops,\n" +
     "names the line, and says how many rows were imported before its batch.\n\n" +
-    "A collection that is made by this call is like the one that was exported, where the file says so in its first line, but for what\n" +
+    "A folder holds notes in Markdown, or what Chroma or mem0 keeps there. A collection that is made by this call is like the one that was exported, where the file says so in its first line, but for what\n" +
     "flags say. Vectors of the file are taken where they are of the embedder of the collection; else the texts are embedded again.",
-  examples: ["svc mem import notes notes.jsonl", "svc mem import ops ops.jsonl.gz --no-times"],
+  examples: [
+    "svc mem import notes notes.jsonl",
+    "svc mem import ops ops.jsonl.gz --no-times",
+    "svc mem import vault ~/Notes --split headings",
+    "svc mem import table rows.csv --text-column question --id-column nr",
+  ],
   args: {
     collection: COLLECTION,
     file: { type: "positional", required: false, description: "file or folder to read; - or nothing: stdin" },

@@ -115,7 +115,7 @@ async function chroma(): Promise<void> {
        await notes.add({
          ids: ["rollback", "pager", "cache", "old"],
          embeddings: [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]],
-         documents: ["Whoever is on call rolls back first and looks for the cause afterwards.", "The pager rotates on Tuesdays at ten.", "Expiry of the cache has a jitter of ten percent.", "This one was deleted."],
+         documents: ["The engineer on call rolls back first and looks for the cause afterwards.", "The pager rotates on Tuesdays at ten.", "Expiry of the cache has a jitter of ten percent.", "This one was deleted."],
          metadatas: [{ scope: "operations", priority: 1, urgent: true }, { scope: "operations", weight: 0.5 }, { scope: "engineering", tags: ["cache", "performance"] }, { scope: "operations" }],
        });
        await notes.delete({ ids: ["old"] });
