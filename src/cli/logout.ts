@@ -27,11 +27,24 @@ export default command({
     print(login.length > 0 ? `logged out; removed ${login.join(", ")}` : "was not logged in");
     if (temporary.length > 0) print(`removed temporary files of killed runs: ${temporary.length}`);
     if (pinned !== null) note(`'svc login' goes to ${pinned.url} again; 'svc logout --forget' forgets it`);
+    await noteClients(env);
     if (stays.length === 0) return;
     note("what stays, and the command that removes it:");
     for (const { name, remove } of stays) note(`  ${name.padEnd(9)}  ${remove}`);
   },
 });
+
+/** Clients go on starting svc, whose tools answer that there is no login. */
+async function noteClients(env: Env): Promise<void> {
+  try {
+    const { configuredClients, ENTRY_NAME, listed, siteOf } = await import("./mcp-targets.ts");
+    const clients = configuredClients(siteOf(env), "user", ENTRY_NAME);
+    if (clients.length > 0)
+      note(`MCP clients still start svc (${listed(clients)}): 'svc mcp uninstall' takes it out of them`);
+  } catch {
+    // A logout does not fail for a client's file.
+  }
+}
 
 interface Stays {
   readonly name: "memory" | "runtime" | "pycache" | "authority";

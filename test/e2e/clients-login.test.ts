@@ -68,3 +68,9 @@ test("y adds it, and a client that has it is not asked about again", async () =>
   expect(await again.ended).toBe(0);
   expect(again.text).not.toContain("[y/N]");
 });
+
+test("a logout names the clients that still start svc", async () => {
+  const { code, err } = await svc(env, ["logout"]);
+  expect(code).toBe(0);
+  expect(err).toContain("MCP clients still start svc (Cursor): 'svc mcp uninstall' takes it out of them");
+});
