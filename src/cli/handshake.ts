@@ -56,6 +56,9 @@ const LEFT_OPEN_MS = 200;
 /** What clients pass on to the servers that they start (the SDK's default), and what says where temporary files go. */
 const PASSED_ON = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "TMPDIR"];
 
+/** Set for what is started: an entry that names a command which starts entries must not go on for ever. */
+const STARTED = "SVC_HANDSHAKE";
+
 const INITIALIZE = {
   method: "initialize",
   params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "svc", version: "1" } },
@@ -64,7 +67,9 @@ const INITIALIZE = {
 /** Starts a server and shakes hands with it. Never throws; when it returns, the process that it started has ended. */
 export async function handshake(server: ServerCommand, options: HandshakeOptions): Promise<Handshake> {
   const { cwd, signal, timeoutMs = TIMEOUT_MS } = options;
-  const env = { ...passedOn(options.env), ...server.env };
+  if (options.env[STARTED])
+    return { ok: false, problem: "was not started, as this svc was started to see whether it answers", stderr: "" };
+  const env: Record<string, string> = { ...passedOn(options.env), ...server.env, [STARTED]: "1" };
   const started = performance.now();
   let child: Child;
   try {

@@ -89,22 +89,28 @@ function showStarted(results: readonly Installed[]): void {
 }
 
 /** The same for programs. */
-export function installedJson(
+export async function installedJson(
   results: readonly Installed[],
   plan: Shown,
   server: ServerEntry,
   { notes, missing }: Said,
 ) {
+  const { name, scope, site, isDry = false } = plan;
+  const { differenceOf } = isDry ? await import("./mcp-difference.ts") : {};
+  const difference = (change: Change | undefined) =>
+    change === undefined || change.action === "none" || differenceOf === undefined
+      ? null
+      : differenceOf(shownFile(change.file, site), change.before, change.after);
   const clients = results.map(({ client, change, backup, failure, started }) => ({
     client: client.id,
     title: client.title,
     file: change?.file ?? null,
     action: failure ? null : (change?.action ?? null),
     backup: backup ?? null,
+    difference: difference(change),
     error: failure ?? null,
     started: started ?? null,
     afterwards: client.afterwards,
   }));
-  const { name, scope, isDry = false } = plan;
   return { name, scope, dry_run: isDry, server, clients, notes, login: missing ?? null };
 }

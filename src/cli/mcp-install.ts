@@ -107,7 +107,7 @@ export async function installInto(clients: readonly Client[], options: InstallOp
     notes: [...placeWarnings(executable, env), ...environmentNotes(plain, env)],
     missing: isDry ? undefined : await loginMissing(env),
   };
-  if (options.json) printJson(installedJson(results, options, plain, said));
+  if (options.json) printJson(await installedJson(results, options, plain, said));
   else await showInstalled(results, options, said);
   return results.every(isDone) ? EXIT.done : EXIT.failed;
 }

@@ -29,6 +29,8 @@ export class Starter {
    * write nothing, is started because of it.
    */
   start(server: ServerEntry, scope: Scope, site: ClientSite): Promise<Started> {
+    if (namesCommand(server.args))
+      return Promise.resolve({ ok: null, problem: "not started: its arguments are those of another command" });
     const isTrusted = scope === "user" || this.isPlain(server);
     if (!isTrusted)
       return Promise.resolve({ ok: null, problem: "not started: this file may have come with the project" });
@@ -58,6 +60,11 @@ export class Starter {
       Object.keys(env ?? {}).every((name) => name === "SVC_HOME" || name === "SVC_MEMORY_PATH")
     );
   }
+}
+
+/** Whether a word behind `mcp` is no flag's value, as in `svc mcp status`: then it is a command, and no server. */
+function namesCommand([, ...words]: readonly string[]): boolean {
+  return words.some((word, i) => !word.startsWith("-") && !/^--?[^=]*$/.test(words[i - 1] ?? ""));
 }
 
 /** How many tools a server with these flags has; undefined for a set that this svc does not know. */

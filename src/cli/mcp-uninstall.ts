@@ -48,7 +48,7 @@ export default command({
     if (clients === undefined) return EXIT.failed;
     const results: Removed[] = [];
     for (const client of clients) results.push(await remove(client, plan));
-    if (args.json) printJson({ name, scope, dry_run: plan.isDry, clients: results.map(asJson) });
+    if (args.json) printJson({ name, scope, dry_run: plan.isDry, clients: await asJson(results, plan) });
     else await show(results, plan);
     return results.every(({ failure }) => failure === undefined) ? EXIT.done : EXIT.failed;
   },
@@ -115,13 +115,18 @@ async function show(results: readonly Removed[], { name, site, isDry }: Plan): P
   }
 }
 
-function asJson({ client, change, backup, failure }: Removed) {
-  return {
+async function asJson(results: readonly Removed[], { site, isDry }: Plan) {
+  const { differenceOf } = isDry ? await import("./mcp-difference.ts") : {};
+  return results.map(({ client, change, backup, failure }) => ({
     client: client.id,
     title: client.title,
     file: change?.file ?? null,
     action: failure ? null : (change?.action ?? null),
     backup: backup ?? null,
+    difference:
+      change === undefined || change.action === "none" || differenceOf === undefined
+        ? null
+        : differenceOf(shownFile(change.file, site), change.before, change.after),
     error: failure ?? null,
-  };
+  }));
 }

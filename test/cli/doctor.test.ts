@@ -248,11 +248,15 @@ describe("the memory, from outside", () => {
 
   test("names what killed backups and removals left, and that nothing was opened", async () => {
     const home = newHome();
-    for (const name of [".svc-backup-x1", ".discarded-y 2", "notes"])
+    const hourAgo = Date.now() / 1000 - 3_700;
+    for (const name of [".svc-backup-x1", ".discarded-y 2", "notes", ".svc-staged-new"]) {
       mkdirSync(join(home, "memory", name), { recursive: true });
+      if (!name.endsWith("new")) utimesSync(join(home, "memory", name), hourAgo, hourAgo);
+    }
     const findings = await checkMemory({ env: { SVC_HOME: home }, license: undefined });
     const left = found(findings, "memory.leftovers");
     expect(left?.level).toBe("warning");
+    expect(left?.message).toStartWith("2 folders are left");
     expect(left?.remedy).toContain("rm -r ");
     expect(left?.remedy).toContain(`/'memory/.discarded-y 2'`);
     expect(found(findings, "memory.unopened")).toMatchObject({ level: "warning", remedy: "svc login" });

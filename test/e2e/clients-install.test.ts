@@ -72,6 +72,12 @@ describe("all clients", () => {
     expect(code).toBe(0);
     expect(out.match(/^\+\+\+ ~\//gm)).toHaveLength(CLIENTS.length);
     expect(out).toContain(`+      "svc": {`);
+    const [first] = JSON.parse((await svc(env, ["mcp", "install", "--dry-run", "--all", "--json"])).out).clients;
+    expect(first).toMatchObject({
+      action: "add",
+      started: null,
+      difference: expect.stringContaining("+++ ~/.claude.json"),
+    });
     expect(texts()).toEqual([...originals.values()]);
     expect(existsSync(env.SVC_HOME!)).toBe(false);
   });
@@ -343,5 +349,15 @@ describe("the entry", () => {
     writeFileSync(script, "#!/bin/sh\necho no disk >&2\nexit 3\n", { mode: 0o755 });
     entry(script);
     expect((await svc(env, ["mcp", "status"])).err).toContain("ended with code 3 before it answered (no disk)");
+    // A command that starts entries would start itself, and so on.
+    const file = configFile(find("cursor"), "user", siteOf(env));
+    for (const args of [
+      ["mcp", "status"],
+      ["mcp", "--json", "status"],
+    ]) {
+      writeFileSync(file, JSON.stringify({ mcpServers: { svc: { command: SVC, args } } }));
+      const { clients } = JSON.parse((await svc(env, ["mcp", "status", "--json"])).out);
+      expect(clients.find((one: { client: string }) => one.client === "cursor").started.ok).not.toBe(true);
+    }
   });
 });

@@ -1,5 +1,6 @@
 /** `svc doctor`: what is wrong with this svc and its surroundings, and the command that mends each of it. */
-import { command, EXIT } from "../command.ts";
+import { resolve } from "node:path";
+import { command, EXIT, MEMORY_PATH } from "../command.ts";
 import { hasColours, oneLine, print, printJson, style } from "../output.ts";
 import { textColumns, wrapped } from "../width.ts";
 import { AREAS, type Area, type Finding, type Level } from "./finding.ts";
@@ -12,13 +13,15 @@ export default command({
     "nothing is wrong, warnings or not; 1: something is.",
   examples: ["svc doctor", "svc doctor --json", "svc doctor --json | jq '.findings[] | select(.level == \"problem\")'"],
   args: {
+    path: MEMORY_PATH,
     json: {
       type: "boolean",
       description: "print {ok, problems, warnings, findings: [{area, check, level, message, remedy}]}",
     },
   },
   async run({ args, env, signal }) {
-    const findings = await examine(env, signal);
+    const path = args.path === undefined ? {} : { SVC_MEMORY_PATH: resolve(args.path) };
+    const findings = await examine({ ...env, ...path }, signal);
     const count = (level: Level) => findings.filter((one) => one.level === level).length;
     const [problems, warnings] = [count("problem"), count("warning")];
     if (args.json) printJson({ ok: problems === 0, problems, warnings, findings });

@@ -68,15 +68,22 @@ function listed(found: Findings, dir: string, env: Env): string[] | undefined {
   }
 }
 
-/** Folders that killed processes left: of a removal under way, or of a backup. Unused ones may be removed. */
+/** Folders in which collections are made or removed. One that was not touched for so long is of a killed process. */
+const STAGES = /^\.(svc-backup-|svc-staged-|discarded-)/;
+const STAGE_MS = 3_600_000;
+
 function checkLeftovers(found: Findings, dir: string, env: Env): void {
-  const left = readdirSync(dir).filter((name) => /^\.(svc-backup-|discarded-|svc-restore-)/.test(name));
+  const isLeft = (name: string) => {
+    const stat = STAGES.test(name) ? lstatSync(join(dir, name), { throwIfNoEntry: false }) : undefined;
+    return stat !== undefined && Date.now() - stat.mtimeMs > STAGE_MS && heldLock(join(dir, name)) === undefined;
+  };
+  const left = readdirSync(dir).filter(isLeft);
   if (left.length === 0) return;
   const what = left.length === 1 ? "1 folder is" : `${left.length} folders are`;
   const paths = left.map((name) => shellPath(join(dir, name), svcHome(env))).join(" ");
   found.warning(
     "leftovers",
-    `${what} left of a backup or a removal that was killed, and not used any more`,
+    `${what} left of a backup, a repair or a removal that was killed, and no process uses`,
     `rm -r ${paths}`,
   );
 }
