@@ -1,0 +1,54 @@
+/**
+ * Loaded before kill-child.ts: counts the calls of the store and the engine that change a folder or make a change of it
+ * durable, and kills the process before the step KILL_AT, from 1 on. Without it the steps are appended to STEPS_LOG.
+ */
+import * as fs from "node:fs";
+import { plugin } from "bun";
+
+const at = Number(process.env.KILL_AT ?? 0);
+let count = 0;
+
+function step(name: string): void {
+  count++;
+  if (count === at) process.kill(process.pid, "SIGKILL");
+  if (at === 0) fs.appendFileSync(process.env.STEPS_LOG!, `${name}\n`);
+}
+
+const { openSync, writeSync, renameSync, mkdirSync, mkdtempSync, rmSync, rmdirSync, fsyncSync } = fs;
+const wrapped: Record<string, unknown> = { ...fs };
+for (const [name, change] of Object.entries({
+  openSync,
+  writeSync,
+  renameSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  rmdirSync,
+  fsyncSync,
+})) {
+  const call = change as (...args: unknown[]) => unknown;
+  wrapped[name] = (...args: unknown[]) => {
+    const changes = name !== "openSync" || (Number(args[1]) & fs.constants.O_CREAT) !== 0;
+    if (changes) step(name);
+    return call(...args);
+  };
+}
+Object.assign(globalThis, { killStep: step });
+
+plugin({
+  name: "kill steps",
+  setup(build) {
+    build.module("kill-steps:fs", () => ({ exports: { ...wrapped, default: wrapped }, loader: "object" }));
+    build.onLoad({ filter: /\/src\/(durable|store\/.*|engine\/.*)\.ts$/ }, async ({ path }) => ({
+      contents: (await Bun.file(path).text()).replace(/from "node:fs"/g, 'from "kill-steps:fs"'),
+      loader: "ts",
+    }));
+    build.onLoad({ filter: /\/ffi\/system\/calls\.ts$/ }, async ({ path }) => ({
+      contents: (await Bun.file(path).text()).replace(
+        "export function exchangePaths(a: string, b: string): boolean {",
+        '$&\n  globalThis.killStep("exchange");',
+      ),
+      loader: "ts",
+    }));
+  },
+});
