@@ -23,7 +23,12 @@ export default command({
     'svc authority devices allow "laptop of Ada"',
   ],
   args: {
-    action: { type: "positional", required: false, description: "list, rename, revoke or allow; list without it" },
+    action: {
+      type: "positional",
+      required: false,
+      completes: ["list", "rename", "revoke", "allow"],
+      description: "list, rename, revoke or allow; list without it",
+    },
     id: { type: "positional", required: false, description: "the device: its id, or a name that only one has" },
     name: { type: "positional", required: false, description: "its new name, of 1 to 64 characters" },
     search: string("TEXT", "only devices with this in their name, id, account, platform, key or tags"),

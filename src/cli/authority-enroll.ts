@@ -26,7 +26,12 @@ export default command({
     "svc authority enroll revoke 3f9c2a7be014",
   ],
   args: {
-    action: { type: "positional", required: false, description: "list or revoke; without it a key is made" },
+    action: {
+      type: "positional",
+      required: false,
+      completes: ["list", "revoke"],
+      description: "list or revoke; without it a key is made",
+    },
     id: { type: "positional", required: false, description: "the key that is revoked, by its id" },
     uses: number("N", "how many machines the key lets in (1)"),
     reusable: { type: "boolean", description: "any number of machines" },

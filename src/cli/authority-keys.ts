@@ -14,7 +14,12 @@ export default command({
     "one can be signed: then begin a new data folder, and log every machine in with its key.",
   examples: ["svc authority keys", "svc authority keys roll-over", "svc authority keys list --data /srv/svc --json"],
   args: {
-    action: { type: "positional", description: "list (default) or roll-over", required: false },
+    action: {
+      type: "positional",
+      required: false,
+      completes: ["list", "roll-over"],
+      description: "list (default) or roll-over",
+    },
     data: DATA,
     "leave-behind": {
       type: "boolean",

@@ -34,8 +34,8 @@ export type Arg = ArgDef & {
   readonly numeric?: true;
   /** The only values of a positional. */
   readonly choices?: readonly string[];
-  /** What a shell completes it with, where neither its hint (FILE, DIR) nor its name says so. */
-  readonly completes?: Completed;
+  /** What a shell completes it with, where neither its hint (FILE, DIR) nor its name says so: a kind, or some values. */
+  readonly completes?: Completed | readonly string[];
 };
 
 /** What a shell can complete an argument with, besides choices. */

@@ -6,7 +6,7 @@ import { type Env, memoryPath } from "../paths.ts";
 import { COMMON_FLAGS } from "./arrange.ts";
 import { checkFlags, flagNames, isGroup, type Node, positionalsOf } from "./citty.ts";
 import { collectionNames } from "./collection-names.ts";
-import type { Arg, Args, Completed } from "./command.ts";
+import type { Arg, Args } from "./command.ts";
 import { asciiControls } from "./output.ts";
 import { bashLine } from "./shell-words.ts";
 
@@ -113,14 +113,15 @@ function values([name, definition]: [string, Arg], prefix: string, directory: ()
   const kind = completedAs(name, definition);
   if (kind === "file") return { kind: "files", candidates: [] };
   if (kind === "folder") return { kind: "folders", candidates: [] };
-  const choices = definition.choices ?? (definition.type === "enum" ? definition.options : undefined) ?? [];
+  const options = definition.type === "enum" ? definition.options : undefined;
+  const choices = typeof kind === "object" ? kind : (definition.choices ?? options ?? []);
   const names = kind === "collection" ? namesIn(directory()) : [];
   const text = kind === "collection" ? "collection" : "";
   return { kind: "words", candidates: [...choices, ...names].map((word) => ({ word: prefix + word, text })) };
 }
 
 /** What an argument is: as it says, or as its hint or its name say. */
-function completedAs(name: string, { completes, valueHint, type }: Arg): Completed | undefined {
+function completedAs(name: string, { completes, valueHint, type }: Arg): Arg["completes"] {
   if (completes !== undefined) return completes;
   if (valueHint === "FILE") return "file";
   if (valueHint === "DIR") return "folder";

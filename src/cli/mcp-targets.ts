@@ -14,7 +14,10 @@ import { isTerminal, note, oneLine, redraw } from "./output.ts";
 
 /** The flags that `svc mcp install`, `uninstall` and `status` have in common. */
 export const CLIENT_FLAGS = {
-  client: strings("CLIENT", "only this client (all that are on this machine)"),
+  client: {
+    ...strings("CLIENT", "only this client (all that are on this machine)"),
+    completes: CLIENTS.map(({ id }) => id),
+  },
   name: string("NAME", "what the entry is called (svc)"),
   json: { type: "boolean", description: "print one JSON object" },
 } as const;

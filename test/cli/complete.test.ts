@@ -2,17 +2,13 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { flagNames, group, type Node } from "../../src/cli/citty.ts";
+import { flagNames, type Node } from "../../src/cli/citty.ts";
 import { answerShell, complete } from "../../src/cli/complete.ts";
 import mem from "../../src/cli/mem/group.ts";
 import { bashLine } from "../../src/cli/shell-words.ts";
+import { ROOT } from "../../src/commands.ts";
 import { svc, temporaryFolder } from "./support.ts";
 
-const ROOT = group("svc", {
-  summary: "",
-  examples: [],
-  commands: { mem, serve: ["", async () => (await import("../../src/cli/serve.ts")).default] },
-});
 /** Of bash, as it comes. */
 const BREAKS = " \t\n\"'@><=;|&(:";
 
@@ -33,7 +29,7 @@ function memoryOf(names: string[]) {
 
 describe("what may stand at the cursor", () => {
   test("commands, then verbs", async () => {
-    expect(await proposed([""])).toEqual(["mem", "serve"]);
+    expect(await proposed([""])).toEqual(Object.keys(ROOT.subCommands!));
     expect(await proposed(["mem", ""])).toEqual(Object.keys(mem.subCommands!));
     expect(await proposed(["--json", "mem", "--path", "D", ""])).toEqual(Object.keys(mem.subCommands!));
     expect(await proposed(["help", "mem", ""])).toEqual(Object.keys(mem.subCommands!));
@@ -41,17 +37,23 @@ describe("what may stand at the cursor", () => {
   });
 
   /** All nodes that run. */
-  const leaves = (node: Node): Node[] => (node.run ? [node] : Object.values(node.subCommands!).flatMap(leaves));
-  test.each(leaves(ROOT).map((node) => [node.meta.name, node] as const))("every flag of %s", async (name, node) => {
+  const leaves = (node: Node): Node[] => [
+    ...(node.run ? [node] : []),
+    ...Object.values(node.subCommands ?? {}).flatMap(leaves),
+  ];
+  // Behind `help` stand the names of other commands.
+  const all = leaves(ROOT).filter(({ meta }) => meta.name !== "svc help");
+  test.each(all.map((node) => [node.meta.name, node] as const))("every flag of %s", async (name, node) => {
     const words = name.split(" ").slice(1);
     const args = await node.args();
     const flags = [...flagNames(args)].filter(([flag, of]) => args[of]!.default !== true || flag.startsWith("--no-"));
     expect(await proposed([...words, "--"])).toEqual([...flags.map(([flag]) => flag), "--help"]);
     for (const [flag, of] of flags) {
-      const { type, valueHint } = args[of]!;
+      const { type, valueHint, completes } = args[of]!;
       if (type === "boolean") continue;
       const found = await proposed([...words, flag, ""]);
       if (type === "enum") expect(found).toEqual([...(args[of] as { options: string[] }).options]);
+      else if (typeof completes === "object") expect(found).toEqual([...completes]);
       else if (valueHint === "FILE") expect(found).toBe("files");
       else if (valueHint === "DIR") expect(found).toBe("folders");
       else expect(found).toEqual([]);
@@ -70,12 +72,23 @@ describe("what may stand at the cursor", () => {
     expect(await proposed(["mem", "repo-search", "--form=l"])).toEqual(
       ["lines", "files", "grep", "windows"].map((form) => `--form=${form}`),
     );
-    for (const words of [["get"], ["search", "--top-k", "3"], ["export"], ["check"], ["backup", "D"], ["count", "--"]])
+    for (const words of [
+      ["get"],
+      ["search", "--top-k", "3"],
+      ["export"],
+      ["check"],
+      ["backup", "D"],
+      ["drop"],
+      ["count", "--"],
+    ])
       expect(await proposed(["mem", ...words, ""], memory.path)).toEqual(["my notes", "notes"]);
     expect(await proposed(["mem", "--path", memory.path, "count", ""])).toEqual(["my notes", "notes"]);
     expect(await proposed(["mem", "count", `--path=${memory.path}`, ""])).toEqual(["my notes", "notes"]);
     expect(await proposed(["mem", "repo-search", "--collection", ""], memory.path)).toEqual(["my notes", "notes"]);
     expect(await proposed(["mem", "import", "notes", ""])).toBe("files");
+    expect(await proposed(["mcp", "install", "--client", ""])).toContain("claude-code");
+    expect(await proposed(["mcp", ""])).toEqual(["install", "uninstall", "status"]);
+    expect(await proposed(["authority", "devices", ""])).toEqual(["list", "rename", "revoke", "allow"]);
     expect(await proposed(["mem", "backup", ""])).toBe("folders");
     expect(await proposed(["mem", "search", "notes", ""], memory.path)).toEqual([]);
     expect(await proposed(["mem", "count", "notes", ""], memory.path)).toEqual([]);

@@ -2,31 +2,11 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import authority from "../../src/cli/authority.ts";
-import { group, type Node } from "../../src/cli/citty.ts";
+import type { Node } from "../../src/cli/citty.ts";
 import { reflowed, renderPage } from "../../src/cli/help.ts";
-import mcp from "../../src/cli/mcp-group.ts";
 import mem from "../../src/cli/mem/group.ts";
-import runtime from "../../src/cli/runtime.ts";
+import { ROOT } from "../../src/commands.ts";
 import { svc, temporaryFolder } from "./support.ts";
-
-const ROOT = group("svc", {
-  summary: "all of it",
-  examples: ["svc login"],
-  commands: {
-    mcp,
-    serve: ["", async () => (await import("../../src/cli/serve.ts")).default],
-    mem,
-    login: ["", async () => (await import("../../src/cli/login.ts")).default],
-    logout: ["", async () => (await import("../../src/cli/logout.ts")).default],
-    doctor: ["", async () => (await import("../../src/cli/doctor/doctor.ts")).default],
-    runtime,
-    authority,
-    completions: ["", async () => (await import("../../src/cli/completions.ts")).default],
-    help: ["", async () => (await import("../../src/cli/help-command.ts")).default],
-    version: ["", async () => (await import("../../src/cli/version.ts")).default],
-  },
-});
 
 /** So wide that no line is broken. */
 const WIDE = 10_000;

@@ -24,7 +24,7 @@ export const drop = command({
     "Of several names all are looked up before the first is dropped. The index of a repository is made anew by the next search.",
   examples: ["svc mem drop notes", "svc mem drop scratch old-notes --yes"],
   args: {
-    name: { type: "positional", repeatable: true, description: "names of the collections" },
+    name: { type: "positional", repeatable: true, completes: "collection", description: "names of the collections" },
     yes: { type: "boolean", description: "do not ask" },
     ...COMMON,
     json: { type: "boolean", description: "print {dropped: [name]}" },
@@ -84,7 +84,7 @@ export const rename = command({
     "collection that repositories are indexed into (repo_symbols) keeps its name.",
   examples: ["svc mem rename notes decisions", "svc mem rename notes-repaired notes"],
   args: {
-    name: { type: "positional", description: "name of the collection" },
+    name: { type: "positional", completes: "collection", description: "name of the collection" },
     "new-name": { type: "positional", description: "its name from now on" },
     ...COMMON,
     json: { type: "boolean", description: "print {renamed, to}" },

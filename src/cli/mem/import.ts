@@ -46,10 +46,10 @@ export default command({
   args: {
     collection: COLLECTION,
     file: { type: "positional", required: false, description: "file or folder to read; - or nothing: stdin" },
-    from: string(
-      "FORMAT",
-      `what it is in, where that is not recognised: ${FORMATS.map(({ name }) => name).join(", ")}`,
-    ),
+    from: {
+      ...string("FORMAT", `what it is in, where that is not recognised: ${FORMATS.map(({ name }) => name).join(", ")}`),
+      completes: FORMATS.map(({ name }) => name),
+    },
     times: {
       type: "boolean",
       default: true,

@@ -20,8 +20,14 @@ export default command({
     "svc mem restore ~/backups/monday --path ./memory --json",
   ],
   args: {
-    dir: { type: "positional", description: "folder of the backup" },
-    name: { type: "positional", required: false, repeatable: true, description: "only these collections" },
+    dir: { type: "positional", completes: "folder", description: "folder of the backup" },
+    name: {
+      type: "positional",
+      required: false,
+      repeatable: true,
+      completes: "collection",
+      description: "only these collections",
+    },
     replace: { type: "boolean", description: "put them in the place of those of these names" },
     copy: { type: "boolean", description: "copy every byte, and share no file with the backup" },
     ...COMMON,
