@@ -2,7 +2,7 @@
 import { optional } from "../checks/create-options.ts";
 import { isObject, readFlag, wrongType } from "../checks/kinds.ts";
 import { DIM, readNumber } from "../checks/numbers.ts";
-import { readString, readStrings } from "../checks/strings.ts";
+import { readDescription, readString, readStrings } from "../checks/strings.ts";
 import { ValueError } from "../errors.ts";
 import { FILTER_COLUMNS_MAX } from "../limits.ts";
 import type { ForeignSchema } from "./row.ts";
@@ -51,7 +51,7 @@ export function readHead(head: Record<string, unknown>): ForeignSchema {
     ),
     lexical: optional(head.lexical, "lexical", readFlag),
     embedder: head.embedder === null ? null : optional(head.embedder, "embedder", readProfile),
-    description: optional(head.description, "description", readString),
+    description: optional(head.description, "description", readDescription),
   };
 }
 

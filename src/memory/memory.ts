@@ -225,12 +225,11 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
   }
 
   async export_head(a: { collection: string }): Promise<payload.ExportHeadPayload> {
-    const { dim, dtype, metric, keyName, filterColumns, lexical, embedderProfile, liveRows, generation } = this.open(
-      a.collection,
-    ).manifest();
-    const columns = filterColumns.filter((column) => column !== keyName);
-    const schema = { dim, dtype, metric, partition_by: keyName, filter_columns: columns, lexical };
-    return { collection: a.collection, schema: { ...schema, embedder: embedderProfile }, rows: liveRows, generation };
+    const manifest = this.open(a.collection).manifest();
+    const { dim, dtype, metric, keyName, filterColumns, lexical, embedderProfile: embedder, description } = manifest;
+    const filter_columns = filterColumns.filter((column) => column !== keyName);
+    const schema = { dim, dtype, metric, partition_by: keyName, filter_columns, lexical, embedder, description };
+    return { collection: a.collection, schema, rows: manifest.liveRows, generation: manifest.generation };
   }
 
   async export_rows(a: {

@@ -70,9 +70,7 @@ export async function importRows(
   const collection = existing ? agreeing(existing, a.schema) : store.create(a.collection, newSchema(embedder, a));
   try {
     const work = new Import(collection, embedder, a);
-    const result = await work.put(signal);
-    if (!collection.isSaved && a.source !== undefined) await collection.save();
-    return result;
+    return await work.put(existing ? undefined : a.source?.description, signal);
   } catch (error) {
     if (!existing) store.forgetUnsaved(collection);
     throw error;
@@ -91,14 +89,16 @@ class Import {
     this.hasVectors = usesVectors(collection.schema, a.source);
   }
 
-  async put(signal: AbortSignal | undefined): Promise<ImportedPayload> {
+  /** @param description of a collection that is new */
+  async put(description: string | undefined, signal: AbortSignal | undefined): Promise<ImportedPayload> {
     const { collection, result } = this;
-    const rows = this.fresh();
-    const runs = this.runsOf(rows);
-    if (runs.length === 0) return result;
+    const runs = this.runsOf(this.fresh());
+    // What an export of no rows says of its collection is imported as well.
+    if (runs.length === 0 && (collection.isSaved || this.a.source === undefined)) return result;
     const puts: DatedRows[] = [];
     for (const { kind, rows } of runs) puts.push(await this.packed(kind, rows, signal));
     await collection.change(async (t) => {
+      if (description !== undefined) t.set("description", description);
       for (const rows of puts) {
         const { inserted, replaced } = await putDated(t, Put.UPSERT, rows, { signal });
         result.inserted += inserted;

@@ -40,6 +40,7 @@ test("there and back, byte for byte: texts, vectors, metadata, times and what th
   ];
   await mem(["import", "notes", ...from], rows.map((row) => JSON.stringify(row)).join("\n"));
   await mem(["upsert", "notes", "green", "--id", "a", ...from]);
+  await mem(["describe", "notes", "what the team knows", ...from]);
   const files = ["plain", "vectors"].map((name) => join(folder, `${name}.jsonl`)) as [string, string];
   await mem(["export", "notes", files[0], ...from]);
   await mem(["export", "notes", files[1], "--with-vectors", ...from]);

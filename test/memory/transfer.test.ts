@@ -185,11 +185,14 @@ describe("refusals", () => {
   });
 
   test("flags win over what the export says, and an export of no rows makes its collection", async () => {
-    const source = { partition_by: "team", filter_columns: ["k"], lexical: true };
+    const source = { partition_by: "team", filter_columns: ["k"], lexical: true, description: "what we know" };
     await imported("flagged", [row("a", "text")], source, { schema: { partition_by: "who" } });
     expect((await exported("flagged")).schema).toMatchObject({ ...source, partition_by: "who" });
     await imported("none", [], source);
     expect((await m.call("list_collections", {})).collections).toContain("none");
+    expect((await exported("none")).schema).toMatchObject(source);
+    await imported("none", [row("a", "text")], { description: "another" });
+    expect((await exported("none")).schema).toMatchObject(source);
   });
 });
 
