@@ -10,6 +10,7 @@ import { ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, withoutTimes } fro
 import type { FormatFlags } from "./flags.ts";
 import { HEAD_FIELD } from "./head.ts";
 import { readJson } from "./json-document.ts";
+import { beginsAsRow } from "./jsonl.ts";
 import { mem0List, mem0Row } from "./mem0-row.ts";
 import { graphOf, graphRows } from "./memory-graph.ts";
 import { Remarks } from "./remarks.ts";
@@ -90,8 +91,8 @@ function isDocument(path: string, head: Uint8Array): boolean {
   try {
     value = JSON.parse(first);
   } catch {
-    // Over several lines, or a line longer than the head: JSON lines have a text near their beginning.
-    return others.length > 0 || !/^\{[^{[]{0,2000}"text"\s*:/.test(first);
+    // Over several lines, or a line longer than the head.
+    return others.length > 0 || !beginsAsRow(first);
   }
   if (others.join("").trim() !== "" || !isObject(value) || typeof value.text === "string") return false;
   // A line without an array has no rows: it is the first line of an export, or a bad one.

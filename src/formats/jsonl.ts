@@ -1,6 +1,6 @@
 /** JSON lines: what `svc mem export` writes, and every file with an object a line that has a text. */
 import { optional } from "../checks/create-options.ts";
-import { isTooDeep } from "../checks/depth.ts";
+import { isTooDeep, stringEnd } from "../checks/depth.ts";
 import { readId } from "../checks/ids.ts";
 import { isObject, wrongType } from "../checks/kinds.ts";
 import { isBlank, type Line, LineSplitter, OversizeLine } from "../checks/lines.ts";
@@ -19,6 +19,8 @@ import type { ForeignRow, ForeignSchema, Format, FormatOptions, RowSource } from
 const FIELDS: ReadonlySet<string> = new Set(["id", "text", "metadata", "created", "updated", "vector"]);
 const KEPT = "only id, text, metadata, created, updated and vector are kept";
 
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, QUOTE] = [0x7b, 0x7d, 0x5b, 0x5d, 0x22];
+
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** The format. It is the last one to be tried: an object at the beginning is all that tells it. */
@@ -36,6 +38,27 @@ export const JSONL: Format = {
 function beginsAsObject(head: Uint8Array): boolean {
   const text = new TextDecoder().decode(head).trimStart();
   return text === "" || text.startsWith("{");
+}
+
+/**
+ * Whether a first line that is longer than the head is one of these: the members that it begins with, before the one that
+ * is cut off, are those of a row.
+ */
+export function beginsAsRow(head: string): boolean {
+  const bytes = new TextEncoder().encode(head);
+  const names: string[] = [];
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] === OPEN_OBJECT || bytes[at] === OPEN_ARRAY) depth += 1;
+    else if (bytes[at] === CLOSE_OBJECT || bytes[at] === CLOSE_ARRAY) depth -= 1;
+    else if (bytes[at] === QUOTE) {
+      const end = stringEnd(bytes, at + 1);
+      if (depth === 1 && /^\s*:/.test(Buffer.from(bytes.subarray(end + 1, end + 9)).toString()))
+        names.push(Buffer.from(bytes.subarray(at + 1, end)).toString());
+      at = end;
+    }
+  }
+  return names.length > 0 && names.every((name) => FIELDS.has(name));
 }
 
 class JsonLines implements RowSource {
