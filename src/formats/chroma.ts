@@ -2,7 +2,6 @@
  * Chroma: the folder that it persists into (`chroma.sqlite3`, as of the server of npm `chromadb` 3.5.0, whose schema the
  * Python packages of 0.4 and later share), or what `collection.get()` returns as JSON.
  */
-import { statSync } from "node:fs";
 import { join } from "node:path";
 import { ValueError } from "../errors.ts";
 import { sourceName } from "./bytes.ts";
@@ -11,7 +10,7 @@ import { isBlankText, rowOf, timeOf } from "./fields.ts";
 import { JsonDocument } from "./json.ts";
 import { Remarks } from "./remarks.ts";
 import type { ForeignRow, Format, RowSource } from "./row.ts";
-import { ForeignDatabase, isSqlite } from "./sqlite.ts";
+import { ForeignDatabase, holdsFile, isSqlite } from "./sqlite.ts";
 
 const FILE = "chroma.sqlite3";
 /** Where Chroma keeps a row's text among its metadata. */
@@ -24,14 +23,14 @@ const PAGE_VALUES_MAX = 1_000_000;
 export const CHROMA: Format = {
   name: "chroma",
   title: "Chroma's folder with chroma.sqlite3, or what collection.get() returns, as JSON",
-  matches: (path, head, isFolder) => (isFolder ? hasDatabase(path) : isSqlite(head)),
+  matches: (path, head, isFolder) => (isFolder ? holdsFile(path, FILE) : isSqlite(head)),
   async open(path, { input, flags = {}, onBad }) {
     if (input && !isSqlite(input.head)) {
       if (flags.chromaCollection === undefined) return new JsonDocument(input, chromaRows, onBad);
       throw new ValueError(`${input.name} holds one collection: leave --chroma-collection out`);
     }
     if (path === "-") throw new ValueError("stdin cannot be read as a database: name Chroma's folder");
-    if (!input && !hasDatabase(path)) throw new ValueError(`${sourceName(path)} holds no ${FILE}`);
+    if (!input && !holdsFile(path, FILE)) throw new ValueError(`${sourceName(path)} holds no ${FILE}`);
     return ChromaFolder.open(
       input ? path : join(path, FILE),
       sourceName(path),
@@ -40,10 +39,6 @@ export const CHROMA: Format = {
     );
   },
 };
-
-function hasDatabase(folder: string): boolean {
-  return statSync(join(folder, FILE), { throwIfNoEntry: false })?.isFile() === true;
-}
 
 class ChromaFolder implements RowSource {
   private read = 0;
@@ -106,7 +101,7 @@ class ChromaFolder implements RowSource {
         const to = Number(page.at(-1)!.id);
         // A damaged tree could lead back to where it was.
         if (!(to > last)) throw new ValueError(`${this.name}: its rows are not in order, it is damaged`);
-        const members = this.members(Number(page[0]!.id), to);
+        const members = this.members(page.map(({ id }) => Number(id)));
         const rows = page.map((row) => this.kept.row(() => this.row(row, members.get(row.id) ?? new Map())));
         yield rows.filter((row) => row !== undefined);
         this.read += page.length;
@@ -118,7 +113,7 @@ class ChromaFolder implements RowSource {
   }
 
   /** The members of the metadata of these rows, by row. */
-  private members(from: number, to: number): Map<unknown, Map<string, unknown>> {
+  private members(ids: readonly number[]): Map<unknown, Map<string, unknown>> {
     const rows = new Map<unknown, Map<string, unknown>>();
     const of = (id: unknown) => {
       const known = rows.get(id);
@@ -127,9 +122,9 @@ class ChromaFolder implements RowSource {
       rows.set(id, made);
       return made;
     };
-    for (const value of this.values("embedding_metadata", from, to)) of(value.id).set(String(value.key), scalar(value));
+    for (const value of this.values("embedding_metadata", ids)) of(value.id).set(String(value.key), scalar(value));
     if (!this.db.has("embedding_metadata_array")) return rows;
-    for (const value of this.values("embedding_metadata_array", from, to)) {
+    for (const value of this.values("embedding_metadata_array", ids)) {
       const row = of(value.id);
       const list = row.get(String(value.key));
       if (Array.isArray(list)) list.push(scalar(value));
@@ -138,11 +133,11 @@ class ChromaFolder implements RowSource {
     return rows;
   }
 
-  private values(table: string, from: number, to: number): Record<string, unknown>[] {
-    const sql = `SELECT id, key, ${VALUES.join(", ")} FROM ${table} WHERE id BETWEEN ? AND ? LIMIT ?`;
-    const values = this.db.all(sql, from, to, PAGE_VALUES_MAX);
+  private values(table: string, ids: readonly number[]): Record<string, unknown>[] {
+    const sql = `SELECT id, key, ${VALUES.join(", ")} FROM ${table} WHERE id IN (${ids.map(() => "?").join(", ")}) LIMIT ?`;
+    const values = this.db.all(sql, ...ids, PAGE_VALUES_MAX);
     if (values.length < PAGE_VALUES_MAX) return values;
-    throw new ValueError(`${this.name}: too many metadata values in rows ${from} to ${to} of '${table}'`);
+    throw new ValueError(`${this.name}: too many metadata values in rows ${ids[0]} to ${ids.at(-1)} of '${table}'`);
   }
 
   private row(row: Record<string, unknown>, members: Map<string, unknown>): ForeignRow | undefined {

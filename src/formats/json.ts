@@ -11,7 +11,7 @@ import type { FormatFlags } from "./flags.ts";
 import { HEAD_FIELD } from "./head.ts";
 import { readJson } from "./json-document.ts";
 import { beginsAsRow } from "./jsonl.ts";
-import { mem0List, mem0Row } from "./mem0-row.ts";
+import { mem0List, mem0Row, noteNext } from "./mem0-row.ts";
 import { graphOf, graphRows } from "./memory-graph.ts";
 import { Remarks } from "./remarks.ts";
 import type { ForeignRow, Format, FormatOptions, RowSource } from "./row.ts";
@@ -105,6 +105,7 @@ function rowsOf(value: unknown, name: string, remarks: Remarks, flags: FormatFla
   const graph = isPlain ? graphOf(value) : undefined;
   if (graph) return graphRows(graph.entities, graph.relations, (list, i) => `${name}, ${list}[${i}]`, remarks);
   const memories = isPlain ? mem0List(value) : undefined;
+  if (memories) noteNext(value, name, remarks);
   if (memories)
     return mapped(memories.list, remarks, (one, i) => mem0Row(one, `${name}, ${memories.at}[${i}]`, remarks));
   const { list, at } = listIn(value, name, flags);

@@ -65,7 +65,9 @@ class Notes implements RowSource {
     }
   }
 
-  private note(path: string, whole: string): ForeignRow[] {
+  private note(file: string, whole: string): ForeignRow[] {
+    // Systems write the same name in different ways, and the same folder gives the same ids on all of them.
+    const path = file.normalize("NFC");
     const where = `'${path}'`;
     const { text, lines, fields, problem } = readFrontMatter(whole);
     if (problem !== undefined)

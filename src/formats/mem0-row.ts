@@ -40,6 +40,15 @@ export function mem0List(value: unknown): { list: readonly unknown[]; at: string
     : undefined;
 }
 
+/** Says so where the platform has more memories than are in this answer. */
+export function noteNext(value: unknown, name: string, remarks: Remarks): void {
+  if (isObject(value) && typeof value.next === "string") {
+    remarks.say(
+      `${name} is one page of several, and 'next' is the address of the following one: import the others too`,
+    );
+  }
+}
+
 /** Its row; undefined for one without text. @throws ValueError, TypeError naming the place */
 export function mem0Row(value: unknown, where: string, remarks: Remarks): ForeignRow | undefined {
   if (!isObject(value)) throw new ValueError(`${where}: not an object`);

@@ -2,17 +2,16 @@
  * mem0: what `getAll` answers, as JSON (npm `mem0ai` 3.3.1, the Python package, exports of the platform), or the database
  * in which the JavaScript package keeps its memories by default, `vector_store.db`.
  */
-import { statSync } from "node:fs";
 import { join } from "node:path";
 import { isTooDeep } from "../checks/depth.ts";
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import { sourceName } from "./bytes.ts";
 import { JsonDocument, mapped } from "./json.ts";
-import { mem0List, mem0Row } from "./mem0-row.ts";
+import { mem0List, mem0Row, noteNext } from "./mem0-row.ts";
 import { Remarks } from "./remarks.ts";
 import type { ForeignRow, Format, RowSource } from "./row.ts";
-import { ForeignDatabase, isSqlite } from "./sqlite.ts";
+import { ForeignDatabase, holdsFile, isSqlite } from "./sqlite.ts";
 
 const FILE = "vector_store.db";
 const PAGE_ROWS = 256;
@@ -21,11 +20,11 @@ const PAGE_ROWS = 256;
 export const MEM0: Format = {
   name: "mem0",
   title: "what mem0's getAll() answers, as JSON, or its vector_store.db",
-  matches: (path, head, isFolder) => (isFolder ? hasDatabase(path) : isSqlite(head) && hasVectors(head)),
+  matches: (path, head, isFolder) => (isFolder ? holdsFile(path, FILE) : isSqlite(head) && hasVectors(head)),
   async open(path, { input, onBad }) {
     if (input && !isSqlite(input.head)) return new JsonDocument(input, memories, onBad);
     if (path === "-") throw new ValueError("stdin cannot be read as a database: name the file");
-    if (!input && !hasDatabase(path)) throw new ValueError(`${sourceName(path)} holds no ${FILE}`);
+    if (!input && !holdsFile(path, FILE)) throw new ValueError(`${sourceName(path)} holds no ${FILE}`);
     const db = await ForeignDatabase.open(input ? path : join(path, FILE), sourceName(path));
     try {
       db.check("vectors", ["id", "payload"]);
@@ -36,10 +35,6 @@ export const MEM0: Format = {
     return new VectorStore(db, new Remarks(onBad));
   },
 };
-
-function hasDatabase(folder: string): boolean {
-  return statSync(join(folder, FILE), { throwIfNoEntry: false })?.isFile() === true;
-}
 
 /** The whole schema of such a database stands in its first page. */
 function hasVectors(head: Uint8Array): boolean {
@@ -53,6 +48,7 @@ function* memories(value: unknown, name: string, remarks: Remarks): Generator<Fo
       `${name} has no list of memories, neither by itself nor under 'results': write what getAll() answers`,
     );
   }
+  noteNext(value, name, remarks);
   yield* mapped(found.list, remarks, (one, i) => mem0Row(one, `${name}, ${found.at}[${i}]`, remarks));
 }
 

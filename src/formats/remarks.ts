@@ -9,6 +9,8 @@ const SHOWN = 3;
 export class Remarks {
   private readonly places = new Map<string, { count: number; first: string[] }>();
 
+  private readonly said: string[] = [];
+
   constructor(private readonly onBad?: FormatOptions["onBad"]) {}
 
   /** What is made; undefined where a row is bad and bad rows are left out. @throws what `make` throws otherwise */
@@ -36,10 +38,16 @@ export class Remarks {
     this.places.set(said, known);
   }
 
+  /** A sentence that is about no single row. */
+  say(sentence: string): void {
+    this.said.push(sentence);
+  }
+
   /** One sentence for each reason. */
   sentences(): readonly string[] {
-    return [...this.places].map(([said, { count, first }]) => {
+    const counted = [...this.places].map(([said, { count, first }]) => {
       return `${count} ${said}: ${first.join("; ")}${count > first.length ? "; …" : ""}`;
     });
+    return [...this.said, ...counted];
   }
 }

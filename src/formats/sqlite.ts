@@ -3,8 +3,9 @@
  * schema could run, and only plain tables are read.
  */
 import type { Database } from "bun:sqlite";
-import { readFileSync, statSync } from "node:fs";
-import { SvcError, ValueError } from "../errors.ts";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { OSError, SvcError, ValueError } from "../errors.ts";
 
 const MAGIC = "SQLite format 3\0";
 
@@ -36,8 +37,7 @@ export class ForeignDatabase {
     const { Database, constants } = await import("bun:sqlite");
     try {
       const bytes = statSync(path).size;
-      if (!isSqlite(readFileSync(path).subarray(0, MAGIC.length)))
-        throw new ValueError(`${name} is no SQLite database`);
+      if (!isSqlite(beginning(path))) throw new ValueError(`${name} is no SQLite database`);
       const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
       const db = new Database(`${Bun.pathToFileURL(path)}?immutable=1`, flags);
       const open = new ForeignDatabase(db, name, bytes);
@@ -82,8 +82,28 @@ export class ForeignDatabase {
   }
 }
 
+/** Whether a folder holds a file of this name; false also where that cannot be found out. */
+export function holdsFile(folder: string, name: string): boolean {
+  try {
+    return statSync(join(folder, name)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function beginning(path: string): Uint8Array {
+  const fd = openSync(path, "r");
+  try {
+    const bytes = Buffer.alloc(MAGIC.length);
+    return bytes.subarray(0, readSync(fd, bytes));
+  } finally {
+    closeSync(fd);
+  }
+}
+
 function asValueError(error: unknown, name: string): unknown {
   if (error instanceof SvcError) return error;
-  const { message } = error as Error;
+  const { message, syscall, code } = error as NodeJS.ErrnoException;
+  if (syscall !== undefined) return new OSError(`cannot read ${name}: ${code}`);
   return new ValueError(`${name} cannot be read as an SQLite database: ${message}`);
 }

@@ -116,10 +116,12 @@ test("mem0's platform and Python package write snake_case, as a list or in pages
     [memory],
     { results: [memory], relations: [] },
     { count: 1, next: null, results: [memory] },
+    { count: 2, next: "?page=2", results: [memory] },
     { memories: [memory] },
   ]) {
-    const { rows, error } = await read(file("export.json", JSON.stringify(value)));
+    const { rows, error, remarks } = await read(file("export.json", JSON.stringify(value)));
     expect(error).toBeUndefined();
+    expect(remarks).toHaveLength("next" in value && value.next !== null ? 1 : 0);
     expect(rows.map(plain)).toEqual([
       {
         id: memory.id,

@@ -150,7 +150,7 @@ test("a JSON document that is broken is refused with the place", async () => {
     ["[1]", "'notes.json', [0]: neither a text nor an object"],
     ['[{"text": "a"}, {"x": 1}]', "'notes.json', [1] has none of the fields text, content"],
     ['{"a": [1], "b": [2]}', "'notes.json' holds several arrays ('a', 'b')"],
-    ['{"a": 1}', "'notes.json' holds no array"],
+    ['{\n"a": 1}', "'notes.json' holds no array"],
     [`[${"[".repeat(200)}${"]".repeat(200)}]`, "nested too deeply"],
     [`[{"text": "a", "n": 1e400}]`, "'notes.json', [0]: metadata.n is Infinity"],
     [`[{"text": "a", "x": "${"y".repeat(70_000)}"}]`, "'notes.json', [0]: metadata has"],
