@@ -25,8 +25,8 @@ svc mcp status --client cursor
 …
 Cursor: added in a new file, ~/.cursor/mcp.json
 …
-CLIENT  SCOPE  ENTRY  STARTS    ANSWERS
-Cursor  user   there  this svc  yes: …, 19 tools
+CLIENT  STARTS    ANSWERS
+Cursor  this svc  …, 19 tools
 …
 \`\`\`
 
