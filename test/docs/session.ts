@@ -195,6 +195,11 @@ export class Session implements AsyncDisposable {
       .replaceAll("sudo -u svc ", "")
       .replaceAll("/var/lib/svc", join(this.#folder, "data"))
       .replaceAll(/\/backup\b/g, "backup")
+      .replaceAll(/(authority(?: is)? )https:\/\/svc\.example\.org/g, "$1http://127.0.0.1:8470")
+      .replaceAll(
+        "--license-pubkey license_key.pub.pem",
+        `--license-pubkey ${join(this.#folder, "data/license_key.pub.pem")}`,
+      )
       .replace(/^svc authority (?!serve|backup)[^#\n]*?(?=\s*(#|$))/gm, `$& --data ${join(this.#folder, "data")}`);
     return own.replace(/\b(8470|8471|8472)\b/g, (port) => {
       let free = this.#ports.get(port);
