@@ -1,7 +1,25 @@
 /** Writes a planned change: one at a time, durably, with a copy of what was before. */
-import { chownSync, constants, mkdirSync, renameSync, rmdirSync, type Stats, statSync, unlinkSync } from "node:fs";
+import {
+  chownSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  type Stats,
+  statSync,
+  unlinkSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { makeDirectory, readCapped, removeDurable, syncDirectory, withLock, writeNew } from "../durable.ts";
+import {
+  makeDirectory,
+  readCapped,
+  removeDurable,
+  syncDirectory,
+  temporaryFor,
+  withLock,
+  writeNew,
+} from "../durable.ts";
 import { OSError, ValueError } from "../errors.ts";
 import { CLIENT_FILE_BYTES_MAX } from "../limits.ts";
 import { clientLockPath } from "../paths.ts";
@@ -44,6 +62,7 @@ function applyLocked(change: Change): { backup: string | undefined } {
 
   const made = new Undo();
   try {
+    removeLeftovers(target.path);
     const folders = target.stat ? [] : makeFolders(dirname(target.path), change.scope === "user" ? 0o700 : 0o777, made);
     const isCopied = change.before === undefined || isKnown(site, target.path, change.before);
     const backup = isCopied ? undefined : makeBackup(target, change.before!, made);
@@ -68,6 +87,18 @@ function applyLocked(change: Change): { backup: string | undefined } {
     made.run();
     throw fileError(error, "write", label);
   }
+}
+
+/** Removes what a change that was killed wrote and did not rename. The lock is held: no other one is under way. */
+function removeLeftovers(path: string): void {
+  const folder = dirname(path);
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    return; // there is none, or it may not be listed
+  }
+  for (const name of names) if (temporaryFor(name) === basename(path)) unlinkQuietly(join(folder, name));
 }
 
 /** What was made on the way, to be taken back if the way ends early. */

@@ -353,6 +353,15 @@ describe("an entry of ours", () => {
   });
 });
 
+test("what a killed change left beside the file goes with the next one", async () => {
+  const site = fresh();
+  const file = put(cursor, "user", site, TEXT);
+  writeFileSync(join(dirname(file), ".mcp.json.0123abcd.tmp"), "half");
+  writeFileSync(join(dirname(file), ".other.json.0123abcd.tmp"), "of another file");
+  await install(site);
+  expect(names(file)).toEqual([".other.json.0123abcd.tmp", "mcp.json", "mcp.json.svc-backup"]);
+});
+
 test("a disk that is full in the middle leaves the file, and nothing beside it", async () => {
   const site = fresh();
   const large = `{\n  "a": "${"x".repeat(200_000)}"\n}\n`;

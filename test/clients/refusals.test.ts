@@ -85,6 +85,7 @@ describe("TOML", () => {
       'model = "x"\nmcp_servers = { a = { command = "b" } }\n',
       /line 2: 'mcp_servers' is written as one value.* add by hand: \[mcp_servers.svc\] \/ command = /,
     ],
+    "too large": [`a = "${"x".repeat(1024 * 1024)}"\n`, "it has more than 1 MiB; change it by hand"],
     "an array of tables": ["[[mcp_servers]]\na = 1\n", "'mcp_servers' is an array; an object is expected"],
     "a string": ['mcp_servers = "a"\n', "'mcp_servers' is a string; an object is expected"],
     "the entry in dotted keys": [

@@ -81,8 +81,16 @@ export const JSON_NOTATION: Notation = {
   },
 };
 
+/** The last text that was read and its tree: an edit reads one text four times. */
+let last: { readonly text: string; readonly root: Node | undefined } | undefined;
+
 /** The tree of a text; `undefined` where there is nothing but white space and comments. */
 function rootOf(text: string): Node | undefined {
+  if (last?.text !== text) last = { text, root: parsed(text) };
+  return last.root;
+}
+
+function parsed(text: string): Node | undefined {
   const errors: ParseError[] = [];
   let root: Node | undefined;
   try {

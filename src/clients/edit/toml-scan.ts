@@ -52,11 +52,17 @@ function keysAt(text: string, from: number): { keys: string[]; end: number } {
     at = skipSpaces(text, at);
     const start = at;
     const quote = text[at];
-    at = quote === '"' || quote === "'" ? skipString(text, at) : start + /^[^\s.=\]]*/.exec(text.slice(at))![0].length;
+    at = quote === '"' || quote === "'" ? skipString(text, at) : skipBareKey(text, at);
     keys.push(decodeKey(text.slice(start, at)));
     at = skipSpaces(text, at);
     if (text[at] !== ".") return { keys, end: at };
   }
+}
+
+function skipBareKey(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && /[\w-]/.test(text[at]!)) at += 1;
+  return at;
 }
 
 function decodeKey(raw: string): string {
