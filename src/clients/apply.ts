@@ -18,6 +18,7 @@ import {
   syncDirectory,
   temporaryFor,
   withLock,
+  writeDurable,
   writeNew,
 } from "../durable.ts";
 import { OSError, ValueError } from "../errors.ts";
@@ -68,7 +69,8 @@ function applyLocked(change: Change): { backup: string | undefined } {
     const backup = isCopied ? undefined : makeBackup(target, change.before!, made);
     if (note) {
       made.add(keepNotes(site));
-      const full: Note = { ...note, folders: [...folders, ...note.folders], backup: note.backup ?? backup };
+      const earlier = former?.after === hashes[0] ? former.after : undefined;
+      const full: Note = { ...note, earlier, folders: [...folders, ...note.folders], backup: note.backup ?? backup };
       writeNote(site, target.path, name, full, hashes);
     }
     if (change.after === undefined) {
@@ -98,7 +100,10 @@ function removeLeftovers(path: string): void {
   } catch {
     return; // there is none, or it may not be listed
   }
-  for (const name of names) if (temporaryFor(name) === basename(path)) unlinkQuietly(join(folder, name));
+  for (const name of names) {
+    const [file] = temporaryFor(name)?.split(".svc-backup") ?? [];
+    if (file === basename(path)) unlinkQuietly(join(folder, name));
+  }
 }
 
 /** What was made on the way, to be taken back if the way ends early. */
@@ -143,7 +148,13 @@ function write(change: Change, target: Target, label: string, made: Undo): void 
   const { stat } = target;
   const created = change.scope === "user" ? 0o600 : 0o666 & ~process.umask();
   const temporary = join(dirname(target.path), `.${basename(target.path)}.${crypto.randomUUID().slice(0, 8)}.tmp`);
-  create(temporary, change.after!, stat ? stat.mode & 0o7777 : created, target, made);
+  made.add(() => unlinkSync(temporary));
+  try {
+    writeNew(temporary, change.after!, stat ? stat.mode & 0o7777 : created);
+  } catch (error) {
+    if (error instanceof OSError) error.message = error.message.replace(basename(temporary), basename(target.path));
+    throw error;
+  }
   if (stat && (stat.uid !== process.getuid?.() || stat.gid !== process.getgid?.())) {
     try {
       chownSync(temporary, stat.uid, stat.gid);
@@ -155,20 +166,6 @@ function write(change: Change, target: Target, label: string, made: Undo): void 
   renameSync(temporary, target.path);
   made.keep(); // from here on the change is there
   syncDirectory(dirname(target.path));
-}
-
-/** Writes a file that is not there yet; half of one does not stay. An error names the file that it is for. */
-function create(path: string, bytes: Uint8Array, mode: number, target: Target, made: Undo): void {
-  try {
-    writeNew(path, bytes, mode);
-  } catch (error) {
-    const message = error instanceof OSError ? error.message : "";
-    if (!message.includes("EEXIST")) unlinkQuietly(path);
-    if (error instanceof OSError)
-      error.message = message.replace(`'${basename(path)}'`, `beside '${basename(target.path)}'`);
-    throw error;
-  }
-  made.add(() => unlinkSync(path));
 }
 
 function unlinkQuietly(path: string): void {
@@ -212,8 +209,9 @@ function makeBackup(target: Target, bytes: Uint8Array, made: Undo): string {
       return path;
     }
     if (stat) continue;
-    create(path, bytes, target.stat!.mode & 0o777, target, made);
-    syncDirectory(dirname(path));
+    // Half of a copy would be taken for one of something else.
+    writeDurable(path, bytes, target.stat!.mode & 0o777);
+    made.add(() => unlinkSync(path));
     return path;
   }
   throw new ValueError(`there are ${BACKUPS_MAX} backups beside '${basename(target.path)}'; remove some of them`);

@@ -92,6 +92,8 @@ export interface Note {
   readonly before: string;
   /** SHA-256 of the file that the install left. */
   readonly after: string;
+  /** The same of the install before, whose entry this one changed: what is there if it was killed on the way. */
+  readonly earlier?: string;
   /** What turns that file into the one before, in UTF-16 units of its text without a byte order mark. */
   readonly back: readonly { readonly at: number; readonly removed: number; readonly inserted: string }[];
   /** How many objects on the way to the entry the install made. */

@@ -82,10 +82,10 @@ export function bytesOf(target: Target, name: string): Uint8Array | undefined {
   }
 }
 
-/** An error of the system as our own, with the file's name and the remedy. Our own pass unchanged. */
+/** An error of the system as our own, with the file's name and the remedy. Others pass unchanged. */
 export function fileError(error: unknown, verb: string, name: string): Error {
-  if (error instanceof SvcError) return error;
   const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof SvcError || (error instanceof Error && code === undefined)) return error;
   if (code === "ELOOP") return new ValueError(`${name} is a link that leads back to itself; mend or remove it`);
   if (code === "ENOTDIR") return new ValueError(`${name} cannot be there: a part of its path is a file, not a folder`);
   const remedy =

@@ -28,7 +28,9 @@ export function readNote(site: ClientSite, file: string, name: string): Note | u
 /** Whether some install left a file as it is: then there is a way back without another copy of it. */
 export function isKnown(site: ClientSite, file: string, bytes: Uint8Array | undefined): boolean {
   const hash = hashOf(bytes);
-  return [...readAll(site)].some(([key, note]) => key.endsWith(` ${file}`) && note.after === hash);
+  return [...readAll(site)].some(
+    ([key, note]) => key.endsWith(` ${file}`) && (note.after === hash || note.earlier === hash),
+  );
 }
 
 /**
@@ -89,6 +91,7 @@ function isNote(value: unknown): value is Note {
     typeof value.isNew === "boolean" &&
     typeof value.before === "string" &&
     typeof value.after === "string" &&
+    (value.earlier === undefined || typeof value.earlier === "string") &&
     Array.isArray(value.back) &&
     value.back.every(
       (one) =>

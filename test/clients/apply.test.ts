@@ -378,7 +378,7 @@ test("a disk that is full in the middle leaves the file, and nothing beside it",
   const run = () => Bun.spawnSync(limited, { cwd: root }).stdout.toString().trim();
   for (const hasBackup of [false, true]) {
     if (hasBackup) writeFileSync(`${file}.svc-backup`, large);
-    expect(run()).toBe("cannot write beside 'mcp.json': EFBIG: file too large");
+    expect(run()).toBe(`cannot write 'mcp.json${hasBackup ? "" : ".svc-backup"}': EFBIG: file too large`);
     expect(readFileSync(file, "utf8")).toBe(large);
     expect(names(file)).toEqual(hasBackup ? ["mcp.json", "mcp.json.svc-backup"] : ["mcp.json"]);
     expect(existsSync(join(site.home, ".svc", "clients.json"))).toBe(false);
