@@ -16,7 +16,7 @@ const ANSWER_MS_MAX = 30_000;
 /** Offers and says what comes next. The login is done: nothing here makes it fail. */
 export async function sayNext({ env, signal, isUsable }: NextOptions): Promise<void> {
   const executable = ownExecutableOrNone();
-  const isConnected = executable !== undefined && isUsable && (await offer(env, signal));
+  const isConnected = executable !== undefined && ((isUsable && (await offer(env, signal))) || (await hasClient(env)));
   const svc = commandOf(executable, env);
   note(`next: ${svc} mem add notes "a first note", then ${svc} mem search notes "first"`);
   if (isConnected) return;
@@ -29,6 +29,16 @@ function commandOf(executable: string | undefined, env: Env): string {
   const found = Bun.which("svc", { PATH: env.PATH ?? "" });
   if (executable === undefined || (found !== null && resolved(found) === executable)) return "svc";
   return /^[\w@%+=:,./-]+$/.test(executable) ? executable : `'${executable.replaceAll("'", "'\\''")}'`;
+}
+
+/** Whether a client starts svc already. */
+async function hasClient(env: Env): Promise<boolean> {
+  const { configuredClients, ENTRY_NAME, siteOf } = await import("./mcp-targets.ts");
+  try {
+    return configuredClients(siteOf(env), "user", ENTRY_NAME).length > 0;
+  } catch {
+    return false; // a file that cannot be read is none of a login's
+  }
 }
 
 /** Asks a person whether svc is to be added to the clients that are here and do not have it. @returns whether it was */

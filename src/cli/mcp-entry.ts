@@ -26,7 +26,8 @@ export function ownExecutableOrNone(): string | undefined {
 export function placeWarnings(executable: string, env: Env): string[] {
   const warnings: string[] = [];
   const copy = "copy svc to a folder that stays, such as ~/.local/bin, and run the copy";
-  if (isTemporary(executable)) warnings.push(`this svc lies in a temporary folder, which the system empties: ${copy}`);
+  if (isTemporary(executable, resolved(homeFolder(env))))
+    warnings.push(`this svc lies in a temporary folder, which the system empties: ${copy}`);
   else if (BUILD_FOLDERS.has(lastName(dirname(executable))) || executable.includes("/node_modules/"))
     warnings.push(`this svc lies in a build folder, where the next build replaces it: ${copy}`);
   const first = Bun.which("svc", { PATH: env.PATH ?? "" });
@@ -85,10 +86,10 @@ const NOT_PASSED = [
 
 const BUILD_FOLDERS = new Set(["dist", "build", ".build", "out", "target"]);
 
-/** Whether a path is below a folder that the system or its users empty. */
-export function isTemporary(path: string): boolean {
+/** Whether a path is below a folder that the system or its users empty; with a whole home in it, that one is not. */
+function isTemporary(path: string, home: string): boolean {
   const folders = new Set([tmpdir(), "/tmp", "/var/tmp", "/dev/shm", "/private/tmp"].map(resolved));
-  return [...folders].some((folder) => path.startsWith(folder + sep));
+  return [...folders].some((folder) => path.startsWith(folder + sep)) && !path.startsWith(home + sep);
 }
 
 /** A path without links; one that is not there, as it is. */

@@ -54,8 +54,7 @@ export async function showInstalled(
   }
   if (!plan.isDry) showStarted(results);
   for (const { client, change, failure } of results)
-    if (!plan.isDry && failure === undefined && change!.action !== "none")
-      note(`${client.title}: ${client.afterwards}`);
+    if (!plan.isDry && failure === undefined && change!.action !== "none") note(client.afterwards);
   for (const line of notes) note(`note: ${line}`);
   if (scope === "project" && !plan.isDry)
     note("note: the file belongs to the project and has a path of this machine: keep it out of version control");

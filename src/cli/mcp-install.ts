@@ -142,6 +142,7 @@ async function chosen(
     throw new UsageError(`found ${listed(present)}: name those that are meant (${flags.join(" ")}), or all with --all`);
   note(`found ${listed(present)}`);
   if (await confirm(`add svc to ${present.length === 1 ? "it" : "all of them"}?`, signal)) return present;
+  signal.throwIfAborted();
   note(`nothing was changed; to name those that are meant: ${flags.join(" ")}`);
   return undefined;
 }

@@ -77,6 +77,7 @@ async function agreed(plan: Plan, isAgreed: boolean, env: Env, signal: AbortSign
     throw new UsageError(`found in ${listed(found)}: name those that are meant (${flags}), or all with --all`);
   note(`found in ${listed(found)}`);
   if (await confirm(`remove svc from ${found.length === 1 ? "it" : "all of them"}?`, signal)) return found;
+  signal.throwIfAborted();
   note(`nothing was changed; to name those that are meant: ${flags}`);
   return undefined;
 }
@@ -110,7 +111,7 @@ async function show(results: readonly Removed[], { name, site, isDry }: Plan): P
       print(
         `${client.title}: removed from ${file}${change.action === "delete" ? ", which held nothing else" : ""}${kept}`,
       );
-      note(`${client.title}: ${client.afterwards}`);
+      note(client.afterwards);
     }
   }
 }

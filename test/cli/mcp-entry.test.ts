@@ -54,6 +54,7 @@ describe("the place of the executable", () => {
     const env = { PATH: join(folder.path, "bin") };
     expect(placeWarnings("/opt/svc", env)).toEqual([]);
     expect(placeWarnings(join(folder.path, "svc"), env)).toEqual([expect.stringContaining("in a temporary folder")]);
+    expect(placeWarnings(join(folder.path, "svc"), { ...env, HOME: folder.path })).toEqual([]);
     expect(placeWarnings("/src/svc/dist/svc", env)).toEqual([expect.stringContaining("in a build folder")]);
     mkdirSync(join(folder.path, "bin"));
     writeFileSync(join(folder.path, "other"), "");

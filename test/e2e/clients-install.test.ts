@@ -184,7 +184,7 @@ describe("which clients", () => {
     mkdirSync(dirname(file));
     for (const [typed, code] of [
       ["\n", 1],
-      ["x\n", 1],
+      ["\x03", 130],
       ["y\n", 0],
     ] as const) {
       expect(existsSync(file)).toBe(false);

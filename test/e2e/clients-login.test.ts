@@ -67,6 +67,7 @@ test("y adds it, and a client that has it is not asked about again", async () =>
   using again = new Screen(LOGIN, env);
   expect(await again.ended).toBe(0);
   expect(again.text).not.toContain("[y/N]");
+  expect(again.text).not.toContain("mcp install");
 });
 
 test("a logout names the clients that still start svc", async () => {

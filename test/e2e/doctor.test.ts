@@ -83,7 +83,7 @@ describe("svc doctor", () => {
     expect(wrong(answer)).toEqual({});
     expect(answer).toMatchObject({ code: 0, ok: true, problems: 0 });
     const opens = answer.findings.find(({ check }) => check === "memory.opens");
-    expect(opens?.message).toStartWith("1 collection opens: 1 rows, ");
+    expect(opens?.message).toStartWith("1 collection opens: 1 row, ");
     const { code, out } = await svc({ ...original, COLUMNS: "60" }, ["doctor"]);
     expect(code).toBe(0);
     for (const line of out.split("\n")) if (!line.includes(SVC)) expect(line.length).toBeLessThanOrEqual(60);

@@ -128,7 +128,8 @@ async function openAll(found: Findings, dir: string, { env, license }: { env: En
   } finally {
     await store.close();
   }
-  const what = `${good === 1 ? "1 collection opens" : `${good} collections open`}: ${rows} rows, ${megabytes(bytes)}`;
+  const opens = good === 1 ? "1 collection opens" : `${good} collections open`;
+  const what = `${opens}: ${rows === 1 ? "1 row" : `${rows} rows`}, ${megabytes(bytes)}`;
   if (good > 0) found.ok("opens", `${what}; 'svc mem check' reads every byte`);
   else if (all === 0) found.ok("empty", `the memory (${tilde(dir, env)}) has no collection yet`);
 }
