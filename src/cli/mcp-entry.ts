@@ -66,6 +66,13 @@ export function entryOf({ executable, env, path, workspace, tools, project }: En
   return Object.keys(own).length === 0 ? { command: executable, args } : { command: executable, args, env: own };
 }
 
+/** The memory directory that a server of svc uses, as far as its entry decides. @param home the user's home folder */
+export function memoryOf({ args, env = {} }: ServerEntry, home: string): string {
+  const at = args.findIndex((arg) => /^--path(=|$)/.test(arg));
+  const path = at < 0 ? undefined : (/=(.*)$/s.exec(args[at]!)?.[1] ?? args[at + 1]);
+  return memoryPath(path, { SVC_HOME: env.SVC_HOME, SVC_MEMORY_PATH: env.SVC_MEMORY_PATH, HOME: home });
+}
+
 /** Sentences about the environment: what went into the entry, and what did not and changes what the server does. */
 export function environmentNotes(entry: ServerEntry, env: Env): string[] {
   const given = Object.keys(entry.env ?? {});

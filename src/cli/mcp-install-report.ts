@@ -11,6 +11,8 @@ export interface Installed {
   backup?: string | undefined;
   failure?: Failure;
   started?: Started;
+  /** The entry was there and names another memory, which an install leaves as it is. */
+  keepsMemory?: boolean;
 }
 
 /** Sentences about all of it. */
@@ -56,6 +58,11 @@ export async function showInstalled(
   for (const { client, change, failure } of results)
     if (!plan.isDry && failure === undefined && change!.action !== "none") note(client.afterwards);
   for (const line of notes) note(`note: ${line}`);
+  for (const { client, keepsMemory } of results)
+    if (keepsMemory)
+      note(
+        `note: the entry of ${client.title} names another memory and keeps it; 'svc mcp uninstall --client ${client.id}' first removes it`,
+      );
   if (scope === "project" && !plan.isDry)
     note("note: the file belongs to the project and has a path of this machine: keep it out of version control");
   if (missing !== undefined) note(`next: the tools do not answer yet (${oneLine(missing)})`);
@@ -100,7 +107,7 @@ export async function installedJson(
     change === undefined || change.action === "none" || differenceOf === undefined
       ? null
       : differenceOf(shownFile(change.file, site), change.before, change.after);
-  const clients = results.map(({ client, change, backup, failure, started }) => ({
+  const clients = results.map(({ client, change, backup, failure, started, keepsMemory = false }) => ({
     client: client.id,
     title: client.title,
     file: change?.file ?? null,
@@ -109,6 +116,7 @@ export async function installedJson(
     difference: difference(change),
     error: failure ?? null,
     started: started ?? null,
+    keeps_memory: keepsMemory,
     afterwards: client.afterwards,
   }));
   return { name, scope, dry_run: isDry, server, clients, notes, login: missing ?? null };

@@ -5,7 +5,7 @@ import { planInstall, readEntry } from "../clients/plan.ts";
 import { TOOL_SETS } from "../mcp/tools.ts";
 import { type Env, svcHome } from "../paths.ts";
 import { command, EXIT, MEMORY_PATH, string, UsageError } from "./command.ts";
-import { entryOf, environmentNotes, ownExecutable, placeWarnings } from "./mcp-entry.ts";
+import { entryOf, environmentNotes, memoryOf, ownExecutable, placeWarnings } from "./mcp-entry.ts";
 import { type Installed, installedJson, type Said, showInstalled } from "./mcp-install-report.ts";
 import { Starter } from "./mcp-started.ts";
 import {
@@ -162,11 +162,14 @@ async function install(client: Client, options: InstallOptions): Promise<Install
 }
 
 /** Starts what now stands in the client's file, which is what the client will start. */
-async function startWritten(result: Installed, { name, scope, site }: InstallOptions, starter: Starter): Promise<void> {
+async function startWritten(result: Installed, options: InstallOptions, starter: Starter): Promise<void> {
+  const { name, scope, site } = options;
   if (result.failure !== undefined) return;
   const entry = readEntry(result.client, scope, name, site);
-  if (entry.state === "present") result.started = await starter.start(entry.server, scope, site);
-  else result.started = { ok: false, problem: "cannot be read back from the client's file", stderr: "" };
+  if (entry.state === "present") {
+    result.started = await starter.start(entry.server, scope, site);
+    result.keepsMemory = memoryOf(entry.server, site.home) !== memoryOf(planned(options, result.client), site.home);
+  } else result.started = { ok: false, problem: "cannot be read back from the client's file", stderr: "" };
 }
 
 /** What the tools still lack; a client can be configured before the first login. */

@@ -293,6 +293,8 @@ describe("the entry", () => {
     expect(answer.clients[0].started).toMatchObject({ ok: true, tools: 7 });
     expect(answer.notes.join("\n")).toContain("SVC_TOKEN, set in this shell, did not go into the entry");
     const { SVC_HOME: _, ...plain } = env;
+    const again = await svc(plain, ["mcp", "install", "--client", "zed", "--name", "mine"]);
+    expect(again.err).toContain("the entry of Zed names another memory and keeps it");
     const bare = await svc({ ...plain, SVC_MEMORY_PATH: "there" }, ["mcp", "install", "--client", "zed", "--json"]);
     expect(JSON.parse(bare.out).server).toEqual({
       command: SVC,

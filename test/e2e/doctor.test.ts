@@ -41,8 +41,8 @@ interface Answer {
   findings: Finding[];
 }
 
-async function doctor(env: Home, options: Parameters<typeof svc>[3] = {}): Promise<Answer> {
-  const { code, out, err } = await svc(env, ["doctor", "--json"], "", options);
+async function doctor(env: Home, options: Parameters<typeof svc>[3] = {}, ...words: string[]): Promise<Answer> {
+  const { code, out, err } = await svc(env, ["doctor", "--json", ...words], "", options);
   expect(err).toBe("");
   return { code, ...JSON.parse(out) };
 }
@@ -231,6 +231,14 @@ describe("svc doctor", () => {
     for (const [, file] of CASES) rmSync(join(env.HOME!, file));
     expect((await svc(env, ["mcp", "install", "--client", "cursor"])).code).toBe(0);
     expect(wrong(await doctor(env))).toEqual({});
+
+    const elsewhere = await doctor(env, {}, "--path", join(env.HOME!, "other"));
+    expect(wrong(elsewhere)).toMatchObject({
+      "clients.memory": {
+        message: "Cursor uses another memory than the one here: ~/svc/memory",
+        remedy: "svc mcp uninstall --client cursor && svc mcp install --client cursor",
+      },
+    });
 
     const project = join(env.HOME!, "app");
     mkdirSync(join(project, ".cursor"), { recursive: true });

@@ -3,11 +3,12 @@
 import { buildInfo } from "../../build-info.ts";
 import type { ClientSite } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
-import type { Env } from "../../paths.ts";
+import { type Env, memoryPath } from "../../paths.ts";
+import { memoryOf } from "../mcp-entry.ts";
 import { type ClientState, statesOf } from "../mcp-status.ts";
 import { ENTRY_NAME, shownFile, siteOf } from "../mcp-targets.ts";
 import { oneLine } from "../output.ts";
-import { type Finding, Findings } from "./finding.ts";
+import { type Finding, Findings, tilde } from "./finding.ts";
 
 /** Looks at every client that is here or has an entry; starts each distinct command of svc once. */
 export async function checkClients(env: Env, signal: AbortSignal): Promise<Finding[]> {
@@ -62,6 +63,13 @@ function checkState(found: Findings, { client, scope, entry, isThis, started }: 
   if (started?.ok !== true) {
     found.ok("not_started", `${where} has svc in a file of the project, which was not started`);
     return;
+  }
+  // One that --path names was meant.
+  const isMeant = entry.server.args.some((arg) => /^--path(=|$)/.test(arg));
+  const memory = memoryOf(entry.server, site.home);
+  if (!isMeant && memory !== memoryPath(undefined, site.env)) {
+    const message = `${where} uses another memory than the one here: ${tilde(memory, site.env)}`;
+    found.warning("memory", message, `svc mcp uninstall ${flags} && ${install}`);
   }
   const version = started.version;
   if (isThis === false) {
