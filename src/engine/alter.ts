@@ -63,13 +63,12 @@ export async function alter(
   const { signal } = options;
   await store.open(name).save();
   let schema = wanted(store.open(name), options);
-  const answer = (altered: boolean): AlteredCollection => ({
-    name,
-    altered,
-    rows: store.open(name).count(),
-    lexical: schema.lexical,
-    filter_columns: [...schema.filterColumns],
-  });
+  let rows = store.open(name).count();
+  // Nothing is read for it: what has taken its place is not said to have failed.
+  const answer = (altered: boolean): AlteredCollection => {
+    const { lexical, filterColumns } = schema;
+    return { name, altered, rows, lexical, filter_columns: [...filterColumns] };
+  };
   if (isSame(store.open(name), schema)) return answer(false);
   const altered = await withStaged(store.dir, (stage) => {
     const make = async () => {
@@ -83,6 +82,7 @@ export async function alter(
         await copyRows(from, to, options);
         await compare(from, to, options);
         await to.verify({ signal });
+        rows = to.count();
       } finally {
         await beside.close();
       }

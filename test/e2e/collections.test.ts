@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "../../src/remote/client.ts";
+import { Screen } from "../cli/terminal.ts";
 import { type Ended, Session, SVC, signedIn, svc } from "./home.ts";
 
 let env: Record<string, string>;
@@ -111,4 +112,19 @@ test("a server's unsaved changes are waited for", async () => {
     server.kill();
     await server.exited;
   }
+});
+
+test("on a terminal a drop shows what would be gone and asks", async () => {
+  await done("create", "kept", "--description", "what we need");
+  using no = new Screen([SVC, "mem", "drop", "kept"], env);
+  await no.until(/kept: 0 rows, \d+ KB, last written just now, "what we need"\r\ndrop it for good\?/);
+  no.type("n\n");
+  expect(await no.ended).not.toBe(0);
+  expect(no.text).toContain("nothing was dropped");
+  expect(await done("list")).toContain("kept");
+  using yes = new Screen([SVC, "mem", "drop", "kept"], env);
+  await yes.until(/drop it for good\?/);
+  yes.type("kept\n");
+  expect(await yes.ended).toBe(0);
+  expect(yes.text).toContain("dropped kept");
 });

@@ -1,13 +1,15 @@
 /** Collections that get lexical search or other filter columns: every row stays as it was, or nothing changes. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import { LocalStore } from "../../src/engine/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
 import { DTYPES, METRICS } from "../../src/store/schema.ts";
 import { random, scratchDir, unitVectors } from "../fixture.ts";
+import { openBuiltNative } from "../native.ts";
 import { localStore } from "./fixture.ts";
 
 const DIM = 24;
+const ENOSPC = 28;
 let dir: string;
 let store: LocalStore;
 
@@ -160,4 +162,48 @@ test("an empty collection, and one with unsaved changes, which are saved first",
   await empty.add(unitVectors(1, DIM, random(1)), { ids: ["a"] });
   expect(await store.alterCollection("empty", { addColumns: ["x"] })).toMatchObject({ rows: 1 });
   expect(await (await store.openCollection("empty")).ids()).toEqual(["a"]);
+});
+
+test("whatever system call fails on a full disk, the collection is the old one or the new one", async () => {
+  // Without the checks at a close, of which a failure could be the reason.
+  const plain = await openBuiltNative();
+  await using other = new LocalStore(dir, plain, "0.0.0-test");
+  const made = await other.createCollection("c", { dim: DIM });
+  await made.add(unitVectors(30, DIM, random(1)), { ids: idsOf(30) });
+  await made.save();
+  const before = await rowsOf("c", other);
+  const { env } = plain;
+  const failed: string[] = [];
+  for (let nth = 1, isOver = false; !isOver; nth += 13) {
+    const columns = made.schema.filterColumns;
+    const change = columns.includes("x") ? { dropColumns: ["x"] } : { addColumns: ["x"] };
+    env.testFail(nth, ENOSPC, false);
+    const error = await other.alterCollection("c", change).catch((thrown) => thrown);
+    isOver = env.testFail(0, 0, false) < nth;
+    if (error instanceof Error) {
+      expect(made.schema.filterColumns).toEqual(columns);
+      failed.push(error.message);
+    }
+    expect(await rowsOf("c", other)).toEqual(before);
+    expect(readdirSync(dir)).toEqual(["c"]);
+  }
+  expect(failed.length).toBeGreaterThan(5);
+  expect(failed.some((message) => message.includes("free some space and try again"))).toBe(true);
+});
+
+test("two at once, and a drop meanwhile: one after the other", async () => {
+  const made = await store.createCollection("c", { dim: DIM });
+  await made.add(unitVectors(100, DIM, random(1)), { ids: idsOf(100) });
+  await made.save();
+  await using other = await localStore(dir);
+  const both = [store.alterCollection("c", { addColumns: ["a"] }), other.alterCollection("c", { addColumns: ["b"] })];
+  for (const one of await Promise.all(both)) expect(one.altered).toBe(true);
+  expect([...made.schema.filterColumns].sort()).toEqual(["a", "b", "scope"]);
+  const [altered] = await Promise.allSettled([
+    store.alterCollection("c", { lexical: true }),
+    other.dropCollection("c"),
+  ]);
+  if (altered!.status === "rejected") expect(String(altered!.reason)).toContain("collection 'c' does not exist");
+  expect(await store.collections()).toEqual([]);
+  expect(readdirSync(dir)).toEqual([]);
 });

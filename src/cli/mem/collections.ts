@@ -57,11 +57,11 @@ export const drop = command({
 /** Shows what would be gone, and asks for `y` or, of one collection, its name. */
 async function isMeant(found: readonly CollectionOverview[], signal: AbortSignal): Promise<boolean> {
   for (const one of found) note(`${oneLine(one.name)}: ${summary(one)}`);
-  const which = found.length === 1 ? "it" : `all ${found.length}`;
-  note(
-    `drop ${which} for good? y, or the name of the collection: anything else leaves ${found.length === 1 ? "it" : "them"}`,
-  );
-  const line = (await nextLine(signal, ANSWER_MS))?.trim();
+  const [which, left] = found.length === 1 ? ["it", "it"] : [`all ${found.length}`, "them"];
+  // Before the question: what is typed as soon as that is read counts.
+  const answer = nextLine(signal, ANSWER_MS);
+  note(`drop ${which} for good? y, or the name of the collection: anything else leaves ${left}`);
+  const line = (await answer)?.trim();
   return line !== undefined && (/^y(es)?$/i.test(line) || (found.length === 1 && line === found[0]!.name));
 }
 
