@@ -8,6 +8,7 @@ import type { LocalStore } from "../engine/local-store.ts";
 import { errorLine } from "../errors.ts";
 import { openMemory } from "../memory/open.ts";
 import type { TerminalVerbs, Verbs } from "../memory/requests.ts";
+import type { SecretPolicy } from "../memory/secrets.ts";
 import { type Env, memoryPath, svcHome } from "../paths.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
 import { atEnd } from "./command.ts";
@@ -28,6 +29,8 @@ export interface GateOptions {
   readonly persistentIndex?: boolean;
   /** Whether this process stays, and compacts and renews in the background; others have two seconds at their end. */
   readonly stays?: boolean;
+  /** What becomes of credentials in texts that are put. */
+  readonly secrets?: SecretPolicy | undefined;
   /** Gets warnings of a valid login: a licence in its days of grace, a clock gone back. */
   readonly warn?: (line: string) => void;
 }
@@ -59,6 +62,7 @@ export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
     admitRepositories: () => admitRepositories(native.license, label, env),
     home: svcHome(env),
     version: buildInfo().version,
+    secrets: options.secrets,
     compaction: compaction(options),
   });
 }

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { buildInfo } from "../build-info.ts";
 import { serveMcp } from "../mcp/server.ts";
 import { TOOL_SETS, type ToolSet } from "../mcp/tools.ts";
+import type { SecretPolicy } from "../memory/secrets.ts";
 import { memoryPath } from "../paths.ts";
 import { command, EXIT, MEMORY_PATH, string } from "./command.ts";
 import type { OpenVerbs } from "./gate.ts";
@@ -40,6 +41,12 @@ export default command({
       description: "keep the repository's index on disk",
       negativeDescription: "keep the repository's index for this process only, nothing of it on disk",
     },
+    secrets: {
+      type: "enum",
+      options: ["refuse", "mask"],
+      description:
+        "private keys and tokens of well-known formats in texts: refuse to store them, or store [KIND removed]",
+    },
     monitor: { type: "boolean", description: "append every message to mcp-monitor.jsonl in the memory directory" },
     "monitor-log": string("FILE", "append every message to this file"),
   },
@@ -49,7 +56,8 @@ export default command({
       const { openVerbs } = await import("./gate.ts");
       const { path, workspace } = args;
       const persistentIndex = args["persistent-index"];
-      const kind = { label: name, feature: "mcp", stays: true } as const;
+      const secrets = args.secrets as SecretPolicy | undefined;
+      const kind = { label: name, feature: "mcp", stays: true, secrets } as const;
       opened = await openVerbs({ ...kind, env, path, workspace, persistentIndex, warn: note });
       return opened;
     };

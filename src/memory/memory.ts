@@ -25,6 +25,7 @@ import type * as payload from "./payloads.ts";
 import type { Repositories } from "./repositories.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
+import type { SecretPolicy } from "./secrets.ts";
 
 /** The parts of a memory, as `openMemory` assembles them. */
 export interface MemoryParts {
@@ -34,6 +35,8 @@ export interface MemoryParts {
   repoStore: Store;
   /** Makes the repository verbs, once, unless it throws: their code is a third of what a first call would load. */
   repositories(): Promise<Repositories>;
+  /** What becomes of credentials in texts that are put; they are stored by default. */
+  secrets?: SecretPolicy | undefined;
   /** Releases what was opened for this memory. */
   dispose(): Promise<void>;
 }
@@ -61,24 +64,27 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
     return { ...head, ...fitHits("search", a, head, { rows, toHit, texts }, placeIn(rows)) };
   }
 
-  async add(a: args.AddArguments, c: args.CallContext): Promise<payload.AddPayload> {
+  async add(given: args.AddArguments, c: args.CallContext): Promise<payload.AddPayload> {
+    const { rows: a, ...said } = await this.guarded(given);
     const ids = idsOrNew(a.ids, a.texts.length);
     const put = await this.put("add", a, ids, "scope", c);
-    const head = { added: put.inserted, collection: a.collection, ...fitDuplicates(a.max_bytes, ids, put) };
+    const head = { added: put.inserted, collection: a.collection, ...said, ...fitDuplicates(a.max_bytes, ids, put) };
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
-  async upsert(a: args.UpsertArguments, c: args.CallContext): Promise<payload.UpsertPayload> {
+  async upsert(given: args.UpsertArguments, c: args.CallContext): Promise<payload.UpsertPayload> {
+    const { rows: a, ...said } = await this.guarded(given);
     const ids = idsOrNew(a.ids, a.texts.length);
     const put = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
     const upserted = put.inserted + put.replaced;
-    const head = { upserted, collection: a.collection, ...fitDuplicates(a.max_bytes, ids, put) };
+    const head = { upserted, collection: a.collection, ...said, ...fitDuplicates(a.max_bytes, ids, put) };
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
-  async update(a: args.UpdateArguments, c: args.CallContext): Promise<payload.UpdatePayload> {
+  async update(given: args.UpdateArguments, c: args.CallContext): Promise<payload.UpdatePayload> {
+    const { rows: a, ...said } = await this.guarded(given);
     const updated = await updateTexts(this.open(a.collection), this.parts.embedder, a, c);
-    return { updated, collection: a.collection };
+    return { updated, collection: a.collection, ...said };
   }
 
   async delete(a: args.DeleteArguments, c: args.CallContext): Promise<payload.DeletePayload> {
@@ -275,6 +281,15 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
       throw error;
     });
     return this.repositories;
+  }
+
+  /** Rows as they may be stored, and how many credentials are masked in them where there is one. */
+  private async guarded<T extends { texts: readonly string[] }>(rows: T): Promise<{ rows: T; masked?: number }> {
+    const { secrets } = this.parts;
+    if (secrets === undefined) return { rows };
+    const { guardSecrets } = await import("./secrets.ts");
+    const { rows: guarded, masked } = guardSecrets(secrets, rows);
+    return masked === 0 ? { rows: guarded } : { rows: guarded, masked };
   }
 
   /** A put into a collection that is created where absent; a put that fails leaves no empty collection behind. */

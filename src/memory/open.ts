@@ -9,6 +9,7 @@ import { Store } from "../store/store.ts";
 import { MultigramEmbedder } from "../texts/kernel.ts";
 import { Memory } from "./memory.ts";
 import type { NamedWorkspaces } from "./repos/workspaces.ts";
+import type { SecretPolicy } from "./secrets.ts";
 
 /** A memory's directory and dependencies. */
 export interface MemoryOptions {
@@ -26,6 +27,8 @@ export interface MemoryOptions {
   home: string;
   /** Version of this program, written into manifests. */
   version: string;
+  /** What becomes of credentials in texts that are put; they are stored by default. */
+  secrets?: SecretPolicy | undefined;
   /** What is compacted by itself; nothing by default. Not the index of a repository, which is merged after each run. */
   compaction?: CompactionOptions | undefined;
 }
@@ -62,6 +65,7 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
     repoStore,
     embedder,
     repositories,
+    secrets: options.secrets,
     async dispose() {
       if (scratch !== undefined) {
         await repoStore.close();

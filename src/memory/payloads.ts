@@ -88,7 +88,13 @@ interface MadeIds {
   ids_omitted?: number;
 }
 
-export interface AddPayload extends MadeIds, SameTexts {
+/** What became of credentials in texts. */
+export interface Masked {
+  /** How many were replaced by `[KIND removed]`, in texts and metadata; only where some were. */
+  masked?: number;
+}
+
+export interface AddPayload extends MadeIds, SameTexts, Masked {
   /** Number of rows. */
   added: number;
   collection: string;
@@ -113,13 +119,13 @@ export interface StatsPayload {
   stats: CollectionCounters;
 }
 
-export interface UpsertPayload extends MadeIds, SameTexts {
+export interface UpsertPayload extends MadeIds, SameTexts, Masked {
   /** Number of rows that are live now: an id that occurs twice in one call counts once. */
   upserted: number;
   collection: string;
 }
 
-export interface UpdatePayload {
+export interface UpdatePayload extends Masked {
   updated: number;
   collection: string;
 }

@@ -8,72 +8,82 @@
  */
 
 interface Shape {
+  /** What it is, for messages. */
+  kind: string;
   /** What it begins with; bytes of ASCII. */
   prefix: string;
   /** Bytes that `test` sees, from the prefix on. */
   span: number;
-  /** Whether the text from the prefix on holds a credential. */
-  test: (text: string) => boolean;
+  /** How many bytes of the text, from the prefix on, are a credential; 0: it holds none. */
+  test: (text: string) => number;
+  /** The same of a credential that may go on behind the span, of much more text: one that `test` has seen. */
+  whole?: (text: string) => number;
   /** The prefix may follow a letter, a digit or `_`. */
   inWord?: true;
 }
 
 /** A token: the shape behind its prefix, and the entropy of that part in bits a character, at least. */
-function token(prefix: string, rest: string, bits = 3, span = 320): Shape {
+function token(kind: string, prefix: string, rest: string, bits = 3, span = 320): Shape {
   const pattern = new RegExp(`^(${rest})(?![A-Za-z0-9])`);
   return {
+    kind,
     prefix,
     span,
     test: (text) => {
       const body = pattern.exec(text.slice(prefix.length))?.[1];
-      return body !== undefined && isDrawn(body, bits);
+      return body !== undefined && isDrawn(body, bits) ? prefix.length + body.length : 0;
     },
   };
 }
+
+/** Longer than keys are: that much of what follows a beginning is read to find an end. */
+const WHOLE_BYTES = 64 * 1024;
 
 const WORD = "[A-Za-z0-9]";
 const WORD_DASH = "[A-Za-z0-9_-]";
 
 const SHAPES: readonly Shape[] = [
-  { prefix: "-----BEGIN ", span: 2048, test: isPrivateKey, inWord: true },
-  { prefix: "LS0tLS1CRUdJTi", span: 400, test: isEncodedKey },
-  { prefix: "PuTTY-User-Key-File-", span: 4096, test: isPuttyKey },
-  token("AGE-SECRET-KEY-1", "[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
-  ...["AKIA", "ASIA"].map((prefix) => token(prefix, "[A-Z2-7]{16}")),
+  { kind: "private key", prefix: "-----BEGIN ", span: 2048, test: privateKey, whole: wholePrivateKey, inWord: true },
+  { kind: "private key", prefix: "LS0tLS1CRUdJTi", span: 400, test: encodedKey, whole: encodedKey },
+  { kind: "private key", prefix: "PuTTY-User-Key-File-", span: 4096, test: puttyKey, whole: puttyKey },
+  token("age key", "AGE-SECRET-KEY-1", "[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
+  ...["AKIA", "ASIA"].map((prefix) => token("AWS key id", prefix, "[A-Z2-7]{16}")),
   ...["aws_secret_access_key", "AWS_SECRET_ACCESS_KEY", "secretAccessKey", "SecretAccessKey"].map((prefix) =>
-    token(prefix, `["']?[ \\t]{0,8}[=:][ \\t]{0,8}["']?[A-Za-z0-9/+]{40}`, 4),
+    token("AWS secret key", prefix, `["']?[ \\t]{0,8}[=:][ \\t]{0,8}["']?[A-Za-z0-9/+]{40}`, 4),
   ),
-  ...["ghp_", "gho_", "ghu_", "ghs_", "ghr_"].map((prefix) => token(prefix, `${WORD}{36,255}`)),
-  token("github_pat_", "\\w{82}"),
-  ...["glpat-", "gldt-", "glrt-", "glsoat-"].map((prefix) => token(prefix, `${WORD_DASH}{20,300}`, 3.2)),
-  token("glptt-", "[0-9a-f]{40}"),
+  ...["ghp_", "gho_", "ghu_", "ghs_", "ghr_"].map((prefix) => token("GitHub token", prefix, `${WORD}{36,255}`)),
+  token("GitHub token", "github_pat_", "\\w{82}"),
+  ...["glpat-", "gldt-", "glrt-", "glsoat-"].map((prefix) =>
+    token("GitLab token", prefix, `${WORD_DASH}{20,300}`, 3.2),
+  ),
+  token("GitLab token", "glptt-", "[0-9a-f]{40}"),
   ...["xoxb-", "xoxp-", "xoxe-", "xoxa-", "xoxr-", "xoxs-"].map((prefix) =>
-    token(prefix, `(?:\\d+-){1,4}${WORD}{16,150}|${WORD}{24,150}`),
+    token("Slack token", prefix, `(?:\\d+-){1,4}${WORD}{16,150}|${WORD}{24,150}`),
   ),
-  token("xapp-", `\\d-[A-Z0-9]{8,14}-\\d{10,16}-[a-f0-9]{60,70}`),
-  token("hooks.slack.com/services/", `T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/${WORD}{20,30}`),
-  ...["sk_live_", "rk_live_"].map((prefix) => token(prefix, `${WORD}{16,250}`)),
-  token("AIza", `${WORD_DASH}{35}(?!${WORD_DASH})`, 4),
-  token("sk-ant-", `[a-z0-9]{3,10}-${WORD_DASH}{80,120}`, 4),
-  ...["sk-proj-", "sk-svcacct-", "sk-admin-"].map((prefix) => token(prefix, `${WORD_DASH}{40,250}`, 4)),
-  token("sk-", `${WORD}{20}T3BlbkFJ${WORD}{20}`, 3.5),
-  token("npm_", `${WORD}{36}`),
-  token("pypi-AgE", `(?:IcHlwaS5vcmc|NdGVzdC5weXBpLm9yZw)${WORD_DASH}{50,1000}`, 3, 1100),
-  token("SG.", `${WORD_DASH}{22}\\.${WORD_DASH}{43}`, 3.5),
-  token("SK", "[0-9a-f]{32}"),
+  token("Slack token", "xapp-", `\\d-[A-Z0-9]{8,14}-\\d{10,16}-[a-f0-9]{60,70}`),
+  token("Slack webhook", "hooks.slack.com/services/", `T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/${WORD}{20,30}`),
+  ...["sk_live_", "rk_live_"].map((prefix) => token("Stripe key", prefix, `${WORD}{16,250}`)),
+  token("Google API key", "AIza", `${WORD_DASH}{35}(?!${WORD_DASH})`, 4),
+  token("Anthropic key", "sk-ant-", `[a-z0-9]{3,10}-${WORD_DASH}{80,120}`, 4),
+  ...["sk-proj-", "sk-svcacct-", "sk-admin-"].map((prefix) => token("OpenAI key", prefix, `${WORD_DASH}{40,250}`, 4)),
+  token("OpenAI key", "sk-", `${WORD}{20}T3BlbkFJ${WORD}{20}`, 3.5),
+  token("npm token", "npm_", `${WORD}{36}`),
+  token("PyPI token", "pypi-AgE", `(?:IcHlwaS5vcmc|NdGVzdC5weXBpLm9yZw)${WORD_DASH}{50,1000}`, 3, 1100),
+  token("SendGrid key", "SG.", `${WORD_DASH}{22}\\.${WORD_DASH}{43}`, 3.5),
+  token("Twilio key", "SK", "[0-9a-f]{32}"),
   // A bot's number precedes it.
-  { ...token(":AA", `${WORD_DASH}{33}(?!${WORD_DASH})`, 4), inWord: true },
-  token("hvs.", `${WORD_DASH}{90,300}`, 3.5),
-  token("hvb.", `${WORD_DASH}{138,300}`, 3.5),
-  ...["dop_v1_", "doo_v1_", "dor_v1_"].map((prefix) => token(prefix, "[a-f0-9]{64}")),
-  token("hf_", "[A-Za-z]{34}", 3.5),
-  token("AccountKey=", "[A-Za-z0-9+/]{86}==", 4),
-  token("shpat_", "[a-f0-9]{32}"),
-  token("dapi", "[a-f0-9]{32}"),
-  token("glsa_", `${WORD}{32}_[a-fA-F0-9]{8}`),
-  token("rubygems_", "[a-f0-9]{48}"),
-  token("lin_api_", `${WORD}{40}`),
-  token("PMAK-", "[a-f0-9]{24}-[a-f0-9]{34}"),
+  { ...token("Telegram token", ":AA", `${WORD_DASH}{33}(?!${WORD_DASH})`, 4), inWord: true },
+  token("Vault token", "hvs.", `${WORD_DASH}{90,300}`, 3.5),
+  token("Vault token", "hvb.", `${WORD_DASH}{138,300}`, 3.5),
+  ...["dop_v1_", "doo_v1_", "dor_v1_"].map((prefix) => token("DigitalOcean token", prefix, "[a-f0-9]{64}")),
+  token("Hugging Face token", "hf_", "[A-Za-z]{34}", 3.5),
+  token("Azure key", "AccountKey=", "[A-Za-z0-9+/]{86}==", 4),
+  token("Shopify token", "shpat_", "[a-f0-9]{32}"),
+  token("Databricks token", "dapi", "[a-f0-9]{32}"),
+  token("Grafana token", "glsa_", `${WORD}{32}_[a-fA-F0-9]{8}`),
+  token("RubyGems key", "rubygems_", "[a-f0-9]{48}"),
+  token("Linear key", "lin_api_", `${WORD}{40}`),
+  token("Postman key", "PMAK-", "[a-f0-9]{24}-[a-f0-9]{34}"),
 ];
 
 interface Candidate {
@@ -118,41 +128,67 @@ for (const [index, group] of GROUPS.entries()) {
   }
 }
 
-/**
- * Whether a file's bytes hold a private key or a token. Takes linear time, 1 to 2 ms a MB: a shape has more than two
- * bytes, so that of every two neighbours one is looked at as the beginning of one or as what follows it.
- */
+/** A credential in bytes. */
+export interface Secret {
+  /** Which kind, in words: "GitHub token". */
+  kind: string;
+  /** Its first byte, and the one behind its last. */
+  start: number;
+  end: number;
+}
+
+/** Whether a file's bytes hold a private key or a token. Takes linear time, as `findSecret`. */
 export function holdsSecret(bytes: Uint8Array): boolean {
+  return findSecret(bytes) !== undefined;
+}
+
+/**
+ * The first private key or token in bytes, from byte `from` on. Takes 1 to 2 ms a MB: a shape has more than two bytes, so
+ * that of every two neighbours one is looked at as the beginning of one or as what follows it.
+ */
+export function findSecret(bytes: Uint8Array, from = 0): Secret | undefined {
   const skipped = bytes.byteOffset & 1;
-  if (bytes.length < 2 + skipped) return false;
+  if (bytes.length < 2 + skipped) return undefined;
   const pairs = new Uint16Array(bytes.buffer, bytes.byteOffset + skipped, (bytes.length - skipped) >> 1);
-  for (let i = 0; i < pairs.length; i++) {
+  for (let i = Math.max(0, from - skipped) >> 1; i < pairs.length; i++) {
     const place = PLACES[pairs[i]!]!;
     if (place === 0) continue;
     const at = skipped + 2 * i;
-    if ((place & BEGINS) !== 0 && isSecretAt(bytes, at)) return true;
-    if ((place & FOLLOWS) !== 0 && at > 0 && isSecretAt(bytes, at - 1)) return true;
+    // The second byte of the pair before may begin one that this pair goes on with.
+    if ((place & FOLLOWS) !== 0 && at > from && mayBegin(bytes, at - 1)) {
+      const found = secretAt(bytes, at - 1);
+      if (found) return found;
+    }
+    if ((place & BEGINS) !== 0 && at >= from && mayBegin(bytes, at)) {
+      const found = secretAt(bytes, at);
+      if (found) return found;
+    }
   }
-  return false;
+  return undefined;
 }
 
-function isSecretAt(bytes: Uint8Array, at: number): boolean {
+function mayBegin(bytes: Uint8Array, at: number): boolean {
   const group = PAIRS[pairOf(bytes[at]!, bytes[at + 1]!)]!;
-  if (group === 0 || TOLD[pairOf(group, bytes[at + TELLING[group]!]!)] === 0) return false;
-  return isOneOf(GROUPS[group - 1]!, bytes, at);
+  return group !== 0 && TOLD[pairOf(group, bytes[at + TELLING[group]!]!)] !== 0;
 }
 
-function isOneOf(group: readonly Candidate[], bytes: Uint8Array, at: number): boolean {
+function secretAt(bytes: Uint8Array, at: number): Secret | undefined {
+  const group = GROUPS[PAIRS[pairOf(bytes[at]!, bytes[at + 1]!)]! - 1]!;
   for (const { shape, bytes: prefix } of group) {
     let same = 2;
     while (same < prefix.length && bytes[at + same] === prefix[same]) same++;
     if (same < prefix.length || (!shape.inWord && at > 0 && isWord(bytes[at - 1]!))) continue;
     if (shape.prefix === ":AA" && !followsNumber(bytes, at)) continue;
-    const { buffer, byteOffset, length } = bytes;
-    const text = Buffer.from(buffer, byteOffset + at, Math.min(shape.span, length - at)).toString("latin1");
-    if (shape.test(text)) return true;
+    const length = shape.test(textOf(bytes, at, shape.span));
+    if (length === 0) continue;
+    const whole = shape.whole?.(textOf(bytes, at, WHOLE_BYTES)) ?? 0;
+    return { kind: shape.kind, start: at, end: at + Math.max(length, whole) };
   }
-  return false;
+  return undefined;
+}
+
+function textOf({ buffer, byteOffset, length }: Uint8Array, at: number, most: number): string {
+  return Buffer.from(buffer, byteOffset + at, Math.min(most, length - at)).toString("latin1");
 }
 
 /** Whether a number of 8 to 10 digits and nothing of a word before it ends at `at`. */
@@ -171,23 +207,46 @@ const KEY_HEADER = /^-----BEGIN (?:[A-Z0-9 ]{0,40} )?PRIVATE KEY(?: BLOCK)?-----
 const KEY_RUN = /[A-Za-z0-9+/]{40,}/;
 
 /** A header in a program that reads keys has no key behind it. */
-function isPrivateKey(text: string): boolean {
+function privateKey(text: string): number {
   const header = KEY_HEADER.exec(text)?.[0];
-  if (header === undefined) return false;
+  if (header === undefined) return 0;
   const rest = text.slice(header.length);
   const end = rest.indexOf("-----");
-  const run = KEY_RUN.exec(end === -1 ? rest : rest.slice(0, end))?.[0];
-  return run !== undefined && isDrawn(run.slice(0, 200), 3.5);
+  const run = KEY_RUN.exec(end === -1 ? rest : rest.slice(0, end));
+  if (run === null || !isDrawn(run[0].slice(0, 200), 3.5)) return 0;
+  return header.length + run.index + run[0].length;
+}
+
+const KEY_FOOTER = /^-----END (?:[A-Z0-9 ]{0,40} )?PRIVATE KEY(?: BLOCK)?-----/;
+/** Lines of a key, and the spaces and escaped line ends between them. */
+const KEY_LINES = /^(?:[A-Za-z0-9+/=]+|[ \t\r\n]+|\\[nr])*/;
+
+/** Up to its footer; of a key that is cut off, its lines. */
+function wholePrivateKey(text: string): number {
+  const header = KEY_HEADER.exec(text)![0].length;
+  const next = text.indexOf("-----", header);
+  const footer = next === -1 ? null : KEY_FOOTER.exec(text.slice(next, next + 80));
+  if (footer) return next + footer[0].length;
+  const first = KEY_RUN.exec(text.slice(header))!.index + header;
+  return first + KEY_LINES.exec(text.slice(first))![0].trimEnd().length;
 }
 
 /** A key in base64 once more, as Kubernetes writes it. */
-function isEncodedKey(text: string): boolean {
-  const run = /^[A-Za-z0-9+/]*/.exec(text)![0];
-  return run.length > 100 && KEY_HEADER.test(Buffer.from(run, "base64").toString("latin1"));
+function encodedKey(text: string): number {
+  const run = /^[A-Za-z0-9+/]*={0,2}/.exec(text)![0];
+  const isKey = run.length > 100 && KEY_HEADER.test(Buffer.from(run, "base64").toString("latin1"));
+  return isKey ? run.length : 0;
 }
 
-function isPuttyKey(text: string): boolean {
-  return /^PuTTY-User-Key-File-\d: [\w@.-]+\r?\nEncryption: /.test(text) && /\nPrivate-Lines: \d/.test(text);
+function puttyKey(text: string): number {
+  if (!/^PuTTY-User-Key-File-\d: [\w@.-]+\r?\nEncryption: /.test(text)) return 0;
+  const lines = /\nPrivate-Lines: (\d{1,4})/.exec(text);
+  if (lines === null) return 0;
+  const first = lines.index + lines[0].length;
+  const body = new RegExp(
+    `^\\d*\\r?\\n?(?:[A-Za-z0-9+/=]+\\r?\\n?){0,${lines[1]}}(?:Private-(?:MAC|Hash): [0-9a-fA-F]+)?`,
+  );
+  return first + body.exec(text.slice(first))![0].trimEnd().length;
 }
 
 const PLACEHOLDER =

@@ -1,6 +1,6 @@
 /** Files that hold credentials are known by their content. No string here has the form of one: all are put together. */
 import { describe, expect, test } from "bun:test";
-import { holdsSecret } from "../../src/repo/secret-content.ts";
+import { findSecret, holdsSecret } from "../../src/repo/secret-content.ts";
 import { random } from "../fixture.ts";
 
 const next = random(16);
@@ -118,4 +118,21 @@ test("every place of a text is looked at, at its very end too", () => {
   const bytes = new TextEncoder().encode(`###${token}###`);
   expect(holdsSecret(bytes.subarray(3, bytes.length - 3))).toBe(true);
   expect(holdsSecret(bytes.subarray(3, bytes.length - 4))).toBe(false);
+});
+
+test("what is found of a credential is all of it, and nothing beside it", () => {
+  for (const [what, token] of Object.entries(TOKENS)) {
+    const before = "Notes \u{1f511}: ";
+    const after = "\n\nand more.";
+    const bytes = new TextEncoder().encode(before + token + after);
+    const { start, end } = findSecret(bytes)!;
+    const left = Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]).toString();
+    expect(left.startsWith(before) && left.endsWith(after), what).toBe(true);
+    // A host, the number of a bot, quotes and JSON around a key are no secret; keys have line ends behind them.
+    const beside = left.slice(before.length, -after.length);
+    expect(beside.length, what).toBeLessThanOrEqual(32);
+    expect(holds(beside), what).toBe(false);
+    expect(findSecret(bytes, end), what).toBeUndefined();
+    expect(findSecret(bytes, start)?.start, what).toBe(start);
+  }
 });

@@ -41,6 +41,14 @@ export const TEXT_ARGS = {
 /** Of the verbs that add texts. */
 export const SKIP_DUPLICATES = { type: "boolean", description: "add no text that is there already" } as const;
 
+/** Of the commands that write texts. */
+export const SECRETS = {
+  type: "enum",
+  options: ["refuse", "mask"] as string[],
+  description:
+    "private keys and tokens of well-known formats in texts and metadata: write nothing, or [KIND removed] instead",
+} as const;
+
 /** Of the verbs that filter. */
 export const WHERE = strings(
   "COLUMN=VALUE",
@@ -79,7 +87,7 @@ export const PARTITION_BY = string(
 export const SCHEMA_FLAGS = {
   "partition-by": PARTITION_BY,
   "filter-column": strings("COLUMN", "a further metadata column that --where may name"),
-  "filter-columns": string("A,B", "the same, with commas between"),
+  "filter-columns": string("A,B", "the same columns, with commas between"),
   lexical: { type: "boolean", description: "allow search by word alone (svc mem build-lexical)" },
 } as const satisfies Args;
 

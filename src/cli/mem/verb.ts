@@ -7,6 +7,7 @@ import { ROWS_PER_CALL_MAX } from "../../limits.ts";
 import { parseArguments } from "../../memory/arguments.ts";
 import { answerText } from "../../memory/bounds/answer.ts";
 import type { CallContext, TerminalVerbs, VerbName, Verbs } from "../../memory/requests.ts";
+import type { SecretPolicy } from "../../memory/secrets.ts";
 import {
   type Args,
   asUsage,
@@ -53,7 +54,9 @@ const BOUND = {
 } as const satisfies Args;
 
 /** Where a call goes, and its way to be stopped: an invocation. */
-type CallSite = Omit<Invocation, "args"> & { readonly args: { readonly path?: string; readonly workspace?: string } };
+type CallSite = Omit<Invocation, "args"> & {
+  readonly args: { readonly path?: string; readonly workspace?: string; readonly secrets?: string };
+};
 
 interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<T>, "run"> {
   /** Absent: every flag and positional is the argument of its name. */
@@ -64,6 +67,8 @@ interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<
   nothing?: string;
   /** Further lines, on stderr. */
   notes?(payload: PayloadOf<V>): readonly string[];
+  /** What is done before, with the memory open. */
+  before?(args: Values<T>): MemoryWork<void> | undefined;
   /** Joins the answers where one call may not carry all rows; absent: there is always one call. */
   join?(payloads: PayloadOf<V>[]): PayloadOf<V>;
 }
@@ -82,11 +87,13 @@ export function verbCommand<V extends VerbName, const T extends Args>(
       const raw = await (spec.toArguments?.(invocation) ?? toolArguments(site.args));
       const max_bytes = site.args["max-bytes"];
       const calls = (spec.join ? inCalls(raw) : [raw]).map((part) => prepare(name, { ...part, max_bytes }));
+      const before = spec.before?.(invocation.args as unknown as Values<T>);
       const indexing = new IndexProgress();
       const payloads = await withMemory(
         site,
         async (verbs, context) => {
           const answered: PayloadOf<V>[] = [];
+          await before?.(verbs, context);
           for (const call of calls) answered.push(await call(verbs, context));
           return answered;
         },
@@ -142,7 +149,7 @@ async function show(text: string, hasPager: boolean): Promise<void> {
 }
 
 /** What is to be done with the open memory. */
-type MemoryWork<T> = (verbs: Verbs & TerminalVerbs, context: CallContext) => Promise<T>;
+export type MemoryWork<T> = (verbs: Verbs & TerminalVerbs, context: CallContext) => Promise<T>;
 
 /**
  * A call whose arguments were checked: errors in them are reported before a login is required or a file opened.
@@ -173,7 +180,9 @@ export async function withMemory<T>(
 ): Promise<T> {
   const { openVerbs } = await import("../gate.ts");
   const workspace = args.workspace === undefined ? undefined : resolve(args.workspace);
-  const verbs = await openVerbs({ label: name, feature: "memory", env, path: args.path, workspace, warn: note });
+  const secrets = args.secrets as SecretPolicy | undefined;
+  const options = { label: name, feature: "memory", env, path: args.path, workspace, secrets } as const;
+  const verbs = await openVerbs({ ...options, warn: note });
   const progress = startProgress(name.replace(/^svc (?:mem )?/, ""));
   try {
     if (signal.aborted) throw new CancelledError("interrupted");

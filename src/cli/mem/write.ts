@@ -1,36 +1,45 @@
 /** `svc mem add|upsert|update|delete|create`. */
 import { readDescription } from "../../checks/strings.ts";
+import type { Masked } from "../../memory/requests.ts";
 import { asUsage, command, string } from "../command.ts";
 import { joinSame, noteSame } from "./duplicates.ts";
 import {
   ID_ARGS,
-  PARTITION_BY,
   readIds,
   SCHEMA_FLAGS,
+  SECRETS,
   SKIP_DUPLICATES,
   schemaArguments,
   TEXT_ARGS,
   textArguments,
 } from "./flags.ts";
 import { counted, showId } from "./render.ts";
+import { madeAs } from "./schema.ts";
 import { answer, COMMON, prepare, verbCommand, withMemory } from "./verb.ts";
 
 export const add = verbCommand("add", {
   details:
     "Texts are arguments, files or stdin: a whole file or stdin is one text, with --lines each of its lines is. Without ids a\n" +
     "new one is made for each text and printed. An id that exists is a KeyError, and nothing is written. A text that the collection\n" +
-    "has already, byte for byte, is added and named on stderr; with --skip-duplicates it is not added, and the id is that of its row.",
+    "has already, byte for byte, is added and named on stderr; with --skip-duplicates it is not added, and the id is that of its row. --lexical,\n" +
+    "--filter-column and --partition-by are for a collection that is made by this call; one that is there must have them already.",
   examples: [
     'svc mem add notes "we deploy blue green" "retro is on Friday"',
     'svc mem add notes --file runbook.md --id runbook --metadata \'{"scope":"ops"}\'',
     "git log --oneline | svc mem add commits --lines",
   ],
-  args: { ...TEXT_ARGS, "skip-duplicates": SKIP_DUPLICATES },
+  args: { ...TEXT_ARGS, "skip-duplicates": SKIP_DUPLICATES, secrets: SECRETS, ...SCHEMA_FLAGS },
+  before: (args) => madeAs(args.collection, args),
   async toArguments(invocation) {
     return { ...(await textArguments(invocation)), skip_duplicates: invocation.args["skip-duplicates"] };
   },
-  join: (all) => ({ ...joinSame(all), added: sum(all.map((p) => p.added)), ids: joined(all.map((p) => p.ids)) }),
-  notes: noteSame,
+  join: (all) => ({
+    ...joinSame(all),
+    ...joinMasked(all),
+    added: sum(all.map((p) => p.added)),
+    ids: joined(all.map((p) => p.ids)),
+  }),
+  notes: (payload) => [...noteMasked(payload), ...noteSame(payload)],
   render: ({ added, collection, ids }) => withIds(`added ${counted(added, "text")} to ${collection}`, ids),
 });
 
@@ -42,14 +51,24 @@ export const upsert = verbCommand("upsert", {
     'svc mem upsert notes "we deploy canaries now" --id deploy',
     "svc mem upsert notes --file a.md --file b.md --ids a,b",
   ],
-  args: { ...TEXT_ARGS, "partition-by": PARTITION_BY, "skip-duplicates": SKIP_DUPLICATES },
+  args: { ...TEXT_ARGS, "skip-duplicates": SKIP_DUPLICATES, secrets: SECRETS, ...SCHEMA_FLAGS },
+  // Of the tool too a partition key is for a collection that it makes, and passed over otherwise.
+  before: ({ collection, ...args }) =>
+    args.lexical === undefined && args["filter-column"].length === 0 && args["filter-columns"] === undefined
+      ? undefined
+      : madeAs(collection, args),
   async toArguments(invocation) {
     const given = await textArguments(invocation);
     const { "partition-by": partition_by, "skip-duplicates": skip_duplicates } = invocation.args;
     return { ...given, ids: given.ids ?? null, partition_by, skip_duplicates };
   },
-  notes: noteSame,
-  join: (all) => ({ ...joinSame(all), upserted: sum(all.map((p) => p.upserted)), ids: joined(all.map((p) => p.ids)) }),
+  notes: (payload) => [...noteMasked(payload), ...noteSame(payload)],
+  join: (all) => ({
+    ...joinSame(all),
+    ...joinMasked(all),
+    upserted: sum(all.map((p) => p.upserted)),
+    ids: joined(all.map((p) => p.ids)),
+  }),
   render: ({ upserted, collection, ids }) => withIds(`upserted ${counted(upserted, "text")} in ${collection}`, ids),
 });
 
@@ -57,9 +76,10 @@ export const update = verbCommand("update", {
   details:
     "Metadata that is not given stays. An id that is unknown or deleted is a ValueError, and nothing is written.",
   examples: ['svc mem update notes "retro is on Monday" --id retro'],
-  args: TEXT_ARGS,
+  args: { ...TEXT_ARGS, secrets: SECRETS },
   toArguments: textArguments,
-  join: (all) => ({ ...all[0]!, updated: sum(all.map((p) => p.updated)) }),
+  join: (all) => ({ ...all[0]!, ...joinMasked(all), updated: sum(all.map((p) => p.updated)) }),
+  notes: noteMasked,
   render: ({ updated, collection }) => `updated ${counted(updated, "text")} in ${collection}`,
 });
 
@@ -106,6 +126,15 @@ export const create = command({
 });
 
 const sum = (numbers: number[]) => numbers.reduce((total, n) => total + n, 0);
+
+function joinMasked(all: readonly Masked[]): Masked {
+  const masked = sum(all.map((payload) => payload.masked ?? 0));
+  return masked > 0 ? { masked } : {};
+}
+
+function noteMasked({ masked = 0 }: Masked): string[] {
+  return masked > 0 ? [`${counted(masked, "credential")} masked`] : [];
+}
 
 const joined = (lists: (string[] | undefined)[]) => (lists[0] ? lists.flatMap((list) => list ?? []) : undefined);
 

@@ -1,0 +1,199 @@
+/** Second thoughts, with the executable alone: undo, texts added twice, credentials, and collections made by an add. */
+import { beforeAll, describe, expect, test } from "bun:test";
+import { Session, SVC, signedIn, svc } from "./home.ts";
+
+let env: Record<string, string>;
+beforeAll(async () => {
+  env = await signedIn();
+});
+
+const mem = async (...args: string[]) => {
+  const { code, out, err } = await svc(env, ["mem", ...args]);
+  return { code, out, err };
+};
+const done = async (...args: string[]) => {
+  const { code, out, err } = await mem(...args);
+  if (code !== 0) throw new Error(`svc mem ${args.join(" ")} ended with ${code}: ${err}`);
+  return out;
+};
+const json = async (...args: string[]) => JSON.parse(await done(...args, "--json"));
+
+const drawn = (length: number, seed = 7) =>
+  Array.from({ length }, (_, i) => "k3TzQ9wXb7RmLs4VfHy2NcJd8GpA6eUi"[(i * 11 + i * i * seed) % 32]).join("");
+const TOKEN = "gh" + `p_${drawn(36)}`;
+
+describe("undo", () => {
+  test("after a delete, an upsert and an update; not twice, and not after a compact", async () => {
+    await done(
+      "add",
+      "notes",
+      "we deploy blue green",
+      "the retro is on Friday",
+      "--ids",
+      "a,b",
+      "--metadata",
+      '{"scope":"x"}',
+    );
+    const read = async () => {
+      const { rows } = await json("get", "notes", "a", "b");
+      const { hits } = await json("search", "notes", "deploy on Friday", "--with-score", "--with-text");
+      return { rows: rows.map(({ updated, ...row }: { updated: number }) => row), hits };
+    };
+    const before = await read();
+    const changes = [
+      ["delete", "notes", "b", "a"],
+      ["upsert", "notes", "other", "new", "--ids", "b,c"],
+      ["update", "notes", "other", "--id", "a", "--metadata", '{"scope":"y"}'],
+    ];
+    for (const change of changes) {
+      await done(...change);
+      const plan = await json("undo", "notes", "--dry-run");
+      const { dry_run, ...undone } = await json("undo", "notes", "--dry-run");
+      expect([dry_run, plan]).toEqual([true, { ...undone, dry_run: true }]);
+      expect(await json("undo", "notes")).toEqual(undone);
+      const again = await mem("undo", "notes");
+      expect(again).toMatchObject({ code: 1, out: "" });
+      expect(again.err).toContain("is undone already");
+      // What an upsert added stays.
+      if (change[0] === "upsert") {
+        expect(await done("ids", "notes")).toContain("c\n");
+        await done("delete", "notes", "c");
+      }
+      expect(await read()).toEqual(before);
+    }
+    await done("delete", "notes", "a");
+    expect(await done("undo", "notes", "--dry-run")).toContain("would put back 1 row of notes");
+    await done("compact", "notes");
+    const late = await mem("undo", "notes");
+    expect([late.code, late.err]).toEqual([
+      1,
+      expect.stringContaining("there is nothing to undo in collection 'notes'"),
+    ]);
+  });
+
+  test("what a client deletes, the terminal puts back, and the client finds it", async () => {
+    const session = await Session.open(env);
+    const collection = "shared";
+    await session.call("svc_add", { collection, texts: ["pagers rotate weekly", "retro"], ids: ["a", "b"] });
+    await session.call("svc_delete", { collection, ids: ["a"] });
+    await session.call("svc_add", { collection, texts: ["unrelated"], ids: ["c"] });
+    expect(await done("undo", collection)).toStartWith("put back 1 row of shared");
+    const { hits } = await session.call("svc_search", { collection, query: "who rotates pagers", top_k: 1 });
+    expect(hits[0].id).toBe("a");
+    await session.call("svc_delete", { collection, ids: ["a", "b"] });
+    await session.call("svc_add", { collection, texts: ["anew"], ids: ["b"] });
+    expect((await mem("undo", collection)).err).toContain("id 'b' of collection 'shared' cannot be undone");
+    expect(await done("undo", collection, "--force")).toContain("b  was added again since, and is replaced");
+    expect((await session.call("svc_get", { collection, ids: ["b"] })).rows[0].text).toBe("retro");
+    await session.close();
+  });
+
+  test("a kill leaves all of it or nothing", async () => {
+    const lines = Array.from({ length: 1500 }, (_, i) => `note ${i} about deploys, retros and pagers`).join("\n");
+    const ids = Array.from({ length: 1500 }, (_, i) => `n${i}`);
+    await svc(env, ["mem", "add", "many", "--lines", "--ids", ids.join(",")], lines);
+    const sound = async () => {
+      const rows = Number(await done("count", "many"));
+      if (rows > 0) expect(rows).toBe(1500);
+      return rows;
+    };
+    for (const ms of [30, 50, 70, 90, 110]) {
+      if ((await sound()) > 0) await svc(env, ["mem", "delete", "many", "-"], ids.join("\n"));
+      const child = Bun.spawn([SVC, "mem", "undo", "many"], { env, stdout: "ignore", stderr: "ignore" });
+      await Bun.sleep(ms);
+      child.kill("SIGKILL");
+      await child.exited;
+    }
+    if ((await sound()) === 0) await done("undo", "many");
+    expect(await sound()).toBe(1500);
+    expect((await mem("check", "many")).code).toBe(0);
+  });
+});
+
+test("texts that are added twice are named to a client and on the terminal, or skipped", async () => {
+  const session = await Session.open(env);
+  const collection = "twice";
+  const first = await session.call("svc_add", { collection, texts: ["we deploy blue green"] });
+  expect(first).not.toContainKey("duplicates");
+  const second = await session.call("svc_add", { collection, texts: ["new", "we deploy blue green"] });
+  expect(second.duplicates).toEqual([{ index: 1, id: second.ids[1], of: first.ids[0] }]);
+  const third = await session.call("svc_add", { collection, texts: ["new"], skip_duplicates: true });
+  expect(third).toMatchObject({ added: 0, skipped: 1, ids: [second.ids[0]] });
+  await session.close();
+  const named = await mem("add", "twice", "new");
+  expect(named.err).toStartWith(`text 1 is the same as that of ${second.ids[0]}: added as `);
+  const skipped = await mem("add", "twice", "new", "other", "--skip-duplicates");
+  expect(skipped.out).toStartWith("added 1 text to twice");
+  expect(skipped.err).toContain(": skipped");
+});
+
+describe("credentials", () => {
+  test("are stored, refused or masked, as the terminal says", async () => {
+    const text = `the token is ${TOKEN}!`;
+    const refused = await mem("add", "secret", text, "--secrets", "refuse");
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.err).toContain("ValueError: text 0 holds a credential (GitHub token): take it out");
+    expect(refused.err).not.toContain(TOKEN);
+    expect(await done("list")).not.toContain("secret");
+    const masked = await mem("add", "secret", text, "--id", "a", "--metadata", `{"k":"${TOKEN}"}`, "--secrets=mask");
+    expect([masked.out, masked.err]).toEqual(["added 1 text to secret\n", "2 credentials masked\n"]);
+    const { rows } = await json("get", "secret", "a");
+    expect([rows[0].text, rows[0].metadata.k]).toEqual([
+      "the token is [GitHub token removed]!",
+      "[GitHub token removed]",
+    ]);
+    expect((await mem("update", "secret", text, "--id", "a", "--secrets", "refuse")).code).toBe(1);
+    await done("upsert", "secret", text, "--id", "a");
+    expect((await json("get", "secret", "a")).rows[0].text).toBe(text);
+    expect((await mem("add", "secret", "x", "--secrets", "hide")).code).toBe(2);
+  });
+
+  test("a server refuses or masks those of every client", async () => {
+    const call = { collection: "served", texts: ["fine", TOKEN], ids: ["a", "b"] };
+    const strict = await Session.open(env, "--secrets", "refuse");
+    const { text, isError } = await strict.raw("svc_add", call);
+    expect([isError, text]).toEqual([
+      true,
+      expect.stringContaining("text 1 (id 'b') holds a credential (GitHub token)"),
+    ]);
+    expect((await strict.call("svc_list_collections")).collections).not.toContain("served");
+    await strict.close();
+    const mild = await Session.open(env, "--secrets=mask");
+    expect(await mild.call("svc_upsert", call)).toEqual({ upserted: 2, collection: "served", masked: 1 });
+    expect((await mild.call("svc_get", { collection: "served", ids: ["b"] })).rows[0].text).toBe(
+      "[GitHub token removed]",
+    );
+    await mild.close();
+  });
+});
+
+describe("an add says what its collection is like", () => {
+  test("where it makes it", async () => {
+    const flags = ["--lexical", "--filter-column", "kind", "--partition-by", "team"];
+    await done("add", "made", "blue green", "--metadata", '{"kind":"k","team":"t"}', ...flags);
+    const { stats } = await json("stats", "made");
+    expect([stats.lexical, stats.filter_columns, stats.key_name]).toEqual([true, ["team", "kind"], "team"]);
+    await done("upsert", "made too", "blue green", "--id", "a", "--lexical", "--filter-columns", "x, y");
+    const too = (await json("stats", "made too")).stats;
+    expect([too.lexical, too.filter_columns, too.key_name]).toEqual([true, ["scope", "x", "y"], "scope"]);
+    // What is there and agrees is added to; what it has beside that stays.
+    await done("add", "made", "more", "--lexical");
+    await done("build-lexical", "made");
+    expect(await done("search", "made", "green", "--lexical")).toContain("blue green");
+  });
+
+  test("one that is there must have it; a put that fails leaves none", async () => {
+    await done("add", "plain", "blue green", "--id", "a");
+    const lacking = await mem("add", "plain", "x", "--lexical", "--filter-column", "kind");
+    expect([lacking.code, lacking.out]).toEqual([1, ""]);
+    expect(lacking.err).toContain(
+      "collection 'plain' is there already, without lexical search and filter column 'kind': " +
+        "'svc mem alter plain --lexical --filter-column kind' gives it that; nothing was written",
+    );
+    expect((await mem("add", "plain", "x", "--partition-by", "team")).err).toContain("partitioned by 'scope'");
+    expect(await done("count", "plain")).toBe("1\n");
+    expect((await mem("add", "never", "x", "y", "--ids", "a,a", "--lexical")).code).toBe(1);
+    expect((await mem("add", "never", "x", "--metadata", '{"scope":{}}', "--id", "", "--lexical")).code).toBe(2);
+    expect(await done("list")).not.toContain("never");
+  });
+});
