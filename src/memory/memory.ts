@@ -259,8 +259,10 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
   }
 
   async import_rows(a: args.ImportArguments, c: args.CallContext): Promise<payload.ImportedPayload> {
+    const { store, embedder, secrets } = this.parts;
     const { importRows } = await import("./transfer.ts");
-    return importRows(this.parts.store, this.parts.embedder, a, c);
+    const guardRow = secrets && (await import("./secrets.ts")).guardRow;
+    return importRows(store, embedder, a, c, guardRow && ((row) => guardRow(secrets, row)));
   }
 
   /** Finishes running changes and closes everything. */

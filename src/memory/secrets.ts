@@ -25,21 +25,65 @@ interface Given {
  */
 export function guardSecrets<T extends Given>(policy: SecretPolicy, rows: T): { rows: T; masked: number } {
   const { ids } = rows;
-  for (const [i, id] of ids?.entries() ?? []) refuse(id, `id ${i}`, TAKE_OUT);
-  // An id is named where it holds none itself.
-  const nameOf = (i: number) => (ids ? `text ${i} (id ${shown(ids[i]!)})` : `text ${i}`);
-  let masked = 0;
-  const guard = (text: string, name: string): string => {
-    if (policy === "refuse") return refuse(text, name);
-    const result = maskSecrets(text);
-    masked += result.masked;
-    return result.text;
+  const guard = new Guard(policy);
+  const texts = rows.texts.map((text, i) => {
+    if (ids) refuse(ids[i]!, `id ${i}`, TAKE_OUT);
+    return guard.text(text, nameOf(i));
+  });
+  const metadata = rows.metadata?.map((object, i) => guard.metadata(object, nameOf(i)));
+  return { rows: { ...rows, texts, ...(metadata ? { metadata } : {}) }, masked: guard.masked };
+
+  // Its id holds none itself, or was refused.
+  function nameOf(i: number): string {
+    return ids ? `text ${i} (id ${shown(ids[i]!)})` : `text ${i}`;
+  }
+}
+
+/** A row that is guarded by itself. */
+interface GuardedRow {
+  id: string;
+  text: string | undefined;
+  metadata: Metadata | null | undefined;
+}
+
+/** The same of one row, whose place the caller names. */
+export function guardRow(policy: SecretPolicy, { id, text, metadata }: GuardedRow): GuardedRow & { masked: number } {
+  const guard = new Guard(policy);
+  refuse(id, "its id", TAKE_OUT);
+  return {
+    id,
+    text: text === undefined ? undefined : guard.text(text, "its text"),
+    metadata: guard.metadata(metadata, "its text"),
+    masked: guard.masked,
   };
-  const texts = rows.texts.map((text, i) => guard(text, nameOf(i)));
-  const metadata = rows.metadata?.map(
-    (object, i) => guarded(object, `the metadata of ${nameOf(i)}`, guard) as Metadata,
-  );
-  return { rows: { ...rows, texts, ...(metadata ? { metadata } : {}) }, masked };
+}
+
+class Guard {
+  masked = 0;
+
+  constructor(private readonly policy: SecretPolicy) {}
+
+  text(text: string, name: string): string {
+    if (this.policy === "refuse") return refuse(text, name);
+    const result = maskSecrets(text);
+    this.masked += result.masked;
+    return result.text;
+  }
+
+  /** @param name of the row's text */
+  metadata(object: Metadata | null | undefined, name: string): Metadata | null | undefined {
+    return this.value(object, `the metadata of ${name}`) as Metadata | null | undefined;
+  }
+
+  private value(value: unknown, name: string): unknown {
+    if (typeof value === "string") return this.text(value, name);
+    if (Array.isArray(value)) return value.map((item) => this.value(item, name));
+    if (typeof value !== "object" || value === null) return value;
+    // Not by assignment, which would make a key `__proto__` the prototype.
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [refuse(key, `a key in ${name}`, TAKE_OUT), this.value(item, name)]),
+    );
+  }
 }
 
 /** A text with `[KIND removed]` in place of each credential; the same one where it holds none. */
@@ -68,15 +112,4 @@ function refuse(text: string, name: string, remedy = MASK): string {
   const found = findSecret(Buffer.from(text));
   if (found === undefined) return text;
   throw new ValueError(`${name} holds a credential (${found.kind}): ${remedy}; nothing was written`);
-}
-
-/** A JSON value with its strings guarded; the same one where none is another. */
-function guarded(value: unknown, name: string, guard: (text: string, name: string) => string): unknown {
-  if (typeof value === "string") return guard(value, name);
-  if (Array.isArray(value)) return value.map((item) => guarded(item, name, guard));
-  if (typeof value !== "object" || value === null) return value;
-  // Not by assignment, which would make a key `__proto__` the prototype.
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [refuse(key, `a key in ${name}`, TAKE_OUT), guarded(item, name, guard)]),
-  );
 }

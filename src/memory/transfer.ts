@@ -4,6 +4,7 @@
  */
 import { encodeMetadata } from "../checks/metadata.ts";
 import { checkTextSize } from "../checks/texts.ts";
+import type { Metadata } from "../checks/values.ts";
 import { checkDim } from "../checks/vectors.ts";
 import { CancelledError, SvcError, ValueError } from "../errors.ts";
 import type { ForeignRow, ForeignSchema } from "../formats/row.ts";
@@ -14,9 +15,14 @@ import type { Dtype, Schema } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import { putDated, type RowDates } from "../texts/dated.ts";
+import { duplicatesOf, withoutDuplicates } from "../texts/duplicates.ts";
 import { checkSpace, type Embedder, type EmbedderProfile, spaceId } from "../texts/embedder.ts";
 import { DEFAULT_PARTITION, embeddingOf, partitioned } from "../texts/put.ts";
 import type { CallContext } from "./requests.ts";
+import type { guardRow } from "./secrets.ts";
+
+/** `guardRow` of a policy. */
+type RowGuard = (row: Parameters<typeof guardRow>[1]) => ReturnType<typeof guardRow>;
 
 /** A row that has its id. */
 export interface ImportRow extends ForeignRow {
@@ -38,6 +44,8 @@ export interface ImportArguments {
   readonly source?: ForeignSchema | undefined;
   /** Whether rows get the times that they have. */
   readonly times: boolean;
+  /** Whether a row of a new id whose text another row has is left out. */
+  readonly skipDuplicates?: boolean | undefined;
   /** Gets what is wrong with a row, which is then left out; absent: the call fails. */
   readonly onBad?: ((error: SvcError) => void) | undefined;
 }
@@ -52,6 +60,10 @@ export interface ImportedPayload {
   embedded_again: number;
   /** Rows that were left out. */
   bad: number;
+  /** Duplicates that were left out, where there are any. */
+  skipped?: number;
+  /** Credentials that were masked, where there are any. */
+  masked?: number;
 }
 
 /** How a row is put: its text embedded, or with its vector. */
@@ -65,11 +77,12 @@ export async function importRows(
   embedder: Embedder,
   a: ImportArguments,
   { signal }: CallContext,
+  guard?: RowGuard,
 ): Promise<ImportedPayload> {
   const existing = store.find(a.collection);
   const collection = existing ? agreeing(existing, a.schema) : store.create(a.collection, newSchema(embedder, a));
   try {
-    const work = new Import(collection, embedder, a);
+    const work = new Import(collection, embedder, a, guard);
     return await work.put(existing ? undefined : a.source?.description, signal);
   } catch (error) {
     if (!existing) store.forgetUnsaved(collection);
@@ -85,6 +98,7 @@ class Import {
     private readonly collection: Collection,
     private readonly embedder: Embedder,
     private readonly a: ImportArguments,
+    private readonly guard: RowGuard | undefined,
   ) {
     this.hasVectors = usesVectors(collection.schema, a.source);
   }
@@ -92,7 +106,7 @@ class Import {
   /** @param description of a collection that is new */
   async put(description: string | undefined, signal: AbortSignal | undefined): Promise<ImportedPayload> {
     const { collection, result } = this;
-    const runs = this.runsOf(this.fresh());
+    const runs = this.runsOf(this.withoutDuplicates(this.fresh()));
     // What an export of no rows says of its collection is imported as well.
     if (runs.length === 0 && (collection.isSaved || this.a.source === undefined)) return result;
     const puts: DatedRows[] = [];
@@ -115,7 +129,10 @@ class Import {
   private fresh(): ImportRow[] {
     const { a, collection, result } = this;
     const last = new Map<string, ImportRow>();
-    for (const row of a.rows) if (this.isGood(row)) last.set(row.id, row);
+    for (const given of a.rows) {
+      const row = this.good(given);
+      if (row) last.set(row.id, row);
+    }
     const rows = [...last.values()];
     const detail = { metadata: true, text: true, times: a.times, vector: this.hasVectors };
     const stored = collection.get([...last.keys()], detail);
@@ -124,18 +141,45 @@ class Import {
     return fresh;
   }
 
-  private isGood(row: ImportRow): boolean {
+  /** Where that is asked for, the rows but for those of new ids whose texts other rows have. */
+  private withoutDuplicates(rows: ImportRow[]): ImportRow[] {
+    if (!this.a.skipDuplicates) return rows;
+    const { collection, result } = this;
+    const texts = rows.filter((row) => row.text !== undefined);
+    const ids = texts.map(({ id }) => id);
+    const duplicates = duplicatesOf(collection, { ids, texts: texts.map(({ text }) => text!) }, true);
+    if (duplicates.length === 0) return rows;
+    const kept = new Set(withoutDuplicates(collection, ids, duplicates).map((i) => ids[i]!));
+    const left = rows.filter(({ id, text }) => text === undefined || kept.has(id));
+    if (left.length < rows.length) result.skipped = rows.length - left.length;
+    return left;
+  }
+
+  /** A row as it may be stored; undefined for one that is left out. */
+  private good(row: ImportRow): ImportRow | undefined {
     try {
       this.check(row);
-      return true;
+      return this.guarded(row);
     } catch (error) {
       if (!(error instanceof SvcError) || error instanceof CancelledError) throw error;
       error.message = `${row.where}: ${error.message}`;
       if (!this.a.onBad) throw error;
       this.a.onBad(error);
       this.result.bad += 1;
-      return false;
+      return undefined;
     }
+  }
+
+  /** @throws ValueError for a row with a credential, where such rows are refused */
+  private guarded(row: ImportRow): ImportRow {
+    if (!this.guard) return row;
+    const { id, vector, where, created, updated } = row;
+    const { text, metadata, masked } = this.guard({ id, text: row.text, metadata: row.metadata as Metadata });
+    if (masked === 0) return row;
+    this.result.masked = (this.result.masked ?? 0) + masked;
+    // A vector tells of the text that it was made of.
+    const kept = text === row.text ? vector : undefined;
+    return { id, text, metadata, vector: kept, where, created, updated };
   }
 
   /** @throws ValueError, TypeError for what the collection would refuse */

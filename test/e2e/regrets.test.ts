@@ -197,3 +197,39 @@ describe("an add says what its collection is like", () => {
     expect(await done("list")).not.toContain("never");
   });
 });
+
+test("an import skips texts that are there, and refuses or masks credentials", async () => {
+  const lines = [
+    { id: "a", text: "blue green", updated: 1_700_000_000_000 },
+    { id: "b", text: `token ${TOKEN}`, metadata: { of: [TOKEN] } },
+    { id: "c", text: "blue green" },
+  ];
+  const input = lines.map((line) => JSON.stringify(line)).join("\n");
+  const load = (...flags: string[]) => svc(env, ["mem", "import", "loaded", ...flags], input);
+  const refused = await load("--secrets", "refuse");
+  expect([refused.code, refused.err]).toEqual([
+    1,
+    expect.stringContaining("line 2: its text holds a credential (GitHub token)"),
+  ]);
+  expect(refused.err).not.toContain(TOKEN);
+  expect(await done("list")).not.toContain("loaded");
+  const left = await load("--secrets", "refuse", "--on-error", "skip", "--json");
+  expect(JSON.parse(left.out)).toMatchObject({ imported: 2, bad: 1 });
+  const skipping = await load("--secrets", "mask", "--skip-duplicates", "--json");
+  expect(JSON.parse(skipping.out)).toMatchObject({ inserted: 1, unchanged: 2, masked: 2 });
+  const again = await load("--secrets", "mask");
+  expect([again.out, again.err]).toEqual([
+    "imported 3 rows into loaded, 3 of them there already\n",
+    "2 credentials masked\n",
+  ]);
+  const { rows } = await json("get", "loaded", "a", "b");
+  expect(rows[0].updated).toBe(1_700_000_000_000);
+  expect(rows[1]).toMatchObject({ text: "token [GitHub token removed]", metadata: { of: ["[GitHub token removed]"] } });
+  const more = await svc(
+    env,
+    ["mem", "import", "loaded", "--skip-duplicates"],
+    JSON.stringify({ id: "d", text: "blue green" }),
+  );
+  expect([more.out, more.err]).toEqual(["imported 0 rows into loaded\n", "1 text of other rows skipped\n"]);
+  expect(await done("count", "loaded")).toBe("3\n");
+});

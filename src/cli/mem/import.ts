@@ -8,7 +8,7 @@ import type { ImportRow } from "../../memory/requests.ts";
 import { asUsage, command, EXIT, string, UsageError } from "../command.ts";
 import { isTerminal, note, oneLine } from "../output.ts";
 import { grouped, startProgress } from "../progress.ts";
-import { COLLECTION, SCHEMA_FLAGS, schemaArguments } from "./flags.ts";
+import { COLLECTION, SCHEMA_FLAGS, SECRETS, SKIP_DUPLICATES, schemaArguments } from "./flags.ts";
 import { FORMAT_FLAGS, formatFlags } from "./format-flags.ts";
 import { counted } from "./render.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
@@ -57,6 +57,8 @@ export default command({
       negativeDescription: "rows are as new as this import",
     },
     "on-error": string("stop|skip", "skip: leave bad rows out, name them, and exit with 1 (stop)"),
+    "skip-duplicates": SKIP_DUPLICATES,
+    secrets: SECRETS,
     ...FORMAT_FLAGS,
     ...SCHEMA_FLAGS,
     ...COMMON,
@@ -77,12 +79,14 @@ export default command({
       throw new UsageError("nothing to import: name a file or a folder, or pipe JSON lines in");
     const total = { imported: 0, inserted: 0, replaced: 0, unchanged: 0, bad: 0 };
     let embeddedAgain = 0;
+    let [skipped, masked] = [0, 0];
     const onBad = (error: SvcError) => {
       total.bad += 1;
       progress.end();
       if (total.bad <= NAMED_MOST) note(`svc: left out: ${oneLine(error.message)}`);
     };
     const lenient = onError === "skip" ? { onBad } : {};
+    const skipping = args["skip-duplicates"] ? { skipDuplicates: true } : {};
     const progress = startProgress(`importing ${collection}`);
     let isOpen = false;
     let folded = 0;
@@ -95,12 +99,14 @@ export default command({
         const write = async (rows: readonly ImportRow[]) => {
           if (signal.aborted) throw new CancelledError("interrupted");
           calls += 1;
-          const given = { collection, rows, schema, source: source.schema, times: args.times, ...lenient };
+          const given = { collection, rows, schema, source: source.schema, times: args.times, ...lenient, ...skipping };
           const done = await verbs.import_rows(given, { signal });
           total.inserted += done.inserted;
           total.replaced += done.replaced;
           total.unchanged += done.unchanged;
-          total.imported += rows.length - done.bad;
+          skipped += done.skipped ?? 0;
+          masked += done.masked ?? 0;
+          total.imported += rows.length - done.bad - (done.skipped ?? 0);
           embeddedAgain += done.embedded_again;
           const also = `${grouped(total.imported)} rows`;
           progress.update({ done: source.position(), total: source.bytes, unit: "bytes", also });
@@ -127,7 +133,10 @@ export default command({
     if (embeddedAgain > 0)
       note(`the vectors of ${counted(embeddedAgain, "row")} are of another embedder: their texts were embedded again`);
     if (total.bad > NAMED_MOST) note(`svc: left out: ${counted(total.bad - NAMED_MOST, "more row")}`);
-    answer({ ...total, collection }, args.json === true, () => summary(total, collection));
+    const also = { ...(skipped > 0 ? { skipped } : {}), ...(masked > 0 ? { masked } : {}) };
+    if (!args.json && skipped > 0) note(`${counted(skipped, "text")} of other rows skipped`);
+    if (!args.json && masked > 0) note(`${counted(masked, "credential")} masked`);
+    answer({ ...total, ...also, collection }, args.json === true, () => summary(total, collection));
     return total.bad > 0 ? EXIT.failed : EXIT.done;
   },
 });
