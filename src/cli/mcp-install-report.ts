@@ -1,7 +1,7 @@
 /** What `svc mcp install` prints. */
 import type { Change, Client, ClientSite, Scope, ServerEntry } from "../clients/client.ts";
 import type { Started } from "./mcp-started.ts";
-import { ENTRY_NAME, type Failure, shownFile } from "./mcp-targets.ts";
+import { ENTRY_NAME, type Failure, linkedFile, shownFile } from "./mcp-targets.ts";
 import { note, oneLine, print } from "./output.ts";
 
 /** What became of one client. */
@@ -50,8 +50,8 @@ export async function showInstalled(
     if (failure !== undefined) note(`${client.title}: ${oneLine(`${failure.type}: ${failure.message}`)}`);
     else if (plan.isDry) await showDifference(client, change!, plan);
     else {
-      const kept = backup === undefined ? "" : `; as it was: ${shownFile(backup, site)}`;
-      print(`${client.title}: ${DONE[change!.action]} ${shownFile(change!.file, site)}${kept}`);
+      const kept = backup === undefined ? "" : `; as it was: ${linkedFile(backup, site)}`;
+      print(`${client.title}: ${DONE[change!.action]} ${linkedFile(change!.file, site)}${kept}`);
     }
   }
   if (!plan.isDry) showStarted(results);

@@ -7,7 +7,7 @@ import type { Env } from "../paths.ts";
 import { command, EXIT } from "./command.ts";
 import { ownExecutableOrNone, resolved } from "./mcp-entry.ts";
 import { type Started, Starter } from "./mcp-started.ts";
-import { CLIENT_FLAGS, checkName, ENTRY_NAME, namedClients, SCOPE_FLAG, shownFile, siteOf } from "./mcp-targets.ts";
+import { CLIENT_FLAGS, checkName, ENTRY_NAME, linkedFile, namedClients, SCOPE_FLAG, siteOf } from "./mcp-targets.ts";
 import { note, oneLine, print, printJson } from "./output.ts";
 import { tableOf } from "./table.ts";
 
@@ -90,7 +90,7 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
     if (entry.state === "unreadable") note(`${title}: ${oneLine(entry.problem)}`);
     if (entry.state === "present")
       note(
-        `${title}: ${shownFile(entry.file, site)} starts ${oneLine([entry.server.command, ...entry.server.args].join(" "))}`,
+        `${title}: ${linkedFile(entry.file, site)} starts ${oneLine([entry.server.command, ...entry.server.args].join(" "))}`,
       );
     if (started?.ok === false) note(`${title}: it ${oneLine(started.problem)}${lastLine(started.stderr)}`);
   }

@@ -10,7 +10,7 @@ import { workTreeOf } from "../repo/worktree.ts";
 import { type Arg, asUsage, string, strings, UsageError } from "./command.ts";
 import { nextLine } from "./enter.ts";
 import { homeFolder, resolved } from "./mcp-entry.ts";
-import { isTerminal, note, oneLine, redraw } from "./output.ts";
+import { isTerminal, link, note, oneLine, redraw } from "./output.ts";
 
 /** The flags that `svc mcp install`, `uninstall` and `status` have in common. */
 export const CLIENT_FLAGS = {
@@ -103,6 +103,11 @@ export function shownFile(file: string, site: ClientSite): string {
     if (inside !== "" && !inside.startsWith("..")) return oneLine(`${mark}/${inside}`);
   }
   return oneLine(file);
+}
+
+/** The same as a link to it, where the terminal has links. */
+export function linkedFile(file: string, site: ClientSite): string {
+  return link(file, shownFile(file, site));
 }
 
 /** How long a question waits for its answer; a script on a terminal must not wait for ever. */

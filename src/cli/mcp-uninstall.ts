@@ -14,6 +14,7 @@ import {
   type Failure,
   failureOf,
   hasPerson,
+  linkedFile,
   listed,
   namedClients,
   planAndApply,
@@ -107,9 +108,9 @@ async function show(results: readonly Removed[], { name, site, isDry }: Plan): P
       const { differenceOf } = await import("./mcp-difference.ts");
       print(differenceOf(file, change.before, change.after));
     } else {
-      const kept = backup === undefined ? "" : `; as it was: ${shownFile(backup, site)}`;
+      const kept = backup === undefined ? "" : `; as it was: ${linkedFile(backup, site)}`;
       print(
-        `${client.title}: removed from ${file}${change.action === "delete" ? ", which held nothing else" : ""}${kept}`,
+        `${client.title}: removed from ${linkedFile(change.file, site)}${change.action === "delete" ? ", which held nothing else" : ""}${kept}`,
       );
       note(client.afterwards);
     }

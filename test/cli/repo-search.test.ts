@@ -89,9 +89,11 @@ async function onTerminal(env: Record<string, string>): Promise<string> {
   return out.replaceAll("\r\n", "\n");
 }
 
-test("on a terminal paths are coloured links; NO_COLOR and a dumb terminal get plain text", async () => {
+test("on a terminal paths are coloured links; NO_COLOR and a dumb terminal get plain text, others no links", async () => {
   const link = "\x1b]8;;file:///repo/docs/b%20c.md\x1b\\\x1b[35mdocs/b c.md\x1b[39m\x1b]8;;\x1b\\";
   expect(await onTerminal({})).toBe(`${link}:\x1b[32m5\x1b[39m\n`);
   expect(await onTerminal({ NO_COLOR: "1" })).toBe("docs/b c.md:5\n");
   expect(await onTerminal({ TERM: "dumb" })).toBe("docs/b c.md:5\n");
+  for (const env of [{ CI: "1" }, { TERM: "linux" }, { FORCE_HYPERLINK: "0" }] as Record<string, string>[])
+    expect(await onTerminal(env)).toBe("\x1b[35mdocs/b c.md\x1b[39m:\x1b[32m5\x1b[39m\n");
 });

@@ -1,4 +1,5 @@
 /** `svc mem export`: a collection as JSON lines, a page at a time, so that its size does not matter. */
+import { resolve } from "node:path";
 import { buildInfo } from "../../build-info.ts";
 import { packFloats } from "../../checks/packed-vectors.ts";
 import { CancelledError } from "../../errors.ts";
@@ -6,7 +7,7 @@ import { headOf } from "../../formats/head.ts";
 import type { ExportHeadPayload, ExportRowsPayload } from "../../memory/requests.ts";
 import { memoryPath } from "../../paths.ts";
 import { command, UsageError } from "../command.ts";
-import { asciiControls, isTerminal, note, oneLine, print, printJson, printLines } from "../output.ts";
+import { asciiControls, isTerminal, link, note, oneLine, print, printJson, printLines } from "../output.ts";
 import { megabytes, startProgress } from "../progress.ts";
 import { ExportFile, refuseExisting } from "./export-file.ts";
 import { COLLECTION, readWhere, TIME_FLAGS, timeArguments, WHERE } from "./flags.ts";
@@ -119,7 +120,10 @@ export default command({
     }
     const bytes = file?.size ?? 0;
     if (args.json) printJson({ exported, collection, file: path, bytes });
-    else print(`exported ${counted(exported, "row")} of ${collection} to ${oneLine(path)} (${megabytes(bytes)} MB)`);
+    else
+      print(
+        `exported ${counted(exported, "row")} of ${collection} to ${link(resolve(path), oneLine(path))} (${megabytes(bytes)} MB)`,
+      );
   },
 });
 
