@@ -11,7 +11,7 @@ _svc() {
   COMPREPLY=()
   while IFS= read -r line; do
     if [ -z "$kind" ]; then kind=$line; else COMPREPLY+=("$line"); fi
-  done < <("$exe" __complete bash "\${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" 2>/dev/null)
+  done < <("$exe" __complete bash "\${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" </dev/null 2>/dev/null)
   case $kind in
     files) compopt -o default 2>/dev/null ;;
     folders) compopt -o dirnames 2>/dev/null ;;
@@ -28,7 +28,7 @@ _svc() {
   local -a asked lines
   asked=("\${(@Q)words[2,CURRENT-1]}")
   (( CURRENT > 2 )) || asked=()
-  lines=("\${(@f)$("$exe" __complete zsh "\${asked[@]}" "\${(Q)PREFIX}" 2>/dev/null)}")
+  lines=("\${(@f)$("$exe" __complete zsh "\${asked[@]}" "\${(Q)PREFIX}" </dev/null 2>/dev/null)}")
   kind=$lines[1]
   shift lines
   case $kind in
@@ -44,7 +44,7 @@ function __svc_complete
     set -l exe (command -s svc); or return
     set -l current (commandline -ct)
     set -l asked (commandline -opc)
-    set -l lines ($exe __complete fish $asked[2..-1] "$current" 2>/dev/null)
+    set -l lines ($exe __complete fish $asked[2..-1] "$current" </dev/null 2>/dev/null)
     set -l flag (string match -r -- '^--[^=]*=' "$current")
     set -l path (string replace -r -- '^--[^=]*=' '' "$current")
     switch "$lines[1]"
