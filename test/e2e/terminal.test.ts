@@ -1,0 +1,87 @@
+/** What a person meets on the terminal, with the executable and a real memory. */
+import { beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { SVC, signedIn, svc } from "./home.ts";
+
+let env: Record<string, string>;
+beforeAll(async () => {
+  env = await signedIn();
+});
+
+/** The line on stderr of a command that fails. */
+async function refused(...words: string[]): Promise<string> {
+  const { code, out, err } = await svc(env, words);
+  expect({ words, code, out }).toEqual({ words, code: 1, out: "" });
+  return err;
+}
+
+test("a collection that does not exist: what makes one, then the name that was meant", async () => {
+  const missing = "svc: ValueError: collection 'notse' does not exist";
+  expect(await refused("mem", "count", "notse")).toBe(
+    `${missing}, and there is none yet: svc mem add notse "a first text" makes it\n`,
+  );
+  expect((await svc(env, ["mem", "add", "notes", "we deploy on Tuesdays", "--id", "deploy"])).code).toBe(0);
+  for (const words of [
+    ...[
+      ["search", "notse", "q"],
+      ["get", "notse", "deploy"],
+      ["ids", "notse"],
+      ["stats", "notse"],
+      ["export", "notse"],
+    ],
+    ...[
+      ["update", "notse", "x", "--id", "a"],
+      ["delete", "notse", "a"],
+      ["compact", "notse"],
+      ["check", "notse"],
+    ],
+    ...[
+      ["backup", join(env.HOME!, "backup"), "notse"],
+      ["drop", "notse", "--yes"],
+      ["rename", "notse", "docs"],
+    ],
+    ...[
+      ["undo", "notse"],
+      ["alter", "notse", "--lexical"],
+      ["describe", "notse", "x"],
+    ],
+  ])
+    expect([words, await refused("mem", ...words)]).toEqual([words, `${missing}, did you mean 'notes'?\n`]);
+});
+
+test("the memory may be named before the verb, and is the one whose names are proposed", async () => {
+  const other = join(env.HOME!, "other");
+  await svc(env, ["mem", "add", "docs", "text", "--path", other]);
+  const { out } = await svc(env, ["--json", "mem", "--path", other, "ids", "docs"]);
+  expect(JSON.parse(out).ids).toHaveLength(1);
+  expect(await refused("--path", other, "mem", "count", "doc")).toContain("did you mean 'docs'?");
+});
+
+test("with --json the last line of stderr is the failure", async () => {
+  const { error } = JSON.parse(await refused("--json", "mem", "count", "nots"));
+  expect(error).toEqual({
+    type: "ValueError",
+    code: "ValueError.no_collection",
+    message: "collection 'nots' does not exist, did you mean 'notes'?",
+  });
+  const usage = await svc(env, ["mem", "count", "--json", "--top-k"]);
+  expect(usage.code).toBe(2);
+  expect(JSON.parse(usage.err).error.code).toBe("ValueError.invalid_value");
+  const exists = JSON.parse(await refused("mem", "add", "notes", "again", "--id", "deploy", "--json"));
+  expect(exists.error).toMatchObject({ type: "KeyError", code: "KeyError.id_exists" });
+});
+
+test("a text of a megabyte goes whole through the pager, and whole into a pipe", async () => {
+  const text = `${"a line of the text\n".repeat(60_000)}its end`;
+  expect((await svc(env, ["mem", "add", "long", "--id", "a"], text)).code).toBe(0);
+  const { out } = await svc(env, ["mem", "get", "long", "a", "--no-with-metadata"]);
+  expect(out).toContain(text);
+  let shown = "";
+  const child = Bun.spawn([SVC, "mem", "get", "long", "a"], {
+    env: { ...env, TERM: "xterm", PAGER: "tail -n 2 | sed s/^/paged:/" },
+    terminal: { cols: 80, rows: 24, data: (_, bytes) => (shown += Buffer.from(bytes).toString()) },
+  });
+  expect(await child.exited).toBe(0);
+  child.terminal!.close();
+  expect(shown).toBe("paged:a line of the text\r\npaged:its end\r\n");
+});
