@@ -92,6 +92,8 @@ export async function importRows(
 
 class Import {
   private readonly hasVectors: boolean;
+  /** Whether the embedder was found to be the collection's. */
+  private isOurs = false;
   private readonly result: ImportedPayload = { inserted: 0, replaced: 0, unchanged: 0, embedded_again: 0, bad: 0 };
 
   constructor(
@@ -197,7 +199,9 @@ class Import {
       return;
     }
     if (row.text !== undefined && embedderProfile !== null) {
-      checkSpace(collection.name, embedderProfile, embedder);
+      // Two hashes take longer than all else that is checked of a row.
+      if (!this.isOurs) checkSpace(collection.name, embedderProfile, embedder);
+      this.isOurs = true;
       return;
     }
     if (embedderProfile === null) {
