@@ -139,7 +139,7 @@ export class ProgressWords {
     const total = work.total || undefined;
     const share = total === undefined ? undefined : Math.min(1, Math.max(0, done / total));
     const rate = this.rate(now);
-    const msLeft = rate === undefined || total === undefined ? undefined : Math.max(0, total - done) / rate;
+    const msLeft = rate === undefined || total === undefined || done >= total ? undefined : (total - done) / rate;
     const percent = share === undefined ? undefined : `${Math.floor(100 * share)} %`;
     const amount = amountOf(done, total, unit);
     const speed = rate === undefined || unit === undefined || pause !== undefined ? undefined : rateOf(rate, unit);

@@ -38,7 +38,7 @@ test("elsewhere a line after five seconds and then every five; a short work is n
     "importing: 25 %, 5,000 of 20,000 rows, 1,000 rows/s, 15 s left",
     "importing: 50 %, 10,000 of 20,000 rows, 1,000 rows/s, 10 s left",
     "importing: 75 %, 15,000 of 20,000 rows, 1,000 rows/s, 5 s left",
-    "importing: 100 %, 20,000 of 20,000 rows, 1,000 rows/s, 1 s left",
+    "importing: 100 %, 20,000 of 20,000 rows, 1,000 rows/s",
   ]);
 });
 
