@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Glob } from "bun";
 import { ROOT } from "../e2e/home.ts";
 import { allFlags, objection } from "./commands.ts";
-import { readPage } from "./markdown.ts";
+import { type Page, readPage } from "./markdown.ts";
 import { examplesOf, Session } from "./session.ts";
 import { readSteps, wordsOf } from "./shell.ts";
 
@@ -73,7 +73,12 @@ test("links lead to files and headings that there are", () => {
   const guides = ["*.md", "docs/*.md", "ffi/*.md", "test/docs/*.md"].flatMap((glob) => [
     ...new Glob(glob).scanSync(ROOT),
   ]);
-  const read = (name: string) => readPage(readFileSync(join(ROOT, name), "utf8"));
+  const pages = new Map<string, Page>();
+  const read = (name: string) => {
+    const page = pages.get(name) ?? readPage(readFileSync(join(ROOT, name), "utf8"));
+    pages.set(name, page);
+    return page;
+  };
   for (const name of guides) {
     for (const { line, text } of read(name).links) {
       if (/^[a-z]+:/.test(text)) continue;
