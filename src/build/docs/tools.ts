@@ -1,6 +1,7 @@
 /** `docs/tools.md`: every tool with its arguments and an answer, from the table that the server lists them by. */
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
-import { listTools, TOOLS, type ToolEntry } from "../../mcp/tools.ts";
+import { instructionsFor } from "../../mcp/instructions.ts";
+import { listTools, TOOLS, type ToolEntry, toolsOf } from "../../mcp/tools.ts";
 import type { Example } from "./answers.ts";
 import { fieldsOf } from "./fields.ts";
 import { cell, heading, json, table } from "./markdown.ts";
@@ -10,7 +11,19 @@ An agent has these ${TOOLS.length} tools, named as here. Every answer is one JSO
 sentence with its type, and changes nothing. [answers.md](answers.md) says how answers are bounded, [cli.md](cli.md) has the
 same verbs on the terminal.
 
-Answers below are of one small memory, in the order in which the calls were made on it.`;
+Answers below are of one small memory, in the order in which the calls were made on it. \`svc mcp --tools core\` and
+\`--tools read\` offer those that are marked.`;
+
+/** What a client's model gets with the first answer of the server. */
+const INSTRUCTIONS = `\
+## Instructions
+
+A client hands its model these with the tools:
+
+${instructionsFor(TOOLS)
+  .split("\n\n")
+  .map((paragraph) => `> ${cell(paragraph)}`)
+  .join("\n>\n")}`;
 
 /** The page. @param examples in the order of their calls */
 export function toolsPage(examples: readonly Example[]): string {
@@ -20,11 +33,15 @@ export function toolsPage(examples: readonly Example[]): string {
     const made = examples.filter(({ verb }) => verb === entry.verb);
     return section(entry, schemas.get(name)!, made);
   });
+  const [core, read] = [toolsOf("core"), toolsOf("read")];
   const index = table(
-    ["Tool", ""],
-    TOOLS.map(({ verb, title }) => [`[\`svc_${verb}\`](#svc_${verb})`, title]),
+    ["Tool", "", "`core`", "`read`"],
+    TOOLS.map((entry) => {
+      const sets = [core, read].map((set) => (set.includes(entry) ? "✓" : ""));
+      return [`[\`svc_${entry.verb}\`](#svc_${entry.verb})`, entry.title, ...sets];
+    }),
   );
-  return [heading("The tools"), INTRODUCTION, index, ...sections].join("\n\n");
+  return [heading("The tools"), INTRODUCTION, index, INSTRUCTIONS, ...sections].join("\n\n");
 }
 
 function section(
