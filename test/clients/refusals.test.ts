@@ -83,7 +83,7 @@ describe("TOML", () => {
     ],
     "an inline table": [
       'model = "x"\nmcp_servers = { a = { command = "b" } }\n',
-      /line 2: 'mcp_servers' is written as one value.* add by hand: \[mcp_servers.svc\] \/ command = /,
+      /line 2: 'mcp_servers' is one inline table, .* add to it by hand: svc = { command = "\/opt\/svc tools\/bin\/svc", args = /,
     ],
     "too large": [`a = "${"x".repeat(1024 * 1024)}"\n`, "it has more than 1 MiB; change it by hand"],
     "an array of tables": ["[[mcp_servers]]\na = 1\n", "'mcp_servers' is an array; an object is expected"],

@@ -40,7 +40,7 @@ export const TOML_NOTATION: Notation = {
     const tables = tablesOf(text);
     const container = valueAt(this.parse(text), path);
     const block = blockOf([...path, name], value);
-    if (container !== undefined) refuseInline(text, tables, path, block);
+    if (container !== undefined) refuseInline(text, tables, path, `${tomlKey(name)} = ${tomlValue(value)}`);
     const around = tables.filter((table) => startsWith(table.keys, path) && table !== tables[0]);
     const last = around.at(-1);
     const eol = lineBreak(text);
@@ -136,16 +136,15 @@ function blocksOf(text: string, path: readonly string[], name: string): { tables
   return { tables, pair: found };
 }
 
-/** A table that cannot be extended by another header. */
-function refuseInline(text: string, tables: Table[], path: readonly string[], block: string): void {
+/** Refuses a table that cannot be extended by another header. @param inside the entry as it would stand in it */
+function refuseInline(text: string, tables: Table[], path: readonly string[], inside: string): void {
   for (const table of tables) {
     for (const pair of table.pairs) {
       const keys = [...table.keys, ...pair.keys];
       if (keys.length > path.length || !startsWith(path, keys)) continue;
       const where = `line ${lineOf(text, pair.at)}`;
       throw new ValueError(
-        `${where}: '${keys.join(".")}' is written as one value, which no block can be added to; write it as ` +
-          `[${path.join(".")}] tables and run this again, or add by hand: ${block.replaceAll("\n", " / ")}`,
+        `${where}: '${keys.join(".")}' is one inline table, which no block can be added to; add to it by hand: ${inside}`,
       );
     }
     if (table.isArray && startsWith(path, table.keys)) {
