@@ -107,6 +107,11 @@ const steps: Record<string, () => Promise<unknown>> = {
     await run(["mem", "import", "copies"], home, exported);
     await run(["mem", "check"]);
     await run(["mem", "backup", join(home.HOME!, "backup")]);
+    await run(["mem", "describe", "notes", "what we do"]);
+    await run(["mem", "alter", "notes", "--lexical"]);
+    await run(["mem", "rename", "copies", "others"]);
+    await run(["mem", "drop", "others", "--yes"]);
+    await run(["mem", "restore", join(home.HOME!, "backup"), "--replace"]);
   },
 
   async "every tool"() {
