@@ -1,5 +1,6 @@
 /** `svc mem export`: a collection as JSON lines, a page at a time, so that its size does not matter. */
 import { resolve } from "node:path";
+import { keepHeapSmall } from "../../../ffi/system/calls.ts";
 import { buildInfo } from "../../build-info.ts";
 import { packFloats } from "../../checks/packed-vectors.ts";
 import { CancelledError } from "../../errors.ts";
@@ -14,11 +15,14 @@ import { COLLECTION, readWhere, TIME_FLAGS, timeArguments, WHERE } from "./flags
 import { counted } from "./render.ts";
 import { COMMON, prepare, withMemory } from "./verb.ts";
 
-/** Rows of the first page; then as many as are likely to take `PAGE_UNITS`. */
-const PAGE_ROWS_FIRST = 32;
-const PAGE_ROWS_MAX = 1000;
+/**
+ * Rows of the first page; then as many as are likely to take `PAGE_UNITS`, but no more than are held where those that
+ * follow are much longer.
+ */
+const PAGE_ROWS_FIRST = 8;
+const PAGE_ROWS_MAX = 256;
 /** UTF-16 units of a page's lines. */
-const PAGE_UNITS = 4 * 1024 * 1024;
+const PAGE_UNITS = 2 * 1024 * 1024;
 
 type ExportedRow = ExportRowsPayload["rows"][number];
 
@@ -72,6 +76,7 @@ export default command({
     let exported = 0;
     let file: ExportFile | undefined;
     try {
+      keepHeapSmall();
       await withMemory(invocation, async (verbs, context) => {
         const head = await verbs.export_head({ collection }, context);
         const withVectors = args["with-vectors"] ?? head.schema.embedder === null;

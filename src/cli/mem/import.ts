@@ -17,6 +17,8 @@ import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 const BATCH_ROWS = 5000;
 /** A batch of long texts, in UTF-16 units, is written earlier, to bound what is held: the next one is read meanwhile. */
 const BATCH_UNITS = 16 * 1024 * 1024;
+/** Units that a number of a vector counts for: it is held as it was read, compared with the stored one, and packed. */
+const UNITS_A_NUMBER = 16;
 /**
  * Every process that opens the collection codes the rows since the last compaction again, 7 us each. After so many, or
  * half as many as there were where that is more, the import compacts: one that is killed is not slow to open.
@@ -172,7 +174,7 @@ async function* readBatches(source: RowSource, signal: AbortSignal): AsyncGenera
   for await (const some of source.rows(signal)) {
     for (const row of Array.isArray(some) ? (some as readonly ForeignRow[]) : [some as ForeignRow]) {
       batch.push(row.id === undefined ? { ...row, id: ids.of(row) } : (row as ImportRow));
-      units += (row.text?.length ?? 0) + 4 * (row.vector?.length ?? 0);
+      units += (row.text?.length ?? 0) + UNITS_A_NUMBER * (row.vector?.length ?? 0);
       if (batch.length < BATCH_ROWS && units < BATCH_UNITS) continue;
       yield batch;
       batch = [];
