@@ -62,20 +62,32 @@ export function textOf(picture: Picture): string {
   return picture.map((line) => line.map(({ text }) => text).join(" ")).join("\n");
 }
 
-/** A picture of one command line after another, each on a terminal of its own. */
+/**
+ * A picture of one command line after another, each on a terminal of its own, in one home. One behind `!` is run without a
+ * picture; of one behind `%` it shows a moment in the middle of its progress.
+ */
 async function stills(folder: string, columns: number, lines: readonly string[]): Promise<void> {
   using scratch = new Scratch();
   mkdirSync(folder, { recursive: true });
-  for (const [i, line] of lines.entries()) {
+  for (const [i, given] of lines.entries()) {
+    const line = given.replace(/^[!%]/, "");
     const screen = new Screen(columns, 200);
     await screen.write(`${PROMPT}${line}\r\n`);
+    const moments: Picture[] = [];
+    const seen = () => {
+      const picture = screen.picture();
+      if (/\d ?%/.test(textOf(picture.slice(-1)))) moments.push(picture);
+    };
     const where = { env: scratch.env, cwd: scratch.home };
-    await screen.run(["sh", "-c", line], where, { shown: (text) => scratch.shown(text), seen: () => {} });
+    await screen.run(["sh", "-c", line], where, { shown: (text) => scratch.shown(text), seen });
+    if (given.startsWith("!")) continue;
+    const picture = given.startsWith("%") ? moments[Math.floor(moments.length / 2)] : screen.picture();
+    if (picture === undefined) throw new Error(`${line} showed no progress`);
     const name = line
       .replaceAll(/[^\w]+/g, "-")
       .replace(/^-|-$/g, "")
       .slice(0, 60);
-    await Bun.write(join(folder, `${i + 1}-${name}-${columns}.svg`), still(line, screen.picture(), columns));
+    await Bun.write(join(folder, `${i + 1}-${name}-${columns}.svg`), still(line, picture, columns));
   }
 }
 

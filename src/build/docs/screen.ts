@@ -83,17 +83,17 @@ export class Screen {
         last.width += width;
       } else runs.push({ column: x, width, text, style });
     }
-    return runs.flatMap(withoutMargins);
+    return runs.flatMap(withoutGaps);
   }
 }
 
-/** Spaces around a run are its place, not its text. */
-function withoutMargins(run: Run): Run[] {
-  const text = run.text.trim();
-  if (text === "") return [];
-  const before = run.text.length - run.text.trimStart().length;
-  const after = run.text.length - run.text.trimEnd().length;
-  return [{ ...run, column: run.column + before, width: run.width - before - after, text }];
+/** Spaces around words are their places: a picture would draw several as one. */
+function withoutGaps(run: Run): Run[] {
+  // A wide character takes two columns; beside one, the run stays whole.
+  if (run.width !== run.text.length) return run.text.trim() === "" ? [] : [run];
+  return [...run.text.matchAll(/\S+(?: \S+)*/g)].map(({ 0: text, index }) => {
+    return { ...run, column: run.column + index, width: text.length, text };
+  });
 }
 
 function styleOf(cell: { isBold(): number; isDim(): number; isFgPalette(): boolean; getFgColor(): number }): string {
