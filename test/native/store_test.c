@@ -733,6 +733,7 @@ static void test_adopt(void) {
 #include "store_embed.h"
 #include "store_like.h"
 #include "store_notes.h"
+#include "store_same.h"
 #include "store_spare.h"
 #include "store_spill.h"
 #include "store_times.h"
@@ -791,6 +792,8 @@ int main(int argc, char **argv) {
   test_like_rows();
   test_like_refused();
   test_like_damaged();
+  test_same_texts();
+  test_undone_rows();
   test_first_failure();
   test_submit();
   test_close_waits();
