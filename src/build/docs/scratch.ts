@@ -9,12 +9,13 @@ const SVC = join(import.meta.dir, "../../../dist/svc");
 export class Scratch implements Disposable {
   readonly #root = realpathSync(mkdtempSync(join(tmpdir(), "svc-recorded-")));
   readonly home = join(this.#root, "home");
+  /** In the home: of an executable elsewhere in a temporary folder svc warns. */
+  readonly #bin = join(this.home, ".local", "bin");
   readonly env: Record<string, string>;
 
   constructor() {
-    const bin = join(this.#root, "bin");
-    mkdirSync(bin);
-    mkdirSync(this.home);
+    const bin = this.#bin;
+    mkdirSync(bin, { recursive: true });
     try {
       linkSync(realpathSync(SVC), join(bin, "svc"));
     } catch {
@@ -25,10 +26,9 @@ export class Scratch implements Disposable {
     this.env = { PATH: path, HOME: this.home, TERM: "xterm-256color", LANG: "C.UTF-8" };
   }
 
-  /** What a program printed, with folders as a reader has them: not temporary ones, of which svc warns. */
+  /** What a program printed, with folders as a reader has them. */
   shown(text: string): string {
-    const warned = text.replace(/note: this svc lies in a temporary folder[\s\S]*?run the copy\r?\n/, "");
-    return warned.replaceAll(join(this.#root, "bin"), "/usr/local/bin").replaceAll(this.home, "~");
+    return text.replaceAll(this.#bin, "/usr/local/bin").replaceAll(this.home, "~");
   }
 
   [Symbol.dispose](): void {
