@@ -18,7 +18,13 @@ interface Suite extends Known {
 }
 
 const SUITES: Readonly<Record<string, Suite>> = {
-  start: { prepare: () => async () => (await import("./start.ts")).benchStart() },
+  start: {
+    prepare: () => async () => {
+      const { benchStart } = await import("./start.ts");
+      const { benchCommands } = await import("./commands.ts");
+      return [...(await benchStart()), ...(await benchCommands())];
+    },
+  },
   memory: { prepare: () => async () => (await import("./memory.ts")).benchMemory() },
   durable: { prepare: () => async () => (await import("./durable.ts")).benchDurable() },
   quality: {
