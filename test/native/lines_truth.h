@@ -179,7 +179,7 @@ static void check_answer(const truth *t, const condition *f, uint64_t top_k, uin
     uint32_t is = (uint32_t)strtoul((const char *)*at + sizeof r, NULL, 10); /* the padding ends it */
     float score = t->scores[id];
     if (cosine) score = score > 1 ? 1 : score < -1 ? -1 : score;
-    same = CHECK_MESSAGE(is == id && (float)r.score == score && signbit(r.score) == signbit(score),
+    same = CHECK_MESSAGE(is == id && (float)r.score == score && !signbit(r.score) == !signbit(score),
                          "%s, %s, top %llu of %u, column %lld %s under %s: place %llu is row %u with %.9g, not %u with "
                          "%.9g",
                          asked_of, what, (unsigned long long)top_k, t->count, (long long)f->column, f->key, f->under,
