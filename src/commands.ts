@@ -1,7 +1,7 @@
 /** The tree of commands, without their dependencies. */
 import authority from "./cli/authority.ts";
 import { group } from "./cli/citty.ts";
-import mcp from "./cli/mcp-group.ts";
+import mcp from "./cli/mcp/group.ts";
 import mem from "./cli/mem/group.ts";
 import { run } from "./cli/run.ts";
 import runtime from "./cli/runtime.ts";
@@ -33,9 +33,12 @@ export const ROOT = group("svc", {
     mem,
     login: [
       "log this machine in, once, and install the native runtime",
-      async () => (await import("./cli/login.ts")).default,
+      async () => (await import("./cli/login/login.ts")).default,
     ],
-    logout: ["remove this machine's login; the memory stays", async () => (await import("./cli/logout.ts")).default],
+    logout: [
+      "remove this machine's login; the memory stays",
+      async () => (await import("./cli/login/logout.ts")).default,
+    ],
     doctor: [
       "look for what is wrong, and name the command that mends it",
       async () => (await import("./cli/doctor/doctor.ts")).default,

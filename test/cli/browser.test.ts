@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { findBrowser } from "../../src/cli/browser.ts";
+import { findBrowser } from "../../src/cli/login/browser.ts";
 import { temporaryFolder } from "./support.ts";
 
 test("the program that opens an address is the desktop's, and never one of a folder that PATH names relatively", () => {

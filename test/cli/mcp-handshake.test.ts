@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type HandshakeOptions, handshake } from "../../src/cli/handshake.ts";
+import { type HandshakeOptions, handshake } from "../../src/cli/mcp/handshake.ts";
 import { MAIN, temporaryFolder } from "./support.ts";
 
 const PATH = process.env.PATH ?? "";

@@ -4,9 +4,9 @@ import { buildInfo } from "../../build-info.ts";
 import type { ClientSite } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
 import { type Env, memoryPath } from "../../paths.ts";
-import { memoryOf } from "../mcp-entry.ts";
-import { type ClientState, statesOf } from "../mcp-status.ts";
-import { ENTRY_NAME, shownFile, siteOf } from "../mcp-targets.ts";
+import { memoryOf } from "../mcp/entry.ts";
+import { type ClientState, statesOf } from "../mcp/status.ts";
+import { ENTRY_NAME, shownFile, siteOf } from "../mcp/targets.ts";
 import { oneLine } from "../output.ts";
 import { type Finding, Findings, tilde } from "./finding.ts";
 

@@ -3,7 +3,7 @@ import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { buildInfo } from "../../build-info.ts";
 import type { Env } from "../../paths.ts";
-import { ownExecutableOrNone, placeWarnings, resolved } from "../mcp-entry.ts";
+import { ownExecutableOrNone, placeWarnings, resolved } from "../mcp/entry.ts";
 import { type Finding, Findings, sentenceOf, tilde } from "./finding.ts";
 
 /** Looks at the executable and at PATH. */

@@ -1,7 +1,7 @@
 /** What the doctor found: one sentence each, and the command that mends it. */
 import { errorLine } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
-import { homeFolder } from "../mcp-entry.ts";
+import { homeFolder } from "../mcp/entry.ts";
 
 /** `ok`: nothing to do. `warning`: it works, and something is to be known or done in time. `problem`: it does not work. */
 export type Level = "ok" | "warning" | "problem";

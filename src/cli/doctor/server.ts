@@ -1,8 +1,8 @@
 /** Whether this executable serves: it is started as a client would start it, and asked for its tools. */
 import { listTools } from "../../mcp/tools.ts";
 import type { Env } from "../../paths.ts";
-import { type HandshakeOptions, handshake } from "../handshake.ts";
-import { entryOf, homeFolder, ownExecutableOrNone } from "../mcp-entry.ts";
+import { entryOf, homeFolder, ownExecutableOrNone } from "../mcp/entry.ts";
+import { type HandshakeOptions, handshake } from "../mcp/handshake.ts";
 import { type Finding, Findings } from "./finding.ts";
 
 /** A client waits longer, and a person notices. */

@@ -2,10 +2,10 @@
 import { realpathSync, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join, resolve, sep } from "node:path";
-import type { ServerEntry } from "../clients/client.ts";
-import { RuntimeError, ValueError } from "../errors.ts";
-import { type Env, memoryPath, svcHome } from "../paths.ts";
-import { asUsage } from "./command.ts";
+import type { ServerEntry } from "../../clients/client.ts";
+import { RuntimeError, ValueError } from "../../errors.ts";
+import { type Env, memoryPath, svcHome } from "../../paths.ts";
+import { asUsage } from "../command.ts";
 
 /**
  * The absolute path of this executable, links resolved: graphical clients have no shell's PATH.

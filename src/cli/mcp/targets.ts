@@ -1,16 +1,16 @@
 /** Which clients a command is about, and where their files are. */
 import { relative, sep } from "node:path";
-import { applyChange } from "../clients/apply.ts";
-import type { Change, Client, ClientSite, Scope } from "../clients/client.ts";
-import { CLIENTS, findClient, isPresent } from "../clients/clients.ts";
-import { readEntry } from "../clients/plan.ts";
-import { errorLine, SvcError, ValueError } from "../errors.ts";
-import type { Env } from "../paths.ts";
-import { workTreeOf } from "../repo/worktree.ts";
-import { type Arg, asUsage, string, strings, UsageError } from "./command.ts";
-import { nextLine } from "./enter.ts";
-import { homeFolder, resolved } from "./mcp-entry.ts";
-import { isTerminal, link, note, oneLine, redraw } from "./output.ts";
+import { applyChange } from "../../clients/apply.ts";
+import type { Change, Client, ClientSite, Scope } from "../../clients/client.ts";
+import { CLIENTS, findClient, isPresent } from "../../clients/clients.ts";
+import { readEntry } from "../../clients/plan.ts";
+import { errorLine, SvcError, ValueError } from "../../errors.ts";
+import type { Env } from "../../paths.ts";
+import { workTreeOf } from "../../repo/worktree.ts";
+import { type Arg, asUsage, string, strings, UsageError } from "../command.ts";
+import { nextLine } from "../enter.ts";
+import { isTerminal, link, note, oneLine, redraw } from "../output.ts";
+import { homeFolder, resolved } from "./entry.ts";
 
 /** The flags that `svc mcp install`, `uninstall` and `status` have in common. */
 export const CLIENT_FLAGS = {

@@ -1,7 +1,7 @@
 /** What a login ends with: the clients of this machine are offered svc, and the next commands are shown. */
-import type { Env } from "../paths.ts";
-import { entryOf, ownExecutableOrNone, resolved } from "./mcp-entry.ts";
-import { note } from "./output.ts";
+import type { Env } from "../../paths.ts";
+import { entryOf, ownExecutableOrNone, resolved } from "../mcp/entry.ts";
+import { note } from "../output.ts";
 
 export interface NextOptions {
   readonly env: Env;
@@ -33,7 +33,7 @@ function commandOf(executable: string | undefined, env: Env): string {
 
 /** Whether a client starts svc already. */
 async function hasClient(env: Env): Promise<boolean> {
-  const { configuredClients, ENTRY_NAME, siteOf } = await import("./mcp-targets.ts");
+  const { configuredClients, ENTRY_NAME, siteOf } = await import("../mcp/targets.ts");
   try {
     return configuredClients(siteOf(env), "user", ENTRY_NAME).length > 0;
   } catch {
@@ -43,9 +43,9 @@ async function hasClient(env: Env): Promise<boolean> {
 
 /** Asks a person whether svc is to be added to the clients that are here and do not have it. @returns whether it was */
 async function offer(env: Env, signal: AbortSignal): Promise<boolean> {
-  const { confirm, hasPerson, listed, siteOf, presentClients, ENTRY_NAME } = await import("./mcp-targets.ts");
+  const { confirm, hasPerson, listed, siteOf, presentClients, ENTRY_NAME } = await import("../mcp/targets.ts");
   if (!hasPerson(env)) return false;
-  const { readEntry } = await import("../clients/plan.ts");
+  const { readEntry } = await import("../../clients/plan.ts");
   const site = siteOf(env);
   const without = presentClients(site, "user").filter(
     (client) => readEntry(client, "user", ENTRY_NAME, site).state === "absent",
@@ -54,7 +54,7 @@ async function offer(env: Env, signal: AbortSignal): Promise<boolean> {
   note(`found ${listed(without)} on this machine`);
   const question = `add svc to ${without.length === 1 ? "it" : "them"} now?`;
   if (!(await confirm(question, signal, ANSWER_MS_MAX))) return false;
-  const { installInto } = await import("./mcp-install.ts");
+  const { installInto } = await import("../mcp/install.ts");
   await installInto(without, { scope: "user", name: ENTRY_NAME, site, env, signal });
   return true;
 }

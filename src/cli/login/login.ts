@@ -2,17 +2,20 @@
  * `svc login`: once per machine. Starts the local authority where no other is configured and gives its address to the
  * account layer; then installs the runtime and verifies it.
  */
-import { requireLogin } from "../account/credentials.ts";
-import type { DeviceCode } from "../account/device-flow.ts";
-import type { Endpoints } from "../account/endpoints.ts";
-import { day, type License } from "../account/license.ts";
-import { type LoginResult, login } from "../account/login.ts";
-import type { LoginTarget } from "../account/login-target.ts";
-import type { RunningAuthority } from "../authority/server.ts";
-import { errorLine, RuntimeError } from "../errors.ts";
-import { type Env, svcHome } from "../paths.ts";
-import { command } from "./command.ts";
-import { approvalOf } from "./login-approval.ts";
+import { requireLogin } from "../../account/credentials.ts";
+import type { DeviceCode } from "../../account/device-flow.ts";
+import type { Endpoints } from "../../account/endpoints.ts";
+import { day, type License } from "../../account/license.ts";
+import { type LoginResult, login } from "../../account/login.ts";
+import type { LoginTarget } from "../../account/login-target.ts";
+import type { RunningAuthority } from "../../authority/server.ts";
+import { errorLine, RuntimeError } from "../../errors.ts";
+import { type Env, svcHome } from "../../paths.ts";
+import { command } from "../command.ts";
+import { note, oneLine, print, printJson } from "../output.ts";
+import { type Provisioned, provision } from "../provision.ts";
+import { describeInstall } from "../runtime-install.ts";
+import { approvalOf } from "./approval.ts";
 import {
   AUTHORITY_FLAGS,
   type AuthorityValues,
@@ -20,14 +23,11 @@ import {
   describeTarget,
   notePin,
   targetOf,
-} from "./login-authority.ts";
-import { sayNext } from "./login-next.ts";
-import { showCode } from "./login-prompt.ts";
-import { settleRenewal } from "./login-renewal.ts";
-import { namesSecret, readSecrets, SECRET_FLAGS, type SecretValues } from "./login-secrets.ts";
-import { note, oneLine, print, printJson } from "./output.ts";
-import { type Provisioned, provision } from "./provision.ts";
-import { describeInstall } from "./runtime-install.ts";
+} from "./authority.ts";
+import { sayNext } from "./next.ts";
+import { showCode } from "./prompt.ts";
+import { settleRenewal } from "./renewal.ts";
+import { namesSecret, readSecrets, SECRET_FLAGS, type SecretValues } from "./secrets.ts";
 
 export default command({
   details:
@@ -125,7 +125,7 @@ async function withAuthority<T>(
   action: (endpoints: Endpoints) => Promise<T>,
 ): Promise<T> {
   if (target) return action(target.endpoints);
-  const { startAuthority } = await import("../authority/server.ts");
+  const { startAuthority } = await import("../../authority/server.ts");
   const local: RunningAuthority = await startAuthority({
     home: svcHome(env),
     approve: approve ? "yes" : "browser",
@@ -140,7 +140,7 @@ async function withAuthority<T>(
 
 /** The licence beside the libraries follows the login's. Nothing is decided by it, so that a failure is only noted. */
 async function renewCopy(env: Env, jwt: string): Promise<void> {
-  const { renewLicenseCopy } = await import("../runtime/license-copy.ts");
+  const { renewLicenseCopy } = await import("../../runtime/license-copy.ts");
   try {
     await renewLicenseCopy(svcHome(env), jwt);
   } catch (error) {
@@ -157,7 +157,7 @@ async function installAndVerify(env: Env, known: License, signal: AbortSignal): 
   const license = await requireLogin(home, env, { known });
   const installed = await provision({ env, signal, license, keepNewer: true });
   if (!installed.declined) return installed;
-  const { verifyInstalled } = await import("../runtime/verify.ts");
+  const { verifyInstalled } = await import("../../runtime/verify.ts");
   const failed = (await verifyInstalled({ home, env })).checks.find(({ ok }) => !ok);
   if (!failed) return installed;
   const otherwise = "if that cannot be mended, 'svc runtime install --allow-downgrade' replaces it";

@@ -1,15 +1,15 @@
 /** `svc mcp status`: which MCP clients are here, what their configuration starts, and whether that answers. */
 
-import type { Client, ClientSite, Scope } from "../clients/client.ts";
-import { CLIENTS, isPresent } from "../clients/clients.ts";
-import { readEntry } from "../clients/plan.ts";
-import type { Env } from "../paths.ts";
-import { command, EXIT } from "./command.ts";
-import { ownExecutableOrNone, resolved } from "./mcp-entry.ts";
-import { type Started, Starter } from "./mcp-started.ts";
-import { CLIENT_FLAGS, checkName, ENTRY_NAME, linkedFile, namedClients, SCOPE_FLAG, siteOf } from "./mcp-targets.ts";
-import { note, oneLine, print, printJson } from "./output.ts";
-import { tableOf } from "./table.ts";
+import type { Client, ClientSite, Scope } from "../../clients/client.ts";
+import { CLIENTS, isPresent } from "../../clients/clients.ts";
+import { readEntry } from "../../clients/plan.ts";
+import type { Env } from "../../paths.ts";
+import { command, EXIT } from "../command.ts";
+import { note, oneLine, print, printJson } from "../output.ts";
+import { tableOf } from "../table.ts";
+import { ownExecutableOrNone, resolved } from "./entry.ts";
+import { type Started, Starter } from "./started.ts";
+import { CLIENT_FLAGS, checkName, ENTRY_NAME, linkedFile, namedClients, SCOPE_FLAG, siteOf } from "./targets.ts";
 
 export default command({
   details:

@@ -2,7 +2,7 @@
  * Starts a configured MCP server as its client would, has it say its version and its tools, and ends it. No tool is
  * called: `initialize` and `tools/list` need no login and touch no memory.
  */
-import type { Env } from "../paths.ts";
+import type { Env } from "../../paths.ts";
 
 /** What starts a server: a program, its arguments, and what is added to its environment. */
 export interface ServerCommand {

@@ -1,9 +1,9 @@
 /** Whether entries of clients can be started: each distinct one once, as many clients have the same. */
-import type { ClientSite, Scope, ServerEntry } from "../clients/client.ts";
-import { listTools, TOOL_SETS } from "../mcp/tools.ts";
-import type { Env } from "../paths.ts";
+import type { ClientSite, Scope, ServerEntry } from "../../clients/client.ts";
+import { listTools, TOOL_SETS } from "../../mcp/tools.ts";
+import type { Env } from "../../paths.ts";
+import { resolved } from "./entry.ts";
 import { type Handshake, handshake } from "./handshake.ts";
-import { resolved } from "./mcp-entry.ts";
 
 /** Why an entry is not started although it is there. */
 export interface NotStarted {

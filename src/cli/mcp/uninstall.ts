@@ -1,8 +1,9 @@
 /** `svc mcp uninstall`: takes the entry out of the configuration of MCP clients again. */
-import type { Client, ClientSite, Scope } from "../clients/client.ts";
-import { planUninstall } from "../clients/plan.ts";
-import type { Env } from "../paths.ts";
-import { command, EXIT, UsageError } from "./command.ts";
+import type { Client, ClientSite, Scope } from "../../clients/client.ts";
+import { planUninstall } from "../../clients/plan.ts";
+import type { Env } from "../../paths.ts";
+import { command, EXIT, UsageError } from "../command.ts";
+import { note, oneLine, print, printJson } from "../output.ts";
 import {
   CLIENT_FLAGS,
   CONSENT_FLAGS,
@@ -22,8 +23,7 @@ import {
   SCOPE_FLAG,
   shownFile,
   siteOf,
-} from "./mcp-targets.ts";
-import { note, oneLine, print, printJson } from "./output.ts";
+} from "./targets.ts";
 
 export default command({
   details:
@@ -105,7 +105,7 @@ async function show(results: readonly Removed[], { name, site, isDry }: Plan): P
     if (change.action === "none") {
       print(`${client.title}: had no entry '${oneLine(name)}' in ${file}`);
     } else if (isDry) {
-      const { differenceOf } = await import("./mcp-difference.ts");
+      const { differenceOf } = await import("./difference.ts");
       print(differenceOf(file, change.before, change.after));
     } else {
       const kept = backup === undefined ? "" : `; as it was: ${linkedFile(backup, site)}`;
@@ -118,7 +118,7 @@ async function show(results: readonly Removed[], { name, site, isDry }: Plan): P
 }
 
 async function asJson(results: readonly Removed[], { site, isDry }: Plan) {
-  const { differenceOf } = isDry ? await import("./mcp-difference.ts") : {};
+  const { differenceOf } = isDry ? await import("./difference.ts") : {};
   return results.map(({ client, change, backup, failure }) => ({
     client: client.id,
     title: client.title,

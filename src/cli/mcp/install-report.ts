@@ -1,8 +1,8 @@
 /** What `svc mcp install` prints. */
-import type { Change, Client, ClientSite, Scope, ServerEntry } from "../clients/client.ts";
-import type { Started } from "./mcp-started.ts";
-import { ENTRY_NAME, type Failure, linkedFile, shownFile } from "./mcp-targets.ts";
-import { note, oneLine, print } from "./output.ts";
+import type { Change, Client, ClientSite, Scope, ServerEntry } from "../../clients/client.ts";
+import { note, oneLine, print } from "../output.ts";
+import type { Started } from "./started.ts";
+import { ENTRY_NAME, type Failure, linkedFile, shownFile } from "./targets.ts";
 
 /** What became of one client. */
 export interface Installed {
@@ -73,7 +73,7 @@ export async function showInstalled(
 async function showDifference(client: Client, change: Change, { site }: Shown): Promise<void> {
   const file = shownFile(change.file, site);
   if (change.action === "none") return note(`${client.title}: nothing to change in ${file}`);
-  const { differenceOf } = await import("./mcp-difference.ts");
+  const { differenceOf } = await import("./difference.ts");
   print(differenceOf(file, change.before, change.after));
 }
 
@@ -102,7 +102,7 @@ export async function installedJson(
   { notes, missing }: Said,
 ) {
   const { name, scope, site, isDry = false } = plan;
-  const { differenceOf } = isDry ? await import("./mcp-difference.ts") : {};
+  const { differenceOf } = isDry ? await import("./difference.ts") : {};
   const difference = (change: Change | undefined) =>
     change === undefined || change.action === "none" || differenceOf === undefined
       ? null

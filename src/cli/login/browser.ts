@@ -1,5 +1,5 @@
 /** Opening a page in the user's browser, without a shell. */
-import type { Env } from "../paths.ts";
+import type { Env } from "../../paths.ts";
 
 /**
  * The program that opens addresses in a browser of this machine's desktop, by its absolute path: a folder named

@@ -1,13 +1,14 @@
 /** `svc mcp install`: writes the entry that starts this executable into the configuration of MCP clients. */
-import type { Client, ClientSite, Scope, ServerEntry } from "../clients/client.ts";
-import { CLIENTS } from "../clients/clients.ts";
-import { planInstall, readEntry } from "../clients/plan.ts";
-import { TOOL_SETS } from "../mcp/tools.ts";
-import { type Env, svcHome } from "../paths.ts";
-import { command, EXIT, MEMORY_PATH, string, UsageError } from "./command.ts";
-import { entryOf, environmentNotes, memoryOf, ownExecutable, placeWarnings } from "./mcp-entry.ts";
-import { type Installed, installedJson, type Said, showInstalled } from "./mcp-install-report.ts";
-import { Starter } from "./mcp-started.ts";
+import type { Client, ClientSite, Scope, ServerEntry } from "../../clients/client.ts";
+import { CLIENTS } from "../../clients/clients.ts";
+import { planInstall, readEntry } from "../../clients/plan.ts";
+import { TOOL_SETS } from "../../mcp/tools.ts";
+import { type Env, svcHome } from "../../paths.ts";
+import { command, EXIT, MEMORY_PATH, string, UsageError } from "../command.ts";
+import { note, print, printJson } from "../output.ts";
+import { entryOf, environmentNotes, memoryOf, ownExecutable, placeWarnings } from "./entry.ts";
+import { type Installed, installedJson, type Said, showInstalled } from "./install-report.ts";
+import { Starter } from "./started.ts";
 import {
   CLIENT_FLAGS,
   CONSENT_FLAGS,
@@ -24,8 +25,7 @@ import {
   requireScope,
   SCOPE_FLAG,
   siteOf,
-} from "./mcp-targets.ts";
-import { note, print, printJson } from "./output.ts";
+} from "./targets.ts";
 
 const IDS = CLIENTS.map(({ id }) => id).join(", ");
 
@@ -175,7 +175,7 @@ async function startWritten(result: Installed, options: InstallOptions, starter:
 /** What the tools still lack; a client can be configured before the first login. */
 async function loginMissing(env: Env): Promise<string | undefined> {
   try {
-    const { requireLogin } = await import("../account/credentials.ts");
+    const { requireLogin } = await import("../../account/credentials.ts");
     await requireLogin(svcHome(env), env, { readsOnly: true });
     return undefined;
   } catch (error) {

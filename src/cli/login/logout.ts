@@ -1,12 +1,12 @@
 /** `svc logout`: takes the login back, and says what stays. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { logout } from "../account/logout.ts";
-import { shellPath } from "../durable.ts";
-import { accountPaths, bytecodePath, type Env, memoryPath, svcHome } from "../paths.ts";
-import { command } from "./command.ts";
-import { note, print, printJson } from "./output.ts";
-import { pinnedAuthority } from "./pinned-authority.ts";
+import { logout } from "../../account/logout.ts";
+import { shellPath } from "../../durable.ts";
+import { accountPaths, bytecodePath, type Env, memoryPath, svcHome } from "../../paths.ts";
+import { command } from "../command.ts";
+import { note, print, printJson } from "../output.ts";
+import { pinnedAuthority } from "../pinned-authority.ts";
 
 export default command({
   details:
@@ -37,7 +37,7 @@ export default command({
 /** Clients go on starting svc, whose tools answer that there is no login. */
 async function noteClients(env: Env): Promise<void> {
   try {
-    const { configuredClients, ENTRY_NAME, listed, siteOf } = await import("./mcp-targets.ts");
+    const { configuredClients, ENTRY_NAME, listed, siteOf } = await import("../mcp/targets.ts");
     const clients = configuredClients(siteOf(env), "user", ENTRY_NAME);
     if (clients.length > 0)
       note(`MCP clients still start svc (${listed(clients)}): 'svc mcp uninstall' takes it out of them`);

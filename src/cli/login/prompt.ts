@@ -1,9 +1,9 @@
 /** What a person sees of a login, and may press. */
-import type { DeviceCode } from "../account/device-flow.ts";
-import type { Env } from "../paths.ts";
+import type { DeviceCode } from "../../account/device-flow.ts";
+import type { Env } from "../../paths.ts";
+import { onEnter } from "../enter.ts";
+import { note } from "../output.ts";
 import { findBrowser, openBrowser } from "./browser.ts";
-import { onEnter } from "./enter.ts";
-import { note } from "./output.ts";
 
 /**
  * Shows where the login is confirmed, its origin first, and the code. Nothing is opened but by Enter.
