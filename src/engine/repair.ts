@@ -138,9 +138,9 @@ async function salvage(
       restored_bits: found.mended,
       lost_blocks: found.lostBlocks,
       note:
-        `the collection ${shown(name)} is as it was: to use ${shown(to)} in its place, run ` +
-        `'svc mem rename ${name} ${name}-damaged' and 'svc mem rename ${to} ${name}', ` +
-        `and 'svc mem drop ${name}-damaged' once nothing of it is needed`,
+        `the collection ${shown(name)} is as it was: to use ${shown(to)} in its place, give first ${shown(name)} another ` +
+        `name and then ${shown(to)} that one ('svc mem rename'), and remove the damaged one once nothing of it is needed ` +
+        "('svc mem drop')",
     };
   } finally {
     found.close();

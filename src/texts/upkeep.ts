@@ -52,7 +52,7 @@ export async function buildLexical(collection: Collection, options: LexicalOptio
   if (!collection.schema.lexical) {
     throw new RuntimeError(
       `collection ${shown(collection.name)} was created without a lexical index: ` +
-        "create one with lexical true and add its texts there",
+        "'svc mem alter' with --lexical gives it one, or create one with lexical true and add its texts there",
     );
   }
   const k1 = readNumber(options.k1 ?? BM25.k1, "k1", K1);

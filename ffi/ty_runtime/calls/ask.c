@@ -28,7 +28,9 @@ static ty_status check_vector(const ty_collection *c, const ty_ask_args *a, ty_e
 /* TY_OK where a ranking by words is possible. */
 static ty_status check_words(const ty_collection *c, ty_error *err) {
   if (!c->lexical)
-    return ty_fail(err, TY_STATE, "this collection was created without a lexical index: create it with lexical true");
+    return ty_fail(err, TY_STATE,
+                   "this collection was created without a lexical index: 'svc mem alter' with --lexical "
+                   "gives it one");
   TY_ASSERT(c->lexical_index != NULL);
   if (c->lexical_index->built) return TY_OK;
   return ty_fail(err, TY_STATE, "the lexical index of this collection was not built yet: run svc_build_lexical first");
