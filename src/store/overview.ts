@@ -36,7 +36,7 @@ export function overviewOf(dir: string, name: string): CollectionOverview {
     found.bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
     Object.assign(found, readSaved(folder, sizes));
   } catch (error) {
-    found.damaged = (error as NodeJS.ErrnoException).code ?? "its folder cannot be read";
+    found.damaged = `its folder cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown"})`;
   }
   return found;
 }

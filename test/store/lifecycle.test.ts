@@ -209,6 +209,7 @@ test("an overview reads no rows, and says what can be seen to be wrong", async (
     description: undefined,
   });
   expect(found.words).toMatchObject({ lexical: true, filter_columns: ["p", "lang"], description: 'for "people"' });
+  expect(again.overview(["none"])).toEqual([{ name: "none", bytes: 0, damaged: "its folder cannot be read (ENOENT)" }]);
   expect(again.descriptionOf("words")).toBe('for "people"');
   expect([again.descriptionOf("notes"), again.descriptionOf("lost")]).toEqual([undefined, undefined]);
   expect(["damaged", "later", "lost", "short"].map((name) => found[name]!.damaged)).toEqual([
