@@ -5,7 +5,7 @@ import type { LocalStore } from "../../engine/local-store.ts";
 import { CancelledError } from "../../errors.ts";
 import { gone } from "../../store/folder-lock.ts";
 import type { CollectionOverview } from "../../store/overview.ts";
-import { asUsage, command, type Invocation, strings, UsageError } from "../command.ts";
+import { asUsage, command, EXIT, type Invocation, strings, UsageError } from "../command.ts";
 import { nextLine } from "../enter.ts";
 import { isTerminal, note, oneLine, print, printJson } from "../output.ts";
 import { startProgress } from "../progress.ts";
@@ -36,13 +36,17 @@ export const drop = command({
     if (!args.yes && !(isTerminal(0) && isTerminal(2))) {
       throw new UsageError(`drop removes ${names.map(oneLine).join(", ")} for good: say so with --yes`);
     }
-    await withStore(invocation, async (store) => {
+    return withStore(invocation, async (store) => {
       const found = store.overview().filter((one) => names.includes(one.name));
       // Of a folder that has no rows the store says what it is.
       const missing = names.find((name) => !found.some((one) => one.name === name));
       if (missing !== undefined && names.length > 1) throw gone(missing);
       const asks = !args.yes && missing === undefined;
-      if (asks && !(await isMeant(found, signal))) throw new CancelledError("nothing was dropped");
+      if (asks && !(await isMeant(found, signal))) {
+        if (signal.aborted) throw new CancelledError("nothing was dropped");
+        note("nothing was dropped");
+        return EXIT.failed;
+      }
       const dropped: string[] = [];
       for (const name of names) {
         await store.dropCollection(name, { signal });
@@ -50,6 +54,7 @@ export const drop = command({
         if (!args.json) print(`dropped ${oneLine(name)}`);
       }
       if (args.json) printJson({ dropped });
+      return EXIT.done;
     });
   },
 });
