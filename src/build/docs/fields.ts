@@ -9,8 +9,11 @@ const FILES = [
   "memory/bounds/hits.ts",
   "memory/bounds/rows.ts",
   "memory/repos/overview.ts",
-  "repo/run.ts",
+  "repo/sink.ts",
+  "memory/repos/hits.ts",
   "repo/partial.ts",
+  "texts/stats.ts",
+  "tune/plan.ts",
 ];
 
 /** A field of an answer. */

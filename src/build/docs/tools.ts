@@ -3,7 +3,7 @@ import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { instructionsFor } from "../../mcp/instructions.ts";
 import { listTools, TOOLS, type ToolEntry, toolsOf } from "../../mcp/tools.ts";
 import type { Example } from "./answers.ts";
-import { fieldsOf } from "./fields.ts";
+import { type Field, fieldsOf } from "./fields.ts";
 import { cell, heading, json, table } from "./markdown.ts";
 
 const INTRODUCTION = `\
@@ -61,7 +61,10 @@ function section(
     prose(description),
     argumentTable(tool),
     ...calls,
-    answerTable(verb),
+    answerTable(
+      verb,
+      examples.map(({ answer }) => answer),
+    ),
   ]
     .filter((part) => part !== "")
     .join("\n\n");
@@ -102,18 +105,27 @@ function typeOf(schema: Schema): string {
   return `${type}, ${range}`;
 }
 
-/** Fields of the answer that say something which their names do not. */
-function answerTable(verb: string): string {
+/** The fields of a tool's answer. @throws where no interface is known to have them */
+function answerFields(verb: string): readonly Field[] {
   const name = verb.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
   const payload = { SearchLexical: "LexicalSearch" }[name] ?? name;
   const fields = fieldsOf(`${payload}Payload`);
   if (fields === undefined) throw new Error(`no interface ${payload}Payload`);
+  return fields;
+}
+
+/** Fields of the answer that say something which their names do not. */
+function answerTable(verb: string, answers: readonly unknown[]): string {
+  const fields = answerFields(verb);
+  const unknown = answers
+    .flatMap((answer) => Object.keys(answer as object))
+    .find((key) => !fields.some(({ name }) => name === key));
+  if (unknown !== undefined)
+    throw new Error(`svc_${verb} answers with '${unknown}', which its interface does not have`);
   const nested = fields.flatMap(({ type, name: field }) => {
-    const inner = /^(\w+)\[\]$/.exec(type)?.[1];
-    return (inner && inner !== "string" ? (fieldsOf(inner) ?? []) : []).map((each) => ({
-      ...each,
-      name: `${field}[].${each.name}`,
-    }));
+    const inner = fieldsOf(type.replace(/\[\]$/, "")) ?? [];
+    const parent = type.endsWith("[]") ? `${field}[]` : field;
+    return inner.map((each) => ({ ...each, name: `${parent}.${each.name}` }));
   });
   const told = [...fields, ...nested].filter(({ text }) => text !== "");
   if (told.length === 0) return "";
