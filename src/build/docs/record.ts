@@ -66,7 +66,7 @@ export function textOf(picture: Picture): string {
  * A picture of one command line after another, each on a terminal of its own, in one home. One behind `!` is run without a
  * picture; of one behind `%` it shows a moment in the middle of its progress.
  */
-async function stills(folder: string, columns: number, lines: readonly string[]): Promise<void> {
+export async function stills(folder: string, columns: number, lines: readonly string[]): Promise<void> {
   using scratch = new Scratch();
   mkdirSync(folder, { recursive: true });
   for (const [i, given] of lines.entries()) {
