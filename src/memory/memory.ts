@@ -4,7 +4,6 @@
  */
 
 import { REPO_KEY } from "../checks/names.ts";
-import { readDescription } from "../checks/strings.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
@@ -26,6 +25,7 @@ import type { Repositories } from "./repositories.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
 import type { SecretPolicy } from "./secrets.ts";
+import type { Terminal, TerminalVerbs } from "./terminal.ts";
 
 /** The parts of a memory, as `openMemory` assembles them. */
 export interface MemoryParts {
@@ -42,8 +42,9 @@ export interface MemoryParts {
 }
 
 /** The verbs behind the tools and `svc mem`. */
-export class Memory implements args.Verbs, args.TerminalVerbs {
+export class Memory implements args.Verbs, TerminalVerbs {
   private repositories: Promise<Repositories> | undefined;
+  private terminal: Promise<Terminal> | undefined;
 
   constructor(private readonly parts: MemoryParts) {}
 
@@ -208,61 +209,28 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
     return (await this.ofRepositories()).overview.forget(a.repository, a.collection);
   }
 
-  async undo(
-    a: { collection: string; force: boolean; dry_run: boolean },
-    { signal }: args.CallContext,
-  ): Promise<payload.UndoPayload> {
-    const { planUndo, undo } = await import("../texts/undo.ts");
-    const collection = this.open(a.collection);
-    const undone = a.dry_run ? planUndo(collection) : await undo(collection, { force: a.force, signal });
-    const { restored, reverted, changed } = undone;
-    const rows = restored.length + reverted.length + (a.force ? changed.length : 0);
-    return { collection: a.collection, undone: rows, ...undone, ...(a.dry_run ? { dry_run: true } : {}) };
+  async overview(...call: Parameters<Terminal["overview"]>): ReturnType<Terminal["overview"]> {
+    return (await this.atTerminal()).overview(...call);
   }
 
-  async overview({ after = "" }: { after?: string | undefined }): Promise<payload.CollectionOverview[]> {
-    const { store } = this.parts;
-    return store.overview(store.present().filter((name) => name > after));
+  async describe(...call: Parameters<Terminal["describe"]>): ReturnType<Terminal["describe"]> {
+    return (await this.atTerminal()).describe(...call);
   }
 
-  async describe(a: { collection: string; description: string | undefined }, c: args.CallContext): Promise<void> {
-    const description = a.description === undefined ? undefined : readDescription(a.description, "the description");
-    await this.parts.store.open(a.collection).change(async (t) => t.set("description", description), c.signal);
+  async undo(...call: Parameters<Terminal["undo"]>): ReturnType<Terminal["undo"]> {
+    return (await this.atTerminal()).undo(...call);
   }
 
-  async export_head(a: { collection: string }): Promise<payload.ExportHeadPayload> {
-    const manifest = this.open(a.collection).manifest();
-    const { dim, dtype, metric, keyName, filterColumns, lexical, embedderProfile: embedder, description } = manifest;
-    const filter_columns = filterColumns.filter((column) => column !== keyName);
-    const schema = { dim, dtype, metric, partition_by: keyName, filter_columns, lexical, embedder, description };
-    return { collection: a.collection, schema, rows: manifest.liveRows, generation: manifest.generation };
+  async export_head(...call: Parameters<Terminal["export_head"]>): ReturnType<Terminal["export_head"]> {
+    return (await this.atTerminal()).export_head(...call);
   }
 
-  async export_rows(a: {
-    collection: string;
-    ids: readonly string[];
-    with_vectors: boolean;
-  }): Promise<payload.ExportRowsPayload> {
-    const collection = this.open(a.collection);
-    const textOf = await this.texts(collection, true);
-    const found = collection
-      .get(a.ids, { metadata: true, text: true, times: true, vector: a.with_vectors })
-      .filter((row) => row.found);
-    const rows = found.map((row) => ({
-      id: row.id,
-      metadata: row.metadata,
-      text: textOf(row),
-      ...row.times,
-      ...(row.vector && { vector: row.vector }),
-    }));
-    return { rows };
+  async export_rows(...call: Parameters<Terminal["export_rows"]>): ReturnType<Terminal["export_rows"]> {
+    return (await this.atTerminal()).export_rows(...call);
   }
 
-  async import_rows(a: args.ImportArguments, c: args.CallContext): Promise<payload.ImportedPayload> {
-    const { store, embedder, secrets } = this.parts;
-    const { importRows } = await import("./transfer.ts");
-    const guardRow = secrets && (await import("./secrets.ts")).guardRow;
-    return importRows(store, embedder, a, c, guardRow && ((row) => guardRow(secrets, row)));
+  async import_rows(...call: Parameters<Terminal["import_rows"]>): ReturnType<Terminal["import_rows"]> {
+    return (await this.atTerminal()).import_rows(...call);
   }
 
   /** Finishes running changes and closes everything. */
@@ -283,6 +251,13 @@ export class Memory implements args.Verbs, args.TerminalVerbs {
       throw error;
     });
     return this.repositories;
+  }
+
+  private atTerminal(): Promise<Terminal> {
+    const open = (name: string) => this.open(name);
+    const textReader = (collection: Collection) => this.texts(collection, true);
+    this.terminal ??= import("./terminal.ts").then(({ Terminal }) => new Terminal({ ...this.parts, open, textReader }));
+    return this.terminal;
   }
 
   /** Rows as they may be stored, and how many credentials are masked in them where there is one. */

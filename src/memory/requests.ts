@@ -27,12 +27,10 @@ import type * as payload from "./payloads.ts";
 import { FORMS } from "./repos/forms.ts";
 import type { ClientRoots } from "./repos/workspaces.ts";
 import { checked, flag, number, string } from "./schema.ts";
-import type { ImportArguments } from "./transfer.ts";
 
 export type { IndexWork } from "../repo/indexer.ts";
 export type * from "./payloads.ts";
 export type { ClientRoots } from "./repos/workspaces.ts";
-export type { ImportArguments, ImportRow } from "./transfer.ts";
 
 const CHUNK_MODES = ["windowed", "file"] as const;
 const CALL = { max: ROWS_PER_CALL_MAX };
@@ -331,36 +329,6 @@ export interface Verbs {
   index_repo(a: IndexRepoArguments, c: CallContext): Promise<payload.IndexRepoPayload | payload.DryRunPayload>;
   repo_search(a: RepoSearchArguments, c: CallContext): Promise<payload.RepoSearchPayload>;
   workspace_info(a: WorkspaceInfoArguments, c: CallContext): Promise<payload.WorkspaceInfoPayload>;
-}
-
-/** Verbs that are no tools: upkeep, for a person at a terminal. */
-export interface TerminalVerbs {
-  /** @param a.collection only its repositories */
-  repos(a: { collection?: string | undefined }, c: CallContext): Promise<payload.ReposPayload>;
-  /** What the folders of collections say without being opened. Damaged ones too. @param a.after only those behind it */
-  overview(a: { after?: string | undefined }, c: CallContext): Promise<payload.CollectionOverview[]>;
-  /** Says what a collection is for; undefined: no more. @throws ValueError for a text that is too long, or empty */
-  describe(a: { collection: string; description: string | undefined }, c: CallContext): Promise<void>;
-  /** @param a.repository an id, or an absolute path of a root @throws ValueError for one that is not indexed */
-  forget_repo(
-    a: { repository: string; collection?: string | undefined },
-    c: CallContext,
-  ): Promise<payload.ForgetRepoPayload>;
-  /**
-   * @param a.force also replace rows of ids that were added again since
-   * @param a.dry_run only say what would be done
-   * @throws ValueError where there is nothing to undo, or not without `force`
-   */
-  undo(a: { collection: string; force: boolean; dry_run: boolean }, c: CallContext): Promise<payload.UndoPayload>;
-  /** What a collection is, for an export of it. @throws ValueError for one that does not exist */
-  export_head(a: { collection: string }, c: CallContext): Promise<payload.ExportHeadPayload>;
-  /** Rows as they are, without those that are not live, in the order of `ids`. */
-  export_rows(
-    a: { collection: string; ids: readonly string[]; with_vectors: boolean },
-    c: CallContext,
-  ): Promise<payload.ExportRowsPayload>;
-  /** Rows of an export, or of another program. */
-  import_rows(a: ImportArguments, c: CallContext): Promise<payload.ImportedPayload>;
 }
 
 function once<T>(build: () => T): () => T {

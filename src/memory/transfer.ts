@@ -11,15 +11,16 @@ import type { ForeignRow, ForeignSchema } from "../formats/row.ts";
 import { STORED_TIME_MAX } from "../limits.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import { type PackedRows, packRows } from "../store/pack.ts";
-import type { Dtype, Schema } from "../store/schema.ts";
+import type { Dtype } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import { putDated, type RowDates } from "../texts/dated.ts";
 import { duplicatesOf, withoutDuplicates } from "../texts/duplicates.ts";
-import { checkSpace, type Embedder, type EmbedderProfile, spaceId } from "../texts/embedder.ts";
+import { checkSpace, type Embedder } from "../texts/embedder.ts";
 import { DEFAULT_PARTITION, embeddingOf, partitioned } from "../texts/put.ts";
 import type { CallContext } from "./requests.ts";
 import type { guardRow } from "./secrets.ts";
+import { agreeing, newSchema, usesVectors, type WantedSchema } from "./transfer-schema.ts";
 
 /** `guardRow` of a policy. */
 type RowGuard = (row: Parameters<typeof guardRow>[1]) => ReturnType<typeof guardRow>;
@@ -34,12 +35,7 @@ export interface ImportArguments {
   readonly collection: string;
   /** In their order; of an id that stands twice the last one counts. */
   readonly rows: readonly ImportRow[];
-  /** What the caller wants of a collection that this call makes, or requires of one that is there. */
-  readonly schema: {
-    readonly partition_by?: string | undefined;
-    readonly filter_columns?: readonly string[] | undefined;
-    readonly lexical?: boolean | undefined;
-  };
+  readonly schema: WantedSchema;
   /** What is known of the collection that the rows were exported of. */
   readonly source?: ForeignSchema | undefined;
   /** Whether rows get the times that they have. */
@@ -268,62 +264,6 @@ class Import {
     for (const [i, row] of rows.entries()) vectors.set(row.vector!, i * dim);
     return { ...packed, ...timed, vectors };
   }
-}
-
-/** What the caller requires of a collection that is there. @throws ValueError where it differs */
-function agreeing(
-  existing: Collection,
-  { partition_by, filter_columns, lexical }: ImportArguments["schema"],
-): Collection {
-  const { schema, name } = existing;
-  const differs = (what: string, is: unknown, wanted: unknown) => {
-    return new ValueError(
-      `collection '${name}' exists already and its ${what} is ${JSON.stringify(is)}, not ${JSON.stringify(wanted)}`,
-      "collection_differs",
-    );
-  };
-  if (partition_by !== undefined && partition_by !== schema.keyName)
-    throw differs("partition_by", schema.keyName, partition_by);
-  if (filter_columns !== undefined) {
-    const wanted = [...new Set([schema.keyName, ...filter_columns])];
-    if (wanted.join("\0") !== schema.filterColumns.join("\0"))
-      throw differs("filter_columns", schema.filterColumns.slice(1).join(", "), filter_columns.join(", "));
-  }
-  if (lexical !== undefined && lexical !== schema.lexical) throw differs("lexical", schema.lexical, lexical);
-  return existing;
-}
-
-/** A collection like the one that was exported, as far as that is known and its vectors can be had. */
-function newSchema(embedder: Embedder, { rows, schema, source = {} }: ImportArguments) {
-  const [first] = rows;
-  const vector = first?.vector;
-  const common = {
-    partitionBy: schema.partition_by ?? source.partition_by ?? "scope",
-    filterColumns: schema.filter_columns ?? source.filter_columns ?? [],
-    lexical: schema.lexical ?? source.lexical ?? false,
-    dtype: source.dtype,
-  };
-  const ours = { ...common, dim: embedder.profile.dimension, embedderProfile: embedder.profile };
-  const isForeign = source.embedder !== undefined && !isSpaceOf(source.embedder, embedder);
-  const isRaw = source.embedder === undefined && vector !== undefined && first?.text === undefined;
-  if (!isForeign && !isRaw) return ours;
-  // Without their vectors, texts of another embedder are embedded by this one.
-  const dim = vector?.length ?? (rows.length === 0 ? source.dim : undefined);
-  if (dim === undefined) return ours;
-  const profile = source.embedder ?? null;
-  return { ...common, dim, metric: profile === null ? source.metric : undefined, embedderProfile: profile };
-}
-
-/** Whether vectors of the source are vectors of the collection. */
-function usesVectors({ embedderProfile }: Schema, source: ForeignSchema | undefined): boolean {
-  // Raw vectors are the caller's: only their length can be wrong.
-  if (embedderProfile === null) return true;
-  const theirs = source?.embedder;
-  return theirs ? spaceId(theirs as EmbedderProfile) === spaceId(embedderProfile as EmbedderProfile) : false;
-}
-
-function isSpaceOf(profile: object | null, embedder: Embedder): boolean {
-  return profile !== null && spaceId(profile as EmbedderProfile) === spaceId(embedder.profile);
 }
 
 /** A row that says only when it came in was not changed since. */

@@ -75,7 +75,7 @@ describe("a start loads what it needs", () => {
     expect(stderr).toContain("not logged in");
     expect(modules).toContain("src/memory/memory.ts");
     // The names of their collections are a file of constants.
-    const heavy = /^src\/(repo\/(?!collections\.ts)|memory\/repositories|engine\/)/;
+    const heavy = /^src\/(repo\/(?!collections\.ts)|memory\/(repositories|terminal|transfer)|texts\/undo|engine\/)/;
     expect(modules.filter((path) => heavy.test(path))).toEqual([]);
     // WebCrypto is there already; node:crypto is a tenth of what such a call takes.
     const source = (path: string) => readFileSync(join(ROOT, path), "utf8");

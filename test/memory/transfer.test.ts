@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ContentIds } from "../../src/formats/content-ids.ts";
 import type { ForeignSchema } from "../../src/formats/row.ts";
-import type { ImportRow } from "../../src/memory/requests.ts";
+import type { ImportRow } from "../../src/memory/transfer.ts";
 import { DTYPES, METRICS } from "../../src/store/schema.ts";
 import { openStore, random, TestMemory, unitVectors } from "../fixture.ts";
 

@@ -4,7 +4,7 @@ import { CancelledError, SvcError } from "../../errors.ts";
 import { ContentIds } from "../../formats/content-ids.ts";
 import { FORMATS, findFormat, openRows } from "../../formats/formats.ts";
 import type { ForeignRow, RowSource } from "../../formats/row.ts";
-import type { ImportRow } from "../../memory/requests.ts";
+import type { ImportRow } from "../../memory/transfer.ts";
 import { asUsage, command, EXIT, string, UsageError } from "../command.ts";
 import { isTerminal, note, oneLine } from "../output.ts";
 import { grouped, startProgress } from "../progress.ts";

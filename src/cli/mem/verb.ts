@@ -6,8 +6,9 @@ import { CancelledError } from "../../errors.ts";
 import { ROWS_PER_CALL_MAX } from "../../limits.ts";
 import { parseArguments } from "../../memory/arguments.ts";
 import { answerText } from "../../memory/bounds/answer.ts";
-import type { CallContext, TerminalVerbs, VerbName, Verbs } from "../../memory/requests.ts";
+import type { CallContext, VerbName, Verbs } from "../../memory/requests.ts";
 import type { SecretPolicy } from "../../memory/secrets.ts";
+import type { TerminalVerbs } from "../../memory/terminal.ts";
 import {
   type Args,
   asUsage,

@@ -1,0 +1,119 @@
+/** The verbs that are no tools, for a person at a terminal. Loaded with the first of them: no tool call needs them. */
+import { readDescription } from "../checks/strings.ts";
+import type { Collection, Row } from "../store/collection.ts";
+import type { Store } from "../store/store.ts";
+import type { Embedder } from "../texts/embedder.ts";
+import { planUndo, undo } from "../texts/undo.ts";
+import type * as payload from "./payloads.ts";
+import type { CallContext } from "./requests.ts";
+import type { SecretPolicy } from "./secrets.ts";
+import type { ImportArguments } from "./transfer.ts";
+
+/** The verbs of `svc mem` that have no tool. `Memory` has them beside its `Verbs`. */
+export interface TerminalVerbs extends RowVerbs, RepositoryUpkeep {}
+
+/** Those about collections and their rows. */
+export interface RowVerbs {
+  /** What the folders of collections say without being opened. Damaged ones too. @param a.after only those behind it */
+  overview(a: { after?: string | undefined }, c: CallContext): Promise<payload.CollectionOverview[]>;
+  /** Says what a collection is for; undefined: no more. @throws ValueError for a text that is too long, or empty */
+  describe(a: { collection: string; description: string | undefined }, c: CallContext): Promise<void>;
+  /**
+   * @param a.force also replace rows of ids that were added again since
+   * @param a.dry_run only say what would be done
+   * @throws ValueError where there is nothing to undo, or not without `force`
+   */
+  undo(a: { collection: string; force: boolean; dry_run: boolean }, c: CallContext): Promise<payload.UndoPayload>;
+  /** What a collection is, for an export of it. @throws ValueError for one that does not exist */
+  export_head(a: { collection: string }, c: CallContext): Promise<payload.ExportHeadPayload>;
+  /** Rows as they are, without those that are not live, in the order of `ids`. */
+  export_rows(
+    a: { collection: string; ids: readonly string[]; with_vectors: boolean },
+    c: CallContext,
+  ): Promise<payload.ExportRowsPayload>;
+  /** Rows of an export, or of another program. */
+  import_rows(a: ImportArguments, c: CallContext): Promise<payload.ImportedPayload>;
+}
+
+/** Those about the repositories that are indexed. */
+export interface RepositoryUpkeep {
+  /** @param a.collection only its repositories */
+  repos(a: { collection?: string | undefined }, c: CallContext): Promise<payload.ReposPayload>;
+  /** @param a.repository an id, or an absolute path of a root @throws ValueError for one that is not indexed */
+  forget_repo(
+    a: { repository: string; collection?: string | undefined },
+    c: CallContext,
+  ): Promise<payload.ForgetRepoPayload>;
+}
+
+/** What these verbs need of a memory. */
+export interface TerminalParts {
+  readonly store: Store;
+  readonly embedder: Embedder;
+  readonly secrets?: SecretPolicy | undefined;
+  /** A collection, of a repository too. @throws ValueError for one that does not exist */
+  readonly open: (name: string) => Collection;
+  /** A reader of rows' texts for one call. */
+  readonly textReader: (collection: Collection) => Promise<(row: Row) => string | undefined>;
+}
+
+/** The verbs about collections and their rows, over one memory. */
+export class Terminal implements RowVerbs {
+  constructor(private readonly parts: TerminalParts) {}
+
+  async overview({ after = "" }: { after?: string | undefined }): Promise<payload.CollectionOverview[]> {
+    const { store } = this.parts;
+    return store.overview(store.present().filter((name) => name > after));
+  }
+
+  async describe(a: { collection: string; description: string | undefined }, c: CallContext): Promise<void> {
+    const description = a.description === undefined ? undefined : readDescription(a.description, "the description");
+    await this.parts.store.open(a.collection).change(async (t) => t.set("description", description), c.signal);
+  }
+
+  async undo(
+    a: { collection: string; force: boolean; dry_run: boolean },
+    { signal }: CallContext,
+  ): Promise<payload.UndoPayload> {
+    const collection = this.parts.open(a.collection);
+    const undone = a.dry_run ? planUndo(collection) : await undo(collection, { force: a.force, signal });
+    const { restored, reverted, changed } = undone;
+    const rows = restored.length + reverted.length + (a.force ? changed.length : 0);
+    return { collection: a.collection, undone: rows, ...undone, ...(a.dry_run ? { dry_run: true } : {}) };
+  }
+
+  async export_head(a: { collection: string }): Promise<payload.ExportHeadPayload> {
+    const manifest = this.parts.open(a.collection).manifest();
+    const { dim, dtype, metric, keyName, filterColumns, lexical, embedderProfile: embedder, description } = manifest;
+    const filter_columns = filterColumns.filter((column) => column !== keyName);
+    const schema = { dim, dtype, metric, partition_by: keyName, filter_columns, lexical, embedder, description };
+    return { collection: a.collection, schema, rows: manifest.liveRows, generation: manifest.generation };
+  }
+
+  async export_rows(a: {
+    collection: string;
+    ids: readonly string[];
+    with_vectors: boolean;
+  }): Promise<payload.ExportRowsPayload> {
+    const collection = this.parts.open(a.collection);
+    const textOf = await this.parts.textReader(collection);
+    const found = collection
+      .get(a.ids, { metadata: true, text: true, times: true, vector: a.with_vectors })
+      .filter((row) => row.found);
+    const rows = found.map((row) => ({
+      id: row.id,
+      metadata: row.metadata,
+      text: textOf(row),
+      ...row.times,
+      ...(row.vector && { vector: row.vector }),
+    }));
+    return { rows };
+  }
+
+  async import_rows(a: ImportArguments, c: CallContext): Promise<payload.ImportedPayload> {
+    const { store, embedder, secrets } = this.parts;
+    const { importRows } = await import("./transfer.ts");
+    const guardRow = secrets && (await import("./secrets.ts")).guardRow;
+    return importRows(store, embedder, a, c, guardRow && ((row) => guardRow(secrets, row)));
+  }
+}

@@ -1,0 +1,66 @@
+/** The collection that an import goes into: what of it has to agree, what a new one is like, whose vectors it takes. */
+import { ValueError } from "../errors.ts";
+import type { ForeignSchema } from "../formats/row.ts";
+import type { Collection } from "../store/collection.ts";
+import type { Schema, SchemaInput } from "../store/schema.ts";
+import { type Embedder, type EmbedderProfile, spaceId } from "../texts/embedder.ts";
+import type { ImportArguments } from "./transfer.ts";
+
+/** What a caller wants of a collection that an import makes, or requires of one that is there. */
+export interface WantedSchema {
+  readonly partition_by?: string | undefined;
+  readonly filter_columns?: readonly string[] | undefined;
+  readonly lexical?: boolean | undefined;
+}
+
+/** What the caller requires of a collection that is there. @throws ValueError where it differs */
+export function agreeing(existing: Collection, { partition_by, filter_columns, lexical }: WantedSchema): Collection {
+  const { schema, name } = existing;
+  const differs = (what: string, is: unknown, wanted: unknown) => {
+    return new ValueError(
+      `collection '${name}' exists already and its ${what} is ${JSON.stringify(is)}, not ${JSON.stringify(wanted)}`,
+      "collection_differs",
+    );
+  };
+  if (partition_by !== undefined && partition_by !== schema.keyName)
+    throw differs("partition_by", schema.keyName, partition_by);
+  if (filter_columns !== undefined) {
+    const wanted = [...new Set([schema.keyName, ...filter_columns])];
+    if (wanted.join("\0") !== schema.filterColumns.join("\0"))
+      throw differs("filter_columns", schema.filterColumns.slice(1).join(", "), filter_columns.join(", "));
+  }
+  if (lexical !== undefined && lexical !== schema.lexical) throw differs("lexical", schema.lexical, lexical);
+  return existing;
+}
+
+/** A collection like the one that was exported, as far as that is known and its vectors can be had. */
+export function newSchema(embedder: Embedder, { rows, schema, source = {} }: ImportArguments): SchemaInput {
+  const [first] = rows;
+  const vector = first?.vector;
+  const common = {
+    partitionBy: schema.partition_by ?? source.partition_by ?? "scope",
+    filterColumns: schema.filter_columns ?? source.filter_columns ?? [],
+    lexical: schema.lexical ?? source.lexical ?? false,
+    dtype: source.dtype,
+  };
+  const ours = { ...common, dim: embedder.profile.dimension, embedderProfile: embedder.profile };
+  const isForeign = source.embedder !== undefined && !areOfOneSpace(source.embedder, embedder.profile);
+  const isRaw = source.embedder === undefined && vector !== undefined && first?.text === undefined;
+  if (!isForeign && !isRaw) return ours;
+  // Without their vectors, texts of another embedder are embedded by this one.
+  const dim = vector?.length ?? (rows.length === 0 ? source.dim : undefined);
+  if (dim === undefined) return ours;
+  const profile = source.embedder ?? null;
+  return { ...common, dim, metric: profile === null ? source.metric : undefined, embedderProfile: profile };
+}
+
+/** Whether vectors of the source are vectors of the collection. */
+export function usesVectors({ embedderProfile }: Schema, source: ForeignSchema | undefined): boolean {
+  // Raw vectors are the caller's: only their length can be wrong.
+  if (embedderProfile === null) return true;
+  return areOfOneSpace(source?.embedder, embedderProfile);
+}
+
+function areOfOneSpace(theirs: object | null | undefined, ours: object): boolean {
+  return theirs ? spaceId(theirs as EmbedderProfile) === spaceId(ours as EmbedderProfile) : false;
+}
