@@ -13,7 +13,7 @@ import { readSteps } from "./shell.ts";
 /** Ends the output of a step. No text has it. */
 const MARK = "\x1e";
 /** A block that takes longer is a failure. */
-const BLOCK_MS = 60_000;
+const BLOCK_MS = 30_000;
 /** A server that has not printed what the page says by then has not started. */
 const START_MS = 20_000;
 
@@ -223,10 +223,14 @@ export class Session implements AsyncDisposable {
       stdin: input === undefined ? "ignore" : Buffer.from(input),
       stdout: "pipe",
       stderr: "pipe",
-      timeout: BLOCK_MS,
+      detached: true,
     });
+    // With all that it has started: a server that a page forgets to keep running would outlive its shell.
+    const late = setTimeout(() => process.kill(-child.pid, "SIGKILL"), BLOCK_MS);
     const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-    return { out, err, code: await child.exited };
+    const code = await child.exited;
+    clearTimeout(late);
+    return { out, err, code };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
