@@ -38,6 +38,11 @@ describe("an entry", () => {
     expect(entryOf({ ...options, workspace: "/" }).args).toEqual(["mcp", "--workspace", "/", "--tools", "core"]);
   });
 
+  test("says what becomes of credentials in texts", () => {
+    const { args } = entryOf({ executable, env: { HOME }, secrets: "mask" });
+    expect(args).toEqual(["mcp", "--secrets", "mask"]);
+  });
+
   test("never has a secret or a key of the environment, and that is said", () => {
     const env = { HOME, SVC_API_KEY: "k", SVC_LICENSE_PUBKEY: "p" };
     const entry = entryOf({ executable, env });

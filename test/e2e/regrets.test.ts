@@ -219,7 +219,7 @@ test("an import skips texts that are there, and refuses or masks credentials", a
   expect(JSON.parse(skipping.out)).toMatchObject({ inserted: 1, unchanged: 2, masked: 2 });
   const again = await load("--secrets", "mask");
   expect([again.out, again.err]).toEqual([
-    "imported 3 rows into loaded, 3 of them there already\n",
+    "imported 0 rows into loaded, 3 were there already\n",
     "2 credentials masked\n",
   ]);
   const { rows } = await json("get", "loaded", "a", "b");

@@ -39,10 +39,11 @@ export function placeWarnings(executable: string, env: Env): string[] {
 export interface EntryOptions {
   readonly executable: string;
   readonly env: Env;
-  /** `--path`, `--workspace` and `--tools` as given. */
+  /** `--path`, `--workspace`, `--tools` and `--secrets` as given. */
   readonly path?: string | undefined;
   readonly workspace?: string | undefined;
   readonly tools?: string | undefined;
+  readonly secrets?: string | undefined;
   /** The project whose client does not say to its servers which one it works in. */
   readonly project?: string | undefined;
 }
@@ -52,12 +53,14 @@ export interface EntryOptions {
  * client's server uses the memory that this terminal does.
  * @throws ValueError for a workspace that is no folder, as wrong usage
  */
-export function entryOf({ executable, env, path, workspace, tools, project }: EntryOptions): ServerEntry {
+export function entryOf({ executable, env, project, ...flags }: EntryOptions): ServerEntry {
+  const { path, workspace, tools, secrets } = flags;
   const args = ["mcp"];
   if (path !== undefined) args.push("--path", resolve(path));
   const folder = workspace === undefined ? project : asUsage(() => folderOf(workspace));
   if (folder !== undefined) args.push("--workspace", folder);
   if (tools !== undefined) args.push("--tools", tools);
+  if (secrets !== undefined) args.push("--secrets", secrets);
   const own: Record<string, string> = {};
   const home = svcHome(env);
   if (home !== svcHome({ HOME: env.HOME })) own.SVC_HOME = home;

@@ -54,6 +54,11 @@ export default command({
       description:
         "which tools it offers: all of them (19), those of every day (core), or those that change nothing (read)",
     },
+    secrets: {
+      type: "enum",
+      options: ["refuse", "mask"],
+      description: "what becomes of private keys and tokens in texts: refuse to store them, or store [KIND removed]",
+    },
     "dry-run": { type: "boolean", description: "print the difference, write nothing" },
     replace: { type: "boolean", description: "replace an entry of that name that starts something else" },
   },
@@ -63,8 +68,8 @@ export default command({
     const site = siteOf(env);
     checkName(name, site);
     checkScope(scope, site);
-    const { path, workspace, tools } = args;
-    const plan = { name, scope, site, env, signal, path, workspace, tools };
+    const { path, workspace, tools, secrets } = args;
+    const plan = { name, scope, site, env, signal, path, workspace, tools, secrets };
     const plain = planned(plan);
     const clients = await chosen(args, plan);
     if (clients === undefined) return EXIT.failed;
@@ -89,6 +94,7 @@ export interface InstallOptions {
   readonly path?: string | undefined;
   readonly workspace?: string | undefined;
   readonly tools?: string | undefined;
+  readonly secrets?: string | undefined;
   readonly replace?: boolean | undefined;
   readonly isDry?: boolean | undefined;
   readonly json?: boolean | undefined;
@@ -113,10 +119,11 @@ export async function installInto(clients: readonly Client[], options: InstallOp
 }
 
 /** The entry, for a client where one is named. */
-function planned({ env, path, workspace, tools, scope, site }: InstallOptions, client?: Client): ServerEntry {
+function planned(options: InstallOptions, client?: Client): ServerEntry {
+  const { env, path, workspace, tools, secrets, scope, site } = options;
   const isTold = client === undefined || scope === "user" || SAYS_PROJECT.has(client.id);
   const project = isTold ? undefined : site.project;
-  return entryOf({ executable: ownExecutable(), env, path, workspace, tools, project });
+  return entryOf({ executable: ownExecutable(), env, path, workspace, tools, secrets, project });
 }
 
 /** Clients that say to their servers which project they work in, by roots or a variable; others get it as a flag. */

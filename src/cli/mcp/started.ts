@@ -56,7 +56,7 @@ export class Starter {
     return (
       this.executable !== undefined &&
       resolved(command) === this.executable &&
-      flags.every((flag) => /^--(path|workspace|tools|no-persistent-index)(=|$)/.test(flag)) &&
+      flags.every((flag) => /^--(path|workspace|tools|secrets|no-persistent-index)(=|$)/.test(flag)) &&
       Object.keys(env ?? {}).every((name) => name === "SVC_HOME" || name === "SVC_MEMORY_PATH")
     );
   }
