@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { makeDurableDirectory, syncDirectory } from "../durable.ts";
 import { CancelledError, errorLine, SvcError, ValueError } from "../errors.ts";
+import { caseTwin } from "../store/directory.ts";
 import { withStaged } from "../store/stages.ts";
 import type { Store } from "../store/store.ts";
 import type { CopyOptions } from "./options.ts";
@@ -121,7 +122,7 @@ function refuseTaken(names: readonly string[], store: Store, replaces: boolean):
     throw new ValueError(`the memory has ${some}${more} already: --replace puts the backup's in their place`);
   }
   for (const name of names) {
-    const twin = present.find((other) => other !== name && other.toLowerCase() === name.toLowerCase());
+    const twin = caseTwin(name, present);
     if (twin === undefined) continue;
     throw new ValueError(
       `collection ${shown(name)} of the backup differs only in case from ${shown(twin)}: rename that`,

@@ -1,5 +1,5 @@
 /** A memory directory: named collections, opened once and kept. */
-import { existsSync, lstatSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { Checked, Watch } from "../../ffi/ty_collection.ts";
@@ -10,9 +10,10 @@ import { makeDurableDirectory } from "../durable.ts";
 import { OSError, RuntimeError, ValueError } from "../errors.ts";
 import { Collection, type CollectionOptions } from "./collection.ts";
 import { type CompactionOptions, Compactor } from "./compactor.ts";
+import { caseTwin, hasFolder, hasManifest, presentIn, refuseTaken, savedIn } from "./directory.ts";
 import { fromNative } from "./failure.ts";
 import { type FolderSite, gone, withFolderLock } from "./folder-lock.ts";
-import { DISCARDED, discardFolder, isRemainder, mayBeCollection, renameFolder, taken } from "./folders.ts";
+import { discardFolder, isRemainder, mayBeCollection, renameFolder, taken } from "./folders.ts";
 import { type CollectionOverview, descriptionOf, overviewOf } from "./overview.ts";
 import {
   completeSchema,
@@ -88,36 +89,21 @@ export class Store {
 
   /** Names of the saved collections, sorted. */
   list(): string[] {
-    return this.folders((name) => existsSync(join(this.dir, name, "collection.json")));
+    this.requireUsable();
+    return savedIn(this.dir);
   }
 
   /** As `list`, and folders of collections whose `collection.json` was lost: opening one says so. */
   present(): string[] {
-    return this.folders((name) => !name.startsWith(".") && mayBeCollection(join(this.dir, name)));
-  }
-
-  private folders(isOne: (name: string) => boolean): string[] {
     this.requireUsable();
-    let entries: import("node:fs").Dirent[];
-    try {
-      entries = readdirSync(this.dir, { withFileTypes: true });
-      return entries
-        .filter((entry) => entry.isDirectory() && !entry.name.startsWith(DISCARDED) && isOne(entry.name))
-        .map((entry) => entry.name)
-        .sort();
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-      throw new OSError(
-        `the memory directory cannot be read (${(error as NodeJS.ErrnoException).code}): check its permissions`,
-      );
-    }
+    return presentIn(this.dir);
   }
 
   /** The collection of that name, saved or created here; undefined where there is none. */
   find(name: string): Collection | undefined {
     this.requireUsable();
     checkName(name);
-    const isSaved = this.hasManifest(name);
+    const isSaved = hasManifest(this.dir, name);
     const cached = this.collections.get(name);
     // The disk decides: the directory may be gone, or another process may have saved a collection that is new here, or
     // has put another one in its place. A busy one is kept in any case: its first save is on disk before `isSaved` is
@@ -243,10 +229,11 @@ export class Store {
    */
   async drop(name: string, signal?: AbortSignal): Promise<void> {
     this.refuseChanges();
+    this.requireUsable();
     checkName(name);
-    this.hasManifest(name); // not of a link
+    hasManifest(this.dir, name); // not of a link
     const cached = this.collections.get(name);
-    if (!this.folders((other) => other === name).includes(name)) {
+    if (!hasFolder(this.dir, name)) {
       // One that was never saved is in this process only.
       if (cached?.isSaved !== false || cached.isBusy) throw gone(name);
       return this.forget(cached);
@@ -320,7 +307,7 @@ export class Store {
   async checkFiles(name: string, watch?: Watch): Promise<Checked> {
     this.requireUsable();
     checkName(name);
-    this.hasManifest(name);
+    hasManifest(this.dir, name);
     const native = this.env.collectionAt(join(this.dir, name));
     try {
       return await native.checkFiles(watch);
@@ -361,28 +348,6 @@ export class Store {
     await Promise.all(open.map((collection) => collection.close()));
     this.collections.clear();
     this.forgotten.clear();
-  }
-
-  /**
-   * Whether there is a saved collection of that name. Only ENOENT and ENOTDIR count as absent: an unreadable collection
-   * taken for a free name would be overwritten.
-   */
-  private hasManifest(name: string): boolean {
-    const dir = join(this.dir, name);
-    try {
-      if (lstatSync(dir).isSymbolicLink()) {
-        throw new OSError(`collection ${shown(name)} is a link: make its folder a real one, links are not followed`);
-      }
-      lstatSync(join(dir, "collection.json"));
-      return true;
-    } catch (error) {
-      if (error instanceof OSError) throw error;
-      const { code } = error as NodeJS.ErrnoException;
-      if (code !== "ENOENT" && code !== "ENOTDIR") {
-        throw new OSError(`collection ${shown(name)} cannot be read (${code}): check the permissions of its folder`);
-      }
-    }
-    return false;
   }
 
   private forget(collection: Collection): void {
@@ -427,23 +392,17 @@ export class Store {
     throw new ValueError(`collection ${shown(name)} has unsaved changes in this process: save them first`);
   }
 
-  /** A new name for a collection is not one of another folder, whatever that holds, nor such a one in another case. */
+  /** @throws ValueError where another collection, or a folder, has a name, or one that differs in case only */
   private refuseTaken(name: string, of: string): void {
-    if (this.collections.has(name) || this.folders((other) => other === name).length > 0) throw taken(name);
-    const folded = name.toLowerCase();
-    const twin = this.folders((other) => other !== of && other.toLowerCase() === folded)[0];
-    if (twin === undefined) return;
-    throw new ValueError(`collection name ${shown(name)} differs only in case from ${shown(twin)}: use another name`);
+    if (this.collections.has(name)) throw taken(name);
+    refuseTaken(this.dir, name, of);
   }
 
-  /** Names that differ in case only are one directory on macOS. */
   private refuseCaseTwin(name: string): void {
-    const folded = name.toLowerCase();
-    const twin = [...this.list(), ...this.collections.keys()].find((other) => other.toLowerCase() === folded);
-    if (twin && twin !== name) {
-      throw new ValueError(
-        `collection ${shown(name)} differs only in case from ${shown(twin)}: use that one or another name`,
-      );
-    }
+    const twin = caseTwin(name, [...this.list(), ...this.collections.keys()]);
+    if (twin === undefined) return;
+    throw new ValueError(
+      `collection ${shown(name)} differs only in case from ${shown(twin)}: use that one or another name`,
+    );
   }
 }
