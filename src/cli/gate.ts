@@ -87,12 +87,7 @@ function compaction({ stays = false, warn }: GateOptions): CompactionOptions {
 }
 
 /** Opens the memory as a program does, for commands about its files. @throws as `openVerbs` */
-export async function openStore({
-  env,
-  path,
-  warn,
-  label = "svc mem",
-}: Omit<GateOptions, "label" | "feature"> & { readonly label?: string }): Promise<LocalStore> {
+export async function openStore({ env, path, warn, label }: Omit<GateOptions, "feature">): Promise<LocalStore> {
   const { LocalStore } = await import("../engine/local-store.ts");
   // Opened here, so that a licence which has to be renewed is.
   const site: RenewalSite = { env, network: false, warn: (line) => warn?.(`svc: note: ${line}`) };

@@ -1,10 +1,10 @@
 /** `svc mem backup`: collections copied into another folder while others write. No tool: where copies go is a person's choice. */
 import { resolve } from "node:path";
-import { CancelledError } from "../../errors.ts";
 import { command, EXIT } from "../command.ts";
 import { link, note, oneLine, print, printJson } from "../output.ts";
-import { startProgress } from "../progress.ts";
+import { ONLY_COLLECTIONS } from "./flags.ts";
 import { counted, megabytes } from "./render.ts";
+import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
 
 export default command({
@@ -23,13 +23,7 @@ export default command({
   ],
   args: {
     dir: { type: "positional", completes: "folder", description: "folder to copy into" },
-    name: {
-      type: "positional",
-      required: false,
-      repeatable: true,
-      completes: "collection",
-      description: "only these collections",
-    },
+    name: ONLY_COLLECTIONS,
     copy: { type: "boolean", description: "copy every byte, and share no file with the original" },
     ...COMMON,
     json: {
@@ -38,30 +32,23 @@ export default command({
         "print {directory, collections: [{name, generation, rows, bytes, linked_bytes}], failed: [{name, error}]}",
     },
   },
-  async run({ args, env, signal }) {
-    const { openStore } = await import("../gate.ts");
-    const store = await openStore({ env, path: args.path, warn: note });
-    const progress = startProgress("backup");
-    try {
-      if (signal.aborted) throw new CancelledError("interrupted");
-      const result = await store.backup(args.dir, {
+  async run(invocation) {
+    const { args, signal } = invocation;
+    const result = await withStore(invocation, (store, progress) =>
+      store.backup(args.dir, {
         names: args.name.length > 0 ? args.name : undefined,
         copy: args.copy,
         signal,
         onProgress: (done, total, name) =>
           // Each byte counts twice: it is copied, and then the copy is read.
           progress.update({ label: `copying ${name}`, done: done / 2, total: total / 2, unit: "bytes" }),
-      });
-      progress.end();
-      if (args.json) printJson(result);
-      else print(render(result.collections, result.failed.length > 0, args.dir));
-      for (const { name, error } of result.failed)
-        note(`svc: ${oneLine(name)} is not in the backup: ${oneLine(error)}`);
-      return result.failed.length > 0 ? EXIT.failed : EXIT.done;
-    } finally {
-      progress.end();
-      await store.close();
-    }
+      }),
+    );
+    const { collections, failed } = result;
+    if (args.json) printJson(result);
+    else print(render(collections, failed.length > 0, args.dir));
+    for (const { name, error } of failed) note(`svc: ${oneLine(name)} is not in the backup: ${oneLine(error)}`);
+    return failed.length > 0 ? EXIT.failed : EXIT.done;
   },
 });
 

@@ -1,11 +1,10 @@
 /** `svc mem check`: every byte of the files, and what is damaged of them. No tool: it is about the disk, not the memory. */
 import type { CheckedCollection, CheckedDamage } from "../../engine/check.ts";
 import type { RepairedCollection } from "../../engine/repair.ts";
-import { CancelledError } from "../../errors.ts";
 import { command, EXIT, string, UsageError } from "../command.ts";
-import { note, oneLine, print, printJson } from "../output.ts";
-import { startProgress } from "../progress.ts";
+import { oneLine, print, printJson } from "../output.ts";
 import { counted, megabytes } from "./render.ts";
+import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
 
 export default command({
@@ -29,38 +28,32 @@ export default command({
         "print {sound, collections: [{name, sound, generation, bytes, found, damages: [{part, file, section, offset, bytes, rows, ids, what, meaning, repair}], leftovers: [{file, bytes}], error, repaired: {action, to, rows, lost: [{id, parts}], lost_rows, restored_bits, lost_blocks: [{file, offset, bytes}], note}}]}",
     },
   },
-  async run({ args, env, signal }) {
+  async run(invocation) {
+    const { args, signal } = invocation;
     if (args.to !== undefined && (!args.repair || args.name === undefined)) {
       throw new UsageError("--to goes with --repair and the name of one collection");
     }
-    const { openStore } = await import("../gate.ts");
-    const store = await openStore({ env, path: args.path, warn: note });
-    const progress = startProgress("check");
-    try {
-      if (signal.aborted) throw new CancelledError("interrupted");
+    const results = await withStore(invocation, async (store, progress) => {
       const collections = await store.check({
         names: args.name === undefined ? undefined : [args.name],
         signal,
         onProgress: (done, total, name) => progress.update({ label: `reading ${name}`, done, total, unit: "bytes" }),
       });
-      const results: (CheckedCollection & { repaired?: RepairedCollection })[] = [];
+      const checked: (CheckedCollection & { repaired?: RepairedCollection })[] = [];
       for (const one of collections) {
-        if (!args.repair || one.sound) results.push(one);
+        if (!args.repair || one.sound) checked.push(one);
         else {
           const onProgress = (done: number, total: number) =>
             progress.update({ label: `repairing ${one.name}`, done, total });
-          results.push({ ...one, repaired: await store.repair(one.name, { to: args.to, signal, onProgress }) });
+          checked.push({ ...one, repaired: await store.repair(one.name, { to: args.to, signal, onProgress }) });
         }
       }
-      progress.end();
-      const sound = results.every((one) => one.sound || one.repaired?.action === "rebuilt");
-      if (args.json) printJson({ sound, collections: results });
-      else print(results.length === 0 ? "there is no collection" : results.map(render).join("\n"));
-      return sound ? EXIT.done : EXIT.failed;
-    } finally {
-      progress.end();
-      await store.close();
-    }
+      return checked;
+    });
+    const sound = results.every((one) => one.sound || one.repaired?.action === "rebuilt");
+    if (args.json) printJson({ sound, collections: results });
+    else print(results.length === 0 ? "there is no collection" : results.map(render).join("\n"));
+    return sound ? EXIT.done : EXIT.failed;
   },
 });
 

@@ -1,16 +1,15 @@
 /** `svc mem drop|rename|describe|alter`: collections as a whole. No tools: what a person keeps is for them to decide. */
 
 import { readDescription } from "../../checks/strings.ts";
-import type { LocalStore } from "../../engine/local-store.ts";
 import { CancelledError } from "../../errors.ts";
 import { gone } from "../../store/folder-lock.ts";
 import type { CollectionOverview } from "../../store/overview.ts";
-import { asUsage, command, EXIT, type Invocation, strings, UsageError } from "../command.ts";
+import { asUsage, command, EXIT, strings, UsageError } from "../command.ts";
 import { nextLine } from "../enter.ts";
 import { isTerminal, note, oneLine, print, printJson } from "../output.ts";
-import { startProgress } from "../progress.ts";
 import { COLLECTION } from "./flags.ts";
 import { ago, counted, megabytes } from "./render.ts";
+import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
 
 /** A person who is asked answers sooner, or has gone away. */
@@ -160,34 +159,20 @@ export const alter = command({
     if (!args.lexical && addColumns.length === 0 && dropColumns.length === 0) {
       throw new UsageError("nothing to change: give --lexical, --filter-column or --drop-filter-column");
     }
-    const progress = startProgress("alter");
-    try {
+    const result = await withStore(invocation, (store, progress) => {
       const onProgress = (done: number, total: number) => progress.update({ done, total });
-      const options = { lexical: args.lexical, addColumns, dropColumns, signal, onProgress };
-      const result = await withStore(invocation, (store) => store.alterCollection(args.collection, options));
-      progress.end();
-      const { name, altered, rows, lexical, filter_columns } = result;
-      const has = `filter columns ${filter_columns.map(oneLine).join(", ")}${lexical ? ", search by word" : ""}`;
-      if (args.json) printJson(result);
-      else if (altered) print(`altered ${oneLine(name)}: ${counted(rows, "row")}, ${has}`);
-      else print(`${oneLine(name)} is so already: ${has}`);
-    } finally {
-      progress.end();
-    }
+      return store.alterCollection(args.collection, {
+        lexical: args.lexical,
+        addColumns,
+        dropColumns,
+        signal,
+        onProgress,
+      });
+    });
+    const { name, altered, rows, lexical, filter_columns } = result;
+    const has = `filter columns ${filter_columns.map(oneLine).join(", ")}${lexical ? ", search by word" : ""}`;
+    if (args.json) printJson(result);
+    else if (altered) print(`altered ${oneLine(name)}: ${counted(rows, "row")}, ${has}`);
+    else print(`${oneLine(name)} is so already: ${has}`);
   },
 });
-
-/** Opens the memory for as long as `work` takes. */
-async function withStore<T>(
-  { args, env, signal, name }: Omit<Invocation, "args"> & { readonly args: { readonly path?: string } },
-  work: (store: LocalStore) => Promise<T>,
-): Promise<T> {
-  const { openStore } = await import("../gate.ts");
-  const store = await openStore({ env, path: args.path, warn: note, label: name });
-  try {
-    if (signal.aborted) throw new CancelledError("interrupted");
-    return await work(store);
-  } finally {
-    await store.close();
-  }
-}

@@ -1,10 +1,19 @@
 /** What `svc mem` takes on a command line, and the arguments of the tools that it becomes. */
-import { type Args, number, string, strings, UsageError, type Values } from "../command.ts";
+import { type Arg, type Args, number, string, strings, UsageError, type Values } from "../command.ts";
 import { readSource } from "../input.ts";
 import { isTerminal } from "../output.ts";
 
 /** The positional that nearly every verb begins with. */
 export const COLLECTION = { type: "positional", description: "name of the collection" } as const;
+
+/** Of the verbs about the collections that are named, or about all. */
+export const ONLY_COLLECTIONS = {
+  type: "positional",
+  required: false,
+  repeatable: true,
+  completes: "collection",
+  description: "only these collections",
+} as const satisfies Arg;
 
 const ID_FLAGS = {
   id: strings("ID", "id of a row, in the order of the rows"),

@@ -1,9 +1,9 @@
 /** `svc mem restore`: the collections of a backup in the memory again. No tool: what is replaced is a person's choice. */
-import { CancelledError } from "../../errors.ts";
 import { command, EXIT } from "../command.ts";
 import { note, oneLine, print, printJson } from "../output.ts";
-import { startProgress } from "../progress.ts";
+import { ONLY_COLLECTIONS } from "./flags.ts";
 import { counted, megabytes } from "./render.ts";
+import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
 
 export default command({
@@ -21,13 +21,7 @@ export default command({
   ],
   args: {
     dir: { type: "positional", completes: "folder", description: "folder of the backup" },
-    name: {
-      type: "positional",
-      required: false,
-      repeatable: true,
-      completes: "collection",
-      description: "only these collections",
-    },
+    name: ONLY_COLLECTIONS,
     replace: { type: "boolean", description: "put them in the place of those of these names" },
     copy: { type: "boolean", description: "copy every byte, and share no file with the backup" },
     ...COMMON,
@@ -37,13 +31,10 @@ export default command({
         "print {directory, collections: [{name, generation, rows, bytes, linked_bytes, replaced}], failed: [{name, error}]}",
     },
   },
-  async run({ args, env, signal, name: label }) {
-    const { openStore } = await import("../gate.ts");
-    const store = await openStore({ env, path: args.path, warn: note, label });
-    const progress = startProgress("restore");
-    try {
-      if (signal.aborted) throw new CancelledError("interrupted");
-      const result = await store.restore(args.dir, {
+  async run(invocation) {
+    const { args, signal } = invocation;
+    const result = await withStore(invocation, (store, progress) =>
+      store.restore(args.dir, {
         names: args.name.length > 0 ? args.name : undefined,
         replace: args.replace,
         copy: args.copy,
@@ -51,21 +42,17 @@ export default command({
         // What is copied is read a second time.
         onProgress: (done, total, name) =>
           progress.update({ label: `restoring ${name}`, done: done / 2, total: total / 2, unit: "bytes" }),
-      });
-      progress.end();
-      const { collections, failed } = result;
-      if (args.json) printJson(result);
-      else {
-        for (const { name, rows, bytes, replaced } of collections) {
-          const how = replaced ? "replaced" : "restored";
-          print(`${how} ${oneLine(name)}: ${counted(rows, "row")}, ${megabytes(bytes)}`);
-        }
+      }),
+    );
+    const { collections, failed } = result;
+    if (args.json) printJson(result);
+    else {
+      for (const { name, rows, bytes, replaced } of collections) {
+        const how = replaced ? "replaced" : "restored";
+        print(`${how} ${oneLine(name)}: ${counted(rows, "row")}, ${megabytes(bytes)}`);
       }
-      for (const { name, error } of failed) note(`svc: ${oneLine(name)} is not restored: ${oneLine(error)}`);
-      return failed.length > 0 ? EXIT.failed : EXIT.done;
-    } finally {
-      progress.end();
-      await store.close();
     }
+    for (const { name, error } of failed) note(`svc: ${oneLine(name)} is not restored: ${oneLine(error)}`);
+    return failed.length > 0 ? EXIT.failed : EXIT.done;
   },
 });

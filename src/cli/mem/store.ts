@@ -1,0 +1,29 @@
+/** The memory opened as a program does it, for verbs about collections as a whole and about their files. */
+import type { LocalStore } from "../../engine/local-store.ts";
+import { CancelledError } from "../../errors.ts";
+import type { Invocation } from "../command.ts";
+import { note } from "../output.ts";
+import { type Progress, startProgress } from "../progress.ts";
+
+/** Where a verb works, and its way to be stopped: an invocation. */
+type StoreSite = Omit<Invocation, "args"> & { readonly args: { readonly path?: string } };
+
+/**
+ * Opens the memory for as long as `work` takes. Progress is over before anything is printed of the result.
+ * @throws what opening and `work` throw; CancelledError for an interruption before
+ */
+export async function withStore<T>(
+  { args, env, signal, name }: StoreSite,
+  work: (store: LocalStore, progress: Progress) => Promise<T>,
+): Promise<T> {
+  const { openStore } = await import("../gate.ts");
+  const store = await openStore({ env, path: args.path, warn: note, label: name });
+  const progress = startProgress(name.replace(/^svc mem /, ""));
+  try {
+    if (signal.aborted) throw new CancelledError("interrupted");
+    return await work(store, progress);
+  } finally {
+    progress.end();
+    await store.close();
+  }
+}
