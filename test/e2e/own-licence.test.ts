@@ -212,7 +212,7 @@ describe("a clock that jumped ahead, beyond the licence's end", () => {
     // The server that is running need not be started again.
     expect((await session.call("svc_add", { collection: "notes", texts: ["more"] })).added).toBe(1);
     await session.close();
-    expect(await svc(env, ["mem", "add", "notes", "more"])).toMatchObject({ code: 0, err: "" });
+    expect(await svc(env, ["mem", "add", "notes", "and more"])).toMatchObject({ code: 0, err: "" });
   });
 
   test("does not bring back a licence that had ended before", async () => {
